@@ -1,0 +1,125 @@
+/**
+ * The one error family of the gateway. Every failure that a client may see is a `GatewayError` with a code of the
+ * contract (section 2); which HTTP status a code has is known to `http/errors.ts` alone.
+ */
+
+/** Error codes of the contract: section 2 for HTTP answers, section 3.2 for `response.error`. */
+export type ErrorCode =
+  | 'invalid_json'
+  | 'invalid_parameter'
+  | 'missing_parameter'
+  | 'conflicting_parameters'
+  | 'unsupported_api'
+  | 'unsupported_parameter'
+  | 'missing_api_key'
+  | 'invalid_api_key'
+  | 'mcp_servers_not_allowed'
+  | 'model_not_found'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'request_too_large'
+  | 'unsupported_media_type'
+  | 'idempotency_key_reused'
+  | 'rate_limit_exceeded'
+  | 'concurrency_limit_exceeded'
+  | 'quota_exceeded'
+  | 'internal_error'
+  | 'upstream_error'
+  | 'overloaded'
+  | 'store_unavailable'
+  | 'shutting_down'
+  | 'upstream_timeout'
+  | 'context_length_exceeded'
+  | 'invalid_output'
+  | 'run_crashed'
+  | 'cancelled';
+
+/** `error.type` values of OpenAI's API. */
+export type ErrorType =
+  | 'invalid_request_error'
+  | 'authentication_error'
+  | 'permission_error'
+  | 'rate_limit_error'
+  | 'api_error';
+
+/** The error object of contract section 2, as it stands in HTTP bodies, `response.error` and failed tasks. */
+export interface ErrorObject {
+  message: string;
+  type: ErrorType;
+  param: string | null;
+  code: ErrorCode;
+}
+
+const TYPE_OF_CODE: Readonly<Record<ErrorCode, ErrorType>> = {
+  invalid_json: 'invalid_request_error',
+  invalid_parameter: 'invalid_request_error',
+  missing_parameter: 'invalid_request_error',
+  conflicting_parameters: 'invalid_request_error',
+  unsupported_api: 'invalid_request_error',
+  unsupported_parameter: 'invalid_request_error',
+  missing_api_key: 'authentication_error',
+  invalid_api_key: 'authentication_error',
+  mcp_servers_not_allowed: 'permission_error',
+  model_not_found: 'invalid_request_error',
+  not_found: 'invalid_request_error',
+  method_not_allowed: 'invalid_request_error',
+  request_too_large: 'invalid_request_error',
+  unsupported_media_type: 'invalid_request_error',
+  idempotency_key_reused: 'invalid_request_error',
+  rate_limit_exceeded: 'rate_limit_error',
+  concurrency_limit_exceeded: 'rate_limit_error',
+  quota_exceeded: 'rate_limit_error',
+  internal_error: 'api_error',
+  upstream_error: 'api_error',
+  overloaded: 'api_error',
+  store_unavailable: 'api_error',
+  shutting_down: 'api_error',
+  upstream_timeout: 'api_error',
+  context_length_exceeded: 'api_error',
+  invalid_output: 'api_error',
+  run_crashed: 'api_error',
+  cancelled: 'api_error',
+};
+
+export interface GatewayErrorOptions {
+  /** Path of the offending field, such as `input[2].role`. */
+  param?: string;
+  /** Milliseconds after which a retry may succeed. Becomes `Retry-After` and `retry-after-ms`. */
+  retryAfterMs?: number;
+  cause?: unknown;
+}
+
+/** A failure with a code of the contract. `message` is shown to clients: it names the fix and never a secret. */
+export class GatewayError extends Error {
+  override readonly name = 'GatewayError';
+  readonly code: ErrorCode;
+  readonly param: string | null;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(code: ErrorCode, message: string, options: GatewayErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.param = options.param ?? null;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+
+  get type(): ErrorType {
+    return TYPE_OF_CODE[this.code];
+  }
+
+  /** The error object that clients see. */
+  toObject(): ErrorObject {
+    return { message: this.message, type: this.type, param: this.param, code: this.code };
+  }
+}
+
+/** Turns whatever was thrown into a `GatewayError`; an unknown failure shows nothing of its inside. */
+export function toGatewayError(thrown: unknown): GatewayError {
+  if (thrown instanceof GatewayError) return thrown;
+  return new GatewayError('internal_error', 'The gateway failed to handle this request.', { cause: thrown });
+}
+
+/** The message of anything thrown, for logs. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

@@ -1,0 +1,62 @@
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import type { Logger } from '../base/logger.ts';
+
+/**
+ * A web page or document that a tool found. `listed`: shown in a search result; `read`: its text was retrieved.
+ * The run gives it a number (`source_id`, contract section 10) when the tool call ends.
+ */
+export interface ToolSource {
+  url: string;
+  title: string;
+  /** A short passage, at most a few hundred characters. */
+  snippet: string;
+  kind: 'listed' | 'read';
+}
+
+/** What a tool call gives back. */
+export interface ToolOutput {
+  /** Sources in the order in which the run should number them. */
+  sources: readonly ToolSource[];
+  /**
+   * The result in the shape of contract section 3.3, or text. It is a function because `source_id`s are the run's:
+   * `sourceId(url)` is the number of a URL in `sources`.
+   */
+  result(sourceId: (url: string) => number): JsonValue;
+  /** True if the result tells of a failure that the model should hear of as such. */
+  failed?: boolean;
+}
+
+/** What a tool call gets besides its arguments. */
+export interface ToolContext {
+  /** Aborts when the run is cancelled or the tool's time limit is over. A tool stops within a second. */
+  signal: AbortSignal;
+  log: Logger;
+}
+
+/** The failure of a tool call, told to the model and to the client as `{"error": {"message", "code"}}`. */
+export class ToolError extends Error {
+  override readonly name = 'ToolError';
+  /** Short and stable, such as `not_found`, `blocked_address`, `timeout`, `too_large`, `invalid_arguments`. */
+  readonly code: string;
+
+  constructor(code: string, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** A server-side tool. Implementations hold no state of a run. */
+export interface Tool {
+  /** Name as the client sees it: `web_search`, or `<server>.<tool>` for MCP. */
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the arguments, as sent to the model. */
+  readonly parameters: JsonObject;
+  /** Time limit of one call in milliseconds. */
+  readonly timeoutMs: number;
+  /**
+   * Runs the tool. `args` is parsed JSON and not yet validated.
+   * @throws ToolError for everything that the model should hear of.
+   */
+  call(args: JsonObject, context: ToolContext): Promise<ToolOutput>;
+}
