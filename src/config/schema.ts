@@ -1,0 +1,247 @@
+import { z } from 'zod';
+import { seconds, size } from './units.ts';
+
+/**
+ * The configuration file (contract section 9), validated strictly: an unknown key is an error. Durations named
+ * `..._seconds` or in `timeouts` are written in seconds and parsed to milliseconds; sizes are parsed to bytes.
+ */
+
+const name = z.string().regex(/^[\w.:@/-]{1,128}$/, 'must be 1 to 128 letters, digits or . _ : @ / -');
+const httpUrl = z
+  .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+  .transform((url) => url.replace(/\/+$/, ''));
+const headers = z.record(z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'is no header name'), z.string());
+
+const server = z.strictObject({
+  host: z.string().min(1).default('127.0.0.1'),
+  port: z.int().min(0).max(65_535).default(8080),
+  /** A second port for /healthz, /readyz, /metrics, /openapi.json, /docs and /console; absent: the main one. */
+  admin_port: z.int().min(0).max(65_535).optional(),
+  body_limit: size.prefault('10mb'),
+  heartbeat_seconds: seconds.prefault(15),
+  shutdown_grace_seconds: seconds.prefault(30),
+  /** Addresses or ranges of proxies whose X-Forwarded-For is believed. */
+  trust_proxy: z.array(z.string()).default([]),
+});
+
+const store = z.strictObject({
+  url: z
+    .string()
+    .regex(/^(file:.+|memory:|rediss?:\/\/.+)$/, 'must be file:<folder>, memory: or redis://host:port/db')
+    .default('file:./data'),
+  retention_hours: z.number().positive().default(168),
+  /** SQLite only. `normal`: a process crash loses nothing; `full`: nor does a power loss, at a cost. */
+  sync: z.enum(['normal', 'full']).default('normal'),
+});
+
+const runs = z.strictObject({
+  max_concurrent: z.int().positive().default(200),
+  max_queued: z.int().nonnegative().default(1000),
+  max_minutes: z.number().positive().default(60),
+});
+
+const timeouts = z.strictObject({
+  connect: seconds.prefault(5),
+  /** Until the response headers. */
+  first_byte: seconds.prefault(120),
+  /** From the headers to the first token; as `first_byte` where absent. */
+  first_token: seconds.optional(),
+  /** Between two chunks. */
+  idle: seconds.prefault(60),
+});
+
+const builtinProvider = z.strictObject({
+  builtin: z.literal('demo'),
+  /** Pause between streamed words in milliseconds, so that progress can be watched. */
+  pace_ms: z.int().nonnegative().max(1000).default(0),
+});
+const remoteProvider = z.strictObject({
+  base_url: httpUrl,
+  api_key: z.string().optional(),
+  headers: headers.default({}),
+  timeouts: timeouts.prefault({}),
+  max_retries: z.int().nonnegative().max(10).default(2),
+  /** Connections kept to this provider at most. */
+  max_connections: z.int().positive().default(256),
+  /** Forces what is otherwise seen from the stream. */
+  dialect: z.string().min(1).optional(),
+});
+const provider = z.union([builtinProvider, remoteProvider]);
+
+const route = z.strictObject({ provider: name, model: z.string().min(1) });
+const routes = z.array(route).min(1, 'needs at least one route: { provider, model }');
+
+/** Values of `models.<name>.apis`: those of the gateway itself and the `/v1/<path>` families of proxy models. */
+const api = z
+  .string()
+  .regex(/^[a-z][a-z0-9_/.-]*$/, 'must be an API name such as responses, async, chat_completions, embeddings');
+
+const effort = z.enum(['low', 'medium', 'high']);
+const budget = z.strictObject({
+  turns: z.int().positive().optional(),
+  tool_calls: z.int().positive().optional(),
+  tokens: z.int().positive().optional(),
+  minutes: z.number().positive().optional(),
+  parallel_tool_calls: z.int().positive().max(64).optional(),
+});
+const research = z.strictObject({
+  effort: effort.default('medium'),
+  tools: z.array(z.string().min(1)).default(['web_search', 'fetch_url_content']),
+  /** Own budgets; what is absent keeps its default (see docs/configuration.md). */
+  budgets: z.partialRecord(effort, budget).default({}),
+  /** Recent tool results that stay whole in the context. */
+  keep_tool_results: z.int().positive().default(5),
+  /** A cheaper route that summarises huge pages; absent: the model's own routes. */
+  reader: z.array(route).optional(),
+  verify: z.boolean().default(false),
+  /** Added to the system prompt of every run of this model. */
+  instructions: z.string().optional(),
+});
+
+const modelBase = {
+  apis: z.array(api).min(1).default(['chat_completions']),
+  context_length: z.int().positive().default(128_000),
+  max_completion_tokens: z.int().positive().default(16_384),
+  owned_by: z.string().min(1).default('research-gateway'),
+  /** Unix seconds, shown by /v1/models. */
+  created: z.int().nonnegative().default(0),
+  routes,
+};
+const model = z.discriminatedUnion('kind', [
+  z.strictObject({
+    kind: z.literal('research'),
+    ...modelBase,
+    apis: z
+      .array(z.enum(['responses', 'async', 'chat_completions']))
+      .min(1)
+      .default(['responses', 'async', 'chat_completions']),
+    /** Whether the provider's model reads images; absent: `input_image` is refused. */
+    vision: z.boolean().default(false),
+    research: research.prefault({}),
+  }),
+  z.strictObject({ kind: z.literal('proxy'), ...modelBase }),
+]);
+
+const limits = z.strictObject({
+  requests_per_minute: z.int().positive().optional(),
+  concurrent_runs: z.int().positive().optional(),
+  tokens_per_day: z.int().positive().optional(),
+});
+const key = z
+  .strictObject({
+    id: name,
+    /** Whose items; the key's id where absent. */
+    user: name.optional(),
+    secret: z.string().min(1).optional(),
+    secret_sha256: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/i, 'must be 64 hex digits')
+      .transform((hex) => hex.toLowerCase())
+      .optional(),
+    /** Models the key may use; absent: all. */
+    models: z.array(z.string()).optional(),
+    routes: z.record(z.string(), routes).default({}),
+    provider_keys: z.record(z.string(), z.string()).default({}),
+    limits: limits.prefault({}),
+    mcp_servers: z.boolean().default(false),
+  })
+  .refine((value) => (value.secret === undefined) !== (value.secret_sha256 === undefined), {
+    path: ['secret'],
+    error: 'give either secret or secret_sha256',
+  });
+
+const searchProvider = z.enum(['local', 'searxng', 'brave', 'tavily', 'serper']);
+const searchBackend = z.strictObject({
+  provider: searchProvider,
+  folder: z.string().optional(),
+  url: httpUrl.optional(),
+  api_key: z.string().optional(),
+});
+const webSearch = z.strictObject({
+  ...searchBackend.shape,
+  provider: searchProvider.default('local'),
+  /** Tried in order when the first provider fails. */
+  fallbacks: z.array(searchBackend).default([]),
+  max_results: z.int().positive().max(50).default(8),
+  cache_minutes: z.number().nonnegative().default(60),
+  allow_domains: z.array(z.string()).default([]),
+  deny_domains: z.array(z.string()).default([]),
+  timeout_seconds: seconds.prefault(20),
+});
+const fetchUrlContent = z.strictObject({
+  max_bytes: size.prefault('10mb'),
+  allow_hosts: z.array(z.string()).default([]),
+  deny_hosts: z.array(z.string()).default([]),
+  allow_private_addresses: z.boolean().default(false),
+  cache_minutes: z.number().nonnegative().default(60),
+  timeout_seconds: seconds.prefault(30),
+  user_agent: z.string().min(1).optional(),
+});
+const executePython = z.strictObject({
+  timeout_seconds: seconds.prefault(30),
+  memory_mb: z.int().min(64).max(8192).default(512),
+});
+const oauth = z.strictObject({
+  client_id: z.string().min(1),
+  client_secret: z.string().min(1),
+  token_url: httpUrl.optional(),
+  issuer: httpUrl.optional(),
+  scope: z.string().optional(),
+});
+const mcpCommon = {
+  name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, _ or -'),
+  allowed_tools: z.array(z.string()).optional(),
+  timeout_seconds: seconds.prefault(60),
+};
+const mcpServer = z.union([
+  z.strictObject({
+    ...mcpCommon,
+    url: httpUrl,
+    headers: headers.default({}),
+    access_token: z.string().optional(),
+    oauth: oauth.optional(),
+  }),
+  z.strictObject({
+    ...mcpCommon,
+    command: z.string().min(1),
+    args: z.array(z.string()).default([]),
+    env: z.record(z.string(), z.string()).default({}),
+  }),
+]);
+
+const tools = z.strictObject({
+  web_search: webSearch.prefault({}),
+  fetch_url_content: fetchUrlContent.prefault({}),
+  execute_python: executePython.prefault({}),
+  mcp_servers: z.array(mcpServer).default([]),
+});
+
+const logging = z.strictObject({
+  level: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+});
+
+export const configSchema = z.strictObject({
+  server: server.prefault({}),
+  store: store.prefault({}),
+  runs: runs.prefault({}),
+  providers: z.record(name, provider),
+  models: z.record(name, model),
+  keys: z.array(key).min(1, 'needs at least one key: { id, secret }'),
+  tools: tools.prefault({}),
+  logging: logging.prefault({}),
+});
+
+/** The parsed configuration, frozen by `load.ts`. */
+export type GatewayConfig = z.output<typeof configSchema>;
+export type ProviderConfig = GatewayConfig['providers'][string];
+/** A provider reached over HTTP. */
+export type RemoteProviderConfig = z.output<typeof remoteProvider>;
+export type ModelConfig = GatewayConfig['models'][string];
+export type ResearchModelConfig = Extract<ModelConfig, { kind: 'research' }>;
+export type ProxyModelConfig = Extract<ModelConfig, { kind: 'proxy' }>;
+export type RouteConfig = z.output<typeof route>;
+export type KeyConfig = GatewayConfig['keys'][number];
+export type McpServerConfig = z.output<typeof mcpServer>;
+export type ToolsConfig = GatewayConfig['tools'];
+export type Effort = z.output<typeof effort>;
+export type BudgetConfig = z.output<typeof budget>;

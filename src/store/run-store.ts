@@ -1,0 +1,204 @@
+import type { RunId } from '../base/ids.ts';
+
+/**
+ * The run store: records, event logs, transcripts and claims. One contract, several backends, one contract suite
+ * (`test/contract/run-store.ts`). It knows nothing of what an event means; frames are bytes to it.
+ *
+ * Every method may throw `GatewayError('store_unavailable')` with a time to retry after; none hangs longer than the
+ * backend's command limit.
+ */
+
+/** The interface through which a run was submitted. Lists show only their own. */
+export type RunApi = 'responses' | 'async' | 'chat_completions';
+
+/** `queued` until first claimed. The three last are terminal. */
+export type RunStatus = 'queued' | 'in_progress' | 'completed' | 'failed' | 'cancelled';
+export type TerminalStatus = 'completed' | 'failed' | 'cancelled';
+
+/** The record of a run. Times are Unix milliseconds. */
+export interface RunRecord {
+  id: RunId;
+  user: string;
+  /** Id of the API key, never its secret. */
+  keyId: string;
+  api: RunApi;
+  model: string;
+  kind: 'research' | 'proxy';
+  status: RunStatus;
+  createdAt: number;
+  startedAt: number | null;
+  endedAt: number | null;
+  /** When the record, its log and its transcript are removed. */
+  expiresAt: number;
+  /** A cancel was accepted: the run can only end as cancelled. */
+  cancelRequested: boolean;
+  /** Sequence number of the last event in the log. */
+  last: number;
+  /** The request as JSON text, in the shape of `runs/`; credentials in it are sealed. */
+  request: string;
+  /** Free-form metadata as JSON text. */
+  metadata: string;
+}
+
+/** What a list entry needs: a record without its request. */
+export type RunSummary = Omit<RunRecord, 'request'>;
+
+/** A run to create. The first frames are stored with it in one step (contract section 4: created, in_progress). */
+export interface NewRun {
+  id: RunId;
+  user: string;
+  keyId: string;
+  api: RunApi;
+  model: string;
+  kind: 'research' | 'proxy';
+  createdAt: number;
+  expiresAt: number;
+  request: string;
+  metadata: string;
+  /** Frames numbered 1 to `frameCount`, joined. */
+  frames: Uint8Array;
+  frameCount: number;
+}
+
+/**
+ * Consecutive frames as they were appended, joined: `first` to `last`, each ending with a blank line and holding no
+ * other blank line. `end`: the terminal frame is the last of them.
+ */
+export interface LogBatch {
+  first: number;
+  last: number;
+  frames: Uint8Array;
+  end: boolean;
+}
+
+/** Proof of a claim. Compared for equality: two owners never look alike, even after a failover. */
+export type FencingToken = string;
+
+/** A run claimed for execution. */
+export interface Claim {
+  run: RunRecord;
+  token: FencingToken;
+  /** How often the run was claimed since its last finished step, this time included. A graceful release does not count. */
+  attempts: number;
+}
+
+/** One batch to append. */
+export interface Append {
+  token: FencingToken;
+  /** Sequence number of the first frame. */
+  first: number;
+  /** Number of frames; may be 0 where only transcript entries are written. */
+  count: number;
+  frames: Uint8Array;
+  /** Transcript entries (JSON texts) written in the same atomic step. They count as progress. */
+  transcript?: readonly string[];
+  /** Ends the run. `retainUntil` becomes `expiresAt`. */
+  end?: { status: TerminalStatus; at: number; retainUntil: number };
+}
+
+/**
+ * What became of an append. Only `ok` wrote anything.
+ * - `ok`: written. `cancel` tells of an accepted cancel.
+ * - `duplicate`: the whole batch is in the log already (a retry by the same owner after an unknown outcome).
+ * - `gap`: `first` is not last + 1; send again from `last + 1`.
+ * - `fenced`: the token is not the current claim's.
+ * - `cancelled`: the batch ends the run other than as cancelled, but a cancel was accepted.
+ * - `closed`: the run has ended. `missing`: there is no such run.
+ */
+export type AppendResult =
+  | { result: 'ok' | 'duplicate'; last: number; cancel: boolean }
+  | { result: 'gap' | 'cancelled'; last: number }
+  | { result: 'fenced' | 'closed' | 'missing' };
+
+/** What became of a cancel request. `accepted` also where one was accepted before. */
+export type CancelResult = { result: 'accepted' } | { result: 'ended'; status: TerminalStatus } | { result: 'missing' };
+
+export interface ListQuery {
+  user: string;
+  api: RunApi;
+  /** 1 to 1 000. */
+  limit: number;
+  /** Only runs older than this one in the order of the list. Unknown or foreign ids are checked by the caller. */
+  after?: RunId;
+  status?: readonly RunStatus[];
+  model?: string;
+}
+
+export interface RunStore {
+  /** Creates a run in state `queued`. `exists`: a run of this id is there already, nothing was changed. */
+  create(run: NewRun): Promise<'created' | 'exists'>;
+  get(id: RunId): Promise<RunRecord | undefined>;
+  /** A user's runs of one interface, newest first (creation order, ties in a stable order). */
+  list(query: ListQuery): Promise<{ runs: RunSummary[]; hasMore: boolean }>;
+  /** Runs that have not ended, by status; for limits, readiness and metrics. May lag by a second. */
+  countOpen(): Promise<{ queued: number; inProgress: number }>;
+
+  /**
+   * Claims the oldest queued run, or one whose claim has run out. Undefined where there is none. Sets `startedAt` the
+   * first time.
+   */
+  claimNext(options: { owner: string; leaseMs: number; now: number }): Promise<Claim | undefined>;
+  /**
+   * Claims this run whoever holds it (`force`), or only where it is free. The former owner is fenced out. Undefined
+   * where it has ended, is missing, or is held and `force` is false.
+   */
+  claim(
+    id: RunId,
+    options: { owner: string; leaseMs: number; now: number; force: boolean },
+  ): Promise<Claim | undefined>;
+  /** Extends a claim. `fenced`: it was lost. `cancel` tells of an accepted cancel. */
+  renew(
+    id: RunId,
+    options: { token: FencingToken; leaseMs: number; now: number },
+  ): Promise<{ result: 'ok'; cancel: boolean } | { result: 'fenced' }>;
+  /** Gives a claim back at a step boundary: the run can be claimed at once and the attempt is not counted. */
+  release(id: RunId, options: { token: FencingToken }): Promise<void>;
+
+  /** Appends atomically: all checks come before all writes. */
+  append(id: RunId, batch: Append): Promise<AppendResult>;
+  /**
+   * Batches in order that hold events after `after`, from the one that holds `after + 1`; its frames up to `after` are
+   * cut off. About `maxBytes` at most, at least one batch where there is one.
+   * @throws GatewayError `internal_error` where the stored batches are not contiguous.
+   */
+  read(id: RunId, options: { after: number; maxBytes: number }): Promise<LogBatch[]>;
+  /** The last batch of a log: it holds the terminal frame of an ended run. */
+  readLast(id: RunId): Promise<LogBatch | undefined>;
+  /** All transcript entries in the order in which they were written. */
+  readTranscript(id: RunId): Promise<string[]>;
+  /**
+   * Calls `listener` with batches as they are appended from now on, in order, possibly with gaps (then read). The
+   * promise resolves once nothing that is appended later can be missed without `onGap` being called.
+   * `onGap`: batches may have been missed, read again.
+   */
+  subscribe(id: RunId, handlers: { onBatch(batch: LogBatch): void; onGap(): void }): Promise<Disposable>;
+
+  /** Records a cancel. From then on the run can only end as cancelled, also after a crash. */
+  requestCancel(id: RunId): Promise<CancelResult>;
+  /** Calls `listener` when a cancel is requested or a run becomes free to claim anywhere. Lossy: poll as well. */
+  onChange(listener: (change: { type: 'cancel' | 'claimable'; id: RunId }) => void): Disposable;
+
+  /** Removes a run with its log and transcript. False where there was none. */
+  delete(id: RunId): Promise<boolean>;
+  /** Removes ended runs whose `expiresAt` has passed, at most `limit`; the number removed. */
+  removeExpired(options: { now: number; limit: number }): Promise<number>;
+
+  /**
+   * Reserves an idempotency key for a run id (contract section 2). The first caller within `ttlMs` gets its own values
+   * back; later ones get the first one's. Atomic.
+   */
+  reserve(key: string, entry: Reservation, options: { ttlMs: number; now: number }): Promise<Reservation>;
+  /** Frees a reservation, if it is still this run's: a refused request does not hold its key. */
+  unreserve(key: string, runId: RunId): Promise<void>;
+
+  /** Whether the store can be written to; the reason if not. Answers within a second. */
+  check(): Promise<{ ok: true } | { ok: false; reason: string }>;
+  close(): Promise<void>;
+}
+
+/** What an idempotency key stands for. */
+export interface Reservation {
+  runId: RunId;
+  /** Hash of the request body. */
+  fingerprint: string;
+}

@@ -1,0 +1,130 @@
+import type { JsonObject } from '../base/json.ts';
+
+/**
+ * One LLM turn as the research loop sees it. Whatever providers do differently ends on this floor: behind this
+ * contract there is one kind of stream and one kind of failure.
+ */
+
+/** A message sent to a provider, in the words of chat completions. */
+export type TurnMessage =
+  | { role: 'system'; content: string }
+  | { role: 'user'; content: string | UserPart[] }
+  | AssistantMessage
+  | { role: 'tool'; tool_call_id: string; content: string };
+
+export type UserPart = { type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } };
+
+/** What the model said in a finished turn: kept in the transcript, so that it can be sent back. */
+export interface AssistantMessage {
+  role: 'assistant';
+  content: string;
+  tool_calls?: TurnToolCall[];
+  /**
+   * What the provider wants to see again, by the name of its own field (`reasoning_content`, `reasoning_details`,
+   * signatures). Sent back only by the dialect and to the provider that produced it.
+   */
+  replay?: { provider: string; fields: JsonObject };
+}
+
+/** A whole tool call. `arguments` is the text as the model wrote it, perhaps broken JSON. */
+export interface TurnToolCall {
+  id: string;
+  name: string;
+  arguments: string;
+}
+
+/** A tool as offered to the model. Names that a provider refuses (dots) are made safe by the dialect and mapped back. */
+export interface TurnTool {
+  name: string;
+  description: string;
+  parameters: JsonObject;
+}
+
+export interface TurnRequest {
+  messages: readonly TurnMessage[];
+  /** Absent or empty: no tools are offered. */
+  tools?: readonly TurnTool[];
+  maxOutputTokens?: number;
+  temperature?: number;
+  topP?: number;
+  /** As `response_format` of chat completions. */
+  responseFormat?: JsonObject;
+}
+
+/** Token counts of one turn. `estimated`: the provider reported none. */
+export interface TurnUsage {
+  inputTokens: number;
+  cachedTokens: number;
+  outputTokens: number;
+  reasoningTokens: number;
+  estimated: boolean;
+}
+
+/** Why the model stopped. A stream that ends without telling is a failure, not a `stop`. */
+export type FinishReason = 'stop' | 'length' | 'tool_calls' | 'content_filter';
+
+/**
+ * Parts of a turn in order. Deltas that arrived in one network chunk come as one. `finish` is last, exactly once,
+ * and carries the usage and the message to keep.
+ */
+export type TurnPart =
+  | { type: 'reasoning'; delta: string }
+  | { type: 'text'; delta: string }
+  | { type: 'tool_call'; call: TurnToolCall }
+  | { type: 'finish'; reason: FinishReason; usage: TurnUsage; message: AssistantMessage };
+
+/** How a turn failed. */
+export type TurnFailureKind =
+  /** Nothing answered in time, or the stream stalled. */
+  | 'timeout'
+  /** The provider limits our rate; every route said so. */
+  | 'rate_limit'
+  /** The request does not fit the model's context. The loop compacts and asks again. */
+  | 'context_length'
+  /** The provider refused the request itself (4xx). Asking again cannot help. */
+  | 'refused'
+  /** Everything else: connection, 5xx, broken stream. */
+  | 'failed';
+
+/**
+ * A turn that cannot go on. `started` says whether parts were delivered: then the loop decides how to go on (asking
+ * again takes the next route). Before that every route and retry has been tried already.
+ * The message names no credential.
+ */
+export class TurnError extends Error {
+  override readonly name = 'TurnError';
+  readonly kind: TurnFailureKind;
+  readonly started: boolean;
+  /** Tokens spent on the attempt(s), so that nothing paid for is left out of the run's usage. */
+  readonly usage: TurnUsage;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    kind: TurnFailureKind,
+    message: string,
+    details: { started: boolean; usage?: TurnUsage; retryAfterMs?: number | undefined; cause?: unknown },
+  ) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.kind = kind;
+    this.started = details.started;
+    this.usage = details.usage ?? noUsage();
+    this.retryAfterMs = details.retryAfterMs;
+  }
+}
+
+export function noUsage(): TurnUsage {
+  return { inputTokens: 0, cachedTokens: 0, outputTokens: 0, reasoningTokens: 0, estimated: false };
+}
+
+/**
+ * The model of one run: its routes in order, with the key's own routing and credentials applied. It remembers what it
+ * learned during the run, such as routes that broke a stream.
+ */
+export interface ChatModel {
+  /**
+   * Asks for one turn. Ending the iteration early, or aborting the signal, closes the provider's connection within a
+   * second.
+   * @throws TurnError, or the signal's reason after an abort.
+   */
+  turn(request: TurnRequest, options: { signal: AbortSignal }): AsyncIterable<TurnPart>;
+}
