@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 
 /** A run's id, a UUID. Clients see it with the prefix of the interface they use (contract section 1). */
 export type RunId = string;
@@ -26,7 +26,23 @@ export function parsePublicId(api: keyof typeof ID_PREFIX, text: string): RunId 
   return UUID.test(id) ? id : undefined;
 }
 
-/** A new id of an output item: `rs_...`, `tc_...`, `msg_...`. */
-export function newItemId(prefix: 'rs' | 'tc' | 'msg'): string {
-  return `${prefix}_${randomBytes(16).toString('hex')}`;
+export type ItemPrefix = 'rs' | 'tc' | 'msg';
+
+/**
+ * The id of an item of a run. It holds the run's id, so that an `item_reference` is found without an index, and a
+ * crash cannot change it.
+ */
+export function itemId(prefix: ItemPrefix, run: RunId, place: { output: number } | { input: number }): string {
+  const index = 'output' in place ? place.output : place.input;
+  return `${prefix}_${run.replaceAll('-', '')}${'output' in place ? 'o' : 'i'}${index}`;
+}
+
+/** The run and place that an item id names, or undefined where it is none of ours. */
+export function parseItemId(id: string): { run: RunId; place: { output: number } | { input: number } } | undefined {
+  const match =
+    /^(?:rs|tc|msg)_([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})([oi])(\d{1,9})$/.exec(id);
+  if (!match) return undefined;
+  const [, a, b, c, d, e, kind, digits] = match;
+  const index = Number(digits);
+  return { run: `${a}-${b}-${c}-${d}-${e}`, place: kind === 'o' ? { output: index } : { input: index } };
 }

@@ -1,0 +1,12 @@
+import { z } from 'zod';
+
+/** The error object of contract section 2. */
+export const errorObject = z.object({
+  message: z.string(),
+  type: z.enum(['invalid_request_error', 'authentication_error', 'permission_error', 'rate_limit_error', 'api_error']),
+  param: z.string().nullable(),
+  code: z.string(),
+});
+
+/** The body of every failed HTTP answer. */
+export const errorBody = z.object({ error: errorObject });

@@ -1,0 +1,67 @@
+import { z } from 'zod';
+import {
+  messageItem,
+  outputItem,
+  outputText,
+  reasoningItem,
+  reasoningText,
+  toolCallItem,
+  urlCitation,
+} from './items.ts';
+import { responseObject } from './response.ts';
+
+/** The events of a run (contract section 4). Only these types exist: newer SDK helpers throw on any other. */
+
+const numbered = { sequence_number: z.int().positive() };
+const inItem = { ...numbered, output_index: z.int().nonnegative(), item_id: z.string() };
+const inPart = { ...inItem, content_index: z.int().nonnegative() };
+const noLogprobs = { logprobs: z.array(z.never()) };
+
+const part = z.discriminatedUnion('type', [outputText, reasoningText]);
+
+export const runEvent = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('response.created'), ...numbered, response: responseObject }),
+  z.object({ type: z.literal('response.in_progress'), ...numbered, response: responseObject }),
+  z.object({
+    type: z.literal('response.output_item.added'),
+    ...numbered,
+    output_index: z.int().nonnegative(),
+    item: outputItem,
+  }),
+  z.object({ type: z.literal('response.content_part.added'), ...inPart, part }),
+  z.object({ type: z.literal('response.reasoning_text.delta'), ...inPart, delta: z.string() }),
+  z.object({ type: z.literal('response.reasoning_text.done'), ...inPart, text: z.string() }),
+  z.object({ type: z.literal('response.output_text.delta'), ...inPart, delta: z.string(), ...noLogprobs }),
+  z.object({
+    type: z.literal('response.output_text.annotation.added'),
+    ...inPart,
+    annotation_index: z.int().nonnegative(),
+    annotation: urlCitation,
+  }),
+  z.object({ type: z.literal('response.output_text.done'), ...inPart, text: z.string(), ...noLogprobs }),
+  z.object({ type: z.literal('response.content_part.done'), ...inPart, part }),
+  z.object({
+    type: z.literal('response.output_item.done'),
+    ...numbered,
+    output_index: z.int().nonnegative(),
+    item: z.discriminatedUnion('type', [reasoningItem, toolCallItem, messageItem]),
+  }),
+  z.object({ type: z.literal('response.completed'), ...numbered, response: responseObject }),
+  z.object({ type: z.literal('response.failed'), ...numbered, response: responseObject }),
+]);
+
+/** One event of a run's log. */
+export type RunEvent = z.output<typeof runEvent>;
+export type RunEventType = RunEvent['type'];
+
+/** An event before it has its place in the log. */
+export type UnnumberedEvent = RunEvent extends infer E
+  ? E extends RunEvent
+    ? Omit<E, 'sequence_number'>
+    : never
+  : never;
+
+/** The types that end a run's log. */
+export function isTerminal(event: { type: string }): boolean {
+  return event.type === 'response.completed' || event.type === 'response.failed';
+}

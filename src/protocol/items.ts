@@ -1,0 +1,61 @@
+import { z } from 'zod';
+
+/** Output items and their parts (contract section 3.3). */
+
+export const urlCitation = z.object({
+  type: z.literal('url_citation'),
+  /** In UTF-16 code units of the part's text. */
+  start_index: z.int().nonnegative(),
+  end_index: z.int().nonnegative(),
+  url: z.string(),
+  title: z.string(),
+  /** The run's number of the source; null for a URL that the run never saw. */
+  source_id: z.int().positive().nullable(),
+  /** True only if this run retrieved, or was shown, the URL. */
+  verified: z.boolean(),
+});
+
+export const reasoningText = z.object({ type: z.literal('reasoning_text'), text: z.string() });
+export const outputText = z.object({
+  type: z.literal('output_text'),
+  text: z.string(),
+  annotations: z.array(urlCitation),
+  logprobs: z.array(z.never()),
+});
+
+export const reasoningItem = z.object({
+  id: z.string().startsWith('rs_'),
+  type: z.literal('reasoning'),
+  summary: z.array(z.never()),
+  content: z.array(reasoningText),
+  status: z.enum(['in_progress', 'completed', 'incomplete']),
+});
+
+export const toolCallItem = z.object({
+  id: z.string().startsWith('tc_'),
+  type: z.literal('tool_call'),
+  name: z.string(),
+  /** JSON text; `{"raw": "<text>"}` where the model's own could not be repaired. */
+  arguments: z.string(),
+  /** JSON text for built-in tools; absent until the call is done. */
+  result: z.string().optional(),
+  status: z.enum(['in_progress', 'completed', 'failed']),
+});
+
+export const messageItem = z.object({
+  id: z.string().startsWith('msg_'),
+  type: z.literal('message'),
+  role: z.literal('assistant'),
+  status: z.enum(['in_progress', 'completed', 'incomplete']),
+  content: z.array(outputText),
+});
+
+export const outputItem = z.discriminatedUnion('type', [reasoningItem, toolCallItem, messageItem]);
+
+export type UrlCitation = z.output<typeof urlCitation>;
+export type OutputText = z.output<typeof outputText>;
+export type ReasoningText = z.output<typeof reasoningText>;
+export type ReasoningItem = z.output<typeof reasoningItem>;
+export type ToolCallItem = z.output<typeof toolCallItem>;
+export type MessageItem = z.output<typeof messageItem>;
+export type OutputItem = z.output<typeof outputItem>;

@@ -1,0 +1,168 @@
+import { z } from 'zod';
+import { type ErrorObject, GatewayError } from '../base/errors.ts';
+import { publicId, type RunId } from '../base/ids.ts';
+import type { JsonObject, JsonValue } from '../base/json.ts';
+import { errorObject } from './errors.ts';
+import { outputItem } from './items.ts';
+
+/** The response object (contract section 3.2): every key is always present. */
+
+export const responseStatus = z.enum(['in_progress', 'completed', 'failed', 'cancelled']);
+
+export const usage = z.object({
+  input_tokens: z.int().nonnegative(),
+  input_tokens_details: z.object({ cached_tokens: z.int().nonnegative() }),
+  output_tokens: z.int().nonnegative(),
+  output_tokens_details: z.object({ reasoning_tokens: z.int().nonnegative() }),
+  total_tokens: z.int().nonnegative(),
+  num_search_queries: z.int().nonnegative(),
+  num_tool_calls: z.int().nonnegative(),
+  /** Present and true where a provider reported no usage for a turn. */
+  estimated: z.literal(true).optional(),
+});
+
+export const incompleteReason = z.enum(['max_output_tokens', 'max_tool_calls', 'budget', 'stuck', 'no_sources']);
+
+export const responseObject = z.object({
+  id: z.string().startsWith('resp_'),
+  object: z.literal('response'),
+  created_at: z.int(),
+  started_at: z.int().nullable(),
+  completed_at: z.int().nullable(),
+  status: responseStatus,
+  model: z.string(),
+  output: z.array(outputItem),
+  output_text: z.string(),
+  usage,
+  error: errorObject.nullable(),
+  incomplete_details: z.object({ reason: incompleteReason }).nullable(),
+  background: z.boolean(),
+  metadata: z.record(z.string(), z.custom<JsonValue>()),
+  instructions: z.string().nullable(),
+  previous_response_id: z.string().nullable(),
+  max_output_tokens: z.int().nullable(),
+  max_tool_calls: z.int().nullable(),
+  temperature: z.number(),
+  top_p: z.number(),
+  presence_penalty: z.literal(0),
+  frequency_penalty: z.literal(0),
+  top_logprobs: z.literal(0),
+  parallel_tool_calls: z.literal(true),
+  tool_choice: z.enum(['auto', 'none']),
+  tools: z.array(z.never()),
+  text: z.object({ format: z.looseObject({ type: z.string() }) }),
+  reasoning: z.object({ effort: z.string(), summary: z.null() }),
+  truncation: z.literal('disabled'),
+  store: z.literal(true),
+  service_tier: z.literal('default'),
+  safety_identifier: z.null(),
+  prompt_cache_key: z.null(),
+});
+
+export type ResponseStatus = z.output<typeof responseStatus>;
+export type Usage = z.output<typeof usage>;
+export type IncompleteReason = z.output<typeof incompleteReason>;
+export type ResponseObject = z.output<typeof responseObject>;
+
+/** Usage before anything was spent. */
+export function zeroUsage(): Usage {
+  return {
+    input_tokens: 0,
+    input_tokens_details: { cached_tokens: 0 },
+    output_tokens: 0,
+    output_tokens_details: { reasoning_tokens: 0 },
+    total_tokens: 0,
+    num_search_queries: 0,
+    num_tool_calls: 0,
+  };
+}
+
+/** What a new response object takes over from its request. */
+export interface ResponseSeed {
+  runId: RunId;
+  /** Whole Unix seconds. */
+  createdAt: number;
+  model: string;
+  background: boolean;
+  metadata: JsonObject;
+  instructions: string | null;
+  previousResponseId: string | null;
+  maxOutputTokens: number | null;
+  maxToolCalls: number | null;
+  temperature: number | null;
+  topP: number | null;
+  toolChoice: 'auto' | 'none';
+  textFormat: { type: string; [key: string]: unknown } | null;
+  effort: string;
+}
+
+/** The response object of a run that has just been submitted. */
+export function newResponse(seed: ResponseSeed): ResponseObject {
+  return {
+    id: publicId('responses', seed.runId),
+    object: 'response',
+    created_at: seed.createdAt,
+    started_at: null,
+    completed_at: null,
+    status: 'in_progress',
+    model: seed.model,
+    output: [],
+    output_text: '',
+    usage: zeroUsage(),
+    error: null,
+    incomplete_details: null,
+    background: seed.background,
+    metadata: seed.metadata,
+    instructions: seed.instructions,
+    previous_response_id: seed.previousResponseId,
+    max_output_tokens: seed.maxOutputTokens,
+    max_tool_calls: seed.maxToolCalls,
+    temperature: seed.temperature ?? 1,
+    top_p: seed.topP ?? 1,
+    presence_penalty: 0,
+    frequency_penalty: 0,
+    top_logprobs: 0,
+    parallel_tool_calls: true,
+    tool_choice: seed.toolChoice,
+    tools: [],
+    text: { format: seed.textFormat ?? { type: 'text' } },
+    reasoning: { effort: seed.effort, summary: null },
+    truncation: 'disabled',
+    store: true,
+    service_tier: 'default',
+    safety_identifier: null,
+    prompt_cache_key: null,
+  };
+}
+
+/** The error object of a cancelled run. */
+export function cancelledError(): ErrorObject {
+  return new GatewayError('cancelled', 'The run was cancelled.').toObject();
+}
+
+/** An entry of `GET /v1/responses` (contract section 5). */
+export const responseListEntry = z.object({
+  id: z.string(),
+  object: z.literal('response'),
+  status: responseStatus,
+  model: z.string(),
+  created_at: z.int(),
+  started_at: z.int().nullable(),
+  completed_at: z.int().nullable(),
+  metadata: z.record(z.string(), z.custom<JsonValue>()),
+});
+export type ResponseListEntry = z.output<typeof responseListEntry>;
+
+/** The envelope of the list endpoints of the Responses interface. */
+export interface List<T> {
+  object: 'list';
+  data: T[];
+  has_more: boolean;
+  first_id: string | null;
+  last_id: string | null;
+}
+
+/** A list from its entries. */
+export function listOf<T extends { id: string }>(data: T[], hasMore: boolean): List<T> {
+  return { object: 'list', data, has_more: hasMore, first_id: data[0]?.id ?? null, last_id: data.at(-1)?.id ?? null };
+}

@@ -1,0 +1,114 @@
+import type { RunId } from '../base/ids.ts';
+import type { JsonObject } from '../base/json.ts';
+import type { ResponseObject } from '../protocol/response.ts';
+import type { Task } from '../protocol/tasks.ts';
+import type { ResearchRequest } from '../research/request.ts';
+import type { LogBatch, RunApi, RunRecord, RunSummary } from '../store/run-store.ts';
+
+/** Who asks: the user that owns runs, and the key used. */
+export interface Caller {
+  user: string;
+  keyId: string;
+}
+
+/** One non-streamed chat completion of a proxy model, run in the background (contract section 6). */
+export interface ProxyRequest {
+  kind: 'proxy';
+  /** The body as the client sent it: it is forwarded without being parsed and written again. */
+  body: string;
+}
+
+export type RunRequest = ResearchRequest | ProxyRequest;
+
+/** A validated request to run something. */
+export interface Submission {
+  caller: Caller;
+  api: RunApi;
+  /** The configured model's name. */
+  model: string;
+  request: RunRequest;
+  /** Input items as the client sent them, for `input_items`. */
+  input: JsonObject[];
+  background: boolean;
+  metadata: JsonObject;
+  previousResponseId: string | null;
+  /** Contract section 2: the same key, user and body within `ttlMs` gives the same run. */
+  idempotency?: { key: string; fingerprint: string; ttlMs: number };
+}
+
+export interface RunListQuery {
+  limit: number;
+  /** Public id of the last entry of the page before. */
+  after?: string;
+  status?:
+    | 'in_progress'
+    | 'completed'
+    | 'failed'
+    | 'cancelled'
+    | 'CREATED'
+    | 'IN_PROGRESS'
+    | 'COMPLETED'
+    | 'FAILED'
+    | 'CANCELLED';
+  model?: string;
+}
+
+/**
+ * Runs as the HTTP floor sees them. Everything is read from the event log; nothing here holds a run in memory.
+ * All methods may throw `store_unavailable`.
+ */
+export interface Runs {
+  /**
+   * Stores a run with its first two events and wakes the executor.
+   * @throws GatewayError `overloaded` (queue full), `shutting_down`, `idempotency_key_reused`.
+   */
+  submit(submission: Submission): Promise<{ run: RunRecord; replayed: boolean }>;
+
+  /**
+   * The one way from an id to a run (promise 7): unknown, foreign and wrongly prefixed ids are all `not_found`.
+   * `api` is the interface of the route; a research run can be read through both, a proxy task only as a task, a
+   * chat completion through neither.
+   */
+  find(caller: Caller, api: 'responses' | 'async', id: string): Promise<RunRecord>;
+
+  /** @throws GatewayError `invalid_parameter` (`after`) for a cursor that is unknown or foreign. */
+  list(
+    caller: Caller,
+    api: 'responses' | 'async',
+    query: RunListQuery,
+  ): Promise<{ runs: RunSummary[]; hasMore: boolean }>;
+
+  /**
+   * The log after `after`: what is stored, then live, until the terminal event was yielded, the signal aborts or the
+   * gateway shuts down (`followEnded`). Frames are bytes to be copied. A slow reader is switched back to the store.
+   * @throws GatewayError `invalid_parameter` (`after`) past the end of a run in progress.
+   */
+  follow(run: RunRecord, options: { after: number; signal: AbortSignal }): AsyncIterable<LogBatch>;
+
+  /** The response object, folded from the log at this moment (contract section 5). */
+  response(run: RunRecord): Promise<ResponseObject>;
+  /** Waits for the end. Rejects with the signal's reason, or `shutting_down`. */
+  ended(run: RunRecord, options: { signal: AbortSignal }): Promise<ResponseObject>;
+  /** The task as `GET /v1/async/:id` shows it: JSON text, because a proxy result is passed on byte by byte. */
+  taskJson(run: RunRecord): Promise<string>;
+  taskEntry(run: RunSummary): Task;
+  /** Input items in the order submitted, each with an id. */
+  inputItems(run: RunRecord): JsonObject[];
+
+  /** Cancels, waits for the end (bounded) and gives the ended response; an ended run is given unchanged. */
+  cancel(run: RunRecord): Promise<ResponseObject>;
+  /** Cancels a run in progress, lets its readers see the end, then removes it. */
+  delete(run: RunRecord): Promise<void>;
+
+  /** The response object an item id belongs to and the item itself, for `item_reference`; `not_found` otherwise. */
+  findItem(caller: Caller, itemId: string): Promise<JsonObject>;
+  /** Earlier turns and sources of a chain. `not_found`, or `invalid_parameter` where one is not `completed`. */
+  history(caller: Caller, previousResponseId: string): Promise<Pick<ResearchRequest, 'history' | 'earlierSources'>>;
+
+  countOpen(): Promise<{ queued: number; inProgress: number }>;
+  /** Open runs of a user's key on this gateway, for `concurrent_runs`. */
+  idOf(run: Pick<RunRecord, 'id'>, api: RunApi): string;
+}
+
+/** Re-exported for the floor above, which does not know the store. */
+export type { LogBatch, RunApi, RunId, RunRecord, RunSummary };
