@@ -1,0 +1,90 @@
+import { type LookupAddress, lookup as systemLookup } from 'node:dns';
+import { Resolver } from 'node:dns/promises';
+import { isIP, type LookupFunction } from 'node:net';
+import { promisify } from 'node:util';
+import { Agent, buildConnector } from 'undici';
+import { ToolError } from '../tool.ts';
+import { type AddressRule, isAllowedAddress } from './addresses.ts';
+
+/** Time limits of one exchange, in milliseconds; 0 means none. */
+export interface ExchangeTimeouts {
+  connectMs: number;
+  headersMs: number;
+  /** The longest silence between two parts of a body. */
+  idleMs: number;
+}
+
+export interface GuardedAgentOptions {
+  addresses: AddressRule;
+  timeouts: ExchangeTimeouts;
+  /** Name servers to ask instead of the system's resolver, as `address` or `address:port`. */
+  dnsServers?: readonly string[] | undefined;
+}
+
+/**
+ * An HTTP agent that connects only to allowed addresses. The check sits where the socket is opened: the addresses
+ * that were checked are the ones that are connected to, so a name that resolves differently a moment later
+ * (DNS rebinding) gains nothing. Proxies from the environment are not used: an `Agent` of its own knows none.
+ */
+export function createGuardedAgent(options: GuardedAgentOptions): Agent {
+  const { addresses, timeouts } = options;
+  const connect = buildConnector({
+    timeout: timeouts.connectMs,
+    allowH2: false,
+    autoSelectFamily: true,
+    lookup: guardedLookup(options),
+  });
+  return new Agent({
+    headersTimeout: timeouts.headersMs,
+    bodyTimeout: timeouts.idleMs,
+    connections: 16,
+    connect(target, callback) {
+      const host = target.hostname.replace(/^\[(.*)\]$/, '$1');
+      // Node connects to IP literals without a lookup.
+      if (isIP(host) !== 0 && !isAllowedAddress(host, addresses)) callback(blockedAddress(host), null);
+      else connect(target, callback);
+    },
+  });
+}
+
+/** A lookup for `net.connect` that fails as soon as one of the addresses of a name is not allowed. */
+function guardedLookup(options: GuardedAgentOptions): LookupFunction {
+  const resolve = options.dnsServers ? resolveWith(options.dnsServers) : resolveBySystem;
+  return (hostname, lookupOptions, callback) => {
+    resolve(hostname).then(
+      (found) => {
+        const bad = found.find((entry) => !isAllowedAddress(entry.address, options.addresses));
+        const [first] = found;
+        if (bad) callback(blockedAddress(hostname), '', 0);
+        else if (!first) callback(new ToolError('unreachable', `The name ${hostname} has no address.`), '', 0);
+        else if (lookupOptions.all) callback(null, found);
+        else callback(null, first.address, first.family);
+      },
+      (error: Error) => callback(error, '', 0),
+    );
+  };
+}
+
+const lookupAll = promisify(systemLookup);
+
+function resolveBySystem(hostname: string): Promise<LookupAddress[]> {
+  return lookupAll(hostname, { all: true });
+}
+
+function resolveWith(servers: readonly string[]): (hostname: string) => Promise<LookupAddress[]> {
+  const resolver = new Resolver({ timeout: 2000, tries: 2 });
+  resolver.setServers(servers);
+  return async (hostname) => {
+    const [v4, v6] = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
+    if (v4.status === 'rejected' && v6.status === 'rejected') throw v4.reason;
+    const found: LookupAddress[] = [];
+    if (v4.status === 'fulfilled') found.push(...v4.value.map((address) => ({ address, family: 4 })));
+    if (v6.status === 'fulfilled') found.push(...v6.value.map((address) => ({ address, family: 6 })));
+    return found;
+  };
+}
+
+/** Says nothing of the address: what an internal name resolves to is nobody's business outside. */
+function blockedAddress(host: string): ToolError {
+  return new ToolError('blocked_address', `The host ${host} is not on the public internet and is not fetched.`);
+}

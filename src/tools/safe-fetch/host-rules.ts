@@ -1,0 +1,54 @@
+import { ToolError } from '../tool.ts';
+
+/** Which hosts may be asked. A rule `example.com` means the host and everything below it. */
+export interface HostRules {
+  /** Empty: all hosts. */
+  allowHosts: readonly string[];
+  /** Wins over `allowHosts`. */
+  denyHosts: readonly string[];
+}
+
+/** The host of a rule in the form that `URL` gives hosts: lower case, punycode, no `*.`, no trailing dot. */
+export function normaliseHost(host: string): string {
+  const bare = host
+    .trim()
+    .replace(/^\*?\./, '')
+    .replace(/\.$/, '')
+    .toLowerCase();
+  const parsed = URL.parse(`http://${bare}/`);
+  return parsed ? parsed.hostname.replace(/\.$/, '') : bare;
+}
+
+/** Whether `host` is one of `rules` or below one of them. */
+export function matchesHost(host: string, rules: readonly string[]): boolean {
+  const wanted = host.toLowerCase().replace(/\.$/, '');
+  return rules.some((rule) => {
+    const normalised = normaliseHost(rule);
+    return normalised !== '' && (wanted === normalised || wanted.endsWith(`.${normalised}`));
+  });
+}
+
+/** Names that mean this machine or its network, whatever the resolver says. */
+const LOCAL_NAMES = ['localhost', 'local', 'internal', 'localdomain', 'home.arpa', 'intranet', 'lan'];
+
+/**
+ * Checks what can be known of a URL before its name is resolved.
+ * @throws ToolError `invalid_url` or `blocked_host`.
+ */
+export function checkUrl(url: URL, rules: HostRules & { allowLocalNames: boolean }): void {
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') {
+    throw new ToolError('invalid_url', `Only http and https addresses can be fetched, not ${url.protocol}//`);
+  }
+  if (url.username || url.password) {
+    throw new ToolError('invalid_url', 'Addresses with a user name or password are not fetched.');
+  }
+  const host = url.hostname;
+  if (matchesHost(host, rules.denyHosts)) throw blocked(host, 'is on the deny list');
+  if (rules.allowHosts.length > 0 && !matchesHost(host, rules.allowHosts))
+    throw blocked(host, 'is not on the allow list');
+  if (!rules.allowLocalNames && matchesHost(host, LOCAL_NAMES)) throw blocked(host, 'is a local name');
+}
+
+function blocked(host: string, why: string): ToolError {
+  return new ToolError('blocked_host', `The host ${host} ${why}.`);
+}

@@ -1,0 +1,36 @@
+import { ToolError } from '../tool.ts';
+
+/** The error of a body above its limit. */
+export function tooLarge(maxBytes: number): ToolError {
+  return new ToolError('too_large', `The answer is larger than ${maxBytes} bytes.`);
+}
+
+/**
+ * `body`, cut off with a `too_large` error as soon as more than `maxBytes` came out of it. The bytes counted are the
+ * decompressed ones, pulled chunk by chunk, so a compression bomb costs one chunk of memory.
+ */
+export function limitBody(
+  body: ReadableStream<Uint8Array>,
+  maxBytes: number,
+  explain: (error: unknown) => unknown,
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  let size = 0;
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (done) return controller.close();
+        size += value.byteLength;
+        if (size > maxBytes) throw tooLarge(maxBytes);
+        controller.enqueue(value);
+      } catch (error) {
+        controller.error(explain(error));
+        await reader.cancel(error).catch(() => {});
+      }
+    },
+    async cancel(reason) {
+      await reader.cancel(reason);
+    },
+  });
+}

@@ -1,0 +1,69 @@
+import { ToolError } from '../tool.ts';
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+/** One request of a chain of redirects. */
+export interface Hop {
+  url: URL;
+  method: string;
+  headers: Headers;
+  body: NonNullable<RequestInit['body']> | null;
+}
+
+/** Headers that speak for a connection or for one host; the HTTP client sets them itself. */
+const CONNECTION_HEADERS = [
+  'connection',
+  'content-length',
+  'host',
+  'keep-alive',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+];
+
+/** Credentials, which never follow a redirect to another origin. */
+const CREDENTIAL_HEADERS = ['authorization', 'cookie', 'proxy-authorization'];
+
+/** The caller's headers without those of the connection. */
+export function requestHeaders(given: RequestInit['headers'], userAgent: string): Headers {
+  const headers = new Headers(given);
+  for (const name of CONNECTION_HEADERS) headers.delete(name);
+  if (!headers.has('user-agent')) headers.set('user-agent', userAgent);
+  return headers;
+}
+
+/**
+ * The request that follows `hop` after an answer with `status` and `location`, or undefined if that is no redirect.
+ * Methods change as in the Fetch standard; another origin gets none of the caller's own headers that carry
+ * credentials, including custom ones such as `x-api-key`.
+ * @throws ToolError `bad_redirect`.
+ */
+export function followRedirect(hop: Hop, status: number, location: string | null): Hop | undefined {
+  if (!REDIRECTS.has(status) || location === null) return undefined;
+  const url = URL.parse(location, hop.url);
+  if (!url) throw new ToolError('bad_redirect', 'The page redirects to an address that is none.');
+  if (url.hash === '') url.hash = hop.url.hash;
+  const headers = new Headers(hop.headers);
+  if (url.origin !== hop.url.origin) dropCredentials(headers);
+  const becomesGet =
+    (status === 303 && hop.method !== 'GET' && hop.method !== 'HEAD') ||
+    ((status === 301 || status === 302) && hop.method === 'POST');
+  if (!becomesGet) {
+    if (hop.body instanceof ReadableStream) {
+      throw new ToolError('bad_redirect', 'The server redirects a request whose body can be sent only once.');
+    }
+    return { url, method: hop.method, headers, body: hop.body };
+  }
+  for (const name of [...headers.keys()]) if (name.startsWith('content-')) headers.delete(name);
+  return { url, method: 'GET', headers, body: null };
+}
+
+function dropCredentials(headers: Headers): void {
+  for (const name of [...headers.keys()]) {
+    if (CREDENTIAL_HEADERS.includes(name) || /key|token|secret|auth|session|credential/.test(name))
+      headers.delete(name);
+  }
+}

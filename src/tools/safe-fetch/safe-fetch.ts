@@ -1,0 +1,183 @@
+import { fetch as undiciFetch } from 'undici';
+import { messageOf } from '../../base/errors.ts';
+import { ToolError } from '../tool.ts';
+import { parseNetwork } from './addresses.ts';
+import { createGuardedAgent, type ExchangeTimeouts } from './guarded-agent.ts';
+import { checkUrl } from './host-rules.ts';
+import { limitBody, tooLarge } from './limited-body.ts';
+import { followRedirect, type Hop, requestHeaders } from './redirects.ts';
+
+export interface SafeFetchOptions {
+  /** Hosts that may be asked, with everything below them; empty or absent: all. */
+  allowHosts?: readonly string[];
+  /** Hosts that may not be asked, with everything below them. */
+  denyHosts?: readonly string[];
+  /** Lets loopback and private addresses through. Link-local and metadata addresses stay closed. */
+  allowPrivateAddresses?: boolean;
+  /** Addresses or networks (`10.1.2.0/24`) that are open although they are not public. */
+  allowAddresses?: readonly string[];
+  /** The largest body after decompression, in bytes. Default 10 MiB. */
+  maxBytes?: number;
+  /** Default 5. */
+  maxRedirects?: number;
+  /** Defaults: connect 10 s, headers 30 s, idle 30 s. */
+  timeouts?: Partial<ExchangeTimeouts>;
+  userAgent?: string;
+  /** Name servers to ask instead of the system's resolver, as `address` or `address:port`. */
+  dnsServers?: readonly string[];
+}
+
+/** How the gateway introduces itself to the sites it reads. */
+export const USER_AGENT = 'research-gateway/0.1 (automated research; reads single pages on request)';
+
+/**
+ * HTTP for addresses that a model, a page or a client chose. Every hop of every request is checked: scheme, host
+ * lists, and each resolved address at the moment of connecting. `fetch` follows the Fetch standard closely enough to
+ * be handed to other libraries; it returns a standard `Response` whose body is size limited.
+ *
+ * `fetch` rejects with a `ToolError` (`invalid_url`, `blocked_host`, `blocked_address`, `bad_redirect`, `too_large`,
+ * `timeout`, `unreachable`), or with the reason of the caller's signal. The body fails in the same ways.
+ */
+export interface SafeFetch extends AsyncDisposable {
+  fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
+}
+
+/** Opens a safe fetch; dispose it to close its connections. */
+export function createSafeFetch(options: SafeFetchOptions = {}): SafeFetch {
+  const addresses = {
+    allowPrivate: options.allowPrivateAddresses ?? false,
+    allowed: (options.allowAddresses ?? []).map(parseNetwork),
+  };
+  const rules = {
+    allowHosts: options.allowHosts ?? [],
+    denyHosts: options.denyHosts ?? [],
+    allowLocalNames: addresses.allowPrivate || addresses.allowed.length > 0,
+  };
+  const maxBytes = options.maxBytes ?? 10 * 1024 * 1024;
+  const maxRedirects = options.maxRedirects ?? 5;
+  const userAgent = options.userAgent ?? USER_AGENT;
+  const agent = createGuardedAgent({
+    addresses,
+    timeouts: { connectMs: 10_000, headersMs: 30_000, idleMs: 30_000, ...options.timeouts },
+    dnsServers: options.dnsServers,
+  });
+
+  async function exchange(hop: Hop, signal: AbortSignal | undefined) {
+    checkUrl(hop.url, rules);
+    try {
+      return await undiciFetch(hop.url, {
+        method: hop.method,
+        headers: [...hop.headers],
+        body: hop.body,
+        duplex: 'half',
+        redirect: 'manual',
+        dispatcher: agent,
+        signal: signal ?? null,
+      });
+    } catch (error) {
+      throw explainFailure(error, { host: hop.url.host, signal });
+    }
+  }
+
+  return {
+    async fetch(input, init) {
+      const { hop: first, redirect, signal } = readRequest(input, init, userAgent);
+      let hop = first;
+      for (let redirects = 0; ; redirects++) {
+        const answer = await exchange(hop, signal);
+        const next =
+          redirect === 'manual' ? undefined : followRedirect(hop, answer.status, answer.headers.get('location'));
+        if (!next) {
+          const declared = Number(answer.headers.get('content-length') ?? 0);
+          if (declared > maxBytes) {
+            await answer.body?.cancel();
+            throw tooLarge(maxBytes);
+          }
+          const { host } = hop.url;
+          const body =
+            answer.body && limitBody(answer.body, maxBytes, (error) => explainFailure(error, { host, signal }));
+          return toResponse(answer, { body, url: hop.url.href, redirected: redirects > 0 });
+        }
+        await answer.body?.cancel();
+        if (redirect === 'error')
+          throw new ToolError('bad_redirect', 'The server redirects, which is not allowed here.');
+        if (redirects >= maxRedirects) throw new ToolError('bad_redirect', `More than ${maxRedirects} redirects.`);
+        hop = next;
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await agent.destroy();
+    },
+  };
+}
+
+function readRequest(input: string | URL | Request, init: RequestInit | undefined, userAgent: string) {
+  const request = input instanceof Request ? input : undefined;
+  const url = URL.parse(request ? request.url : String(input));
+  if (!url) throw new ToolError('invalid_url', 'This is not a complete http or https address.');
+  const hop: Hop = {
+    url,
+    method: (init?.method ?? request?.method ?? 'GET').toUpperCase(),
+    headers: requestHeaders(init?.headers ?? request?.headers, userAgent),
+    body: init?.body ?? request?.body ?? null,
+  };
+  return {
+    hop,
+    redirect: init?.redirect ?? request?.redirect ?? 'follow',
+    signal: init?.signal ?? request?.signal ?? undefined,
+  };
+}
+
+const BODYLESS = new Set([101, 204, 205, 304]);
+
+function toResponse(
+  answer: { status: number; statusText: string; headers: Iterable<[string, string]> },
+  parts: { body: ReadableStream<Uint8Array> | null; url: string; redirected: boolean },
+): Response {
+  const response = new Response(BODYLESS.has(answer.status) ? null : parts.body, {
+    status: answer.status,
+    statusText: answer.statusText,
+    headers: [...answer.headers],
+  });
+  Object.defineProperty(response, 'url', { value: parts.url });
+  Object.defineProperty(response, 'redirected', { value: parts.redirected });
+  return response;
+}
+
+/** Codes of undici and Node for a limit that ran out. */
+const TIMEOUT_CODES = new Set([
+  'UND_ERR_CONNECT_TIMEOUT',
+  'UND_ERR_HEADERS_TIMEOUT',
+  'UND_ERR_BODY_TIMEOUT',
+  'ETIMEDOUT',
+]);
+
+/** What a caller hears of a failed exchange: its own abort reason, a refusal from within, or the failure in short. */
+function explainFailure(error: unknown, about: { host: string; signal: AbortSignal | undefined }): unknown {
+  if (about.signal?.aborted) return about.signal.reason;
+  for (const cause of causes(error)) {
+    if (cause instanceof ToolError) return cause;
+    const code = codeOf(cause);
+    if (code && TIMEOUT_CODES.has(code)) {
+      return new ToolError('timeout', `${about.host} did not answer in time.`, { cause: error });
+    }
+  }
+  const reason = causes(error).map(codeOf).find(Boolean) ?? messageOf(error);
+  return new ToolError('unreachable', `${about.host} could not be read (${reason}).`, { cause: error });
+}
+
+function causes(error: unknown): unknown[] {
+  const chain: unknown[] = [];
+  let current = error;
+  while (current !== undefined && current !== null && chain.length < 8) {
+    chain.push(current);
+    if (current instanceof AggregateError) chain.push(...current.errors.slice(0, 8));
+    current = current instanceof Error ? current.cause : undefined;
+  }
+  return chain;
+}
+
+function codeOf(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !('code' in error)) return undefined;
+  return typeof error.code === 'string' ? error.code : undefined;
+}

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { once } from 'node:events';
+import { promisify } from 'node:util';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
+import { createSafeFetch } from '../../../src/tools/safe-fetch/safe-fetch.ts';
+import { startWebServer } from '../../support/web-server.ts';
+
+const MIB = 1024 * 1024;
+
+describe('safe fetch: limits', () => {
+  it('stops a body at its limit, declared, chunked or compressed', async () => {
+    const zeros = Buffer.alloc(50 * MIB);
+    const bodies: Record<string, { headers: Record<string, string>; body: Buffer }> = {
+      '/declared': { headers: {}, body: Buffer.alloc(2 * MIB) },
+      '/chunked': { headers: { 'transfer-encoding': 'chunked' }, body: Buffer.alloc(2 * MIB) },
+      '/gzip': { headers: { 'content-encoding': 'gzip' }, body: gzipSync(zeros) },
+      '/twice': { headers: { 'content-encoding': 'gzip, gzip' }, body: gzipSync(gzipSync(zeros)) },
+      '/brotli': { headers: { 'content-encoding': 'br' }, body: brotliCompressSync(zeros) },
+    };
+    await using server = await startWebServer((request, response) => {
+      const found = bodies[request.url ?? ''];
+      response.writeHead(200, found?.headers).end(found?.body);
+    });
+    await using safe = createSafeFetch({ allowPrivateAddresses: true, maxBytes: MIB });
+    for (const path of Object.keys(bodies)) {
+      await assert.rejects(
+        async () => (await safe.fetch(server.origin + path)).arrayBuffer(),
+        { code: 'too_large' },
+        path,
+      );
+    }
+  });
+
+  it('counts decompressed bytes, so a body just within the limit passes', async () => {
+    await using server = await startWebServer((_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(MIB)));
+    });
+    await using safe = createSafeFetch({ allowPrivateAddresses: true, maxBytes: MIB });
+    assert.equal((await (await safe.fetch(server.origin)).arrayBuffer()).byteLength, MIB);
+  });
+
+  it('does not wait for ever: headers that never come, bodies that stall', async () => {
+    await using server = await startWebServer((request, response) => {
+      if (request.url === '/stall') response.writeHead(200).write('first words');
+    });
+    await using safe = createSafeFetch({ allowPrivateAddresses: true, timeouts: { headersMs: 300, idleMs: 300 } });
+    await assert.rejects(safe.fetch(`${server.origin}/silent`), { code: 'timeout' });
+    await assert.rejects(async () => (await safe.fetch(`${server.origin}/stall`)).text(), { code: 'timeout' });
+  });
+
+  it('stops with its caller, before the headers and in the body, and closes the connection', async () => {
+    const left: Promise<unknown>[] = [];
+    await using server = await startWebServer((request, response) => {
+      left.push(once(request.socket, 'close'));
+      if (request.url === '/body') response.writeHead(200).write('first words');
+    });
+    await using safe = createSafeFetch({ allowPrivateAddresses: true });
+    const reason = new Error('the run was cancelled');
+
+    const before = new AbortController();
+    const pending = safe.fetch(`${server.origin}/silent`, { signal: before.signal });
+    while (server.requests.length < 1) await new Promise(setImmediate);
+    before.abort(reason);
+    await assert.rejects(pending, reason);
+
+    const within = new AbortController();
+    const answer = await safe.fetch(`${server.origin}/body`, { signal: within.signal });
+    const reading = answer.text();
+    within.abort(reason);
+    await assert.rejects(reading, reason);
+    await Promise.all(left);
+  });
+
+  it('names a refused connection without showing internals', async () => {
+    const server = await startWebServer(() => {});
+    await server[Symbol.asyncDispose]();
+    await using safe = createSafeFetch({ allowPrivateAddresses: true });
+    await assert.rejects(safe.fetch(server.origin), { code: 'unreachable', message: /ECONNREFUSED/ });
+  });
+
+  it('introduces itself, and sends no headers of the connection for its caller', async () => {
+    let headers: NodeJS.Dict<string | string[]> = {};
+    await using server = await startWebServer((request, response) => {
+      headers = request.headers;
+      response.end();
+    });
+    await using safe = createSafeFetch({ allowPrivateAddresses: true });
+    await safe.fetch(server.origin, { headers: { host: 'inside.corp', 'proxy-authorization': 'x', te: 'trailers' } });
+    assert.match(String(headers['user-agent']), /^research-gateway\//);
+    assert.equal(headers.host, `127.0.0.1:${server.port}`);
+    assert.equal(headers['proxy-authorization'], undefined);
+    assert.equal(headers.te, undefined);
+  });
+
+  it('uses no proxy from the environment', async () => {
+    await using proxy = await startWebServer((_request, response) => response.end('through the proxy'));
+    await using server = await startWebServer((_request, response) => response.end('direct'));
+    const module = new URL('../../../src/tools/safe-fetch/safe-fetch.ts', import.meta.url).href;
+    const script = `
+      import { createSafeFetch } from ${JSON.stringify(module)};
+      await using safe = createSafeFetch({ allowPrivateAddresses: true });
+      console.log(await (await safe.fetch(${JSON.stringify(server.origin)})).text());`;
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module-typescript', '-e', script], {
+      env: { NODE_USE_ENV_PROXY: '1', HTTP_PROXY: proxy.origin, http_proxy: proxy.origin, ALL_PROXY: proxy.origin },
+    });
+    assert.equal(stdout.trim(), 'direct');
+    assert.equal(proxy.connections(), 0);
+  });
+});
