@@ -92,6 +92,11 @@ export interface Append {
   frames: Uint8Array;
   /** Transcript entries (JSON texts) written in the same atomic step. They count as progress. */
   transcript?: readonly string[];
+  /**
+   * How many entries were stored before these. Where there are no frames, this alone tells a repeat after an unknown
+   * outcome from a new step; without it the entries would be stored twice.
+   */
+  entriesBefore?: number;
   /** Ends the run. `retainUntil` becomes `expiresAt`. */
   end?: { status: TerminalStatus; at: number; retainUntil: number };
 }

@@ -1,0 +1,52 @@
+import { GatewayError } from '../base/errors.ts';
+import type { LogBatch } from './run-store.ts';
+
+const NEWLINE = 0x0a;
+
+/**
+ * Byte offset behind the first `count` frames of `frames`. A frame ends with a blank line and holds no other
+ * (see `LogBatch`).
+ * @throws GatewayError `internal_error` where there are fewer frames.
+ */
+export function offsetAfter(frames: Uint8Array, count: number): number {
+  let offset = 0;
+  for (let seen = 0; seen < count; seen++) {
+    let newline = frames.indexOf(NEWLINE, offset);
+    while (newline !== -1 && frames[newline + 1] !== NEWLINE) newline = frames.indexOf(NEWLINE, newline + 1);
+    if (newline === -1) throw new GatewayError('internal_error', 'A stored batch holds fewer events than it says.');
+    offset = newline + 2;
+  }
+  return offset;
+}
+
+/** `batch` without its frames up to `after`; the same object where it holds none of them. */
+export function dropUpTo(batch: LogBatch, after: number): LogBatch {
+  if (batch.first > after) return batch;
+  const frames = batch.frames.subarray(offsetAfter(batch.frames, after - batch.first + 1));
+  return { first: after + 1, last: batch.last, frames, end: batch.end };
+}
+
+/**
+ * Consecutive batches as one: a reader then writes once instead of once per append. Undefined for none.
+ * @throws GatewayError `internal_error` where they are not contiguous.
+ */
+export function joinBatches(batches: readonly LogBatch[]): LogBatch | undefined {
+  const [head] = batches;
+  const tail = batches.at(-1);
+  if (!head || !tail || head === tail) return head;
+  let expected = head.first;
+  for (const batch of batches) {
+    if (batch.first !== expected) throw notContiguous(expected, batch.first);
+    expected = batch.last + 1;
+  }
+  const frames = Buffer.concat(batches.map((batch) => batch.frames));
+  return { first: head.first, last: tail.last, frames, end: tail.end };
+}
+
+/** The failure of a log in which events are missing. */
+export function notContiguous(expected: number, found: number | 'none'): GatewayError {
+  return new GatewayError(
+    'internal_error',
+    `The stored event log is damaged: event ${expected} is missing (found: ${found}).`,
+  );
+}

@@ -1,0 +1,63 @@
+import type { RunId } from '../base/ids.ts';
+import type { LogBatch } from './run-store.ts';
+
+/** What a subscriber to a run's log is told; see `RunStore.subscribe`. */
+export interface LogHandlers {
+  onBatch(batch: LogBatch): void;
+  onGap(): void;
+}
+
+/** Subscribers to the logs of runs in this process. Handlers must not throw. */
+export class LogListeners {
+  readonly #byRun = new Map<RunId, Set<LogHandlers>>();
+
+  add(id: RunId, handlers: LogHandlers): Disposable {
+    const all = this.#byRun.get(id) ?? new Set();
+    this.#byRun.set(id, all);
+    // A wrapper of its own, so that the same handlers can be added twice and removed once.
+    const entry: LogHandlers = { onBatch: (batch) => handlers.onBatch(batch), onGap: () => handlers.onGap() };
+    all.add(entry);
+    return {
+      [Symbol.dispose]: () => {
+        all.delete(entry);
+        if (all.size === 0 && this.#byRun.get(id) === all) this.#byRun.delete(id);
+      },
+    };
+  }
+
+  has(id: RunId): boolean {
+    return this.#byRun.has(id);
+  }
+
+  batch(id: RunId, batch: LogBatch): void {
+    const all = this.#byRun.get(id);
+    if (all) for (const handlers of [...all]) handlers.onBatch(batch);
+  }
+
+  gap(id: RunId): void {
+    const all = this.#byRun.get(id);
+    if (all) for (const handlers of [...all]) handlers.onGap();
+  }
+
+  gapEverywhere(): void {
+    for (const id of [...this.#byRun.keys()]) this.gap(id);
+  }
+}
+
+/** A change that concerns executors: see `RunStore.onChange`. */
+export type RunChange = { type: 'cancel' | 'claimable'; id: RunId };
+
+/** Listeners to changes of runs in this process. They must not throw. */
+export class ChangeListeners {
+  readonly #all = new Set<(change: RunChange) => void>();
+
+  add(listener: (change: RunChange) => void): Disposable {
+    const entry = (change: RunChange) => listener(change);
+    this.#all.add(entry);
+    return { [Symbol.dispose]: () => void this.#all.delete(entry) };
+  }
+
+  emit(change: RunChange): void {
+    for (const listener of [...this.#all]) listener(change);
+  }
+}

@@ -1,0 +1,57 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { FencingToken } from '../run-store.ts';
+import { newToken } from '../token.ts';
+import type { OpenRun } from './open-runs.ts';
+import type { Transaction } from './writer.ts';
+
+/** Changes of who works on a run. The caller gives the transaction. */
+export class Claims {
+  readonly #statements;
+
+  constructor(db: DatabaseSync) {
+    this.#statements = {
+      claim: db.prepare(`
+        UPDATE runs SET status = 'in_progress', started_at = coalesce(started_at, ?), claims = ?, attempts = ?
+        WHERE key = ?`),
+      attempts: db.prepare('UPDATE runs SET attempts = ? WHERE key = ?'),
+      cancel: db.prepare('UPDATE runs SET cancel_requested = 1 WHERE key = ?'),
+    };
+  }
+
+  /** Gives the run to a new owner and fences the former one out. */
+  take(run: OpenRun, options: { leaseMs: number; now: number }, transaction: Transaction): FencingToken {
+    restoreOnRollback(run, transaction);
+    const { now, leaseMs } = options;
+    run.claims++;
+    run.attempts++;
+    run.queued = false;
+    const token = newToken(run.claims);
+    run.claim = { token, until: now + leaseMs };
+    this.#statements.claim.run(now, run.claims, run.attempts, run.key);
+    return token;
+  }
+
+  /** Takes a graceful release out of the count of attempts. */
+  release(run: OpenRun, transaction: Transaction): void {
+    restoreOnRollback(run, transaction);
+    run.claim = undefined;
+    if (run.attempts > 0) this.setAttempts(run, run.attempts - 1);
+  }
+
+  setAttempts(run: OpenRun, attempts: number): void {
+    run.attempts = attempts;
+    this.#statements.attempts.run(attempts, run.key);
+  }
+
+  requestCancel(run: OpenRun, transaction: Transaction): void {
+    restoreOnRollback(run, transaction);
+    run.cancelRequested = true;
+    this.#statements.cancel.run(run.key);
+  }
+}
+
+/** Puts the run back as it is now where the transaction fails. */
+export function restoreOnRollback(run: OpenRun, transaction: Transaction): void {
+  const before = { ...run };
+  transaction.onRollback(() => Object.assign(run, before));
+}

@@ -1,0 +1,40 @@
+import { GatewayError, messageOf } from '../../base/errors.ts';
+
+/** Primary SQLite result codes (https://www.sqlite.org/rescode.html) after which a repeat may succeed. */
+const REASON_OF_CODE: ReadonlyMap<number, string> = new Map([
+  [5, 'the database is locked by another process'],
+  [6, 'the database is locked'],
+  [7, 'out of memory'],
+  [8, 'the database is read-only'],
+  [10, 'the disk fails'],
+  [13, 'the disk is full'],
+  [14, 'the database file cannot be opened'],
+]);
+
+const RETRY_AFTER_MS = 2000;
+
+/** Why SQLite cannot write for now, or undefined where the failure is of another kind. */
+export function resourceFailure(thrown: unknown): string | undefined {
+  if (!(thrown instanceof Error) || !('errcode' in thrown) || typeof thrown.errcode !== 'number') return undefined;
+  return REASON_OF_CODE.get(thrown.errcode & 0xff);
+}
+
+/** `store_unavailable` for a lack of resources; `internal_error` for anything else that SQLite or this code threw. */
+export function toStoreError(thrown: unknown): GatewayError {
+  if (thrown instanceof GatewayError) return thrown;
+  const reason = resourceFailure(thrown);
+  if (reason !== undefined) return unavailable(reason, thrown);
+  return new GatewayError('internal_error', 'The run store failed.', { cause: thrown });
+}
+
+export function unavailable(reason: string, cause?: unknown): GatewayError {
+  return new GatewayError('store_unavailable', `The run store cannot be used: ${reason}.`, {
+    retryAfterMs: RETRY_AFTER_MS,
+    cause,
+  });
+}
+
+/** The reason shown by a failed check. */
+export function reasonOf(thrown: unknown): string {
+  return resourceFailure(thrown) ?? messageOf(thrown);
+}

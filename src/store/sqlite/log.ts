@@ -1,0 +1,124 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { dropUpTo, joinBatches, notContiguous } from '../frames.ts';
+import type { Append, AppendResult, LogBatch, TerminalStatus } from '../run-store.ts';
+import { type Claims, restoreOnRollback } from './claims.ts';
+import type { OpenRun } from './open-runs.ts';
+import { blob, integer, type Row, text } from './rows.ts';
+import type { Transaction } from './writer.ts';
+
+/** What is left to know of an ended run for an append that comes late. */
+export interface EndedRun {
+  last: number;
+  token: string | null;
+  cancelRequested: boolean;
+}
+
+/** Event logs and transcripts. The caller gives the transaction. */
+export class Log {
+  readonly #claims: Claims;
+  readonly #statements;
+
+  constructor(db: DatabaseSync, claims: Claims) {
+    this.#claims = claims;
+    this.#statements = {
+      insert: db.prepare('INSERT INTO batches (run, first, last, end, frames) VALUES (?, ?, ?, ?, ?)'),
+      insertEntry: db.prepare('INSERT INTO transcript (run, entry) VALUES (?, ?)'),
+      end: db.prepare(
+        'UPDATE runs SET status = ?, ended_at = ?, expires_at = ?, last = ?, attempts = 0, token = ? WHERE key = ?',
+      ),
+      read: db.prepare('SELECT first, last, end, frames FROM batches WHERE run = ? AND last > ? ORDER BY last'),
+      last: db.prepare('SELECT first, last, end, frames FROM batches WHERE run = ? ORDER BY last DESC LIMIT 1'),
+      transcript: db.prepare('SELECT entry FROM transcript WHERE run = ? ORDER BY key'),
+    };
+  }
+
+  /** The first frames of a new run. */
+  start(key: number, count: number, frames: Uint8Array): void {
+    if (count > 0) this.#statements.insert.run(key, 1, count, 0, frames);
+  }
+
+  /** Appends to an open run. Checks come before writes. */
+  append(run: OpenRun, batch: Append, transaction: Transaction): AppendResult {
+    const refusal = refuse(run, batch);
+    if (refusal) return refusal;
+
+    restoreOnRollback(run, transaction);
+    const { transcript, end } = batch;
+    if (batch.count > 0) {
+      run.last = batch.first + batch.count - 1;
+      this.#statements.insert.run(run.key, batch.first, run.last, end ? 1 : 0, batch.frames);
+    }
+    if (transcript && transcript.length > 0) {
+      for (const entry of transcript) this.#statements.insertEntry.run(run.key, entry);
+      run.entries += transcript.length;
+      if (run.attempts !== 0) this.#claims.setAttempts(run, 0);
+    }
+    if (end) this.#end(run, end, batch.token);
+    return { result: 'ok', last: run.last, cancel: run.cancelRequested };
+  }
+
+  #end(run: OpenRun, end: { status: TerminalStatus; at: number; retainUntil: number }, token: string): void {
+    this.#statements.end.run(end.status, end.at, end.retainUntil, run.last, token, run.key);
+  }
+
+  /** Stored batches behind `after`, joined into one; see `RunStore.read`. `last` is the log's end as the record says. */
+  read(key: number, last: number, options: { after: number; maxBytes: number }): LogBatch[] {
+    const batches: LogBatch[] = [];
+    let bytes = 0;
+    for (const row of this.#statements.read.iterate(key, options.after)) {
+      const batch = toBatch(row);
+      batches.push(batch);
+      bytes += batch.frames.length;
+      if (bytes >= options.maxBytes) break;
+    }
+    const joined = joinBatches(batches);
+    if (!joined) {
+      if (options.after < last) throw notContiguous(options.after + 1, 'none');
+      return [];
+    }
+    if (joined.first > options.after + 1) throw notContiguous(options.after + 1, joined.first);
+    return [dropUpTo(joined, options.after)];
+  }
+
+  readLast(key: number): LogBatch | undefined {
+    const row = this.#statements.last.get(key);
+    return row && toBatch(row);
+  }
+
+  transcript(key: number): string[] {
+    return this.#statements.transcript.all(key).map((row) => text(row, 'entry'));
+  }
+}
+
+/** Why an append to an open run is not made. */
+function refuse(run: OpenRun, batch: Append): AppendResult | undefined {
+  if (run.claim?.token !== batch.token) return { result: 'fenced' };
+  const { last, cancelRequested } = run;
+  if (isRepeat(run, batch)) return { result: 'duplicate', last, cancel: cancelRequested };
+  if (batch.first !== last + 1) return { result: 'gap', last };
+  if (batch.end && batch.end.status !== 'cancelled' && cancelRequested) return { result: 'cancelled', last };
+  return undefined;
+}
+
+function isRepeat(run: OpenRun, batch: Append): boolean {
+  if (batch.count > 0) return batch.first + batch.count - 1 <= run.last;
+  if (batch.entriesBefore === undefined || batch.transcript === undefined) return false;
+  return batch.transcript.length > 0 && batch.entriesBefore + batch.transcript.length <= run.entries;
+}
+
+/** The answer to an append that comes after the end. */
+export function appendAfterEnd(run: EndedRun, batch: Append): AppendResult {
+  if (batch.token === run.token && batch.count > 0 && batch.first + batch.count - 1 <= run.last) {
+    return { result: 'duplicate', last: run.last, cancel: run.cancelRequested };
+  }
+  return { result: 'closed' };
+}
+
+function toBatch(row: Row): LogBatch {
+  return {
+    first: integer(row, 'first'),
+    last: integer(row, 'last'),
+    frames: blob(row, 'frames'),
+    end: integer(row, 'end') === 1,
+  };
+}

@@ -1,0 +1,42 @@
+import { chmodSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { RunStore } from '../run-store.ts';
+import { lockFolder } from './lock.ts';
+import { prepareDatabase } from './schema.ts';
+import { SqliteRunStore } from './store.ts';
+
+/** Longest wait for a lock, in milliseconds: a backup tool may hold one for a moment. The event loop stands still. */
+const BUSY_TIMEOUT_MS = 250;
+
+/**
+ * Opens the embedded run store: `file:<folder>` or `memory:`.
+ * @throws Error with the fix where the folder is in use by another process, cannot be written to, or holds a
+ * database of another version.
+ */
+export function openSqliteStore(url: string, options: { sync: 'normal' | 'full' }): RunStore {
+  if (url === 'memory:') return openAt(':memory:', { ...options, onClose: () => {} });
+  const folder = resolve(url.slice('file:'.length));
+  const lock = lockFolder(folder);
+  try {
+    const path = join(folder, 'runs.db');
+    const store = openAt(path, { ...options, onClose: () => lock[Symbol.dispose]() });
+    // Requests and answers are the users' own.
+    chmodSync(path, 0o600);
+    return store;
+  } catch (thrown) {
+    lock[Symbol.dispose]();
+    throw thrown;
+  }
+}
+
+function openAt(path: string, options: { sync: 'normal' | 'full'; onClose: () => void }): RunStore {
+  const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+  try {
+    prepareDatabase(db, options);
+    return new SqliteRunStore(db, options);
+  } catch (thrown) {
+    db.close();
+    throw thrown;
+  }
+}

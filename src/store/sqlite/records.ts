@@ -1,0 +1,128 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { RunId } from '../../base/ids.ts';
+import type { ListQuery, NewRun, Reservation, RunRecord, RunSummary } from '../run-store.ts';
+import type { OpenRuns } from './open-runs.ts';
+import { integer, type Row, text, toSummary } from './rows.ts';
+
+/** Reads and writes of `runs`, `requests` and `reservations`. The caller gives the transaction. */
+export class Records {
+  readonly #open: OpenRuns;
+  readonly #statements;
+
+  constructor(db: DatabaseSync, open: OpenRuns) {
+    this.#open = open;
+    this.#statements = {
+      insert: db.prepare(`
+        INSERT INTO runs (id, user, key_id, api, model, kind, status, created_at, expires_at, last, metadata)
+        VALUES (?, ?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`),
+      insertRequest: db.prepare('INSERT INTO requests (run, body) VALUES (?, ?)'),
+      get: db.prepare('SELECT runs.*, requests.body FROM runs JOIN requests ON requests.run = runs.key WHERE id = ?'),
+      list: db.prepare(`
+        SELECT * FROM runs
+        WHERE user = :user AND api = :api AND (created_at, key) < (:createdAt, :key)
+          AND (:model IS NULL OR model = :model)
+          AND (:status IS NULL OR status IN (SELECT value FROM json_each(:status)))
+        ORDER BY created_at DESC, key DESC LIMIT :limit`),
+      position: db.prepare('SELECT created_at, key FROM runs WHERE id = ?'),
+      key: db.prepare('SELECT key FROM runs WHERE id = ?'),
+      expired: db.prepare(
+        'SELECT id FROM runs WHERE ended_at IS NOT NULL AND expires_at <= ? ORDER BY expires_at LIMIT ?',
+      ),
+      remove: ['runs WHERE key', 'requests WHERE run', 'batches WHERE run', 'transcript WHERE run'].map((where) =>
+        db.prepare(`DELETE FROM ${where} = ?`),
+      ),
+      reserve: db.prepare(`
+        INSERT INTO reservations (key, run_id, fingerprint, expires_at) VALUES (:key, :runId, :fingerprint, :expiresAt)
+        ON CONFLICT (key) DO UPDATE SET run_id = :runId, fingerprint = :fingerprint, expires_at = :expiresAt
+          WHERE expires_at <= :now`),
+      reservation: db.prepare('SELECT run_id, fingerprint FROM reservations WHERE key = ?'),
+      unreserve: db.prepare('DELETE FROM reservations WHERE key = ? AND run_id = ?'),
+      expireReservations: db.prepare('DELETE FROM reservations WHERE expires_at <= ?'),
+      probe: db.prepare('INSERT INTO probe (id, at) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET at = excluded.at'),
+    };
+  }
+
+  /** The new run's primary key; undefined where the id is taken. */
+  insert(run: NewRun): number | undefined {
+    const { changes, lastInsertRowid } = this.#statements.insert.run(
+      run.id,
+      run.user,
+      run.keyId,
+      run.api,
+      run.model,
+      run.kind,
+      run.createdAt,
+      run.expiresAt,
+      run.frameCount,
+      run.metadata,
+    );
+    if (changes === 0) return undefined;
+    const key = Number(lastInsertRowid);
+    this.#statements.insertRequest.run(key, run.request);
+    return key;
+  }
+
+  get(id: RunId): RunRecord | undefined {
+    const row = this.#statements.get.get(id);
+    return row && { ...this.#summary(row), request: text(row, 'body') };
+  }
+
+  list(query: ListQuery): { runs: RunSummary[]; hasMore: boolean } {
+    let position: Row = { created_at: Number.MAX_SAFE_INTEGER, key: 0 };
+    if (query.after !== undefined) {
+      const found = this.#statements.position.get(query.after);
+      if (!found) return { runs: [], hasMore: false };
+      position = found;
+    }
+    const rows = this.#statements.list.all({
+      user: query.user,
+      api: query.api,
+      createdAt: integer(position, 'created_at'),
+      key: integer(position, 'key'),
+      model: query.model ?? null,
+      status: query.status ? JSON.stringify(query.status) : null,
+      limit: query.limit + 1,
+    });
+    return {
+      runs: rows.slice(0, query.limit).map((row) => this.#summary(row)),
+      hasMore: rows.length > query.limit,
+    };
+  }
+
+  /** Removes everything that belongs to a run. False where there is none. */
+  remove(id: RunId): boolean {
+    const row = this.#statements.key.get(id);
+    if (!row) return false;
+    const key = integer(row, 'key');
+    for (const statement of this.#statements.remove) statement.run(key);
+    return true;
+  }
+
+  expired(now: number, limit: number): RunId[] {
+    return this.#statements.expired.all(now, limit).map((row) => text(row, 'id'));
+  }
+
+  reserve(key: string, entry: Reservation, options: { ttlMs: number; now: number }): Reservation {
+    const { now, ttlMs } = options;
+    this.#statements.reserve.run({ key, ...entry, expiresAt: now + ttlMs, now });
+    const row = this.#statements.reservation.get(key);
+    return row ? { runId: text(row, 'run_id'), fingerprint: text(row, 'fingerprint') } : entry;
+  }
+
+  unreserve(key: string, runId: RunId): void {
+    this.#statements.unreserve.run(key, runId);
+  }
+
+  expireReservations(now: number): void {
+    this.#statements.expireReservations.run(now);
+  }
+
+  /** A write that changes nothing of meaning. */
+  probe(now: number): void {
+    this.#statements.probe.run(now);
+  }
+
+  #summary(row: Row): RunSummary {
+    return toSummary(row, this.#open.get(text(row, 'id'))?.last);
+  }
+}

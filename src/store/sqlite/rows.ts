@@ -1,0 +1,65 @@
+import type { SQLOutputValue } from 'node:sqlite';
+import type { RunApi, RunRecord, RunStatus } from '../run-store.ts';
+
+/** A row as `node:sqlite` returns it. */
+export type Row = Record<string, SQLOutputValue>;
+
+export function integer(row: Row, column: string): number {
+  const value = row[column];
+  if (typeof value === 'number') return value;
+  throw wrongColumn(column);
+}
+
+export function integerOrNull(row: Row, column: string): number | null {
+  return row[column] === null ? null : integer(row, column);
+}
+
+export function text(row: Row, column: string): string {
+  const value = row[column];
+  if (typeof value === 'string') return value;
+  throw wrongColumn(column);
+}
+
+export function blob(row: Row, column: string): Uint8Array {
+  const value = row[column];
+  if (value instanceof Uint8Array) return value;
+  throw wrongColumn(column);
+}
+
+function wrongColumn(column: string): TypeError {
+  return new TypeError(`The database holds an unexpected value in column ${column}.`);
+}
+
+function oneOf<T extends string>(values: readonly T[], row: Row, column: string): T {
+  const value = values.find((candidate) => candidate === row[column]);
+  if (value === undefined) throw wrongColumn(column);
+  return value;
+}
+
+const APIS: readonly RunApi[] = ['responses', 'async', 'chat_completions'];
+const KINDS: readonly RunRecord['kind'][] = ['research', 'proxy'];
+const STATUSES: readonly RunStatus[] = ['queued', 'in_progress', 'completed', 'failed', 'cancelled'];
+
+export function statusOf(row: Row): RunStatus {
+  return oneOf(STATUSES, row, 'status');
+}
+
+/** A row of `runs` without the request. `last` is given where the row lags behind (open runs). */
+export function toSummary(row: Row, last: number = integer(row, 'last')): Omit<RunRecord, 'request'> {
+  return {
+    id: text(row, 'id'),
+    user: text(row, 'user'),
+    keyId: text(row, 'key_id'),
+    api: oneOf(APIS, row, 'api'),
+    model: text(row, 'model'),
+    kind: oneOf(KINDS, row, 'kind'),
+    status: statusOf(row),
+    createdAt: integer(row, 'created_at'),
+    startedAt: integerOrNull(row, 'started_at'),
+    endedAt: integerOrNull(row, 'ended_at'),
+    expiresAt: integer(row, 'expires_at'),
+    cancelRequested: integer(row, 'cancel_requested') === 1,
+    last,
+    metadata: text(row, 'metadata'),
+  };
+}

@@ -1,0 +1,257 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { systemClock } from '../../base/clock.ts';
+import type { RunId } from '../../base/ids.ts';
+import { ChangeListeners, type LogHandlers, LogListeners } from '../listeners.ts';
+import type {
+  Append,
+  AppendResult,
+  CancelResult,
+  Claim,
+  FencingToken,
+  ListQuery,
+  NewRun,
+  Reservation,
+  RunRecord,
+  RunStore,
+} from '../run-store.ts';
+import { checkAppend } from '../run-store-checks.ts';
+import { Claims } from './claims.ts';
+import { reasonOf, toStoreError, unavailable } from './failure.ts';
+import { appendAfterEnd, Log } from './log.ts';
+import { isFree, type OpenRun, OpenRuns } from './open-runs.ts';
+import { Records } from './records.ts';
+import { integer, type Row, statusOf } from './rows.ts';
+import { type Transaction, Writer } from './writer.ts';
+
+/**
+ * The run store over one SQLite database that belongs to this process alone. Writes of one turn of the event loop are
+ * one transaction (see `Writer`); subscribers get a batch from the committed append, without a read.
+ */
+export class SqliteRunStore implements RunStore {
+  readonly #db: DatabaseSync;
+  readonly #onClose: () => void;
+  readonly #writer: Writer;
+  readonly #open: OpenRuns;
+  readonly #records: Records;
+  readonly #claims: Claims;
+  readonly #log: Log;
+  readonly #ended;
+  readonly #readers = new LogListeners();
+  readonly #changes = new ChangeListeners();
+  #closed = false;
+
+  /** Takes over an open, prepared database; `onClose` frees what belongs to it. */
+  constructor(db: DatabaseSync, options: { onClose?: () => void } = {}) {
+    this.#db = db;
+    this.#onClose = options.onClose ?? (() => {});
+    this.#writer = new Writer(db);
+    this.#open = new OpenRuns(db);
+    this.#records = new Records(db, this.#open);
+    this.#claims = new Claims(db);
+    this.#log = new Log(db, this.#claims);
+    this.#ended = db.prepare('SELECT key, status, last, token, cancel_requested FROM runs WHERE id = ?');
+  }
+
+  create(run: NewRun): Promise<'created' | 'exists'> {
+    return this.#writer.run((transaction) => {
+      const key = this.#records.insert(run);
+      if (key === undefined) return 'exists';
+      this.#log.start(key, run.frameCount, run.frames);
+      this.#open.add({
+        id: run.id,
+        key,
+        last: run.frameCount,
+        entries: 0,
+        queued: true,
+        cancelRequested: false,
+        claims: 0,
+        attempts: 0,
+        claim: undefined,
+      });
+      transaction.onRollback(() => this.#open.remove(run.id));
+      transaction.onCommit(() => this.#changes.emit({ type: 'claimable', id: run.id }));
+      return 'created';
+    });
+  }
+
+  async get(id: RunId): Promise<RunRecord | undefined> {
+    return this.#read(() => this.#records.get(id));
+  }
+
+  async list(query: ListQuery) {
+    return this.#read(() => this.#records.list(query));
+  }
+
+  async countOpen() {
+    return this.#open.count();
+  }
+
+  claimNext(options: { owner: string; leaseMs: number; now: number }): Promise<Claim | undefined> {
+    return this.#writer.run((transaction) => this.#take(this.#open.firstFree(options.now), options, transaction));
+  }
+
+  claim(id: RunId, options: { owner: string; leaseMs: number; now: number; force: boolean }) {
+    return this.#writer.run((transaction) => {
+      const run = this.#open.get(id);
+      if (!run || (!options.force && !isFree(run, options.now))) return undefined;
+      return this.#take(run, options, transaction);
+    });
+  }
+
+  #take(run: OpenRun | undefined, options: { leaseMs: number; now: number }, transaction: Transaction) {
+    if (!run) return undefined;
+    const token = this.#claims.take(run, options, transaction);
+    const record = this.#records.get(run.id);
+    return record && { run: record, token, attempts: run.attempts };
+  }
+
+  async renew(id: RunId, options: { token: FencingToken; leaseMs: number; now: number }) {
+    const run = this.#open.get(id);
+    if (!run?.claim || run.claim.token !== options.token) return { result: 'fenced' as const };
+    run.claim.until = options.now + options.leaseMs;
+    return { result: 'ok' as const, cancel: run.cancelRequested };
+  }
+
+  release(id: RunId, options: { token: FencingToken }): Promise<void> {
+    return this.#writer.run((transaction) => {
+      const run = this.#open.get(id);
+      if (run?.claim?.token !== options.token) return;
+      this.#claims.release(run, transaction);
+      transaction.onCommit(() => this.#changes.emit({ type: 'claimable', id }));
+    });
+  }
+
+  async append(id: RunId, batch: Append): Promise<AppendResult> {
+    checkAppend(batch);
+    return await this.#writer.run((transaction) => {
+      const run = this.#open.get(id);
+      if (!run) return this.#appendToEnded(id, batch);
+      const result = this.#log.append(run, batch, transaction);
+      if (result.result !== 'ok') return result;
+      if (batch.end) {
+        this.#open.remove(id);
+        transaction.onRollback(() => this.#open.add(run));
+      }
+      if (batch.count > 0 && this.#readers.has(id)) transaction.onCommit(() => this.#deliver(id, batch));
+      return result;
+    });
+  }
+
+  #appendToEnded(id: RunId, batch: Append): AppendResult {
+    const row = this.#ended.get(id);
+    if (!row) return { result: 'missing' };
+    return appendAfterEnd(
+      {
+        last: integer(row, 'last'),
+        token: typeof row.token === 'string' ? row.token : null,
+        cancelRequested: integer(row, 'cancel_requested') === 1,
+      },
+      batch,
+    );
+  }
+
+  #deliver(id: RunId, batch: Append): void {
+    const { first, count, frames, end } = batch;
+    this.#readers.batch(id, { first, last: first + count - 1, frames, end: end !== undefined });
+  }
+
+  async read(id: RunId, options: { after: number; maxBytes: number }) {
+    return this.#readRun(id, ({ key, last }) => this.#log.read(key, last, options)) ?? [];
+  }
+
+  async readLast(id: RunId) {
+    return this.#readRun(id, ({ key }) => this.#log.readLast(key));
+  }
+
+  async readTranscript(id: RunId) {
+    return this.#readRun(id, ({ key }) => this.#log.transcript(key)) ?? [];
+  }
+
+  async subscribe(id: RunId, handlers: LogHandlers) {
+    return this.#readers.add(id, handlers);
+  }
+
+  requestCancel(id: RunId): Promise<CancelResult> {
+    return this.#writer.run((transaction) => {
+      const run = this.#open.get(id);
+      if (!run) return cancelOfEnded(this.#ended.get(id));
+      if (!run.cancelRequested) this.#claims.requestCancel(run, transaction);
+      transaction.onCommit(() => this.#changes.emit({ type: 'cancel', id }));
+      return { result: 'accepted' };
+    });
+  }
+
+  onChange(listener: (change: { type: 'cancel' | 'claimable'; id: RunId }) => void): Disposable {
+    return this.#changes.add(listener);
+  }
+
+  delete(id: RunId): Promise<boolean> {
+    return this.#writer.run((transaction) => {
+      if (!this.#records.remove(id)) return false;
+      const run = this.#open.get(id);
+      this.#open.remove(id);
+      if (run) transaction.onRollback(() => this.#open.add(run));
+      transaction.onCommit(() => this.#readers.gap(id));
+      return true;
+    });
+  }
+
+  async removeExpired(options: { now: number; limit: number }): Promise<number> {
+    await this.#writer.run(() => this.#records.expireReservations(options.now));
+    const ids = this.#read(() => this.#records.expired(options.now, options.limit));
+    let removed = 0;
+    // One transaction each: long logs must not hold up the appends of live runs.
+    for (const id of ids) if (await this.delete(id)) removed++;
+    return removed;
+  }
+
+  reserve(key: string, entry: Reservation, options: { ttlMs: number; now: number }): Promise<Reservation> {
+    return this.#writer.run(() => this.#records.reserve(key, entry, options));
+  }
+
+  unreserve(key: string, runId: RunId): Promise<void> {
+    return this.#writer.run(() => this.#records.unreserve(key, runId));
+  }
+
+  async check(): Promise<{ ok: true } | { ok: false; reason: string }> {
+    try {
+      await this.#writer.run(() => this.#records.probe(systemClock.now()));
+      return { ok: true };
+    } catch (thrown) {
+      return { ok: false, reason: reasonOf(thrown) };
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#writer.close();
+    this.#closed = true;
+    this.#db.close();
+    this.#onClose();
+  }
+
+  #readRun<T>(id: RunId, read: (run: { key: number; last: number }) => T): T | undefined {
+    return this.#read(() => {
+      const open = this.#open.get(id);
+      if (open) return read(open);
+      const row = this.#ended.get(id);
+      return row && read({ key: integer(row, 'key'), last: integer(row, 'last') });
+    });
+  }
+
+  #read<T>(read: () => T): T {
+    if (this.#closed) throw unavailable('it is closed');
+    try {
+      return read();
+    } catch (thrown) {
+      throw toStoreError(thrown);
+    }
+  }
+}
+
+function cancelOfEnded(row: Row | undefined): CancelResult {
+  if (!row) return { result: 'missing' };
+  const status = statusOf(row);
+  if (status === 'queued' || status === 'in_progress') return { result: 'missing' };
+  return { result: 'ended', status };
+}
