@@ -34,6 +34,12 @@ export interface Submission {
   previousResponseId: string | null;
   /** Contract section 2: the same key, user and body within `ttlMs` gives the same run. */
   idempotency?: { key: string; fingerprint: string; ttlMs: number };
+  /**
+   * Called once with the id of a run that is no replay, after its idempotency key was reserved and before anything of
+   * it is stored: replays count against no limit. Where it rejects, the submission is refused with that error and the
+   * key is free again.
+   */
+  admit?: (id: RunId) => Promise<void>;
 }
 
 export interface RunListQuery {
