@@ -1,14 +1,33 @@
+import type { Logger } from '../base/logger.ts';
 import type { GatewayConfig } from '../config/schema.ts';
+import { type Caches, memoryCaches } from './cache.ts';
 import type { RunStore } from './run-store.ts';
 import { openSqliteStore } from './sqlite/open.ts';
 
+/** Everything that outlives a request: the run store, and caches over the same backend. */
+export interface Storage extends AsyncDisposable {
+  readonly runs: RunStore;
+  readonly caches: Caches;
+  /** Closes both and frees connections and locks. */
+  close(): Promise<void>;
+}
+
+type StoreConfig = GatewayConfig['store'];
+
 /**
- * Opens the run store that `store.url` names.
+ * Opens what `store.url` names.
  * @throws Error with the fix where it cannot be used.
  */
-export async function openStore(config: GatewayConfig['store']): Promise<RunStore> {
+export async function openStorage(config: StoreConfig, options: { log: Logger }): Promise<Storage> {
   if (config.url.startsWith('redis')) {
     throw new Error('store.url: Redis is not supported yet; use file:<folder> or memory:');
   }
-  return openSqliteStore(config.url, { sync: config.sync });
+  const runs = openSqliteStore(config.url, { sync: config.sync });
+  const close = () => runs.close();
+  return { runs, caches: memoryCaches(options), close, [Symbol.asyncDispose]: close };
+}
+
+/** The run store alone; see `openStorage`. Its `close` closes everything. */
+export async function openStore(config: StoreConfig, options: { log: Logger }): Promise<RunStore> {
+  return (await openStorage(config, options)).runs;
 }

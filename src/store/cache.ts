@@ -1,0 +1,74 @@
+import { Keyv } from 'keyv';
+import { withTimeout } from '../base/abort.ts';
+import { messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import { LruMap } from './lru-map.ts';
+
+/**
+ * Values that may be forgotten at any time: a failure of the cache is a miss and a line of log, never a failed
+ * request. Values are JSON.
+ */
+export interface Cache<T> {
+  /** The value, or undefined where there is none, it is too old, or the cache cannot answer in time. */
+  get(key: string): Promise<T | undefined>;
+  /** Keeps `value` for `ttlMs` milliseconds, the cache's own time where absent. */
+  set(key: string, value: T, options?: { ttlMs?: number }): Promise<void>;
+  delete(key: string): Promise<void>;
+}
+
+export interface CacheOptions<T> {
+  /** Keeps the keys of several caches apart; letters, digits and dashes. */
+  namespace: string;
+  /** Time to live in milliseconds. */
+  ttlMs: number;
+  /** Checks what comes back: another version of the gateway may have written it. Undefined counts as a miss. */
+  parse(value: unknown): T | undefined;
+  /** Memory for this cache where it lives in the process, in bytes; 16 MiB where absent. */
+  maxBytes?: number;
+}
+
+/** Opens caches over one backend: this process's memory, or Redis, where instances share them. */
+export interface Caches {
+  open<T>(options: CacheOptions<T>): Cache<T>;
+}
+
+const DEFAULT_MAX_BYTES = 16 * 1024 ** 2;
+/** A cache that is slower than this is not worth waiting for. */
+const WAIT_MS = 500;
+
+/** Caches in this process's memory, each bounded by bytes; the least recently used entry goes first. */
+export function memoryCaches(options: { log: Logger }): Caches {
+  return {
+    open: (cache) => {
+      const store = new LruMap(cache.maxBytes ?? DEFAULT_MAX_BYTES);
+      return keyvCache(new Keyv({ store, namespace: cache.namespace, throwOnErrors: true }), { ...cache, ...options });
+    },
+  };
+}
+
+/** A cache over any Keyv that throws on errors. */
+export function keyvCache<T>(keyv: Keyv<unknown>, options: CacheOptions<T> & { log: Logger }): Cache<T> {
+  const { namespace, log } = options;
+  // Failures arrive as rejections too; without a listener the event would be thrown.
+  keyv.on('error', () => {});
+  const attempt = async <R>(what: string, work: () => Promise<R>): Promise<R | undefined> => {
+    try {
+      return await withTimeout(`The cache ${namespace}`, WAIT_MS, work);
+    } catch (thrown) {
+      log.warn({ cache: namespace, reason: messageOf(thrown) }, `cache ${what} failed`);
+      return undefined;
+    }
+  };
+  return {
+    async get(key) {
+      const value = await attempt('read', () => keyv.get(key));
+      return value === undefined ? undefined : options.parse(value);
+    },
+    async set(key, value, { ttlMs = options.ttlMs } = {}) {
+      await attempt('write', () => keyv.set(key, value, ttlMs));
+    },
+    async delete(key) {
+      await attempt('delete', () => keyv.delete(key));
+    },
+  };
+}
