@@ -1,0 +1,56 @@
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/** How a sandbox process is started. */
+export interface SandboxCommand {
+  file: string;
+  args: string[];
+}
+
+export interface SandboxBounds {
+  /** The most memory that Python can have, in MiB. */
+  memoryMb: number;
+  /** Processor seconds after which the system kills the process, also when the gateway is gone. */
+  cpuSeconds: number;
+}
+
+/** WebAssembly memory comes in pages of 64 KiB. */
+const PAGES_PER_MB = 16;
+/** The most that WebAssembly with 32-bit addresses can have. */
+const MOST_PAGES = 65_536;
+/** For Pyodide's own objects; files that Python writes are kept outside it and are counted by the memory watch. */
+const JAVASCRIPT_HEAP_MB = 192;
+
+const SHELL = '/bin/sh';
+
+/**
+ * The outer wall of the sandbox, in the order in which code meets it:
+ * - Node's permission model: reads only Pyodide and the sandbox folder; no writes, network, processes, workers, addons,
+ *   WASI or inspector. `node:sqlite` opens files past it (seen with Node 26), so it is off altogether.
+ * - no code generation from strings: nothing that Python reaches in JavaScript can be turned into a program;
+ * - a bound on WebAssembly memory, which Python meets as `MemoryError`;
+ * - limits of the system, where there is a shell to set them: processor time, no core dumps, no bytes to files.
+ */
+export function sandboxCommand(bounds: SandboxBounds): SandboxCommand {
+  const sandbox = fileURLToPath(new URL('./sandbox/', import.meta.url));
+  const pyodide = dirname(createRequire(import.meta.url).resolve('pyodide/package.json'));
+  const node = [
+    '--permission',
+    `--allow-fs-read=${sandbox}*`,
+    `--allow-fs-read=${pyodide}/*`,
+    '--no-experimental-sqlite',
+    '--no-addons',
+    '--disable-sigusr1',
+    '--disable-warning=ExperimentalWarning',
+    '--disallow-code-generation-from-strings',
+    `--wasm-max-mem-pages=${Math.min(bounds.memoryMb * PAGES_PER_MB, MOST_PAGES)}`,
+    `--max-old-space-size=${JAVASCRIPT_HEAP_MB}`,
+    `${sandbox}main.ts`,
+    pyodide,
+  ];
+  if (!existsSync(SHELL)) return { file: process.execPath, args: node };
+  const limits = `ulimit -c 0; ulimit -f 0; ulimit -t ${Math.ceil(bounds.cpuSeconds)}; exec "$0" "$@"`;
+  return { file: SHELL, args: ['-c', limits, process.execPath, ...node] };
+}

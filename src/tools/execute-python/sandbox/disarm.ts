@@ -1,0 +1,80 @@
+import { createRequire } from 'node:module';
+
+/**
+ * The inner wall of the sandbox. Node's permissions already refuse files, network, processes, workers, addons and the
+ * inspector; code generation from strings is off. What permissions do not cover is taken away here: signals to other
+ * processes, built-in modules on demand, and every global that code could use if it ever got hold of one.
+ */
+
+/** Parts of `process` that reach outside or that permissions do not know. */
+const DANGEROUS_PROCESS_PARTS = [
+  'kill',
+  '_kill',
+  '_debugProcess',
+  '_debugEnd',
+  '_startProfilerIdleNotifier',
+  'abort',
+  'binding',
+  '_linkedBinding',
+  'getBuiltinModule',
+  'dlopen',
+  'execve',
+  'setuid',
+  'setgid',
+  'seteuid',
+  'setegid',
+  'setgroups',
+  'initgroups',
+  'loadEnvFile',
+  'report',
+  'mainModule',
+];
+
+/** Globals that Pyodide does not need once it is loaded. */
+const SPARE_GLOBALS = [
+  'fetch',
+  'WebSocket',
+  'EventSource',
+  'XMLHttpRequest',
+  'Request',
+  'Response',
+  'BroadcastChannel',
+  'localStorage',
+  'sessionStorage',
+  'Worker',
+  'SharedWorker',
+  'require',
+  'module',
+];
+
+/** Lets Pyodide load: its NODEFS asks for file constants in a way that permissions refuse. */
+export function prepareForPyodide(process: NodeJS.Process): void {
+  const { constants } = createRequire(import.meta.url)('node:fs');
+  Object.assign(process, { binding: () => ({ fs: constants }) });
+  process.argv = ['python', 'python'];
+}
+
+/** Takes away what Python code should never reach, after Pyodide is loaded and before a job is read. */
+export function disarm(process: NodeJS.Process): void {
+  const childProcess = createRequire(import.meta.url)('node:child_process');
+  // os.system() and the like call this directly; a failed command is a calmer answer than a broken interpreter.
+  childProcess.spawnSync = () => ({ status: 126, signal: null });
+  for (const name of DANGEROUS_PROCESS_PARTS) replace(process, name, undefined);
+  for (const name of SPARE_GLOBALS) replace(globalThis, name, undefined);
+  const stub = Object.freeze({
+    getuid: () => 1000,
+    getgid: () => 1000,
+    umask: () => 0o22,
+    platform: process.platform,
+    argv: Object.freeze(['python']),
+    versions: Object.freeze({ node: process.versions.node }),
+    stdin: Object.freeze({ fd: 0 }),
+    stdout: Object.freeze({ fd: 1 }),
+    stderr: Object.freeze({ fd: 2 }),
+  });
+  replace(globalThis, 'process', stub);
+}
+
+function replace(target: object, name: string, value: unknown): void {
+  Object.defineProperty(target, name, { value, writable: false, configurable: false, enumerable: false });
+}

@@ -1,0 +1,69 @@
+/**
+ * The program of a sandbox process: loads Pyodide, then runs one job. It may import only what its permissions let it
+ * read: this folder, Node's built-ins, and Pyodide, whose location is its only argument.
+ */
+import { strict as assert } from 'node:assert';
+import fs from 'node:fs';
+import process from 'node:process';
+import { pathToFileURL } from 'node:url';
+import type { Job } from '../messages.ts';
+import { disarm, prepareForPyodide } from './disarm.ts';
+import { OutputStream, type ReportWriter } from './output.ts';
+
+const REPORT_FD = 3;
+
+const pyodideFolder = process.argv[2];
+assert(pyodideFolder, 'the folder of pyodide is the first argument');
+const exit = process.exit.bind(process);
+const stdin = process.stdin;
+
+prepareForPyodide(process);
+const { loadPyodide } = await import(pathToFileURL(`${pyodideFolder}/pyodide.mjs`).href);
+const python = await loadPyodide({
+  jsglobals: Object.create(null),
+  env: { HOME: '/home/pyodide', USER: 'python' },
+  stdin: () => null,
+  stdout: () => {},
+  stderr: () => {},
+});
+const scope = python.toPy({});
+python.runPython(fs.readFileSync(new URL('./driver.py', import.meta.url), 'utf8'), {
+  globals: scope,
+  filename: '<sandbox>',
+});
+const run = scope.get('run');
+delete python.FS.filesystems.NODEFS;
+disarm(process);
+
+fs.writeSync(REPORT_FD, 'ready\n');
+const job = await readJob();
+const report = createReporter(job.nonce);
+const stdout = new OutputStream('stdout', job.limits.stdout, report);
+const stderr = new OutputStream('stderr', job.limits.stderr, report);
+python.setStdout({ write: (bytes: Uint8Array) => stdout.write(bytes) });
+python.setStderr({ write: (bytes: Uint8Array) => stderr.write(bytes) });
+const outcome: unknown = await run(job.code, job.limits.result);
+stdout.end();
+stderr.end();
+report({ type: 'end', outcome: typeof outcome === 'string' ? outcome : '' });
+
+/** The first line of standard input. The end of standard input, at any time, is the end of the gateway: leave. */
+function readJob(): Promise<Job> {
+  return new Promise((resolve) => {
+    let text = '';
+    stdin.setEncoding('utf8');
+    stdin.on('data', (chunk: string) => {
+      text += chunk;
+      if (text.endsWith('\n')) resolve(JSON.parse(text));
+    });
+    stdin.on('end', () => exit(0));
+    stdin.on('error', () => exit(0));
+  });
+}
+
+/** Writes reports that carry the nonce. It stays in this closure, which no object that Python can reach refers to. */
+function createReporter(nonce: string): ReportWriter {
+  return (message) => {
+    fs.writeSync(REPORT_FD, `${nonce} ${JSON.stringify(message)}\n`);
+  };
+}
