@@ -9,7 +9,12 @@ import { seconds, size } from './units.ts';
 const name = z.string().regex(/^[\w.:@/-]{1,128}$/, 'must be 1 to 128 letters, digits or . _ : @ / -');
 const httpUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+  .refine((url) => !/^https?:\/\/[^/?#]*@/i.test(url), {
+    error: 'must not hold a user or password: URLs are shown in logs; use api_key or headers',
+  })
   .transform((url) => url.replace(/\/+$/, ''));
+/** A credential as it can stand in a header. */
+const credential = z.string().regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces, and not empty');
 const headers = z.record(z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'is no header name'), z.string());
 
 const server = z.strictObject({
@@ -27,7 +32,7 @@ const server = z.strictObject({
 const store = z.strictObject({
   url: z
     .string()
-    .regex(/^(file:.+|memory:|rediss?:\/\/.+)$/, 'must be file:<folder>, memory: or redis://host:port/db')
+    .regex(/^(file:(?!\/\/[^/]).+|memory:|rediss?:\/\/.+)$/, 'must be file:<folder>, memory: or redis://host:port/db')
     .default('file:./data'),
   retention_hours: z.number().positive().default(168),
   /** SQLite only. `normal`: a process crash loses nothing; `full`: nor does a power loss, at a cost. */
@@ -57,7 +62,7 @@ const builtinProvider = z.strictObject({
 });
 const remoteProvider = z.strictObject({
   base_url: httpUrl,
-  api_key: z.string().optional(),
+  api_key: credential.optional(),
   headers: headers.default({}),
   timeouts: timeouts.prefault({}),
   max_retries: z.int().nonnegative().max(10).default(2),
@@ -66,7 +71,9 @@ const remoteProvider = z.strictObject({
   /** Forces what is otherwise seen from the stream. */
   dialect: z.string().min(1).optional(),
 });
-const provider = z.union([builtinProvider, remoteProvider]);
+const provider = z.union([builtinProvider, remoteProvider], {
+  error: 'needs one of the two: base_url: <URL of the provider>, or builtin: demo',
+});
 
 const route = z.strictObject({ provider: name, model: z.string().min(1) });
 const routes = z.array(route).min(1, 'needs at least one route: { provider, model }');
@@ -107,20 +114,24 @@ const modelBase = {
   created: z.int().nonnegative().default(0),
   routes,
 };
-const model = z.discriminatedUnion('kind', [
-  z.strictObject({
-    kind: z.literal('research'),
-    ...modelBase,
-    apis: z
-      .array(z.enum(['responses', 'async', 'chat_completions']))
-      .min(1)
-      .default(['responses', 'async', 'chat_completions']),
-    /** Whether the provider's model reads images; absent: `input_image` is refused. */
-    vision: z.boolean().default(false),
-    research: research.prefault({}),
-  }),
-  z.strictObject({ kind: z.literal('proxy'), ...modelBase }),
-]);
+const model = z.discriminatedUnion(
+  'kind',
+  [
+    z.strictObject({
+      kind: z.literal('research'),
+      ...modelBase,
+      apis: z
+        .array(z.enum(['responses', 'async', 'chat_completions']))
+        .min(1)
+        .default(['responses', 'async', 'chat_completions']),
+      /** Whether the provider's model reads images; absent: `input_image` is refused. */
+      vision: z.boolean().default(false),
+      research: research.prefault({}),
+    }),
+    z.strictObject({ kind: z.literal('proxy'), ...modelBase }),
+  ],
+  { error: 'must be one of: research, proxy' },
+);
 
 const limits = z.strictObject({
   requests_per_minute: z.int().positive().optional(),
@@ -132,7 +143,7 @@ const key = z
     id: name,
     /** Whose items; the key's id where absent. */
     user: name.optional(),
-    secret: z.string().min(1).optional(),
+    secret: credential.optional(),
     secret_sha256: z
       .string()
       .regex(/^[0-9a-f]{64}$/i, 'must be 64 hex digits')
@@ -141,7 +152,7 @@ const key = z
     /** Models the key may use; absent: all. */
     models: z.array(z.string()).optional(),
     routes: z.record(z.string(), routes).default({}),
-    provider_keys: z.record(z.string(), z.string()).default({}),
+    provider_keys: z.record(z.string(), credential).default({}),
     limits: limits.prefault({}),
     mcp_servers: z.boolean().default(false),
   })
@@ -155,7 +166,7 @@ const searchBackend = z.strictObject({
   provider: searchProvider,
   folder: z.string().optional(),
   url: httpUrl.optional(),
-  api_key: z.string().optional(),
+  api_key: credential.optional(),
 });
 const webSearch = z.strictObject({
   ...searchBackend.shape,
@@ -193,21 +204,24 @@ const mcpCommon = {
   allowed_tools: z.array(z.string()).optional(),
   timeout_seconds: seconds.prefault(60),
 };
-const mcpServer = z.union([
-  z.strictObject({
-    ...mcpCommon,
-    url: httpUrl,
-    headers: headers.default({}),
-    access_token: z.string().optional(),
-    oauth: oauth.optional(),
-  }),
-  z.strictObject({
-    ...mcpCommon,
-    command: z.string().min(1),
-    args: z.array(z.string()).default([]),
-    env: z.record(z.string(), z.string()).default({}),
-  }),
-]);
+const mcpServer = z.union(
+  [
+    z.strictObject({
+      ...mcpCommon,
+      url: httpUrl,
+      headers: headers.default({}),
+      access_token: credential.optional(),
+      oauth: oauth.optional(),
+    }),
+    z.strictObject({
+      ...mcpCommon,
+      command: z.string().min(1),
+      args: z.array(z.string()).default([]),
+      env: z.record(z.string(), z.string()).default({}),
+    }),
+  ],
+  { error: 'needs one of the two: url: <address of the server>, or command: <program to start>' },
+);
 
 const tools = z.strictObject({
   web_search: webSearch.prefault({}),

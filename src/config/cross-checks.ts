@@ -1,0 +1,170 @@
+import { createHash } from 'node:crypto';
+import type { ConfigProblem } from './config-error.ts';
+import type { GatewayConfig } from './schema.ts';
+
+/** A problem before its position in the file is known. */
+export interface CrossCheckProblem extends Pick<ConfigProblem, 'message'> {
+  path: PropertyKey[];
+}
+
+/** The sections that were valid by themselves; a missing one leaves out the rules that need it. */
+export type Sections = { [Section in keyof GatewayConfig]?: GatewayConfig[Section] | undefined };
+
+/** The key of the default configuration. Everybody knows it, so it is for loopback addresses only. */
+export const DEFAULT_SECRET = 'sk-local';
+
+const BUILTIN_TOOLS = ['web_search', 'fetch_url_content', 'execute_python'];
+
+/** The rules that tie sections together. */
+export function crossCheck(sections: Sections): CrossCheckProblem[] {
+  return [
+    ...checkModels(sections),
+    ...checkKeys(sections),
+    ...checkPublicAddress(sections),
+    ...checkPorts(sections),
+    ...checkSearch(sections),
+    ...checkMcpServers(sections),
+  ];
+}
+
+function* checkModels({ models = {}, providers }: Sections): Iterable<CrossCheckProblem> {
+  for (const [name, model] of Object.entries(models)) {
+    yield* checkRoutes(model.routes, ['models', name, 'routes'], providers);
+    if (model.kind !== 'research') continue;
+    const { reader = [], tools } = model.research;
+    yield* checkRoutes(reader, ['models', name, 'research', 'reader'], providers);
+    for (const [index, tool] of tools.entries()) {
+      if (BUILTIN_TOOLS.includes(tool)) continue;
+      const message = `is no built-in tool; there are ${BUILTIN_TOOLS.join(', ')} (MCP servers are offered to every run)`;
+      yield { path: ['models', name, 'research', 'tools', index], message };
+    }
+    if (model.max_completion_tokens >= model.context_length) {
+      const message = 'must be smaller than context_length, which also has to hold the question and what was found';
+      yield { path: ['models', name, 'max_completion_tokens'], message };
+    }
+  }
+}
+
+function* checkRoutes(
+  routes: readonly { provider: string }[],
+  path: PropertyKey[],
+  providers: Sections['providers'],
+): Iterable<CrossCheckProblem> {
+  if (providers === undefined) return;
+  for (const [index, route] of routes.entries()) {
+    if (Object.hasOwn(providers, route.provider)) continue;
+    yield { path: [...path, index, 'provider'], message: unknownName('provider', route.provider, providers) };
+  }
+}
+
+function unknownName(what: string, name: string, known: object): string {
+  const names = Object.keys(known);
+  return `names the unknown ${what} \`${name}\`; ${names.length === 0 ? 'none is' : `${names.join(', ')} are`} configured`;
+}
+
+function* checkKeys({ keys = [], models, providers }: Sections): Iterable<CrossCheckProblem> {
+  const ids = new Map<string, number>();
+  const secrets = new Map<string, number>();
+  for (const [index, key] of keys.entries()) {
+    const sameId = ids.get(key.id);
+    if (sameId !== undefined) yield { path: ['keys', index, 'id'], message: `is the id of keys[${sameId}] too` };
+    ids.set(key.id, sameId ?? index);
+
+    const hash = key.secret_sha256 ?? sha256(key.secret ?? '');
+    const sameSecret = secrets.get(hash);
+    const field = key.secret === undefined ? 'secret_sha256' : 'secret';
+    if (sameSecret !== undefined) {
+      yield {
+        path: ['keys', index, field],
+        message: `is the same as that of keys[${sameSecret}]: give each key its own`,
+      };
+    }
+    secrets.set(hash, sameSecret ?? index);
+
+    for (const [position, model] of (key.models ?? []).entries()) {
+      if (models === undefined || Object.hasOwn(models, model)) continue;
+      yield { path: ['keys', index, 'models', position], message: unknownName('model', model, models) };
+    }
+    for (const [model, routes] of Object.entries(key.routes)) {
+      const path = ['keys', index, 'routes', model];
+      if (models !== undefined && !Object.hasOwn(models, model)) {
+        yield { path, message: unknownName('model', model, models) };
+      }
+      yield* checkRoutes(routes, path, providers);
+    }
+    for (const provider of Object.keys(key.provider_keys)) {
+      if (providers === undefined || Object.hasOwn(providers, provider)) continue;
+      yield { path: ['keys', index, 'provider_keys', provider], message: unknownName('provider', provider, providers) };
+    }
+  }
+}
+
+function* checkPublicAddress({ server, keys = [] }: Sections): Iterable<CrossCheckProblem> {
+  if (server === undefined || isLoopback(server.host)) return;
+  for (const [index, key] of keys.entries()) {
+    if ((key.secret_sha256 ?? sha256(key.secret ?? '')) !== sha256(DEFAULT_SECRET)) continue;
+    const message =
+      `is the well-known key ${DEFAULT_SECRET}, refused on the public address ${server.host}: ` +
+      'set GATEWAY_API_KEY (`research-gateway keys new` makes one), or listen on 127.0.0.1';
+    yield { path: ['keys', index, key.secret === undefined ? 'secret_sha256' : 'secret'], message };
+  }
+}
+
+/** Whether only this machine can reach a listening address. */
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || host === '[::1]' || /^127(\.\d{1,3}){3}$/.test(host);
+}
+
+function* checkPorts({ server }: Sections): Iterable<CrossCheckProblem> {
+  if (server === undefined || server.port === 0 || server.admin_port !== server.port) return;
+  yield { path: ['server', 'admin_port'], message: 'must differ from port; leave it out to use one port for all' };
+}
+
+/** The search provider must be usable where a model may search. */
+function* checkSearch({ tools, models = {} }: Sections): Iterable<CrossCheckProblem> {
+  if (tools === undefined) return;
+  const { web_search: search } = tools;
+  const searches = Object.values(models).some(
+    (model) => model.kind === 'research' && model.research.tools.includes('web_search'),
+  );
+  const backends = [
+    { backend: search, path: ['tools', 'web_search'] },
+    ...search.fallbacks.map((backend, index) => ({ backend, path: ['tools', 'web_search', 'fallbacks', index] })),
+  ];
+  for (const { backend, path } of backends) {
+    const field = REQUIRED_BY_SEARCH[backend.provider];
+    if (backend[field] !== undefined) continue;
+    // The section's default is `local`; where no model searches it need not be set up.
+    if (backend === search && backend.provider === 'local' && !searches) continue;
+    yield { path: [...path, field], message: SEARCH_FIXES[field].replace('PROVIDER', backend.provider) };
+  }
+}
+
+const REQUIRED_BY_SEARCH = {
+  local: 'folder',
+  searxng: 'url',
+  brave: 'api_key',
+  tavily: 'api_key',
+  serper: 'api_key',
+} as const;
+
+const SEARCH_FIXES = {
+  folder: 'is missing: name the folder of documents to search, or choose another search provider',
+  url: 'is missing: the search provider PROVIDER needs the address of its server',
+  api_key: 'is missing: the search provider PROVIDER needs a key',
+} as const;
+
+function* checkMcpServers({ tools }: Sections): Iterable<CrossCheckProblem> {
+  const names = new Map<string, number>();
+  for (const [index, server] of (tools?.mcp_servers ?? []).entries()) {
+    const same = names.get(server.name);
+    if (same !== undefined) {
+      yield { path: ['tools', 'mcp_servers', index, 'name'], message: `is the name of mcp_servers[${same}] too` };
+    }
+    names.set(server.name, same ?? index);
+  }
+}
+
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}

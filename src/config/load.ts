@@ -1,0 +1,152 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { isObject } from '../base/json.ts';
+import { ConfigError, type ConfigProblem, formatPath } from './config-error.ts';
+import { crossCheck, DEFAULT_SECRET, type Sections } from './cross-checks.ts';
+import type { Environment } from './environment.ts';
+import { describeIssue } from './issue-messages.ts';
+import { configSchema, type GatewayConfig } from './schema.ts';
+import { readYaml, type YamlSource } from './yaml-source.ts';
+
+/** The file that is read where neither `--config` nor `GATEWAY_CONFIG` names one. */
+export const DEFAULT_CONFIG_FILE = 'config/gateway.yaml';
+
+export interface LoadOptions {
+  environment: Environment;
+  /** The file; else `GATEWAY_CONFIG`, else `config/gateway.yaml`. */
+  file?: string | undefined;
+  /** The folder that relative paths start at, the file's own and those in it. The working directory by default. */
+  root?: string | undefined;
+}
+
+/** A configuration and where it came from. */
+export interface LoadedConfig {
+  config: GatewayConfig;
+  file: string;
+  /** What an operator should be told at the start. */
+  notices: string[];
+}
+
+/**
+ * Reads and validates the configuration file (contract section 9).
+ * @throws ConfigError with all problems at once.
+ */
+export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
+  const root = options.root ?? process.cwd();
+  const file = options.file ?? options.environment.configFile ?? DEFAULT_CONFIG_FILE;
+  const text = await readConfigFile(resolve(root, file), file);
+  const config = parseConfig(text, { file, root, environment: options.environment });
+  return { config, file, notices: noticesOf(config) };
+}
+
+/**
+ * The configuration in YAML text, validated and deeply frozen. Relative paths in it are resolved against `root`.
+ * @throws ConfigError with all problems at once.
+ */
+export function parseConfig(
+  text: string,
+  { file, root, environment }: { file: string; root: string; environment: Environment },
+): GatewayConfig {
+  const source = readYaml(text, environment.variables);
+  if (source.value === undefined) throw new ConfigError(file, source.problems);
+  const { value, problems: overrideProblems } = applyOverrides(source.value, environment);
+  const parsed = configSchema.safeParse(value);
+  const described = parsed.success ? [] : parsed.error.issues.flatMap((issue) => describeIssue(issue, value));
+  const crossed = crossCheck(parsed.success ? parsed.data : validSections(value));
+  const problems = [
+    ...source.problems,
+    ...overrideProblems,
+    ...located(described, source),
+    ...located(
+      crossed.map((problem) => ({ ...problem, atKey: false })),
+      source,
+    ),
+  ];
+  if (problems.length > 0 || !parsed.success) throw new ConfigError(file, firstPerPath(problems));
+  return deepFreeze(resolvePaths(parsed.data, root));
+}
+
+async function readConfigFile(path: string, shown: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+    const message = missing
+      ? 'there is no such file: name one with --config or GATEWAY_CONFIG, or start in the project folder'
+      : 'cannot be read: see that it is a file and that this user may read it';
+    throw new ConfigError(shown, [{ path: '', message }], { cause: error });
+  }
+}
+
+/** `HOST` and `PORT` of the environment win over the file. */
+function applyOverrides(value: unknown, { host, port }: Environment): { value: unknown; problems: ConfigProblem[] } {
+  if (!isObject(value) || (host === undefined && port === undefined)) return { value, problems: [] };
+  const server: Record<string, unknown> = isObject(value.server) ? { ...value.server } : {};
+  const problems: ConfigProblem[] = [];
+  if (host !== undefined) server.host = host;
+  if (port !== undefined && /^\d{1,5}$/.test(port) && Number(port) <= 65_535) server.port = Number(port);
+  else if (port !== undefined) {
+    problems.push({ path: '', message: 'the environment variable PORT must be a port number from 0 to 65535' });
+  }
+  return { value: { ...value, server }, problems };
+}
+
+/** What of an invalid configuration can still be checked, so that all problems are told at once. */
+function validSections(value: unknown): Sections {
+  if (!isObject(value)) return {};
+  const { shape } = configSchema;
+  return {
+    server: shape.server.safeParse(value.server).data,
+    providers: shape.providers.safeParse(value.providers).data,
+    models: shape.models.safeParse(value.models).data,
+    keys: shape.keys.safeParse(value.keys).data,
+    tools: shape.tools.safeParse(value.tools).data,
+  };
+}
+
+function located(
+  problems: readonly { path: PropertyKey[]; message: string; atKey: boolean }[],
+  source: YamlSource,
+): ConfigProblem[] {
+  return problems.map(({ path, message, atKey }) => ({
+    path: formatPath(path),
+    ...(atKey ? source.locateKey(path) : source.locate(path)),
+    message,
+  }));
+}
+
+/** One message per place: what follows from the first mistake is noise. In the order of the file. */
+function firstPerPath(problems: readonly ConfigProblem[]): ConfigProblem[] {
+  const seen = new Set<string>();
+  const kept = problems.filter(({ path }) => path === '' || !(seen.has(path) || !seen.add(path)));
+  return kept.sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
+}
+
+/** Paths in the file are relative to the working directory of the gateway, not to the file: as on a command line. */
+function resolvePaths(config: GatewayConfig, root: string): GatewayConfig {
+  const folder = (path: string | undefined) => (path === undefined ? {} : { folder: resolve(root, path) });
+  const search = config.tools.web_search;
+  const fallbacks = search.fallbacks.map((backend) => ({ ...backend, ...folder(backend.folder) }));
+  return {
+    ...config,
+    store: { ...config.store, url: resolveStoreUrl(config.store.url, root) },
+    tools: { ...config.tools, web_search: { ...search, ...folder(search.folder), fallbacks } },
+  };
+}
+
+function resolveStoreUrl(url: string, root: string): string {
+  const path = /^file:(?:\/\/(?=\/))?(.+)$/.exec(url)?.[1];
+  return path === undefined ? url : `file:${resolve(root, path)}`;
+}
+
+function noticesOf(config: GatewayConfig): string[] {
+  if (!config.keys.some((key) => key.secret === DEFAULT_SECRET)) return [];
+  return [`accepts the well-known API key ${DEFAULT_SECRET}, on this machine only; set GATEWAY_API_KEY to another one`];
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  Object.freeze(value);
+  for (const child of Object.values(value)) deepFreeze(child);
+  return value;
+}

@@ -1,0 +1,34 @@
+import { DEFAULT_SECRET } from './cross-checks.ts';
+import type { GatewayConfig, McpServerConfig, ProviderConfig } from './schema.ts';
+
+/** Everything in a configuration that must not be seen in a log line, for the redactor. */
+export function secretsOf(config: GatewayConfig): string[] {
+  const { web_search: search, mcp_servers: mcpServers } = config.tools;
+  const secrets = [
+    ...config.keys.flatMap((key) => [key.secret, ...Object.values(key.provider_keys)]),
+    ...Object.values(config.providers).flatMap(providerSecrets),
+    ...[search, ...search.fallbacks].map((backend) => backend.api_key),
+    ...mcpServers.flatMap(mcpSecrets),
+    storePassword(config.store.url),
+  ];
+  return secrets.filter((secret) => secret !== undefined && secret !== DEFAULT_SECRET).map(String);
+}
+
+function providerSecrets(provider: ProviderConfig): (string | undefined)[] {
+  return 'builtin' in provider ? [] : [provider.api_key, ...headerSecrets(provider.headers)];
+}
+
+function mcpSecrets(server: McpServerConfig): (string | undefined)[] {
+  if ('command' in server) return Object.values(server.env);
+  return [server.access_token, server.oauth?.client_secret, ...headerSecrets(server.headers)];
+}
+
+/** A header's value, and for `Bearer xyz` also the part after the scheme. */
+function headerSecrets(headers: Record<string, string>): string[] {
+  return Object.values(headers).flatMap((value) => [value, ...value.split(/\s+/).slice(1)]);
+}
+
+function storePassword(url: string): string | undefined {
+  const password = /^rediss?:\/\/[^@/]*?:([^@/]*)@/.exec(url)?.[1];
+  return password === undefined || password === '' ? undefined : decodeURIComponent(password);
+}

@@ -1,0 +1,112 @@
+import { type FSWatcher, watch } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
+import { ConfigError } from './config-error.ts';
+import { type LoadedConfig, type LoadOptions, loadConfig } from './load.ts';
+import type { GatewayConfig } from './schema.ts';
+
+/** Editors write a file in several steps; what they leave behind is read once they are done. In milliseconds. */
+const SETTLE_MS = 150;
+
+/** Sections that are read at the start only. */
+const FIXED_SECTIONS = ['server', 'store', 'runs', 'logging'] as const;
+
+/** What became of a reload. */
+export type ReloadOutcome =
+  /** In force now, except for `needsRestart`: paths that changed in the file but keep their old values. */
+  | { result: 'reloaded'; config: GatewayConfig; needsRestart: string[] }
+  /** The file is invalid; the old configuration stays in force. */
+  | { result: 'refused'; error: ConfigError }
+  | { result: 'unchanged' };
+
+export interface WatchOptions {
+  /** What was loaded at the start, and how. */
+  loaded: LoadedConfig;
+  load: LoadOptions;
+  /** Told of every reload but the unchanged ones. */
+  onOutcome(outcome: Exclude<ReloadOutcome, { result: 'unchanged' }>): void;
+}
+
+/** Watches the configuration file until disposed. */
+export interface ConfigWatcher extends Disposable {
+  /** Reads the file now. */
+  reload(): Promise<ReloadOutcome>;
+}
+
+/**
+ * Reloads the configuration when its file changes or the process gets SIGHUP. An invalid file is refused and the
+ * old configuration stays (contract section 9).
+ */
+export function watchConfig({ loaded, load, onOutcome }: WatchOptions): ConfigWatcher {
+  const path = resolve(load.root ?? process.cwd(), loaded.file);
+  let current = loaded.config;
+  let lastText: string | undefined;
+  let settle: NodeJS.Timeout | undefined;
+  let queue: Promise<unknown> = Promise.resolve();
+
+  const reloadNow = async (): Promise<ReloadOutcome> => {
+    lastText = await readFile(path, 'utf8').catch(() => undefined);
+    const outcome = await reload(current, { ...load, file: loaded.file });
+    if (outcome.result === 'reloaded') current = outcome.config;
+    if (outcome.result !== 'unchanged') onOutcome(outcome);
+    return outcome;
+  };
+  const enqueue = (): Promise<ReloadOutcome> => {
+    const next = queue.then(reloadNow);
+    queue = next.catch(() => {});
+    return next;
+  };
+  const reloadIfTextChanged = async () => {
+    const text = await readFile(path, 'utf8').catch(() => undefined);
+    // A missing file is an editor between two steps: the next event brings the new one.
+    if (text !== undefined && text !== lastText) await enqueue();
+  };
+
+  // The folder is watched, not the file: editors and Kubernetes replace files, and a watch follows the old one.
+  const watcher = watchFolder(dirname(path), () => {
+    clearTimeout(settle);
+    settle = setTimeout(() => void reloadIfTextChanged().catch(() => {}), SETTLE_MS);
+  });
+  const onHangup = () => void enqueue().catch(() => {});
+  process.on('SIGHUP', onHangup);
+
+  return {
+    reload: enqueue,
+    [Symbol.dispose]() {
+      process.off('SIGHUP', onHangup);
+      clearTimeout(settle);
+      watcher?.close();
+    },
+  };
+}
+
+/** Undefined where the system has no watch left to give: SIGHUP still reloads. */
+function watchFolder(folder: string, onEvent: () => void): FSWatcher | undefined {
+  try {
+    return watch(folder, { persistent: false }, onEvent).on('error', () => {});
+  } catch {
+    return undefined;
+  }
+}
+
+async function reload(current: GatewayConfig, load: LoadOptions): Promise<ReloadOutcome> {
+  try {
+    const { config: fresh } = await loadConfig(load);
+    const needsRestart = FIXED_SECTIONS.flatMap((section) => differences(section, current[section], fresh[section]));
+    const { server, store, runs, logging } = current;
+    const config = Object.freeze({ ...fresh, server, store, runs, logging });
+    if (needsRestart.length === 0 && isDeepStrictEqual(config, current)) return { result: 'unchanged' };
+    return { result: 'reloaded', config, needsRestart };
+  } catch (error) {
+    if (error instanceof ConfigError) return { result: 'refused', error };
+    throw error;
+  }
+}
+
+function differences(section: string, before: object, after: object): string[] {
+  const old = new Map(Object.entries(before));
+  const fresh = new Map(Object.entries(after));
+  const keys = new Set([...old.keys(), ...fresh.keys()]);
+  return [...keys].filter((key) => !isDeepStrictEqual(old.get(key), fresh.get(key))).map((key) => `${section}.${key}`);
+}

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import { isObject } from '../../../src/base/json.ts';
+import { readEnvironment } from '../../../src/config/environment.ts';
+import { loadConfig } from '../../../src/config/load.ts';
+import { configSchema } from '../../../src/config/schema.ts';
+import { secretsOf } from '../../../src/config/secrets.ts';
+
+const ROOT = new URL('../../../', import.meta.url).pathname;
+
+describe('the configuration files of the project', () => {
+  it('the default one runs with an empty environment and says which key it accepts', async () => {
+    const { config, notices } = await loadConfig({ root: ROOT, environment: readEnvironment({}) });
+    assert.equal(config.server.host, '127.0.0.1');
+    assert.deepEqual(Object.keys(config.models), [
+      'service-model-1-7-deepresearch',
+      'service-model-1-7-deepresearch-mini',
+      'demo',
+    ]);
+    assert.match(notices.join(), /sk-local/);
+    assert.deepEqual(secretsOf(config), [], 'the well-known key need not be hidden');
+  });
+
+  it('the default one refuses a public address until it has another key', async () => {
+    const load = (variables: Record<string, string>) =>
+      loadConfig({ root: ROOT, environment: readEnvironment(variables) });
+    await assert.rejects(load({ HOST: '0.0.0.0' }), /sk-local.*GATEWAY_API_KEY/);
+    const { config, notices } = await load({ HOST: '0.0.0.0', GATEWAY_API_KEY: 'sk-mine-and-long' });
+    assert.deepEqual([secretsOf(config), notices], [['sk-mine-and-long'], []]);
+  });
+
+  it('every example is valid once the variables it names are set, and hides what they hold', async () => {
+    const examples = await readdir(`${ROOT}config/examples`);
+    assert.ok(examples.length >= 3);
+    for (const name of examples) {
+      const text = await readFile(`${ROOT}config/examples/${name}`, 'utf8');
+      const named = [...text.matchAll(/\$\{([A-Z0-9_]+)\}/g)].map((match) => String(match[1]));
+      const variables = Object.fromEntries(named.map((variable) => [variable, `value-of-${variable}`]));
+      const environment = readEnvironment(variables);
+      const { config } = await loadConfig({ root: ROOT, file: `config/examples/${name}`, environment });
+      for (const value of Object.values(variables)) assert.ok(secretsOf(config).includes(value), `${name}: ${value}`);
+    }
+  });
+
+  it('docs/configuration.md explains every key', async () => {
+    const page = await readFile(`${ROOT}docs/configuration.md`, 'utf8');
+    const missing = [...keysOf(z.toJSONSchema(configSchema, { io: 'input', unrepresentable: 'any' }))].filter(
+      (key) => !page.includes(key),
+    );
+    assert.deepEqual(missing, []);
+  });
+});
+
+/** Every property name in a JSON schema. */
+function keysOf(schema: unknown): Set<string> {
+  const found = new Set<string>();
+  const walk = (node: unknown) => {
+    if (Array.isArray(node)) node.forEach(walk);
+    if (!isObject(node)) return;
+    if (isObject(node.properties)) for (const key of Object.keys(node.properties)) found.add(key);
+    Object.values(node).forEach(walk);
+  };
+  walk(schema);
+  return found;
+}

@@ -1,0 +1,297 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ConfigError, type ConfigProblem } from '../../../src/config/config-error.ts';
+import { readEnvironment } from '../../../src/config/environment.ts';
+import { loadConfig, parseConfig } from '../../../src/config/load.ts';
+
+const MINIMAL = `
+providers:
+  up: { base_url: "http://127.0.0.1:9/v1" }
+models:
+  m: { kind: proxy, routes: [ { provider: up, model: x } ] }
+keys:
+  - { id: a, secret: sk-a }
+`;
+
+function parse(text: string, variables: Record<string, string> = {}) {
+  return parseConfig(text, { file: 'test.yaml', root: '/base', environment: readEnvironment(variables) });
+}
+
+function problemsOf(text: string, variables: Record<string, string> = {}): readonly ConfigProblem[] {
+  try {
+    parse(text, variables);
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+  return [];
+}
+
+/** The one problem at a path. */
+function problemAt(path: string, text: string, variables: Record<string, string> = {}): ConfigProblem {
+  const problems = problemsOf(text, variables);
+  const found = problems.find((problem) => problem.path === path);
+  assert.ok(found, `no problem at ${path}, only at ${problems.map((problem) => problem.path).join(', ')}`);
+  return found;
+}
+
+describe('reading a configuration', () => {
+  it('fills in every default and converts seconds and sizes', () => {
+    const config = parse(`${MINIMAL}server: { body_limit: 2mb, heartbeat_seconds: 0.5 }\n`);
+    assert.equal(config.server.port, 8080);
+    assert.equal(config.server.body_limit, 2 * 1024 * 1024);
+    assert.equal(config.server.heartbeat_seconds, 500);
+    assert.equal(config.runs.max_concurrent, 200);
+  });
+
+  it('freezes what it returns, at every depth', () => {
+    const config = parse(MINIMAL);
+    assert.throws(() => Object.assign(config.server, { port: 1 }), TypeError);
+    assert.throws(() => Object.assign(config.keys[0] ?? {}, { secret: 'x' }), TypeError);
+  });
+
+  it('resolves relative paths against the root and keeps absolute ones', () => {
+    const relative = parse(`${MINIMAL}store: { url: "file:./data" }\ntools: { web_search: { folder: docs } }\n`);
+    assert.equal(relative.store.url, 'file:/base/data');
+    assert.equal(relative.tools.web_search.folder, '/base/docs');
+    assert.equal(parse(`${MINIMAL}store: { url: "file:///var/lib/g" }\n`).store.url, 'file:/var/lib/g');
+    assert.equal(parse(`${MINIMAL}store: { url: "memory:" }\n`).store.url, 'memory:');
+  });
+
+  it('lets HOST and PORT win over the file', () => {
+    const config = parse(`${MINIMAL}server: { host: 127.0.0.1, port: 1 }\n`, { HOST: '0.0.0.0', PORT: '9999' });
+    assert.deepEqual([config.server.host, config.server.port], ['0.0.0.0', 9999]);
+    assert.match(problemsOf(MINIMAL, { PORT: '80x' })[0]?.message ?? '', /PORT must be a port number/);
+  });
+
+  it('names the file that is not there and says how to name another', async () => {
+    const missing = loadConfig({ file: 'nowhere.yaml', root: tmpdir(), environment: readEnvironment({}) });
+    await assert.rejects(missing, /nowhere\.yaml there is no such file.*--config/);
+  });
+
+  it('takes the file from GATEWAY_CONFIG where none is given', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'config-'));
+    try {
+      await writeFile(join(folder, 'other.yaml'), MINIMAL);
+      const loaded = await loadConfig({ environment: readEnvironment({ GATEWAY_CONFIG: join(folder, 'other.yaml') }) });
+      assert.equal(loaded.config.keys[0]?.id, 'a');
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+});
+
+describe('environment variables in a configuration', () => {
+  const keyed = (secret: string) => MINIMAL.replace('sk-a', () => secret);
+
+  it(`replaces \${NAME}, uses a default where it is unset or empty, and keeps $\${ literal`, () => {
+    const secretOf = (text: string, variables = {}) => parse(keyed(text), variables).keys[0]?.secret;
+    assert.equal(secretOf(`"\${K}"`, { K: 'from-env' }), 'from-env');
+    assert.equal(secretOf(`"\${K:-fallback}"`), 'fallback');
+    assert.equal(secretOf(`"\${K:-fallback}"`, { K: '' }), 'fallback');
+    assert.equal(secretOf(`"pre-\${K}-$\${K}"`, { K: 'x' }), `pre-x-\${K}`);
+    assert.equal(secretOf(`"\${K}"`, { K: `\${OTHER}` }), `\${OTHER}`, 'a value is not searched again');
+  });
+
+  it('reads an unquoted value again as YAML would, a quoted one as text', () => {
+    assert.equal(parse(`${MINIMAL}server:\n  port: \${P:-81}\n`).server.port, 81);
+    assert.match(problemAt('server.port', `${MINIMAL}server:\n  port: "\${P:-81}"\n`).message, /must be a number/);
+    assert.equal(parse(keyed(`"\${K}"`), { K: '12345' }).keys[0]?.secret, '12345');
+  });
+
+  it('cannot break out of its value', () => {
+    const config = parse(keyed(`"\${K}"`), { K: 'x",models:[],#' });
+    assert.equal(config.keys[0]?.secret, 'x",models:[],#');
+  });
+
+  it('names the variable that is missing, with its line', () => {
+    const problem = problemAt('keys[0].secret', keyed(`"\${MISSING_ONE}"`));
+    assert.match(problem.message, /MISSING_ONE/);
+    assert.equal(problem.line, 7);
+    assert.equal(problemsOf(keyed(`"\${MISSING_ONE}"`)).length, 1, 'and nothing that follows from it');
+  });
+
+  it('refuses references in keys and broken references', () => {
+    assert.match(problemAt(`\${A}`, `${MINIMAL}"\${A}": 1\n`, { A: 'server' }).message, /values only/);
+    assert.match(problemAt('keys[0].secret', keyed(`"\${1x}"`)).message, /\$\$\{/);
+  });
+});
+
+describe('what is wrong with a configuration', () => {
+  it('is told all at once, in the order of the file, with line and column', () => {
+    const text = `server:\n  port: many\n  hots: x\n${MINIMAL.replace('kind: proxy', 'kind: other')}`;
+    const problems = problemsOf(text);
+    assert.deepEqual(
+      problems.map(({ path, line, column }) => [path, line, column]),
+      [
+        ['server.port', 2, 9],
+        ['server.hots', 3, 3],
+        ['models.m.kind', 8, 14],
+      ],
+    );
+    assert.match(problems[1]?.message ?? '', /did you mean `host`/);
+    assert.match(problems[2]?.message ?? '', /research, proxy/);
+  });
+
+  it('points at the line of broken YAML without quoting it', () => {
+    const [problem] = problemsOf('keys:\n  - secret: "hidden-value\n');
+    assert.equal(problem?.line, 3);
+    assert.ok(!problem?.message.includes('hidden-value'));
+  });
+
+  it('is said in the words of the file for an empty one, a list and a repeated key', () => {
+    assert.match(problemsOf('')[0]?.message ?? '', /is empty/);
+    assert.match(problemsOf('- 1')[0]?.message ?? '', /not a list/);
+    assert.match(problemsOf('keys: 1\nkeys: 2')[0]?.message ?? '', /unique/);
+  });
+
+  it('explains a provider that is neither builtin nor has a base_url, or is both', () => {
+    const withUp = (up: string) => MINIMAL.replace('{ base_url: "http://127.0.0.1:9/v1" }', up);
+    for (const up of ['{}', '{ builtin: demo, base_url: "http://x" }']) {
+      assert.match(problemAt('providers.up', withUp(up)).message, /base_url.*or builtin: demo/);
+    }
+    assert.match(problemAt('providers.up.apikey', withUp('{ base_url: "http://x", apikey: k }')).message, /`api_key`/);
+    assert.match(problemAt('providers.up.base_url', withUp('{ base_url: "ftp://x" }')).message, /http or https/);
+    assert.match(
+      problemAt('providers.up.base_url', withUp('{ base_url: "http://u:p@x" }')).message,
+      /user or password/,
+    );
+  });
+
+  it('never shows a secret, whichever field it stands in', () => {
+    const canary = 'canary-5e6f7a8b';
+    const texts = [
+      `keys: [ { id: a, secret: ["${canary}"] } ]`,
+      `keys: [ { id: a, secret: "${canary} with space" } ]`,
+      `keys: [ { id: a, secret_sha256: "${canary}" }, { id: b, secret: ${canary}, secret_sha256: ${canary} } ]`,
+      `keys: [ { id: a, secret: ${canary} }, { id: a, secret: ${canary} } ]`,
+      `providers: { p: { base_url: "https://user:${canary}@host", api_key: "${canary} x" } }`,
+      `store: { url: "redis:${canary}" }`,
+      `keys: [ { id: a, secret: "${canary}`,
+      `keys: [ { id: a, secret: "\${K:-${canary}} \${X" } ]`,
+    ];
+    for (const text of texts) {
+      const problems = problemsOf(text);
+      assert.ok(problems.length > 0, text);
+      assert.ok(!JSON.stringify(problems).includes(canary), `${text} shows its secret`);
+    }
+  });
+});
+
+describe('what ties sections together', () => {
+  const rules: [name: string, text: string, path: string, message: RegExp][] = [
+    [
+      'a route to no provider',
+      MINIMAL.replace('provider: up', 'provider: down'),
+      'models.m.routes[0].provider',
+      /`down`; up are/,
+    ],
+    ["a key's model", `${MINIMAL}    \n  - { id: b, secret: sk-b, models: [nope] }\n`, 'keys[1].models[0]', /`nope`/],
+    [
+      "a key's routes",
+      `${MINIMAL}  - { id: b, secret: sk-b, routes: { m: [ { provider: z, model: x } ] } }\n`,
+      'keys[1].routes.m[0].provider',
+      /`z`/,
+    ],
+    [
+      "a key's routed model",
+      `${MINIMAL}  - { id: b, secret: sk-b, routes: { q: [ { provider: up, model: x } ] } }\n`,
+      'keys[1].routes.q',
+      /`q`/,
+    ],
+    [
+      "a key's own credentials",
+      `${MINIMAL}  - { id: b, secret: sk-b, provider_keys: { z: kk } }\n`,
+      'keys[1].provider_keys.z',
+      /`z`/,
+    ],
+    ['a repeated key id', `${MINIMAL}  - { id: a, secret: sk-b }\n`, 'keys[1].id', /keys\[0\]/],
+    ['a repeated secret', `${MINIMAL}  - { id: b, secret: sk-a }\n`, 'keys[1].secret', /keys\[0\]/],
+    [
+      'a repeated secret as its hash',
+      `${MINIMAL}  - { id: b, secret_sha256: 9b4ed4c2f5b8dd4a4dd8b7e4d5e5ed5c1d3d4a3e62fb7bf4d8d8fda30e1f84e6 }\n  - { id: c, secret_sha256: 9B4ED4C2F5B8DD4A4DD8B7E4D5E5ED5C1D3D4A3E62FB7BF4D8D8FDA30E1F84E6 }\n`,
+      'keys[2].secret_sha256',
+      /keys\[1\]/,
+    ],
+    [
+      'an unknown tool',
+      MINIMAL.replace('kind: proxy,', 'kind: research, research: { tools: [websearch] },'),
+      'models.m.research.tools[0]',
+      /web_search/,
+    ],
+    [
+      'a reader to no provider',
+      MINIMAL.replace(
+        'kind: proxy,',
+        'kind: research, research: { tools: [], reader: [ { provider: z, model: x } ] },',
+      ),
+      'models.m.research.reader[0].provider',
+      /`z`/,
+    ],
+    [
+      'an answer as long as the context',
+      MINIMAL.replace(
+        'kind: proxy,',
+        'kind: research, research: { tools: [] }, context_length: 100, max_completion_tokens: 100,',
+      ),
+      'models.m.max_completion_tokens',
+      /smaller/,
+    ],
+    [
+      'a searching model without documents',
+      MINIMAL.replace('kind: proxy,', 'kind: research,'),
+      'tools.web_search.folder',
+      /folder/,
+    ],
+    [
+      'searxng without url',
+      `${MINIMAL}tools: { web_search: { provider: searxng } }\n`,
+      'tools.web_search.url',
+      /searxng/,
+    ],
+    [
+      'brave without key',
+      `${MINIMAL}tools: { web_search: { provider: brave } }\n`,
+      'tools.web_search.api_key',
+      /brave/,
+    ],
+    [
+      'a fallback without key',
+      `${MINIMAL}tools: { web_search: { folder: docs, fallbacks: [ { provider: serper } ] } }\n`,
+      'tools.web_search.fallbacks[0].api_key',
+      /serper/,
+    ],
+    [
+      'a repeated MCP server',
+      `${MINIMAL}tools: { mcp_servers: [ { name: s, url: "http://x" }, { name: s, command: run } ] }\n`,
+      'tools.mcp_servers[1].name',
+      /mcp_servers\[0\]/,
+    ],
+    ['two ports that are one', `${MINIMAL}server: { port: 80, admin_port: 80 }\n`, 'server.admin_port', /differ/],
+    [
+      'the default key on a public address',
+      `${MINIMAL.replace('sk-a', 'sk-local')}server: { host: 0.0.0.0 }\n`,
+      'keys[0].secret',
+      /GATEWAY_API_KEY/,
+    ],
+  ];
+  for (const [name, text, path, message] of rules) {
+    it(`refuses ${name}`, () => assert.match(problemAt(path, text).message, message));
+  }
+
+  it('is checked in the valid sections although another one is broken', () => {
+    const text = `${MINIMAL.replace('provider: up', 'provider: down')}server: { port: x }\n`;
+    assert.deepEqual(
+      problemsOf(text).map(({ path }) => path),
+      ['models.m.routes[0].provider', 'server.port'],
+    );
+  });
+
+  it('accepts the default key on every loopback address', () => {
+    for (const host of ['127.0.0.1', '127.8.8.8', 'localhost', '::1']) {
+      assert.deepEqual(problemsOf(`${MINIMAL.replace('sk-a', 'sk-local')}server: { host: "${host}" }\n`), []);
+    }
+  });
+});
