@@ -1,0 +1,43 @@
+import { ToolError } from '../tool.ts';
+
+const SCHEME = 'corpus:';
+
+/** Whether a URL names a document of the local corpus. */
+export function isCorpusUrl(url: string): boolean {
+  return url.slice(0, SCHEME.length).toLowerCase() === SCHEME;
+}
+
+/** The URL of a document: `corpus:///<relative path>`, each part percent-encoded (contract section 3.3). */
+export function corpusUrl(relativePath: string): string {
+  return `${SCHEME}///${relativePath.split('/').map(encodeURIComponent).join('/')}`;
+}
+
+/**
+ * The relative path in a corpus URL. Query and fragment are dropped.
+ * @throws ToolError `not_found` for a path that could leave the folder or name a hidden file.
+ */
+export function corpusPath(url: string): string {
+  const path = url
+    .slice(SCHEME.length)
+    .replace(/[?#].*$/s, '')
+    .replace(/^\/+/, '');
+  const parts = path.split('/').map(decodePart);
+  const isPlain = parts.every(
+    (part) => part !== undefined && part !== '' && !part.startsWith('.') && !/[/\\\0:]/.test(part),
+  );
+  if (!isPlain) throw noSuchDocument(url);
+  return parts.join('/');
+}
+
+/** The answer for every corpus URL that cannot be read, whatever the reason. */
+export function noSuchDocument(url: string): ToolError {
+  return new ToolError('not_found', `The corpus has no document ${url.slice(0, 200)}.`);
+}
+
+function decodePart(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,99 @@
+import { htmlToText } from '../../text/html-text.ts';
+
+/** A passage of a document under its heading. */
+export interface Chunk {
+  heading: string;
+  text: string;
+}
+
+/** A document cut for the index. */
+export interface ChunkedDocument {
+  title: string;
+  chunks: Chunk[];
+}
+
+/** Passages are about this long, in characters: long enough for context, short enough to rank and quote well. */
+const TARGET = 1200;
+const SMALL = 200;
+/** A bound for files that are one endless document. */
+const MAX_CHUNKS = 5000;
+
+/** Cuts a document into titled passages. `name` is the file's name, the title of last resort. */
+export function chunkDocument(text: string, about: { contentType: string; name: string }): ChunkedDocument {
+  if (about.contentType === 'text/html') {
+    const page = htmlToText(text);
+    return { title: page.title || titleFromName(about.name), chunks: cut(page.text) };
+  }
+  const { body, title } = about.contentType === 'text/markdown' ? withoutFrontMatter(text) : { body: text, title: '' };
+  const heading = /^#{1,2}\s+(.+?)\s*#*$/m.exec(body.slice(0, 20_000))?.[1];
+  return { title: title || plainInline(heading ?? '') || titleFromName(about.name), chunks: cut(body) };
+}
+
+function titleFromName(name: string): string {
+  return name.replace(/\.[^.]+$/, '').replace(/[-_]+/g, ' ');
+}
+
+function withoutFrontMatter(text: string): { body: string; title: string } {
+  const match = /^---\r?\n([\s\S]{0,5000}?)\r?\n---\r?\n/.exec(text);
+  if (!match) return { body: text, title: '' };
+  const title = /^title:\s*(['"]?)(.+?)\1\s*$/m.exec(match[1] ?? '')?.[2] ?? '';
+  return { body: text.slice(match[0].length), title };
+}
+
+/** Markdown links, emphasis and code marks removed from a heading. */
+function plainInline(text: string): string {
+  return text
+    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replace(/[*`]|\b_|_\b/g, '')
+    .trim();
+}
+
+/** Sections by heading (outside code fences), long ones at paragraphs, small neighbours of one heading joined. */
+function cut(text: string): Chunk[] {
+  const chunks: Chunk[] = [];
+  let heading = '';
+  let lines: string[] = [];
+  let size = 0;
+  let inFence = false;
+
+  const flush = () => {
+    const body = lines.join('\n').trim();
+    lines = [];
+    size = 0;
+    if (body !== '') chunks.push({ heading, text: body });
+  };
+
+  for (const line of text.split(/\r?\n/)) {
+    if (chunks.length >= MAX_CHUNKS) break;
+    if (/^\s{0,3}(```|~~~)/.test(line)) inFence = !inFence;
+    const title = inFence ? undefined : /^#{1,6}\s+(.+?)\s*#*\s*$/.exec(line)?.[1];
+    if (title !== undefined) {
+      if (size >= SMALL) flush();
+      if (size === 0) heading = plainInline(title);
+    } else if (size >= TARGET && line.trim() === '') flush();
+    for (const piece of pieces(line)) {
+      if (size + piece.length > 2 * TARGET) flush();
+      lines.push(piece);
+      size += piece.length;
+    }
+  }
+  flush();
+  return chunks;
+}
+
+/** A line, or its parts of at most `TARGET` characters where a whole document is one line. */
+function pieces(line: string): string[] {
+  if (line.length <= 2 * TARGET) return [line];
+  const parts: string[] = [];
+  for (let at = 0; at < line.length; ) {
+    let end = Math.min(at + TARGET, line.length);
+    if (end < line.length) {
+      const stop = Math.max(line.lastIndexOf(' ', end), line.lastIndexOf('。', end) + 1);
+      if (stop > at + TARGET / 2) end = stop;
+      else if (/[\ud800-\udbff]/.test(line[end - 1] ?? '')) end -= 1;
+    }
+    parts.push(line.slice(at, end));
+    at = end;
+  }
+  return parts;
+}

@@ -1,0 +1,62 @@
+const LENGTH = 320;
+
+/** The part of `text` with the most of the query's words, at most a few hundred characters, on one line. */
+export function bestPassage(text: string, words: readonly string[]): string {
+  const plain = text
+    .replace(/^#{1,6}\s+.*$/gm, ' ')
+    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replace(/\s+/g, ' ')
+    .trim();
+  const line =
+    plain === ''
+      ? text
+          .replace(/^#+\s*/gm, '')
+          .replace(/\s+/g, ' ')
+          .trim()
+      : plain;
+  if (line.length <= LENGTH) return line;
+  const lower = line.toLowerCase();
+  const hits = words.flatMap((word) => positions(lower, stem(word)).map((at) => ({ at, word })));
+  hits.sort((a, b) => a.at - b.at);
+  let best = { start: 0, score: -1 };
+  for (const { at } of hits) {
+    const within = hits.filter((hit) => hit.at >= at && hit.at < at + LENGTH - 40);
+    const score = new Set(within.map((hit) => hit.word)).size * 10 + Math.min(within.length, 9);
+    if (score > best.score) best = { start: at, score };
+  }
+  const start = sentenceStart(line, Math.max(0, best.start));
+  const end = wordEnd(line, Math.min(line.length, start + LENGTH));
+  return `${start > 0 ? '… ' : ''}${line.slice(start, end).trim()}${end < line.length ? ' …' : ''}`;
+}
+
+/** A crude stem, so that `resumes` is found for `resuming`. */
+function stem(word: string): string {
+  return word.length > 6 ? word.slice(0, -3) : word;
+}
+
+function positions(text: string, word: string): number[] {
+  const found: number[] = [];
+  for (let at = text.indexOf(word); at >= 0 && found.length < 20; at = text.indexOf(word, at + word.length)) {
+    found.push(at);
+  }
+  return found;
+}
+
+/** The start of the sentence around `at`, if it is near; else the start of a word. */
+function sentenceStart(text: string, at: number): number {
+  const from = Math.max(0, at - 120);
+  const before = text.slice(from, at);
+  const ends = [...before.matchAll(/[.!?]\s+|[。！？]/g)];
+  const last = ends.at(-1);
+  if (last) return from + last.index + last[0].length;
+  if (from === 0) return 0;
+  const space = text.lastIndexOf(' ', at);
+  return space > from ? space + 1 : at;
+}
+
+function wordEnd(text: string, at: number): number {
+  if (at >= text.length) return text.length;
+  const space = text.lastIndexOf(' ', at);
+  if (space > at - 40) return space;
+  return /[\ud800-\udbff]/.test(text[at - 1] ?? '') ? at - 1 : at;
+}

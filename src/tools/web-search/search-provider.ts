@@ -1,0 +1,50 @@
+/** One hit of a search service, free of markup. */
+export interface SearchHit {
+  url: string;
+  title: string;
+  snippet: string;
+}
+
+/** Limits on the sites that results may come from. A domain means itself and everything below it. */
+export interface DomainFilters {
+  /** Empty: all domains. */
+  allowedDomains: readonly string[];
+  blockedDomains: readonly string[];
+}
+
+export interface SearchQuery {
+  text: string;
+  /** The most hits to return. */
+  limit: number;
+  filters: DomainFilters;
+}
+
+/** One way to search: a service on the web or the local index. */
+export interface SearchProvider {
+  /** As in the configuration: `local`, `searxng`, `brave`, `tavily`, `serper`. */
+  readonly name: string;
+  /** Whether answers may be kept and given to other runs. Not so for files that change. */
+  readonly cacheable: boolean;
+  /**
+   * Hits, best first. An empty list means that the service looked and found nothing.
+   * @throws SearchFailure if it could not look.
+   */
+  search(query: SearchQuery, options: { signal: AbortSignal }): Promise<SearchHit[]>;
+}
+
+/** Why a provider could not search. */
+export type SearchFailureKind = 'rate_limited' | 'quota_exceeded' | 'unauthorized' | 'rejected' | 'unavailable';
+
+/** A search that did not happen; never to be taken for one without results. */
+export class SearchFailure extends Error {
+  override readonly name = 'SearchFailure';
+  readonly kind: SearchFailureKind;
+  /** Milliseconds after which the provider asked to be tried again. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(kind: SearchFailureKind, message: string, options: ErrorOptions & { retryAfterMs?: number } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.kind = kind;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+}

@@ -1,0 +1,101 @@
+import { messageOf } from '../../base/errors.ts';
+import type { JsonValue } from '../../base/json.ts';
+import { matchesHost } from '../safe-fetch/host-rules.ts';
+import { type Tool, type ToolContext, ToolError, type ToolOutput } from '../tool.ts';
+import { mergeByRank } from './merge.ts';
+import { parseQueries, SEARCH_PARAMETERS } from './search-arguments.ts';
+import { createSearchChain, type SearchChainOptions } from './search-chain.ts';
+import type { DomainFilters, SearchHit } from './search-provider.ts';
+
+export interface WebSearchOptions extends SearchChainOptions {
+  /** Results of one call, after merging. Default 8. */
+  maxResults?: number;
+  /** The operator's lists; a request's own filters narrow them further. */
+  filters?: DomainFilters;
+  /** Time limit of one call, in milliseconds. Default 20 s. */
+  timeoutMs?: number;
+}
+
+/** The tool, which can be narrowed to what one request allows. */
+export interface WebSearchTool extends Tool {
+  restrictedTo(filters: DomainFilters): Tool;
+}
+
+const DESCRIPTION =
+  'Searches the web (or the configured document collection) and returns titles, addresses and short snippets. ' +
+  'Snippets are only pointers: read a page with fetch_url_content before relying on it.';
+
+/** The tool `web_search` (contract section 3.3): several queries at once, merged by rank and deduplicated. */
+export function createWebSearchTool(options: WebSearchOptions): WebSearchTool {
+  const { maxResults = 8, filters = { allowedDomains: [], blockedDomains: [] }, timeoutMs = 20_000 } = options;
+  const chain = createSearchChain(options);
+
+  function toolFor(layers: readonly DomainFilters[]): Tool {
+    return {
+      name: 'web_search',
+      description: DESCRIPTION,
+      parameters: SEARCH_PARAMETERS,
+      timeoutMs,
+      async call(args, { signal, log }: ToolContext) {
+        const { queries, dropped } = parseQueries(args);
+        const combined = combine(layers);
+        const answers = await Promise.allSettled(
+          queries.map((text) => chain.search({ text, limit: maxResults * 2, filters: combined }, { signal, log })),
+        );
+        signal.throwIfAborted();
+        const lists = answers.map((answer) =>
+          answer.status === 'fulfilled'
+            ? answer.value.filter(({ url }) => layers.every((layer) => admits(layer, url)))
+            : [],
+        );
+        const errors = queries.flatMap((query, at) => {
+          const answer = answers[at];
+          return answer?.status === 'rejected' ? [{ query, message: messageOf(answer.reason) }] : [];
+        });
+        if (errors.length === queries.length) {
+          const reasons = [...new Set(errors.map(({ message }) => message))].join(' / ');
+          throw new ToolError(
+            'search_failed',
+            `The search could not be carried out (this does not mean that there are no results): ${reasons}`,
+          );
+        }
+        return toOutput(mergeByRank(lists, maxResults), { errors, dropped });
+      },
+    };
+  }
+
+  return { ...toolFor([filters]), restrictedTo: (request) => toolFor([filters, request]) };
+}
+
+/** What a provider is asked for: the narrowest allow list and all that is blocked. */
+function combine(layers: readonly DomainFilters[]): DomainFilters {
+  return {
+    allowedDomains: layers.map(({ allowedDomains }) => allowedDomains).findLast((some) => some.length > 0) ?? [],
+    blockedDomains: layers.flatMap(({ blockedDomains }) => blockedDomains),
+  };
+}
+
+/** Providers apply filters as they like; this is what counts. Documents of the local corpus have the domain `corpus`. */
+function admits(filters: DomainFilters, url: string): boolean {
+  const host = URL.parse(url)?.hostname || 'corpus';
+  const listed = filters.allowedDomains.length === 0 || matchesHost(host, filters.allowedDomains);
+  return listed && !matchesHost(host, filters.blockedDomains);
+}
+
+function toOutput(
+  hits: readonly SearchHit[],
+  about: { errors: { query: string; message: string }[]; dropped: number },
+): ToolOutput {
+  return {
+    sources: hits.map(({ url, title, snippet }) => ({ url, title, snippet, kind: 'listed' })),
+    result(sourceId) {
+      const result: { [key: string]: JsonValue } = {
+        results: hits.map(({ title, url, snippet }) => ({ title, url, snippet, source_id: sourceId(url) })),
+      };
+      if (about.errors.length > 0) result.errors = about.errors;
+      if (about.dropped > 0) result.note = `${about.dropped} queries beyond the first were left out.`;
+      else if (hits.length === 0) result.note = 'No results. Other words may find more.';
+      return result;
+    },
+  };
+}
