@@ -1,0 +1,90 @@
+/** Words and sentences of any language, as far as a small program can tell them. */
+
+/** Words of questions rather than of subjects, in a few languages. */
+const STOP_WORDS = new Set(
+  [
+    'a an and any are as at be been but by can could did do does for from get give had has have how i if in into is it its',
+    'make many may me mean more most much my need no not of on or our please say shall should so some such tell than that',
+    'the their them then there these they this those to tell us use used using was we were what when where which while who',
+    'whom whose why will with would you your about explain describe happen happens work works',
+    'der die das den dem ein eine und oder ist sind wie was wer wo warum welche mit von zu im in auf für nicht',
+    'le la les un une des du de et ou est sont que qui quoi comment pourquoi quel quelle dans pour avec sur',
+    'el los las una uno del y o es son qué cómo por para con en cuál',
+    '的 了 是 在 和 与 吗 呢 什么 怎么 如何 为什么 哪些 哪个 我 你 它 请 有 会 之 于 就 都 を は が の に で と も か から まで です ます する 何 どう',
+  ].flatMap((line) => line.split(' ')),
+);
+
+const KANA_PARTICLE = /^\p{Script=Hiragana}{1,2}$/u;
+
+/** The words of a text in lower case, in order. */
+export function wordsOf(text: string): string[] {
+  const segments = new Intl.Segmenter(undefined, { granularity: 'word' }).segment(text.toLowerCase());
+  return [...segments].filter((segment) => segment.isWordLike).map((segment) => segment.segment);
+}
+
+/** What a question is about: its words without those of every question, each once, at most `limit`. */
+export function keywordsOf(question: string, limit = 8): string[] {
+  const words = wordsOf(question).filter(
+    (word) => !STOP_WORDS.has(word) && !KANA_PARTICLE.test(word) && (word.length > 1 || /\p{Script=Han}/u.test(word)),
+  );
+  return [...new Set(words)].slice(0, limit);
+}
+
+/** Finds a keyword in one of its forms (`resume`, `resumed`, `resuming`) in text in lower case. */
+export function keywordMatcher(keyword: string): (text: string) => boolean {
+  if (/[^\p{Script=Latin}\p{N}_]/u.test(keyword)) return (text) => text.includes(keyword);
+  const stem = keyword.length < 5 ? keyword : keyword.replace(/(?:ing|ed|es|e|s)$/, '');
+  const form = new RegExp(`(?<![\\p{L}\\p{N}_])${stem}\\p{L}{0,4}(?![\\p{L}\\p{N}_])`, 'u');
+  // The plain look-up is many times cheaper and rules most sentences out.
+  return (text) => text.includes(stem) && form.test(text);
+}
+
+/** The sentences of a Markdown text as plain text, without headings, code, tables and addresses. */
+export function sentencesOf(markdown: string): string[] {
+  const prose = markdown
+    .replace(/<!--[\s\S]*?-->/g, ' ')
+    .replace(/^(```|~~~)[\s\S]*?^\1.*$/gm, '\n')
+    .replace(/!\[[^\]]*\]\([^)]*\)/g, ' ')
+    .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1');
+  const paragraphs = prose
+    .split('\n')
+    .map((line) => (/^\s*(#|\||[-=]{3,}\s*$|>?\s*$)/.test(line) ? '' : line))
+    .join('\n')
+    .split(/\n\s*\n|\n(?=\s*(?:[-*+]|\d+[.)])\s)/);
+  return paragraphs.flatMap(splitParagraph);
+}
+
+function splitParagraph(paragraph: string): string[] {
+  const text = paragraph
+    .replace(/^\s*(?:[-*+]|\d+[.)])\s+/, '')
+    .replace(/\*\*|__|`/g, '')
+    .replace(/\[\d+(?:,\s*\d+)*\]/g, '')
+    .replace(/\s+/g, ' ')
+    .trim();
+  return text.split(SENTENCE_END).filter(isQuotable);
+}
+
+/** `Intl.Segmenter` would know more, at a cost that a page of a megabyte makes felt. */
+const SENTENCE_END = /(?<=[.!?…]["')”]?)\s+(?=["'(“]?[\p{Lu}\p{N}])|(?<=[。！？])\s*/u;
+
+/** Long enough to say something, short enough to quote, finished, and without an address. */
+function isQuotable(sentence: string): boolean {
+  const dense = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u.test(sentence);
+  const [least, most] = dense ? [6, 160] : [30, 320];
+  if (sentence.length < least || sentence.length > most) return false;
+  return /[.!。！…]["')）」』]?$/.test(sentence) && !sentence.includes('://');
+}
+
+/**
+ * A text in the pieces that it is streamed in and counted by: words with the space before them, and a few characters
+ * at a time where there are no spaces. Joined, the pieces are the text.
+ */
+export function piecesOf(text: string): string[] {
+  return (
+    text
+      .match(
+        /\s*(?:[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]{1,3}|[^\s\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]{1,24}|$)/gu,
+      )
+      ?.filter((piece) => piece !== '') ?? []
+  );
+}

@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict';
+import { isObject, parseJson } from '../../../src/base/json.ts';
+import { demoRequest } from '../../../src/demo/request.ts';
+import { type DemoTurn, takeTurn } from '../../../src/demo/researcher.ts';
+import { fence } from '../../../src/research/context.ts';
+import { loadPrompts } from '../../../src/research/prompts.ts';
+
+const PAGES: Record<string, { title: string; content: string }> = {
+  'corpus:///streams.md': {
+    title: 'Streams',
+    content:
+      '# Streams\n\nA dropped stream is resumed with the number of the last event that was seen. ' +
+      'The gateway replays what follows from its event log. Nothing is lost when a stream is dropped.\n\n' +
+      '- Resumed readers of a stream see the very same bytes as everybody else.\n',
+  },
+  'corpus:///keys.md': {
+    title: 'Keys',
+    content: 'A key belongs to a user and names its models.\n\n- Streams of one user are invisible to another user.\n',
+  },
+  'corpus:///zh.md': {
+    title: '中文文档',
+    content: '网关把每个事件写入日志。断开的连接可以从最后一个事件继续。没有任何事件会丢失。',
+  },
+};
+
+type Message = Record<string, unknown>;
+const TOOLS = ['web_search', 'fetch_url_content'].map((name) => ({ type: 'function', function: { name } }));
+
+function turn(request: object): DemoTurn {
+  return takeTurn(demoRequest.parse({ model: 'demo', ...request }));
+}
+
+/** The tool result of a call, numbered like a run's, in the fence of the research loop. */
+function resultOf(call: { name: string; arguments: string }, search: (query: string) => string[]): string {
+  const args = parseJson(call.arguments);
+  assert.ok(isObject(args));
+  const urls = Object.keys(PAGES);
+  const shown = (url: string) => ({ url, title: PAGES[url]?.title, source_id: urls.indexOf(url) + 1 });
+  if (call.name === 'fetch_url_content') {
+    const url = String(args.url);
+    return fence(JSON.stringify({ ...shown(url), content: PAGES[url]?.content ?? '', truncated: false }));
+  }
+  assert.ok(Array.isArray(args.queries));
+  const hits = [...new Set(args.queries.flatMap((query) => search(String(query))))];
+  return fence(JSON.stringify({ results: hits.map((url) => ({ ...shown(url), snippet: 'a snippet.' })) }));
+}
+
+/** Plays the research loop: the messages of all research turns, and the calls of each. */
+function playResearch(question: string, search: (query: string) => string[]) {
+  const messages: Message[] = [
+    { role: 'system', content: 'You research with tools.' },
+    { role: 'user', content: question },
+  ];
+  const rounds: DemoTurn['calls'][] = [];
+  for (;;) {
+    const { text, calls, reasoning } = turn({ messages, tools: TOOLS });
+    assert.notEqual(reasoning, '');
+    const tool_calls = calls.map(({ id, ...call }) => ({ id, type: 'function', function: call }));
+    messages.push({ role: 'assistant', content: text, ...(calls.length > 0 ? { tool_calls } : {}) });
+    if (calls.length === 0) return { messages, rounds };
+    rounds.push(calls);
+    assert.ok(rounds.length < 10, 'the research never ends');
+    for (const call of calls) {
+      messages.push({ role: 'tool', tool_call_id: call.id, content: resultOf(call, search) });
+    }
+  }
+}
+
+const ask = { role: 'user', content: loadPrompts().answer({ forced: '', sources: '[1] Streams' }) };
+const nameOf = (calls: DemoTurn['calls']) => calls.map((call) => call.name);
+const QUESTION = 'How is a dropped stream resumed?';
+const inStreams = () => ['corpus:///streams.md', 'corpus:///keys.md'];
+
+describe('the demo model in research', () => {
+  it('searches for key words, reads the best hits in parallel, and stops', () => {
+    const { rounds, messages } = playResearch(QUESTION, inStreams);
+    assert.deepEqual(rounds.map(nameOf), [['web_search'], ['fetch_url_content', 'fetch_url_content']]);
+    assert.deepEqual(JSON.parse(String(rounds[0]?.[0]?.arguments)), { queries: ['dropped stream resumed'] });
+    assert.equal(messages.at(-1)?.content, 'I am ready to answer.');
+  });
+
+  it('searches once more, with other words, where little was found', () => {
+    const { rounds } = playResearch(QUESTION, () => []);
+    assert.deepEqual(rounds.map(nameOf), [['web_search'], ['web_search']]);
+    assert.notEqual(rounds[0]?.[0]?.arguments, rounds[1]?.[0]?.arguments);
+  });
+
+  it('reads the pages that only the second search found', () => {
+    const search = (query: string) => (query.includes(' ') ? ['corpus:///keys.md'] : inStreams());
+    const { rounds } = playResearch(QUESTION, search);
+    assert.deepEqual(rounds.map(nameOf), [
+      ['web_search'],
+      ['fetch_url_content'],
+      ['web_search'],
+      ['fetch_url_content'],
+    ]);
+    assert.match(String(rounds[3]?.[0]?.arguments), /streams\.md/);
+  });
+
+  it('fetches an address that the question names', () => {
+    const { rounds } = playResearch('What does corpus:///keys.md say about users?', () => []);
+    assert.deepEqual(nameOf(rounds[0] ?? []), ['web_search', 'fetch_url_content']);
+  });
+
+  it('gives every call of a conversation its own id', () => {
+    const ids = playResearch(QUESTION, () => ['corpus:///keys.md'])
+      .rounds.flat()
+      .map((call) => call.id);
+    assert.equal(new Set(ids).size, ids.length);
+  });
+
+  it('makes one call a turn where parallel calls are off', () => {
+    const { messages } = playResearch(QUESTION, inStreams);
+    const searched = messages.slice(0, 4);
+    const one = turn({ messages: searched, tools: TOOLS, parallel_tool_calls: false });
+    assert.equal(one.calls.length, 1);
+  });
+});
+
+describe("the demo model's answer", () => {
+  it('quotes the best sentences with the numbers of their sources and says what it is', () => {
+    const { messages } = playResearch(QUESTION, inStreams);
+    const { text, calls } = turn({ messages: [...messages, ask] });
+    assert.deepEqual(calls, []);
+    assert.match(text, /- A dropped stream is resumed with the number of the last event that was seen\. \[1\]/);
+    assert.match(text, /demo model/);
+    for (const [, number] of text.matchAll(/\[(\d+)\]/g)) assert.ok(['1', '2'].includes(String(number)));
+  });
+
+  it('is the same when it is written again', () => {
+    const { messages } = playResearch(QUESTION, inStreams);
+    assert.equal(turn({ messages: [...messages, ask] }).text, turn({ messages: [...messages, ask] }).text);
+  });
+
+  it('is continued exactly where it was cut, at any place, in both forms of the request', () => {
+    const { messages } = playResearch(QUESTION, inStreams);
+    const { text } = turn({ messages: [...messages, ask] });
+    const goOn = { role: 'user', content: loadPrompts().continueAnswer() };
+    for (let cut = 1; cut <= text.length; cut += 7) {
+      const soFar = { role: 'assistant', content: text.slice(0, cut) };
+      for (const tail of [[soFar], [soFar, goOn]]) {
+        const rest = turn({ messages: [...messages, ask, ...tail] }).text;
+        assert.equal(soFar.content + rest, text);
+      }
+    }
+  });
+
+  it('goes on with what is missing where the documents were shortened since it was cut', () => {
+    const { messages } = playResearch(QUESTION, inStreams);
+    const soFar = { role: 'assistant', content: 'Something else was written before.\n' };
+    const rest = turn({ messages: [...messages, ask, soFar] }).text;
+    assert.match(rest, /dropped stream is resumed/);
+  });
+
+  it('says so where nothing was found', () => {
+    const { messages } = playResearch(QUESTION, () => []);
+    assert.match(turn({ messages: [...messages, ask] }).text, /found nothing/);
+  });
+
+  it('is written in a Chinese question from Chinese documents', () => {
+    const { messages, rounds } = playResearch('断开的连接怎么继续？', () => ['corpus:///zh.md']);
+    assert.match(String(rounds[0]?.[0]?.arguments), /连接/);
+    assert.match(turn({ messages: [...messages, ask] }).text, /断开的连接可以从最后一个事件继续。 \[3\]/);
+  });
+
+  it('belongs to the last question of a conversation', () => {
+    const earlier = [
+      { role: 'user', content: 'What is a key?' },
+      { role: 'assistant', content: 'A key belongs to a user. [2]' },
+    ];
+    const first = turn({ messages: [...earlier, { role: 'user', content: QUESTION }], tools: TOOLS });
+    assert.match(String(first.calls[0]?.arguments), /dropped stream resumed/);
+  });
+
+  it('takes no notice of notes that follow tool results', () => {
+    const { messages } = playResearch(QUESTION, inStreams);
+    const noted = [...messages.slice(0, -1), { role: 'user', content: 'You repeat yourself about penguins.' }];
+    assert.match(turn({ messages: noted }).text, /dropped stream is resumed/);
+  });
+});
+
+describe('the demo model in plain chat', () => {
+  const question = [{ role: 'user', content: 'Tell me about penguins' }];
+
+  it('says that it is no language model, also to parts and to nothing', () => {
+    assert.match(turn({ messages: question }).text, /demo model.*penguins/);
+    assert.match(
+      turn({ messages: [{ role: 'user', content: [{ type: 'text', text: 'penguins' }] }] }).text,
+      /penguins/,
+    );
+    assert.match(turn({ messages: [{ role: 'system', content: 'x' }] }).text, /demo model/);
+  });
+
+  it('offers no calls for tools that it does not know, unless it must call one', () => {
+    const parameters = {
+      type: 'object',
+      properties: { city: { type: 'string' }, days: { type: 'integer', minimum: 1 }, unit: { enum: ['c', 'f'] } },
+      required: ['city', 'days', 'unit'],
+    };
+    const tools = [{ type: 'function', function: { name: 'weather', parameters } }];
+    assert.deepEqual(turn({ messages: question, tools }).calls, []);
+    assert.deepEqual(turn({ messages: question, tools, tool_choice: 'none' }).calls, []);
+    const choices = ['required', { type: 'function', function: { name: 'weather' } }];
+    for (const tool_choice of choices) {
+      const [call] = turn({ messages: question, tools, tool_choice }).calls;
+      assert.deepEqual(JSON.parse(String(call?.arguments)), { city: 'Tell me about penguins', days: 1, unit: 'c' });
+    }
+  });
+
+  it('gives a minimal object that fits a JSON schema', () => {
+    const schema = {
+      type: 'object',
+      properties: {
+        answer: { type: 'string', maxLength: 10 },
+        items: { type: 'array', minItems: 2, items: { $ref: '#/$defs/item' } },
+        ok: { type: 'boolean' },
+        when: { type: 'string', format: 'date' },
+        size: { anyOf: [{ type: 'number', exclusiveMinimum: 0 }, { type: 'null' }] },
+        unneeded: { type: 'string' },
+      },
+      required: ['answer', 'items', 'ok', 'when', 'size'],
+      $defs: { item: { type: 'object', properties: { id: { const: 7 } }, required: ['id'] } },
+    };
+    const response_format = { type: 'json_schema', json_schema: { name: 'x', schema } };
+    assert.deepEqual(JSON.parse(turn({ messages: question, response_format }).text), {
+      answer: 'This is th',
+      items: [{ id: 7 }, { id: 7 }],
+      ok: false,
+      when: '2000-01-01',
+      size: 0.5,
+    });
+    const object = turn({ messages: question, response_format: { type: 'json_object' } });
+    assert.ok(isObject(JSON.parse(object.text)));
+  });
+});
