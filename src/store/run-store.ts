@@ -189,6 +189,12 @@ export interface RunStore {
   removeExpired(options: { now: number; limit: number }): Promise<number>;
 
   /**
+   * Compresses logs of runs that ended at `endedBefore` or earlier, oldest first, at most `limit`; the number sealed.
+   * Reads give the same bytes before and after.
+   */
+  sealEnded(options: { endedBefore: number; limit: number }): Promise<number>;
+
+  /**
    * Reserves an idempotency key for a run id (contract section 2). The first caller within `ttlMs` gets its own values
    * back; later ones get the first one's. Atomic.
    */

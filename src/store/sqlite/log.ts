@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import type { RunId } from '../../base/ids.ts';
 import { dropUpTo, joinBatches, notContiguous } from '../frames.ts';
 import type { Append, AppendResult, LogBatch, TerminalStatus } from '../run-store.ts';
 import { type Claims, restoreOnRollback } from './claims.ts';
@@ -11,6 +12,13 @@ export interface EndedRun {
   last: number;
   token: string | null;
   cancelRequested: boolean;
+}
+
+/** An ended run's log. */
+export interface LogRef {
+  id: RunId;
+  key: number;
+  last: number;
 }
 
 /** Event logs and transcripts. The caller gives the transaction. */
@@ -28,6 +36,13 @@ export class Log {
       ),
       read: db.prepare('SELECT first, last, end, frames FROM batches WHERE run = ? AND last > ? ORDER BY last'),
       last: db.prepare('SELECT first, last, end, frames FROM batches WHERE run = ? ORDER BY last DESC LIMIT 1'),
+      unsealed: db.prepare(
+        'SELECT key, id, last FROM runs WHERE ended_at <= ? AND sealed = 0 AND ended_at IS NOT NULL ORDER BY ended_at LIMIT ?',
+      ),
+      markSealed: db.prepare('UPDATE runs SET sealed = 1 WHERE key = ? AND id = ? AND sealed = 0'),
+      insertSealed: db.prepare('INSERT INTO sealed_logs (run, log) VALUES (?, ?)'),
+      removeBatches: db.prepare('DELETE FROM batches WHERE run = ?'),
+      sealed: db.prepare('SELECT log FROM sealed_logs WHERE run = ?'),
       transcript: db.prepare('SELECT entry FROM transcript WHERE run = ? ORDER BY key'),
     };
   }
@@ -83,6 +98,28 @@ export class Log {
   readLast(key: number): LogBatch | undefined {
     const row = this.#statements.last.get(key);
     return row && toBatch(row);
+  }
+
+  /** Ended runs whose log is not sealed yet, oldest first. */
+  unsealed(endedBefore: number, limit: number): LogRef[] {
+    const rows = this.#statements.unsealed.all(endedBefore, limit);
+    return rows.map((row) => ({ id: text(row, 'id'), key: integer(row, 'key'), last: integer(row, 'last') }));
+  }
+
+  /** Puts the sealed log in the place of the batches. False where the run is gone meanwhile. */
+  replaceBatches(run: LogRef, sealed: Uint8Array): boolean {
+    // The id too: the key of a removed run may be another's by now.
+    if (this.#statements.markSealed.run(run.key, run.id).changes === 0) return false;
+    this.#statements.insertSealed.run(run.key, sealed);
+    this.#statements.removeBatches.run(run.key);
+    return true;
+  }
+
+  sealed(key: number): Buffer | undefined {
+    const row = this.#statements.sealed.get(key);
+    if (!row) return undefined;
+    const { buffer, byteOffset, byteLength } = blob(row, 'log');
+    return Buffer.from(buffer, byteOffset, byteLength);
   }
 
   transcript(key: number): string[] {

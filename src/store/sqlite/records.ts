@@ -28,9 +28,13 @@ export class Records {
       expired: db.prepare(
         'SELECT id FROM runs WHERE ended_at IS NOT NULL AND expires_at <= ? ORDER BY expires_at LIMIT ?',
       ),
-      remove: ['runs WHERE key', 'requests WHERE run', 'batches WHERE run', 'transcript WHERE run'].map((where) =>
-        db.prepare(`DELETE FROM ${where} = ?`),
-      ),
+      remove: [
+        'runs WHERE key',
+        'requests WHERE run',
+        'batches WHERE run',
+        'transcript WHERE run',
+        'sealed_logs WHERE run',
+      ].map((where) => db.prepare(`DELETE FROM ${where} = ?`)),
       reserve: db.prepare(`
         INSERT INTO reservations (key, run_id, fingerprint, expires_at) VALUES (:key, :runId, :fingerprint, :expiresAt)
         ON CONFLICT (key) DO UPDATE SET run_id = :runId, fingerprint = :fingerprint, expires_at = :expiresAt

@@ -26,11 +26,16 @@ CREATE TABLE runs (
   attempts INTEGER NOT NULL DEFAULT 0,
   last INTEGER NOT NULL,
   token TEXT,
+  sealed INTEGER NOT NULL DEFAULT 0,
   metadata TEXT NOT NULL
 ) STRICT;
 CREATE INDEX runs_list ON runs (user, api, created_at, key);
 CREATE INDEX runs_open ON runs (created_at, key) WHERE ended_at IS NULL;
 CREATE INDEX runs_expiry ON runs (expires_at) WHERE ended_at IS NOT NULL;
+
+CREATE INDEX runs_unsealed ON runs (ended_at) WHERE ended_at IS NOT NULL AND sealed = 0;
+
+CREATE TABLE sealed_logs (run INTEGER PRIMARY KEY, log BLOB NOT NULL) STRICT;
 
 CREATE TABLE requests (run INTEGER PRIMARY KEY, body TEXT NOT NULL) STRICT;
 

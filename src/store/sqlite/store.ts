@@ -9,12 +9,15 @@ import type {
   Claim,
   FencingToken,
   ListQuery,
+  LogBatch,
   NewRun,
   Reservation,
   RunRecord,
   RunStore,
 } from '../run-store.ts';
 import { checkAppend } from '../run-store-checks.ts';
+import { type SealedLog, sealLog } from '../sealed-log.ts';
+import { SealedLogs } from '../sealed-logs.ts';
 import { Claims } from './claims.ts';
 import { reasonOf, toStoreError, unavailable } from './failure.ts';
 import { appendAfterEnd, Log } from './log.ts';
@@ -22,6 +25,9 @@ import { isFree, type OpenRun, OpenRuns } from './open-runs.ts';
 import { Records } from './records.ts';
 import { integer, type Row, statusOf } from './rows.ts';
 import { type Transaction, Writer } from './writer.ts';
+
+/** Memory for finished logs that are read again and again. */
+const SEALED_LOGS_BYTES = 32 * 1024 ** 2;
 
 /**
  * The run store over one SQLite database that belongs to this process alone. Writes of one turn of the event loop are
@@ -38,6 +44,7 @@ export class SqliteRunStore implements RunStore {
   readonly #ended;
   readonly #readers = new LogListeners();
   readonly #changes = new ChangeListeners();
+  readonly #sealed = new SealedLogs(SEALED_LOGS_BYTES);
   #closed = false;
 
   /** Takes over an open, prepared database; `onClose` frees what belongs to it. */
@@ -49,7 +56,7 @@ export class SqliteRunStore implements RunStore {
     this.#records = new Records(db, this.#open);
     this.#claims = new Claims(db);
     this.#log = new Log(db, this.#claims);
-    this.#ended = db.prepare('SELECT key, status, last, token, cancel_requested FROM runs WHERE id = ?');
+    this.#ended = db.prepare('SELECT key, status, last, token, cancel_requested, sealed FROM runs WHERE id = ?');
   }
 
   create(run: NewRun): Promise<'created' | 'exists'> {
@@ -155,16 +162,39 @@ export class SqliteRunStore implements RunStore {
     this.#readers.batch(id, { first, last: first + count - 1, frames, end: end !== undefined });
   }
 
-  async read(id: RunId, options: { after: number; maxBytes: number }) {
-    return this.#readRun(id, ({ key, last }) => this.#log.read(key, last, options)) ?? [];
+  async read(id: RunId, options: { after: number; maxBytes: number }): Promise<LogBatch[]> {
+    const run = this.#find(id);
+    if (!run) return [];
+    if (run.sealed) return (await (await this.#sealedLog(id, run.key))?.read(options)) ?? [];
+    return this.#read(() => this.#log.read(run.key, run.last, options));
   }
 
-  async readLast(id: RunId) {
-    return this.#readRun(id, ({ key }) => this.#log.readLast(key));
+  async readLast(id: RunId): Promise<LogBatch | undefined> {
+    const run = this.#find(id);
+    if (!run) return undefined;
+    if (run.sealed) return await (await this.#sealedLog(id, run.key))?.readLast();
+    return this.#read(() => this.#log.readLast(run.key));
   }
 
-  async readTranscript(id: RunId) {
-    return this.#readRun(id, ({ key }) => this.#log.transcript(key)) ?? [];
+  async readTranscript(id: RunId): Promise<string[]> {
+    const run = this.#find(id);
+    return run ? this.#read(() => this.#log.transcript(run.key)) : [];
+  }
+
+  async sealEnded(options: { endedBefore: number; limit: number }): Promise<number> {
+    let sealed = 0;
+    for (const run of this.#read(() => this.#log.unsealed(options.endedBefore, options.limit))) {
+      const bytes = await sealLog({
+        read: (range) => this.#read(() => this.#log.read(run.key, run.last, range)),
+        readLast: () => this.#read(() => this.#log.readLast(run.key)),
+      });
+      if (await this.#writer.run(() => this.#log.replaceBatches(run, bytes))) sealed++;
+    }
+    return sealed;
+  }
+
+  async #sealedLog(id: RunId, key: number): Promise<SealedLog | undefined> {
+    return await this.#sealed.get(id, () => this.#read(() => this.#log.sealed(key)));
   }
 
   async subscribe(id: RunId, handlers: LogHandlers) {
@@ -188,6 +218,7 @@ export class SqliteRunStore implements RunStore {
   delete(id: RunId): Promise<boolean> {
     return this.#writer.run((transaction) => {
       if (!this.#records.remove(id)) return false;
+      this.#sealed.forget(id);
       const run = this.#open.get(id);
       this.#open.remove(id);
       if (run) transaction.onRollback(() => this.#open.add(run));
@@ -230,12 +261,12 @@ export class SqliteRunStore implements RunStore {
     this.#onClose();
   }
 
-  #readRun<T>(id: RunId, read: (run: { key: number; last: number }) => T): T | undefined {
+  #find(id: RunId): { key: number; last: number; sealed: boolean } | undefined {
     return this.#read(() => {
       const open = this.#open.get(id);
-      if (open) return read(open);
+      if (open) return { key: open.key, last: open.last, sealed: false };
       const row = this.#ended.get(id);
-      return row && read({ key: integer(row, 'key'), last: integer(row, 'last') });
+      return row && { key: integer(row, 'key'), last: integer(row, 'last'), sealed: integer(row, 'sealed') === 1 };
     });
   }
 

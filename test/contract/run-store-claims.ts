@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { newRunId } from '../../src/base/ids.ts';
+import { claimedRun, endedRun, events, LEASE, newRun, type StoreFixture, T0 } from './run-store-fixture.ts';
+
+/** Who may work on a run. */
+export function claimContract(open: () => Promise<StoreFixture>): void {
+  describe('claims', () => {
+    it('the oldest queued run comes first, each once, then none', async () => {
+      await using fixture = await open();
+      const { store, peer } = fixture;
+      const runs = [1, 2, 3].map((offset) => newRun({ createdAt: T0 + offset }));
+      for (const run of runs) await store.create(run);
+      for (const run of runs) assert.equal((await peer.claimNext(LEASE))?.run.id, run.id);
+      assert.equal(await store.claimNext(LEASE), undefined);
+    });
+
+    it('a claimed run is in progress since its first claim', async () => {
+      await using fixture = await open();
+      const { store } = fixture;
+      const run = newRun();
+      await store.create(run);
+      const claim = await store.claimNext({ ...LEASE, now: T0 + 7 });
+      assert.equal(claim?.run.status, 'in_progress');
+      assert.equal(claim?.run.startedAt, T0 + 7);
+      assert.equal(claim?.run.request, run.request);
+      assert.equal(claim?.run.last, 2);
+      const again = await store.claim(run.id, { ...LEASE, now: T0 + 9, force: true });
+      assert.equal(again?.run.startedAt, T0 + 7);
+      assert.deepEqual(await store.get(run.id), again?.run);
+    });
+
+    it('many claimers at once never get the same run', async () => {
+      await using fixture = await open();
+      const { store, peer } = fixture;
+      for (let n = 0; n < 20; n++) await store.create(newRun());
+      const claims = await Promise.all(Array.from({ length: 30 }, (_, n) => (n % 2 ? store : peer).claimNext(LEASE)));
+      const ids = claims.flatMap((claim) => (claim ? [claim.run.id] : []));
+      assert.equal(ids.length, 20);
+      assert.equal(new Set(ids).size, 20);
+      assert.equal(new Set(claims.flatMap((claim) => (claim ? [claim.token] : []))).size, 20);
+    });
+
+    it('a run whose claim has run out goes to the next, and its former owner is fenced out', async () => {
+      await using fixture = await open();
+      const { store, peer } = fixture;
+      const { run, token } = await claimedRun(store);
+      assert.equal(await peer.claimNext({ ...LEASE, now: T0 + 9_999 }), undefined);
+      const taken = await peer.claimNext({ ...LEASE, now: T0 + 10_000 });
+      assert.equal(taken?.run.id, run.id);
+      assert.notEqual(taken?.token, token);
+      assert.deepEqual(await store.append(run.id, events(token, 3, 3)), { result: 'fenced' });
+      assert.deepEqual(await store.renew(run.id, { ...LEASE, token }), { result: 'fenced' });
+      assert.equal((await store.append(run.id, events(taken?.token ?? '', 3, 3))).result, 'ok');
+    });
+
+    it('an owner whose claim has run out may go on while nobody took it', async () => {
+      await using fixture = await open();
+      const { store } = fixture;
+      const { run, token } = await claimedRun(store, {});
+      assert.equal((await store.append(run.id, events(token, 3, 3))).result, 'ok');
+      const renewed = await store.renew(run.id, { token, leaseMs: 10_000, now: T0 + 20_000 });
+      assert.deepEqual(renewed, { result: 'ok', cancel: false });
+      assert.equal(await store.claimNext({ ...LEASE, now: T0 + 29_999 }), undefined);
+      assert.ok(await store.claimNext({ ...LEASE, now: T0 + 30_000 }));
+    });
+
+    it('a held run is claimed by force only', async () => {
+      await using fixture = await open();
+      const { store, peer } = fixture;
+      const { run, token } = await claimedRun(store);
+      assert.equal(await peer.claim(run.id, { ...LEASE, force: false }), undefined);
+      assert.deepEqual(await store.renew(run.id, { ...LEASE, token }), { result: 'ok', cancel: false });
+      const forced = await peer.claim(run.id, { ...LEASE, force: true });
+      assert.equal(forced?.run.id, run.id);
+      assert.deepEqual(await store.renew(run.id, { ...LEASE, token }), { result: 'fenced' });
+      const later = await store.claim(run.id, { ...LEASE, now: T0 + 10_000, force: false });
+      assert.equal(later?.run.id, run.id);
+    });
+
+    it('an ended or unknown run cannot be claimed', async () => {
+      await using fixture = await open();
+      const { store } = fixture;
+      const { run } = await endedRun(store);
+      for (const force of [true, false]) {
+        assert.equal(await store.claim(run.id, { ...LEASE, now: T0 + 1e9, force }), undefined);
+        assert.equal(await store.claim(newRunId(), { ...LEASE, force }), undefined);
+      }
+      assert.equal(await store.claimNext({ ...LEASE, now: T0 + 1e9 }), undefined);
+    });
+
+    it('a released run is free at once; a release by a former owner does nothing', async () => {
+      await using fixture = await open();
+      const { store, peer } = fixture;
+      const { run, token } = await claimedRun(store);
+      await store.release(run.id, { token: 'not-mine' });
+      assert.equal(await peer.claimNext(LEASE), undefined);
+      await store.release(run.id, { token });
+      assert.deepEqual(await store.append(run.id, events(token, 3, 3)), { result: 'fenced' });
+      assert.equal((await store.get(run.id))?.status, 'in_progress');
+      assert.equal((await peer.claimNext(LEASE))?.run.id, run.id);
+    });
+  });
+
+  describe('attempts', () => {
+    it('count claims without a finished step', async () => {
+      await using fixture = await open();
+      const { store } = fixture;
+      const run = newRun();
+      await store.create(run);
+      for (let attempt = 1; attempt <= 5; attempt++) {
+        const claim = await store.claim(run.id, { ...LEASE, force: true });
+        assert.equal(claim?.attempts, attempt);
+        // Events alone are no progress.
+        const { result } = await store.append(run.id, events(claim?.token ?? '', 2 + attempt, 2 + attempt));
+        assert.equal(result, 'ok');
+      }
+    });
+
+    it('start again after a finished step', async () => {
+      await using fixture = await open();
+      const { store } = fixture;
+      const { run } = await claimedRun(store);
+      const second = await store.claim(run.id, { ...LEASE, force: true });
+      assert.equal(second?.attempts, 2);
+      await store.append(run.id, events(second?.token ?? '', 3, 3, { transcript: ['{"step":1}'] }));
+      assert.equal((await store.claim(run.id, { ...LEASE, force: true }))?.attempts, 1);
+      assert.equal((await store.claim(run.id, { ...LEASE, force: true }))?.attempts, 2);
+    });
+
+    it('do not count a claim that was given back', async () => {
+      await using fixture = await open();
+      const { store } = fixture;
+      const { run } = await claimedRun(store);
+      const second = await store.claim(run.id, { ...LEASE, force: true });
+      await store.release(run.id, { token: second?.token ?? '' });
+      const third = await store.claim(run.id, { ...LEASE, force: true });
+      assert.equal(third?.attempts, 2);
+      await store.append(run.id, events(third?.token ?? '', 3, 3, { transcript: ['{}'] }));
+      await store.release(run.id, { token: third?.token ?? '' });
+      assert.equal((await store.claim(run.id, { ...LEASE, force: true }))?.attempts, 1);
+    });
+  });
+}

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import {
+  claimedRun,
+  ending,
+  events,
+  eventually,
+  frames,
+  LEASE,
+  LiveReader,
+  newRun,
+  type StoreFixture,
+} from './run-store-fixture.ts';
+
+/** Subscriptions and notices. */
+export function liveContract(open: () => Promise<StoreFixture>): void {
+  describe('subscribe', () => {
+    it('delivers what is appended from then on, in order, on any instance', async () => {
+      await using fixture = await open();
+      const { store, peer } = fixture;
+      const { run, token } = await claimedRun(store);
+      for (const instance of [store, peer]) {
+        const reader = new LiveReader(instance, run.id);
+        using _ = await instance.subscribe(run.id, reader.handlers);
+        await reader.catchUp();
+        const from = (await store.get(run.id))?.last ?? 0;
+        for (let n = from + 1; n <= from + 20; n += 2) await store.append(run.id, events(token, n, n + 1));
+        await eventually('all events', () => reader.last === from + 20 || undefined);
+        assert.deepEqual(await reader.bytes(), frames(1, from + 20));
+      }
+    });
+
+    it('marks the end', async () => {
+      await using fixture = await open();
+      const { store, peer } = fixture;
+      const { run, token } = await claimedRun(store);
+      const reader = new LiveReader(peer, run.id);
+      using _ = await peer.subscribe(run.id, reader.handlers);
+      await store.append(run.id, ending(token, 3, 'completed'));
+      await eventually('the end', () => reader.batches.at(-1)?.end || undefined);
+    });
+
+    it('a refused or repeated append is delivered to nobody', async () => {
+      await using fixture = await open();
+      const { store } = fixture;
+      const { run, token } = await claimedRun(store);
+      const seen: number[] = [];
+      using _ = await store.subscribe(run.id, { onBatch: (batch) => seen.push(batch.last), onGap: () => {} });
+      await store.append(run.id, events('other', 3, 3));
+      await store.append(run.id, events(token, 9, 9));
+      await store.append(run.id, events(token, 3, 3));
+      await store.append(run.id, events(token, 3, 3));
+      await store.append(run.id, events(token, 4, 4));
+      await eventually('both', () => seen.includes(4) || undefined);
+      assert.deepEqual(seen, [3, 4]);
+    });
+
+    it('delivers to a subscriber of this run alone, and to nobody who has left', async () => {
+      await using fixture = await open();
+      const { store } = fixture;
+      const [one, two] = [await claimedRun(store), await claimedRun(store)];
+      const seen: string[] = [];
+      const note = (text: string) => ({ onBatch: () => void seen.push(text), onGap: () => {} });
+      const left = await store.subscribe(one.run.id, note('left'));
+      using _stays = await store.subscribe(one.run.id, note('stays'));
+      using _other = await store.subscribe(two.run.id, note('other'));
+      left[Symbol.dispose]();
+      await store.append(one.run.id, events(one.token, 3, 3));
+      await eventually('delivery', () => seen.length > 0 || undefined);
+      await store.append(two.run.id, events(two.token, 3, 3));
+      await eventually('the other', () => seen.includes('other') || undefined);
+      assert.deepEqual(seen, ['stays', 'other']);
+    });
+
+    it('tells readers of a deleted run to read again', async () => {
+      await using fixture = await open();
+      const { store, peer } = fixture;
+      const { run } = await claimedRun(store);
+      let gaps = 0;
+      using _ = await peer.subscribe(run.id, { onBatch: () => {}, onGap: () => gaps++ });
+      await store.delete(run.id);
+      await eventually('notice', () => gaps > 0 || undefined);
+    });
+  });
+
+  describe('onChange', () => {
+    it('tells of new, released and cancelled runs', async () => {
+      await using fixture = await open();
+      const { store, peer } = fixture;
+      const changes: string[] = [];
+      const run = newRun();
+      using _ = peer.onChange((change) => changes.push(`${change.type} ${change.id === run.id}`));
+      await store.create(run);
+      await eventually('created', () => changes.length === 1 || undefined);
+      const claim = await store.claimNext(LEASE);
+      await store.release(run.id, { token: claim?.token ?? '' });
+      await eventually('released', () => changes.length === 2 || undefined);
+      await store.requestCancel(run.id);
+      await eventually('cancelled', () => changes.length === 3 || undefined);
+      assert.deepEqual(changes, ['claimable true', 'claimable true', 'cancel true']);
+    });
+
+    it('tells nobody who has left', async () => {
+      await using fixture = await open();
+      const { store } = fixture;
+      const changes: string[] = [];
+      store.onChange(() => changes.push('left'))[Symbol.dispose]();
+      using _ = store.onChange(() => changes.push('here'));
+      await store.create(newRun());
+      await eventually('notice', () => changes.length > 0 || undefined);
+      assert.deepEqual(changes, ['here']);
+    });
+  });
+}

@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict';
+import { newRunId } from '../../src/base/ids.ts';
+import type { RunStatus } from '../../src/store/run-store.ts';
+import {
+  claimed,
+  claimedRun,
+  endedRun,
+  ending,
+  LEASE,
+  newRun,
+  readAll,
+  type StoreFixture,
+  T0,
+} from './run-store-fixture.ts';
+
+/** Records, lists, counts, deletion, expiry, reservations. */
+export function recordContract(open: () => Promise<StoreFixture>): void {
+  describe('records', () => {
+    it('a created run is queued and has the events it was created with', async () => {
+      await using fixture = await open();
+      const { store } = fixture;
+      const run = newRun();
+      assert.equal(await store.create(run), 'created');
+      const { frames, frameCount, ...rest } = run;
+      assert.deepEqual(await store.get(run.id), {
+        ...rest,
+        status: 'queued',
+        startedAt: null,
+        endedAt: null,
+        cancelRequested: false,
+        last: frameCount,
+      });
+      const log = await readAll(store, run.id);
+      assert.deepEqual(log, { bytes: Buffer.from(frames), last: frameCount, end: false });
+    });
+
+    it('creating a run twice changes nothing', async () => {
+      await using fixture = await open();
+      const { store } = fixture;
+      const run = newRun();
+      await store.create(run);
+      assert.equal(await store.create({ ...run, user: 'eve', request: '{}' }), 'exists');
+      assert.equal((await store.get(run.id))?.user, 'ada');
+      assert.equal((await store.list({ user: 'eve', api: 'responses', limit: 10 })).runs.length, 0);
+      assert.equal((await store.list({ user: 'ada', api: 'responses', limit: 10 })).runs.length, 1);
+    });
+
+    it('keeps any text and large requests as they are', async () => {
+      await using fixture = await open();
+      const { store } = fixture;
+      const request = JSON.stringify({ input: 'ünï "quoted" \u{1f600} \0 \n'.repeat(20_000) });
+      const run = newRun({ request, metadata: JSON.stringify({ a: '' }), user: 'a:b {c} ü' });
+      await store.create(run);
+      const found = await store.get(run.id);
+      assert.equal(found?.request, request);
+      assert.equal(found?.user, run.user);
+      const listed = await store.list({ user: run.user, api: 'responses', limit: 1 });
+      assert.equal(listed.runs[0]?.metadata, run.metadata);
+    });
+
+    it('an unknown run is undefined, has no events and no transcript', async () => {
+      await using fixture = await open();
+      const { store } = fixture;
+      const id = newRunId();
+      assert.equal(await store.get(id), undefined);
+      assert.deepEqual(await store.read(id, { after: 0, maxBytes: 1000 }), []);
+      assert.equal(await store.readLast(id), undefined);
+      assert.deepEqual(await store.readTranscript(id), []);
+    });
+
+    it('counts open runs by status', async () => {
+      await using fixture = await open();
+      const { store } = fixture;
+      await store.create(newRun());
+      await store.create(newRun());
+      await claimedRun(store);
+      await endedRun(store);
+      assert.deepEqual(await store.countOpen(), { queued: 2, inProgress: 1 });
+    });
+
+    it('a deleted run is gone with everything', async () => {
+      await using fixture = await open();
+      const { store } = fixture;
+      const { run, token } = await claimedRun(store);
+      const frames = Buffer.alloc(0);
+      await store.append(run.id, { token, first: 3, count: 0, frames, transcript: ['{}'] });
+      assert.equal(await store.delete(run.id), true);
+      assert.equal(await store.delete(run.id), false);
+      assert.equal(await store.get(run.id), undefined);
+      assert.deepEqual(await store.read(run.id, { after: 0, maxBytes: 1000 }), []);
+      assert.deepEqual(await store.readTranscript(run.id), []);
+      assert.deepEqual(await store.list({ user: 'ada', api: 'responses', limit: 10 }), { runs: [], hasMore: false });
+      assert.deepEqual(await store.countOpen(), { queued: 0, inProgress: 0 });
+      assert.equal(await store.claimNext({ ...LEASE, now: T0 + 1e9 }), undefined);
+      assert.deepEqual(await store.append(run.id, ending(token, 3, 'completed')), { result: 'missing' });
+      assert.deepEqual(await store.renew(run.id, { ...LEASE, token }), { result: 'fenced' });
+    });
+  });
+
+  describe('lists', () => {
+    it("show a user's own runs of one interface, newest first, also within one millisecond", async () => {
+      await using fixture = await open();
+      const { store } = fixture;
+      const runs = [0, 0, 0, 5, 5].map((offset) => newRun({ createdAt: T0 + offset }));
+      for (const run of runs) await store.create(run);
+      await store.create(newRun({ user: 'eve' }));
+      await store.create(newRun({ api: 'async' }));
+      const { runs: listed, hasMore } = await store.list({ user: 'ada', api: 'responses', limit: 10 });
+      assert.deepEqual(
+        listed.map((run) => run.id),
+        runs.map((run) => run.id).reverse(),
+      );
+      assert.equal(hasMore, false);
+      assert.equal('request' in (listed[0] ?? {}), false);
+    });
+
+    it('are walked with a cursor without loss or repeat', async () => {
+      await using fixture = await open();
+      const { store } = fixture;
+      for (let n = 0; n < 23; n++) await store.create(newRun({ createdAt: T0 + Math.floor(n / 4) }));
+      const whole = (await store.list({ user: 'ada', api: 'responses', limit: 100 })).runs.map((run) => run.id);
+      const walked: string[] = [];
+      for (let hasMore = true; hasMore; ) {
+        const after = walked.at(-1);
+        const page = await store.list({ user: 'ada', api: 'responses', limit: 5, ...(after ? { after } : {}) });
+        walked.push(...page.runs.map((run) => run.id));
+        hasMore = page.hasMore;
+        assert.equal(page.runs.length, hasMore ? 5 : 3);
+      }
+      assert.deepEqual(walked, whole);
+    });
+
+    it('say that there is no more where the page ends with the list', async () => {
+      await using fixture = await open();
+      const { store } = fixture;
+      for (let n = 0; n < 4; n++) await store.create(newRun());
+      assert.equal((await store.list({ user: 'ada', api: 'responses', limit: 4 })).hasMore, false);
+      assert.equal((await store.list({ user: 'ada', api: 'responses', limit: 3 })).hasMore, true);
+    });
+
+    it('filter by status and model and show the present state', async () => {
+      await using fixture = await open();
+      const { store } = fixture;
+      const queued = newRun({ model: 'other' });
+      await store.create(queued);
+      const { run: working, token } = await claimedRun(store);
+      await store.append(working.id, { token, first: 3, count: 1, frames: Buffer.from('a: b\n\n') });
+      const { run: done } = await endedRun(store, { model: 'other' });
+      const { run: failed } = await endedRun(store, { status: 'failed' });
+      const ids = async (filter: { status?: RunStatus[]; model?: string }) =>
+        (await store.list({ user: 'ada', api: 'responses', limit: 10, ...filter })).runs.map((run) => run.id);
+      assert.deepEqual(await ids({ status: ['queued'] }), [queued.id]);
+      assert.deepEqual(await ids({ status: ['completed', 'failed'] }), [failed.id, done.id]);
+      assert.deepEqual(await ids({ model: 'other' }), [done.id, queued.id]);
+      assert.deepEqual(await ids({ model: 'other', status: ['completed'] }), [done.id]);
+      assert.deepEqual(await ids({ status: ['cancelled'] }), []);
+      const listed = await store.list({ user: 'ada', api: 'responses', limit: 10, status: ['in_progress'] });
+      assert.equal(listed.runs[0]?.last, 3);
+    });
+
+    it('find the rare match behind many others', async () => {
+      await using fixture = await open();
+      const { store } = fixture;
+      const rare = newRun({ model: 'rare', createdAt: T0 - 1 });
+      await store.create(rare);
+      for (let n = 0; n < 300; n++) await store.create(newRun({ createdAt: T0 + n }));
+      const found = await store.list({ user: 'ada', api: 'responses', limit: 2, model: 'rare' });
+      assert.deepEqual(
+        found.runs.map((run) => run.id),
+        [rare.id],
+      );
+      assert.equal(found.hasMore, false);
+    });
+  });
+
+  describe('expiry', () => {
+    it('removes ended runs whose time has come, at most as many as asked', async () => {
+      await using fixture = await open();
+      const { store } = fixture;
+      for (let n = 0; n < 3; n++) await endedRun(store, { retainUntil: T0 + 100 });
+      const { run: kept } = await endedRun(store, { retainUntil: T0 + 1000 });
+      const { run: working } = await claimedRun(store, { expiresAt: T0 + 100 });
+      assert.equal(await store.removeExpired({ now: T0 + 99, limit: 10 }), 0);
+      assert.equal(await store.removeExpired({ now: T0 + 100, limit: 2 }), 2);
+      assert.equal(await store.removeExpired({ now: T0 + 100, limit: 2 }), 1);
+      assert.equal(await store.removeExpired({ now: T0 + 100, limit: 2 }), 0);
+      const { runs } = await store.list({ user: 'ada', api: 'responses', limit: 10 });
+      assert.deepEqual(runs.map((run) => run.id).sort(), [kept.id, working.id].sort());
+      assert.equal(runs.find((run) => run.id === kept.id)?.expiresAt, T0 + 1000);
+    });
+  });
+
+  describe('reservations', () => {
+    it('the first caller gets a key, whoever comes at the same time gets the first one’s', async () => {
+      await using fixture = await open();
+      const { store, peer } = fixture;
+      const entries = Array.from({ length: 20 }, (_, n) => ({ runId: newRunId(), fingerprint: `hash ${n}` }));
+      const answers = await Promise.all(
+        entries.map((entry, n) => (n % 2 ? store : peer).reserve('ada:key', entry, { ttlMs: 1000, now: Date.now() })),
+      );
+      const winner = answers[0];
+      assert.ok(winner);
+      assert.ok(entries.some((entry) => entry.runId === winner.runId && entry.fingerprint === winner.fingerprint));
+      for (const answer of answers) assert.deepEqual(answer, winner);
+    });
+
+    it('keys are apart, and free again once given back by their run', async () => {
+      await using fixture = await open();
+      const { store } = fixture;
+      const options = { ttlMs: 60_000, now: Date.now() };
+      const [first, second] = [newRunId(), newRunId()];
+      const reserve = (key: string, runId: string) => store.reserve(key, { runId, fingerprint: 'x' }, options);
+      await reserve('one', first);
+      assert.equal((await reserve('two', second)).runId, second);
+      await store.unreserve('one', second);
+      assert.equal((await reserve('one', second)).runId, first);
+      await store.unreserve('one', first);
+      assert.equal((await reserve('one', second)).runId, second);
+    });
+
+    it('end with their time', async () => {
+      await using fixture = await open();
+      const { store } = fixture;
+      const [first, second] = [newRunId(), newRunId()];
+      const now = Date.now();
+      await store.reserve('key', { runId: first, fingerprint: 'x' }, { ttlMs: 1, now: now - 10 });
+      const later = await store.reserve('key', { runId: second, fingerprint: 'y' }, { ttlMs: 60_000, now: now + 10 });
+      assert.equal(later.runId, second);
+    });
+  });
+
+  describe('state', () => {
+    it('a working store says so', async () => {
+      await using fixture = await open();
+      assert.deepEqual(await fixture.store.check(), { ok: true });
+    });
+
+    it('another instance sees what one wrote', async () => {
+      await using fixture = await open();
+      const { store, peer } = fixture;
+      const run = newRun();
+      await store.create(run);
+      const claim = await claimed(peer, run.id);
+      await store.append(run.id, ending(claim.token, 3, 'completed'));
+      assert.equal((await peer.get(run.id))?.status, 'completed');
+      assert.deepEqual(await readAll(peer, run.id), await readAll(store, run.id));
+    });
+  });
+}

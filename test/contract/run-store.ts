@@ -1,0 +1,22 @@
+import { cancelContract } from './run-store-cancel.ts';
+import { claimContract } from './run-store-claims.ts';
+import type { StoreFixture } from './run-store-fixture.ts';
+import { liveContract } from './run-store-live.ts';
+import { logContract } from './run-store-log.ts';
+import { propertyContract } from './run-store-properties.ts';
+import { recordContract } from './run-store-records.ts';
+
+/**
+ * The contract of `src/store/run-store.ts`, for any backend: `open` gives an empty store. What only one backend
+ * promises is tested beside it.
+ */
+export function runStoreContract(name: string, open: () => Promise<StoreFixture>): void {
+  describe(`run store contract: ${name}`, () => {
+    recordContract(open);
+    claimContract(open);
+    logContract(open);
+    liveContract(open);
+    cancelContract(open);
+    propertyContract(open);
+  });
+}
