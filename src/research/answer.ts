@@ -7,6 +7,7 @@ import { answerMessages, transcriptMessages } from './context.ts';
 import { Continuation } from './continuation.ts';
 import { noted, type ResearchRun } from './run.ts';
 import type { ResearchOutcome, Step } from './steps.ts';
+import { estimateTokens } from './tokens.ts';
 import { afterCut, type Finish } from './turns.ts';
 
 /** The answer turn: without tools, streamed as the message as it is written. */
@@ -114,9 +115,4 @@ function everyCallIsPython(run: ResearchRun): boolean {
   return run.state.entries.every(
     (entry) => entry.t !== 'turn' || entry.calls.every((call) => !('name' in call) || call.name === 'execute_python'),
   );
-}
-
-/** A rough count where no provider has told: about four characters a token. */
-export function estimateTokens(text: string): number {
-  return Math.ceil(text.length / 4);
 }

@@ -1,6 +1,7 @@
 import type { IncompleteReason, Usage } from '../protocol/response.ts';
 import { zeroUsage } from '../protocol/response.ts';
 import type { AssistantMessage, TurnUsage } from '../upstream/turn.ts';
+import type { EarlierSource } from './request.ts';
 import { type Source, SourceRegistry } from './sources.ts';
 
 /** What the loop needs to go on after a crash, in entries that are only ever appended. */
@@ -71,9 +72,10 @@ export class ResearchState {
   forced: ForceEntry | undefined;
   usage: Usage = zeroUsage();
 
-  /** The state after the given entries, as stored. */
-  static of(entries: Iterable<TranscriptEntry>): ResearchState {
+  /** The state after the given entries, as stored. Sources of an earlier run of the conversation come first. */
+  static of(entries: Iterable<TranscriptEntry>, earlier: readonly EarlierSource[] = []): ResearchState {
     const state = new ResearchState();
+    state.sources.add(earlier.map((source) => ({ ...source, kind: 'listed' })));
     for (const entry of entries) state.apply(entry);
     return state;
   }

@@ -1,0 +1,250 @@
+import type { Clock } from '../base/clock.ts';
+import { toSeconds } from '../base/clock.ts';
+import { GatewayError, messageOf, toGatewayError } from '../base/errors.ts';
+import type { RunId } from '../base/ids.ts';
+import type { Logger } from '../base/logger.ts';
+import { decodeFrames } from '../protocol/frames.ts';
+import { cancelledError, type ResponseObject, zeroUsage } from '../protocol/response.ts';
+import type { ResearchOutcome, Step } from '../research/steps.ts';
+import { estimateTokens } from '../research/tokens.ts';
+import { ResearchState, type TranscriptEntry } from '../research/transcript.ts';
+import type { Claim, RunRecord, RunStore } from '../store/run-store.ts';
+import { noUsage } from '../upstream/turn.ts';
+import { ClaimLostError, LogWriter } from './log-writer.ts';
+import { foldResponse } from './projections/fold.ts';
+import { Recorder } from './recorder.ts';
+import type { ProxyRequest } from './runs.ts';
+import { readProxyRequest, readResearchRequest } from './stored-request.ts';
+
+/** Claims of a run without a finished step between them before it fails with `run_crashed`. */
+const MAX_ATTEMPTS = 5;
+/** Bytes read from the log at once. */
+const READ_BYTES = 1024 * 1024;
+
+/** Why an execution is stopped from outside. */
+export class CancelRequested extends Error {
+  override readonly name = 'CancelRequested';
+}
+export class HandOver extends Error {
+  override readonly name = 'HandOver';
+}
+
+/** What the execution of runs needs from the parts above and beside it. */
+export interface RunDriver {
+  /** The research loop of a run, ready to go on from `state`. */
+  research(options: {
+    run: RunRecord;
+    state: ResearchState;
+    answerSoFar: string;
+    signal: AbortSignal;
+    shouldPause(): boolean;
+  }): AsyncGenerator<Step, ResearchOutcome | 'paused'>;
+  /** One non-streamed chat completion of a proxy model: the provider's body, byte for byte. */
+  proxy(options: { run: RunRecord; request: ProxyRequest; signal: AbortSignal }): Promise<string>;
+}
+
+export interface ExecutionOptions {
+  store: RunStore;
+  driver: RunDriver;
+  claim: Claim;
+  clock: Clock;
+  log: Logger;
+  /** Aborts with `CancelRequested` or `HandOver`. */
+  signal: AbortSignal;
+  cancel(): void;
+  lose(reason: ClaimLostError): void;
+  shouldPause(): boolean;
+  retentionMs: number;
+  storeGraceMs: number;
+}
+
+/** How an execution left its run. `released`: at a step boundary; `lost`: another owner goes on. */
+export type ExecutionResult = 'ended' | 'released' | 'lost';
+
+/** Drives a claimed run from where its log and transcript stand to its end, or until it is handed over. */
+export async function executeRun(options: ExecutionOptions): Promise<ExecutionResult> {
+  try {
+    const execution = await Execution.open(options);
+    return await execution.drive();
+  } catch (thrown) {
+    if (thrown instanceof ClaimLostError) return 'lost';
+    // Reading the log failed: the run stays open and is claimed again.
+    options.log.error({ run: options.claim.run.id, err: messageOf(thrown) }, 'run cannot be driven now');
+    return 'lost';
+  }
+}
+
+/** The stored transcript of a research run. */
+export async function readTranscript(store: RunStore, id: RunId): Promise<TranscriptEntry[]> {
+  return (await store.readTranscript(id)).map((text): TranscriptEntry => JSON.parse(text));
+}
+
+class Execution {
+  readonly #options: ExecutionOptions;
+  readonly #created: ResponseObject;
+  readonly #state: ResearchState;
+  readonly #writer: LogWriter;
+  readonly #recorder: Recorder;
+
+  private constructor(
+    options: ExecutionOptions,
+    log: { response: ResponseObject; state: ResearchState; last: number },
+  ) {
+    const { store, claim } = options;
+    this.#options = options;
+    this.#created = log.response;
+    this.#state = log.state;
+    this.#writer = new LogWriter({
+      store,
+      runId: claim.run.id,
+      token: claim.token,
+      last: log.last,
+      graceMs: options.storeGraceMs,
+      log: options.log,
+      onCancel: options.cancel,
+      onLost: options.lose,
+    });
+    this.#recorder = new Recorder({ runId: claim.run.id, writer: this.#writer, output: log.response.output });
+  }
+
+  static async open(options: ExecutionOptions): Promise<Execution> {
+    const { store, claim } = options;
+    const { id } = claim.run;
+    let response: ResponseObject | undefined;
+    let last = 0;
+    for (;;) {
+      const batches = await store.read(id, { after: last, maxBytes: READ_BYTES });
+      if (batches.length === 0) break;
+      for (const batch of batches) {
+        response = foldResponse(decodeFrames(batch.frames), response);
+        last = batch.last;
+      }
+    }
+    if (!response) throw new Error('the log has no first event');
+    const entries = claim.run.kind === 'proxy' ? [] : await readTranscript(store, id);
+    return new Execution(options, {
+      response,
+      state: ResearchState.of(entries, readResearchRequest(claim.run)?.earlierSources),
+      last,
+    });
+  }
+
+  async drive(): Promise<ExecutionResult> {
+    const { claim, signal } = this.#options;
+    try {
+      if (claim.run.cancelRequested) return await this.#end('cancelled');
+      if (claim.attempts > MAX_ATTEMPTS) {
+        throw new GatewayError('run_crashed', `The run was taken up ${MAX_ATTEMPTS} times without getting further.`);
+      }
+      if (claim.run.api === 'chat_completions' && claim.attempts > 1) {
+        throw new GatewayError('run_crashed', 'The instance that served this chat completion died.');
+      }
+      this.#noteCutStep();
+      const outcome = claim.run.kind === 'proxy' ? await this.#driveProxy() : await this.#driveResearch();
+      if (outcome === 'paused') return await this.#release();
+      return await this.#end('completed', { outcome });
+    } catch (thrown) {
+      if (thrown instanceof ClaimLostError || signal.reason instanceof ClaimLostError) return 'lost';
+      if (signal.reason instanceof HandOver) return await this.#release();
+      if (signal.reason instanceof CancelRequested) return await this.#end('cancelled');
+      const error = toGatewayError(thrown);
+      if (error.code === 'internal_error')
+        this.#options.log.error({ run: claim.run.id, err: thrown }, 'run failed unexpectedly');
+      return await this.#end('failed', { error });
+    }
+  }
+
+  /** Reasoning that a crash cut is closed; its tokens are estimated, so that they are in the usage. */
+  #noteCutStep(): void {
+    const open = this.#created.output.at(-1);
+    if (open?.type === 'tool_call' || open?.status !== 'in_progress') return;
+    const usage = { ...noUsage(), outputTokens: estimateTokens(open.content[0]?.text ?? ''), estimated: true };
+    const entry: TranscriptEntry = { t: 'spent', usage };
+    this.#state.apply(entry);
+    this.#recorder.record({ type: 'reasoning_end', status: 'incomplete', entry });
+  }
+
+  async #driveResearch(): Promise<ResearchOutcome | 'paused'> {
+    const { driver, claim, signal, shouldPause } = this.#options;
+    const steps = driver.research({
+      run: claim.run,
+      state: this.#state,
+      answerSoFar: this.#recorder.answer,
+      signal,
+      shouldPause,
+    });
+    for (;;) {
+      const next = await steps.next();
+      if (next.done) return next.value;
+      this.#recorder.record(next.value);
+      if (this.#writer.congested) await this.#writer.ready();
+    }
+  }
+
+  async #driveProxy(): Promise<ResearchOutcome> {
+    const { driver, claim, signal } = this.#options;
+    const request = readProxyRequest(claim.run);
+    if (!request) throw new Error('the run holds no proxy request');
+    const body = await driver.proxy({ run: claim.run, request, signal });
+    this.#writer.pushTranscript({ t: 'proxy_result', body });
+    return { annotations: [], incomplete: null };
+  }
+
+  /** Gives the claim back: everything up to here is stored, and the next owner goes on from there. */
+  async #release(): Promise<ExecutionResult> {
+    const { store, claim } = this.#options;
+    try {
+      await this.#writer.flush();
+      await store.release(claim.run.id, { token: claim.token });
+      return 'released';
+    } catch (thrown) {
+      this.#options.log.warn(
+        { run: claim.run.id, err: messageOf(thrown) },
+        'run could not be released, its claim runs out',
+      );
+      return 'lost';
+    }
+  }
+
+  async #end(
+    status: 'completed' | 'failed' | 'cancelled',
+    details: { outcome?: ResearchOutcome; error?: GatewayError } = {},
+  ): Promise<ExecutionResult> {
+    try {
+      const written = await this.#writeEnd(status, details);
+      if (written === 'ended') return 'ended';
+      // A cancel was accepted while the last events were on their way: they were refused with the terminal event.
+      await this.#writeEnd('cancelled', {});
+      return 'ended';
+    } catch (thrown) {
+      if (thrown instanceof ClaimLostError) return 'lost';
+      throw thrown;
+    }
+  }
+
+  async #writeEnd(
+    status: 'completed' | 'failed' | 'cancelled',
+    { outcome, error }: { outcome?: ResearchOutcome; error?: GatewayError },
+  ): Promise<'ended' | 'cancelled'> {
+    const { clock, claim, retentionMs } = this.#options;
+    const errorObject = status === 'cancelled' ? cancelledError() : (error?.toObject() ?? null);
+    await this.#writer.flush();
+    // From here to the terminal event nothing waits: all of it stands in one append, written or refused as one.
+    const restore = this.#recorder.checkpoint();
+    if (errorObject) this.#recorder.closeOpenItems(errorObject);
+    else this.#recorder.endMessage('completed', outcome?.annotations ?? []);
+    const at = clock.now();
+    const response = this.#recorder.response(this.#created, {
+      status,
+      error: errorObject,
+      incomplete: outcome?.incomplete ?? null,
+      usage: claim.run.kind === 'proxy' ? zeroUsage() : this.#state.usage,
+      startedAt: toSeconds(claim.run.startedAt ?? at),
+      completedAt: toSeconds(at),
+    });
+    const type = status === 'completed' ? 'response.completed' : 'response.failed';
+    const written = await this.#writer.end({ type, response }, { status, at, retainUntil: at + retentionMs });
+    if (written === 'cancelled') restore();
+    return written;
+  }
+}

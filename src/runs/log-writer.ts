@@ -1,0 +1,245 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { messageOf } from '../base/errors.ts';
+import type { RunId } from '../base/ids.ts';
+import type { Logger } from '../base/logger.ts';
+import type { UnnumberedEvent } from '../protocol/events.ts';
+import type { Append, FencingToken, RunStore, TerminalStatus } from '../store/run-store.ts';
+import { AppendedRing } from './appended-ring.ts';
+
+/** Bytes waiting to be appended before the writer asks its source to stop. */
+const MAX_BACKLOG = 1024 * 1024;
+/** A store that is silent for longer than this stops the source too, in milliseconds. */
+const SILENT_MS = 2000;
+/** Pauses between repeats of an append whose outcome is unknown, in milliseconds. */
+const RETRY_MS = { first: 50, most: 2000 } as const;
+
+/** The claim on a run was lost, or the store stayed away: nothing more can be written, another owner goes on. */
+export class ClaimLostError extends Error {
+  override readonly name = 'ClaimLostError';
+}
+
+export interface LogWriterOptions {
+  store: RunStore;
+  runId: RunId;
+  token: FencingToken;
+  /** Sequence number of the last event in the log. */
+  last: number;
+  /** How long a store may be away before the claim is dropped, in milliseconds. */
+  graceMs: number;
+  log: Logger;
+  /** An append's answer told of an accepted cancel. */
+  onCancel(): void;
+  /** Nothing more can be written. */
+  onLost(reason: ClaimLostError): void;
+}
+
+interface PendingEvent {
+  type: string;
+  /** The payload after `sequence_number`, from its first key to the closing brace. */
+  rest: string;
+}
+
+/** Deltas of one item that arrived together become one event. */
+interface PendingDelta {
+  type: 'response.reasoning_text.delta' | 'response.output_text.delta';
+  itemId: string;
+  outputIndex: number;
+  delta: string;
+}
+
+/**
+ * Writes the log of one claimed run: one append in flight, the next takes all that piled up (durability: "The
+ * append"). Events are serialised when they are pushed, numbered when a batch is cut; a batch in flight is never cut
+ * again, and one whose outcome is unknown is repeated with the same bytes.
+ */
+export class LogWriter {
+  readonly #options: LogWriterOptions;
+  readonly #ring = new AppendedRing();
+  #pending: (PendingEvent | PendingDelta)[] = [];
+  #transcript: string[] = [];
+  #end: Append['end'];
+  #backlog = 0;
+  #last: number;
+  #flushing: Promise<void> | undefined;
+  #appendBegan: number | undefined;
+  #lost: ClaimLostError | undefined;
+  #cancelledAtEnd = false;
+
+  constructor(options: LogWriterOptions) {
+    this.#options = options;
+    this.#last = options.last;
+  }
+
+  /** Adds an event. */
+  push(event: UnnumberedEvent): void {
+    const { type, ...payload } = event;
+    const rest = JSON.stringify(payload).slice(1);
+    this.#pending.push({ type, rest });
+    this.#grow(rest.length);
+  }
+
+  /** Adds text to an item; joined with what is still waiting for the same item. */
+  pushDelta(delta: PendingDelta): void {
+    const previous = this.#pending.at(-1);
+    if (previous && 'delta' in previous && previous.itemId === delta.itemId && previous.type === delta.type) {
+      previous.delta += delta.delta;
+    } else {
+      this.#pending.push({ ...delta });
+    }
+    this.#grow(delta.delta.length);
+  }
+
+  /** Adds transcript entries to the batch of the events that show them. */
+  pushTranscript(entry: unknown): void {
+    const text = JSON.stringify(entry);
+    this.#transcript.push(text);
+    this.#grow(text.length);
+  }
+
+  /** Whether the source should stop until `ready`. */
+  get congested(): boolean {
+    const silent = this.#appendBegan !== undefined && performance.now() - this.#appendBegan > SILENT_MS;
+    return this.#backlog > MAX_BACKLOG || silent;
+  }
+
+  /** Resolves when there is room again. @throws ClaimLostError */
+  async ready(): Promise<void> {
+    if (this.#lost) throw this.#lost;
+    if (this.congested) await this.flush();
+  }
+
+  /** Resolves when everything pushed so far is stored. @throws ClaimLostError */
+  async flush(): Promise<void> {
+    await this.#flushing;
+    if (this.#lost) throw this.#lost;
+  }
+
+  /**
+   * Appends the terminal event in one batch with everything pushed since the last `flush`. `cancelled`: a cancel was
+   * accepted before, nothing of this batch was written and the run must be ended as cancelled.
+   * @throws ClaimLostError
+   */
+  async end(
+    event: UnnumberedEvent,
+    end: { status: TerminalStatus; at: number; retainUntil: number },
+  ): Promise<'ended' | 'cancelled'> {
+    this.#end = end;
+    this.push(event);
+    await this.flush();
+    const cancelled = this.#cancelledAtEnd;
+    this.#cancelledAtEnd = false;
+    return cancelled ? 'cancelled' : 'ended';
+  }
+
+  #grow(length: number): void {
+    this.#backlog += length;
+    this.#flushing ??= this.#flushAll();
+  }
+
+  async #flushAll(): Promise<void> {
+    // One microtask: whatever the caller pushes in one go stands in one batch.
+    await Promise.resolve();
+    try {
+      while (!this.#lost && (this.#pending.length > 0 || this.#transcript.length > 0)) await this.#append(this.#cut());
+    } catch (thrown) {
+      this.#lose(thrown instanceof ClaimLostError ? thrown : new ClaimLostError(messageOf(thrown), { cause: thrown }));
+    } finally {
+      this.#flushing = undefined;
+    }
+  }
+
+  #cut(): Append {
+    const first = this.#last + 1;
+    let text = '';
+    let number = first;
+    for (const pending of this.#pending)
+      text += 'delta' in pending ? deltaFrame(pending, number++) : eventFrame(pending, number++);
+    const batch: Append = {
+      token: this.#options.token,
+      first,
+      count: this.#pending.length,
+      frames: Buffer.from(text),
+      ...(this.#transcript.length > 0 ? { transcript: this.#transcript } : {}),
+      ...(this.#end ? { end: this.#end } : {}),
+    };
+    this.#pending = [];
+    this.#transcript = [];
+    this.#end = undefined;
+    this.#backlog = 0;
+    return batch;
+  }
+
+  async #append(batch: Append): Promise<void> {
+    const answer = await this.#appendUntilKnown(batch);
+    switch (answer.result) {
+      case 'ok':
+      case 'duplicate':
+        this.#last = batch.first + batch.count - 1;
+        this.#ring.add(batch);
+        if (answer.cancel) this.#options.onCancel();
+        return;
+      case 'gap': {
+        // A failover lost appends that were acknowledged: they are sent again, then this one.
+        const lost = this.#ring.from(answer.last + 1, batch.first - 1);
+        if (!lost) throw new ClaimLostError(`the log ends at ${answer.last}, before what can be sent again`);
+        this.#options.log.warn(
+          { run: this.#options.runId, last: answer.last },
+          'the store lost appends, sending them again',
+        );
+        for (const earlier of lost) await this.#append(earlier);
+        return await this.#append(batch);
+      }
+      case 'cancelled':
+        this.#cancelledAtEnd = true;
+        return;
+      default:
+        throw new ClaimLostError(`the log refused an append: ${answer.result}`);
+    }
+  }
+
+  async #appendUntilKnown(batch: Append) {
+    const { store, runId, graceMs, log } = this.#options;
+    const began = performance.now();
+    this.#appendBegan = began;
+    try {
+      for (let pause: number = RETRY_MS.first; ; pause = Math.min(pause * 2, RETRY_MS.most)) {
+        try {
+          return await store.append(runId, batch);
+        } catch (thrown) {
+          if (performance.now() - began > graceMs) {
+            throw new ClaimLostError('the store stayed away', { cause: thrown });
+          }
+          log.warn({ run: runId, err: messageOf(thrown) }, 'append failed, repeating it');
+          await delay(pause);
+        }
+      }
+    } finally {
+      this.#appendBegan = undefined;
+    }
+  }
+
+  #lose(reason: ClaimLostError): void {
+    this.#lost = reason;
+    this.#pending = [];
+    this.#transcript = [];
+    this.#options.onLost(reason);
+  }
+}
+
+function eventFrame(event: PendingEvent, number: number): string {
+  return `event: ${event.type}\ndata: {"type":"${event.type}","sequence_number":${number},${event.rest}\n\n`;
+}
+
+function deltaFrame(delta: PendingDelta, number: number): string {
+  const tail = delta.type === 'response.output_text.delta' ? ',"logprobs":[]}' : '}';
+  return `event: ${delta.type}\ndata: {"type":"${delta.type}","sequence_number":${number},"item_id":"${delta.itemId}","output_index":${delta.outputIndex},"content_index":0,"delta":${JSON.stringify(delta.delta)}${tail}\n\n`;
+}
+
+/** Frames 1, 2, ... of events, joined: how a new log begins. */
+export function firstFrames(events: readonly UnnumberedEvent[]): Uint8Array {
+  let text = '';
+  events.forEach(({ type, ...payload }, index) => {
+    text += eventFrame({ type, rest: JSON.stringify(payload).slice(1) }, index + 1);
+  });
+  return Buffer.from(text);
+}

@@ -1,0 +1,227 @@
+import type { ErrorObject } from '../base/errors.ts';
+import { itemId, type RunId } from '../base/ids.ts';
+import type { MessageItem, OutputItem, ReasoningItem, ToolCallItem, UrlCitation } from '../protocol/items.ts';
+import type { IncompleteReason, ResponseObject, Usage } from '../protocol/response.ts';
+import type { Step } from '../research/steps.ts';
+import type { LogWriter } from './log-writer.ts';
+
+/** How a run ended, for the terminal event. Times are whole Unix seconds. */
+export interface RunEnd {
+  status: 'completed' | 'failed' | 'cancelled';
+  error: ErrorObject | null;
+  incomplete: IncompleteReason | null;
+  usage: Usage;
+  startedAt: number;
+  completedAt: number;
+}
+
+/**
+ * Turns the steps of a run into events of contract section 4 and keeps the output as it grows. Items that a crash
+ * left open come in with `output`; an open message is continued in place.
+ */
+export class Recorder {
+  readonly #runId: RunId;
+  readonly #writer: LogWriter;
+  readonly #output: OutputItem[];
+  /** Index in the output of each tool call, by its number in the run. */
+  readonly #callIndexes: number[];
+  #reasoning: { index: number; item: ReasoningItem; text: string } | undefined;
+  #message: { index: number; item: MessageItem; text: string } | undefined;
+
+  constructor(options: { runId: RunId; writer: LogWriter; output: readonly OutputItem[] }) {
+    this.#runId = options.runId;
+    this.#writer = options.writer;
+    this.#output = [...options.output];
+    this.#callIndexes = this.#output.flatMap((item, index) => (item.type === 'tool_call' ? [index] : []));
+    this.#output.forEach((item, index) => {
+      if (item.type === 'reasoning' && item.status === 'in_progress') {
+        this.#reasoning = { index, item, text: item.content[0]?.text ?? '' };
+      }
+      if (item.type === 'message' && item.status === 'in_progress') {
+        this.#message = { index, item, text: item.content[0]?.text ?? '' };
+      }
+    });
+  }
+
+  /** Remembers the items as they are; the function given back restores them where later events were refused. */
+  checkpoint(): () => void {
+    const output = [...this.#output];
+    const reasoning = this.#reasoning;
+    const message = this.#message;
+    return () => {
+      this.#output.splice(0, this.#output.length, ...output);
+      this.#reasoning = reasoning;
+      this.#message = message;
+    };
+  }
+
+  /** Text of the answer so far; '' where none was begun. */
+  get answer(): string {
+    return this.#message?.text ?? '';
+  }
+
+  record(step: Step): void {
+    switch (step.type) {
+      case 'reasoning':
+        this.#addReasoning(step.delta);
+        break;
+      case 'reasoning_end':
+        this.endReasoning(step.status);
+        break;
+      case 'tool_calls':
+        this.endReasoning('completed');
+        for (const started of step.calls) this.#startCall(started);
+        break;
+      case 'tool_result':
+        this.#endCall(step);
+        break;
+      case 'answer':
+        this.#addAnswer(step.delta);
+        break;
+      case 'note':
+        break;
+    }
+    if ('entry' in step && step.entry) this.#writer.pushTranscript(step.entry);
+  }
+
+  /** Closes the open reasoning item, if any. */
+  endReasoning(status: 'completed' | 'incomplete'): void {
+    if (!this.#reasoning) return;
+    const { index, text } = this.#reasoning;
+    const part = { type: 'reasoning_text' as const, text };
+    const item: ReasoningItem = { ...this.#reasoning.item, content: [part], status };
+    const place = { item_id: item.id, output_index: index, content_index: 0 };
+    this.#writer.push({ type: 'response.reasoning_text.done', ...place, text });
+    this.#writer.push({ type: 'response.content_part.done', ...place, part });
+    this.#writer.push({ type: 'response.output_item.done', output_index: index, item });
+    this.#output[index] = item;
+    this.#reasoning = undefined;
+  }
+
+  /** Writes the whole answer's end: annotations, then everything that closes the message. */
+  endMessage(status: 'completed' | 'incomplete', annotations: readonly UrlCitation[]): void {
+    if (!this.#message) return;
+    const { index, text } = this.#message;
+    const part = { type: 'output_text' as const, text, annotations: [...annotations], logprobs: [] };
+    const item: MessageItem = { ...this.#message.item, status, content: [part] };
+    const place = { item_id: item.id, output_index: index, content_index: 0 };
+    annotations.forEach((annotation, annotation_index) => {
+      this.#writer.push({ type: 'response.output_text.annotation.added', ...place, annotation_index, annotation });
+    });
+    this.#writer.push({ type: 'response.output_text.done', ...place, text, logprobs: [] });
+    this.#writer.push({ type: 'response.content_part.done', ...place, part });
+    this.#writer.push({ type: 'response.output_item.done', output_index: index, item });
+    this.#output[index] = item;
+    this.#message = undefined;
+  }
+
+  /** Closes whatever is open on a run that failed or was cancelled (contract section 10). */
+  closeOpenItems(error: ErrorObject): void {
+    this.endReasoning('incomplete');
+    const result = JSON.stringify({ error: { message: error.message, code: error.code } });
+    this.#output.forEach((item, index) => {
+      if (item.type === 'tool_call' && item.status === 'in_progress') {
+        this.#closeCall(index, { ...item, status: 'failed', result });
+      }
+    });
+    this.endMessage('incomplete', []);
+  }
+
+  /** The terminal event's response object. */
+  response(created: ResponseObject, end: RunEnd): ResponseObject {
+    const message = this.#output.findLast((item) => item.type === 'message');
+    return {
+      ...created,
+      started_at: end.startedAt,
+      completed_at: end.completedAt,
+      status: end.status,
+      output: [...this.#output],
+      output_text: message?.content[0]?.text ?? '',
+      usage: end.usage,
+      error: end.error,
+      incomplete_details: end.incomplete === null ? null : { reason: end.incomplete },
+    };
+  }
+
+  #addReasoning(delta: string): void {
+    if (delta === '') return;
+    if (!this.#reasoning) {
+      const index = this.#output.length;
+      const id = itemId('rs', this.#runId, { output: index });
+      const item: ReasoningItem = { id, type: 'reasoning', summary: [], content: [], status: 'in_progress' };
+      this.#output.push(item);
+      this.#reasoning = { index, item, text: '' };
+      this.#writer.push({ type: 'response.output_item.added', output_index: index, item });
+      this.#writer.push({
+        type: 'response.content_part.added',
+        item_id: id,
+        output_index: index,
+        content_index: 0,
+        part: { type: 'reasoning_text', text: '' },
+      });
+    }
+    const open = this.#reasoning;
+    open.text += delta;
+    this.#writer.pushDelta({
+      type: 'response.reasoning_text.delta',
+      itemId: open.item.id,
+      outputIndex: open.index,
+      delta,
+    });
+  }
+
+  #addAnswer(delta: string): void {
+    if (delta === '') return;
+    this.endReasoning('completed');
+    if (!this.#message) {
+      const index = this.#output.length;
+      const id = itemId('msg', this.#runId, { output: index });
+      const item: MessageItem = { id, type: 'message', role: 'assistant', status: 'in_progress', content: [] };
+      this.#output.push(item);
+      this.#message = { index, item, text: '' };
+      this.#writer.push({ type: 'response.output_item.added', output_index: index, item });
+      this.#writer.push({
+        type: 'response.content_part.added',
+        item_id: id,
+        output_index: index,
+        content_index: 0,
+        part: { type: 'output_text', text: '', annotations: [], logprobs: [] },
+      });
+    }
+    const open = this.#message;
+    open.text += delta;
+    this.#writer.pushDelta({
+      type: 'response.output_text.delta',
+      itemId: open.item.id,
+      outputIndex: open.index,
+      delta,
+    });
+  }
+
+  #startCall(started: { call: number; name: string; arguments: string }): void {
+    const index = this.#output.length;
+    const id = itemId('tc', this.#runId, { output: index });
+    const item: ToolCallItem = {
+      id,
+      type: 'tool_call',
+      name: started.name,
+      arguments: started.arguments,
+      status: 'in_progress',
+    };
+    this.#output.push(item);
+    this.#callIndexes[started.call] = index;
+    this.#writer.push({ type: 'response.output_item.added', output_index: index, item });
+  }
+
+  #endCall(done: { call: number; status: 'completed' | 'failed'; result: string }): void {
+    const index = this.#callIndexes[done.call];
+    const item = index === undefined ? undefined : this.#output[index];
+    if (index === undefined || item?.type !== 'tool_call') throw new Error(`tool call ${done.call} was never started`);
+    this.#closeCall(index, { ...item, result: done.result, status: done.status });
+  }
+
+  #closeCall(index: number, item: ToolCallItem): void {
+    this.#output[index] = item;
+    this.#writer.push({ type: 'response.output_item.done', output_index: index, item });
+  }
+}

@@ -1,0 +1,95 @@
+import type { Clock } from '../base/clock.ts';
+import { GatewayError } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import type { GatewayConfig, KeyConfig, ResearchModelConfig } from '../config/schema.ts';
+import { budgetOf } from '../research/budget.ts';
+import { research } from '../research/loop.ts';
+import type { Prompts } from '../research/prompts.ts';
+import type { RequestedMcpServer, ResearchRequest } from '../research/request.ts';
+import type { RunRecord } from '../store/run-store.ts';
+import type { Tool } from '../tools/tool.ts';
+import type { ChatModel } from '../upstream/turn.ts';
+import type { RunDriver } from './execute-run.ts';
+import type { ProxyRequest } from './runs.ts';
+import { readMcpServers, readResearchRequest } from './stored-request.ts';
+
+/** The tools of one run, and what they hold open. */
+export interface RunTools extends AsyncDisposable {
+  tools: ReadonlyMap<string, Tool>;
+}
+
+/** What the driver is made of: the parts of the floors below, given by the composition root. */
+export interface DriverParts {
+  config(): GatewayConfig;
+  prompts: Prompts;
+  clock: Clock;
+  log: Logger;
+  chatModel(options: {
+    modelName: string;
+    model: ResearchModelConfig;
+    key: KeyConfig | undefined;
+    runId: string;
+  }): ChatModel;
+  openTools(options: {
+    /** Names of built-in tools. */
+    builtin: readonly string[];
+    /** Restricts searches; empty: no restriction. */
+    allowedDomains: readonly string[];
+    mcpServers: readonly RequestedMcpServer[];
+    signal: AbortSignal;
+    log: Logger;
+  }): Promise<RunTools>;
+  proxy(options: { run: RunRecord; request: ProxyRequest; signal: AbortSignal }): Promise<string>;
+  sealingKeyOf(keyId: string): Buffer | undefined;
+}
+
+/** Puts a research run together from its record and the current configuration. */
+export function createDriver(parts: DriverParts): RunDriver {
+  return {
+    proxy: parts.proxy,
+    async *research({ run, state, answerSoFar, signal, shouldPause }) {
+      const request = readResearchRequest(run);
+      if (!request) throw new Error('the run holds no research request');
+      const { model, key } = lookUp(parts, run);
+      const log = parts.log.child({ run: run.id });
+      await using opened = await parts.openTools({
+        builtin: builtinTools(model, request),
+        allowedDomains: request.tools?.allowedDomains ?? [],
+        mcpServers: request.toolChoice === 'none' ? [] : readMcpServers(run, parts.sealingKeyOf(run.keyId)),
+        signal,
+        log,
+      });
+      return yield* research({
+        request,
+        model,
+        budget: budgetOf(model, request.effort, { maxMinutes: parts.config().runs.max_minutes }),
+        chat: parts.chatModel({ modelName: run.model, model, key, runId: run.id }),
+        tools: request.toolChoice === 'none' ? new Map() : opened.tools,
+        prompts: parts.prompts,
+        state,
+        answerSoFar,
+        clock: parts.clock,
+        log,
+        signal,
+        shouldPause,
+      });
+    },
+  };
+}
+
+function lookUp(parts: DriverParts, run: RunRecord): { model: ResearchModelConfig; key: KeyConfig | undefined } {
+  const config = parts.config();
+  const model = config.models[run.model];
+  if (model?.kind !== 'research') {
+    throw new GatewayError('upstream_error', `The model ${run.model} is no longer configured.`);
+  }
+  return { model, key: config.keys.find((key) => key.id === run.keyId) };
+}
+
+/** The request may only narrow what the model's configuration offers. */
+function builtinTools(model: ResearchModelConfig, request: ResearchRequest): string[] {
+  if (request.toolChoice === 'none') return [];
+  const { tools } = request;
+  if (tools === null) return model.research.tools;
+  return model.research.tools.filter((name) => tools.builtin.includes(name));
+}

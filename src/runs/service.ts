@@ -1,0 +1,336 @@
+import { linkSignals, sleep, TimeoutError } from '../base/abort.ts';
+import type { Clock } from '../base/clock.ts';
+import { GatewayError } from '../base/errors.ts';
+import { newRunId, parseItemId, parsePublicId, publicId, type RunId } from '../base/ids.ts';
+import type { JsonObject } from '../base/json.ts';
+import type { Logger } from '../base/logger.ts';
+import { decodeFrames } from '../protocol/frames.ts';
+import type { ResponseObject } from '../protocol/response.ts';
+import type { RunApi, RunRecord, RunStatus, RunStore, RunSummary } from '../store/run-store.ts';
+import { executeRun, type RunDriver } from './execute-run.ts';
+import { type Executor, LEASE_MS } from './executor.ts';
+import { follow } from './follow.ts';
+import { conversationOf } from './history.ts';
+import { newRun } from './new-run.ts';
+import { foldResponse } from './projections/fold.ts';
+import { taskEntry, taskJson } from './projections/task.ts';
+import type { Caller, RunListQuery, Runs, Submission } from './runs.ts';
+import { readInput, writeRequest } from './stored-request.ts';
+
+export interface RunsOptions {
+  store: RunStore;
+  executor: Executor;
+  driver: RunDriver;
+  clock: Clock;
+  log: Logger;
+  owner: string;
+  maxQueued(): number;
+  retentionMs: number;
+  /** The sealing key that belongs to an API key; see `base/seal.ts`. */
+  sealingKeyOf(keyId: string): Buffer | undefined;
+  /** Aborts when the gateway shuts down: streams end, waits are given up. */
+  closing: AbortSignal;
+}
+
+/** How long a cancel waits for the executor before it takes the run over, in milliseconds. */
+const CANCEL_WAIT_MS = 1500;
+/** How long a second request of one idempotency key waits for the first to be stored, in milliseconds. */
+const RESERVED_WAIT_MS = 2000;
+const READ_BYTES = 1024 * 1024;
+
+const OPEN: readonly RunStatus[] = ['queued', 'in_progress'];
+const STATUS_OF_QUERY: Readonly<Record<NonNullable<RunListQuery['status']>, readonly RunStatus[]>> = {
+  in_progress: OPEN,
+  completed: ['completed'],
+  failed: ['failed'],
+  cancelled: ['cancelled'],
+  CREATED: ['queued'],
+  IN_PROGRESS: ['in_progress'],
+  COMPLETED: ['completed'],
+  FAILED: ['failed'],
+  CANCELLED: ['cancelled'],
+};
+
+/** Runs over a store and an executor. */
+export function createRuns(options: RunsOptions): Runs {
+  return new StoredRuns(options);
+}
+
+class StoredRuns implements Runs {
+  readonly #options: RunsOptions;
+  readonly #store: RunStore;
+
+  constructor(options: RunsOptions) {
+    this.#options = options;
+    this.#store = options.store;
+  }
+
+  async submit(submission: Submission): Promise<{ run: RunRecord; replayed: boolean }> {
+    if (this.#options.closing.aborted) throw shuttingDown();
+    const { idempotency } = submission;
+    if (!idempotency) return { run: await this.#create(newRunId(), submission), replayed: false };
+    const { key, ttlMs, fingerprint } = idempotency;
+    const runId = newRunId();
+    const held = await this.#store.reserve(key, { runId, fingerprint }, { ttlMs, now: this.#options.clock.now() });
+    if (held.fingerprint !== fingerprint) {
+      throw new GatewayError(
+        'idempotency_key_reused',
+        'This Idempotency-Key was used with another body. Use a new key.',
+      );
+    }
+    if (held.runId !== runId) {
+      const original = await this.#waitForRun(held.runId);
+      if (original) return { run: original, replayed: true };
+    }
+    try {
+      return { run: await this.#create(held.runId, submission), replayed: false };
+    } catch (thrown) {
+      await this.#store.unreserve(key, held.runId).catch(() => {});
+      throw thrown;
+    }
+  }
+
+  async find(caller: Caller, api: 'responses' | 'async', id: string): Promise<RunRecord> {
+    const runId = parsePublicId(api, id);
+    const run = runId && (await this.#owned(caller, runId));
+    if (!run || !readableThrough(run, api)) throw notFound(id);
+    return run;
+  }
+
+  async list(
+    caller: Caller,
+    api: 'responses' | 'async',
+    query: RunListQuery,
+  ): Promise<{ runs: RunSummary[]; hasMore: boolean }> {
+    let after: RunId | undefined;
+    if (query.after !== undefined) {
+      after = parsePublicId(api, query.after);
+      const run = after && (await this.#owned(caller, after));
+      if (!run || run.api !== api) {
+        throw new GatewayError('invalid_parameter', `after: there is no ${query.after} in this list.`, {
+          param: 'after',
+        });
+      }
+    }
+    return await this.#store.list({
+      user: caller.user,
+      api,
+      limit: query.limit,
+      ...(after === undefined ? {} : { after }),
+      ...(query.status === undefined ? {} : { status: STATUS_OF_QUERY[query.status] }),
+      ...(query.model === undefined ? {} : { model: query.model }),
+    });
+  }
+
+  follow(run: RunRecord, options: { after: number; signal: AbortSignal }) {
+    if (options.after > run.last && isOpen(run)) {
+      throw new GatewayError('invalid_parameter', `after: the last event of this run so far is ${run.last}.`, {
+        param: 'after',
+      });
+    }
+    return this.#followUntilClosing(run.id, options);
+  }
+
+  async response(run: RunRecord): Promise<ResponseObject> {
+    if (!isOpen(run)) {
+      const last = await this.#store.readLast(run.id);
+      const event = last && decodeFrames(last.frames).at(-1);
+      if (event && 'response' in event) return event.response;
+      throw notFound(publicId('responses', run.id));
+    }
+    let response: ResponseObject | undefined;
+    let after = 0;
+    for (;;) {
+      const batches = await this.#store.read(run.id, { after, maxBytes: READ_BYTES });
+      const end = batches.at(-1);
+      if (!end) break;
+      for (const batch of batches) response = foldResponse(decodeFrames(batch.frames), response);
+      after = end.last;
+    }
+    if (!response) throw notFound(publicId('responses', run.id));
+    if (response.status !== 'in_progress' || run.startedAt === null) return response;
+    return { ...response, started_at: Math.floor(run.startedAt / 1000) };
+  }
+
+  async ended(run: RunRecord, options: { signal: AbortSignal }): Promise<ResponseObject> {
+    let current = run;
+    if (isOpen(run)) {
+      let ended = false;
+      for await (const batch of this.follow(run, { after: run.last, signal: options.signal })) ended = batch.end;
+      if (!ended && this.#options.closing.aborted) throw shuttingDown();
+      current = await this.#again(run);
+    }
+    return await this.response(current);
+  }
+
+  async taskJson(run: RunRecord): Promise<string> {
+    if (isOpen(run)) return taskJson(run, undefined);
+    const response = await this.response(run);
+    if (run.kind === 'research' || run.status !== 'completed') return taskJson(run, { response });
+    const entry = (await this.#store.readTranscript(run.id)).at(-1);
+    const stored: { body: string } | undefined = entry === undefined ? undefined : JSON.parse(entry);
+    return taskJson(run, { response, ...(stored ? { proxyBody: stored.body } : {}) });
+  }
+
+  taskEntry(run: RunSummary) {
+    return taskEntry(run);
+  }
+
+  inputItems(run: RunRecord): JsonObject[] {
+    return readInput(run);
+  }
+
+  async cancel(run: RunRecord): Promise<ResponseObject> {
+    const requested = await this.#store.requestCancel(run.id);
+    if (requested.result === 'missing') throw notFound(publicId('responses', run.id));
+    if (requested.result === 'accepted') await this.#endCancelled(run);
+    return await this.response(await this.#again(run));
+  }
+
+  async delete(run: RunRecord): Promise<void> {
+    if (isOpen(run)) await this.cancel(run);
+    await this.#store.delete(run.id);
+  }
+
+  async findItem(caller: Caller, id: string): Promise<JsonObject> {
+    const parsed = parseItemId(id);
+    const run = parsed && (await this.#owned(caller, parsed.run));
+    if (!parsed || !run || run.kind === 'proxy') throw notFound(id);
+    const items = 'input' in parsed.place ? readInput(run) : (await this.response(run)).output;
+    const item = items['input' in parsed.place ? parsed.place.input : parsed.place.output];
+    if (!item || item.id !== id) throw notFound(id);
+    return JSON.parse(JSON.stringify(item));
+  }
+
+  async history(caller: Caller, previousResponseId: string) {
+    const id = parsePublicId('responses', previousResponseId);
+    const run = id && (await this.#owned(caller, id));
+    const param = { param: 'previous_response_id' };
+    if (!run || !readableThrough(run, 'responses')) {
+      throw new GatewayError('not_found', `There is no response ${previousResponseId}.`, param);
+    }
+    if (run.status !== 'completed') {
+      throw new GatewayError(
+        'invalid_parameter',
+        `previous_response_id: ${previousResponseId} is not completed.`,
+        param,
+      );
+    }
+    return await conversationOf(this.#store, run, (await this.response(run)).output_text);
+  }
+
+  countOpen() {
+    return this.#store.countOpen();
+  }
+
+  idOf(run: Pick<RunRecord, 'id'>, api: RunApi): string {
+    return publicId(api, run.id);
+  }
+
+  async #create(id: RunId, submission: Submission): Promise<RunRecord> {
+    const { clock, retentionMs, executor, sealingKeyOf } = this.#options;
+    await this.#refuseWhenFull();
+    await submission.admit?.(id);
+    const key = sealingKeyOf(submission.caller.keyId);
+    if (!key) throw new GatewayError('invalid_api_key', 'The API key is no longer known.');
+    const request = writeRequest(submission, key);
+    await this.#store.create(newRun(id, submission, { now: clock.now(), retentionMs, request }));
+    executor.wake(id);
+    const run = await this.#store.get(id);
+    if (!run) throw new GatewayError('store_unavailable', 'The run was not stored. Try again.', { retryAfterMs: 1000 });
+    return run;
+  }
+
+  async #refuseWhenFull(): Promise<void> {
+    const { queued } = await this.#store.countOpen();
+    if (queued >= this.#options.maxQueued()) {
+      throw new GatewayError('overloaded', 'Too many runs are waiting. Try again later.', { retryAfterMs: 5000 });
+    }
+  }
+
+  /** The run of a reservation, once its first request has stored it; undefined where that one never did. */
+  async #waitForRun(id: RunId): Promise<RunRecord | undefined> {
+    const until = performance.now() + RESERVED_WAIT_MS;
+    for (;;) {
+      const run = await this.#store.get(id);
+      if (run || performance.now() > until) return run;
+      await sleep(25, { signal: this.#options.closing });
+    }
+  }
+
+  /** The run, if it is this user's: every look-up by id goes through here (promise 7). */
+  async #owned(caller: Caller, id: RunId): Promise<RunRecord | undefined> {
+    const run = await this.#store.get(id);
+    return run?.user === caller.user ? run : undefined;
+  }
+
+  async #again(run: RunRecord): Promise<RunRecord> {
+    const now = await this.#store.get(run.id);
+    if (!now) throw notFound(publicId('responses', run.id));
+    return now;
+  }
+
+  async *#followUntilClosing(id: RunId, options: { after: number; signal: AbortSignal }) {
+    const { closing } = this.#options;
+    using linked = linkSignals([options.signal, closing]);
+    try {
+      yield* follow(this.#store, id, { after: options.after, signal: linked.signal });
+    } catch (thrown) {
+      // At shutdown a stream ends in order, without a terminal event: clients go on elsewhere.
+      if (!closing.aborted || options.signal.aborted) throw thrown;
+    }
+  }
+
+  /** After an accepted cancel: its executor ends the run; where there is none, or it is frozen, this instance does. */
+  async #endCancelled(run: RunRecord): Promise<void> {
+    const { executor, clock, owner } = this.#options;
+    if (!executor.cancel(run.id)) {
+      const free = await this.#store.claim(run.id, { owner, leaseMs: LEASE_MS, now: clock.now(), force: false });
+      if (free) return await this.#writeCancelled(free);
+    }
+    using limit = linkSignals([], { what: 'cancel', timeoutMs: CANCEL_WAIT_MS });
+    try {
+      for await (const batch of follow(this.#store, run.id, { after: run.last, signal: limit.signal }))
+        if (batch.end) return;
+    } catch (thrown) {
+      if (!(thrown instanceof TimeoutError)) throw thrown;
+    }
+    const taken = await this.#store.claim(run.id, { owner, leaseMs: LEASE_MS, now: clock.now(), force: true });
+    if (taken) await this.#writeCancelled(taken);
+  }
+
+  async #writeCancelled(claim: NonNullable<Awaited<ReturnType<RunStore['claim']>>>): Promise<void> {
+    const { store, driver, clock, log, retentionMs } = this.#options;
+    await executeRun({
+      store,
+      driver,
+      claim: { ...claim, run: { ...claim.run, cancelRequested: true } },
+      clock,
+      log,
+      signal: new AbortController().signal,
+      cancel: () => {},
+      lose: () => {},
+      shouldPause: () => false,
+      retentionMs,
+      storeGraceMs: CANCEL_WAIT_MS,
+    });
+  }
+}
+
+function isOpen(run: RunRecord): boolean {
+  return run.status === 'queued' || run.status === 'in_progress';
+}
+
+/** Contract section 1: a research run is read through either interface, a proxy task only as a task. */
+function readableThrough(run: RunRecord, api: 'responses' | 'async'): boolean {
+  if (run.api === 'chat_completions') return false;
+  return api === 'async' || run.kind === 'research';
+}
+
+function notFound(id: string): GatewayError {
+  return new GatewayError('not_found', `There is no ${id.slice(0, 80)}.`);
+}
+
+function shuttingDown(): GatewayError {
+  return new GatewayError('shutting_down', 'The gateway shuts down. Try again.', { retryAfterMs: 1000 });
+}

@@ -1,0 +1,55 @@
+import type { JsonObject } from '../base/json.ts';
+import { seal, unseal } from '../base/seal.ts';
+import type { RequestedMcpServer, ResearchRequest } from '../research/request.ts';
+import type { RunRecord } from '../store/run-store.ts';
+import type { ProxyRequest, RunRequest, Submission } from './runs.ts';
+
+/** A request as a record holds it: with the input as submitted, and credentials of MCP servers sealed. */
+
+interface StoredRequest {
+  input: JsonObject[];
+  request: RunRequest;
+  /** Sealed `RequestedMcpServer[]`, where the request attached any. */
+  mcpServers?: string;
+}
+
+/** The text to store. `key` seals credentials; see `base/seal.ts`. */
+export function writeRequest(submission: Submission, key: Buffer): string {
+  const { request, input } = submission;
+  if (request.kind === 'proxy' || request.mcpServers.length === 0)
+    return JSON.stringify({ input, request } satisfies StoredRequest);
+  const mcpServers = seal(JSON.stringify(request.mcpServers), key);
+  return JSON.stringify({ input, request: { ...request, mcpServers: [] }, mcpServers } satisfies StoredRequest);
+}
+
+/** The input items as submitted. */
+export function readInput(run: RunRecord): JsonObject[] {
+  return parse(run).input;
+}
+
+/** A research request without its MCP servers, or undefined on a proxy task. */
+export function readResearchRequest(run: RunRecord): ResearchRequest | undefined {
+  const { request } = parse(run);
+  return request.kind === 'research' ? request : undefined;
+}
+
+/** A proxy request, or undefined on a research run. */
+export function readProxyRequest(run: RunRecord): ProxyRequest | undefined {
+  const { request } = parse(run);
+  return request.kind === 'proxy' ? request : undefined;
+}
+
+/**
+ * The MCP servers that a request attached.
+ * @throws Error where the API key that sealed them is gone or has changed.
+ */
+export function readMcpServers(run: RunRecord, key: Buffer | undefined): RequestedMcpServer[] {
+  const { mcpServers } = parse(run);
+  if (mcpServers === undefined) return [];
+  if (!key) throw new Error(`the key ${run.keyId} that sealed the run's MCP credentials is gone`);
+  return JSON.parse(unseal(mcpServers, key));
+}
+
+function parse(run: RunRecord): StoredRequest {
+  return JSON.parse(run.request);
+}
