@@ -1,5 +1,5 @@
 import { promisify } from 'node:util';
-import { zstdCompress, zstdDecompress } from 'node:zlib';
+import { constants, zstdCompress, zstdDecompress } from 'node:zlib';
 import { GatewayError } from '../base/errors.ts';
 import { dropUpTo, notContiguous } from './frames.ts';
 import type { LogBatch } from './run-store.ts';
@@ -16,6 +16,9 @@ const ENTRY_BYTES = 12;
 
 /** How much of a log is compressed together. */
 export const SEGMENT_BYTES = 256 * 1024;
+
+/** A checksum per segment, so that damage is an error and never other bytes. */
+const CHECKED = { params: { [constants.ZSTD_c_checksumFlag]: 1 } };
 
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
@@ -35,7 +38,7 @@ export async function sealLog(source: LogSource): Promise<Buffer> {
   if (!terminal?.end) throw new GatewayError('internal_error', 'A log without an end cannot be sealed.');
   const segments: { last: number; plain: number; bytes: Buffer }[] = [];
   const add = async (last: number, frames: Uint8Array) => {
-    segments.push({ last, plain: frames.length, bytes: await compress(frames) });
+    segments.push({ last, plain: frames.length, bytes: await compress(frames, CHECKED) });
   };
   for (let after = 0; after < terminal.first - 1; ) {
     const batches = await source.read({ after, maxBytes: SEGMENT_BYTES });
@@ -120,11 +123,13 @@ export class SealedLog {
 }
 
 async function open(segment: Segment): Promise<LogBatch> {
-  segment.plain ??= decompress(segment.bytes);
+  segment.plain ??= decompress(segment.bytes).catch((thrown: unknown) => {
+    throw damaged(thrown);
+  });
   const { first, last, end } = segment;
   return { first, last, end, frames: await segment.plain };
 }
 
-function damaged(): GatewayError {
-  return new GatewayError('internal_error', 'A sealed event log is damaged.');
+function damaged(cause?: unknown): GatewayError {
+  return new GatewayError('internal_error', 'A sealed event log is damaged.', { cause });
 }

@@ -1,4 +1,4 @@
-import { chmodSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { RunStore } from '../run-store.ts';
@@ -20,10 +20,9 @@ export function openSqliteStore(url: string, options: { sync: 'normal' | 'full' 
   const lock = lockFolder(folder);
   try {
     const path = join(folder, 'runs.db');
-    const store = openAt(path, { ...options, onClose: () => lock[Symbol.dispose]() });
-    // Requests and answers are the users' own.
-    chmodSync(path, 0o600);
-    return store;
+    // Requests and answers are the users' own. SQLite gives its other files the mode of this one.
+    closeSync(openSync(path, 'a', 0o600));
+    return openAt(path, { ...options, onClose: () => lock[Symbol.dispose]() });
   } catch (thrown) {
     lock[Symbol.dispose]();
     throw thrown;

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { Keyv } from 'keyv';
+import { createLogger, silentLogger } from '../../../src/base/logger.ts';
+import { keyvCache, memoryCaches } from '../../../src/store/cache.ts';
+import { LruMap } from '../../../src/store/lru-map.ts';
+import { eventually } from '../../contract/run-store-fixture.ts';
+
+const asText = (value: unknown) => (typeof value === 'string' ? value : undefined);
+const options = { namespace: 'pages', ttlMs: 60_000, parse: asText };
+
+describe('a cache in memory', () => {
+  it('keeps what it was given, apart from other namespaces', async () => {
+    const caches = memoryCaches({ log: silentLogger });
+    const pages = caches.open(options);
+    const searches = caches.open({ ...options, namespace: 'searches' });
+    await pages.set('key', 'ünï \u{1f600}');
+    assert.equal(await pages.get('key'), 'ünï \u{1f600}');
+    assert.equal(await searches.get('key'), undefined);
+    await pages.delete('key');
+    assert.equal(await pages.get('key'), undefined);
+  });
+
+  it('forgets after the time to live', async () => {
+    const cache = memoryCaches({ log: silentLogger }).open(options);
+    await cache.set('short', 'x', { ttlMs: 1 });
+    await cache.set('long', 'x');
+    await eventually('the end of its time', async () => (await cache.get('short')) === undefined || undefined);
+    assert.equal(await cache.get('long'), 'x');
+  });
+
+  it('takes a value of another shape for a miss', async () => {
+    const cache = memoryCaches({ log: silentLogger }).open<unknown>({ ...options, parse: asText });
+    await cache.set('key', { not: 'text' });
+    assert.equal(await cache.get('key'), undefined);
+  });
+
+  it('holds its bound', async () => {
+    const cache = memoryCaches({ log: silentLogger }).open({ ...options, maxBytes: 10_000 });
+    for (let n = 0; n < 100; n++) await cache.set(`${n}`, 'x'.repeat(200));
+    assert.equal(await cache.get('0'), undefined);
+    assert.equal(await cache.get('99'), 'x'.repeat(200));
+    await cache.set('huge', 'x'.repeat(20_000));
+    assert.equal(await cache.get('huge'), undefined);
+  });
+});
+
+describe('a cache whose backend fails', () => {
+  const broken = (answer: () => Promise<never>) => {
+    const lines: string[] = [];
+    const log = createLogger({ destination: { write: (line: string) => void lines.push(line) } });
+    const store = { get: answer, set: answer, delete: answer, clear: answer, opts: {}, on: () => {} };
+    return { cache: keyvCache(new Keyv({ store, throwOnErrors: true }), { ...options, log }), lines };
+  };
+
+  it('is a miss and a line of log, never a failed request', async () => {
+    const { cache, lines } = broken(() => Promise.reject(new Error('backend is away')));
+    await cache.set('key', 'x');
+    assert.equal(await cache.get('key'), undefined);
+    await cache.delete('key');
+    assert.equal(lines.length, 3);
+    assert.match(lines.join(), /pages.*backend is away/);
+  });
+
+  it('is not waited for without end', async () => {
+    const { cache, lines } = broken(() => new Promise(() => {}));
+    assert.equal(await cache.get('key'), undefined);
+    assert.match(lines.join(), /took longer/);
+  });
+});
+
+describe('a map that forgets what was used longest ago', () => {
+  it('keeps what is used and counts its bytes', () => {
+    const map = new LruMap(4 * 1000);
+    for (const key of ['a', 'b', 'c', 'd']) map.set(key, 'x'.repeat(400));
+    assert.equal(map.size, 4);
+    map.get('a');
+    map.set('e', 'x'.repeat(400));
+    assert.deepEqual([...map.keys()], ['c', 'd', 'a', 'e']);
+    assert.ok(map.bytes <= 4000);
+    map.set('e', 'y');
+    map.delete('a');
+    map.delete('unknown');
+    map.clear();
+    assert.equal(map.bytes, 0);
+  });
+});

@@ -1,0 +1,227 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { GatewayError } from '../../../src/base/errors.ts';
+import { silentLogger } from '../../../src/base/logger.ts';
+import { openStorage, openStore } from '../../../src/store/open.ts';
+import type { RunStore } from '../../../src/store/run-store.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { prepareDatabase } from '../../../src/store/sqlite/schema.ts';
+import { SqliteRunStore } from '../../../src/store/sqlite/store.ts';
+import {
+  claimedRun,
+  endedRun,
+  ending,
+  events,
+  frames,
+  LEASE,
+  newRun,
+  readAll,
+} from '../../contract/run-store-fixture.ts';
+
+const unavailable = (thrown: unknown) =>
+  thrown instanceof GatewayError && thrown.code === 'store_unavailable' && (thrown.retryAfterMs ?? 0) > 0;
+
+describe('the SQLite store in a folder', () => {
+  let folder: string;
+  let store: RunStore;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sqlite-store-'));
+    store = openSqliteStore(`file:${folder}`, { sync: 'normal' });
+  });
+  afterEach(async () => {
+    await store.close();
+    await rm(folder, { recursive: true });
+  });
+  const reopen = async (sync: 'normal' | 'full' = 'normal') => {
+    await store.close();
+    store = openSqliteStore(`file:${folder}`, { sync });
+  };
+
+  it('keeps everything over a restart, and the runs of the former process are free at once', async () => {
+    const queued = newRun();
+    await store.create(queued);
+    const { run, token } = await claimedRun(store);
+    await store.append(run.id, events(token, 3, 5, { transcript: ['{"step":1}'] }));
+    await store.requestCancel(run.id);
+    const ended = await endedRun(store);
+    await reopen('full');
+    assert.deepEqual(await store.countOpen(), { queued: 1, inProgress: 1 });
+    assert.deepEqual(await readAll(store, run.id), { bytes: frames(1, 5), last: 5, end: false });
+    assert.equal((await store.append(run.id, events(token, 6, 6))).result, 'fenced');
+    assert.equal((await store.claimNext(LEASE))?.run.id, queued.id);
+    const claim = await store.claimNext(LEASE);
+    assert.equal(claim?.run.id, run.id);
+    assert.equal(claim?.run.cancelRequested, true);
+    assert.equal(claim?.attempts, 1);
+    assert.deepEqual(await store.readTranscript(run.id), ['{"step":1}']);
+    const end = ending(claim?.token ?? '', 6, 'completed');
+    assert.deepEqual(await store.append(run.id, end), { result: 'cancelled', last: 5 });
+    assert.equal((await store.get(ended.run.id))?.status, 'completed');
+    assert.equal((await store.append(ended.run.id, ending(ended.token, 3, 'completed'))).result, 'duplicate');
+  });
+
+  it('counts attempts over restarts: a run that kills its process is known', async () => {
+    const run = newRun();
+    await store.create(run);
+    for (let attempt = 1; attempt <= 3; attempt++) {
+      assert.equal((await store.claimNext(LEASE))?.attempts, attempt);
+      await reopen();
+    }
+  });
+
+  it('gives no token twice over restarts', async () => {
+    const { run, token } = await claimedRun(store);
+    await reopen();
+    const claim = await store.claim(run.id, { ...LEASE, force: true });
+    assert.notEqual(claim?.token, token);
+  });
+
+  it('is for one process alone, and says what to do for several', async () => {
+    assert.throws(() => openSqliteStore(`file:${folder}`, { sync: 'normal' }), /Another process.*redis:\/\//);
+    await store.close();
+    openSqliteStore(`file:${folder}`, { sync: 'normal' }).close();
+  });
+
+  it('can be opened by nobody else than its user', async () => {
+    for (const file of await readdir(folder)) {
+      if (file.startsWith('runs')) assert.equal((await stat(join(folder, file))).mode & 0o077, 0, file);
+    }
+  });
+
+  it('refuses a database of another version and leaves it as it is', async () => {
+    await store.close();
+    const db = new DatabaseSync(join(folder, 'runs.db'));
+    db.exec('PRAGMA user_version = 99');
+    db.close();
+    assert.throws(() => openSqliteStore(`file:${folder}`, { sync: 'normal' }), /schema version 99/);
+    const again = new DatabaseSync(join(folder, 'runs.db'));
+    again.exec('PRAGMA user_version = 1');
+    again.close();
+  });
+
+  it('says that it is closed', async () => {
+    await store.close();
+    await assert.rejects(store.create(newRun()), unavailable);
+    await assert.rejects(store.get('x'), unavailable);
+    assert.equal((await store.check()).ok, false);
+    await store.close();
+  });
+
+  it('finishes what was asked before it closes', async () => {
+    const run = newRun();
+    const created = store.create(run);
+    await reopen();
+    assert.equal(await created, 'created');
+    assert.equal((await store.get(run.id))?.status, 'queued');
+  });
+});
+
+describe('the SQLite store over its database', () => {
+  function open() {
+    const db = new DatabaseSync(':memory:');
+    prepareDatabase(db, { sync: 'normal' });
+    return { db, store: new SqliteRunStore(db) };
+  }
+
+  it('pauses while the disk is full and goes on when there is room, without a gap', async () => {
+    const { db, store } = open();
+    const { run, token } = await claimedRun(store);
+    const pages = Number(db.prepare('PRAGMA page_count').get()?.page_count);
+    db.exec(`PRAGMA max_page_count = ${pages + 4}`);
+    const big = events(token, 3, 3, { frames: frames(3, 3, 'x'.repeat(100_000)), transcript: ['{}'] });
+    await assert.rejects(store.append(run.id, big), unavailable);
+    await assert.rejects(store.append(run.id, big), /the disk is full/);
+    await assert.rejects(store.create(newRun({ request: 'x'.repeat(100_000) })), unavailable);
+    assert.deepEqual(await store.countOpen(), { queued: 0, inProgress: 1 });
+    assert.deepEqual(await readAll(store, run.id), { bytes: frames(1, 2), last: 2, end: false });
+    db.exec('PRAGMA max_page_count = 1000000');
+    assert.equal((await store.append(run.id, big)).result, 'ok');
+    assert.deepEqual(await store.readTranscript(run.id), ['{}']);
+    assert.deepEqual(await store.check(), { ok: true });
+    await store.close();
+  });
+
+  it('an end that could not be written leaves the run open and its claim alive', async () => {
+    const { db, store } = open();
+    const { run, token } = await claimedRun(store);
+    const pages = Number(db.prepare('PRAGMA page_count').get()?.page_count);
+    db.exec(`PRAGMA max_page_count = ${pages}`);
+    const end = ending(token, 3, 'completed', { frames: frames(3, 3, 'x'.repeat(100_000)) });
+    await assert.rejects(store.append(run.id, end), unavailable);
+    db.exec('PRAGMA max_page_count = 1000000');
+    assert.equal((await store.get(run.id))?.status, 'in_progress');
+    assert.deepEqual(await store.renew(run.id, { ...LEASE, token }), { result: 'ok', cancel: false });
+    assert.equal((await store.append(run.id, end)).result, 'ok');
+    await store.close();
+  });
+
+  it('one call that fails does not take down those of the same moment', async () => {
+    const { store } = open();
+    const good = newRun();
+    const bad = newRun({ createdAt: Number.NaN });
+    const [first, failed, second] = await Promise.allSettled([
+      store.create(good),
+      store.create(bad),
+      store.create(newRun()),
+    ]);
+    assert.equal(first?.status, 'fulfilled');
+    assert.equal(second?.status, 'fulfilled');
+    assert.ok(failed?.status === 'rejected' && failed.reason instanceof GatewayError);
+    assert.equal(failed.reason.code, 'internal_error');
+    assert.equal((await store.get(good.id))?.status, 'queued');
+    assert.deepEqual(await store.countOpen(), { queued: 2, inProgress: 0 });
+    await store.close();
+  });
+
+  it('tells nobody of a batch before it is committed', async () => {
+    const { db, store } = open();
+    const { run, token } = await claimedRun(store);
+    let committed: number | undefined;
+    using _ = await store.subscribe(run.id, {
+      onBatch: () => {
+        committed = db.isTransaction ? 0 : 1;
+      },
+      onGap: () => {},
+    });
+    await store.append(run.id, events(token, 3, 3));
+    assert.equal(committed, 1);
+    await store.close();
+  });
+
+  it('a log with missing events fails loudly', async () => {
+    const { db, store } = open();
+    const { run, token } = await claimedRun(store);
+    for (const n of [3, 4, 5]) await store.append(run.id, events(token, n, n));
+    db.exec('DELETE FROM batches WHERE first = 4');
+    const damaged = (thrown: unknown) => thrown instanceof GatewayError && thrown.code === 'internal_error';
+    await assert.rejects(store.read(run.id, { after: 0, maxBytes: 1_000_000 }), damaged);
+    await assert.rejects(store.read(run.id, { after: 3, maxBytes: 1_000_000 }), damaged);
+    db.exec('DELETE FROM batches WHERE first = 5');
+    await assert.rejects(store.read(run.id, { after: 3, maxBytes: 1_000_000 }), damaged);
+    await store.close();
+  });
+});
+
+describe('opening a store', () => {
+  it('takes the backend from the URL', async () => {
+    const config = { url: 'memory:', retention_hours: 1, sync: 'normal' } as const;
+    await using storage = await openStorage(config, { log: silentLogger });
+    assert.deepEqual(await storage.runs.check(), { ok: true });
+    const cache = storage.caches.open({ namespace: 'x', ttlMs: 1000, parse: (value) => value });
+    await cache.set('key', [1]);
+    assert.deepEqual(await cache.get('key'), [1]);
+    await (await openStore(config, { log: silentLogger })).close();
+  });
+
+  it('makes folders that are not there, and names the one that cannot be used', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'sqlite-store-'));
+    const config = { url: `file:${join(folder, 'a/b')}`, retention_hours: 1, sync: 'normal' } as const;
+    await (await openStore(config, { log: silentLogger })).close();
+    const file = { ...config, url: `file:${join(folder, 'a/b/runs.db')}` };
+    await assert.rejects(openStore(file, { log: silentLogger }), /runs\.db/);
+    await rm(folder, { recursive: true });
+  });
+});
