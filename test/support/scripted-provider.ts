@@ -189,7 +189,7 @@ async function play(script: Script, response: ServerResponse): Promise<void> {
     response.writeHead(script.status, script.headers);
     response.flushHeaders();
     for (const step of script.steps) {
-      if (left.signal.aborted) return;
+      if (left.signal.aborted || step.do === 'hang') return;
       await take(step, response, left.signal);
     }
   } catch (error) {
@@ -197,7 +197,7 @@ async function play(script: Script, response: ServerResponse): Promise<void> {
   }
 }
 
-async function take(step: Step, response: ServerResponse, signal: AbortSignal): Promise<void> {
+async function take(step: Exclude<Step, { do: 'hang' }>, response: ServerResponse, signal: AbortSignal): Promise<void> {
   switch (step.do) {
     case 'send':
       if (!response.write(step.bytes)) await once(response, 'drain', { signal });
@@ -206,8 +206,6 @@ async function take(step: Step, response: ServerResponse, signal: AbortSignal): 
       return delay(step.ms, undefined, { signal });
     case 'until':
       await step.promise;
-      return;
-    case 'hang':
       return;
     case 'cut':
       // Lets the bytes written before reach the other side.

@@ -14,7 +14,7 @@ describe('the scripted provider', () => {
     assert.equal(first.status, 429);
     assert.equal(first.headers.get('retry-after'), '3');
     const text = await (await post(provider.url)).text();
-    assert.match(text, /"content":"a"[^]*"content":" "[^]*"finish_reason":"stop"[^]*"usage"[^]*data: \[DONE\]\n\n$/);
+    assert.match(text, /"content":"a".*"content":" ".*"finish_reason":"stop".*"usage".*data: \[DONE\]\n\n$/s);
     assert.deepEqual(
       provider.requests.map((request) => [request.path, request.body.model]),
       [
@@ -40,7 +40,6 @@ describe('the scripted provider', () => {
     leave.abort();
     await assert.rejects(asked);
     assert.deepEqual(await request.closed, { left: true });
-    await provider.waitForConnections(0);
   });
 
   it('knows an address that refuses connections', async () => {

@@ -1,0 +1,22 @@
+import { isObject } from '../../base/json.ts';
+
+/**
+ * Content that is a list of parts instead of a string (Mistral: `{type: "thinking", thinking: [{type: "text"}]}` and
+ * `{type: "text", text}`; proxies of other APIs use much the same), given part by part in order.
+ */
+export function* partsOf(content: readonly unknown[]): Generator<{ kind: 'reasoning' | 'text'; text: string }> {
+  for (const part of content) {
+    if (typeof part === 'string') yield { kind: 'text', text: part };
+    else if (isObject(part)) {
+      if (part.type === 'thinking' || part.type === 'reasoning') {
+        yield { kind: 'reasoning', text: textIn(part.thinking ?? part.reasoning ?? part.text) };
+      } else if (typeof part.text === 'string') yield { kind: 'text', text: part.text };
+    }
+  }
+}
+
+function textIn(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (!Array.isArray(value)) return isObject(value) ? textIn(value.text) : '';
+  return value.map(textIn).join('');
+}

@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto';
+import { isObject, type JsonObject, parseJson } from '../../base/json.ts';
+import type { TurnToolCall } from '../turn.ts';
+
+/** Tool calls in one turn at most; a model that writes more is out of its mind. */
+const MAX_CALLS = 256;
+
+interface Slot {
+  /** The provider's `index`, if it gave one. */
+  index: number | undefined;
+  id: string;
+  name: string;
+  arguments: string;
+  /** What the provider attached to the call and wants back (Gemini: `extra_content` with its thought signature). */
+  extra: JsonObject | undefined;
+}
+
+/**
+ * Puts tool calls together from fragments. Providers send them fragmented by index, whole, without index, with index 0
+ * for all of several parallel calls, with the id or name repeated or empty, with arguments as an object.
+ */
+export class NativeToolCalls {
+  readonly #slots: Slot[] = [];
+
+  get size(): number {
+    return this.#slots.length;
+  }
+
+  /** Takes `delta.tool_calls`. */
+  push(fragments: unknown): void {
+    const list = Array.isArray(fragments) ? fragments : [fragments];
+    for (const fragment of list) if (isObject(fragment)) this.#add(fragment);
+  }
+
+  /** Takes the older `delta.function_call`. */
+  pushFunctionCall(call: unknown): void {
+    if (isObject(call)) this.#add({ index: 0, function: call });
+  }
+
+  /**
+   * The whole calls. `cut`: the answer ended for its length, so that a last call with incomplete arguments is none.
+   * Calls without a name are dropped, missing and repeated ids replaced.
+   */
+  finish(options: { cut: boolean }): { calls: TurnToolCall[]; extras: Map<string, JsonObject> } {
+    const calls: TurnToolCall[] = [];
+    const extras = new Map<string, JsonObject>();
+    const ids = new Set<string>();
+    for (const [position, slot] of this.#slots.entries()) {
+      if (slot.name === '') continue;
+      const text = wholeArguments(slot.arguments);
+      if (options.cut && position === this.#slots.length - 1 && parseJson(text) === undefined) continue;
+      const id = slot.id !== '' && !ids.has(slot.id) ? slot.id : newCallId();
+      ids.add(id);
+      calls.push({ id, name: slot.name, arguments: text });
+      if (slot.extra) extras.set(id, slot.extra);
+    }
+    return { calls, extras };
+  }
+
+  #add(fragment: Record<string, unknown>): void {
+    const source = isObject(fragment.function) ? fragment.function : fragment;
+    const name = typeof source.name === 'string' ? source.name : '';
+    const id = typeof fragment.id === 'string' ? fragment.id : '';
+    const index = typeof fragment.index === 'number' ? fragment.index : undefined;
+    const text = argumentText(source.arguments);
+    let slot = this.#find({ index, id, name });
+    if (slot === undefined) {
+      if (this.#slots.length >= MAX_CALLS) return;
+      slot = { index, id, name, arguments: '', extra: undefined };
+      this.#slots.push(slot);
+    } else {
+      if (slot.id === '') slot.id = id;
+      // A name in pieces; a repeated one is the same name.
+      if (name !== '' && name !== slot.name) slot.name = slot.arguments === '' ? slot.name + name : slot.name;
+    }
+    if (text !== '' && !(text === slot.arguments && text.length > 1 && parseJson(text) !== undefined))
+      slot.arguments += text;
+    if (isObject(fragment.extra_content)) slot.extra = JSON.parse(JSON.stringify(fragment.extra_content));
+  }
+
+  /** The slot that a fragment continues, or undefined where it starts a new call. */
+  #find(fragment: { index: number | undefined; id: string; name: string }): Slot | undefined {
+    const { index, id, name } = fragment;
+    const slot =
+      index === undefined
+        ? ((id === '' ? undefined : this.#slots.find((known) => known.id === id)) ?? this.#slots.at(-1))
+        : this.#slots.findLast((known) => known.index === index);
+    if (slot === undefined) return undefined;
+    if (id !== '' && slot.id !== '' && id !== slot.id) return name === '' ? slot : undefined;
+    if (id !== '' && id === slot.id) return slot;
+    // No id to tell calls apart: a name after complete arguments starts the next one.
+    if (name !== '' && slot.arguments !== '' && parseJson(slot.arguments) !== undefined) return undefined;
+    return slot;
+  }
+}
+
+function argumentText(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return isObject(value) ? JSON.stringify(value) : '';
+}
+
+/** Arguments as sent, `{}` for none; some proxies send an empty object before the real ones. */
+function wholeArguments(text: string): string {
+  if (text.trim() === '') return '{}';
+  const rest = text.replace(/^\s*\{\s*\}\s*(?=\{)/, '');
+  return rest !== text && parseJson(rest) !== undefined ? rest : text;
+}
+
+/** An id for a call that came without one. */
+export function newCallId(): string {
+  return `call_${randomBytes(12).toString('hex')}`;
+}

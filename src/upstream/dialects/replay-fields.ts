@@ -1,0 +1,78 @@
+import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
+
+/** The most that is kept for sending back, in characters. */
+const MAX_KEPT = 2 * 1024 * 1024;
+
+/**
+ * Collects from the deltas of a turn what its provider wants to see again in the next one: `reasoning_content` (DeepSeek,
+ * Moonshot), `reasoning`, `reasoning_details` (OpenRouter; fragments joined), `thinking_blocks` (LiteLLM), and what
+ * was attached to tool calls.
+ */
+export class ReplayFields {
+  readonly #texts = new Map<'reasoning_content' | 'reasoning', string>();
+  readonly #details: JsonObject[] = [];
+  readonly #blocks: JsonValue[] = [];
+  #size = 0;
+
+  push(delta: Record<string, unknown>): void {
+    if (typeof delta.reasoning_content === 'string') this.#text('reasoning_content', delta.reasoning_content);
+    if (typeof delta.reasoning === 'string') this.#text('reasoning', delta.reasoning);
+    if (Array.isArray(delta.reasoning_details)) for (const detail of delta.reasoning_details) this.#detail(detail);
+    if (Array.isArray(delta.thinking_blocks)) for (const block of delta.thinking_blocks) this.#block(block);
+  }
+
+  /** The fields, or undefined where there are none. `extras`: what came with tool calls, by call id. */
+  finish(extras: ReadonlyMap<string, JsonObject>): JsonObject | undefined {
+    const fields: JsonObject = { ...Object.fromEntries(this.#texts) };
+    if (this.#details.length > 0) fields.reasoning_details = this.#details;
+    if (this.#blocks.length > 0) fields.thinking_blocks = this.#blocks;
+    if (extras.size > 0) fields.tool_call_extras = Object.fromEntries(extras);
+    return Object.keys(fields).length > 0 ? fields : undefined;
+  }
+
+  #text(field: 'reasoning_content' | 'reasoning', text: string): void {
+    if (text === '' || !this.#fits(text.length)) return;
+    this.#texts.set(field, (this.#texts.get(field) ?? '') + text);
+  }
+
+  #detail(value: unknown): void {
+    const detail = plain(value);
+    if (detail === undefined || !this.#fits(JSON.stringify(detail).length)) return;
+    const last = this.#details.at(-1);
+    if (last !== undefined && continues(last, detail)) {
+      for (const key of ['text', 'summary', 'data'] as const) {
+        const more = detail[key];
+        if (typeof more === 'string') last[key] = (typeof last[key] === 'string' ? last[key] : '') + more;
+      }
+      for (const [key, more] of Object.entries(detail)) {
+        if (last[key] === undefined || last[key] === null) last[key] = more;
+      }
+      return;
+    }
+    this.#details.push(detail);
+  }
+
+  #block(value: unknown): void {
+    const block = plain(value);
+    if (block !== undefined && this.#fits(JSON.stringify(block).length)) this.#blocks.push(block);
+  }
+
+  #fits(size: number): boolean {
+    this.#size += size;
+    return this.#size <= MAX_KEPT;
+  }
+}
+
+/** Fragments of one detail have the same type and index; encrypted data comes whole. */
+function continues(last: JsonObject, next: JsonObject): boolean {
+  return (
+    last.type === next.type &&
+    last.type !== 'reasoning.encrypted' &&
+    (last.index ?? null) === (next.index ?? null) &&
+    (next.id === undefined || next.id === null || last.id === undefined || last.id === null || last.id === next.id)
+  );
+}
+
+function plain(value: unknown): JsonObject | undefined {
+  return isObject(value) ? JSON.parse(JSON.stringify(value)) : undefined;
+}

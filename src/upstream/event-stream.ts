@@ -1,0 +1,152 @@
+import { createParser } from 'eventsource-parser';
+import { isObject } from '../base/json.ts';
+import { brokenStream } from './attempt-failure.ts';
+
+/** The longest frame that is accepted, in characters. */
+const MAX_FRAME = 8 * 1024 * 1024;
+
+/** Lines over which one frame may be spread. */
+const MAX_PARTIAL_LINES = 100;
+
+const TAIL = 3;
+
+/**
+ * Turns the bytes of a streamed completion into payloads, whatever the framing: blank lines or single newlines between
+ * frames, CRLF, comments, characters and frames cut anywhere, a plain JSON body instead of a stream.
+ * Call `feed` per network chunk and `end` after the last; both give the payloads that became complete.
+ */
+export class EventStream {
+  readonly #decoder = new TextDecoder();
+  readonly #parser = createParser({
+    maxBufferSize: MAX_FRAME,
+    onEvent: (event) => this.#onEvent(event.data, event.event),
+    onError: (error) => this.#onError(error),
+  });
+  #payloads: Record<string, unknown>[] = [];
+  /** A frame that is no JSON yet: the next line of the same event may complete it. */
+  #partial = '';
+  #start: 'unknown' | 'events' | 'json' = 'unknown';
+  #body = '';
+  #partialLines = 0;
+  /** The last characters fed. */
+  #tail = '';
+  #done = false;
+
+  /** Whether `[DONE]` was seen. */
+  get done(): boolean {
+    return this.#done;
+  }
+
+  feed(bytes: Uint8Array): Record<string, unknown>[] {
+    return this.#text(this.#decoder.decode(bytes, { stream: true }));
+  }
+
+  end(): Record<string, unknown>[] {
+    const rest = this.#text(this.#decoder.decode());
+    if (this.#start === 'json') return [...rest, this.#jsonBody()];
+    if (this.#start === 'unknown') return rest;
+    // A last frame without its blank line still counts: the finish reason decides whether the turn is whole.
+    this.#parser.feed('\n\n');
+    if (this.#partial !== '' && !this.#done) throw brokenStream('the stream ended inside a frame');
+    return [...rest, ...this.#take()];
+  }
+
+  #text(text: string): Record<string, unknown>[] {
+    if (text === '') return [];
+    if (this.#start === 'unknown') {
+      this.#body += text;
+      const first = /[^\s\uFEFF]/.exec(this.#body)?.[0];
+      if (first === undefined) return [];
+      if (first === '<') throw brokenStream('an HTML page instead of a stream');
+      this.#start = first === '{' ? 'json' : 'events';
+      if (this.#start === 'json') return this.#bounded();
+      const held = this.#body.replace(/^[\s\uFEFF]+/, '');
+      this.#body = '';
+      this.#feed(held);
+      return this.#take();
+    }
+    if (this.#start === 'json') {
+      this.#body += text;
+      return this.#bounded();
+    }
+    this.#feed(text);
+    return this.#take();
+  }
+
+  /**
+   * Feeds the parser. Where a chunk ends with a whole `data:` line, the frame is taken as ended: providers that put
+   * single newlines between frames would otherwise be one frame late, or silent until the end.
+   */
+  #feed(text: string): void {
+    this.#parser.feed(text);
+    this.#tail = text.length >= TAIL ? text.slice(-TAIL) : (this.#tail + text).slice(-TAIL);
+    if (/[}\]]\r?\n$/.test(this.#tail)) this.#parser.feed('\n');
+  }
+
+  #onEvent(data: string, name: string | undefined): void {
+    const payload = this.#partial === '' ? parse(data) : undefined;
+    if (payload !== undefined) this.#accept(payload, name);
+    else for (const line of data.split('\n')) this.#onLine(line, name);
+  }
+
+  /** One line of a frame that is no JSON as a whole: a frame of its own, a part of one, or `[DONE]`. */
+  #onLine(line: string, name: string | undefined): void {
+    if (this.#done || line.trim() === '') return;
+    if (line.trim() === '[DONE]') {
+      if (this.#partial !== '') throw brokenStream('a frame is no JSON');
+      this.#done = true;
+      return;
+    }
+    const text = this.#partial === '' ? line : `${this.#partial}\n${line}`;
+    const payload = parse(text);
+    if (payload !== undefined) {
+      this.#partial = '';
+      this.#accept(payload, name);
+      return;
+    }
+    if (text.length > MAX_FRAME || this.#partialLines > MAX_PARTIAL_LINES || !/^\s*[{[]/.test(text)) {
+      throw brokenStream('a frame is no JSON');
+    }
+    // A whole frame after a broken one: the broken one will not be completed.
+    if (this.#partial !== '' && isObject(parse(line))) throw brokenStream('a frame is no JSON');
+    this.#partialLines = this.#partial === '' ? 1 : this.#partialLines + 1;
+    this.#partial = text;
+  }
+
+  #accept(payload: unknown, name: string | undefined): void {
+    if (this.#done || !isObject(payload)) return;
+    this.#payloads.push(name === 'error' && !payload.error ? { error: payload } : payload);
+  }
+
+  #onError(error: { type: string; line?: string; value?: string }): void {
+    if (error.type === 'max-buffer-size-exceeded') throw brokenStream('a frame is too long');
+    // Some servers write a bare JSON error into the stream.
+    const payload = error.line === undefined ? undefined : parse(error.line.trim());
+    if (isObject(payload)) this.#payloads.push(payload.error ? payload : { error: payload });
+  }
+
+  #bounded(): [] {
+    if (this.#body.length > MAX_FRAME) throw brokenStream('the answer is too long');
+    return [];
+  }
+
+  #jsonBody(): Record<string, unknown> {
+    const payload = parse(this.#body);
+    if (!isObject(payload)) throw brokenStream('the answer is no JSON');
+    return payload;
+  }
+
+  #take(): Record<string, unknown>[] {
+    const taken = this.#payloads;
+    this.#payloads = [];
+    return taken;
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,111 @@
+import { isObject, parseJson } from '../base/json.ts';
+import { AttemptFailure } from './attempt-failure.ts';
+import { saysContextLength } from './context-length.ts';
+import { type HeaderLookup, retryAfterMs } from './retry-after.ts';
+import type { Scrubber } from './secrets.ts';
+
+/** What a provider answered instead of a stream. */
+export interface ErrorAnswer {
+  status: number;
+  headers: HeaderLookup;
+  /** The body, possibly cut. */
+  text: string;
+}
+
+/** The failure that an HTTP status other than 2xx means. */
+export function failureOfAnswer(answer: ErrorAnswer, scrubber: Scrubber, now: number): AttemptFailure {
+  const { status, text } = answer;
+  const wait = retryAfterMs(answer.headers, now, status === 429);
+  const detail = scrubber.scrub(errorText(text));
+  const message = detail === '' ? `HTTP status ${status}` : `HTTP status ${status}: ${detail}`;
+  const common = { status, answer: text, retryAfterMs: wait };
+  if (status === 413 || (status !== 429 && saysContextLength(text))) {
+    return new AttemptFailure(message, { ...common, kind: 'context_length', advice: 'never' });
+  }
+  if (status === 429) {
+    return new AttemptFailure(message, {
+      ...common,
+      kind: 'rate_limit',
+      advice: saysNoQuota(text) ? 'elsewhere' : 'again',
+    });
+  }
+  if (status === 408)
+    return new AttemptFailure(message, { ...common, kind: 'timeout', advice: 'again', unhealthy: true });
+  if (status === 504 || status === 524) {
+    return new AttemptFailure(message, { ...common, kind: 'timeout', advice: 'again', unhealthy: true });
+  }
+  if (status >= 500 && status !== 501 && status !== 505) {
+    return new AttemptFailure(message, { ...common, kind: 'failed', advice: 'again', unhealthy: true });
+  }
+  if (status === 409 || status === 425)
+    return new AttemptFailure(message, { ...common, kind: 'failed', advice: 'again' });
+  return new AttemptFailure(message, { ...common, kind: 'refused', advice: 'elsewhere' });
+}
+
+/** The failure that an error object inside a stream means. `payload` is the parsed frame. */
+export function failureOfStreamError(payload: Record<string, unknown>, scrubber: Scrubber): AttemptFailure {
+  const text = JSON.stringify(payload.error ?? payload);
+  const detail = scrubber.scrub(errorText(JSON.stringify(payload)));
+  const message = `an error inside the stream: ${detail === '' ? 'no message' : detail}`;
+  const common = { answer: text };
+  if (saysContextLength(text))
+    return new AttemptFailure(message, { ...common, kind: 'context_length', advice: 'never' });
+  const status = statusIn(payload);
+  if (status === 429 || /rate.?limit|too many requests|throttl/i.test(text)) {
+    return new AttemptFailure(message, { ...common, kind: 'rate_limit', advice: 'again', status: 429 });
+  }
+  if (status !== undefined && status >= 400 && status < 500 && status !== 408 && status !== 409) {
+    return new AttemptFailure(message, { ...common, kind: 'refused', advice: 'elsewhere', status });
+  }
+  return new AttemptFailure(message, { ...common, kind: 'failed', advice: 'again', status, unhealthy: true });
+}
+
+/** The human part of an error body in any of the shapes that providers use. */
+export function errorText(body: string): string {
+  const parsed = parseJson(body);
+  if (parsed === undefined) return /^\s*</.test(body) ? titleOf(body) : body;
+  return messageIn(parsed) ?? body;
+}
+
+function messageIn(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value)) return messageIn(value[0]);
+  if (!isObject(value)) return undefined;
+  for (const key of [
+    'message',
+    'error',
+    'detail',
+    'msg',
+    'error_message',
+    'status_msg',
+    'base_resp',
+    'errors',
+    'reason',
+  ]) {
+    const found = messageIn(value[key]);
+    if (found !== undefined && found !== '') return found;
+  }
+  return undefined;
+}
+
+/** The title of an HTML error page of a proxy in front of the provider. */
+function titleOf(html: string): string {
+  const title = /<title[^>]*>([^<]{1,200})/i.exec(html)?.[1] ?? /<h1[^>]*>([^<]{1,200})/i.exec(html)?.[1];
+  return title?.trim() ?? 'an HTML page';
+}
+
+/** Out of credit or daily quota: asking again does not help soon. */
+function saysNoQuota(text: string): boolean {
+  return /insufficient_quota|insufficient.{0,10}(?:balance|credit|funds)|billing|exceeded your current quota/i.test(
+    text,
+  );
+}
+
+function statusIn(payload: Record<string, unknown>): number | undefined {
+  const error = isObject(payload.error) ? payload.error : payload;
+  for (const key of ['status', 'code', 'status_code', 'http_status']) {
+    const value = Number(error[key]);
+    if (Number.isInteger(value) && value >= 400 && value < 600) return value;
+  }
+  return undefined;
+}

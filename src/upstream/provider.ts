@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import { Agent } from 'undici';
+import type { Clock } from '../base/clock.ts';
+import type { RemoteProviderConfig } from '../config/schema.ts';
+import { type BreakerPolicy, CircuitBreaker } from './circuit-breaker.ts';
+import { type LimiterPolicy, RateLimiter } from './rate-limiter.ts';
+import { RouteMemory } from './route-memory.ts';
+
+/** Models and credentials of one provider that are remembered at most; the oldest is forgotten first. */
+const MAX_REMEMBERED = 512;
+
+export interface ProviderOptions {
+  clock: Clock;
+  breaker?: BreakerPolicy | undefined;
+  limiter?: LimiterPolicy | undefined;
+}
+
+/**
+ * A configured provider while it is in use: its connection pool, its health, and what was learned about it. A provider
+ * whose configuration changed is retired: what runs on it goes on, and the last one out closes the pool.
+ */
+export class Provider implements AsyncDisposable {
+  readonly name: string;
+  readonly config: RemoteProviderConfig;
+  readonly dispatcher: Agent;
+  readonly #options: ProviderOptions;
+  readonly #breakers = new Map<string, CircuitBreaker>();
+  readonly #limiters = new Map<string, RateLimiter>();
+  readonly #memories = new Map<string, RouteMemory>();
+  #users = 0;
+  #retired = false;
+
+  constructor(name: string, config: RemoteProviderConfig, options: ProviderOptions) {
+    this.name = name;
+    this.config = config;
+    this.#options = options;
+    this.dispatcher = new Agent({
+      connections: config.max_connections,
+      connect: { timeout: config.timeouts.connect },
+      // Our own timers end an exchange; undici's would end a quiet one after 300 s.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      keepAliveTimeout: 30_000,
+      allowH2: false,
+    });
+  }
+
+  /** The health of one of the provider's models. */
+  breaker(model: string): CircuitBreaker {
+    return remembered(this.#breakers, model, () => new CircuitBreaker(this.#options.clock, this.#options.breaker));
+  }
+
+  /** The limiter shared by everybody who uses this credential. */
+  limiter(credential: string | undefined): RateLimiter {
+    const key = createHash('sha256')
+      .update(credential ?? '')
+      .digest('base64');
+    return remembered(this.#limiters, key, () => new RateLimiter(this.#options.clock, this.#options.limiter));
+  }
+
+  /** What was learned about one of the provider's models. */
+  memory(model: string): RouteMemory {
+    return remembered(this.#memories, model, () => new RouteMemory());
+  }
+
+  /** Keeps the pool open until disposed, also if the provider is retired meanwhile. */
+  use(): Disposable {
+    this.#users += 1;
+    let used = true;
+    return {
+      [Symbol.dispose]: () => {
+        if (!used) return;
+        used = false;
+        this.#users -= 1;
+        this.#closeIfUnused();
+      },
+    };
+  }
+
+  /** Closes the pool once nobody uses it. */
+  retire(): void {
+    this.#retired = true;
+    this.#closeIfUnused();
+  }
+
+  /** Closes every connection at once. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.dispatcher.destroy();
+  }
+
+  #closeIfUnused(): void {
+    if (this.#retired && this.#users === 0) void this.dispatcher.close().catch(() => {});
+  }
+}
+
+function remembered<T>(map: Map<string, T>, key: string, make: () => T): T {
+  const known = map.get(key);
+  if (known) return known;
+  const oldest = map.keys().next();
+  if (map.size >= MAX_REMEMBERED && !oldest.done) map.delete(oldest.value);
+  const made = make();
+  map.set(key, made);
+  return made;
+}

@@ -1,0 +1,44 @@
+/** Anything with headers: a fetch response or a plain record. */
+export interface HeaderLookup {
+  get(name: string): string | null;
+}
+
+/** Headers in which providers tell how long to wait, besides `retry-after`; the value is a duration or seconds. */
+const RESET_HEADERS = ['x-ratelimit-reset-requests', 'x-ratelimit-reset-tokens'] as const;
+
+/**
+ * How long a provider asks us to wait, in milliseconds: `retry-after-ms`, `Retry-After` (RFC 9110 section 10.2.3:
+ * seconds or a date), or the rate-limit reset headers of OpenAI and Groq (`1s`, `6m0s`, `350ms`) when
+ * `limited` says that the answer was a 429. Undefined where nothing usable is said.
+ */
+export function retryAfterMs(headers: HeaderLookup, now: number, limited = false): number | undefined {
+  const ms = numeric(headers.get('retry-after-ms'));
+  if (ms !== undefined) return ms;
+  const value = headers.get('retry-after');
+  if (value !== null) {
+    const seconds = numeric(value);
+    if (seconds !== undefined) return seconds * 1000;
+    const date = Date.parse(value);
+    if (!Number.isNaN(date)) return Math.max(0, date - now);
+  }
+  if (!limited) return undefined;
+  const exhausted = RESET_HEADERS.filter((name) => headers.get(name.replace('reset', 'remaining')) === '0');
+  const waits = exhausted.map((name) => duration(headers.get(name) ?? '')).filter((wait) => wait !== undefined);
+  return waits.length > 0 ? Math.max(...waits) : undefined;
+}
+
+function numeric(value: string | null): number | undefined {
+  return value !== null && /^\s*\d+(\.\d+)?\s*$/.test(value) ? Math.ceil(Number(value)) : undefined;
+}
+
+const UNIT_MS = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 } as const;
+
+function duration(text: string): number | undefined {
+  if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000;
+  if (!/^(\d+(\.\d+)?(ms|h|m|s))+$/.test(text)) return undefined;
+  let total = 0;
+  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|h|m|s)/g)) {
+    if (unit === 'h' || unit === 'm' || unit === 's' || unit === 'ms') total += Number(amount) * UNIT_MS[unit];
+  }
+  return Math.ceil(total);
+}

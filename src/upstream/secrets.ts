@@ -1,0 +1,22 @@
+import { Redactor } from '../base/logger.ts';
+
+/** What keys of well-known providers look like, also half-masked as providers quote them in errors. */
+const KEY_SHAPES = /\b(?:sk|pk|rk|gsk|xai|pplx|hf|nvapi|csk|fw|r8|AIza)[-_][\w*.…-]{6,}|\bAIza[\w-]{10,}/g;
+
+/** The longest piece of a provider's message that is passed on, in characters. */
+const MAX_QUOTED = 300;
+
+/** Cleans provider messages of the credentials in use, so that they can be shown. */
+export class Scrubber {
+  readonly #redactor = new Redactor();
+
+  constructor(secrets: readonly (string | undefined)[]) {
+    this.#redactor.setSecrets(secrets.flatMap((secret) => (secret ? [secret, ...secret.split(/\s+/)] : [])));
+  }
+
+  /** `text` on one line, without credentials, at most 300 characters. */
+  scrub(text: string): string {
+    const clean = this.#redactor.redact(text).replace(KEY_SHAPES, '[redacted]').replace(/\s+/g, ' ').trim();
+    return clean.length > MAX_QUOTED ? `${clean.slice(0, MAX_QUOTED)}...` : clean;
+  }
+}

@@ -1,0 +1,86 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type Clock, systemClock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import type { ProviderConfig, RemoteProviderConfig } from '../config/schema.ts';
+import { type BackoffPolicy, DEFAULT_BACKOFF } from './backoff.ts';
+import { createChatModel } from './chat-model.ts';
+import type { BreakerPolicy } from './circuit-breaker.ts';
+import { Provider } from './provider.ts';
+import type { LimiterPolicy } from './rate-limiter.ts';
+import { type RouteQuery, routesOf } from './routes.ts';
+import type { ChatModel } from './turn.ts';
+
+export interface UpstreamOptions {
+  log: Logger;
+  /** Base URLs (with `/v1`) of the builtin providers by name; the composition root starts them. */
+  builtins?: Readonly<Record<string, string>>;
+  clock?: Clock;
+  random?: () => number;
+  backoff?: BackoffPolicy;
+  breaker?: BreakerPolicy;
+  limiter?: LimiterPolicy;
+}
+
+export interface ChatModelQuery extends RouteQuery {
+  /** For log lines. */
+  runId?: string | undefined;
+}
+
+/** Everything that talks to LLM providers. */
+export interface Upstream extends AsyncDisposable {
+  /** The model of one run, with the key's own routing and credentials. */
+  chatModel(query: ChatModelQuery): ChatModel;
+  /** Takes a new configuration. Turns that are running end on the old one. @throws Error for an unusable one. */
+  update(providers: Readonly<Record<string, ProviderConfig>>): void;
+}
+
+export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>, options: UpstreamOptions): Upstream {
+  const { log, clock = systemClock, random = Math.random, backoff = DEFAULT_BACKOFF } = options;
+  const providers = new Map<string, Provider>();
+
+  function update(next: Readonly<Record<string, ProviderConfig>>): void {
+    const wanted = new Map(Object.entries(next).map(([name, config]) => [name, remoteConfig(name, config, options)]));
+    for (const [name, provider] of providers) {
+      if (isDeepStrictEqual(provider.config, wanted.get(name))) continue;
+      providers.delete(name);
+      provider.retire();
+    }
+    for (const [name, config] of wanted) {
+      if (providers.has(name)) continue;
+      const policies = { breaker: options.breaker, limiter: options.limiter };
+      providers.set(name, new Provider(name, config, { clock, ...policies }));
+    }
+  }
+
+  update(configs);
+  return {
+    update,
+    chatModel: (query) =>
+      createChatModel({
+        modelName: query.modelName,
+        routes: () => routesOf(query, providers),
+        log: query.runId === undefined ? log : log.child({ run: query.runId }),
+        clock,
+        random,
+        backoff,
+      }),
+    async [Symbol.asyncDispose]() {
+      await Promise.all([...providers.values()].map((provider) => provider[Symbol.asyncDispose]()));
+      providers.clear();
+    },
+  };
+}
+
+/** A builtin provider is one like any other, at an address that only the composition root knows. */
+function remoteConfig(name: string, config: ProviderConfig, options: UpstreamOptions): RemoteProviderConfig {
+  if (!('builtin' in config)) return config;
+  const url = options.builtins?.[config.builtin];
+  if (url === undefined) throw new Error(`providers.${name}: the builtin provider ${config.builtin} is not running`);
+  return {
+    base_url: url,
+    headers: {},
+    timeouts: { connect: 5000, first_byte: 120_000, idle: 60_000 },
+    max_retries: 2,
+    max_connections: 256,
+  };
+}

@@ -1,0 +1,54 @@
+import { isObject } from '../base/json.ts';
+import type { TurnUsage } from './turn.ts';
+
+/**
+ * Token counts in a provider's words, or undefined where there are none. Providers that count reasoning beside the
+ * completion (xAI, Gemini) tell so by a larger total: the output then is what the total leaves.
+ */
+export function readUsage(value: unknown): TurnUsage | undefined {
+  if (!isObject(value)) return undefined;
+  const input = count(value.prompt_tokens) ?? count(value.input_tokens);
+  const completion = count(value.completion_tokens) ?? count(value.output_tokens);
+  const total = count(value.total_tokens);
+  if (input === undefined && completion === undefined && total === undefined) return undefined;
+  const inputTokens = input ?? 0;
+  const outputTokens = Math.max(completion ?? 0, (total ?? 0) - inputTokens);
+  return {
+    inputTokens,
+    cachedTokens: Math.min(inputTokens, cachedTokens(value)),
+    outputTokens,
+    reasoningTokens: Math.min(outputTokens, reasoningTokens(value)),
+    estimated: false,
+  };
+}
+
+function cachedTokens(usage: Record<string, unknown>): number {
+  const details = isObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : usage.input_tokens_details;
+  const detailed = isObject(details) ? count(details.cached_tokens) : undefined;
+  // DeepSeek, Moonshot.
+  return detailed ?? count(usage.prompt_cache_hit_tokens) ?? count(usage.cached_tokens) ?? 0;
+}
+
+function reasoningTokens(usage: Record<string, unknown>): number {
+  const details = isObject(usage.completion_tokens_details)
+    ? usage.completion_tokens_details
+    : usage.output_tokens_details;
+  const detailed = isObject(details) ? count(details.reasoning_tokens) : undefined;
+  // SGLang, Perplexity.
+  return detailed ?? count(usage.reasoning_tokens) ?? 0;
+}
+
+function count(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.round(value) : undefined;
+}
+
+/** The sum of two counts; estimated if either is. */
+export function addUsage(a: TurnUsage, b: TurnUsage): TurnUsage {
+  return {
+    inputTokens: a.inputTokens + b.inputTokens,
+    cachedTokens: a.cachedTokens + b.cachedTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+    reasoningTokens: a.reasoningTokens + b.reasoningTokens,
+    estimated: a.estimated || b.estimated,
+  };
+}

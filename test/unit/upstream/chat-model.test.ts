@@ -1,0 +1,205 @@
+import assert from 'node:assert/strict';
+import { silentLogger } from '../../../src/base/logger.ts';
+import { configSchema, type GatewayConfig, type KeyConfig } from '../../../src/config/schema.ts';
+import { TurnError, type TurnPart, type TurnRequest } from '../../../src/upstream/turn.ts';
+import { createUpstream, type UpstreamOptions } from '../../../src/upstream/upstream.ts';
+import * as scripted from '../../support/scripted-provider.ts';
+
+const QUESTION: TurnRequest = { messages: [{ role: 'user', content: 'What is a test?' }] };
+const FAST = { baseMs: 1, maxMs: 2, patienceMs: 50 };
+
+function config(providers: Record<string, object>, key: object = {}): GatewayConfig {
+  return configSchema.parse({
+    providers,
+    models: {
+      deep: {
+        kind: 'research',
+        routes: Object.keys(providers).map((provider) => ({ provider, model: `${provider}-model` })),
+      },
+    },
+    keys: [{ id: 'k', secret: 'client-secret', ...key }],
+  });
+}
+
+function chat(parsed: GatewayConfig, options: Partial<UpstreamOptions> = {}) {
+  const upstream = createUpstream(parsed.providers, { log: silentLogger, backoff: FAST, ...options });
+  const model = parsed.models.deep;
+  assert.ok(model);
+  const key: KeyConfig | undefined = parsed.keys[0];
+  return { upstream, model: upstream.chatModel({ modelName: 'deep', model, key, runId: 'r' }) };
+}
+
+async function collect(parts: AsyncIterable<TurnPart>): Promise<TurnPart[]> {
+  return Array.fromAsync(parts);
+}
+
+function finishOf(parts: TurnPart[]) {
+  const last = parts.at(-1);
+  assert.equal(last?.type, 'finish');
+  assert.ok(last?.type === 'finish');
+  return last;
+}
+
+describe('a turn', () => {
+  const signal = new AbortController().signal;
+
+  it('gives reasoning, text and tool calls in order, with usage and the message to keep', async () => {
+    await using provider = await scripted.startScriptedProvider({
+      respond: () =>
+        scripted.turn({
+          reasoning: 'I need a search.',
+          text: 'Searching now.',
+          toolCalls: [
+            { id: 'a', name: 'web_search', arguments: { queries: ['x'] } },
+            { id: 'b', name: 'fetch_url_content', arguments: { url: 'https://example.org' } },
+          ],
+          usage: { prompt_tokens: 100, completion_tokens: 30, prompt_tokens_details: { cached_tokens: 40 } },
+        }),
+    });
+    const { upstream, model } = chat(config({ main: { base_url: provider.url, api_key: 'provider-secret' } }));
+    await using _ = upstream;
+    const parts = await collect(model.turn(QUESTION, { signal }));
+    assert.deepEqual(parts.slice(0, 4), [
+      { type: 'reasoning', delta: 'I need a search.' },
+      { type: 'text', delta: 'Searching now.' },
+      { type: 'tool_call', call: { id: 'a', name: 'web_search', arguments: '{"queries":["x"]}' } },
+      { type: 'tool_call', call: { id: 'b', name: 'fetch_url_content', arguments: '{"url":"https://example.org"}' } },
+    ]);
+    const finish = finishOf(parts);
+    assert.equal(finish.reason, 'tool_calls');
+    assert.deepEqual(finish.usage, {
+      inputTokens: 100,
+      cachedTokens: 40,
+      outputTokens: 30,
+      reasoningTokens: 0,
+      estimated: false,
+    });
+    assert.equal(finish.message.content, 'Searching now.');
+    assert.deepEqual(finish.message.replay, { provider: 'main', fields: { reasoning_content: 'I need a search.' } });
+  });
+
+  it('sends the credential of the provider and nothing about us', async () => {
+    await using provider = await scripted.startScriptedProvider();
+    const { upstream, model } = chat(
+      config({ main: { base_url: provider.url, api_key: 'provider-secret', headers: { 'x-team': 'red' } } }),
+    );
+    await using _ = upstream;
+    await collect(model.turn(QUESTION, { signal }));
+    const [request] = provider.requests;
+    assert.equal(request?.path, '/v1/chat/completions');
+    assert.equal(request?.headers.authorization, 'Bearer provider-secret');
+    assert.equal(request?.headers['x-team'], 'red');
+    assert.deepEqual(
+      Object.keys(request?.headers ?? {}).filter((name) => name.startsWith('x-stainless') || name.startsWith('openai')),
+      [],
+    );
+    assert.deepEqual(request?.body.stream_options, { include_usage: true });
+  });
+
+  it("uses the key's own routes and credentials", async () => {
+    await using first = await scripted.startScriptedProvider();
+    await using second = await scripted.startScriptedProvider();
+    const parsed = config(
+      {
+        first: { base_url: first.url, api_key: 'first-secret' },
+        second: { base_url: second.url, api_key: 'second-secret' },
+      },
+      { routes: { deep: [{ provider: 'second', model: 'special' }] }, provider_keys: { second: 'own-secret' } },
+    );
+    const { upstream, model } = chat(parsed);
+    await using _ = upstream;
+    await collect(model.turn(QUESTION, { signal }));
+    assert.equal(first.requests.length, 0);
+    assert.equal(second.requests[0]?.body.model, 'special');
+    assert.equal(second.requests[0]?.headers.authorization, 'Bearer own-secret');
+  });
+
+  it('estimates the usage of a provider that tells none', async () => {
+    await using provider = await scripted.startScriptedProvider({
+      respond: () => scripted.turn({ text: 'one two', usage: null }),
+    });
+    const { upstream, model } = chat(config({ main: { base_url: provider.url } }));
+    await using _ = upstream;
+    const { usage } = finishOf(await collect(model.turn(QUESTION, { signal })));
+    assert.equal(usage.estimated, true);
+    assert.ok(usage.inputTokens > 0 && usage.outputTokens > 0);
+  });
+
+  it('closes the connection when its reader leaves, and when the signal aborts, in every phase', async () => {
+    const scripts = [scripted.hang(), scripted.slowFirstToken('forever'), scripted.stallAfter(3)];
+    await using provider = await scripted.startScriptedProvider({ respond: (_, n) => scripts[n] ?? scripted.hang() });
+    const { upstream, model } = chat(config({ main: { base_url: provider.url } }));
+    await using _ = upstream;
+    for (const [n] of scripts.entries()) {
+      const client = new AbortController();
+      const turn = collect(model.turn(QUESTION, { signal: client.signal }));
+      const request = await provider.waitForRequest(n + 1);
+      client.abort(new Error('the client left'));
+      await assert.rejects(turn, /the client left/);
+      assert.deepEqual(await request.closed, { left: true });
+    }
+    provider.respond = () => scripted.stallAfter(3);
+    for await (const part of model.turn(QUESTION, { signal })) if (part.type === 'reasoning') break;
+    assert.deepEqual(await provider.requests.at(-1)?.closed, { left: true });
+    await provider.waitForConnections(0);
+  });
+
+  it('takes the next route after a failure before anything was delivered', async () => {
+    await using good = await scripted.startScriptedProvider({ respond: () => scripted.turn({ text: 'good' }) });
+    const { upstream, model } = chat(
+      config({ bad: { base_url: await scripted.refusedUrl() }, good: { base_url: good.url } }),
+    );
+    await using _ = upstream;
+    assert.deepEqual((await collect(model.turn(QUESTION, { signal })))[0], { type: 'text', delta: 'good' });
+  });
+
+  it('fails when a stream breaks after delivery, and asks another route the next time', async () => {
+    await using bad = await scripted.startScriptedProvider({ respond: () => scripted.cutAfter(4) });
+    await using good = await scripted.startScriptedProvider({ respond: () => scripted.turn({ text: 'good' }) });
+    const { upstream, model } = chat(config({ bad: { base_url: bad.url }, good: { base_url: good.url } }));
+    await using _ = upstream;
+    await assert.rejects(collect(model.turn(QUESTION, { signal })), (error) => {
+      assert.ok(error instanceof TurnError);
+      assert.deepEqual([error.kind, error.started, error.usage.estimated], ['failed', true, true]);
+      return true;
+    });
+    assert.deepEqual((await collect(model.turn(QUESTION, { signal })))[0], { type: 'text', delta: 'good' });
+    assert.equal(bad.requests.length, 1);
+  });
+
+  it('says what the last route answered, without credentials', async () => {
+    await using provider = await scripted.startScriptedProvider({
+      respond: () => scripted.status(401, { message: 'Incorrect API key provided: provider-secret' }),
+    });
+    const { upstream, model } = chat(config({ main: { base_url: provider.url, api_key: 'provider-secret' } }));
+    await using _ = upstream;
+    await assert.rejects(collect(model.turn(QUESTION, { signal })), (error) => {
+      assert.ok(error instanceof TurnError);
+      assert.equal(error.message, 'Provider main failed: HTTP status 401: Incorrect API key provided: [redacted]');
+      assert.deepEqual([error.kind, error.started], ['refused', false]);
+      return true;
+    });
+    assert.equal(provider.requests.length, 1);
+  });
+
+  it('goes on with a turn while its provider is reconfigured', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await using before = await scripted.startScriptedProvider({
+      respond: () => {
+        const script = scripted.turn({ text: 'whole' });
+        return { ...script, steps: [{ do: 'until', promise }, ...script.steps] };
+      },
+    });
+    await using after = await scripted.startScriptedProvider({ respond: () => scripted.turn({ text: 'new' }) });
+    const parsed = config({ main: { base_url: before.url } });
+    const { upstream, model } = chat(parsed);
+    await using _ = upstream;
+    const running = collect(model.turn(QUESTION, { signal }));
+    await before.waitForRequest();
+    upstream.update(config({ main: { base_url: after.url } }).providers);
+    resolve();
+    assert.deepEqual((await running)[0], { type: 'text', delta: 'whole' });
+    assert.deepEqual((await collect(model.turn(QUESTION, { signal })))[0], { type: 'text', delta: 'new' });
+    await before.waitForConnections(0);
+  });
+});
