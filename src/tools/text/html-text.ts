@@ -1,4 +1,5 @@
 import { decodeEntities } from './entities.ts';
+import { HtmlScanner } from './html-scanner.ts';
 
 /** A page as plain text. */
 export interface PlainPage {
@@ -34,7 +35,7 @@ const HEADING = /^h([1-6])$/;
  * the parser in the child process falls back to, and what the local index reads.
  */
 export function htmlToText(html: string): PlainPage {
-  const scanner = new Scanner(html);
+  const scanner = new HtmlScanner(html);
   const out: string[] = [];
   let title = '';
   let heading: { level: number; start: number } | undefined;
@@ -88,81 +89,4 @@ function tidy(text: string): string {
     .replace(/ ?\n ?/g, '\n')
     .replace(/\n{3,}/g, '\n\n')
     .trim();
-}
-
-type Part = { kind: 'text'; text: string } | { kind: 'tag'; name: string; closing: boolean };
-
-/** Cuts HTML into text and tags. Searches that failed once are not repeated: that is what keeps it linear. */
-class Scanner {
-  readonly #html: string;
-  #lower: string | undefined;
-  #at = 0;
-  #noMoreTags = false;
-  readonly #neverClosed = new Set<string>();
-
-  constructor(html: string) {
-    this.#html = html;
-  }
-
-  next(): Part | undefined {
-    while (this.#at < this.#html.length) {
-      const start = this.#at;
-      const open = this.#noMoreTags ? -1 : this.#html.indexOf('<', start);
-      if (open < 0) return this.#text(start, this.#html.length);
-      if (open > start) return this.#text(start, open);
-      const next = this.#html.charCodeAt(open + 1);
-      if (!isTagStart(next)) {
-        this.#at = open + 1;
-        return { kind: 'text', text: '<' };
-      }
-      if (this.#html.startsWith('<!--', open)) {
-        if (!this.#jumpPast('-->', open + 4)) return this.#text(this.#at, this.#html.length);
-        continue;
-      }
-      const end = this.#html.indexOf('>', open + 1);
-      if (end < 0) {
-        this.#noMoreTags = true;
-        continue;
-      }
-      this.#at = end + 1;
-      const tag = /^<(\/?)([a-zA-Z][a-zA-Z0-9-]*)/.exec(this.#html.slice(open, Math.min(end, open + 40)));
-      if (tag) return { kind: 'tag', name: (tag[2] ?? '').toLowerCase(), closing: tag[1] === '/' };
-    }
-    return undefined;
-  }
-
-  /** Skips to behind `</name>` and returns what stood before it; undefined, without moving, if there is none. */
-  skipTo(name: string): string | undefined {
-    if (this.#neverClosed.has(name)) return undefined;
-    this.#lower ??= lowerAscii(this.#html);
-    const end = this.#lower.indexOf(`</${name}`, this.#at);
-    if (end < 0) {
-      this.#neverClosed.add(name);
-      return undefined;
-    }
-    const inner = this.#html.slice(this.#at, end);
-    const close = this.#html.indexOf('>', end);
-    this.#at = close < 0 ? this.#html.length : close + 1;
-    return inner;
-  }
-
-  #text(start: number, end: number): Part | undefined {
-    this.#at = end;
-    return start < end ? { kind: 'text', text: this.#html.slice(start, end) } : undefined;
-  }
-
-  #jumpPast(mark: string, from: number): boolean {
-    const end = this.#html.indexOf(mark, from);
-    this.#at = end < 0 ? this.#html.length : end + mark.length;
-    return end >= 0;
-  }
-}
-
-function isTagStart(code: number): boolean {
-  return (code >= 65 && code <= 90) || (code >= 97 && code <= 122) || code === 47 || code === 33 || code === 63;
-}
-
-/** Lower case without changing lengths (`İ` would grow in `toLowerCase`). */
-function lowerAscii(text: string): string {
-  return text.replace(/[A-Z]+/g, (upper) => upper.toLowerCase());
 }

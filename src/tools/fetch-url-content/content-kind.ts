@@ -1,0 +1,88 @@
+import { ToolError } from '../tool.ts';
+import type { ContentKind } from './parsing/parse-job.ts';
+
+/** What a body is, and the charset that its server named. */
+export interface ContentDescription {
+  kind: ContentKind;
+  charset: string | undefined;
+}
+
+const KINDS: readonly [type: RegExp, kind: ContentKind][] = [
+  [/^(text\/html|application\/xhtml\+xml)$/, 'html'],
+  [/^application\/(x-)?pdf$/, 'pdf'],
+  [/^text\/(x-)?(markdown|md)$/, 'markdown'],
+  [/^(text\/csv|text\/tab-separated-values|application\/csv)$/, 'csv'],
+  [/^(application|text)\/(\w+[.\w-]*\+)?json(l|-seq)?$|^application\/(x-)?ndjson$/, 'json'],
+  [/^(application|text)\/([\w.-]+\+)?xml$/, 'xml'],
+  [/^text\/|^application\/(x-)?(javascript|ecmascript|typescript|yaml|toml|sh|tex|latex|sql|rtf)$/, 'text'],
+];
+
+/** First bytes of what is not text, whatever the server calls it. */
+const SIGNATURES: readonly [name: string, bytes: readonly number[]][] = [
+  ['a ZIP archive or Office file', [0x50, 0x4b, 0x03, 0x04]],
+  ['an empty ZIP archive', [0x50, 0x4b, 0x05, 0x06]],
+  ['a gzip archive', [0x1f, 0x8b]],
+  ['a bzip2 archive', [0x42, 0x5a, 0x68]],
+  ['an xz archive', [0xfd, 0x37, 0x7a, 0x58, 0x5a]],
+  ['a zstd archive', [0x28, 0xb5, 0x2f, 0xfd]],
+  ['a 7z archive', [0x37, 0x7a, 0xbc, 0xaf]],
+  ['a RAR archive', [0x52, 0x61, 0x72, 0x21]],
+  ['an image', [0x89, 0x50, 0x4e, 0x47]],
+  ['an image', [0xff, 0xd8, 0xff]],
+  ['an image', [0x47, 0x49, 0x46, 0x38]],
+  ['a program', [0x7f, 0x45, 0x4c, 0x46]],
+  ['an old Office file', [0xd0, 0xcf, 0x11, 0xe0]],
+];
+
+const PDF = [0x25, 0x50, 0x44, 0x46, 0x2d];
+
+/**
+ * What to read a body as: by its first bytes where they leave no doubt, else by the content type, else by a look at
+ * the text.
+ * @throws ToolError `unsupported_content` for archives, images and other binary data.
+ */
+export function describeContent(bytes: Uint8Array, contentType: string | null): ContentDescription {
+  const type = (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  const charset = /charset\s*=\s*"?([\w.:-]+)/i.exec(contentType ?? '')?.[1];
+  if (startsWith(bytes, PDF) || isLatePdf(bytes, type)) return { kind: 'pdf', charset };
+  const known = SIGNATURES.find(([, signature]) => startsWith(bytes, signature));
+  if (known) throw unsupported(known[0]);
+  const named = KINDS.find(([pattern]) => pattern.test(type))?.[1];
+  if (!named && type !== '' && !/octet-stream|^binary\/|^application\/(unknown|x-download|force-download)/.test(type)) {
+    throw unsupported(`of type ${type.slice(0, 80)}`);
+  }
+  if (isBinary(bytes)) throw unsupported('binary data');
+  if (named === 'pdf') return { kind: 'text', charset };
+  return { kind: named && named !== 'text' ? named : guessKind(bytes, named), charset };
+}
+
+/** Some PDFs have a few bytes before their mark; the format allows 1024. */
+function isLatePdf(bytes: Uint8Array, type: string): boolean {
+  return type.endsWith('pdf') && new TextDecoder('latin1').decode(bytes.subarray(0, 1024)).includes('%PDF-');
+}
+
+function startsWith(bytes: Uint8Array, signature: readonly number[]): boolean {
+  return signature.every((byte, at) => bytes[at] === byte);
+}
+
+/** NUL bytes outside of UTF-16, or many control characters. */
+function isBinary(bytes: Uint8Array): boolean {
+  const hasMark = (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
+  if (hasMark) return false;
+  const head = bytes.subarray(0, 4096);
+  const odd = head.reduce((count, byte) => count + (byte === 0 ? 10 : byte < 9 || (byte > 13 && byte < 27) ? 1 : 0), 0);
+  return odd > head.length / 20;
+}
+
+/** Servers call almost anything `text/plain`; HTML under that name is meant to be shown as it is, everything unnamed is not. */
+function guessKind(bytes: Uint8Array, named: ContentKind | undefined): ContentKind {
+  if (named) return named;
+  const head = new TextDecoder('latin1').decode(bytes.subarray(0, 1024)).trimStart();
+  if (/^<(!doctype html|html|head|body|title|meta|script|div|p|h1|table|!--)/i.test(head)) return 'html';
+  if (/^<\?xml|^<(rss|feed)/i.test(head)) return 'xml';
+  return /^[[{]/.test(head) ? 'json' : 'text';
+}
+
+function unsupported(what: string): ToolError {
+  return new ToolError('unsupported_content', `The address holds ${what}, which cannot be read as text.`);
+}

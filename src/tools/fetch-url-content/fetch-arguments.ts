@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import type { JsonObject } from '../../base/json.ts';
+import { ToolError } from '../tool.ts';
+
+/** JSON Schema of the arguments of `fetch_url_content` (contract section 3.3). */
+export const FETCH_PARAMETERS: JsonObject = {
+  type: 'object',
+  properties: {
+    url: { type: 'string', description: 'The complete address: http(s), or corpus:/// as given by a search result.' },
+    goal: { type: 'string', description: 'What you want to learn from the page, in one sentence.' },
+    offset: {
+      type: 'integer',
+      minimum: 0,
+      description: 'Where to go on in a long document: the next_offset of the previous part.',
+    },
+  },
+  required: ['url'],
+  additionalProperties: false,
+};
+
+const given = z.object({
+  url: z.string().trim().min(1).max(4000),
+  goal: z.string().nullish(),
+  /** Models also send numbers as text. */
+  offset: z.coerce.number().int().nonnegative().nullish(),
+});
+
+/** What a call asks for. */
+export interface FetchArguments {
+  url: string;
+  goal: string;
+  /** In UTF-16 code units of the document's text. */
+  offset: number;
+}
+
+/**
+ * Reads the arguments; an address without a scheme is taken for https.
+ * @throws ToolError `invalid_arguments`.
+ */
+export function parseFetchArguments(args: JsonObject): FetchArguments {
+  const parsed = given.safeParse(args);
+  if (!parsed.success) {
+    const field = parsed.error.issues[0]?.path.join('.') || 'url';
+    throw new ToolError(
+      'invalid_arguments',
+      `fetch_url_content needs {"url": "https://..."}; ${field} is missing or wrong.`,
+    );
+  }
+  const { url, goal, offset } = parsed.data;
+  const complete =
+    /^[a-z][a-z0-9+.-]*:/i.test(url) && !/^[\w.-]+:\d/.test(url) ? url : `https://${url.replace(/^\/+/, '')}`;
+  return { url: complete, goal: goal?.trim() ?? '', offset: offset ?? 0 };
+}

@@ -1,0 +1,86 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { Logger } from '../../base/logger.ts';
+import { isCorpusUrl } from '../corpus/corpus-url.ts';
+import { ToolError } from '../tool.ts';
+import type { ToolCache } from '../tool-cache.ts';
+import { describeContent } from './content-kind.ts';
+import { type PageSourceOptions, type RetrievedBody, retrieve } from './page-source.ts';
+import { contentKind, type ParsedDocument, parsedDocument } from './parsing/parse-job.ts';
+import type { ParsePool } from './parsing/parse-pool.ts';
+import { ParseFailure } from './parsing/parse-process.ts';
+import { readPlainly } from './reading/read-plainly.ts';
+import { isPlainKind, readText } from './reading/read-text.ts';
+
+const readPage = parsedDocument.extend({
+  /** After redirects. */
+  url: z.string(),
+  kind: contentKind,
+});
+
+/** A page with its text. */
+export type ReadPage = z.output<typeof readPage>;
+
+export interface PageReaderOptions extends PageSourceOptions {
+  pool: ParsePool;
+  /** Where pages of the web are kept for other calls and runs. */
+  cache: { store: ToolCache; ttlMs: number } | undefined;
+}
+
+/** Longer pages are not kept. In UTF-16 code units. */
+const MAX_CACHED = 1_000_000;
+
+/**
+ * Retrieves and reads a page, or takes it from the cache.
+ * @throws ToolError.
+ */
+export async function readAddress(
+  url: string,
+  options: PageReaderOptions & { signal: AbortSignal; log: Logger },
+): Promise<ReadPage> {
+  const cache = isCorpusUrl(url) ? undefined : options.cache;
+  const key = `fetch_url_content:${createHash('sha256').update(url.replace(/#.*$/s, '')).digest('hex')}`;
+  // A cache that is down costs a request, not the call.
+  const remembered = cache && readPage.safeParse(await cache.store.get(key).catch(() => undefined));
+  if (remembered?.success) return remembered.data;
+  const body = await retrieve(url, options);
+  const page = await readBody(body, options);
+  if (cache && page.content.length <= MAX_CACHED) await cache.store.set(key, { ...page }, cache.ttlMs).catch(() => {});
+  return page;
+}
+
+async function readBody(
+  body: RetrievedBody,
+  { pool, signal, log }: PageReaderOptions & { signal: AbortSignal; log: Logger },
+): Promise<ReadPage> {
+  const { url, bytes } = body;
+  const { kind, charset } = describeContent(bytes, body.contentType);
+  const job = { kind, bytes, charset, url };
+  const parse = () =>
+    pool.parse(job, { signal }).catch((error: unknown) => {
+      if (!(error instanceof ParseFailure)) throw error;
+      log.info({ kind, failure: error.kind }, 'a page could not be parsed');
+      return plainOrFail(job, error);
+    });
+  const document = isPlainKind(kind) ? readText(job) : await parse();
+  const title = document.title || nameFromUrl(url);
+  const published = document.published ?? body.modified;
+  return { ...document, url, kind, title, ...(published ? { published } : {}) };
+}
+
+function plainOrFail(job: Parameters<typeof readPlainly>[0], failure: ParseFailure): ParsedDocument {
+  const plain = readPlainly(job);
+  if (!plain)
+    throw new ToolError('unreadable', `The document could not be read: ${failure.message}.`, { cause: failure });
+  return plain;
+}
+
+function nameFromUrl(url: string): string {
+  const parsed = URL.parse(url);
+  const name = parsed?.pathname.split('/').filter(Boolean).at(-1) ?? '';
+  try {
+    return decodeURIComponent(name) || (parsed?.host ?? url);
+  } catch {
+    return name;
+  }
+}

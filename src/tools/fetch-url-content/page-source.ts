@@ -1,0 +1,78 @@
+import { readDocument } from '../corpus/corpus.ts';
+import { isCorpusUrl } from '../corpus/corpus-url.ts';
+import type { SafeFetch } from '../safe-fetch/safe-fetch.ts';
+import { ToolError } from '../tool.ts';
+import type { PoliteHosts } from './polite-hosts.ts';
+
+/** A body as it was retrieved. */
+export interface RetrievedBody {
+  /** Where it came from after redirects. */
+  url: string;
+  contentType: string | null;
+  bytes: Uint8Array;
+  /** The last change that the server or the file system tells of, ISO 8601. */
+  modified: string | undefined;
+}
+
+export interface PageSourceOptions {
+  safeFetch: SafeFetch;
+  hosts: PoliteHosts;
+  /** The folder of `corpus:///` documents; absent: there is no corpus. */
+  corpusFolder: string | undefined;
+}
+
+const HEADERS = {
+  accept:
+    'text/html,application/xhtml+xml,text/markdown;q=0.95,application/pdf;q=0.9,text/*;q=0.9,application/json;q=0.8,*/*;q=0.5',
+  'accept-language': 'en,*;q=0.7',
+};
+
+/**
+ * Retrieves the body of an address.
+ * @throws ToolError naming what went wrong: `not_found`, `forbidden`, `rate_limited`, `http_error` or those of the
+ *   safe fetch.
+ */
+export async function retrieve(
+  url: string,
+  options: PageSourceOptions & { signal: AbortSignal },
+): Promise<RetrievedBody> {
+  if (isCorpusUrl(url)) return await retrieveDocument(url, options.corpusFolder);
+  const host = URL.parse(url)?.host ?? '';
+  return await options.hosts.visit(host, () => retrievePage(url, options), { signal: options.signal });
+}
+
+async function retrieveDocument(url: string, folder: string | undefined): Promise<RetrievedBody> {
+  if (folder === undefined) throw new ToolError('not_found', 'There is no local corpus here.');
+  const { bytes, contentType, modifiedAt } = await readDocument(folder, url);
+  return { url, bytes, contentType, modified: new Date(modifiedAt).toISOString() };
+}
+
+async function retrievePage(url: string, options: PageSourceOptions & { signal: AbortSignal }): Promise<RetrievedBody> {
+  const { safeFetch, hosts, signal } = options;
+  const response = await safeFetch.fetch(url, { headers: HEADERS, signal });
+  if (!response.ok) {
+    await response.body?.cancel();
+    if (response.status === 429 || response.status === 503) {
+      hosts.quiet(URL.parse(response.url)?.host ?? '', response.headers.get('retry-after'));
+    }
+    throw httpError(response);
+  }
+  const bytes = new Uint8Array(await response.arrayBuffer());
+  const modified = Date.parse(response.headers.get('last-modified') ?? '');
+  return {
+    url: response.url,
+    bytes,
+    contentType: response.headers.get('content-type'),
+    modified: Number.isFinite(modified) ? new Date(modified).toISOString() : undefined,
+  };
+}
+
+function httpError({ status, url }: Response): ToolError {
+  const host = URL.parse(url)?.host ?? 'The server';
+  if (status === 404 || status === 410) return new ToolError('not_found', `${host} has no such page (HTTP ${status}).`);
+  if (status === 401 || status === 402 || status === 403 || status === 451) {
+    return new ToolError('forbidden', `${host} does not show this page to us (HTTP ${status}).`);
+  }
+  if (status === 429) return new ToolError('rate_limited', `${host} is asked too often (HTTP 429).`);
+  return new ToolError('http_error', `${host} answered with HTTP ${status}.`);
+}

@@ -1,0 +1,30 @@
+/** A part of a long text. */
+export interface TextPart {
+  text: string;
+  /** Where the next part starts; undefined at the end. */
+  nextOffset: number | undefined;
+}
+
+/** A part may be this much shorter, to end where a paragraph, a line or a word does. */
+const SLACK = 0.2;
+
+/** The part of `text` from `offset` with about `size` UTF-16 code units. No character and, if possible, no word is cut. */
+export function partOf(text: string, offset: number, size: number): TextPart {
+  const start = isInsidePair(text, offset) ? offset - 1 : offset;
+  if (start + size >= text.length) return { text: text.slice(start), nextOffset: undefined };
+  const limit = start + size;
+  const end = naturalEnd(text, Math.floor(limit - size * SLACK), limit);
+  return { text: text.slice(start, end), nextOffset: end };
+}
+
+function naturalEnd(text: string, from: number, limit: number): number {
+  for (const mark of ['\n\n', '\n', '. ', '。', ' ']) {
+    const at = text.lastIndexOf(mark, limit - mark.length);
+    if (at >= from) return at + mark.length;
+  }
+  return isInsidePair(text, limit) ? limit - 1 : limit;
+}
+
+function isInsidePair(text: string, at: number): boolean {
+  return /[\udc00-\udfff]/.test(text[at] ?? '') && /[\ud800-\udbff]/.test(text[at - 1] ?? '');
+}

@@ -1,0 +1,40 @@
+import { z } from 'zod';
+
+/** What a body is, as far as reading it goes. */
+export const contentKind = z.enum(['html', 'markdown', 'text', 'json', 'csv', 'xml', 'pdf']);
+export type ContentKind = z.output<typeof contentKind>;
+
+/** A body to read, as it is sent to the child process. */
+export interface ParseJob {
+  kind: ContentKind;
+  bytes: Uint8Array;
+  /** The charset that the server named. */
+  charset: string | undefined;
+  /** Where the body came from: the base of relative links. */
+  url: string;
+  /** The parser stops by itself after this time, where it can, and returns what it has; in milliseconds. */
+  softLimitMs: number;
+}
+
+/** What was read. The child has touched hostile input, so what it sends is checked like any other input. */
+export const parsedDocument = z.object({
+  title: z.string(),
+  /** Markdown, or the text as it is for kinds that are text already. */
+  content: z.string(),
+  author: z.string().optional(),
+  /** As the page gives it, usually ISO 8601. */
+  published: z.string().optional(),
+  /** Why this is less than the whole document, in a few words. */
+  incomplete: z.string().optional(),
+});
+export type ParsedDocument = z.output<typeof parsedDocument>;
+
+/** The longest content that is kept, in UTF-16 code units. */
+export const MAX_CONTENT = 2_000_000;
+
+/** Messages of the child. */
+export const childMessage = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('ready') }),
+  z.object({ type: z.literal('parsed'), document: parsedDocument }),
+  z.object({ type: z.literal('failed'), message: z.string() }),
+]);

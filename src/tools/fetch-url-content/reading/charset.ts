@@ -1,0 +1,102 @@
+/** How far into a body a declaration of its charset is looked for; browsers look at 1024 bytes. */
+const DECLARATION_BYTES = 4096;
+/** How much of a body is looked at to guess. */
+const SAMPLE_BYTES = 64 * 1024;
+
+/**
+ * Text from bytes. The charset is, in this order: a byte order mark, the one the server named, the one the document
+ * declares, UTF-8 if the bytes are valid, else the most plausible of the legacy charsets in use.
+ */
+export function decodeText(bytes: Uint8Array, options: { charset?: string | undefined; kind?: string } = {}): string {
+  const fromMark = byteOrderMark(bytes);
+  if (fromMark) return decode(bytes, fromMark);
+  const named = knownCharset(options.charset);
+  if (named && fits(bytes, named)) return decode(bytes, named);
+  const declared = knownCharset(declaredCharset(bytes));
+  if (declared && fits(bytes, declared)) return decode(bytes, declared);
+  if (isValid(sample(bytes), 'utf-8')) return decode(bytes, 'utf-8');
+  return decode(bytes, named ?? declared ?? guessCharset(sample(bytes)));
+}
+
+function byteOrderMark(bytes: Uint8Array): string | undefined {
+  if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return 'utf-8';
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le';
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be';
+  return undefined;
+}
+
+/** The charset of `<meta charset>`, `<meta http-equiv>` or an XML declaration. */
+function declaredCharset(bytes: Uint8Array): string | undefined {
+  const head = new TextDecoder('latin1').decode(bytes.subarray(0, DECLARATION_BYTES));
+  const xml = /^\s*<\?xml[^>]{0,200}encoding\s*=\s*["']([\w.:-]+)/i.exec(head)?.[1];
+  const declared = xml ?? /<meta[^>]{1,200}charset\s*=\s*["']?\s*([\w.:-]+)/i.exec(head)?.[1];
+  // A declaration that could be read as ASCII is not in UTF-16 (HTML standard, prescan).
+  return declared && /^utf-?16/i.test(declared) ? 'utf-8' : declared;
+}
+
+function knownCharset(label: string | undefined): string | undefined {
+  if (label === undefined) return undefined;
+  try {
+    return new TextDecoder(label.trim()).encoding;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A server's default `charset=utf-8` or `iso-8859-1` on bytes that are something else is a common mistake. */
+function fits(bytes: Uint8Array, charset: string): boolean {
+  if (charset === 'windows-1252') return declaredCharset(bytes) === undefined && !isMultibyteUtf8(sample(bytes));
+  return charset !== 'utf-8' || isValid(sample(bytes), 'utf-8');
+}
+
+function isMultibyteUtf8(bytes: Uint8Array): boolean {
+  return bytes.some((byte) => byte > 0x7f) && isValid(bytes, 'utf-8');
+}
+
+/** The start of the bytes, cut where no UTF-8 sequence is split. */
+function sample(bytes: Uint8Array): Uint8Array {
+  if (bytes.length <= SAMPLE_BYTES) return bytes;
+  let end = SAMPLE_BYTES;
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return bytes.subarray(0, end);
+}
+
+function isValid(bytes: Uint8Array, charset: string): boolean {
+  try {
+    new TextDecoder(charset, { fatal: true }).decode(bytes);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function decode(bytes: Uint8Array, charset: string): string {
+  return new TextDecoder(charset).decode(bytes);
+}
+
+/** Frequent characters of what each charset is used for: the one whose reading has most of them wins. */
+const CANDIDATES: readonly [charset: string, typical: RegExp][] = [
+  ['shift_jis', /[\u3040-\u30ff]/g],
+  ['euc-jp', /[\u3040-\u30ff]/g],
+  ['gb18030', /[的一是不了在人有我他这中大来上个国们和地要以时年会可对生发后作]/g],
+  ['big5', /[的一是不了在人有我他這中大來上個國們和地要以時年會可對生發後作]/g],
+  ['euc-kr', /[\uac00-\ud7a3]/g],
+  ['windows-1251', /[оеаинтсрвлкмдпу]/g],
+  ['windows-1253', /[αειονστρηυκλπ]/g],
+  ['windows-1255', /[\u05d0-\u05ea]/g],
+  ['windows-1256', /[\u0627-\u064a]/g],
+  ['windows-1250', /[ěščřžýáíéůąćęłńóśźż]/g],
+  ['windows-1252', /[äöüßéèêàâçñóíáúãõåøæ’“”–—€]/g],
+];
+
+function guessCharset(bytes: Uint8Array): string {
+  let best = { charset: 'windows-1252', score: 0 };
+  for (const [charset, typical] of CANDIDATES) {
+    const text = new TextDecoder(charset).decode(bytes);
+    const foreign = text.match(/[^\p{ASCII}]/gu)?.length ?? 0;
+    const wrong = (text.match(/[\ufffd\u0080-\u009f\ue000-\uf8ff]/g)?.length ?? 0) * 4;
+    const score = ((text.match(typical)?.length ?? 0) - wrong) / Math.max(1, foreign);
+    if (score > best.score) best = { charset, score };
+  }
+  return best.charset;
+}

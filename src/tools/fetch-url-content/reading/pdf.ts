@@ -1,0 +1,93 @@
+import { getDocumentProxy, getMeta } from 'unpdf';
+import { MAX_CONTENT, type ParsedDocument } from '../parsing/parse-job.ts';
+
+/**
+ * The text of a PDF, page by page with `[Page n]` marks. Stops after the soft limit with the pages read so far.
+ * @throws Error for files that are damaged, encrypted or have no text.
+ */
+export async function readPdf(bytes: Uint8Array, limits: { softLimitMs: number }): Promise<ParsedDocument> {
+  const started = performance.now();
+  const pdf = await getDocumentProxy(new Uint8Array(bytes), { useSystemFonts: false, stopAtErrors: false });
+  const pages: string[] = [];
+  let length = 0;
+  let incomplete: string | undefined;
+  for (let number = 1; number <= pdf.numPages; number++) {
+    const page = await pdf.getPage(number);
+    const { items } = await page.getTextContent();
+    const text = layOut(items.flatMap((item) => ('str' in item ? [toPiece(item)] : [])));
+    page.cleanup();
+    if (text !== '') pages.push(`[Page ${number}]\n\n${text}`);
+    length += text.length;
+    const tooLate = performance.now() - started > limits.softLimitMs;
+    if (number < pdf.numPages && (tooLate || length > MAX_CONTENT)) {
+      incomplete = `only pages 1 to ${number} of ${pdf.numPages} were read`;
+      break;
+    }
+  }
+  if (pages.length === 0) throw new Error('the PDF has no text; it may consist of scanned images');
+  return {
+    ...(await describe(pdf, pages[0] ?? '')),
+    content: pages.join('\n\n'),
+    ...(incomplete ? { incomplete } : {}),
+  };
+}
+
+async function describe(pdf: Awaited<ReturnType<typeof getDocumentProxy>>, firstPage: string) {
+  const { info } = await getMeta(pdf).catch(() => ({ info: undefined }));
+  const given = (name: string) => (typeof info?.[name] === 'string' ? info[name].trim() : '');
+  const firstLine = firstPage.split('\n').find((line) => line.trim().length > 3 && !line.startsWith('[Page')) ?? '';
+  const published = pdfDate(given('CreationDate'));
+  const author = given('Author');
+  return {
+    title: given('Title') || firstLine.trim().slice(0, 200),
+    ...(author ? { author } : {}),
+    ...(published ? { published } : {}),
+  };
+}
+
+/** `D:20240131...` as `2024-01-31`. */
+function pdfDate(text: string): string | undefined {
+  const match = /^D:(\d{4})(\d{2})?(\d{2})?/.exec(text);
+  return match ? [match[1], match[2], match[3]].filter(Boolean).join('-') : undefined;
+}
+
+interface Piece {
+  text: string;
+  x: number;
+  y: number;
+  width: number;
+  height: number;
+}
+
+function toPiece(item: { str: string; transform: unknown[]; width: number; height: number }): Piece {
+  const [, , , , x, y] = item.transform.map(Number);
+  return { text: item.str, x: x ?? 0, y: y ?? 0, width: item.width, height: item.height };
+}
+
+/** Lines and paragraphs from placed pieces of text: a jump in height is a new line, a larger one a new paragraph. */
+function layOut(pieces: readonly Piece[]): string {
+  let text = '';
+  let last: Piece | undefined;
+  for (const piece of pieces) {
+    if (piece.text === '') continue;
+    if (last) text += separator(last, piece);
+    text += piece.text;
+    if (piece.text.trim() !== '') last = piece;
+  }
+  return text
+    .replace(/(\p{Ll})-\n(\p{Ll})/gu, '$1$2')
+    .replace(/[ \t]+/g, ' ')
+    .replace(/ ?\n ?/g, '\n')
+    .replace(/\n{3,}/g, '\n\n')
+    .trim();
+}
+
+function separator(last: Piece, next: Piece): string {
+  const height = Math.max(last.height, next.height, 1);
+  const drop = Math.abs(last.y - next.y);
+  if (drop > height * 1.8) return '\n\n';
+  if (drop > height * 0.5) return '\n';
+  const gap = next.x - (last.x + last.width);
+  if (gap > height * 2) return '  ';
+  return gap > height * 0.15 ? ' ' : '';
+}

@@ -1,0 +1,82 @@
+import { HtmlScanner } from '../../text/html-scanner.ts';
+
+/** HTML made fit for a tree, with what was taken out of it on the way. */
+export interface PreparedHtml {
+  /** A complete document with `<head>` and `<body>`, free of scripts and styles. */
+  html: string;
+  /** Contents of `application/ld+json` scripts. */
+  structuredData: string[];
+  /** How many tags it has, and how deep they are nested at most, roughly. */
+  tags: number;
+  depth: number;
+}
+
+/** Elements that go with all they contain. */
+const DROPPED = new Set([
+  'script',
+  'style',
+  'template',
+  'svg',
+  'math',
+  'iframe',
+  'object',
+  'canvas',
+  'audio',
+  'video',
+  'select',
+]);
+/** Tags that browsers put where they belong; the parser used here does not. */
+const STRUCTURE = new Set(['html', 'head', 'body', 'noscript', '!doctype']);
+const HEAD = new Set(['meta', 'base', 'link']);
+const VOID = new Set(['area', 'br', 'col', 'embed', 'hr', 'img', 'input', 'source', 'track', 'wbr']);
+/** Elements that end where the next of their kind begins. */
+const SELF_CLOSING = new Set(['p', 'li', 'dt', 'dd', 'tr', 'td', 'th', 'option', 'thead', 'tbody', 'tfoot']);
+/** A tag longer than this loses its attributes: the parser's time grows with their number squared. */
+const LONGEST_TAG = 16_384;
+const MAX_STRUCTURED_DATA = 20;
+
+/** One linear pass that takes out what is no text, sorts head from body and measures the rest. */
+export function prepareHtml(html: string): PreparedHtml {
+  const scanner = new HtmlScanner(html);
+  const head: string[] = [];
+  const body: string[] = [];
+  const structuredData: string[] = [];
+  let tags = 0;
+  let depth = 0;
+  let deepest = 0;
+  let hasTitle = false;
+
+  for (let part = scanner.next(); part; part = scanner.next()) {
+    if (part.kind === 'text') {
+      body.push(part.text === '<' ? '&lt;' : part.text);
+      continue;
+    }
+    const { name, closing } = part;
+    const tag =
+      part.end - part.start > LONGEST_TAG ? `<${closing ? '/' : ''}${name}>` : html.slice(part.start, part.end);
+    if (STRUCTURE.has(name)) continue;
+    if (!closing && name === 'title' && !hasTitle) {
+      const title = scanner.skipTo('title');
+      if (title !== undefined) head.push(`<title>${title.replaceAll('<', '&lt;')}</title>`);
+      hasTitle = title !== undefined;
+      continue;
+    }
+    if (HEAD.has(name)) {
+      if (head.length < 500) head.push(tag);
+      continue;
+    }
+    if (DROPPED.has(name)) {
+      const inner = closing || tag.endsWith('/>') ? undefined : scanner.skipTo(name);
+      if (inner && /ld\+json/i.test(tag) && structuredData.length < MAX_STRUCTURED_DATA) structuredData.push(inner);
+      continue;
+    }
+    tags += 1;
+    if (!VOID.has(name) && !SELF_CLOSING.has(name) && !tag.endsWith('/>')) {
+      depth = Math.max(0, depth + (closing ? -1 : 1));
+      deepest = Math.max(deepest, depth);
+    }
+    body.push(tag);
+  }
+  const document = `<!doctype html><html><head>${head.join('')}</head><body>${body.join('')}</body></html>`;
+  return { html: document, structuredData, tags, depth: deepest };
+}

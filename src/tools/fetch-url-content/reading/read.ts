@@ -1,0 +1,25 @@
+import type { ParsedDocument, ParseJob } from '../parsing/parse-job.ts';
+import { decodeText } from './charset.ts';
+import { readCsv } from './csv.ts';
+import { readFeed } from './feed.ts';
+import { readHtml } from './html.ts';
+import { bounded, readText } from './read-text.ts';
+
+/** Reads a body of any kind. Runs in the child process. */
+export async function read(job: ParseJob): Promise<ParsedDocument> {
+  const document = await readKind(job);
+  return { ...document, ...bounded(document.content) };
+}
+
+async function readKind(job: ParseJob): Promise<ParsedDocument> {
+  if (job.kind === 'pdf') {
+    // Loaded when the first PDF comes: it is large.
+    const { readPdf } = await import('./pdf.ts');
+    return await readPdf(job.bytes, { softLimitMs: job.softLimitMs });
+  }
+  const text = decodeText(job.bytes, { charset: job.charset });
+  if (job.kind === 'html') return readHtml(text, job.url);
+  if (job.kind === 'xml') return readFeed(text, job.url) ?? { title: '', content: text };
+  if (job.kind === 'csv') return { title: '', content: readCsv(text) };
+  return readText(job);
+}

@@ -1,0 +1,103 @@
+import TurndownService from 'turndown';
+import { highlightedCodeBlock, strikethrough, taskListItems } from 'turndown-plugin-gfm';
+import { type DomDocument, type DomElement, isElement } from './dom.ts';
+import { convertTables, FINISHED } from './html-tables.ts';
+
+/** The Markdown of a cleaned element: headings, lists, code, links with full addresses, tables. */
+export function toMarkdown(root: DomElement, about: { document: DomDocument; url: string }): string {
+  simplifyLinks(root, baseOf(about.document, about.url));
+  convertTables(root, about.document);
+  const markdown = createConverter().turndown(root.innerHTML === '' ? '' : asNode(root));
+  return markdown
+    .replace(/[ \t]+$/gm, '')
+    .replace(/\n{3,}/g, '\n\n')
+    .trim();
+}
+
+/** Turndown takes nodes of any DOM; its types only know the browser's. */
+function asNode(root: DomElement): TurndownService.Node {
+  const node: unknown = root;
+  if (!isTurndownNode(node)) throw new Error('not a node');
+  return node;
+}
+
+function isTurndownNode(node: unknown): node is TurndownService.Node {
+  return typeof node === 'object' && node !== null && 'cloneNode' in node;
+}
+
+function createConverter(): TurndownService {
+  const converter = new TurndownService({
+    headingStyle: 'atx',
+    codeBlockStyle: 'fenced',
+    bulletListMarker: '-',
+    emDelimiter: '*',
+    hr: '---',
+  });
+  converter.use([highlightedCodeBlock, strikethrough, taskListItems]);
+  // What is read is quoted and compared: `snake_case`, `[0, 1)` and `2 * 3` stay as they are.
+  converter.escape = (text: string) => text;
+  converter.addRule('finished', {
+    filter: (node) => node.nodeName === 'PRE' && node.hasAttribute(FINISHED),
+    replacement: (_content, node) => `\n\n${node.textContent ?? ''}\n\n`,
+  });
+  converter.addRule('code', {
+    filter: (node) => node.nodeName === 'PRE' && !node.hasAttribute(FINISHED),
+    replacement: (_content, node) => codeBlock(String(node.textContent), languageOf(node)),
+  });
+  converter.addRule('term', { filter: ['dt'], replacement: (content) => `\n\n**${content.trim()}**\n` });
+  converter.addRule('details', { filter: ['dd'], replacement: (content) => `\n${content.trim()}\n` });
+  return converter;
+}
+
+/** A fence longer than any in the code. */
+function codeBlock(code: string, language: string): string {
+  const longest = [...code.matchAll(/^`{3,}/gm)].reduce((length, [run]) => Math.max(length, run.length), 2);
+  const fence = '`'.repeat(longest + 1);
+  return `\n\n${fence}${language}\n${code.replace(/^\n+|\s+$/g, '')}\n${fence}\n\n`;
+}
+
+function languageOf(node: {
+  getAttribute?: unknown;
+  className?: unknown;
+  firstElementChild?: unknown;
+  parentElement?: unknown;
+}): string {
+  for (const element of [node.firstElementChild, node, node.parentElement]) {
+    const names =
+      typeof element === 'object' && element !== null && 'className' in element ? String(element.className) : '';
+    const language = /(?:^|\s)(?:language|lang|highlight|brush:)-?\s*(?:source-)?([\w+#-]{1,20})/.exec(names)?.[1];
+    if (language && language !== 'highlight') return language;
+  }
+  return '';
+}
+
+/** The address that relative links start from. */
+function baseOf(document: DomDocument, url: string): string {
+  const base = document.querySelector('base[href]')?.getAttribute('href');
+  return (base && URL.parse(base, url)?.href) || url;
+}
+
+/** Full addresses for links; those that lead nowhere else keep only their text. Images keep their description. */
+function simplifyLinks(root: DomElement, base: string): void {
+  for (const link of [...root.querySelectorAll('a')]) {
+    const href = link.getAttribute('href')?.trim() ?? '';
+    const target = href === '' || href.startsWith('#') ? null : URL.parse(href, base);
+    const leads = target !== null && /^(https?|mailto|ftp|corpus):$/.test(target.protocol);
+    const text = link.textContent.trim();
+    if (/^[#¶§🔗]?$/u.test(text) && !link.querySelector('img')) link.remove();
+    else if (leads) {
+      link.setAttribute('href', target.href);
+      link.removeAttribute('title');
+    } else unwrap(link);
+  }
+  for (const image of [...root.querySelectorAll('img')]) {
+    const alt = image.getAttribute('alt')?.trim() ?? '';
+    const source = URL.parse(image.getAttribute('src') ?? image.getAttribute('data-src') ?? '', base);
+    if (alt === '' || !source || !/^https?:$/.test(source.protocol)) image.replaceWith(alt);
+    else image.setAttribute('src', source.href);
+  }
+}
+
+function unwrap(element: DomElement): void {
+  element.replaceWith(...[...element.childNodes].filter((node) => isElement(node) || node.nodeType === 3));
+}
