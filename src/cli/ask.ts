@@ -1,0 +1,128 @@
+import { TimeoutError } from '../base/abort.ts';
+import { systemClock } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
+import type { Effort } from '../config/schema.ts';
+import { EXIT, type ExitCode } from './exit-codes.ts';
+import { followRun, type RunStart } from './follow-run.ts';
+import { ConnectionError, GatewayClient, RefusedError } from './gateway-client.ts';
+import { Progress } from './progress.ts';
+import { formatEnd, formatReport } from './report.ts';
+import type { Terminal } from './terminal.ts';
+
+export interface AskOptions {
+  baseUrl: string;
+  apiKey: string;
+  /** The question; `-` reads it from standard input. Not needed to resume. */
+  question?: string | undefined;
+  /** Id of a run to go on with, instead of a question. */
+  resume?: string | undefined;
+  model?: string | undefined;
+  effort?: Effort | undefined;
+  /** Print the response object instead of the report. */
+  json?: boolean | undefined;
+  /** Show thoughts and tool calls line by line. */
+  verbose?: boolean | undefined;
+  quiet?: boolean | undefined;
+}
+
+/** Asks a gateway a question, shows how the run goes on, and prints the report. */
+export async function ask(options: AskOptions, terminal: Terminal): Promise<ExitCode> {
+  const client = new GatewayClient(options);
+  const interrupted = new AbortController();
+  const { verbose = false, quiet = false } = options;
+  using progress = new Progress({ terminal, clock: systemClock, verbose, quiet });
+  using _ = cancelOnInterrupt({ client, progress, terminal, interrupted });
+  try {
+    const { signal } = interrupted;
+    const start = await startOf(options, { client, terminal, signal });
+    if (start === undefined) return misuse(terminal);
+    const onLost = (reason: string) => progress.note(`connection lost, trying again: ${reason}`);
+    for await (const event of followRun(client, start, { signal, onLost })) progress.update(event);
+  } catch (error) {
+    progress[Symbol.dispose]();
+    return explain(error, { options, terminal, interrupted, id: progress.view.id ?? options.resume });
+  }
+  progress[Symbol.dispose]();
+  return printEnd(progress, { json: options.json ?? false, quiet }, terminal);
+}
+
+async function startOf(
+  options: AskOptions,
+  { client, terminal, signal }: { client: GatewayClient; terminal: Terminal; signal: AbortSignal },
+): Promise<RunStart | undefined> {
+  if (options.resume !== undefined) return { resume: options.resume };
+  const question = options.question === '-' ? await terminal.readInput() : options.question;
+  if (question === undefined || question.trim() === '') return undefined;
+  const model = options.model ?? (await firstModel(client, signal));
+  const reasoning = options.effort === undefined ? {} : { reasoning: { effort: options.effort } };
+  return { submit: { model, input: question, stream: true, ...reasoning } };
+}
+
+async function firstModel(client: GatewayClient, signal: AbortSignal): Promise<string> {
+  const models = await client.models({ signal });
+  const model = models.find(({ supported_apis: apis }) => apis.includes('responses'));
+  if (model === undefined) throw new RefusedError(404, 'this key may use no model that answers questions', undefined);
+  return model.id;
+}
+
+function misuse(terminal: Terminal): ExitCode {
+  terminal.err('error: give a question, - to read one from standard input, or --resume <id>\n');
+  return EXIT.usage;
+}
+
+/** The first Ctrl-C cancels the run, the second one leaves it. */
+function cancelOnInterrupt(parts: {
+  client: GatewayClient;
+  progress: Progress;
+  terminal: Terminal;
+  interrupted: AbortController;
+}): Disposable {
+  const { client, progress, terminal, interrupted } = parts;
+  let cancelling = false;
+  return terminal.onSignal(['SIGINT'], () => {
+    const { id } = progress.view;
+    if (cancelling || id === undefined) {
+      interrupted.abort(new Error('interrupted'));
+      return;
+    }
+    cancelling = true;
+    progress.view.phase = 'cancelling';
+    progress.note('cancelling; Ctrl-C again leaves at once');
+    // The run's terminal event ends the command; without an answer it leaves.
+    client.cancel(id, { signal: interrupted.signal }).catch((error: unknown) => interrupted.abort(error));
+  });
+}
+
+function printEnd(progress: Progress, show: { json: boolean; quiet: boolean }, terminal: Terminal): ExitCode {
+  const { final, sources } = progress.view;
+  if (final === undefined) return EXIT.connection;
+  if (!show.quiet) terminal.err(`${formatEnd(final, { elapsed: progress.elapsed(), sources })}\n`);
+  if (show.json) terminal.out(`${JSON.stringify(final, null, 2)}\n`);
+  else if (final.output_text !== '') terminal.out(`${show.quiet ? '' : '\n'}${formatReport(final)}`);
+  if (final.status === 'cancelled') return EXIT.cancelled;
+  return final.status === 'completed' ? EXIT.completed : EXIT.failed;
+}
+
+function explain(
+  error: unknown,
+  context: { options: AskOptions; terminal: Terminal; interrupted: AbortController; id: string | undefined },
+): ExitCode {
+  const { options, terminal, interrupted, id } = context;
+  const resume = id === undefined ? '' : ` The run may go on; follow it with: research-gateway ask --resume ${id}`;
+  if (interrupted.signal.aborted) {
+    terminal.err(`Left.${resume}\n`);
+    return EXIT.cancelled;
+  }
+  if (error instanceof RefusedError) {
+    const key = error.status === 401 ? ' Give the key with --api-key or GATEWAY_API_KEY.' : '';
+    terminal.err(`error: the gateway refused: ${error.message}${key}\n`);
+    return EXIT.refused;
+  }
+  if (error instanceof ConnectionError || error instanceof TimeoutError || id !== undefined) {
+    const start = id === undefined ? ' Is a gateway running there? `npm start` starts one.' : resume;
+    terminal.err(`error: ${messageOf(error)}.${start}\n`);
+    return EXIT.connection;
+  }
+  terminal.err(`error: ${messageOf(error)} (from ${options.baseUrl})\n`);
+  return EXIT.failed;
+}

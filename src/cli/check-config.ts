@@ -1,0 +1,23 @@
+import type { Environment } from '../config/environment.ts';
+import { EXIT, type ExitCode } from './exit-codes.ts';
+import { count } from './printable.ts';
+import { loadOrExplain } from './serve.ts';
+import type { Terminal } from './terminal.ts';
+
+/** Validates a configuration file and says what is in it. */
+export async function checkConfig(
+  options: { file?: string | undefined },
+  parts: { environment: Environment; terminal: Terminal },
+): Promise<ExitCode> {
+  const loaded = await loadOrExplain({ environment: parts.environment, file: options.file }, parts.terminal);
+  if (loaded === undefined) return EXIT.usage;
+  const { config, file, notices } = loaded;
+  const sizes = [
+    count(Object.keys(config.providers).length, 'provider'),
+    count(Object.keys(config.models).length, 'model'),
+    count(config.keys.length, 'key'),
+  ];
+  parts.terminal.out(`${file} is valid: ${sizes.join(', ')}\n`);
+  for (const notice of notices) parts.terminal.err(`note: it ${notice}\n`);
+  return EXIT.completed;
+}

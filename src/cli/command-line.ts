@@ -1,0 +1,110 @@
+import { Command, CommanderError, Option } from 'commander';
+import type { Environment } from '../config/environment.ts';
+import type { Effort } from '../config/schema.ts';
+import { ask } from './ask.ts';
+import { checkConfig } from './check-config.ts';
+import { demo } from './demo.ts';
+import { EXIT, type ExitCode } from './exit-codes.ts';
+import { newKey } from './new-key.ts';
+import type { StartGateway } from './running-gateway.ts';
+import { serve } from './serve.ts';
+import type { Terminal } from './terminal.ts';
+
+export interface CommandLineParts {
+  environment: Environment;
+  terminal: Terminal;
+  startGateway: StartGateway;
+  /** The folder that holds `config/` and `docs/` of the project. */
+  projectRoot: string;
+  version: string;
+}
+
+interface AskFlags {
+  baseUrl: string;
+  apiKey: string;
+  resume?: string;
+  model?: string;
+  effort?: Effort;
+  json?: boolean;
+  verbose?: boolean;
+  quiet?: boolean;
+}
+
+/** Runs one command of `research-gateway`. @param args without the program's own name. */
+export async function runCommandLine(args: readonly string[], parts: CommandLineParts): Promise<ExitCode> {
+  const { terminal, environment, version } = parts;
+  let code: ExitCode = EXIT.completed;
+  const program = new Command('research-gateway')
+    .description('Deep research behind the OpenAI API, in front of any OpenAI-compatible provider.')
+    .version(version)
+    .exitOverride()
+    .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
+    .showHelpAfterError('(--help tells more)');
+
+  program
+    .command('serve', { isDefault: true })
+    .description('run the gateway')
+    .option('-c, --config <file>', 'configuration file; else GATEWAY_CONFIG, else config/gateway.yaml')
+    .action(async (options: { config?: string }) => {
+      code = await serve(options, parts);
+    });
+
+  program
+    .command('ask')
+    .description('ask a running gateway a question and show how the run goes on')
+    .argument('[question]', 'the question; - reads it from standard input')
+    .option('--resume <id>', 'go on with a run instead of asking')
+    .option('--model <id>', 'the model; else the first that the key may use')
+    .addOption(new Option('--effort <effort>', 'how much research').choices(['low', 'medium', 'high']))
+    .option('--base-url <url>', 'the gateway; else GATEWAY_BASE_URL', environment.baseUrl ?? 'http://127.0.0.1:8080')
+    .addOption(
+      new Option('--api-key <key>', 'the key; else GATEWAY_API_KEY').default(
+        environment.apiKey ?? 'sk-local',
+        'sk-local',
+      ),
+    )
+    .option('--json', 'print the response object instead of the report')
+    .option('-v, --verbose', 'show thoughts and tool calls line by line')
+    .option('-q, --quiet', 'print the result only')
+    .addHelpText('after', '\nExit codes: 0 completed, 1 failed, 2 usage, 3 cancelled, 4 connection, 5 refused.')
+    .action(async (question: string | undefined, options: AskFlags) => {
+      code = await ask({ ...options, question }, terminal);
+    });
+
+  program
+    .command('demo')
+    .description('start a gateway with the built-in demo provider, ask it a question, show the run')
+    .argument('[question]', 'the question, about the documents in docs/')
+    .option('--keep', 'leave the gateway running afterwards')
+    .action(async (question: string | undefined, options: { keep?: boolean }) => {
+      code = await demo({ ...options, question, projectRoot: parts.projectRoot }, parts);
+    });
+
+  program
+    .command('config')
+    .description('about the configuration')
+    .command('check')
+    .description('validate a configuration file')
+    .argument('[file]', 'the file; else GATEWAY_CONFIG, else config/gateway.yaml')
+    .action(async (file: string | undefined) => {
+      code = await checkConfig({ file }, parts);
+    });
+
+  program
+    .command('keys')
+    .description('about API keys')
+    .command('new')
+    .description('print a new random key with its hash for the configuration')
+    .option('--id <id>', 'the id of the key in the configuration', 'new-key')
+    .action((options: { id: string }) => {
+      code = newKey(options, terminal);
+    });
+
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.completed : EXIT.usage;
+    throw error;
+  }
+}

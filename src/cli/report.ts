@@ -1,0 +1,48 @@
+import type { UrlCitation } from '../protocol/items.ts';
+import type { IncompleteReason, ResponseObject } from '../protocol/response.ts';
+import { count, oneLine, printable } from './printable.ts';
+
+/** The answer with its numbered sources, as text. */
+export function formatReport(response: ResponseObject): string {
+  const text = printable(response.output_text).trim();
+  const cited = sourcesOf(response);
+  if (cited.length === 0) return `${text}\n`;
+  return `${text}\n\nSources\n${cited.map(formatSource).join('\n')}\n`;
+}
+
+/** Each cited source once, in the order of its number. */
+function sourcesOf(response: ResponseObject): UrlCitation[] {
+  const byUrl = new Map<string, UrlCitation>();
+  for (const item of response.output) {
+    if (item.type !== 'message') continue;
+    for (const { annotations } of item.content) {
+      for (const annotation of annotations) if (!byUrl.has(annotation.url)) byUrl.set(annotation.url, annotation);
+    }
+  }
+  return [...byUrl.values()].sort((a, b) => (a.source_id ?? Infinity) - (b.source_id ?? Infinity));
+}
+
+function formatSource({ source_id: number, title, url, verified }: UrlCitation): string {
+  const doubt = verified ? '' : ' (never seen by this run)';
+  return `${`[${number ?? '-'}]`.padStart(5)} ${oneLine(title) || 'untitled'} – ${oneLine(url)}${doubt}`;
+}
+
+const FORCED: Readonly<Record<IncompleteReason, string>> = {
+  max_output_tokens: 'The answer was cut: it reached the limit of output tokens.',
+  max_tool_calls: 'The answer was written early: the limit of tool calls was reached.',
+  budget: 'The answer was written early: the budget of turns, time or tokens was spent.',
+  stuck: 'The answer was written early: the research got nowhere any more.',
+  no_sources: 'Nothing could be retrieved: the answer has no sources.',
+};
+
+/** One line on how a run ended. */
+export function formatEnd(response: ResponseObject, facts: { elapsed: string; sources: number }): string {
+  const { usage, incomplete_details: incomplete, error, status, id } = response;
+  const spent =
+    `${facts.elapsed}, ${count(usage.num_tool_calls, 'tool call')}, ${count(facts.sources, 'source')}, ` +
+    `${count(usage.total_tokens, 'token')}, ${id}`;
+  if (status === 'cancelled') return `Cancelled after ${spent}`;
+  if (status === 'failed')
+    return `Failed after ${spent}: ${oneLine(error?.message ?? 'no reason given')} (${error?.code})`;
+  return `Completed in ${spent}${incomplete ? `\n${FORCED[incomplete.reason]}` : ''}`;
+}

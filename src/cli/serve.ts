@@ -1,0 +1,95 @@
+import { messageOf } from '../base/errors.ts';
+import { createLogger, type Logger, Redactor } from '../base/logger.ts';
+import { ConfigError } from '../config/config-error.ts';
+import type { Environment } from '../config/environment.ts';
+import { type LoadedConfig, type LoadOptions, loadConfig } from '../config/load.ts';
+import { secretsOf } from '../config/secrets.ts';
+import { watchConfig } from '../config/watch.ts';
+import { EXIT, type ExitCode } from './exit-codes.ts';
+import type { RunningGateway, StartGateway } from './running-gateway.ts';
+import type { Terminal } from './terminal.ts';
+
+export interface ServeParts {
+  environment: Environment;
+  terminal: Terminal;
+  startGateway: StartGateway;
+}
+
+/** Runs a gateway until SIGINT or SIGTERM, and reloads its configuration when the file changes. */
+export async function serve(options: { config?: string | undefined }, parts: ServeParts): Promise<ExitCode> {
+  const { terminal, environment } = parts;
+  const load: LoadOptions = { environment, file: options.config };
+  const loaded = await loadOrExplain(load, terminal);
+  if (loaded === undefined) return EXIT.usage;
+  const redactor = new Redactor();
+  redactor.setSecrets(secretsOf(loaded.config));
+  const log = createLogger({ level: loaded.config.logging.level, redactor });
+  const stopped = Promise.withResolvers<void>();
+  // Listened to before anything starts: a stop during the start is obeyed once the start is over.
+  const stop = terminal.onSignal(['SIGINT', 'SIGTERM'], () => stopped.resolve());
+  try {
+    const gateway = await parts.startGateway({ config: loaded.config, log });
+    log.info({ url: gateway.url, config: loaded.file }, 'listening');
+    for (const notice of loaded.notices) log.warn(notice);
+    using _ = watch({ gateway, loaded, load, log, redactor });
+    await stopped.promise;
+    log.info('stopping');
+    // From here on a second signal ends the process at once.
+    stop[Symbol.dispose]();
+    await gateway.close();
+    return EXIT.completed;
+  } catch (error) {
+    terminal.err(`error: ${redactor.redact(startFailure(error, loaded))}\n`);
+    return EXIT.failed;
+  } finally {
+    stop[Symbol.dispose]();
+  }
+}
+
+/** The configuration, or undefined after telling what is wrong with it. */
+export async function loadOrExplain(load: LoadOptions, terminal: Terminal): Promise<LoadedConfig | undefined> {
+  try {
+    return await loadConfig(load);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    terminal.err(`The configuration cannot be used:\n${error.message}\n`);
+    return undefined;
+  }
+}
+
+function watch(parts: {
+  gateway: RunningGateway;
+  loaded: LoadedConfig;
+  load: LoadOptions;
+  log: Logger;
+  redactor: Redactor;
+}): Disposable | undefined {
+  const { gateway, loaded, load, log, redactor } = parts;
+  if (gateway.reload === undefined) return undefined;
+  const apply = async (config: LoadedConfig['config']) => gateway.reload?.(config);
+  return watchConfig({
+    loaded,
+    load,
+    onOutcome(outcome) {
+      if (outcome.result === 'refused') {
+        log.error({ problems: outcome.error.problems }, 'the changed configuration is invalid, the old one stays');
+        return;
+      }
+      // Secrets of the old configuration may still be in use by running runs.
+      redactor.setSecrets([...secretsOf(loaded.config), ...secretsOf(outcome.config)]);
+      apply(outcome.config).then(
+        () => log.info({ needsRestart: outcome.needsRestart }, 'configuration reloaded'),
+        (error: unknown) => log.error({ err: messageOf(error) }, 'the new configuration could not be applied'),
+      );
+    },
+  });
+}
+
+function startFailure(error: unknown, { config, file }: LoadedConfig): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  const { host, port } = config.server;
+  if (code === 'EADDRINUSE') return `${host}:${port} is in use; set PORT, or server.port in ${file}`;
+  if (code === 'EACCES') return `this user may not listen on ${host}:${port}; set PORT to a number above 1023`;
+  if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return `${host} is no address of this machine; set HOST`;
+  return messageOf(error);
+}

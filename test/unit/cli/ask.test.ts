@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict';
+import { type AskOptions, ask } from '../../../src/cli/ask.ts';
+import { type FakeScript, startFakeGateway } from './fake-gateway.ts';
+import { RecordedTerminal } from './recorded-terminal.ts';
+
+const citation = (id: number | null, url: string, verified = true) => ({
+  type: 'url_citation' as const,
+  start_index: 0,
+  end_index: 3,
+  url,
+  title: `Title of ${url}`,
+  source_id: id,
+  verified,
+});
+
+/** Asks a scripted gateway; what was written, asked for and returned. */
+async function askFake(options: Partial<AskOptions> = {}, script: FakeScript = {}, terminal = new RecordedTerminal()) {
+  await using gateway = await startFakeGateway(script);
+  const connection = { baseUrl: gateway.url, apiKey: 'sk-test' };
+  const code = await ask({ ...connection, question: 'Why?', ...options }, terminal);
+  const { requests, submitted, idempotencyKeys } = gateway;
+  return { code, ...terminal.written, requests, submitted, idempotencyKeys };
+}
+
+describe('research-gateway ask', () => {
+  it('shows the run in plain lines and prints the report, exit code 0', async () => {
+    const { code, err, out } = await askFake();
+    assert.equal(code, 0);
+    for (const line of [
+      /0:0\d {2}thought: Let me think\./,
+      /web_search: “a”, “b”/,
+      /web_search: 1 result\n/,
+      /writing/,
+    ]) {
+      assert.match(err, line);
+    }
+    assert.match(err, /Completed in 0:0\d, 0 tool calls, 1 source, 0 tokens, resp_/);
+    assert.equal(out, '\nAn answer. [1]\n');
+  });
+
+  it('numbers the sources at the end, each once, and says which was never seen', async () => {
+    const annotations = [
+      citation(2, 'https://b.example'),
+      citation(1, 'https://a.example'),
+      citation(2, 'https://b.example'),
+      citation(null, 'https://invented.example', false),
+    ];
+    const { out } = await askFake({}, { annotations });
+    assert.deepEqual(out.trim().split('\n').slice(2), [
+      'Sources',
+      '  [1] Title of https://a.example – https://a.example',
+      '  [2] Title of https://b.example – https://b.example',
+      '  [-] Title of https://invented.example – https://invented.example (never seen by this run)',
+    ]);
+  });
+
+  it('takes the first model of the key, or the one that is named, with the effort', async () => {
+    const first = await askFake();
+    assert.deepEqual(first.submitted, [{ model: 'deep', input: 'Why?', stream: true }]);
+    const named = await askFake({ model: 'other', effort: 'low' });
+    assert.deepEqual(named.submitted, [{ model: 'other', input: 'Why?', stream: true, reasoning: { effort: 'low' } }]);
+    assert.ok(!named.requests.includes('GET /v1/models'));
+  });
+
+  it('reads the question from standard input for -', async () => {
+    const { submitted } = await askFake({ question: '-' }, {}, new RecordedTerminal({ input: 'From a pipe?' }));
+    assert.equal(submitted[0]?.input, 'From a pipe?');
+  });
+
+  it('prints nothing but the response object on standard output with --json', async () => {
+    const { out, code } = await askFake({ json: true, quiet: true });
+    const response = JSON.parse(out);
+    assert.deepEqual([code, response.object, response.output_text], [0, 'response', 'An answer. [1]']);
+  });
+
+  it('rewrites one line on a terminal and clears it at the end', async () => {
+    const terminal = new RecordedTerminal({ live: true });
+    await using gateway = await startFakeGateway({ end: 'hangs' });
+    const done = ask({ baseUrl: gateway.url, apiKey: 'k', question: 'Why?' }, terminal);
+    await terminal.shown(/searching · 0 tool calls · 0 sources/);
+    assert.ok(!terminal.written.err.includes('\n'), 'nothing but the one line');
+    terminal.interrupt();
+    assert.equal(await done, 3);
+    assert.ok(terminal.written.err.includes('\r\u001b[2KCancelled after'));
+  });
+
+  it('strips escape sequences that a page smuggled into the answer', async () => {
+    const { out } = await askFake({}, { answer: 'A\u001b]0;owned\u0007B \u202eevil' });
+    assert.equal(out, '\nA]0;ownedB evil\n');
+  });
+});
+
+describe('research-gateway ask over a bad connection', () => {
+  it('resumes after the last event that it saw, as often as it takes, and shows each event once', async () => {
+    const { code, err, requests, out } = await askFake({}, { cuts: [3, 0, 2, 1] });
+    assert.equal(code, 0);
+    assert.deepEqual(
+      requests.slice(1).map((request) => request.replace(/resp_[\w-]+/, 'ID')),
+      [
+        'POST /v1/responses',
+        'GET /v1/responses/ID?stream=true&after=3',
+        'GET /v1/responses/ID?stream=true&after=3',
+        'GET /v1/responses/ID?stream=true&after=5',
+        'GET /v1/responses/ID?stream=true&after=6',
+      ],
+    );
+    assert.equal(err.match(/thought:/g)?.length, 1);
+    assert.match(err, /connection lost, trying again/);
+    assert.match(out, /An answer/);
+  });
+
+  it('goes on after connections that broke in the middle', async () => {
+    const { code, err } = await askFake({}, { cuts: [3, 0, 2, 1], breaks: true });
+    assert.deepEqual([code, err.match(/thought:/g)?.length], [0, 1]);
+  });
+
+  it('submits again with the same idempotency key where the connection broke before the first event', async () => {
+    const { code, idempotencyKeys } = await askFake({}, { cuts: [0] });
+    assert.deepEqual([code, idempotencyKeys.length, new Set(idempotencyKeys).size], [0, 2, 1]);
+    assert.match(String(idempotencyKeys[0]), /^[\w-]{36}$/);
+  });
+
+  it('goes on with a run that is named, from its first event', async () => {
+    const { code, requests, err } = await askFake({ resume: 'resp_x', question: undefined });
+    assert.deepEqual([code, requests], [0, ['GET /v1/responses/resp_x?stream=true&after=0']]);
+    assert.match(err, /thought: Let me think/);
+  });
+
+  it('waits out a gateway that is restarting', async () => {
+    const refuse = { status: 503, code: 'overloaded' as const, message: 'soon' };
+    const { code } = await askFake({}, { cuts: [2], refuse, refuseOn: 1 });
+    assert.equal(code, 0);
+  });
+
+  it('says that nothing listens there, exit code 4', async () => {
+    const terminal = new RecordedTerminal();
+    const { url } = await (async () => {
+      await using gateway = await startFakeGateway();
+      return gateway;
+    })();
+    assert.equal(await ask({ baseUrl: url, apiKey: 'k', question: 'Why?' }, terminal), 4);
+    assert.match(terminal.written.err, /cannot be reached: .*ECONNREFUSED.* `npm start`/);
+  });
+});
+
+describe('how research-gateway ask ends', () => {
+  it('1 for a failed run, with its reason', async () => {
+    const { code, err, out } = await askFake({}, { end: 'failed' });
+    assert.deepEqual([code, out], [1, '']);
+    assert.match(err, /Failed after .*: every route failed \(upstream_error\)/);
+  });
+
+  it('2 without a question', async () => {
+    const { code, err } = await askFake({ question: '  ' });
+    assert.equal(code, 2);
+    assert.match(err, /give a question/);
+  });
+
+  it('3 after Ctrl-C, which cancels the run on the server', async () => {
+    const terminal = new RecordedTerminal();
+    await using gateway = await startFakeGateway({ end: 'hangs' });
+    const done = ask({ baseUrl: gateway.url, apiKey: 'k', question: 'Why?' }, terminal);
+    await terminal.shown(/web_search/);
+    terminal.interrupt();
+    assert.equal(await done, 3);
+    assert.ok(gateway.requests.includes(`POST /v1/responses/${gateway.id}/cancel`));
+    assert.match(terminal.written.err, /Cancelled after/);
+  });
+
+  it('5 where the gateway refuses, and names the key to give for a 401', async () => {
+    const refuse = { status: 401, code: 'invalid_api_key' as const, message: 'Unknown API key.' };
+    const { code, err } = await askFake({ model: 'deep' }, { refuse });
+    assert.equal(code, 5);
+    assert.match(err, /Unknown API key\. \(invalid_api_key\).*--api-key/);
+  });
+});

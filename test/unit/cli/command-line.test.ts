@@ -1,0 +1,198 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runCommandLine } from '../../../src/cli/command-line.ts';
+import type { StartGateway } from '../../../src/cli/running-gateway.ts';
+import { readEnvironment } from '../../../src/config/environment.ts';
+import type { GatewayConfig } from '../../../src/config/schema.ts';
+import { startFakeGateway } from './fake-gateway.ts';
+import { RecordedTerminal } from './recorded-terminal.ts';
+
+const PROJECT_ROOT = new URL('../../../', import.meta.url).pathname;
+
+interface Started {
+  config: GatewayConfig;
+  reloaded: GatewayConfig[];
+  closed: boolean;
+}
+
+async function run(
+  args: string[],
+  options: { terminal?: RecordedTerminal; variables?: Record<string, string>; startGateway?: StartGateway } = {},
+) {
+  const terminal = options.terminal ?? new RecordedTerminal();
+  const code = await runCommandLine(args, {
+    environment: readEnvironment(options.variables ?? {}),
+    terminal,
+    startGateway: options.startGateway ?? (() => Promise.reject(new Error('not to be started'))),
+    projectRoot: PROJECT_ROOT,
+    version: '1.2.3',
+  });
+  return { code, ...terminal.written };
+}
+
+/** A gateway that is only noted down. */
+function recordingStart(url: string): { start: StartGateway; started: Started[] } {
+  const started: Started[] = [];
+  const start: StartGateway = async ({ config }) => {
+    const record: Started = { config, reloaded: [], closed: false };
+    started.push(record);
+    const close = async () => {
+      record.closed = true;
+    };
+    return {
+      url,
+      close,
+      reload: (fresh) => void record.reloaded.push(fresh),
+      [Symbol.asyncDispose]: close,
+    };
+  };
+  return { start, started };
+}
+
+describe('the command line', () => {
+  it('prints its version and help with exit code 0', async () => {
+    assert.deepEqual(await run(['--version']), { code: 0, out: '1.2.3\n', err: '' });
+    const help = await run(['--help']);
+    assert.equal(help.code, 0);
+    for (const command of ['serve', 'ask', 'demo', 'config', 'keys'])
+      assert.match(help.out, new RegExp(`  ${command}`));
+  });
+
+  it('ends with exit code 2 for arguments that it does not know', async () => {
+    for (const args of [['nonsense'], ['ask', 'q', '--nope'], ['ask', 'q', '--effort', 'huge'], ['config']]) {
+      assert.equal((await run(args)).code, 2, args.join(' '));
+    }
+  });
+
+  it('keys new prints a key with the hash that the configuration takes', async () => {
+    const { out } = await run(['keys', 'new', '--id', 'team-x']);
+    const key = /key: +(sk-[\w-]{43})\n/.exec(out)?.[1] ?? '';
+    const hash = createHash('sha256').update(key).digest('hex');
+    assert.match(out, new RegExp(`- id: "team-x"\n    secret_sha256: ${hash}\n`));
+    assert.notEqual((await run(['keys', 'new'])).out, out);
+  });
+
+  it('config check says what is in a valid file and lists what is wrong with an invalid one', async () => {
+    const valid = await run(['config', 'check', join(PROJECT_ROOT, 'config/gateway.yaml')]);
+    assert.equal(valid.code, 0);
+    assert.match(valid.out, /is valid: 1 provider, 3 models, 1 key/);
+    const folder = await mkdtemp(join(tmpdir(), 'check-'));
+    try {
+      const file = join(folder, 'bad.yaml');
+      await writeFile(file, 'server: { prot: 1 }\nproviders: {}\nmodels: {}\nkeys: []\n');
+      const invalid = await run(['config', 'check', file]);
+      assert.equal(invalid.code, 2);
+      assert.match(
+        invalid.err,
+        /bad\.yaml:1:11 server\.prot: .*`port`\?\n.*bad\.yaml:4:1 keys: needs at least one key/,
+      );
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it('ask takes address and key from the environment', async () => {
+    await using gateway = await startFakeGateway();
+    const { code } = await run(['ask', 'Why?'], { variables: { GATEWAY_BASE_URL: gateway.url, GATEWAY_API_KEY: 'k' } });
+    assert.deepEqual([code, gateway.requests.length], [0, 2]);
+  });
+});
+
+describe('research-gateway serve', () => {
+  const CONFIG = `
+server: { port: 0 }
+store: { url: "memory:" }
+providers: { demo: { builtin: demo } }
+models: { one: { kind: proxy, routes: [ { provider: demo, model: demo } ] } }
+keys: [ { id: a, secret: sk-a } ]
+logging: { level: silent }
+`;
+  let folder: string;
+  let file: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'serve-'));
+    file = join(folder, 'gateway.yaml');
+    await writeFile(file, CONFIG);
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  it('is the default command, runs until a signal, then closes the gateway', async () => {
+    const { start, started } = recordingStart('http://x');
+    const terminal = new RecordedTerminal();
+    const startGateway: StartGateway = async (options) => {
+      const gateway = await start(options);
+      queueMicrotask(() => terminal.interrupt());
+      return gateway;
+    };
+    const { code } = await run([], { terminal, startGateway, variables: { GATEWAY_CONFIG: file } });
+    assert.deepEqual([code, started.length, started[0]?.closed], [0, 1, true]);
+  });
+
+  it('hands a changed configuration to the gateway', async () => {
+    const { start, started } = recordingStart('http://x');
+    const terminal = new RecordedTerminal();
+    const reloaded = Promise.withResolvers<GatewayConfig>();
+    const startGateway: StartGateway = async (options) => ({
+      ...(await start(options)),
+      reload: (fresh) => reloaded.resolve(fresh),
+    });
+    const served = run(['serve', '--config', file], { terminal, startGateway });
+    while (started.length === 0) await new Promise((resolve) => setImmediate(resolve));
+    await writeFile(file, CONFIG.replace('one:', 'two:'));
+    assert.deepEqual(Object.keys((await reloaded.promise).models), ['two']);
+    terminal.interrupt();
+    assert.equal((await served).code, 0);
+  });
+
+  it('does not start with an invalid configuration, exit code 2', async () => {
+    await writeFile(file, 'nonsense: 1');
+    const { code, err } = await run(['serve', '-c', file]);
+    assert.equal(code, 2);
+    assert.match(err, /nonsense: is no known key/);
+  });
+
+  it('says what to do where the port is taken', async () => {
+    const taken = Object.assign(new Error('listen'), { code: 'EADDRINUSE' });
+    const { code, err } = await run(['serve', '-c', file], { startGateway: () => Promise.reject(taken) });
+    assert.equal(code, 1);
+    assert.match(err, /127\.0\.0\.1:0 is in use; set PORT, or server\.port/);
+  });
+});
+
+describe('research-gateway demo', () => {
+  it('starts the default configuration on a free port in memory, asks, shows the run and the address', async () => {
+    await using gateway = await startFakeGateway();
+    const { start, started } = recordingStart(gateway.url);
+    const { code, err, out } = await run(['demo'], { startGateway: start, variables: { PORT: '1', HOST: '0.0.0.0' } });
+    assert.equal(code, 0);
+    const [{ config, closed } = { config: undefined, closed: false }] = started;
+    assert.deepEqual([config?.server.host, config?.server.port, config?.store.url], ['127.0.0.1', 0, 'memory:']);
+    assert.equal(config?.tools.web_search.folder, join(PROJECT_ROOT, 'docs'));
+    assert.ok(closed);
+    assert.match(err, /thought: .*\n.*web_search/);
+    assert.match(err, new RegExp(`The API was at ${gateway.url}/v1`));
+    assert.match(out, /An answer/);
+  });
+
+  it('stays until a signal with --keep', async () => {
+    await using gateway = await startFakeGateway();
+    const { start, started } = recordingStart(gateway.url);
+    const terminal = new RecordedTerminal();
+    const done = run(['demo', 'What?', '--keep'], { startGateway: start, terminal });
+    await terminal.shown(/Ctrl-C stops it/);
+    assert.equal(started[0]?.closed, false);
+    await new Promise((resolve) => setImmediate(resolve));
+    terminal.interrupt();
+    assert.deepEqual([(await done).code, started[0]?.closed], [0, true]);
+    assert.match(terminal.written.out, /curl -N/);
+  });
+
+  it('fails with the code of the run', async () => {
+    await using gateway = await startFakeGateway({ end: 'failed' });
+    const { start } = recordingStart(gateway.url);
+    assert.equal((await run(['demo'], { startGateway: start })).code, 1);
+  });
+});
