@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+/**
+ * The floors of docs/architecture.md, held against the real imports of every file in src/. Imports of types count:
+ * what a file may know is the question, not what is loaded.
+ */
+const SRC = fileURLToPath(new URL('../../src', import.meta.url));
+
+const FLOORS: Readonly<Record<string, number>> = {
+  base: 0,
+  protocol: 1,
+  config: 1,
+  upstream: 2,
+  tools: 2,
+  store: 2,
+  demo: 2,
+  research: 3,
+  gateway: 4,
+  runs: 4,
+  http: 5,
+  console: 5,
+  cli: 5,
+};
+/** Files outside the folders stand above all floors: the entry and the composition root. */
+const ROOF = ['main.ts', 'server.ts'];
+
+interface Only {
+  what: string;
+  matches: RegExp;
+  /** Folders that may import it, each with the reason where it is not plain. */
+  allowed: readonly string[];
+}
+
+const ONLY: readonly Only[] = [
+  {
+    what: 'Express',
+    matches: /^(express|http-proxy-middleware|helmet|pino-http)$/,
+    allowed: ['http', 'gateway', 'console'],
+  },
+  // The local search keeps its full-text index in SQLite; it stores nothing of a run there.
+  { what: 'SQLite', matches: /^node:sqlite$/, allowed: ['store', 'tools/web-search'] },
+  { what: 'Redis', matches: /^(@redis\/.*|@keyv\/redis|redis|ioredis)$/, allowed: ['store'] },
+  // Who runs a run is decided on the floor of runs; its queue is reached through the connection that store opens.
+  { what: 'BullMQ', matches: /^bullmq$/, allowed: ['store', 'runs'] },
+  { what: 'the OpenAI SDK', matches: /^openai(\/.*)?$/, allowed: ['upstream'] },
+  { what: 'the command line parser', matches: /^commander$/, allowed: ['cli'] },
+];
+
+interface SourceFile {
+  /** Relative to src/. */
+  name: string;
+  code: string;
+  /** Imported files of src/, relative to it. */
+  files: string[];
+  /** Imported packages and built-in modules. */
+  packages: string[];
+}
+
+const FROM = /(?:^|[;}\n])\s*(?:import|export)\b(?:[^'"`;]*?\bfrom)?\s*['"]([^'"\n]+)['"]/g;
+const DYNAMIC = /\bimport\(\s*['"]([^'"\n]+)['"]/g;
+/** Child processes and workers are started by the address of their file. */
+const ADDRESS = /new URL\(\s*['"](\.[^'"\n]+\.ts)['"]\s*,\s*import\.meta\.url/g;
+
+function readSource(path: string): SourceFile {
+  const text = readFileSync(path, 'utf8');
+  const code = withoutComments(text);
+  const specifiers = [FROM, DYNAMIC, ADDRESS].flatMap((pattern) =>
+    [...code.matchAll(pattern)].map((match) => String(match[1])),
+  );
+  const local = specifiers.filter((specifier) => specifier.startsWith('.'));
+  return {
+    name: relative(SRC, path),
+    code,
+    files: local.map((specifier) => relative(SRC, resolve(dirname(path), specifier))),
+    packages: specifiers.filter((specifier) => !specifier.startsWith('.')),
+  };
+}
+
+/** Comments blanked, unless they only look like one inside a string with an address. */
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|[\s;{}(,])\/\/.*$/gm, '$1');
+}
+
+const sources = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts'))
+  .map((name) => readSource(join(SRC, name)));
+
+const folderOf = (name: string) => name.split('/')[0] ?? '';
+
+function isAllowed(file: SourceFile, folders: readonly string[]): boolean {
+  return ROOF.includes(file.name) || folders.some((folder) => file.name.startsWith(`${folder}/`));
+}
+
+describe('the import graph', () => {
+  it('is read whole: every file that is meant to be found is found', () => {
+    const names = new Set(sources.map((file) => file.name));
+    assert.ok(names.size > 30);
+    const imported = sources.flatMap((file) => file.files.map((target) => ({ from: file.name, target })));
+    const lost = imported.filter(({ target }) => target.endsWith('.ts') && !names.has(target));
+    assert.deepEqual(lost, []);
+    assert.ok(imported.length > names.size, 'the patterns see the imports');
+  });
+
+  it('knows the floor of every folder', () => {
+    const unknown = sources.filter((file) => !ROOF.includes(file.name) && FLOORS[folderOf(file.name)] === undefined);
+    assert.deepEqual(
+      unknown.map((file) => file.name),
+      [],
+    );
+  });
+
+  it('goes downward only, and never sideways to another folder of the same floor', () => {
+    const wrong: string[] = [];
+    for (const file of sources) {
+      const floor = FLOORS[folderOf(file.name)] ?? Number.POSITIVE_INFINITY;
+      for (const target of file.files) {
+        if (target.startsWith('..') || folderOf(target) === folderOf(file.name)) continue;
+        const below = FLOORS[folderOf(target)] ?? Number.POSITIVE_INFINITY;
+        if (below >= floor && floor !== Number.POSITIVE_INFINITY) wrong.push(`${file.name} -> ${target}`);
+      }
+    }
+    assert.deepEqual(wrong, []);
+  });
+
+  it('leaves src/ only for the version in package.json', () => {
+    const out = sources.flatMap((file) => file.files.filter((target) => target.startsWith('..')));
+    assert.deepEqual(
+      [...new Set(out)].filter((target) => target !== '../package.json'),
+      [],
+    );
+  });
+
+  for (const { what, matches, allowed } of ONLY) {
+    it(`shows ${what} only to ${allowed.join(', ')}`, () => {
+      const wrong = sources.filter(
+        (file) => !isAllowed(file, allowed) && file.packages.some((name) => matches.test(name)),
+      );
+      assert.deepEqual(
+        wrong.map((file) => file.name),
+        [],
+      );
+    });
+  }
+
+  it('reads the environment in config only', () => {
+    const wrong = sources.filter(
+      (file) => folderOf(file.name) !== 'config' && /\bprocess\s*\.\s*env\b/.test(file.code),
+    );
+    assert.deepEqual(
+      wrong.map((file) => file.name),
+      [],
+    );
+  });
+
+  it('has no cycle', () => {
+    assert.deepEqual(findCycle(new Map(sources.map((file) => [file.name, file.files]))), []);
+  });
+
+  it('finds a cycle where there is one', () => {
+    const graph = new Map([
+      ['a', ['b']],
+      ['b', ['c']],
+      ['c', ['b']],
+    ]);
+    assert.deepEqual(findCycle(graph), ['b', 'c', 'b']);
+  });
+
+  it('sees every form of import', () => {
+    const code = "const a = 1;\nimport type {\n  b,\n} from './b.ts';\nexport * from './c.ts';\nimport './d.ts';";
+    assert.deepEqual(
+      [...code.matchAll(FROM)].map((match) => match[1]),
+      ['./b.ts', './c.ts', './d.ts'],
+    );
+  });
+});
+
+/** The names along a cycle, or none. */
+function findCycle(graph: ReadonlyMap<string, readonly string[]>): string[] {
+  const done = new Set<string>();
+  const trail: string[] = [];
+  const visit = (name: string): string[] => {
+    const start = trail.indexOf(name);
+    if (start >= 0) return [...trail.slice(start), name];
+    if (done.has(name)) return [];
+    trail.push(name);
+    for (const next of graph.get(name) ?? []) {
+      const cycle = visit(next);
+      if (cycle.length > 0) return cycle;
+    }
+    trail.pop();
+    done.add(name);
+    return [];
+  };
+  for (const name of graph.keys()) {
+    const cycle = visit(name);
+    if (cycle.length > 0) return cycle;
+  }
+  return [];
+}
