@@ -9,11 +9,16 @@ export interface SandboxCommand {
   args: string[];
 }
 
+/** The programs of the sandbox folder. */
+export type SandboxProgram = 'main.ts' | 'make-snapshot.ts';
+
 export interface SandboxBounds {
   /** The most memory that Python can have, in MiB. */
   memoryMb: number;
   /** Processor seconds after which the system kills the process, also when the gateway is gone. */
   cpuSeconds: number;
+  /** Whether descriptor `SNAPSHOT_FD` holds a memory snapshot to start from. */
+  fromSnapshot?: boolean;
 }
 
 /** WebAssembly memory comes in pages of 64 KiB. */
@@ -33,7 +38,7 @@ const SHELL = '/bin/sh';
  * - a bound on WebAssembly memory, which Python meets as `MemoryError`;
  * - limits of the system, where there is a shell to set them: processor time, no core dumps, no bytes to files.
  */
-export function sandboxCommand(bounds: SandboxBounds): SandboxCommand {
+export function sandboxCommand(program: SandboxProgram, bounds: SandboxBounds): SandboxCommand {
   const sandbox = fileURLToPath(new URL('./sandbox/', import.meta.url));
   const pyodide = dirname(createRequire(import.meta.url).resolve('pyodide/package.json'));
   const node = [
@@ -47,8 +52,9 @@ export function sandboxCommand(bounds: SandboxBounds): SandboxCommand {
     '--disallow-code-generation-from-strings',
     `--wasm-max-mem-pages=${Math.min(bounds.memoryMb * PAGES_PER_MB, MOST_PAGES)}`,
     `--max-old-space-size=${JAVASCRIPT_HEAP_MB}`,
-    `${sandbox}main.ts`,
+    `${sandbox}${program}`,
     pyodide,
+    ...(bounds.fromSnapshot ? ['from-snapshot'] : []),
   ];
   if (!existsSync(SHELL)) return { file: process.execPath, args: node };
   const limits = `ulimit -c 0; ulimit -f 0; ulimit -t ${Math.ceil(bounds.cpuSeconds)}; exec "$0" "$@"`;

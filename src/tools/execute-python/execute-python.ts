@@ -73,7 +73,7 @@ export function createExecutePythonTool(options: ExecutePythonOptions = {}): Exe
     },
     async call(args: JsonObject, context: ToolContext): Promise<ToolOutput> {
       const { code } = parseArguments(args);
-      const run = await pool.run(code, { signal: context.signal });
+      const run = await pool.run(code, { signal: context.signal, log: context.log });
       if (run.breakdown) context.log.warn({ reason: run.breakdown }, 'a Python run was stopped');
       return toOutput(run, explain);
     },

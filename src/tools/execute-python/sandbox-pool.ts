@@ -1,8 +1,10 @@
-import { abortable } from '../../base/abort.ts';
+import { abortable, linkSignals } from '../../base/abort.ts';
+import type { Logger } from '../../base/logger.ts';
 import { ToolError } from '../tool.ts';
 import { type SandboxOptions, SandboxProcess, type SandboxResult } from './sandbox-process.ts';
+import { SandboxSnapshot } from './sandbox-snapshot.ts';
 
-export interface SandboxPoolOptions extends SandboxOptions {
+export interface SandboxPoolOptions extends Omit<SandboxOptions, 'snapshot'> {
   /** Runs at the same time; further ones wait. */
   maxConcurrent: number;
   /** Runs that may wait; further ones are refused. */
@@ -20,6 +22,7 @@ export class SandboxPool implements AsyncDisposable {
   readonly #processes = new Set<SandboxProcess>();
   readonly #waiting: (() => void)[] = [];
   readonly #closing = new AbortController();
+  readonly #snapshot = new SandboxSnapshot();
   #running = 0;
   #spare: SandboxProcess | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
@@ -40,16 +43,19 @@ export class SandboxPool implements AsyncDisposable {
 
   /**
    * Runs `code` in a process of its own. Rejects with the signal's reason as soon as it aborts.
-   * @throws ToolError `busy` if too many runs wait, `unavailable` if no interpreter can be loaded.
+   * @throws ToolError `busy` if too many runs wait, `unavailable` if no interpreter can be loaded or the pool closes.
    */
-  async run(code: string, options: { signal: AbortSignal }): Promise<SandboxResult> {
-    await this.#enter(options.signal);
+  async run(code: string, options: { signal: AbortSignal; log: Logger }): Promise<SandboxResult> {
+    using linked = linkSignals([options.signal, this.#closing.signal]);
+    const { signal } = linked;
+    await this.#enter(signal);
     try {
-      const sandbox = this.#take();
-      this.#prepareSpare();
-      return await sandbox.run(code, options);
+      const snapshot = await abortable(this.#snapshot.descriptor(options.log), signal);
+      const sandbox = this.#take(snapshot);
+      this.#prepareSpare(snapshot);
+      return await sandbox.run(code, { signal });
     } catch (error) {
-      if (options.signal.aborted || error instanceof ToolError) throw error;
+      if (signal.aborted) throw signal.reason;
       throw new ToolError('unavailable', 'The Python sandbox could not be started. Go on without it.', {
         cause: error,
       });
@@ -68,11 +74,11 @@ export class SandboxPool implements AsyncDisposable {
       each[Symbol.dispose]();
     }
     await Promise.all(processes.map((each) => each.ended));
+    await this.#snapshot[Symbol.asyncDispose]();
   }
 
   async #enter(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    this.#closing.signal.throwIfAborted();
     if (this.#running < this.#options.maxConcurrent) {
       this.#running++;
       return;
@@ -83,7 +89,7 @@ export class SandboxPool implements AsyncDisposable {
     const turn = Promise.withResolvers<void>();
     this.#waiting.push(turn.resolve);
     try {
-      await abortable(abortable(turn.promise, signal), this.#closing.signal);
+      await abortable(turn.promise, signal);
     } catch (error) {
       const place = this.#waiting.indexOf(turn.resolve);
       if (place >= 0) this.#waiting.splice(place, 1);
@@ -100,27 +106,26 @@ export class SandboxPool implements AsyncDisposable {
     else this.#running--;
   }
 
-  #take(): SandboxProcess {
+  #take(snapshot: number | undefined): SandboxProcess {
     clearTimeout(this.#idleTimer);
     const spare = this.#spare;
     this.#spare = undefined;
-    const sandbox = spare?.usable ? spare : this.#start();
+    const sandbox = spare?.usable ? spare : this.#start(snapshot);
     sandbox.hold(true);
     return sandbox;
   }
 
-  #prepareSpare(): void {
-    if (this.#closing.signal.aborted) return;
+  #prepareSpare(snapshot: number | undefined): void {
     clearTimeout(this.#idleTimer);
     this.#idleTimer = setTimeout(() => this.#spare?.[Symbol.dispose](), this.#options.idleMs);
     this.#idleTimer.unref();
     if (this.#spare?.usable) return;
-    this.#spare = this.#start();
+    this.#spare = this.#start(snapshot);
     this.#spare.hold(false);
   }
 
-  #start(): SandboxProcess {
-    const sandbox = new SandboxProcess(this.#options);
+  #start(snapshot: number | undefined): SandboxProcess {
+    const sandbox = new SandboxProcess({ ...this.#options, snapshot });
     this.#processes.add(sandbox);
     void sandbox.ended.then(() => this.#processes.delete(sandbox));
     return sandbox;

@@ -4,7 +4,9 @@ Nothing here is a wall: code can change all of it. The walls are around the proc
 """
 
 import json
+import linecache
 import os
+import random
 import sys
 import traceback
 
@@ -21,6 +23,8 @@ NO_PROCESS = "No processes can be started in this sandbox, and no files of the h
 
 sys.stdout.reconfigure(line_buffering=True, errors="backslashreplace")
 sys.stderr.reconfigure(line_buffering=True, errors="backslashreplace")
+# The memory snapshot that sandboxes start from has the state of its making.
+random.seed()
 
 
 def _deny(*_args, **_kwargs):
@@ -57,8 +61,8 @@ def _chain(error):
 def _is_network(error):
     text = str(error)
     if isinstance(error, OSError):
-        return "Host is unreachable" in text or "Name or service" in text or type(error).__name__ == "gaierror"
-    return isinstance(error, ImportError) and "'js'" in text
+        return isinstance(error, ConnectionError) or "Host is unreachable" in text or type(error).__name__ == "gaierror"
+    return isinstance(error, NotImplementedError) and "socket" in text
 
 
 def _describe(error, limit):
@@ -77,6 +81,8 @@ def _describe(error, limit):
 async def run(code, limit):
     """JSON of `{"result": str | None, "error"?: {"code", "message"}}`; texts are at most about `limit` characters."""
     dumps = json.dumps
+    # Tracebacks show the lines of the code.
+    linecache.cache[FILENAME] = (len(code), None, code.splitlines(keepends=True), FILENAME)
     report = {"result": None}
     try:
         value = await eval_code_async(

@@ -1,31 +1,26 @@
 /**
  * The program of a sandbox process: loads Pyodide, then runs one job. It may import only what its permissions let it
- * read: this folder, Node's built-ins, and Pyodide, whose location is its only argument.
+ * read: this folder, Node's built-ins, and Pyodide. Arguments: Pyodide's folder, and `from-snapshot` where descriptor 4
+ * is a memory snapshot to start from.
  */
 import { strict as assert } from 'node:assert';
 import fs from 'node:fs';
 import process from 'node:process';
-import { pathToFileURL } from 'node:url';
 import type { Job } from '../messages.ts';
 import { disarm, prepareForPyodide } from './disarm.ts';
+import { loadPython } from './load.ts';
 import { OutputStream, type ReportWriter } from './output.ts';
 
 const REPORT_FD = 3;
+const SNAPSHOT_FD = 4;
 
-const pyodideFolder = process.argv[2];
+const [, , pyodideFolder, start] = process.argv;
 assert(pyodideFolder, 'the folder of pyodide is the first argument');
 const exit = process.exit.bind(process);
 const stdin = process.stdin;
 
 prepareForPyodide(process);
-const { loadPyodide } = await import(pathToFileURL(`${pyodideFolder}/pyodide.mjs`).href);
-const python = await loadPyodide({
-  jsglobals: Object.create(null),
-  env: { HOME: '/home/pyodide', USER: 'python' },
-  stdin: () => null,
-  stdout: () => {},
-  stderr: () => {},
-});
+const python = await loadPython(pyodideFolder, start === 'from-snapshot' ? { _loadSnapshot: readSnapshot() } : {});
 const scope = python.toPy({});
 python.runPython(fs.readFileSync(new URL('./driver.py', import.meta.url), 'utf8'), {
   globals: scope,
@@ -46,6 +41,17 @@ const outcome: unknown = await run(job.code, job.limits.result);
 stdout.end();
 stderr.end();
 report({ type: 'end', outcome: typeof outcome === 'string' ? outcome : '' });
+
+/** The snapshot's descriptor is shared with other sandboxes, so it is read without moving its position. */
+function readSnapshot(): Uint8Array {
+  const bytes = new Uint8Array(fs.fstatSync(SNAPSHOT_FD).size);
+  for (let read = 0; read < bytes.length; ) {
+    const count = fs.readSync(SNAPSHOT_FD, bytes, { offset: read, position: read });
+    assert(count > 0, 'the snapshot is cut');
+    read += count;
+  }
+  return bytes;
+}
 
 /** The first line of standard input. The end of standard input, at any time, is the end of the gateway: leave. */
 function readJob(): Promise<Job> {

@@ -1,0 +1,22 @@
+/**
+ * The program that makes the memory snapshot from which sandboxes start: an interpreter that has loaded what the
+ * driver needs and has seen no code of anybody's. It writes the bytes to its report descriptor.
+ */
+import { strict as assert } from 'node:assert';
+import fs from 'node:fs';
+import process from 'node:process';
+import { prepareForPyodide } from './disarm.ts';
+import { loadPython } from './load.ts';
+
+const REPORT_FD = 3;
+/** What driver.py imports, and what most code of a model begins with. */
+const PRELOADED = 'import asyncio, collections, datetime, json, linecache, math, os, re, sys, traceback, pyodide.code';
+
+const pyodideFolder = process.argv[2];
+assert(pyodideFolder, 'the folder of pyodide is the first argument');
+prepareForPyodide(process);
+const python = await loadPython(pyodideFolder, { _makeSnapshot: true });
+python.runPython(PRELOADED);
+const bytes = python.makeMemorySnapshot();
+for (let written = 0; written < bytes.length; ) written += fs.writeSync(REPORT_FD, bytes, written);
+process.exit(0);

@@ -1,0 +1,370 @@
+/** What a hostile script aims at. None of it may be touched. */
+export interface HostileTargets {
+  /** A file of the host with a secret in it. */
+  secretFile: string;
+  /** A folder of the host in which nothing may appear. */
+  folder: string;
+  /** A TCP and UDP port on loopback that nothing may reach. */
+  port: number;
+  /** A process that must go on living. */
+  victimPid: number;
+}
+
+export interface HostileScript {
+  name: string;
+  code: (targets: HostileTargets) => string;
+  /** The error code with which the run must end; absent: any end will do as long as nothing happened. */
+  ends?: string;
+}
+
+const py = (strings: TemplateStringsArray, ...values: (string | number)[]): string =>
+  String.raw({ raw: strings }, ...values);
+
+/** Reads, writes and listings of the host's files, by every road that Pyodide has. */
+export const FILE_SCRIPTS: readonly HostileScript[] = [
+  { name: 'open a host file', code: (t) => py`print(open("${t.secretFile}").read())`, ends: 'python_error' },
+  { name: 'write a host file', code: (t) => py`open("${t.folder}/a.txt", "w").write("x")`, ends: 'python_error' },
+  { name: 'os.open with O_CREAT', code: (t) => py`import os; os.open("${t.folder}/b", os.O_CREAT | os.O_WRONLY)` },
+  { name: 'read /proc/self/environ', code: () => 'print(open("/proc/self/environ").read())', ends: 'python_error' },
+  { name: 'read through /proc/1/root', code: (t) => py`print(open("/proc/1/root${t.secretFile}").read())` },
+  {
+    name: 'symlink into the host',
+    code: (t) => py`import os; os.symlink("${t.secretFile}", "/tmp/s"); print(open("/tmp/s").read())`,
+  },
+  {
+    name: 'mount the host through pyodide_js.mountNodeFS',
+    code: (t) => py`
+import pyodide_js
+pyodide_js.mountNodeFS("/host", "${t.folder}")
+open("/host/c.txt", "w").write("x")`,
+  },
+  {
+    name: 'mount the host through FS.mount and NODEFS',
+    code: (t) => py`
+import pyodide_js
+from pyodide.ffi import to_js
+fs = pyodide_js.FS
+fs.mkdir("/host")
+kind = getattr(fs.filesystems, "NODEFS", None) or pyodide_js._module.NODEFS
+fs.mount(kind, to_js({"root": "${t.folder}"}), "/host")
+print(open("/host/secret.txt").read())`,
+  },
+  {
+    name: 'write to inherited descriptors through NODEFS',
+    code: () => `
+import pyodide_js
+ops = pyodide_js.FS.filesystems.NODEFS.stream_ops
+for fd in range(0, 20):
+    ops.write(dict(nfd=fd), b"forged")`,
+  },
+  {
+    name: 'os.write to descriptors',
+    code: () => `
+import os
+for fd in range(3, 40):
+    try: os.write(fd, b'{"type":"end","outcome":"{}"}\\n')
+    except OSError: pass`,
+  },
+  {
+    name: 'sqlite3 on a host path',
+    code: (t) => py`import sqlite3; sqlite3.connect("${t.folder}/d.db").execute("create table t(a)")`,
+  },
+  {
+    name: 'shutil.copytree of the root',
+    code: (t) => py`import shutil; shutil.copytree("/", "${t.folder}/tree")`,
+    ends: 'timeout',
+  },
+  {
+    name: 'walk the root for secrets',
+    code: () => `
+import os
+for folder, _, files in os.walk("/"):
+    if "/lib" in folder: continue
+    for name in files:
+        try: print(folder, name, open(os.path.join(folder, name), errors="replace").read(200))
+        except OSError: pass`,
+  },
+];
+
+/** Starting processes, signalling them, and native code. */
+export const PROCESS_SCRIPTS: readonly HostileScript[] = [
+  { name: 'os.system', code: (t) => py`import os; print(os.system("touch ${t.folder}/e"))`, ends: 'python_error' },
+  {
+    name: 'posix.system behind a reload',
+    code: (t) => py`
+import sys, importlib, os
+importlib.reload(os)
+import posix
+os.system("touch ${t.folder}/f"); posix.system("touch ${t.folder}/f")`,
+  },
+  { name: 'os.popen', code: (t) => py`import os; print(os.popen("cat ${t.secretFile}").read())`, ends: 'python_error' },
+  {
+    name: 'subprocess',
+    code: (t) => py`import subprocess; subprocess.run(["touch", "${t.folder}/g"])`,
+    ends: 'python_error',
+  },
+  { name: 'os.fork', code: () => 'import os; os.fork()', ends: 'python_error' },
+  { name: 'os.kill of another process', code: (t) => py`import os; os.kill(${t.victimPid}, 9)` },
+  { name: 'os.kill of the parent', code: () => 'import os; os.kill(os.getppid(), 9)' },
+  { name: 'os.kill of everything', code: () => 'import os; os.kill(-1, 9)' },
+  { name: 'ctypes system()', code: (t) => py`import ctypes; print(ctypes.CDLL(None).system(b"touch ${t.folder}/h"))` },
+  {
+    name: 'ctypes emscripten_run_script',
+    code: (t) => py`
+import ctypes
+ctypes.CDLL(None).emscripten_run_script(b"process.kill(${t.victimPid}, 9)")`,
+  },
+  {
+    name: 'ctypes wild writes',
+    code: () => 'import ctypes\nfor a in range(0, 2**28, 4096): ctypes.memset(a, 255, 4096)',
+  },
+  { name: 'ctypes kill()', code: (t) => py`import ctypes; ctypes.CDLL(None).kill(${t.victimPid}, 9)` },
+  {
+    name: 'threads',
+    code: () => 'import threading; threading.Thread(target=print).start()',
+    ends: 'python_error',
+  },
+];
+
+/** Ways from Python into JavaScript, and from there to Node. */
+export const JAVASCRIPT_SCRIPTS: readonly HostileScript[] = [
+  { name: 'js.process', code: (t) => py`import js; js.process.kill(${t.victimPid})`, ends: 'python_error' },
+  {
+    name: 'js.globalThis and constructors',
+    code: () => 'import js; print(js.globalThis); js.constructor.constructor("return process")()',
+  },
+  {
+    name: 'pyodide.code.run_js',
+    code: (t) => py`
+from pyodide.code import run_js
+run_js("process.getBuiltinModule('fs').writeFileSync('${t.folder}/i', 'x')")`,
+  },
+  {
+    name: 'Function constructor of a JavaScript function',
+    code: (t) => py`
+import pyodide_js
+make = pyodide_js.runPython.constructor
+make("globalThis.process.kill(${t.victimPid}, 9)")()`,
+    ends: 'python_error',
+  },
+  {
+    name: 'AsyncFunction constructor with import()',
+    code: (t) => py`
+import pyodide_js
+make = pyodide_js.loadPackage.constructor
+await make("(await import('node:fs')).writeFileSync('${t.folder}/j', 'x')")()`,
+  },
+  {
+    name: 'constructor of an error',
+    code: () => `
+import pyodide_js
+try: pyodide_js.FS.open(1, 2, 3)
+except Exception as e:
+    error = getattr(e, "js_error", e)
+    print(error.constructor.constructor("return process.env")())`,
+  },
+  {
+    name: 'prepareStackTrace',
+    code: () => `
+import pyodide_js
+from pyodide.ffi import create_proxy
+Error = pyodide_js._module.constructor.constructor.prototype
+def spy(error, frames):
+    for frame in frames:
+        print(frame.getThis(), frame.getFunction())
+pyodide_js.FS.ErrnoError.constructor.prepareStackTrace = create_proxy(spy)
+pyodide_js.FS.open("/none", "r")`,
+  },
+  {
+    name: 'the whole _module, one by one',
+    code: (t) => py`
+import pyodide_js
+for name in dir(pyodide_js._module):
+    value = getattr(pyodide_js._module, name, None)
+    for key in ("process", "require", "kill", "spawnSync", "execSync"):
+        found = getattr(value, key, None)
+        if found is not None:
+            print("found", name, key)
+            try: found(${t.victimPid}, 9)
+            except Exception: pass`,
+  },
+  {
+    name: 'js module put back by hand',
+    code: () => `
+import pyodide_js
+pyodide_js.registerJsModule("again", pyodide_js._module)
+import again
+print(again.ENV, again.thisProgram)`,
+  },
+  {
+    name: 'loadPackage from the network',
+    code: () => 'import pyodide_js; await pyodide_js.loadPackage("micropip"); import micropip',
+  },
+  {
+    name: 'dynamic library from bytes',
+    code: () => `
+open("/tmp/x.so", "wb").write(b"\\0asm\\1\\0\\0\\0" + b"\\0" * 100)
+import ctypes
+ctypes.CDLL("/tmp/x.so")`,
+  },
+  {
+    name: 'default streams of the process',
+    code: () => `
+import pyodide_js
+pyodide_js.setStdout(); pyodide_js.setStderr()
+print("to the process")
+pyodide_js.setStdin()
+print(input())`,
+    ends: 'timeout',
+  },
+];
+
+/** Roads to the network. */
+export const NETWORK_SCRIPTS: readonly HostileScript[] = [
+  {
+    name: 'socket.create_connection',
+    code: (t) => py`import socket; socket.create_connection(("127.0.0.1", ${t.port}), 2)`,
+    ends: 'no_network',
+  },
+  {
+    name: 'UDP',
+    code: (t) => py`
+import socket
+socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("127.0.0.1", ${t.port}))`,
+  },
+  {
+    name: 'urllib',
+    code: (t) => py`import urllib.request; urllib.request.urlopen("http://127.0.0.1:${t.port}/")`,
+    ends: 'no_network',
+  },
+  {
+    name: 'http.client to a name',
+    code: (t) => py`
+import http.client
+http.client.HTTPConnection("localhost", ${t.port}, timeout=2).request("GET", "/")`,
+    ends: 'no_network',
+  },
+  {
+    name: 'pyodide.http.pyfetch',
+    code: (t) => py`
+from pyodide.http import pyfetch
+await pyfetch("http://127.0.0.1:${t.port}/")`,
+  },
+  {
+    name: "Pyodide's own sockets for Node",
+    code: (t) => py`
+import pyodide_js
+await pyodide_js._api.initializeNodeSockFS()
+import socket
+socket.create_connection(("127.0.0.1", ${t.port}), 2).send(b"x")`,
+  },
+  {
+    name: 'a listening socket',
+    code: () => 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); s.listen(); s.accept()',
+  },
+  {
+    name: 'asyncio.open_connection',
+    code: (t) => py`import asyncio; await asyncio.open_connection("127.0.0.1", ${t.port})`,
+  },
+];
+
+/** Code that never ends or wants everything. Each is stopped for the reason named. */
+export const GREEDY_SCRIPTS: readonly HostileScript[] = [
+  { name: 'endless loop', code: () => 'while True: pass', ends: 'timeout' },
+  {
+    name: 'endless loop that catches everything',
+    code: () => `
+while True:
+    try:
+        while True: pass
+    except BaseException: pass`,
+    ends: 'timeout',
+  },
+  { name: 'endless sleep', code: () => 'import time; time.sleep(1e6)', ends: 'timeout' },
+  { name: 'endless await', code: () => 'import asyncio; await asyncio.Event().wait()', ends: 'timeout' },
+  { name: 'endless big-number arithmetic in C', code: () => 'x = 3 ** (10 ** 8)', ends: 'timeout' },
+  {
+    name: 'catastrophic regular expression',
+    code: () => 'import re; re.match(r"(a+)+$", "a" * 64 + "b")',
+    ends: 'timeout',
+  },
+  {
+    name: 'endless repr of the result',
+    code: () => `
+class Slow:
+    def __repr__(self):
+        while True: pass
+Slow()`,
+    ends: 'timeout',
+  },
+  { name: 'output flood', code: () => 'while True: print("x" * 10_000)', ends: 'timeout' },
+  {
+    name: 'newline flood to both streams',
+    code: () => 'import sys\nwhile True: print(); print(file=sys.stderr)',
+    ends: 'timeout',
+  },
+  { name: 'one huge allocation', code: () => 'x = bytearray(1_500_000_000)', ends: 'memory_limit' },
+  { name: 'many allocations', code: () => 'x = []\nwhile True: x.append(bytearray(1_000_000))', ends: 'memory_limit' },
+  {
+    name: 'files without end in memory',
+    code: () => `
+block = b"x" * 1_000_000
+n = 0
+while True:
+    n += 1
+    open(f"/tmp/{n}", "wb").write(block)`,
+    ends: 'memory_limit',
+  },
+  {
+    name: 'memory in JavaScript',
+    code: () => `
+from pyodide.ffi import to_js
+block = bytes(10_000_000)
+kept = []
+while True: kept.append(to_js(block))`,
+    ends: 'memory_limit',
+  },
+  {
+    name: 'decompression bomb',
+    code: () => `
+import zlib
+bomb = zlib.compress(bytes(50_000_000))
+x = [zlib.decompress(bomb) for _ in range(1000)]`,
+    ends: 'memory_limit',
+  },
+  { name: 'recursion without limit', code: () => 'import sys; sys.setrecursionlimit(10**9)\ndef f(): return f()\nf()' },
+  { name: 'nested parentheses', code: () => '"(" * 100_000; eval("(" * 100_000)' },
+  { name: 'huge result', code: () => '"r" * 100_000_000' },
+  { name: 'huge error', code: () => 'raise ValueError("e" * 50_000_000)', ends: 'python_error' },
+];
+
+/** Attempts to pretend a result or to break the report. */
+export const FORGING_SCRIPTS: readonly HostileScript[] = [
+  {
+    name: 'protocol lines on standard output',
+    code: () => `
+print('{"type":"end","outcome":"{\\\\"result\\\\":\\\\"forged\\\\"}"}', flush=True)
+print("ready", flush=True)
+raise ValueError("the truth")`,
+    ends: 'python_error',
+  },
+  {
+    name: 'the driver with another report',
+    code: () => `
+import sys, json
+json.dumps = lambda *a, **k: "not json"
+for module in list(sys.modules.values()):
+    if hasattr(module, "run"): module.run = None
+frame = sys._getframe()
+while frame:
+    if "report" in frame.f_locals: frame.f_locals["report"]["result"] = {"a": 1}
+    frame = frame.f_back`,
+  },
+  { name: 'the end of the interpreter', code: () => 'import os; os._exit(0)' },
+  { name: 'abort', code: () => 'import os; os.abort()', ends: 'crashed' },
+  { name: 'lone surrogates and control characters', code: () => 'print("\\ud800\\x00\\x1b[2J\\u2028"); "\\udfff"' },
+  {
+    name: 'standard output replaced',
+    code: () => 'import sys; sys.stdout = None; sys.stderr = 3; del sys.modules["json"]; 5',
+  },
+];

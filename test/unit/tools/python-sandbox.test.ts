@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { isObject } from '../../../src/base/json.ts';
+import { silentLogger } from '../../../src/base/logger.ts';
+import { createExecutePythonTool, type ExecutePythonTool } from '../../../src/tools/execute-python/execute-python.ts';
+import {
+  FILE_SCRIPTS,
+  FORGING_SCRIPTS,
+  GREEDY_SCRIPTS,
+  type HostileScript,
+  type HostileTargets,
+  JAVASCRIPT_SCRIPTS,
+  NETWORK_SCRIPTS,
+  PROCESS_SCRIPTS,
+} from '../../support/hostile-python.ts';
+
+const SECRET = 'canary-7d1f0a93c2';
+const GROUPS: Readonly<Record<string, readonly HostileScript[]>> = {
+  'files of the host': FILE_SCRIPTS,
+  processes: PROCESS_SCRIPTS,
+  JavaScript: JAVASCRIPT_SCRIPTS,
+  network: NETWORK_SCRIPTS,
+  'time, memory and output': GREEDY_SCRIPTS,
+  'forged reports': FORGING_SCRIPTS,
+};
+/** Scripts at the same time, as several runs of a gateway would have. */
+const AT_ONCE = 3;
+
+/** A piece of host that hostile code aims at, and what happened to it. */
+class Host implements AsyncDisposable {
+  readonly targets: HostileTargets;
+  readonly #stack: AsyncDisposableStack;
+  readonly #victim: ChildProcess;
+  contacts = 0;
+
+  private constructor(targets: HostileTargets, victim: ChildProcess, stack: AsyncDisposableStack) {
+    this.targets = targets;
+    this.#victim = victim;
+    this.#stack = stack;
+  }
+
+  static async open(): Promise<Host> {
+    const stack = new AsyncDisposableStack();
+    const folder = await mkdtemp(join(tmpdir(), 'hostile-python-'));
+    stack.defer(() => rm(folder, { recursive: true }));
+    const secretFile = join(folder, 'secret.txt');
+    await writeFile(secretFile, SECRET);
+    const victim = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { stdio: 'ignore' });
+    stack.defer(() => void victim.kill('SIGKILL'));
+    const tcp = createServer((socket) => {
+      host.contacts++;
+      socket.destroy();
+    }).listen(0, '127.0.0.1');
+    stack.defer(() => void tcp.close());
+    await once(tcp, 'listening');
+    const address = tcp.address();
+    assert.ok(typeof address === 'object' && address && victim.pid);
+    const udp = createSocket('udp4', () => host.contacts++).bind(address.port, '127.0.0.1');
+    stack.defer(() => void udp.close());
+    const host = new Host({ secretFile, folder, port: address.port, victimPid: victim.pid }, victim, stack);
+    return host;
+  }
+
+  /** Fails if anything of the host was touched. */
+  async assertUntouched(): Promise<void> {
+    assert.deepEqual(await readdir(this.targets.folder), ['secret.txt']);
+    assert.equal(await readFile(this.targets.secretFile, 'utf8'), SECRET);
+    assert.equal(this.contacts, 0, 'the network was reached');
+    assert.equal(this.#victim.exitCode ?? this.#victim.signalCode, null, 'another process was ended');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stack.disposeAsync();
+  }
+}
+
+describe('hostile Python code', () => {
+  let host: Host;
+  let tool: ExecutePythonTool;
+  /** For what can only end by its time limit. */
+  let hasty: ExecutePythonTool;
+  const inherited = process.env.HOSTILE_PYTHON_CANARY;
+  before(async () => {
+    process.env.HOSTILE_PYTHON_CANARY = SECRET;
+    host = await Host.open();
+    tool = createExecutePythonTool({ timeoutSeconds: 20, memoryMb: 192, maxConcurrent: AT_ONCE });
+    hasty = createExecutePythonTool({ timeoutSeconds: 2, memoryMb: 192, maxConcurrent: AT_ONCE });
+  });
+  after(async () => {
+    await Promise.all([tool[Symbol.asyncDispose](), hasty[Symbol.asyncDispose]()]);
+    await host[Symbol.asyncDispose]();
+    if (inherited === undefined) delete process.env.HOSTILE_PYTHON_CANARY;
+    else process.env.HOSTILE_PYTHON_CANARY = inherited;
+  });
+
+  const attack = async (script: HostileScript): Promise<void> => {
+    const signal = new AbortController().signal;
+    const attacked = script.ends === 'timeout' ? hasty : tool;
+    const output = await attacked.call({ code: script.code(host.targets) }, { signal, log: silentLogger });
+    const result = output.result(() => 0);
+    assert.ok(isObject(result));
+    const text = JSON.stringify(result);
+    assert.ok(!text.includes(SECRET), `${script.name} read the secret: ${text}`);
+    assert.ok(text.length < 400_000, `${script.name} gave ${text.length} characters`);
+    assert.ok(!text.includes('"result":"forged'), `${script.name} forged a result`);
+    const error = isObject(result.error) ? result.error.code : undefined;
+    if (script.ends) assert.equal(error, script.ends, `${script.name}: ${text.slice(0, 2_000)}`);
+  };
+
+  it('comes in at least forty kinds', () => {
+    assert.ok(Object.values(GROUPS).flat().length >= 40);
+  });
+
+  for (const [group, scripts] of Object.entries(GROUPS)) {
+    it(`reaches nothing and holds nothing up: ${group} (${scripts.length} scripts)`, async function () {
+      this.timeout(120_000);
+      const before = performance.eventLoopUtilization();
+      const waiting = scripts.values();
+      const worker = async () => {
+        for (const script of waiting) await attack(script);
+      };
+      await Promise.all(Array.from({ length: AT_ONCE }, worker));
+      await host.assertUntouched();
+      const { utilization } = performance.eventLoopUtilization(before);
+      assert.ok(utilization < 0.5, `the event loop was busy for ${Math.round(utilization * 100)} % of the time`);
+    });
+  }
+
+  it('leaves a sandbox that works', async () => {
+    const output = await tool.call({ code: '6 * 7' }, { signal: new AbortController().signal, log: silentLogger });
+    assert.deepEqual(
+      output.result(() => 0),
+      { stdout: '', stderr: '', result: '42' },
+    );
+  });
+});
