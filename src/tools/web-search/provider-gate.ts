@@ -1,4 +1,4 @@
-import { abortable } from '../../base/abort.ts';
+import { abortable, sleep } from '../../base/abort.ts';
 import type { SearchFailure } from './search-provider.ts';
 
 const SECOND = 1000;
@@ -6,6 +6,9 @@ const MINUTE = 60 * SECOND;
 /** No answer of a provider closes it for longer. */
 const LONGEST_PAUSE = 60 * MINUTE;
 const FAILURES_BEFORE_PAUSE = 3;
+
+/** A rest of at most this long is waited for at the gate. */
+const LONGEST_REST = 3 * SECOND;
 
 /** Pauses where the provider named none, by kind of failure. A rejected query says nothing about the next one. */
 const PAUSES = {
@@ -26,6 +29,8 @@ export class ProviderGate {
   readonly #now: () => number;
   #running = 0;
   #closedUntil = 0;
+  #restsUntil = 0;
+  #lastFailure: SearchFailure | undefined;
   #failuresInARow = 0;
 
   constructor(options: { maxConcurrent: number; now?: () => number }) {
@@ -36,6 +41,11 @@ export class ProviderGate {
   /** Milliseconds until the gate opens; 0 if it is open. */
   closedForMs(): number {
     return Math.max(0, this.#closedUntil - this.#now());
+  }
+
+  /** The failure that closed it. */
+  get lastFailure(): SearchFailure | undefined {
+    return this.#lastFailure;
   }
 
   /** Waits for a place; call the returned function to give it back. */
@@ -54,15 +64,25 @@ export class ProviderGate {
         throw error;
       }
     } else this.#running += 1;
+    try {
+      const restMs = this.#restsUntil - this.#now();
+      if (restMs > 0) await sleep(restMs, options);
+    } catch (error) {
+      this.#leave();
+      throw error;
+    }
     return () => this.#leave();
   }
 
-  succeeded(): void {
+  /** Notes a success; the next search comes `restMs` later at the earliest. */
+  succeeded(restMs = 0): void {
     this.#failuresInARow = 0;
+    this.#restsUntil = this.#now() + Math.min(restMs, LONGEST_REST);
   }
 
   failed(failure: SearchFailure): void {
     this.#failuresInARow += 1;
+    this.#lastFailure = failure;
     const repeated = failure.kind === 'unavailable' && this.#failuresInARow >= FAILURES_BEFORE_PAUSE;
     const pause = failure.retryAfterMs ?? (repeated ? 30 * SECOND : PAUSES[failure.kind]);
     if (pause > 0) this.#closedUntil = Math.max(this.#closedUntil, this.#now() + Math.min(pause, LONGEST_PAUSE));

@@ -17,10 +17,29 @@ export interface SearchChainOptions {
   cache?: { store: ToolCache; ttlMs: number } | undefined;
 }
 
-/** If every provider is closed, a pause of at most this long is waited for; in milliseconds. */
-const LONGEST_WAIT = 5000;
+/** While every provider asks for patience, one search waits this long in all; in milliseconds. */
+const PATIENCE_MS = 10_000;
 
 const cachedHits = z.array(z.object({ url: z.string(), title: z.string(), snippet: z.string() }));
+
+interface SearchOptions {
+  signal: AbortSignal;
+  log: Logger;
+}
+
+interface Link {
+  provider: SearchProvider;
+  gate: ProviderGate;
+}
+
+interface Failed {
+  name: string;
+  failure: SearchFailure;
+  /** When this provider may be asked again. */
+  waitMs: number;
+}
+
+type Outcome = { hits: SearchHit[]; cacheable: boolean } | { failures: Failed[] };
 
 /** Providers tried in order, with their gates and the cache of their answers. */
 export interface SearchChain {
@@ -28,85 +47,86 @@ export interface SearchChain {
    * The answer of the first provider that can search.
    * @throws SearchFailure naming every provider and its failure.
    */
-  search(query: SearchQuery, options: { signal: AbortSignal; log: Logger }): Promise<SearchHit[]>;
+  search(query: SearchQuery, options: SearchOptions): Promise<SearchHit[]>;
 }
 
 /** Creates the chain; its gates last as long as it does. */
 export function createSearchChain(options: SearchChainOptions): SearchChain {
   const { maxConcurrent = 4, attemptTimeoutMs = 8000, cache } = options;
-  const links = options.providers.map((provider) => ({ provider, gate: new ProviderGate({ maxConcurrent }) }));
+  const links: Link[] = options.providers.map((provider) => ({
+    provider,
+    gate: new ProviderGate({ maxConcurrent: Math.min(maxConcurrent, provider.maxConcurrent ?? maxConcurrent) }),
+  }));
   const chainName = options.providers.map(({ name }) => name).join(',');
 
-  async function attempt(link: (typeof links)[number], query: SearchQuery, signal: AbortSignal): Promise<SearchHit[]> {
+  async function attempt(link: Link, query: SearchQuery, options: SearchOptions): Promise<SearchHit[]> {
     const { gate } = link;
-    const leave = await gate.enter({ signal });
+    if (gate.closedForMs() > 0) throw closed(gate);
+    const leave = await gate.enter(options);
     try {
       // It may have closed while this search waited for its place.
       if (gate.closedForMs() > 0) throw closed(gate);
-      return await askProvider(link, query, signal);
+      return await askProvider(link, query, options);
     } finally {
       leave();
     }
   }
 
-  async function askProvider({ provider, gate }: (typeof links)[number], query: SearchQuery, signal: AbortSignal) {
+  async function askProvider({ provider, gate }: Link, query: SearchQuery, { signal, log }: SearchOptions) {
     try {
-      const hits = await withTimeout(
-        provider.name,
-        attemptTimeoutMs,
-        (limited) => provider.search(query, { signal: limited }),
-        { signal },
-      );
-      gate.succeeded();
+      const search = (limited: AbortSignal) => provider.search(query, { signal: limited });
+      const { hits, restMs } = await withTimeout(provider.name, attemptTimeoutMs, search, { signal });
+      gate.succeeded(restMs);
       return hits;
     } catch (error) {
       signal.throwIfAborted();
       const failure = toFailure(error);
       gate.failed(failure);
+      log.warn({ provider: provider.name, kind: failure.kind }, `the search provider ${failure.message}`);
       throw failure;
     }
   }
 
-  async function tryAll(query: SearchQuery, { signal, log }: { signal: AbortSignal; log: Logger }) {
-    const failures: { name: string; failure: SearchFailure }[] = [];
+  /** Every provider once: the first answer, or all failures. */
+  async function askAll(query: SearchQuery, options: SearchOptions): Promise<Outcome> {
+    const failures: Failed[] = [];
     for (const link of links) {
-      const { name, cacheable } = link.provider;
       try {
-        if (link.gate.closedForMs() > 0) throw closed(link.gate);
-        return { hits: await attempt(link, query, signal), cacheable };
+        const hits = await attempt(link, query, options);
+        return { hits, cacheable: link.provider.cacheable };
       } catch (error) {
-        signal.throwIfAborted();
+        options.signal.throwIfAborted();
         const failure = toFailure(error);
-        failures.push({ name, failure });
-        log.warn({ provider: name, kind: failure.kind, err: failure.message }, 'a search provider failed');
+        failures.push({
+          name: link.provider.name,
+          failure,
+          waitMs: failure.retryAfterMs ?? (link.gate.closedForMs() || Number.POSITIVE_INFINITY),
+        });
       }
     }
     return { failures };
   }
 
+  async function askPatiently(query: SearchQuery, options: SearchOptions) {
+    let patienceMs = PATIENCE_MS;
+    for (;;) {
+      const outcome = await askAll(query, options);
+      if ('hits' in outcome) return outcome;
+      const waitMs = Math.min(...outcome.failures.map((failed) => failed.waitMs)) + 20;
+      patienceMs -= waitMs;
+      if (!(patienceMs > 0)) throw allFailed(outcome.failures);
+      await sleep(waitMs, options);
+    }
+  }
+
   return {
-    async search(query, { signal, log }) {
+    async search(query, options) {
       const key = cacheKey(chainName, query);
       const remembered = cache && (await recall(cache.store, key));
       if (remembered) return remembered;
-      let outcome = await tryAll(query, { signal, log });
-      if (outcome.failures) {
-        const wait = Math.min(...links.map(({ gate }) => gate.closedForMs() || Number.POSITIVE_INFINITY));
-        if (wait <= LONGEST_WAIT) {
-          await sleep(wait + 20, { signal });
-          outcome = await tryAll(query, { signal, log });
-        }
-      }
-      if (outcome.failures) throw allFailed(outcome.failures);
-      if (cache && outcome.cacheable)
-        await cache.store
-          .set(
-            key,
-            outcome.hits.map((hit) => ({ ...hit })),
-            cache.ttlMs,
-          )
-          .catch(() => {});
-      return outcome.hits;
+      const { hits, cacheable } = await askPatiently(query, options);
+      if (cache && cacheable) await remember(cache, key, hits);
+      return hits;
     },
   };
 }
@@ -123,6 +143,15 @@ function cacheKey(chainName: string, query: SearchQuery): string {
   return `web_search:${createHash('sha256').update(JSON.stringify(identity)).digest('hex')}`;
 }
 
+async function remember(
+  cache: { store: ToolCache; ttlMs: number },
+  key: string,
+  hits: readonly SearchHit[],
+): Promise<void> {
+  const value = hits.map((hit) => ({ ...hit }));
+  await cache.store.set(key, value, cache.ttlMs).catch(() => {});
+}
+
 /** A cache that is down costs a search, not the call. */
 async function recall(store: ToolCache, key: string): Promise<SearchHit[] | undefined> {
   const parsed = cachedHits.safeParse(await store.get(key).catch(() => undefined));
@@ -130,8 +159,10 @@ async function recall(store: ToolCache, key: string): Promise<SearchHit[] | unde
 }
 
 function closed(gate: ProviderGate): SearchFailure {
-  const seconds = Math.ceil(gate.closedForMs() / 1000);
-  return new SearchFailure('unavailable', `is paused for ${seconds} s after earlier failures`);
+  const ms = gate.closedForMs();
+  const reason = gate.lastFailure?.message ?? 'failed earlier';
+  const message = `${reason}; it is left alone for ${Math.ceil(ms / 1000)} s`;
+  return new SearchFailure(gate.lastFailure?.kind ?? 'unavailable', message, { retryAfterMs: ms });
 }
 
 function toFailure(error: unknown): SearchFailure {
@@ -141,7 +172,7 @@ function toFailure(error: unknown): SearchFailure {
   return new SearchFailure('unavailable', messageOf(error), { cause: error });
 }
 
-function allFailed(failures: readonly { name: string; failure: SearchFailure }[]): SearchFailure {
+function allFailed(failures: readonly Failed[]): SearchFailure {
   const last = failures.at(-1)?.failure;
   const reasons = failures.map(({ name, failure }) => `${name} ${failure.message}`).join('; ');
   return new SearchFailure(last?.kind ?? 'unavailable', reasons || 'no provider is configured', { cause: last });

@@ -19,17 +19,24 @@ export interface SearchQuery {
   filters: DomainFilters;
 }
 
+/** What a provider found. */
+export interface SearchAnswer {
+  /** Best first. Empty means that the service looked and found nothing. */
+  hits: SearchHit[];
+  /** How long the provider wants no further search, in milliseconds. */
+  restMs?: number;
+}
+
 /** One way to search: a service on the web or the local index. */
 export interface SearchProvider {
   /** As in the configuration: `local`, `searxng`, `brave`, `tavily`, `serper`. */
   readonly name: string;
   /** Whether answers may be kept and given to other runs. Not so for files that change. */
   readonly cacheable: boolean;
-  /**
-   * Hits, best first. An empty list means that the service looked and found nothing.
-   * @throws SearchFailure if it could not look.
-   */
-  search(query: SearchQuery, options: { signal: AbortSignal }): Promise<SearchHit[]>;
+  /** Searches that it can bear at a time, if fewer than usual. */
+  readonly maxConcurrent?: number;
+  /** @throws SearchFailure if it could not look. */
+  search(query: SearchQuery, options: { signal: AbortSignal }): Promise<SearchAnswer>;
 }
 
 /** Why a provider could not search. */

@@ -54,7 +54,8 @@ describe('web_search with the local provider', () => {
 
   async function find(query: string, limit = 5) {
     const filters = { allowedDomains: [], blockedDomains: [] };
-    return await search.search({ text: query, limit, filters }, { signal: new AbortController().signal });
+    const { signal } = new AbortController();
+    return (await search.search({ text: query, limit, filters }, { signal })).hits;
   }
 
   const expected: [query: string, url: string][] = [

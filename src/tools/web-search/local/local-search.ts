@@ -72,7 +72,7 @@ export function createLocalSearch(options: LocalSearchOptions): SearchProvider &
         throw new SearchFailure('unavailable', 'The folder of the local search cannot be read.', { cause: error });
       });
       const hits = index.search(query.text, query.limit);
-      return hits.map(({ path, title, snippet }) => ({ url: corpusUrl(path), title, snippet }));
+      return { hits: hits.map(({ path, title, snippet }) => ({ url: corpusUrl(path), title, snippet })) };
     },
     [Symbol.dispose]() {
       closing.abort(new Error('The local search is closed.'));

@@ -1,0 +1,102 @@
+import { type JsonValue, parseJson } from '../../../base/json.ts';
+import type { SafeFetch } from '../../safe-fetch/safe-fetch.ts';
+import { SearchFailure, type SearchFailureKind } from '../search-provider.ts';
+
+export interface RemoteSearchOptions {
+  fetch: SafeFetch['fetch'];
+  /** Another address than the service's own: a proxy, a mirror, for SearXNG the instance. */
+  url?: string | undefined;
+  apiKey?: string | undefined;
+}
+
+/** A service's answer, whatever its status. */
+export interface ServiceAnswer {
+  status: number;
+  headers: Headers;
+  /** Undefined if it is not JSON. */
+  body: JsonValue | undefined;
+}
+
+/** Sends one request to a search service and reads its JSON. */
+export async function askService(
+  options: RemoteSearchOptions,
+  request: { url: URL; headers?: Record<string, string>; json?: JsonValue },
+  { signal }: { signal: AbortSignal },
+): Promise<ServiceAnswer> {
+  const response = await options.fetch(request.url, {
+    method: request.json === undefined ? 'GET' : 'POST',
+    headers: {
+      accept: 'application/json',
+      ...(request.json === undefined ? {} : { 'content-type': 'application/json' }),
+      ...request.headers,
+    },
+    ...(request.json === undefined ? {} : { body: JSON.stringify(request.json) }),
+    // A key never follows a redirect.
+    redirect: 'error',
+    signal,
+  });
+  return { status: response.status, headers: response.headers, body: parseJson(await response.text()) };
+}
+
+/** The address to ask: the service's own, or the configured one with the service's path unless it has its own. */
+export function serviceUrl(own: string, configured: string | undefined): URL {
+  const url = new URL(configured ?? own);
+  if (configured !== undefined && url.pathname === '/') url.pathname = new URL(own).pathname;
+  return url;
+}
+
+const KINDS: Readonly<Record<number, SearchFailureKind>> = {
+  400: 'rejected',
+  401: 'unauthorized',
+  402: 'quota_exceeded',
+  403: 'unauthorized',
+  404: 'rejected',
+  422: 'rejected',
+  429: 'rate_limited',
+};
+
+const WORDS: Readonly<Record<SearchFailureKind, string>> = {
+  rate_limited: 'refuses more searches for the moment',
+  quota_exceeded: 'has no searches left for this account',
+  unauthorized: 'does not accept the configured key',
+  rejected: 'rejects the query',
+  unavailable: 'failed',
+};
+
+/** The failure that an answer stands for. `known` is what the service's own error says about the kind. */
+export function failureOf(
+  answer: ServiceAnswer,
+  about: {
+    known?: SearchFailureKind | undefined;
+    detail?: string | undefined;
+    apiKey?: string | undefined;
+    retryAfterMs?: number | undefined;
+  },
+): SearchFailure {
+  const kind = about.known ?? KINDS[answer.status] ?? 'unavailable';
+  const detail = withoutKey(about.detail ?? '', about.apiKey)
+    .replace(/\s+/g, ' ')
+    .trim()
+    .slice(0, 160);
+  const retryAfterMs = about.retryAfterMs ?? retryAfter(answer.headers);
+  const message = `${WORDS[kind]} (HTTP ${answer.status}${detail ? `: ${detail}` : ''})`;
+  return new SearchFailure(kind, message, retryAfterMs === undefined ? {} : { retryAfterMs });
+}
+
+/** The failure of a 200 whose body is not what the service documents. */
+export function unexpectedAnswer(): SearchFailure {
+  return new SearchFailure('unavailable', 'answered with something that is not its result format');
+}
+
+/** Milliseconds of a `Retry-After` header, in seconds or as a date. */
+export function retryAfter(headers: Headers): number | undefined {
+  const given = headers.get('retry-after');
+  if (given === null) return undefined;
+  const seconds = Number(given);
+  const ms = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(given) - Date.now();
+  return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
+}
+
+function withoutKey(text: string, apiKey: string | undefined): string {
+  return apiKey ? text.replaceAll(apiKey, '[redacted]') : text;
+}

@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import type { SearchFailureKind, SearchProvider } from '../search-provider.ts';
+import { askService, failureOf, type RemoteSearchOptions, serviceUrl, unexpectedAnswer } from './ask-service.ts';
+import { toHits } from './hits.ts';
+
+const answer = z.object({
+  results: z.array(z.object({ url: z.string(), title: z.string().nullish(), content: z.string().nullish() })),
+});
+
+const failure = z.object({ detail: z.union([z.string(), z.object({ error: z.string() })]) });
+
+/** Tavily's own status codes: 432 is the plan's limit, 433 the one of pay-as-you-go. */
+const KINDS: Readonly<Record<number, SearchFailureKind>> = { 432: 'quota_exceeded', 433: 'quota_exceeded' };
+
+/** Tavily, `POST /search` (https://docs.tavily.com/documentation/api-reference/endpoint/search). */
+export function createTavily(options: RemoteSearchOptions): SearchProvider {
+  return {
+    name: 'tavily',
+    cacheable: true,
+    async search(query, { signal }) {
+      const { filters } = query;
+      const response = await askService(
+        options,
+        {
+          url: serviceUrl('https://api.tavily.com/search', options.url),
+          headers: { authorization: `Bearer ${options.apiKey ?? ''}` },
+          json: {
+            query: query.text.slice(0, 400),
+            max_results: Math.min(query.limit, 20),
+            ...(filters.allowedDomains.length > 0 ? { include_domains: filters.allowedDomains.slice(0, 300) } : {}),
+            ...(filters.blockedDomains.length > 0 ? { exclude_domains: filters.blockedDomains.slice(0, 150) } : {}),
+          },
+        },
+        { signal },
+      );
+      if (response.status !== 200) {
+        const detail = failure.safeParse(response.body).data?.detail;
+        const text = typeof detail === 'string' ? detail : detail?.error;
+        throw failureOf(response, { known: KINDS[response.status], detail: text, apiKey: options.apiKey });
+      }
+      const parsed = answer.safeParse(response.body);
+      if (!parsed.success) throw unexpectedAnswer();
+      const found = parsed.data.results.map(({ url, title, content }) => ({
+        url,
+        title: title ?? '',
+        texts: [content],
+      }));
+      return { hits: toHits(found, query.limit) };
+    },
+  };
+}

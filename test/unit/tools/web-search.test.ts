@@ -1,0 +1,257 @@
+import assert from 'node:assert/strict';
+import type { JsonValue } from '../../../src/base/json.ts';
+import type { ToolCache } from '../../../src/tools/tool-cache.ts';
+import { canonicalUrl, mergeByRank } from '../../../src/tools/web-search/merge.ts';
+import {
+  type SearchAnswer,
+  SearchFailure,
+  type SearchProvider,
+  type SearchQuery,
+} from '../../../src/tools/web-search/search-provider.ts';
+import { createWebSearchTool } from '../../../src/tools/web-search/web-search.ts';
+import { callTool, searchResults } from '../../support/tool-calls.ts';
+
+const hit = (url: string, snippet = 'text') => ({ url, title: `Title of ${url}`, snippet });
+
+interface Scripted extends SearchProvider {
+  readonly asked: SearchQuery[];
+}
+
+/** A provider that answers by the script, call by call; its last line repeats. */
+function scripted(name: string, ...script: (SearchAnswer | SearchFailure | 'silent')[]): Scripted {
+  const asked: SearchQuery[] = [];
+  return {
+    name,
+    cacheable: true,
+    asked,
+    async search(query, { signal }) {
+      asked.push(query);
+      const answer = script[Math.min(asked.length, script.length) - 1];
+      if (answer === 'silent') {
+        const { promise, reject } = Promise.withResolvers<never>();
+        signal.addEventListener('abort', () => reject(signal.reason));
+        return await promise;
+      }
+      if (answer instanceof SearchFailure) throw answer;
+      return answer ?? { hits: [] };
+    },
+  };
+}
+
+function memoryCache(): ToolCache & { entries: Map<string, { value: JsonValue; ttlMs: number }> } {
+  const entries = new Map<string, { value: JsonValue; ttlMs: number }>();
+  return {
+    entries,
+    get: async (key) => entries.get(key)?.value,
+    set: async (key, value, ttlMs) => entries.set(key, { value, ttlMs }),
+  };
+}
+
+const good = (name: string) => scripted(name, { hits: [hit(`https://${name}.test/`)] });
+const limited = (retryAfterMs?: number) =>
+  new SearchFailure('rate_limited', 'refuses more searches', retryAfterMs === undefined ? {} : { retryAfterMs });
+
+describe('web_search: several providers', () => {
+  for (const kind of ['rate_limited', 'quota_exceeded', 'unauthorized', 'rejected', 'unavailable'] as const) {
+    it(`asks the next provider when one is ${kind}`, async () => {
+      const tool = createWebSearchTool({
+        providers: [scripted('first', new SearchFailure(kind, 'no')), good('second')],
+      });
+      assert.equal(searchResults(await callTool(tool, { queries: ['x'] }))[0]?.url, 'https://second.test/');
+    });
+  }
+
+  it('asks the next provider when one does not answer in time', async () => {
+    const tool = createWebSearchTool({
+      providers: [scripted('first', 'silent'), good('second')],
+      attemptTimeoutMs: 30,
+    });
+    assert.equal(searchResults(await callTool(tool, { queries: ['x'] }))[0]?.url, 'https://second.test/');
+  });
+
+  it('does not ask a provider again that has no searches left', async () => {
+    const first = scripted('first', new SearchFailure('quota_exceeded', 'has none left'));
+    const tool = createWebSearchTool({ providers: [first, good('second')] });
+    for (const query of ['a', 'b', 'c']) await callTool(tool, { queries: [query] });
+    assert.equal(first.asked.length, 1);
+  });
+
+  it('waits for a provider that asks for a moment of patience when there is no other', async () => {
+    const only = scripted('only', limited(30), { hits: [hit('https://late.test/')] });
+    const tool = createWebSearchTool({ providers: [only] });
+    assert.equal(searchResults(await callTool(tool, { queries: ['x'] }))[0]?.url, 'https://late.test/');
+    assert.equal(only.asked.length, 2);
+  });
+
+  it('does not wait for one that asks for an hour', async () => {
+    const only = scripted('only', limited(3_600_000));
+    const tool = createWebSearchTool({ providers: [only] });
+    await assert.rejects(callTool(tool, { queries: ['x'] }), {
+      code: 'search_failed',
+      message: /only refuses more searches/,
+    });
+    await assert.rejects(callTool(tool, { queries: ['y'] }), {
+      code: 'search_failed',
+      message: /left alone for 3600 s/,
+    });
+    assert.equal(only.asked.length, 1);
+  });
+
+  it('tells of failures as failures: all, with every reason, or some, beside the results', async () => {
+    const broken = createWebSearchTool({
+      providers: [
+        scripted('one', new SearchFailure('unauthorized', 'does not accept the key')),
+        scripted('two', new SearchFailure('unavailable', 'is down')),
+      ],
+    });
+    await assert.rejects(callTool(broken, { queries: ['x', 'y'] }), {
+      code: 'search_failed',
+      message: /does not mean that there are no results.*one does not accept the key; two is down/,
+    });
+    const partly = createWebSearchTool({
+      providers: [scripted('one', { hits: [hit('https://a.test/')] }, new SearchFailure('rejected', 'rejects it'))],
+    });
+    const { result } = await callTool(partly, { queries: ['x', 'y'] });
+    assert.deepEqual(result.errors, [{ query: 'y', message: 'one rejects it' }]);
+    assert.equal(Array.isArray(result.results) && result.results.length, 1);
+  });
+
+  it('bounds the searches under way at a provider', async () => {
+    let running = 0;
+    let most = 0;
+    const slow: SearchProvider = {
+      name: 'slow',
+      cacheable: true,
+      maxConcurrent: 2,
+      async search() {
+        running += 1;
+        most = Math.max(most, running);
+        await new Promise(setImmediate);
+        running -= 1;
+        return { hits: [hit('https://a.test/')] };
+      },
+    };
+    const tool = createWebSearchTool({ providers: [slow] });
+    await Promise.all([1, 2, 3].map((call) => callTool(tool, { queries: [`${call}a`, `${call}b`, `${call}c`] })));
+    assert.equal(most, 2);
+  });
+
+  it('rests between searches where a provider asks for it, without failing any', async () => {
+    const resting = scripted('resting', { hits: [hit('https://a.test/')], restMs: 20 });
+    const tool = createWebSearchTool({ providers: [resting], maxConcurrent: 1 });
+    const { result } = await callTool(tool, { queries: ['a', 'b', 'c', 'd'] });
+    assert.equal(result.errors, undefined);
+    assert.equal(resting.asked.length, 4);
+  });
+
+  it('keeps answers for other calls, and failures not', async () => {
+    const provider = scripted('p', new SearchFailure('rejected', 'no'), { hits: [hit('https://a.test/')] });
+    const store = memoryCache();
+    const tool = createWebSearchTool({ providers: [provider], cache: { store, ttlMs: 5000 } });
+    await assert.rejects(callTool(tool, { queries: ['x'] }));
+    assert.equal(store.entries.size, 0);
+    await callTool(tool, { queries: ['x'] });
+    await callTool(tool, { queries: ['X'] });
+    assert.equal(provider.asked.length, 2);
+    assert.deepEqual(
+      [...store.entries.values()].map(({ ttlMs }) => ttlMs),
+      [5000],
+    );
+    await callTool(tool.restrictedTo({ allowedDomains: ['a.test'], blockedDomains: [] }), { queries: ['x'] });
+    assert.equal(provider.asked.length, 3, 'other filters are another question');
+  });
+
+  it('searches although the cache is down or holds nonsense', async () => {
+    const down: ToolCache = {
+      get: () => Promise.reject(new Error('down')),
+      set: () => Promise.reject(new Error('down')),
+    };
+    const odd: ToolCache = { get: async () => ['nonsense'], set: async () => {} };
+    for (const store of [down, odd]) {
+      const tool = createWebSearchTool({ providers: [good('p')], cache: { store, ttlMs: 1 } });
+      assert.equal(searchResults(await callTool(tool, { queries: ['x'] })).length, 1);
+    }
+  });
+
+  it('shows only domains that the operator and the request allow', async () => {
+    const urls = [
+      'https://a.test/',
+      'https://www.a.test/x',
+      'https://b.test/',
+      'https://evil.b.test/',
+      'https://nota.test/',
+    ];
+    const provider = scripted('p', { hits: urls.map((url) => hit(url)) });
+    const tool = createWebSearchTool({
+      providers: [provider],
+      filters: { allowedDomains: ['a.test', 'b.test'], blockedDomains: ['evil.b.test'] },
+    });
+    const found = async (some: typeof tool | ReturnType<typeof tool.restrictedTo>) =>
+      searchResults(await callTool(some, { queries: [String(Math.random())] })).map(({ url }) => url);
+    assert.deepEqual(await found(tool), urls.slice(0, 3));
+    const narrowed = tool.restrictedTo({ allowedDomains: ['b.test', 'other.test'], blockedDomains: [] });
+    assert.deepEqual(await found(narrowed), ['https://b.test/']);
+    assert.deepEqual(provider.asked.at(-1)?.filters.blockedDomains, ['evil.b.test']);
+  });
+
+  it('says how many queries it left out', async () => {
+    const provider = good('p');
+    const { result } = await callTool(createWebSearchTool({ providers: [provider] }), { queries: [...'abcdefghij'] });
+    assert.equal(provider.asked.length, 8);
+    assert.match(String(result.note), /^2 queries/);
+  });
+
+  it('ends at once with a cancel, while waiting for a place, for patience or for an answer', async () => {
+    const cases: [SearchProvider, number][] = [
+      [scripted('silent', 'silent'), 1],
+      [scripted('patience', limited(9000)), 1],
+    ];
+    for (const [provider, maxConcurrent] of cases) {
+      const controller = new AbortController();
+      const reason = new Error('cancelled');
+      const tool = createWebSearchTool({ providers: [provider], maxConcurrent, attemptTimeoutMs: 60_000 });
+      const call = callTool(tool, { queries: ['a', 'b'] }, { signal: controller.signal });
+      await new Promise(setImmediate);
+      controller.abort(reason);
+      await assert.rejects(call, reason);
+    }
+  });
+});
+
+describe('web_search: merging', () => {
+  const same: [string, string][] = [
+    ['https://example.org', 'https://example.org/'],
+    ['http://example.org/a', 'https://www.example.org/a/'],
+    ['https://EXAMPLE.org:443/a#part', 'https://example.org/a'],
+    ['https://example.org/a?utm_source=x&id=1', 'https://example.org/a?id=1&fbclid=2'],
+    ['https://example.org/a?b=1&a=2', 'https://example.org/a?a=2&b=1'],
+    ['https://example.org/index.html', 'https://example.org/'],
+    ['https://m.example.org/a', 'https://example.org/a'],
+  ];
+  for (const [one, other] of same) {
+    it(`takes ${one} and ${other} for one page`, () => assert.equal(canonicalUrl(one), canonicalUrl(other)));
+  }
+  const different: [string, string][] = [
+    ['https://example.org/a?id=1', 'https://example.org/a?id=2'],
+    ['https://example.org/a', 'https://example.org/A'],
+    ['https://a.example.org/', 'https://example.org/'],
+    ['corpus:///a.md', 'corpus:///b.md'],
+  ];
+  for (const [one, other] of different) {
+    it(`takes ${one} and ${other} for two pages`, () => assert.notEqual(canonicalUrl(one), canonicalUrl(other)));
+  }
+
+  it('puts first what several queries found, and keeps the address of the best place', () => {
+    const merged = mergeByRank(
+      [
+        [hit('https://a.test/'), hit('https://both.test/?utm_source=x')],
+        [hit('https://b.test/'), hit('https://c.test/'), hit('https://both.test/')],
+      ],
+      3,
+    );
+    assert.deepEqual(
+      merged.map(({ url }) => url),
+      ['https://both.test/?utm_source=x', 'https://a.test/', 'https://b.test/'],
+    );
+  });
+});
