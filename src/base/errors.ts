@@ -81,6 +81,11 @@ const TYPE_OF_CODE: Readonly<Record<ErrorCode, ErrorType>> = {
   cancelled: 'api_error',
 };
 
+/** Whether a value is one of the contract's error codes. */
+export function isErrorCode(value: unknown): value is ErrorCode {
+  return typeof value === 'string' && Object.hasOwn(TYPE_OF_CODE, value);
+}
+
 export interface GatewayErrorOptions {
   /** Path of the offending field, such as `input[2].role`. */
   param?: string;

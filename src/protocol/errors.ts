@@ -10,3 +10,5 @@ export const errorObject = z.object({
 
 /** The body of every failed HTTP answer. */
 export const errorBody = z.object({ error: errorObject });
+
+export type ErrorObject = z.output<typeof errorObject>;

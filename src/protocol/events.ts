@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import {
   messageItem,
+  nothing,
   outputItem,
   outputText,
   reasoningItem,
@@ -15,7 +16,7 @@ import { responseObject } from './response.ts';
 const numbered = { sequence_number: z.int().positive() };
 const inItem = { ...numbered, output_index: z.int().nonnegative(), item_id: z.string() };
 const inPart = { ...inItem, content_index: z.int().nonnegative() };
-const noLogprobs = { logprobs: z.array(z.never()) };
+const noLogprobs = { logprobs: nothing };
 
 const part = z.discriminatedUnion('type', [outputText, reasoningText]);
 

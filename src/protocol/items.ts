@@ -2,6 +2,9 @@ import { z } from 'zod';
 
 /** Output items and their parts (contract section 3.3). */
 
+/** An array that is always empty; there because clients expect it. */
+export const nothing = z.array(z.never()).meta({ type: 'array', items: {}, maxItems: 0 });
+
 export const urlCitation = z.object({
   type: z.literal('url_citation'),
   /** In UTF-16 code units of the part's text. */
@@ -20,13 +23,13 @@ export const outputText = z.object({
   type: z.literal('output_text'),
   text: z.string(),
   annotations: z.array(urlCitation),
-  logprobs: z.array(z.never()),
+  logprobs: nothing,
 });
 
 export const reasoningItem = z.object({
   id: z.string().startsWith('rs_'),
   type: z.literal('reasoning'),
-  summary: z.array(z.never()),
+  summary: nothing,
   content: z.array(reasoningText),
   status: z.enum(['in_progress', 'completed', 'incomplete']),
 });

@@ -55,21 +55,30 @@ export interface Refusal {
 
 type OutputOf<C> = C extends z.ZodType ? z.output<C> : never;
 
-/** A schema chosen by looking at the value, so that errors keep the path inside the chosen one. */
-export function chosenBy<const C extends z.ZodType | Refusal>(choose: (value: unknown) => C) {
-  return z.unknown().transform((value, context): OutputOf<C> => {
-    const chosen: z.ZodType | Refusal = choose(value);
-    if ('refuse' in chosen) {
-      const code = value === undefined ? 'missing_parameter' : chosen.refuse;
+/** JSON Schema for the API description, where a schema cannot be read from code. */
+export type Described = Record<string, unknown>;
+
+/**
+ * A schema chosen by looking at the value, so that errors keep the path inside the chosen one. `described` is what the
+ * API description says of it.
+ */
+export function chosenBy<const C extends z.ZodType | Refusal>(
+  choose: (value: unknown) => C,
+  described: Described = {},
+) {
+  const chosen = z.unknown().transform((value, context): OutputOf<C> => {
+    const schema: z.ZodType | Refusal = choose(value);
+    if ('refuse' in schema) {
+      const code = value === undefined ? 'missing_parameter' : schema.refuse;
       context.addIssue({
         code: 'custom',
-        message: chosen.message,
+        message: schema.message,
         params: { code },
-        path: chosen.at ? [chosen.at] : [],
+        path: schema.at ? [schema.at] : [],
       });
       return z.NEVER;
     }
-    const result = chosen.safeParse(value, { reportInput: true });
+    const result = schema.safeParse(value, { reportInput: true });
     if (result.success) return result.data as OutputOf<C>;
     for (const issue of result.error.issues) {
       const params = { code: codeOf(issue) };
@@ -77,6 +86,7 @@ export function chosenBy<const C extends z.ZodType | Refusal>(choose: (value: un
     }
     return z.NEVER;
   });
+  return chosen.meta(described);
 }
 
 /** A field that is known but cannot be honoured: whatever it holds, 400 `unsupported_parameter`. */
@@ -87,7 +97,8 @@ export function unsupported(message: string) {
     .superRefine((value, context) => {
       if (value === undefined || value === null) return;
       context.addIssue({ code: 'custom', message, params: { code: 'unsupported_parameter' } });
-    });
+    })
+    .meta({ description: `Refused: ${message}.`, deprecated: true });
 }
 
 function toError(issue: z.core.$ZodIssue): GatewayError {

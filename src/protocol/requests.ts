@@ -1,6 +1,11 @@
 import { z } from 'zod';
 import { isObject, type JsonObject } from '../base/json.ts';
-import { chosenBy, optional, unsupported } from './parse.ts';
+import { chosenBy, type Described, optional, unsupported } from './parse.ts';
+
+/** A schema of `openapi-inputs.ts`, for the API description. */
+function reference(name: string): Described {
+  return { $ref: `#/components/schemas/${name}` };
+}
 
 /** Fields that several request bodies share. */
 
@@ -9,7 +14,8 @@ export const modelName = z.string().min(1, 'must not be empty');
 /** Free-form metadata, at most 16 KiB as JSON (contract section 3). */
 export const metadata = z
   .custom<JsonObject>(isObject, 'expected an object')
-  .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= 16_384, 'must be at most 16 KiB as JSON');
+  .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= 16_384, 'must be at most 16 KiB as JSON')
+  .meta({ type: 'object', additionalProperties: true, description: 'Free-form, at most 16 KiB as JSON.' });
 
 export const temperature = z.number().min(0).max(2);
 export const topP = z.number().min(0).max(1);
@@ -78,19 +84,21 @@ export const responseTool = chosenBy((value) => {
     message: 'unknown tool type: use mcp, web_search or code_interpreter',
     at: 'type',
   };
-});
+}, reference('Tool'));
 export type ResponseTool = z.output<typeof responseTool>;
 
 /** `tool_choice`: only `auto` and `none` can be honoured. */
-export const toolChoice = chosenBy((value) =>
-  value === 'auto' || value === 'none'
-    ? z.enum(['auto', 'none'])
-    : { refuse: 'unsupported_parameter', message: 'only "auto" and "none" are supported: tools run on the server' },
+export const toolChoice = chosenBy(
+  (value) =>
+    value === 'auto' || value === 'none'
+      ? z.enum(['auto', 'none'])
+      : { refuse: 'unsupported_parameter', message: 'only "auto" and "none" are supported: tools run on the server' },
+  { type: 'string', enum: ['auto', 'none'], default: 'auto' },
 );
 
 const jsonSchemaBody = {
   name: optional(z.string().min(1).max(64)),
-  schema: z.custom<JsonObject>(isObject, 'expected a JSON Schema object'),
+  schema: z.custom<JsonObject>(isObject, 'expected a JSON Schema object').meta({ type: 'object' }),
   strict: optional(z.boolean()),
   description: optional(z.string()),
 };
@@ -102,7 +110,7 @@ export const textFormat = chosenBy((value) => {
   if (value.type === 'json_object') return z.object({ type: z.literal('json_object') });
   if (value.type === 'json_schema') return z.object({ type: z.literal('json_schema'), ...jsonSchemaBody });
   return { refuse: 'invalid_parameter', message: 'use text, json_object or json_schema', at: 'type' };
-});
+}, reference('TextFormat'));
 export type TextFormat = z.output<typeof textFormat>;
 
 /** `response_format` of chat completions, read as `text.format`. */
@@ -113,7 +121,7 @@ export const responseFormat = chosenBy((value) => {
       .transform((format): TextFormat => ({ type: 'json_schema', ...format.json_schema }));
   }
   return textFormat;
-});
+}, reference('ResponseFormat'));
 
 /** `reasoning.effort`: OpenAI's further values map to the nearest of ours. */
 export const effort = z
@@ -156,7 +164,7 @@ const content = chosenBy((value) => {
   if (typeof value === 'string') return z.string().transform((text): ContentPart[] => [{ type: 'text', text }]);
   if (Array.isArray(value)) return z.array(contentPart);
   return { refuse: 'invalid_parameter', message: 'expected a string or an array of parts' };
-});
+}, reference('Content'));
 
 const message = z.object({ role, content }).transform((item) => ({ type: 'message' as const, ...item }));
 export type InputMessage = z.output<typeof message>;
@@ -170,7 +178,7 @@ const itemReference = z
   .transform((item) => ({ type: 'item_reference' as const, ...item }));
 
 /** An input item (contract section 3.1). */
-const inputItem = chosenBy((value) => {
+export const inputItem = chosenBy((value) => {
   if (!isObject(value)) return { refuse: 'invalid_parameter', message: 'expected an object' };
   switch (value.type ?? 'message') {
     case 'message':
@@ -187,7 +195,7 @@ const inputItem = chosenBy((value) => {
     default:
       return { refuse: 'invalid_parameter', message: 'unknown item type: use message', at: 'type' };
   }
-});
+}, reference('InputItem'));
 export type InputItem = z.output<typeof inputItem>;
 
 const input = chosenBy((value) => {
@@ -199,7 +207,7 @@ const input = chosenBy((value) => {
   }
   if (Array.isArray(value)) return z.array(inputItem).min(1, 'must not be empty').max(10_000);
   return { refuse: 'invalid_parameter', message: 'expected a string or an array of items' };
-}).superRefine((items, context) => {
+}, reference('Input')).superRefine((items, context) => {
   if (Array.isArray(items) && items.length > 0 && !items.some(isUserText)) {
     context.addIssue({ code: 'custom', message: 'needs at least one user message with text' });
   }
@@ -236,10 +244,12 @@ export const createResponse = z.object({
 });
 export type CreateResponse = z.output<typeof createResponse>;
 
-const chatMessages = chosenBy((value) =>
-  Array.isArray(value)
-    ? z.array(chatMessage).min(1, 'must not be empty').max(10_000)
-    : { refuse: 'invalid_parameter', message: 'expected an array of messages' },
+const chatMessages = chosenBy(
+  (value) =>
+    Array.isArray(value)
+      ? z.array(chatMessage).min(1, 'must not be empty').max(10_000)
+      : { refuse: 'invalid_parameter', message: 'expected an array of messages' },
+  { type: 'array', items: reference('ChatMessage'), minItems: 1 },
 ).superRefine((messages, context) => {
   if (Array.isArray(messages) && messages.length > 0 && !messages.some(isUserText)) {
     context.addIssue({ code: 'custom', message: 'needs at least one user message with text' });
@@ -284,21 +294,25 @@ export const createChatCompletion = z.object({
   function_call: unsupported(NO_FUNCTIONS),
   mcp_servers: mcpServers.optional(),
   response_format: responseFormat.optional(),
-  n: chosenBy((value) =>
-    value === 1
-      ? z.literal(1)
-      : Number.isInteger(value)
-        ? { refuse: 'unsupported_parameter', message: 'only 1 is supported' }
-        : z.int().min(1),
+  n: chosenBy(
+    (value) =>
+      value === 1
+        ? z.literal(1)
+        : Number.isInteger(value)
+          ? { refuse: 'unsupported_parameter', message: 'only 1 is supported' }
+          : z.int().min(1),
+    { type: 'integer', enum: [1] },
   ).optional(),
   audio: unsupported('audio output is not supported'),
 });
 export type CreateChatCompletion = z.output<typeof createChatCompletion>;
 
 function chatTool() {
-  return chosenBy((value) =>
-    isObject(value) && (value.type === undefined || value.type === 'function')
-      ? { refuse: 'unsupported_parameter', message: TOOLS_RUN_HERE }
-      : responseTool,
+  return chosenBy(
+    (value) =>
+      isObject(value) && (value.type === undefined || value.type === 'function')
+        ? { refuse: 'unsupported_parameter', message: TOOLS_RUN_HERE }
+        : responseTool,
+    reference('Tool'),
   );
 }

@@ -3,7 +3,7 @@ import { type ErrorObject, GatewayError } from '../base/errors.ts';
 import { publicId, type RunId } from '../base/ids.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { errorObject } from './errors.ts';
-import { outputItem } from './items.ts';
+import { nothing, outputItem } from './items.ts';
 
 /** The response object (contract section 3.2): every key is always present. */
 
@@ -23,6 +23,10 @@ export const usage = z.object({
 
 export const incompleteReason = z.enum(['max_output_tokens', 'max_tool_calls', 'budget', 'stuck', 'no_sources']);
 
+const freeForm = z
+  .record(z.string(), z.custom<JsonValue>())
+  .meta({ type: 'object', additionalProperties: true, description: 'The `metadata` of the request.' });
+
 export const responseObject = z.object({
   id: z.string().startsWith('resp_'),
   object: z.literal('response'),
@@ -37,7 +41,7 @@ export const responseObject = z.object({
   error: errorObject.nullable(),
   incomplete_details: z.object({ reason: incompleteReason }).nullable(),
   background: z.boolean(),
-  metadata: z.record(z.string(), z.custom<JsonValue>()),
+  metadata: freeForm,
   instructions: z.string().nullable(),
   previous_response_id: z.string().nullable(),
   max_output_tokens: z.int().nullable(),
@@ -49,7 +53,7 @@ export const responseObject = z.object({
   top_logprobs: z.literal(0),
   parallel_tool_calls: z.literal(true),
   tool_choice: z.enum(['auto', 'none']),
-  tools: z.array(z.never()),
+  tools: nothing,
   text: z.object({ format: z.looseObject({ type: z.string() }) }),
   reasoning: z.object({ effort: z.string(), summary: z.null() }),
   truncation: z.literal('disabled'),
@@ -149,7 +153,7 @@ export const responseListEntry = z.object({
   created_at: z.int(),
   started_at: z.int().nullable(),
   completed_at: z.int().nullable(),
-  metadata: z.record(z.string(), z.custom<JsonValue>()),
+  metadata: freeForm,
 });
 export type ResponseListEntry = z.output<typeof responseListEntry>;
 

@@ -1,0 +1,47 @@
+import type { ServerResponse } from 'node:http';
+import type { Heartbeats } from './heartbeat.ts';
+import { sendJson } from './send-json.ts';
+import { type StreamAnswer, writeStream } from './sse.ts';
+import { type WaitingAnswer, writeWhenReady } from './waiting.ts';
+
+/** A complete JSON answer. `text` is its JSON, written as it is. */
+export interface JsonAnswer {
+  kind: 'json';
+  status: number;
+  text: string;
+  headers: Record<string, string>;
+}
+
+/** What an endpoint answers. `written`: it wrote the answer itself. */
+export type Answer = JsonAnswer | StreamAnswer | WaitingAnswer | { kind: 'written' };
+
+/** A JSON answer from a value. */
+export function json(value: unknown, options: { status?: number; headers?: Record<string, string> } = {}): JsonAnswer {
+  return jsonText(JSON.stringify(value), options);
+}
+
+/** A JSON answer from JSON text. */
+export function jsonText(
+  text: string,
+  options: { status?: number; headers?: Record<string, string> } = {},
+): JsonAnswer {
+  return { kind: 'json', status: options.status ?? 200, text, headers: options.headers ?? {} };
+}
+
+/** Writes an answer to its end. Rejects only while nothing has been written. */
+export async function writeAnswer(
+  res: ServerResponse,
+  answer: Answer,
+  options: { heartbeats: Heartbeats; signal: AbortSignal },
+): Promise<void> {
+  switch (answer.kind) {
+    case 'json':
+      return sendJson(res, { status: answer.status, headers: answer.headers, body: answer.text });
+    case 'stream':
+      return await writeStream(res, answer, options);
+    case 'waiting':
+      return await writeWhenReady(res, answer, options);
+    case 'written':
+      return;
+  }
+}

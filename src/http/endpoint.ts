@@ -1,0 +1,56 @@
+import type { Request, RequestHandler, Response } from 'express';
+import { GatewayError } from '../base/errors.ts';
+import { type Answer, writeAnswer } from './answer.ts';
+import { authenticate, type Keyring } from './middleware/auth.ts';
+import type { Floor, Identity } from './parts.ts';
+import type { Visits } from './visit.ts';
+
+/** One authenticated request. */
+export interface Call {
+  req: Request;
+  res: Response;
+  identity: Identity;
+}
+
+/** An endpoint: parses, calls one operation, returns what to answer. */
+export type Endpoint = (call: Call) => Promise<Answer>;
+
+/** What turns endpoints into Express handlers. */
+export interface EndpointOptions {
+  floor: Floor;
+  visits: Visits;
+  keyring(config: Identity['config']): Keyring;
+}
+
+/** An Express handler that authenticates, runs the endpoint and writes its answer. */
+export function handlerOf(route: string, endpoint: Endpoint, options: EndpointOptions): RequestHandler {
+  const { floor, visits } = options;
+  return async (req, res) => {
+    const visit = visits.of(res);
+    visit.route = route;
+    const config = floor.config();
+    const key = authenticate(req, options.keyring(config));
+    visit.key = key.id;
+    const identity = { key, caller: { user: key.user ?? key.id, keyId: key.id }, config, visit };
+    const answer = await endpoint({ req, res, identity });
+    using _ = answer.kind === 'stream' ? floor.metrics.stream() : undefined;
+    await writeAnswer(res, answer, { heartbeats: floor.heartbeats, signal: visit.signal });
+  };
+}
+
+/** Refuses every method but `allowed`, naming them (contract section 2). */
+export function refuseMethods(allowed: readonly string[]): Endpoint {
+  return async ({ req, res }) => {
+    res.setHeader('allow', allowHeader(allowed));
+    throw new GatewayError('method_not_allowed', `${req.method} is not possible here; use ${allowHeader(allowed)}.`);
+  };
+}
+
+function allowHeader(methods: readonly string[]): string {
+  return (methods.includes('GET') ? [...methods, 'HEAD'] : methods).join(', ');
+}
+
+/** @throws GatewayError `shutting_down` where the gateway takes no new work. */
+export function refuseWhenStopping({ stopping }: Floor): void {
+  if (stopping.aborted) throw new GatewayError('shutting_down', 'The gateway is shutting down: try again.');
+}

@@ -1,0 +1,80 @@
+import { type ErrorCode, GatewayError } from '../base/errors.ts';
+
+/** HTTP statuses of error codes (contract section 2). Only this file knows them. */
+const STATUS: Readonly<Record<ErrorCode, number>> = {
+  invalid_json: 400,
+  invalid_parameter: 400,
+  missing_parameter: 400,
+  conflicting_parameters: 400,
+  unsupported_api: 400,
+  unsupported_parameter: 400,
+  context_length_exceeded: 400,
+  missing_api_key: 401,
+  invalid_api_key: 401,
+  mcp_servers_not_allowed: 403,
+  model_not_found: 404,
+  not_found: 404,
+  method_not_allowed: 405,
+  request_too_large: 413,
+  unsupported_media_type: 415,
+  idempotency_key_reused: 422,
+  rate_limit_exceeded: 429,
+  concurrency_limit_exceeded: 429,
+  quota_exceeded: 429,
+  internal_error: 500,
+  run_crashed: 500,
+  cancelled: 500,
+  upstream_error: 502,
+  invalid_output: 502,
+  overloaded: 503,
+  store_unavailable: 503,
+  shutting_down: 503,
+  upstream_timeout: 504,
+};
+
+/** Told where an error says nothing itself: soon, but not at once. */
+const DEFAULT_RETRY_MS = 1000;
+/** Above this the official SDKs retry after half a second instead of waiting. */
+const LONGEST_RETRY_MS = 60_000;
+
+/** A failure as it goes over the wire. */
+export interface ErrorAnswer {
+  status: number;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** The answer that tells of an error. `allow` fills the header of a 405. */
+export function errorAnswer(error: GatewayError, options: { allow?: string | undefined } = {}): ErrorAnswer {
+  const status = STATUS[error.code];
+  const headers: Record<string, string> = {};
+  if (status === 401) headers['www-authenticate'] = 'Bearer';
+  if (status === 405 && options.allow !== undefined) headers.allow = options.allow;
+  const retryMs = error.retryAfterMs ?? (status === 429 || status === 503 ? DEFAULT_RETRY_MS : undefined);
+  if (retryMs !== undefined) {
+    const ms = Math.max(1, Math.ceil(retryMs));
+    headers['retry-after'] = String(Math.ceil(ms / 1000));
+    headers['retry-after-ms'] = String(ms);
+  }
+  const shouldRetry = retryHint(error, retryMs);
+  if (shouldRetry !== undefined) headers['x-should-retry'] = String(shouldRetry);
+  return { status, headers, body: JSON.stringify({ error: error.toObject() }) };
+}
+
+/** What the official SDKs should do, where the status alone would mislead them (contract section 2). */
+function retryHint(error: GatewayError, retryMs: number | undefined): boolean | undefined {
+  if (error.code === 'quota_exceeded' || (retryMs ?? 0) > LONGEST_RETRY_MS) return false;
+  return error.code === 'overloaded' || error.code === 'upstream_timeout' ? true : undefined;
+}
+
+/** What Express, its router or Node's parser threw, as an error of the contract. Undefined where it is none of theirs. */
+export function fromHttpFailure(thrown: unknown): GatewayError | undefined {
+  if (thrown instanceof GatewayError || !(thrown instanceof Error) || !('status' in thrown)) return undefined;
+  const { status } = thrown;
+  if (typeof status !== 'number' || status < 400 || status > 499) return undefined;
+  if (status === 404) return new GatewayError('not_found', 'There is nothing at this address.', { cause: thrown });
+  if (status === 413) return new GatewayError('request_too_large', 'The request is too large.', { cause: thrown });
+  if (status === 415)
+    return new GatewayError('unsupported_media_type', 'This media type is not supported.', { cause: thrown });
+  return new GatewayError('invalid_parameter', 'The address of the request is malformed.', { cause: thrown });
+}

@@ -1,0 +1,78 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { GatewayError } from '../base/errors.ts';
+import type { ProxyModelConfig } from '../config/schema.ts';
+import { type Span, topLevelSpans } from '../protocol/json-spans.ts';
+import type { Answer } from './answer.ts';
+import type { Call } from './endpoint.ts';
+import { refuseWhenStopping } from './endpoint.ts';
+import type { JsonBody } from './middleware/body.ts';
+import type { Floor } from './parts.ts';
+
+/** A request to pass on. */
+export interface Forwarding {
+  modelName: string;
+  model: ProxyModelConfig;
+  api: string;
+  body: Buffer;
+  modelAt: Span;
+  encoding: 'json' | 'multipart';
+  stream: boolean;
+}
+
+/** A JSON body as it is passed on. @throws GatewayError where it names two models. */
+export function jsonForwarding({ raw, json }: JsonBody): Pick<Forwarding, 'body' | 'modelAt' | 'encoding' | 'stream'> {
+  const [modelAt, second] = topLevelSpans(raw, 'model');
+  if (!modelAt || second) {
+    // Which of two a provider takes is not ours to guess: access is granted for one.
+    throw new GatewayError('invalid_parameter', 'model: give this field once.', { param: 'model' });
+  }
+  return { body: raw, modelAt, encoding: 'json', stream: json.stream === true };
+}
+
+/** Passes a request to the provider of a proxy model, counted against the limits of its key. */
+export async function forward(floor: Floor, { req, res, identity }: Call, forwarding: Forwarding): Promise<Answer> {
+  refuseWhenStopping(floor);
+  const { key, visit } = identity;
+  const admitted = await floor.admission.admit({
+    key,
+    id: crypto.randomUUID(),
+    tokens: tokensOf(forwarding),
+    announce: (headers) => announce(res, headers),
+  });
+  try {
+    const { tokens } = await floor.proxy.forward({
+      ...forwarding,
+      req,
+      res,
+      key,
+      path: pathAfterV1(req),
+      requestId: visit.id,
+      signal: visit.signal,
+    });
+    await admitted.settle(tokens);
+  } catch (thrown) {
+    await admitted.settle(0);
+    throw thrown;
+  }
+  return { kind: 'written' };
+}
+
+/** Tokens of a request before they are known: about four bytes each, and the longest answer where there is one. */
+export function estimateTokens(body: Buffer, answer: number): number {
+  return Math.ceil(body.length / 4) + answer;
+}
+
+const ANSWERING = new Set(['chat_completions', 'completions', 'responses']);
+
+function tokensOf({ api, body, model }: Forwarding): number {
+  return estimateTokens(body, ANSWERING.has(api) ? model.max_completion_tokens : 0);
+}
+
+function pathAfterV1(req: IncomingMessage): string {
+  return (req.url ?? '').slice('/v1'.length);
+}
+
+function announce(res: ServerResponse, headers: Record<string, string>): void {
+  if (res.headersSent) return;
+  for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
+}

@@ -1,0 +1,136 @@
+import { GatewayError } from '../../base/errors.ts';
+import type { KeyConfig } from '../../config/schema.ts';
+import type { Counter, LimitStore, Slots } from './limit-store.ts';
+
+/** A request that asks to be counted. */
+export interface Applicant {
+  key: KeyConfig;
+  /** Id of the run or request: what it holds is freed by this id. */
+  id: string;
+  /** How long a run may hold its place, in milliseconds; absent for requests that are no runs. */
+  runMs?: number;
+  /** Tokens that the request will use at most, as far as can be said. */
+  tokens: number;
+  /** Gets the `x-ratelimit-*` headers, also where the request is refused. */
+  announce(headers: Record<string, string>): void;
+}
+
+/** What an admitted request holds. Exactly one of the two is called, once. */
+export interface Admitted {
+  /** It was refused for another reason: nothing of it counts. */
+  undo(): Promise<void>;
+  /** It ended: its place is free, its tokens are those really used (null: unknown, the estimate stays). */
+  settle(tokens: number | null): Promise<void>;
+  /** Whether anyone has to call `settle`: false where the key has no limit that it would change. */
+  readonly pending: boolean;
+}
+
+const MINUTE = 60;
+const DAY = 86_400;
+/** When a place may have become free, in milliseconds. */
+const CONCURRENCY_RETRY_MS = 2000;
+
+/** The limits of API keys (contract section 2). Refused requests use up nothing. */
+export class Admission {
+  readonly #requests: Counter;
+  readonly #tokens: Counter;
+  readonly #runs: Slots;
+  /** Requests with reserved tokens; the one that is alone may use up what is left. */
+  readonly #reserved: Slots;
+
+  constructor(store: LimitStore) {
+    this.#requests = store.counter({ name: 'requests', windowSeconds: MINUTE });
+    this.#tokens = store.counter({ name: 'tokens', windowSeconds: DAY });
+    this.#runs = store.slots({ name: 'runs' });
+    this.#reserved = store.slots({ name: 'reserved' });
+  }
+
+  /**
+   * Counts a request. The limits that can be given back come first, so that a request refused for concurrency does
+   * not use up the rate limit.
+   * @throws GatewayError `concurrency_limit_exceeded`, `quota_exceeded`, `rate_limit_exceeded`.
+   */
+  async admit(applicant: Applicant): Promise<Admitted> {
+    await using undo = new AsyncDisposableStack();
+    await this.#takePlace(applicant, undo);
+    const reserved = await this.#reserveTokens(applicant, undo);
+    await this.#countRequest(applicant, undo);
+    const held = undo.move();
+    const { key, id } = applicant;
+    return {
+      pending: reserved || (applicant.runMs !== undefined && key.limits.concurrent_runs !== undefined),
+      undo: () => held.disposeAsync(),
+      settle: async (tokens) => {
+        await this.#runs.release(key.id, id);
+        if (!reserved) return;
+        await this.#reserved.release(key.id, id);
+        if (tokens !== null) await this.#tokens.giveBack(key.id, reservation(applicant) - tokens);
+      },
+    };
+  }
+
+  async #takePlace({ key, id, runMs }: Applicant, undo: AsyncDisposableStack): Promise<void> {
+    const limit = key.limits.concurrent_runs;
+    if (limit === undefined || runMs === undefined) return;
+    if (!(await this.#runs.take(key.id, id, { limit, ttlMs: runMs }))) {
+      throw new GatewayError('concurrency_limit_exceeded', `This key may have ${limit} runs at a time.`, {
+        retryAfterMs: CONCURRENCY_RETRY_MS,
+      });
+    }
+    undo.defer(() => this.#runs.release(key.id, id));
+  }
+
+  async #reserveTokens(applicant: Applicant, undo: AsyncDisposableStack): Promise<boolean> {
+    const { key, id } = applicant;
+    const limit = key.limits.tokens_per_day;
+    if (limit === undefined) return false;
+    const tokens = reservation(applicant);
+    await this.#reserved.take(key.id, id, { limit: Number.POSITIVE_INFINITY, ttlMs: applicant.runMs ?? DAY * 1000 });
+    undo.defer(() => this.#reserved.release(key.id, id));
+    const alone = (await this.#reserved.count(key.id)) === 1;
+    const count = await this.#take(key.id, tokens, { limit, alone });
+    if (!count.granted) {
+      throw new GatewayError('quota_exceeded', `This key has used up its ${limit} tokens a day.`, {
+        retryAfterMs: count.resetMs,
+      });
+    }
+    undo.defer(() => this.#tokens.giveBack(key.id, tokens));
+    return true;
+  }
+
+  /** A request that is alone only needs something to be left; parallel ones have to fit together. */
+  async #take(key: string, tokens: number, { limit, alone }: { limit: number; alone: boolean }) {
+    const count = await this.#tokens.take(key, tokens, { limit });
+    if (count.granted || !alone || count.used >= limit) return count;
+    return await this.#tokens.take(key, tokens, { limit, force: true });
+  }
+
+  async #countRequest({ key, announce }: Applicant, undo: AsyncDisposableStack): Promise<void> {
+    const limit = key.limits.requests_per_minute;
+    if (limit === undefined) return;
+    const { granted, used, resetMs } = await this.#requests.take(key.id, 1, { limit });
+    announce({
+      'x-ratelimit-limit-requests': String(limit),
+      'x-ratelimit-remaining-requests': String(Math.max(0, limit - used)),
+      'x-ratelimit-reset-requests': duration(resetMs),
+    });
+    if (!granted) {
+      throw new GatewayError('rate_limit_exceeded', `This key may send ${limit} requests a minute.`, {
+        retryAfterMs: resetMs,
+      });
+    }
+    undo.defer(() => this.#requests.giveBack(key.id, 1));
+  }
+}
+
+/** Never more than the whole limit: a key with a small one can still send something. */
+function reservation({ key, tokens }: Applicant): number {
+  return Math.max(1, Math.min(tokens, key.limits.tokens_per_day ?? tokens));
+}
+
+/** A time as OpenAI writes it: `250ms`, `12s`, `1m0s`. */
+function duration(ms: number): string {
+  if (ms < 1000) return `${Math.ceil(ms)}ms`;
+  const seconds = Math.ceil(ms / 1000);
+  return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;
+}

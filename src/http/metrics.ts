@@ -1,0 +1,71 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Runs } from '../runs/runs.ts';
+import type { Visit } from './visit.ts';
+
+/** Metrics of the HTTP floor. Labels come from the configuration and the routes, never from what clients send. */
+export class HttpMetrics {
+  readonly #requests: Counter<'route' | 'method' | 'status' | 'model'>;
+  readonly #seconds: Histogram<'route'>;
+  readonly #left: Counter<'route'>;
+  readonly #refused: Counter<'code'>;
+  readonly #streams: Gauge;
+
+  constructor(registry: Registry, runs: Pick<Runs, 'countOpen'>) {
+    const registers = [registry];
+    this.#requests = new Counter({
+      name: 'gateway_http_requests_total',
+      help: 'HTTP requests answered.',
+      labelNames: ['route', 'method', 'status', 'model'],
+      registers,
+    });
+    this.#seconds = new Histogram({
+      name: 'gateway_http_request_duration_seconds',
+      help: 'Time to the end of the answer; streams last as long as their run.',
+      labelNames: ['route'],
+      buckets: [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60, 300, 1200],
+      registers,
+    });
+    this.#left = new Counter({
+      name: 'gateway_http_clients_left_total',
+      help: 'Requests whose client left before the answer was complete.',
+      labelNames: ['route'],
+      registers,
+    });
+    this.#refused = new Counter({
+      name: 'gateway_http_refused_total',
+      help: 'Requests refused, by error code.',
+      labelNames: ['code'],
+      registers,
+    });
+    this.#streams = new Gauge({ name: 'gateway_sse_streams', help: 'Streams that are open.', registers });
+    new Gauge({
+      name: 'gateway_runs_open',
+      help: 'Runs that have not ended.',
+      labelNames: ['state'],
+      registers,
+      async collect() {
+        const open = await runs.countOpen().catch(() => undefined);
+        if (!open) return this.reset();
+        this.set({ state: 'queued' }, open.queued);
+        this.set({ state: 'in_progress' }, open.inProgress);
+      },
+    });
+  }
+
+  /** Counts a request that was answered, or whose client left. */
+  count(visit: Visit, { method, status }: { method: string; status: number }): void {
+    const { route, model } = visit;
+    this.#requests.inc({ route, model, method: METHODS.has(method) ? method : 'other', status });
+    this.#seconds.observe({ route }, (performance.now() - visit.startedAt) / 1000);
+    if (visit.left) this.#left.inc({ route });
+    if (visit.error !== '') this.#refused.inc({ code: visit.error });
+  }
+
+  /** Counts a stream as open until disposed. */
+  stream(): Disposable {
+    this.#streams.inc();
+    return { [Symbol.dispose]: () => this.#streams.dec() };
+  }
+}
+
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);

@@ -1,0 +1,57 @@
+import { GatewayError } from '../base/errors.ts';
+import type { GatewayConfig, KeyConfig, ModelConfig } from '../config/schema.ts';
+import type { Identity } from './parts.ts';
+
+/** A configured model that a request may use. */
+export interface ChosenModel {
+  name: string;
+  model: ModelConfig;
+}
+
+/**
+ * The model that a body names, if the key may use it and it declares the API.
+ * @throws GatewayError `missing_parameter`, `invalid_parameter`, `model_not_found`, `unsupported_api`.
+ */
+export function chooseModel({ config, key, visit }: Identity, name: unknown, api: string): ChosenModel {
+  const param = 'model';
+  if (name === undefined || name === null) {
+    throw new GatewayError('missing_parameter', 'model: this field is required.', { param });
+  }
+  if (typeof name !== 'string' || name === '') {
+    throw new GatewayError('invalid_parameter', 'model: expected the name of a model.', { param });
+  }
+  const model = findModel(config, key, name);
+  visit.model = model ? name : 'unknown';
+  if (!model) {
+    const shown = JSON.stringify(name.slice(0, 100));
+    throw new GatewayError('model_not_found', `There is no model ${shown} that this key may use.`, { param });
+  }
+  if (!declares(model, api)) {
+    throw new GatewayError(
+      'unsupported_api',
+      `The model ${name} does not support ${api}. It supports: ${model.apis.join(', ')}.`,
+      { param },
+    );
+  }
+  return { name, model };
+}
+
+/** The model of this name, if there is one and the key may use it: the two are not told apart. */
+export function findModel(config: GatewayConfig, key: KeyConfig, name: string): ModelConfig | undefined {
+  if (!Object.hasOwn(config.models, name) || !mayUse(key, name)) return undefined;
+  return config.models[name];
+}
+
+export function mayUse(key: KeyConfig, name: string): boolean {
+  return key.models === undefined || key.models.includes(name);
+}
+
+/** Whether a model declares an API: by its name, or for `audio/speech` also by `audio` or `audio_speech`. */
+export function declares(model: ModelConfig, api: string): boolean {
+  const apis: readonly string[] = model.apis;
+  if (apis.includes(api)) return true;
+  if (!api.includes('/')) return false;
+  if (apis.includes(api.replaceAll('/', '_'))) return true;
+  const steps = api.split('/');
+  return steps.some((_, length) => length > 0 && apis.includes(steps.slice(0, length).join('/')));
+}

@@ -1,0 +1,49 @@
+import type { IncomingMessage } from 'node:http';
+import { GatewayError } from '../base/errors.ts';
+
+/** The query parameters of a request, read strictly: what is there is valid or an error that names it. */
+export class Query {
+  readonly #params: URLSearchParams;
+
+  constructor(req: IncomingMessage) {
+    const url = req.url ?? '';
+    const mark = url.indexOf('?');
+    this.#params = new URLSearchParams(mark === -1 ? '' : url.slice(mark + 1));
+  }
+
+  /** The value, or undefined where it is absent. @throws GatewayError where it is given twice. */
+  text(name: string): string | undefined {
+    const [value, ...others] = this.#params.getAll(name);
+    if (others.length > 0) throw invalid(name, 'give it once');
+    return value;
+  }
+
+  /** `true` or `false`; false where absent. */
+  flag(name: string): boolean {
+    const value = this.text(name);
+    if (value === undefined || value === 'false') return false;
+    if (value === 'true') return true;
+    throw invalid(name, 'expected true or false');
+  }
+
+  integer(name: string, { min, max }: { min: number; max: number }): number | undefined {
+    const value = this.text(name);
+    if (value === undefined) return undefined;
+    const number = /^\d{1,16}$/.test(value) ? Number(value) : Number.NaN;
+    if (number >= min && number <= max) return number;
+    throw invalid(name, `expected an integer from ${min} to ${max}`);
+  }
+
+  /** One of `values`. */
+  choice<const T extends string>(name: string, values: readonly T[]): T | undefined {
+    const value = this.text(name);
+    if (value === undefined) return undefined;
+    const found = values.find((candidate) => candidate === value);
+    if (found !== undefined) return found;
+    throw invalid(name, `expected one of ${values.join(', ')}`);
+  }
+}
+
+function invalid(param: string, expected: string): GatewayError {
+  return new GatewayError('invalid_parameter', `${param}: ${expected}.`, { param });
+}

@@ -1,0 +1,14 @@
+import { json } from '../answer.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { skipBody } from '../middleware/body.ts';
+import type { Floor } from '../parts.ts';
+
+/** `POST /v1/async/:id/cancel` (contract section 6). Ended tasks are answered with their true status. */
+export function cancelTask({ runs }: Floor): Endpoint {
+  return async ({ req, res, identity }) => {
+    await skipBody(req, res, identity.config.server.body_limit);
+    const id = String(req.params.id);
+    await runs.cancel(await runs.find(identity.caller, 'async', id));
+    return json(runs.taskEntry(await runs.find(identity.caller, 'async', id)));
+  };
+}

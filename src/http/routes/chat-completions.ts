@@ -1,0 +1,80 @@
+import { toSeconds } from '../../base/clock.ts';
+import { parseBody } from '../../protocol/parse.ts';
+import { createChatCompletion } from '../../protocol/requests.ts';
+import { chatCompletion, chatStream } from '../../runs/projections/chat.ts';
+import type { RunRecord } from '../../runs/runs.ts';
+import { beginChatStream, runError } from '../chat-stream.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { estimateTokens, forward, jsonForwarding } from '../forward.ts';
+import { readJson } from '../middleware/body.ts';
+import { chooseModel } from '../models.ts';
+import type { Floor } from '../parts.ts';
+import { ignoredHeader } from '../submission/ignored.ts';
+import { fromChat, sentItems } from '../submission/research-request.ts';
+import { submitRun } from '../submission/submit-run.ts';
+import type { Visit } from '../visit.ts';
+import type { WaitingAnswer } from '../waiting.ts';
+
+/** `POST /v1/chat/completions` (contract section 7). Leaving the connection cancels a research run. */
+export function chatCompletions(floor: Floor): Endpoint {
+  return async (call) => {
+    const { req, res, identity } = call;
+    const { key, caller, config, visit } = identity;
+    const body = await readJson(req, res, config.server.body_limit);
+    const { name, model } = chooseModel(identity, body.json.model, 'chat_completions');
+    if (model.kind === 'proxy') {
+      return await forward(floor, call, { ...jsonForwarding(body), modelName: name, model, api: 'chat_completions' });
+    }
+    const { value, ignored } = parseBody(createChatCompletion, body.json);
+    const request = await fromChat(value, { caller, key, model, runs: floor.runs });
+    const { run } = await submitRun(floor, {
+      req,
+      res,
+      identity,
+      raw: body.raw,
+      tokens: estimateTokens(body.raw, value.max_completion_tokens ?? value.max_tokens ?? model.max_completion_tokens),
+      submission: {
+        api: 'chat_completions',
+        model: name,
+        request,
+        input: sentItems(body.json.messages, 'text'),
+        background: false,
+        metadata: value.metadata ?? {},
+        previousResponseId: null,
+      },
+    });
+    cancelWhenLeft(floor, run, visit);
+    const headers = ignoredHeader(ignored, body.json);
+    if (value.stream !== true) return wholeCompletion(floor, run, { headers, visit });
+    const batches = floor.runs.follow(run, { after: 0, signal: visit.signal });
+    const payloads = chatStream(batches, { id: run.id, model: name, created: toSeconds(run.createdAt) });
+    const { chunks } = await beginChatStream(payloads, { holdMs: config.server.heartbeat_seconds });
+    return { kind: 'stream', headers, chunks };
+  };
+}
+
+/** Promise 6 of the architecture: a chat completion does not outlive its connection. */
+function cancelWhenLeft({ runs, log }: Floor, run: RunRecord, { signal, id }: Visit): void {
+  const cancel = () => {
+    runs.cancel(run).catch((thrown) => log.warn({ req: id, err: thrown }, 'cancelling an abandoned run failed'));
+  };
+  if (signal.aborted) cancel();
+  else signal.addEventListener('abort', cancel, { once: true });
+}
+
+function wholeCompletion(
+  { runs }: Floor,
+  run: RunRecord,
+  { headers, visit }: { headers: Record<string, string>; visit: Visit },
+): WaitingAnswer {
+  return {
+    kind: 'waiting',
+    headers,
+    async text(state) {
+      const response = await runs.ended(run, { signal: visit.signal });
+      // Once white space has gone out, the failure stands in the completion.
+      if (!state.started && response.status !== 'completed') throw runError(response.error);
+      return JSON.stringify(chatCompletion(response));
+    },
+  };
+}

@@ -1,0 +1,92 @@
+import { GatewayError } from '../../base/errors.ts';
+import { decodeFrames } from '../../protocol/frames.ts';
+import { parseBody } from '../../protocol/parse.ts';
+import { type CreateResponse, createResponse as createResponseBody } from '../../protocol/requests.ts';
+import type { ResponseObject } from '../../protocol/response.ts';
+import type { RunRecord, Runs } from '../../runs/runs.ts';
+import { json } from '../answer.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { estimateTokens, forward, jsonForwarding } from '../forward.ts';
+import { readJson } from '../middleware/body.ts';
+import { chooseModel } from '../models.ts';
+import type { Floor } from '../parts.ts';
+import { framesOf } from '../run-stream.ts';
+import { ignoredHeader } from '../submission/ignored.ts';
+import { fromResponse, sentItems } from '../submission/research-request.ts';
+import { submitRun } from '../submission/submit-run.ts';
+
+/** `POST /v1/responses` (contract section 3). Leaving the connection does not stop the run. */
+export function createResponse(floor: Floor): Endpoint {
+  return async (call) => {
+    const { req, res, identity } = call;
+    const { key, caller, config, visit } = identity;
+    const body = await readJson(req, res, config.server.body_limit);
+    const { name, model } = chooseModel(identity, body.json.model, 'responses');
+    if (model.kind === 'proxy') {
+      return await forward(floor, call, { ...jsonForwarding(body), modelName: name, model, api: 'responses' });
+    }
+    const { value, ignored } = parseBody(createResponseBody, body.json);
+    const mode = deliveryOf(value, req.headers.accept);
+    const request = await fromResponse(value, { caller, key, model, runs: floor.runs });
+    const { run, replayed } = await submitRun(floor, {
+      req,
+      res,
+      identity,
+      raw: body.raw,
+      tokens: estimateTokens(body.raw, value.max_output_tokens ?? model.max_completion_tokens),
+      submission: {
+        api: 'responses',
+        model: name,
+        request,
+        input: sentItems(body.json.input, 'input_text'),
+        background: mode === 'background',
+        metadata: value.metadata ?? {},
+        previousResponseId: value.previous_response_id ?? null,
+      },
+    });
+    const headers = ignoredHeader(ignored, body.json);
+    if (mode === 'stream') return { kind: 'stream', headers, chunks: framesOf(floor, run, { after: 0, visit }) };
+    if (mode === 'background')
+      return json(await submitted(floor.runs, run, { replayed, signal: visit.signal }), { headers });
+    return {
+      kind: 'waiting',
+      headers,
+      text: async () => JSON.stringify(await floor.runs.ended(run, { signal: visit.signal })),
+    };
+  };
+}
+
+type Delivery = 'stream' | 'wait' | 'background';
+
+/**
+ * How the answer is delivered. `stream` in the body wins; without it, a client that says it reads JSON and no stream
+ * gets JSON: the official SDKs say so on every call.
+ */
+function deliveryOf({ stream, background }: CreateResponse, accept: string | undefined): Delivery {
+  if (background === true) {
+    if (stream !== true) return 'background';
+    const message = 'background: cannot be combined with "stream": true. Submit, then stream GET /v1/responses/<id>.';
+    throw new GatewayError('conflicting_parameters', message, { param: 'background' });
+  }
+  return (stream ?? !wantsJsonOnly(accept)) ? 'stream' : 'wait';
+}
+
+function wantsJsonOnly(accept = ''): boolean {
+  const types = accept.split(',').map((type) => type.split(';', 1)[0]?.trim().toLowerCase());
+  return types.includes('application/json') && !types.includes('text/event-stream') && !types.includes('*/*');
+}
+
+/** The response as it was submitted: the executor may have gone on since. A replayed run is shown as it is now. */
+async function submitted(
+  runs: Runs,
+  run: RunRecord,
+  { replayed, signal }: { replayed: boolean; signal: AbortSignal },
+): Promise<ResponseObject> {
+  if (replayed) return await runs.response(run);
+  for await (const { frames } of runs.follow(run, { after: 0, signal })) {
+    const [first] = decodeFrames(frames);
+    if (first?.type === 'response.created') return first.response;
+    break;
+  }
+  return await runs.response(run);
+}

@@ -1,0 +1,83 @@
+import { GatewayError } from '../../base/errors.ts';
+import { publicId } from '../../base/ids.ts';
+import { parseBody } from '../../protocol/parse.ts';
+import { createChatCompletion } from '../../protocol/requests.ts';
+import { type Answer, json } from '../answer.ts';
+import type { Call, Endpoint } from '../endpoint.ts';
+import { estimateTokens, jsonForwarding } from '../forward.ts';
+import { type JsonBody, readJson } from '../middleware/body.ts';
+import { type ChosenModel, chooseModel } from '../models.ts';
+import type { Floor } from '../parts.ts';
+import { ignoredHeader } from '../submission/ignored.ts';
+import { fromChat, sentItems } from '../submission/research-request.ts';
+import { type RunSubmission, submitRun } from '../submission/submit-run.ts';
+
+/** `POST /v1/async` (contract section 6): a chat completion in the background. */
+export function createTask(floor: Floor): Endpoint {
+  return async (call) => {
+    const { req, res, identity } = call;
+    const body = await readJson(req, res, identity.config.server.body_limit);
+    const chosen = chooseModel(identity, body.json.model, 'async');
+    const { submission, tokens, headers } = await taskOf(floor, call, { body, ...chosen });
+    const { run } = await submitRun(floor, { req, res, identity, raw: body.raw, submission, tokens });
+    return created(
+      { id: publicId('async', run.id), created_at: new Date(run.createdAt).toISOString(), model: run.model },
+      headers,
+    );
+  };
+}
+
+/** The answer tells of the submission, so that a replayed one is the same. */
+function created(task: { id: string; created_at: string; model: string }, headers: Record<string, string>): Answer {
+  const { id, created_at, model } = task;
+  return json({ id, status: 'CREATED', created_at, model }, { status: 201, headers });
+}
+
+interface Task extends Pick<RunSubmission, 'submission' | 'tokens'> {
+  headers: Record<string, string>;
+}
+
+async function taskOf(
+  { runs }: Floor,
+  { identity: { key, caller } }: Call,
+  { body, name, model }: ChosenModel & { body: JsonBody },
+): Promise<Task> {
+  const { raw, json: fields } = body;
+  const common = { api: 'async', model: name, background: true, previousResponseId: null } as const;
+  if (model.kind === 'proxy') {
+    requireMessages(fields.messages);
+    jsonForwarding(body);
+    return {
+      submission: {
+        ...common,
+        request: { kind: 'proxy', body: raw.toString('utf8') },
+        input: sentItems(fields.messages, 'text'),
+        metadata: {},
+      },
+      tokens: estimateTokens(raw, model.max_completion_tokens),
+      headers: {},
+    };
+  }
+  const { value, ignored } = parseBody(createChatCompletion, fields);
+  return {
+    submission: {
+      ...common,
+      request: await fromChat(value, { caller, key, model, runs }),
+      input: sentItems(fields.messages, 'text'),
+      metadata: value.metadata ?? {},
+    },
+    tokens: estimateTokens(raw, value.max_completion_tokens ?? value.max_tokens ?? model.max_completion_tokens),
+    headers: ignoredHeader(ignored, fields),
+  };
+}
+
+/** All that is asked of the messages for a proxy model: the rest is the provider's to judge. */
+function requireMessages(messages: unknown): void {
+  const param = 'messages';
+  if (messages === undefined || messages === null) {
+    throw new GatewayError('missing_parameter', 'messages: this field is required.', { param });
+  }
+  if (!Array.isArray(messages) || messages.length === 0) {
+    throw new GatewayError('invalid_parameter', 'messages: expected an array that is not empty.', { param });
+  }
+}

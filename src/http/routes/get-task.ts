@@ -1,0 +1,11 @@
+import { jsonText } from '../answer.ts';
+import type { Endpoint } from '../endpoint.ts';
+import type { Floor } from '../parts.ts';
+
+/** `GET /v1/async/:id` (contract section 6). */
+export function getTask({ runs }: Floor): Endpoint {
+  return async ({ req, identity }) => {
+    const run = await runs.find(identity.caller, 'async', String(req.params.id));
+    return jsonText(await runs.taskJson(run));
+  };
+}

@@ -1,0 +1,37 @@
+import { GatewayError } from '../../base/errors.ts';
+import type { ModelConfig } from '../../config/schema.ts';
+import type { ModelObject } from '../../protocol/models.ts';
+import { json } from '../answer.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { findModel, mayUse } from '../models.ts';
+
+/** `GET /v1/models` (contract section 8): those that the key may use. */
+export function listModels(): Endpoint {
+  return async ({ identity: { config, key } }) => {
+    const models = Object.entries(config.models).filter(([name]) => mayUse(key, name));
+    return json({ object: 'list', data: models.map(([name, model]) => modelObject(name, model)) });
+  };
+}
+
+/** `GET /v1/models/:id`. A name may hold slashes. */
+export function getModel(): Endpoint {
+  return async ({ req, identity: { config, key } }) => {
+    const name = [req.params.id ?? ''].flat().join('/');
+    const model = findModel(config, key, name);
+    if (!model)
+      throw new GatewayError('model_not_found', 'There is no such model that this key may use.', { param: 'model' });
+    return json(modelObject(name, model));
+  };
+}
+
+function modelObject(id: string, model: ModelConfig): ModelObject {
+  return {
+    id,
+    object: 'model',
+    created: model.created,
+    owned_by: model.owned_by,
+    context_length: model.context_length,
+    max_completion_tokens: model.max_completion_tokens,
+    supported_apis: [...model.apis],
+  };
+}

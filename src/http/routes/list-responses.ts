@@ -1,0 +1,40 @@
+import { toSeconds } from '../../base/clock.ts';
+import { ID_PREFIX } from '../../base/ids.ts';
+import { isObject, parseJson } from '../../base/json.ts';
+import { listOf, type ResponseListEntry } from '../../protocol/response.ts';
+import type { RunSummary } from '../../runs/runs.ts';
+import { json } from '../answer.ts';
+import type { Endpoint } from '../endpoint.ts';
+import type { Floor } from '../parts.ts';
+import { Query } from '../query.ts';
+
+/** `GET /v1/responses` (contract section 5): the caller's own, newest first. */
+export function listResponses({ runs }: Floor): Endpoint {
+  return async ({ req, identity }) => {
+    const query = new Query(req);
+    const after = query.text('after');
+    const status = query.choice('status', ['in_progress', 'completed', 'failed', 'cancelled']);
+    const model = query.text('model');
+    const page = await runs.list(identity.caller, 'responses', {
+      limit: query.integer('limit', { min: 1, max: 100 }) ?? 20,
+      ...(after !== undefined && { after }),
+      ...(status !== undefined && { status }),
+      ...(model !== undefined && { model }),
+    });
+    return json(listOf(page.runs.map(entryOf), page.hasMore));
+  };
+}
+
+function entryOf(run: RunSummary): ResponseListEntry {
+  const metadata = parseJson(run.metadata);
+  return {
+    id: ID_PREFIX.responses + run.id,
+    object: 'response',
+    status: run.status === 'queued' ? 'in_progress' : run.status,
+    model: run.model,
+    created_at: toSeconds(run.createdAt),
+    started_at: run.startedAt === null ? null : toSeconds(run.startedAt),
+    completed_at: run.status !== 'completed' || run.endedAt === null ? null : toSeconds(run.endedAt),
+    metadata: isObject(metadata) ? metadata : {},
+  };
+}

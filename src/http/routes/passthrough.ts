@@ -1,0 +1,57 @@
+import { GatewayError } from '../../base/errors.ts';
+import { boundaryOf, formFields } from '../../protocol/multipart.ts';
+import type { Call, Endpoint } from '../endpoint.ts';
+import { type Forwarding, forward, jsonForwarding } from '../forward.ts';
+import { mediaType, parseObject, readBody, requireIdentity } from '../middleware/body.ts';
+import { chooseModel } from '../models.ts';
+import type { Floor } from '../parts.ts';
+
+type Body = Pick<Forwarding, 'body' | 'modelAt' | 'encoding' | 'stream'> & { model: unknown };
+
+/**
+ * Any other `/v1/*` call whose body names a proxy model that declares it (contract section 8): JSON, or a form with
+ * the field `model`.
+ */
+export function passthrough(floor: Floor): Endpoint {
+  return async (call) => {
+    const { identity } = call;
+    const body = await namedModel(call);
+    const api = apiOf(call.req.path);
+    const { name, model } = chooseModel(identity, body.model, api);
+    if (model.kind !== 'proxy') {
+      throw new GatewayError('unsupported_api', `The model ${name} does not support ${api}.`, { param: 'model' });
+    }
+    return await forward(floor, call, { ...body, modelName: name, model, api });
+  };
+}
+
+/** The body, if it names a model; what names none is an unknown path. */
+async function namedModel({ req, res, identity }: Call): Promise<Body> {
+  const type = mediaType(req);
+  const limit = identity.config.server.body_limit;
+  if (req.method === 'GET' || req.method === 'HEAD') throw unknownPath();
+  if (type === 'application/json') {
+    requireIdentity(req);
+    const raw = await readBody(req, res, limit);
+    const json = parseObject(raw);
+    if (!Object.hasOwn(json, 'model')) throw unknownPath();
+    return { ...jsonForwarding({ raw, json }), model: json.model };
+  }
+  const boundary = type === 'multipart/form-data' ? boundaryOf(req.headers['content-type'] ?? '') : undefined;
+  if (boundary === undefined) throw unknownPath();
+  requireIdentity(req);
+  const body = await readBody(req, res, limit);
+  const [field, second] = formFields(body, boundary, 'model');
+  if (!field) throw unknownPath();
+  if (second) throw new GatewayError('invalid_parameter', 'model: give this field once.', { param: 'model' });
+  return { body, modelAt: field, encoding: 'multipart', stream: false, model: field.value };
+}
+
+/** `/v1/audio/speech` is the API `audio/speech`. */
+function apiOf(path: string): string {
+  return path.replace(/^\/v1\//, '').replace(/\/+$/, '');
+}
+
+function unknownPath(): GatewayError {
+  return new GatewayError('not_found', 'There is nothing at this address.');
+}

@@ -1,0 +1,20 @@
+import type { ServerResponse } from 'node:http';
+
+/** Headers of every JSON answer of the gateway itself. */
+export const JSON_HEADERS = {
+  'content-type': 'application/json; charset=utf-8',
+  'cache-control': 'no-store',
+} as const;
+
+/** Writes a complete JSON body in one piece. */
+export function sendJson(
+  res: ServerResponse,
+  answer: { status: number; headers: Record<string, string>; body: string },
+): void {
+  res.writeHead(answer.status, {
+    ...JSON_HEADERS,
+    ...answer.headers,
+    'content-length': Buffer.byteLength(answer.body),
+  });
+  res.end(answer.body);
+}

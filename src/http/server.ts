@@ -1,0 +1,72 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { GatewayError } from '../base/errors.ts';
+import { errorAnswer } from './errors.ts';
+import { sendJson } from './send-json.ts';
+
+/** Time for a request's headers, in milliseconds: slower ones are meant to hold connections. */
+const HEADERS_MS = 30_000;
+/** Time for a whole request with its body. It says nothing about the answer: streams last as long as they like. */
+const REQUEST_MS = 300_000;
+/** Longer than load balancers keep an idle connection (60 s), so that they are the ones to close it. */
+const KEEP_ALIVE_MS = 65_000;
+
+/** A Node server whose own failures are JSON too (contract section 2). The caller listens and closes. */
+export function createHttpServer(app: RequestListener): Server {
+  const server = createServer(
+    {
+      headersTimeout: HEADERS_MS,
+      requestTimeout: REQUEST_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      connectionsCheckingInterval: 5000,
+      // Without a Host header Node would answer with an empty 400; nothing here depends on it.
+      requireHostHeader: false,
+    },
+    app,
+  );
+  // The body reader asks for the body once the headers are found good.
+  server.on('checkContinue', app);
+  server.on('checkExpectation', (_req, res) => {
+    const message = 'Expect: only "100-continue" can be met.';
+    sendJson(res, errorAnswer(new GatewayError('invalid_parameter', message, { param: 'Expect' })));
+  });
+  server.on('connect', (_req, socket: Socket) => {
+    const error = new GatewayError('method_not_allowed', 'CONNECT is not possible here.');
+    refuse(socket, error, { allow: 'GET, POST, DELETE' });
+  });
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
+    else refuse(socket, parserError(error.code));
+  });
+  return server;
+}
+
+function parserError(code: string | undefined): GatewayError {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new GatewayError('request_too_large', 'The headers of the request are too large.');
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new GatewayError('invalid_parameter', 'The request did not arrive in time.');
+    default:
+      return new GatewayError('invalid_parameter', 'The request is not valid HTTP.');
+  }
+}
+
+/** Answers on a socket that has no response object, and closes it. */
+function refuse(socket: Socket, error: GatewayError, options: { allow?: string } = {}): void {
+  const { status, headers, body } = errorAnswer(error, options);
+  const lines = Object.entries({
+    ...headers,
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${REASON[status] ?? 'Error'}\r\n${lines.join('')}\r\n${body}`);
+  socket.once('finish', () => socket.destroy());
+}
+
+const REASON: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  405: 'Method Not Allowed',
+  413: 'Payload Too Large',
+};

@@ -1,0 +1,81 @@
+import type { ServerResponse } from 'node:http';
+import type { Heartbeats } from './heartbeat.ts';
+
+/** A stream of server-sent events. Chunks are whole frames. */
+export interface StreamAnswer {
+  kind: 'stream';
+  chunks: AsyncIterable<Uint8Array | string>;
+  headers: Record<string, string>;
+}
+
+/** Headers of every stream (contract section 2): proxies must neither buffer nor compress it. */
+const STREAM_HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+} as const;
+
+const HEARTBEAT = ': heartbeat\n\n';
+
+/** A reader that takes nothing for this long is gone, in milliseconds. */
+const STALLED_MS = 5 * 60_000;
+
+/**
+ * Writes a stream to its end: the one place that does. The next chunk is pulled after the last one went out, so that
+ * a slow reader holds no memory. A source that fails after the headers breaks the connection, so that no client takes
+ * what it has for the whole.
+ * @throws what the source throws before the headers were sent.
+ */
+export async function writeStream(
+  res: ServerResponse,
+  stream: StreamAnswer,
+  { heartbeats, signal }: { heartbeats: Heartbeats; signal: AbortSignal },
+): Promise<void> {
+  res.writeHead(200, { ...STREAM_HEADERS, ...stream.headers });
+  res.flushHeaders();
+  if (res.req.method === 'HEAD') {
+    res.end();
+    return;
+  }
+  using pulse = heartbeats.watch(() => {
+    if (!res.writableNeedDrain) res.write(HEARTBEAT);
+  });
+  try {
+    for await (const chunk of stream.chunks) {
+      pulse.touch();
+      joinWrites(res);
+      if (!res.write(chunk)) await writable(res);
+      if (signal.aborted) return;
+    }
+    res.end();
+  } catch (thrown) {
+    res.destroy();
+    if (!signal.aborted) throw thrown;
+  }
+}
+
+/** What is written within one turn of the event loop goes out in one piece. */
+function joinWrites(res: ServerResponse): void {
+  if (res.writableCorked > 0) return;
+  res.cork();
+  process.nextTick(uncork, res);
+}
+
+function uncork(res: ServerResponse): void {
+  res.uncork();
+}
+
+/** Waits until more can be written, or the connection is gone: waiting for `drain` alone would hang when it goes. */
+function writable(res: ServerResponse): Promise<void> {
+  while (res.writableCorked > 0) res.uncork();
+  if (!res.writableNeedDrain || res.destroyed) return Promise.resolve();
+  return new Promise((resolve) => {
+    const settle = () => {
+      clearTimeout(timer);
+      res.off('drain', settle).off('close', settle);
+      resolve();
+    };
+    const timer = setTimeout(() => res.destroy(), STALLED_MS);
+    res.on('drain', settle).on('close', settle);
+  });
+}

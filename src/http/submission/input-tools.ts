@@ -1,0 +1,101 @@
+import { GatewayError } from '../../base/errors.ts';
+import type { KeyConfig, ResearchModelConfig } from '../../config/schema.ts';
+import type { RequestMcpServer, ResponseTool } from '../../protocol/requests.ts';
+import type { RequestedMcpServer, ResearchRequest } from '../../research/request.ts';
+
+/** The parts of a body that say which tools a run may use. */
+export interface ToolFields {
+  tools?: ResponseTool[] | undefined;
+  mcp_servers?: RequestMcpServer[] | undefined;
+}
+
+/** The tools of a request as the research loop wants them. */
+export type RequestedTools = Pick<ResearchRequest, 'tools' | 'mcpServers'>;
+
+/** Searching is of little use without opening what was found, and no tool type of the API names that alone. */
+const BUILTIN_OF_TYPE = {
+  web_search: ['web_search', 'fetch_url_content'],
+  code_interpreter: ['execute_python'],
+} as const;
+
+/**
+ * The named tools, checked against the model and the key. Without `tools` (or with an empty one) the model's own are
+ * used.
+ * @throws GatewayError `unsupported_parameter`, `mcp_servers_not_allowed`, `invalid_parameter`.
+ */
+export function requestedTools(
+  { tools = [], mcp_servers = [] }: ToolFields,
+  { model, key }: { model: ResearchModelConfig; key: KeyConfig },
+): RequestedTools {
+  const servers = mcp_servers.map((server, index) => ({ param: `mcp_servers[${index}]`, server: fromServer(server) }));
+  const builtin = new Set<string>();
+  const allowedDomains: string[] = [];
+  for (const [index, tool] of tools.entries()) {
+    const param = `tools[${index}]`;
+    if (tool.type === 'mcp') {
+      servers.push({ param, server: fromTool(tool) });
+      continue;
+    }
+    const [needed, ...others] = BUILTIN_OF_TYPE[tool.type];
+    const offered = model.research.tools;
+    if (!offered.includes(needed)) {
+      throw new GatewayError('unsupported_parameter', `${param}: this model has no ${tool.type} tool.`, { param });
+    }
+    for (const name of [needed, ...others]) if (offered.includes(name)) builtin.add(name);
+    if (tool.type === 'web_search') allowedDomains.push(...(tool.filters?.allowed_domains ?? []));
+  }
+  checkServers(servers, key);
+  return {
+    tools: tools.length === 0 ? null : { builtin: [...builtin], allowedDomains },
+    mcpServers: servers.map(({ server }) => server),
+  };
+}
+
+function checkServers(servers: { param: string; server: RequestedMcpServer }[], key: KeyConfig): void {
+  const [first] = servers;
+  if (first && !key.mcp_servers) {
+    throw new GatewayError('mcp_servers_not_allowed', 'This API key may not attach MCP servers.', {
+      param: first.param,
+    });
+  }
+  const names = new Set<string>();
+  for (const { param, server } of servers) {
+    if (names.has(server.name)) {
+      throw new GatewayError('invalid_parameter', `${param}: there is another MCP server named ${server.name}.`, {
+        param,
+      });
+    }
+    names.add(server.name);
+  }
+}
+
+function fromServer(server: RequestMcpServer): RequestedMcpServer {
+  const { oauth } = server;
+  return {
+    name: server.name,
+    url: server.url,
+    ...(server.headers && { headers: server.headers }),
+    ...(server.access_token !== undefined && { accessToken: server.access_token }),
+    ...(server.allowed_tools && { allowedTools: server.allowed_tools }),
+    ...(oauth && {
+      oauth: {
+        clientId: oauth.client_id,
+        clientSecret: oauth.client_secret,
+        ...(oauth.token_url !== undefined && { tokenUrl: oauth.token_url }),
+        ...(oauth.issuer !== undefined && { issuer: oauth.issuer }),
+        ...(oauth.scope !== undefined && { scope: oauth.scope }),
+      },
+    }),
+  };
+}
+
+function fromTool(tool: Extract<ResponseTool, { type: 'mcp' }>): RequestedMcpServer {
+  const allowed = Array.isArray(tool.allowed_tools) ? tool.allowed_tools : tool.allowed_tools?.tool_names;
+  return {
+    name: tool.server_label,
+    url: tool.server_url,
+    ...(tool.headers && { headers: tool.headers }),
+    ...(tool.authorization !== undefined && { accessToken: tool.authorization }),
+    ...(allowed && { allowedTools: allowed }),
+  };
+}

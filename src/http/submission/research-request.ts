@@ -1,0 +1,101 @@
+import { GatewayError } from '../../base/errors.ts';
+import { isObject, type JsonObject } from '../../base/json.ts';
+import type { KeyConfig, ResearchModelConfig } from '../../config/schema.ts';
+import type { CreateChatCompletion, CreateResponse, TextFormat } from '../../protocol/requests.ts';
+import type { ResearchRequest } from '../../research/request.ts';
+import type { Caller, Runs } from '../../runs/runs.ts';
+import { conversationOf } from './conversation.ts';
+import { requestedTools } from './input-tools.ts';
+
+/** Who asks which model, and where references are looked up. */
+export interface RequestContext {
+  caller: Caller;
+  key: KeyConfig;
+  model: ResearchModelConfig;
+  runs: Pick<Runs, 'findItem' | 'history'>;
+}
+
+/**
+ * A body of `POST /v1/responses` as a request to the research loop (contract section 3).
+ * @throws GatewayError for everything that cannot be honoured.
+ */
+export async function fromResponse(body: CreateResponse, context: RequestContext): Promise<ResearchRequest> {
+  const { caller, key, model, runs } = context;
+  const tools = requestedTools(body, { model, key });
+  checkAnswerLength(body.max_output_tokens, { model, param: 'max_output_tokens' });
+  const { history, earlierSources } =
+    body.previous_response_id === undefined
+      ? { history: [], earlierSources: [] }
+      : await runs.history(caller, body.previous_response_id);
+  return {
+    kind: 'research',
+    history,
+    earlierSources,
+    conversation: await conversationOf(body.input, {
+      model,
+      field: 'input',
+      findItem: (id) => runs.findItem(caller, id),
+    }),
+    instructions: body.instructions ?? null,
+    effort: body.reasoning?.effort ?? model.research.effort,
+    ...tools,
+    toolChoice: body.tool_choice ?? 'auto',
+    maxOutputTokens: body.max_output_tokens ?? null,
+    maxToolCalls: body.max_tool_calls ?? null,
+    temperature: body.temperature ?? null,
+    topP: body.top_p ?? null,
+    format: formatOf(body.text?.format),
+  };
+}
+
+/**
+ * A body of chat completions or Async as a request to the research loop (contract sections 6 and 7).
+ * @throws GatewayError for everything that cannot be honoured.
+ */
+export async function fromChat(body: CreateChatCompletion, context: RequestContext): Promise<ResearchRequest> {
+  const { caller, key, model, runs } = context;
+  const tools = requestedTools(body, { model, key });
+  checkAnswerLength(body.max_completion_tokens, { model, param: 'max_completion_tokens' });
+  checkAnswerLength(body.max_tokens, { model, param: 'max_tokens' });
+  return {
+    kind: 'research',
+    history: [],
+    earlierSources: [],
+    conversation: await conversationOf(body.messages, {
+      model,
+      field: 'messages',
+      findItem: (id) => runs.findItem(caller, id),
+    }),
+    instructions: null,
+    effort: body.reasoning_effort ?? model.research.effort,
+    ...tools,
+    toolChoice: body.tool_choice ?? 'auto',
+    maxOutputTokens: body.max_completion_tokens ?? body.max_tokens ?? null,
+    maxToolCalls: body.max_tool_calls ?? null,
+    temperature: body.temperature ?? null,
+    topP: body.top_p ?? null,
+    format: formatOf(body.response_format),
+  };
+}
+
+/** Input items as the client sent them, for `input_items` (contract section 5). A string is one user message. */
+export function sentItems(input: unknown, part: 'input_text' | 'text'): JsonObject[] {
+  if (typeof input === 'string') {
+    return [{ type: 'message', role: 'user', content: [{ type: part, text: input }] }];
+  }
+  const items = Array.isArray(input) ? input.filter((item): item is JsonObject => isObject(item)) : [];
+  return items.map((item) => ('type' in item ? item : { type: 'message', ...item }));
+}
+
+function checkAnswerLength(
+  tokens: number | undefined,
+  { model, param }: { model: ResearchModelConfig; param: string },
+): void {
+  const most = model.max_completion_tokens;
+  if (tokens === undefined || tokens <= most) return;
+  throw new GatewayError('invalid_parameter', `${param}: this model writes at most ${most} tokens.`, { param });
+}
+
+function formatOf(format: TextFormat | undefined): TextFormat | null {
+  return format === undefined || format.type === 'text' ? null : format;
+}

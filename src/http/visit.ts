@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/** What is known of one request while it is answered: for its answer's headers, the access log and the metrics. */
+export interface Visit {
+  readonly id: string;
+  /** `performance.now()` at its start. */
+  readonly startedAt: number;
+  /** Aborts when the connection closes before the answer is complete. Watched from the first byte. */
+  readonly signal: AbortSignal;
+  /** Pattern of the route, never a path with ids in it. */
+  route: string;
+  /** Name of the model as configured; empty where there is none, `unknown` for one that is not configured. */
+  model: string;
+  /** Id of the API key. */
+  key: string;
+  /** Code of the error that was answered. */
+  error: string;
+  /** The client left before its answer was complete. */
+  left: boolean;
+}
+
+/** The reason of `Visit.signal`. */
+export class ClientLeft extends Error {
+  override readonly name = 'ClientLeft';
+  constructor() {
+    super('The client closed the connection.');
+  }
+}
+
+const SANE_ID = /^[\w.:@/+=-]{1,128}$/;
+
+/** The visits of the requests that are being answered. */
+export class Visits {
+  readonly #byResponse = new WeakMap<ServerResponse, Visit>();
+
+  /** Starts a visit. `onEnd` is called once, when the answer is complete or the client has left. */
+  open(req: IncomingMessage, res: ServerResponse, onEnd: (visit: Visit) => void): Visit {
+    const sent = req.headers['x-request-id'];
+    const controller = new AbortController();
+    const visit: Visit = {
+      id: typeof sent === 'string' && SANE_ID.test(sent) ? sent : randomUUID(),
+      startedAt: performance.now(),
+      signal: controller.signal,
+      route: 'unmatched',
+      model: '',
+      key: '',
+      error: '',
+      left: false,
+    };
+    this.#byResponse.set(res, visit);
+    res.once('close', () => {
+      visit.left = !res.writableFinished;
+      if (visit.left) controller.abort(new ClientLeft());
+      onEnd(visit);
+    });
+    return visit;
+  }
+
+  /** The visit that a response belongs to. */
+  of(res: ServerResponse): Visit {
+    const visit = this.#byResponse.get(res);
+    if (!visit) throw new Error('This response was not opened as a visit.');
+    return visit;
+  }
+}

@@ -1,0 +1,40 @@
+import type { ServerResponse } from 'node:http';
+import type { Heartbeats } from './heartbeat.ts';
+import { JSON_HEADERS, sendJson } from './send-json.ts';
+
+/** A JSON answer that takes minutes. */
+export interface WaitingAnswer {
+  kind: 'waiting';
+  headers: Record<string, string>;
+  /** The JSON text. `started`: status 200 was sent while waiting, so that a failure has to be told in the text. */
+  text(state: { readonly started: boolean }): Promise<string>;
+}
+
+/**
+ * Waits for an answer. After a heartbeat interval the headers go out, and white space, which JSON allows before a
+ * value, after every further one: idle proxies leave the connection alone (contract section 3).
+ * @throws what the wait throws, while nothing has been written; later it breaks the connection.
+ */
+export async function writeWhenReady(
+  res: ServerResponse,
+  answer: WaitingAnswer,
+  { heartbeats, signal }: { heartbeats: Heartbeats; signal: AbortSignal },
+): Promise<void> {
+  const state = { started: false };
+  using _ = heartbeats.watch(() => {
+    if (res.destroyed || res.writableNeedDrain) return;
+    if (!state.started) res.writeHead(200, { ...JSON_HEADERS, ...answer.headers });
+    state.started = true;
+    res.write('\n');
+  });
+  try {
+    const text = await answer.text(state);
+    if (signal.aborted) return;
+    if (state.started) res.end(text);
+    else sendJson(res, { status: 200, headers: answer.headers, body: text });
+  } catch (thrown) {
+    if (signal.aborted) return;
+    if (state.started) res.destroy();
+    throw thrown;
+  }
+}

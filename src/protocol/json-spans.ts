@@ -1,0 +1,102 @@
+/** A range of bytes: `start` included, `end` not. */
+export interface Span {
+  start: number;
+  end: number;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+const COMMA = 0x2c;
+
+/**
+ * Where the values of a top-level field stand in a JSON object, in order: more than one where the name is repeated,
+ * also where it is written with escapes. Lets a value be replaced without parsing and writing the rest again, so that
+ * big integers survive. `json` must be valid JSON.
+ */
+export function topLevelSpans(json: Buffer, name: string): Span[] {
+  const spans: Span[] = [];
+  let at = skipBlank(json, 0) + 1;
+  for (;;) {
+    at = skipBlank(json, at);
+    if (json[at] !== QUOTE) return spans;
+    const keyEnd = endOfString(json, at);
+    const found = isName(json, { start: at, end: keyEnd }, name);
+    at = skipBlank(json, keyEnd);
+    if (json[at] !== COLON) return spans;
+    const start = skipBlank(json, at + 1);
+    const end = endOfValue(json, start);
+    if (found) spans.push({ start, end });
+    at = skipBlank(json, end);
+    if (json[at] !== COMMA) return spans;
+    at++;
+  }
+}
+
+/** How deeply arrays and objects are nested in valid JSON. */
+export function nestingDepth(json: Buffer): number {
+  let depth = 0;
+  let deepest = 0;
+  for (let at = 0; at < json.length; at++) {
+    const byte = json[at];
+    if (byte === QUOTE) at = endOfString(json, at) - 1;
+    else if (isOpening(byte)) deepest = Math.max(deepest, ++depth);
+    else if (isClosing(byte)) depth--;
+  }
+  return deepest;
+}
+
+function isName(json: Buffer, span: Span, name: string): boolean {
+  const text = json.toString('utf8', span.start, span.end);
+  return text.includes('\\') ? JSON.parse(text) === name : text.slice(1, -1) === name;
+}
+
+function endOfValue(json: Buffer, start: number): number {
+  if (json[start] === QUOTE) return endOfString(json, start);
+  if (isOpening(json[start])) return endOfNested(json, start);
+  let at = start;
+  while (at < json.length && json[at] !== COMMA && !isClosing(json[at]) && !isBlank(json[at])) at++;
+  return at;
+}
+
+function endOfNested(json: Buffer, start: number): number {
+  let depth = 0;
+  for (let at = start; at < json.length; at++) {
+    const byte = json[at];
+    if (byte === QUOTE) at = endOfString(json, at) - 1;
+    else if (isOpening(byte)) depth++;
+    else if (isClosing(byte) && --depth === 0) return at + 1;
+  }
+  return json.length;
+}
+
+/** Behind the closing quote of the string that starts at `start`. Long strings are skipped natively. */
+function endOfString(json: Buffer, start: number): number {
+  let at = json.indexOf(QUOTE, start + 1);
+  while (at !== -1 && isEscaped(json, at, start)) at = json.indexOf(QUOTE, at + 1);
+  return at === -1 ? json.length : at + 1;
+}
+
+function isEscaped(json: Buffer, at: number, start: number): boolean {
+  let first = at;
+  while (first - 1 > start && json[first - 1] === BACKSLASH) first--;
+  return (at - first) % 2 === 1;
+}
+
+function skipBlank(json: Buffer, from: number): number {
+  let at = from;
+  while (isBlank(json[at])) at++;
+  return at;
+}
+
+function isBlank(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}
+
+function isOpening(byte: number | undefined): boolean {
+  return byte === 0x7b || byte === 0x5b;
+}
+
+function isClosing(byte: number | undefined): boolean {
+  return byte === 0x7d || byte === 0x5d;
+}
