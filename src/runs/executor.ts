@@ -1,4 +1,4 @@
-import { sleep } from '../base/abort.ts';
+import { linkSignals, sleep } from '../base/abort.ts';
 import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { RunId } from '../base/ids.ts';
@@ -104,12 +104,9 @@ export class LocalExecutor implements Executor {
       } catch (thrown) {
         this.#options.log.warn({ err: messageOf(thrown) }, 'runs cannot be claimed now');
       }
-      const look = new AbortController();
-      const stop = () => look.abort();
-      signal.addEventListener('abort', stop, { once: true });
-      await Promise.race([this.#wake.promise, sleep(LOOK_MS, { signal: look.signal }).catch(() => {})]);
-      signal.removeEventListener('abort', stop);
-      look.abort();
+      using pause = linkSignals([signal]);
+      await Promise.race([this.#wake.promise, sleep(LOOK_MS, { signal: pause.signal }).catch(() => {})]);
+      pause.abort();
     }
   }
 

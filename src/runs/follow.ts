@@ -40,7 +40,7 @@ export async function* follow(
         const before = cursor.last;
         tail.clear();
         if (yield* readAll(store, id, cursor, signal)) return;
-        if (cursor.last === before && !(await store.get(id))) return;
+        if (cursor.last === before && (await nothingFollows(store, id, before))) return;
       }
       continue;
     }
@@ -73,6 +73,12 @@ async function* readAll(
       if (batch.end) return true;
     }
   }
+}
+
+/** Whether the log ends at or before `last`: the run was removed, or the reader began past its end. */
+async function nothingFollows(store: RunStore, id: RunId, last: number): Promise<boolean> {
+  const run = await store.get(id);
+  return !run || (run.endedAt !== null && run.last <= last);
 }
 
 /** A subscription that is given back even if the reader left while it was being made. */

@@ -6,7 +6,7 @@ import type { JsonObject } from '../base/json.ts';
 import type { Logger } from '../base/logger.ts';
 import { decodeFrames } from '../protocol/frames.ts';
 import type { ResponseObject } from '../protocol/response.ts';
-import type { RunApi, RunRecord, RunStatus, RunStore, RunSummary } from '../store/run-store.ts';
+import type { LogBatch, RunApi, RunRecord, RunStatus, RunStore, RunSummary } from '../store/run-store.ts';
 import { executeRun, type RunDriver } from './execute-run.ts';
 import { type Executor, LEASE_MS } from './executor.ts';
 import { follow } from './follow.ts';
@@ -122,8 +122,9 @@ class StoredRuns implements Runs {
     });
   }
 
-  follow(run: RunRecord, options: { after: number; signal: AbortSignal }) {
-    if (options.after > run.last && isOpen(run)) {
+  follow(run: RunRecord, options: { after: number; signal: AbortSignal }): AsyncIterable<LogBatch> {
+    if (options.after >= run.last && !isOpen(run)) return nothing();
+    if (options.after > run.last) {
       throw new GatewayError('invalid_parameter', `after: the last event of this run so far is ${run.last}.`, {
         param: 'after',
       });
@@ -326,6 +327,8 @@ function readableThrough(run: RunRecord, api: 'responses' | 'async'): boolean {
   if (run.api === 'chat_completions') return false;
   return api === 'async' || run.kind === 'research';
 }
+
+async function* nothing(): AsyncGenerator<never> {}
 
 function notFound(id: string): GatewayError {
   return new GatewayError('not_found', `There is no ${id.slice(0, 80)}.`);

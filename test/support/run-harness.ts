@@ -1,0 +1,182 @@
+import { randomUUID } from 'node:crypto';
+import { systemClock } from '../../src/base/clock.ts';
+import { silentLogger } from '../../src/base/logger.ts';
+import { sealingKey } from '../../src/base/seal.ts';
+import { configSchema, type GatewayConfig } from '../../src/config/schema.ts';
+import type { RunEvent } from '../../src/protocol/events.ts';
+import { decodeFrames } from '../../src/protocol/frames.ts';
+import { loadPrompts } from '../../src/research/prompts.ts';
+import type { ResearchRequest } from '../../src/research/request.ts';
+import { LocalExecutor } from '../../src/runs/executor.ts';
+import { createDriver } from '../../src/runs/research-driver.ts';
+import type { Caller, RunRecord, Runs, Submission } from '../../src/runs/runs.ts';
+import { createRuns } from '../../src/runs/service.ts';
+import { openStore } from '../../src/store/open.ts';
+import type { RunStore } from '../../src/store/run-store.ts';
+import type { Tool, ToolSource } from '../../src/tools/tool.ts';
+import type { ChatModel } from '../../src/upstream/turn.ts';
+
+export const CALLER: Caller = { user: 'ann', keyId: 'key-ann' };
+export const MODEL = 'researcher';
+
+/** A configuration with one research model; the parts that a test looks at can be given. */
+export function testConfig(overrides: { research?: object; runs?: object; model?: object } = {}): GatewayConfig {
+  return configSchema.parse({
+    store: { url: 'memory:' },
+    runs: overrides.runs ?? {},
+    providers: { demo: { builtin: 'demo' } },
+    models: {
+      [MODEL]: {
+        kind: 'research',
+        routes: [{ provider: 'demo', model: 'demo' }],
+        research: overrides.research ?? {},
+        ...overrides.model,
+      },
+    },
+    keys: [{ id: CALLER.keyId, user: CALLER.user, secret: 'sk-harness-secret' }],
+  });
+}
+
+export interface Harness extends AsyncDisposable {
+  runs: Runs;
+  store: RunStore;
+  executor: LocalExecutor;
+  /** Stops the executor and opens another over the same store, as after a crash. */
+  stop(): Promise<void>;
+}
+
+export interface HarnessOptions {
+  chat: ChatModel;
+  tools?: Tool[];
+  store?: RunStore;
+  config?: GatewayConfig;
+}
+
+/** The floor of runs over a real store, a given model and given tools. */
+export async function openHarness(options: HarnessOptions): Promise<Harness> {
+  const config = options.config ?? testConfig();
+  const store = options.store ?? (await openStore(config.store, { log: silentLogger }));
+  const closing = new AbortController();
+  const tools = new Map((options.tools ?? []).map((tool) => [tool.name, tool]));
+  const sealingKeyOf = () => sealingKey('ab'.repeat(32));
+  const driver = createDriver({
+    config: () => config,
+    prompts: loadPrompts(),
+    clock: systemClock,
+    log: silentLogger,
+    chatModel: () => options.chat,
+    openTools: async () => ({ tools, [Symbol.asyncDispose]: async () => {} }),
+    proxy: async ({ request }) => `{"echo":${request.body}}`,
+    sealingKeyOf,
+  });
+  const retentionMs = config.store.retention_hours * 3_600_000;
+  const owner = randomUUID();
+  const executor = new LocalExecutor({
+    store,
+    driver,
+    clock: systemClock,
+    log: silentLogger,
+    owner,
+    maxConcurrent: config.runs.max_concurrent,
+    retentionMs,
+  });
+  const runs = createRuns({
+    store,
+    executor,
+    driver,
+    clock: systemClock,
+    log: silentLogger,
+    owner,
+    maxQueued: () => config.runs.max_queued,
+    retentionMs,
+    sealingKeyOf,
+    closing: closing.signal,
+  });
+  await executor.start();
+  const stop = async () => {
+    closing.abort();
+    await executor.stop({ graceMs: 1000 });
+  };
+  return {
+    runs,
+    store,
+    executor,
+    stop,
+    async [Symbol.asyncDispose]() {
+      await stop();
+      if (!options.store) await store.close();
+    },
+  };
+}
+
+/** A submission of one question. */
+export function question(overrides: Partial<Submission> & { research?: Partial<ResearchRequest> } = {}): Submission {
+  const { research, ...rest } = overrides;
+  return {
+    caller: CALLER,
+    api: 'responses',
+    model: MODEL,
+    request: {
+      kind: 'research',
+      history: [],
+      earlierSources: [],
+      conversation: [{ role: 'user', content: [{ type: 'text', text: 'What is a run?' }] }],
+      instructions: null,
+      effort: 'medium',
+      tools: null,
+      toolChoice: 'auto',
+      mcpServers: [],
+      maxOutputTokens: null,
+      maxToolCalls: null,
+      temperature: null,
+      topP: null,
+      format: null,
+      ...research,
+    },
+    input: [{ type: 'message', role: 'user', content: 'What is a run?' }],
+    background: false,
+    metadata: {},
+    previousResponseId: null,
+    ...rest,
+  };
+}
+
+/** A tool that answers at once. */
+export function testTool(
+  name: string,
+  call: (args: Record<string, unknown>) => Promise<ToolAnswer> | ToolAnswer,
+): Tool {
+  return {
+    name,
+    description: `The ${name} tool.`,
+    parameters: { type: 'object' },
+    timeoutMs: 10_000,
+    async call(args) {
+      const answer = await call(args);
+      return { sources: answer.sources ?? [], result: () => answer.result, ...(answer.failed ? { failed: true } : {}) };
+    },
+  };
+}
+
+export interface ToolAnswer {
+  result: string;
+  sources?: ToolSource[];
+  failed?: boolean;
+}
+
+/** Every byte that a reader from `after` gets. */
+export async function readAll(runs: Runs, run: RunRecord, after = 0): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  const signal = AbortSignal.timeout(30_000);
+  for await (const batch of runs.follow(run, { after, signal })) chunks.push(batch.frames);
+  return Buffer.concat(chunks);
+}
+
+/** Submits and waits for the end. */
+export async function runToEnd(harness: Harness, submission: Submission) {
+  const { run } = await harness.runs.submit(submission);
+  const bytes = await readAll(harness.runs, run);
+  const events: RunEvent[] = decodeFrames(bytes);
+  const ended = await harness.runs.find(submission.caller, 'responses', harness.runs.idOf(run, 'responses'));
+  return { run: ended, bytes, events, response: await harness.runs.response(ended) };
+}
