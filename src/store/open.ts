@@ -1,6 +1,7 @@
 import type { Logger } from '../base/logger.ts';
 import type { GatewayConfig } from '../config/schema.ts';
 import { type Caches, memoryCaches } from './cache.ts';
+import { openRedisStore } from './redis/open.ts';
 import type { RunStore } from './run-store.ts';
 import { openSqliteStore } from './sqlite/open.ts';
 
@@ -19,12 +20,11 @@ type StoreConfig = GatewayConfig['store'];
  * @throws Error with the fix where it cannot be used.
  */
 export async function openStorage(config: StoreConfig, options: { log: Logger }): Promise<Storage> {
-  if (config.url.startsWith('redis')) {
-    throw new Error('store.url: Redis is not supported yet; use file:<folder> or memory:');
-  }
-  const runs = openSqliteStore(config.url, { sync: config.sync });
+  const { runs, caches } = /^rediss?:/.test(config.url)
+    ? await openRedisStore({ url: config.url, log: options.log })
+    : { runs: openSqliteStore(config.url, { sync: config.sync }), caches: memoryCaches(options) };
   const close = () => runs.close();
-  return { runs, caches: memoryCaches(options), close, [Symbol.asyncDispose]: close };
+  return { runs, caches, close, [Symbol.asyncDispose]: close };
 }
 
 /** The run store alone; see `openStorage`. Its `close` closes everything. */

@@ -151,6 +151,11 @@ export interface RunStore {
     id: RunId,
     options: { owner: string; leaseMs: number; now: number; force: boolean },
   ): Promise<Claim | undefined>;
+  /**
+   * Ids of runs that are open and held by nobody, as far as known: abandoned ones, then queued ones, oldest first, at
+   * most `limit`. For a dispatcher that makes sure that each has a job; `claim` decides.
+   */
+  claimable(options: { now: number; limit: number }): Promise<RunId[]>;
   /** Extends a claim. `fenced`: it was lost. `cancel` tells of an accepted cancel. */
   renew(
     id: RunId,

@@ -66,10 +66,13 @@ export class OpenRuns {
     return { queued, inProgress: this.#byId.size - queued };
   }
 
-  /** The oldest run that nobody holds. */
-  firstFree(now: number): OpenRun | undefined {
-    for (const run of this.#byId.values()) if (isFree(run, now)) return run;
-    return undefined;
+  /** The runs that nobody holds, oldest first, at most `limit`. */
+  free(now: number, limit: number): OpenRun[] {
+    return this.#byId
+      .values()
+      .filter((run) => isFree(run, now))
+      .take(limit)
+      .toArray();
   }
 }
 

@@ -93,8 +93,12 @@ export class SqliteRunStore implements RunStore {
     return this.#open.count();
   }
 
+  async claimable(options: { now: number; limit: number }): Promise<RunId[]> {
+    return this.#open.free(options.now, options.limit).map((run) => run.id);
+  }
+
   claimNext(options: { owner: string; leaseMs: number; now: number }): Promise<Claim | undefined> {
-    return this.#writer.run((transaction) => this.#take(this.#open.firstFree(options.now), options, transaction));
+    return this.#writer.run((transaction) => this.#take(this.#open.free(options.now, 1)[0], options, transaction));
   }
 
   claim(id: RunId, options: { owner: string; leaseMs: number; now: number; force: boolean }) {

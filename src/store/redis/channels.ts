@@ -1,0 +1,131 @@
+import { randomBytes } from 'node:crypto';
+import { messageOf } from '../../base/errors.ts';
+import type { RunId } from '../../base/ids.ts';
+import type { Logger } from '../../base/logger.ts';
+import { ChangeListeners, type LogHandlers, LogListeners } from '../listeners.ts';
+import type { Append, LogBatch } from '../run-store.ts';
+import type { RedisConnection } from './connection.ts';
+import type { Keys } from './keys.ts';
+
+/** One channel's subscription: wanted by `readers`, changed by one command at a time. */
+interface Channel {
+  readers: number;
+  subscribed: boolean;
+  work: Promise<void>;
+}
+
+/**
+ * Live news over a connection of its own. Batches that this instance appends come from the append itself, at once;
+ * those of other instances as messages `<instance> <first> <last> <end>\n<frames>`. Whatever may have been missed is
+ * told as a gap.
+ */
+export class Channels {
+  readonly #redis: RedisConnection;
+  readonly #keys: Keys;
+  readonly #log: Logger;
+  readonly #instance = randomBytes(6).toString('base64url');
+  readonly #readers = new LogListeners();
+  readonly #changes = new ChangeListeners();
+  readonly #channels = new Map<RunId, Channel>();
+
+  private constructor(redis: RedisConnection, keys: Keys, log: Logger) {
+    this.#redis = redis;
+    this.#keys = keys;
+    this.#log = log;
+  }
+
+  /** Listens to changes from the start. Takes over the connection, which does nothing else. */
+  static async open(redis: RedisConnection, keys: Keys, log: Logger): Promise<Channels> {
+    const channels = new Channels(redis, keys, log);
+    redis.onReady(() => channels.#readers.gapEverywhere());
+    await redis.subscribe(keys.changes, (message) => channels.#onChange(message.toString()));
+    return channels;
+  }
+
+  /** Resolves once Redis has confirmed: what is appended later arrives here. */
+  async subscribe(id: RunId, handlers: LogHandlers): Promise<Disposable> {
+    const listener = this.#readers.add(id, handlers);
+    const channel = this.#channels.get(id) ?? { readers: 0, subscribed: false, work: Promise.resolve() };
+    this.#channels.set(id, channel);
+    channel.readers++;
+    let left = false;
+    const leave = () => {
+      if (left) return;
+      left = true;
+      listener[Symbol.dispose]();
+      channel.readers--;
+      // Nobody waits for this one.
+      this.#adjust(id, channel).catch((thrown) => this.#log.debug({ reason: messageOf(thrown) }, 'unsubscribe failed'));
+    };
+    try {
+      await this.#adjust(id, channel);
+    } catch (thrown) {
+      leave();
+      throw thrown;
+    }
+    return { [Symbol.dispose]: leave };
+  }
+
+  /** Subscribes or unsubscribes as the readers want it by then, after what is under way. */
+  #adjust(id: RunId, channel: Channel): Promise<void> {
+    const work = channel.work.then(async () => {
+      const name = this.#keys.live(id);
+      if (channel.readers > 0 && !channel.subscribed) {
+        await this.#redis.subscribe(name, (message) => this.#onMessage(id, message));
+        channel.subscribed = true;
+      } else if (channel.readers === 0 && channel.subscribed) {
+        channel.subscribed = false;
+        await this.#redis.unsubscribe(name);
+      }
+      if (channel.readers === 0 && this.#channels.get(id) === channel) this.#channels.delete(id);
+    });
+    channel.work = work.catch(() => {});
+    return work;
+  }
+
+  /** What stands before the frames of this instance's batch. */
+  header(batch: Append): string {
+    const last = batch.first + batch.count - 1;
+    return `${this.#instance} ${batch.first} ${last} ${batch.end ? 1 : 0}\n`;
+  }
+
+  /** The message that makes readers everywhere read again. */
+  get notice(): string {
+    return '- gap\n';
+  }
+
+  /** Delivers a batch of this instance. */
+  deliver(id: RunId, batch: Append): void {
+    if (batch.count === 0 || !this.#readers.has(id)) return;
+    const { first, count, frames, end } = batch;
+    this.#readers.batch(id, { first, last: first + count - 1, frames, end: end !== undefined });
+  }
+
+  /** Tells this instance's readers to read again. */
+  gap(id: RunId): void {
+    this.#readers.gap(id);
+  }
+
+  onChange(listener: (change: { type: 'cancel' | 'claimable'; id: RunId }) => void): Disposable {
+    return this.#changes.add(listener);
+  }
+
+  async close(): Promise<void> {
+    await this.#redis.close();
+  }
+
+  #onMessage(id: RunId, message: Buffer): void {
+    const headerEnd = message.indexOf('\n');
+    const [instance, first, last, end] = message.toString('latin1', 0, headerEnd).split(' ');
+    if (instance === this.#instance) return;
+    if (last === undefined) return this.#readers.gap(id);
+    const frames = message.subarray(headerEnd + 1);
+    const batch: LogBatch = { first: Number(first), last: Number(last), frames, end: end === '1' };
+    this.#readers.batch(id, batch);
+  }
+
+  #onChange(message: string): void {
+    const [type, id] = message.split(' ');
+    if ((type === 'cancel' || type === 'claimable') && id !== undefined) this.#changes.emit({ type, id });
+  }
+}

@@ -1,0 +1,52 @@
+import { ErrorReply } from '@redis/client';
+import { GatewayError, messageOf } from '../../base/errors.ts';
+
+const RETRY_AFTER_MS = 2000;
+
+/** Error replies of a Redis that cannot serve for now, by their first word. */
+const REASON_OF_REPLY: ReadonlyMap<string, string> = new Map([
+  ['OOM', 'Redis is out of memory'],
+  ['MISCONF', 'Redis cannot write to its disk'],
+  ['READONLY', 'Redis is a replica'],
+  ['LOADING', 'Redis is loading its data'],
+  ['BUSY', 'Redis is busy with a script'],
+  ['MASTERDOWN', 'Redis has lost its master'],
+  ['CLUSTERDOWN', 'the Redis cluster is down'],
+  ['TRYAGAIN', 'the Redis cluster is moving data'],
+  ['NOREPLICAS', 'Redis lacks replicas'],
+  ['NOAUTH', 'Redis asks for a password'],
+  ['WRONGPASS', 'Redis refuses the password'],
+]);
+
+/** Whether another connection may help: this one leads to a node that was demoted. */
+export function leadsToReplica(thrown: unknown): boolean {
+  return thrown instanceof ErrorReply && thrown.message.includes('READONLY');
+}
+
+/** `store_unavailable` where Redis cannot serve for now or cannot be reached; `internal_error` for other replies. */
+export function toStoreError(thrown: unknown): GatewayError {
+  if (thrown instanceof GatewayError) return thrown;
+  if (!(thrown instanceof ErrorReply)) return unavailable('Redis cannot be reached', thrown);
+  const reason = reasonOfReply(thrown.message);
+  if (reason !== undefined) return unavailable(reason, thrown);
+  return new GatewayError('internal_error', 'The run store failed.', { cause: thrown });
+}
+
+/** A refusal of a write inside a script comes wrapped in text of the script's own. */
+function reasonOfReply(message: string): string | undefined {
+  for (const [word, reason] of REASON_OF_REPLY) if (message.startsWith(word)) return reason;
+  for (const [word, reason] of REASON_OF_REPLY) if (message.includes(`-${word} `)) return reason;
+  return undefined;
+}
+
+export function unavailable(reason: string, cause?: unknown): GatewayError {
+  return new GatewayError('store_unavailable', `The run store cannot be used: ${reason}.`, {
+    retryAfterMs: RETRY_AFTER_MS,
+    cause,
+  });
+}
+
+/** The reason shown by a failed check. */
+export function reasonOf(thrown: unknown): string {
+  return messageOf(toStoreError(thrown));
+}

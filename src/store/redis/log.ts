@@ -1,0 +1,168 @@
+import type { RunId } from '../../base/ids.ts';
+import { dropUpTo, joinBatches, notContiguous } from '../frames.ts';
+import type { Append, LogBatch } from '../run-store.ts';
+import { type SealedLog, sealLog } from '../sealed-log.ts';
+import { SealedLogs } from '../sealed-logs.ts';
+import type { RedisConnection } from './connection.ts';
+import type { Keys } from './keys.ts';
+import { bufferOrNull, parseAppend, streamReply, textList } from './replies.ts';
+import type { Scripts } from './scripts.ts';
+
+/** Memory for finished logs that are read again and again. */
+const SEALED_LOGS_BYTES = 32 * 1024 ** 2;
+/** What an entry of a busy run's log weighs, for a first guess of how many to ask for. */
+const TYPICAL_ENTRY_BYTES = 8192;
+const MOST_ENTRIES = 1000;
+/**
+ * Ended runs are removed by `removeExpired`; Redis forgets them by itself this much later, should nobody come to do it.
+ */
+const EXPIRY_SLACK_MS = 24 * 3_600_000;
+
+const EMPTY = Buffer.alloc(0);
+
+/**
+ * Event logs and transcripts. A log is a stream with one entry per append: id `<last>-0`, `f` the first sequence
+ * number, `d` the frames, `e` on the terminal one. A sealed log is one compressed value instead.
+ */
+export class Log {
+  readonly #redis: RedisConnection;
+  readonly #keys: Keys;
+  readonly #scripts: Scripts;
+  readonly #sealed = new SealedLogs(SEALED_LOGS_BYTES);
+
+  constructor(redis: RedisConnection, keys: Keys, scripts: Scripts) {
+    this.#redis = redis;
+    this.#keys = keys;
+    this.#scripts = scripts;
+  }
+
+  /** Appends and publishes in one step. `header` goes before the frames in the message to subscribers. */
+  async append(id: RunId, batch: Append, header: string) {
+    const { end } = batch;
+    const keptMs = end ? Math.max(0, end.retainUntil - end.at) + EXPIRY_SLACK_MS : 0;
+    const reply = await this.#redis.script(
+      this.#scripts.append,
+      [this.#keys.run(id), this.#keys.log(id), this.#keys.transcript(id)],
+      [
+        batch.token,
+        `${batch.first}`,
+        `${batch.count}`,
+        batch.count === 0 ? EMPTY : asBuffer(batch.frames),
+        this.#keys.live(id),
+        header,
+        `${batch.entriesBefore ?? -1}`,
+        end?.status ?? '',
+        `${end?.at ?? ''}`,
+        `${end?.retainUntil ?? ''}`,
+        `${keptMs}`,
+        ...(batch.transcript ?? []),
+      ],
+    );
+    return parseAppend(reply);
+  }
+
+  /** See `RunStore.read`. */
+  async read(id: RunId, options: { after: number; maxBytes: number }): Promise<LogBatch[]> {
+    const [state, first] = await Promise.all([this.#state(id), this.#entries(id, options.after, guess(options))]);
+    if (!state) return [];
+    if (state.sealed) return (await (await this.#sealedLog(id))?.read(options)) ?? [];
+    const joined = await this.#readOn(id, first, options);
+    if (joined) {
+      if (joined.first > options.after + 1) throw notContiguous(options.after + 1, joined.first);
+      return [dropUpTo(joined, options.after)];
+    }
+    if (options.after >= state.last) return [];
+    // Sealed or removed between the two commands, or damaged.
+    const now = await this.#state(id);
+    if (!now) return [];
+    if (now.sealed) return (await (await this.#sealedLog(id))?.read(options)) ?? [];
+    throw notContiguous(options.after + 1, 'none');
+  }
+
+  /** Reads on behind `first` until there is enough. */
+  async #readOn(id: RunId, first: LogBatch[], options: { maxBytes: number }): Promise<LogBatch | undefined> {
+    const batches: LogBatch[] = [];
+    let bytes = 0;
+    let asked = guess(options);
+    for (let found = first; ; found = await this.#entries(id, batches.at(-1)?.last ?? 0, asked)) {
+      for (const batch of found) {
+        if (bytes >= options.maxBytes) break;
+        batches.push(batch);
+        bytes += batch.frames.length;
+      }
+      if (found.length < asked || bytes >= options.maxBytes / 2) return joinBatches(batches);
+      const average = Math.max(1, bytes / batches.length);
+      asked = Math.min(MOST_ENTRIES, Math.ceil((options.maxBytes - bytes) / average));
+    }
+  }
+
+  async readLast(id: RunId): Promise<LogBatch | undefined> {
+    const [state, reply] = await Promise.all([
+      this.#state(id),
+      this.#redis.command(['XREVRANGE', this.#keys.log(id), '+', '-', 'COUNT', '1'], { binary: true }),
+    ]);
+    if (!state) return undefined;
+    const [batch] = toBatches(reply);
+    if (batch && !state.sealed) return batch;
+    return await (await this.#sealedLog(id))?.readLast();
+  }
+
+  async transcript(id: RunId): Promise<string[]> {
+    return textList.parse(await this.#redis.command(['LRANGE', this.#keys.transcript(id), '0', '-1']));
+  }
+
+  /** Puts a sealed log in the place of the stream. False where the run is gone or was sealed by another instance. */
+  async seal(id: RunId): Promise<boolean> {
+    const state = await this.#state(id);
+    if (!state || state.sealed) return false;
+    const sealed = await sealLog({
+      read: (range) => this.read(id, range),
+      readLast: () => this.readLast(id),
+    });
+    const keys = [this.#keys.run(id), this.#keys.log(id), this.#keys.sealed(id)];
+    return (await this.#redis.script(this.#scripts.seal, keys, [sealed])) === 1;
+  }
+
+  forget(id: RunId): void {
+    this.#sealed.forget(id);
+  }
+
+  async #state(id: RunId): Promise<{ last: number; sealed: boolean } | undefined> {
+    const reply = await this.#redis.command(['HMGET', this.#keys.run(id), 'last', 'sealed']);
+    const [last, sealed] = Array.isArray(reply) ? reply : [];
+    return typeof last === 'string' ? { last: Number(last), sealed: sealed === '1' } : undefined;
+  }
+
+  /** Entries that hold events after `after`, at most `count`. */
+  async #entries(id: RunId, after: number, count: number): Promise<LogBatch[]> {
+    const range = ['XRANGE', this.#keys.log(id), `(${after}-0`, '+', 'COUNT', `${count}`];
+    return toBatches(await this.#redis.command(range, { binary: true }));
+  }
+
+  async #sealedLog(id: RunId): Promise<SealedLog | undefined> {
+    return await this.#sealed.get(id, async () => {
+      const reply = await this.#redis.command(['GET', this.#keys.sealed(id)], { binary: true });
+      return bufferOrNull.parse(reply) ?? undefined;
+    });
+  }
+}
+
+function guess(options: { maxBytes: number }): number {
+  return Math.min(MOST_ENTRIES, Math.max(1, Math.ceil(options.maxBytes / TYPICAL_ENTRY_BYTES)));
+}
+
+function toBatches(reply: unknown): LogBatch[] {
+  return streamReply.parse(reply).map(([id, fields]) => {
+    const [, first, , frames, end] = fields;
+    return {
+      first: Number(first?.toString('latin1')),
+      last: Number.parseInt(id.toString('latin1'), 10),
+      frames: frames ?? EMPTY,
+      end: end !== undefined,
+    };
+  });
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

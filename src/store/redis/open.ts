@@ -1,0 +1,55 @@
+import { createKeyv } from '@keyv/redis';
+import type { Logger } from '../../base/logger.ts';
+import { type Caches, keyvCache } from '../cache.ts';
+import type { RunStore } from '../run-store.ts';
+import { Channels } from './channels.ts';
+import { RedisConnection } from './connection.ts';
+import { Keys } from './keys.ts';
+import { checkRedis } from './startup-checks.ts';
+import { RedisRunStore } from './store.ts';
+
+export interface RedisOptions {
+  url: string;
+  log: Logger;
+  /** Before every key; several gateways may share a database under different ones. */
+  prefix?: string;
+  /** Longest wait for a reply, in milliseconds. */
+  limitMs?: number;
+}
+
+const DEFAULT_PREFIX = 'gateway';
+const DEFAULT_LIMIT_MS = 2000;
+
+/**
+ * Opens the run store and the caches of several instances over one Redis: one connection for commands, shared by
+ * both, one for subscriptions.
+ * @throws Error with the fix where there is no connection or Redis is too old.
+ */
+export async function openRedisStore(options: RedisOptions): Promise<{ runs: RunStore; caches: Caches }> {
+  const { log, url, prefix = DEFAULT_PREFIX, limitMs = DEFAULT_LIMIT_MS } = options;
+  const keys = new Keys(prefix);
+  await using opening = new AsyncDisposableStack();
+  const open = async (name: string) => {
+    const connection = await RedisConnection.open({ url, log, limitMs, name });
+    opening.defer(() => connection.close());
+    return connection;
+  };
+  const redis = await open('research-gateway');
+  await checkRedis(redis, log);
+  const channels = await Channels.open(await open('research-gateway-live'), keys, log);
+  const runs = new RedisRunStore({ redis, channels, keys, log });
+  opening.move();
+  return { runs, caches: redisCaches({ redis, keys, log }) };
+}
+
+/** Caches that all instances share, on the connection of the store. */
+function redisCaches(parts: { redis: RedisConnection; keys: Keys; log: Logger }): Caches {
+  return {
+    open: (cache) => {
+      const namespace = parts.keys.cache(cache.namespace);
+      // Its defaults swallow errors, and hang while Redis is away.
+      const keyv = createKeyv(parts.redis.client, { namespace, throwOnErrors: true, throwOnConnectError: true });
+      return keyvCache(keyv, { ...cache, log: parts.log });
+    },
+  };
+}

@@ -1,0 +1,162 @@
+import { randomBytes } from 'node:crypto';
+import { systemClock } from '../../base/clock.ts';
+import type { RunId } from '../../base/ids.ts';
+import type { Claim, ListQuery, NewRun, Reservation, RunApi, RunRecord, RunSummary } from '../run-store.ts';
+import type { RedisConnection } from './connection.ts';
+import type { Indexes } from './indexes.ts';
+import type { Keys } from './keys.ts';
+import { ownerReply, pairReply, parseClaim, parseRecord, parseSummary, SUMMARY_FIELDS } from './replies.ts';
+import type { Scripts } from './scripts.ts';
+
+/** Records read at once while a list is filtered. */
+const LIST_CHUNK = 250;
+
+/** What came of an attempt to claim a run. */
+export type ClaimOutcome =
+  | { outcome: 'claimed'; claim: Claim }
+  | { outcome: 'held'; until: number }
+  | { outcome: 'missing' | 'ended' };
+
+/** Records, claims and reservations, as hashes. */
+export class Records {
+  readonly #redis: RedisConnection;
+  readonly #keys: Keys;
+  readonly #scripts: Scripts;
+  readonly #indexes: Indexes;
+
+  constructor(parts: { redis: RedisConnection; keys: Keys; scripts: Scripts; indexes: Indexes }) {
+    this.#redis = parts.redis;
+    this.#keys = parts.keys;
+    this.#scripts = parts.scripts;
+    this.#indexes = parts.indexes;
+  }
+
+  async create(run: NewRun): Promise<'created' | 'exists'> {
+    const { id, frames, frameCount } = run;
+    const [, created] = await Promise.all([
+      this.#indexes.announce(run),
+      this.#redis.script(
+        this.#scripts.create,
+        [this.#keys.run(id), this.#keys.log(id)],
+        [
+          this.#keys.changes,
+          id,
+          `${frameCount}`,
+          Buffer.from(frames.buffer, frames.byteOffset, frames.byteLength),
+          ...toFields(run),
+        ],
+      ),
+    ]);
+    if (created === 1) return 'created';
+    await this.#correctIndexes(run);
+    return 'exists';
+  }
+
+  /** The run was there before: what was announced may not be so. */
+  async #correctIndexes(run: NewRun): Promise<void> {
+    const known = await this.get(run.id);
+    if (!known) return;
+    if (known.user !== run.user || known.api !== run.api) await this.#indexes.dropForeign(run, run.id);
+    if (known.status !== 'queued') await this.#indexes.markQueued(run.id, false);
+  }
+
+  async get(id: RunId): Promise<RunRecord | undefined> {
+    return parseRecord(await this.#redis.command(['HGETALL', this.#keys.run(id)]));
+  }
+
+  async list(query: ListQuery): Promise<{ runs: RunSummary[]; hasMore: boolean }> {
+    const wanted = query.limit + 1;
+    const filtered = query.status !== undefined || query.model !== undefined;
+    const chunk = filtered ? Math.max(wanted, LIST_CHUNK) : wanted;
+    const runs: RunSummary[] = [];
+    const gone: RunId[] = [];
+    let rank = 0;
+    if (query.after !== undefined) {
+      const found = await this.#indexes.rank(query, query.after);
+      if (found === null) return { runs: [], hasMore: false };
+      rank = found + 1;
+    }
+    for (let more = true; more && runs.length < wanted; rank += chunk) {
+      const ids = await this.#indexes.listFrom(query, rank, chunk);
+      more = ids.length === chunk;
+      const found = await Promise.all(ids.map((id) => this.#summary(id)));
+      for (const [index, run] of found.entries()) {
+        if (run && matches(run, query)) runs.push(run);
+        else if (!run) gone.push(ids[index] ?? '');
+      }
+    }
+    if (gone.length > 0) await this.#indexes.dropFromList(query, gone, systemClock.now());
+    return { runs: runs.slice(0, query.limit), hasMore: runs.length > query.limit };
+  }
+
+  async #summary(id: RunId): Promise<RunSummary | undefined> {
+    return parseSummary(await this.#redis.command(['HMGET', this.#keys.run(id), ...SUMMARY_FIELDS]));
+  }
+
+  async claim(id: RunId, options: { leaseMs: number; now: number; force: boolean }): Promise<ClaimOutcome> {
+    const until = options.now + options.leaseMs;
+    const nonce = randomBytes(12).toString('base64url');
+    const args = [`${options.now}`, `${until}`, options.force ? '1' : '0', nonce];
+    const reply = parseClaim(await this.#redis.script(this.#scripts.claim, [this.#keys.run(id)], args));
+    if (reply[0] === 'held') return { outcome: 'held', until: Number(reply[1]) };
+    if (reply[0] !== 'claimed') return { outcome: reply[0] };
+    const [, token, attempts, fields] = reply;
+    const run = parseRecord(fields);
+    if (!run) return { outcome: 'missing' };
+    await this.#indexes.markClaimed(id, until);
+    return { outcome: 'claimed', claim: { run, token, attempts } };
+  }
+
+  /** Removes what belongs to a run; its owner where there was one. Subscribers get `notice`. */
+  async remove(id: RunId, notice: string): Promise<{ user: string; api: RunApi } | undefined> {
+    const keys = [this.#keys.run(id), this.#keys.log(id), this.#keys.transcript(id), this.#keys.sealed(id)];
+    const reply = await this.#redis.script(this.#scripts.delete, keys, [this.#keys.live(id), notice]);
+    const owner = ownerReply.parse(reply);
+    return owner ? { user: owner[0], api: owner[1] } : undefined;
+  }
+
+  async reserve(key: string, entry: Reservation, options: { ttlMs: number; now: number }): Promise<Reservation> {
+    const { now, ttlMs } = options;
+    const args = [`${now}`, `${Math.max(1, ttlMs)}`, entry.runId, entry.fingerprint, `${now + ttlMs}`];
+    const reply = await this.#redis.script(this.#scripts.reserve, [this.#keys.reservation(key)], args);
+    const [runId, fingerprint] = pairReply.parse(reply);
+    return { runId, fingerprint };
+  }
+
+  async unreserve(key: string, runId: RunId): Promise<void> {
+    await this.#redis.script(this.#scripts.unreserve, [this.#keys.reservation(key)], [runId]);
+  }
+}
+
+/** A new run's hash: fields and values in turn. */
+function toFields(run: NewRun): string[] {
+  const fields: Record<string, string> = {
+    id: run.id,
+    user: run.user,
+    keyId: run.keyId,
+    api: run.api,
+    model: run.model,
+    kind: run.kind,
+    status: 'queued',
+    createdAt: `${run.createdAt}`,
+    startedAt: '',
+    endedAt: '',
+    expiresAt: `${run.expiresAt}`,
+    cancelRequested: '0',
+    last: `${run.frameCount}`,
+    request: run.request,
+    metadata: run.metadata,
+    token: '',
+    until: '0',
+    claims: '0',
+    attempts: '0',
+    entries: '0',
+    sealed: '0',
+  };
+  return Object.entries(fields).flat();
+}
+
+function matches(run: RunSummary, query: ListQuery): boolean {
+  if (query.model !== undefined && run.model !== query.model) return false;
+  return query.status === undefined || query.status.includes(run.status);
+}

@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import type { RunRecord, RunSummary } from '../run-store.ts';
+
+/** Replies of Redis, parsed where they come in. */
+
+export const textList = z.array(z.string());
+export const numberReply = z.number();
+/** A rank or score that may be missing. */
+export const maybeText = z.string().nullable();
+
+const integer = z
+  .string()
+  .regex(/^-?\d+$/)
+  .transform(Number);
+const integerOrNull = z.union([z.literal('').transform(() => null), integer]);
+
+const summaryFields = {
+  id: z.string(),
+  user: z.string(),
+  keyId: z.string(),
+  api: z.enum(['responses', 'async', 'chat_completions']),
+  model: z.string(),
+  kind: z.enum(['research', 'proxy']),
+  status: z.enum(['queued', 'in_progress', 'completed', 'failed', 'cancelled']),
+  createdAt: integer,
+  startedAt: integerOrNull,
+  endedAt: integerOrNull,
+  expiresAt: integer,
+  cancelRequested: z.enum(['0', '1']).transform((flag) => flag === '1'),
+  last: integer,
+  metadata: z.string(),
+};
+const summary = z.object(summaryFields);
+const record = z.object({ ...summaryFields, request: z.string() });
+
+/** Names of the fields that a list entry needs, in the order of `HMGET`. */
+export const SUMMARY_FIELDS = Object.keys(summaryFields);
+
+/** The reply to `HMGET` with `SUMMARY_FIELDS`; undefined where there is no such run. */
+export function parseSummary(reply: unknown): RunSummary | undefined {
+  const values = z.array(z.string().nullable()).parse(reply);
+  if (values[0] === null) return undefined;
+  return summary.parse(Object.fromEntries(SUMMARY_FIELDS.map((field, index) => [field, values[index]])));
+}
+
+/** The reply to `HGETALL`; undefined where there is no such run. */
+export function parseRecord(reply: unknown): RunRecord | undefined {
+  const flat = textList.parse(reply);
+  if (flat.length === 0) return undefined;
+  const fields: Record<string, string> = {};
+  for (let index = 0; index + 1 < flat.length; index += 2) fields[flat[index] ?? ''] = flat[index + 1] ?? '';
+  return record.parse(fields);
+}
+
+const appendReply = z.union([
+  z.tuple([z.enum(['ok', 'duplicate']), z.number(), z.number()]),
+  z.tuple([z.literal('ok'), z.number(), z.number(), z.string(), z.enum(summaryFields.api.options)]),
+  z.tuple([z.enum(['gap', 'cancelled']), z.number()]),
+  z.tuple([z.enum(['fenced', 'closed', 'missing'])]),
+]);
+/** The reply of the append script. */
+export function parseAppend(reply: unknown) {
+  return appendReply.parse(reply);
+}
+
+const claimReply = z.union([
+  z.tuple([z.literal('claimed'), z.string(), z.number(), z.array(z.string())]),
+  z.tuple([z.literal('held'), z.string()]),
+  z.tuple([z.enum(['missing', 'ended'])]),
+]);
+export function parseClaim(reply: unknown) {
+  return claimReply.parse(reply);
+}
+
+const renewReply = z.union([z.tuple([z.literal('ok'), z.number()]), z.tuple([z.literal('fenced')])]);
+export function parseRenew(reply: unknown) {
+  return renewReply.parse(reply);
+}
+
+const cancelReply = z.union([
+  z.tuple([z.literal('ended'), z.enum(['completed', 'failed', 'cancelled'])]),
+  z.tuple([z.enum(['accepted', 'missing'])]),
+]);
+export function parseCancel(reply: unknown) {
+  return cancelReply.parse(reply);
+}
+
+/** User and interface of a run; null where it was not there. */
+export const ownerReply = z.tuple([z.string(), z.enum(summaryFields.api.options)]).nullable();
+export const pairReply = z.tuple([z.string(), z.string()]);
+
+/** Entries of a log's stream, read as buffers. */
+export const streamReply = z.array(z.tuple([z.instanceof(Buffer), z.array(z.instanceof(Buffer))]));
+export const bufferOrNull = z.instanceof(Buffer).nullable();

@@ -1,0 +1,165 @@
+import { createHash } from 'node:crypto';
+
+/** A Lua script that Redis runs as one atomic step. */
+export interface Script {
+  readonly source: string;
+  readonly digest: string;
+}
+
+/**
+ * Every script touches the keys of one run only (they share the hash tag `{id}`, so a cluster keeps them together).
+ * All checks come before all writes, and the first write is one that Redis refuses when it is out of memory: then
+ * nothing was written.
+ *
+ * Fields of a run's hash: those of `RunRecord`, where null is empty; `token` and `until` of the current claim (kept
+ * after the end, so that the owner's repeat is recognised), `claims`, `attempts`, `entries` of the transcript, `sealed`.
+ */
+const SOURCES = {
+  /** KEYS run, log. ARGV changes channel, id, number of frames, frames, then fields and values of the record. */
+  create: `
+if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
+redis.call('HSET', KEYS[1], unpack(ARGV, 5))
+redis.call('DEL', KEYS[2])
+if ARGV[3] ~= '0' then redis.call('XADD', KEYS[2], ARGV[3] .. '-0', 'f', '1', 'd', ARGV[4]) end
+redis.call('PUBLISH', ARGV[1], 'claimable ' .. ARGV[2])
+return 1`,
+
+  /** KEYS run. ARGV now, end of the lease, 1 for force, random part of the token. */
+  claim: `
+local r = redis.call('HMGET', KEYS[1], 'status', 'token', 'until', 'claims', 'attempts', 'startedAt')
+if not r[1] then return {'missing'} end
+if r[1] ~= 'queued' and r[1] ~= 'in_progress' then return {'ended'} end
+if ARGV[3] ~= '1' and r[2] ~= '' and tonumber(r[3]) > tonumber(ARGV[1]) then return {'held', r[3]} end
+local claims = tonumber(r[4]) + 1
+local attempts = tonumber(r[5]) + 1
+local token = claims .. '-' .. ARGV[4]
+local started = r[6]
+if started == '' then started = ARGV[1] end
+redis.call('HSET', KEYS[1], 'status', 'in_progress', 'token', token, 'until', ARGV[2], 'claims', claims,
+  'attempts', attempts, 'startedAt', started)
+return {'claimed', token, attempts, redis.call('HGETALL', KEYS[1])}`,
+
+  /** KEYS run. ARGV token, end of the lease. */
+  renew: `
+local r = redis.call('HMGET', KEYS[1], 'status', 'token', 'cancelRequested')
+if r[1] ~= 'in_progress' or r[2] ~= ARGV[1] then return {'fenced'} end
+redis.call('HSET', KEYS[1], 'until', ARGV[2])
+return {'ok', tonumber(r[3])}`,
+
+  /** KEYS run. ARGV token, changes channel, id. */
+  release: `
+local r = redis.call('HMGET', KEYS[1], 'status', 'token', 'attempts')
+if r[1] ~= 'in_progress' or r[2] ~= ARGV[1] then return 0 end
+local attempts = tonumber(r[3])
+if attempts > 0 then attempts = attempts - 1 end
+redis.call('HSET', KEYS[1], 'token', '', 'until', '0', 'attempts', attempts)
+redis.call('PUBLISH', ARGV[2], 'claimable ' .. ARGV[3])
+return 1`,
+
+  /**
+   * KEYS run, log, transcript. ARGV token, first, count, frames, channel, header of the message, entries before or -1,
+   * status of the end or '', its time, expiry, milliseconds that everything is kept, then transcript entries.
+   */
+  append: `
+local r = redis.call('HMGET', KEYS[1], 'status', 'token', 'last', 'cancelRequested', 'entries', 'attempts')
+if not r[1] then return {'missing'} end
+local open = r[1] == 'queued' or r[1] == 'in_progress'
+if r[2] == '' or r[2] ~= ARGV[1] then return {open and 'fenced' or 'closed'} end
+local first, count, last, cancel = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(r[3]), tonumber(r[4])
+local steps, entries, before = #ARGV - 11, tonumber(r[5]), tonumber(ARGV[7])
+if count > 0 then
+  if first + count - 1 <= last then return {'duplicate', last, cancel} end
+elseif open and steps > 0 and before >= 0 and before + steps <= entries then
+  return {'duplicate', last, cancel}
+end
+if not open then return {'closed'} end
+if first ~= last + 1 then return {'gap', last} end
+local ending = ARGV[8] ~= ''
+if ending and cancel == 1 and ARGV[8] ~= 'cancelled' then return {'cancelled', last} end
+
+last = last + count
+local set = {'last', last}
+if steps > 0 then
+  set[3], set[4] = 'entries', entries + steps
+  if r[6] ~= '0' then set[5], set[6] = 'attempts', 0 end
+end
+if ending then
+  local n = #set
+  set[n + 1], set[n + 2], set[n + 3], set[n + 4] = 'status', ARGV[8], 'endedAt', ARGV[9]
+  set[n + 5], set[n + 6], set[n + 7], set[n + 8] = 'expiresAt', ARGV[10], 'attempts', 0
+end
+redis.call('HSET', KEYS[1], unpack(set))
+if count > 0 then
+  if ending then
+    redis.call('XADD', KEYS[2], last .. '-0', 'f', ARGV[2], 'd', ARGV[4], 'e', '1')
+  else
+    redis.call('XADD', KEYS[2], last .. '-0', 'f', ARGV[2], 'd', ARGV[4])
+  end
+end
+for i = 12, #ARGV do redis.call('RPUSH', KEYS[3], ARGV[i]) end
+if ending then for i = 1, 3 do redis.call('PEXPIRE', KEYS[i], ARGV[11]) end end
+if count > 0 then redis.call('PUBLISH', ARGV[5], ARGV[6] .. ARGV[4]) end
+if not ending then return {'ok', last, cancel} end
+local owner = redis.call('HMGET', KEYS[1], 'user', 'api')
+return {'ok', last, cancel, owner[1], owner[2]}`,
+
+  /** KEYS run. ARGV changes channel, id. */
+  cancel: `
+local status = redis.call('HGET', KEYS[1], 'status')
+if not status then return {'missing'} end
+if status ~= 'queued' and status ~= 'in_progress' then return {'ended', status} end
+redis.call('HSET', KEYS[1], 'cancelRequested', '1')
+redis.call('PUBLISH', ARGV[1], 'cancel ' .. ARGV[2])
+return {'accepted'}`,
+
+  /** KEYS run, log, transcript, sealed log. ARGV channel, message. */
+  delete: `
+local r = redis.call('HMGET', KEYS[1], 'user', 'api')
+redis.call('UNLINK', unpack(KEYS))
+if not r[1] then return false end
+redis.call('PUBLISH', ARGV[1], ARGV[2])
+return r`,
+
+  /** KEYS run, log, sealed log. ARGV sealed log. */
+  seal: `
+local r = redis.call('HMGET', KEYS[1], 'sealed', 'endedAt')
+if not r[1] or r[1] == '1' or r[2] == '' then return 0 end
+redis.call('SET', KEYS[3], ARGV[1])
+redis.call('HSET', KEYS[1], 'sealed', '1')
+redis.call('UNLINK', KEYS[2])
+local left = redis.call('PTTL', KEYS[1])
+if left > 0 then redis.call('PEXPIRE', KEYS[3], left) end
+return 1`,
+
+  /** KEYS reservation. ARGV now, time to live, run, fingerprint, end of its time. */
+  reserve: `
+local r = redis.call('HMGET', KEYS[1], 'runId', 'fingerprint', 'until')
+if r[1] and tonumber(r[3]) > tonumber(ARGV[1]) then return {r[1], r[2]} end
+redis.call('HSET', KEYS[1], 'runId', ARGV[3], 'fingerprint', ARGV[4], 'until', ARGV[5])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return {ARGV[3], ARGV[4]}`,
+
+  /** KEYS reservation. ARGV run. */
+  unreserve: `
+if redis.call('HGET', KEYS[1], 'runId') == ARGV[1] then redis.call('UNLINK', KEYS[1]) end
+return 1`,
+} as const;
+
+export type Scripts = Readonly<Record<keyof typeof SOURCES, Script>>;
+
+/** The scripts with their digests. */
+export function loadScripts(): Scripts {
+  const load = (source: string): Script => ({ source, digest: createHash('sha1').update(source).digest('hex') });
+  return {
+    create: load(SOURCES.create),
+    claim: load(SOURCES.claim),
+    renew: load(SOURCES.renew),
+    release: load(SOURCES.release),
+    append: load(SOURCES.append),
+    cancel: load(SOURCES.cancel),
+    delete: load(SOURCES.delete),
+    seal: load(SOURCES.seal),
+    reserve: load(SOURCES.reserve),
+    unreserve: load(SOURCES.unreserve),
+  };
+}

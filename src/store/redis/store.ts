@@ -1,0 +1,241 @@
+import { withTimeout } from '../../base/abort.ts';
+import { systemClock } from '../../base/clock.ts';
+import { messageOf } from '../../base/errors.ts';
+import type { RunId } from '../../base/ids.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { LogHandlers } from '../listeners.ts';
+import type {
+  Append,
+  AppendResult,
+  CancelResult,
+  Claim,
+  FencingToken,
+  ListQuery,
+  LogBatch,
+  NewRun,
+  Reservation,
+  RunRecord,
+  RunStore,
+} from '../run-store.ts';
+import { checkAppend } from '../run-store-checks.ts';
+import type { Channels } from './channels.ts';
+import type { RedisConnection } from './connection.ts';
+import { reasonOf } from './failure.ts';
+import { Indexes } from './indexes.ts';
+import type { Keys } from './keys.ts';
+import { Log } from './log.ts';
+import { Records } from './records.ts';
+import { parseCancel, parseRenew } from './replies.ts';
+import { loadScripts, type Scripts } from './scripts.ts';
+
+/** How many free runs a claimer looks at before it asks again. */
+const CANDIDATES = 10;
+const MOST_ROUNDS = 50;
+const CHECK_LIMIT_MS = 900;
+const PROBE_TTL_MS = 60_000;
+
+/** The run store over Redis, for any number of instances. Each step that must be atomic is one script. */
+export class RedisRunStore implements RunStore {
+  readonly #redis: RedisConnection;
+  readonly #channels: Channels;
+  readonly #keys: Keys;
+  readonly #scripts: Scripts = loadScripts();
+  readonly #indexes: Indexes;
+  readonly #records: Records;
+  readonly #log: Log;
+  readonly #logger: Logger;
+
+  /** Takes over both connections. */
+  constructor(parts: { redis: RedisConnection; channels: Channels; keys: Keys; log: Logger }) {
+    const { redis, channels, keys, log } = parts;
+    this.#redis = redis;
+    this.#channels = channels;
+    this.#keys = keys;
+    this.#logger = log;
+    this.#indexes = new Indexes(redis, keys);
+    this.#records = new Records({ redis, keys, scripts: this.#scripts, indexes: this.#indexes });
+    this.#log = new Log(redis, keys, this.#scripts);
+  }
+
+  create(run: NewRun): Promise<'created' | 'exists'> {
+    return this.#records.create(run);
+  }
+
+  get(id: RunId): Promise<RunRecord | undefined> {
+    return this.#records.get(id);
+  }
+
+  list(query: ListQuery) {
+    return this.#records.list(query);
+  }
+
+  countOpen() {
+    return this.#indexes.count();
+  }
+
+  claimable(options: { now: number; limit: number }): Promise<RunId[]> {
+    return this.#indexes.free(options.now, options.limit);
+  }
+
+  async claimNext(options: { owner: string; leaseMs: number; now: number }): Promise<Claim | undefined> {
+    for (let round = 0; round < MOST_ROUNDS; round++) {
+      let moved = false;
+      for (const id of await this.#indexes.free(options.now, CANDIDATES)) {
+        const attempt = await this.#records.claim(id, { ...options, force: false });
+        if (attempt.outcome === 'claimed') return attempt.claim;
+        if (await this.#correct(id, attempt, options.now)) moved = true;
+      }
+      if (!moved) return undefined;
+    }
+    return undefined;
+  }
+
+  /** Puts the indexes right where they called a run free that is not. Whether that changed them. */
+  async #correct(
+    id: RunId,
+    found: { outcome: 'held'; until: number } | { outcome: 'missing' | 'ended' },
+    now: number,
+  ): Promise<boolean> {
+    if (found.outcome === 'missing') return await this.#indexes.dropMissing(id, now);
+    if (found.outcome === 'held') await this.#indexes.markClaimed(id, found.until);
+    else await this.#indexEnd(id);
+    return true;
+  }
+
+  async claim(id: RunId, options: { owner: string; leaseMs: number; now: number; force: boolean }) {
+    const attempt = await this.#records.claim(id, options);
+    return attempt.outcome === 'claimed' ? attempt.claim : undefined;
+  }
+
+  async renew(id: RunId, options: { token: FencingToken; leaseMs: number; now: number }) {
+    const until = options.now + options.leaseMs;
+    const reply = parseRenew(
+      await this.#redis.script(this.#scripts.renew, [this.#keys.run(id)], [options.token, `${until}`]),
+    );
+    if (reply[0] === 'fenced') return { result: 'fenced' as const };
+    await this.#indexes.extend(id, until);
+    return { result: 'ok' as const, cancel: reply[1] === 1 };
+  }
+
+  async release(id: RunId, options: { token: FencingToken }): Promise<void> {
+    const args = [options.token, this.#keys.changes, id];
+    const released = await this.#redis.script(this.#scripts.release, [this.#keys.run(id)], args);
+    if (released === 1) await this.#indexes.markClaimed(id, 0);
+  }
+
+  async append(id: RunId, batch: Append): Promise<AppendResult> {
+    checkAppend(batch);
+    const reply = await this.#log.append(id, batch, this.#channels.header(batch));
+    switch (reply[0]) {
+      case 'ok': {
+        this.#channels.deliver(id, batch);
+        const [, last, cancel, user, api] = reply;
+        if (batch.end && user !== undefined && api !== undefined) {
+          const { at: endedAt, retainUntil: expiresAt } = batch.end;
+          await this.#tidy(this.#indexes.markEnded({ id, user, api, endedAt, expiresAt }));
+        }
+        return { result: 'ok', last, cancel: cancel === 1 };
+      }
+      case 'duplicate':
+        // The first attempt was not answered, so nobody here has seen its events yet.
+        this.#channels.gap(id);
+        if (batch.end) await this.#tidy(this.#indexEnd(id));
+        return { result: 'duplicate', last: reply[1], cancel: reply[2] === 1 };
+      case 'gap':
+      case 'cancelled':
+        return { result: reply[0], last: reply[1] };
+      default:
+        return { result: reply[0] };
+    }
+  }
+
+  /** The append is made whatever becomes of the indexes: the next claimer or a repeat puts right what stayed behind. */
+  async #tidy(work: Promise<void>): Promise<void> {
+    try {
+      await work;
+    } catch (thrown) {
+      this.#logger.debug({ reason: messageOf(thrown) }, 'indexes of an ended run are behind');
+    }
+  }
+
+  async #indexEnd(id: RunId): Promise<void> {
+    const run = await this.#records.get(id);
+    if (run?.endedAt == null) return await this.#indexes.close(id);
+    await this.#indexes.markEnded({ ...run, endedAt: run.endedAt });
+  }
+
+  read(id: RunId, options: { after: number; maxBytes: number }): Promise<LogBatch[]> {
+    return this.#log.read(id, options);
+  }
+
+  readLast(id: RunId): Promise<LogBatch | undefined> {
+    return this.#log.readLast(id);
+  }
+
+  readTranscript(id: RunId): Promise<string[]> {
+    return this.#log.transcript(id);
+  }
+
+  subscribe(id: RunId, handlers: LogHandlers): Promise<Disposable> {
+    return this.#channels.subscribe(id, handlers);
+  }
+
+  async requestCancel(id: RunId): Promise<CancelResult> {
+    const args = [this.#keys.changes, id];
+    const reply = parseCancel(await this.#redis.script(this.#scripts.cancel, [this.#keys.run(id)], args));
+    return reply[0] === 'ended' ? { result: 'ended', status: reply[1] } : { result: reply[0] };
+  }
+
+  onChange(listener: (change: { type: 'cancel' | 'claimable'; id: RunId }) => void): Disposable {
+    return this.#channels.onChange(listener);
+  }
+
+  async delete(id: RunId): Promise<boolean> {
+    this.#log.forget(id);
+    const owner = await this.#records.remove(id, this.#channels.notice);
+    if (!owner) return false;
+    await this.#indexes.remove({ id, ...owner });
+    return true;
+  }
+
+  async removeExpired(options: { now: number; limit: number }): Promise<number> {
+    let removed = 0;
+    for (const run of await this.#indexes.expired(options.now, options.limit)) {
+      this.#log.forget(run.id);
+      if (await this.#records.remove(run.id, this.#channels.notice)) removed++;
+      await this.#indexes.remove(run);
+    }
+    return removed;
+  }
+
+  async sealEnded(options: { endedBefore: number; limit: number }): Promise<number> {
+    let sealed = 0;
+    for (const id of await this.#indexes.unsealed(options.endedBefore, options.limit)) {
+      if (await this.#log.seal(id)) sealed++;
+      await this.#indexes.markSealed(id);
+    }
+    return sealed;
+  }
+
+  reserve(key: string, entry: Reservation, options: { ttlMs: number; now: number }): Promise<Reservation> {
+    return this.#records.reserve(key, entry, options);
+  }
+
+  unreserve(key: string, runId: RunId): Promise<void> {
+    return this.#records.unreserve(key, runId);
+  }
+
+  async check(): Promise<{ ok: true } | { ok: false; reason: string }> {
+    try {
+      const args = ['SET', this.#keys.probe, `${systemClock.now()}`, 'PX', `${PROBE_TTL_MS}`];
+      await withTimeout('Redis', CHECK_LIMIT_MS, () => this.#redis.command(args));
+      return { ok: true };
+    } catch (thrown) {
+      return { ok: false, reason: reasonOf(thrown) };
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#channels.close(), this.#redis.close()]);
+  }
+}

@@ -1,0 +1,124 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** A private Redis on loopback, with its own folder; it dies with the test. */
+export interface RedisServer extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  /** `kill -9`, and no restart. */
+  kill(): Promise<void>;
+  /** Starts it again on the same port and folder, after `kill`. */
+  start(): Promise<void>;
+  /** Stops the process in its tracks (`SIGSTOP`). */
+  freeze(): void;
+  thaw(): void;
+}
+
+const START_LIMIT_MS = 15_000;
+
+/**
+ * For `before` hooks: skips the suite where there is no redis-server and none can be installed, and says why. On CI
+ * (`CI` is set) that fails instead: a green run without these tests would tell a lie.
+ */
+export async function redisOrSkip(context: Mocha.Context, settings: readonly string[] = []): Promise<RedisServer> {
+  // Installing takes a while where it has to be done.
+  context.timeout(180_000);
+  const missing = findRedis();
+  if (missing === undefined) return await startRedis(settings);
+  if (process.env.CI) throw new Error(`Redis tests cannot run: ${missing}`);
+  console.warn(`      skipped: ${missing}`);
+  return context.skip();
+}
+
+/** Starts a Redis with append-only file and no eviction; `settings` are further command-line arguments. */
+export async function startRedis(settings: readonly string[] = []): Promise<RedisServer> {
+  const missing = findRedis();
+  if (missing !== undefined) throw new Error(missing);
+  const folder = await mkdtemp(join(tmpdir(), 'redis-test-'));
+  const port = await freePort();
+  let child = await launch(port, folder, settings);
+  return {
+    url: `redis://127.0.0.1:${port}/0`,
+    port,
+    async kill() {
+      await end(child);
+    },
+    async start() {
+      child = await launch(port, folder, settings);
+    },
+    freeze() {
+      child.kill('SIGSTOP');
+    },
+    thaw() {
+      child.kill('SIGCONT');
+    },
+    async [Symbol.asyncDispose]() {
+      await end(child);
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** Why there is no redis-server, or undefined where there is one, by now. */
+function findRedis(): string | undefined {
+  if (works()) return undefined;
+  const installed = spawnSync('apt-get', ['install', '-y', '-q', 'redis-server'], { timeout: 150_000 });
+  if (works()) return undefined;
+  const reason =
+    installed.error?.message ?? installed.stderr?.toString().trim().split('\n').at(-1) ?? 'no reason given';
+  return `no redis-server in the PATH, and apt-get could not install one (${reason})`;
+}
+
+function works(): boolean {
+  return spawnSync('redis-server', ['--version']).status === 0;
+}
+
+async function launch(port: number, folder: string, settings: readonly string[]): Promise<ChildProcess> {
+  const child = spawn(
+    'redis-server',
+    [
+      ...['--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder, '--daemonize', 'no'],
+      ...['--appendonly', 'yes', '--appendfsync', 'everysec', '--save', '', '--maxmemory-policy', 'noeviction'],
+      ...settings,
+    ],
+    { stdio: ['ignore', 'pipe', 'pipe'] },
+  );
+  let output = '';
+  const ready = Promise.withResolvers<void>();
+  child.stdout?.on('data', (chunk) => {
+    output += chunk;
+    if (output.includes('Ready to accept connections')) ready.resolve();
+  });
+  child.on('exit', (code, signal) => ready.reject(new Error(`redis-server ended (${code ?? signal}): ${output}`)));
+  const timer = setTimeout(() => ready.reject(new Error(`redis-server does not start: ${output}`)), START_LIMIT_MS);
+  try {
+    await ready.promise;
+  } catch (thrown) {
+    child.kill('SIGKILL');
+    throw thrown;
+  } finally {
+    clearTimeout(timer);
+  }
+  return child;
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exited;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
