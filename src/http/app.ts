@@ -1,6 +1,6 @@
 import express, { type Express, type RequestHandler } from 'express';
 import { GatewayError } from '../base/errors.ts';
-import { type Endpoint, handlerOf, refuseMethods } from './endpoint.ts';
+import { type Endpoint, handlerOf, methodNotAllowed, openHandler, refuseMethods } from './endpoint.ts';
 import { Heartbeats } from './heartbeat.ts';
 import { Admission } from './limits/admission.ts';
 import { memoryLimits } from './limits/limit-store.ts';
@@ -58,7 +58,7 @@ export function createApps(parts: HttpParts): Apps {
     const visits = new Visits();
     const made = emptyApp(floor, visits);
     if (serves.api) addApi(made, floor, visits);
-    if (serves.admin) addAdmin(made, floor, pages);
+    if (serves.admin) addAdmin(made, floor, { visits, ...(pages && { pages }) });
     made.use(() => {
       throw new GatewayError('not_found', 'There is nothing at this address.');
     });
@@ -118,11 +118,21 @@ function addApi(app: Express, floor: Floor, visits: Visits): void {
 }
 
 /** Health, metrics and pages, without a key (contract section 8). */
-function addAdmin(app: Express, floor: Floor, pages: RequestHandler | undefined): void {
-  app.get('/healthz', healthz());
-  app.get('/readyz', readyz(floor));
-  app.get('/metrics', metricsPage(floor));
-  app.get('/openapi.json', openapi());
-  app.use('/docs', docsPages());
-  if (pages) app.use('/console', pages);
+function addAdmin(app: Express, floor: Floor, { visits, pages }: { visits: Visits; pages?: RequestHandler }): void {
+  const route = (path: string, handler: RequestHandler) => {
+    app
+      .route(path)
+      .get(openHandler(path, visits, handler))
+      .all(openHandler(path, visits, onlyGet));
+  };
+  route('/healthz', healthz());
+  route('/readyz', readyz(floor));
+  route('/metrics', metricsPage(floor));
+  route('/openapi.json', openapi());
+  app.use('/docs', openHandler('/docs', visits, docsPages()));
+  if (pages) app.use('/console', openHandler('/console', visits, pages));
 }
+
+const onlyGet: RequestHandler = ({ method }, res) => {
+  throw methodNotAllowed(method, ['GET'], res);
+};

@@ -38,16 +38,26 @@ export function handlerOf(route: string, endpoint: Endpoint, options: EndpointOp
   };
 }
 
-/** Refuses every method but `allowed`, naming them (contract section 2). */
-export function refuseMethods(allowed: readonly string[]): Endpoint {
-  return async ({ req, res }) => {
-    res.setHeader('allow', allowHeader(allowed));
-    throw new GatewayError('method_not_allowed', `${req.method} is not possible here; use ${allowHeader(allowed)}.`);
+/** An Express handler without a key, that writes its answer itself. */
+export function openHandler(route: string, visits: Visits, handler: RequestHandler): RequestHandler {
+  return (req, res, next) => {
+    visits.of(res).route = route;
+    return handler(req, res, next);
   };
 }
 
-function allowHeader(methods: readonly string[]): string {
-  return (methods.includes('GET') ? [...methods, 'HEAD'] : methods).join(', ');
+/** Refuses every method but `allowed`, naming them (contract section 2). */
+export function refuseMethods(allowed: readonly string[]): Endpoint {
+  return async ({ req, res }) => {
+    throw methodNotAllowed(req.method, allowed, res);
+  };
+}
+
+/** The refusal of a method; sets the header that names the others. */
+export function methodNotAllowed(method: string, allowed: readonly string[], res: Response): GatewayError {
+  const allow = (allowed.includes('GET') ? [...allowed, 'HEAD'] : allowed).join(', ');
+  res.setHeader('allow', allow);
+  return new GatewayError('method_not_allowed', `${method} is not possible here; use ${allow}.`);
 }
 
 /** @throws GatewayError `shutting_down` where the gateway takes no new work. */

@@ -51,7 +51,8 @@ export async function forward(floor: Floor, { req, res, identity }: Call, forwar
     });
     await admitted.settle(tokens);
   } catch (thrown) {
-    await admitted.settle(0);
+    // What a client left unfinished was not free.
+    await admitted.settle(visit.signal.aborted ? null : 0);
     throw thrown;
   }
   return { kind: 'written' };

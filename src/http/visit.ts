@@ -8,6 +8,8 @@ export interface Visit {
   readonly startedAt: number;
   /** Aborts when the connection closes before the answer is complete. Watched from the first byte. */
   readonly signal: AbortSignal;
+  /** The path that was asked for, without its query; its start only, because it is the client's. */
+  readonly path: string;
   /** Pattern of the route, never a path with ids in it. */
   route: string;
   /** Name of the model as configured; empty where there is none, `unknown` for one that is not configured. */
@@ -28,6 +30,7 @@ export class ClientLeft extends Error {
   }
 }
 
+const MAX_PATH = 200;
 const SANE_ID = /^[\w.:@/+=-]{1,128}$/;
 
 /** The visits of the requests that are being answered. */
@@ -42,6 +45,7 @@ export class Visits {
       id: typeof sent === 'string' && SANE_ID.test(sent) ? sent : randomUUID(),
       startedAt: performance.now(),
       signal: controller.signal,
+      path: pathOf(req.url ?? ''),
       route: 'unmatched',
       model: '',
       key: '',
@@ -63,4 +67,9 @@ export class Visits {
     if (!visit) throw new Error('This response was not opened as a visit.');
     return visit;
   }
+}
+
+function pathOf(url: string): string {
+  const query = url.indexOf('?');
+  return (query === -1 ? url : url.slice(0, query)).slice(0, MAX_PATH);
 }

@@ -11,7 +11,7 @@ export function entry(floor: Floor, visits: Visits): RequestHandler {
   const { log, metrics } = floor;
   return (req, res, next) => {
     const visit = visits.open(req, res, (ended) => {
-      metrics.count(ended, { method: req.method, status: res.statusCode });
+      metrics.count(ended, { method: req.method, status: res.headersSent ? res.statusCode : 0 });
       logVisit(log, ended, req, res);
     });
     res.setHeader('x-request-id', visit.id);

@@ -9,11 +9,13 @@ import type { Visits } from '../visit.ts';
 export function failure({ log }: Floor, visits: Visits): ErrorRequestHandler {
   return (thrown, _req, res, _next) => {
     const visit = visits.of(res);
+    // A client that left is no failure, and nobody is there to hear of one.
+    if (visit.signal.aborted) return;
     const error = fromHttpFailure(thrown) ?? toGatewayError(thrown);
     visit.error = error.code;
     if (error.code === 'internal_error') log.error({ req: visit.id, err: thrown }, 'a request failed');
-    // A client that left hears nothing; a cut answer must not look like a whole one.
-    if (res.destroyed || res.headersSent) {
+    // A cut answer must not look like a whole one.
+    if (res.headersSent) {
       res.destroy();
       return;
     }

@@ -34,7 +34,7 @@ function entryOf(run: RunSummary): ResponseListEntry {
     model: run.model,
     created_at: toSeconds(run.createdAt),
     started_at: run.startedAt === null ? null : toSeconds(run.startedAt),
-    completed_at: run.status !== 'completed' || run.endedAt === null ? null : toSeconds(run.endedAt),
+    completed_at: run.endedAt === null ? null : toSeconds(run.endedAt),
     metadata: isObject(metadata) ? metadata : {},
   };
 }

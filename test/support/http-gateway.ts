@@ -1,0 +1,202 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Registry } from 'prom-client';
+import { systemClock } from '../../src/base/clock.ts';
+import { GatewayError } from '../../src/base/errors.ts';
+import { createLogger } from '../../src/base/logger.ts';
+import { sealingKey } from '../../src/base/seal.ts';
+import { configSchema, type GatewayConfig } from '../../src/config/schema.ts';
+import { createApp } from '../../src/http/app.ts';
+import type { HttpParts, Readiness } from '../../src/http/parts.ts';
+import type { ModelProxy, ProxyCall } from '../../src/http/proxy.ts';
+import { createHttpServer } from '../../src/http/server.ts';
+import type { Step } from '../../src/research/steps.ts';
+import type { RunDriver } from '../../src/runs/execute-run.ts';
+import { LocalExecutor } from '../../src/runs/executor.ts';
+import type { Runs } from '../../src/runs/runs.ts';
+import { createRuns } from '../../src/runs/service.ts';
+import { readResearchRequest } from '../../src/runs/stored-request.ts';
+import { openStorage } from '../../src/store/open.ts';
+
+/** API keys of the test gateway. `ann-2` is a second key of the same user. */
+export const KEYS = {
+  ann: 'sk-ann-secret',
+  ann2: 'sk-ann-second',
+  bob: 'sk-bob-secret',
+  limited: 'sk-limited-secret',
+} as const;
+
+export type ConfigOverrides = {
+  server?: object;
+  runs?: object;
+  limits?: object;
+  models?: object;
+  keys?: object[];
+};
+
+/** Two research models, two proxy models, four keys. `limits` are those of the key `limited`. */
+export function httpConfig(overrides: ConfigOverrides = {}): GatewayConfig {
+  const routes = [{ provider: 'demo', model: 'demo' }];
+  return configSchema.parse({
+    server: { port: 0, ...overrides.server },
+    store: { url: 'memory:' },
+    runs: overrides.runs ?? {},
+    providers: { demo: { builtin: 'demo' } },
+    models: {
+      deep: { kind: 'research', routes, max_completion_tokens: 1000, context_length: 10_000 },
+      'deep-eyes': { kind: 'research', routes, vision: true },
+      'deep-async': { kind: 'research', routes, apis: ['async'] },
+      gpt: { kind: 'proxy', routes, apis: ['chat_completions', 'async', 'responses', 'embeddings', 'audio'] },
+      'gpt-chat': { kind: 'proxy', routes, apis: ['chat_completions'] },
+      'org/model-1': { kind: 'proxy', routes },
+      ...overrides.models,
+    },
+    keys: [
+      { id: 'ann', secret: KEYS.ann, mcp_servers: true },
+      { id: 'ann-2', user: 'ann', secret: KEYS.ann2, models: ['deep'] },
+      { id: 'bob', secret: KEYS.bob },
+      { id: 'limited', secret: KEYS.limited, limits: overrides.limits ?? {} },
+      ...(overrides.keys ?? []),
+    ],
+  });
+}
+
+export interface TestGateway extends AsyncDisposable {
+  url: string;
+  server: Server;
+  parts: HttpParts;
+  runs: Runs;
+  /** Lines of the access log and everything else that was logged, parsed. */
+  lines: Record<string, unknown>[];
+  /** Calls that reached the proxy. */
+  calls: ProxyCall[];
+  /** Lets runs that were asked to `wait` go on. */
+  release(): void;
+  /** Replaces the configuration, as a reload does. */
+  configure(config: GatewayConfig): void;
+  readiness(state: Readiness): void;
+  /** Begins to stop: new work is refused, streams end. */
+  stop(): void;
+}
+
+export interface TestGatewayOptions extends ConfigOverrides {
+  proxy?: ModelProxy['forward'];
+  /** Replaces methods of the runs that endpoints see. */
+  wrapRuns?(runs: Runs): Runs;
+}
+
+/** The HTTP floor on a real server, over real runs and a real store; only the research is scripted. */
+export async function openGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
+  let config = httpConfig(options);
+  let ready: Readiness = { ready: true, reasons: [] };
+  let gate = Promise.withResolvers<void>();
+  const lines: Record<string, unknown>[] = [];
+  const calls: ProxyCall[] = [];
+  const closing = new AbortController();
+  const log = createLogger({ destination: { write: (line: string) => void lines.push(JSON.parse(line)) } });
+  const storage = await openStorage(config.store, { log });
+  const driver: RunDriver = {
+    research: ({ run, signal }) => script(lastQuestion(run), () => abortable(gate.promise, signal)),
+    proxy: async ({ request }) => `{"echo":${request.body}}`,
+  };
+  const common = { store: storage.runs, driver, clock: systemClock, log, owner: randomUUID(), retentionMs: 3_600_000 };
+  const executor = new LocalExecutor({ ...common, maxConcurrent: config.runs.max_concurrent });
+  const runs = createRuns({
+    ...common,
+    executor,
+    maxQueued: () => config.runs.max_queued,
+    sealingKeyOf: () => sealingKey('ab'.repeat(32)),
+    closing: closing.signal,
+  });
+  const parts: HttpParts = {
+    config: () => config,
+    runs: options.wrapRuns?.(runs) ?? runs,
+    proxy: {
+      forward: (call) => {
+        calls.push(call);
+        return (options.proxy ?? echo)(call);
+      },
+    },
+    caches: storage.caches,
+    log,
+    clock: systemClock,
+    registry: new Registry(),
+    readiness: async () => ready,
+    stopping: closing.signal,
+  };
+  await executor.start();
+  const server = createHttpServer(createApp(parts));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    server,
+    parts,
+    runs,
+    lines,
+    calls,
+    release() {
+      gate.resolve();
+      gate = Promise.withResolvers<void>();
+    },
+    configure(next) {
+      config = next;
+    },
+    readiness(state) {
+      ready = state;
+    },
+    stop: () => closing.abort(),
+    async [Symbol.asyncDispose]() {
+      closing.abort();
+      gate.resolve();
+      server.closeAllConnections();
+      await executor.stop({ graceMs: 100 });
+      await storage.close();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+const echo: ModelProxy['forward'] = async ({ res, body }) => {
+  res.writeHead(200, { 'content-type': 'application/json' }).end(body);
+  return { tokens: 10 };
+};
+
+function lastQuestion(run: Parameters<RunDriver['research']>[0]['run']): string {
+  const part = readResearchRequest(run)?.conversation.findLast(({ role }) => role === 'user')?.content[0];
+  return part?.type === 'text' ? part.text : '';
+}
+
+/**
+ * What a run does, by its question: `wait` waits to be released, `fail` and `fail late` fail, `long <n>` answers with
+ * n deltas, `search` calls a tool, anything else is echoed.
+ */
+async function* script(question: string, released: () => Promise<void>): ReturnType<RunDriver['research']> {
+  const spent = { inputTokens: 60, cachedTokens: 0, outputTokens: 40, reasoningTokens: 0, estimated: false };
+  const failure = new GatewayError('upstream_error', 'The provider answered 500.');
+  if (question === 'fail') throw failure;
+  yield { type: 'reasoning', delta: 'Let me think.' };
+  if (question === 'fail late') {
+    yield { type: 'answer', delta: 'It' };
+    throw failure;
+  }
+  if (question === 'wait') await released();
+  yield { type: 'reasoning_end', status: 'completed', entry: { t: 'spent', usage: spent } };
+  const count = /^long (\d+)$/.exec(question)?.[1];
+  for (const delta of answerOf(question, count)) yield delta;
+  return { annotations: [], incomplete: null };
+}
+
+function* answerOf(question: string, count: string | undefined): Generator<Step> {
+  if (count === undefined) yield { type: 'answer', delta: `You said: ${question}` };
+  for (let n = 0; n < Number(count ?? 0); n++) yield { type: 'answer', delta: `word${n} ` };
+}
+
+function abortable(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+    promise.then(resolve, reject);
+  });
+}
