@@ -17,7 +17,7 @@ export function writeAnswer(conversation: Conversation): string {
   );
   const reading = best.map(([document]) => `${document.title} [${document.sourceId}]`).join(', ');
   return [
-    `What the documents say about ${list(keywords)}:`,
+    `What the documents say about ${list(keywords.slice(0, 5))}:`,
     bullets.join('\n'),
     `To read on: ${reading}.`,
     `_Written by the demo model: a small program that quotes what it finds, not a language model._`,

@@ -38,7 +38,8 @@ export function rankPassages(documents: readonly FoundDocument[], keywords: read
       const weight = [...found].reduce((sum, keyword) => sum + (rarity.get(keyword) ?? 0), 0);
       const titled = matching(document.title).size * 0.3;
       const early = 0.4 / (1 + position / 5);
-      const score = (weight + titled + early) * (document.read ? 1.2 : 1);
+      const brevity = 1 / (0.7 + text.length / 400);
+      const score = (weight + titled + early) * brevity * (document.read ? 1.2 : 1);
       return { text, document, score, matches: found.size, position };
     })
     .sort((a, b) => b.score - a.score || a.document.sourceId - b.document.sourceId || a.position - b.position);

@@ -24,10 +24,28 @@ export function wordsOf(text: string): string[] {
 
 /** What a question is about: its words without those of every question, each once, at most `limit`. */
 export function keywordsOf(question: string, limit = 8): string[] {
-  const words = wordsOf(question).filter(
-    (word) => !STOP_WORDS.has(word) && !KANA_PARTICLE.test(word) && (word.length > 1 || /\p{Script=Han}/u.test(word)),
-  );
+  const words = joinHan(question).filter((word) => !STOP_WORDS.has(word) && !KANA_PARTICLE.test(word) && isWord(word));
   return [...new Set(words)].slice(0, limit);
+}
+
+function isWord(word: string): boolean {
+  return word.length > 1 || /\p{Script=Han}/u.test(word);
+}
+
+/** The words of a text; characters that the segmenter left alone side by side are one word that it did not know. */
+function joinHan(text: string): string[] {
+  const words: string[] = [];
+  let end = -1;
+  for (const { segment, index, isWordLike } of new Intl.Segmenter(undefined, { granularity: 'word' }).segment(
+    text.toLowerCase(),
+  )) {
+    if (!isWordLike) continue;
+    const alone = /^\p{Script=Han}$/u.test(segment) && !STOP_WORDS.has(segment);
+    if (alone && end === index) words.push(words.pop() + segment);
+    else words.push(segment);
+    end = alone ? index + segment.length : -1;
+  }
+  return words;
 }
 
 /** Finds a keyword in one of its forms (`resume`, `resumed`, `resuming`) in text in lower case. */
@@ -72,7 +90,7 @@ function isQuotable(sentence: string): boolean {
   const dense = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u.test(sentence);
   const [least, most] = dense ? [6, 160] : [30, 320];
   if (sentence.length < least || sentence.length > most) return false;
-  return /[.!。！…]["')）」』]?$/.test(sentence) && !sentence.includes('://');
+  return /^[^…].*[.!。！]["')）」』]?$/.test(sentence) && !/:\/\/| \| /.test(sentence);
 }
 
 /**
