@@ -1,5 +1,6 @@
+import { hash } from 'node:crypto';
 import { DEFAULT_SECRET } from './cross-checks.ts';
-import type { GatewayConfig, McpServerConfig, ProviderConfig } from './schema.ts';
+import type { GatewayConfig, KeyConfig, McpServerConfig, ProviderConfig } from './schema.ts';
 
 /** Everything in a configuration that must not be seen in a log line, for the redactor. */
 export function secretsOf(config: GatewayConfig): string[] {
@@ -31,4 +32,9 @@ function headerSecrets(headers: Record<string, string>): string[] {
 function storePassword(url: string): string | undefined {
   const password = /^rediss?:\/\/[^@/]*?:([^@/]*)@/.exec(url)?.[1];
   return password === undefined || password === '' ? undefined : decodeURIComponent(password);
+}
+
+/** The SHA-256 of an API key's secret in hex: what keys are found by, and what seals a request's credentials. */
+export function secretHash(key: KeyConfig): string {
+  return key.secret_sha256 ?? hash('sha256', key.secret ?? '');
 }
