@@ -29,7 +29,7 @@ function childrenAt(node: unknown, part: PropertyKey): unknown[] {
 
 /** The candidate nearest to a word that was misspelt, if any is near. */
 export function nearest(word: string, candidates: readonly string[]): string | undefined {
-  const limit = word.length < 4 ? 1 : Math.max(2, Math.floor(word.length / 3));
+  const limit = Math.max(1, Math.floor(word.length / 3));
   const ranked = candidates
     .map((candidate) => ({ candidate, distance: editDistance(fold(word), fold(candidate)) }))
     .filter(({ distance }) => distance <= limit)
@@ -42,15 +42,19 @@ function fold(word: string): string {
   return word.replace(/[_\-\s]/g, '').toLowerCase();
 }
 
+/** Letters to add, drop, replace or swap with their neighbour until one word is the other. */
 function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  const rows = [Array.from({ length: b.length + 1 }, (_, index) => index)];
+  const at = (i: number, j: number) => rows[i]?.[j] ?? 0;
   for (let i = 1; i <= a.length; i++) {
-    const next = [i];
+    const row = [i];
+    rows.push(row);
     for (let j = 1; j <= b.length; j++) {
-      const replace = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(replace, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+      const replaced = at(i - 1, j - 1) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      const swaps = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const swapped = swaps ? at(i - 2, j - 2) + 1 : replaced;
+      row.push(Math.min(replaced, swapped, at(i - 1, j) + 1, at(i, j - 1) + 1));
     }
-    row = next;
   }
-  return row[b.length] ?? 0;
+  return at(a.length, b.length);
 }

@@ -150,7 +150,7 @@ function readPages(conversation: Conversation, pages: readonly FoundDocument[]):
   const titles = pages.map((page) => page.title);
   return {
     reasoning:
-      `There are ${count(conversation.documents.length, 'document')} by now. ` +
+      `Documents found so far: ${conversation.documents.length}. ` +
       `I read ${list(titles)} in full${pages.length > 1 ? ', all at once' : ''}.`,
     text: '',
     calls: numbered(
