@@ -1,3 +1,4 @@
+import type { JsonObject } from '../base/json.ts';
 import type { TurnFailureKind, TurnUsage } from './turn.ts';
 
 /**
@@ -16,9 +17,10 @@ export interface AttemptFailureDetails {
   /** Tokens that the provider reported or that were received before the failure. */
   usage?: TurnUsage | undefined;
   /**
-   * The text of the provider's error, for dialects that learn from it. Never shown: it may repeat a credential.
+   * The provider's own words and the request that they answer, for dialects that learn from them. Never shown or
+   * logged: they may repeat a credential.
    */
-  answer?: string | undefined;
+  refused?: { text: string; body: JsonObject } | undefined;
   /** Whether the failure tells that the provider is unhealthy (it counts for the circuit breaker). */
   unhealthy?: boolean;
 }
@@ -31,7 +33,7 @@ export class AttemptFailure extends Error {
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
   readonly usage: TurnUsage | undefined;
-  readonly answer: string | undefined;
+  readonly #refused: { text: string; body: JsonObject } | undefined;
   readonly unhealthy: boolean;
 
   constructor(message: string, details: AttemptFailureDetails) {
@@ -41,13 +43,18 @@ export class AttemptFailure extends Error {
     this.status = details.status;
     this.retryAfterMs = details.retryAfterMs;
     this.usage = details.usage;
-    this.answer = details.answer;
+    this.#refused = details.refused;
     this.unhealthy = details.unhealthy ?? false;
   }
 
-  /** The same failure with the tokens that were spent until it. */
-  withUsage(usage: TurnUsage | undefined): AttemptFailure {
-    return new AttemptFailure(this.message, { ...this, usage });
+  /** See `AttemptFailureDetails`. */
+  get refused(): { text: string; body: JsonObject } | undefined {
+    return this.#refused;
+  }
+
+  /** The same failure with more details. */
+  with(details: Partial<AttemptFailureDetails>): AttemptFailure {
+    return new AttemptFailure(this.message, { ...this, refused: this.#refused, ...details });
   }
 }
 

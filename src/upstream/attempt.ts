@@ -6,7 +6,7 @@ import { type ExchangeTarget, failureOfConnection, openExchange } from './exchan
 import { failureOfStreamError } from './failure-of-answer.ts';
 import { PhaseTimeout, PhaseTimer } from './phase-timer.ts';
 import type { Scrubber } from './secrets.ts';
-import type { TurnUsage } from './turn.ts';
+import type { TurnTool, TurnUsage } from './turn.ts';
 import { type DecodedTurn, type Delta, TurnDecoder } from './turn-decoder.ts';
 
 /** How long the rest of a stream (usage, `[DONE]`) is waited for after the finish reason, in milliseconds. */
@@ -19,13 +19,14 @@ export interface AttemptOptions {
   target: ExchangeTarget & { timeouts: { first_byte: number; first_token?: number | undefined; idle: number } };
   body: JsonObject;
   scrubber: Scrubber;
+  tools: readonly TurnTool[] | undefined;
   startsThinking: boolean;
   /** Tokens spent so far, for a failure after output came without a count. */
   estimate: (outputCharacters: number) => TurnUsage;
   signal: AbortSignal;
 }
 
-export type AttemptPart = Delta | { type: 'done'; turn: DecodedTurn; learnedThinking: boolean };
+export type AttemptPart = Delta | { type: 'done'; turn: DecodedTurn; startsThinking: boolean | undefined };
 
 /**
  * Asks one route once and gives the parts as they come; `done` is last. Ending the iteration or aborting the signal
@@ -38,6 +39,7 @@ export async function* attempt(options: AttemptOptions): AsyncGenerator<AttemptP
   const response = await openExchange(target, options.body, { timer, scrubber });
   const decoder = new TurnDecoder({
     failureOf: (payload) => failureOfStreamError(payload, scrubber),
+    tools: options.tools,
     startsThinking: options.startsThinking,
   });
   let clean = false;
@@ -47,12 +49,12 @@ export async function* attempt(options: AttemptOptions): AsyncGenerator<AttemptP
     const { parts, turn } = decoder.finish();
     yield* parts;
     clean = true;
-    yield { type: 'done', turn, learnedThinking: decoder.learnedThinking };
+    yield { type: 'done', turn, startsThinking: decoder.startsThinking };
   } catch (error) {
     const failure = failureOfConnection(error, timer.signal);
     if (!(failure instanceof AttemptFailure)) throw failure;
     const spent = decoder.usage ?? (decoder.hasOutput ? options.estimate(decoder.outputCharacters) : undefined);
-    throw failure.withUsage(spent);
+    throw failure.with({ usage: spent });
   } finally {
     if (!clean) timer.abort(new Error('the turn is over'));
   }

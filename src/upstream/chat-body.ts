@@ -1,38 +1,99 @@
 import type { JsonObject } from '../base/json.ts';
-import type { TurnMessage, TurnRequest } from './turn.ts';
+import { withInstruction } from './dialects/requests/added-instruction.ts';
+import { applyInstructionRole } from './dialects/requests/instruction-role.ts';
+import { applyMessageOrder } from './dialects/requests/message-order.ts';
+import { applyOutputLimit } from './dialects/requests/output-limit.ts';
+import { applyRefusedParameters, formatInstruction } from './dialects/requests/refused-parameters.ts';
+import { callExtras, replayOf } from './dialects/requests/replay.ts';
+import { sentArguments } from './dialects/requests/tool-arguments.ts';
+import { toolCallId } from './dialects/requests/tool-call-ids.ts';
+import { ToolNames } from './dialects/requests/tool-names.ts';
+import { textProtocol } from './dialects/requests/tool-protocol.ts';
+import { plainSchema } from './dialects/requests/tool-schemas.ts';
+import type { RequestTraits } from './dialects/requests/traits.ts';
+import type { AssistantMessage, TurnMessage, TurnRequest, TurnTool, UserPart } from './turn.ts';
 
-/** The body of a streamed chat completion. */
-export function chatBody(request: TurnRequest, model: string): JsonObject {
+export interface BodyTarget {
+  /** The provider's name in the configuration. */
+  provider: string;
+  /** The provider's name of the model. */
+  model: string;
+  traits: RequestTraits;
+}
+
+/** A streamed chat completion as this route wants it, and how its tool names are read. */
+export function chatBody(request: TurnRequest, target: BodyTarget): { body: JsonObject; names: ToolNames } {
+  const { traits } = target;
+  const tools = request.tools ?? [];
+  const native = traits.toolProtocol === 'native';
+  const names = new ToolNames(tools.map((tool) => tool.name));
+  const messages = native ? request.messages : textProtocol(request.messages, tools);
+  const chat = withFormat(messages, request, traits).flatMap((message) => chatMessage(message, target, names));
   const body: JsonObject = {
-    model,
-    messages: request.messages.map(chatMessage),
+    model: target.model,
+    messages: applyMessageOrder(applyInstructionRole(chat, traits), traits),
     stream: true,
     stream_options: { include_usage: true },
   };
-  if (request.tools?.length) {
-    body.tools = request.tools.map((tool) => ({
-      type: 'function',
-      function: { name: tool.name, description: tool.description, parameters: tool.parameters },
-    }));
-  }
-  if (request.maxOutputTokens !== undefined) body.max_tokens = request.maxOutputTokens;
+  if (native && tools.length > 0) body.tools = tools.map((tool) => chatTool(tool, names, traits));
+  applyOutputLimit(body, request.maxOutputTokens, traits);
   if (request.temperature !== undefined) body.temperature = request.temperature;
   if (request.topP !== undefined) body.top_p = request.topP;
   if (request.responseFormat !== undefined) body.response_format = request.responseFormat;
-  return body;
+  applyRefusedParameters(body, traits);
+  return { body, names };
 }
 
-function chatMessage(message: TurnMessage): JsonObject {
-  if (message.role !== 'assistant') return { ...message };
+function chatTool(tool: TurnTool, names: ToolNames, traits: RequestTraits): JsonObject {
+  const parameters = traits.plainSchemas ? plainSchema(tool.parameters) : tool.parameters;
+  return { type: 'function', function: { name: names.safe(tool.name), description: tool.description, parameters } };
+}
+
+function withFormat(messages: readonly TurnMessage[], request: TurnRequest, traits: RequestTraits): TurnMessage[] {
+  const { responseFormat } = request;
+  if (responseFormat === undefined || !traits.refusedParameters.has('response_format')) return [...messages];
+  return withInstruction(messages, formatInstruction(responseFormat));
+}
+
+function chatMessage(message: TurnMessage, target: BodyTarget, names: ToolNames): JsonObject[] {
+  switch (message.role) {
+    case 'system':
+      return [{ role: 'system', content: message.content }];
+    case 'user':
+      return [{ role: 'user', content: userContent(message.content) }];
+    case 'tool':
+      return [{ ...message, tool_call_id: toolCallId(message.tool_call_id, target.traits) }];
+    case 'assistant':
+      return assistantMessage(message, target, names);
+  }
+}
+
+/** Text alone goes as a string, which every server reads; images go as parts. */
+function userContent(content: string | UserPart[]): string | JsonObject[] {
+  if (typeof content === 'string') return content;
+  if (content.every((part) => part.type === 'text')) return content.map((part) => part.text).join('\n');
+  return content.map((part) => ({ ...part }));
+}
+
+/** An assistant message that says nothing is left out: several providers refuse it. */
+function assistantMessage(message: AssistantMessage, target: BodyTarget, names: ToolNames): JsonObject[] {
+  const { provider, traits } = target;
   const calls = message.tool_calls ?? [];
-  if (calls.length === 0) return { role: 'assistant', content: message.content };
-  return {
-    role: 'assistant',
-    content: message.content === '' ? null : message.content,
-    tool_calls: calls.map((call) => ({
-      id: call.id,
-      type: 'function',
-      function: { name: call.name, arguments: call.arguments },
-    })),
-  };
+  if (calls.length === 0 && message.content === '') return [];
+  const replay = replayOf(message, provider, traits);
+  if (calls.length === 0) return [{ role: 'assistant', content: message.content, ...replay }];
+  const empty = traits.emptyContent === 'null' ? null : '';
+  return [
+    {
+      role: 'assistant',
+      content: message.content === '' ? empty : message.content,
+      ...replay,
+      tool_calls: calls.map((call) => ({
+        id: toolCallId(call.id, traits),
+        type: 'function',
+        function: { name: names.safe(call.name), arguments: sentArguments(call.arguments) },
+        ...callExtras(message, call.id, provider, traits),
+      })),
+    },
+  ];
 }

@@ -55,7 +55,10 @@ export async function openExchange(
   try {
     await client.post('/chat/completions', { body }).asResponse();
   } catch (error) {
-    if (got.refusal) throw failureOfAnswer(got.refusal, scrubber, Date.now());
+    if (got.refusal) {
+      const refused = { text: got.refusal.text, body };
+      throw failureOfAnswer(got.refusal, scrubber, Date.now()).with({ refused });
+    }
     throw failureOfConnection(error, timer.signal);
   } finally {
     timer.pause();

@@ -18,7 +18,7 @@ export function failureOfAnswer(answer: ErrorAnswer, scrubber: Scrubber, now: nu
   const wait = retryAfterMs(answer.headers, now, status === 429);
   const detail = scrubber.scrub(errorText(text));
   const message = detail === '' ? `HTTP status ${status}` : `HTTP status ${status}: ${detail}`;
-  const common = { status, answer: text, retryAfterMs: wait };
+  const common = { status, retryAfterMs: wait };
   if (status === 413 || (status !== 429 && saysContextLength(text))) {
     return new AttemptFailure(message, { ...common, kind: 'context_length', advice: 'never' });
   }
@@ -47,17 +47,15 @@ export function failureOfStreamError(payload: Record<string, unknown>, scrubber:
   const text = JSON.stringify(payload.error ?? payload);
   const detail = scrubber.scrub(errorText(JSON.stringify(payload)));
   const message = `an error inside the stream: ${detail === '' ? 'no message' : detail}`;
-  const common = { answer: text };
-  if (saysContextLength(text))
-    return new AttemptFailure(message, { ...common, kind: 'context_length', advice: 'never' });
+  if (saysContextLength(text)) return new AttemptFailure(message, { kind: 'context_length', advice: 'never' });
   const status = statusIn(payload);
   if (status === 429 || /rate.?limit|too many requests|throttl/i.test(text)) {
-    return new AttemptFailure(message, { ...common, kind: 'rate_limit', advice: 'again', status: 429 });
+    return new AttemptFailure(message, { kind: 'rate_limit', advice: 'again', status: 429 });
   }
   if (status !== undefined && status >= 400 && status < 500 && status !== 408 && status !== 409) {
-    return new AttemptFailure(message, { ...common, kind: 'refused', advice: 'elsewhere', status });
+    return new AttemptFailure(message, { kind: 'refused', advice: 'elsewhere', status });
   }
-  return new AttemptFailure(message, { ...common, kind: 'failed', advice: 'again', status, unhealthy: true });
+  return new AttemptFailure(message, { kind: 'failed', advice: 'again', status, unhealthy: true });
 }
 
 /** The human part of an error body in any of the shapes that providers use. */

@@ -3,8 +3,9 @@ import { Agent } from 'undici';
 import type { Clock } from '../base/clock.ts';
 import type { RemoteProviderConfig } from '../config/schema.ts';
 import { type BreakerPolicy, CircuitBreaker } from './circuit-breaker.ts';
+import { startingTraits } from './dialects/dialects.ts';
+import type { RequestTraits } from './dialects/requests/traits.ts';
 import { type LimiterPolicy, RateLimiter } from './rate-limiter.ts';
-import { RouteMemory } from './route-memory.ts';
 
 /** Models and credentials of one provider that are remembered at most; the oldest is forgotten first. */
 const MAX_REMEMBERED = 512;
@@ -26,14 +27,16 @@ export class Provider implements AsyncDisposable {
   readonly #options: ProviderOptions;
   readonly #breakers = new Map<string, CircuitBreaker>();
   readonly #limiters = new Map<string, RateLimiter>();
-  readonly #memories = new Map<string, RouteMemory>();
+  readonly #traits = new Map<string, RequestTraits>();
   #users = 0;
   #retired = false;
 
+  /** @throws Error for an unknown dialect. */
   constructor(name: string, config: RemoteProviderConfig, options: ProviderOptions) {
     this.name = name;
     this.config = config;
     this.#options = options;
+    startingTraits(name, config);
     this.dispatcher = new Agent({
       connections: config.max_connections,
       connect: { timeout: config.timeouts.connect },
@@ -58,9 +61,9 @@ export class Provider implements AsyncDisposable {
     return remembered(this.#limiters, key, () => new RateLimiter(this.#options.clock, this.#options.limiter));
   }
 
-  /** What was learned about one of the provider's models. */
-  memory(model: string): RouteMemory {
-    return remembered(this.#memories, model, () => new RouteMemory());
+  /** What one of the provider's models wants its requests to look like, as far as it is known. */
+  traits(model: string): RequestTraits {
+    return remembered(this.#traits, model, () => startingTraits(this.name, this.config));
   }
 
   /** Keeps the pool open until disposed, also if the provider is retired meanwhile. */

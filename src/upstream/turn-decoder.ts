@@ -5,9 +5,10 @@ import { NativeToolCalls } from './dialects/native-tool-calls.ts';
 import { reasoningOf } from './dialects/reasoning-fields.ts';
 import { ReplayFields } from './dialects/replay-fields.ts';
 import { isStreamError } from './dialects/stream-errors.ts';
+import { TextToolCalls } from './dialects/text-tool-calls/text-tool-calls.ts';
 import { ThinkTags } from './dialects/think-tags.ts';
 import { readFinishReason, type StreamEnd } from './finish-reason.ts';
-import type { FinishReason, TurnToolCall, TurnUsage } from './turn.ts';
+import type { FinishReason, TurnTool, TurnToolCall, TurnUsage } from './turn.ts';
 import { readUsage } from './usage.ts';
 
 /** The most text that one turn may bring, in characters: beyond it the stream is a fault. */
@@ -21,6 +22,8 @@ export interface DecodedTurn {
   calls: TurnToolCall[];
   /** The answer's text without reasoning and tool calls. */
   text: string;
+  /** An estimate of the reasoning's tokens. */
+  reasoningTokens: number;
   usage: TurnUsage | undefined;
   replay: JsonObject | undefined;
 }
@@ -28,6 +31,8 @@ export interface DecodedTurn {
 export interface DecoderOptions {
   /** Makes the failure of an error object inside the stream. */
   failureOf: (payload: Record<string, unknown>) => AttemptFailure;
+  /** Tools on offer: calls to them are also looked for in the text. */
+  tools?: readonly TurnTool[] | undefined;
   /** The model begins with reasoning without an opening tag. */
   startsThinking?: boolean;
 }
@@ -41,20 +46,26 @@ export class TurnDecoder {
   readonly #calls = new NativeToolCalls();
   readonly #replay = new ReplayFields();
   readonly #think: ThinkTags;
+  readonly #textCalls: TextToolCalls | undefined;
   #parts: Delta[] = [];
   /** Content waiting to be split, of the network chunk at hand. */
   #content = '';
   #text = '';
-  #characters = 0;
   #outputCharacters = 0;
+  #reasoningCharacters = 0;
   #end: StreamEnd | undefined;
   #usage: TurnUsage | undefined;
 
   constructor(options: DecoderOptions) {
     this.#options = options;
-    this.#think = new ThinkTags((section, text) => this.#emit(section, text), {
-      startsInside: options.startsThinking ?? false,
-    });
+    const textCalls = options.tools?.length
+      ? new TextToolCalls(options.tools, (text) => this.#emit('text', text))
+      : undefined;
+    this.#textCalls = textCalls;
+    this.#think = new ThinkTags(
+      (section, text) => (textCalls && section === 'text' ? textCalls.push(text) : this.#emit(section, text)),
+      { startsInside: options.startsThinking ?? false, onBareClosing: () => this.#wasReasoning() },
+    );
   }
 
   /** Whether the provider told why it stopped. */
@@ -76,9 +87,10 @@ export class TurnDecoder {
     return this.#outputCharacters;
   }
 
-  /** Whether the text before a bare `</think>` turned out to be reasoning. */
-  get learnedThinking(): boolean {
-    return this.#think.sawBareClosing;
+  /** What the turn taught about reasoning without an opening tag; undefined: nothing new. */
+  get startsThinking(): boolean | undefined {
+    if (this.#think.sawBareClosing) return true;
+    return this.#think.missedClosing && this.#text !== '' ? false : undefined;
   }
 
   /** @throws AttemptFailure for an error inside the stream. */
@@ -101,14 +113,34 @@ export class TurnDecoder {
   /** Ends the turn: the last deltas, and the turn as a whole. @throws AttemptFailure where it is none. */
   finish(): { parts: Delta[]; turn: DecodedTurn } {
     this.#splitContent();
-    this.#think.end();
+    const cut = this.#end === 'length';
+    this.#think.end({ cut: cut || this.#calls.size > 0 });
+    this.#textCalls?.end({ cut });
     if (this.#end === undefined) throw brokenStream('the stream ended without a finish reason');
     if (this.#end === 'broken') throw brokenStream('the provider broke the answer off');
-    const { calls, extras } = this.#calls.finish({ cut: this.#end === 'length' });
+    const { calls: native, extras } = this.#calls.finish({ cut });
+    const calls = [...native, ...this.#writtenCalls(native)];
     const reason = this.#reason(this.#end, calls);
     if (reason === 'stop' && !this.hasOutput) throw brokenStream('an empty answer');
-    const turn = { reason, calls, text: this.#text, usage: this.#usage, replay: this.#replay.finish(extras) };
-    return { parts: this.take(), turn };
+    return {
+      parts: this.take(),
+      turn: {
+        reason,
+        calls,
+        text: calls.length > 0 ? this.#text.trim() : this.#text,
+        reasoningTokens: Math.ceil(this.#reasoningCharacters / 4),
+        usage: this.#usage,
+        replay: this.#replay.finish(extras),
+      },
+    };
+  }
+
+  /** Calls written as text that did not also come as native ones. */
+  #writtenCalls(native: readonly TurnToolCall[]): TurnToolCall[] {
+    const written = this.#textCalls?.calls ?? [];
+    return written.filter(
+      (call) => !native.some((other) => other.name === call.name && other.arguments === call.arguments),
+    );
   }
 
   #reason(end: FinishReason, calls: readonly TurnToolCall[]): FinishReason {
@@ -173,15 +205,21 @@ export class TurnDecoder {
 
   #emit(type: 'reasoning' | 'text', delta: string): void {
     if (type === 'text') this.#text += delta;
+    else this.#reasoningCharacters += delta.length;
     const last = this.#parts.at(-1);
     if (last?.type === type) last.delta += delta;
     else this.#parts.push({ type, delta });
   }
 
+  /** What came as text so far was reasoning: kept out of the message, and told so where it was not yet given. */
+  #wasReasoning(): void {
+    this.#text = '';
+    for (const part of this.#parts) part.type = 'reasoning';
+  }
+
   #count(characters: number): void {
     this.#outputCharacters += characters;
-    this.#characters += characters;
-    if (this.#characters > MAX_CHARACTERS) throw brokenStream('the answer does not end');
+    if (this.#outputCharacters > MAX_CHARACTERS) throw brokenStream('the answer does not end');
   }
 
   /** The last usage counts; one without any tokens does not replace one with them. */

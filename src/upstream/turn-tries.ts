@@ -1,4 +1,5 @@
 import type { Logger } from '../base/logger.ts';
+import type { AskOptions } from './ask-route.ts';
 import { AttemptFailure } from './attempt-failure.ts';
 import type { BackoffPolicy } from './backoff.ts';
 import type { Route } from './routes.ts';
@@ -46,6 +47,15 @@ export class TurnTries {
     }
   }
 
+  /** What an attempt needs to know of the turn. */
+  ask(route: Route, signal: AbortSignal): AskOptions {
+    return {
+      spent: this.#spent,
+      signal,
+      onLesson: (failure) => this.#log(route, failure, 'asking in another way after'),
+    };
+  }
+
   failed(route: Route, failure: AttemptFailure, details: { round: number; started: boolean }): void {
     const id = routeId(route);
     this.#failures.delete(id);
@@ -53,18 +63,7 @@ export class TurnTries {
     if (failure.advice === 'elsewhere') this.#given.add(id);
     if (failure.usage && !details.started) this.#spent = addUsage(this.#spent, failure.usage);
     if (details.started) this.#options.penalties.set(id, (this.#options.penalties.get(id) ?? 0) + 1);
-    this.#options.log.warn(
-      {
-        model: this.#options.modelName,
-        provider: route.provider.name,
-        upstream_model: route.model,
-        kind: failure.kind,
-        status: failure.status,
-        attempt: details.round + 1,
-        started: details.started,
-      },
-      `provider attempt failed: ${failure.message}`,
-    );
+    this.#log(route, failure, `attempt ${details.round + 1} failed${details.started ? ' after it began' : ''}:`);
   }
 
   /** Milliseconds to wait before a further round, or undefined where none is left or the wait would be too long. */
@@ -96,6 +95,12 @@ export class TurnTries {
     const usage = failure.usage ? addUsage(this.#spent, failure.usage) : this.#spent;
     const { kind, retryAfterMs } = failure;
     return new TurnError(kind, describe(route, failure), { started: true, usage, retryAfterMs });
+  }
+
+  #log(route: Route, failure: AttemptFailure, what: string): void {
+    const { kind, status } = failure;
+    const where = { model: this.#options.modelName, provider: route.provider.name, upstream_model: route.model };
+    this.#options.log.warn({ ...where, kind, status }, `provider ${route.provider.name}: ${what} ${failure.message}`);
   }
 
   #left(round: number): Route[] {

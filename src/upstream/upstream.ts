@@ -40,16 +40,18 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
 
   function update(next: Readonly<Record<string, ProviderConfig>>): void {
     const wanted = new Map(Object.entries(next).map(([name, config]) => [name, remoteConfig(name, config, options)]));
+    const made = new Map<string, Provider>();
+    for (const [name, config] of wanted) {
+      if (isDeepStrictEqual(providers.get(name)?.config, config)) continue;
+      const policies = { breaker: options.breaker, limiter: options.limiter };
+      made.set(name, new Provider(name, config, { clock, ...policies }));
+    }
     for (const [name, provider] of providers) {
-      if (isDeepStrictEqual(provider.config, wanted.get(name))) continue;
+      if (wanted.has(name) && !made.has(name)) continue;
       providers.delete(name);
       provider.retire();
     }
-    for (const [name, config] of wanted) {
-      if (providers.has(name)) continue;
-      const policies = { breaker: options.breaker, limiter: options.limiter };
-      providers.set(name, new Provider(name, config, { clock, ...policies }));
-    }
+    for (const [name, provider] of made) providers.set(name, provider);
   }
 
   update(configs);

@@ -37,11 +37,22 @@ export class ThinkTags {
   /** Backticks at the end that a fence may begin with. */
   #ticks = '';
   #bareClosing = false;
+  /** What came since the start, where reasoning is expected without an opening tag: it may have been text after all. */
+  #expected: string | undefined;
 
-  /** `startsInside`: the model is known to begin with reasoning without an opening tag. */
-  constructor(emit: Emit, options: { startsInside?: boolean } = {}) {
+  readonly #onBareClosing: () => void;
+
+  /**
+   * `startsInside`: the model is known to begin with reasoning without an opening tag. `onBareClosing`: a closing tag
+   * came without an opening one, so that what was given as text before it was reasoning.
+   */
+  constructor(emit: Emit, options: { startsInside?: boolean; onBareClosing?: () => void } = {}) {
     this.#emit = emit;
-    if (options.startsInside) this.#closing = '</think>';
+    this.#onBareClosing = options.onBareClosing ?? (() => {});
+    if (!options.startsInside) return;
+    this.#closing = '</think>';
+    this.#afterTag = true;
+    this.#expected = '';
   }
 
   /** Whether a closing tag came without an opening one: what was given as text before it was reasoning. */
@@ -57,20 +68,29 @@ export class ThinkTags {
     this.#scan(this.#held + text);
   }
 
-  /** Gives what was held back. */
-  end(): void {
+  /** Whether reasoning was expected without an opening tag and did not come: the text was given as reasoning. */
+  get missedClosing(): boolean {
+    return this.#expected !== undefined;
+  }
+
+  /**
+   * Gives what was held back. Text that was taken for reasoning is given once more, as text, unless the answer was
+   * `cut` or went on otherwise.
+   */
+  end(options: { cut: boolean }): void {
     const held = this.#held;
     this.#held = '';
     if (held !== '') this.#give(this.#closing === undefined ? 'text' : 'reasoning', held);
     if (!this.#afterTag && this.#closing === undefined && this.#space !== '') this.#emit('text', this.#space);
     this.#space = '';
+    if (this.#expected && !options.cut) this.#emit('text', this.#expected);
   }
 
   #scan(text: string): void {
     this.#held = '';
     let from = 0;
     for (;;) {
-      const markers = this.#closing === undefined ? IN_TEXT : [this.#closing];
+      const markers = this.#markers();
       const found = findMarker(text, markers, from);
       if (found === undefined) {
         const held = heldLength(text.slice(from), markers);
@@ -85,10 +105,21 @@ export class ThinkTags {
     }
   }
 
+  #markers(): readonly string[] {
+    if (this.#closing === undefined) return IN_TEXT;
+    return this.#expected === '' ? [this.#closing, ...OPENINGS] : [this.#closing];
+  }
+
   #cross(marker: string): void {
-    if (this.#closing !== undefined) this.#closing = undefined;
-    else if (TAGS[marker] !== undefined) this.#closing = TAGS[marker];
-    else this.#bareClosing = true;
+    if (this.#closing !== undefined) {
+      // An opening tag where none was expected is one all the same.
+      this.#closing = marker === this.#closing ? undefined : TAGS[marker];
+      this.#expected = undefined;
+    } else if (TAGS[marker] !== undefined) this.#closing = TAGS[marker];
+    else {
+      this.#bareClosing = true;
+      this.#onBareClosing();
+    }
     this.#space = '';
     this.#atEdge = true;
     this.#afterTag = true;
@@ -111,6 +142,7 @@ export class ThinkTags {
       this.#afterTag = false;
     }
     if (section === 'text') this.#watchFences(given);
+    else if (this.#expected !== undefined) this.#expected += given;
     this.#emit(section, given);
   }
 

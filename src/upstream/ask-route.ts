@@ -1,0 +1,120 @@
+import { attempt } from './attempt.ts';
+import { AttemptFailure } from './attempt-failure.ts';
+import { chatBody } from './chat-body.ts';
+import { learn, learnFromMisfit } from './dialects/requests/lessons.ts';
+import type { ToolNames } from './dialects/requests/tool-names.ts';
+import { estimateInput, estimateTokens } from './estimate.ts';
+import type { Route } from './routes.ts';
+import { Scrubber } from './secrets.ts';
+import { type AssistantMessage, noUsage, type TurnPart, type TurnRequest, type TurnUsage } from './turn.ts';
+import type { DecodedTurn } from './turn-decoder.ts';
+import { addUsage } from './usage.ts';
+
+/** Refusals in a row that one turn learns from. */
+const MAX_LESSONS = 6;
+
+export interface AskOptions {
+  /** Tokens spent on earlier attempts of the turn, for the usage of this one. */
+  spent: TurnUsage;
+  /** Told what was learned from a refusal. */
+  onLesson: (failure: AttemptFailure) => void;
+  signal: AbortSignal;
+}
+
+/**
+ * Asks one route when its provider's limiter lets us, and reports the outcome to breaker and limiter. A refusal that
+ * teaches how the provider wants its requests is answered by asking at once in that way.
+ * @throws AttemptFailure, or the signal's reason.
+ */
+export async function* askRoute(
+  route: Route,
+  request: TurnRequest,
+  options: AskOptions,
+): AsyncGenerator<TurnPart, void, undefined> {
+  const { provider, model, credential } = route;
+  using _use = provider.use();
+  const limiter = provider.limiter(credential);
+  using _slot = await limiter.enter({ signal: options.signal });
+  const breaker = provider.breaker(model);
+  let outcome: 'healthy' | 'unhealthy' | 'unknown' = 'unknown';
+  breaker.begin();
+  try {
+    for (let lessons = 0; ; lessons += 1) {
+      try {
+        yield* askOnce(route, request, options);
+        outcome = 'healthy';
+        limiter.succeeded();
+        return;
+      } catch (error) {
+        if (!(error instanceof AttemptFailure) || lessons === MAX_LESSONS || !teaches(error, route)) throw error;
+        options.onLesson(error);
+      }
+    }
+  } catch (error) {
+    if (error instanceof AttemptFailure) {
+      if (error.unhealthy) outcome = 'unhealthy';
+      if (error.kind === 'rate_limit') limiter.limited(error.retryAfterMs);
+    }
+    throw error;
+  } finally {
+    breaker.end(outcome);
+  }
+}
+
+async function* askOnce(route: Route, request: TurnRequest, options: AskOptions): AsyncGenerator<TurnPart> {
+  const { provider, model, credential } = route;
+  const { config, dispatcher } = provider;
+  const traits = provider.traits(model);
+  const { body, names } = chatBody(request, { provider: provider.name, model, traits });
+  const parts = attempt({
+    target: { baseUrl: config.base_url, credential, headers: config.headers, dispatcher, timeouts: config.timeouts },
+    body,
+    scrubber: new Scrubber([credential, ...Object.values(config.headers)]),
+    tools: request.tools,
+    startsThinking: traits.startsThinking,
+    estimate: (characters) => estimated(request, Math.ceil(characters / 4)),
+    signal: options.signal,
+  });
+  for await (const part of parts) {
+    if (part.type !== 'done') {
+      yield part;
+      continue;
+    }
+    if (part.startsThinking !== undefined) traits.startsThinking = part.startsThinking;
+    const usage = part.turn.usage ?? estimated(request, outputTokens(part.turn));
+    yield* wholeParts(part.turn, { provider: provider.name, names, usage: addUsage(options.spent, usage) });
+  }
+}
+
+/** Whether a refusal taught how to ask again. `answer` is the provider's text with the request that it refused. */
+function teaches(failure: AttemptFailure, route: Route): boolean {
+  const { refused, status } = failure;
+  if (refused === undefined || status === undefined) return false;
+  if (status !== 500 && status !== 501 && (status < 400 || status >= 500 || [401, 403, 408, 429].includes(status)))
+    return false;
+  const traits = route.provider.traits(route.model);
+  const lesson = { status, text: refused.text, body: refused.body };
+  return failure.kind === 'context_length' ? learnFromMisfit(lesson, traits) : learn(lesson, traits);
+}
+
+function* wholeParts(
+  turn: DecodedTurn,
+  context: { provider: string; names: ToolNames; usage: TurnUsage },
+): Generator<TurnPart> {
+  const { provider, names, usage } = context;
+  const calls = turn.calls.map((call) => ({ ...call, name: names.original(call.name) }));
+  for (const call of calls) yield { type: 'tool_call', call };
+  const message: AssistantMessage = { role: 'assistant', content: turn.text };
+  if (calls.length > 0) message.tool_calls = calls;
+  if (turn.replay) message.replay = { provider, fields: turn.replay };
+  yield { type: 'finish', reason: turn.reason, usage, message };
+}
+
+function estimated(request: TurnRequest, output: number): TurnUsage {
+  return { ...noUsage(), inputTokens: estimateInput(request), outputTokens: output, estimated: true };
+}
+
+function outputTokens(turn: DecodedTurn): number {
+  const calls = turn.calls.reduce((sum, call) => sum + estimateTokens(call.name + call.arguments), 0);
+  return estimateTokens(turn.text) + turn.reasoningTokens + calls;
+}

@@ -1,0 +1,69 @@
+import { defaultTraits, type RequestTraits } from './requests/traits.ts';
+
+/** What is known of a family of providers before the first answer; everything else is seen from the answers. */
+interface Dialect {
+  /** Hosts that speak it, so that it need not be configured. */
+  hosts?: RegExp;
+  traits: Partial<RequestTraits>;
+}
+
+const DIALECTS: Readonly<Record<string, Dialect>> = {
+  /** Nothing assumed; for turning off what a host would suggest. */
+  generic: { traits: {} },
+  openai: {
+    hosts: /(^|\.)openai\.com$|\.openai\.azure\.com$|\.services\.ai\.azure\.com$/,
+    traits: { outputLimitField: 'max_completion_tokens' },
+  },
+  deepseek: { hosts: /(^|\.)deepseek\.com$/, traits: {} },
+  /** Providers that answer 400 unless every tool-call turn comes back with its reasoning. */
+  reasoning_required: { traits: { reasoningRequired: true } },
+  /** Reasoning is never sent back. */
+  no_replay: {
+    traits: { refusedReplay: new Set(['reasoning_content', 'reasoning', 'reasoning_details', 'thinking_blocks']) },
+  },
+  mistral: {
+    hosts: /(^|\.)mistral\.ai$/,
+    traits: { toolCallIds: 'short', endsWithUser: true, refusedReplay: new Set(['reasoning_content', 'reasoning']) },
+  },
+  /** Models without native tool calls: tools are described in the instructions, calls read from the text. */
+  text_tools: { traits: { toolProtocol: 'text' } },
+  /** Models whose chat template opens `<think>` in the prompt, so that only `</think>` is seen. */
+  open_think: { traits: { startsThinking: true } },
+  /** Chat templates that know no system role and want the roles to alternate. */
+  plain_chat: { traits: { instructionRole: 'user', alternatingRoles: true, toolProtocol: 'text' } },
+};
+
+/** Names for `providers.<name>.dialect`. */
+export const DIALECT_NAMES: readonly string[] = Object.keys(DIALECTS);
+
+/**
+ * What a provider's requests look like before anything was learned.
+ * @throws Error naming the field and the fix, for a dialect that does not exist.
+ */
+export function startingTraits(
+  provider: string,
+  config: { base_url: string; dialect?: string | undefined },
+): RequestTraits {
+  const dialect = config.dialect === undefined ? suggested(config.base_url) : own(config.dialect);
+  if (!dialect) {
+    throw new Error(
+      `providers.${provider}.dialect: there is no dialect "${config.dialect}"; use one of ${DIALECT_NAMES.join(', ')}`,
+    );
+  }
+  const traits = { ...defaultTraits(), ...dialect.traits };
+  return {
+    ...traits,
+    refusedParameters: new Set(traits.refusedParameters),
+    refusedReplay: new Set(traits.refusedReplay),
+    refusedRoles: new Set(traits.refusedRoles),
+  };
+}
+
+function suggested(baseUrl: string): Dialect {
+  const host = URL.parse(baseUrl)?.hostname ?? '';
+  return Object.values(DIALECTS).find((dialect) => dialect.hosts?.test(host)) ?? { traits: {} };
+}
+
+function own(name: string): Dialect | undefined {
+  return Object.hasOwn(DIALECTS, name) ? DIALECTS[name] : undefined;
+}

@@ -1,0 +1,168 @@
+import type { JsonObject, JsonValue } from '../../base/json.ts';
+
+/** Nesting beyond which text is no JSON that a model meant. */
+const MAX_DEPTH = 64;
+
+/**
+ * The first JSON value in `text`, read as models write it: with comments, single, curly or missing quotes, trailing
+ * commas, raw newlines in strings, Python's `True`, `False` and `None`, and brackets or quotes left open at the end.
+ * Undefined where there is none. `end` is the index after the value, `whole` whether it was closed.
+ */
+export function repairJson(text: string): { value: JsonValue; end: number; whole: boolean } | undefined {
+  const start = text.search(/[{[]/);
+  if (start === -1) return undefined;
+  const reader = new LenientReader(text, start);
+  try {
+    const value = reader.value(0);
+    return { value, end: reader.at, whole: !reader.ranOut };
+  } catch (error) {
+    if (error instanceof NoJson) return undefined;
+    throw error;
+  }
+}
+
+class NoJson extends Error {}
+
+const QUOTES: Readonly<Record<string, string>> = { '"': '"', "'": "'", '“': '”', '‘': '’', '`': '`' };
+const WORDS: Readonly<Record<string, JsonValue>> = {
+  true: true,
+  false: false,
+  null: null,
+  True: true,
+  False: false,
+  None: null,
+  undefined: null,
+  NaN: null,
+};
+const ESCAPES: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f' };
+
+class LenientReader {
+  readonly #text: string;
+  at: number;
+  ranOut = false;
+
+  constructor(text: string, at: number) {
+    this.#text = text;
+    this.at = at;
+  }
+
+  value(depth: number): JsonValue {
+    if (depth > MAX_DEPTH) throw new NoJson();
+    this.#space();
+    const char = this.#text[this.at];
+    if (char === '{') return this.#object(depth);
+    if (char === '[') return this.#array(depth);
+    if (char !== undefined && char in QUOTES) return this.#string();
+    return this.#word();
+  }
+
+  #object(depth: number): JsonObject {
+    const object: JsonObject = {};
+    this.at += 1;
+    for (;;) {
+      this.#space();
+      const char = this.#text[this.at];
+      if (char === undefined) return this.#open(object);
+      if (char === ',') {
+        this.at += 1;
+        continue;
+      }
+      if (char === '}') {
+        this.at += 1;
+        return object;
+      }
+      const key = char in QUOTES ? this.#string() : this.#bareKey();
+      this.#space();
+      if (this.#text[this.at] !== ':') {
+        if (this.#text[this.at] === undefined) return this.#open(object);
+        throw new NoJson();
+      }
+      this.at += 1;
+      this.#space();
+      if (this.#text[this.at] === undefined) return this.#open(object);
+      Object.defineProperty(object, key, {
+        value: this.value(depth + 1),
+        enumerable: true,
+        writable: true,
+        configurable: true,
+      });
+    }
+  }
+
+  #array(depth: number): JsonValue[] {
+    const list: JsonValue[] = [];
+    this.at += 1;
+    for (;;) {
+      this.#space();
+      const char = this.#text[this.at];
+      if (char === undefined) return this.#open(list);
+      if (char === ']') {
+        this.at += 1;
+        return list;
+      }
+      if (char === ',') this.at += 1;
+      else list.push(this.value(depth + 1));
+    }
+  }
+
+  #string(): string {
+    const quote = QUOTES[this.#text[this.at] ?? ''] ?? '"';
+    let result = '';
+    for (this.at += 1; this.at < this.#text.length; this.at += 1) {
+      const char = this.#text[this.at];
+      if (char === '\\') result += this.#escape();
+      else if (char === quote && this.#endsString(quote)) {
+        this.at += 1;
+        return result;
+      } else result += char;
+    }
+    return this.#open(result);
+  }
+
+  /** A quote inside a string that the model forgot to escape is followed by neither `,` `:` `}` `]` nor the end. */
+  #endsString(quote: string): boolean {
+    if (/^\s*(?:[,:}\]]|$|\/\/|\/\*)/.test(this.#text.slice(this.at + 1, this.at + 64))) return true;
+    return this.#text.indexOf(quote, this.at + 1) === -1;
+  }
+
+  #escape(): string {
+    this.at += 1;
+    const char = this.#text[this.at] ?? '';
+    if (char === 'u') {
+      const hex = this.#text.slice(this.at + 1, this.at + 5);
+      if (/^[0-9a-f]{4}$/i.test(hex)) {
+        this.at += 4;
+        return String.fromCharCode(Number.parseInt(hex, 16));
+      }
+    }
+    return ESCAPES[char] ?? char;
+  }
+
+  #bareKey(): string {
+    const key = /^[\w$.-]+/.exec(this.#text.slice(this.at, this.at + 128))?.[0];
+    if (key === undefined) throw new NoJson();
+    this.at += key.length;
+    return key;
+  }
+
+  /** A number, a word such as `True`, or text that the model forgot to quote. */
+  #word(): JsonValue {
+    const bare = /^[^,}\]\n]*/.exec(this.#text.slice(this.at))?.[0] ?? '';
+    const word = bare.trim();
+    if (word === '') throw new NoJson();
+    this.at += bare.length;
+    if (this.at >= this.#text.length) this.ranOut = true;
+    if (Object.hasOwn(WORDS, word)) return WORDS[word] ?? null;
+    return /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/.test(word) ? Number(word) : word;
+  }
+
+  #space(): void {
+    const skipped = /^(?:\s+|\/\/[^\n]*|\/\*[\s\S]*?\*\/)+/.exec(this.#text.slice(this.at, this.at + 4096));
+    if (skipped) this.at += skipped[0].length;
+  }
+
+  #open<T>(value: T): T {
+    this.ranOut = true;
+    return value;
+  }
+}

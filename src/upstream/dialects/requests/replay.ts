@@ -1,0 +1,74 @@
+import { isObject, type JsonObject } from '../../../base/json.ts';
+import type { AssistantMessage } from '../../turn.ts';
+import { type Lesson, type RequestTraits, refuses } from './traits.ts';
+
+/** Fields of our own making; the others bear the provider's names. */
+const EXTRAS = 'tool_call_extras';
+
+/**
+ * What of an earlier turn's reasoning is sent back. It goes only to the provider that produced it. Beside that,
+ * providers disagree: DeepSeek and Moonshot answer 400 without the `reasoning_content` of tool-call turns, OpenRouter
+ * and Gemini lose track without their signed details, others refuse the fields.
+ */
+export const learnReplay: Lesson = ({ text, body }, traits) => {
+  if (!traits.reasoningRequired && saysMissing(text)) {
+    traits.reasoningRequired = true;
+    traits.refusedReplay.delete('reasoning_content');
+    return true;
+  }
+  const sent = sentFields(body.messages).filter((field) => !traits.refusedReplay.has(field));
+  const refused = sent.filter((field) => refuses(text, field));
+  for (const field of refused) traits.refusedReplay.add(field);
+  return refused.length > 0;
+};
+
+/** The replayed fields of an assistant message for this provider. */
+export function replayOf(message: AssistantMessage, provider: string, traits: RequestTraits): JsonObject {
+  const fields = message.replay?.provider === provider ? message.replay.fields : {};
+  const result: JsonObject = {};
+  for (const [field, value] of Object.entries(fields)) {
+    if (field === EXTRAS || traits.refusedReplay.has(field)) continue;
+    if (wanted(field, fields, message)) result[field] = value;
+  }
+  if (traits.reasoningRequired && result.reasoning_content === undefined) {
+    result.reasoning_content = fields.reasoning_content ?? ' ';
+  }
+  return result;
+}
+
+/** What the provider attached to one tool call. */
+export function callExtras(
+  message: AssistantMessage,
+  callId: string,
+  provider: string,
+  traits: RequestTraits,
+): JsonObject {
+  if (message.replay?.provider !== provider || traits.refusedReplay.has('extra_content')) return {};
+  const extras = message.replay.fields[EXTRAS];
+  const extra = isObject(extras) ? extras[callId] : undefined;
+  return extra === undefined ? {} : { extra_content: extra };
+}
+
+/** Plain reasoning matters in tool loops only, and details say the same better. */
+function wanted(field: string, fields: JsonObject, message: AssistantMessage): boolean {
+  if (field !== 'reasoning_content' && field !== 'reasoning') return true;
+  if (fields.reasoning_details !== undefined) return false;
+  return (message.tool_calls?.length ?? 0) > 0;
+}
+
+function saysMissing(text: string): boolean {
+  return (
+    /reasoning_content.{0,80}(?:missing|required|must be (?:passed|provided|sent|included)|is needed)/is.test(text) ||
+    /(?:missing|required|must (?:pass|provide|include)).{0,80}reasoning_content/is.test(text)
+  );
+}
+
+function sentFields(messages: unknown): string[] {
+  if (!Array.isArray(messages)) return [];
+  const known = ['reasoning_content', 'reasoning_details', 'reasoning', 'thinking_blocks'];
+  const sent = known.filter((field) => messages.some((message) => message?.[field] !== undefined));
+  const extras = messages.some((message) =>
+    message?.tool_calls?.some?.((call: unknown) => isObject(call) && call.extra_content),
+  );
+  return extras ? [...sent, 'extra_content'] : sent;
+}

@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto';
+
+/** What every provider takes as a tool's name (OpenAI: `^[a-zA-Z0-9_-]{1,64}$`). */
+const SAFE = /^[a-zA-Z0-9_-]{1,64}$/;
+
+/**
+ * Names of tools as a provider sees them and back: `server.tool` becomes `server__tool`, since most providers refuse
+ * dots. The same names always map the same way, so that earlier turns keep theirs.
+ */
+export class ToolNames {
+  readonly #safe = new Map<string, string>();
+  readonly #original = new Map<string, string>();
+
+  constructor(names: Iterable<string>) {
+    for (const name of names) this.safe(name);
+  }
+
+  /** The name to send. */
+  safe(name: string): string {
+    const known = this.#safe.get(name);
+    if (known !== undefined) return known;
+    let safe = SAFE.test(name) ? name : shortened(name.replaceAll('.', '__').replace(/[^a-zA-Z0-9_-]/g, '_'), name);
+    if (this.#original.has(safe)) safe = shortened(`${safe}_${digest(name)}`, name);
+    this.#safe.set(name, safe);
+    this.#original.set(safe, name);
+    return safe;
+  }
+
+  /** The name that a provider's name stands for; models also write prefixes and the real name. */
+  original(safe: string): string {
+    const exact = this.#original.get(safe);
+    if (exact !== undefined) return exact;
+    if (this.#safe.has(safe)) return safe;
+    const bare = safe
+      .trim()
+      .replace(/^(?:functions?|tools?|default_api)[.:/]/, '')
+      .replace(/:\d+$/, '');
+    return this.#original.get(bare) ?? (this.#safe.has(bare) ? bare : safe);
+  }
+}
+
+function shortened(safe: string, name: string): string {
+  if (safe === '') return `tool_${digest(name)}`;
+  return safe.length <= 64 ? safe : `${safe.slice(0, 55)}_${digest(name)}`;
+}
+
+function digest(name: string): string {
+  return createHash('sha256').update(name).digest('hex').slice(0, 8);
+}

@@ -1,0 +1,51 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../base/json.ts';
+import type { Lesson } from './traits.ts';
+
+/** Keywords of JSON Schema that every provider knows. */
+const KNOWN = new Set([
+  'type',
+  'description',
+  'properties',
+  'required',
+  'items',
+  'enum',
+  'anyOf',
+  'nullable',
+  'title',
+  'default',
+  'minimum',
+  'maximum',
+  'minItems',
+  'maxItems',
+  'format',
+]);
+
+/** Providers that refuse schemas with keywords they do not know (Gemini: `$schema`, `additionalProperties`). */
+export const learnToolSchemas: Lesson = ({ text, body }, traits) => {
+  if (traits.plainSchemas || !('tools' in body)) return false;
+  const refused =
+    /\$schema|additionalProperties|exclusiveM|oneOf|allOf|patternProperties|\$ref|\$defs/.test(text) ||
+    /(?:invalid|unsupported|unknown).{0,60}(?:json ?schema|function parameters|tool(?:s|_| )?(?:schema|parameters|\[))/i.test(
+      text,
+    );
+  if (refused) traits.plainSchemas = true;
+  return refused;
+};
+
+/** A schema reduced to what everybody knows. */
+export function plainSchema(schema: JsonObject): JsonObject {
+  const plain: JsonObject = {};
+  for (const [key, value] of Object.entries(schema)) {
+    if (key === 'const' && value !== null) plain.enum = [value];
+    else if (key === 'oneOf' && Array.isArray(value)) plain.anyOf = value.map(plainValue);
+    else if (key === 'properties' && isObject(value)) {
+      plain.properties = Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, plainValue(inner)]));
+    } else if (KNOWN.has(key)) plain[key] = key === 'items' || key === 'anyOf' ? plainValue(value) : value;
+  }
+  return plain;
+}
+
+function plainValue(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(plainValue);
+  return isObject(value) ? plainSchema(value) : value;
+}

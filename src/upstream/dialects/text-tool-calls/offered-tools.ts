@@ -1,0 +1,104 @@
+import { isObject, type JsonObject, type JsonValue, parseJson } from '../../../base/json.ts';
+import type { TurnTool } from '../../turn.ts';
+import { repairJson } from '../json-repair.ts';
+
+/** A call as found in text, with its name resolved. */
+export interface FoundCall {
+  id?: string;
+  name: string;
+  /** JSON text. */
+  arguments: string;
+}
+
+/** The tools that the model may call, for reading calls that it wrote as text. */
+export class OfferedTools {
+  readonly #tools: ReadonlyMap<string, TurnTool>;
+
+  constructor(tools: readonly TurnTool[]) {
+    this.#tools = new Map(tools.map((tool) => [tool.name, tool]));
+  }
+
+  get names(): string[] {
+    return [...this.#tools.keys()];
+  }
+
+  /** The offered tool that a written name means: exactly, with its server, or with a prefix that models add. */
+  resolve(name: string, server?: string): string | undefined {
+    const written = name.trim();
+    if (server) {
+      const full = `${server.trim()}.${written}`;
+      if (this.#tools.has(full)) return full;
+    }
+    if (this.#tools.has(written)) return written;
+    const plain = written.replace(/^(?:functions?|tools?|default_api|default)[.:/]/, '').replace(/:\d+$/, '');
+    if (this.#tools.has(plain)) return plain;
+    const alike = this.names.filter((known) => fold(known) === fold(plain) || known.endsWith(`.${plain}`));
+    return alike.length === 1 ? alike[0] : undefined;
+  }
+
+  /** A call to a written name; an unknown one is kept as written, so that the model can be told. */
+  call(name: string, args: string, server?: string): FoundCall | undefined {
+    const written = name.trim();
+    if (written === '' || /[\s<>{}"]/.test(written) || written.length > 200) return undefined;
+    const fallback = server?.trim() ? `${server.trim()}.${written}` : written;
+    return { name: this.resolve(written, server) ?? fallback, arguments: args };
+  }
+
+  /** A parameter written as text, as the tool's schema wants it: text stays text, everything else is read as JSON. */
+  argument(tool: string, parameter: string, text: string): JsonValue {
+    const type = this.#typeOf(tool, parameter);
+    if (type === 'string') return text;
+    const trimmed = text.trim();
+    const parsed = parseJson(trimmed);
+    if (parsed !== undefined && (type !== undefined || typeof parsed !== 'string')) return parsed;
+    if (type === 'array' || type === 'object' || /^[[{]/.test(trimmed)) {
+      const repaired = repairJson(trimmed);
+      if (repaired) return repaired.value;
+      if (type === 'array') return [text];
+    }
+    return text;
+  }
+
+  #typeOf(tool: string, parameter: string): string | undefined {
+    const properties = this.#tools.get(tool)?.parameters.properties;
+    const property = isObject(properties) ? properties[parameter] : undefined;
+    return isObject(property) && typeof property.type === 'string' ? property.type : undefined;
+  }
+}
+
+/** Arguments as JSON text: as written where that is JSON, repaired where possible, else as written. */
+export function argumentsText(written: unknown): string {
+  if (typeof written !== 'string') return JSON.stringify(written ?? {});
+  const text = written.trim();
+  if (text === '') return '{}';
+  if (parseJson(text) !== undefined) return text;
+  const repaired = repairJson(text);
+  return repaired && isObject(repaired.value) ? JSON.stringify(repaired.value) : text;
+}
+
+/**
+ * The calls in a JSON value: `{name, arguments}` in the words of Hermes, OpenAI, Llama (`parameters`), Anthropic
+ * (`input`) and others, or a list of them. Undefined where it is something else.
+ */
+export function callsInJson(value: JsonValue, offered: OfferedTools): FoundCall[] | undefined {
+  if (Array.isArray(value)) {
+    const lists = value.map((element) => callsInJson(element, offered));
+    return lists.length > 0 && lists.every((list) => list !== undefined) ? lists.flat() : undefined;
+  }
+  if (!isObject(value)) return undefined;
+  if (Array.isArray(value.tool_calls)) return callsInJson(value.tool_calls, offered);
+  const source: JsonObject = isObject(value.function) ? value.function : value;
+  const name = source.name ?? source.tool_name ?? source.tool ?? source.function ?? source.function_name;
+  if (typeof name !== 'string') return undefined;
+  const args = source.arguments ?? source.parameters ?? source.args ?? source.input ?? source.params ?? {};
+  if (typeof args !== 'string' && !isObject(args)) return undefined;
+  const server = typeof source.server_name === 'string' ? source.server_name : undefined;
+  const call = offered.call(name, argumentsText(args), server);
+  if (!call) return undefined;
+  const id = typeof value.id === 'string' && value.id !== '' ? value.id : undefined;
+  return [id === undefined ? call : { ...call, id }];
+}
+
+function fold(name: string): string {
+  return name.toLowerCase().replace(/[^a-z0-9]+/g, '_');
+}

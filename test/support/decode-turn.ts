@@ -1,0 +1,56 @@
+import { EventStream } from '../../src/upstream/event-stream.ts';
+import { failureOfStreamError } from '../../src/upstream/failure-of-answer.ts';
+import { Scrubber } from '../../src/upstream/secrets.ts';
+import type { TurnTool } from '../../src/upstream/turn.ts';
+import { type DecodedTurn, TurnDecoder } from '../../src/upstream/turn-decoder.ts';
+
+export interface Decoded {
+  reasoning: string;
+  text: string;
+  turn: DecodedTurn;
+}
+
+/** A provider's bytes as a turn, fed in pieces that end at `cuts`. Throws as the turn would fail. */
+export function decodeTurn(
+  bytes: Uint8Array,
+  options: { cuts?: readonly number[]; tools?: readonly TurnTool[]; startsThinking?: boolean } = {},
+): Decoded {
+  const stream = new EventStream();
+  const decoder = new TurnDecoder({
+    failureOf: (payload) => failureOfStreamError(payload, new Scrubber([])),
+    tools: options.tools,
+    startsThinking: options.startsThinking ?? false,
+  });
+  const said = { reasoning: '', text: '' };
+  const collect = () => {
+    for (const part of decoder.take()) said[part.type] += part.delta;
+  };
+  let from = 0;
+  for (const cut of [...(options.cuts ?? []), bytes.length]) {
+    for (const payload of stream.feed(bytes.subarray(from, cut))) decoder.accept(payload);
+    collect();
+    from = cut;
+  }
+  for (const payload of stream.end()) decoder.accept(payload);
+  collect();
+  const { parts, turn } = decoder.finish();
+  for (const part of parts) said[part.type] += part.delta;
+  return { ...said, turn };
+}
+
+/** A tool whose parameters are named; only what dialects look at. */
+export function tool(name: string, parameters: Record<string, string> = {}): TurnTool {
+  const properties = Object.fromEntries(Object.entries(parameters).map(([key, type]) => [key, { type }]));
+  return { name, description: name, parameters: { type: 'object', properties } };
+}
+
+/** Every cut of `length` bytes into two pieces, or about `limit` of them spread evenly. */
+export function* everyCut(length: number, limit = Number.POSITIVE_INFINITY): Generator<number[]> {
+  const step = Math.max(1, length / limit);
+  for (let at = 1; at < length; at += step) yield [Math.floor(at)];
+}
+
+/** All pieces of `size` bytes. */
+export function piecesOf(length: number, size: number): number[] {
+  return Array.from({ length: Math.ceil(length / size) - 1 }, (_, i) => (i + 1) * size);
+}
