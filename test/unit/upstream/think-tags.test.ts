@@ -1,0 +1,21 @@
+import assert from 'node:assert/strict';
+import { decodeTurn } from '../../support/decode-turn.ts';
+
+const frames = (...pieces: string[]) =>
+  pieces.map((content) => `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`);
+const END = `data: ${JSON.stringify({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })}\n\n`;
+
+describe('a closing think tag without an opening one', () => {
+  it('keeps what was given as text before it out of the message', () => {
+    const [first = '', second = ''] = frames('Let me think.', '\n</think>\n\nDone.');
+    const bytes = Buffer.from(first + second + END);
+    const { text, turn } = decodeTurn(bytes, { cuts: [Buffer.byteLength(first)] });
+    assert.equal(text, 'Let me think.Done.');
+    assert.equal(turn.text, 'Done.');
+  });
+
+  it('makes what was not yet given reasoning', () => {
+    const { reasoning, text } = decodeTurn(Buffer.from(frames('Let me think.\n', '</think>\n\nDone.').join('') + END));
+    assert.deepEqual([reasoning, text], ['Let me think.\n', 'Done.']);
+  });
+});
