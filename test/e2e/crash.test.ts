@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { RunEvent } from '../../src/protocol/events.ts';
+import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
+import { hang, type ProviderRequest, stallAfter, startScriptedProvider, turn } from '../support/scripted-provider.ts';
+import { SseReader } from '../support/sse-reader.ts';
+
+const KEY = 'sk-crash-test';
+const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
+const ANSWER =
+  'Runs survive because their log is written first. Every reader follows it [1]. That is all there is to say.';
+
+/** A web server that counts how often each path was read; a path can be held open. */
+async function startPages() {
+  const reads = new Map<string, number>();
+  const held = new Set<string>();
+  const server = createServer((request, response) => {
+    const path = request.url ?? '/';
+    reads.set(path, (reads.get(path) ?? 0) + 1);
+    if (held.has(path)) return;
+    response.setHeader('content-type', 'text/plain').end(`The page ${path} says that runs survive.`);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    reads,
+    held,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function configOf(options: { folder: string; provider: string }) {
+  return {
+    server: { port: 0 },
+    store: { url: `file:${join(options.folder, 'data')}` },
+    providers: { scripted: { base_url: options.provider, api_key: 'sk-provider' } },
+    models: {
+      researcher: {
+        kind: 'research',
+        routes: [{ provider: 'scripted', model: 'm' }],
+        research: { tools: ['fetch_url_content'] },
+      },
+    },
+    keys: [{ id: 'ann', secret: KEY }],
+    tools: { fetch_url_content: { allow_private_addresses: true } },
+  };
+}
+
+const isAnswer = (request: ProviderRequest) => !request.body.tools;
+const count = (events: RunEvent[], type: RunEvent['type']) => events.filter((event) => event.type === type).length;
+
+describe('a run in file mode', () => {
+  it('survives kill -9 while thinking, in a tool call and in the answer, for a reader that resumes', async () => {
+    await using pages = await startPages();
+    await using provider = await startScriptedProvider();
+    await using folder = await gatewayFolder();
+    const config = configOf({ folder: folder.path, provider: provider.url });
+    let gateway: GatewayProcess = await startGatewayProcess(config, { folder: folder.path });
+    await using _ = { [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose]() };
+    const crashAndRestart = async () => {
+      await gateway.kill();
+      gateway = await startGatewayProcess(config, { folder: folder.path });
+    };
+    const fetchPage = (path: string) => ({ name: 'fetch_url_content', arguments: { url: pages.url + path } });
+    const seen: Buffer[] = [];
+    const lastSeen = () =>
+      JSON.parse(/.*data: (.*)\n\n$/s.exec(Buffer.concat(seen).toString())?.[1] ?? '{}').sequence_number;
+    let id = '';
+    const resume = () =>
+      SseReader.open(`${gateway.url}/v1/responses/${id}?stream=true&after=${lastSeen()}`, { headers: HEADERS });
+
+    // The first turn reads a page; the second is cut while it thinks.
+    provider.respond = (_request, n) =>
+      n === 0
+        ? turn({ reasoning: 'I read the first page.', toolCalls: [fetchPage('/first')] })
+        : stallAfter(3, { reasoning: 'a thought that never ends' });
+    let reader = await SseReader.open(`${gateway.url}/v1/responses`, {
+      method: 'POST',
+      headers: HEADERS,
+      body: JSON.stringify({ model: 'researcher', input: 'Why do runs survive?', stream: true }),
+    });
+    const [created] = await reader.until((events) =>
+      events.some((e) => e.type === 'response.reasoning_text.delta' && e.output_index === 2),
+    );
+    assert.equal(created?.type, 'response.created');
+    id = created.response.id;
+    await crashAndRestart();
+    await reader.end();
+    seen.push(reader.bytes);
+
+    // Taken up again: the turn is repeated, and its tool call is cut.
+    pages.held.add('/second');
+    provider.respond = () =>
+      turn({ reasoning: 'I read the second page.', toolCalls: [fetchPage('/second'), fetchPage('/third')] });
+    reader = await resume();
+    await reader.until(
+      (events) => count(events, 'response.output_item.done') === 3 && pages.reads.get('/second') === 1,
+    );
+    await crashAndRestart();
+    await reader.end();
+    seen.push(reader.bytes);
+
+    // The cut call is run again, the finished one beside it is not; then the answer is cut.
+    pages.held.clear();
+    const words = ANSWER.split(/(?<= )/);
+    provider.respond = (request) =>
+      isAnswer(request) ? stallAfter(1 + 6, { text: ANSWER, chunks: words.length }) : turn({ text: 'I know enough.' });
+    reader = await resume();
+    await reader.until((events) => events.some((event) => event.type === 'response.output_text.delta'));
+    await crashAndRestart();
+    await reader.end();
+    seen.push(reader.bytes);
+    const before = Buffer.concat(seen).toString();
+    const written = [...before.matchAll(/output_text\.delta".*?"delta":("(?:[^"\\]|\\.)*")/g)]
+      .map((m) => JSON.parse(m[1] ?? '""'))
+      .join('');
+    assert.ok(ANSWER.startsWith(written) && written.length > 0);
+
+    provider.respond = () => turn({ text: ANSWER.slice(written.length) });
+    reader = await resume();
+    await reader.end();
+    seen.push(reader.bytes);
+
+    const whole = Buffer.concat(seen);
+    const replay = await SseReader.open(`${gateway.url}/v1/responses/${id}?stream=true`, { headers: HEADERS });
+    const events = await replay.end();
+    assert.equal(whole.toString(), replay.bytes.toString());
+    for (const [index, event] of events.entries()) assert.equal(event.sequence_number, index + 1);
+
+    const last = events.at(-1);
+    assert.equal(last?.type, 'response.completed');
+    assert.equal(last.response.output_text, ANSWER);
+    const reasoning = last.response.output.filter((item) => item.type === 'reasoning').map((item) => item.status);
+    assert.deepEqual(reasoning, ['completed', 'incomplete', 'completed', 'completed']);
+    const calls = last.response.output.filter((item) => item.type === 'tool_call');
+    assert.deepEqual(
+      calls.map((call) => call.status),
+      ['completed', 'completed', 'completed'],
+    );
+    assert.equal(count(events, 'response.output_item.added'), last.response.output.length);
+    assert.deepEqual(Object.fromEntries(pages.reads), { '/first': 1, '/second': 2, '/third': 1 });
+    assert.equal(last.response.usage.num_tool_calls, 3);
+  });
+
+  it('fails after five claims without progress instead of killing instance after instance', async () => {
+    await using provider = await startScriptedProvider({ respond: () => hang() });
+    await using folder = await gatewayFolder();
+    const config = configOf({ folder: folder.path, provider: provider.url });
+    let id = '';
+    for (let crash = 0; crash < 5; crash++) {
+      await using gateway = await startGatewayProcess(config, { folder: folder.path });
+      if (crash === 0) {
+        const body = JSON.stringify({ model: 'researcher', input: 'Will it run?', background: true });
+        const response = await fetch(`${gateway.url}/v1/responses`, { method: 'POST', headers: HEADERS, body });
+        ({ id } = (await response.json()) as { id: string });
+      }
+      await provider.waitForRequest(crash + 1);
+    }
+    await using gateway = await startGatewayProcess(config, { folder: folder.path });
+    const reader = await SseReader.open(`${gateway.url}/v1/responses/${id}?stream=true`, { headers: HEADERS });
+    const last = (await reader.end()).at(-1);
+    assert.equal(last?.type, 'response.failed');
+    assert.equal(last.response.error?.code, 'run_crashed');
+    assert.equal(provider.requests.length, 5);
+  });
+
+  it('keeps an accepted cancel over a crash', async () => {
+    await using provider = await startScriptedProvider({ respond: () => hang() });
+    await using folder = await gatewayFolder();
+    const config = configOf({ folder: folder.path, provider: provider.url });
+    let id = '';
+    {
+      await using gateway = await startGatewayProcess(config, { folder: folder.path });
+      const body = JSON.stringify({ model: 'researcher', input: 'Will it run?', background: true });
+      const response = await fetch(`${gateway.url}/v1/responses`, { method: 'POST', headers: HEADERS, body });
+      ({ id } = (await response.json()) as { id: string });
+      await provider.waitForRequest(1);
+      const cancelled = await fetch(`${gateway.url}/v1/responses/${id}/cancel`, { method: 'POST', headers: HEADERS });
+      assert.equal(((await cancelled.json()) as { status: string }).status, 'cancelled');
+    }
+    await using gateway = await startGatewayProcess(config, { folder: folder.path });
+    const reader = await SseReader.open(`${gateway.url}/v1/responses/${id}?stream=true`, { headers: HEADERS });
+    const last = (await reader.end()).at(-1);
+    assert.equal(last?.type === 'response.failed' && last.response.status, 'cancelled');
+    assert.equal(provider.requests.length, 1);
+  });
+});

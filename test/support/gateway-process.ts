@@ -1,0 +1,63 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { stringify } from 'yaml';
+
+const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+/** A gateway in a process of its own. */
+export interface GatewayProcess extends AsyncDisposable {
+  readonly url: string;
+  readonly child: ChildProcess;
+  /** Every line of log so far. */
+  readonly log: string[];
+  /** Ends it at once, as a crash would. Resolves when it is gone. */
+  kill(): Promise<void>;
+  /** Asks it to stop and gives its exit code. */
+  terminate(): Promise<number | null>;
+}
+
+/** A folder for one gateway's data, removed in the end. */
+export async function gatewayFolder(): Promise<AsyncDisposable & { path: string }> {
+  const path = await mkdtemp(join(tmpdir(), 'gateway-test-'));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
+
+/** Starts `serve` with this configuration and waits until it listens. */
+export async function startGatewayProcess(config: object, options: { folder: string }): Promise<GatewayProcess> {
+  const file = join(options.folder, `gateway-${Math.random().toString(36).slice(2)}.yaml`);
+  await writeFile(file, stringify(config));
+  const env = { PATH: process.env.PATH, HOME: options.folder };
+  const child = spawn(process.execPath, [MAIN, 'serve', '--config', file], {
+    env,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  });
+  const log: string[] = [];
+  const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
+  const url = await new Promise<string>((resolve, reject) => {
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      log.push(line);
+      const listening = /"url":"(http:[^"]+)".*"msg":"listening"/.exec(line);
+      if (listening?.[1]) resolve(listening[1]);
+    });
+    void exited.then((code) => reject(new Error(`the gateway ended with ${code}:\n${log.join('\n')}`)));
+  });
+  const kill = async () => {
+    child.kill('SIGKILL');
+    await exited;
+  };
+  return {
+    url,
+    child,
+    log,
+    kill,
+    async terminate() {
+      child.kill('SIGTERM');
+      return await exited;
+    },
+    [Symbol.asyncDispose]: kill,
+  };
+}

@@ -1,0 +1,87 @@
+import type { RunEvent } from '../../src/protocol/events.ts';
+import { decodeFrames } from '../../src/protocol/frames.ts';
+
+/** Reads an SSE answer as bytes, without trusting any client library. */
+export class SseReader {
+  readonly status: number;
+  readonly headers: Headers;
+  #bytes = Buffer.alloc(0);
+  readonly #controller: AbortController;
+  readonly #done: Promise<void>;
+  #waiters: (() => void)[] = [];
+  #ended = false;
+
+  private constructor(response: Response, controller: AbortController) {
+    this.status = response.status;
+    this.headers = response.headers;
+    this.#controller = controller;
+    this.#done = this.#read(response);
+  }
+
+  /** Sends a request and begins to read its answer. */
+  static async open(url: string, init: RequestInit = {}): Promise<SseReader> {
+    const controller = new AbortController();
+    const response = await fetch(url, { ...init, signal: controller.signal });
+    return new SseReader(response, controller);
+  }
+
+  /** What came so far, up to the last whole frame, without comments. */
+  get bytes(): Buffer {
+    const end = this.#bytes.lastIndexOf('\n\n');
+    const text = this.#bytes.subarray(0, end === -1 ? 0 : end + 2).toString();
+    return Buffer.from(text.replaceAll(/^:[^\n]*\n\n/gm, ''));
+  }
+
+  /** Everything that came, comments included. */
+  get raw(): Buffer {
+    return this.#bytes;
+  }
+
+  get events(): RunEvent[] {
+    return decodeFrames(this.bytes);
+  }
+
+  /** Waits until the events so far satisfy `enough`. Rejects when the stream ends before. */
+  async until(enough: (events: RunEvent[]) => boolean, options: { timeoutMs?: number } = {}): Promise<RunEvent[]> {
+    const limit = AbortSignal.timeout(options.timeoutMs ?? 20_000);
+    for (;;) {
+      const events = this.events;
+      if (enough(events)) return events;
+      if (this.#ended) throw new Error(`the stream ended first:\n${this.#bytes.toString().slice(-2000)}`);
+      if (limit.aborted) throw new Error(`nothing of the kind came in time:\n${this.#bytes.toString().slice(-2000)}`);
+      await new Promise<void>((resolve) => {
+        this.#waiters.push(resolve);
+        setTimeout(resolve, 500);
+      });
+    }
+  }
+
+  /** Waits for the end of the stream, in order or not. */
+  async end(): Promise<RunEvent[]> {
+    await this.#done;
+    return this.events;
+  }
+
+  /** Leaves, as a client that was closed. */
+  leave(): void {
+    this.#controller.abort();
+  }
+
+  async #read(response: Response): Promise<void> {
+    try {
+      for await (const chunk of response.body ?? []) {
+        this.#bytes = Buffer.concat([this.#bytes, chunk]);
+        this.#wake();
+      }
+    } catch {
+      // Cut by either side: what came is what a client has.
+    } finally {
+      this.#ended = true;
+      this.#wake();
+    }
+  }
+
+  #wake(): void {
+    for (const waiter of this.#waiters.splice(0)) waiter();
+  }
+}
