@@ -114,6 +114,11 @@ describe('research-gateway ask over a bad connection', () => {
     assert.deepEqual([code, err.match(/thought:/g)?.length], [0, 1]);
   });
 
+  it('shows no event twice, whatever is replayed', async () => {
+    const { code, err } = await askFake({}, { cuts: [7], ignoresCursor: true });
+    assert.deepEqual([code, err.match(/thought:/g)?.length, err.match(/^ *0:0\d {2}run /gm)?.length], [0, 1, 1]);
+  });
+
   it('submits again with the same idempotency key where the connection broke before the first event', async () => {
     const { code, idempotencyKeys } = await askFake({}, { cuts: [0] });
     assert.deepEqual([code, idempotencyKeys.length, new Set(idempotencyKeys).size], [0, 2, 1]);

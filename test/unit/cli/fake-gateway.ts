@@ -22,6 +22,8 @@ export interface FakeScript {
   cuts?: number[];
   /** The cuts break the connection in the middle of the body, instead of ending it in order as a shutdown does. */
   breaks?: boolean;
+  /** Ignores the cursor and replays from the first event, as a middlebox that caches would. */
+  ignoresCursor?: boolean;
   /** How the run ends; `hangs`: not until it is cancelled. */
   end?: 'completed' | 'failed' | 'hangs';
   answer?: string;
@@ -53,7 +55,7 @@ export async function startFakeGateway(script: FakeScript = {}): Promise<FakeGat
       submitted.push(await bodyOf(request));
     }
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    const after = Number(searchParams.get('after') ?? 0);
+    const after = script.ignoresCursor ? 0 : Number(searchParams.get('after') ?? 0);
     await run.write(response, { after, cut: script.cuts?.[connection] });
   });
   server.listen(0, '127.0.0.1');
