@@ -1,0 +1,73 @@
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { stringify } from 'yaml';
+
+/** A server in a process of its own, so that its CPU can be told from the load client's. */
+export interface Target extends AsyncDisposable {
+  url: string;
+  pid: number;
+}
+
+export const KEY = 'sk-bench';
+
+/** Starts a script of `bench/` that prints its address as its first line. */
+export async function startScript(file: string, args: readonly string[] = []): Promise<Target> {
+  const path = fileURLToPath(new URL(`../${file}`, import.meta.url));
+  return await started([path, ...args], 'stdout', /(http:\S+)/);
+}
+
+/** Starts the gateway with this configuration over a folder of its own. */
+export async function startGateway(config: object): Promise<Target> {
+  const folder = await mkdtemp(join(tmpdir(), 'gateway-bench-'));
+  const file = join(folder, 'gateway.yaml');
+  const store = { url: `file:${join(folder, 'data')}` };
+  await writeFile(
+    file,
+    stringify({
+      server: { port: 0 },
+      store,
+      runs: { max_concurrent: 4000, max_queued: 4000 },
+      keys: [{ id: 'bench', secret: KEY }],
+      ...config,
+    }),
+  );
+  const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+  const target = await started([main, 'serve', '--config', file], 'stderr', /"url":"(http:[^"]+)".*"msg":"listening"/);
+  return {
+    ...target,
+    async [Symbol.asyncDispose]() {
+      await target[Symbol.asyncDispose]();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function started(args: readonly string[], stream: 'stdout' | 'stderr', address: RegExp): Promise<Target> {
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { PATH: process.env.PATH } });
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const said: string[] = [];
+  const url = await new Promise<string>((resolve, reject) => {
+    for (const name of ['stdout', 'stderr'] as const) {
+      createInterface({ input: child[name] }).on('line', (line) => {
+        if (said.length < 50) said.push(line);
+        const found = name === stream ? address.exec(line)?.[1] : undefined;
+        if (found) resolve(found);
+      });
+    }
+    void exited.then(() => reject(new Error(`${args[0]} ended:\n${said.join('\n')}`)));
+  });
+  return {
+    url,
+    pid: child.pid ?? 0,
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGTERM');
+      const force = setTimeout(() => child.kill('SIGKILL'), 5000);
+      await exited;
+      clearTimeout(force);
+    },
+  };
+}
