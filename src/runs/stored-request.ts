@@ -1,3 +1,4 @@
+import { type ItemPrefix, itemId } from '../base/ids.ts';
 import type { JsonObject } from '../base/json.ts';
 import { seal, unseal } from '../base/seal.ts';
 import type { RequestedMcpServer, ResearchRequest } from '../research/request.ts';
@@ -22,10 +23,20 @@ export function writeRequest(submission: Submission, key: Buffer): string {
   return JSON.stringify({ input, request: { ...request, mcpServers: [] }, mcpServers } satisfies StoredRequest);
 }
 
-/** The input items as submitted. */
+/** The input items as submitted, each with the id by which a later request can refer to it. */
 export function readInput(run: RunRecord): JsonObject[] {
-  return parse(run).input;
+  return parse(run).input.map((item, index) => {
+    const prefix = INPUT_PREFIX[String(item.type)];
+    return prefix ? { ...item, id: itemId(prefix, run.id, { input: index }) } : item;
+  });
 }
+
+/** A reference keeps the id that it refers to. */
+const INPUT_PREFIX: Readonly<Partial<Record<string, ItemPrefix>>> = {
+  message: 'msg',
+  tool_call: 'tc',
+  reasoning: 'rs',
+};
 
 /** A research request without its MCP servers, or undefined on a proxy task. */
 export function readResearchRequest(run: RunRecord): ResearchRequest | undefined {

@@ -5,7 +5,7 @@ import { errorBody } from '../../src/protocol/errors.ts';
 import type { RunEvent } from '../../src/protocol/events.ts';
 import { decodeFrames } from '../../src/protocol/frames.ts';
 import { type ResponseObject, responseObject } from '../../src/protocol/response.ts';
-import { KEYS } from './http-gateway.ts';
+import { KEYS, until } from './http-gateway.ts';
 
 export interface SendOptions {
   /** Name of the API key; null: none. */
@@ -100,17 +100,6 @@ export async function submit(
 ): Promise<string> {
   const body = { model: 'deep', input, background: true, ...fields };
   return responseIn(await send(at, 'POST /v1/responses', { key, body })).id;
-}
-
-/** Polls until `condition` gives something other than undefined. */
-export async function until<T>(condition: () => Promise<T | undefined> | T | undefined): Promise<T> {
-  const limit = performance.now() + 20_000;
-  for (;;) {
-    const value = await condition();
-    if (value !== undefined) return value;
-    assert.ok(performance.now() < limit, 'waited too long for a condition');
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
 }
 
 /** Polls a response until it has ended. */

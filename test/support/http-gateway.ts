@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
@@ -72,8 +73,8 @@ export interface TestGateway extends AsyncDisposable {
   lines: Record<string, unknown>[];
   /** Calls that reached the proxy. */
   calls: ProxyCall[];
-  /** Lets runs that were asked to `wait` go on. */
-  release(): void;
+  /** Lets the run that was asked to `wait` go on, once it waits. */
+  release(): Promise<void>;
   /** Replaces the configuration, as a reload does. */
   configure(config: GatewayConfig): void;
   readiness(state: Readiness): void;
@@ -91,14 +92,14 @@ export interface TestGatewayOptions extends ConfigOverrides {
 export async function openGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   let config = httpConfig(options);
   let ready: Readiness = { ready: true, reasons: [] };
-  let gate = Promise.withResolvers<void>();
+  const waiting: (() => void)[] = [];
   const lines: Record<string, unknown>[] = [];
   const calls: ProxyCall[] = [];
   const closing = new AbortController();
   const log = createLogger({ destination: { write: (line: string) => void lines.push(JSON.parse(line)) } });
   const storage = await openStorage(config.store, { log });
   const driver: RunDriver = {
-    research: ({ run, signal }) => script(lastQuestion(run), () => abortable(gate.promise, signal)),
+    research: ({ run, signal }) => script(lastQuestion(run), () => released(waiting, signal)),
     proxy: async ({ request }) => `{"echo":${request.body}}`,
   };
   const common = { store: storage.runs, driver, clock: systemClock, log, owner: randomUUID(), retentionMs: 3_600_000 };
@@ -137,9 +138,8 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
     runs,
     lines,
     calls,
-    release() {
-      gate.resolve();
-      gate = Promise.withResolvers<void>();
+    async release() {
+      (await until(() => waiting.shift()))();
     },
     configure(next) {
       config = next;
@@ -150,7 +150,6 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
     stop: () => closing.abort(),
     async [Symbol.asyncDispose]() {
       closing.abort();
-      gate.resolve();
       server.closeAllConnections();
       await executor.stop({ graceMs: 100 });
       await storage.close();
@@ -194,9 +193,23 @@ function* answerOf(question: string, count: string | undefined): Generator<Step>
   for (let n = 0; n < Number(count ?? 0); n++) yield { type: 'answer', delta: `word${n} ` };
 }
 
-function abortable(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+function released(waiting: (() => void)[], signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-    promise.then(resolve, reject);
+    waiting.push(resolve);
+    signal.addEventListener('abort', () => {
+      waiting.splice(waiting.indexOf(resolve), 1);
+      reject(signal.reason);
+    });
   });
+}
+
+/** Polls until `condition` gives something other than undefined. */
+export async function until<T>(condition: () => Promise<T | undefined> | T | undefined): Promise<T> {
+  const limit = performance.now() + 20_000;
+  for (;;) {
+    const value = await condition();
+    if (value !== undefined) return value;
+    assert.ok(performance.now() < limit, 'waited too long for a condition');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
 }

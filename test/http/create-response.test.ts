@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict';
+import { assertRefused, ended, eventsIn, open, responseIn, send, submit } from '../support/http-client.ts';
+import { openGateway, type TestGateway, until } from '../support/http-gateway.ts';
+
+const ask = { model: 'deep', input: 'hello' };
+
+describe('POST /v1/responses', () => {
+  let gateway: TestGateway;
+  before(async () => {
+    gateway = await openGateway();
+  });
+  after(() => gateway[Symbol.asyncDispose]());
+
+  it('streams the events of the run from the first to the last', async () => {
+    const answer = await send(gateway, 'POST /v1/responses', { body: ask });
+    assert.equal(answer.headers.get('content-type'), 'text/event-stream; charset=utf-8');
+    assert.equal(answer.headers.get('cache-control'), 'no-cache, no-transform');
+    assert.equal(answer.headers.get('x-accel-buffering'), 'no');
+    const events = eventsIn(answer);
+    assert.deepEqual(
+      events.map((event) => event.sequence_number),
+      events.map((_, index) => index + 1),
+    );
+    assert.equal(events[0]?.type, 'response.created');
+    const last = events.at(-1);
+    assert.ok(last?.type === 'response.completed' && last.response.output_text === 'You said: hello');
+    assert.doesNotMatch(answer.text, /\[DONE\]/);
+  });
+
+  it('waits for the whole response with stream: false', async () => {
+    const response = responseIn(await send(gateway, 'POST /v1/responses', { body: { ...ask, stream: false } }));
+    assert.equal(response.status, 'completed');
+    assert.equal(response.output_text, 'You said: hello');
+  });
+
+  it('answers 200 with stream: false also where the run failed', async () => {
+    const body = { ...ask, input: 'fail', stream: false };
+    const response = responseIn(await send(gateway, 'POST /v1/responses', { body }));
+    assert.equal(response.status, 'failed');
+    assert.equal(response.error?.code, 'upstream_error');
+  });
+
+  it('answers background: true at once, in progress and without output', async () => {
+    const body = { ...ask, background: true };
+    const response = responseIn(await send(gateway, 'POST /v1/responses', { body }));
+    assert.deepEqual([response.status, response.output, response.background], ['in_progress', [], true]);
+    assert.equal((await ended(gateway, response.id)).output_text, 'You said: hello');
+  });
+
+  const ACCEPT: [string, 'stream' | 'json'][] = [
+    ['application/json', 'json'],
+    ['Application/JSON; q=0.9, text/plain', 'json'],
+    ['application/json, text/event-stream', 'stream'],
+    ['application/json, */*', 'stream'],
+    ['application/json, */*;q=0.1', 'stream'],
+    ['*/*', 'stream'],
+    ['text/event-stream', 'stream'],
+    ['text/html', 'stream'],
+  ];
+  for (const [accept, expected] of ACCEPT) {
+    it(`without stream in the body, Accept "${accept}" gets ${expected}`, async () => {
+      const answer = await send(gateway, 'POST /v1/responses', { body: ask, headers: { accept } });
+      const type = answer.headers.get('content-type') ?? '';
+      assert.match(type, expected === 'json' ? /^application\/json/ : /^text\/event-stream/);
+    });
+  }
+
+  it('stream in the body wins over Accept, and null counts as absent', async () => {
+    const headers = { accept: 'application/json' };
+    const streamed = await send(gateway, 'POST /v1/responses', { body: { ...ask, stream: true }, headers });
+    assert.match(streamed.headers.get('content-type') ?? '', /event-stream/);
+    const waited = await send(gateway, 'POST /v1/responses', {
+      body: { ...ask, stream: false },
+      headers: { accept: 'text/event-stream' },
+    });
+    responseIn(waited);
+    responseIn(await send(gateway, 'POST /v1/responses', { body: { ...ask, stream: null }, headers }));
+  });
+
+  it('background with stream: false or null is no conflict', async () => {
+    for (const stream of [false, null]) {
+      responseIn(await send(gateway, 'POST /v1/responses', { body: { ...ask, background: true, stream } }));
+    }
+  });
+
+  it('the response takes over what the request says', async () => {
+    const given = {
+      instructions: 'Be short.',
+      max_output_tokens: 1000,
+      max_tool_calls: 3,
+      temperature: 2,
+      top_p: 0,
+      metadata: { team: 'a', nested: { n: 1 } },
+      tool_choice: 'none',
+    };
+    const body = { ...ask, ...given, background: true, reasoning: { effort: 'xhigh' } };
+    const response = responseIn(await send(gateway, 'POST /v1/responses', { body }));
+    for (const [name, value] of Object.entries(given)) assert.deepEqual(Reflect.get(response, name), value, name);
+    assert.equal(response.reasoning.effort, 'high');
+  });
+
+  it('the run outlives its connection', async () => {
+    const leave = new AbortController();
+    const stream = await open(gateway, 'POST /v1/responses', { body: { ...ask, input: 'wait' }, signal: leave.signal });
+    const reader = stream.body?.getReader();
+    const first = await reader?.read();
+    const id = /"id":"(resp_[^"]+)"/.exec(Buffer.from(first?.value ?? []).toString())?.[1] ?? '';
+    leave.abort();
+    await until(() => (gateway.lines.some((line) => line.left === true) ? true : undefined));
+    assert.equal(responseIn(await send(gateway, `GET /v1/responses/${id}`)).status, 'in_progress');
+    await gateway.release();
+    assert.equal((await ended(gateway, id)).output_text, 'You said: wait');
+  });
+
+  describe('input (contract section 3.1)', () => {
+    const echo = async (input: unknown, fields: object = {}) =>
+      responseIn(
+        await send(gateway, 'POST /v1/responses', { body: { model: 'deep', input, stream: false, ...fields } }),
+      );
+
+    it('takes messages with and without type, and parts of text', async () => {
+      const response = await echo([
+        { role: 'system', content: 'Be kind.' },
+        { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'parts' }] },
+      ]);
+      assert.equal(response.output_text, 'You said: parts');
+    });
+
+    it('takes items copied from an earlier output', async () => {
+      const earlier = await echo('first');
+      const call = {
+        type: 'tool_call',
+        id: 'tc_1',
+        name: 'web_search',
+        arguments: '{}',
+        result: '{}',
+        status: 'completed',
+      };
+      const response = await echo([...earlier.output, call, { role: 'user', content: 'second' }]);
+      assert.equal(response.output_text, 'You said: second');
+    });
+
+    it('looks up item references among the own responses', async () => {
+      const [, message] = (await echo('first')).output;
+      const reference = { type: 'item_reference', id: message?.id };
+      assert.equal((await echo([reference, { role: 'user', content: 'second' }])).output_text, 'You said: second');
+    });
+
+    it('refuses references that are unknown or foreign with 404', async () => {
+      const [, message] = (await echo('mine')).output;
+      for (const [key, id] of [
+        ['bob', message?.id],
+        ['ann', 'msg_nothing'],
+      ] as const) {
+        const body = {
+          model: 'deep',
+          input: [
+            { role: 'user', content: 'a' },
+            { type: 'item_reference', id },
+          ],
+        };
+        const answer = await send(gateway, 'POST /v1/responses', { key, body });
+        assertRefused(answer, { status: 404, code: 'not_found', param: 'input[1].id' });
+      }
+    });
+
+    it('reads images only where the model does', async () => {
+      const image = { type: 'input_image', image_url: 'https://example.com/a.png' };
+      const input = [{ role: 'user', content: [{ type: 'input_text', text: 'what is it?' }, image] }];
+      const refused = await send(gateway, 'POST /v1/responses', { body: { model: 'deep', input } });
+      assertRefused(refused, { status: 400, code: 'unsupported_parameter', param: 'input[0].content[1]' });
+      assert.equal((await echo(input, { model: 'deep-eyes' })).status, 'completed');
+    });
+
+    it('goes on from an earlier response', async () => {
+      const first = await echo('first');
+      const second = await echo('second', { previous_response_id: first.id });
+      assert.equal(second.previous_response_id, first.id);
+    });
+
+    it('refuses previous responses that are unknown, foreign or not completed', async () => {
+      const failed = await echo('fail');
+      const mine = await echo('mine');
+      const ofNobody = 'resp_00000000-0000-4000-8000-000000000000';
+      for (const [key, previous_response_id, status, code] of [
+        ['ann', ofNobody, 404, 'not_found'],
+        ['bob', mine.id, 404, 'not_found'],
+        ['ann', failed.id, 400, 'invalid_parameter'],
+      ] as const) {
+        const answer = await send(gateway, 'POST /v1/responses', { key, body: { ...ask, previous_response_id } });
+        assertRefused(answer, { status, code, param: 'previous_response_id' });
+      }
+    });
+  });
+
+  describe('x-ignored-parameters', () => {
+    const ignoredIn = async (body: object) =>
+      (await send(gateway, 'POST /v1/responses', { body: { ...ask, background: true, ...body } })).headers.get(
+        'x-ignored-parameters',
+      );
+
+    it('lists known and unknown fields that are not acted on', async () => {
+      const header = await ignoredIn({ user: 'u', store: true, include: [], parallel_tool_calls: false, nonsense: 1 });
+      assert.deepEqual(header?.split(', ').sort(), ['include', 'nonsense', 'parallel_tool_calls', 'store', 'user']);
+    });
+
+    it('lists empty tools and text, and parts of text and reasoning', async () => {
+      assert.equal(await ignoredIn({ tools: [], text: {} }), 'tools, text');
+      const parts = { text: { verbosity: 'low' }, reasoning: { effort: 'low', summary: 'auto' } };
+      assert.equal(await ignoredIn(parts), 'reasoning.summary, text.verbosity');
+    });
+
+    it('is absent where everything is acted on, and fields that are null are not listed', async () => {
+      assert.equal(await ignoredIn({ user: null, temperature: 1, text: { format: { type: 'text' } } }), null);
+    });
+
+    it('holds any name a client can think of', async () => {
+      const header = await ignoredIn({ 'a\r\nset-cookie: x': 1, 'naïve ✓ \ud800': 2, ['x'.repeat(5000)]: 3 });
+      assert.ok(header?.startsWith('a%0D%0Aset-cookie%3A%20x, na%C3%AFve%20%E2%9C%93'), header ?? '');
+      const many = Object.fromEntries(Array.from({ length: 500 }, (_, n) => [`f${n}`, n]));
+      assert.equal((await ignoredIn(many))?.split(', ').length, 50);
+    });
+  });
+
+  it('two keys of one user see the same responses', async () => {
+    const id = await submit(gateway, 'shared');
+    assert.equal((await send(gateway, `GET /v1/responses/${id}`, { key: 'ann2' })).status, 200);
+  });
+});
