@@ -1,0 +1,105 @@
+import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
+import { type JsonValue, parseJson } from '../../base/json.ts';
+import { ToolError, type ToolOutput, type ToolSource } from '../tool.ts';
+import { shorten } from './mcp-errors.ts';
+import { MCP_LIMITS, type McpServer } from './mcp-server.ts';
+import { mismatch } from './output-schema.ts';
+
+/** What of a result is told as characters of its end or beginning, in sources. */
+const SNIPPET_CHARACTERS = 300;
+const MOST_SOURCES = 50;
+
+export interface CallResultOptions {
+  server: McpServer;
+  /** Schema of structured results, where the tool declares one. */
+  outputSchema: JsonValue | undefined;
+}
+
+/**
+ * A server's result as the run sees it: text as text, structured content as the JSON it is, both as
+ * `{"text", "structured"}` where they differ; images, sound and files by what they are. Cut results are
+ * `{"text", "truncated": true}`.
+ * @throws ToolError `tool_failed` if the tool says that it failed, `invalid_output` if the result does not match the
+ * tool's own schema.
+ */
+export function toToolOutput(result: CallToolResult, options: CallResultOptions): ToolOutput {
+  const text = result.content.map(describe).join('\n');
+  if (result.isError) {
+    throw new ToolError('tool_failed', shorten(text || 'The tool failed without a message.', options.server));
+  }
+  const structured = structuredContent(result.structuredContent, options);
+  const value = limited(text, structured);
+  return { sources: sourcesOf(result.content), result: () => value };
+}
+
+function structuredContent(content: unknown, options: CallResultOptions): JsonValue | undefined {
+  const { outputSchema, server } = options;
+  const value = content === undefined ? undefined : parseJson(JSON.stringify(content));
+  if (outputSchema === undefined) return value;
+  const problem =
+    value === undefined ? 'it gave no structured content although it declares a schema' : mismatch(outputSchema, value);
+  if (!problem) return value;
+  throw new ToolError(
+    'invalid_output',
+    `MCP server ${server.name}: the result does not match: ${shorten(problem, server)}.`,
+  );
+}
+
+function limited(text: string, structured: JsonValue | undefined): JsonValue {
+  if (structured === undefined) return limitedText(text);
+  const json = JSON.stringify(structured);
+  // Servers repeat structured content as text for clients that know no better.
+  const repeats = text === '' || JSON.stringify(parseJson(text)) === json;
+  const size = json.length + (repeats ? 0 : text.length);
+  if (size > MCP_LIMITS.result) return limitedText(repeats ? json : `${text}\n${json}`);
+  return repeats ? structured : { text, structured };
+}
+
+function limitedText(text: string): JsonValue {
+  if (text.length <= MCP_LIMITS.result) return text;
+  return { text: text.slice(0, MCP_LIMITS.result), truncated: true };
+}
+
+function describe(block: ContentBlock): string {
+  switch (block.type) {
+    case 'text':
+      return block.text;
+    case 'image':
+    case 'audio':
+      return `[${block.type}: ${block.mimeType}, ${bytesOf(block.data)} bytes, not shown]`;
+    case 'resource_link':
+      return `[link: ${block.title ?? block.name} <${block.uri}>${block.description ? ` ${block.description}` : ''}]`;
+    case 'resource': {
+      const { resource } = block;
+      if ('text' in resource) return `[file: ${resource.uri}]\n${resource.text}`;
+      return `[file: ${resource.uri}, ${resource.mimeType ?? 'unknown type'}, ${bytesOf(resource.blob)} bytes, not shown]`;
+    }
+    default:
+      return '[content of an unknown kind]';
+  }
+}
+
+function bytesOf(base64: string): number {
+  return Math.floor((base64.replace(/=+$/, '').length * 3) / 4);
+}
+
+/** Pages that a result links to or brings along. */
+function sourcesOf(content: readonly ContentBlock[]): ToolSource[] {
+  const sources: ToolSource[] = [];
+  for (const block of content) {
+    if (sources.length >= MOST_SOURCES) break;
+    if (block.type === 'resource_link' && isWebAddress(block.uri)) {
+      const { uri, name, title = name, description = '' } = block;
+      sources.push({ url: uri, title, snippet: description.slice(0, SNIPPET_CHARACTERS), kind: 'listed' });
+    }
+    if (block.type === 'resource' && 'text' in block.resource && isWebAddress(block.resource.uri)) {
+      const { uri, text } = block.resource;
+      sources.push({ url: uri, title: uri, snippet: text.slice(0, SNIPPET_CHARACTERS), kind: 'read' });
+    }
+  }
+  return sources;
+}
+
+function isWebAddress(uri: string): boolean {
+  return /^https?:\/\//i.test(uri) && URL.canParse(uri);
+}

@@ -1,0 +1,167 @@
+import type { Client } from '@modelcontextprotocol/client';
+import { abortable } from '../../base/abort.ts';
+import type { JsonObject } from '../../base/json.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { ToolContext, ToolError, ToolOutput } from '../tool.ts';
+import { toToolOutput } from './call-result.ts';
+import { isAnswer, isLostSession, toToolError } from './mcp-errors.ts';
+import { DEFAULT_TIMEOUT_MS, type McpServer, TOTAL_TIMEOUT_FACTOR } from './mcp-server.ts';
+import { type McpClient, openClient } from './open-client.ts';
+import { offeredTools, type RemoteTool } from './remote-tool.ts';
+
+export interface McpConnectionOptions {
+  fetch: typeof fetch;
+  log: Logger;
+  /** How long a list of tools is good for, in milliseconds. */
+  listLifetimeMs: number;
+  /** How long a server that could not be reached is not tried again, in milliseconds. */
+  restMs: number;
+}
+
+/**
+ * The connection to one server, opened when first needed and again after it was lost. A connection attempt belongs to
+ * everybody who waits for it: one caller's abort does not end it.
+ */
+export class McpConnection implements AsyncDisposable {
+  readonly server: McpServer;
+  readonly #options: McpConnectionOptions;
+  readonly #closing = new AbortController();
+  #opening: Promise<McpClient> | undefined;
+  #failure: { error: ToolError; until: number } | undefined;
+  #list: { tools: RemoteTool[]; until: number } | undefined;
+  #listing: Promise<RemoteTool[]> | undefined;
+
+  constructor(server: McpServer, options: McpConnectionOptions) {
+    this.server = server;
+    this.#options = options;
+  }
+
+  /**
+   * The server's tools. A list that can no longer be refreshed goes on being used.
+   * @throws ToolError if the server cannot be reached and never could.
+   */
+  async tools(options: { signal: AbortSignal }): Promise<readonly RemoteTool[]> {
+    if (this.#list && Date.now() < this.#list.until) return this.#list.tools;
+    this.#listing ??= this.#refreshList().finally(() => {
+      this.#listing = undefined;
+    });
+    return await abortable(this.#listing, options.signal);
+  }
+
+  /**
+   * Calls a tool. A request that the server did not take up because it forgot the session is repeated once.
+   * @throws ToolError; rejects with the signal's reason as soon as it aborts.
+   */
+  async call(tool: RemoteTool, args: JsonObject, context: ToolContext): Promise<ToolOutput> {
+    const { server } = this;
+    try {
+      return await this.#repeatedOnce(context.signal, async (client) => {
+        const result = await abortable(this.#request(client, tool, args, context), context.signal);
+        return toToolOutput(result, { server, outputSchema: tool.outputSchema });
+      });
+    } catch (error) {
+      // The library reports an abort as a timeout.
+      context.signal.throwIfAborted();
+      throw toToolError(error, server);
+    }
+  }
+
+  /** Ends the session and, for a program, its process. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closing.abort(new Error('the MCP connection is closed'));
+    await this.#drop(this.#opening);
+  }
+
+  #request(client: Client, tool: RemoteTool, args: JsonObject, context: ToolContext) {
+    const timeout = this.server.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    return client.callTool(
+      { name: tool.name, arguments: args },
+      {
+        signal: context.signal,
+        timeout,
+        maxTotalTimeout: timeout * TOTAL_TIMEOUT_FACTOR,
+        resetTimeoutOnProgress: true,
+        onprogress: ({ progress, total }) =>
+          context.log.debug({ server: this.server.name, tool: tool.name, progress, total }, 'MCP progress'),
+        toolDefinition: tool.definition,
+      },
+    );
+  }
+
+  /** Does `work` with a connection, and once more with a new one if the first turns out to be stale. */
+  async #repeatedOnce<T>(signal: AbortSignal, work: (client: Client) => Promise<T>): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      const opening = this.#open();
+      const { client } = await abortable(opening, signal);
+      try {
+        return await work(client);
+      } catch (error) {
+        if (signal.aborted || isAnswer(error)) throw error;
+        await this.#drop(opening);
+        if (attempt > 1 || !isLostSession(error)) throw error;
+      }
+    }
+  }
+
+  #open(): Promise<McpClient> {
+    if (this.#opening) return this.#opening;
+    if (this.#closing.signal.aborted) return Promise.reject(this.#closing.signal.reason);
+    if (this.#failure && Date.now() < this.#failure.until) return Promise.reject(this.#failure.error);
+    const opening: Promise<McpClient> = openClient(this.server, {
+      fetch: this.#options.fetch,
+      log: this.#options.log,
+      signal: this.#closing.signal,
+      onClose: () => this.#forget(opening),
+      onToolsChanged: () => {
+        if (this.#list) this.#list.until = 0;
+      },
+    });
+    this.#opening = opening;
+    opening.then(
+      () => {
+        this.#failure = undefined;
+      },
+      (error: unknown) => {
+        this.#forget(opening);
+        const known = toToolError(error, this.server);
+        this.#failure = { error: known, until: Date.now() + this.#options.restMs };
+        this.#options.log.warn({ server: this.server.name, reason: known.message }, 'an MCP server cannot be reached');
+      },
+    );
+    return opening;
+  }
+
+  #forget(opening: Promise<McpClient>): void {
+    if (this.#opening === opening) this.#opening = undefined;
+  }
+
+  async #drop(opening: Promise<McpClient> | undefined): Promise<void> {
+    if (!opening) return;
+    this.#forget(opening);
+    const opened = await opening.catch(() => undefined);
+    await opened?.[Symbol.asyncDispose]();
+  }
+
+  async #refreshList(): Promise<RemoteTool[]> {
+    try {
+      const listed = await this.#repeatedOnce(this.#closing.signal, (client) => this.#listTools(client));
+      const tools = offeredTools(listed, this.server, this.#options.log);
+      this.#list = { tools, until: Date.now() + this.#options.listLifetimeMs };
+      return tools;
+    } catch (error) {
+      if (this.#list) return this.#list.tools;
+      throw toToolError(error, this.server);
+    }
+  }
+
+  async #listTools(client: Client) {
+    if (!client.getServerCapabilities()?.tools) return [];
+    const timeout = this.server.timeoutMs ?? DEFAULT_TIMEOUT_MS;
+    const { tools } = await client.listTools(undefined, {
+      cacheMode: 'refresh',
+      timeout,
+      signal: this.#closing.signal,
+    });
+    return tools;
+  }
+}

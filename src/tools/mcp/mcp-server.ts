@@ -1,0 +1,69 @@
+/** An MCP server that runs may use, as the configuration or a request names it (contract sections 3 and 9). */
+export type McpServer = HttpMcpServer | StdioMcpServer;
+
+interface McpServerBase {
+  /** Prefix of its tools: `<name>.<tool>`. */
+  name: string;
+  /** Names of the tools that may be used; absent: all. */
+  allowedTools?: readonly string[];
+  /**
+   * The longest silence during a call, in milliseconds; a report of progress starts it anew. A call as a whole may take
+   * `TOTAL_TIMEOUT_FACTOR` times as long.
+   */
+  timeoutMs?: number;
+}
+
+/** A server at an address: streamable HTTP, or the older HTTP with server-sent events. */
+export interface HttpMcpServer extends McpServerBase {
+  url: string;
+  /** Sent with every request to the origin of `url`, and to no other. */
+  headers?: Readonly<Record<string, string>>;
+  accessToken?: string;
+  oauth?: McpOAuth;
+}
+
+/** A program that speaks MCP over its standard streams. Only the configuration may name one. */
+export interface StdioMcpServer extends McpServerBase {
+  command: string;
+  args?: readonly string[];
+  /** Added to a small harmless environment; nothing else of the gateway's environment is passed on. */
+  env?: Readonly<Record<string, string>>;
+}
+
+/** OAuth client credentials for an MCP server. */
+export interface McpOAuth {
+  clientId: string;
+  clientSecret: string;
+  /** Where tokens are asked for; without it the server's metadata tell. */
+  tokenUrl?: string;
+  /** The only authorization server that may see the secret; without it and `tokenUrl`, the MCP server's own origin. */
+  issuer?: string;
+  scope?: string;
+}
+
+export const DEFAULT_TIMEOUT_MS = 60_000;
+export const TOTAL_TIMEOUT_FACTOR = 5;
+
+/** The longest waits that a fetch for MCP must allow: a server may answer a long call with one late JSON body. */
+export const MCP_EXCHANGE_TIMEOUTS = { headersMs: 300_000, idleMs: 300_000 } as const;
+
+/** What a server may make the gateway hold. */
+export const MCP_LIMITS = {
+  tools: 128,
+  pagesOfTools: 16,
+  /** Characters of a tool's description. */
+  description: 2_000,
+  /** Characters of a tool's input or output schema as JSON. */
+  schema: 65_536,
+  /** Characters of a result. */
+  result: 50_000,
+  /** Characters of a message of the server in an error. */
+  message: 1_000,
+} as const;
+
+/** Everything of a server's configuration that must not show up anywhere. */
+export function secretsOf(server: McpServer): string[] {
+  if ('command' in server) return Object.values(server.env ?? {});
+  const { headers = {}, accessToken, oauth } = server;
+  return [...Object.values(headers), accessToken, oauth?.clientSecret].filter((each) => each !== undefined);
+}

@@ -1,0 +1,137 @@
+import {
+  Client,
+  type ClientOptions,
+  SSEClientTransport,
+  SseError,
+  type StreamableHTTPClientTransport,
+  type Transport,
+} from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { linkSignals } from '../../base/abort.ts';
+import { messageOf } from '../../base/errors.ts';
+import type { Logger } from '../../base/logger.ts';
+import { authProviderOf } from './credentials.ts';
+import { AnsweringHttpTransport, calmReconnections } from './http-transport.ts';
+import { mayBeOlderServer, shorten } from './mcp-errors.ts';
+import { type HttpMcpServer, MCP_LIMITS, type McpServer, type StdioMcpServer } from './mcp-server.ts';
+import { serverFetch } from './server-fetch.ts';
+
+export interface OpenOptions {
+  fetch: typeof fetch;
+  log: Logger;
+  /** The connection is gone, for whatever reason. */
+  onClose(): void;
+  /** The server says that its list of tools has changed. */
+  onToolsChanged(): void;
+  signal: AbortSignal;
+}
+
+/** A connection to a server, ready for requests. Disposing it ends the session and the server's process. */
+export interface McpClient extends AsyncDisposable {
+  readonly client: Client;
+}
+
+/** For each attempt: the handshake, and what it needs of OAuth. */
+const CONNECT_TIMEOUT_MS = 15_000;
+/** How long a server is given to hear that its session is over. */
+const GOODBYE_TIMEOUT_MS = 1_000;
+const STDERR_LINE_LENGTH = 500;
+/** The largest single message of a program, in bytes. */
+const STDIO_BUFFER_BYTES = 10 * 1024 * 1024;
+
+/**
+ * Connects to a server: streamable HTTP, with the older transport where the server refuses it with a 4xx, or a program
+ * of the configuration. Rejects with whatever the library throws.
+ */
+export async function openClient(server: McpServer, options: OpenOptions): Promise<McpClient> {
+  if ('command' in server) return await connect(stdioTransport(server, options), server, options);
+  try {
+    return await connect(streamableTransport(server, options), server, options);
+  } catch (error) {
+    if (!mayBeOlderServer(error) || options.signal.aborted) throw error;
+    options.log.debug({ server: server.name }, 'trying the older MCP transport');
+    // The first refusal says more than what a server without any MCP answers to the second attempt.
+    return await connect(sseTransport(server, options), server, options).catch((fallback: unknown) => {
+      throw fallback instanceof SseError ? error : fallback;
+    });
+  }
+}
+
+async function connect(transport: Transport, server: McpServer, options: OpenOptions): Promise<McpClient> {
+  const client = new Client({ name: 'research-gateway', version: '0.1.0' }, clientOptions(options));
+  client.onerror = (error) => {
+    options.log.debug({ server: server.name, reason: shorten(messageOf(error), server) }, 'MCP connection');
+    // Its event source would go on by itself, with a session that the server no longer knows.
+    if (error instanceof SseError) void client.close();
+  };
+  using linked = linkSignals([options.signal], {
+    what: `connecting to the MCP server ${server.name}`,
+    timeoutMs: CONNECT_TIMEOUT_MS,
+  });
+  const { signal } = linked;
+  const stop = () => void client.close();
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    await client.connect(transport, { signal, timeout: CONNECT_TIMEOUT_MS });
+    signal.throwIfAborted();
+  } catch (error) {
+    await close(client, transport);
+    throw signal.aborted ? signal.reason : error;
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+  client.onclose = options.onClose;
+  return { client, [Symbol.asyncDispose]: () => close(client, transport) };
+}
+
+/** The gateway offers servers nothing to ask of it: no sampling, no elicitation, no roots. */
+function clientOptions(options: OpenOptions): ClientOptions {
+  return {
+    capabilities: {},
+    versionNegotiation: { mode: 'auto', probe: { timeoutMs: CONNECT_TIMEOUT_MS / 3 } },
+    listMaxPages: MCP_LIMITS.pagesOfTools,
+    listChanged: { tools: { autoRefresh: false, onChanged: () => options.onToolsChanged() } },
+  };
+}
+
+function streamableTransport(server: HttpMcpServer, options: OpenOptions): StreamableHTTPClientTransport {
+  return new AnsweringHttpTransport(new URL(server.url), {
+    ...httpOptions(server, options),
+    reconnectionScheduler: calmReconnections(),
+    onInsufficientScope: 'throw',
+  });
+}
+
+function sseTransport(server: HttpMcpServer, options: OpenOptions): SSEClientTransport {
+  return new SSEClientTransport(new URL(server.url), httpOptions(server, options));
+}
+
+function httpOptions(server: HttpMcpServer, options: OpenOptions) {
+  const authProvider = authProviderOf(server, options.fetch);
+  return { fetch: serverFetch(server, options.fetch), ...(authProvider && { authProvider }) };
+}
+
+function stdioTransport(server: StdioMcpServer, options: OpenOptions): StdioClientTransport {
+  const transport = new StdioClientTransport({
+    command: server.command,
+    args: [...(server.args ?? [])],
+    env: { ...server.env },
+    stderr: 'pipe',
+    maxBufferSize: STDIO_BUFFER_BYTES,
+  });
+  transport.stderr?.on('data', (chunk: Buffer) => {
+    const text = shorten(chunk.subarray(0, STDERR_LINE_LENGTH).toString().trim(), server);
+    options.log.debug({ server: server.name, stderr: text }, 'MCP server says');
+  });
+  return transport;
+}
+
+async function close(client: Client, transport: Transport): Promise<void> {
+  if (transport instanceof AnsweringHttpTransport && transport.sessionId !== undefined) {
+    const timer = setTimeout(() => void transport.close(), GOODBYE_TIMEOUT_MS);
+    await transport.terminateSession().catch(() => {});
+    clearTimeout(timer);
+  }
+  await client.close().catch(() => {});
+  await transport.close().catch(() => {});
+}

@@ -1,0 +1,192 @@
+import { isDeepStrictEqual } from 'node:util';
+import { isObject, type JsonValue } from '../../base/json.ts';
+
+/** Steps after which a check is given up: a schema comes from a server and may be made to never end. */
+const MOST_STEPS = 200_000;
+const MOST_DEPTH = 64;
+/** A comparison of two whole objects counts as this many steps. */
+const COMPARISON_STEPS = 500;
+
+/**
+ * Why `value` does not match a JSON Schema, or undefined if it does. Bounded in time whatever the schema says: checks
+ * the keywords that describe structure (types, properties, items, ranges, alternatives, local references) and leaves
+ * out those that cannot be bounded (`pattern`, `format`, `uniqueItems`).
+ */
+export function mismatch(schema: JsonValue, value: JsonValue): string | undefined {
+  try {
+    return new Check(schema).explain(schema, value, '');
+  } catch (error) {
+    if (error instanceof GivenUp) return 'the output schema is too costly to check';
+    throw error;
+  }
+}
+
+class GivenUp extends Error {}
+
+class Check {
+  readonly #root: JsonValue;
+  #steps = 0;
+  #depth = 0;
+
+  constructor(root: JsonValue) {
+    this.#root = root;
+  }
+
+  explain(schema: JsonValue, value: JsonValue, path: string): string | undefined {
+    this.#count(1);
+    if (schema === false) return `${path || 'the value'} is not allowed`;
+    if (!isJsonObject(schema)) return undefined;
+    if (++this.#depth > MOST_DEPTH) throw new GivenUp();
+    const problem =
+      this.#reference(schema, value, path) ??
+      this.#scalar(schema, value, path) ??
+      this.#object(schema, value, path) ??
+      this.#array(schema, value, path) ??
+      this.#alternatives(schema, value, path);
+    this.#depth--;
+    return problem;
+  }
+
+  #count(steps: number): void {
+    this.#steps += steps;
+    if (this.#steps > MOST_STEPS) throw new GivenUp();
+  }
+
+  #reference(schema: Schema, value: JsonValue, path: string): string | undefined {
+    const { $ref } = schema;
+    if (typeof $ref !== 'string') return undefined;
+    const target = this.#resolve($ref);
+    return target === undefined ? undefined : this.explain(target, value, path);
+  }
+
+  /** Only references within the schema are followed. */
+  #resolve(reference: string): JsonValue | undefined {
+    if (!reference.startsWith('#')) return undefined;
+    let target: JsonValue | undefined = this.#root;
+    for (const part of reference.slice(1).split('/').slice(1)) {
+      this.#count(1);
+      const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
+      if (Array.isArray(target)) target = target[Number(key)];
+      else if (isJsonObject(target)) target = Object.hasOwn(target, key) ? target[key] : undefined;
+      else return undefined;
+    }
+    return target;
+  }
+
+  #scalar(schema: Schema, value: JsonValue, path: string): string | undefined {
+    const name = path || 'the value';
+    const types = typeof schema.type === 'string' ? [schema.type] : Array.isArray(schema.type) ? schema.type : [];
+    if (types.length > 0 && !types.some((type) => hasType(value, type))) return `${name} must be ${types.join(' or ')}`;
+    if ('const' in schema && !this.#equal(schema.const, value)) return `${name} is not the constant required`;
+    if (Array.isArray(schema.enum) && !schema.enum.some((each) => this.#equal(each, value))) {
+      return `${name} is not one of the values allowed`;
+    }
+    if (typeof value === 'number') return rangeProblem(schema, value, name);
+    if (typeof value === 'string') {
+      if (isBelow(value.length, schema.minLength)) return `${name} is too short`;
+      if (isAbove(value.length, schema.maxLength)) return `${name} is too long`;
+    }
+    return undefined;
+  }
+
+  #equal(expected: JsonValue | undefined, value: JsonValue): boolean {
+    const costly = typeof expected === 'object' && expected !== null;
+    this.#count(costly ? COMPARISON_STEPS : 1);
+    return costly ? isDeepStrictEqual(expected, value) : expected === value;
+  }
+
+  #object(schema: Schema, value: JsonValue, path: string): string | undefined {
+    if (!isJsonObject(value)) return undefined;
+    const required = Array.isArray(schema.required) ? schema.required : [];
+    for (const key of required) {
+      this.#count(1);
+      if (typeof key === 'string' && !Object.hasOwn(value, key)) return `${join(path, key)} is missing`;
+    }
+    const properties = isJsonObject(schema.properties) ? schema.properties : {};
+    const others = 'patternProperties' in schema ? undefined : schema.additionalProperties;
+    for (const [key, part] of Object.entries(value)) {
+      const rule = Object.hasOwn(properties, key) ? properties[key] : others;
+      const problem = rule === undefined ? this.#count(1) : this.explain(rule, part, join(path, key));
+      if (problem) return problem;
+    }
+    return undefined;
+  }
+
+  #array(schema: Schema, value: JsonValue, path: string): string | undefined {
+    if (!Array.isArray(value)) return undefined;
+    const name = path || 'the value';
+    if (isBelow(value.length, schema.minItems)) return `${name} has too few items`;
+    if (isAbove(value.length, schema.maxItems)) return `${name} has too many items`;
+    const first = Array.isArray(schema.prefixItems) ? schema.prefixItems : [];
+    for (const [index, item] of value.entries()) {
+      const rule = index < first.length ? first[index] : schema.items;
+      const problem = rule === undefined ? this.#count(1) : this.explain(rule, item, `${path}[${index}]`);
+      if (problem) return problem;
+    }
+    return undefined;
+  }
+
+  #alternatives(schema: Schema, value: JsonValue, path: string): string | undefined {
+    for (const each of list(schema.allOf)) {
+      const problem = this.explain(each, value, path);
+      if (problem) return problem;
+    }
+    const matching = (schemas: JsonValue[]) => schemas.filter((each) => !this.explain(each, value, path)).length;
+    const name = path || 'the value';
+    if (Array.isArray(schema.anyOf) && matching(schema.anyOf) === 0) return `${name} matches none of its alternatives`;
+    if (Array.isArray(schema.oneOf) && matching(schema.oneOf) !== 1) {
+      return `${name} must match exactly one of its alternatives`;
+    }
+    if (schema.not !== undefined && !this.explain(schema.not, value, path)) return `${name} is not allowed`;
+    return undefined;
+  }
+}
+
+type Schema = { [key: string]: JsonValue };
+
+function isJsonObject(value: JsonValue | undefined): value is Schema {
+  return isObject(value);
+}
+
+function list(value: JsonValue | undefined): JsonValue[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function hasType(value: JsonValue, type: JsonValue): boolean {
+  switch (type) {
+    case 'null':
+      return value === null;
+    case 'array':
+      return Array.isArray(value);
+    case 'object':
+      return isJsonObject(value);
+    case 'integer':
+      return Number.isInteger(value);
+    default:
+      return typeof value === type;
+  }
+}
+
+function rangeProblem(schema: Schema, value: number, name: string): string | undefined {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
+  if (isBelow(value, minimum) || (typeof exclusiveMinimum === 'number' && value <= exclusiveMinimum)) {
+    return `${name} is too small`;
+  }
+  if (isAbove(value, maximum) || (typeof exclusiveMaximum === 'number' && value >= exclusiveMaximum)) {
+    return `${name} is too large`;
+  }
+  return undefined;
+}
+
+function isBelow(value: number, limit: JsonValue | undefined): boolean {
+  return typeof limit === 'number' && value < limit;
+}
+
+function isAbove(value: number, limit: JsonValue | undefined): boolean {
+  return typeof limit === 'number' && value > limit;
+}
+
+function join(path: string, key: string): string {
+  const short = key.length > 60 ? `${key.slice(0, 60)}...` : key;
+  return path === '' ? short : `${path}.${short}`;
+}

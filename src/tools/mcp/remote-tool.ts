@@ -1,0 +1,57 @@
+import type { Tool as ListedTool } from '@modelcontextprotocol/client';
+import { isObject, type JsonObject, type JsonValue, parseJson } from '../../base/json.ts';
+import type { Logger } from '../../base/logger.ts';
+import { MCP_LIMITS, type McpServer } from './mcp-server.ts';
+
+/** A tool as a server lists it, within the gateway's bounds. */
+export interface RemoteTool {
+  /** The server's own name for it. */
+  name: string;
+  description: string;
+  parameters: JsonObject;
+  outputSchema: JsonValue | undefined;
+  /** The definition that calls refer to. Without an output schema: the gateway checks results itself, in bounded time. */
+  definition: ListedTool;
+}
+
+const NAME = /^[\w.\-/]{1,100}$/;
+
+/** The tools of a list that may be offered: allowed, with usable names, once each, and not too many. */
+export function offeredTools(listed: readonly ListedTool[], server: McpServer, log: Logger): RemoteTool[] {
+  const { allowedTools } = server;
+  const tools = new Map<string, RemoteTool>();
+  let skipped = 0;
+  for (const tool of listed) {
+    if (allowedTools && !allowedTools.includes(tool.name)) continue;
+    if (!NAME.test(tool.name) || tools.has(tool.name) || tools.size >= MCP_LIMITS.tools) skipped++;
+    else tools.set(tool.name, remoteTool(tool));
+  }
+  const unknown = allowedTools?.filter((name) => !listed.some((tool) => tool.name === name)) ?? [];
+  if (skipped > 0) log.warn({ server: server.name, skipped }, 'tools of an MCP server cannot be offered');
+  if (unknown.length > 0) log.warn({ server: server.name, unknown }, 'allowed_tools names tools that do not exist');
+  return [...tools.values()];
+}
+
+function remoteTool(tool: ListedTool): RemoteTool {
+  const { outputSchema, ...definition } = tool;
+  return {
+    name: tool.name,
+    description: (tool.description ?? tool.title ?? tool.name).slice(0, MCP_LIMITS.description),
+    parameters: boundedSchema(tool.inputSchema) ?? { type: 'object', additionalProperties: true },
+    outputSchema: boundedSchema(outputSchema),
+    definition,
+  };
+}
+
+/** A schema as plain JSON; undefined where there is none or it is too large to send or to check. */
+function boundedSchema(schema: unknown): JsonObject | undefined {
+  if (!isObject(schema)) return undefined;
+  const json = JSON.stringify(schema);
+  if (json.length > MCP_LIMITS.schema) return undefined;
+  const value = parseJson(json);
+  return isJsonObject(value) ? value : undefined;
+}
+
+function isJsonObject(value: JsonValue | undefined): value is JsonObject {
+  return isObject(value);
+}

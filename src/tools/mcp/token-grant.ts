@@ -1,0 +1,94 @@
+import type { AuthProvider } from '@modelcontextprotocol/client';
+import { z } from 'zod';
+import { withTimeout } from '../../base/abort.ts';
+import { parseJson } from '../../base/json.ts';
+import { ToolError } from '../tool.ts';
+
+export interface TokenGrantOptions {
+  tokenUrl: string;
+  clientId: string;
+  clientSecret: string;
+  scope?: string;
+  /** The address of the MCP server, which the token is for (RFC 8707). */
+  resource: string;
+  fetch: typeof fetch;
+}
+
+const TIMEOUT_MS = 15_000;
+/** A token is renewed this long before it ends, so that it does not end under way. */
+const MARGIN_MS = 30_000;
+const DEFAULT_LIFETIME_SECONDS = 300;
+
+const answerSchema = z.object({
+  access_token: z.string().min(1).max(16_384),
+  token_type: z.string().optional(),
+  expires_in: z.coerce.number().positive().optional().catch(undefined),
+});
+
+/** The client-credentials grant (RFC 6749 section 4.4) at a known token address, with its token kept until it ends. */
+export class TokenGrant implements AuthProvider {
+  readonly #options: TokenGrantOptions;
+  #token: { value: string; expiresAt: number } | undefined;
+  #asking: Promise<string> | undefined;
+
+  constructor(options: TokenGrantOptions) {
+    this.#options = options;
+  }
+
+  /** @throws ToolError `mcp_unauthorized` if the authorization server gives none. */
+  async token(): Promise<string> {
+    if (this.#token && Date.now() < this.#token.expiresAt) return this.#token.value;
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = undefined;
+    });
+    return await this.#asking;
+  }
+
+  /** The server refused the token: the next request asks for a new one. */
+  async onUnauthorized(): Promise<void> {
+    this.#token = undefined;
+  }
+
+  async #ask(): Promise<string> {
+    const { scope, resource } = this.#options;
+    const form = new URLSearchParams({ grant_type: 'client_credentials', resource });
+    if (scope !== undefined) form.set('scope', scope);
+    const answer = await withTimeout('the token request', TIMEOUT_MS, (signal) => this.#post(form, signal));
+    const parsed = answerSchema.safeParse(answer);
+    if (!parsed.success) throw refused('its answer holds no token');
+    const { access_token, expires_in = DEFAULT_LIFETIME_SECONDS } = parsed.data;
+    this.#token = { value: access_token, expiresAt: Date.now() + expires_in * 1000 - MARGIN_MS };
+    return access_token;
+  }
+
+  async #post(form: URLSearchParams, signal: AbortSignal): Promise<unknown> {
+    const answer = await this.#options.fetch(this.#options.tokenUrl, {
+      method: 'POST',
+      headers: {
+        accept: 'application/json',
+        authorization: `Basic ${this.#basicCredentials()}`,
+        'content-type': 'application/x-www-form-urlencoded',
+      },
+      body: form.toString(),
+      // A redirect would carry the secret elsewhere.
+      redirect: 'error',
+      signal,
+    });
+    if (!answer.ok) {
+      await answer.body?.cancel();
+      throw refused(`it answered ${answer.status}`);
+    }
+    return parseJson(await answer.text());
+  }
+
+  /** RFC 6749 section 2.3.1: both parts are form-encoded first. */
+  #basicCredentials(): string {
+    const encode = (text: string) => new URLSearchParams([['', text]]).toString().slice(1);
+    const { clientId, clientSecret } = this.#options;
+    return Buffer.from(`${encode(clientId)}:${encode(clientSecret)}`).toString('base64');
+  }
+}
+
+function refused(reason: string): ToolError {
+  return new ToolError('mcp_unauthorized', `The authorization server of this MCP server gave no token: ${reason}.`);
+}

@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { JsonObject, JsonValue } from '../../../src/base/json.ts';
+import { silentLogger } from '../../../src/base/logger.ts';
+import type { McpServer } from '../../../src/tools/mcp/mcp-server.ts';
+import { createMcpTools, type McpTools } from '../../../src/tools/mcp/mcp-tools.ts';
+import { type Tool, ToolError } from '../../../src/tools/tool.ts';
+import {
+  installMcpServers,
+  mcpServerProgram,
+  type RunningMcpServer,
+  startEverythingServer,
+} from '../../support/real-mcp-servers.ts';
+
+const never = new AbortController().signal;
+
+async function call(tools: readonly Tool[], name: string, args: JsonObject, signal = never): Promise<JsonValue> {
+  const tool = tools.find((each) => each.name === name);
+  assert.ok(tool, `no tool ${name} among ${tools.map((each) => each.name).join(', ')}`);
+  const output = await tool.call(args, { signal, log: silentLogger });
+  return output.result(() => 0);
+}
+
+const open = (server: McpServer): McpTools => createMcpTools({ servers: [server], fetch, log: silentLogger });
+
+describe('real MCP servers', () => {
+  before(async function () {
+    this.timeout(180_000);
+    await installMcpServers();
+  });
+
+  for (const [transport, path] of [
+    ['streamableHttp', '/mcp'],
+    ['sse', '/sse'],
+  ] as const) {
+    describe(`server-everything over ${transport}`, () => {
+      let running: RunningMcpServer;
+      let opened: McpTools;
+      let tools: Tool[];
+      before(async () => {
+        running = await startEverythingServer(transport);
+        opened = open({ name: 'every', url: running.origin + path });
+        tools = await opened.tools({ signal: never });
+      });
+      after(async () => {
+        await opened?.[Symbol.asyncDispose]();
+        await running?.[Symbol.asyncDispose]();
+      });
+
+      it('lists its tools with the prefix of the server, their descriptions and schemas', () => {
+        const echo = tools.find((tool) => tool.name === 'every.echo');
+        assert.ok(echo);
+        assert.ok(echo.description.length > 0);
+        assert.equal(echo.parameters.type, 'object');
+        assert.ok(JSON.stringify(echo.parameters).includes('message'));
+      });
+
+      it('gives text, structured content, images, links and files', async () => {
+        assert.equal(await call(tools, 'every.echo', { message: 'höher 😀' }), 'Echo: höher 😀');
+        assert.equal(await call(tools, 'every.get-sum', { a: 2, b: 40 }), 'The sum of 2 and 40 is 42.');
+        const weather = await call(tools, 'every.get-structured-content', { location: 'Chicago' });
+        assert.ok(typeof weather === 'object' && weather !== null && 'temperature' in weather);
+        assert.match(
+          String(await call(tools, 'every.get-tiny-image', {})),
+          /\[image: image\/png, \d+ bytes, not shown\]/,
+        );
+        assert.match(String(await call(tools, 'every.get-resource-links', { count: 2 })), /\[link: .*\n.*\[link: /);
+        const file = await call(tools, 'every.get-resource-reference', { resourceType: 'Text', resourceId: 1 });
+        assert.match(String(file), /\[file: demo:\/\/resource/);
+      });
+
+      it('tells of arguments that the server refuses', async () => {
+        await assert.rejects(call(tools, 'every.get-sum', { a: 'two' }), ToolError);
+      });
+
+      it('stops waiting at once when a call is aborted, and goes on being usable', async () => {
+        const controller = new AbortController();
+        const reason = new Error('cancelled');
+        const args = { duration: 60, steps: 60 };
+        const running = call(tools, 'every.trigger-long-running-operation', args, controller.signal);
+        setImmediate(() => controller.abort(reason));
+        await assert.rejects(running, reason);
+        assert.equal(await call(tools, 'every.echo', { message: 'still here' }), 'Echo: still here');
+      });
+
+      it('goes on through a restart of the server', async () => {
+        const { port } = new URL(running.origin);
+        await running[Symbol.asyncDispose]();
+        await assert.rejects(call(tools, 'every.echo', { message: 'nobody' }), (error) => error instanceof ToolError);
+        running = await startEverythingServer(transport, Number(port));
+        await using again = createMcpTools({
+          servers: [{ name: 'every', url: running.origin + path }],
+          fetch,
+          log: silentLogger,
+        });
+        assert.equal(await call(await again.tools({ signal: never }), 'every.echo', { message: 'back' }), 'Echo: back');
+      });
+    });
+  }
+
+  it('time out in silence, not while they report progress', async () => {
+    await using running = await startEverythingServer('streamableHttp');
+    const url = `${running.origin}/mcp`;
+    await using patient = open({ name: 'every', url, timeoutMs: 900 });
+    const tools = await patient.tools({ signal: never });
+    const done = await call(tools, 'every.trigger-long-running-operation', { duration: 2, steps: 8 });
+    assert.match(String(done), /completed/);
+    await assert.rejects(
+      call(tools, 'every.trigger-long-running-operation', { duration: 60, steps: 1 }),
+      (error) => error instanceof ToolError && error.code === 'timeout',
+    );
+  });
+
+  describe('server-filesystem over its standard streams', () => {
+    let folder: string;
+    let opened: McpTools;
+    let tools: Tool[];
+    before(async () => {
+      folder = await mkdtemp(join(tmpdir(), 'mcp-files-'));
+      await writeFile(join(folder, 'hello.txt'), 'hello from a file');
+      opened = open({
+        name: 'files',
+        command: process.execPath,
+        args: [mcpServerProgram('@modelcontextprotocol/server-filesystem'), folder],
+        allowedTools: ['read_text_file', 'list_directory'],
+      });
+      tools = await opened.tools({ signal: never });
+    });
+    after(async () => {
+      await opened?.[Symbol.asyncDispose]();
+      await rm(folder, { recursive: true });
+    });
+
+    it('offers only the tools that are allowed', () => {
+      assert.deepEqual(tools.map((tool) => tool.name).sort(), ['files.list_directory', 'files.read_text_file']);
+    });
+
+    it('reads files, and tells of those it may not read', async () => {
+      const result = await call(tools, 'files.read_text_file', { path: join(folder, 'hello.txt') });
+      assert.match(JSON.stringify(result), /hello from a file/);
+      await assert.rejects(
+        call(tools, 'files.read_text_file', { path: '/etc/passwd' }),
+        (error) => error instanceof ToolError && error.code === 'tool_failed' && /denied|outside/i.test(error.message),
+      );
+    });
+  });
+
+  it('end with the tools that use them', async () => {
+    const script = `
+      const { createInterface } = require('node:readline');
+      require('node:fs').writeSync(2, 'started');
+      createInterface({ input: process.stdin }).on('line', () => {});
+      setInterval(() => {}, 1000);`;
+    await using running = await startEverythingServer('streamableHttp');
+    const opened = open({ name: 'every', url: `${running.origin}/mcp` });
+    await opened.tools({ signal: never });
+    await opened[Symbol.asyncDispose]();
+    const silent = open({ name: 'silent', command: process.execPath, args: ['-e', script] });
+    const listing = silent.tools({ signal: never });
+    await silent[Symbol.asyncDispose]();
+    assert.deepEqual(
+      (await listing).map((tool) => tool.name),
+      ['silent.call'],
+    );
+    running.process.kill('SIGKILL');
+    await once(running.process, 'exit');
+  });
+});
