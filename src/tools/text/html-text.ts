@@ -28,6 +28,8 @@ const BLOCKS = new Set(
   ),
 );
 
+const MAX_TITLE = 300;
+
 const HEADING = /^h([1-6])$/;
 
 /**
@@ -69,7 +71,7 @@ export function htmlToText(html: string): PlainPage {
     else if (name === 'p' || name === 'table' || name === 'pre' || name === 'blockquote') out.push('\n\n');
     else if (BLOCKS.has(name)) out.push('\n');
   }
-  return { title: title || firstHeading, text: tidy(out.join('')) };
+  return { title: (title || firstHeading).slice(0, MAX_TITLE), text: tidy(out.join('')) };
 }
 
 /** Markup-free text on one line, for titles and snippets of search services. */

@@ -74,28 +74,31 @@ function decode(bytes: Uint8Array, charset: string): string {
   return new TextDecoder(charset).decode(bytes);
 }
 
-/** Frequent characters of what each charset is used for: the one whose reading has most of them wins. */
-const CANDIDATES: readonly [charset: string, typical: RegExp][] = [
-  ['shift_jis', /[\u3040-\u30ff]/g],
-  ['euc-jp', /[\u3040-\u30ff]/g],
-  ['gb18030', /[的一是不了在人有我他这中大来上个国们和地要以时年会可对生发后作]/g],
-  ['big5', /[的一是不了在人有我他這中大來上個國們和地要以時年會可對生發後作]/g],
-  ['euc-kr', /[\uac00-\ud7a3]/g],
-  ['windows-1251', /[оеаинтсрвлкмдпу]/g],
-  ['windows-1253', /[αειονστρηυκλπ]/g],
-  ['windows-1255', /[\u05d0-\u05ea]/g],
-  ['windows-1256', /[\u0627-\u064a]/g],
-  ['windows-1250', /[ěščřžýáíéůąćęłńóśźż]/g],
-  ['windows-1252', /[äöüßéèêàâçñóíáúãõåøæ’“”–—€]/g],
+/**
+ * What each charset is used for: characters that are typical of it, and the share of all non-ASCII characters that
+ * they have in real text. The charset whose reading comes nearest to its share wins.
+ */
+const CANDIDATES: readonly [charset: string, typical: RegExp, share: number][] = [
+  ['shift_jis', /[\u3040-\u30ff]/g, 0.45],
+  ['euc-jp', /[\u3040-\u30ff]/g, 0.45],
+  ['gb18030', /[的一是不了在人有我他这中大来上个国们和地要以时年会可对生发后作]/g, 0.2],
+  ['big5', /[的一是不了在人有我他這中大來上個國們和地要以時年會可對生發後作]/g, 0.2],
+  ['euc-kr', /[\uac00-\ud7a3]/g, 0.9],
+  ['windows-1251', /[оеаинтсрвлкмдпу]/g, 0.7],
+  ['windows-1253', /[αειονστρηυκλπ]/g, 0.65],
+  ['windows-1255', /[\u05d0-\u05ea]/g, 0.95],
+  ['windows-1256', /[\u0627-\u064a]/g, 0.95],
+  ['windows-1250', /[ěščřžýáíéůąćęłńóśźż]/g, 0.9],
+  ['windows-1252', /[äöüßéèêàâçñóíáúãõåøæ’“”–—€]/g, 0.9],
 ];
 
 function guessCharset(bytes: Uint8Array): string {
   let best = { charset: 'windows-1252', score: 0 };
-  for (const [charset, typical] of CANDIDATES) {
+  for (const [charset, typical, share] of CANDIDATES) {
     const text = new TextDecoder(charset).decode(bytes);
-    const foreign = text.match(/[^\p{ASCII}]/gu)?.length ?? 0;
-    const wrong = (text.match(/[\ufffd\u0080-\u009f\ue000-\uf8ff]/g)?.length ?? 0) * 4;
-    const score = ((text.match(typical)?.length ?? 0) - wrong) / Math.max(1, foreign);
+    const foreign = Math.max(1, text.match(/[^\p{ASCII}]/gu)?.length ?? 0);
+    const wrong = (text.match(/[\ufffd\u0080-\u009f\ue000-\uf8ff]/g)?.length ?? 0) / foreign;
+    const score = Math.min(1, (text.match(typical)?.length ?? 0) / foreign / share) - 4 * wrong;
     if (score > best.score) best = { charset, score };
   }
   return best.charset;

@@ -28,6 +28,9 @@ const NOISE = [
 const NOISY_NAME =
   /(^|[\s_-])(nav|navbar|navigation|navbox|menu|sidebar|side-bar|breadcrumbs?|crumbs|cookies?|consent|gdpr|banner|masthead|footer|site-header|share|sharing|social|related|recommended|recommendations|trending|newsletter|subscribe|signup|sign-up|promo|promoted|sponsored|advert|adverts|advertisement|ads|ad|toc|table-of-contents|pagination|pager|skip-link|skip|popup|modal|toolbar|edit-link|mw-editsection|widget)($|[\s_-])/i;
 
+/** The top of a page, if it holds neither the page's heading nor much text. */
+const TOP_NAME = /^(header|page-?header|top-?bar|top|branding|logo)$/i;
+
 /** Elements whose names are not looked at: they hold the page, or the text itself. */
 const TRUSTED = new Set(['BODY', 'MAIN', 'ARTICLE', 'H1', 'PRE', 'CODE', 'TABLE', 'TBODY', 'TR', 'TD', 'TH', 'P']);
 
@@ -47,7 +50,9 @@ export function cleanPage(document: DomDocument): DomElement {
   }
   for (const element of [...root.querySelectorAll('[class], [id]')]) {
     const names = `${element.getAttribute('class') ?? ''} ${element.getAttribute('id') ?? ''}`;
-    if (!TRUSTED.has(element.tagName) && NOISY_NAME.test(names) && !holdsPage(element, root)) element.remove();
+    if (TRUSTED.has(element.tagName)) continue;
+    if (NOISY_NAME.test(names) && !holdsPage(element, root)) element.remove();
+    else if (names.split(/\s+/).some((name) => TOP_NAME.test(name)) && isTop(element)) element.remove();
   }
   for (const element of [...root.querySelectorAll('ul, ol, div, section')]) {
     if (isLinkList(element)) element.remove();
@@ -63,6 +68,10 @@ function contentRoot(document: DomDocument): DomElement | undefined {
   const [article] = articles;
   if (article && articles.length === 1 && textLength(article) > textLength(document.body) * 0.4) return article;
   return undefined;
+}
+
+function isTop(element: DomElement): boolean {
+  return !element.closest('article') && !element.querySelector('h1, p') && textLength(element) < 300;
 }
 
 /** A wrapper that is called `page-with-sidebar` or sits in a form is not what its name says. */

@@ -14,6 +14,9 @@ const MAX_LENGTH = 5_000_000;
 /** Readability's time grows faster than the page. */
 const MAX_TAGS_FOR_READABILITY = 15_000;
 
+/** Contributions to a thread: their authors belong to the text, and Readability drops them. */
+const POSTS = ['post', 'comment', 'message', 'reply', 'answer'].map((name) => `.${name}`).join(', ');
+
 /** The main text of a page as Markdown, with its title, author and date. */
 export function readHtml(html: string, url: string): ParsedDocument {
   const prepared = prepareHtml(html);
@@ -22,7 +25,7 @@ export function readHtml(html: string, url: string): ParsedDocument {
     const document = parseHtmlDocument(prepared.html);
     const metadata = readMetadata(document, prepared.structuredData);
     const cleaned = cleanPage(document);
-    const article = prepared.tags > MAX_TAGS_FOR_READABILITY ? undefined : readArticle(prepared.html);
+    const article = prepared.tags > MAX_TAGS_FOR_READABILITY ? undefined : readArticle(cleaned);
     const chosen =
       article && isComplete(article.body, cleaned)
         ? { document: article, root: article.body }
@@ -46,11 +49,15 @@ function baseUrl(document: DomDocument, url: string): string {
   return (base && URL.parse(base, url)?.href) || url;
 }
 
-/** The article that Readability finds, as a document of its own. It takes its copy apart, hence the second tree. */
-function readArticle(html: string): DomDocument | undefined {
-  const found = new Readability(parseHtmlDocument(html), { charThreshold: 200, keepClasses: true }).parse();
-  if (!found?.content) return undefined;
-  return parseHtmlDocument(`<!doctype html><html><head></head><body>${found.content}</body></html>`);
+/** The article that Readability finds in the cleaned page. It takes its copy apart, hence the second tree. */
+function readArticle(cleaned: DomElement): DomDocument | undefined {
+  const copy = parseHtmlDocument(wrap(cleaned.innerHTML));
+  const found = new Readability(copy, { charThreshold: 200, keepClasses: true }).parse();
+  return found?.content ? parseHtmlDocument(wrap(found.content)) : undefined;
+}
+
+function wrap(body: string): string {
+  return `<!doctype html><html><head></head><body>${body}</body></html>`;
 }
 
 /**
@@ -58,6 +65,7 @@ function readArticle(html: string): DomDocument | undefined {
  * takes one post for a whole thread, and drops tables and code it takes for layout.
  */
 function isComplete(article: DomElement, cleaned: DomElement): boolean {
+  if (cleaned.querySelectorAll(POSTS).length >= 3) return false;
   const keeps = (selector: string, share: number) =>
     article.querySelectorAll(selector).length >= cleaned.querySelectorAll(selector).length * share;
   return (

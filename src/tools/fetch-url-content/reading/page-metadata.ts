@@ -14,7 +14,8 @@ const ARTICLE_TYPE = /Article|Posting|WebPage|Report|Recipe|Product|Book|Questio
 export function readMetadata(document: DomDocument, structuredData: readonly string[]): PageMetadata {
   const data = findArticle(structuredData);
   const meta = (names: readonly string[]) => metaContent(document, names);
-  const heading = textOf(document.querySelector('h1'));
+  // Many documentation systems put a sign that links to the heading at its end.
+  const heading = textOf(document.querySelector('h1')).replace(/\s*[#¶§]$/, '');
   const documentTitle = textOf(document.querySelector('title'));
   const title = meta(['og:title', 'twitter:title', 'citation_title', 'dc.title']) || documentTitle || heading;
   const author =

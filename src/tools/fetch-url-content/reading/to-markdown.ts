@@ -44,9 +44,41 @@ function createConverter(): TurndownService {
     filter: (node) => node.nodeName === 'PRE' && !node.hasAttribute(FINISHED),
     replacement: (_content, node) => codeBlock(String(node.textContent), languageOf(node)),
   });
+  converter.addRule('item', { filter: 'li', replacement: (content, node) => listItem(content, node) });
+  converter.addRule('link', {
+    filter: (node) => node.nodeName === 'A' && node.hasAttribute('href'),
+    replacement: (content, node) => link(content, attributeOf(node, 'href')),
+  });
   converter.addRule('term', { filter: ['dt'], replacement: (content) => `\n\n**${content.trim()}**\n` });
   converter.addRule('details', { filter: ['dd'], replacement: (content) => `\n${content.trim()}\n` });
   return converter;
+}
+
+/** Addresses stay as they are: what is copied from here must be the address that was seen. */
+function link(content: string, href: string): string {
+  const text = content.replace(/\s+/g, ' ').trim();
+  if (text === '') return '';
+  const isSafe = !/[\s<>]/.test(href) && href.split('(').length === href.split(')').length;
+  return `[${text}](${isSafe ? href : `<${href.replaceAll(' ', '%20')}>`})`;
+}
+
+function listItem(content: string, node: { parentNode?: unknown; nextSibling?: unknown }): string {
+  const list = node.parentNode;
+  const isOrdered = isNode(list) && list.nodeName === 'OL';
+  const items = isOrdered ? [...list.children].filter(({ nodeName }) => nodeName === 'LI') : [];
+  const start = isOrdered ? Number.parseInt(attributeOf(list, 'start') || '1', 10) : 0;
+  const marker = isOrdered ? `${start + items.findIndex((item) => Object.is(item, node))}. ` : '- ';
+  const text = content.trim().replace(/\n/g, `\n${' '.repeat(marker.length)}`);
+  return text === '' ? '' : `${marker}${text}\n`;
+}
+
+function attributeOf(node: unknown, name: string): string {
+  return isNode(node) ? (node.getAttribute(name) ?? '') : '';
+}
+
+/** Turndown says nothing of the kind of node that it passes; here they are ours. */
+function isNode(node: unknown): node is DomElement {
+  return typeof node === 'object' && node !== null && 'getAttribute' in node;
 }
 
 /** A fence longer than any in the code. */

@@ -1,0 +1,136 @@
+import { Readable, type Transform } from 'node:stream';
+import { buffer } from 'node:stream/consumers';
+import { createDeflate, createGzip, deflateSync, gzipSync } from 'node:zlib';
+import { type PdfObject, pdfOf } from './pdf-file.ts';
+
+/** A body that is made to hang or fill a reader. */
+export interface Bomb {
+  name: string;
+  contentType: string;
+  /** Made when it is needed: some take a while. */
+  body: () => string | Uint8Array | Promise<Uint8Array>;
+  encoding?: string;
+}
+
+const html = (name: string, inner: string): Bomb => ({
+  name,
+  contentType: 'text/html; charset=utf-8',
+  body: () => `<!doctype html><html><body>${inner}</body></html>`,
+});
+
+const attributes = (count: number) => Array.from({ length: count }, (_, at) => `a${at}=1`).join(' ');
+
+/** HTML that pure-JavaScript parsers and extractors take seconds, minutes or for ever to read. */
+export function htmlBombs(): Bomb[] {
+  return [
+    html('ten thousand nested div', '<div>'.repeat(10_000)),
+    html(
+      'nested div just within the limit, many times',
+      `${'<div>'.repeat(390)}<p>x, y</p>${'</div>'.repeat(390)}`.repeat(40),
+    ),
+    html('two million <', '<'.repeat(2_000_000)),
+    html('two million &', '&'.repeat(2_000_000)),
+    html('fifty thousand unclosed p', '<p>x'.repeat(50_000)),
+    html('fifty thousand unclosed b', '<b>x'.repeat(50_000)),
+    html('fifty thousand unclosed links', '<a href=x>x'.repeat(50_000)),
+    html('a tag with a hundred thousand attributes', `<div ${attributes(100_000)}>x</div>`),
+    html('many tags with many attributes', `<div ${attributes(1500)}>x</div>`.repeat(400)),
+    html('comments that never end', '<!--'.repeat(400_000)),
+    html('attributes that never end', '<p a="'.repeat(300_000)),
+    html('tables in tables', `${'<table><tr><td>'.repeat(130)}x${'</td></tr></table>'.repeat(130)}`.repeat(30)),
+    html(
+      'cells that span everything',
+      `<table>${`<tr>${'<td colspan=1000 rowspan=65534>x</td>'.repeat(20)}</tr>`.repeat(500)}</table>`,
+    ),
+    html('lists in lists with many lines', `${'<ul><li>'.repeat(390)}${'line<br>'.repeat(3000)}`),
+    html('quotes in quotes with many lines', `${'<blockquote>'.repeat(390)}${'<p>line</p>'.repeat(3000)}`),
+    html('three million spaces', `<p>${' '.repeat(3_000_000)}x</p>`),
+    html('a class name without end', `<div class="${'nav- '.repeat(500_000)}">x</div>`),
+    html('a hundred thousand scripts', '<script>'.repeat(100_000)),
+  ];
+}
+
+/** PDFs that inflate or loop. */
+export function pdfBombs(): Bomb[] {
+  const pdf = (name: string, body: Bomb['body']): Bomb => ({ name, contentType: 'application/pdf', body });
+  const form = (inner: string, target: number): PdfObject => ({
+    dictionary: `<< /Type /XObject /Subtype /Form /BBox [0 0 1 1] /Resources << /Font << /F1 3 0 R >> /XObject << /X ${target} 0 R >> >> >>`,
+    stream: Buffer.from(inner.repeat(30)),
+  });
+  return [
+    pdf('a PDF that inflates to 700 MB', async () => onePage([flate(await packed(700, createDeflate({ level: 1 })))])),
+    pdf('a PDF that inflates twice', async () => {
+      const twice = deflateSync(await packed(700, createDeflate({ level: 1 })));
+      return onePage([{ dictionary: '<< /Filter [/FlateDecode /FlateDecode] >>', stream: twice }]);
+    }),
+    pdf('a PDF of two million operators', () => {
+      return onePage([flate(deflateSync(Buffer.from('BT /F1 9 Tf (x) Tj ET\n'.repeat(2_000_000))))]);
+    }),
+    pdf('a PDF of forms in forms', () => {
+      const forms = [6, 7, 8, 9].map((target) => form('/X Do ', target));
+      return onePage([...forms, form('BT /F1 9 Tf (x) Tj ET ', 9)]);
+    }),
+    pdf('a PDF whose pages contain themselves', () => pages('<< /Type /Pages /Kids [2 0 R 2 0 R] /Count 100000 >>')),
+    pdf('a PDF that claims two thousand million pages', () => pages('<< /Type /Pages /Kids [] /Count 2000000000 >>')),
+    pdf('a PDF of nothing but object headers', () => {
+      return Buffer.concat([Buffer.from('%PDF-1.7\n'), Buffer.alloc(5_000_000, '1 0 obj << ')]);
+    }),
+    pdf('a PDF of nested dictionaries', () => onePage([], '<< /A '.repeat(200_000))),
+  ];
+}
+
+/** Archives, and bodies that are packed so well that they do not fit. */
+export function archiveBombs(): Bomb[] {
+  const gzip = () => packed(200, createGzip());
+  const zip = async () => Buffer.concat([Buffer.from([0x50, 0x4b, 0x03, 0x04]), await packed(200, createDeflate())]);
+  const layers = async () => gzipSync(gzipSync(await gzip()));
+  const entities = Array.from({ length: 30 }, (_, at) => `<!ENTITY a${at + 1} "&a${at};&a${at};">`).join('');
+  return [
+    { name: 'a gzip body of 200 MB', contentType: 'text/html', body: gzip, encoding: 'gzip' },
+    { name: 'a body in three layers of gzip', contentType: 'text/html', body: layers, encoding: 'gzip, gzip, gzip' },
+    { name: 'a gzip file', contentType: 'application/gzip', body: gzip },
+    { name: 'a gzip file that calls itself a page', contentType: 'text/html', body: gzip },
+    { name: 'a ZIP archive', contentType: 'application/zip', body: zip },
+    { name: 'a ZIP archive that calls itself text', contentType: 'text/plain', body: zip },
+    {
+      name: 'XML with entities that multiply',
+      contentType: 'application/rss+xml',
+      body: () =>
+        `<?xml version="1.0"?><!DOCTYPE rss [<!ENTITY a0 "ha">${entities}]><rss><channel><title>x</title><item><title>&a30;</title></item></channel></rss>`,
+    },
+    {
+      name: 'a feed of nested elements',
+      contentType: 'application/rss+xml',
+      body: () => `<rss>${'<item>'.repeat(100_000)}`,
+    },
+  ];
+}
+
+/** So many megabytes of spaces, packed without ever being in memory as a whole. */
+async function packed(megabytes: number, packer: Transform): Promise<Uint8Array> {
+  const piece = Buffer.alloc(1_000_000, 32);
+  return await buffer(Readable.from(Array.from({ length: megabytes }, () => piece)).pipe(packer));
+}
+
+function pages(tree: string): Uint8Array {
+  return pdfOf([{ dictionary: '<< /Type /Catalog /Pages 2 0 R >>' }, { dictionary: tree }]);
+}
+
+function flate(stream: Uint8Array): PdfObject {
+  return { dictionary: '<< /Filter /FlateDecode >>', stream };
+}
+
+/** One page whose content is the first of `objects`; the second is a form that it may draw. */
+function onePage(objects: readonly PdfObject[], page?: string): Uint8Array {
+  const resources = '<< /Font << /F1 3 0 R >> /XObject << /X 6 0 R >> >>';
+  return pdfOf([
+    { dictionary: '<< /Type /Catalog /Pages 2 0 R >>' },
+    { dictionary: '<< /Type /Pages /Kids [4 0 R] /Count 1 >>' },
+    { dictionary: '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>' },
+    {
+      dictionary:
+        page ?? `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources ${resources} /Contents 5 0 R >>`,
+    },
+    ...objects,
+  ]);
+}
