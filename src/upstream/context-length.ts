@@ -34,6 +34,8 @@ const WORDINGS: readonly RegExp[] = [
   /tokens.{0,40}too large for model/i,
   // Doubao: "Total tokens of image and text exceed max message tokens".
   /tokens?\b.{0,40}\bexceeds?\b.{0,20}\bmax(?:imum)?\b/i,
+  // Moonshot: "Your request exceeded model token limit: 131072".
+  /exceed\w* (?:the )?(?:model(?:'s)? )?(?:total |maximum |max )?token limit(?!.{0,20}per)/i,
   // Zhipu, Moonshot, Qwen in Chinese.
   /超长|超出.{0,12}(?:长度|上下文)|超过.{0,12}(?:长度|上下文|token)|上下文.{0,10}(?:过长|超)/i,
 ];

@@ -153,7 +153,7 @@ export function endAfter(n: number, script: TurnScript = LONG): Script {
 export function insertAfter(n: number, payload: object | string, script: TurnScript = LONG): Script {
   const payloads: (object | string)[] = turnPayloads(script);
   payloads.splice(n, 0, payload);
-  return frames(payloads);
+  return frames(payloads, { pace: script.pace ?? 0 });
 }
 
 /** A whole turn without `[DONE]`, then an open connection. */

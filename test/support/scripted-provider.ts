@@ -208,8 +208,8 @@ async function take(step: Exclude<Step, { do: 'hang' }>, response: ServerRespons
       await step.promise;
       return;
     case 'cut':
-      // Lets the bytes written before reach the other side.
-      await delay(5);
+      // Lets the other side read what was written before.
+      await delay(25);
       response.destroy();
       return;
     case 'end':

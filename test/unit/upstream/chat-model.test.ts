@@ -1,44 +1,7 @@
 import assert from 'node:assert/strict';
-import { silentLogger } from '../../../src/base/logger.ts';
-import { configSchema, type GatewayConfig, type KeyConfig } from '../../../src/config/schema.ts';
-import { TurnError, type TurnPart, type TurnRequest } from '../../../src/upstream/turn.ts';
-import { createUpstream, type UpstreamOptions } from '../../../src/upstream/upstream.ts';
+import { TurnError } from '../../../src/upstream/turn.ts';
 import * as scripted from '../../support/scripted-provider.ts';
-
-const QUESTION: TurnRequest = { messages: [{ role: 'user', content: 'What is a test?' }] };
-const FAST = { baseMs: 1, maxMs: 2, patienceMs: 50 };
-
-function config(providers: Record<string, object>, key: object = {}): GatewayConfig {
-  return configSchema.parse({
-    providers,
-    models: {
-      deep: {
-        kind: 'research',
-        routes: Object.keys(providers).map((provider) => ({ provider, model: `${provider}-model` })),
-      },
-    },
-    keys: [{ id: 'k', secret: 'client-secret', ...key }],
-  });
-}
-
-function chat(parsed: GatewayConfig, options: Partial<UpstreamOptions> = {}) {
-  const upstream = createUpstream(parsed.providers, { log: silentLogger, backoff: FAST, ...options });
-  const model = parsed.models.deep;
-  assert.ok(model);
-  const key: KeyConfig | undefined = parsed.keys[0];
-  return { upstream, model: upstream.chatModel({ modelName: 'deep', model, key, runId: 'r' }) };
-}
-
-async function collect(parts: AsyncIterable<TurnPart>): Promise<TurnPart[]> {
-  return Array.fromAsync(parts);
-}
-
-function finishOf(parts: TurnPart[]) {
-  const last = parts.at(-1);
-  assert.equal(last?.type, 'finish');
-  assert.ok(last?.type === 'finish');
-  return last;
-}
+import { ask, chat, config, finishOf, QUESTION } from './chat-harness.ts';
 
 describe('a turn', () => {
   const signal = new AbortController().signal;
@@ -58,7 +21,7 @@ describe('a turn', () => {
     });
     const { upstream, model } = chat(config({ main: { base_url: provider.url, api_key: 'provider-secret' } }));
     await using _ = upstream;
-    const parts = await collect(model.turn(QUESTION, { signal }));
+    const parts = await ask(model);
     assert.deepEqual(parts.slice(0, 4), [
       { type: 'reasoning', delta: 'I need a search.' },
       { type: 'text', delta: 'Searching now.' },
@@ -84,7 +47,7 @@ describe('a turn', () => {
       config({ main: { base_url: provider.url, api_key: 'provider-secret', headers: { 'x-team': 'red' } } }),
     );
     await using _ = upstream;
-    await collect(model.turn(QUESTION, { signal }));
+    await ask(model);
     const [request] = provider.requests;
     assert.equal(request?.path, '/v1/chat/completions');
     assert.equal(request?.headers.authorization, 'Bearer provider-secret');
@@ -108,7 +71,7 @@ describe('a turn', () => {
     );
     const { upstream, model } = chat(parsed);
     await using _ = upstream;
-    await collect(model.turn(QUESTION, { signal }));
+    await ask(model);
     assert.equal(first.requests.length, 0);
     assert.equal(second.requests[0]?.body.model, 'special');
     assert.equal(second.requests[0]?.headers.authorization, 'Bearer own-secret');
@@ -120,7 +83,7 @@ describe('a turn', () => {
     });
     const { upstream, model } = chat(config({ main: { base_url: provider.url } }));
     await using _ = upstream;
-    const { usage } = finishOf(await collect(model.turn(QUESTION, { signal })));
+    const { usage } = finishOf(await ask(model));
     assert.equal(usage.estimated, true);
     assert.ok(usage.inputTokens > 0 && usage.outputTokens > 0);
   });
@@ -132,7 +95,7 @@ describe('a turn', () => {
     await using _ = upstream;
     for (const [n] of scripts.entries()) {
       const client = new AbortController();
-      const turn = collect(model.turn(QUESTION, { signal: client.signal }));
+      const turn = Array.fromAsync(model.turn(QUESTION, { signal: client.signal }));
       const request = await provider.waitForRequest(n + 1);
       client.abort(new Error('the client left'));
       await assert.rejects(turn, /the client left/);
@@ -150,7 +113,7 @@ describe('a turn', () => {
       config({ bad: { base_url: await scripted.refusedUrl() }, good: { base_url: good.url } }),
     );
     await using _ = upstream;
-    assert.deepEqual((await collect(model.turn(QUESTION, { signal })))[0], { type: 'text', delta: 'good' });
+    assert.deepEqual((await ask(model))[0], { type: 'text', delta: 'good' });
   });
 
   it('fails when a stream breaks after delivery, and asks another route the next time', async () => {
@@ -158,12 +121,12 @@ describe('a turn', () => {
     await using good = await scripted.startScriptedProvider({ respond: () => scripted.turn({ text: 'good' }) });
     const { upstream, model } = chat(config({ bad: { base_url: bad.url }, good: { base_url: good.url } }));
     await using _ = upstream;
-    await assert.rejects(collect(model.turn(QUESTION, { signal })), (error) => {
+    await assert.rejects(ask(model), (error) => {
       assert.ok(error instanceof TurnError);
       assert.deepEqual([error.kind, error.started, error.usage.estimated], ['failed', true, true]);
       return true;
     });
-    assert.deepEqual((await collect(model.turn(QUESTION, { signal })))[0], { type: 'text', delta: 'good' });
+    assert.deepEqual((await ask(model))[0], { type: 'text', delta: 'good' });
     assert.equal(bad.requests.length, 1);
   });
 
@@ -173,7 +136,7 @@ describe('a turn', () => {
     });
     const { upstream, model } = chat(config({ main: { base_url: provider.url, api_key: 'provider-secret' } }));
     await using _ = upstream;
-    await assert.rejects(collect(model.turn(QUESTION, { signal })), (error) => {
+    await assert.rejects(ask(model), (error) => {
       assert.ok(error instanceof TurnError);
       assert.equal(error.message, 'Provider main failed: HTTP status 401: Incorrect API key provided: [redacted]');
       assert.deepEqual([error.kind, error.started], ['refused', false]);
@@ -194,12 +157,12 @@ describe('a turn', () => {
     const parsed = config({ main: { base_url: before.url } });
     const { upstream, model } = chat(parsed);
     await using _ = upstream;
-    const running = collect(model.turn(QUESTION, { signal }));
+    const running = ask(model);
     await before.waitForRequest();
     upstream.update(config({ main: { base_url: after.url } }).providers);
     resolve();
     assert.deepEqual((await running)[0], { type: 'text', delta: 'whole' });
-    assert.deepEqual((await collect(model.turn(QUESTION, { signal })))[0], { type: 'text', delta: 'new' });
+    assert.deepEqual((await ask(model))[0], { type: 'text', delta: 'new' });
     await before.waitForConnections(0);
   });
 });

@@ -1,0 +1,143 @@
+import * as scripted from './scripted-provider.ts';
+
+/** What a fault means for a client that has not seen anything yet, and for one that has. */
+export interface ProviderFault {
+  name: string;
+  /** Absent: nothing listens. */
+  script?: (n: number) => scripted.Script;
+  /**
+   * `next`: nothing was delivered, the next route answers. `broken`: something was delivered before the fault.
+   * `none`: the answer is whole all the same.
+   */
+  outcome: 'next' | 'broken' | 'none';
+  /** Kind of the failure where no other route is left. */
+  kind?: 'timeout' | 'rate_limit' | 'refused' | 'failed';
+  /** Whether the same route is worth another try. */
+  retried: boolean;
+}
+
+/** Time limits in seconds that make the slow faults quick to see. */
+export const FAULT_TIMEOUTS = { connect: 1, first_byte: 0.15, first_token: 0.15, idle: 0.15 };
+
+/** Every way in which a provider can fail that routes must survive. */
+export const FAULTS: readonly ProviderFault[] = [
+  { name: 'refused connection', outcome: 'next', kind: 'failed', retried: true },
+  { name: 'connection reset', script: () => scripted.reset(), outcome: 'next', kind: 'failed', retried: true },
+  { name: 'slow headers', script: () => scripted.hang(), outcome: 'next', kind: 'timeout', retried: true },
+  {
+    name: 'slow first token',
+    script: () => scripted.slowFirstToken('forever'),
+    outcome: 'next',
+    kind: 'timeout',
+    retried: true,
+  },
+  {
+    name: 'comments but no token',
+    script: () => ({
+      ...scripted.raw(''),
+      steps: Array.from({ length: 400 }, (_, i) =>
+        i % 2 === 0 ? ({ do: 'send', bytes: ': waiting\n\n' } as const) : ({ do: 'wait', ms: 20 } as const),
+      ),
+    }),
+    outcome: 'next',
+    kind: 'timeout',
+    retried: true,
+  },
+  {
+    name: 'stall after 3 chunks',
+    script: () => scripted.stallAfter(3),
+    outcome: 'broken',
+    kind: 'timeout',
+    retried: true,
+  },
+  { name: 'cut after 0 chunks', script: () => scripted.cutAfter(0), outcome: 'next', kind: 'failed', retried: true },
+  { name: 'cut after 1 chunk', script: () => scripted.cutAfter(1), outcome: 'next', kind: 'failed', retried: true },
+  { name: 'cut after 4 chunks', script: () => scripted.cutAfter(4), outcome: 'broken', kind: 'failed', retried: true },
+  {
+    name: 'end without finish reason',
+    script: () => scripted.endAfter(4),
+    outcome: 'broken',
+    kind: 'failed',
+    retried: true,
+  },
+  { name: 'status 401', script: () => scripted.status(401), outcome: 'next', kind: 'refused', retried: false },
+  { name: 'status 404', script: () => scripted.status(404), outcome: 'next', kind: 'refused', retried: false },
+  { name: 'status 408', script: () => scripted.status(408), outcome: 'next', kind: 'timeout', retried: true },
+  { name: 'status 429', script: () => scripted.status(429), outcome: 'next', kind: 'rate_limit', retried: true },
+  {
+    name: 'status 429 with Retry-After',
+    script: () => scripted.status(429, { headers: { 'retry-after-ms': '20' } }),
+    outcome: 'next',
+    kind: 'rate_limit',
+    retried: true,
+  },
+  { name: 'status 500', script: () => scripted.status(500), outcome: 'next', kind: 'failed', retried: true },
+  {
+    name: 'status 502 with an HTML page',
+    script: () => scripted.status(502, { body: '<html><title>Bad Gateway</title></html>' }),
+    outcome: 'next',
+    kind: 'failed',
+    retried: true,
+  },
+  { name: 'status 503', script: () => scripted.status(503), outcome: 'next', kind: 'failed', retried: true },
+  { name: 'empty 200', script: () => scripted.raw(''), outcome: 'next', kind: 'failed', retried: true },
+  {
+    name: 'error event first',
+    script: () => scripted.frames([{ error: { message: 'no capacity' } }], { done: false }),
+    outcome: 'next',
+    kind: 'failed',
+    retried: true,
+  },
+  {
+    name: 'error event in the middle',
+    script: () =>
+      scripted.insertAfter(
+        4,
+        { error: { message: 'no capacity' } },
+        { reasoning: 'one two three', text: 'x', pace: 25 },
+      ),
+    outcome: 'broken',
+    kind: 'failed',
+    retried: true,
+  },
+  {
+    name: 'malformed JSON first',
+    script: () => scripted.insertAfter(0, '{"choices": [{"delta"'),
+    outcome: 'next',
+    kind: 'failed',
+    retried: true,
+  },
+  {
+    name: 'HTML page with status 200',
+    script: () => scripted.raw('<html><title>Login</title></html>', { headers: { 'content-type': 'text/html' } }),
+    outcome: 'next',
+    kind: 'failed',
+    retried: true,
+  },
+  {
+    name: 'wrong content type',
+    script: () => ({ ...scripted.turn({ text: 'primary' }), headers: { 'content-type': 'text/plain' } }),
+    outcome: 'none',
+    retried: false,
+  },
+  { name: 'body never ends', script: () => scripted.neverEnds({ text: 'primary' }), outcome: 'none', retried: false },
+  {
+    name: 'usage missing',
+    script: () => scripted.turn({ text: 'primary', usage: null }),
+    outcome: 'none',
+    retried: false,
+  },
+];
+
+/** Starts a provider with this fault; for a refused connection only its address. */
+export async function startFaultyProvider(
+  fault: ProviderFault,
+): Promise<AsyncDisposable & { url: string; provider: scripted.ScriptedProvider | undefined }> {
+  const { script } = fault;
+  if (!script) {
+    const url = await scripted.refusedUrl();
+    return { url, provider: undefined, async [Symbol.asyncDispose]() {} };
+  }
+  const provider = await scripted.startScriptedProvider({ respond: (_, n) => script(n) });
+  return { url: provider.url, provider, [Symbol.asyncDispose]: () => provider[Symbol.asyncDispose]() };
+}

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { backoffMs } from '../../../src/upstream/backoff.ts';
+import { saysContextLength } from '../../../src/upstream/context-length.ts';
+import { errorText, failureOfAnswer } from '../../../src/upstream/failure-of-answer.ts';
+import { retryAfterMs } from '../../../src/upstream/retry-after.ts';
+import { Scrubber } from '../../../src/upstream/secrets.ts';
+
+const NONE = new Scrubber([]);
+
+describe('context-length errors', () => {
+  const wordings = [
+    "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001 tokens.",
+    '{"error":{"code":"context_length_exceeded"}}',
+    'prompt is too long: 203456 tokens > 200000 maximum',
+    'Input is too long for requested model.',
+    'the request exceeds the available context size. try increasing the context size',
+    '{"type":"exceed_context_size_error"}',
+    'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).',
+    'Range of input length should be [1, 30720]',
+    'Please reduce the length of the messages or completion.',
+    "This model's maximum prompt length is 131072 but the request contains 140000 tokens.",
+    'Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length',
+    'max_tokens must be at least 1, got -312.',
+    "Requested token count exceeds the model's maximum context length of 32768 tokens.",
+    "The input (5000 tokens) is longer than the model's context length (4096 tokens).",
+    'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 4096.',
+    'input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000',
+    'Total tokens of image and text exceed max message tokens',
+    'context window exceeds limit (2013)',
+    'Your request exceeded model token limit: 131072',
+    'Prompt 超长',
+    '输入内容超过模型最大上下文长度',
+  ];
+  for (const wording of wordings)
+    it(`are recognised: ${wording.slice(0, 60)}`, () => assert.ok(saysContextLength(wording)));
+
+  for (const other of [
+    'max_tokens is too large: 100000. This model supports at most 16384 completion tokens.',
+    'Rate limit reached: too many tokens per minute',
+    'Incorrect API key provided',
+    "Unsupported parameter: 'temperature'",
+    'The server had an error while processing your request',
+  ]) {
+    it(`are told from: ${other.slice(0, 60)}`, () => assert.ok(!saysContextLength(other)));
+  }
+});
+
+describe('an error answer', () => {
+  const cases: [number, string, string, string][] = [
+    [400, '{"error":{"message":"bad"}}', 'refused', 'elsewhere'],
+    [400, '{"error":{"message":"prompt is too long"}}', 'context_length', 'never'],
+    [401, '{}', 'refused', 'elsewhere'],
+    [402, '{}', 'refused', 'elsewhere'],
+    [404, 'no', 'refused', 'elsewhere'],
+    [408, '', 'timeout', 'again'],
+    [413, '', 'context_length', 'never'],
+    [429, '', 'rate_limit', 'again'],
+    [429, '{"error":{"code":"insufficient_quota"}}', 'rate_limit', 'elsewhere'],
+    [500, '', 'failed', 'again'],
+    [500, 'the request exceeds the available context size', 'context_length', 'never'],
+    [502, '<html>', 'failed', 'again'],
+    [504, '', 'timeout', 'again'],
+    [529, '', 'failed', 'again'],
+    [307, '', 'refused', 'elsewhere'],
+  ];
+  for (const [status, text, kind, advice] of cases) {
+    it(`${status} ${text}: ${kind}, try ${advice}`, () => {
+      const failure = failureOfAnswer({ status, headers: new Headers(), text }, NONE, 0);
+      assert.deepEqual([failure.kind, failure.advice], [kind, advice]);
+    });
+  }
+
+  it('is quoted in the words meant for people, whatever its shape', () => {
+    const shapes = [
+      '{"error":{"message":"no"}}',
+      '{"error":"no"}',
+      '{"object":"error","message":"no"}',
+      '{"detail":[{"msg":"no"}]}',
+      '[{"error":{"message":"no"}}]',
+      '{"base_resp":{"status_msg":"no"}}',
+      '<html><head><title>no</title></head></html>',
+      'no',
+    ];
+    for (const shape of shapes) assert.equal(errorText(shape), 'no', shape);
+  });
+
+  it('is cleaned of credentials in use and of what looks like one, and cut', () => {
+    const scrubber = new Scrubber(['secret-of-mine', 'Basic dXNlcjpwYXNz']);
+    const text = scrubber.scrub(
+      `secret-of-mine dXNlcjpwYXNz Bearer abcdefgh sk-proj-1234567890 sk-abc***********wxyz ${'x'.repeat(500)}`,
+    );
+    assert.ok(!/secret-of-mine|dXNlc|abcdefgh|1234567890|wxyz/.test(text), text);
+    assert.ok(text.length <= 303);
+  });
+});
+
+describe('how long a provider asks to wait', () => {
+  const cases: [string, Record<string, string>, number | undefined][] = [
+    ['seconds', { 'retry-after': '3' }, 3000],
+    ['a date', { 'retry-after': 'Thu, 01 Jan 1970 00:00:05 GMT' }, 4000],
+    ['milliseconds first', { 'retry-after': '3', 'retry-after-ms': '40' }, 40],
+    ['nonsense', { 'retry-after': 'soon' }, undefined],
+    ['reset of what is used up', { 'x-ratelimit-remaining-tokens': '0', 'x-ratelimit-reset-tokens': '1m2.5s' }, 62_500],
+    ['reset of what is left', { 'x-ratelimit-remaining-tokens': '9', 'x-ratelimit-reset-tokens': '1m' }, undefined],
+  ];
+  for (const [name, headers, expected] of cases) {
+    it(name, () => assert.equal(retryAfterMs(new Headers(headers), 1000, true), expected));
+  }
+});
+
+describe('the pause between rounds', () => {
+  it('doubles up to its bound, with jitter between half and whole', () => {
+    const policy = { baseMs: 100, maxMs: 1000, patienceMs: 0 };
+    assert.deepEqual(
+      [1, 2, 3, 4, 5, 9].map((round) => backoffMs(policy, round, () => 1)),
+      [100, 200, 400, 800, 1000, 1000],
+    );
+    assert.equal(
+      backoffMs(policy, 1, () => 0),
+      50,
+    );
+  });
+});

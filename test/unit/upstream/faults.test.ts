@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { TurnError } from '../../../src/upstream/turn.ts';
+import { FAULT_TIMEOUTS, FAULTS, startFaultyProvider } from '../../support/provider-faults.ts';
+import { startScriptedProvider, turn } from '../../support/scripted-provider.ts';
+import { ask, chat, config, finishOf, textOf } from './chat-harness.ts';
+
+const isTurnError = (started: boolean, kind: string | undefined) => (error: unknown) => {
+  assert.ok(error instanceof TurnError, String(error));
+  assert.deepEqual({ started: error.started, kind: error.kind }, { started, kind });
+  return true;
+};
+
+describe('a research turn whose first provider fails and whose second is good', () => {
+  for (const fault of FAULTS) {
+    const promise = {
+      next: 'the second answers',
+      broken: 'fails loudly, the next turn goes to the second',
+      none: 'the first answers',
+    };
+    it(`${fault.name}: ${promise[fault.outcome]}`, async () => {
+      await using bad = await startFaultyProvider(fault);
+      await using good = await startScriptedProvider({ respond: () => turn({ text: 'second' }) });
+      const { upstream, model } = chat(
+        config({ bad: { base_url: bad.url, timeouts: FAULT_TIMEOUTS }, good: { base_url: good.url } }),
+      );
+      await using _ = upstream;
+      if (fault.outcome === 'broken') await assert.rejects(ask(model), isTurnError(true, fault.kind));
+      const parts = await ask(model);
+      assert.equal(textOf(parts), fault.outcome === 'none' ? 'primary' : 'second');
+      assert.equal(finishOf(parts).reason, 'stop');
+      assert.equal(bad.provider?.requests.length ?? 1, 1);
+      await bad.provider?.waitForActive(0);
+    });
+  }
+});
+
+describe('a research turn whose only provider fails', () => {
+  for (const fault of FAULTS.filter(({ outcome }) => outcome === 'next')) {
+    it(`${fault.name}: ${fault.retried ? 'is tried again, then fails' : 'fails at once'}`, async () => {
+      await using bad = await startFaultyProvider(fault);
+      const { upstream, model } = chat(
+        config({ bad: { base_url: bad.url, timeouts: FAULT_TIMEOUTS, max_retries: 1 } }),
+        { limiter: { pauseMs: 5, maxPauseMs: 10 } },
+      );
+      await using _ = upstream;
+      await assert.rejects(ask(model), isTurnError(false, fault.kind));
+      if (bad.provider) assert.equal(bad.provider.requests.length, fault.retried ? 2 : 1);
+    });
+  }
+
+  it('answers at the second try where the fault has passed', async () => {
+    await using provider = await startScriptedProvider();
+    const [reset] = FAULTS.filter(({ name }) => name === 'connection reset');
+    provider.respond = (_, n) => (n === 0 ? (reset?.script?.(0) ?? turn()) : turn({ text: 'again' }));
+    const { upstream, model } = chat(config({ only: { base_url: provider.url } }));
+    await using _ = upstream;
+    assert.equal(textOf(await ask(model)), 'again');
+  });
+});

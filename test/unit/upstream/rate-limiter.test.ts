@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { RateLimiter } from '../../../src/upstream/rate-limiter.ts';
+
+const signal = new AbortController().signal;
+const POLICY = { pauseMs: 1000, maxPauseMs: 4000 };
+
+function limiter() {
+  let now = 1000;
+  const shared = new RateLimiter({ now: () => now }, POLICY);
+  const pass = (ms: number) => {
+    now += ms;
+  };
+  return { shared, pass };
+}
+
+describe('the shared rate limiter', () => {
+  it('holds nobody back until the provider limits us', async () => {
+    const { shared } = limiter();
+    for (let i = 0; i < 500; i += 1) await shared.enter({ signal });
+    assert.equal(shared.running, 500);
+  });
+
+  it('pauses everybody for as long as the provider asked', () => {
+    const { shared, pass } = limiter();
+    shared.limited(700);
+    assert.equal(shared.pauseMs, 700);
+    pass(700);
+    assert.equal(shared.pauseMs, 0);
+  });
+
+  it('pauses longer with each limit in a row where the provider names no time', () => {
+    const { shared, pass } = limiter();
+    for (const pause of [1000, 2000, 4000, 4000]) {
+      shared.limited(undefined);
+      assert.equal(shared.pauseMs, pause);
+      pass(pause);
+    }
+  });
+
+  it('lets half as many run at once, then one more with each success', async () => {
+    const { shared, pass } = limiter();
+    const running = await Promise.all(Array.from({ length: 4 }, () => shared.enter({ signal })));
+    shared.limited(10);
+    pass(10);
+    for (const one of running) one[Symbol.dispose]();
+    const first = await shared.enter({ signal });
+    await shared.enter({ signal });
+    const order: string[] = [];
+    const third = shared.enter({ signal }).then(() => order.push('third'));
+    const fourth = shared.enter({ signal }).then(() => order.push('fourth'));
+    await new Promise(setImmediate);
+    assert.deepEqual(order, [], 'two slots, two running');
+    first[Symbol.dispose]();
+    await third;
+    shared.succeeded();
+    await fourth;
+    assert.deepEqual(order, ['third', 'fourth']);
+    assert.equal(shared.running, 3);
+  });
+
+  it('forgets those who left while they waited', async () => {
+    const { shared, pass } = limiter();
+    await shared.enter({ signal });
+    const gone = new AbortController();
+    shared.limited(5);
+    pass(5);
+    const left = shared.enter({ signal: gone.signal });
+    gone.abort(new Error('left'));
+    await assert.rejects(left, /left/);
+    const waiting = shared.enter({ signal });
+    shared.succeeded();
+    await waiting;
+    assert.equal(shared.running, 2);
+  });
+});

@@ -1,0 +1,342 @@
+import assert from 'node:assert/strict';
+import type { AssistantMessage, TurnMessage, TurnRequest } from '../../../src/upstream/turn.ts';
+import { tool } from '../../support/decode-turn.ts';
+import {
+  type ChatBody,
+  type ScriptedProvider,
+  startScriptedProvider,
+  status,
+  turn,
+} from '../../support/scripted-provider.ts';
+import { ask, chat, config, finishOf, QUESTION, textOf } from './chat-harness.ts';
+
+/** A provider that refuses requests until `refusal` finds nothing to complain about. */
+function refusing(refusal: (body: ChatBody) => string | { status: number; text: string } | undefined) {
+  return startScriptedProvider({
+    respond: ({ body }) => {
+      const complaint = refusal(body);
+      if (complaint === undefined) return turn({ text: 'fine' });
+      const { status: code, text } = typeof complaint === 'string' ? { status: 400, text: complaint } : complaint;
+      return status(code, { message: text });
+    },
+  });
+}
+
+const bodyOf = (provider: ScriptedProvider, n = -1): ChatBody => provider.requests.at(n)?.body ?? {};
+
+const FULL: TurnRequest = {
+  messages: [{ role: 'system', content: 'Be brief.' }, ...QUESTION.messages],
+  tools: [tool('web_search', { queries: 'array' })],
+  maxOutputTokens: 20_000,
+  temperature: 0.5,
+  topP: 0.9,
+  responseFormat: { type: 'json_schema', json_schema: { name: 'x', schema: { type: 'object' } } },
+};
+
+const CALL = { id: 'call_a_rather_long_id', name: 'web_search', arguments: '{"queries":["x"]}' };
+
+/** The messages of a second turn, after a tool call of the provider `main`. */
+function afterCall(message: Partial<AssistantMessage> = {}): TurnMessage[] {
+  return [
+    ...QUESTION.messages,
+    { role: 'assistant', content: '', tool_calls: [CALL], ...message },
+    { role: 'tool', tool_call_id: CALL.id, content: 'found' },
+  ];
+}
+
+describe('a request', () => {
+  const lessons: [
+    string,
+    TurnRequest,
+    (body: ChatBody) => string | { status: number; text: string } | undefined,
+    (body: ChatBody) => void,
+  ][] = [
+    [
+      'max_tokens becomes max_completion_tokens',
+      FULL,
+      (body) =>
+        'max_tokens' in body
+          ? "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
+          : undefined,
+      (body) => assert.equal(body.max_completion_tokens, 20_000),
+    ],
+    [
+      'a smaller output that the provider names is taken over',
+      FULL,
+      (body) =>
+        Number(body.max_tokens) > 8192
+          ? 'max_tokens is too large: 20000. This model supports at most 8192 completion tokens.'
+          : undefined,
+      (body) => assert.equal(body.max_tokens, 8192),
+    ],
+    [
+      'refused parameters are left out one after the other',
+      FULL,
+      (body) =>
+        'temperature' in body
+          ? "Unsupported value: 'temperature' does not support 0.5 with this model. Only the default (1) value is supported."
+          : 'stream_options' in body
+            ? {
+                status: 422,
+                text: '[{"type":"extra_forbidden","loc":["body","stream_options"],"msg":"Extra inputs are not permitted"}]',
+              }
+            : undefined,
+      (body) => assert.deepEqual(['temperature' in body, 'stream_options' in body, body.top_p], [false, false, 0.9]),
+    ],
+    [
+      'a refused response format becomes an instruction',
+      FULL,
+      (body) => ('response_format' in body ? 'This response_format type is unavailable now: invalid' : undefined),
+      (body) => assert.match(body.messages?.[0].content, /^Be brief\.\n\n.*follows this schema/s),
+    ],
+    [
+      'system becomes developer where that is asked for',
+      FULL,
+      (body) =>
+        body.messages?.some(({ role }) => role === 'system')
+          ? "'messages[0].role' does not support 'system' with this model. Use 'developer'."
+          : undefined,
+      (body) => assert.equal(body.messages?.[0].role, 'developer'),
+    ],
+    [
+      'instructions go to the user where no role is known for them',
+      FULL,
+      (body) => (body.messages?.some(({ role }) => role === 'system') ? 'System role not supported' : undefined),
+      (body) => assert.deepEqual(body.messages, [{ role: 'user', content: 'Be brief.\n\nWhat is a test?' }]),
+    ],
+    [
+      'neighbours of one role are joined where roles must alternate',
+      { messages: [...QUESTION.messages, { role: 'user', content: 'Really?' }] },
+      (body) =>
+        body.messages?.length === 2 ? 'Conversation roles must alternate user/assistant/user/assistant/...' : undefined,
+      (body) => assert.deepEqual(body.messages, [{ role: 'user', content: 'What is a test?\n\nReally?' }]),
+    ],
+    [
+      'the last word is given to the user where it must be',
+      { messages: [...QUESTION.messages, { role: 'assistant', content: 'A test is' }] },
+      (body) =>
+        body.messages?.at(-1).role === 'assistant'
+          ? 'Expected last role User or Tool (or Assistant with prefix True) for serving but got assistant'
+          : undefined,
+      (body) => assert.equal(body.messages?.at(-1).role, 'user'),
+    ],
+    [
+      'ids of calls are shortened where the provider wants nine characters',
+      { messages: afterCall() },
+      (body) =>
+        /^\w{9}$/.test(body.messages?.at(-1).tool_call_id)
+          ? undefined
+          : 'Tool call id was call_a but must be a-z, A-Z, 0-9, with a length of 9.',
+      (body) => assert.equal(body.messages?.at(-1).tool_call_id, body.messages?.at(-2).tool_calls[0].id),
+    ],
+    [
+      'content is text where null cannot be read',
+      { messages: afterCall() },
+      (body) =>
+        body.messages?.some(({ content }) => content === null)
+          ? { status: 500, text: 'invalid message content: must be a string, got null' }
+          : undefined,
+      (body) => assert.equal(body.messages?.[1].content, ''),
+    ],
+    [
+      'schemas are reduced where keywords are refused',
+      {
+        ...QUESTION,
+        tools: [
+          {
+            name: 'a',
+            description: 'b',
+            parameters: {
+              $schema: 'x',
+              type: 'object',
+              properties: { $schema: { type: 'string' } },
+              additionalProperties: false,
+            },
+          },
+        ],
+      },
+      (body) =>
+        body.tools?.[0].function.parameters.$schema
+          ? 'Invalid JSON payload received. Unknown name "$schema" at tools[0]'
+          : undefined,
+      (body) =>
+        assert.deepEqual(body.tools?.[0].function.parameters, {
+          type: 'object',
+          properties: { $schema: { type: 'string' } },
+        }),
+    ],
+    [
+      'tools are told in the text where the model has none',
+      { ...FULL, messages: [{ role: 'system', content: 'Be brief.' }, ...afterCall()] },
+      (body) => ('tools' in body ? 'registry.ollama.ai/library/gemma does not support tools' : undefined),
+      ({ messages = [] }) => {
+        assert.match(messages[0].content, /^Be brief\.[^]*"name":"web_search"[^]*<tool_call>/);
+        assert.deepEqual(messages.slice(2), [
+          {
+            role: 'assistant',
+            content: '<tool_call>\n{"name": "web_search", "arguments": {"queries":["x"]}}\n</tool_call>',
+          },
+          { role: 'user', content: '<tool_response>\nfound\n</tool_response>' },
+        ]);
+      },
+    ],
+    [
+      'tools are told in the text where the server parses no calls',
+      FULL,
+      (body) =>
+        'tools' in body
+          ? '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set'
+          : undefined,
+      (body) => assert.equal('tools' in body, false),
+    ],
+    [
+      'reasoning is not sent back where it is refused',
+      { messages: afterCall({ replay: { provider: 'main', fields: { reasoning_content: 'Hm.' } } }) },
+      (body) => (body.messages?.[1].reasoning_content ? "property 'reasoning_content' is unsupported" : undefined),
+      (body) => assert.equal('reasoning_content' in body.messages?.[1], false),
+    ],
+    [
+      'reasoning is made up where it must be there',
+      { messages: afterCall() },
+      (body) =>
+        body.messages?.[1].reasoning_content
+          ? undefined
+          : 'Missing `reasoning_content` field in the assistant message at message index 1',
+      (body) => assert.equal(body.messages?.[1].reasoning_content, ' '),
+    ],
+  ];
+  for (const [promise, request, refusal, check] of lessons) {
+    it(`${promise}, and that is remembered`, async () => {
+      await using provider = await refusing(refusal);
+      const { upstream, model } = chat(config({ main: { base_url: provider.url, max_retries: 0 } }));
+      await using _ = upstream;
+      assert.equal(textOf(await ask(model, request)), 'fine');
+      check(bodyOf(provider));
+      const asked = provider.requests.length;
+      assert.equal(textOf(await ask(model, request)), 'fine');
+      assert.equal(provider.requests.length, asked + 1, 'asked in the right way at once');
+    });
+  }
+
+  it('is not asked for ever by a provider that refuses everything', async () => {
+    await using provider = await refusing(
+      () => "Unsupported parameter: 'temperature', 'top_p', 'stream_options', 'tools', 'max_tokens'",
+    );
+    const { upstream, model } = chat(config({ main: { base_url: provider.url, max_retries: 0 } }));
+    await using _ = upstream;
+    await assert.rejects(ask(model, FULL), /Unsupported parameter/);
+    assert.ok(provider.requests.length < 10);
+  });
+
+  it('has safe tool names, which come back as the real ones', async () => {
+    const long = `server.${'x'.repeat(80)}`;
+    await using provider = await startScriptedProvider({
+      respond: ({ body }) =>
+        turn({ toolCalls: body.tools?.map((offered) => ({ name: offered.function.name, arguments: '{}' })) ?? [] }),
+    });
+    const { upstream, model } = chat(config({ main: { base_url: provider.url } }));
+    await using _ = upstream;
+    const names = ['web_search', 'github.search', 'github__search', long, '世界'];
+    const parts = await ask(model, { ...QUESTION, tools: names.map((name) => tool(name)) });
+    const sent: string[] = bodyOf(provider).tools?.map((offered) => offered.function.name) ?? [];
+    for (const name of sent) assert.match(name, /^[a-zA-Z0-9_-]{1,64}$/);
+    assert.equal(new Set(sent).size, names.length);
+    assert.deepEqual(
+      parts.flatMap((part) => (part.type === 'tool_call' ? [part.call.name] : [])),
+      names,
+    );
+    assert.deepEqual(
+      finishOf(parts).message.tool_calls?.map((call) => call.name),
+      names,
+    );
+  });
+
+  it("sends back only the provider's own reasoning, and only with tool calls", async () => {
+    await using provider = await startScriptedProvider();
+    const { upstream, model } = chat(config({ main: { base_url: provider.url } }));
+    await using _ = upstream;
+    const replay = (name: string) => ({
+      provider: name,
+      fields: { reasoning_content: 'Hm.', reasoning_details: [{ type: 'reasoning.encrypted', data: 'd' }] },
+    });
+    const fields = async (message: Partial<AssistantMessage>) => {
+      await ask(model, { messages: afterCall(message) });
+      const { role, content, tool_calls, ...rest } = bodyOf(provider).messages?.[1] ?? {};
+      return rest;
+    };
+    assert.deepEqual(await fields({ replay: replay('other') }), {});
+    assert.deepEqual(await fields({ replay: replay('main') }), {
+      reasoning_details: [{ type: 'reasoning.encrypted', data: 'd' }],
+    });
+    const plain = { provider: 'main', fields: { reasoning_content: 'Hm.' } };
+    assert.deepEqual(await fields({ replay: plain }), { reasoning_content: 'Hm.' });
+    assert.deepEqual(await fields({ replay: plain, content: 'Text.', tool_calls: [] }), {});
+  });
+
+  it('has image parts as they are, text parts as text, and nothing where an assistant said nothing', async () => {
+    await using provider = await startScriptedProvider();
+    const { upstream, model } = chat(config({ main: { base_url: provider.url } }));
+    await using _ = upstream;
+    const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } } as const;
+    await ask(model, {
+      messages: [
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'one' },
+            { type: 'text', text: 'two' },
+          ],
+        },
+        { role: 'assistant', content: '' },
+        { role: 'user', content: [{ type: 'text', text: 'see' }, image] },
+      ],
+    });
+    assert.deepEqual(bodyOf(provider).messages, [
+      { role: 'user', content: 'one\ntwo' },
+      { role: 'user', content: [{ type: 'text', text: 'see' }, image] },
+    ]);
+  });
+
+  it('sends broken arguments of earlier calls mended', async () => {
+    await using provider = await startScriptedProvider();
+    const { upstream, model } = chat(config({ main: { base_url: provider.url } }));
+    await using _ = upstream;
+    await ask(model, {
+      messages: afterCall({
+        tool_calls: [
+          { ...CALL, arguments: '{"queries": ["x"' },
+          { ...CALL, arguments: 'no' },
+        ],
+      }),
+    });
+    const calls = bodyOf(provider).messages?.[1].tool_calls;
+    assert.deepEqual(
+      calls.map((call: { function: { arguments: string } }) => call.function.arguments),
+      ['{"queries":["x"]}', '{"raw":"no"}'],
+    );
+  });
+
+  it('follows a dialect that the configuration forces, and refuses one that does not exist', async () => {
+    await using provider = await startScriptedProvider();
+    const { upstream, model } = chat(config({ main: { base_url: provider.url, dialect: 'text_tools' } }));
+    await using _ = upstream;
+    await ask(model, FULL);
+    assert.equal('tools' in bodyOf(provider), false);
+    const wrong = config({ main: { base_url: provider.url, dialect: 'klingon' } }).providers;
+    assert.throws(
+      () => upstream.update(wrong),
+      /providers\.main\.dialect: there is no dialect "klingon"; use one of .*text_tools/,
+    );
+    await ask(model, FULL);
+  });
+
+  it('leaves the query of a base URL where it belongs', async () => {
+    await using provider = await startScriptedProvider();
+    const { upstream, model } = chat(
+      config({ main: { base_url: `${provider.url}/deployments/d?api-version=2024-10-21` } }),
+    );
+    await using _ = upstream;
+    await ask(model);
+    assert.equal(provider.requests[0]?.path, '/v1/deployments/d/chat/completions?api-version=2024-10-21');
+  });
+});
