@@ -103,9 +103,9 @@ export async function submit(
 }
 
 /** Polls a response until it has ended. */
-export function ended(at: { url: string }, id: string): Promise<ResponseObject> {
+export function ended(at: { url: string }, id: string, key: keyof typeof KEYS = 'ann'): Promise<ResponseObject> {
   return until(async () => {
-    const response = responseIn(await send(at, `GET /v1/responses/${id}`));
+    const response = responseIn(await send(at, `GET /v1/responses/${id}`, { key }));
     return response.status === 'in_progress' ? undefined : response;
   });
 }

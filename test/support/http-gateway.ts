@@ -14,6 +14,7 @@ import type { HttpParts, Readiness } from '../../src/http/parts.ts';
 import type { ModelProxy, ProxyCall } from '../../src/http/proxy.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 import type { Step } from '../../src/research/steps.ts';
+import type { ResearchState } from '../../src/research/transcript.ts';
 import type { RunDriver } from '../../src/runs/execute-run.ts';
 import { LocalExecutor } from '../../src/runs/executor.ts';
 import type { Runs } from '../../src/runs/runs.ts';
@@ -99,7 +100,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
   const log = createLogger({ destination: { write: (line: string) => void lines.push(JSON.parse(line)) } });
   const storage = await openStorage(config.store, { log });
   const driver: RunDriver = {
-    research: ({ run, signal }) => script(lastQuestion(run), () => released(waiting, signal)),
+    research: ({ run, state, signal }) => script(lastQuestion(run), state, () => released(waiting, signal)),
     proxy: async ({ request }) => `{"echo":${request.body}}`,
   };
   const common = { store: storage.runs, driver, clock: systemClock, log, owner: randomUUID(), retentionMs: 3_600_000 };
@@ -172,7 +173,11 @@ function lastQuestion(run: Parameters<RunDriver['research']>[0]['run']): string 
  * What a run does, by its question: `wait` waits to be released, `fail` and `fail late` fail, `long <n>` answers with
  * n deltas, `search` calls a tool, anything else is echoed.
  */
-async function* script(question: string, released: () => Promise<void>): ReturnType<RunDriver['research']> {
+async function* script(
+  question: string,
+  state: ResearchState,
+  released: () => Promise<void>,
+): ReturnType<RunDriver['research']> {
   const spent = { inputTokens: 60, cachedTokens: 0, outputTokens: 40, reasoningTokens: 0, estimated: false };
   const failure = new GatewayError('upstream_error', 'The provider answered 500.');
   if (question === 'fail') throw failure;
@@ -182,7 +187,9 @@ async function* script(question: string, released: () => Promise<void>): ReturnT
     throw failure;
   }
   if (question === 'wait') await released();
-  yield { type: 'reasoning_end', status: 'completed', entry: { t: 'spent', usage: spent } };
+  const entry = { t: 'spent', usage: spent } as const;
+  state.apply(entry);
+  yield { type: 'reasoning_end', status: 'completed', entry };
   const count = /^long (\d+)$/.exec(question)?.[1];
   for (const delta of answerOf(question, count)) yield delta;
   return { annotations: [], incomplete: null };

@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { chatChunk, chatCompletion } from '../../src/protocol/chat.ts';
+import type { Runs } from '../../src/runs/runs.ts';
+import { assertRefused, open, send } from '../support/http-client.ts';
+import { openGateway, type TestGateway, until } from '../support/http-gateway.ts';
+
+const bodyOf = (content: string, fields: object = {}) => ({
+  model: 'deep',
+  messages: [{ role: 'user', content }],
+  ...fields,
+});
+
+/** The payloads of a chat stream, without their `data: `. */
+function payloadsIn(text: string): string[] {
+  return text.split('\n\n').flatMap((frame) => (frame.startsWith('data: ') ? [frame.slice(6)] : []));
+}
+
+describe('POST /v1/chat/completions on a research model', () => {
+  let gateway: TestGateway;
+  before(async () => {
+    gateway = await openGateway();
+  });
+  after(() => gateway[Symbol.asyncDispose]());
+
+  it('answers the whole completion without stream', async () => {
+    const answer = await send(gateway, 'POST /v1/chat/completions', { body: bodyOf('hello') });
+    const completion = chatCompletion.strict().parse(answer.json);
+    assert.equal(completion.choices[0]?.message.content, 'You said: hello');
+    assert.equal(completion.choices[0]?.finish_reason, 'stop');
+  });
+
+  it('streams a role chunk, reasoning, content, a last chunk and [DONE]', async () => {
+    const answer = await send(gateway, 'POST /v1/chat/completions', { body: bodyOf('hello', { stream: true }) });
+    assert.equal(answer.headers.get('content-type'), 'text/event-stream; charset=utf-8');
+    const payloads = payloadsIn(answer.text);
+    assert.equal(payloads.pop(), '[DONE]');
+    const chunks = payloads.map((payload) => chatChunk.strict().parse(JSON.parse(payload)));
+    assert.equal(chunks[0]?.choices[0]?.delta.role, 'assistant');
+    assert.equal(chunks.map((chunk) => chunk.choices[0]?.delta.content ?? '').join(''), 'You said: hello');
+    const last = chunks.at(-1);
+    assert.equal(last?.choices[0]?.finish_reason, 'stop');
+    assert.ok(last?.usage && last.search_results);
+  });
+
+  it('a run that fails before its first byte is an HTTP error, streamed or not', async () => {
+    for (const stream of [true, false]) {
+      const answer = await send(gateway, 'POST /v1/chat/completions', { body: bodyOf('fail', { stream }) });
+      assertRefused(answer, { status: 502, code: 'upstream_error' });
+    }
+  });
+
+  it('a stream that fails midway ends with an error chunk and no [DONE]', async () => {
+    const body = bodyOf('fail late', { stream: true });
+    const payloads = payloadsIn((await send(gateway, 'POST /v1/chat/completions', { body })).text);
+    const last = chatChunk.parse(JSON.parse(payloads.at(-1) ?? ''));
+    assert.equal(last.choices[0]?.finish_reason, 'error');
+    assert.equal(last.error?.code, 'upstream_error');
+  });
+
+  it('takes what else the OpenAI API has, and says what it ignores', async () => {
+    const fields = { frequency_penalty: 0, logprobs: false, max_tokens: 100, temperature: 0.5, user: 'u', n: 1 };
+    const answer = await send(gateway, 'POST /v1/chat/completions', { body: bodyOf('hello', fields) });
+    assert.equal(answer.status, 200);
+    assert.equal(answer.headers.get('x-ignored-parameters'), 'frequency_penalty, logprobs, user');
+  });
+
+  for (const stream of [true, false]) {
+    it(`a client that leaves cancels its run (stream: ${stream})`, async () => {
+      const cancelled: string[] = [];
+      const wrapRuns = (runs: Runs) => watchCancel(runs, cancelled);
+      await using own = await openGateway({ wrapRuns });
+      const leave = new AbortController();
+      const request = open(own, 'POST /v1/chat/completions', {
+        body: bodyOf('wait', { stream }),
+        signal: leave.signal,
+      });
+      request.catch(() => {});
+      await until(async () => ((await own.runs.countOpen()).inProgress === 1 ? true : undefined));
+      leave.abort();
+      await until(async () => ((await own.runs.countOpen()).inProgress === 0 ? true : undefined));
+      assert.equal(cancelled.length, 1);
+      assert.deepEqual(cancelled, ['cancelled']);
+      const line = await until(() => own.lines.find(({ route }) => route === '/v1/chat/completions'));
+      assert.equal(line.left, true);
+      assert.equal(line.error, undefined);
+      assert.equal(
+        own.lines.filter(({ level }) => Number(level) >= 40).length,
+        0,
+        'a client that leaves is no failure',
+      );
+    });
+  }
+
+  it('a client that left while its run was being stored cancels it too', async () => {
+    const cancelled: string[] = [];
+    const leave = new AbortController();
+    const wrapRuns = (runs: Runs): Runs => {
+      const watched = watchCancel(runs, cancelled);
+      watched.submit = async (submission) => {
+        const submitted = await runs.submit(submission);
+        leave.abort();
+        await until(() => (own.lines.length > 0 ? true : undefined));
+        return submitted;
+      };
+      return watched;
+    };
+    await using own: TestGateway = await openGateway({ wrapRuns });
+    await assert.rejects(open(own, 'POST /v1/chat/completions', { body: bodyOf('wait'), signal: leave.signal }));
+    await until(() => (cancelled.length > 0 ? true : undefined));
+  });
+});
+
+/** Runs whose cancels are noted with the status they ended in. */
+function watchCancel(runs: Runs, cancelled: string[]): Runs {
+  const watched: Runs = Object.create(runs);
+  for (const name of ['submit', 'find', 'follow', 'ended', 'countOpen', 'idOf'] as const) {
+    Object.defineProperty(watched, name, { value: runs[name].bind(runs), writable: true });
+  }
+  watched.cancel = async (run) => {
+    const response = await runs.cancel(run);
+    cancelled.push(response.status);
+    return response;
+  };
+  return watched;
+}

@@ -1,0 +1,347 @@
+import assert from 'node:assert/strict';
+import type { Runs } from '../../src/runs/runs.ts';
+import { assertRefused, ended, type SendOptions, send } from '../support/http-client.ts';
+import { openGateway, until } from '../support/http-gateway.ts';
+
+const key = 'limited';
+const ask = (input: string, fields: object = {}): SendOptions => ({
+  key,
+  body: { model: 'deep', input, background: true, ...fields },
+});
+const refused = (code: string) => ({ status: 429, code, type: 'rate_limit_error', param: null });
+
+describe('requests_per_minute', () => {
+  it('counts submissions of every interface and says what is left', async () => {
+    await using gateway = await openGateway({ limits: { requests_per_minute: 4 } });
+    const messages = [{ role: 'user', content: 'hello' }];
+    const left: (string | null)[] = [];
+    for (const [target, body] of [
+      ['POST /v1/responses', { model: 'deep', input: 'hello' }],
+      ['POST /v1/async', { model: 'deep', messages }],
+      ['POST /v1/chat/completions', { model: 'deep', messages }],
+      ['POST /v1/embeddings', { model: 'gpt', input: 'a' }],
+    ] as const) {
+      const { headers, status } = await send(gateway, target, { key, body });
+      assert.ok(status < 300);
+      assert.equal(headers.get('x-ratelimit-limit-requests'), '4');
+      assert.match(headers.get('x-ratelimit-reset-requests') ?? '', /^(\d+ms|\d+s|1m0s)$/);
+      left.push(headers.get('x-ratelimit-remaining-requests'));
+    }
+    assert.deepEqual(left, ['3', '2', '1', '0']);
+    const over = await send(gateway, 'POST /v1/responses', ask('hello'));
+    assertRefused(over, refused('rate_limit_exceeded'));
+    assert.equal(over.headers.get('x-ratelimit-remaining-requests'), '0');
+  });
+
+  it('never counts polling, lists, cancel, delete, or what was refused', async () => {
+    await using gateway = await openGateway({ limits: { requests_per_minute: 2 } });
+    const { json } = await send(gateway, 'POST /v1/responses', ask('hello'));
+    for (const target of [
+      `GET /v1/responses/${json.id}`,
+      'GET /v1/responses',
+      'GET /v1/models',
+      `POST /v1/responses/${json.id}/cancel`,
+      `DELETE /v1/responses/${json.id}`,
+    ]) {
+      const answer = await send(gateway, target, { key });
+      assert.equal(answer.status, 200, target);
+      assert.equal(answer.headers.get('x-ratelimit-limit-requests'), null, target);
+    }
+    assert.equal((await send(gateway, 'POST /v1/responses', ask('hello', { temperature: 9 }))).status, 400);
+    const second = await send(gateway, 'POST /v1/responses', ask('hello'));
+    assert.equal(second.headers.get('x-ratelimit-remaining-requests'), '0');
+  });
+
+  it('is counted per key', async () => {
+    await using gateway = await openGateway({ limits: { requests_per_minute: 1 } });
+    await send(gateway, 'POST /v1/responses', ask('hello'));
+    const other = await send(gateway, 'POST /v1/responses', { ...ask('hello'), key: 'bob' });
+    assert.equal(other.status, 200);
+    assert.equal(other.headers.get('x-ratelimit-limit-requests'), null);
+  });
+
+  it('gives the request back where the run cannot be stored', async () => {
+    await using gateway = await openGateway({ limits: { requests_per_minute: 1 }, runs: { max_queued: 0 } });
+    const overloaded = await send(gateway, 'POST /v1/responses', ask('hello'));
+    assertRefused(overloaded, { status: 503, code: 'overloaded' });
+    assert.equal(overloaded.headers.get('x-should-retry'), 'true');
+    assertRefused(await send(gateway, 'POST /v1/responses', ask('hello')), { status: 503, code: 'overloaded' });
+  });
+});
+
+describe('concurrent_runs', () => {
+  it('bounds the runs that are open, and a refused request uses up no rate limit', async () => {
+    await using gateway = await openGateway({ limits: { concurrent_runs: 2, requests_per_minute: 3 } });
+    const first = await send(gateway, 'POST /v1/responses', ask('wait'));
+    await send(gateway, 'POST /v1/responses', ask('wait'));
+    for (let n = 0; n < 5; n++) {
+      const over = await send(gateway, 'POST /v1/responses', ask('wait'));
+      assertRefused(over, refused('concurrency_limit_exceeded'));
+      assert.ok(Number(over.headers.get('retry-after')) >= 1);
+    }
+    await send(gateway, `POST /v1/responses/${first.json.id}/cancel`, { key });
+    const next = await until(async () => {
+      const answer = await send(gateway, 'POST /v1/responses', ask('wait'));
+      return answer.status === 200 ? answer : undefined;
+    });
+    assert.equal(next.headers.get('x-ratelimit-remaining-requests'), '0');
+  });
+
+  it('parallel requests do not pass it together', async () => {
+    await using gateway = await openGateway({ limits: { concurrent_runs: 3 } });
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, () => send(gateway, 'POST /v1/responses', ask('wait'))),
+    );
+    assert.equal(answers.filter(({ status }) => status === 200).length, 3);
+  });
+
+  it('places of runs that failed, were cancelled, deleted or left are free again', async () => {
+    await using gateway = await openGateway({ limits: { concurrent_runs: 1 } });
+    const free = (input: string) =>
+      until(async () => {
+        const answer = await send(gateway, 'POST /v1/responses', ask(input));
+        return answer.status === 200 ? String(answer.json.id) : undefined;
+      });
+    await free('fail');
+    const cancelled = await free('wait');
+    await send(gateway, `POST /v1/responses/${cancelled}/cancel`, { key });
+    const deleted = await free('wait');
+    await send(gateway, `DELETE /v1/responses/${deleted}`, { key });
+    const leave = new AbortController();
+    const chat = until(async () => {
+      const answer = await send(gateway, 'POST /v1/chat/completions', {
+        key,
+        body: { model: 'deep', messages: [{ role: 'user', content: 'wait' }] },
+        signal: leave.signal,
+      });
+      return answer.status === 200 ? answer : undefined;
+    });
+    await until(async () => ((await gateway.runs.countOpen()).inProgress === 1 ? true : undefined));
+    leave.abort();
+    await assert.rejects(chat);
+    await free('hello');
+  });
+
+  it('calls of proxy models are no runs', async () => {
+    await using gateway = await openGateway({ limits: { concurrent_runs: 1 } });
+    await send(gateway, 'POST /v1/responses', ask('wait'));
+    const body = { model: 'gpt', messages: [] };
+    assert.equal((await send(gateway, 'POST /v1/chat/completions', { key, body })).status, 200);
+  });
+});
+
+describe('tokens_per_day', () => {
+  it('refuses once they are spent, for longer than a client should wait', async () => {
+    // A run of the test gateway uses 100 tokens.
+    await using gateway = await openGateway({ limits: { tokens_per_day: 150 } });
+    for (const _ of [1, 2]) {
+      const { json, status } = await until(async () => {
+        const answer = await send(gateway, 'POST /v1/responses', ask('hello'));
+        return answer.status === 200 ? answer : undefined;
+      });
+      assert.equal(status, 200);
+      await ended({ url: gateway.url }, String(json.id), key);
+    }
+    const over = await until(async () => {
+      const answer = await send(gateway, 'POST /v1/responses', ask('hello'));
+      return answer.status === 429 ? answer : undefined;
+    });
+    assertRefused(over, refused('quota_exceeded'));
+    assert.equal(over.headers.get('x-should-retry'), 'false');
+    assert.ok(Number(over.headers.get('retry-after')) > 3600);
+  });
+
+  it('parallel requests do not pass it together', async () => {
+    await using gateway = await openGateway({ limits: { tokens_per_day: 2500 } });
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => send(gateway, 'POST /v1/responses', ask('wait'))),
+    );
+    // Each may write 1 000 tokens.
+    assert.equal(answers.filter(({ status }) => status === 200).length, 2);
+  });
+
+  it('takes what the provider of a proxy model reported', async () => {
+    const proxy = async ({ res }: { res: { end(text: string): void } }) => {
+      res.end('{}');
+      return { tokens: 40_000 };
+    };
+    await using gateway = await openGateway({ limits: { tokens_per_day: 50_000 }, proxy });
+    const call = () => send(gateway, 'POST /v1/chat/completions', { key, body: { model: 'gpt', messages: [] } });
+    assert.deepEqual([(await call()).status, (await call()).status], [200, 200]);
+    assertRefused(await call(), refused('quota_exceeded'));
+  });
+});
+
+describe('idempotency (contract section 2)', () => {
+  const chat = { model: 'deep', messages: [{ role: 'user', content: 'hello' }] };
+
+  it('the same key, user and body give the same run, also through another API key of the user', async () => {
+    await using gateway = await openGateway();
+    const headers = { 'idempotency-key': 'k-1' };
+    const first = await send(gateway, 'POST /v1/async', { body: chat, headers });
+    const again = await send(gateway, 'POST /v1/async', { body: chat, headers });
+    const other = await send(gateway, 'POST /v1/async', { body: chat, headers, key: 'ann2' });
+    assert.deepEqual([first.status, again.status, other.status], [201, 201, 201]);
+    assert.equal(again.text, first.text);
+    assert.equal(other.text, first.text);
+    const marks = [first, again, other].map((answer) => answer.headers.get('idempotent-replayed'));
+    assert.deepEqual(marks, [null, 'true', 'true']);
+    const list = await send(gateway, 'GET /v1/async');
+    assert.equal(Array.isArray(list.json.tasks) && list.json.tasks.length, 1);
+  });
+
+  it('keys are kept apart by user', async () => {
+    await using gateway = await openGateway();
+    const headers = { 'idempotency-key': 'k-1' };
+    const mine = await send(gateway, 'POST /v1/async', { body: chat, headers });
+    const theirs = await send(gateway, 'POST /v1/async', { body: { ...chat, max_tokens: 7 }, headers, key: 'bob' });
+    assert.equal(theirs.status, 201);
+    assert.notEqual(theirs.json.id, mine.json.id);
+  });
+
+  it('the same body on the other endpoint is another request', async () => {
+    await using gateway = await openGateway();
+    const headers = { 'idempotency-key': 'k-1' };
+    const body = { ...chat, input: 'hello', background: true };
+    assert.equal((await send(gateway, 'POST /v1/async', { body, headers })).status, 201);
+    const answer = await send(gateway, 'POST /v1/responses', { body, headers });
+    assertRefused(answer, { status: 422, code: 'idempotency_key_reused' });
+  });
+
+  it('a stream is replayed from its first event', async () => {
+    await using gateway = await openGateway();
+    const options = { body: { model: 'deep', input: 'hello' }, headers: { 'idempotency-key': 'k-2' } };
+    const first = await send(gateway, 'POST /v1/responses', options);
+    const again = await send(gateway, 'POST /v1/responses', options);
+    assert.equal(again.text, first.text);
+    assert.equal(again.headers.get('idempotent-replayed'), 'true');
+  });
+
+  it('requests at the same time become one run', async () => {
+    await using gateway = await openGateway();
+    const options = { body: chat, headers: { 'idempotency-key': 'k-3' } };
+    const answers = await Promise.all(Array.from({ length: 10 }, () => send(gateway, 'POST /v1/async', options)));
+    assert.equal(new Set(answers.map(({ json }) => json.id)).size, 1);
+    assert.equal(answers.filter(({ headers }) => headers.get('idempotent-replayed') === null).length, 1);
+  });
+
+  it('replays count against no limit', async () => {
+    await using gateway = await openGateway({ limits: { requests_per_minute: 1, concurrent_runs: 1 } });
+    const options = { ...ask('wait'), headers: { 'idempotency-key': 'k-4' } };
+    const first = await send(gateway, 'POST /v1/responses', options);
+    for (let n = 0; n < 3; n++) {
+      const again = await send(gateway, 'POST /v1/responses', options);
+      assert.deepEqual([again.status, again.json.id], [200, first.json.id]);
+      assert.equal(again.headers.get('x-ratelimit-limit-requests'), null);
+    }
+  });
+
+  it('a refused request does not hold its key', async () => {
+    await using gateway = await openGateway({ limits: { concurrent_runs: 1 } });
+    const running = await send(gateway, 'POST /v1/responses', ask('wait'));
+    const options = { ...ask('hello'), headers: { 'idempotency-key': 'k-5' } };
+    assertRefused(await send(gateway, 'POST /v1/responses', options), refused('concurrency_limit_exceeded'));
+    await send(gateway, `POST /v1/responses/${running.json.id}/cancel`, { key });
+    const answer = await until(async () => {
+      const tried = await send(gateway, 'POST /v1/responses', options);
+      return tried.status === 200 ? tried : undefined;
+    });
+    assert.equal(answer.headers.get('idempotent-replayed'), null);
+    const invalid = { body: { model: 'deep' }, headers: { 'idempotency-key': 'k-6' } };
+    assert.equal((await send(gateway, 'POST /v1/async', invalid)).status, 400);
+    assert.equal((await send(gateway, 'POST /v1/async', { ...invalid, body: chat })).status, 201);
+  });
+
+  it('a key of more than 255 characters is refused', async () => {
+    await using gateway = await openGateway();
+    const headers = { 'idempotency-key': 'x'.repeat(256) };
+    const answer = await send(gateway, 'POST /v1/async', { body: chat, headers });
+    assertRefused(answer, { status: 400, code: 'invalid_parameter', param: 'Idempotency-Key' });
+    const longest = { 'idempotency-key': 'x'.repeat(255) };
+    assert.equal((await send(gateway, 'POST /v1/async', { body: chat, headers: longest })).status, 201);
+  });
+
+  describe('retries of the official SDKs', () => {
+    const first = { 'x-stainless-retry-count': '0' };
+    const retry = { 'x-stainless-retry-count': '1' };
+
+    it('a retry of the same API key and body is the same run', async () => {
+      await using gateway = await openGateway({ limits: { requests_per_minute: 1 } });
+      const sent = await send(gateway, 'POST /v1/responses', { ...ask('hello'), headers: first });
+      const again = await send(gateway, 'POST /v1/responses', { ...ask('hello'), headers: retry });
+      assert.deepEqual([again.status, again.json.id], [200, sent.json.id]);
+      assert.equal(again.headers.get('idempotent-replayed'), 'true');
+    });
+
+    it('a first attempt is always a new run', async () => {
+      await using gateway = await openGateway();
+      const ids = new Set<unknown>();
+      for (const headers of [first, first, {}]) {
+        ids.add((await send(gateway, 'POST /v1/async', { body: chat, headers })).json.id);
+      }
+      assert.equal(ids.size, 3);
+      const again = await send(gateway, 'POST /v1/async', { body: chat, headers: retry });
+      assert.equal(again.json.id, [...ids].at(-1), 'of the last attempt');
+    });
+
+    it('another body, another API key and another endpoint are new runs', async () => {
+      await using gateway = await openGateway();
+      const sent = await send(gateway, 'POST /v1/async', { body: chat, headers: first });
+      const body = { ...chat, max_tokens: 3 };
+      const others = [
+        await send(gateway, 'POST /v1/async', { body, headers: retry }),
+        await send(gateway, 'POST /v1/async', { body: chat, headers: retry, key: 'ann2' }),
+      ];
+      for (const other of others) {
+        assert.equal(other.status, 201);
+        assert.notEqual(other.json.id, sent.json.id);
+        assert.equal(other.headers.get('idempotent-replayed'), null);
+      }
+    });
+
+    it('a retry of what was refused, or of a run that was deleted, is a new run', async () => {
+      await using gateway = await openGateway({ limits: { concurrent_runs: 1 } });
+      const running = await send(gateway, 'POST /v1/responses', ask('wait'));
+      assert.equal((await send(gateway, 'POST /v1/responses', { ...ask('hello'), headers: first })).status, 429);
+      await send(gateway, `DELETE /v1/responses/${running.json.id}`, { key });
+      const answer = await until(async () => {
+        const tried = await send(gateway, 'POST /v1/responses', { ...ask('hello'), headers: retry });
+        return tried.status === 200 ? tried : undefined;
+      });
+      assert.equal(answer.headers.get('idempotent-replayed'), null);
+      await ended(gateway, String(answer.json.id), key);
+      const replay = await until(async () => {
+        const tried = await send(gateway, 'POST /v1/responses', { ...ask('wait'), headers: retry });
+        return tried.status === 200 ? tried : undefined;
+      });
+      assert.notEqual(replay.json.id, running.json.id);
+    });
+
+    it('chat completions are never replayed', async () => {
+      await using gateway = await openGateway();
+      const sent = await send(gateway, 'POST /v1/chat/completions', { body: chat, headers: first });
+      const again = await send(gateway, 'POST /v1/chat/completions', { body: chat, headers: retry });
+      assert.notEqual(again.json.id, sent.json.id);
+    });
+  });
+});
+
+describe('an unlimited key', () => {
+  it('is followed by nobody: no reader is kept for its runs', async () => {
+    const waits: string[] = [];
+    const wrapRuns = (runs: Runs): Runs => {
+      const watched: Runs = Object.create(runs);
+      for (const name of ['submit', 'find', 'response', 'follow'] as const) {
+        Object.defineProperty(watched, name, { value: runs[name].bind(runs) });
+      }
+      watched.ended = (run, options) => {
+        waits.push(run.id);
+        return runs.ended(run, options);
+      };
+      return watched;
+    };
+    await using gateway = await openGateway({ wrapRuns });
+    await send(gateway, 'POST /v1/responses', { ...ask('hello'), key: 'bob' });
+    assert.deepEqual(waits, []);
+  });
+});

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { assertRefused, open, responseIn, send, submit } from '../support/http-client.ts';
+import { openGateway, type TestGateway, until } from '../support/http-gateway.ts';
+
+/** Reads an answer as it comes, until `enough` says so; `rest` reads on to its end. */
+async function readUntil(answer: Response, enough: (text: string) => boolean) {
+  const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader();
+  assert.ok(reader);
+  let text = '';
+  while (!enough(text)) {
+    const { value, done } = await reader.read();
+    assert.ok(!done, `ended early with ${text}`);
+    text += value;
+  }
+  return {
+    text,
+    async rest() {
+      for (;;) {
+        const { value, done } = await reader.read();
+        if (done) return text;
+        text += value;
+      }
+    },
+  };
+}
+
+const beats = (text: string) => text.split(': heartbeat\n\n').length - 1;
+
+describe('connections that must not fall silent', () => {
+  let gateway: TestGateway;
+  before(async () => {
+    gateway = await openGateway({ server: { heartbeat_seconds: 0.03 } });
+  });
+  after(() => gateway[Symbol.asyncDispose]());
+
+  it('a stream beats while nothing comes, between frames and never within one', async () => {
+    const answer = await open(gateway, 'POST /v1/responses', { body: { model: 'deep', input: 'wait' } });
+    const reading = await readUntil(answer, (text) => beats(text) >= 3);
+    await gateway.release();
+    const text = await reading.rest();
+    for (const frame of text.split('\n\n').slice(0, -1))
+      assert.match(frame, /^(: heartbeat|event: [\w.]+\ndata: \{.*\})$/);
+    assert.match(text, /event: response\.completed/);
+  });
+
+  it('a resumed stream beats', async () => {
+    const id = await submit(gateway, 'wait');
+    const answer = await open(gateway, `GET /v1/responses/${id}?stream=true`);
+    const reading = await readUntil(answer, (text) => beats(text) >= 2);
+    await gateway.release();
+    await reading.rest();
+  });
+
+  it('a chat stream shows itself and beats', async () => {
+    const body = { model: 'deep', messages: [{ role: 'user', content: 'wait' }], stream: true };
+    const answer = await open(gateway, 'POST /v1/chat/completions', { body });
+    const reading = await readUntil(answer, (text) => beats(text) >= 2);
+    assert.match(reading.text, /"role":"assistant"/);
+    await gateway.release();
+    assert.match(await reading.rest(), /data: \[DONE\]\n\n$/);
+  });
+
+  it('a response that is waited for sends white space before its JSON', async () => {
+    const answer = await open(gateway, 'POST /v1/responses', { body: { model: 'deep', input: 'wait', stream: false } });
+    assert.equal(answer.status, 200);
+    const reading = await readUntil(answer, (text) => text.length >= 3);
+    assert.equal(reading.text.trim(), '');
+    await gateway.release();
+    const text = await reading.rest();
+    assert.equal(JSON.parse(text).output_text, 'You said: wait');
+  });
+
+  it('a chat completion that is waited for does too', async () => {
+    const body = { model: 'deep', messages: [{ role: 'user', content: 'wait' }] };
+    const answer = await open(gateway, 'POST /v1/chat/completions', { body });
+    const reading = await readUntil(answer, (text) => text.length >= 2);
+    await gateway.release();
+    assert.equal(JSON.parse(await reading.rest()).choices[0].finish_reason, 'stop');
+  });
+});
+
+describe('a gateway that stops', () => {
+  it('ends streams in order, without a terminal event, and closes their connections', async () => {
+    await using gateway = await openGateway();
+    const answer = await open(gateway, 'POST /v1/responses', { body: { model: 'deep', input: 'wait' } });
+    const reading = await readUntil(answer, (text) => text.includes('response.in_progress'));
+    gateway.stop();
+    const text = await reading.rest();
+    assert.doesNotMatch(text, /response\.(completed|failed)/);
+    assert.ok(text.endsWith('\n\n'));
+    await until(async () => ((await connectionsOf(gateway)) === 0 ? true : undefined));
+  });
+
+  it('gives up waits: 503 before the headers, a broken connection after them', async () => {
+    await using gateway = await openGateway();
+    const body = { model: 'deep', input: 'wait', stream: false };
+    const waiting = send(gateway, 'POST /v1/responses', { body });
+    await until(async () => ((await gateway.runs.countOpen()).inProgress === 1 ? true : undefined));
+    gateway.stop();
+    assertRefused(await waiting, { status: 503, code: 'shutting_down' });
+
+    await using beating = await openGateway({ server: { heartbeat_seconds: 0.02 } });
+    const answer = await open(beating, 'POST /v1/responses', { body });
+    const reading = await readUntil(answer, (text) => text.length > 0);
+    beating.stop();
+    await assert.rejects(reading.rest());
+  });
+
+  it('readyz tells, reads go on', async () => {
+    await using gateway = await openGateway();
+    const id = await submit(gateway, 'hello');
+    gateway.stop();
+    assert.equal((await send(gateway, 'GET /readyz', { key: null })).status, 503);
+    assert.equal((await send(gateway, 'GET /healthz', { key: null })).status, 200);
+    responseIn(await send(gateway, `GET /v1/responses/${id}`));
+  });
+});
+
+function connectionsOf({ server }: TestGateway): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
+  });
+}
