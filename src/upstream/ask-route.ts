@@ -1,3 +1,4 @@
+import type { Logger } from '../base/logger.ts';
 import { attempt } from './attempt.ts';
 import { AttemptFailure } from './attempt-failure.ts';
 import { chatBody } from './chat-body.ts';
@@ -16,14 +17,13 @@ const MAX_LESSONS = 6;
 export interface AskOptions {
   /** Tokens spent on earlier attempts of the turn, for the usage of this one. */
   spent: TurnUsage;
-  /** Told what was learned from a refusal. */
-  onLesson: (failure: AttemptFailure) => void;
+  log: Logger;
   signal: AbortSignal;
 }
 
 /**
- * Asks one route when its provider's limiter lets us, and reports the outcome to breaker and limiter. A refusal that
- * teaches how the provider wants its requests is answered by asking at once in that way.
+ * Asks one route for a turn. A refusal that teaches how the provider wants its requests is answered by asking at once
+ * in that way.
  * @throws AttemptFailure, or the signal's reason.
  */
 export async function* askRoute(
@@ -31,33 +31,15 @@ export async function* askRoute(
   request: TurnRequest,
   options: AskOptions,
 ): AsyncGenerator<TurnPart, void, undefined> {
-  const { provider, model, credential } = route;
-  using _use = provider.use();
-  const limiter = provider.limiter(credential);
-  using _slot = await limiter.enter({ signal: options.signal });
-  const breaker = provider.breaker(model);
-  let outcome: 'healthy' | 'unhealthy' | 'unknown' = 'unknown';
-  breaker.begin();
-  try {
-    for (let lessons = 0; ; lessons += 1) {
-      try {
-        yield* askOnce(route, request, options);
-        outcome = 'healthy';
-        limiter.succeeded();
-        return;
-      } catch (error) {
-        if (!(error instanceof AttemptFailure) || lessons === MAX_LESSONS || !teaches(error, route)) throw error;
-        options.onLesson(error);
-      }
+  for (let lessons = 0; ; lessons += 1) {
+    try {
+      yield* askOnce(route, request, options);
+      return;
+    } catch (error) {
+      if (!(error instanceof AttemptFailure) || lessons === MAX_LESSONS || !teaches(error, route)) throw error;
+      const where = { provider: route.provider.name, upstream_model: route.model };
+      options.log.info(where, `provider ${route.provider.name} is asked in another way after: ${error.message}`);
     }
-  } catch (error) {
-    if (error instanceof AttemptFailure) {
-      if (error.unhealthy) outcome = 'unhealthy';
-      if (error.kind === 'rate_limit') limiter.limited(error.retryAfterMs);
-    }
-    throw error;
-  } finally {
-    breaker.end(outcome);
   }
 }
 
@@ -86,7 +68,7 @@ async function* askOnce(route: Route, request: TurnRequest, options: AskOptions)
   }
 }
 
-/** Whether a refusal taught how to ask again. `answer` is the provider's text with the request that it refused. */
+/** Whether a refusal taught how to ask again. */
 function teaches(failure: AttemptFailure, route: Route): boolean {
   const { refused, status } = failure;
   if (refused === undefined || status === undefined) return false;

@@ -53,6 +53,12 @@ export class Provider implements AsyncDisposable {
     return remembered(this.#breakers, model, () => new CircuitBreaker(this.#options.clock, this.#options.breaker));
   }
 
+  /** Whether any of its models may be tried, as far as it is known. */
+  get usable(): boolean {
+    const breakers = [...this.#breakers.values()];
+    return breakers.length === 0 || breakers.some((breaker) => breaker.allows);
+  }
+
   /** The limiter shared by everybody who uses this credential. */
   limiter(credential: string | undefined): RateLimiter {
     const key = createHash('sha256')

@@ -3,10 +3,11 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { ProviderConfig, RemoteProviderConfig } from '../config/schema.ts';
 import { type BackoffPolicy, DEFAULT_BACKOFF } from './backoff.ts';
-import { createChatModel } from './chat-model.ts';
+import { type ChatModelOptions, createChatModel } from './chat-model.ts';
 import type { BreakerPolicy } from './circuit-breaker.ts';
 import { Provider } from './provider.ts';
 import type { LimiterPolicy } from './rate-limiter.ts';
+import { type AttemptReport, RouteTries } from './route-tries.ts';
 import { type RouteQuery, routesOf } from './routes.ts';
 import type { ChatModel } from './turn.ts';
 
@@ -19,6 +20,15 @@ export interface UpstreamOptions {
   backoff?: BackoffPolicy;
   breaker?: BreakerPolicy;
   limiter?: LimiterPolicy;
+  /** Told of every attempt at a provider, for metrics. */
+  observe?: (report: AttemptReport) => void;
+}
+
+/** A provider's state, for readiness. */
+export interface ProviderHealth {
+  name: string;
+  /** False while the circuits of all its models that were used are open. */
+  usable: boolean;
 }
 
 export interface ChatModelQuery extends RouteQuery {
@@ -30,6 +40,9 @@ export interface ChatModelQuery extends RouteQuery {
 export interface Upstream extends AsyncDisposable {
   /** The model of one run, with the key's own routing and credentials. */
   chatModel(query: ChatModelQuery): ChatModel;
+  /** The attempts of one request on a proxy model: the same routes, limits and health as research has. */
+  attempts(query: ChatModelQuery): RouteTries;
+  health(): ProviderHealth[];
   /** Takes a new configuration. Turns that are running end on the old one. @throws Error for an unusable one. */
   update(providers: Readonly<Record<string, ProviderConfig>>): void;
 }
@@ -54,18 +67,24 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
     for (const [name, provider] of made) providers.set(name, provider);
   }
 
+  function triesOptions(query: ChatModelQuery): ChatModelOptions {
+    return {
+      modelName: query.modelName,
+      routes: () => routesOf(query, providers),
+      log: query.runId === undefined ? log : log.child({ run: query.runId }),
+      clock,
+      random,
+      backoff,
+      observe: options.observe ?? (() => {}),
+    };
+  }
+
   update(configs);
   return {
     update,
-    chatModel: (query) =>
-      createChatModel({
-        modelName: query.modelName,
-        routes: () => routesOf(query, providers),
-        log: query.runId === undefined ? log : log.child({ run: query.runId }),
-        clock,
-        random,
-        backoff,
-      }),
+    chatModel: (query) => createChatModel(triesOptions(query)),
+    attempts: (query) => new RouteTries({ ...triesOptions(query), penalties: new Map() }),
+    health: () => [...providers.values()].map((provider) => ({ name: provider.name, usable: provider.usable })),
     async [Symbol.asyncDispose]() {
       await Promise.all([...providers.values()].map((provider) => provider[Symbol.asyncDispose]()));
       providers.clear();

@@ -1,0 +1,69 @@
+import type { Route } from './routes.ts';
+
+/**
+ * Headers of a client that go to a provider: those that describe the body. Everything else is the client's own
+ * business (credentials, cookies, addresses) or the gateway's.
+ */
+const TO_PROVIDER: ReadonlySet<string> = new Set(['content-type', 'accept', 'content-encoding', 'openai-beta']);
+
+/** Headers of a provider that go to a client: those that describe the body, and what the client may act on. */
+const TO_CLIENT: ReadonlySet<string> = new Set([
+  'content-type',
+  'content-length',
+  'content-encoding',
+  'content-disposition',
+  'content-language',
+  'content-range',
+  'accept-ranges',
+  'cache-control',
+  'etag',
+  'last-modified',
+  'retry-after',
+  'retry-after-ms',
+  'x-should-retry',
+  'openai-model',
+  'openai-processing-ms',
+  'openai-version',
+]);
+
+type HeaderValue = string | string[] | undefined;
+
+/**
+ * The headers of a passed request: the client's that describe the body, the provider's credential, and the operator's
+ * own headers, which win. Names are lower case.
+ */
+export function headersToProvider(
+  incoming: Readonly<Record<string, HeaderValue>>,
+  route: Route,
+): Record<string, string> {
+  const headers: Record<string, string> = { 'user-agent': 'research-gateway' };
+  for (const [name, value] of Object.entries(incoming)) {
+    if (TO_PROVIDER.has(name.toLowerCase()) && value !== undefined) headers[name.toLowerCase()] = String(value);
+  }
+  if (route.credential !== undefined) headers.authorization = `Bearer ${route.credential}`;
+  for (const [name, value] of Object.entries(route.provider.config.headers)) headers[name.toLowerCase()] = value;
+  return headers;
+}
+
+/** The headers of a provider's answer that a client sees. Names are lower case. */
+export function headersToClient(answer: Readonly<Record<string, HeaderValue>>): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(answer)) {
+    if (TO_CLIENT.has(name.toLowerCase()) && value !== undefined) headers[name.toLowerCase()] = String(value);
+  }
+  return headers;
+}
+
+/** The URL of a path (after `/v1`, with its query) at a provider; a query of the base URL stays. */
+export function providerUrl(route: Route, path: string): URL {
+  const url = new URL(route.provider.config.base_url);
+  const [pathname = '', query = ''] = path.split('?', 2);
+  url.pathname = `${url.pathname.replace(/\/+$/, '')}/${pathname.replace(/^\/+/, '')}`;
+  for (const [name, value] of new URLSearchParams(query)) url.searchParams.append(name, value);
+  return url;
+}
+
+/** Credentials in use on a route, for cleaning what is quoted. */
+export function secretsOf(route: Route): string[] {
+  return [route.credential, ...Object.values(route.provider.config.headers)].filter((secret) => secret !== undefined);
+}
