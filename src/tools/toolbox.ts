@@ -5,8 +5,7 @@ import { createFetchUrlContentTool } from './fetch-url-content/fetch-url-content
 import { createSafeFetch } from './safe-fetch/safe-fetch.ts';
 import type { Tool } from './tool.ts';
 import type { ToolCache } from './tool-cache.ts';
-import { createLocalSearch } from './web-search/local/local-search.ts';
-import { createWebSearchTool } from './web-search/web-search.ts';
+import { corpusFolder, createConfiguredSearch } from './web-search/configured-search.ts';
 
 /** What a run asks the toolbox for. */
 export interface ToolRequest {
@@ -41,18 +40,13 @@ export function createToolbox(config: ToolsConfig, options: { log: Logger; cache
       ...(pages.user_agent === undefined ? {} : { userAgent: pages.user_agent }),
     }),
   );
-  const folder = config.web_search.folder;
-  const webSearch = createWebSearchTool({
-    providers: [resources.use(createLocalSearch({ folder: folder ?? 'docs' }))],
-    maxResults: config.web_search.max_results,
-    timeoutMs: config.web_search.timeout_seconds,
-    filters: { allowedDomains: config.web_search.allow_domains, blockedDomains: config.web_search.deny_domains },
-  });
+  const folder = corpusFolder(config.web_search);
+  const webSearch = resources.use(createConfiguredSearch(config.web_search, { cache: options.cache }));
   const fetchUrlContent = resources.use(
     createFetchUrlContentTool({
       safeFetch,
       ...(folder === undefined ? {} : { corpusFolder: folder }),
-      cache: { store: options.cache, ttlMs: pages.cache_minutes * 60_000 },
+      ...(pages.cache_minutes > 0 ? { cache: { store: options.cache, ttlMs: pages.cache_minutes * 60_000 } } : {}),
       timeoutMs: pages.timeout_seconds,
     }),
   );

@@ -1,0 +1,40 @@
+import type { ToolsConfig } from '../../config/schema.ts';
+import { createSafeFetch } from '../safe-fetch/safe-fetch.ts';
+import type { ToolCache } from '../tool-cache.ts';
+import { createSearchProvider } from './create-provider.ts';
+import { createWebSearchTool, type WebSearchTool } from './web-search.ts';
+
+/** Answers of search services are small; more is no answer. */
+const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
+
+/** The folder of the local corpus, as the first backend of the configuration that has one names it. */
+export function corpusFolder(config: ToolsConfig['web_search']): string | undefined {
+  return (
+    [config, ...config.fallbacks].find(({ provider, folder }) => provider === 'local' && folder)?.folder ??
+    config.folder
+  );
+}
+
+/** `web_search` with the provider and the fallbacks of `tools.web_search` (contract section 9). */
+export function createConfiguredSearch(
+  config: ToolsConfig['web_search'],
+  options: { cache: ToolCache },
+): WebSearchTool & AsyncDisposable {
+  const resources = new AsyncDisposableStack();
+  // The operator chose these addresses; a SearXNG instance usually has a private one.
+  const { fetch } = resources.use(createSafeFetch({ allowPrivateAddresses: true, maxBytes: MAX_ANSWER_BYTES }));
+  const providers = [config, ...config.fallbacks].map(({ provider, folder, url, api_key: apiKey }) => {
+    const created = createSearchProvider({ provider, folder: folder ?? 'docs', url, apiKey }, { fetch });
+    resources.defer(() => created[Symbol.dispose]?.());
+    return created;
+  });
+  const tool = createWebSearchTool({
+    providers,
+    maxResults: config.max_results,
+    timeoutMs: config.timeout_seconds,
+    attemptTimeoutMs: Math.ceil(config.timeout_seconds * 0.4),
+    filters: { allowedDomains: config.allow_domains, blockedDomains: config.deny_domains },
+    ...(config.cache_minutes > 0 ? { cache: { store: options.cache, ttlMs: config.cache_minutes * 60_000 } } : {}),
+  });
+  return { ...tool, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+}

@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { readdir, readFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { ParsePool } from '../../../src/tools/fetch-url-content/parsing/parse-pool.ts';
+import { htmlBombs, pdfBombs } from '../../support/bombs.ts';
+
+const never = new AbortController().signal;
+const bytesOf = (text: string) => new TextEncoder().encode(text);
+const job = (body: string | Uint8Array, kind: 'html' | 'pdf' | 'csv' = 'html') => ({
+  kind,
+  bytes: typeof body === 'string' ? bytesOf(body) : body,
+  charset: undefined,
+  url: 'https://example.org/',
+});
+const GOOD = job('<p>Good page</p>');
+
+/** A page that keeps the parser busy for longer than any limit here. */
+async function hanging() {
+  const bomb = htmlBombs().find(({ name }) => name === 'many tags with many attributes');
+  assert.ok(bomb);
+  return job(await bomb.body());
+}
+
+/** Child processes of a process, from Linux's own list. */
+async function childrenOf(pid: number): Promise<number[]> {
+  const threads = await readdir(`/proc/${pid}/task`);
+  const lists = await Promise.all(
+    threads.map((id) => readFile(`/proc/${pid}/task/${id}/children`, 'utf8').catch(() => '')),
+  );
+  return lists.join(' ').split(' ').filter(Boolean).map(Number);
+}
+
+describe('parser processes', () => {
+  it('end with the document that takes too long, and the next one is read', async () => {
+    using pool = new ParsePool({ size: 1, limits: { timeMs: 300 } });
+    await assert.rejects(pool.parse(await hanging(), { signal: never }), { kind: 'timeout' });
+    assert.equal((await pool.parse(GOOD, { signal: never })).content, 'Good page');
+  });
+
+  it('end with the document that takes too much memory outside of the JavaScript heap', async () => {
+    const bomb = pdfBombs().find(({ name }) => name === 'a PDF that inflates twice');
+    assert.ok(bomb);
+    using pool = new ParsePool({ size: 1, limits: { timeMs: 10_000, memoryBytes: 300 << 20 }, totalMs: 15_000 });
+    await assert.rejects(pool.parse(job(await bomb.body(), 'pdf'), { signal: never }), { kind: 'memory' });
+    assert.equal((await pool.parse(GOOD, { signal: never })).content, 'Good page');
+  });
+
+  it('are left at once by a caller that is cancelled, working or waiting', async () => {
+    using pool = new ParsePool({ size: 1, limits: { timeMs: 60_000 }, totalMs: 60_000 });
+    const reason = new Error('cancelled');
+    const working = new AbortController();
+    const waiting = new AbortController();
+    await pool.parse(GOOD, { signal: never });
+    const first = pool.parse(await hanging(), { signal: working.signal });
+    const second = pool.parse(GOOD, { signal: waiting.signal });
+    const third = pool.parse(GOOD, { signal: never });
+    waiting.abort(reason);
+    await assert.rejects(second, reason);
+    working.abort(reason);
+    await assert.rejects(first, reason);
+    assert.equal((await third).content, 'Good page');
+  });
+
+  it('bound what waits for them, in number and time', async () => {
+    using pool = new ParsePool({ size: 1, limits: { timeMs: 60_000 }, totalMs: 700, maxWaiting: 1 });
+    const results = [await hanging(), GOOD, GOOD].map((some) => pool.parse(some, { signal: never }));
+    const settled = await Promise.allSettled(results);
+    const kinds = settled.map((one) => (one.status === 'rejected' ? one.reason.kind : one.status));
+    assert.equal(kinds[0], 'timeout');
+    assert.equal(kinds[2], 'busy');
+    assert.ok(kinds[1] === 'timeout' || kinds[1] === 'fulfilled', kinds[1]);
+  });
+
+  it('say what is wrong with a document without ending', async () => {
+    using pool = new ParsePool({ size: 1 });
+    await assert.rejects(pool.parse(job('%PDF-1.7 nothing', 'pdf'), { signal: never }), { kind: 'unreadable' });
+    assert.equal((await pool.parse(GOOD, { signal: never })).content, 'Good page');
+  });
+
+  it('have no environment and no permissions, and are gone when the pool is closed', async function () {
+    if (!existsSync(`/proc/${process.pid}/task`)) this.skip();
+    const before = new Set(await childrenOf(process.pid));
+    const pool = new ParsePool({ size: 1 });
+    await pool.parse(GOOD, { signal: never });
+    const [child, ...others] = (await childrenOf(process.pid)).filter((pid) => !before.has(pid));
+    assert.ok(child !== undefined && others.length === 0);
+    const environment = (await readFile(`/proc/${child}/environ`, 'utf8')).split('\0').filter(Boolean);
+    assert.deepEqual(
+      environment.filter((entry) => !/^(NODE_CHANNEL_|PWD=|OLDPWD=|SHLVL=|_=)/.test(entry)),
+      [],
+    );
+    const command = (await readFile(`/proc/${child}/cmdline`, 'utf8')).split('\0');
+    assert.ok(command.includes('--permission'));
+    assert.ok(!command.some((part) => /--allow-(?!fs-read=)/.test(part)), command.join(' '));
+    pool[Symbol.dispose]();
+    while (existsSync(`/proc/${child}`) && !(await isZombie(child))) await new Promise(setImmediate);
+  });
+
+  it('end when the gateway is killed', async function () {
+    if (!existsSync(`/proc/${process.pid}/task`)) this.skip();
+    const module = new URL('../../../src/tools/fetch-url-content/parsing/parse-pool.ts', import.meta.url).href;
+    const script = `
+      import { ParsePool } from ${JSON.stringify(module)};
+      const pool = new ParsePool({ size: 1 });
+      await pool.parse({ kind: 'html', bytes: new Uint8Array([60, 112, 62, 120]), charset: undefined, url: 'https://example.org/' },
+        { signal: new AbortController().signal });
+      console.log('read');
+      setInterval(() => {}, 1000);`;
+    const gateway = spawn(process.execPath, ['--input-type=module-typescript', '-e', script], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    assert.ok(gateway.pid !== undefined);
+    await once(createInterface(gateway.stdout), 'line');
+    const children = await childrenOf(gateway.pid);
+    assert.equal(children.length, 1);
+    gateway.kill('SIGKILL');
+    await once(gateway, 'exit');
+    for (const child of children) {
+      while (existsSync(`/proc/${child}`) && !(await isZombie(child))) await new Promise(setImmediate);
+    }
+  });
+});
+
+async function isZombie(pid: number): Promise<boolean> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => 'State:\tZ');
+  return /^State:\s+Z/m.test(status);
+}
