@@ -7,6 +7,7 @@ import { type ReadPage, readAddress } from './page-reader.ts';
 import { partOf, type TextPart } from './paging.ts';
 import { ParsePool, type ParsePoolOptions } from './parsing/parse-pool.ts';
 import { PoliteHosts } from './polite-hosts.ts';
+import { relevantPassages } from './relevant-passages.ts';
 
 export interface FetchUrlContentOptions {
   /** How http(s) addresses are fetched; stays the caller's to dispose. */
@@ -73,7 +74,14 @@ function toOutput(request: FetchArguments, page: ReadPage, part: TextPart): Tool
       if (page.url !== url) result.final_url = page.url;
       if (page.author) result.author = page.author;
       if (page.published) result.published = page.published;
+      const passages = relevantPassages(page.content, request.goal, {
+        from: request.offset,
+        to: part.nextOffset ?? page.content.length,
+      });
+      if (passages.length > 0) result.more_on_goal = passages.map(({ offset, text }) => ({ offset, text }));
       if (page.incomplete) result.note = `Not everything: ${page.incomplete}.`;
+      else if (page.content === '')
+        result.note = 'There is no text here; the page may need a browser that runs scripts.';
       return result;
     },
   };

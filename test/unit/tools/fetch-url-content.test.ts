@@ -53,6 +53,11 @@ describe('fetch_url_content', () => {
   const pages = servePages({
     '/article': { type: 'text/html; charset=utf-8', body: ARTICLE },
     '/long.txt': { type: 'text/plain', body: LONG },
+    '/hidden.txt': { type: 'text/plain', body: `${LONG}\nThe submarine cable to the island broke.\n${LONG}` },
+    '/app': {
+      type: 'text/html',
+      body: '<html><body><div id="root"></div><script src="/app.js"></script></body></html>',
+    },
     '/data.json': { type: 'application/json', body: '{"id": 12345678901234567890}' },
     '/table.csv': { type: 'text/csv', body: 'name;note\r\n"Smith; J.";"said ""no""\nand left"\r\nLee;a|b\r\n' },
     '/image': { type: 'image/png', body: Buffer.from([0x89, 0x50, 0x4e, 0x47, 13, 10, 26, 10]) },
@@ -136,6 +141,24 @@ describe('fetch_url_content', () => {
     }
     assert.equal(text, LONG);
     await assert.rejects(read(`${server.origin}/long.txt`, { offset: LONG.length }), { code: 'invalid_arguments' });
+  });
+
+  it('says where in a long document to read on for the goal', async () => {
+    const result = await read(`${server.origin}/hidden.txt`, { goal: 'Which submarine cable broke?' });
+    assert.equal(result.truncated, true);
+    const [passage] = Array.isArray(result.more_on_goal) ? result.more_on_goal : [];
+    assert.ok(typeof passage === 'object' && passage !== null && !Array.isArray(passage));
+    assert.match(String(passage.text), /The submarine cable to the island broke/);
+    const there = await read(`${server.origin}/hidden.txt`, { offset: Number(passage.offset) });
+    assert.match(String(there.content), /The submarine cable to the island broke/);
+    assert.equal((await read(`${server.origin}/hidden.txt`, { goal: 'zebras elsewhere' })).more_on_goal, undefined);
+    assert.equal((await read(`${server.origin}/article`, { goal: 'tidal range' })).more_on_goal, undefined);
+  });
+
+  it('says so when a page has no text', async () => {
+    const result = await read(`${server.origin}/app`);
+    assert.equal(result.content, '');
+    assert.match(String(result.note), /no text/);
   });
 
   it('keeps every digit of JSON', async () => {
