@@ -170,7 +170,7 @@ describe('a request', () => {
       { ...FULL, messages: [{ role: 'system', content: 'Be brief.' }, ...afterCall()] },
       (body) => ('tools' in body ? 'registry.ollama.ai/library/gemma does not support tools' : undefined),
       ({ messages = [] }) => {
-        assert.match(messages[0].content, /^Be brief\.[^]*"name":"web_search"[^]*<tool_call>/);
+        assert.match(messages[0].content, /^Be brief\..*"name":"web_search".*<tool_call>/s);
         assert.deepEqual(messages.slice(2), [
           {
             role: 'assistant',
@@ -193,7 +193,7 @@ describe('a request', () => {
       'reasoning is not sent back where it is refused',
       { messages: afterCall({ replay: { provider: 'main', fields: { reasoning_content: 'Hm.' } } }) },
       (body) => (body.messages?.[1].reasoning_content ? "property 'reasoning_content' is unsupported" : undefined),
-      (body) => assert.equal('reasoning_content' in body.messages?.[1], false),
+      (body) => assert.equal(body.messages?.[1].reasoning_content, undefined),
     ],
     [
       'reasoning is made up where it must be there',

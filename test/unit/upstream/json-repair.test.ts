@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { repairJson } from '../../../src/upstream/dialects/json-repair.ts';
+
+describe('repaired JSON', () => {
+  const cases: [string, unknown][] = [
+    ['{"a": 1}', { a: 1 }],
+    ['text before {"a": [1, 2,],} and after', { a: [1, 2] }],
+    ["{'a': 'it\\'s', 'b': 'x'}", { a: "it's", b: 'x' }],
+    ['{a: True, b: None, c: false}', { a: true, b: null, c: false }],
+    ['{"a": "line\nbreak\ttab"}', { a: 'line\nbreak\ttab' }],
+    ['{"a": "she said "no" twice", "b": 1}', { a: 'she said "no" twice', b: 1 }],
+    ['{"a": {"b": [1, {"c": "open', { a: { b: [1, { c: 'open' }] } }],
+    ['{"a": 1, // why\n "b": /* what */ 2}', { a: 1, b: 2 }],
+    ['{“a”: “curly”}', { a: 'curly' }],
+    ['{"a": unquoted words, "b": -1.5e3}', { a: 'unquoted words', b: -1500 }],
+    ['{"__proto__": {"x": 1}}', JSON.parse('{"__proto__": {"x": 1}}')],
+    ['["a", "b"', ['a', 'b']],
+  ];
+  for (const [text, value] of cases) it(`reads ${text}`, () => assert.deepEqual(repairJson(text)?.value, value));
+
+  it('is undefined where there is none', () => {
+    for (const text of ['', 'words', '{:', '{"a" "b"}']) assert.equal(repairJson(text)?.value, undefined, text);
+  });
+
+  it('tells where the value ends and whether it was whole', () => {
+    assert.deepEqual(repairJson('{"a":1} rest'), { value: { a: 1 }, end: 7, whole: true });
+    assert.equal(repairJson('{"a":')?.whole, false);
+  });
+
+  it('is the same value for JSON that needs no repair', () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(fc.array(fc.jsonValue({ maxDepth: 4 })), fc.dictionary(fc.string(), fc.jsonValue())),
+        (value) => {
+          const text = JSON.stringify(value);
+          if (/"[^"]*[`'“‘][^"]*"|\\"/.test(text)) return;
+          assert.deepEqual(repairJson(text)?.value, JSON.parse(text));
+        },
+      ),
+    );
+  });
+
+  it('never throws and never hangs, whatever the text', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom('{', '}', '[', ']', '"', "'", ':', ',', '\\', 'a', '1', '/', '*', '\n', ' '), {
+          maxLength: 80,
+        }),
+        (pieces) => {
+          repairJson(pieces.join(''));
+        },
+      ),
+    );
+    assert.equal(repairJson('['.repeat(100_000)), undefined);
+    assert.ok(repairJson(`{"a": "${'"x'.repeat(5000)}`));
+  });
+});

@@ -1,0 +1,207 @@
+import assert from 'node:assert/strict';
+import { Writable } from 'node:stream';
+import { createLogger } from '../../../src/base/logger.ts';
+import type { AttemptReport } from '../../../src/upstream/route-tries.ts';
+import { TurnError } from '../../../src/upstream/turn.ts';
+import { FAULT_TIMEOUTS } from '../../support/provider-faults.ts';
+import { hang, startScriptedProvider, status, turn } from '../../support/scripted-provider.ts';
+import { ask, chat, config, FAST, finishOf, QUESTION, textOf } from './chat-harness.ts';
+
+const failsWith =
+  (kind: string, details: { retryAfterMs?: number } = {}) =>
+  (error: unknown) => {
+    assert.ok(error instanceof TurnError, String(error));
+    assert.deepEqual([error.kind, error.started, error.retryAfterMs], [kind, false, details.retryAfterMs]);
+    return true;
+  };
+
+describe('routes', () => {
+  it('are tried in order before any is tried again', async () => {
+    const order: string[] = [];
+    const answering = (name: string) =>
+      startScriptedProvider({
+        respond: () => {
+          order.push(name);
+          return order.length < 5 ? status(503) : turn({ text: name });
+        },
+      });
+    await using a = await answering('a');
+    await using b = await answering('b');
+    const { upstream, model } = chat(config({ a: { base_url: a.url }, b: { base_url: b.url } }));
+    await using _ = upstream;
+    assert.equal(textOf(await ask(model)), 'a');
+    assert.deepEqual(order, ['a', 'b', 'a', 'b', 'a']);
+  });
+
+  it('that all time out fail as a timeout, that all limit as a rate limit, else as a failure', async () => {
+    await using slow = await startScriptedProvider({ respond: () => hang() });
+    await using limiting = await startScriptedProvider({
+      respond: () => status(429, { headers: { 'retry-after-ms': '7' } }),
+    });
+    const one = (provider: { url: string }) => ({ base_url: provider.url, timeouts: FAULT_TIMEOUTS, max_retries: 0 });
+    const cases: [Record<string, object>, string, number | undefined][] = [
+      [{ a: one(slow), b: one(slow) }, 'timeout', undefined],
+      [{ a: one(limiting), b: one(limiting) }, 'rate_limit', 7],
+      [{ a: one(slow), b: one(limiting) }, 'failed', 7],
+    ];
+    for (const [providers, kind, wait] of cases) {
+      const { upstream, model } = chat(config(providers));
+      await using _ = upstream;
+      await assert.rejects(ask(model), failsWith(kind, wait === undefined ? {} : { retryAfterMs: wait }));
+    }
+  });
+
+  it('are given up at once when the request does not fit the context', async () => {
+    await using small = await startScriptedProvider({
+      respond: () => status(400, { message: 'maximum context length is 8 tokens' }),
+    });
+    await using other = await startScriptedProvider();
+    const { upstream, model } = chat(config({ a: { base_url: small.url }, b: { base_url: other.url } }));
+    await using _ = upstream;
+    await assert.rejects(ask(model), failsWith('context_length'));
+    assert.deepEqual([small.requests.length, other.requests.length], [1, 0]);
+  });
+
+  it('that ask for more patience than we have are not waited for', async () => {
+    await using provider = await startScriptedProvider({
+      respond: () => status(429, { headers: { 'retry-after': '600' } }),
+    });
+    const { upstream, model } = chat(config({ only: { base_url: provider.url } }));
+    await using _ = upstream;
+    await assert.rejects(ask(model), failsWith('rate_limit', { retryAfterMs: 600_000 }));
+    await assert.rejects(ask(model), (error) => error instanceof TurnError && error.kind === 'rate_limit');
+    assert.equal(provider.requests.length, 1, 'the second turn asks nobody');
+  });
+
+  it('wait as long as the provider asked, and no longer than the client is there', async () => {
+    let now = 0;
+    await using provider = await startScriptedProvider({
+      respond: (_, n) => {
+        if (n === 0) now = performance.now();
+        return n === 0 ? status(503, { headers: { 'retry-after-ms': '80' } }) : turn({ text: 'fine' });
+      },
+    });
+    const { upstream, model } = chat(config({ only: { base_url: provider.url } }));
+    await using _ = upstream;
+    assert.equal(textOf(await ask(model)), 'fine');
+    assert.ok(performance.now() - now >= 79);
+
+    provider.respond = () => status(503, { headers: { 'retry-after-ms': '400' } });
+    const client = new AbortController();
+    const turnOfClient = Array.fromAsync(model.turn(QUESTION, { signal: client.signal }));
+    await provider.waitForRequest(3);
+    await provider.waitForActive(0);
+    client.abort(new Error('the client left'));
+    await assert.rejects(turnOfClient, /the client left/);
+    assert.equal(provider.requests.length, 3);
+  });
+
+  it('that keep failing are skipped for a while and probed again', async () => {
+    let now = 1_000_000;
+    await using bad = await startScriptedProvider({ respond: () => status(500) });
+    await using good = await startScriptedProvider({ respond: () => turn({ text: 'good' }) });
+    const { upstream, model } = chat(config({ bad: { base_url: bad.url }, good: { base_url: good.url } }), {
+      clock: { now: () => now },
+      breaker: { failures: 2, openMs: 1000, maxOpenMs: 1000, probeMs: 1000 },
+    });
+    await using _ = upstream;
+    for (let i = 0; i < 5; i += 1) assert.equal(textOf(await ask(model)), 'good');
+    assert.equal(bad.requests.length, 2);
+    assert.deepEqual(upstream.health(), [
+      { name: 'bad', usable: false },
+      { name: 'good', usable: true },
+    ]);
+    now += 1001;
+    bad.respond = () => turn({ text: 'healed' });
+    assert.equal(textOf(await ask(model)), 'healed');
+    assert.equal(textOf(await ask(model)), 'healed');
+    assert.deepEqual(
+      upstream.health().map(({ usable }) => usable),
+      [true, true],
+    );
+  });
+
+  it('that are all broken are tried all the same', async () => {
+    await using provider = await startScriptedProvider({
+      respond: (_, n) => (n < 2 ? status(500) : turn({ text: 'healed' })),
+    });
+    const { upstream, model } = chat(config({ only: { base_url: provider.url, max_retries: 1 } }), {
+      breaker: { failures: 1, openMs: 60_000, maxOpenMs: 60_000, probeMs: 60_000 },
+    });
+    await using _ = upstream;
+    await assert.rejects(ask(model), failsWith('failed'));
+    assert.equal(textOf(await ask(model)), 'healed');
+  });
+
+  it('of one provider slow down together after a 429', async () => {
+    let most = 0;
+    let limited = true;
+    await using provider = await startScriptedProvider({
+      respond: async () => {
+        most = Math.max(most, provider.activeRequests);
+        return limited ? status(429, { headers: { 'retry-after-ms': '30' } }) : turn({ text: 'fine', pace: 2 });
+      },
+    });
+    const { upstream } = chat(config({ only: { base_url: provider.url, max_retries: 10 } }));
+    await using _ = upstream;
+    const { deep } = config({ only: { base_url: provider.url } }).models;
+    assert.ok(deep);
+    const models = Array.from({ length: 8 }, () => upstream.chatModel({ modelName: 'deep', model: deep }));
+    const turns = models.map((model) => ask(model));
+    await provider.waitForRequest(8);
+    limited = false;
+    most = 0;
+    for (const parts of await Promise.all(turns)) assert.equal(textOf(parts), 'fine');
+    assert.ok(most < 8, `${most} at once after the limit`);
+  });
+
+  it('count the tokens of attempts that failed after they produced something', async () => {
+    const usage = { prompt_tokens: 100, completion_tokens: 5, total_tokens: 105 };
+    await using provider = await startScriptedProvider({
+      respond: (_, n) =>
+        n === 0
+          ? {
+              ...turn(),
+              steps: [{ do: 'send', bytes: `data: ${JSON.stringify({ choices: [], usage })}\n\n` }, { do: 'cut' }],
+            }
+          : turn({ text: 'fine', usage }),
+    });
+    const { upstream, model } = chat(config({ only: { base_url: provider.url } }));
+    await using _ = upstream;
+    const finish = finishOf(await ask(model));
+    assert.deepEqual([finish.usage.inputTokens, finish.usage.outputTokens], [200, 10]);
+  });
+
+  it('are observed, and logged without credentials', async () => {
+    const lines: string[] = [];
+    const destination = new Writable({
+      write(line, _, done) {
+        lines.push(String(line));
+        done();
+      },
+    });
+    const reports: AttemptReport[] = [];
+    await using bad = await startScriptedProvider({
+      respond: () => status(500, { message: 'boom canary-secret Bearer canary-secret' }),
+    });
+    await using good = await startScriptedProvider();
+    const { upstream, model } = chat(
+      config({
+        bad: { base_url: bad.url, api_key: 'canary-secret', headers: { 'x-key': 'canary-header' } },
+        good: { base_url: good.url },
+      }),
+      { log: createLogger({ destination }), observe: (report) => reports.push(report), backoff: FAST },
+    );
+    await using _ = upstream;
+    await ask(model);
+    assert.deepEqual(
+      reports.map(({ provider, outcome, status: code, model: name }) => [provider, outcome, code, name]),
+      [
+        ['bad', 'failed', 500, 'deep'],
+        ['good', 'ok', undefined, 'deep'],
+      ],
+    );
+    assert.match(lines.join(''), /provider bad failed at attempt 1: HTTP status 500: boom/);
+    assert.doesNotMatch(lines.join(''), /canary/);
+  });
+});
