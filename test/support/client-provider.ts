@@ -1,0 +1,83 @@
+import { frames, hang, json, type Script, status, type TurnScript, turn, turnPayloads } from './provider-scripts.ts';
+import type { ProviderRequest } from './scripted-provider.ts';
+
+/** What the scripted provider does for each of its models; research models and proxy models share them. */
+export function answerOf(request: ProviderRequest): Script {
+  const { model } = request.body;
+  switch (model) {
+    case 'slow':
+      return hang();
+    case 'broken':
+      return status(400, { message: 'This model is out of order.' });
+    case 'down':
+      return status(503, { message: 'Down for the day.', headers: { 'x-should-retry': 'false' } });
+    case 'cut':
+      return request.body.tools ? turn({ reasoning: 'I know enough.', text: 'Ready.' }) : cutAnswer();
+    default:
+      return plain(request);
+  }
+}
+
+/** An answer that begins and then fails for good: the call that should continue it fails too. */
+function cutAnswer(): Script {
+  const script = frames(turnPayloads({ text: 'The first half of the answer', finish: null, usage: null }), {
+    done: false,
+  });
+  return { ...script, steps: [...script.steps.slice(0, -1), { do: 'cut' }] };
+}
+
+export const PROXY_TEXT = 'The provider says 12345678901234567890 and 東京 🗼.';
+
+function plain(request: ProviderRequest): Script {
+  const path = request.path.replace(/^\/v1\//, '');
+  if (path === 'embeddings') return embeddings(request);
+  if (path === 'audio/transcriptions') return json({ text: `heard ${request.bytes.includes('not really a sound')}` });
+  if (path === 'responses') return json({ ...PROXY_RESPONSE, metadata: { model: String(request.body.model) } });
+  const said: TurnScript = request.body.tools
+    ? { toolCalls: [{ id: 'call_1', name: 'weather', arguments: { city: 'Elmsworth' } }] }
+    : { text: PROXY_TEXT };
+  return request.body.stream === true ? turn(said) : json(completion(said));
+}
+
+const PROXY_RESPONSE = {
+  id: 'resp_of_the_provider',
+  object: 'response',
+  created_at: 1,
+  status: 'completed',
+  model: 'plain',
+  output: [
+    {
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      status: 'completed',
+      content: [{ type: 'output_text', text: PROXY_TEXT, annotations: [], logprobs: [] }],
+    },
+  ],
+  usage: { input_tokens: 1, output_tokens: 2, total_tokens: 3 },
+};
+
+function completion(said: TurnScript): object {
+  const message = { role: 'assistant', content: said.text ?? null, refusal: null };
+  const choice = { index: 0, message, finish_reason: 'stop', logprobs: null };
+  return {
+    id: 'chatcmpl-plain',
+    object: 'chat.completion',
+    created: 1,
+    model: 'plain',
+    choices: [choice],
+    usage: { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 },
+  };
+}
+
+/** One vector for each input, as floats or as base64 of little-endian floats, which the SDKs ask for. */
+function embeddings({ body }: ProviderRequest): Script {
+  const inputs = [body.input].flat();
+  const vector = (index: number) => [index + 0.5, -1];
+  const encode = (floats: number[]) => Buffer.from(new Float32Array(floats).buffer).toString('base64');
+  const data = inputs.map((_, index) => {
+    const floats = vector(index);
+    return { object: 'embedding', index, embedding: body.encoding_format === 'base64' ? encode(floats) : floats };
+  });
+  return json({ object: 'list', model: 'plain', data, usage: { prompt_tokens: 2, total_tokens: 2 } });
+}
