@@ -163,6 +163,9 @@ function readablePaths(): string[] {
     return path.slice(0, path.lastIndexOf(mark) + mark.length);
   });
   const source = fileURLToPath(new URL('../../../', import.meta.url));
-  const manifest = fileURLToPath(new URL('../../../../package.json', import.meta.url));
-  return [...new Set([source, manifest, ...libraries])];
+  // The folder may be a link; the resolver reads both its ends.
+  const project = ['package.json', 'node_modules'].map((name) =>
+    fileURLToPath(new URL(`../../../../${name}`, import.meta.url)),
+  );
+  return [...new Set([source, ...project, ...libraries])];
 }
