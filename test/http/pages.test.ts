@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { modelList, modelObject } from '../../src/protocol/models.ts';
+import { assertRefused, open, send, submit } from '../support/http-client.ts';
+import { httpConfig, KEYS, openGateway, type TestGateway, until } from '../support/http-gateway.ts';
+
+describe('models, health and pages', () => {
+  let gateway: TestGateway;
+  before(async () => {
+    gateway = await openGateway();
+  });
+  after(() => gateway[Symbol.asyncDispose]());
+
+  it('GET /v1/models lists what the key may use', async () => {
+    const all = modelList.strict().parse((await send(gateway, 'GET /v1/models')).json);
+    assert.deepEqual(
+      all.data.map(({ id }) => id),
+      ['deep', 'deep-eyes', 'deep-async', 'gpt', 'gpt-chat', 'org/model-1'],
+    );
+    const some = modelList.parse((await send(gateway, 'GET /v1/models', { key: 'ann2' })).json);
+    assert.deepEqual(
+      some.data.map(({ id }) => id),
+      ['deep'],
+    );
+  });
+
+  it('GET /v1/models/:id, also for a name with a slash, plain or encoded', async () => {
+    for (const path of ['org/model-1', 'org%2Fmodel-1']) {
+      const model = modelObject.strict().parse((await send(gateway, `GET /v1/models/${path}`)).json);
+      assert.equal(model.id, 'org/model-1');
+    }
+    const deep = modelObject.parse((await send(gateway, 'GET /v1/models/deep')).json);
+    assert.deepEqual(
+      [deep.context_length, deep.max_completion_tokens, deep.supported_apis],
+      [10_000, 1000, ['responses', 'async', 'chat_completions']],
+    );
+    assertRefused(await send(gateway, 'GET /v1/models/nope'), { status: 404, code: 'model_not_found' });
+  });
+
+  it('health, readiness, metrics and pages need no key', async () => {
+    for (const path of ['/healthz', '/readyz', '/metrics', '/openapi.json', '/docs', '/docs/swagger-ui-bundle.js']) {
+      const answer = await send(gateway, `GET ${path}`, { key: null });
+      assert.equal(answer.status, 200, path);
+      assert.equal((await send(gateway, `HEAD ${path}`, { key: null })).status, 200, path);
+    }
+  });
+
+  it('readyz gives the reasons; healthz stays', async () => {
+    gateway.readiness({ ready: false, reasons: ['store: disk full'] });
+    const answer = await send(gateway, 'GET /readyz', { key: null });
+    assert.deepEqual([answer.status, answer.json.reasons], [503, ['store: disk full']]);
+    assert.equal((await send(gateway, 'GET /healthz', { key: null })).status, 200);
+    gateway.readiness({ ready: true, reasons: [] });
+  });
+
+  it('the pages load nothing from elsewhere and work over plain http', async () => {
+    const answer = await send(gateway, 'GET /docs', { key: null });
+    const policy = answer.headers.get('content-security-policy') ?? '';
+    assert.match(policy, /script-src 'self'(;|$)/);
+    assert.doesNotMatch(policy, /upgrade-insecure-requests|https?:/);
+    assert.equal(answer.headers.get('strict-transport-security'), null);
+    assert.doesNotMatch(answer.text, /https?:\/\//);
+    assert.equal((await send(gateway, 'GET /docs/package.json', { key: null })).status, 404);
+    assert.equal((await send(gateway, 'GET /docs/../package.json', { key: null })).status, 404);
+    assert.equal((await send(gateway, 'GET /docs/%2e%2e%2fpackage.json', { key: null })).status, 404);
+  });
+
+  it('openapi.json describes every endpoint', async () => {
+    const { json } = await send(gateway, 'GET /openapi.json', { key: null });
+    const paths = Object.entries(json.paths ?? {}).flatMap(([path, methods]) =>
+      Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+    assert.deepEqual(paths.sort(), [
+      'DELETE /v1/async/{id}',
+      'DELETE /v1/responses/{id}',
+      'GET /v1/async',
+      'GET /v1/async/{id}',
+      'GET /v1/models',
+      'GET /v1/models/{id}',
+      'GET /v1/responses',
+      'GET /v1/responses/{id}',
+      'GET /v1/responses/{id}/input_items',
+      'POST /v1/async',
+      'POST /v1/async/{id}/cancel',
+      'POST /v1/chat/completions',
+      'POST /v1/responses',
+      'POST /v1/responses/{id}/cancel',
+    ]);
+  });
+
+  it('every answer carries x-request-id: the own one if it is sane, else a new one', async () => {
+    const idOf = async (path: string, sent?: string) => {
+      const headers: Record<string, string> = sent === undefined ? {} : { 'x-request-id': sent };
+      return (await send(gateway, path, { headers })).headers.get('x-request-id');
+    };
+    for (const path of ['GET /v1/models', 'GET /nothing', 'GET /healthz', 'PUT /v1/responses']) {
+      assert.equal(await idOf(path, 'my-id_1.2:3'), 'my-id_1.2:3');
+      assert.match((await idOf(path)) ?? '', /^[0-9a-f-]{36}$/);
+    }
+    assert.notEqual(await idOf('GET /v1/models', 'with space'), 'with space');
+    assert.notEqual(await idOf('GET /v1/models', 'x'.repeat(129)), 'x'.repeat(129));
+    const stream = await send(gateway, 'POST /v1/responses', {
+      body: { model: 'deep', input: 'a' },
+      headers: { 'x-request-id': 'of-a-stream' },
+    });
+    assert.equal(stream.headers.get('x-request-id'), 'of-a-stream');
+  });
+
+  it('no answer names Express or has an ETag', async () => {
+    for (const path of ['GET /v1/models', 'GET /nothing', 'GET /healthz']) {
+      const { headers } = await send(gateway, path);
+      assert.deepEqual([headers.get('x-powered-by'), headers.get('etag')], [null, null]);
+      assert.equal(headers.get('x-content-type-options'), 'nosniff');
+    }
+  });
+
+  it('the scheme of the key is case-insensitive, and blanks around it do not matter', async () => {
+    for (const authorization of [`bearer ${KEYS.ann}`, `BEARER  ${KEYS.ann} `]) {
+      assert.equal((await send(gateway, 'GET /v1/models', { key: null, headers: { authorization } })).status, 200);
+    }
+    for (const authorization of [KEYS.ann, `Bearer${KEYS.ann}`, `Bearer ${KEYS.ann} x`, 'Bearer', 'Bearer ']) {
+      const answer = await send(gateway, 'GET /v1/models', { key: null, headers: { authorization } });
+      assertRefused(answer, { status: 401, code: 'invalid_api_key' });
+    }
+  });
+
+  it('a key given by its hash works, and a reload takes a key away', async () => {
+    const secret_sha256 = createHash('sha256').update('sk-only-hashed').digest('hex');
+    await using own = await openGateway({ keys: [{ id: 'hashed', secret_sha256 }] });
+    const headers = { authorization: 'Bearer sk-only-hashed' };
+    assert.equal((await send(own, 'GET /v1/models', { key: null, headers })).status, 200);
+    const without = httpConfig();
+    own.configure({ ...without, keys: without.keys.filter(({ id }) => id !== 'ann') });
+    assertRefused(await send(own, 'GET /v1/models'), { status: 401, code: 'invalid_api_key' });
+    assert.equal((await send(own, 'GET /v1/models', { key: 'bob' })).status, 200);
+  });
+});
+
+describe('metrics and access log', () => {
+  it('count requests by route pattern, with the models of clients folded', async () => {
+    await using gateway = await openGateway();
+    for (let n = 0; n < 20; n++) {
+      await send(gateway, 'POST /v1/responses', { body: { model: `invented-${n}`, input: 'a' } });
+      await send(gateway, `GET /v1/responses/resp_${n}`);
+      await send(gateway, `GET /v1/invented/${n}`);
+      await send(gateway, `GET /invented/${n}`);
+    }
+    await submit(gateway, 'hello');
+    const { text } = await send(gateway, 'GET /metrics', { key: null });
+    assert.doesNotMatch(text, /invented|resp_/);
+    assert.match(
+      text,
+      /gateway_http_requests_total\{route="\/v1\/responses",model="unknown",method="POST",status="404"\} 20/,
+    );
+    assert.match(
+      text,
+      /gateway_http_requests_total\{route="\/v1\/responses",model="deep",method="POST",status="200"\} 1/,
+    );
+    assert.match(text, /gateway_http_requests_total\{route="\/v1\/responses\/:id",.*status="404"\} 20/);
+    assert.match(text, /gateway_http_refused_total\{code="model_not_found"\} 20/);
+    assert.match(text, /gateway_runs_open\{state="in_progress"\} \d/);
+  });
+
+  it('count open streams and clients that left', async () => {
+    await using gateway = await openGateway();
+    const metric = async (name: string) => {
+      const { text } = await send(gateway, 'GET /metrics', { key: null });
+      return Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
+    };
+    const leave = new AbortController();
+    const body = { model: 'deep', input: 'wait' };
+    await open(gateway, 'POST /v1/responses', { body, signal: leave.signal });
+    assert.equal(await metric('gateway_sse_streams'), 1);
+    leave.abort();
+    await until(async () => ((await metric('gateway_sse_streams')) === 0 ? true : undefined));
+    assert.equal(await metric('gateway_http_clients_left_total'), 1);
+  });
+
+  it('one line per request, without secrets, queries or bodies', async () => {
+    await using gateway = await openGateway();
+    await send(gateway, 'POST /v1/responses?api_key=sk-in-the-query', {
+      body: { model: 'deep', input: 'canary in the prompt', stream: false, metadata: { note: 'canary in metadata' } },
+    });
+    await send(gateway, 'GET /v1/nothing?token=sk-in-the-query', {
+      headers: { authorization: 'Bearer sk-canary-key' },
+    });
+    const lines = gateway.lines.filter(({ msg }) => msg === 'request');
+    assert.equal(lines.length, 2);
+    const [first] = lines;
+    assert.deepEqual(
+      [first?.method, first?.path, first?.route, first?.status, first?.key, first?.model],
+      ['POST', '/v1/responses', '/v1/responses', 200, 'ann', 'deep'],
+    );
+    assert.doesNotMatch(JSON.stringify(gateway.lines), /canary|sk-/);
+  });
+});

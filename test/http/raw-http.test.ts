@@ -1,0 +1,175 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { errorBody } from '../../src/protocol/errors.ts';
+import { rawExchange } from '../support/http-client.ts';
+import { KEYS, openGateway, type TestGateway, until } from '../support/http-gateway.ts';
+
+const AUTH = `Authorization: Bearer ${KEYS.ann}\r\n`;
+const CLOSE = 'Connection: close\r\n';
+
+/** Status, headers and body of one raw answer. */
+function parse(answer: string) {
+  const [head = '', ...rest] = answer.split('\r\n\r\n');
+  const headers = new Map(
+    head
+      .split('\r\n')
+      .slice(1)
+      .map((line): [string, string] => [
+        line.slice(0, line.indexOf(':')).toLowerCase(),
+        line.slice(line.indexOf(':') + 1).trim(),
+      ]),
+  );
+  return { status: Number(head.split(' ')[1]), headers, body: rest.join('\r\n\r\n') };
+}
+
+describe('what only a raw client sends', () => {
+  let gateway: TestGateway;
+  before(async () => {
+    gateway = await openGateway({ server: { body_limit: '16kb' } });
+  });
+  after(() => gateway[Symbol.asyncDispose]());
+
+  const CASES: [string, string, number, string][] = [
+    ['no HTTP at all', 'hello\r\n\r\n', 400, 'invalid_parameter'],
+    ['a broken header', `GET / HTTP/1.1\r\n bad\r\n\r\n`, 400, 'invalid_parameter'],
+    ['headers that are too large', `GET / HTTP/1.1\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 413, 'request_too_large'],
+    ['a method nobody knows', 'BREW / HTTP/1.1\r\n\r\n', 400, 'invalid_parameter'],
+    ['CONNECT', 'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n', 405, 'method_not_allowed'],
+    ['TRACE', `TRACE /v1/responses HTTP/1.1\r\n${AUTH}${CLOSE}\r\n`, 405, 'method_not_allowed'],
+    ['OPTIONS', `OPTIONS /v1/responses HTTP/1.1\r\n${AUTH}${CLOSE}\r\n`, 405, 'method_not_allowed'],
+    ['OPTIONS *', `OPTIONS * HTTP/1.1\r\n${CLOSE}\r\n`, 404, 'not_found'],
+    ['an expectation', `GET /v1/models HTTP/1.1\r\n${AUTH}Expect: 200-ok\r\n${CLOSE}\r\n`, 400, 'invalid_parameter'],
+    ['a path that is no UTF-8', `GET /v1/responses/%ff HTTP/1.1\r\n${AUTH}${CLOSE}\r\n`, 400, 'invalid_parameter'],
+    ['a path with a broken escape', `GET /v1/responses/%zz HTTP/1.1\r\n${AUTH}${CLOSE}\r\n`, 400, 'invalid_parameter'],
+    ['a NUL in the id', `GET /v1/responses/%00 HTTP/1.1\r\n${AUTH}${CLOSE}\r\n`, 404, 'not_found'],
+    ['another case', `GET /V1/models HTTP/1.1\r\n${AUTH}${CLOSE}\r\n`, 404, 'not_found'],
+    [
+      'two lengths',
+      `POST /v1/async HTTP/1.1\r\n${AUTH}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n`,
+      400,
+      'invalid_parameter',
+    ],
+    ['a length that is none', `POST /v1/async HTTP/1.1\r\n${AUTH}Content-Length: x\r\n\r\n`, 400, 'invalid_parameter'],
+    [
+      'an announced body over the limit',
+      `POST /v1/async HTTP/1.1\r\n${AUTH}Content-Type: application/json\r\nContent-Length: 20000\r\n${CLOSE}\r\n`,
+      413,
+      'request_too_large',
+    ],
+    [
+      'a chunked body over the limit',
+      `POST /v1/async HTTP/1.1\r\n${AUTH}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n${CLOSE}\r\n5000\r\n${'x'.repeat(0x5000)}\r\n0\r\n\r\n`,
+      413,
+      'request_too_large',
+    ],
+  ];
+  for (const [what, request, status, code] of CASES) {
+    it(`${what}: ${status} ${code} as JSON`, async () => {
+      const answer = parse(await rawExchange(gateway, request));
+      assert.equal(answer.status, status, answer.body);
+      assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
+      assert.equal(errorBody.strict().parse(JSON.parse(answer.body)).error.code, code);
+    });
+  }
+
+  it('an address in absolute form and one without Host are answered', async () => {
+    for (const line of ['GET http://gateway.example/v1/models HTTP/1.1', 'GET /v1/models HTTP/1.1']) {
+      assert.equal(parse(await rawExchange(gateway, `${line}\r\n${AUTH}${CLOSE}\r\n`)).status, 200);
+    }
+  });
+
+  it('HTTP/1.0 gets the whole stream without chunks', async () => {
+    const body = '{"model":"deep","input":"hello"}';
+    const head = `POST /v1/responses HTTP/1.0\r\n${AUTH}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`;
+    const answer = parse(await rawExchange(gateway, `${head}\r\n${body}`));
+    assert.equal(answer.headers.get('transfer-encoding'), undefined);
+    assert.match(answer.body, /^event: response\.created\n/);
+    assert.match(answer.body, /event: response\.completed\n/);
+  });
+
+  it('Expect: 100-continue: asked for the body only where the headers are good', async () => {
+    const expecting = (authorization: string, length: number) =>
+      `POST /v1/async HTTP/1.1\r\n${authorization}Content-Type: application/json\r\nExpect: 100-continue\r\nContent-Length: ${length}\r\n${CLOSE}\r\n`;
+    const noKey = await rawExchange(gateway, expecting('', 10));
+    assert.match(noKey, /^HTTP\/1\.1 401 /);
+    assert.match(await rawExchange(gateway, expecting(AUTH, 20_000)), /^HTTP\/1\.1 413 /);
+
+    const socket = await dial(gateway);
+    socket.write(expecting(AUTH, 2));
+    const [interim] = await once(socket, 'data');
+    assert.match(String(interim), /^HTTP\/1\.1 100 Continue\r\n\r\n/);
+    socket.write('{}');
+    const [answer] = await once(socket, 'data');
+    assert.match(String(answer), /^HTTP\/1\.1 400 .*missing_parameter/s);
+  });
+
+  it('a client that leaves in the middle of its body is no failure', async () => {
+    const before = gateway.lines.length;
+    const socket = await dial(gateway);
+    socket.write(
+      `POST /v1/async HTTP/1.1\r\n${AUTH}Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"model"`,
+    );
+    await until(async () => ((await connections(gateway)) > 0 ? true : undefined));
+    socket.destroy();
+    const line = await until(() => gateway.lines.slice(before).find(({ msg }) => msg === 'request'));
+    assert.deepEqual([line.left, line.error], [true, undefined]);
+  });
+
+  it('a frame goes out in one write: no chunk begins or ends within one', async () => {
+    const socket = await dial(gateway);
+    const body = '{"model":"deep","input":"long 300"}';
+    socket.write(
+      `POST /v1/responses HTTP/1.1\r\n${AUTH}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n${CLOSE}\r\n${body}`,
+    );
+    let text = '';
+    for await (const data of socket) text += data;
+    const chunks = chunksOf(text.slice(text.indexOf('\r\n\r\n') + 4));
+    assert.ok(chunks.length >= 1);
+    for (const chunk of chunks) assert.match(chunk, /^event: [\w.]+\ndata: .*\n\n$/s);
+  });
+
+  it('a reader that stops reading does not hold the log in memory, and gets everything in the end', async () => {
+    const socket = await dial(gateway);
+    const input = 'long 20000';
+    const body = JSON.stringify({ model: 'deep', input });
+    socket.pause();
+    socket.write(
+      `POST /v1/responses HTTP/1.1\r\n${AUTH}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n${CLOSE}\r\n${body}`,
+    );
+    await until(async () => {
+      const { runs } = await gateway.runs.list({ user: 'ann', keyId: 'ann' }, 'responses', { limit: 1 });
+      return runs[0]?.status === 'completed' && runs[0].last > 5 ? true : undefined;
+    });
+    let received = '';
+    for await (const data of socket) received += data;
+    const text = chunksOf(received.slice(received.indexOf('\r\n\r\n') + 4)).join('');
+    assert.match(text, /word19999 /);
+    assert.match(text, /event: response\.completed/);
+  });
+});
+
+function chunksOf(encoded: string): string[] {
+  const chunks: string[] = [];
+  let rest = Buffer.from(encoded);
+  for (;;) {
+    const end = rest.indexOf('\r\n');
+    const length = Number.parseInt(rest.toString('latin1', 0, end), 16);
+    if (!(length > 0)) return chunks;
+    chunks.push(rest.toString('utf8', end + 2, end + 2 + length));
+    rest = rest.subarray(end + 2 + length + 2);
+  }
+}
+
+async function dial({ url }: TestGateway): Promise<Socket> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  socket.setEncoding('utf8');
+  await once(socket, 'connect');
+  return socket;
+}
+
+function connections({ server }: TestGateway): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.getConnections((error, count) => (error ? reject(error) : resolve(count)));
+  });
+}
