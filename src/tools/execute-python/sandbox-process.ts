@@ -25,7 +25,7 @@ export interface SandboxResult extends RunRecord {
 }
 
 /** Loading takes about two seconds of processor time; a machine under load may need far more time for it. */
-const START_TIMEOUT_MS = 30_000;
+const START_TIMEOUT_MS = 60_000;
 const START_CPU_SECONDS = 20;
 /** What Node and Pyodide take resident beside the memory that Python uses, in MiB. */
 const RUNTIME_MEMORY_MB = 320;

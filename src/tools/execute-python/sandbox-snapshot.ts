@@ -9,7 +9,7 @@ import type { Logger } from '../../base/logger.ts';
 import { sandboxCommand } from './command.ts';
 import { REPORT_FD } from './messages.ts';
 
-const TIMEOUT_MS = 30_000;
+const TIMEOUT_MS = 60_000;
 const CPU_SECONDS = 30;
 const MEMORY_MB = 512;
 /** An interpreter that has loaded a few modules takes 30 MB. */

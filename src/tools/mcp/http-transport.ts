@@ -1,7 +1,11 @@
 import {
+  isJSONRPCNotification,
   isJSONRPCRequest,
   type JSONRPCMessage,
+  type JSONRPCNotification,
+  type JSONRPCRequest,
   type ReconnectionScheduler,
+  type RequestId,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
 
@@ -10,21 +14,53 @@ type SendOptions = Parameters<StreamableHTTPClientTransport['send']>[1];
 /** JSON-RPC code of the answer that stands in for one that never came; in the range left to implementations. */
 export const STREAM_ENDED_CODE = -32_050;
 
+/** Requests whose streams can still be closed; with more of them under way, the oldest are left to the server. */
+const MOST_OPEN_REQUESTS = 512;
+
 /**
- * Streamable HTTP that answers for a server that does not: when the stream of a request ends without its response, the
- * library would wait until the time limit.
+ * Streamable HTTP for servers that do not keep to their part. When the stream of a request ends without its response,
+ * an error stands in for it: the library would wait until the time limit. When a request is cancelled its exchange is
+ * closed as well: a server that hears of it need not stop, and the connection outlives the run.
  */
 export class AnsweringHttpTransport extends StreamableHTTPClientTransport {
-  override send(message: JSONRPCMessage | JSONRPCMessage[], options?: SendOptions): Promise<void> {
-    if (Array.isArray(message) || !isJSONRPCRequest(message)) return super.send(message, options);
+  readonly #open = new Map<RequestId, AbortController>();
+
+  override async send(message: JSONRPCMessage | JSONRPCMessage[], options?: SendOptions): Promise<void> {
+    if (Array.isArray(message)) return await super.send(message, options);
+    if (isJSONRPCRequest(message)) return await this.#sendRequest(message, options);
+    try {
+      await super.send(message, options);
+    } finally {
+      if (isJSONRPCNotification(message) && message.method === 'notifications/cancelled') this.#cancel(message);
+    }
+  }
+
+  async #sendRequest(message: JSONRPCRequest, options?: SendOptions): Promise<void> {
     const { id } = message;
+    const requestSignal = options?.requestSignal ?? this.#openRequest(id);
     const onRequestStreamEnd = () => {
+      this.#open.delete(id);
       options?.onRequestStreamEnd?.();
       // Where the response did come, this one is for an unknown request and is dropped.
       const error = { code: STREAM_ENDED_CODE, message: 'The server ended the stream without an answer.' };
       this.onmessage?.({ jsonrpc: '2.0', id, error });
     };
-    return super.send(message, { ...options, onRequestStreamEnd });
+    await super.send(message, { ...options, requestSignal, onRequestStreamEnd });
+  }
+
+  #openRequest(id: RequestId): AbortSignal {
+    const controller = new AbortController();
+    this.#open.set(id, controller);
+    const [oldest] = this.#open.keys();
+    if (this.#open.size > MOST_OPEN_REQUESTS && oldest !== undefined) this.#open.delete(oldest);
+    return controller.signal;
+  }
+
+  #cancel({ params }: JSONRPCNotification): void {
+    const id = params?.requestId;
+    if (typeof id !== 'string' && typeof id !== 'number') return;
+    this.#open.get(id)?.abort();
+    this.#open.delete(id);
   }
 }
 

@@ -7,7 +7,7 @@ import {
   type Transport,
 } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
-import { linkSignals } from '../../base/abort.ts';
+import { abortable, linkSignals } from '../../base/abort.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import { authProviderOf } from './credentials.ts';
@@ -69,12 +69,16 @@ async function connect(transport: Transport, server: McpServer, options: OpenOpt
     timeoutMs: CONNECT_TIMEOUT_MS,
   });
   const { signal } = linked;
-  const stop = () => void client.close();
+  // Version negotiation uses the transport before the client knows it.
+  let stopped: Promise<void> | undefined;
+  const stop = () => {
+    stopped = transport.close().catch(() => {});
+  };
   signal.addEventListener('abort', stop, { once: true });
   try {
-    await client.connect(transport, { signal, timeout: CONNECT_TIMEOUT_MS });
-    signal.throwIfAborted();
+    await abortable(client.connect(transport, { signal, timeout: CONNECT_TIMEOUT_MS }), signal);
   } catch (error) {
+    await stopped;
     await close(client, transport);
     throw signal.aborted ? signal.reason : error;
   } finally {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { JsonObject, JsonValue } from '../../../src/base/json.ts';
@@ -24,7 +23,8 @@ async function call(tools: readonly Tool[], name: string, args: JsonObject, sign
   return output.result(() => 0);
 }
 
-const open = (server: McpServer): McpTools => createMcpTools({ servers: [server], fetch, log: silentLogger });
+const open = (server: McpServer): McpTools =>
+  createMcpTools({ servers: [server], fetch, log: silentLogger, restMs: 0 });
 
 describe('real MCP servers', () => {
   before(async function () {
@@ -86,17 +86,22 @@ describe('real MCP servers', () => {
         assert.equal(await call(tools, 'every.echo', { message: 'still here' }), 'Echo: still here');
       });
 
-      it('goes on through a restart of the server', async () => {
-        const { port } = new URL(running.origin);
+      it('is found again after a restart, without a failed call', async () => {
+        const port = Number(new URL(running.origin).port);
         await running[Symbol.asyncDispose]();
-        await assert.rejects(call(tools, 'every.echo', { message: 'nobody' }), (error) => error instanceof ToolError);
-        running = await startEverythingServer(transport, Number(port));
-        await using again = createMcpTools({
-          servers: [{ name: 'every', url: running.origin + path }],
-          fetch,
-          log: silentLogger,
-        });
-        assert.equal(await call(await again.tools({ signal: never }), 'every.echo', { message: 'back' }), 'Echo: back');
+        running = await startEverythingServer(transport, port);
+        assert.equal(await call(tools, 'every.echo', { message: 'back' }), 'Echo: back');
+      });
+
+      it('is told to be unreachable while it is down, and is used again when it is back', async () => {
+        const port = Number(new URL(running.origin).port);
+        await running[Symbol.asyncDispose]();
+        await assert.rejects(
+          call(tools, 'every.echo', { message: 'nobody' }),
+          (error) => error instanceof ToolError && error.code === 'mcp_unavailable' && /every/.test(error.message),
+        );
+        running = await startEverythingServer(transport, port);
+        assert.equal(await call(tools, 'every.echo', { message: 'back again' }), 'Echo: back again');
       });
     });
   }
@@ -104,9 +109,9 @@ describe('real MCP servers', () => {
   it('time out in silence, not while they report progress', async () => {
     await using running = await startEverythingServer('streamableHttp');
     const url = `${running.origin}/mcp`;
-    await using patient = open({ name: 'every', url, timeoutMs: 900 });
+    await using patient = open({ name: 'every', url, timeoutMs: 1_500 });
     const tools = await patient.tools({ signal: never });
-    const done = await call(tools, 'every.trigger-long-running-operation', { duration: 2, steps: 8 });
+    const done = await call(tools, 'every.trigger-long-running-operation', { duration: 3, steps: 12 });
     assert.match(String(done), /completed/);
     await assert.rejects(
       call(tools, 'every.trigger-long-running-operation', { duration: 60, steps: 1 }),
@@ -148,24 +153,36 @@ describe('real MCP servers', () => {
     });
   });
 
-  it('end with the tools that use them', async () => {
-    const script = `
-      const { createInterface } = require('node:readline');
-      require('node:fs').writeSync(2, 'started');
-      createInterface({ input: process.stdin }).on('line', () => {});
-      setInterval(() => {}, 1000);`;
-    await using running = await startEverythingServer('streamableHttp');
-    const opened = open({ name: 'every', url: `${running.origin}/mcp` });
-    await opened.tools({ signal: never });
-    await opened[Symbol.asyncDispose]();
+  it('that never answer are ended with the tools that use them', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'mcp-silent-'));
+    const file = join(folder, 'pids');
+    const script = `require('node:fs').appendFileSync(${JSON.stringify(file)}, process.pid + ' '); setInterval(() => {}, 1000);`;
     const silent = open({ name: 'silent', command: process.execPath, args: ['-e', script] });
     const listing = silent.tools({ signal: never });
+    const pids = async () => (await readFile(file, 'utf8').catch(() => '')).split(' ').filter(Boolean).map(Number);
+    await until('the program runs', async () => (await pids()).length > 0);
     await silent[Symbol.asyncDispose]();
     assert.deepEqual(
       (await listing).map((tool) => tool.name),
       ['silent.call'],
     );
-    running.process.kill('SIGKILL');
-    await once(running.process, 'exit');
+    await until('the program has ended', async () => !(await pids()).some(isAlive));
+    await rm(folder, { recursive: true });
   });
 });
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
+  const limit = Date.now() + 20_000;
+  while (!(await condition())) {
+    assert.ok(Date.now() < limit, `timed out: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}

@@ -75,6 +75,27 @@ export function disarm(process: NodeJS.Process): void {
   replace(globalThis, 'process', stub);
 }
 
+/** What could mount the host's files or open its sockets from Python, were there no permissions. */
+const BRIDGES = [
+  ['FS', 'filesystems', 'NODEFS'],
+  ['_module', 'NODEFS'],
+  ['_api', 'initializeNodeSockFS'],
+] as const;
+
+/** Removes Pyodide's bridges to Node, the undocumented ones included. */
+export function removeBridges(python: object): void {
+  for (const path of BRIDGES) {
+    const name = path.at(-1) ?? '';
+    let owner: unknown = python;
+    for (const part of path.slice(0, -1)) owner = isObject(owner) ? Reflect.get(owner, part) : undefined;
+    if (isObject(owner)) Reflect.deleteProperty(owner, name);
+  }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
 function replace(target: object, name: string, value: unknown): void {
   Object.defineProperty(target, name, { value, writable: false, configurable: false, enumerable: false });
 }

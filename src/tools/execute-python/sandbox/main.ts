@@ -7,7 +7,7 @@ import { strict as assert } from 'node:assert';
 import fs from 'node:fs';
 import process from 'node:process';
 import type { Job } from '../messages.ts';
-import { disarm, prepareForPyodide } from './disarm.ts';
+import { disarm, prepareForPyodide, removeBridges } from './disarm.ts';
 import { loadPython } from './load.ts';
 import { OutputStream, type ReportWriter } from './output.ts';
 
@@ -27,7 +27,7 @@ python.runPython(fs.readFileSync(new URL('./driver.py', import.meta.url), 'utf8'
   filename: '<sandbox>',
 });
 const run = scope.get('run');
-delete python.FS.filesystems.NODEFS;
+removeBridges(python);
 disarm(process);
 
 fs.writeSync(REPORT_FD, 'ready\n');

@@ -1,0 +1,371 @@
+import assert from 'node:assert/strict';
+import type { JsonObject, JsonValue } from '../../../src/base/json.ts';
+import { silentLogger } from '../../../src/base/logger.ts';
+import type { HttpMcpServer } from '../../../src/tools/mcp/mcp-server.ts';
+import { createMcpTools, type McpTools, type McpToolsOptions } from '../../../src/tools/mcp/mcp-tools.ts';
+import { type Tool, ToolError, type ToolOutput } from '../../../src/tools/tool.ts';
+import {
+  event,
+  replyError,
+  type ScriptedMcpServer,
+  startScriptedMcpServer,
+  textResult,
+} from '../../support/scripted-mcp-server.ts';
+import { startWebServer } from '../../support/web-server.ts';
+
+const never = new AbortController().signal;
+const SECRET = 'canary-token-5fd2';
+
+async function outputOf(
+  tools: readonly Tool[],
+  name: string,
+  args: JsonObject = {},
+  signal = never,
+): Promise<ToolOutput> {
+  const tool = tools.find((each) => each.name === name);
+  assert.ok(tool, `no tool ${name} among ${tools.map((each) => each.name).join(', ')}`);
+  return await tool.call(args, { signal, log: silentLogger });
+}
+
+async function resultOf(tools: readonly Tool[], name: string, args: JsonObject = {}): Promise<JsonValue> {
+  return (await outputOf(tools, name, args)).result(() => 1);
+}
+
+function open(server: Partial<HttpMcpServer> & { url: string }, options: Partial<McpToolsOptions> = {}): McpTools {
+  return createMcpTools({ servers: [{ name: 's', ...server }], fetch, log: silentLogger, ...options });
+}
+
+const failsWith =
+  (code: string, pattern = /./) =>
+  (error: unknown) =>
+    error instanceof ToolError && error.code === code && pattern.test(error.message) && !error.message.includes(SECRET);
+
+const LINKED: JsonObject = {
+  content: [
+    { type: 'resource_link', uri: 'https://example.com/a', name: 'a', title: 'Page A', description: 'about A' },
+    { type: 'resource', resource: { uri: 'https://example.com/b', text: 'text of B' } },
+    { type: 'resource', resource: { uri: 'file:///c', blob: 'AAAA', mimeType: 'application/pdf' } },
+    { type: 'audio', data: 'AAAA', mimeType: 'audio/wav' },
+  ],
+};
+
+describe('results of MCP tools', () => {
+  let server: ScriptedMcpServer;
+  let opened: McpTools;
+  let tools: Tool[];
+  before(async () => {
+    const outputSchema = {
+      type: 'object',
+      properties: { n: { type: 'integer' } },
+      required: ['n'],
+      additionalProperties: false,
+    };
+    server = await startScriptedMcpServer({
+      tools: {
+        structured: {
+          definition: { outputSchema },
+          call: ({ args }) => ({ content: [{ type: 'text', text: JSON.stringify(args) }], structuredContent: args }),
+        },
+        unstructured: { definition: { outputSchema }, call: () => textResult('no structure') },
+        both: { call: () => ({ content: [{ type: 'text', text: 'said' }], structuredContent: { a: 1 } }) },
+        failing: { call: () => ({ ...textResult(`it broke with ${SECRET}`), isError: true }) },
+        long: { call: ({ args }) => textResult('x'.repeat(Number(args.length))) },
+        longStructure: { call: () => ({ content: [], structuredContent: { a: 'y'.repeat(60_000) } }) },
+        linked: { call: () => LINKED },
+        refusing: {
+          call: ({ id, response }) => replyError(response, id, { code: -32_602, message: `bad argument ${SECRET}` }),
+        },
+        'not a name!': { call: () => textResult('') },
+      },
+    });
+    opened = open({ url: server.url, accessToken: SECRET });
+    tools = await opened.tools({ signal: never });
+  });
+  after(async () => {
+    await opened[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  });
+
+  it('are the structured content where there is any, with the text beside it where it says more', async () => {
+    assert.deepEqual(await resultOf(tools, 's.structured', { n: 1 }), { n: 1 });
+    assert.deepEqual(await resultOf(tools, 's.both'), { text: 'said', structured: { a: 1 } });
+  });
+
+  it('that do not match their schema are errors of the tool', async () => {
+    await assert.rejects(
+      outputOf(tools, 's.structured', { n: 'one' }),
+      failsWith('invalid_output', /n must be integer/),
+    );
+    await assert.rejects(
+      outputOf(tools, 's.structured', { n: 1, m: 2 }),
+      failsWith('invalid_output', /m is not allowed/),
+    );
+    await assert.rejects(outputOf(tools, 's.unstructured'), failsWith('invalid_output', /no structured content/));
+  });
+
+  it('that tell of a failure are errors with the message of the tool, without the credentials', async () => {
+    await assert.rejects(outputOf(tools, 's.failing'), failsWith('tool_failed', /it broke with \[redacted\]/));
+    await assert.rejects(outputOf(tools, 's.refusing'), failsWith('invalid_arguments', /bad argument \[redacted\]/));
+  });
+
+  it('are cut at their limit and say so', async () => {
+    assert.equal(await resultOf(tools, 's.long', { length: 50_000 }), 'x'.repeat(50_000));
+    assert.deepEqual(await resultOf(tools, 's.long', { length: 50_001 }), {
+      text: 'x'.repeat(50_000),
+      truncated: true,
+    });
+    const cut = await resultOf(tools, 's.longStructure');
+    assert.ok(typeof cut === 'object' && cut !== null && 'truncated' in cut);
+  });
+
+  it('name the pages they bring as sources', async () => {
+    const output = await outputOf(tools, 's.linked');
+    assert.deepEqual(output.sources, [
+      { url: 'https://example.com/a', title: 'Page A', snippet: 'about A', kind: 'listed' },
+      { url: 'https://example.com/b', title: 'https://example.com/b', snippet: 'text of B', kind: 'read' },
+    ]);
+    const text = String(output.result(() => 1));
+    assert.match(
+      text,
+      /\[link: Page A <https:\/\/example.com\/a> about A\]\n\[file: https:\/\/example.com\/b\]\ntext of B/,
+    );
+    assert.match(
+      text,
+      /\[file: file:\/\/\/c, application\/pdf, 3 bytes, not shown\]\n\[audio: audio\/wav, 3 bytes, not shown\]/,
+    );
+  });
+
+  it('come only from tools with usable names', () => {
+    assert.equal(
+      tools.length,
+      Object.keys(['structured', 'unstructured', 'both', 'failing', 'long', 'longStructure', 'linked', 'refusing'])
+        .length,
+    );
+    assert.ok(!tools.some((tool) => tool.name.includes('!')));
+  });
+});
+
+describe('MCP servers that misbehave', () => {
+  it('and cannot be reached stand there with a tool that says so and tries again', async () => {
+    const taken = await startWebServer(() => {});
+    const { port } = taken;
+    await taken[Symbol.asyncDispose]();
+    await using opened = open({ url: `http://127.0.0.1:${port}/mcp`, accessToken: SECRET }, { restMs: 0 });
+    const tools = await opened.tools({ signal: never });
+    assert.deepEqual(
+      tools.map((tool) => tool.name),
+      ['s.call'],
+    );
+    assert.match(tools[0]?.description ?? '', /could not be reached/);
+    await assert.rejects(outputOf(tools, 's.call'), failsWith('mcp_unavailable', /MCP server s/));
+  });
+
+  it('and come back are used through that tool', async () => {
+    let down = true;
+    await using server = await startScriptedMcpServer({
+      tools: { add: { call: ({ args }) => textResult(String(Number(args.a) + 1)) } },
+      intercept: (_request, response) => {
+        if (down) response.writeHead(503).end('down');
+        return down;
+      },
+    });
+    await using opened = open({ url: server.url }, { restMs: 0 });
+    const tools = await opened.tools({ signal: never });
+    await assert.rejects(outputOf(tools, 's.call'), failsWith('mcp_unavailable', /503/));
+    down = false;
+    assert.match(JSON.stringify(await resultOf(tools, 's.call')), /"name":"add"/);
+    assert.equal(await resultOf(tools, 's.call', { tool: 'add', arguments: { a: 1 } }), '2');
+    await assert.rejects(outputOf(tools, 's.call', { tool: 'none' }), failsWith('not_found'));
+    await assert.rejects(outputOf(tools, 's.call', { tool: 1 }), failsWith('invalid_arguments'));
+    assert.deepEqual(
+      (await opened.tools({ signal: never })).map((tool) => tool.name),
+      ['s.add'],
+    );
+  });
+
+  it('are left alone for a while after they could not be reached', async () => {
+    await using server = await startScriptedMcpServer({
+      tools: {},
+      intercept: (_request, response) => {
+        response.writeHead(500).end('broken');
+        return true;
+      },
+    });
+    await using opened = open({ url: server.url }, { restMs: 60_000 });
+    await opened.tools({ signal: never });
+    const asked = server.requests.length;
+    for (let i = 0; i < 5; i++) await opened.tools({ signal: never });
+    assert.equal(server.requests.length, asked);
+  });
+
+  it('list their tools once for many runs, again when the list is old, and keep the old list when they are gone', async () => {
+    let down = false;
+    await using server = await startScriptedMcpServer({
+      tools: { echo: { call: () => textResult('') } },
+      intercept: (_request, response) => {
+        if (down) response.writeHead(500).end();
+        return down;
+      },
+    });
+    const lists = () => server.methods.filter((method) => method === 'tools/list').length;
+    await using lasting = open({ url: server.url });
+    for (const list of await Promise.all([1, 2, 3].map(() => lasting.tools({ signal: never }))))
+      assert.equal(list.length, 1);
+    await lasting.tools({ signal: never });
+    assert.equal(lists(), 1);
+    await using fleeting = open({ url: server.url }, { listLifetimeMs: 0, restMs: 0 });
+    await fleeting.tools({ signal: never });
+    await fleeting.tools({ signal: never });
+    assert.equal(lists(), 3);
+    down = true;
+    assert.deepEqual(
+      (await fleeting.tools({ signal: never })).map((tool) => tool.name),
+      ['s.echo'],
+    );
+  });
+
+  it('and answer no call, cut it or answer nonsense give an error, and the next call works', async () => {
+    const hung: { aborted: Promise<void> }[] = [];
+    await using server = await startScriptedMcpServer({
+      tools: {
+        good: { call: () => textResult('good') },
+        hang: {
+          call: ({ response }) => {
+            hung.push({ aborted: new Promise((resolve) => response.once('close', resolve)) });
+            return undefined;
+          },
+        },
+        cut: {
+          call: ({ response }) => {
+            response.writeHead(200, { 'content-type': 'text/event-stream' });
+            response.write(': begun\n\n', () => response.end());
+            return undefined;
+          },
+        },
+        broken: {
+          call: ({ response }) => {
+            response.writeHead(200, { 'content-type': 'text/event-stream' });
+            response.write(': begun\n\n', () => response.destroy());
+            return undefined;
+          },
+        },
+        html: {
+          call: ({ response }) => {
+            response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>hello</h1>');
+            return undefined;
+          },
+        },
+        nonsense: {
+          call: ({ response }) => {
+            response.writeHead(200, { 'content-type': 'application/json' }).end('{"half":');
+            return undefined;
+          },
+        },
+        fivehundred: {
+          call: ({ response }) => {
+            response.writeHead(500).end(`sorry ${SECRET}`);
+            return undefined;
+          },
+        },
+      },
+    });
+    await using opened = open({ url: server.url, accessToken: SECRET, timeoutMs: 1_500 }, { restMs: 0 });
+    const tools = await opened.tools({ signal: never });
+    for (const [name, code] of [
+      ['cut', 'mcp_unavailable'],
+      ['broken', 'mcp_unavailable'],
+      ['html', 'mcp_unavailable'],
+      ['nonsense', 'mcp_unavailable'],
+      ['fivehundred', 'mcp_unavailable'],
+      ['hang', 'timeout'],
+    ] as const) {
+      await assert.rejects(outputOf(tools, `s.${name}`), failsWith(code), name);
+      assert.equal(await resultOf(tools, 's.good'), 'good', `after ${name}`);
+    }
+  });
+
+  it('hear of an aborted call', async () => {
+    const began = Promise.withResolvers<void>();
+    const left = Promise.withResolvers<void>();
+    await using server = await startScriptedMcpServer({
+      tools: {
+        hang: {
+          call: ({ response }) => {
+            response.once('close', left.resolve);
+            began.resolve();
+            return undefined;
+          },
+        },
+      },
+    });
+    await using opened = open({ url: server.url });
+    const tools = await opened.tools({ signal: never });
+    const controller = new AbortController();
+    const running = outputOf(tools, 's.hang', {}, controller.signal);
+    await began.promise;
+    controller.abort(new Error('cancelled'));
+    await assert.rejects(running, /cancelled/);
+    await left.promise;
+    assert.ok(server.methods.includes('notifications/cancelled'));
+  });
+
+  it('may report progress, with the result behind it', async () => {
+    await using server = await startScriptedMcpServer({
+      tools: {
+        slow: {
+          call: ({ id, progressToken, response }) => {
+            response.writeHead(200, { 'content-type': 'text/event-stream' });
+            let step = 0;
+            const timer = setInterval(() => {
+              step++;
+              if (step < 9) {
+                response.write(event({ method: 'notifications/progress', params: { progressToken, progress: step } }));
+                return;
+              }
+              clearInterval(timer);
+              response.end(event({ id, result: textResult('late') }));
+            }, 150);
+            return undefined;
+          },
+        },
+      },
+    });
+    await using opened = open({ url: server.url, timeoutMs: 1_000 });
+    assert.equal(await resultOf(await opened.tools({ signal: never }), 's.slow'), 'late');
+  });
+
+  it('offer at most 128 tools, with descriptions and schemas within bounds', async () => {
+    const many = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`t${i}`, { call: () => textResult('') }]));
+    await using server = await startScriptedMcpServer({
+      tools: {
+        large: {
+          definition: { description: 'd'.repeat(10_000), inputSchema: { type: 'object', title: 'i'.repeat(100_000) } },
+          call: () => textResult(''),
+        },
+        ...many,
+      },
+    });
+    await using opened = open({ url: server.url });
+    const tools = await opened.tools({ signal: never });
+    assert.equal(tools.length, 128);
+    assert.equal(tools[0]?.description.length, 2_000);
+    assert.deepEqual(tools[0]?.parameters, { type: 'object', additionalProperties: true });
+  });
+
+  it('stop nobody from leaving while they keep silent', async () => {
+    await using server = await startWebServer(() => {});
+    await using opened = open({ url: `${server.origin}/mcp` });
+    const controller = new AbortController();
+    const listing = opened.tools({ signal: controller.signal });
+    controller.abort(new Error('gone'));
+    await assert.rejects(listing, /gone/);
+  });
+
+  it('with one name for two are refused', () => {
+    const twin = { name: 's', url: 'http://127.0.0.1:9/mcp' };
+    assert.throws(
+      () => createMcpTools({ servers: [twin, twin], fetch, log: silentLogger }),
+      /two MCP servers are named s/,
+    );
+  });
+});
