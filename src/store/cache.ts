@@ -46,12 +46,19 @@ export function memoryCaches(options: { log: Logger }): Caches {
   };
 }
 
-/** A cache over any Keyv that throws on errors. */
-export function keyvCache<T>(keyv: Keyv<unknown>, options: CacheOptions<T> & { log: Logger }): Cache<T> {
+/**
+ * A cache over any Keyv that throws on errors. Where `closed` says so, its backend is not touched any more: Keyv would
+ * open it again.
+ */
+export function keyvCache<T>(
+  keyv: Keyv<unknown>,
+  options: CacheOptions<T> & { log: Logger; closed?: () => boolean },
+): Cache<T> {
   const { namespace, log } = options;
   // Failures arrive as rejections too; without a listener the event would be thrown.
   keyv.on('error', () => {});
   const attempt = async <R>(what: string, work: () => Promise<R>): Promise<R | undefined> => {
+    if (options.closed?.()) return undefined;
     try {
       return await withTimeout(`The cache ${namespace}`, WAIT_MS, work);
     } catch (thrown) {

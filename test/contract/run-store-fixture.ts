@@ -151,7 +151,8 @@ export class LiveReader {
 
   async #catchUp(): Promise<void> {
     for (;;) {
-      const batches = await this.#store.read(this.#id, { after: this.last, maxBytes: 100_000 });
+      // A store that is away tells of a gap once it is back.
+      const batches = await this.#store.read(this.#id, { after: this.last, maxBytes: 100_000 }).catch(() => []);
       if (batches.length === 0) return;
       for (const batch of batches) this.#take(batch);
     }

@@ -34,10 +34,16 @@ export class Channels {
     this.#log = log;
   }
 
-  /** Listens to changes from the start. Takes over the connection, which does nothing else. */
-  static async open(redis: RedisConnection, keys: Keys, log: Logger): Promise<Channels> {
+  /**
+   * Listens to changes from the start. Takes over `redis`, which does nothing else; `commands` is the connection that
+   * readers read over.
+   */
+  static async open(parts: { redis: RedisConnection; commands: RedisConnection; keys: Keys; log: Logger }) {
+    const { redis, keys, log } = parts;
     const channels = new Channels(redis, keys, log);
-    redis.onReady(() => channels.#readers.gapEverywhere());
+    redis.onReady(() => channels.#onReconnect());
+    // A reader that was told before it could read is told again.
+    parts.commands.onReady(() => channels.#readers.gapEverywhere());
     await redis.subscribe(keys.changes, (message) => channels.#onChange(message.toString()));
     return channels;
   }
@@ -54,8 +60,7 @@ export class Channels {
       left = true;
       listener[Symbol.dispose]();
       channel.readers--;
-      // Nobody waits for this one.
-      this.#adjust(id, channel).catch((thrown) => this.#log.debug({ reason: messageOf(thrown) }, 'unsubscribe failed'));
+      this.#tidy(id, channel);
     };
     try {
       await this.#adjust(id, channel);
@@ -74,13 +79,25 @@ export class Channels {
         await this.#redis.subscribe(name, (message) => this.#onMessage(id, message));
         channel.subscribed = true;
       } else if (channel.readers === 0 && channel.subscribed) {
-        channel.subscribed = false;
         await this.#redis.unsubscribe(name);
+        channel.subscribed = false;
       }
-      if (channel.readers === 0 && this.#channels.get(id) === channel) this.#channels.delete(id);
+      if (channel.readers === 0 && !channel.subscribed) this.#channels.delete(id);
     });
     channel.work = work.catch(() => {});
     return work;
+  }
+
+  /** Unsubscribes where nobody reads any more. Nobody waits for it; after a failure the next reconnect tries again. */
+  #tidy(id: RunId, channel: Channel): void {
+    this.#adjust(id, channel).catch((thrown: unknown) => {
+      this.#log.debug({ run: id, reason: messageOf(thrown) }, 'unsubscribing failed');
+    });
+  }
+
+  #onReconnect(): void {
+    this.#readers.gapEverywhere();
+    for (const [id, channel] of this.#channels) if (channel.readers === 0) this.#tidy(id, channel);
   }
 
   /** What stands before the frames of this instance's batch. */

@@ -1,5 +1,5 @@
 import { createClient, ErrorReply, RESP_TYPES, type RedisArgument } from '@redis/client';
-import { withTimeout } from '../../base/abort.ts';
+import { TimeoutError, withTimeout } from '../../base/abort.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import { leadsToReplica, toStoreError, unavailable } from './failure.ts';
@@ -12,8 +12,6 @@ export interface ConnectionOptions {
   log: Logger;
   /** Longest wait for a reply, in milliseconds. */
   limitMs: number;
-  /** Shown by `CLIENT LIST`. */
-  name: string;
 }
 
 export interface CommandOptions {
@@ -32,7 +30,8 @@ const BINARY = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } };
 function makeClient(options: ConnectionOptions, reconnect: (retries: number, cause: Error) => number | Error) {
   return createClient({
     url: options.url,
-    name: options.name,
+    // The same for every connection: the client builds its class anew, for 20 ms, where options differ from the last.
+    name: 'research-gateway',
     // What was not sent while Redis is away must not be sent later behind the back of a caller that was told so.
     disableOfflineQueue: true,
     pingInterval: PING_EVERY_MS,
@@ -96,6 +95,7 @@ export class RedisConnection {
    * `internal_error` for an error reply of another kind.
    */
   command(args: readonly RedisArgument[], options: CommandOptions = {}): Promise<unknown> {
+    if (this.#closed) return Promise.reject(unavailable('it is closed'));
     return new Promise((resolve, reject) => {
       const settle = this.#pending.add(this.#options.limitMs, () => reject(unavailable('Redis does not answer')));
       this.client.sendCommand<unknown>(args, options.binary ? BINARY : undefined).then(
@@ -128,7 +128,12 @@ export class RedisConnection {
     }
   }
 
-  /** Subscribes to a channel; resolves once Redis has confirmed it. */
+  /** Whether `close` was called; the client underneath must not be used any more. */
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** Subscribes to a channel; resolves once Redis has confirmed it. Where it fails, there is no subscription. */
   async subscribe(channel: string, listener: (message: Buffer) => void): Promise<void> {
     await this.#limited(() => this.client.subscribe(channel, listener, true));
   }
@@ -151,6 +156,8 @@ export class RedisConnection {
     try {
       return await withTimeout('Redis', this.#options.limitMs, work);
     } catch (thrown) {
+      // What is still under way must not succeed later.
+      if (thrown instanceof TimeoutError) this.#restart();
       throw toStoreError(thrown);
     }
   }

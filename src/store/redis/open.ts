@@ -29,14 +29,14 @@ export async function openRedisStore(options: RedisOptions): Promise<{ runs: Run
   const { log, url, prefix = DEFAULT_PREFIX, limitMs = DEFAULT_LIMIT_MS } = options;
   const keys = new Keys(prefix);
   await using opening = new AsyncDisposableStack();
-  const open = async (name: string) => {
-    const connection = await RedisConnection.open({ url, log, limitMs, name });
+  const open = async () => {
+    const connection = await RedisConnection.open({ url, log, limitMs });
     opening.defer(() => connection.close());
     return connection;
   };
-  const redis = await open('research-gateway');
+  const redis = await open();
   await checkRedis(redis, log);
-  const channels = await Channels.open(await open('research-gateway-live'), keys, log);
+  const channels = await Channels.open({ redis: await open(), commands: redis, keys, log });
   const runs = new RedisRunStore({ redis, channels, keys, log });
   opening.move();
   return { runs, caches: redisCaches({ redis, keys, log }) };
@@ -49,7 +49,7 @@ function redisCaches(parts: { redis: RedisConnection; keys: Keys; log: Logger })
       const namespace = parts.keys.cache(cache.namespace);
       // Its defaults swallow errors, and hang while Redis is away.
       const keyv = createKeyv(parts.redis.client, { namespace, throwOnErrors: true, throwOnConnectError: true });
-      return keyvCache(keyv, { ...cache, log: parts.log });
+      return keyvCache(keyv, { ...cache, log: parts.log, closed: () => parts.redis.closed });
     },
   };
 }

@@ -1,0 +1,328 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { createClient } from '@redis/client';
+import { GatewayError } from '../../../src/base/errors.ts';
+import { createLogger, silentLogger } from '../../../src/base/logger.ts';
+import type { Caches } from '../../../src/store/cache.ts';
+import { openRedisStore } from '../../../src/store/redis/open.ts';
+import type { RunStore } from '../../../src/store/run-store.ts';
+import {
+  claimedRun,
+  endedRun,
+  ending,
+  events,
+  eventually,
+  frames,
+  LEASE,
+  LiveReader,
+  newRun,
+  readAll,
+  T0,
+} from '../../contract/run-store-fixture.ts';
+import { type RedisServer, redisOrSkip } from '../../support/redis.ts';
+
+const LIMIT_MS = 400;
+
+function unavailable(thrown: unknown): boolean {
+  return thrown instanceof GatewayError && thrown.code === 'store_unavailable' && (thrown.retryAfterMs ?? 0) > 0;
+}
+
+/** Rejects as unavailable, and no later than the command limit allows. */
+async function unavailableInTime(work: () => Promise<unknown>): Promise<void> {
+  const started = performance.now();
+  await assert.rejects(work(), unavailable);
+  assert.ok(performance.now() - started < 10 * LIMIT_MS, 'within the limit');
+}
+
+describe('the Redis store when Redis fails', () => {
+  let server: RedisServer;
+  let store: RunStore;
+  let caches: Caches;
+  let peer: RunStore;
+  let admin: { (...args: string[]): Promise<unknown>; close(): Promise<void> };
+  const prefix = randomUUID();
+
+  before(async function () {
+    server = await redisOrSkip(this);
+  });
+  after(() => server?.[Symbol.asyncDispose]());
+
+  beforeEach(async () => {
+    const options = { url: server.url, log: silentLogger, limitMs: LIMIT_MS, prefix };
+    ({ runs: store, caches } = await openRedisStore(options));
+    ({ runs: peer } = await openRedisStore(options));
+    const client = createClient({ url: server.url });
+    client.on('error', () => {});
+    await client.connect();
+    admin = Object.assign((...args: string[]) => client.sendCommand<unknown>(args), {
+      close: async () => client.destroy(),
+    });
+  });
+  afterEach(async () => {
+    server.thaw();
+    await Promise.all([store.close(), peer.close(), admin.close()]);
+  });
+  const recovered = (which: RunStore) =>
+    eventually('the store works again', async () => (await which.check()).ok || undefined);
+
+  it('frozen: every call fails within the limit, and all is well after it wakes', async () => {
+    const { run, token } = await claimedRun(store);
+    const reader = new LiveReader(peer, run.id);
+    using _ = await peer.subscribe(run.id, reader.handlers);
+    server.freeze();
+    const batch = events(token, 3, 5, { transcript: ['{}'] });
+    await unavailableInTime(() => store.append(run.id, batch));
+    // The connection is known to be dead by now: the rest does not even wait.
+    await unavailableInTime(() => store.get(run.id));
+    await unavailableInTime(() => store.create(newRun()));
+    await unavailableInTime(() => store.requestCancel(run.id));
+    await unavailableInTime(() => store.claimNext(LEASE));
+    await unavailableInTime(() => store.list({ user: 'ada', api: 'responses', limit: 10 }));
+    await unavailableInTime(() => peer.read(run.id, { after: 0, maxBytes: 1000 }));
+    const state = await store.check();
+    assert.ok(!state.ok && /Redis/.test(state.reason));
+    server.thaw();
+    await recovered(store);
+    await recovered(peer);
+    // Whether the first attempt arrived is unknown; the repeat finds out.
+    const { result } = await store.append(run.id, batch);
+    assert.ok(result === 'ok' || result === 'duplicate', result);
+    assert.equal((await store.append(run.id, events(token, 6, 6))).result, 'ok');
+    assert.deepEqual((await readAll(store, run.id)).bytes, frames(1, 6));
+    assert.deepEqual(await store.readTranscript(run.id), ['{}']);
+    await eventually('the reader has it all', () => reader.last === 6 || undefined);
+    assert.deepEqual(await reader.bytes(), frames(1, 6));
+  });
+
+  it('a subscription asked for while it is frozen fails in time and leaves nothing behind', async () => {
+    const { run, token } = await claimedRun(store);
+    server.freeze();
+    let delivered = 0;
+    const handlers = { onBatch: () => delivered++, onGap: () => {} };
+    await unavailableInTime(() => peer.subscribe(run.id, handlers));
+    server.thaw();
+    await recovered(store);
+    using _ = await eventually('a subscription', () => peer.subscribe(run.id, handlers).catch(() => undefined));
+    await store.append(run.id, events(token, 3, 3));
+    await eventually('one delivery', () => delivered > 0 || undefined);
+    assert.equal(delivered, 1);
+  });
+
+  it('killed and restarted: nothing that was acknowledged is lost, live readers go on', async () => {
+    const { run, token } = await claimedRun(store);
+    const reader = new LiveReader(peer, run.id);
+    using _ = await peer.subscribe(run.id, reader.handlers);
+    for (let n = 3; n < 103; n++) await store.append(run.id, events(token, n, n));
+    await server.kill();
+    await unavailableInTime(() => store.append(run.id, events(token, 103, 103)));
+    await unavailableInTime(() => store.get(run.id));
+    assert.equal((await store.check()).ok, false);
+    await server.start();
+    await recovered(store);
+    await recovered(peer);
+    assert.equal((await store.append(run.id, events(token, 103, 104))).result, 'ok');
+    assert.deepEqual((await readAll(store, run.id)).bytes, frames(1, 104));
+    await eventually('the reader was told', () => reader.gaps > 0 || undefined);
+    await eventually('the reader has it all', () => reader.last === 104 || undefined);
+    assert.equal((await store.append(run.id, events(token, 105, 105))).result, 'ok');
+    await eventually('live again', () => reader.last === 105 || undefined);
+    assert.deepEqual(await reader.bytes(), frames(1, 105));
+  });
+
+  it('out of memory: refuses writes whole, still reads, and goes on when there is room', async () => {
+    const { run, token } = await claimedRun(store);
+    await store.requestCancel((await claimedRun(store)).run.id);
+    await admin('CONFIG', 'SET', 'maxmemory', '1');
+    const batch = events(token, 3, 5, { transcript: ['{}'] });
+    const full = (thrown: unknown) => unavailable(thrown) && /out of memory/.test(String(thrown));
+    await assert.rejects(store.append(run.id, batch), full);
+    await assert.rejects(store.append(run.id, ending(token, 3, 'completed')), full);
+    await assert.rejects(store.create(newRun()), full);
+    await assert.rejects(store.requestCancel(run.id), full);
+    await assert.rejects(store.claim(run.id, { ...LEASE, force: true }), full);
+    const state = await store.check();
+    assert.ok(!state.ok && /out of memory/.test(state.reason));
+    assert.deepEqual((await readAll(store, run.id)).bytes, frames(1, 2));
+    assert.deepEqual(await store.readTranscript(run.id), []);
+    assert.equal((await store.get(run.id))?.status, 'in_progress');
+    await admin('CONFIG', 'SET', 'maxmemory', '0');
+    assert.deepEqual(await store.append(run.id, batch), { result: 'ok', last: 5, cancel: false });
+    assert.deepEqual(await store.check(), { ok: true });
+  });
+
+  it('a replica after a failover: writes fail as unavailable until the master is back', async () => {
+    const { run, token } = await claimedRun(store);
+    await admin('REPLICAOF', '127.0.0.1', '1');
+    await unavailableInTime(() => store.append(run.id, events(token, 3, 3)));
+    await admin('REPLICAOF', 'NO', 'ONE');
+    await recovered(store);
+    assert.equal((await store.append(run.id, events(token, 3, 3))).result, 'ok');
+  });
+
+  it('a subscription that Redis cuts off is made again, and its readers are told to read', async () => {
+    const { run, token } = await claimedRun(store);
+    const reader = new LiveReader(peer, run.id);
+    using _ = await peer.subscribe(run.id, reader.handlers);
+    await admin('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    await store.append(run.id, events(token, 3, 5));
+    await eventually('told', () => reader.gaps > 0 || undefined);
+    await store.append(run.id, events(token, 6, 6));
+    await eventually('all events', () => reader.last === 6 || undefined);
+    assert.deepEqual(await reader.bytes(), frames(1, 6));
+  });
+
+  it('a failover that lost acknowledged events is seen by their owner, who sends them again', async () => {
+    const { run, token } = await claimedRun(store);
+    for (let n = 3; n <= 9; n++) await store.append(run.id, events(token, n, n));
+    // What an asynchronous replica may look like: it has events up to 6.
+    await admin('XTRIM', `${prefix}:{${run.id}}:log`, 'MAXLEN', '0');
+    await admin('XADD', `${prefix}:{${run.id}}:log`, '1000-0', 'x', 'x');
+    await admin('DEL', `${prefix}:{${run.id}}:log`);
+    for (const [first, last] of [
+      [1, 2],
+      [3, 6],
+    ] as const) {
+      await admin(
+        'XADD',
+        `${prefix}:{${run.id}}:log`,
+        `${last}-0`,
+        'f',
+        `${first}`,
+        'd',
+        frames(first, last).toString(),
+      );
+    }
+    await admin('HSET', `${prefix}:{${run.id}}:run`, 'last', '6');
+    assert.deepEqual(await store.append(run.id, events(token, 10, 10)), { result: 'gap', last: 6 });
+    assert.equal((await store.append(run.id, events(token, 7, 10))).result, 'ok');
+    assert.deepEqual((await readAll(store, run.id)).bytes, frames(1, 10));
+  });
+
+  it('a log with missing events fails loudly', async () => {
+    const { run, token } = await claimedRun(store);
+    for (const n of [3, 4, 5]) await store.append(run.id, events(token, n, n));
+    await admin('XDEL', `${prefix}:{${run.id}}:log`, '4-0');
+    const damaged = (thrown: unknown) => thrown instanceof GatewayError && thrown.code === 'internal_error';
+    await assert.rejects(store.read(run.id, { after: 0, maxBytes: 1_000_000 }), damaged);
+    await assert.rejects(store.read(run.id, { after: 3, maxBytes: 1_000_000 }), damaged);
+    await admin('XDEL', `${prefix}:{${run.id}}:log`, '5-0');
+    await assert.rejects(store.read(run.id, { after: 3, maxBytes: 1_000_000 }), damaged);
+  });
+
+  it('indexes that stayed behind a crash are put right by the next claimer', async () => {
+    await admin('FLUSHALL');
+    const { run: held } = await claimedRun(store);
+    const { run: ended } = await endedRun(store);
+    // As if their instances had died between the step and its indexes.
+    await admin('ZREM', `${prefix}:claimed`, held.id);
+    await admin('ZADD', `${prefix}:queued`, `${T0 * 1000}`, held.id);
+    await admin('ZADD', `${prefix}:claimed`, `${T0 - 1}`, ended.id);
+    await admin('DEL', `${prefix}:expiry`);
+    await admin('ZADD', `${prefix}:queued`, `${(T0 - 3_600_000) * 1000}`, randomUUID());
+    assert.equal(await peer.claimNext(LEASE), undefined);
+    assert.deepEqual(await peer.countOpen(), { queued: 0, inProgress: 1 });
+    assert.equal(await peer.removeExpired({ now: T0 + 60_000, limit: 10 }), 1);
+    assert.equal((await peer.claimNext({ ...LEASE, now: T0 + 10_000 }))?.run.id, held.id);
+  });
+
+  it('a run that is announced but not there yet is left alone', async () => {
+    await admin('FLUSHALL');
+    const id = randomUUID();
+    await admin('ZADD', `${prefix}:queued`, `${Date.now() * 1000}`, id);
+    assert.equal(await store.claimNext({ ...LEASE, now: Date.now() }), undefined);
+    assert.deepEqual((await store.claimable({ now: Date.now(), limit: 10 })).includes(id), true);
+  });
+
+  it('everything of an ended run expires by itself should nobody remove it, and lists forget it', async () => {
+    const user = randomUUID();
+    const { run, token } = await claimedRun(store, { user });
+    await store.append(run.id, events(token, 3, 3, { transcript: ['{}'] }));
+    await store.append(run.id, ending(token, 4, 'completed'));
+    await store.sealEnded({ endedBefore: T0 + 5000, limit: 100 });
+    for (const part of ['run', 'transcript', 'sealed']) {
+      const left = Number(await admin('PTTL', `${prefix}:{${run.id}}:${part}`));
+      assert.ok(left > 55_000 && left < 26 * 3_600_000, `${part}: ${left}`);
+      await admin('DEL', `${prefix}:{${run.id}}:${part}`);
+    }
+    const list = { user, api: 'responses', limit: 10 } as const;
+    assert.deepEqual(await store.list(list), { runs: [], hasMore: false });
+    assert.equal(await admin('ZCARD', `${prefix}:list:responses:${user}`), 0);
+  });
+
+  it('sealing makes a log much smaller and leaves one copy', async () => {
+    const { run, token } = await claimedRun(store);
+    const text = 'A sentence that models like to write.';
+    for (let n = 3; n < 2003; n += 50)
+      await store.append(run.id, events(token, n, n + 49, { frames: frames(n, n + 49, text) }));
+    await store.append(run.id, ending(token, 2003, 'completed'));
+    const log = `${prefix}:{${run.id}}:log`;
+    const before = Number(await admin('MEMORY', 'USAGE', log));
+    await store.sealEnded({ endedBefore: T0 + 5000, limit: 100 });
+    const after = Number(await admin('MEMORY', 'USAGE', `${prefix}:{${run.id}}:sealed`));
+    assert.ok(after < before / 10, `${before} -> ${after}`);
+    assert.equal(await admin('EXISTS', log), 0);
+  });
+
+  it('caches are shared by instances; while Redis is away they are misses, in time', async () => {
+    const options = { namespace: 'pages', ttlMs: 60_000, parse: (value: unknown) => value };
+    const cache = caches.open(options);
+    const { runs: other, caches: others } = await openRedisStore({ url: server.url, log: silentLogger, prefix });
+    await cache.set('key', { text: 'ünï' });
+    assert.deepEqual(await others.open(options).get('key'), { text: 'ünï' });
+    assert.equal(await others.open({ ...options, namespace: 'other' }).get('key'), undefined);
+    await other.close();
+    await server.kill();
+    await cache.set('key', 'x');
+    assert.equal(await cache.get('key'), undefined);
+    await server.start();
+    await eventually('the cache works again', async () => {
+      await cache.set('back', 1);
+      return await cache.get('back');
+    });
+  });
+
+  it('a closed store says so and does not come back', async () => {
+    const cache = caches.open({ namespace: 'late', ttlMs: 1000, parse: (value) => value });
+    await store.close();
+    await assert.rejects(store.get('x'), unavailable);
+    assert.equal(await cache.get('x'), undefined);
+    assert.equal((await store.check()).ok, false);
+    await store.close();
+  });
+});
+
+describe('opening the Redis store', () => {
+  const open = async (url: string) => {
+    const lines: string[] = [];
+    const log = createLogger({ level: 'warn', destination: { write: (line: string) => void lines.push(line) } });
+    const { runs } = await openRedisStore({ url, log, limitMs: LIMIT_MS });
+    const { ok } = await runs.check();
+    await runs.close();
+    return { ok, lines: lines.join('') };
+  };
+
+  it('takes password and database from the URL, and never shows the password', async function () {
+    await using server = await redisOrSkip(this, ['--requirepass', 'se:cret/42']);
+    const at = (password: string, db: number) =>
+      `redis://:${encodeURIComponent(password)}@127.0.0.1:${server.port}/${db}`;
+    assert.equal((await open(at('se:cret/42', 3))).ok, true);
+    const refused = await open(at('wrong-password', 0)).catch((thrown: Error) => thrown);
+    assert.ok(refused instanceof Error);
+    assert.match(refused.message, /127\.0\.0\.1:\d+.*password/i);
+    assert.doesNotMatch(refused.message, /wrong-password/);
+    await assert.rejects(open(at('se:cret/42', 99)), /database/);
+  });
+
+  it('warns of a Redis that throws runs away or forgets them, and is quiet about a good one', async function () {
+    await using careless = await redisOrSkip(this, ['--maxmemory-policy', 'allkeys-lru', '--appendonly', 'no']);
+    const { lines } = await open(careless.url);
+    assert.match(lines, /maxmemory-policy noeviction/);
+    assert.match(lines, /appendonly yes/);
+    await using good = await redisOrSkip(this);
+    assert.equal((await open(good.url)).lines, '');
+  });
+
+  it('says where it did not find one', async () => {
+    await assert.rejects(open('redis://127.0.0.1:1/0'), /no connection to Redis at 127\.0\.0\.1:1.*ECONNREFUSED/);
+  });
+});
