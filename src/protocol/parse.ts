@@ -58,6 +58,11 @@ type OutputOf<C> = C extends z.ZodType ? z.output<C> : never;
 /** JSON Schema for the API description, where a schema cannot be read from code. */
 export type Described = Record<string, unknown>;
 
+/** A schema of `openapi-inputs.ts`. */
+export function reference(name: string): Described {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
 /**
  * A schema chosen by looking at the value, so that errors keep the path inside the chosen one. `described` is what the
  * API description says of it.

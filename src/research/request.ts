@@ -1,5 +1,6 @@
 import type { Effort } from '../config/schema.ts';
-import type { ContentPart, TextFormat } from '../protocol/requests.ts';
+import type { TextFormat } from '../protocol/request-formats.ts';
+import type { ContentPart } from '../protocol/request-input.ts';
 
 /** A message of the conversation that a run answers. */
 export interface ConversationMessage {

@@ -2,7 +2,7 @@ import { GatewayError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { ResearchModelConfig } from '../../config/schema.ts';
 import { parseValue } from '../../protocol/parse.ts';
-import { type InputItem, type InputMessage, inputItem } from '../../protocol/requests.ts';
+import { type InputItem, type InputMessage, inputItem } from '../../protocol/request-input.ts';
 import type { ConversationMessage } from '../../research/request.ts';
 
 /** References looked up for one request at most: each may read the log of another run. */

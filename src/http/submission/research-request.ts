@@ -1,7 +1,8 @@
 import { GatewayError } from '../../base/errors.ts';
 import { isObject, type JsonObject } from '../../base/json.ts';
 import type { KeyConfig, ResearchModelConfig } from '../../config/schema.ts';
-import type { CreateChatCompletion, CreateResponse, TextFormat } from '../../protocol/requests.ts';
+import type { TextFormat } from '../../protocol/request-formats.ts';
+import type { CreateChatCompletion, CreateResponse } from '../../protocol/requests.ts';
 import type { ResearchRequest } from '../../research/request.ts';
 import type { Caller, Runs } from '../../runs/runs.ts';
 import { conversationOf } from './conversation.ts';

@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import { isObject } from '../base/json.ts';
+import { chosenBy, optional, reference } from './parse.ts';
+
+/** What a run is asked: input items (contract section 3.1) and chat messages (section 7). */
+
+const role = z.enum(['user', 'assistant', 'system', 'developer']);
+const textPart = z.object({ text: z.string() }).transform(({ text }) => ({ type: 'text' as const, text }));
+const imagePart = z
+  .object({
+    image_url: chosenBy((value) =>
+      isObject(value) ? z.object({ url: z.string().min(1) }).transform(({ url }) => url) : z.string().min(1),
+    ),
+  })
+  .transform(({ image_url }) => ({ type: 'image' as const, url: image_url }));
+
+/** A content part, of Responses (`input_text`, `output_text`, `input_image`) or chat (`text`, `image_url`). */
+const contentPart = chosenBy((value) => {
+  if (!isObject(value)) return { refuse: 'invalid_parameter', message: 'expected an object' };
+  switch (value.type) {
+    case 'input_text':
+    case 'output_text':
+    case 'text':
+      return textPart;
+    case 'input_image':
+    case 'image_url':
+      return imagePart;
+    case undefined:
+      return { refuse: 'missing_parameter', message: 'this field is required', at: 'type' };
+    default:
+      return { refuse: 'invalid_parameter', message: 'unknown part type: use input_text or input_image', at: 'type' };
+  }
+});
+export type ContentPart = z.output<typeof contentPart>;
+
+const content = chosenBy((value) => {
+  if (typeof value === 'string') return z.string().transform((text): ContentPart[] => [{ type: 'text', text }]);
+  if (Array.isArray(value)) return z.array(contentPart);
+  return { refuse: 'invalid_parameter', message: 'expected a string or an array of parts' };
+}, reference('Content'));
+
+const message = z.object({ role, content }).transform((item) => ({ type: 'message' as const, ...item }));
+export type InputMessage = z.output<typeof message>;
+
+const priorToolCall = z
+  .object({ name: z.string(), arguments: optional(z.string()), result: optional(z.string()) })
+  .transform((item) => ({ type: 'tool_call' as const, ...item }));
+const priorReasoning = z.looseObject({}).transform(() => ({ type: 'reasoning' as const }));
+const itemReference = z
+  .object({ id: z.string().min(1) })
+  .transform((item) => ({ type: 'item_reference' as const, ...item }));
+
+/** An input item (contract section 3.1). */
+export const inputItem = chosenBy((value) => {
+  if (!isObject(value)) return { refuse: 'invalid_parameter', message: 'expected an object' };
+  switch (value.type ?? 'message') {
+    case 'message':
+      return message;
+    case 'tool_call':
+      return priorToolCall;
+    case 'reasoning':
+      return priorReasoning;
+    case 'item_reference':
+      return itemReference;
+    case 'function_call':
+    case 'function_call_output':
+      return { refuse: 'unsupported_parameter', message: 'function calls cannot be used: tools run on the server' };
+    default:
+      return { refuse: 'invalid_parameter', message: 'unknown item type: use message', at: 'type' };
+  }
+}, reference('InputItem'));
+export type InputItem = z.output<typeof inputItem>;
+
+export const input = chosenBy((value) => {
+  if (typeof value === 'string') {
+    return z
+      .string()
+      .min(1, 'must not be empty')
+      .transform((text): InputItem[] => [{ type: 'message', role: 'user', content: [{ type: 'text', text }] }]);
+  }
+  if (Array.isArray(value)) return z.array(inputItem).min(1, 'must not be empty').max(10_000);
+  return { refuse: 'invalid_parameter', message: 'expected a string or an array of items' };
+}, reference('Input')).superRefine((items, context) => {
+  if (Array.isArray(items) && items.length > 0 && !items.some(isUserText)) {
+    context.addIssue({ code: 'custom', message: 'needs at least one user message with text' });
+  }
+});
+
+function isUserText(item: InputItem): boolean {
+  return (
+    item.type === 'message' &&
+    item.role === 'user' &&
+    item.content.some((part) => part.type === 'text' && part.text.trim() !== '')
+  );
+}
+
+export const chatMessages = chosenBy(
+  (value) =>
+    Array.isArray(value)
+      ? z.array(chatMessage).min(1, 'must not be empty').max(10_000)
+      : { refuse: 'invalid_parameter', message: 'expected an array of messages' },
+  { type: 'array', items: reference('ChatMessage'), minItems: 1 },
+).superRefine((messages, context) => {
+  if (Array.isArray(messages) && messages.length > 0 && !messages.some(isUserText)) {
+    context.addIssue({ code: 'custom', message: 'needs at least one user message with text' });
+  }
+});
+
+const chatMessage = chosenBy((value) => {
+  if (!isObject(value)) return { refuse: 'invalid_parameter', message: 'expected an object' };
+  if (value.role === 'tool' || value.role === 'function') {
+    return {
+      refuse: 'unsupported_parameter',
+      message: 'tool messages cannot be used: tools run on the server',
+      at: 'role',
+    };
+  }
+  return message;
+});

@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import { isObject } from '../base/json.ts';
+import { chosenBy, optional, reference } from './parse.ts';
+
+/** The parts of a request that say which tools may be used (contract sections 3 and 7). All of them run on the server. */
+
+const headerMap = z.record(z.string(), z.string());
+const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
+
+/** A per-request MCP server, `mcp_servers[]`. Its credentials never leave the gateway except to that server. */
+export const mcpServer = z.object({
+  name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, _ or -'),
+  url: httpUrl,
+  headers: optional(headerMap),
+  access_token: optional(z.string()),
+  allowed_tools: optional(z.array(z.string())),
+  oauth: optional(
+    z.object({
+      client_id: z.string().min(1),
+      client_secret: z.string().min(1),
+      token_url: optional(httpUrl),
+      issuer: optional(httpUrl),
+      scope: optional(z.string()),
+    }),
+  ),
+});
+export type RequestMcpServer = z.output<typeof mcpServer>;
+export const mcpServers = z.array(mcpServer).max(32);
+
+const TOOLS_RUN_HERE =
+  'function tools cannot be used: tools run on the server. Leave tools out, or name server-side ones.';
+
+const mcpTool = z.object({
+  type: z.literal('mcp'),
+  server_label: mcpServer.shape.name,
+  server_url: httpUrl,
+  headers: optional(headerMap),
+  authorization: optional(z.string()),
+  require_approval: chosenBy((value) =>
+    value === undefined || value === null || value === 'never'
+      ? z.unknown()
+      : { refuse: 'unsupported_parameter', message: 'nobody is asked for approval here: use "never"' },
+  ),
+  allowed_tools: optional(
+    z.union(
+      [z.array(z.string()), z.object({ tool_names: z.array(z.string()).optional() })],
+      'expected an array of names',
+    ),
+  ),
+});
+const webSearchTool = z.object({
+  type: z.string().transform(() => 'web_search' as const),
+  filters: optional(z.object({ allowed_domains: optional(z.array(z.string()).max(100)) })),
+});
+const codeInterpreterTool = z.object({ type: z.literal('code_interpreter') });
+
+/** A server-side tool of a Responses request. Dated variants of the web search tool mean the same. */
+export const responseTool = chosenBy((value) => {
+  if (!isObject(value)) return { refuse: 'invalid_parameter', message: 'expected an object' };
+  const { type } = value;
+  if (typeof type !== 'string')
+    return {
+      refuse: type == null ? 'missing_parameter' : 'invalid_parameter',
+      message: 'expected a tool type',
+      at: 'type',
+    };
+  if (type === 'mcp') return mcpTool;
+  if (/^web_search(_preview)?(_\d{4}_\d{2}_\d{2})?$/.test(type)) return webSearchTool;
+  if (type === 'code_interpreter') return codeInterpreterTool;
+  if (type === 'function' || type === 'custom') return { refuse: 'unsupported_parameter', message: TOOLS_RUN_HERE };
+  return {
+    refuse: 'invalid_parameter',
+    message: 'unknown tool type: use mcp, web_search or code_interpreter',
+    at: 'type',
+  };
+}, reference('Tool'));
+export type ResponseTool = z.output<typeof responseTool>;
+
+/** `tool_choice`: only `auto` and `none` can be honoured. */
+export const toolChoice = chosenBy(
+  (value) =>
+    value === 'auto' || value === 'none'
+      ? z.enum(['auto', 'none'])
+      : { refuse: 'unsupported_parameter', message: 'only "auto" and "none" are supported: tools run on the server' },
+  { type: 'string', enum: ['auto', 'none'], default: 'auto' },
+);
+
+/** A tool of a chat completion: there a function is what a tool is if it says nothing else. */
+export const chatTool = chosenBy(
+  (value) =>
+    isObject(value) && (value.type === undefined || value.type === 'function')
+      ? { refuse: 'unsupported_parameter', message: TOOLS_RUN_HERE }
+      : responseTool,
+  reference('Tool'),
+);
