@@ -1,76 +1,115 @@
-import type { TurnMessage, UserPart } from '../upstream/turn.ts';
-import type { Prompts } from './prompts.ts';
+import type { TurnMessage, TurnTool, UserPart } from '../upstream/turn.ts';
+import { type Digesting, fitTranscript } from './fit-transcript.ts';
+import { keywords } from './key-facts.ts';
+import { languageOf } from './language.ts';
 import type { ConversationMessage, ResearchRequest } from './request.ts';
-import type { PlannedCall, ResearchState } from './transcript.ts';
+import type { ResearchRun } from './run.ts';
+import { estimateRequest } from './tokens.ts';
+import { type ContextWindow, createContextWindow } from './window.ts';
 
 /** What is sent to the model: built anew for every turn from the request and the transcript, which is never cut. */
+export interface Context {
+  readonly window: ContextWindow;
+  /** The words that matter for the question. */
+  readonly digesting: Digesting;
+  /**
+   * The messages of a request that ends with `tail`, fitted into the window, and their estimated tokens with those of
+   * the tools.
+   */
+  messages(tail: readonly TurnMessage[], tools?: readonly TurnTool[]): { messages: TurnMessage[]; estimate: number };
+}
 
-/** The messages before the transcript: system prompt, earlier turns, the question. */
-export function openingMessages(options: {
-  request: ResearchRequest;
-  prompts: Prompts;
-  now: Date;
-  toolNames: readonly string[];
-  modelInstructions: string | undefined;
-}): TurnMessage[] {
-  const { request, prompts } = options;
-  const conversation = [...request.history, ...request.conversation];
-  const instructions = [
-    options.modelInstructions,
-    request.instructions ?? undefined,
-    ...conversation.filter(isSystem).map(textOf),
-  ].filter((text) => text !== undefined && text !== '');
-  const system = prompts.research({
-    date: options.now.toISOString().slice(0, 10),
-    tools: options.toolNames.join(', ') || 'none',
-    effort: request.effort,
-    instructions:
-      instructions.length > 0 ? `\nInstructions of the user's application:\n${instructions.join('\n\n')}` : '',
+/** Earlier turns of the conversation may fill this part of the window. */
+const HISTORY_SHARE = 0.4;
+
+/** The context of a run. */
+export function createContext(run: ResearchRun): Context {
+  const { request, model, state } = run;
+  const window = createContextWindow({
+    contextLength: model.context_length,
+    answerTokens: request.maxOutputTokens ?? model.max_completion_tokens,
   });
-  const messages: TurnMessage[] = [{ role: 'system', content: system }];
-  for (const message of conversation) if (!isSystem(message)) messages.push(toTurnMessage(message));
-  return messages;
+  const system: TurnMessage = { role: 'system', content: systemPrompt(run) };
+  const asked = request.conversation.filter((message) => !isSystem(message)).map(toTurnMessage);
+  const history = request.history.filter((message) => !isSystem(message)).map(toTurnMessage);
+  const digesting: Digesting = { about: keywords(questionOf(request)), cache: new WeakMap() };
+  return {
+    window,
+    digesting,
+    messages(tail, tools = []) {
+      const fixed = estimateRequest([system, ...asked, ...tail], tools);
+      const kept = lastThatFit(history, (window.room - fixed) * HISTORY_SHARE);
+      const opening = [system, ...kept, ...asked];
+      const room = window.room - fixed - estimateRequest(kept);
+      const found = fitTranscript(state, { ...digesting, room, keepWhole: model.research.keep_tool_results });
+      const messages = [...opening, ...found, ...tail];
+      return { messages, estimate: estimateRequest(messages, tools) };
+    },
+  };
 }
 
-/** The transcript as messages: turns with their tool results, and the gateway's notes. */
-export function transcriptMessages(state: ResearchState): TurnMessage[] {
-  const messages: TurnMessage[] = [];
-  for (const entry of state.entries) {
-    if (entry.t === 'note') messages.push({ role: 'user', content: entry.text });
-    if (entry.t !== 'turn') continue;
-    messages.push(entry.message);
-    for (const planned of entry.calls) {
-      messages.push({ role: 'tool', tool_call_id: planned.id, content: toolContent(planned, state) });
-    }
-  }
-  return messages;
-}
-
-/** The messages that ask for the answer; with `soFar`, for the rest of one that was cut. */
-export function answerMessages(state: ResearchState, prompts: Prompts, options: { soFar: string }): TurnMessage[] {
-  const sources = state.sources.all().map((source) => `[${source.id}] ${source.title || source.url}`);
-  const ask = prompts.answer({
-    forced: state.forced ? `Research has ended early (${state.forced.why}); say what remains open.` : '',
-    sources: sources.length > 0 ? sources.join('; ') : 'none',
-  });
-  const messages: TurnMessage[] = [{ role: 'user', content: ask }];
-  if (options.soFar === '') return messages;
-  return [
-    ...messages,
-    { role: 'assistant', content: options.soFar },
-    { role: 'user', content: prompts.continueAnswer() },
-  ];
-}
-
-function toolContent(planned: PlannedCall, state: ResearchState): string {
-  if ('refused' in planned) return planned.refused;
-  const result = state.results.get(planned.call);
-  return result ? fence(result.result) : 'The call was interrupted.';
+/** The text of the last user message: what the run is to answer. */
+export function questionOf(request: ResearchRequest): string {
+  const asked = request.conversation.findLast((message) => message.role === 'user');
+  return asked ? textOf(asked) : '';
 }
 
 /** Marks text from outside as data. The closing mark inside it is broken, so that it cannot end the fence. */
 export function fence(text: string): string {
   return `<tool_result>\n${text.replaceAll(/<(\/?)tool_result/gi, '<$1tool\u200b_result')}\n</tool_result>`;
+}
+
+/** The text parts of a message, joined. */
+export function textOf(message: ConversationMessage): string {
+  return message.content
+    .map((part) => (part.type === 'text' ? part.text : ''))
+    .filter((text) => text !== '')
+    .join('\n');
+}
+
+function systemPrompt(run: ResearchRun): string {
+  const { request, model, tools } = run;
+  const given = [
+    model.research.instructions,
+    request.instructions ?? undefined,
+    ...[...request.history, ...request.conversation].filter(isSystem).map(textOf),
+  ].filter((text) => text !== undefined && text !== '');
+  const earlier = earlierSources(run);
+  return run.prompts.research({
+    date: new Date(run.clock.now()).toISOString().slice(0, 10),
+    tools: [...tools.keys()].join(', ') || 'none',
+    effort: request.effort,
+    language: languageOf(questionOf(request)) ?? 'that of the question',
+    instructions: [
+      ...(given.length > 0 ? [`Instructions of the user's application:\n${given.join('\n\n')}`] : []),
+      ...(earlier === ''
+        ? []
+        : [
+            `Sources found earlier in this conversation. They can be cited by their number without being fetched again:\n${fence(earlier)}`,
+          ]),
+    ]
+      .map((text) => `\n${text}`)
+      .join('\n'),
+  });
+}
+
+function earlierSources({ request, state }: ResearchRun): string {
+  return request.earlierSources
+    .map(
+      (source) =>
+        `[${state.sources.byUrl(source.url)?.id}] ${source.title} (${source.url}): ${source.facts ?? source.snippet}`,
+    )
+    .join('\n');
+}
+
+/** The last messages that fit, whole ones only. */
+function lastThatFit(messages: readonly TurnMessage[], room: number): TurnMessage[] {
+  let used = 0;
+  const from = messages.findLastIndex((message) => {
+    used += estimateRequest([message]);
+    return used > room;
+  });
+  return messages.slice(from + 1);
 }
 
 function isSystem(message: ConversationMessage): boolean {
@@ -85,12 +124,4 @@ function toTurnMessage(message: ConversationMessage): TurnMessage {
       part.type === 'text' ? { type: 'text', text: part.text } : { type: 'image_url', image_url: { url: part.url } },
   );
   return { role: 'user', content: parts };
-}
-
-/** The text parts of a message, joined. */
-export function textOf(message: ConversationMessage): string {
-  return message.content
-    .map((part) => (part.type === 'text' ? part.text : ''))
-    .filter((text) => text !== '')
-    .join('\n');
 }

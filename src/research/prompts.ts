@@ -6,9 +6,16 @@ import type { Effort } from '../config/schema.ts';
  * double braces are filled in.
  */
 export interface Prompts {
-  research(values: { date: string; tools: string; effort: Effort; instructions: string }): string;
-  answer(values: { forced: string; sources: string }): string;
+  /** System prompt of every turn. */
+  research(values: { date: string; tools: string; effort: Effort; language: string; instructions: string }): string;
+  /** Asks for the answer. `format` tells of a structured one. */
+  answer(values: { forced: string; sources: string; format: string }): string;
   continueAnswer(): string;
+  verify(): string;
+  /** Reads a piece of a huge page. */
+  read(values: { question: string; goal: string }): string;
+  /** Asks once more for a structured answer. */
+  repair(values: { problem: string; schema: string }): string;
 }
 
 const EFFORT_ADVICE: Readonly<Record<Effort, string>> = {
@@ -19,13 +26,21 @@ const EFFORT_ADVICE: Readonly<Record<Effort, string>> = {
 
 /** Reads the prompt files once. */
 export function loadPrompts(): Prompts {
-  const research = readPrompt('research');
-  const answer = readPrompt('answer');
-  const continueAnswer = readPrompt('continue');
+  const [research, answer, continueAnswer, verify, read, repair] = [
+    readPrompt('research'),
+    readPrompt('answer'),
+    readPrompt('continue'),
+    readPrompt('verify'),
+    readPrompt('read'),
+    readPrompt('repair'),
+  ];
   return {
     research: (values) => fill(research, { ...values, effort_advice: EFFORT_ADVICE[values.effort] }),
     answer: (values) => fill(answer, values),
     continueAnswer: () => continueAnswer,
+    verify: () => verify,
+    read: (values) => fill(read, values),
+    repair: (values) => fill(repair, values),
   };
 }
 

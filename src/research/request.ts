@@ -13,6 +13,8 @@ export interface EarlierSource {
   url: string;
   title: string;
   snippet: string;
+  /** What the earlier run read there, reduced to key facts. */
+  facts?: string;
 }
 
 /** A per-request MCP server. Its credentials are sealed in stored requests. */

@@ -14,6 +14,8 @@ export interface ResearchRun {
   model: ResearchModelConfig;
   budget: Budget;
   chat: ChatModel;
+  /** Reads huge pages in pieces; a cheaper route where the configuration names one. */
+  reader: ChatModel;
   /** The tools of this run by name. */
   tools: ReadonlyMap<string, Tool>;
   prompts: Prompts;

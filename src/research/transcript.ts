@@ -5,7 +5,7 @@ import type { EarlierSource } from './request.ts';
 import { type Source, SourceRegistry } from './sources.ts';
 
 /** What the loop needs to go on after a crash, in entries that are only ever appended. */
-export type TranscriptEntry = TurnEntry | ResultEntry | NoteEntry | ForceEntry | SpentEntry;
+export type TranscriptEntry = TurnEntry | ResultEntry | NoteEntry | RestartEntry | ForceEntry | SpentEntry;
 
 /** A finished research turn. */
 export interface TurnEntry {
@@ -14,6 +14,10 @@ export interface TurnEntry {
   usage: TurnUsage;
   /** One per tool call of `message`, in order. */
   calls: PlannedCall[];
+  /** Whether the model showed any reasoning of its own. */
+  thought: boolean;
+  /** The gateway's own estimate of the request's tokens, to be held against what the provider counted. */
+  estimate: number;
   /** Working time of the run so far, in milliseconds. Time in which no instance worked on it does not count. */
   elapsedMs: number;
 }
@@ -36,10 +40,20 @@ export interface ResultEntry {
   queries: number;
 }
 
-/** A message of the gateway to the model, such as a guard's. */
+/** A message of the gateway to the model: why a guard stepped in, or the request to check the findings. */
 export interface NoteEntry {
   t: 'note';
+  guard: GuardName;
   text: string;
+}
+
+/** What the gateway spoke to the model about. */
+export type GuardName = 'repetition' | 'invented_result' | 'refusal' | 'only_thinking' | 'empty_result' | 'verify';
+
+/** A fresh attempt: from here on the model sees these notes instead of the turns before. */
+export interface RestartEntry {
+  t: 'restart';
+  notes: string;
 }
 
 /** The research phase ended early; the answer is written from what was found. */
@@ -102,6 +116,7 @@ export class ResearchState {
         this.#spend(entry.usage);
         break;
       case 'note':
+      case 'restart':
         break;
     }
   }
@@ -113,10 +128,26 @@ export class ResearchState {
     return turn.calls.filter((planned) => 'call' in planned).filter((planned) => !this.results.has(planned.call));
   }
 
-  /** Whether the last research turn asked for nothing more. */
+  /** Whether the model asked for nothing more, and the gateway did not ask it to go on. */
   researched(): boolean {
-    const turn = this.entries.findLast((entry) => entry.t === 'turn');
-    return turn !== undefined && turn.calls.length === 0;
+    const last = this.entries.findLast((entry) => entry.t === 'turn' || entry.t === 'note' || entry.t === 'restart');
+    return last?.t === 'turn' && last.calls.length === 0;
+  }
+
+  /** How often a guard spoke to the model in the attempt that runs now. */
+  noted(guard: GuardName): number {
+    return this.attempt().filter((entry) => entry.t === 'note' && entry.guard === guard).length;
+  }
+
+  /** Whether the run has begun anew. It does so once. */
+  get restarted(): boolean {
+    return this.entries.some((entry) => entry.t === 'restart');
+  }
+
+  /** The entries of the attempt that runs now. */
+  attempt(): readonly TranscriptEntry[] {
+    const restart = this.entries.findLastIndex((entry) => entry.t === 'restart');
+    return restart === -1 ? this.entries : this.entries.slice(restart);
   }
 
   #spend(spent: TurnUsage): void {

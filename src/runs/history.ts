@@ -1,3 +1,7 @@
+import { isObject, parseJson } from '../base/json.ts';
+import { questionOf } from '../research/context.ts';
+import { executedCalls } from '../research/fit-transcript.ts';
+import { keyFacts, keywords } from '../research/key-facts.ts';
 import type { ConversationMessage, EarlierSource, ResearchRequest } from '../research/request.ts';
 import { ResearchState } from '../research/transcript.ts';
 import type { RunRecord, RunStore } from '../store/run-store.ts';
@@ -6,6 +10,8 @@ import { readResearchRequest } from './stored-request.ts';
 
 /** Sources that a follow-up takes over at most: the latest of a long chain. */
 const MAX_SOURCES = 200;
+/** Key facts of one page, in UTF-16 code units. */
+const FACTS_LENGTH = 800;
 /** Messages that a follow-up takes over at most. */
 const MAX_MESSAGES = 2000;
 
@@ -22,9 +28,26 @@ export async function conversationOf(
   if (!request) return { history: [], earlierSources: [] };
   const answered: ConversationMessage = { role: 'assistant', content: [{ type: 'text', text: answer }] };
   const state = ResearchState.of(await readTranscript(store, run.id), request.earlierSources);
-  const sources = state.sources.all().map(({ url, title, snippet }): EarlierSource => ({ url, title, snippet }));
+  const about = keywords(`${questionOf(request)} ${answer}`);
+  const before = new Map(request.earlierSources.map((source) => [source.url, source.facts]));
+  const facts = readPages(state, about);
+  const sources = state.sources.all().map(({ id, url, title, snippet }): EarlierSource => {
+    const read = facts.get(id) ?? before.get(url);
+    return { url, title, snippet, ...(read === undefined ? {} : { facts: read }) };
+  });
   return {
     history: [...request.history, ...request.conversation, answered].slice(-MAX_MESSAGES),
     earlierSources: sources.slice(-MAX_SOURCES),
   };
+}
+
+/** What was read of each source, reduced to key facts, by source id: a follow-up uses it without fetching again. */
+function readPages(state: ResearchState, about: ReadonlySet<string>): Map<number, string> {
+  const facts = new Map<number, string>();
+  for (const { result } of executedCalls(state.entries, state)) {
+    const page = parseJson(result.result);
+    if (!isObject(page) || typeof page.source_id !== 'number' || typeof page.content !== 'string') continue;
+    facts.set(page.source_id, keyFacts(page.content, { about, maxLength: FACTS_LENGTH }));
+  }
+  return facts;
 }

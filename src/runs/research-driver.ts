@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
-import type { GatewayConfig, KeyConfig, ResearchModelConfig } from '../config/schema.ts';
+import type { GatewayConfig, KeyConfig, ResearchModelConfig, RouteConfig } from '../config/schema.ts';
 import { budgetOf } from '../research/budget.ts';
 import { research } from '../research/loop.ts';
 import type { Prompts } from '../research/prompts.ts';
@@ -29,6 +29,8 @@ export interface DriverParts {
     model: ResearchModelConfig;
     key: KeyConfig | undefined;
     runId: string;
+    /** Other routes than the model's. */
+    routes?: readonly RouteConfig[];
   }): ChatModel;
   openTools(options: {
     /** Names of built-in tools. */
@@ -59,11 +61,14 @@ export function createDriver(parts: DriverParts): RunDriver {
         signal,
         log,
       });
+      const query = { modelName: run.model, model, key, runId: run.id };
+      const chat = parts.chatModel(query);
       return yield* research({
         request,
         model,
         budget: budgetOf(model, request.effort, { maxMinutes: parts.config().runs.max_minutes }),
-        chat: parts.chatModel({ modelName: run.model, model, key, runId: run.id }),
+        chat,
+        reader: model.research.reader ? parts.chatModel({ ...query, routes: model.research.reader }) : chat,
         tools: request.toolChoice === 'none' ? new Map() : opened.tools,
         prompts: parts.prompts,
         state,
