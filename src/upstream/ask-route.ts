@@ -18,6 +18,8 @@ export interface AskOptions {
   /** Tokens spent on earlier attempts of the turn, for the usage of this one. */
   spent: TurnUsage;
   log: Logger;
+  /** Told of the turn as it came, before it goes out. */
+  onTurn?: (turn: DecodedTurn) => void;
   signal: AbortSignal;
 }
 
@@ -63,6 +65,7 @@ async function* askOnce(route: Route, request: TurnRequest, options: AskOptions)
       continue;
     }
     if (part.startsThinking !== undefined) traits.startsThinking = part.startsThinking;
+    options.onTurn?.(part.turn);
     const usage = part.turn.usage ?? estimated(request, outputTokens(part.turn));
     yield* wholeParts(part.turn, { provider: provider.name, names, usage: addUsage(options.spent, usage) });
   }

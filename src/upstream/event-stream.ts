@@ -43,7 +43,7 @@ export class EventStream {
 
   end(): Record<string, unknown>[] {
     const rest = this.#text(this.#decoder.decode());
-    if (this.#start === 'json') return [...rest, this.#jsonBody()];
+    if (this.#start === 'json') return [...rest, ...this.#jsonBody()];
     if (this.#start === 'unknown') return rest;
     // A last frame without its blank line still counts: the finish reason decides whether the turn is whole.
     this.#parser.feed('\n\n');
@@ -130,10 +130,13 @@ export class EventStream {
     return [];
   }
 
-  #jsonBody(): Record<string, unknown> {
-    const payload = parse(this.#body);
-    if (!isObject(payload)) throw brokenStream('the answer is no JSON');
-    return payload;
+  /** A completion that was not streamed, or one JSON object a line. */
+  #jsonBody(): Record<string, unknown>[] {
+    const whole = parse(this.#body);
+    const payloads = whole === undefined ? this.#body.trim().split('\n').map(parse) : [whole];
+    const objects = payloads.filter(isObject);
+    if (objects.length < payloads.length) throw brokenStream('the answer is no JSON');
+    return objects;
   }
 
   #take(): Record<string, unknown>[] {

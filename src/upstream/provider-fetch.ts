@@ -31,7 +31,8 @@ export function callProvider(
   call: ProviderCall,
 ): Promise<Response> {
   const given = new Map([...init.headers].map(([name, value]) => [name.toLowerCase(), value]));
-  const headers: Record<string, string> = { 'user-agent': 'research-gateway' };
+  // Compressed streams come in lumps.
+  const headers: Record<string, string> = { 'user-agent': 'research-gateway', 'accept-encoding': 'identity' };
   for (const name of CLIENT_HEADERS) {
     const value = given.get(name);
     if (value !== undefined) headers[name] = value;

@@ -29,7 +29,7 @@ export class Provider implements AsyncDisposable {
   readonly #limiters = new Map<string, RateLimiter>();
   readonly #traits = new Map<string, RequestTraits>();
   #users = 0;
-  #retired = false;
+  #onUnused: (() => void) | undefined;
 
   /** @throws Error for an unknown dialect. */
   constructor(name: string, config: RemoteProviderConfig, options: ProviderOptions) {
@@ -86,9 +86,9 @@ export class Provider implements AsyncDisposable {
     };
   }
 
-  /** Closes the pool once nobody uses it. */
-  retire(): void {
-    this.#retired = true;
+  /** Closes the pool once nobody uses it, and tells. */
+  retire(onClosed: () => void): void {
+    this.#onUnused = onClosed;
     this.#closeIfUnused();
   }
 
@@ -98,7 +98,10 @@ export class Provider implements AsyncDisposable {
   }
 
   #closeIfUnused(): void {
-    if (this.#retired && this.#users === 0) void this.dispatcher.close().catch(() => {});
+    const onUnused = this.#onUnused;
+    if (!onUnused || this.#users > 0) return;
+    this.#onUnused = undefined;
+    void this.dispatcher.close().then(onUnused, onUnused);
   }
 }
 

@@ -137,13 +137,16 @@ export class RouteTries {
   }
 
   /**
-   * The routes of a round, best first: those that broke a stream come after those that did not; those that are broken
-   * or told us to wait are left out where another one is left.
+   * The routes of a round, best first: those that broke a stream come after those that did not. Those that keep
+   * failing or told us to wait are asked only when no other one is left.
    */
   *#candidates(round: number): Generator<Route> {
     const routes = this.#left(round);
     const ready = routes.filter(isReady);
-    for (const route of ready.length > 0 ? ready : routes) {
+    yield* ready;
+    if (this.#left(round + 1).some(isReady)) return;
+    for (const route of routes) {
+      if (ready.includes(route)) continue;
       const pause = route.provider.limiter(route.credential).pauseMs;
       const id = routeId(route);
       if (pause <= this.#options.backoff.patienceMs) yield route;

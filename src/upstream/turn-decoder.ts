@@ -20,6 +20,8 @@ export type Delta = { type: 'reasoning' | 'text'; delta: string };
 export interface DecodedTurn {
   reason: FinishReason;
   calls: TurnToolCall[];
+  /** How many of the calls were written as text. */
+  writtenCalls: number;
   /** The answer's text without reasoning and tool calls. */
   text: string;
   /** An estimate of the reasoning's tokens. */
@@ -119,7 +121,8 @@ export class TurnDecoder {
     if (this.#end === undefined) throw brokenStream('the stream ended without a finish reason');
     if (this.#end === 'broken') throw brokenStream('the provider broke the answer off');
     const { calls: native, extras } = this.#calls.finish({ cut });
-    const calls = [...native, ...this.#writtenCalls(native)];
+    const written = this.#writtenCalls(native);
+    const calls = [...native, ...written];
     const reason = this.#reason(this.#end, calls);
     if (reason === 'stop' && !this.hasOutput) throw brokenStream('an empty answer');
     return {
@@ -127,6 +130,7 @@ export class TurnDecoder {
       turn: {
         reason,
         calls,
+        writtenCalls: written.length,
         text: calls.length > 0 ? this.#text.trim() : this.#text,
         reasoningTokens: Math.ceil(this.#reasoningCharacters / 4),
         usage: this.#usage,

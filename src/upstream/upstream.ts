@@ -50,6 +50,8 @@ export interface Upstream extends AsyncDisposable {
 export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>, options: UpstreamOptions): Upstream {
   const { log, clock = systemClock, random = Math.random, backoff = DEFAULT_BACKOFF } = options;
   const providers = new Map<string, Provider>();
+  /** Replaced by a reload; what runs on them goes on. */
+  const retired = new Set<Provider>();
 
   function update(next: Readonly<Record<string, ProviderConfig>>): void {
     const wanted = new Map(Object.entries(next).map(([name, config]) => [name, remoteConfig(name, config, options)]));
@@ -62,7 +64,8 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
     for (const [name, provider] of providers) {
       if (wanted.has(name) && !made.has(name)) continue;
       providers.delete(name);
-      provider.retire();
+      retired.add(provider);
+      provider.retire(() => retired.delete(provider));
     }
     for (const [name, provider] of made) providers.set(name, provider);
   }
@@ -86,7 +89,7 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
     attempts: (query) => new RouteTries({ ...triesOptions(query), penalties: new Map() }),
     health: () => [...providers.values()].map((provider) => ({ name: provider.name, usable: provider.usable })),
     async [Symbol.asyncDispose]() {
-      await Promise.all([...providers.values()].map((provider) => provider[Symbol.asyncDispose]()));
+      await Promise.all([...providers.values(), ...retired].map((provider) => provider[Symbol.asyncDispose]()));
       providers.clear();
     },
   };

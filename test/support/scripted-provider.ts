@@ -53,6 +53,8 @@ export interface ScriptedProvider extends AsyncDisposable {
   readonly requests: ProviderRequest[];
   /** Sockets open right now. */
   readonly openConnections: number;
+  /** Sockets opened so far. */
+  readonly totalConnections: number;
   /** Requests whose answer has not ended. */
   readonly activeRequests: number;
   /** Replaces the script. */
@@ -69,6 +71,7 @@ export interface ScriptedProvider extends AsyncDisposable {
 export async function startScriptedProvider(options: ScriptedProviderOptions = {}): Promise<ScriptedProvider> {
   const sockets = new Set<Socket>();
   const requests: ProviderRequest[] = [];
+  let connections = 0;
   let active = 0;
   let answered = 0;
   const changes = new EventTarget();
@@ -87,6 +90,7 @@ export async function startScriptedProvider(options: ScriptedProviderOptions = {
   });
   server.on('connection', (socket) => {
     sockets.add(socket);
+    connections += 1;
     socket.on('error', () => {});
     socket.once('close', () => {
       sockets.delete(socket);
@@ -127,6 +131,9 @@ export async function startScriptedProvider(options: ScriptedProviderOptions = {
     respond: options.respond ?? (() => turn()),
     get openConnections() {
       return sockets.size;
+    },
+    get totalConnections() {
+      return connections;
     },
     get activeRequests() {
       return active;

@@ -59,6 +59,16 @@ export function startingTraits(
   };
 }
 
+/** The dialect that would have spared the refusals from which these traits were learned, if there is one. */
+export function suggestedDialect(learned: RequestTraits, before: RequestTraits): string | undefined {
+  if (learned.instructionRole === 'user' && learned.toolProtocol === 'text') return 'plain_chat';
+  if (learned.toolProtocol === 'text' && before.toolProtocol === 'native') return 'text_tools';
+  if (learned.reasoningRequired && !before.reasoningRequired) return 'reasoning_required';
+  if (learned.startsThinking && !before.startsThinking) return 'open_think';
+  if (learned.toolCallIds === 'short' && before.toolCallIds === 'any') return 'mistral';
+  return learned.outputLimitField !== before.outputLimitField ? 'openai' : undefined;
+}
+
 function suggested(baseUrl: string): Dialect {
   const host = URL.parse(baseUrl)?.hostname ?? '';
   return Object.values(DIALECTS).find((dialect) => dialect.hosts?.test(host)) ?? { traits: {} };

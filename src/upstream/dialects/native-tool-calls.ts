@@ -61,7 +61,7 @@ export class NativeToolCalls {
     const source = isObject(fragment.function) ? fragment.function : fragment;
     const name = typeof source.name === 'string' ? source.name : '';
     const id = typeof fragment.id === 'string' ? fragment.id : '';
-    const index = typeof fragment.index === 'number' ? fragment.index : undefined;
+    const index = indexOf(fragment.index);
     const text = argumentText(source.arguments);
     let slot = this.#find({ index, id, name });
     if (slot === undefined) {
@@ -92,6 +92,11 @@ export class NativeToolCalls {
     if (name !== '' && slot.arguments !== '' && parseJson(slot.arguments) !== undefined) return undefined;
     return slot;
   }
+}
+
+function indexOf(value: unknown): number | undefined {
+  if (typeof value === 'string' && /^\d+$/.test(value)) return Number(value);
+  return typeof value === 'number' ? value : undefined;
 }
 
 function argumentText(value: unknown): string {

@@ -165,4 +165,57 @@ describe('a turn', () => {
     assert.deepEqual((await ask(model))[0], { type: 'text', delta: 'new' });
     await before.waitForConnections(0);
   });
+
+  it('follows no redirect, which could carry credentials elsewhere', async () => {
+    await using elsewhere = await scripted.startScriptedProvider();
+    const location = `${elsewhere.url}/chat/completions`;
+    await using provider = await scripted.startScriptedProvider({
+      respond: () => scripted.status(307, { headers: { location } }),
+    });
+    const { upstream, model } = chat(config({ main: { base_url: provider.url, headers: { 'x-key': 'canary' } } }));
+    await using _ = upstream;
+    await assert.rejects(ask(model), /HTTP status 307/);
+    assert.equal(elsewhere.requests.length, 0);
+  });
+
+  it('reads no more of an endless error page than it needs', async () => {
+    await using provider = await scripted.startScriptedProvider({
+      respond: () => {
+        const page = scripted.status(500, { body: '' });
+        return {
+          ...page,
+          steps: Array.from({ length: 500 }, () => ({ do: 'send', bytes: 'x'.repeat(10_000) }) as const),
+        };
+      },
+    });
+    const { upstream, model } = chat(config({ main: { base_url: provider.url, max_retries: 0 } }));
+    await using _ = upstream;
+    await assert.rejects(ask(model), /HTTP status 500: x+\.\.\.$/);
+    await provider.waitForActive(0);
+  });
+
+  it('uses its connection again after a whole turn', async () => {
+    await using provider = await scripted.startScriptedProvider();
+    const { upstream, model } = chat(config({ main: { base_url: provider.url } }));
+    await using _ = upstream;
+    for (let i = 0; i < 5; i += 1) {
+      await ask(model);
+      await provider.waitForActive(0);
+    }
+    assert.ok(provider.totalConnections <= 2, `${provider.totalConnections} connections for 5 turns`);
+  });
+
+  it('counts a turn whose reader stops at the finish as a success', async () => {
+    const outcomes: string[] = [];
+    await using provider = await scripted.startScriptedProvider();
+    const { upstream, model } = chat(config({ main: { base_url: provider.url } }), {
+      observe: ({ outcome }) => outcomes.push(outcome),
+    });
+    await using _ = upstream;
+    for await (const part of model.turn(QUESTION, { signal: new AbortController().signal })) {
+      if (part.type === 'finish') break;
+    }
+    for await (const _part of model.turn(QUESTION, { signal: new AbortController().signal })) break;
+    assert.deepEqual(outcomes, ['ok', 'left']);
+  });
 });

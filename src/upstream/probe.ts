@@ -1,0 +1,283 @@
+import { fetch } from 'undici';
+import { stringify } from 'yaml';
+import { withTimeout } from '../base/abort.ts';
+import { systemClock } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
+import { isObject } from '../base/json.ts';
+import { type Logger, silentLogger } from '../base/logger.ts';
+import type { RemoteProviderConfig } from '../config/schema.ts';
+import { askRoute } from './ask-route.ts';
+import { startingTraits, suggestedDialect } from './dialects/dialects.ts';
+import type { RequestTraits } from './dialects/requests/traits.ts';
+import { Provider } from './provider.ts';
+import { headersToProvider, providerUrl, secretsOf } from './provider-headers.ts';
+import type { Route } from './routes.ts';
+import { Scrubber } from './secrets.ts';
+import {
+  type AssistantMessage,
+  noUsage,
+  type TurnMessage,
+  type TurnPart,
+  type TurnRequest,
+  type TurnTool,
+} from './turn.ts';
+import type { DecodedTurn } from './turn-decoder.ts';
+
+/** One thing that was found out about a provider. */
+export interface ProbeFinding {
+  /** What was asked, such as `tool calls`. */
+  about: string;
+  result: 'yes' | 'no' | 'unknown';
+  /** One line for people. */
+  detail: string;
+}
+
+export interface ProbeReport {
+  provider: string;
+  model: string;
+  /** Whether the provider can serve research: it answers and calls tools one way or the other. */
+  usable: boolean;
+  findings: ProbeFinding[];
+  /** The matching part of a configuration file; credentials stand as variables. */
+  configuration: string;
+}
+
+export interface ProbeOptions {
+  /** The provider's name in the configuration. */
+  name: string;
+  config: RemoteProviderConfig;
+  /** The provider's name of the model; absent: the first that it lists. */
+  model?: string | undefined;
+  log?: Logger;
+  signal: AbortSignal;
+}
+
+const WEATHER: TurnTool = {
+  name: 'get_weather',
+  description: 'Tells the weather in one city.',
+  parameters: {
+    type: 'object',
+    properties: { city: { type: 'string', description: 'Name of the city' } },
+    required: ['city'],
+  },
+};
+
+const TOOL_QUESTION: TurnMessage[] = [
+  { role: 'system', content: 'Answer with the tools. Call the tool once for each city, all calls in one turn.' },
+  { role: 'user', content: 'How is the weather in Paris and in Rome?' },
+];
+
+/**
+ * Asks a provider what it can do: a plain turn, a turn with a tool, and the turn after it. What requests had to look
+ * like is learned on the way, as in a run. Costs a few hundred tokens.
+ * @throws Error if no model is named and none is listed.
+ */
+export async function probeProvider(options: ProbeOptions): Promise<ProbeReport> {
+  await using provider = new Provider(options.name, options.config, { clock: systemClock });
+  const listed = await listModels(provider, options.signal);
+  const model = options.model ?? listed.models[0];
+  if (model === undefined) throw new Error(`${options.name} lists no models (${listed.detail}): name one to probe`);
+  const route: Route = { provider, model, credential: options.config.api_key };
+  const probe = new Probe(route, options);
+  const findings: ProbeFinding[] = [listed.finding(model)];
+  const plain = await probe.plainTurn(findings);
+  const called = plain ? await probe.toolTurn(findings) : undefined;
+  if (called) await probe.turnAfterTools(called, findings);
+  const traits = provider.traits(model);
+  findings.push(...learnedFindings(traits, startingTraits(options.name, options.config)));
+  return {
+    provider: options.name,
+    model,
+    usable: plain !== undefined && called !== undefined,
+    findings,
+    configuration: configurationText(options, model, traits),
+  };
+}
+
+interface Asked {
+  parts: TurnPart[];
+  turn: DecodedTurn;
+  message: AssistantMessage;
+}
+
+class Probe {
+  readonly #route: Route;
+  readonly #options: ProbeOptions;
+
+  constructor(route: Route, options: ProbeOptions) {
+    this.#route = route;
+    this.#options = options;
+  }
+
+  async plainTurn(findings: ProbeFinding[]): Promise<Asked | undefined> {
+    const request: TurnRequest = {
+      messages: [
+        { role: 'system', content: 'Answer in one word.' },
+        { role: 'user', content: 'What is the capital of France?' },
+      ],
+      maxOutputTokens: 2048,
+      temperature: 0.2,
+      topP: 0.95,
+    };
+    const asked = await this.#ask('streamed answer', request, findings);
+    if (!asked) return undefined;
+    const { text, usage } = asked.turn;
+    findings.push({ about: 'streamed answer', result: text === '' ? 'no' : 'yes', detail: quoted(text) });
+    findings.push(reasoningFinding(asked));
+    findings.push({
+      about: 'usage in streams',
+      result: usage ? 'yes' : 'no',
+      detail: usage ? `${usage.inputTokens} in, ${usage.outputTokens} out` : 'none reported; tokens are estimated',
+    });
+    return asked;
+  }
+
+  async toolTurn(findings: ProbeFinding[]): Promise<Asked | undefined> {
+    const request: TurnRequest = { messages: TOOL_QUESTION, tools: [WEATHER], maxOutputTokens: 4096 };
+    const asked = await this.#ask('tool calls', request, findings);
+    if (!asked) return undefined;
+    const { calls, writtenCalls } = asked.turn;
+    const how = writtenCalls > 0 ? 'written as text' : 'native';
+    findings.push({
+      about: 'tool calls',
+      result: calls.length > 0 ? 'yes' : 'no',
+      detail: calls.length > 0 ? how : `none; it said ${quoted(asked.turn.text)}`,
+    });
+    if (calls.length === 0) return undefined;
+    findings.push({
+      about: 'parallel tool calls',
+      result: calls.length > 1 ? 'yes' : 'no',
+      detail: `${calls.length} in one turn`,
+    });
+    return asked;
+  }
+
+  async turnAfterTools(called: Asked, findings: ProbeFinding[]): Promise<void> {
+    const results = called.turn.calls.map(
+      (call): TurnMessage => ({ role: 'tool', tool_call_id: call.id, content: '{"weather": "sunny, 21 degrees"}' }),
+    );
+    const messages = [...TOOL_QUESTION, called.message, ...results];
+    const asked = await this.#ask(
+      'turn after tool results',
+      { messages, tools: [WEATHER], maxOutputTokens: 4096 },
+      findings,
+    );
+    if (!asked) return;
+    const { text } = asked.turn;
+    findings.push({ about: 'turn after tool results', result: 'yes', detail: quoted(text) });
+  }
+
+  /** One turn, or a finding that says why there is none. */
+  async #ask(about: string, request: TurnRequest, findings: ProbeFinding[]): Promise<Asked | undefined> {
+    const { signal, log = silentLogger } = this.#options;
+    const seen: { turn?: DecodedTurn } = {};
+    const onTurn = (turn: DecodedTurn) => {
+      seen.turn = turn;
+    };
+    try {
+      const parts = await Array.fromAsync(askRoute(this.#route, request, { spent: noUsage(), log, onTurn, signal }));
+      const last = parts.at(-1);
+      if (!seen.turn || last?.type !== 'finish') return undefined;
+      return { parts, turn: seen.turn, message: last.message };
+    } catch (error) {
+      signal.throwIfAborted();
+      findings.push({ about, result: 'no', detail: messageOf(error) });
+      return undefined;
+    }
+  }
+}
+
+function reasoningFinding({ parts, turn }: Asked): ProbeFinding {
+  const about = 'reasoning';
+  if (!parts.some((part) => part.type === 'reasoning')) return { about, result: 'no', detail: 'none shown' };
+  const fields = Object.keys(turn.replay ?? {}).filter((field) => field.startsWith('reasoning'));
+  const where = fields.length > 0 ? `in ${fields.join(' and ')}` : 'inside the content (tags or parts)';
+  return { about, result: 'yes', detail: where };
+}
+
+/** What the provider's refusals taught. */
+function learnedFindings(learned: RequestTraits, before: RequestTraits): ProbeFinding[] {
+  const details: string[] = [];
+  const refused = [...learned.refusedParameters].filter((name) => !before.refusedParameters.has(name));
+  if (refused.length > 0) details.push(`refused: ${refused.join(', ')}`);
+  if (learned.outputLimitField !== before.outputLimitField) details.push(`wants ${learned.outputLimitField}`);
+  if (learned.outputLimit !== undefined) details.push(`at most ${learned.outputLimit} tokens of output`);
+  if (learned.instructionRole !== before.instructionRole) details.push(`instructions go to ${learned.instructionRole}`);
+  if (learned.alternatingRoles && !before.alternatingRoles) details.push('roles must alternate');
+  if (learned.toolCallIds !== before.toolCallIds) details.push('ids of tool calls have nine characters');
+  if (learned.reasoningRequired && !before.reasoningRequired) details.push('reasoning must be sent back');
+  const dropped = [...learned.refusedReplay].filter((name) => !before.refusedReplay.has(name));
+  if (dropped.length > 0) details.push(`refuses to see again: ${dropped.join(', ')}`);
+  return [
+    {
+      about: 'all parameters accepted',
+      result: details.length === 0 ? 'yes' : 'no',
+      detail: details.length === 0 ? 'nothing was refused' : `${details.join('; ')} (adapted by itself)`,
+    },
+  ];
+}
+
+interface Listing {
+  models: string[];
+  detail: string;
+  finding(model: string): ProbeFinding;
+}
+
+/** The provider's own list of models. */
+async function listModels(provider: Provider, signal: AbortSignal): Promise<Listing> {
+  const route: Route = { provider, model: '', credential: provider.config.api_key };
+  let models: string[] = [];
+  let detail = 'it lists none';
+  try {
+    const body = await withTimeout('the list of models', 15_000, (limited) => getModels(route, limited), { signal });
+    const list = isObject(body) && Array.isArray(body.data) ? body.data : [];
+    models = list.flatMap((entry) => (isObject(entry) && typeof entry.id === 'string' ? [entry.id] : []));
+    detail = `${models.length} listed`;
+  } catch (error) {
+    signal.throwIfAborted();
+    detail = new Scrubber(secretsOf(route)).scrub(messageOf(error));
+  }
+  return {
+    models,
+    detail,
+    finding: (model) => ({
+      about: 'model is listed',
+      result: models.includes(model) ? 'yes' : models.length > 0 ? 'no' : 'unknown',
+      detail,
+    }),
+  };
+}
+
+async function getModels(route: Route, signal: AbortSignal): Promise<unknown> {
+  const headers = headersToProvider({ accept: 'application/json' }, route);
+  const { dispatcher } = route.provider;
+  const response = await fetch(providerUrl(route, '/models'), { headers, dispatcher, signal, redirect: 'manual' });
+  if (response.ok) return response.json();
+  await response.body?.cancel();
+  throw new Error(`HTTP status ${response.status}`);
+}
+
+function configurationText(options: ProbeOptions, model: string, traits: RequestTraits): string {
+  const { name, config } = options;
+  const variable = (what: string) => `\${${`${name}_${what}`.toUpperCase().replace(/\W+/g, '_')}}`;
+  const headers = Object.keys(config.headers).map((header) => [header, variable(header)]);
+  const dialect = config.dialect ?? suggestedDialect(traits, startingTraits(name, config));
+  const provider = {
+    base_url: config.base_url,
+    ...(config.api_key === undefined ? {} : { api_key: variable('API_KEY') }),
+    ...(headers.length === 0 ? {} : { headers: Object.fromEntries(headers) }),
+    ...(dialect === undefined ? {} : { dialect }),
+  };
+  const research = {
+    kind: 'research',
+    ...(traits.outputLimit === undefined ? {} : { max_completion_tokens: traits.outputLimit }),
+    routes: [{ provider: name, model }],
+  };
+  const text = { providers: { [name]: provider }, models: { 'deep-research': research } };
+  return stringify(text, { defaultStringType: 'PLAIN', lineWidth: 0 });
+}
+
+function quoted(text: string): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line === '' ? 'no text' : `"${line.length > 60 ? `${line.slice(0, 57)}...` : line}"`;
+}
