@@ -1,0 +1,67 @@
+/** What the tests see of each client. It names no package, so that it can be checked without them. */
+
+/** Where a client finds the gateway. */
+export interface Target {
+  baseURL: string;
+  apiKey: string;
+  model: string;
+}
+
+/** An answer as a client read it. */
+export interface Answer {
+  text: string;
+  /** URLs that the client shows as citations or sources. */
+  sources: string[];
+  /** Why it ended, in the client's own words. */
+  finish: string | undefined;
+  tokens: number;
+  /** Messages of errors that the client reports without throwing. */
+  errors: string[];
+}
+
+/** A turn of an agent. */
+export interface AgentTurn {
+  output: string;
+  /** Types of the items that the next turn sends. */
+  items: string[];
+  responseId: string | undefined;
+  tokens: number;
+}
+
+/** `agents.ts`. */
+export interface AgentsClient {
+  /** A conversation in which each turn sends all items so far. */
+  conversation(target: Target, questions: readonly string[]): Promise<AgentTurn[]>;
+  /** A conversation in which each turn names the last by its id. */
+  chained(target: Target, questions: readonly string[]): Promise<AgentTurn[]>;
+  /** A streamed run: the text as it came, and as it stood in the end. */
+  streamed(target: Target, question: string): Promise<{ text: string; output: string }>;
+  /** A run of an agent with the hosted web search, a tool that runs on the server. */
+  withHostedSearch(target: Target, question: string): Promise<string>;
+  /** A run of an agent with a function tool of its own. */
+  withFunctionTool(target: Target, question: string): Promise<string>;
+}
+
+/** `langchain.ts`. */
+export interface LangChainClient {
+  /** Asks and waits; each further question sends the conversation so far. */
+  invoke(target: LangChainTarget, questions: readonly string[]): Promise<Answer[]>;
+  /** Asks and reads the stream: the text as it came, and the chunks as the client joins them. */
+  stream(target: LangChainTarget, question: string): Promise<{ text: string; joined: Answer }>;
+}
+
+export interface LangChainTarget extends Target {
+  useResponsesApi: boolean;
+}
+
+/** `ai-sdk.ts`. */
+export interface AiSdkClient {
+  /** Asks with `streamText`; each further question sends the messages so far, as the SDK keeps them. */
+  stream(target: AiSdkTarget, questions: readonly string[]): Promise<Answer[]>;
+  /** Asks once with `generateText`. */
+  generate(target: AiSdkTarget, question: string): Promise<Answer>;
+}
+
+export interface AiSdkTarget extends Target {
+  api: 'responses' | 'chat';
+}

@@ -1,0 +1,42 @@
+import { AIMessage, type AIMessageChunk, type BaseMessage, HumanMessage } from '@langchain/core/messages';
+import { ChatOpenAI } from '@langchain/openai';
+import type { Answer, LangChainClient, LangChainTarget } from './contract.ts';
+
+function chat({ baseURL, apiKey, model, useResponsesApi }: LangChainTarget): ChatOpenAI {
+  return new ChatOpenAI({ model, apiKey, useResponsesApi, configuration: { baseURL }, maxRetries: 0 });
+}
+
+function answerOf(message: AIMessage | AIMessageChunk): Answer {
+  const blocks = Array.isArray(message.content) ? message.content : [];
+  const annotations = blocks.flatMap((block) => ('annotations' in block ? (block.annotations as object[]) : []));
+  const finish = message.response_metadata.status ?? message.response_metadata.finish_reason;
+  return {
+    text: message.text,
+    sources: annotations.flatMap((annotation) => ('url' in annotation ? [String(annotation.url)] : [])),
+    finish: typeof finish === 'string' ? finish : undefined,
+    tokens: message.usage_metadata?.total_tokens ?? 0,
+    errors: [],
+  };
+}
+
+export const invoke: LangChainClient['invoke'] = async (target, questions) => {
+  const messages: BaseMessage[] = [];
+  const answers: Answer[] = [];
+  for (const question of questions) {
+    messages.push(new HumanMessage(question));
+    const message = await chat(target).invoke(messages);
+    messages.push(message);
+    answers.push(answerOf(message));
+  }
+  return answers;
+};
+
+export const stream: LangChainClient['stream'] = async (target, question) => {
+  let text = '';
+  let whole: AIMessageChunk | undefined;
+  for await (const chunk of await chat(target).stream(question)) {
+    text += chunk.text;
+    whole = whole?.concat(chunk) ?? chunk;
+  }
+  return { text, joined: answerOf(whole ?? new AIMessage('')) };
+};

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import type { AgentsClient } from '../clients/contract.ts';
+import { clientGateway, KEY, MODEL, QUESTION } from '../support/client-gateway.ts';
+import { INSTALL_TIMEOUT_MS, loadClient } from '../support/client-package.ts';
+
+const SECOND = 'And the lamp of the lighthouse?';
+
+describe('@openai/agents with a research model', () => {
+  const gateway = clientGateway();
+  let agents: AgentsClient;
+  before(async function () {
+    this.timeout(INSTALL_TIMEOUT_MS);
+    agents = await loadClient<AgentsClient>('./agents.ts');
+  });
+  const target = (model: string = MODEL.research) => ({ baseURL: gateway.baseURL, apiKey: KEY.main, model });
+
+  it('holds a conversation that sends all earlier items back', async () => {
+    const [first, second] = await agents.conversation(target(), [QUESTION, SECOND]);
+    assert.ok(first && second);
+    assert.match(first.output, /tidal turbine/);
+    assert.ok(first.items.includes('reasoning'), 'reasoning items are among those sent back');
+    assert.match(second.output, /lamp.*burns 2 kilowatts/);
+    assert.ok(first.tokens > 0);
+  });
+
+  it('holds a conversation by response ids', async () => {
+    const [first, second] = await agents.chained(target(), [QUESTION, SECOND]);
+    assert.match(first?.responseId ?? '', /^resp_/);
+    assert.notEqual(second?.responseId, first?.responseId);
+    assert.match(second?.output ?? '', /lamp.*burns 2 kilowatts/);
+  });
+
+  it('streams the text of its final output', async () => {
+    const { text, output } = await agents.streamed(target(), QUESTION);
+    assert.match(text, /tidal turbine/);
+    assert.equal(text, output);
+  });
+
+  it('uses the hosted web search', async () => {
+    assert.match(await agents.withHostedSearch(target(), QUESTION), /tidal turbine/);
+  });
+
+  it('refuses function tools with a reason: tools run on the server', async () => {
+    await assert.rejects(agents.withFunctionTool(target(), QUESTION), /tools\[0\].*tools run on the server/);
+  });
+
+  it('throws where the run failed, streamed or not', async () => {
+    await assert.rejects(agents.conversation(target(MODEL.broken), [QUESTION]), /response\.failed/);
+    await assert.rejects(agents.streamed(target(MODEL.broken), QUESTION), /response\.failed/);
+  });
+});

@@ -1,0 +1,64 @@
+import assert from 'node:assert/strict';
+import type { AiSdkClient } from '../clients/contract.ts';
+import { clientGateway, KEY, MODEL, QUESTION } from '../support/client-gateway.ts';
+import { INSTALL_TIMEOUT_MS, loadClient } from '../support/client-package.ts';
+
+const SECOND = 'And the lamp of the lighthouse?';
+
+describe('the AI SDK with a research model', () => {
+  const gateway = clientGateway();
+  let sdk: AiSdkClient;
+  before(async function () {
+    this.timeout(INSTALL_TIMEOUT_MS);
+    sdk = await loadClient<AiSdkClient>('./ai-sdk.ts');
+  });
+  const target = (api: 'responses' | 'chat', model: string = MODEL.research) => ({
+    baseURL: gateway.baseURL,
+    apiKey: KEY.main,
+    model,
+    api,
+  });
+
+  for (const api of ['responses', 'chat'] as const) {
+    it(`streamText over ${api} brings text, sources and usage, and goes on with the messages so far`, async () => {
+      const [first, second] = await sdk.stream(target(api), [QUESTION, SECOND]);
+      assert.ok(first && second);
+      assert.deepEqual([first.errors, first.finish], [[], 'stop']);
+      assert.match(first.text, /tidal turbine/);
+      assert.match(first.sources[0] ?? '', /^corpus:/);
+      assert.ok(first.tokens > 0);
+      assert.deepEqual([second.errors, second.finish], [[], 'stop']);
+      assert.match(second.text, /lamp.*burns 2 kilowatts/);
+    });
+
+    it(`streamText over ${api} tells of a run that failed`, async () => {
+      const [answer] = await sdk.stream(target(api, MODEL.broken), [QUESTION]);
+      assert.match(answer?.errors.join() ?? '', /out of order/);
+    });
+  }
+
+  it('streamText over Responses tells of a run that failed in its answer', async () => {
+    const [answer] = await sdk.stream(target('responses', MODEL.cut), [QUESTION]);
+    assert.deepEqual(
+      [answer?.text, answer?.finish, answer?.errors.length],
+      ['The first half of the answer', 'error', 1],
+    );
+  });
+
+  it('generateText over chat completions gives the answer and its sources', async () => {
+    const answer = await sdk.generate(target('chat'), QUESTION);
+    assert.match(answer.text, /tidal turbine/);
+    assert.match(answer.sources[0] ?? '', /^corpus:/);
+    await assert.rejects(sdk.generate(target('chat', MODEL.broken), QUESTION), /out of order/);
+  });
+
+  it('generateText over Responses knows no tool calls of the server: what the documentation warns of', async () => {
+    await assert.rejects(sdk.generate(target('responses'), QUESTION), /Invalid JSON response/);
+  });
+
+  it('a chat stream that fails in its answer ends with the finish reason "other"', async () => {
+    // The client reads no error beside choices: see docs/compatibility.md.
+    const [answer] = await sdk.stream(target('chat', MODEL.cut), [QUESTION]);
+    assert.deepEqual([answer?.text, answer?.finish], ['The first half of the answer', 'other']);
+  });
+});
