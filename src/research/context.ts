@@ -2,7 +2,8 @@ import type { TurnMessage, TurnTool, UserPart } from '../upstream/turn.ts';
 import { type Digesting, fitTranscript } from './fit-transcript.ts';
 import { keywords } from './key-facts.ts';
 import { languageOf } from './language.ts';
-import type { ConversationMessage, ResearchRequest } from './request.ts';
+import { fence, questionOf, textOf } from './prose.ts';
+import type { ConversationMessage } from './request.ts';
 import type { ResearchRun } from './run.ts';
 import { estimateRequest } from './tokens.ts';
 import { type ContextWindow, createContextWindow } from './window.ts';
@@ -46,25 +47,6 @@ export function createContext(run: ResearchRun): Context {
       return { messages, estimate: estimateRequest(messages, tools) };
     },
   };
-}
-
-/** The text of the last user message: what the run is to answer. */
-export function questionOf(request: ResearchRequest): string {
-  const asked = request.conversation.findLast((message) => message.role === 'user');
-  return asked ? textOf(asked) : '';
-}
-
-/** Marks text from outside as data. The closing mark inside it is broken, so that it cannot end the fence. */
-export function fence(text: string): string {
-  return `<tool_result>\n${text.replaceAll(/<(\/?)tool_result/gi, '<$1tool\u200b_result')}\n</tool_result>`;
-}
-
-/** The text parts of a message, joined. */
-export function textOf(message: ConversationMessage): string {
-  return message.content
-    .map((part) => (part.type === 'text' ? part.text : ''))
-    .filter((text) => text !== '')
-    .join('\n');
 }
 
 function systemPrompt(run: ResearchRun): string {

@@ -1,5 +1,5 @@
 import type { TurnMessage } from '../upstream/turn.ts';
-import { fence } from './context.ts';
+import { fence } from './prose.ts';
 import { estimateRequest, estimateTokens } from './tokens.ts';
 import { digest } from './tool-digest.ts';
 import type {

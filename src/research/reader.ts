@@ -1,7 +1,8 @@
 import { isObject, type JsonObject, parseJson } from '../base/json.ts';
 import type { Tool, ToolContext, ToolOutput } from '../tools/tool.ts';
 import { noUsage, TurnError, type TurnUsage } from '../upstream/turn.ts';
-import { type Context, fence, questionOf } from './context.ts';
+import type { Context } from './context.ts';
+import { fence, questionOf } from './prose.ts';
 import type { ResearchRun } from './run.ts';
 import { estimateTokens } from './tokens.ts';
 

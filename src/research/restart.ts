@@ -1,7 +1,7 @@
 import { isObject, parseJson } from '../base/json.ts';
 import type { Context } from './context.ts';
-import { fence } from './context.ts';
 import { executedCalls } from './fit-transcript.ts';
+import { fence } from './prose.ts';
 import { digest } from './tool-digest.ts';
 import type { ResearchState, RestartEntry } from './transcript.ts';
 

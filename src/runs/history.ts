@@ -1,7 +1,7 @@
 import { isObject, parseJson } from '../base/json.ts';
-import { questionOf } from '../research/context.ts';
 import { executedCalls } from '../research/fit-transcript.ts';
 import { keyFacts, keywords } from '../research/key-facts.ts';
+import { questionOf } from '../research/prose.ts';
 import type { ConversationMessage, EarlierSource, ResearchRequest } from '../research/request.ts';
 import { ResearchState } from '../research/transcript.ts';
 import type { RunRecord, RunStore } from '../store/run-store.ts';
