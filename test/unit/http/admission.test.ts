@@ -1,0 +1,99 @@
+import assert from 'node:assert/strict';
+import { GatewayError } from '../../../src/base/errors.ts';
+import { configSchema, type KeyConfig } from '../../../src/config/schema.ts';
+import { Admission } from '../../../src/http/limits/admission.ts';
+import { memoryLimits } from '../../../src/http/limits/limit-store.ts';
+
+function keyWith(limits: object): KeyConfig {
+  const config = configSchema.parse({
+    providers: {},
+    models: {},
+    keys: [{ id: 'k', secret: 'sk-of-the-test', limits }],
+  });
+  const [key] = config.keys;
+  assert.ok(key);
+  return key;
+}
+
+function setUp(limits: object) {
+  const clock = { now: 0 };
+  const admission = new Admission(memoryLimits(() => clock.now));
+  const key = keyWith(limits);
+  const announced: Record<string, string>[] = [];
+  const admit = (id: string, options: { tokens?: number; runMs?: number } = {}) =>
+    admission.admit({
+      key,
+      id,
+      tokens: options.tokens ?? 1,
+      runMs: options.runMs ?? 1000,
+      announce: (headers) => void announced.push(headers),
+    });
+  return { admit, announced, clock };
+}
+
+const refused = (code: string) => (thrown: unknown) => thrown instanceof GatewayError && thrown.code === code;
+
+describe('Admission', () => {
+  it('a place that nobody frees is free again after the time that a run may last', async () => {
+    const { admit, clock } = setUp({ concurrent_runs: 1 });
+    await admit('a');
+    clock.now = 999;
+    await assert.rejects(admit('b'), refused('concurrency_limit_exceeded'));
+    clock.now = 1000;
+    await admit('b');
+  });
+
+  it('settling frees the place of that run only, and twice does no harm', async () => {
+    const { admit } = setUp({ concurrent_runs: 2 });
+    const first = await admit('a');
+    await admit('b');
+    await first.settle(null);
+    await first.settle(null);
+    await admit('c');
+    await assert.rejects(admit('d'), refused('concurrency_limit_exceeded'));
+  });
+
+  it('undoing gives back request, place and tokens', async () => {
+    const { admit, announced } = setUp({ concurrent_runs: 1, requests_per_minute: 2, tokens_per_day: 100 });
+    for (let n = 0; n < 5; n++) await (await admit(`a${n}`, { tokens: 90 })).undo();
+    await admit('b', { tokens: 90 });
+    assert.equal(announced.at(-1)?.['x-ratelimit-remaining-requests'], '1');
+  });
+
+  it('a request refused by the rate limit keeps no place and no tokens', async () => {
+    const { admit } = setUp({ concurrent_runs: 2, requests_per_minute: 1, tokens_per_day: 100 });
+    await (await admit('a', { tokens: 10 })).settle(10);
+    for (let n = 0; n < 20; n++) await assert.rejects(admit(`b${n}`, { tokens: 10 }), refused('rate_limit_exceeded'));
+  });
+
+  it('tokens: parallel requests have to fit together, a lone one may use up what is left', async () => {
+    const { admit } = setUp({ tokens_per_day: 100 });
+    const first = await admit('a', { tokens: 60 });
+    await assert.rejects(admit('b', { tokens: 60 }), refused('quota_exceeded'));
+    await first.settle(50);
+    const second = await admit('c', { tokens: 60 });
+    await second.settle(60);
+    await assert.rejects(admit('d', { tokens: 1 }), refused('quota_exceeded'));
+  });
+
+  it('tokens that were more than estimated are taken, unknown ones stay as estimated', async () => {
+    const { admit } = setUp({ tokens_per_day: 100 });
+    await (await admit('a', { tokens: 10 })).settle(99);
+    await (await admit('b', { tokens: 10 })).settle(null);
+    await assert.rejects(admit('c', { tokens: 1 }), refused('quota_exceeded'));
+  });
+
+  it('a limit smaller than any request still lets one through', async () => {
+    const { admit } = setUp({ tokens_per_day: 5 });
+    await admit('a', { tokens: 1_000_000 });
+    await assert.rejects(admit('b'), refused('quota_exceeded'));
+  });
+
+  it('a key without limits has nothing to settle', async () => {
+    const { admit, announced } = setUp({});
+    assert.equal((await admit('a')).pending, false);
+    assert.deepEqual(announced, []);
+    const { admit: limited } = setUp({ concurrent_runs: 1 });
+    assert.equal((await limited('a')).pending, true);
+  });
+});

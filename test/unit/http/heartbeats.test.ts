@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { Heartbeats } from '../../../src/http/heartbeat.ts';
+
+const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+/** Waits until a condition holds. */
+async function until(condition: () => boolean): Promise<void> {
+  const limit = performance.now() + 5000;
+  while (!condition()) {
+    assert.ok(performance.now() < limit, 'waited too long');
+    await after(1);
+  }
+}
+
+describe('Heartbeats', () => {
+  it('beats after each interval of silence, never earlier', async () => {
+    const heartbeats = new Heartbeats(() => 20);
+    const began = performance.now();
+    const beats: number[] = [];
+    using _ = heartbeats.watch(() => beats.push(performance.now() - began));
+    await until(() => beats.length === 3);
+    for (const [index, at] of beats.entries()) assert.ok(at >= 20 * (index + 1), `beat ${index} at ${at} ms`);
+  });
+
+  it('a touch starts the silence again', async () => {
+    const heartbeats = new Heartbeats(() => 50);
+    let touched = performance.now();
+    let beats = 0;
+    using pulse = heartbeats.watch(() => {
+      assert.ok(performance.now() - touched >= 50);
+      beats++;
+    });
+    for (let n = 0; n < 15; n++) {
+      await after(5);
+      touched = performance.now();
+      pulse.touch();
+    }
+    await until(() => beats > 0);
+  });
+
+  it('one that is disposed beats no more, and no timer is left behind', async () => {
+    const heartbeats = new Heartbeats(() => 5);
+    const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
+    await after(1);
+    const before = timers();
+    let [first, second] = [0, 0];
+    const one = heartbeats.watch(() => first++);
+    const other = heartbeats.watch(() => second++);
+    assert.equal(timers(), before + 1, 'both share one timer');
+    await until(() => first > 0 && second > 0);
+    one[Symbol.dispose]();
+    const stopped = first;
+    const at = second;
+    await until(() => second > at + 2);
+    assert.equal(first, stopped);
+    other[Symbol.dispose]();
+    const quiet = second;
+    await after(0);
+    await until(() => timers() <= before);
+    assert.equal(second, quiet);
+  });
+});
