@@ -42,7 +42,13 @@ export const chained: AgentsClient['chained'] = async (target, questions) => {
   return turns;
 };
 
-function turnOf(result: RunResult<undefined, Agent>, items: AgentInputItem[]): AgentTurn {
+interface Finished {
+  finalOutput?: unknown;
+  lastResponseId: string | undefined;
+  runContext: { usage: { totalTokens: number } };
+}
+
+function turnOf(result: Finished, items: readonly AgentInputItem[]): AgentTurn {
   return {
     output: String(result.finalOutput),
     items: items.map((item) => item.type ?? 'message'),
