@@ -14,7 +14,6 @@ const DIALECTS: Readonly<Record<string, Dialect>> = {
     hosts: /(^|\.)openai\.com$|\.openai\.azure\.com$|\.services\.ai\.azure\.com$/,
     traits: { outputLimitField: 'max_completion_tokens' },
   },
-  deepseek: { hosts: /(^|\.)deepseek\.com$/, traits: {} },
   /** Providers that answer 400 unless every tool-call turn comes back with its reasoning. */
   reasoning_required: { traits: { reasoningRequired: true } },
   /** Reasoning is never sent back. */
