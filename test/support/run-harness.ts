@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { systemClock } from '../../src/base/clock.ts';
+import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { sealingKey } from '../../src/base/seal.ts';
 import { configSchema, type GatewayConfig } from '../../src/config/schema.ts';
@@ -50,11 +50,13 @@ export interface HarnessOptions {
   tools?: Tool[];
   store?: RunStore;
   config?: GatewayConfig;
+  clock?: Clock;
 }
 
 /** The floor of runs over a real store, a given model and given tools. */
 export async function openHarness(options: HarnessOptions): Promise<Harness> {
   const config = options.config ?? testConfig();
+  const clock = options.clock ?? systemClock;
   const store = options.store ?? (await openStore(config.store, { log: silentLogger }));
   const closing = new AbortController();
   const tools = new Map((options.tools ?? []).map((tool) => [tool.name, tool]));
@@ -62,7 +64,7 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
   const driver = createDriver({
     config: () => config,
     prompts: loadPrompts(),
-    clock: systemClock,
+    clock,
     log: silentLogger,
     chatModel: () => options.chat,
     openTools: async () => ({ tools, [Symbol.asyncDispose]: async () => {} }),
@@ -74,7 +76,7 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
   const executor = new LocalExecutor({
     store,
     driver,
-    clock: systemClock,
+    clock,
     log: silentLogger,
     owner,
     maxConcurrent: config.runs.max_concurrent,
@@ -84,7 +86,7 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
     store,
     executor,
     driver,
-    clock: systemClock,
+    clock,
     log: silentLogger,
     owner,
     maxQueued: () => config.runs.max_queued,

@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict';
+import { setImmediate as turnOfLoop } from 'node:timers/promises';
+import { type Tool, ToolError } from '../../../src/tools/tool.ts';
+import { lookup, lookups, runResearch, textOf, toolError, toolMessages } from '../../support/research-run.ts';
+import { testConfig, testTool } from '../../support/run-harness.ts';
+
+const parallel = (calls: number) => testConfig({ research: { budgets: { medium: { parallel_tool_calls: calls } } } });
+
+describe('tool calls of a research run', () => {
+  it('start all at once in call order and end as they finish', async () => {
+    const gates = new Map(['a', 'b', 'c'].map((q) => [q, Promise.withResolvers<void>()]));
+    let running = 0;
+    const release = async () => {
+      for (const name of ['c', 'a', 'b']) {
+        await turnOfLoop();
+        gates.get(name)?.resolve();
+      }
+    };
+    const gated = testTool('lookup', async ({ q }) => {
+      if (++running === 3) void release();
+      await gates.get(String(q))?.promise;
+      return { result: `{"found":"${q}"}` };
+    });
+    const { events, calls } = await runResearch({ turns: [{ calls: lookups('a', 'b', 'c') }], tools: [gated] });
+    const steps = events.flatMap((event) =>
+      event.type === 'response.output_item.added' || event.type === 'response.output_item.done'
+        ? event.item.type === 'tool_call'
+          ? [`${event.type.split('.').at(-1)} ${JSON.parse(event.item.arguments).q}`]
+          : []
+        : [],
+    );
+    assert.deepEqual(steps, ['added a', 'added b', 'added c', 'done c', 'done a', 'done b']);
+    assert.deepEqual(
+      calls.map((call) => call.result),
+      ['{"found":"a"}', '{"found":"b"}', '{"found":"c"}'],
+    );
+  });
+
+  it('never run more at a time than the budget allows', async () => {
+    let running = 0;
+    let most = 0;
+    const counting = testTool('lookup', async () => {
+      most = Math.max(most, ++running);
+      for (let i = 0; i < 5; i++) await turnOfLoop();
+      running--;
+      return { result: '{}' };
+    });
+    const { calls } = await runResearch({
+      turns: [{ calls: lookups('a', 'b', 'c', 'd', 'e', 'f', 'g') }],
+      tools: [counting],
+      config: parallel(3),
+    });
+    assert.equal(calls.length, 7);
+    assert.equal(most, 3);
+  });
+
+  it('are given up after their own time limit, with their signal aborted, while the run goes on', async () => {
+    const stopped = Promise.withResolvers<unknown>();
+    const hanging: Tool = {
+      ...testTool('lookup', () => ({ result: '' })),
+      timeoutMs: 30,
+      call: (_args, { signal }) => {
+        signal.addEventListener('abort', () => stopped.resolve(signal.reason));
+        return new Promise(() => {});
+      },
+    };
+    const { response, calls, asked } = await runResearch({ turns: [{ calls: lookups('a') }], tools: [hanging] });
+    assert.equal((await stopped.promise) instanceof Error, true);
+    assert.equal(toolError(calls[0]).code, 'timeout');
+    assert.equal(response.status, 'completed');
+    assert.equal(response.usage.num_tool_calls, 1);
+    assert.match(toolMessages(asked.research[1]).join(), /gave no result within 0\.03 s/);
+  });
+
+  it('tell model and client of a failure in the tool’s own words, and of an unexpected one without its text', async () => {
+    const failing = testTool('lookup', ({ q }) => {
+      if (q === 'gone') throw new ToolError('not_found', 'There is no such page.');
+      throw new Error('secret internals');
+    });
+    const { response, calls, asked } = await runResearch({
+      turns: [{ calls: lookups('gone', 'bug') }],
+      tools: [failing],
+    });
+    assert.deepEqual(toolError(calls[0]), { code: 'not_found', message: 'There is no such page.' });
+    assert.equal(toolError(calls[1]).code, 'internal_error');
+    assert.equal(response.status, 'completed');
+    assert.doesNotMatch(JSON.stringify([response, asked.research[1]]), /secret internals/);
+  });
+
+  it('of an unknown name fail and tell which tools there are', async () => {
+    const { response, calls } = await runResearch({
+      turns: [{ calls: [{ name: 'google', arguments: { q: 'a' } }] }],
+    });
+    const error = toolError(calls[0]);
+    assert.equal(error.code, 'unknown_tool');
+    assert.match(error.message, /google.*lookup/);
+    assert.equal(response.status, 'completed');
+    assert.equal(response.usage.num_tool_calls, 1);
+  });
+
+  it('whose arguments cannot be repaired stand as raw text and failed, and are sent back as JSON', async () => {
+    const { calls, asked } = await runResearch({
+      turns: [{ calls: [{ name: 'lookup', arguments: 'look for cats, please' }] }],
+    });
+    assert.equal(calls[0]?.arguments, '{"raw":"look for cats, please"}');
+    assert.equal(toolError(calls[0]).code, 'invalid_arguments');
+    const sent = asked.research[1]?.messages.find((message) => message.role === 'assistant');
+    assert.ok(sent?.role === 'assistant' && sent.tool_calls);
+    for (const call of sent.tool_calls) JSON.parse(call.arguments);
+  });
+
+  it('are made with repaired arguments where these can be repaired', async () => {
+    const { calls } = await runResearch({ turns: [{ calls: [{ name: 'lookup', arguments: '{"q": "cats",' }] }] });
+    assert.deepEqual(JSON.parse(calls[0]?.arguments ?? ''), { q: 'cats' });
+    assert.equal(calls[0]?.status, 'completed');
+  });
+
+  it('that were made before are not made again; the model is told', async () => {
+    let made = 0;
+    const counting = testTool('lookup', () => {
+      made++;
+      return { result: '{"found":1}' };
+    });
+    const { calls, asked, response } = await runResearch({
+      turns: [
+        { calls: [...lookups('Cats'), { name: 'lookup', arguments: '{ "q": " cats " }' }] },
+        { calls: lookups('cats') },
+      ],
+      tools: [counting],
+    });
+    assert.equal(made, 1);
+    assert.equal(calls.length, 1);
+    assert.equal(response.usage.num_tool_calls, 1);
+    const told = toolMessages(asked.research[2]);
+    assert.equal(told.length, 3, 'every call of the model gets a result, providers insist on it');
+    assert.match(told[1] ?? '', /twice/);
+    assert.match(told[2] ?? '', /before/);
+  });
+
+  it('may be made again after they failed', async () => {
+    let made = 0;
+    const flaky = testTool('lookup', () => {
+      if (++made === 1) throw new ToolError('unavailable', 'Not now.');
+      return { result: '{"found":1}' };
+    });
+    const { calls } = await runResearch({
+      turns: [{ calls: lookups('cats') }, { calls: lookups('cats') }],
+      tools: [flaky],
+    });
+    assert.deepEqual(
+      calls.map((call) => call.status),
+      ['failed', 'completed'],
+    );
+  });
+
+  it('number sources in the order in which the run met them, once for each address', async () => {
+    const { response } = await runResearch({
+      turns: [{ calls: lookups('a') }, { calls: lookups('b') }, { calls: [{ name: 'other', arguments: { q: 'a' } }] }],
+      tools: [lookup(), { ...lookup(), name: 'other' }],
+      answers: [{ text: ['First [1], second [2], third [3].'] }],
+    });
+    const message = response.output.at(-1);
+    assert.ok(message?.type === 'message');
+    assert.deepEqual(
+      message.content[0]?.annotations.map(({ source_id, url, title }) => [source_id, url, title]),
+      [
+        [1, 'https://pages.example/a', 'On a'],
+        [2, 'https://pages.example/b', 'On b'],
+      ],
+    );
+  });
+
+  it('give results of bounded size', async () => {
+    const huge = testTool('lookup', () => ({ result: 'x'.repeat(2_000_000) }));
+    const { calls } = await runResearch({ turns: [{ calls: lookups('a') }], tools: [huge] });
+    assert.ok((calls[0]?.result ?? '').length < 200_000);
+    assert.equal(JSON.parse(calls[0]?.result ?? '{}').truncated, true);
+  });
+
+  it('are offered in research turns and not in the answer turn', async () => {
+    const { asked } = await runResearch({ turns: [{ calls: lookups('a') }] });
+    for (const request of asked.research)
+      assert.deepEqual(
+        request.tools?.map((tool) => tool.name),
+        ['lookup'],
+      );
+    assert.equal(asked.answer.length, 1);
+    assert.match(textOf(asked.answer[0]), /All about a/);
+  });
+
+  it('with tool_choice none: no tools, only the answer turn', async () => {
+    const { asked, response, events } = await runResearch({ request: { toolChoice: 'none' } });
+    assert.equal(asked.research.length, 0);
+    assert.equal(asked.answer.length, 1);
+    assert.deepEqual(
+      response.output.map((item) => item.type),
+      ['message'],
+    );
+    assert.equal(response.incomplete_details, null, 'a run that was not to look anything up needs no sources');
+    assert.equal(events.at(-1)?.type, 'response.completed');
+  });
+});
