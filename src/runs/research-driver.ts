@@ -37,6 +37,8 @@ export interface DriverParts {
     builtin: readonly string[];
     /** Restricts searches; empty: no restriction. */
     allowedDomains: readonly string[];
+    /** Whether the configured MCP servers are offered too. */
+    configuredMcp: boolean;
     mcpServers: readonly RequestedMcpServer[];
     signal: AbortSignal;
     log: Logger;
@@ -57,6 +59,7 @@ export function createDriver(parts: DriverParts): RunDriver {
       await using opened = await parts.openTools({
         builtin: builtinTools(model, request),
         allowedDomains: request.tools?.allowedDomains ?? [],
+        configuredMcp: request.toolChoice !== 'none' && request.tools === null,
         mcpServers: request.toolChoice === 'none' ? [] : readMcpServers(run, parts.sealingKeyOf(run.keyId)),
         signal,
         log,

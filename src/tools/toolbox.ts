@@ -2,6 +2,9 @@ import type { Logger } from '../base/logger.ts';
 import type { ToolsConfig } from '../config/schema.ts';
 import { createExecutePythonTool } from './execute-python/execute-python.ts';
 import { createFetchUrlContentTool } from './fetch-url-content/fetch-url-content.ts';
+import { mcpServerOf } from './mcp/from-config.ts';
+import { type HttpMcpServer, MCP_EXCHANGE_TIMEOUTS } from './mcp/mcp-server.ts';
+import { createMcpTools } from './mcp/mcp-tools.ts';
 import { createSafeFetch } from './safe-fetch/safe-fetch.ts';
 import type { Tool } from './tool.ts';
 import type { ToolCache } from './tool-cache.ts';
@@ -13,6 +16,10 @@ export interface ToolRequest {
   builtin: readonly string[];
   /** Restricts searches to these sites; empty: no restriction. */
   allowedDomains: readonly string[];
+  /** Whether the configured MCP servers are offered. */
+  configuredMcp: boolean;
+  /** MCP servers of the request. They are reached only through the safe fetch, and go before configured ones of their name. */
+  mcpServers: readonly HttpMcpServer[];
   log: Logger;
   signal: AbortSignal;
 }
@@ -65,14 +72,36 @@ export function createToolbox(config: ToolsConfig, options: { log: Logger; cache
     ['fetch_url_content', () => fetchUrlContent],
     ['execute_python', () => executePython],
   ]);
+  const configuredMcp = resources.use(
+    createMcpTools({
+      servers: config.mcp_servers.map(mcpServerOf),
+      // The operator wrote these addresses: private ones are meant.
+      fetch: resources.use(createSafeFetch({ allowPrivateAddresses: true, timeouts: MCP_EXCHANGE_TIMEOUTS })).fetch,
+      log: options.log,
+    }),
+  );
+  const requestedFetch = resources.use(
+    createSafeFetch({
+      allowHosts: pages.allow_hosts,
+      denyHosts: pages.deny_hosts,
+      allowPrivateAddresses: pages.allow_private_addresses,
+      timeouts: MCP_EXCHANGE_TIMEOUTS,
+    }),
+  );
   return {
     async open(request) {
+      const { builtin: names, mcpServers, signal, log } = request;
       const tools = new Map<string, Tool>();
-      for (const name of request.builtin) {
+      for (const name of names) {
         const make = builtin.get(name);
         if (make) tools.set(name, make(request));
       }
-      return { tools, async [Symbol.asyncDispose]() {} };
+      await using opened = new AsyncDisposableStack();
+      const requested = opened.use(createMcpTools({ servers: mcpServers, fetch: requestedFetch.fetch, log }));
+      const configured = request.configuredMcp ? await configuredMcp.tools({ signal }) : [];
+      for (const tool of [...configured, ...(await requested.tools({ signal }))]) tools.set(tool.name, tool);
+      const owned = opened.move();
+      return { tools, [Symbol.asyncDispose]: () => owned.disposeAsync() };
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   };

@@ -4,6 +4,7 @@ import type { KeyConfig, ResearchModelConfig } from '../../config/schema.ts';
 import type { TextFormat } from '../../protocol/request-formats.ts';
 import type { CreateChatCompletion, CreateResponse } from '../../protocol/requests.ts';
 import type { ResearchRequest } from '../../research/request.ts';
+import { answerCheck } from '../../research/structured.ts';
 import type { Caller, Runs } from '../../runs/runs.ts';
 import { conversationOf } from './conversation.ts';
 import { requestedTools } from './input-tools.ts';
@@ -45,7 +46,7 @@ export async function fromResponse(body: CreateResponse, context: RequestContext
     maxToolCalls: body.max_tool_calls ?? null,
     temperature: body.temperature ?? null,
     topP: body.top_p ?? null,
-    format: formatOf(body.text?.format),
+    format: formatOf(body.text?.format, 'text.format.schema'),
   };
 }
 
@@ -75,7 +76,7 @@ export async function fromChat(body: CreateChatCompletion, context: RequestConte
     maxToolCalls: body.max_tool_calls ?? null,
     temperature: body.temperature ?? null,
     topP: body.top_p ?? null,
-    format: formatOf(body.response_format),
+    format: formatOf(body.response_format, 'response_format.json_schema.schema'),
   };
 }
 
@@ -97,6 +98,9 @@ function checkAnswerLength(
   throw new GatewayError('invalid_parameter', `${param}: this model writes at most ${most} tokens.`, { param });
 }
 
-function formatOf(format: TextFormat | undefined): TextFormat | null {
-  return format === undefined || format.type === 'text' ? null : format;
+/** The format of a structured answer. A schema that cannot be checked is refused now, not when the answer is there. */
+function formatOf(format: TextFormat | undefined, param: string): TextFormat | null {
+  if (format === undefined || format.type === 'text') return null;
+  answerCheck(format, param);
+  return format;
 }
