@@ -1,13 +1,4 @@
-import {
-  Agent,
-  type AgentInputItem,
-  OpenAIProvider,
-  Runner,
-  type RunResult,
-  tool,
-  user,
-  webSearchTool,
-} from '@openai/agents';
+import { Agent, type AgentInputItem, OpenAIProvider, Runner, tool, user, webSearchTool } from '@openai/agents';
 import { z } from 'zod';
 import type { AgentsClient, AgentTurn, Target } from './contract.ts';
 
