@@ -37,10 +37,10 @@ const mcpTool = z.object({
   headers: optional(headerMap),
   authorization: optional(z.string()),
   require_approval: chosenBy((value) =>
-    value === undefined || value === null || value === 'never'
+    value === null || value === 'never'
       ? z.unknown()
       : { refuse: 'unsupported_parameter', message: 'nobody is asked for approval here: use "never"' },
-  ),
+  ).optional(),
   allowed_tools: optional(
     z.union(
       [z.array(z.string()), z.object({ tool_names: z.array(z.string()).optional() })],

@@ -77,6 +77,8 @@ const RESPONSES: typeof SHARED = {
     { text: { format: { type: 'json_object' } } },
     { text: { format: { type: 'json_schema', name: 'a', schema: { type: 'object' }, strict: true } } },
     { tools: [{ type: 'web_search' }, { type: 'web_search_preview' }, { type: 'web_search_preview_2025_03_11' }] },
+    { tools: mcpTool({}) },
+    { tools: mcpTool({ require_approval: null }) },
     { tools: mcpTool({ authorization: 't', allowed_tools: { tool_names: ['a'] }, require_approval: 'never' }) },
     { input: say([{ type: 'text', text: 'a' }]) },
     { input: [{ type: null, role: 'user', content: 'a' }] },

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { Heartbeats } from '../../../src/http/heartbeat.ts';
 
-const after = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** Waits until a condition holds. */
 async function until(condition: () => boolean): Promise<void> {
   const limit = performance.now() + 5000;
   while (!condition()) {
     assert.ok(performance.now() < limit, 'waited too long');
-    await after(1);
+    await pause(1);
   }
 }
 
@@ -31,7 +31,7 @@ describe('Heartbeats', () => {
       beats++;
     });
     for (let n = 0; n < 15; n++) {
-      await after(5);
+      await pause(5);
       touched = performance.now();
       pulse.touch();
     }
@@ -41,7 +41,7 @@ describe('Heartbeats', () => {
   it('one that is disposed beats no more, and no timer is left behind', async () => {
     const heartbeats = new Heartbeats(() => 5);
     const timers = () => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
-    await after(1);
+    await pause(1);
     const before = timers();
     let [first, second] = [0, 0];
     const one = heartbeats.watch(() => first++);
@@ -55,7 +55,7 @@ describe('Heartbeats', () => {
     assert.equal(first, stopped);
     other[Symbol.dispose]();
     const quiet = second;
-    await after(0);
+    await pause(0);
     await until(() => timers() <= before);
     assert.equal(second, quiet);
   });
