@@ -57,7 +57,7 @@ export async function startGateway(options: { config: GatewayConfig; log: Logger
     const key = config.keys.find(({ id }) => id === keyId);
     return key && sealingKey(secretHash(key));
   };
-  const proxy = createModelProxy({ upstream, log });
+  const proxy = stack.use(createModelProxy({ upstream }));
   const driver = createDriver({
     config: () => config,
     prompts: loadPrompts(),

@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { GatewayError } from '../base/errors.ts';
-import type { Logger } from '../base/logger.ts';
 import type { KeyConfig, ProxyModelConfig } from '../config/schema.ts';
 import type { Span } from '../protocol/json-spans.ts';
 import type { Upstream } from '../upstream/upstream.ts';
+import { completeTask } from './complete-task.ts';
+import { forwardCall } from './forward-call.ts';
+import { createMiddlewareEngine } from './middleware-engine.ts';
 
 /** A request on a proxy model, checked and ready to be passed to a provider. */
 export interface ProxyCall {
@@ -50,16 +51,26 @@ export interface ProxyTask {
 export interface ModelProxy {
   /**
    * Passes the request on and writes the provider's answer to `res` (contract sections 7 and 10).
-   * @throws GatewayError `upstream_error`, `upstream_timeout` while nothing has been written.
+   * @throws GatewayError `upstream_error`, `upstream_timeout`, `rate_limit_exceeded`, `context_length_exceeded` while
+   *   nothing has been written; the signal's reason.
    */
   forward(call: ProxyCall): Promise<ProxyOutcome>;
-  /** Makes one chat completion that is not streamed: the provider's body as it came. @throws GatewayError */
+  /**
+   * Makes one chat completion that is not streamed: the provider's body as it came.
+   * @throws GatewayError as `forward`; the signal's reason.
+   */
   complete(task: ProxyTask): Promise<string>;
 }
 
-export function createModelProxy(_parts: { upstream: Upstream; log: Logger }): ModelProxy {
-  const refuse = async (): Promise<never> => {
-    throw new GatewayError('upstream_error', 'Proxy models are not connected.');
+/**
+ * Proxy models over the routes of `upstream`. Chat completions, where failover and speed matter most, go directly
+ * through undici; everything else through http-proxy-middleware. Dispose it after the last request.
+ */
+export function createModelProxy({ upstream }: { upstream: Upstream }): ModelProxy & Disposable {
+  const middleware = createMiddlewareEngine();
+  return {
+    forward: (call) => forwardCall(call, { upstream, middleware: middleware.engine }),
+    complete: (task) => completeTask(task, upstream),
+    [Symbol.dispose]: () => middleware[Symbol.dispose](),
   };
-  return { forward: refuse, complete: refuse };
 }

@@ -1,43 +1,6 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { KeyConfig, ProxyModelConfig } from '../config/schema.ts';
-import type { Span } from '../protocol/json-spans.ts';
+import type { ModelProxy as Gateway } from '../gateway/model-proxy.ts';
 
-/** A request on a proxy model, checked and ready to be passed to a provider. */
-export interface ProxyCall {
-  req: IncomingMessage;
-  /** Nothing was written to it yet but `x-request-id` and the like, by `setHeader`. */
-  res: ServerResponse;
-  /** The body as it came. */
-  body: Buffer;
-  /** Where in `body` the model's name stands: with its quotes in JSON, bare in a multipart form. */
-  modelAt: Span;
-  encoding: 'json' | 'multipart';
-  /** Name of the model as configured, and its configuration. */
-  modelName: string;
-  model: ProxyModelConfig;
-  key: KeyConfig;
-  /** The API called: `chat_completions`, `responses`, or the path after `/v1/`. */
-  api: string;
-  /** The path after `/v1`, with its query: `/audio/speech?x=1`. */
-  path: string;
-  /** Whether the body asks for a stream. */
-  stream: boolean;
-  requestId: string;
-  /** Aborts when the client leaves: the provider's request ends with it. */
-  signal: AbortSignal;
-}
+export type { ProxyCall, ProxyOutcome } from '../gateway/model-proxy.ts';
 
-/** How a passed request ended, once its answer is complete. */
-export interface ProxyOutcome {
-  /** Tokens that the provider reported; null where it did not. */
-  tokens: number | null;
-}
-
-/** Proxy models as the HTTP floor sees them. */
-export interface ModelProxy {
-  /**
-   * Passes the request on and writes the provider's answer to `res` (contract sections 7 and 10).
-   * @throws GatewayError `upstream_error`, `upstream_timeout` while nothing has been written.
-   */
-  forward(call: ProxyCall): Promise<ProxyOutcome>;
-}
+/** Proxy models as the HTTP floor sees them: background tasks reach them through runs. */
+export type ModelProxy = Pick<Gateway, 'forward'>;

@@ -6,8 +6,8 @@ import { describe, jointKind } from './turn-failure.ts';
 /** The code of the contract (sections 2 and 10) for a request on a proxy model none of whose routes answered. */
 const CODE: Readonly<Record<TurnFailureKind, ErrorCode>> = {
   timeout: 'upstream_timeout',
-  rate_limit: 'upstream_error',
-  context_length: 'upstream_error',
+  rate_limit: 'rate_limit_exceeded',
+  context_length: 'context_length_exceeded',
   refused: 'upstream_error',
   failed: 'upstream_error',
 };

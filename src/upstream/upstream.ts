@@ -36,12 +36,17 @@ export interface ChatModelQuery extends RouteQuery {
   runId?: string | undefined;
 }
 
+export interface AttemptsQuery extends ChatModelQuery {
+  /** Other pauses between rounds than those of research. */
+  backoff?: BackoffPolicy | undefined;
+}
+
 /** Everything that talks to LLM providers. */
 export interface Upstream extends AsyncDisposable {
   /** The model of one run, with the key's own routing and credentials. */
   chatModel(query: ChatModelQuery): ChatModel;
   /** The attempts of one request on a proxy model: the same routes, limits and health as research has. */
-  attempts(query: ChatModelQuery): RouteTries;
+  attempts(query: AttemptsQuery): RouteTries;
   health(): ProviderHealth[];
   /** Takes a new configuration. Turns that are running end on the old one. @throws Error for an unusable one. */
   update(providers: Readonly<Record<string, ProviderConfig>>): void;
@@ -86,7 +91,8 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
   return {
     update,
     chatModel: (query) => createChatModel(triesOptions(query)),
-    attempts: (query) => new RouteTries({ ...triesOptions(query), penalties: new Map() }),
+    attempts: (query) =>
+      new RouteTries({ ...triesOptions(query), backoff: query.backoff ?? backoff, penalties: new Map() }),
     health: () => [...providers.values()].map((provider) => ({ name: provider.name, usable: provider.usable })),
     async [Symbol.asyncDispose]() {
       await Promise.all([...providers.values(), ...retired].map((provider) => provider[Symbol.asyncDispose]()));

@@ -1,0 +1,51 @@
+import type { ServerResponse } from 'node:http';
+
+/** A client that takes nothing for this long is gone, in milliseconds. */
+const STALLED_MS = 5 * 60_000;
+
+/** Writes an answer to a client piece by piece, and stops its source while the client is slow. */
+export class ClientWriter {
+  readonly #res: ServerResponse;
+  readonly #source: { pause(): void; resume(): void };
+
+  constructor(res: ServerResponse, source: { pause(): void; resume(): void }) {
+    this.#res = res;
+    this.#source = source;
+  }
+
+  /** Whether the head went out. Another attempt may have sent it. */
+  get begun(): boolean {
+    return this.#res.headersSent;
+  }
+
+  begin(status: number, headers: Readonly<Record<string, string>>): void {
+    if (!this.#res.headersSent) this.#res.writeHead(status, headers);
+  }
+
+  write(bytes: Buffer): void {
+    if (bytes.length > 0 && !this.#res.write(bytes)) this.#waitForClient();
+  }
+
+  end(bytes?: string): void {
+    this.#res.end(bytes);
+  }
+
+  /** Breaks the connection, so that nobody takes what went out for the whole. */
+  cut(): void {
+    this.#res.destroy();
+  }
+
+  #waitForClient(): void {
+    const res = this.#res;
+    const source = this.#source;
+    source.pause();
+    const timer = setTimeout(() => res.destroy(), STALLED_MS);
+    const goOn = () => {
+      clearTimeout(timer);
+      res.off('drain', goOn).off('close', goOn);
+      source.resume();
+    };
+    // Waiting for `drain` alone would wait for ever when the client goes.
+    res.on('drain', goOn).on('close', goOn);
+  }
+}

@@ -1,0 +1,53 @@
+import { GatewayError } from '../base/errors.ts';
+import { topLevelSpans } from '../protocol/json-spans.ts';
+import { gatewayErrorOf } from '../upstream/gateway-error.ts';
+import type { Upstream } from '../upstream/upstream.ts';
+import { askProvider } from './ask-provider.ts';
+import { completionReceiver } from './choose-receiver.ts';
+import { dispatchEngine } from './dispatch-engine.ts';
+import { throughRoutes } from './failover.ts';
+import type { ProxyTask } from './model-proxy.ts';
+import { outgoing, type PassedRequest } from './outgoing-request.ts';
+import { unstreamed } from './replace-spans.ts';
+import { SecretMask } from './secret-mask.ts';
+
+/**
+ * Makes the chat completion of a background task: nobody waits, so it waits itself where providers ask for that.
+ * @throws GatewayError as a failed task shows it; the signal's reason.
+ */
+export async function completeTask(task: ProxyTask, upstream: Upstream): Promise<string> {
+  const { modelName, model, key, signal } = task;
+  const request = requestOf(task);
+  const passed = await throughRoutes({
+    tries: upstream.attempts({ modelName, model, key }),
+    modelName,
+    ask: (route) =>
+      askProvider(outgoing(request, route), {
+        engine: dispatchEngine,
+        timeouts: route.provider.config.timeouts,
+        receiver: completionReceiver(route),
+        signal,
+      }),
+    attended: false,
+    signal,
+  });
+  if (passed.is === 'delivered') throw new Error('a task has no client to deliver to');
+  if (passed.is === 'refused') throw gatewayErrorOf(modelName, [passed]);
+  new SecretMask(passed.route).apply(passed.answer.body);
+  return passed.answer.body.toString('utf8');
+}
+
+function requestOf(task: ProxyTask): PassedRequest {
+  const body = Buffer.from(task.body);
+  const [modelAt] = topLevelSpans(body, 'model');
+  if (!modelAt) throw new GatewayError('internal_error', 'The stored request names no model.');
+  return {
+    method: 'POST',
+    path: '/chat/completions',
+    headers: { 'content-type': 'application/json', accept: 'application/json' },
+    body,
+    modelAt,
+    encoding: 'json',
+    changes: unstreamed(body),
+  };
+}

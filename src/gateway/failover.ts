@@ -1,0 +1,64 @@
+import type { AttemptFailure } from '../upstream/attempt-failure.ts';
+import { gatewayErrorOf } from '../upstream/gateway-error.ts';
+import type { RouteAttempt, RouteTries } from '../upstream/route-tries.ts';
+import type { Route } from '../upstream/routes.ts';
+import type { Asked } from './ask-provider.ts';
+import type { Answer } from './exchange.ts';
+
+/** Statuses that judge the request itself: another provider would say the same. */
+const REQUEST_AT_FAULT = new Set([400, 406, 411, 413, 414, 415, 416, 417, 422, 431]);
+
+/** Statuses that are about the gateway's credentials, not the client's (contract section 10). */
+const OWN_CREDENTIALS = new Set([401, 403]);
+
+export interface FailoverOptions {
+  tries: RouteTries;
+  modelName: string;
+  ask(route: Route): Promise<Asked>;
+  /** Whether somebody waits for the answer who can repeat the request himself. */
+  attended: boolean;
+  signal: AbortSignal;
+}
+
+/** An answer and where it came from. `refused`: it tells of an error of the last route. */
+export type Passed = { route: Route } & (
+  | Exclude<Asked, { is: 'failed' }>
+  | { is: 'refused'; answer: Answer; failure: AttemptFailure }
+);
+
+/**
+ * Asks the routes of a model until one answers (contract section 10). The answer of the last one counts, also where it
+ * tells of an error.
+ * @throws GatewayError where none answered; the signal's reason.
+ */
+export async function throughRoutes(options: FailoverOptions): Promise<Passed> {
+  const { tries, modelName, signal } = options;
+  let last: Passed | undefined;
+  for await (const attempt of tries.attempts({ signal })) {
+    const { route } = attempt;
+    const asked = await options.ask(route);
+    report(attempt, asked, options);
+    if (asked.is !== 'failed') return { route, ...asked };
+    const { answer, failure } = asked;
+    last = answer && { is: 'refused', route, answer, failure };
+  }
+  if (last?.is === 'refused' && !OWN_CREDENTIALS.has(last.answer.status)) return last;
+  throw gatewayErrorOf(modelName, tries.failures);
+}
+
+/** Tells limiter and breaker how an attempt ended, and by that whether another one follows. */
+function report(attempt: RouteAttempt, asked: Asked, { attended }: FailoverOptions): void {
+  if (asked.is !== 'failed') {
+    if (asked.is === 'delivered' && asked.failure) attempt.failed(asked.failure, { delivered: true });
+    else attempt.succeeded();
+    return;
+  }
+  const { failure, answer } = asked;
+  if (answer && REQUEST_AT_FAULT.has(answer.status)) {
+    attempt.succeeded();
+    return;
+  }
+  // A client waits better than we do where waiting is what it takes: the official SDKs do it by themselves.
+  const elsewhere = attended && (failure.kind === 'rate_limit' || failure.kind === 'timeout');
+  attempt.failed(elsewhere ? failure.with({ advice: 'elsewhere' }) : failure, { delivered: false });
+}

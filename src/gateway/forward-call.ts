@@ -1,0 +1,90 @@
+import type { ServerResponse } from 'node:http';
+import { GatewayError } from '../base/errors.ts';
+import { topLevelSpans } from '../protocol/json-spans.ts';
+import type { BackoffPolicy } from '../upstream/backoff.ts';
+import type { Route } from '../upstream/routes.ts';
+import type { Upstream } from '../upstream/upstream.ts';
+import { passedHeaders } from './answer-headers.ts';
+import { type Asked, askProvider } from './ask-provider.ts';
+import { chatReceiver, otherReceiver } from './choose-receiver.ts';
+import { dispatchEngine } from './dispatch-engine.ts';
+import type { Answer, Engine } from './exchange.ts';
+import { type Passed, throughRoutes } from './failover.ts';
+import type { ProxyCall, ProxyOutcome } from './model-proxy.ts';
+import { outgoing, type PassedRequest } from './outgoing-request.ts';
+import { SecretMask } from './secret-mask.ts';
+import { chatStream, type StreamKind, streamOf } from './stream-kind.ts';
+
+/** Somebody waits: what takes longer than this is better told than waited for, in milliseconds. */
+const BACKOFF: BackoffPolicy = { baseMs: 250, maxMs: 2000, patienceMs: 2000 };
+
+/**
+ * Passes a call to the routes of its model and writes what comes back to the client.
+ * @throws GatewayError while nothing has been written; the signal's reason.
+ */
+export async function forwardCall(
+  call: ProxyCall,
+  { upstream, middleware }: { upstream: Upstream; middleware: Engine },
+): Promise<ProxyOutcome> {
+  const { res, modelName, model, key, signal } = call;
+  const isChat = call.api === 'chat_completions';
+  const engine = isChat ? dispatchEngine : middleware;
+  const kind = isChat ? chatStream(modelName, () => asksForSeveral(call.body)) : streamOf(call.api, modelName);
+  const request = requestOf(call);
+  const ask = (route: Route): Promise<Asked> => {
+    const common = { route, res, kind, modelName };
+    return askProvider(outgoing(request, route), {
+      engine,
+      timeouts: route.provider.config.timeouts,
+      receiver: isChat ? chatReceiver({ ...common, stream: call.stream }) : otherReceiver(common),
+      signal,
+    });
+  };
+  const tries = upstream.attempts({ modelName, model, key, backoff: BACKOFF });
+  try {
+    const passed = await throughRoutes({ tries, modelName, ask, attended: true, signal });
+    return { tokens: finish(passed, { res, kind }) };
+  } catch (thrown) {
+    if (!res.headersSent || signal.aborted || !(thrown instanceof GatewayError)) throw thrown;
+    endStream(res, kind, thrown);
+    return { tokens: null };
+  }
+}
+
+function requestOf(call: ProxyCall): PassedRequest {
+  const { req, path, body, modelAt, encoding } = call;
+  return { method: req.method ?? 'POST', path, headers: req.headers, body, modelAt, encoding };
+}
+
+/** Writes what is not written yet, and gives the tokens that were used. */
+function finish(passed: Passed, { res, kind }: { res: ServerResponse; kind: StreamKind }): number | null {
+  switch (passed.is) {
+    case 'delivered':
+      return passed.tokens;
+    case 'answered':
+      writeAnswer(res, passed.answer, passed.route);
+      return passed.tokens;
+    case 'refused':
+      if (res.headersSent) {
+        endStream(res, kind, new GatewayError('upstream_error', `The provider answered ${passed.answer.status}.`));
+      } else writeAnswer(res, passed.answer, passed.route);
+      return 0;
+  }
+}
+
+function writeAnswer(res: ServerResponse, answer: Answer, route: Route): void {
+  const mask = new SecretMask(route);
+  mask.apply(answer.body);
+  res.writeHead(answer.status, { ...passedHeaders(answer, mask), 'content-length': answer.body.length });
+  res.end(answer.body);
+}
+
+/** Tells a client of a failure that was sent comments, and so the head of a stream, while every route failed. */
+function endStream(res: ServerResponse, kind: StreamKind, error: GatewayError): void {
+  res.end(`data: ${JSON.stringify(kind.failure(error.toObject(), {}))}\n\n`);
+}
+
+/** Whether a chat request asks for more than one choice. */
+function asksForSeveral(body: Buffer): boolean {
+  return topLevelSpans(body, 'n').some(({ start, end }) => Number(body.toString('latin1', start, end)) > 1);
+}

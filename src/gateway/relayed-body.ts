@@ -1,0 +1,68 @@
+import type { ServerResponse } from 'node:http';
+import { type AttemptFailure, brokenStream } from '../upstream/attempt-failure.ts';
+import type { Asked, Receiver, ReceiverControl } from './ask-provider.ts';
+import { ClientWriter } from './client-writer.ts';
+import { lastReportedTokens } from './reported-usage.ts';
+import type { SecretMask } from './secret-mask.ts';
+import { Tail } from './tail.ts';
+
+export interface RelayedBodyOptions {
+  res: ServerResponse;
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  mask: SecretMask;
+  /** Whether an empty body is an answer. */
+  mayBeEmpty: boolean;
+  /** Whether the body is JSON that may tell of usage. */
+  isJson: boolean;
+}
+
+/** Passes a body to the client as it comes: files, audio, long JSON. What breaks off midway is cut, visibly. */
+export class RelayedBody implements Receiver {
+  readonly #options: RelayedBodyOptions;
+  readonly #control: ReceiverControl;
+  readonly #writer: ClientWriter;
+  readonly #tail = new Tail();
+  #begun = false;
+  #held: Buffer = Buffer.alloc(0);
+
+  constructor(options: RelayedBodyOptions, control: ReceiverControl) {
+    this.#options = options;
+    this.#control = control;
+    this.#writer = new ClientWriter(options.res, control);
+  }
+
+  data(chunk: Buffer): void {
+    if (!this.#begun) this.#control.started();
+    this.#begin();
+    const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    const { mask, isJson } = this.#options;
+    mask.apply(bytes);
+    const safe = bytes.length - mask.unfinished(bytes);
+    this.#held = bytes.subarray(safe);
+    if (isJson) this.#tail.push(bytes);
+    this.#writer.write(bytes.subarray(0, safe));
+  }
+
+  end(): Asked {
+    if (!this.#begun && !this.#options.mayBeEmpty) {
+      return { is: 'failed', failure: brokenStream('the answer is empty') };
+    }
+    this.#begin();
+    this.#writer.write(this.#held);
+    this.#writer.end();
+    return { is: 'delivered', tokens: lastReportedTokens(this.#tail.text()) };
+  }
+
+  broken(failure: AttemptFailure): Asked {
+    if (!this.#begun) return { is: 'failed', failure };
+    this.#writer.cut();
+    return { is: 'delivered', tokens: null, failure };
+  }
+
+  #begin(): void {
+    if (this.#begun) return;
+    this.#begun = true;
+    this.#writer.begin(this.#options.status, this.#options.headers);
+  }
+}

@@ -1,0 +1,199 @@
+import type { ServerResponse } from 'node:http';
+import type { GatewayError } from '../base/errors.ts';
+import { isObject, type JsonObject } from '../base/json.ts';
+import { type AttemptFailure, brokenStream } from '../upstream/attempt-failure.ts';
+import { STREAM_HEADERS } from './answer-headers.ts';
+import type { Asked, Receiver, ReceiverControl } from './ask-provider.ts';
+import { ClientWriter } from './client-writer.ts';
+import { findFlaw, lastEvents } from './event-lines.ts';
+import { tokensIn } from './reported-usage.ts';
+import type { SecretMask } from './secret-mask.ts';
+import type { StreamKind } from './stream-kind.ts';
+import { failureOfUnopened, openingOf } from './stream-opening.ts';
+import { Tail } from './tail.ts';
+
+/** The longest frame that is accepted, in bytes. */
+const MAX_FRAME = 8 * 1024 * 1024;
+/** Comments that a provider sends to keep the connection alive are held back this long, in milliseconds. */
+const HOLD_MS = 5000;
+/** Events looked at when a stream ends. */
+const LAST_EVENTS = 8;
+
+export interface RelayedStreamOptions {
+  res: ServerResponse;
+  kind: StreamKind;
+  mask: SecretMask;
+  /** What an error inside the stream means. */
+  failureOf(payload: JsonObject): AttemptFailure;
+  /** How a failure is told to the client. */
+  tell(failure: AttemptFailure): GatewayError;
+}
+
+/**
+ * Passes a stream of events to the client, unchanged and as it comes, line by whole line. What comes before the first
+ * payload is held back: until then another provider can be asked. What breaks off after that ends with an error that
+ * the official SDKs throw on (contract section 10).
+ */
+export class RelayedStream implements Receiver {
+  readonly #options: RelayedStreamOptions;
+  readonly #control: ReceiverControl;
+  readonly #writer: ClientWriter;
+  readonly #tail = new Tail();
+  readonly #openedAt = performance.now();
+  /** Chunks of this turn of the event loop: they are looked at and written together. */
+  #chunks: Buffer[] = [];
+  /** The beginning of a line, or of a stream. */
+  #held: Buffer = Buffer.alloc(0);
+  #first: JsonObject | undefined;
+
+  constructor(options: RelayedStreamOptions, control: ReceiverControl) {
+    this.#options = options;
+    this.#control = control;
+    this.#writer = new ClientWriter(options.res, control);
+  }
+
+  data(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    if (this.#chunks.length > 1) return;
+    this.#control.soon(() => {
+      const asked = this.#flush();
+      if (asked) this.#control.finish(asked);
+    });
+  }
+
+  end(): Asked {
+    return this.#flush() ?? this.#lastLine() ?? this.#conclude({ inOrder: true, failure: brokenStream(CUT_SHORT) });
+  }
+
+  broken(failure: AttemptFailure): Asked {
+    return this.#flush() ?? this.#conclude({ inOrder: false, failure });
+  }
+
+  #flush(): Asked | undefined {
+    if (this.#chunks.length === 0) return undefined;
+    const chunks = this.#held.length === 0 ? this.#chunks : [this.#held, ...this.#chunks];
+    this.#chunks = [];
+    const [only] = chunks;
+    const bytes = chunks.length === 1 && only ? only : Buffer.concat(chunks);
+    const whole = bytes.lastIndexOf('\n') + 1;
+    this.#held = bytes.subarray(whole);
+    if (this.#held.length > MAX_FRAME) return this.#fail(brokenStream(`a frame of more than ${MAX_FRAME} bytes`));
+    return this.#first ? this.#pass(bytes.subarray(0, whole)) : this.#open(bytes, whole);
+  }
+
+  /** A last line without its line break counts, if it is a frame. */
+  #lastLine(): Asked | undefined {
+    if (this.#held.length === 0) return undefined;
+    const held = this.#held;
+    const line = Buffer.concat([held, Buffer.from('\n\n')]);
+    if (!this.#first) return this.#open(line, line.length);
+    this.#held = held.subarray(0, 0);
+    return this.#pass(line, held);
+  }
+
+  #open(bytes: Buffer, whole: number): Asked | undefined {
+    const start = bytes.find((byte) => byte > 0x20);
+    // A JSON body or a page: what it means is known at its end.
+    if (start === 0x7b || start === 0x3c) {
+      this.#held = bytes;
+      return undefined;
+    }
+    const opening = openingOf(bytes.toString('utf8', 0, whole), this.#openingRules());
+    if (opening.is === 'failed') return { is: 'failed', failure: opening.failure };
+    if (opening.is === 'waiting') {
+      this.#hold(bytes, whole);
+      return undefined;
+    }
+    this.#first = opening.first;
+    this.#control.started();
+    this.#writer.begin(200, STREAM_HEADERS);
+    return this.#pass(bytes.subarray(0, whole));
+  }
+
+  /** Comments pass after a while, so that nothing in between takes the connection for dead. */
+  #hold(bytes: Buffer, whole: number): void {
+    this.#held = bytes;
+    const onlyComments = /^(?:(?::[^\n]*)?\r?\n)*$/.test(bytes.toString('latin1', 0, whole));
+    if (!onlyComments || whole === 0 || performance.now() - this.#openedAt < HOLD_MS) return;
+    this.#held = bytes.subarray(whole);
+    this.#writer.begin(200, STREAM_HEADERS);
+    this.#writer.write(bytes.subarray(0, whole));
+  }
+
+  /** `bytes`: what is written for `lines`. */
+  #pass(lines: Buffer, bytes = lines): Asked | undefined {
+    this.#options.mask.apply(bytes);
+    const flaw = findFlaw(lines, this.#options.kind.isError);
+    switch (flaw?.is) {
+      case undefined:
+        this.#write(bytes);
+        return undefined;
+      case 'unfinished':
+        this.#write(lines.subarray(0, flaw.start));
+        this.#held = Buffer.concat([lines.subarray(flaw.start), this.#held]);
+        return undefined;
+      case 'malformed':
+        this.#write(lines.subarray(0, flaw.start));
+        return this.#fail(brokenStream('malformed JSON in the stream'));
+      case 'error':
+        this.#write(lines.subarray(0, flaw.end));
+        return this.#fail(this.#options.failureOf(flaw.payload), flaw.payload);
+    }
+  }
+
+  #write(lines: Buffer): void {
+    if (lines.length === 0) return;
+    this.#tail.push(lines);
+    this.#writer.write(lines);
+  }
+
+  /** The stream is over; whether it is whole, its last events tell. */
+  #conclude({ inOrder, failure }: { inOrder: boolean; failure: AttemptFailure }): Asked {
+    if (!this.#first) return { is: 'failed', failure: inOrder ? this.#failureOfUnopened() : failure };
+    const events = lastEvents(this.#tail.text(), LAST_EVENTS);
+    if (!this.#options.kind.isWhole({ ...events, inOrder })) return this.#fail(failure);
+    this.#writer.end();
+    return { is: 'delivered', tokens: this.#tokens() };
+  }
+
+  /** Ends the stream loudly. `told`: the provider's own error, which went out. */
+  #fail(failure: AttemptFailure, told?: JsonObject): Asked {
+    if (!this.#first) return { is: 'failed', failure };
+    const { kind, tell } = this.#options;
+    const payload = kind.failure(tell(failure).toObject(), this.#first);
+    const gap = this.#tail.endsFrame ? '' : '\n\n';
+    this.#writer.end(told && saysAll(told, payload) ? gap : `${gap}data: ${JSON.stringify(payload)}\n\n`);
+    return { is: 'delivered', tokens: this.#tokens(), failure };
+  }
+
+  #tokens(): number | null {
+    const { payloads } = lastEvents(this.#tail.text(), LAST_EVENTS);
+    for (const payload of payloads) {
+      const tokens = tokensIn(payload.usage ?? responseUsage(payload));
+      if (tokens !== null) return tokens;
+    }
+    return null;
+  }
+
+  #failureOfUnopened(): AttemptFailure {
+    return failureOfUnopened(this.#held.toString('utf8'), this.#openingRules());
+  }
+
+  #openingRules() {
+    const { kind, failureOf } = this.#options;
+    return { isError: kind.isError, failureOf };
+  }
+}
+
+/** Whether the provider's own frame tells of the failure as ours would. */
+function saysAll(told: JsonObject, ours: JsonObject): boolean {
+  if (!isObject(told.error)) return false;
+  return ours.choices === undefined || JSON.stringify(told.choices ?? null).includes('"finish_reason":"error"');
+}
+
+/** Usage in the last event of the Responses API. */
+function responseUsage({ response }: JsonObject): unknown {
+  return isObject(response) ? response.usage : undefined;
+}
+
+const CUT_SHORT = 'the stream ended before the answer did';

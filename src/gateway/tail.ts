@@ -1,0 +1,26 @@
+/** What the end of a stream is read from, in bytes at least. */
+const KEPT = 16 * 1024;
+
+/** The last pieces of a stream, by reference: usage and the reason of the end stand there. */
+export class Tail {
+  readonly #pieces: Buffer[] = [];
+  #length = 0;
+
+  push(piece: Buffer): void {
+    this.#pieces.push(piece);
+    this.#length += piece.length;
+    for (let first = this.#pieces[0]; first && this.#length - first.length >= KEPT; first = this.#pieces[0]) {
+      this.#pieces.shift();
+      this.#length -= first.length;
+    }
+  }
+
+  /** Whether the last piece ends with an empty line. */
+  get endsFrame(): boolean {
+    return /\n\r?\n$/.test(this.#pieces.at(-1)?.subarray(-3).toString('latin1') ?? '\n\n');
+  }
+
+  text(): string {
+    return Buffer.concat(this.#pieces).toString('utf8');
+  }
+}

@@ -1,0 +1,107 @@
+import { createLogger } from '../../src/base/logger.ts';
+import { configSchema } from '../../src/config/schema.ts';
+import { type Gateway, startGateway } from '../../src/server.ts';
+
+/** The API key of the client. */
+export const CLIENT_KEY = 'sk-client-of-the-gateway';
+
+export interface TestProvider {
+  url: string;
+  apiKey?: string;
+  headers?: Record<string, string>;
+  timeouts?: { connect?: number; first_byte?: number; first_token?: number; idle?: number };
+  maxRetries?: number;
+}
+
+export interface ProxyGatewayOptions {
+  /** Providers by name; each model has one route to each, in this order. */
+  providers: Record<string, TestProvider>;
+  /** Further fields of the key. */
+  key?: object;
+  /** Further models. */
+  models?: object;
+  storeUrl?: string;
+  server?: object;
+  tools?: object;
+}
+
+export interface ProxyGateway extends AsyncDisposable {
+  /** Address with `/v1`. */
+  url: string;
+  gateway: Gateway;
+  /** Lines of the log, as text. */
+  log: string[];
+}
+
+/** A whole gateway with the proxy model `fast` and the research model `deep`. */
+export async function startProxyGateway(options: ProxyGatewayOptions): Promise<ProxyGateway> {
+  const log: string[] = [];
+  const routes = Object.keys(options.providers).map((name) => ({ provider: name, model: `${name}-model` }));
+  const config = configSchema.parse({
+    server: { port: 0, shutdown_grace_seconds: 1, ...options.server },
+    store: { url: options.storeUrl ?? 'memory:' },
+    providers: Object.fromEntries(
+      Object.entries(options.providers).map(([name, { url, apiKey, headers, timeouts, maxRetries }]) => [
+        name,
+        {
+          base_url: url,
+          ...(apiKey && { api_key: apiKey }),
+          headers: headers ?? {},
+          timeouts: timeouts ?? {},
+          max_retries: maxRetries ?? 0,
+        },
+      ]),
+    ),
+    models: {
+      fast: { kind: 'proxy', routes, apis: APIS },
+      deep: { kind: 'research', routes, research: { tools: ['fetch_url_content'] } },
+      ...options.models,
+    },
+    keys: [{ id: 'client', secret: CLIENT_KEY, ...options.key }],
+    tools: options.tools ?? {},
+  });
+  const logger = createLogger({ destination: { write: (line: string) => void log.push(line) } });
+  const gateway = await startGateway({ config, log: logger });
+  return {
+    url: `${gateway.url}/v1`,
+    gateway,
+    log,
+    [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
+  };
+}
+
+const APIS = ['chat_completions', 'async', 'responses', 'embeddings', 'completions', 'audio', 'files', 'images'];
+
+/** Sends a request as a client does. A body that is no text or bytes is sent as JSON. */
+export function send(
+  gateway: { url: string },
+  path: string,
+  options: { body?: unknown; headers?: Record<string, string>; signal?: AbortSignal } = {},
+): Promise<Response> {
+  const { body, headers = {}, signal } = options;
+  const isForm = body instanceof FormData;
+  return fetch(gateway.url + path, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${CLIENT_KEY}`,
+      ...(!isForm && { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    body: typeof body === 'string' || isForm ? body : JSON.stringify(body),
+    signal: signal ?? null,
+  });
+}
+
+/** A chat request of the proxy model. */
+export function chat(fields: object = {}): object {
+  return { model: 'fast', messages: [{ role: 'user', content: 'hello' }], ...fields };
+}
+
+/** The payloads of an event stream; `[DONE]` as text. */
+export function payloadsOf(text: string): unknown[] {
+  return text
+    .split(/\r?\n/)
+    .filter((line) => line.startsWith('data:'))
+    .map((line) => line.slice('data:'.length).trim())
+    .map((data) => (data === '[DONE]' ? data : JSON.parse(data)));
+}
