@@ -66,7 +66,8 @@ async function* writeText(run: ResearchRun, answering: Answering): AsyncGenerato
         }
         if (finish.reason === 'length') written.cut = 'max_output_tokens';
       }
-      if (written.text.trim() !== '' || written.cut) return written;
+      if (written.text.trim() !== '') return written;
+      written.cut = null;
       if (empty) throw new GatewayError('upstream_error', 'The provider gave an empty answer twice.');
       empty = true;
     } catch (thrown) {
