@@ -1,0 +1,256 @@
+import assert from 'node:assert/strict';
+import { TurnError, type TurnFailureKind } from '../../../src/upstream/turn.ts';
+import { lookups, runResearch, textOf } from '../../support/research-run.ts';
+import { testConfig, testTool } from '../../support/run-harness.ts';
+import { cutTurn } from '../../support/scripted-model.ts';
+
+const failure = (kind: TurnFailureKind) => new TurnError(kind, `the provider said ${kind}`, { started: false });
+
+describe('the answer of a research run', () => {
+  it('that is cut is continued in place: one message, one text, the overlap only once', async () => {
+    const { response, message, asked, events } = await runResearch({
+      answers: [
+        { text: ['Runs survive because ', 'their log is written first'], breaks: cutTurn() },
+        { text: ['log is written first', ', and every reader follows it.'] },
+      ],
+    });
+    assert.equal(response.status, 'completed');
+    assert.equal(response.output_text, 'Runs survive because their log is written first, and every reader follows it.');
+    assert.equal(message?.status, 'completed');
+    assert.equal(response.output.filter((item) => item.type === 'message').length, 1);
+    const deltas = events.map((event) => (event.type === 'response.output_text.delta' ? event.delta : ''));
+    assert.equal(deltas.join(''), response.output_text);
+    assert.match(textOf(asked.answer[1]), /Runs survive because their log is written first/);
+    assert.match(textOf(asked.answer[1]), /interrupted/);
+  });
+
+  it('that is cut and begun again by the model is not written twice', async () => {
+    const begun = 'Runs survive because their log is written first';
+    const { response } = await runResearch({
+      answers: [{ text: [begun], breaks: cutTurn() }, { text: [...`${begun}, and every reader follows it.`] }],
+    });
+    assert.equal(response.output_text, `${begun}, and every reader follows it.`);
+  });
+
+  it('that is cut five times is still one text', async () => {
+    const pieces = Array.from({ length: 6 }, (_, n) => `Part ${n} says: ${`${n}${n} and `.repeat(40)}so on. `);
+    const { response, asked } = await runResearch({
+      answers: pieces.map((piece, n) => ({ text: [...piece], ...(n < 5 ? { breaks: cutTurn() } : {}) })),
+    });
+    assert.equal(response.output_text, pieces.join(''));
+    assert.equal(asked.answer.length, 6);
+  });
+
+  it('that is cut again and again fails in the end, with what was written', async () => {
+    const { response, message, asked } = await runResearch({
+      answers: Array.from({ length: 20 }, () => ({ text: ['The same few words. '], breaks: cutTurn() })),
+    });
+    assert.equal(response.status, 'failed');
+    assert.equal(response.error?.code, 'upstream_error');
+    assert.equal(message?.status, 'incomplete');
+    assert.equal(message.content[0]?.text, 'The same few words. ');
+    assert.ok(asked.answer.length < 10);
+  });
+
+  it('that is empty is asked for once more', async () => {
+    const { response, asked } = await runResearch({ answers: [{ text: ['  '] }, { text: ['Here it is.'] }] });
+    assert.equal(response.status, 'completed');
+    assert.equal(response.output_text.trim(), 'Here it is.');
+    assert.equal(asked.answer.length, 2);
+  });
+
+  it('that stays empty fails: nothing empty is called complete', async () => {
+    const { response, message } = await runResearch({ answers: [{}] });
+    assert.equal(response.status, 'failed');
+    assert.equal(response.error?.code, 'upstream_error');
+    assert.equal(message, undefined);
+  });
+
+  it('cut at its length is complete with what there is, and says so', async () => {
+    const { response, asked } = await runResearch({
+      answers: [{ text: ['A long answer that'], finish: 'length' }],
+      request: { maxOutputTokens: 50 },
+    });
+    assert.equal(response.status, 'completed');
+    assert.deepEqual(response.incomplete_details, { reason: 'max_output_tokens' });
+    assert.equal(response.output_text, 'A long answer that');
+    assert.equal(asked.answer[0]?.maxOutputTokens, 50);
+  });
+
+  it('cut at its length names that first, whatever ended the research', async () => {
+    const { response } = await runResearch({
+      turns: [{ calls: lookups('a', 'b') }],
+      answers: [{ text: ['A long answer that'], finish: 'length' }],
+      request: { maxToolCalls: 1 },
+    });
+    assert.deepEqual(response.incomplete_details, { reason: 'max_output_tokens' });
+  });
+
+  it('of which no word was written within its length fails: a completed run has a message', async () => {
+    const { response, message } = await runResearch({
+      answers: [{ reasoning: ['I think and think'], finish: 'length' }],
+    });
+    assert.equal(response.status, 'failed');
+    assert.equal(response.error?.code, 'upstream_error');
+    assert.equal(message, undefined);
+  });
+
+  it('has the model’s own maximum where the request names none', async () => {
+    const { asked } = await runResearch({ config: testConfig({ model: { max_completion_tokens: 777 } }) });
+    assert.equal(asked.answer[0]?.maxOutputTokens, 777);
+  });
+
+  it('that goes on after a cut has only what is left of its length', async () => {
+    const { asked } = await runResearch({
+      answers: [{ text: ['word '.repeat(40)], breaks: cutTurn() }, { text: ['the end.'] }],
+      request: { maxOutputTokens: 100 },
+    });
+    const left = asked.answer[1]?.maxOutputTokens ?? 0;
+    assert.ok(left > 0 && left < 70, `${left} tokens are left`);
+  });
+
+  it('stopped by the provider’s content filter fails', async () => {
+    const { response, message } = await runResearch({
+      answers: [{ text: ['Well, '], finish: 'content_filter' }],
+    });
+    assert.equal(response.status, 'failed');
+    assert.equal(response.error?.code, 'upstream_error');
+    assert.equal(message?.status, 'incomplete');
+  });
+
+  it('shows the thoughts before it as reasoning', async () => {
+    const { response } = await runResearch({
+      answers: [{ reasoning: ['How do I put it?'], text: ['So it is.'] }],
+    });
+    assert.deepEqual(
+      response.output.map((item) => (item.type === 'tool_call' ? item.name : item.content[0]?.text)),
+      ['I am ready.', 'How do I put it?', 'So it is.'],
+    );
+    assert.equal(response.output_text, 'So it is.');
+  });
+
+  it('without any source found says no_sources', async () => {
+    const nothing = testTool('lookup', () => ({ result: '{"found":null}' }));
+    const { response } = await runResearch({ turns: [{ calls: lookups('a') }], tools: [nothing] });
+    assert.equal(response.status, 'completed');
+    assert.deepEqual(response.incomplete_details, { reason: 'no_sources' });
+  });
+
+  it('of a model that did not look anything up is plain', async () => {
+    const { response } = await runResearch({ turns: [{ text: ['That is easy.'] }] });
+    assert.equal(response.incomplete_details, null);
+  });
+
+  it('passes temperature and top_p to the provider', async () => {
+    const { asked } = await runResearch({ request: { temperature: 0.2, topP: 0.5 } });
+    for (const request of [asked.research[0], asked.answer[0]]) {
+      assert.equal(request?.temperature, 0.2);
+      assert.equal(request?.topP, 0.5);
+    }
+  });
+});
+
+describe('a research turn that is cut', () => {
+  it('stays in the output as incomplete and is asked for again', async () => {
+    const { response, reasoning, calls, asked } = await runResearch({
+      turns: [
+        { reasoning: ['I begin to '], breaks: cutTurn() },
+        { reasoning: ['I look it up.'], calls: lookups('a') },
+      ],
+    });
+    assert.equal(response.status, 'completed');
+    assert.deepEqual(
+      reasoning.map((item) => [item.status, item.content[0]?.text]),
+      [
+        ['incomplete', 'I begin to '],
+        ['completed', 'I look it up.'],
+        ['completed', 'I am ready.'],
+      ],
+    );
+    assert.equal(calls.length, 1);
+    assert.deepEqual(asked.research[1]?.messages, asked.research[0]?.messages, 'nothing of the cut turn is sent');
+  });
+
+  it('is not repeated for ever', async () => {
+    const { response, asked } = await runResearch({ turns: () => ({ reasoning: ['Again '], breaks: cutTurn() }) });
+    assert.equal(response.status, 'failed');
+    assert.equal(response.error?.code, 'upstream_error');
+    assert.ok(asked.research.length < 10);
+  });
+});
+
+describe('a run that cannot go on', () => {
+  const codes = [
+    ['timeout', 'upstream_timeout'],
+    ['rate_limit', 'rate_limit_exceeded'],
+    ['context_length', 'context_length_exceeded'],
+    ['refused', 'upstream_error'],
+    ['failed', 'upstream_error'],
+  ] as const;
+  for (const [kind, code] of codes) {
+    it(`fails with ${code} where every route gave ${kind}`, async () => {
+      const { response, events } = await runResearch({
+        turns: () => ({ breaks: failure(kind) }),
+        answers: [{ breaks: failure(kind) }],
+      });
+      assert.equal(events.at(-1)?.type, 'response.failed');
+      assert.equal(response.status, 'failed');
+      assert.equal(response.error?.code, code);
+      assert.match(response.error.message, /the provider said/);
+      assert.equal(response.incomplete_details, null);
+    });
+
+    it(`fails with ${code} where the answer gave ${kind}, and keeps what was researched`, async () => {
+      const { response, calls } = await runResearch({
+        turns: [{ calls: lookups('a') }],
+        answers: [{ breaks: failure(kind) }],
+      });
+      assert.equal(response.error?.code, code);
+      assert.equal(calls[0]?.status, 'completed');
+      assert.ok(response.usage.total_tokens > 0);
+    });
+  }
+});
+
+describe('usage', () => {
+  it('is the sum of all turns', async () => {
+    const { response } = await runResearch({ turns: [{ calls: lookups('a', 'b') }, { calls: lookups('c') }] });
+    assert.deepEqual(response.usage, {
+      input_tokens: 40,
+      input_tokens_details: { cached_tokens: 8 },
+      output_tokens: 20,
+      output_tokens_details: { reasoning_tokens: 12 },
+      total_tokens: 60,
+      num_search_queries: 0,
+      num_tool_calls: 3,
+    });
+  });
+
+  it('holds the tokens of turns that were cut and asked for again, and says that they are estimated', async () => {
+    const { response } = await runResearch({
+      turns: [{ reasoning: ['I beg'], breaks: cutTurn() }],
+      answers: [{ text: ['The answer '], breaks: cutTurn() }, { text: ['is here.'] }],
+    });
+    assert.equal(response.usage.total_tokens, 60);
+    assert.equal(response.usage.estimated, true);
+  });
+
+  it('holds the tokens of a run that failed', async () => {
+    const { response } = await runResearch({
+      turns: [{ calls: lookups('a') }, { breaks: failure('failed') }],
+    });
+    assert.equal(response.status, 'failed');
+    assert.equal(response.usage.total_tokens, 15);
+    assert.equal(response.usage.num_tool_calls, 1);
+  });
+
+  it('counts the queries of searches', async () => {
+    const search = testTool('web_search', () => ({ result: '{"results":[{"title":"A page"}]}' }));
+    const { response } = await runResearch({
+      turns: [{ calls: [{ name: 'web_search', arguments: { queries: ['cats', 'dogs', 'whales'] } }] }],
+      tools: [search],
+    });
+    assert.equal(response.usage.num_search_queries, 3);
+    assert.equal(response.usage.num_tool_calls, 1);
+  });
+});

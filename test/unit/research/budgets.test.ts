@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict';
+import type { Clock } from '../../../src/base/clock.ts';
+import type { ResearchModelConfig } from '../../../src/config/schema.ts';
+import { zeroUsage } from '../../../src/protocol/response.ts';
+import { budgetOf, spentBudget } from '../../../src/research/budget.ts';
+import type { Tool } from '../../../src/tools/tool.ts';
+import { lookup, lookups, runResearch, textOf, toolError, toolMessages } from '../../support/research-run.ts';
+import { testConfig, testTool } from '../../support/run-harness.ts';
+
+const budget = (medium: object) => testConfig({ research: { budgets: { medium } } });
+/** A model that never has enough: a new call in every turn. */
+const insatiable = (_request: unknown, n: number) => ({ calls: lookups(`page-${n}`) });
+
+describe('the budget of a research run', () => {
+  it('of turns ends the research; the answer is written from what was found', async () => {
+    const { response, asked, calls } = await runResearch({ turns: insatiable, config: budget({ turns: 3 }) });
+    assert.equal(asked.research.length, 3);
+    assert.equal(calls.length, 3);
+    assert.equal(response.status, 'completed');
+    assert.deepEqual(response.incomplete_details, { reason: 'budget' });
+    assert.match(textOf(asked.answer[0]), /page-0.*page-2/);
+    assert.match(textOf(asked.answer[0]), /Research has ended early \(all 3 research turns are used\)/);
+  });
+
+  it('of tool calls is never exceeded, and calls beyond it get no item', async () => {
+    const { response, asked, calls } = await runResearch({
+      turns: [{ calls: lookups('a', 'b') }, { calls: lookups('c', 'd', 'e') }],
+      config: budget({ tool_calls: 3 }),
+    });
+    assert.equal(calls.length, 3);
+    assert.equal(response.usage.num_tool_calls, 3);
+    assert.deepEqual(response.incomplete_details, { reason: 'budget' });
+    assert.equal(asked.research.length, 2);
+    const told = toolMessages(asked.answer[0]);
+    assert.equal(told.length, 5, 'refused calls are answered too');
+    assert.match(told[4] ?? '', /Not made: the budget of 3 tool calls is used/);
+  });
+
+  it('of tokens ends the research while a tenth is left for the answer', async () => {
+    const usage = { inputTokens: 300, outputTokens: 100 };
+    const { response, asked } = await runResearch({
+      turns: (request, n) => ({ ...insatiable(request, n), usage }),
+      config: budget({ tokens: 1000 }),
+    });
+    assert.equal(asked.research.length, 3, '400 and 800 are below 900 tokens, 1200 are not');
+    assert.deepEqual(response.incomplete_details, { reason: 'budget' });
+  });
+
+  it('of minutes counts by the clock', async () => {
+    let now = 1_700_000_000_000;
+    const clock: Clock = { now: () => now };
+    const slow = testTool('lookup', ({ q }) => {
+      now += 4 * 60_000;
+      return { result: `{"found":"${q}"}` };
+    });
+    const { response, asked } = await runResearch({
+      turns: insatiable,
+      tools: [slow],
+      clock,
+      config: budget({ minutes: 10 }),
+    });
+    assert.equal(asked.research.length, 3, 'after 4 and 8 minutes there is time, after 12 there is not');
+    assert.deepEqual(response.incomplete_details, { reason: 'budget' });
+    assert.match(textOf(asked.answer[0]), /the time budget of 10 minutes is used/);
+  });
+
+  it('of minutes also ends a tool call that hangs, as a failed one', async () => {
+    const hanging: Tool = { ...lookup(), call: () => new Promise(() => {}) };
+    const { response, calls } = await runResearch({
+      turns: [{ calls: lookups('a') }],
+      tools: [hanging],
+      config: budget({ minutes: 0.002 }),
+    });
+    assert.equal(toolError(calls[0]).code, 'timeout');
+    assert.equal(response.status, 'completed');
+    assert.deepEqual(response.incomplete_details, { reason: 'budget' });
+  });
+
+  it('of minutes also ends a turn that hangs; its reasoning is closed as incomplete', async () => {
+    const { response, reasoning } = await runResearch({
+      turns: [{ reasoning: ['I look'], calls: lookups('a') }, { gate: new Promise(() => {}) }],
+      config: budget({ minutes: 0.002 }),
+    });
+    assert.equal(response.status, 'completed');
+    assert.deepEqual(response.incomplete_details, { reason: 'budget' });
+    assert.deepEqual(
+      reasoning.map((item) => item.status),
+      ['completed'],
+    );
+  });
+
+  it('is chosen by the effort of the request', async () => {
+    const config = testConfig({ research: { budgets: { low: { turns: 1 }, high: { turns: 4 } } } });
+    for (const [effort, turns] of [
+      ['low', 1],
+      ['high', 4],
+    ] as const) {
+      const { asked } = await runResearch({ turns: insatiable, config, request: { effort } });
+      assert.equal(asked.research.length, turns, effort);
+    }
+  });
+
+  it('is no end where the model is ready in time', async () => {
+    const { response } = await runResearch({ turns: [{ calls: lookups('a') }], config: budget({ turns: 2 }) });
+    assert.equal(response.incomplete_details, null);
+  });
+
+  it('takes the defaults of the effort, then the model’s own values, within the gateway’s minutes', () => {
+    const model = testConfig({ research: { budgets: { high: { turns: 7, minutes: 90 } } } }).models.researcher;
+    assert.ok(model?.kind === 'research');
+    const own: ResearchModelConfig = model;
+    assert.deepEqual(budgetOf(own, 'high', { maxMinutes: 60 }), {
+      turns: 7,
+      toolCalls: 300,
+      tokens: 10_000_000,
+      minutes: 60,
+      parallelToolCalls: 8,
+    });
+    assert.equal(budgetOf(own, 'low', { maxMinutes: 60 }).minutes, 5);
+  });
+
+  it('names what is spent', () => {
+    const bounds = { turns: 5, toolCalls: 10, tokens: 1000, minutes: 10, parallelToolCalls: 2 };
+    const nothing = { turns: 0, usage: zeroUsage(), elapsedMs: 0 };
+    assert.equal(spentBudget(bounds, nothing), undefined);
+    assert.match(spentBudget(bounds, { ...nothing, turns: 5 }) ?? '', /turns/);
+    assert.match(spentBudget(bounds, { ...nothing, usage: { ...zeroUsage(), total_tokens: 900 } }) ?? '', /token/);
+    assert.match(spentBudget(bounds, { ...nothing, elapsedMs: 540_000 }) ?? '', /time/);
+  });
+});
+
+describe('max_tool_calls', () => {
+  it('is a hard bound on executed calls; refused ones get no item and are not counted', async () => {
+    const { response, calls, asked } = await runResearch({
+      turns: [{ calls: lookups('a', 'b', 'c', 'd') }, { calls: lookups('e') }],
+      request: { maxToolCalls: 2 },
+    });
+    assert.deepEqual(
+      calls.map((call) => JSON.parse(call.arguments).q),
+      ['a', 'b'],
+    );
+    assert.equal(response.usage.num_tool_calls, 2);
+    assert.equal(response.max_tool_calls, 2);
+    assert.deepEqual(response.incomplete_details, { reason: 'max_tool_calls' });
+    assert.equal(asked.research.length, 1, 'nothing is asked that could not be done');
+  });
+
+  it('counts failed calls too', async () => {
+    const failing = testTool('lookup', () => ({ result: '{"error":{"message":"no","code":"no"}}', failed: true }));
+    const { response, calls } = await runResearch({
+      turns: [{ calls: lookups('a') }, { calls: lookups('b') }],
+      tools: [failing],
+      request: { maxToolCalls: 1 },
+    });
+    assert.equal(calls.length, 1);
+    assert.equal(response.usage.num_tool_calls, 1);
+    assert.deepEqual(response.incomplete_details, { reason: 'max_tool_calls' });
+  });
+
+  it('that is used up exactly is no cut', async () => {
+    const { response } = await runResearch({ turns: [{ calls: lookups('a', 'b') }], request: { maxToolCalls: 2 } });
+    assert.equal(response.incomplete_details, null);
+  });
+});
