@@ -6,7 +6,7 @@ import { askProvider } from './ask-provider.ts';
 import { completionReceiver } from './choose-receiver.ts';
 import { dispatchEngine } from './dispatch-engine.ts';
 import { throughRoutes } from './failover.ts';
-import type { ProxyTask } from './model-proxy.ts';
+import type { ProxyTask } from './proxy-call.ts';
 import { outgoing, type PassedRequest } from './outgoing-request.ts';
 import { unstreamed } from './replace-spans.ts';
 import { SecretMask } from './secret-mask.ts';

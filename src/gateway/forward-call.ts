@@ -10,7 +10,7 @@ import { chatReceiver, otherReceiver } from './choose-receiver.ts';
 import { dispatchEngine } from './dispatch-engine.ts';
 import type { Answer, Engine } from './exchange.ts';
 import { type Passed, throughRoutes } from './failover.ts';
-import type { ProxyCall, ProxyOutcome } from './model-proxy.ts';
+import type { ProxyCall, ProxyOutcome } from './proxy-call.ts';
 import { outgoing, type PassedRequest } from './outgoing-request.ts';
 import { SecretMask } from './secret-mask.ts';
 import { chatStream, type StreamKind, streamOf } from './stream-kind.ts';

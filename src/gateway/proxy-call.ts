@@ -1,0 +1,59 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { KeyConfig, ProxyModelConfig } from '../config/schema.ts';
+import type { Span } from '../protocol/json-spans.ts';
+
+/** A request on a proxy model, checked and ready to be passed to a provider. */
+export interface ProxyCall {
+  req: IncomingMessage;
+  /** Nothing was written to it yet but `x-request-id` and the like, by `setHeader`. */
+  res: ServerResponse;
+  /** The body as it came. */
+  body: Buffer;
+  /** Where in `body` the model's name stands: with its quotes in JSON, bare in a multipart form. */
+  modelAt: Span;
+  encoding: 'json' | 'multipart';
+  /** Name of the model as configured, and its configuration. */
+  modelName: string;
+  model: ProxyModelConfig;
+  key: KeyConfig;
+  /** The API called: `chat_completions`, `responses`, or the path after `/v1/`. */
+  api: string;
+  /** The path after `/v1`, with its query: `/audio/speech?x=1`. */
+  path: string;
+  /** Whether the body asks for a stream. */
+  stream: boolean;
+  requestId: string;
+  /** Aborts when the client leaves: the provider's request ends with it. */
+  signal: AbortSignal;
+}
+
+/** How a passed request ended, once its answer is complete. */
+export interface ProxyOutcome {
+  /** Tokens that the provider reported; null where it did not. */
+  tokens: number | null;
+}
+
+/** One non-streamed chat completion for a background task. */
+export interface ProxyTask {
+  modelName: string;
+  model: ProxyModelConfig;
+  key: KeyConfig | undefined;
+  /** The request body as the client sent it. */
+  body: string;
+  signal: AbortSignal;
+}
+
+/** Passes requests on proxy models to their providers. */
+export interface ModelProxy {
+  /**
+   * Passes the request on and writes the provider's answer to `res` (contract sections 7 and 10).
+   * @throws GatewayError `upstream_error`, `upstream_timeout`, `rate_limit_exceeded`, `context_length_exceeded` while
+   *   nothing has been written; the signal's reason.
+   */
+  forward(call: ProxyCall): Promise<ProxyOutcome>;
+  /**
+   * Makes one chat completion that is not streamed: the provider's body as it came.
+   * @throws GatewayError as `forward`; the signal's reason.
+   */
+  complete(task: ProxyTask): Promise<string>;
+}
