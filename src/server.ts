@@ -17,12 +17,13 @@ import { createHttpServer } from './http/server.ts';
 import { loadPrompts } from './research/prompts.ts';
 import { LocalExecutor } from './runs/executor.ts';
 import { sweepExpired } from './runs/expiry.ts';
+import { RunMetrics } from './runs/metrics.ts';
 import { createDriver } from './runs/research-driver.ts';
 import { createRuns } from './runs/service.ts';
 import { openStorage } from './store/open.ts';
 import type { RunStore } from './store/run-store.ts';
 import { createToolbox, type Toolbox } from './tools/toolbox.ts';
-import { createUpstream } from './upstream/upstream.ts';
+import { createUpstream, type Upstream } from './upstream/upstream.ts';
 
 /** A gateway that runs in this process. */
 export interface Gateway extends AsyncDisposable {
@@ -47,7 +48,15 @@ export async function startGateway(options: { config: GatewayConfig; log: Logger
   const storage = stack.use(await openStorage(config.store, { log }));
   const pace = Object.values(config.providers).find((provider) => 'builtin' in provider)?.pace_ms ?? 0;
   const demo = stack.use(await startDemoProvider({ paceMs: pace }));
-  const upstream = stack.use(createUpstream(config.providers, { log, builtins: { demo: demo.url } }));
+  const registry = new Registry();
+  const metrics = new RunMetrics(registry, { active: () => executor.active });
+  const upstream = stack.use(
+    createUpstream(config.providers, {
+      log,
+      builtins: { demo: demo.url },
+      observe: (report) => metrics.attempt(report),
+    }),
+  );
   const cache = toolCache(storage.caches);
   const openToolbox = () => createToolbox(config.tools, { log, cache });
   let toolbox: Toolbox = openToolbox();
@@ -73,6 +82,7 @@ export async function startGateway(options: { config: GatewayConfig; log: Logger
       return proxy.complete({ modelName: run.model, model, key, body: request.body, signal });
     },
     sealingKeyOf,
+    metrics,
   });
 
   const owner = randomUUID();
@@ -108,8 +118,8 @@ export async function startGateway(options: { config: GatewayConfig; log: Logger
     caches: storage.caches,
     log,
     clock,
-    registry: new Registry(),
-    readiness: () => readiness(store, config),
+    registry,
+    readiness: () => readiness(store, upstream),
     stopping: stopping.signal,
   });
 
@@ -159,11 +169,11 @@ async function closeTools(toolbox: Toolbox, log: Logger): Promise<void> {
   }
 }
 
-async function readiness(store: RunStore, config: GatewayConfig): Promise<Readiness> {
+async function readiness(store: RunStore, upstream: Upstream): Promise<Readiness> {
   const reasons: string[] = [];
   const checked = await store.check();
   if (!checked.ok) reasons.push(`store: ${checked.reason}`);
-  if (Object.keys(config.providers).length === 0) reasons.push('no provider is configured');
+  if (!upstream.health().some(({ usable }) => usable)) reasons.push('no provider is usable');
   return { ready: reasons.length === 0, reasons };
 }
 
@@ -172,12 +182,17 @@ function toolCache(caches: Awaited<ReturnType<typeof openStorage>>['caches']) {
   const cache = caches.open<JsonValue>({
     namespace: 'tools',
     ttlMs: 3_600_000,
-    parse: (value) => (value === undefined ? undefined : (value as JsonValue)),
+    parse: (value) => (isJson(value) ? value : undefined),
   });
   return {
     get: (key: string) => cache.get(key),
     set: (key: string, value: JsonValue, ttlMs: number) => cache.set(key, value, { ttlMs }),
   };
+}
+
+/** What comes back from a cache was JSON when it went in. */
+function isJson(value: unknown): value is JsonValue {
+  return value !== undefined;
 }
 
 async function listen(server: Server, address: { host: string; port: number }): Promise<Server> {

@@ -177,7 +177,7 @@ async function* executePending(
   const { tools, takeSpent } = withReader(run, context);
   const results = runToolCalls(
     state.pendingCalls(),
-    { tools, sources: state.sources, log, signal, limit },
+    { tools, sources: state.sources, log, signal, limit, onToolCall: run.onToolCall },
     { parallel: run.budget.parallelToolCalls },
   );
   for await (const entry of results) {

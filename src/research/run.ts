@@ -27,8 +27,17 @@ export interface ResearchRun {
   log: Logger;
   /** Ends the run: cancel, lost claim, shutdown. */
   signal: AbortSignal;
+  /** Told of every tool call that was executed. For metrics. */
+  onToolCall?: ((call: ObservedToolCall) => void) | undefined;
   /** Asked between steps: true hands the run over to another instance. */
   shouldPause(): boolean;
+}
+
+/** A tool call that was executed, and how long it took in milliseconds. */
+export interface ObservedToolCall {
+  name: string;
+  status: 'completed' | 'failed';
+  ms: number;
 }
 
 /** Applies an entry to the state and hands it on to be stored: the two never differ. */

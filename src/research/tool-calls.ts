@@ -3,6 +3,7 @@ import { messageOf } from '../base/errors.ts';
 import { isObject, type JsonObject, parseJson } from '../base/json.ts';
 import type { Logger } from '../base/logger.ts';
 import { type Tool, ToolError, type ToolOutput } from '../tools/tool.ts';
+import type { ObservedToolCall } from './run.ts';
 import type { SourceRegistry } from './sources.ts';
 import type { ExecutableCall, ResultEntry } from './transcript.ts';
 
@@ -19,6 +20,7 @@ export interface ToolRunner {
   signal: AbortSignal;
   /** Also aborts when the time for research is over: running calls then fail, and the run goes on. */
   limit: AbortSignal;
+  onToolCall?: ((call: ObservedToolCall) => void) | undefined;
 }
 
 /**
@@ -55,10 +57,9 @@ async function runToolCall(call: ExecutableCall, runner: ToolRunner): Promise<Fi
   const startedAt = performance.now();
   const outcome = await attempt(call, runner);
   const status = 'failure' in outcome || outcome.output.failed ? 'failed' : 'completed';
-  runner.log.info(
-    { tool: call.name, call: call.call, status, ms: Math.round(performance.now() - startedAt) },
-    'tool call',
-  );
+  const ms = Math.round(performance.now() - startedAt);
+  runner.log.info({ tool: call.name, call: call.call, status, ms }, 'tool call');
+  runner.onToolCall?.({ name: call.name, status, ms });
   return { call, outcome };
 }
 

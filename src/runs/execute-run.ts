@@ -8,7 +8,7 @@ import { cancelledError, type ResponseObject, zeroUsage } from '../protocol/resp
 import type { ResearchOutcome, Step } from '../research/steps.ts';
 import { estimateTokens } from '../research/tokens.ts';
 import { ResearchState, type TranscriptEntry } from '../research/transcript.ts';
-import type { Claim, RunRecord, RunStore } from '../store/run-store.ts';
+import type { Claim, RunRecord, RunStore, TerminalStatus } from '../store/run-store.ts';
 import { noUsage } from '../upstream/turn.ts';
 import { ClaimLostError, LogWriter } from './log-writer.ts';
 import { foldResponse } from './projections/fold.ts';
@@ -41,6 +41,8 @@ export interface RunDriver {
   }): AsyncGenerator<Step, ResearchOutcome | 'paused'>;
   /** One non-streamed chat completion of a proxy model: the provider's body, byte for byte. */
   proxy(options: { run: RunRecord; request: ProxyRequest; signal: AbortSignal }): Promise<string>;
+  /** Told when an execution has left its run; `status` where it ended the run. For metrics. */
+  left?(outcome: { run: RunRecord; result: ExecutionResult; status: TerminalStatus | undefined }): void;
 }
 
 export interface ExecutionOptions {
@@ -63,15 +65,19 @@ export type ExecutionResult = 'ended' | 'released' | 'lost';
 
 /** Drives a claimed run from where its log and transcript stand to its end, or until it is handed over. */
 export async function executeRun(options: ExecutionOptions): Promise<ExecutionResult> {
+  const { driver, claim, log } = options;
+  let execution: Execution | undefined;
+  let result: ExecutionResult = 'lost';
   try {
-    const execution = await Execution.open(options);
-    return await execution.drive();
+    execution = await Execution.open(options);
+    result = await execution.drive();
   } catch (thrown) {
-    if (thrown instanceof ClaimLostError) return 'lost';
     // Reading the log failed: the run stays open and is claimed again.
-    options.log.error({ run: options.claim.run.id, err: messageOf(thrown) }, 'run cannot be driven now');
-    return 'lost';
+    if (!(thrown instanceof ClaimLostError))
+      log.error({ run: claim.run.id, err: messageOf(thrown) }, 'run cannot be driven now');
   }
+  driver.left?.({ run: claim.run, result, status: execution?.status });
+  return result;
 }
 
 /** The stored transcript of a research run. */
@@ -85,6 +91,8 @@ class Execution {
   readonly #state: ResearchState;
   readonly #writer: LogWriter;
   readonly #recorder: Recorder;
+  /** How this execution ended the run, once it did. */
+  status: TerminalStatus | undefined;
 
   private constructor(
     options: ExecutionOptions,
@@ -245,6 +253,7 @@ class Execution {
     const type = status === 'completed' ? 'response.completed' : 'response.failed';
     const written = await this.#writer.end({ type, response }, { status, at, retainUntil: at + retentionMs });
     if (written === 'cancelled') restore();
+    else this.status = status;
     return written;
   }
 }

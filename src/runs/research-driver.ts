@@ -10,6 +10,7 @@ import type { RunRecord } from '../store/run-store.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { ChatModel } from '../upstream/turn.ts';
 import type { RunDriver } from './execute-run.ts';
+import type { RunMetrics } from './metrics.ts';
 import type { ProxyRequest } from './runs.ts';
 import { readMcpServers, readResearchRequest } from './stored-request.ts';
 
@@ -45,12 +46,14 @@ export interface DriverParts {
   }): Promise<RunTools>;
   proxy(options: { run: RunRecord; request: ProxyRequest; signal: AbortSignal }): Promise<string>;
   sealingKeyOf(keyId: string): Buffer | undefined;
+  metrics?: Pick<RunMetrics, 'left' | 'toolCall'>;
 }
 
 /** Puts a research run together from its record and the current configuration. */
 export function createDriver(parts: DriverParts): RunDriver {
   return {
     proxy: parts.proxy,
+    left: ({ run, result, status }) => parts.metrics?.left(run, { result, status, now: parts.clock.now() }),
     async *research({ run, state, answerSoFar, signal, shouldPause }) {
       const request = readResearchRequest(run);
       if (!request) throw new Error('the run holds no research request');
@@ -80,6 +83,7 @@ export function createDriver(parts: DriverParts): RunDriver {
         log,
         signal,
         shouldPause,
+        onToolCall: (call) => parts.metrics?.toolCall(call),
       });
     },
   };

@@ -49,10 +49,11 @@ export async function* chatStream(
   };
   const chunk = (delta: JsonObject) =>
     JSON.stringify({ ...base, choices: [{ index: 0, delta, finish_reason: null, logprobs: null }] });
+  const steps = new StepPlaces();
   yield chunk({ role: 'assistant', content: '' });
   for await (const batch of batches) {
     for (const event of decodeFrames(batch.frames)) {
-      const delta = eventDelta(event);
+      const delta = eventDelta(event, steps);
       if (delta) yield chunk(delta);
       if (event.type === 'response.completed' || event.type === 'response.failed')
         yield lastChunk(base, event.response);
@@ -60,18 +61,33 @@ export async function* chatStream(
   }
 }
 
-function eventDelta(event: RunEvent): JsonObject | undefined {
+/**
+ * The indexes of a stream's steps: 0, 1, 2 in the order in which they are first shown. The Python SDK's helper puts
+ * each step at its index, and mixes steps or throws where one comes out of order: parallel calls end in any order.
+ */
+class StepPlaces {
+  readonly #places = new Map<number, number>();
+
+  /** The index of the step of the item at this place of the output. */
+  of(outputIndex: number): number {
+    const place = this.#places.get(outputIndex) ?? this.#places.size;
+    this.#places.set(outputIndex, place);
+    return place;
+  }
+}
+
+function eventDelta(event: RunEvent, steps: StepPlaces): JsonObject | undefined {
   switch (event.type) {
     case 'response.reasoning_text.delta':
       return {
         reasoning_content: event.delta,
-        reasoning_steps: [{ index: event.output_index, type: 'thinking', thought: event.delta }],
+        reasoning_steps: [{ index: steps.of(event.output_index), type: 'thinking', thought: event.delta }],
       };
     case 'response.output_text.delta':
       return { content: event.delta };
     case 'response.output_item.done': {
       if (event.item.type !== 'tool_call') return undefined;
-      return { reasoning_steps: reasoningStep(event.item, event.output_index) };
+      return { reasoning_steps: reasoningStep(event.item, steps.of(event.output_index)) };
     }
     default:
       return undefined;
@@ -96,7 +112,7 @@ function finishReason(response: ResponseObject): FinishReason {
   return response.incomplete_details?.reason === 'max_output_tokens' ? 'length' : 'stop';
 }
 
-/** One step, or none for the message. The index is the item's place in the output: distinct, and the same on a stream. */
+/** One step, or none for the message. */
 function reasoningStep(item: OutputItem, index: number): JsonObject[] {
   if (item.type === 'message') return [];
   if (item.type === 'reasoning') return [{ index, type: 'thinking', thought: item.content[0]?.text ?? '' }];

@@ -1,0 +1,96 @@
+import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { ObservedToolCall } from '../research/run.ts';
+import type { RunRecord, TerminalStatus } from '../store/run-store.ts';
+import type { AttemptReport } from '../upstream/route-tries.ts';
+
+/**
+ * Metrics of runs, their tools and their providers, in Prometheus' words. Labels come from the configuration, never
+ * from what clients send: tools of MCP servers count together.
+ */
+export class RunMetrics {
+  readonly #ended: Counter<'model' | 'status'>;
+  readonly #seconds: Histogram<'model'>;
+  readonly #taken: Counter<'result'>;
+  readonly #toolCalls: Counter<'tool' | 'status'>;
+  readonly #toolSeconds: Histogram<'tool'>;
+  readonly #attempts: Counter<'provider' | 'model' | 'outcome'>;
+  readonly #attemptSeconds: Histogram<'provider'>;
+
+  constructor(registry: Registry, options: { active(): number }) {
+    const registers = [registry];
+    this.#ended = new Counter({
+      name: 'gateway_runs_ended_total',
+      help: 'Runs ended by this instance.',
+      labelNames: ['model', 'status'],
+      registers,
+    });
+    this.#seconds = new Histogram({
+      name: 'gateway_run_duration_seconds',
+      help: 'Time from the submission of a run to its end.',
+      labelNames: ['model'],
+      buckets: [1, 5, 15, 60, 180, 600, 1800, 3600],
+      registers,
+    });
+    this.#taken = new Counter({
+      name: 'gateway_runs_left_total',
+      help: 'How executions left their run: ended, released to another instance, or lost.',
+      labelNames: ['result'],
+      registers,
+    });
+    this.#toolCalls = new Counter({
+      name: 'gateway_tool_calls_total',
+      help: 'Tool calls executed.',
+      labelNames: ['tool', 'status'],
+      registers,
+    });
+    this.#toolSeconds = new Histogram({
+      name: 'gateway_tool_call_duration_seconds',
+      help: 'Time of tool calls.',
+      labelNames: ['tool'],
+      buckets: [0.05, 0.25, 1, 3, 10, 30, 120],
+      registers,
+    });
+    this.#attempts = new Counter({
+      name: 'gateway_provider_attempts_total',
+      help: 'Attempts at a route of a provider; left: the client was gone first.',
+      labelNames: ['provider', 'model', 'outcome'],
+      registers,
+    });
+    this.#attemptSeconds = new Histogram({
+      name: 'gateway_provider_attempt_duration_seconds',
+      help: 'Time of attempts to their end.',
+      labelNames: ['provider'],
+      buckets: [0.1, 0.5, 1, 3, 10, 30, 120, 600],
+      registers,
+    });
+    new Gauge({
+      name: 'gateway_runs_executing',
+      help: 'Runs that this instance drives now.',
+      registers,
+      collect() {
+        this.set(options.active());
+      },
+    });
+  }
+
+  /** An execution left its run. */
+  left(run: RunRecord, outcome: { result: string; status: TerminalStatus | undefined; now: number }): void {
+    this.#taken.inc({ result: outcome.result });
+    if (!outcome.status) return;
+    this.#ended.inc({ model: run.model, status: outcome.status });
+    this.#seconds.observe({ model: run.model }, (outcome.now - run.createdAt) / 1000);
+  }
+
+  toolCall(call: ObservedToolCall): void {
+    const tool = BUILTIN.has(call.name) ? call.name : call.name.includes('.') ? 'mcp' : 'unknown';
+    this.#toolCalls.inc({ tool, status: call.status });
+    this.#toolSeconds.observe({ tool }, call.ms / 1000);
+  }
+
+  attempt(report: AttemptReport): void {
+    this.#attempts.inc({ provider: report.provider, model: report.model, outcome: report.outcome });
+    this.#attemptSeconds.observe({ provider: report.provider }, report.durationMs / 1000);
+  }
+}
+
+const BUILTIN: ReadonlySet<string> = new Set(['web_search', 'fetch_url_content', 'execute_python']);
