@@ -38,18 +38,20 @@ const CITATION =
 
 /** A URL without the punctuation of the sentence around it. A closing bracket belongs to it only if one was opened. */
 function trimUrl(raw: string): string {
-  let url = raw;
-  for (;;) {
-    const last = url.at(-1);
-    if (last === undefined) return url;
-    const unopened = (last === ')' && !balanced(url, '(', ')')) || (last === ']' && !balanced(url, '[', ']'));
-    if (!unopened && !/[.,;:!?*_~|\\}]/.test(last)) return url;
-    url = url.slice(0, -1);
+  const unopened = { ')': excess(raw, '(', ')'), ']': excess(raw, '[', ']') };
+  let end = raw.length;
+  for (; end > 0; end--) {
+    const last = raw[end - 1] ?? '';
+    if (last === ')' || last === ']') {
+      if (unopened[last]-- <= 0) break;
+    } else if (!/[.,;:!?*_~|\\}”’»]/.test(last)) break;
   }
+  return raw.slice(0, end);
 }
 
-function balanced(text: string, open: string, close: string): boolean {
-  return text.split(open).length >= text.split(close).length;
+/** How many more closing brackets than opening ones a text has. */
+function excess(text: string, open: string, close: string): number {
+  return text.split(close).length - text.split(open).length;
 }
 
 function citation(found: { start: number; end: number; url: string; title: string; id: number | null }): UrlCitation {
