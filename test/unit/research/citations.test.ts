@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { findCitations } from '../../../src/research/citations.ts';
+import { SourceRegistry, urlKey } from '../../../src/research/sources.ts';
+import { lookups, runResearch } from '../../support/research-run.ts';
+
+function registry(...urls: string[]): SourceRegistry {
+  const sources = new SourceRegistry();
+  sources.add(urls.map((url, index) => ({ url, title: `Title ${index + 1}`, snippet: '', kind: 'read' })));
+  return sources;
+}
+
+const three = registry('https://a.example/one', 'https://b.example/two', 'corpus:///three.md');
+
+/** What each annotation covers in the text, with its source. */
+function cited(text: string, sources = three): [string, number | null, boolean][] {
+  return findCitations(text, sources).annotations.map(({ start_index, end_index, source_id, verified }) => [
+    text.slice(start_index, end_index),
+    source_id,
+    verified,
+  ]);
+}
+
+describe('citations in an answer', () => {
+  it('are markers with the range that they cover', () => {
+    assert.deepEqual(cited('Runs survive [1]. Streams resume [3].'), [
+      ['[1]', 1, true],
+      ['[3]', 3, true],
+    ]);
+  });
+
+  it('keep their ranges behind emoji, combining marks and CJK, in UTF-16 code units', () => {
+    const text = '👩‍🔬 says 深度研究は可能です[2]。é🇯🇵【1】 “näh”[3]';
+    assert.deepEqual(cited(text), [
+      ['[2]', 2, true],
+      ['【1】', 1, true],
+      ['[3]', 3, true],
+    ]);
+    const [first] = findCitations(text, three).annotations;
+    assert.equal(first?.start_index, text.indexOf('[2]'));
+  });
+
+  it('with several numbers give one annotation each, over the whole marker', () => {
+    for (const marker of ['[1, 2]', '[1,2]', '[1; 2]', '[1 , 2]'])
+      assert.deepEqual(cited(`So it is ${marker}.`), [
+        [marker, 1, true],
+        [marker, 2, true],
+      ]);
+    assert.deepEqual(cited('So it is [1][2].'), [
+      ['[1]', 1, true],
+      ['[2]', 2, true],
+    ]);
+  });
+
+  it('are bare URLs without the punctuation around them', () => {
+    for (const [text, url] of [
+      ['See https://a.example/one.', 'https://a.example/one'],
+      ['(see https://a.example/one)', 'https://a.example/one'],
+      ['See <https://a.example/one>, or not', 'https://a.example/one'],
+      ['“https://a.example/one”', 'https://a.example/one'],
+      ['**https://a.example/one**', 'https://a.example/one'],
+      ['[One](https://a.example/one)!', 'https://a.example/one'],
+      ['https://a.example/one?!', 'https://a.example/one'],
+      ['見て https://a.example/one。そして', 'https://a.example/one'],
+      ['corpus:///three.md;', 'corpus:///three.md'],
+    ] as const) {
+      const found = cited(text);
+      assert.equal(found.length, 1, text);
+      assert.equal(found[0]?.[0], url, text);
+      assert.equal(found[0]?.[2], true, text);
+    }
+  });
+
+  it('keep brackets that belong to the URL', () => {
+    const sources = registry('https://en.example/wiki/Run_(complete)');
+    assert.deepEqual(cited('(https://en.example/wiki/Run_(complete))', sources), [
+      ['https://en.example/wiki/Run_(complete)', 1, true],
+    ]);
+  });
+
+  it('find a source by another spelling of its URL', () => {
+    for (const url of [
+      'https://a.example/one/',
+      'https://a.example/one#part',
+      'https://a.example/one?utm_source=x',
+      'https://A.EXAMPLE/one',
+      'https://a.example:443/one',
+    ])
+      assert.deepEqual(
+        cited(`See ${url} now`).map(([, id]) => id),
+        [1],
+        url,
+      );
+    assert.notEqual(urlKey('https://a.example/one?page=2'), urlKey('https://a.example/one'));
+  });
+
+  it('of a URL that the run never saw are not verified and have no source', () => {
+    const { annotations } = findCitations('See https://invented.example/page.', three);
+    assert.equal(annotations.length, 1);
+    assert.deepEqual(
+      [annotations[0]?.verified, annotations[0]?.source_id, annotations[0]?.url, annotations[0]?.title],
+      [false, null, 'https://invented.example/page', ''],
+    );
+  });
+
+  it('without a source are reported and not annotated', () => {
+    const found = findCitations('Known [1], unknown [7], half [2, 9].', three);
+    assert.deepEqual(
+      found.annotations.map((annotation) => annotation.source_id),
+      [1, 2],
+    );
+    assert.deepEqual(found.unknownMarkers, [7, 9]);
+  });
+
+  it('are not what only looks like one', () => {
+    for (const text of [
+      'An array [1](https://x) is a link text'.replace('https://x', '#x'),
+      'a [x] or [ ] or [1a] or [12345]',
+      'http:// and https://',
+    ])
+      assert.deepEqual(cited(text), [], text);
+  });
+
+  it('are found in long answers in time', () => {
+    const text = `${'('.repeat(50_000)}https://a.example/${')'.repeat(50_000)} [1]`;
+    const began = process.cpuUsage();
+    const found = cited(text);
+    assert.equal(found.at(-1)?.[1], 1);
+    assert.ok(process.cpuUsage(began).user < 5_000_000, 'less than five seconds of work');
+  });
+});
+
+describe('citations of a run', () => {
+  it('are told as events after the last delta and stand in the message', async () => {
+    const { events, message } = await runResearch({
+      turns: [{ calls: lookups('a', 'b') }],
+      answers: [{ text: ['🐈 Cats sleep [1]', ', dogs [2, 1]. See https://made.up/page.'] }],
+    });
+    const added = events.flatMap((event, at) =>
+      event.type === 'response.output_text.annotation.added' ? [{ ...event, at }] : [],
+    );
+    assert.deepEqual(
+      added.map(({ annotation_index, annotation }) => [annotation_index, annotation.source_id, annotation.verified]),
+      [
+        [0, 1, true],
+        [1, 2, true],
+        [2, 1, true],
+        [3, null, false],
+      ],
+    );
+    const lastDelta = events.findLastIndex((event) => event.type === 'response.output_text.delta');
+    const done = events.findIndex((event) => event.type === 'response.output_text.done');
+    assert.ok(added.every(({ at }) => lastDelta < at && at < done));
+    assert.deepEqual(
+      message?.content[0]?.annotations,
+      added.map(({ annotation }) => annotation),
+    );
+  });
+});

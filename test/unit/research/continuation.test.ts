@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { Continuation } from '../../../src/research/continuation.ts';
+
+/** What a reader sees after `before` when the continuation comes in these pieces. */
+function continued(before: string, pieces: readonly string[]): string {
+  const continuation = new Continuation(before);
+  return pieces.map((piece) => continuation.push(piece)).join('') + continuation.end();
+}
+
+const BEFORE = 'Runs survive because their log is written first. Every reader follows';
+const REST = ' it, on any instance, at any time, and sees the same bytes. '.repeat(4);
+
+describe('the continuation of a cut answer', () => {
+  it('passes on what is new, however it is cut into pieces', () => {
+    assert.equal(continued(BEFORE, [REST]), REST);
+    assert.equal(continued(BEFORE, [...REST]), REST);
+  });
+
+  it('drops what repeats the end of what was delivered', () => {
+    for (const overlap of [12, 20, 40, BEFORE.length])
+      assert.equal(continued(BEFORE, [...(BEFORE.slice(-overlap) + REST)]), REST, String(overlap));
+  });
+
+  it('drops what was delivered when the model begins again', () => {
+    assert.equal(continued(BEFORE, [...(BEFORE + REST)]), REST);
+    const long = `${BEFORE}. `.repeat(20);
+    assert.equal(continued(long, [long.slice(0, 500), long.slice(500), REST]), REST);
+  });
+
+  it('keeps a short likeness: it may be chance', () => {
+    assert.equal(continued('It is what it', [' is']), ' is');
+    assert.equal(continued('the the', [' the end']), ' the end');
+  });
+
+  it('of nothing passes everything through at once', () => {
+    const continuation = new Continuation('');
+    assert.equal(continuation.push('H'), 'H');
+    assert.equal(continuation.push('i'), 'i');
+    assert.equal(continuation.end(), '');
+  });
+
+  it('that repeats all and adds nothing gives nothing', () => {
+    assert.equal(continued(BEFORE, [BEFORE]), '');
+    assert.equal(continued(BEFORE, []), '');
+  });
+
+  it('gives the same text for any cut and any pieces', () => {
+    const whole = Array.from({ length: 60 }, (_, n) => `Sentence number ${n} tells of thing ${n * 7}.`).join(' ');
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: whole.length - 1 }),
+        fc.nat({ max: 150 }),
+        fc.array(fc.integer({ min: 1, max: 400 }), { maxLength: 40 }),
+        (cut, overlap, lengths) => {
+          const repeated = Math.min(overlap, cut) < 12 ? 0 : Math.min(overlap, cut);
+          let rest = whole.slice(cut - repeated);
+          const pieces = lengths.map((length) => {
+            const piece = rest.slice(0, length);
+            rest = rest.slice(length);
+            return piece;
+          });
+          assert.equal(whole.slice(0, cut) + continued(whole.slice(0, cut), [...pieces, rest]), whole);
+        },
+      ),
+      { seed: 3, numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { repairArguments } from '../../../src/research/repair-arguments.ts';
+
+const repaired: [string, string, object][] = [
+  ['what is right already', '{"q":"cats"}', { q: 'cats' }],
+  ['nothing at all', '', {}],
+  ['only spaces', '  \n', {}],
+  ['a code fence', '```json\n{"q": "cats"}\n```', { q: 'cats' }],
+  ['a fence without language', '```\n{"q": "cats"}\n```', { q: 'cats' }],
+  ['a trailing comma', '{"q": ["a", "b",],}', { q: ['a', 'b'] }],
+  ['single quotes', "{'q': 'cats'}", { q: 'cats' }],
+  ['names without quotes', '{q: "cats", n: 3}', { q: 'cats', n: 3 }],
+  ['a cut string', '{"q": "cats and do', { q: 'cats and do' }],
+  ['a cut list', '{"queries": ["cats", "dogs"', { queries: ['cats', 'dogs'] }],
+  ['a cut after a comma', '{"q": "cats",', { q: 'cats' }],
+  ['doubled encoding', '"{\\"q\\": \\"cats\\"}"', { q: 'cats' }],
+  ['words before', 'Sure! {"q": "cats"}', { q: 'cats' }],
+  ['words behind', '{"q": "cats"} I hope that this helps', { q: 'cats' }],
+  ['brackets inside a string', '{"q": "a } b ] c"', { q: 'a } b ] c' }],
+  ['a comma before a bracket inside a string', '{"q": "a, ] b"}', { q: 'a, ] b' }],
+  ['CJK and emoji', '{"q": "深度研究 🐈",}', { q: '深度研究 🐈' }],
+];
+
+describe('arguments of a tool call', () => {
+  for (const [what, text, value] of repaired)
+    it(`are repaired: ${what}`, () => {
+      const result = repairArguments(text);
+      assert.deepEqual(JSON.parse(result.arguments), value);
+      assert.equal(result.ok, true);
+    });
+
+  for (const text of ['look for cats', '[1, 2]', 'null', '42', '{{{', '<tool>cats</tool>'])
+    it(`are kept as raw text where they are no object: ${text}`, () => {
+      const { arguments: kept, ok } = repairArguments(text);
+      if (ok) return assert.fail(`became ${kept}`);
+      assert.deepEqual(JSON.parse(kept), { raw: text });
+    });
+
+  it('are always the JSON of an object, whatever the text', () => {
+    fc.assert(
+      fc.property(fc.string({ maxLength: 200, unit: 'binary' }), (text) => {
+        const value = JSON.parse(repairArguments(text).arguments);
+        assert.ok(typeof value === 'object' && value !== null && !Array.isArray(value));
+      }),
+      { seed: 5, numRuns: 2000 },
+    );
+  });
+
+  it('that are right are not changed by a byte, big numbers included', () => {
+    const text = '{ "id": 12345678901234567890,  "q":"cats" }';
+    assert.equal(repairArguments(text).arguments, text);
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (value) => {
+        assert.equal(repairArguments(JSON.stringify(value)).arguments, JSON.stringify(value));
+      }),
+      { seed: 6 },
+    );
+  });
+
+  it('that were cut anywhere keep their whole part', () => {
+    const text = JSON.stringify({ queries: ['cats and dogs', 'whales'], goal: 'to know "all"', n: { deep: [1, 2] } });
+    for (let cut = 14; cut < text.length; cut++) {
+      const { arguments: fixed } = repairArguments(text.slice(0, cut));
+      const value = JSON.parse(fixed);
+      assert.ok('queries' in value || 'raw' in value, `${text.slice(0, cut)} became ${fixed}`);
+    }
+  });
+});
