@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { newRunId } from '../../../src/base/ids.ts';
+import type { RunEvent, UnnumberedEvent } from '../../../src/protocol/events.ts';
+import type { ToolCallItem } from '../../../src/protocol/items.ts';
+import { chatStream } from '../../../src/runs/projections/chat.ts';
+import type { LogBatch } from '../../../src/store/run-store.ts';
+import { addDelta } from '../../support/python-deltas.ts';
+
+const thought = (output_index: number, delta: string): UnnumberedEvent => ({
+  type: 'response.reasoning_text.delta',
+  output_index,
+  item_id: `rs_${output_index}`,
+  content_index: 0,
+  delta,
+});
+
+const search = (output_index: number, query: string): UnnumberedEvent => {
+  const results = [{ title: query, url: `https://${query}.example/`, snippet: query }];
+  const item: ToolCallItem = {
+    id: `tc_${output_index}`,
+    type: 'tool_call',
+    name: 'web_search',
+    arguments: JSON.stringify({ queries: [query] }),
+    result: JSON.stringify({ results }),
+    status: 'completed',
+  };
+  return { type: 'response.output_item.done', output_index, item };
+};
+
+/** The steps of a chat stream as the official Python SDK's helper joins them. */
+async function joinedSteps(events: readonly UnnumberedEvent[]): Promise<unknown[]> {
+  async function* log(): AsyncGenerator<LogBatch> {
+    for (const [index, event] of events.entries()) {
+      const numbered: RunEvent = { ...event, sequence_number: index + 1 };
+      const frames = Buffer.from(`event: ${event.type}\ndata: ${JSON.stringify(numbered)}\n\n`);
+      yield { first: index + 1, last: index + 1, frames, end: false };
+    }
+  }
+  const sum: Record<string, unknown> = {};
+  for await (const payload of chatStream(log(), { id: newRunId(), model: 'deep', created: 0 })) {
+    addDelta(sum, JSON.parse(payload).choices[0].delta);
+  }
+  assert.ok(Array.isArray(sum.reasoning_steps));
+  return sum.reasoning_steps;
+}
+
+interface Step {
+  index: number;
+  thought?: string;
+  web_search?: { search_keywords: string[] };
+}
+
+const summary = (steps: readonly unknown[]) =>
+  steps.map((step) => {
+    const { index, thought, web_search } = step as Step;
+    return [index, thought ?? web_search?.search_keywords.join()];
+  });
+
+describe('the steps of a chat stream', () => {
+  it('are joined by a helper that places them by index, fragments of a thought into one', async () => {
+    const steps = await joinedSteps([thought(0, 'I '), thought(0, 'look.'), search(1, 'a'), thought(2, 'Done.')]);
+    assert.deepEqual(summary(steps), [
+      [0, 'I look.'],
+      [1, 'a'],
+      [2, 'Done.'],
+    ]);
+  });
+
+  it('keep apart where parallel calls finish in another order than they began', async () => {
+    const steps = await joinedSteps([
+      thought(0, 'All.'),
+      search(3, 'c'),
+      search(1, 'a'),
+      search(2, 'b'),
+      thought(4, '.'),
+    ]);
+    assert.deepEqual(
+      summary(steps).map(([, said]) => said),
+      ['All.', 'c', 'a', 'b', '.'],
+    );
+  });
+
+  it('keep apart where an item showed nothing', async () => {
+    const steps = await joinedSteps([search(1, 'a'), thought(2, 'So '), thought(2, 'it is.')]);
+    assert.deepEqual(
+      summary(steps).map(([, said]) => said),
+      ['a', 'So it is.'],
+    );
+  });
+});
