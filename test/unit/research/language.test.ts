@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { languageOf } from '../../../src/research/language.ts';
+
+const QUESTIONS: [string, string][] = [
+  ['What is the capital of Sweden?', 'English'],
+  ['Wie wird ein abgebrochener Strom wieder aufgenommen und was passiert mit dem Lauf?', 'German'],
+  ['Quelle est la différence entre un proxy et une passerelle ?', 'French'],
+  ['¿Cuál es la capital de Suecia y por qué?', 'Spanish'],
+  ['Qual é a capital da Suécia e por que?', 'Portuguese'],
+  ['Wat is het verschil en waarom niet?', 'Dutch'],
+  ['Jaki jest najdłuższy most w Polsce?', 'Polish'],
+  ['深度研究とは何ですか', 'Japanese'],
+  ['什么是深度研究？', 'Chinese'],
+  ['심층 연구란 무엇입니까?', 'Korean'],
+  ['Что такое глубокое исследование?', 'Russian'],
+  ['ما هو البحث العميق؟', 'Arabic'],
+  ['מהו מחקר מעמיק?', 'Hebrew'],
+  ['Τι είναι η έρευνα;', 'Greek'],
+  ['गहन शोध क्या है?', 'Hindi'],
+  ['การวิจัยเชิงลึกคืออะไร', 'Thai'],
+];
+
+describe('the language of a question', () => {
+  for (const [question, language] of QUESTIONS)
+    it(`is ${language}: ${question}`, () => {
+      assert.equal(languageOf(question), language);
+    });
+
+  it('is told in spite of names in another script', () => {
+    assert.equal(languageOf('What is 東京 known for in the world?'), 'English');
+    assert.equal(languageOf('OpenAI API とは何ですか、教えてください'), 'Japanese');
+  });
+
+  it('is not guessed where there is nothing to tell', () => {
+    for (const text of ['', '42', 'Vasa 1932', '???']) assert.equal(languageOf(text), undefined);
+  });
+});
