@@ -4,7 +4,6 @@ WORKDIR /app
 # The image has the right Node: the one that npm could carry is left out.
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev --omit=optional && npm cache clean --force
-COPY bin bin
 COPY src src
 COPY config config
 COPY docs docs
@@ -15,4 +14,4 @@ EXPOSE 8080
 HEALTHCHECK --interval=10s --timeout=3s \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
 # Set GATEWAY_API_KEY: the well-known default key is refused on a public address.
-CMD ["node", "bin/research-gateway.js", "serve"]
+CMD ["node", "src/research-gateway.js", "serve"]

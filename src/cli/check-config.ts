@@ -1,4 +1,5 @@
 import type { Environment } from '../config/environment.ts';
+import { DIALECT_NAMES } from '../upstream/dialects/dialects.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { count } from './printable.ts';
 import { loadOrExplain } from './serve.ts';
@@ -12,6 +13,14 @@ export async function checkConfig(
   const loaded = await loadOrExplain({ environment: parts.environment, file: options.file }, parts.terminal);
   if (loaded === undefined) return EXIT.usage;
   const { config, file, notices } = loaded;
+  for (const [name, provider] of Object.entries(config.providers)) {
+    const dialect = 'builtin' in provider ? undefined : provider.dialect;
+    if (dialect === undefined || DIALECT_NAMES.includes(dialect)) continue;
+    parts.terminal.err(
+      `${file}: providers.${name}.dialect: there is no dialect ${dialect}; use one of ${DIALECT_NAMES.join(', ')}\n`,
+    );
+    return EXIT.usage;
+  }
   const sizes = [
     count(Object.keys(config.providers).length, 'provider'),
     count(Object.keys(config.models).length, 'model'),

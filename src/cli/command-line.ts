@@ -6,6 +6,7 @@ import { checkConfig } from './check-config.ts';
 import { demo } from './demo.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { newKey } from './new-key.ts';
+import { probe } from './probe.ts';
 import type { StartGateway } from './running-gateway.ts';
 import { serve } from './serve.ts';
 import type { Terminal } from './terminal.ts';
@@ -88,6 +89,16 @@ export async function runCommandLine(args: readonly string[], parts: CommandLine
     .argument('[file]', 'the file; else GATEWAY_CONFIG, else config/gateway.yaml')
     .action(async (file: string | undefined) => {
       code = await checkConfig({ file }, parts);
+    });
+
+  program
+    .command('probe')
+    .description('ask a configured provider what it can do; costs a few hundred tokens')
+    .argument('<provider>', 'its name in the configuration')
+    .option('--model <name>', "the provider's name of the model; else the first that it lists")
+    .option('-c, --config <file>', 'configuration file; else GATEWAY_CONFIG, else config/gateway.yaml')
+    .action(async (provider: string, options: { model?: string; config?: string }) => {
+      code = await probe({ provider, ...options }, parts);
     });
 
   program

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { Spawned } from '../support/spawned.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const PROGRAM = join(ROOT, 'bin/research-gateway.js');
+const PROGRAM = join(ROOT, 'src/research-gateway.js');
 
 function start(args: string[], options: { cwd?: string; node?: string; variables?: Record<string, string> } = {}) {
   const environment = { PATH: process.env.PATH ?? '', ...options.variables };

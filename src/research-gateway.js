@@ -10,5 +10,5 @@ if (Number.parseInt(process.versions.node, 10) < MINIMUM) {
   );
   process.exitCode = 2;
 } else {
-  await import('../src/main.ts');
+  await import('./main.ts');
 }

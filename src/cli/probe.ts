@@ -1,0 +1,53 @@
+import { messageOf } from '../base/errors.ts';
+import { silentLogger } from '../base/logger.ts';
+import type { Environment } from '../config/environment.ts';
+import { probeProvider } from '../upstream/probe.ts';
+import { EXIT, type ExitCode } from './exit-codes.ts';
+import { printable } from './printable.ts';
+import { loadOrExplain } from './serve.ts';
+import type { Terminal } from './terminal.ts';
+
+/** How long a probe may take, in milliseconds. */
+const PROBE_MS = 180_000;
+
+/** Asks a configured provider what it can do, and prints the findings with the configuration that fits. */
+export async function probe(
+  options: { provider: string; model?: string | undefined; config?: string | undefined },
+  parts: { environment: Environment; terminal: Terminal },
+): Promise<ExitCode> {
+  const { terminal, environment } = parts;
+  const loaded = await loadOrExplain({ environment, file: options.config }, terminal);
+  if (loaded === undefined) return EXIT.usage;
+  const config = loaded.config.providers[options.provider];
+  if (config === undefined || 'builtin' in config) {
+    const known = Object.entries(loaded.config.providers).flatMap(([name, provider]) =>
+      'builtin' in provider ? [] : [name],
+    );
+    terminal.err(
+      `${loaded.file} has no provider ${options.provider} with a base_url; it has: ${known.join(', ') || 'none'}\n`,
+    );
+    return EXIT.usage;
+  }
+  const leaving = new AbortController();
+  using _ = terminal.onSignal(['SIGINT', 'SIGTERM'], () => leaving.abort(new Error('the probe was stopped')));
+  const limit = setTimeout(() => leaving.abort(new Error(`the probe took longer than ${PROBE_MS / 1000} s`)), PROBE_MS);
+  try {
+    const report = await probeProvider({
+      name: options.provider,
+      config,
+      model: options.model,
+      log: silentLogger,
+      signal: leaving.signal,
+    });
+    for (const { about, result, detail } of report.findings) {
+      terminal.out(`${about}: ${printable(result)}${detail ? ` (${printable(detail)})` : ''}\n`);
+    }
+    terminal.out(`\n${report.configuration.trimEnd()}\n`);
+    return report.usable ? EXIT.completed : EXIT.failed;
+  } catch (error) {
+    terminal.err(`error: ${printable(messageOf(error))}\n`);
+    return EXIT.failed;
+  } finally {
+    clearTimeout(limit);
+  }
+}

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parse } from 'yaml';
+import { probe } from '../../../src/cli/probe.ts';
+import { readEnvironment } from '../../../src/config/environment.ts';
+import { startScriptedProvider, turn } from '../../support/scripted-provider.ts';
+import { RecordedTerminal } from './recorded-terminal.ts';
+
+describe('research-gateway probe', () => {
+  let folder = '';
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'probe-test-'));
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  async function run(provider: string, url = 'http://127.0.0.1:9/v1') {
+    const file = join(folder, 'gateway.yaml');
+    const lines = [
+      `providers: { mine: { base_url: "${url}", api_key: "sk-provider-secret", max_retries: 0 } }`,
+      'models: { m: { kind: proxy, routes: [{ provider: mine, model: m }] } }',
+      'keys: [{ id: k, secret: sk-gateway-key }]',
+      'tools: { web_search: { provider: local, folder: . } }',
+    ];
+    await writeFile(file, lines.join('\n'));
+    const terminal = new RecordedTerminal();
+    const code = await probe({ provider, model: 'm', config: file }, { environment: readEnvironment({}), terminal });
+    return { code, ...terminal.written };
+  }
+
+  it('prints what a provider can do and a configuration that can be pasted, without its credential', async () => {
+    await using provider = await startScriptedProvider({
+      respond: (request) =>
+        request.body.tools && !request.body.messages?.some((message) => message.role === 'tool')
+          ? turn({
+              toolCalls: [
+                { name: 'get_weather', arguments: { city: 'Paris' } },
+                { name: 'get_weather', arguments: { city: 'Rome' } },
+              ],
+            })
+          : turn({ reasoning: 'I think.', text: 'It is sunny.' }),
+    });
+    const { code, out } = await run('mine', provider.url);
+    assert.equal(code, 0);
+    assert.match(out, /^tool calls: yes/m);
+    assert.match(out, /^reasoning: yes/m);
+    const pasted: unknown = parse(out.slice(out.indexOf('\n\n')));
+    assert.ok(JSON.stringify(pasted).includes(provider.url));
+    assert.ok(!out.includes('sk-provider-secret'));
+  });
+
+  it('fails with the reason where the provider cannot be used, and names the known ones otherwise', async () => {
+    assert.equal((await run('mine')).code, 1);
+    const unknown = await run('other');
+    assert.equal(unknown.code, 2);
+    assert.match(unknown.err, /it has: mine/);
+  });
+});
