@@ -4,21 +4,29 @@ import { GatewayError } from '../base/errors.ts';
 import { errorAnswer } from './errors.ts';
 import { sendJson } from './send-json.ts';
 
-/** Time for a request's headers, in milliseconds: slower ones are meant to hold connections. */
-const HEADERS_MS = 30_000;
-/** Time for a whole request with its body. It says nothing about the answer: streams last as long as they like. */
-const REQUEST_MS = 300_000;
-/** Longer than load balancers keep an idle connection (60 s), so that they are the ones to close it. */
-const KEEP_ALIVE_MS = 65_000;
+/** Times that connections get, in milliseconds. None of them is about answers: streams last as long as they like. */
+export interface ServerTimes {
+  /** For a request's headers: slower clients mean to hold connections. */
+  headers: number;
+  /** For a whole request with its body. */
+  request: number;
+  /** Between two requests: longer than load balancers keep a connection (60 s), so that they close it first. */
+  idle: number;
+  /** How often slow requests are looked for. */
+  check: number;
+}
+
+const TIMES: ServerTimes = { headers: 30_000, request: 300_000, idle: 65_000, check: 5000 };
 
 /** A Node server whose own failures are JSON too (contract section 2). The caller listens and closes. */
-export function createHttpServer(app: RequestListener): Server {
+export function createHttpServer(app: RequestListener, times: Partial<ServerTimes> = {}): Server {
+  const { headers, request, idle, check } = { ...TIMES, ...times };
   const server = createServer(
     {
-      headersTimeout: HEADERS_MS,
-      requestTimeout: REQUEST_MS,
-      keepAliveTimeout: KEEP_ALIVE_MS,
-      connectionsCheckingInterval: 5000,
+      headersTimeout: headers,
+      requestTimeout: request,
+      keepAliveTimeout: idle,
+      connectionsCheckingInterval: check,
       // Without a Host header Node would answer with an empty 400; nothing here depends on it.
       requireHostHeader: false,
     },

@@ -104,6 +104,27 @@ describe('what only a raw client sends', () => {
     assert.match(String(answer), /^HTTP\/1\.1 400 .*missing_parameter/s);
   });
 
+  it('slow headers and slow bodies are not waited for, a slow answer is', async () => {
+    await using strict = await openGateway({ times: { headers: 60, request: 120, check: 10 } });
+    const slowHeaders = parse(await rawExchange(strict, 'GET /v1/models HTTP/1.1\r\nX-Slow: 1\r\n'));
+    assert.equal(slowHeaders.status, 400);
+    assert.match(slowHeaders.body, /did not arrive in time/);
+    const half = `POST /v1/async HTTP/1.1\r\n${AUTH}Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{`;
+    assert.match(await rawExchange(strict, half), /did not arrive in time/);
+
+    const body = '{"model":"deep","input":"wait"}';
+    const socket = await dial(strict);
+    socket.write(
+      `POST /v1/responses HTTP/1.1\r\n${AUTH}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n${CLOSE}\r\n${body}`,
+    );
+    const began = performance.now();
+    await until(() => (performance.now() - began > 400 ? true : undefined));
+    await strict.release();
+    let text = '';
+    for await (const data of socket) text += data;
+    assert.match(text, /event: response\.completed/);
+  });
+
   it('a client that leaves in the middle of its body is no failure', async () => {
     const before = gateway.lines.length;
     const socket = await dial(gateway);
@@ -129,23 +150,40 @@ describe('what only a raw client sends', () => {
     for (const chunk of chunks) assert.match(chunk, /^event: [\w.]+\ndata: .*\n\n$/s);
   });
 
-  it('a reader that stops reading does not hold the log in memory, and gets everything in the end', async () => {
-    const socket = await dial(gateway);
-    const input = 'long 20000';
-    const body = JSON.stringify({ model: 'deep', input });
-    socket.pause();
-    socket.write(
-      `POST /v1/responses HTTP/1.1\r\n${AUTH}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n${CLOSE}\r\n${body}`,
-    );
-    await until(async () => {
-      const { runs } = await gateway.runs.list({ user: 'ann', keyId: 'ann' }, 'responses', { limit: 1 });
-      return runs[0]?.status === 'completed' && runs[0].last > 5 ? true : undefined;
+  describe('a reader that stops reading', () => {
+    /** Asks for a stream of about 8 MB and reads nothing of it until the run has ended. */
+    const stall = async () => {
+      const socket = await dial(gateway);
+      const body = '{"model":"deep","input":"long 200000"}';
+      socket.pause();
+      socket.write(
+        `POST /v1/responses HTTP/1.1\r\n${AUTH}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n${CLOSE}\r\n${body}`,
+      );
+      await until(async () => {
+        const { queued, inProgress } = await gateway.runs.countOpen();
+        return (await streams()) === 1 && queued + inProgress === 0 ? true : undefined;
+      });
+      return socket;
+    };
+    const streams = async () => {
+      const text = await gateway.parts.registry.metrics();
+      return Number(/^gateway_sse_streams (\d+)$/m.exec(text)?.[1]);
+    };
+
+    it('does not hold up its run, and gets everything in the end', async () => {
+      const socket = await stall();
+      let received = '';
+      for await (const data of socket) received += data;
+      const text = chunksOf(received.slice(received.indexOf('\r\n\r\n') + 4)).join('');
+      assert.match(text, /word199999 /);
+      assert.match(text, /event: response\.completed/);
     });
-    let received = '';
-    for await (const data of socket) received += data;
-    const text = chunksOf(received.slice(received.indexOf('\r\n\r\n') + 4)).join('');
-    assert.match(text, /word19999 /);
-    assert.match(text, /event: response\.completed/);
+
+    it('and leaves, leaves nothing behind', async () => {
+      const socket = await stall();
+      socket.destroy();
+      await until(async () => ((await streams()) === 0 ? true : undefined));
+    });
   });
 });
 

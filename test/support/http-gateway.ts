@@ -12,7 +12,7 @@ import { configSchema, type GatewayConfig } from '../../src/config/schema.ts';
 import { createApp } from '../../src/http/app.ts';
 import type { HttpParts, Readiness } from '../../src/http/parts.ts';
 import type { ModelProxy, ProxyCall } from '../../src/http/proxy.ts';
-import { createHttpServer } from '../../src/http/server.ts';
+import { createHttpServer, type ServerTimes } from '../../src/http/server.ts';
 import type { Step } from '../../src/research/steps.ts';
 import type { ResearchState } from '../../src/research/transcript.ts';
 import type { RunDriver } from '../../src/runs/execute-run.ts';
@@ -87,6 +87,8 @@ export interface TestGatewayOptions extends ConfigOverrides {
   proxy?: ModelProxy['forward'];
   /** Replaces methods of the runs that endpoints see. */
   wrapRuns?(runs: Runs): Runs;
+  /** Times of the server. */
+  times?: Partial<ServerTimes>;
 }
 
 /** The HTTP floor on a real server, over real runs and a real store; only the research is scripted. */
@@ -129,7 +131,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
     stopping: closing.signal,
   };
   await executor.start();
-  const server = createHttpServer(createApp(parts));
+  const server = createHttpServer(createApp(parts), options.times);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
