@@ -23,6 +23,12 @@ export const MODEL = {
   proxy: 'gpt-proxy',
   /** Passed on to a provider that refuses with 503. */
   proxyDown: 'gpt-proxy-down',
+  /** Passed on to a provider that breaks its stream. */
+  proxyCut: 'gpt-proxy-cut',
+  /** Passed on to a provider that never answers. */
+  proxySlow: 'gpt-proxy-slow',
+  /** The same, with a short time limit. */
+  proxySilent: 'gpt-proxy-silent',
 } as const;
 
 /** A question that the corpus answers. */
@@ -102,6 +108,7 @@ function configuration(of: { provider: string; folder: string; clients: readonly
     providers: {
       demo: { builtin: 'demo' },
       scripted: { base_url: of.provider, api_key: 'sk-provider', max_retries: 0 },
+      impatient: { base_url: of.provider, max_retries: 0, timeouts: { first_byte: 0.2 } },
     },
     models: {
       [MODEL.research]: { ...research, routes: [{ provider: 'demo', model: 'demo' }] },
@@ -115,6 +122,9 @@ function configuration(of: { provider: string; folder: string; clients: readonly
         routes: scripted('plain'),
       },
       [MODEL.proxyDown]: { kind: 'proxy', routes: scripted('down') },
+      [MODEL.proxyCut]: { kind: 'proxy', routes: scripted('cut') },
+      [MODEL.proxySlow]: { kind: 'proxy', routes: scripted('slow') },
+      [MODEL.proxySilent]: { kind: 'proxy', routes: [{ provider: 'impatient', model: 'slow' }] },
     },
     keys: [
       { id: 'main', secret: KEY.main },
