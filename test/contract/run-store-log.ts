@@ -8,6 +8,7 @@ import {
   frame,
   frames,
   LEASE,
+  newRun,
   readAll,
   type StoreFixture,
   T0,
@@ -70,6 +71,19 @@ export function logContract(open: () => Promise<StoreFixture>): void {
       assert.deepEqual(await store.append(run.id, events('other', 3, 3)), fenced);
       assert.deepEqual(await store.append(run.id, events('other', 9, 9)), fenced);
       assert.deepEqual(await store.append(run.id, events('', 4, 4)), fenced);
+    });
+
+    it('refuses every writer while nobody has claimed the run', async () => {
+      await using fixture = await open();
+      const { store } = fixture;
+      const run = newRun();
+      await store.create(run);
+      for (const token of ['', 'other']) {
+        assert.deepEqual(await store.append(run.id, events(token, 3, 3)), { result: 'fenced' });
+      }
+      const claim = await store.claimNext(LEASE);
+      await store.release(run.id, { token: claim?.token ?? '' });
+      assert.deepEqual(await store.append(run.id, events('', 3, 3)), { result: 'fenced' });
     });
 
     it('refuses everything after the end, and a run that is not there', async () => {

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
 import { createClient } from '@redis/client';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { createLogger, silentLogger } from '../../../src/base/logger.ts';
@@ -34,6 +36,34 @@ async function unavailableInTime(work: () => Promise<unknown>): Promise<void> {
   assert.ok(performance.now() - started < 10 * LIMIT_MS, 'within the limit');
 }
 
+/** A TCP address that leads to a port on loopback; new connections follow a move, old ones stay. */
+async function movableAddress(port: number) {
+  let target = port;
+  const sockets = new Set<Socket>();
+  const proxy = createServer((client) => {
+    const upstream = connect(target, '127.0.0.1');
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => {}).on('close', () => [client, upstream].forEach((one) => void one.destroy()));
+    }
+    client.pipe(upstream).pipe(client);
+  });
+  proxy.listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  const address = proxy.address();
+  assert.ok(address !== null && typeof address === 'object');
+  return {
+    url: `redis://127.0.0.1:${address.port}/0`,
+    move(next: number) {
+      target = next;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      proxy.close();
+    },
+  };
+}
+
 describe('the Redis store when Redis fails', () => {
   let server: RedisServer;
   let store: RunStore;
@@ -62,6 +92,10 @@ describe('the Redis store when Redis fails', () => {
     server.thaw();
     await Promise.all([store.close(), peer.close(), admin.close()]);
   });
+  const connections = async () =>
+    String(await admin('CLIENT', 'LIST'))
+      .trim()
+      .split('\n').length;
   const recovered = (which: RunStore) =>
     eventually('the store works again', async () => (await which.check()).ok || undefined);
 
@@ -72,12 +106,14 @@ describe('the Redis store when Redis fails', () => {
     server.freeze();
     const batch = events(token, 3, 5, { transcript: ['{}'] });
     await unavailableInTime(() => store.append(run.id, batch));
-    // The connection is known to be dead by now: the rest does not even wait.
+    // The connection is known to be dead by now: the rest does not even wait, and is not sent later.
+    const started = performance.now();
     await unavailableInTime(() => store.get(run.id));
     await unavailableInTime(() => store.create(newRun()));
     await unavailableInTime(() => store.requestCancel(run.id));
     await unavailableInTime(() => store.claimNext(LEASE));
     await unavailableInTime(() => store.list({ user: 'ada', api: 'responses', limit: 10 }));
+    assert.ok(performance.now() - started < 2 * LIMIT_MS, 'five calls take less than one each');
     await unavailableInTime(() => peer.read(run.id, { after: 0, maxBytes: 1000 }));
     const state = await store.check();
     assert.ok(!state.ok && /Redis/.test(state.reason));
@@ -85,7 +121,8 @@ describe('the Redis store when Redis fails', () => {
     await recovered(store);
     await recovered(peer);
     // Whether the first attempt arrived is unknown; the repeat finds out.
-    const { result } = await store.append(run.id, batch);
+    const { result, ...answer } = await store.append(run.id, batch);
+    assert.ok('cancel' in answer && !answer.cancel);
     assert.ok(result === 'ok' || result === 'duplicate', result);
     assert.equal((await store.append(run.id, events(token, 6, 6))).result, 'ok');
     assert.deepEqual((await readAll(store, run.id)).bytes, frames(1, 6));
@@ -157,6 +194,19 @@ describe('the Redis store when Redis fails', () => {
     await admin('REPLICAOF', 'NO', 'ONE');
     await recovered(store);
     assert.equal((await store.append(run.id, events(token, 3, 3))).result, 'ok');
+  });
+
+  it('a master that was demoted behind the same address: the connection moves on to the new one', async function () {
+    await using successor = await redisOrSkip(this);
+    await using address = await movableAddress(server.port);
+    const { runs } = await openRedisStore({ url: address.url, log: silentLogger, limitMs: LIMIT_MS });
+    await admin('REPLICAOF', '127.0.0.1', `${successor.port}`);
+    address.move(successor.port);
+    await assert.rejects(runs.create(newRun()), unavailable);
+    await recovered(runs);
+    assert.equal(await runs.create(newRun()), 'created');
+    await runs.close();
+    await admin('REPLICAOF', 'NO', 'ONE');
   });
 
   it('a subscription that Redis cuts off is made again, and its readers are told to read', async () => {
@@ -283,9 +333,11 @@ describe('the Redis store when Redis fails', () => {
 
   it('a closed store says so and does not come back', async () => {
     const cache = caches.open({ namespace: 'late', ttlMs: 1000, parse: (value) => value });
-    await store.close();
+    await Promise.all([store.close(), peer.close()]);
+    await eventually('no connection but this', async () => (await connections()) === 1 || undefined);
     await assert.rejects(store.get('x'), unavailable);
     assert.equal(await cache.get('x'), undefined);
+    assert.equal(await connections(), 1);
     assert.equal((await store.check()).ok, false);
     await store.close();
   });

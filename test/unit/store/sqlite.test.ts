@@ -158,6 +158,26 @@ describe('the SQLite store over its database', () => {
     await store.close();
   });
 
+  it('an end whose commit fails with another write of the same moment is not half made', async () => {
+    const { db, store } = open();
+    const { run, token } = await claimedRun(store);
+    const pages = Number(db.prepare('PRAGMA page_count').get()?.page_count);
+    db.exec(`PRAGMA max_page_count = ${pages + 2}`);
+    const end = ending(token, 3, 'completed');
+    const results = await Promise.allSettled([
+      store.append(run.id, end),
+      store.create(newRun({ request: 'x'.repeat(100_000) })),
+    ]);
+    assert.deepEqual(
+      results.map((result) => result.status),
+      ['rejected', 'rejected'],
+    );
+    db.exec('PRAGMA max_page_count = 1000000');
+    assert.deepEqual(await store.countOpen(), { queued: 0, inProgress: 1 });
+    assert.equal((await store.append(run.id, end)).result, 'ok');
+    await store.close();
+  });
+
   it('one call that fails does not take down those of the same moment', async () => {
     const { store } = open();
     const good = newRun();
