@@ -181,6 +181,22 @@ forEachMajor('the Responses interface through the official SDK', (major) => {
     assert.match(third.output_text, /lamp/i);
   });
 
+  it('parse gives the answer as an object of the asked schema, and stream() writes one', async () => {
+    const schema = {
+      type: 'object',
+      properties: { answer: { type: 'string' } },
+      required: ['answer'],
+      additionalProperties: false,
+    };
+    const format = { type: 'json_schema' as const, name: 'report', schema, strict: true };
+    const body = { ...RESEARCH, text: { format } };
+    const parsed = await major.client().responses.parse(body);
+    assert.deepEqual(parsed.output_parsed, JSON.parse(parsed.output_text));
+    assert.deepEqual(Object.keys(parsed.output_parsed ?? {}), ['answer']);
+    const streamed = await major.client().responses.stream(body).finalResponse();
+    assert.deepEqual(Object.keys(JSON.parse(streamed.output_text)), ['answer']);
+  });
+
   it('tells of a failed run: as a status, not as an exception', async () => {
     const failed = await major.client().responses.create({ model: MODEL.broken, input: QUESTION });
     assert.deepEqual([failed.status, failed.error?.code], ['failed', 'upstream_error']);
