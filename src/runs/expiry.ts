@@ -8,15 +8,24 @@ const SWEEP_MS = 60_000;
 /** Runs removed in one step, so that a sweep never holds the store for long. */
 const STEP = 200;
 
-/** Removes ended runs whose retention has passed, until disposed. */
+/** How long an ended log stays as it was written, in milliseconds: its readers come soon or hardly ever. */
+const SEAL_AFTER_MS = 10 * 60_000;
+
+/** Removes ended runs whose retention has passed and seals the logs of ended ones, until disposed. */
 export function sweepExpired(parts: { store: RunStore; clock: Clock; log: Logger }): Disposable {
   const { store, clock, log } = parts;
   let stopped = false;
+  let sweeping = false;
   const sweep = async () => {
+    if (sweeping) return;
+    sweeping = true;
     try {
       while (!stopped && (await store.removeExpired({ now: clock.now(), limit: STEP })) === STEP);
+      while (!stopped && (await store.sealEnded({ endedBefore: clock.now() - SEAL_AFTER_MS, limit: STEP })) === STEP);
     } catch (thrown) {
-      log.warn({ err: messageOf(thrown) }, 'expired runs could not be removed now');
+      log.warn({ err: messageOf(thrown) }, 'ended runs could not be swept now');
+    } finally {
+      sweeping = false;
     }
   };
   const timer = setInterval(() => void sweep(), SWEEP_MS);

@@ -7,6 +7,7 @@ import type { Logger } from '../base/logger.ts';
 import { decodeFrames } from '../protocol/frames.ts';
 import type { ResponseObject } from '../protocol/response.ts';
 import type { LogBatch, RunApi, RunRecord, RunStatus, RunStore, RunSummary } from '../store/run-store.ts';
+import { EndedLogs } from './ended-logs.ts';
 import { executeRun, type RunDriver } from './execute-run.ts';
 import { type Executor, LEASE_MS } from './executor.ts';
 import { follow } from './follow.ts';
@@ -59,10 +60,12 @@ export function createRuns(options: RunsOptions): Runs {
 class StoredRuns implements Runs {
   readonly #options: RunsOptions;
   readonly #store: RunStore;
+  readonly #endedLogs: EndedLogs;
 
   constructor(options: RunsOptions) {
     this.#options = options;
     this.#store = options.store;
+    this.#endedLogs = new EndedLogs(options.store);
   }
 
   async submit(submission: Submission): Promise<{ run: RunRecord; replayed: boolean }> {
@@ -123,7 +126,7 @@ class StoredRuns implements Runs {
   }
 
   follow(run: RunRecord, options: { after: number; signal: AbortSignal }): AsyncIterable<LogBatch> {
-    if (options.after >= run.last && !isOpen(run)) return nothing();
+    if (!isOpen(run)) return this.#replay(run, options);
     if (options.after > run.last) {
       throw new GatewayError('invalid_parameter', `after: the last event of this run so far is ${run.last}.`, {
         param: 'after',
@@ -271,6 +274,14 @@ class StoredRuns implements Runs {
     return now;
   }
 
+  /** An ended run: its whole log from memory shared by its readers, or a very long one from the store. */
+  async *#replay(run: RunRecord, options: { after: number; signal: AbortSignal }): AsyncGenerator<LogBatch> {
+    if (options.after >= run.last) return;
+    const log = await this.#endedLogs.after(run, options.after);
+    if (log) yield log;
+    else yield* this.#followUntilClosing(run.id, options);
+  }
+
   async *#followUntilClosing(id: RunId, options: { after: number; signal: AbortSignal }) {
     const { closing } = this.#options;
     using linked = linkSignals([options.signal, closing]);
@@ -327,8 +338,6 @@ function readableThrough(run: RunRecord, api: 'responses' | 'async'): boolean {
   if (run.api === 'chat_completions') return false;
   return api === 'async' || run.kind === 'research';
 }
-
-async function* nothing(): AsyncGenerator<never> {}
 
 function notFound(id: string): GatewayError {
   return new GatewayError('not_found', `There is no ${id.slice(0, 80)}.`);
