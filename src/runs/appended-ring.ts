@@ -9,7 +9,6 @@ export class AppendedRing {
   #bytes = 0;
 
   add(batch: Append): void {
-    if (batch.count === 0) return;
     this.#batches.push(batch);
     this.#bytes += batch.frames.length;
     while (this.#bytes > MAX_BYTES && this.#batches.length > 1) {
@@ -17,9 +16,12 @@ export class AppendedRing {
     }
   }
 
-  /** The batches that hold exactly the events `first` to `last`, or undefined where they are not all kept. */
+  /**
+   * The batches that hold exactly the events `first` to `last`, and those between them that hold transcript entries
+   * alone; undefined where they are not all kept.
+   */
   from(first: number, last: number): Append[] | undefined {
-    const kept = this.#batches.filter((batch) => batch.first >= first && batch.first <= last);
+    const kept = this.#batches.filter((batch) => batch.first >= first && batch.first <= last + 1);
     return kept[0]?.first === first ? kept : undefined;
   }
 }

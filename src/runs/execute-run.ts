@@ -82,13 +82,19 @@ export async function executeRun(options: ExecutionOptions): Promise<ExecutionRe
 
 /** The stored transcript of a research run. */
 export async function readTranscript(store: RunStore, id: RunId): Promise<TranscriptEntry[]> {
-  return (await store.readTranscript(id)).map((text): TranscriptEntry => JSON.parse(text));
+  return (await store.readTranscript(id)).map(parseEntry);
+}
+
+function parseEntry(text: string): TranscriptEntry {
+  return JSON.parse(text);
 }
 
 class Execution {
   readonly #options: ExecutionOptions;
   readonly #created: ResponseObject;
   readonly #state: ResearchState;
+  /** Transcript entries that were stored when this execution began. */
+  readonly #entries: number;
   readonly #writer: LogWriter;
   readonly #recorder: Recorder;
   /** How this execution ended the run, once it did. */
@@ -96,17 +102,19 @@ class Execution {
 
   private constructor(
     options: ExecutionOptions,
-    log: { response: ResponseObject; state: ResearchState; last: number },
+    log: { response: ResponseObject; state: ResearchState; last: number; entries: number },
   ) {
     const { store, claim } = options;
     this.#options = options;
     this.#created = log.response;
     this.#state = log.state;
+    this.#entries = log.entries;
     this.#writer = new LogWriter({
       store,
       runId: claim.run.id,
       token: claim.token,
       last: log.last,
+      entries: log.entries,
       graceMs: options.storeGraceMs,
       log: options.log,
       onCancel: options.cancel,
@@ -129,11 +137,13 @@ class Execution {
       }
     }
     if (!response) throw new Error('the log has no first event');
-    const entries = claim.run.kind === 'proxy' ? [] : await readTranscript(store, id);
+    const stored = await store.readTranscript(id);
+    const entries = claim.run.kind === 'proxy' ? [] : stored.map(parseEntry);
     return new Execution(options, {
       response,
       state: ResearchState.of(entries, readResearchRequest(claim.run)?.earlierSources),
       last,
+      entries: stored.length,
     });
   }
 
@@ -191,6 +201,8 @@ class Execution {
 
   async #driveProxy(): Promise<ResearchOutcome> {
     const { driver, claim, signal } = this.#options;
+    // The provider's answer was stored before the last owner died: it is not paid for again.
+    if (this.#entries > 0) return { annotations: [], incomplete: null };
     const request = readProxyRequest(claim.run);
     if (!request) throw new Error('the run holds no proxy request');
     const body = await driver.proxy({ run: claim.run, request, signal });

@@ -24,6 +24,8 @@ export interface LogWriterOptions {
   token: FencingToken;
   /** Sequence number of the last event in the log. */
   last: number;
+  /** Number of transcript entries that are stored. */
+  entries: number;
   /** How long a store may be away before the claim is dropped, in milliseconds. */
   graceMs: number;
   log: Logger;
@@ -60,6 +62,7 @@ export class LogWriter {
   #end: Append['end'];
   #backlog = 0;
   #last: number;
+  #entries: number;
   #flushing: Promise<void> | undefined;
   #appendBegan: number | undefined;
   #lost: ClaimLostError | undefined;
@@ -68,6 +71,7 @@ export class LogWriter {
   constructor(options: LogWriterOptions) {
     this.#options = options;
     this.#last = options.last;
+    this.#entries = options.entries;
   }
 
   /** Adds an event. */
@@ -159,7 +163,7 @@ export class LogWriter {
       first,
       count: this.#pending.length,
       frames: Buffer.from(text),
-      ...(this.#transcript.length > 0 ? { transcript: this.#transcript } : {}),
+      ...(this.#transcript.length > 0 ? { transcript: this.#transcript, entriesBefore: this.#entries } : {}),
       ...(this.#end ? { end: this.#end } : {}),
     };
     this.#pending = [];
@@ -175,6 +179,7 @@ export class LogWriter {
       case 'ok':
       case 'duplicate':
         this.#last = batch.first + batch.count - 1;
+        this.#entries = (batch.entriesBefore ?? this.#entries) + (batch.transcript?.length ?? 0);
         this.#ring.add(batch);
         if (answer.cancel) this.#options.onCancel();
         return;

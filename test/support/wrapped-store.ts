@@ -1,0 +1,49 @@
+import { GatewayError } from '../../src/base/errors.ts';
+import { silentLogger } from '../../src/base/logger.ts';
+import { openStore } from '../../src/store/open.ts';
+import type { Append, AppendResult, RunStore } from '../../src/store/run-store.ts';
+import { testConfig } from './run-harness.ts';
+
+/** A real store in memory. */
+export async function memoryStore(): Promise<RunStore> {
+  return await openStore(testConfig().store, { log: silentLogger });
+}
+
+/** `store` with some methods replaced. */
+export function wrapStore(store: RunStore, replaced: Partial<RunStore>): RunStore {
+  return new Proxy(store, {
+    get(target, name) {
+      const own: unknown = Reflect.get(replaced, name);
+      if (own !== undefined) return own;
+      const method: unknown = Reflect.get(target, name);
+      return typeof method === 'function' ? method.bind(target) : method;
+    },
+  });
+}
+
+/** What becomes of an append: made and answered, refused before it was made, or made without an answer. */
+export type Fate = 'done' | 'refused' | 'unanswered';
+
+export interface FaultyStore {
+  store: RunStore;
+  /** Every append that was tried, in order, with what became of it. */
+  tries: { batch: Append; fate: Fate }[];
+}
+
+/** A store whose `n`th append has the fate that `decide` says. */
+export function faultyStore(inner: RunStore, decide: (batch: Append, n: number) => Fate): FaultyStore {
+  const tries: FaultyStore['tries'] = [];
+  const append = async (id: string, batch: Append): Promise<AppendResult> => {
+    const fate = decide(batch, tries.length);
+    tries.push({ batch, fate });
+    if (fate === 'refused') throw unavailable();
+    const result = await inner.append(id, batch);
+    if (fate === 'unanswered') throw unavailable();
+    return result;
+  };
+  return { store: wrapStore(inner, { append }), tries };
+}
+
+function unavailable(): GatewayError {
+  return new GatewayError('store_unavailable', 'The store is away.', { retryAfterMs: 1000 });
+}

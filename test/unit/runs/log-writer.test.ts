@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict';
+import { silentLogger } from '../../../src/base/logger.ts';
+import { decodeFrames } from '../../../src/protocol/frames.ts';
+import { ClaimLostError, LogWriter } from '../../../src/runs/log-writer.ts';
+import type { Claim, RunStore } from '../../../src/store/run-store.ts';
+import { claimedRun, newRun, readAll, T0 } from '../../contract/run-store-fixture.ts';
+import { faultyStore, memoryStore, wrapStore } from '../../support/wrapped-store.ts';
+
+const END = { status: 'completed', at: T0 + 1000, retainUntil: T0 + 60_000 } as const;
+
+function delta(text: string, itemId = 'rs_1') {
+  return { type: 'response.reasoning_text.delta', itemId, outputIndex: 0, delta: text } as const;
+}
+
+const done = (text: string) =>
+  ({
+    type: 'response.reasoning_text.done',
+    item_id: 'rs_1',
+    output_index: 0,
+    content_index: 0,
+    text,
+  }) as const;
+
+function open(store: RunStore, claim: Claim, changes: { graceMs?: number } = {}) {
+  const told = { cancelled: 0, lost: [] as ClaimLostError[] };
+  const writer = new LogWriter({
+    store,
+    runId: claim.run.id,
+    token: claim.token,
+    last: claim.run.last,
+    entries: 0,
+    graceMs: changes.graceMs ?? 20_000,
+    log: silentLogger,
+    onCancel: () => void told.cancelled++,
+    onLost: (reason) => void told.lost.push(reason),
+  });
+  return { writer, told };
+}
+
+/** The texts of the events after the first two. */
+async function storedTexts(store: RunStore, id: string): Promise<string[]> {
+  return decodeFrames((await readAll(store, id)).bytes)
+    .slice(2)
+    .map((event) => ('delta' in event ? event.delta : 'text' in event ? event.text : event.type));
+}
+
+describe('the writer of a run’s log', () => {
+  let store: RunStore;
+  beforeEach(async () => {
+    store = await memoryStore();
+  });
+  afterEach(() => store.close());
+
+  it('joins deltas of one item that arrive together, and keeps those of others apart', async () => {
+    const claim = await claimedRun(store);
+    const { writer } = open(store, claim);
+    for (const text of ['a', 'b', 'c']) writer.pushDelta(delta(text));
+    writer.pushDelta(delta('d', 'rs_2'));
+    writer.push(done('abc'));
+    writer.pushDelta(delta('e'));
+    await writer.flush();
+    assert.deepEqual(await storedTexts(store, claim.run.id), ['abc', 'd', 'abc', 'e']);
+  });
+
+  it('has one append in flight; what piles up meanwhile goes together', async () => {
+    const claim = await claimedRun(store);
+    const held = Promise.withResolvers<void>();
+    const counts: number[] = [];
+    const slow = wrapStore(store, {
+      append: async (id, batch) => {
+        counts.push(batch.count);
+        if (counts.length === 1) await held.promise;
+        return await store.append(id, batch);
+      },
+    });
+    const { writer } = open(slow, claim);
+    writer.push(done('first'));
+    await Promise.resolve();
+    for (const text of ['second', 'third', 'fourth']) {
+      writer.push(done(text));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    assert.deepEqual(counts, [1]);
+    held.resolve();
+    await writer.flush();
+    assert.deepEqual(counts, [1, 3]);
+    assert.deepEqual(await storedTexts(store, claim.run.id), ['first', 'second', 'third', 'fourth']);
+  });
+
+  it('repeats an append of unknown outcome with the same bytes, and nothing is written twice', async () => {
+    const claim = await claimedRun(store);
+    const fates = ['unanswered', 'refused', 'done', 'refused', 'unanswered', 'unanswered', 'done'] as const;
+    const faulty = faultyStore(store, (_batch, n) => fates[n] ?? 'done');
+    const { writer } = open(faulty.store, claim);
+    writer.pushDelta(delta('one'));
+    writer.pushTranscript({ n: 1 });
+    await new Promise((resolve) => setImmediate(resolve));
+    writer.pushDelta(delta('two'));
+    writer.pushTranscript({ n: 2 });
+    await writer.flush();
+    const tried = faulty.tries.map(({ batch }) => Buffer.from(batch.frames).toString());
+    assert.equal(tried.length, 7);
+    assert.equal(new Set(tried.slice(0, 3)).size, 1);
+    assert.equal(new Set(tried.slice(3)).size, 1);
+    assert.deepEqual(await storedTexts(store, claim.run.id), ['one', 'two']);
+    assert.deepEqual(await store.readTranscript(claim.run.id), ['{"n":1}', '{"n":2}']);
+  });
+
+  it('writes a transcript entry without events once, too, where the first outcome was unknown', async () => {
+    const claim = await claimedRun(store);
+    const faulty = faultyStore(store, (_batch, n) => (n % 2 === 0 ? 'unanswered' : 'done'));
+    const { writer } = open(faulty.store, claim);
+    for (const n of [1, 2, 3]) {
+      writer.pushTranscript({ n });
+      await writer.flush();
+    }
+    assert.deepEqual(await store.readTranscript(claim.run.id), ['{"n":1}', '{"n":2}', '{"n":3}']);
+  });
+
+  it('sends again what a failover lost, in order', async () => {
+    const claim = await claimedRun(store);
+    // Answers 2 and 3 are lies: what they acknowledge is lost.
+    let n = 0;
+    const forgetful = wrapStore(store, {
+      append: async (id, batch) => {
+        n++;
+        if (n === 2 || n === 3) return { result: 'ok', last: batch.first + batch.count - 1, cancel: false };
+        return await store.append(id, batch);
+      },
+    });
+    const { writer, told } = open(forgetful, claim);
+    for (const text of ['one', 'two', 'three', 'four', 'five']) {
+      writer.push(done(text));
+      writer.pushTranscript({ text });
+      await writer.flush();
+    }
+    assert.deepEqual(await storedTexts(store, claim.run.id), ['one', 'two', 'three', 'four', 'five']);
+    assert.equal((await store.readTranscript(claim.run.id)).length, 5);
+    assert.deepEqual(told.lost, []);
+  });
+
+  it('gives the run up where more was lost than it can send again', async () => {
+    const claim = await claimedRun(store);
+    let lying = true;
+    const forgetful = wrapStore(store, {
+      append: async (id, batch) => {
+        if (lying) return { result: 'ok', last: batch.first + batch.count - 1, cancel: false };
+        return await store.append(id, batch);
+      },
+    });
+    const { writer, told } = open(forgetful, claim);
+    for (let n = 0; n < 40; n++) {
+      writer.push(done('x'.repeat(100_000)));
+      await writer.flush();
+    }
+    lying = false;
+    writer.push(done('the last'));
+    await assert.rejects(async () => {
+      await writer.flush();
+      await writer.flush();
+    }, ClaimLostError);
+    assert.equal(told.lost.length, 1);
+    assert.equal((await store.get(claim.run.id))?.last, 2, 'nothing with a gap before it was written');
+  });
+
+  it('gives the run up once another owner has claimed it', async () => {
+    const claim = await claimedRun(store);
+    const { writer, told } = open(store, claim);
+    await store.claim(claim.run.id, { owner: 'other', leaseMs: 1000, now: T0, force: true });
+    writer.push(done('late'));
+    await writer.flush().catch(() => {});
+    await assert.rejects(writer.flush(), ClaimLostError);
+    assert.equal(told.lost.length, 1);
+    assert.equal((await store.get(claim.run.id))?.last, 2);
+  });
+
+  it('gives the run up when the store stays away for longer than its grace', async () => {
+    const claim = await claimedRun(store);
+    const faulty = faultyStore(store, () => 'refused');
+    const { writer, told } = open(faulty.store, claim, { graceMs: 100 });
+    writer.push(done('lost'));
+    await writer.flush().catch(() => {});
+    await assert.rejects(writer.flush(), ClaimLostError);
+    assert.equal(told.lost.length, 1);
+    assert.ok(faulty.tries.length >= 2);
+  });
+
+  it('asks its source to stop when too much waits, and to go on when it is stored', async () => {
+    const claim = await claimedRun(store);
+    const held = Promise.withResolvers<void>();
+    const slow = wrapStore(store, {
+      append: async (id, batch) => {
+        await held.promise;
+        return await store.append(id, batch);
+      },
+    });
+    const { writer } = open(slow, claim);
+    writer.push(done('first'));
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(writer.congested, false);
+    writer.pushDelta(delta('x'.repeat(1_100_000)));
+    assert.equal(writer.congested, true);
+    let ready = false;
+    const waiting = writer.ready().then(() => {
+      ready = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(ready, false);
+    held.resolve();
+    await waiting;
+    assert.equal(writer.congested, false);
+  });
+
+  it('tells of an accepted cancel with the next append', async () => {
+    const claim = await claimedRun(store);
+    const { writer, told } = open(store, claim);
+    await store.requestCancel(claim.run.id);
+    writer.push(done('one more'));
+    await writer.flush();
+    assert.equal(told.cancelled, 1);
+  });
+
+  it('is refused another end after an accepted cancel, and writes that end then', async () => {
+    const claim = await claimedRun(store, newRun());
+    const { writer } = open(store, claim);
+    writer.pushDelta(delta('some'));
+    await writer.flush();
+    await store.requestCancel(claim.run.id);
+    const last = done('instead of a terminal event');
+    assert.equal(await writer.end(last, END), 'cancelled');
+    assert.equal(await writer.end(last, { ...END, status: 'cancelled' }), 'ended');
+    const run = await store.get(claim.run.id);
+    assert.equal(run?.status, 'cancelled');
+    assert.equal(run.last, 4, 'the refused end left nothing behind');
+  });
+
+  it('ends a run whose last append had no answer', async () => {
+    const claim = await claimedRun(store);
+    const faulty = faultyStore(store, (_batch, n) => (n < 2 ? 'unanswered' : 'done'));
+    const { writer } = open(faulty.store, claim);
+    assert.equal(await writer.end(done('end'), END), 'ended');
+    assert.equal((await store.get(claim.run.id))?.status, 'completed');
+  });
+});
