@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
+
+describe('docs/compatibility.md', () => {
+  const page = read('docs/compatibility.md');
+  const { packages } = JSON.parse(read('test/clients/package-lock.json'));
+  const { dependencies } = JSON.parse(read('test/clients/package.json'));
+
+  it('names every client with the version that the lockfile installs', () => {
+    const documented = [...page.matchAll(/^\| `([^`]+)`(?: for Node (\d))? *\| (\d+\.\d+\.\d+) /gm)];
+    const named = documented.map(([, name, major = '', version]) => ({ name: `${name}${major}`, version }));
+    for (const { name, version } of named) assert.equal(version, packages[`node_modules/${name}`]?.version, name);
+    const helpers = ['@langchain/core', 'zod'];
+    const clients = Object.keys(dependencies).filter((name) => !helpers.includes(name));
+    assert.deepEqual(new Set(named.map(({ name }) => name)), new Set(clients));
+  });
+});
