@@ -28,7 +28,7 @@ export function jsonText(
   return { kind: 'json', status: options.status ?? 200, text, headers: options.headers ?? {} };
 }
 
-/** Writes an answer to its end. Rejects only while nothing has been written. */
+/** Writes an answer to its end. A rejection may come after the headers: then the connection has to be broken. */
 export async function writeAnswer(
   res: ServerResponse,
   answer: Answer,

@@ -47,7 +47,7 @@ export function isRetry(req: IncomingMessage): boolean {
   return typeof count === 'string' && /^[1-9]\d*$/.test(count);
 }
 
-/** Which run the last submission of a key and body became, for two minutes. */
+/** Which run the last submission of a key and body became, for two minutes. A refused one became none that is there. */
 export class Retries {
   readonly #runs: Cache<RunId>;
 
@@ -66,9 +66,5 @@ export class Retries {
 
   remember(fingerprint: Fingerprint, run: RunId): Promise<void> {
     return this.#runs.set(fingerprint.attempt, run);
-  }
-
-  forget(fingerprint: Fingerprint): Promise<void> {
-    return this.#runs.delete(fingerprint.attempt);
   }
 }

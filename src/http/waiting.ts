@@ -13,7 +13,7 @@ export interface WaitingAnswer {
 /**
  * Waits for an answer. After a heartbeat interval the headers go out, and white space, which JSON allows before a
  * value, after every further one: idle proxies leave the connection alone (contract section 3).
- * @throws what the wait throws, while nothing has been written; later it breaks the connection.
+ * @throws what the wait throws, unless the client has left.
  */
 export async function writeWhenReady(
   res: ServerResponse,
@@ -33,8 +33,6 @@ export async function writeWhenReady(
     if (state.started) res.end(text);
     else sendJson(res, { status: 200, headers: answer.headers, body: text });
   } catch (thrown) {
-    if (signal.aborted) return;
-    if (state.started) res.destroy();
-    throw thrown;
+    if (!signal.aborted) throw thrown;
   }
 }

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { GatewayError } from '../../src/base/errors.ts';
+import type { Runs } from '../../src/runs/runs.ts';
 import { assertRefused, ended, eventsIn, open, responseIn, send, submit } from '../support/http-client.ts';
 import { openGateway, type TestGateway, until } from '../support/http-gateway.ts';
 
@@ -97,6 +99,24 @@ describe('POST /v1/responses', () => {
     const response = responseIn(await send(gateway, 'POST /v1/responses', { body }));
     for (const [name, value] of Object.entries(given)) assert.deepEqual(Reflect.get(response, name), value, name);
     assert.equal(response.reasoning.effort, 'high');
+  });
+
+  it('a stream that cannot go on is broken: what came is not to be taken for the whole', async () => {
+    const wrapRuns = (runs: Runs): Runs => {
+      const failing: Runs = Object.create(runs);
+      failing.submit = (submission) => runs.submit(submission);
+      failing.follow = async function* (run, options) {
+        for await (const batch of runs.follow(run, options)) {
+          yield batch;
+          throw new GatewayError('store_unavailable', 'The store is gone.');
+        }
+      };
+      return failing;
+    };
+    await using own = await openGateway({ wrapRuns });
+    const stream = await open(own, 'POST /v1/responses', { body: ask });
+    assert.equal(stream.status, 200);
+    await assert.rejects(stream.text());
   });
 
   it('the run outlives its connection', async () => {

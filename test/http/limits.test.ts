@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { GatewayError } from '../../src/base/errors.ts';
 import type { Runs } from '../../src/runs/runs.ts';
 import { assertRefused, ended, type SendOptions, send } from '../support/http-client.ts';
 import { openGateway, until } from '../support/http-gateway.ts';
@@ -66,6 +67,25 @@ describe('requests_per_minute', () => {
     assertRefused(overloaded, { status: 503, code: 'overloaded' });
     assert.equal(overloaded.headers.get('x-should-retry'), 'true');
     assertRefused(await send(gateway, 'POST /v1/responses', ask('hello')), { status: 503, code: 'overloaded' });
+  });
+});
+
+describe('a run that was admitted and could not be stored', () => {
+  it('uses up nothing of its key', async () => {
+    const wrapRuns = (runs: Runs): Runs => {
+      const failing: Runs = Object.create(runs);
+      failing.submit = async ({ admit }) => {
+        await admit?.('00000000-0000-4000-8000-000000000000');
+        throw new GatewayError('store_unavailable', 'The disk is full.');
+      };
+      return failing;
+    };
+    const limits = { requests_per_minute: 1, concurrent_runs: 1, tokens_per_day: 10 };
+    await using gateway = await openGateway({ limits, wrapRuns });
+    for (let n = 0; n < 3; n++) {
+      const answer = await send(gateway, 'POST /v1/responses', ask('hello'));
+      assertRefused(answer, { status: 503, code: 'store_unavailable' });
+    }
   });
 });
 

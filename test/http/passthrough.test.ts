@@ -112,6 +112,8 @@ describe('proxy models at the HTTP floor', () => {
     assert.equal(String(await left.promise), 'ClientLeft: The client closed the connection.');
     const line = await until(() => own.lines.find(({ msg }) => msg === 'request'));
     assert.deepEqual([line.left, line.status, line.error], [true, 0, undefined]);
+    await send(own, 'GET /healthz');
+    assert.ok(!own.lines.some(({ level }) => Number(level) >= 40), 'a client that leaves is no failure');
   });
 
   it('a failure before the first byte is an error, one after it breaks the connection', async () => {

@@ -148,6 +148,8 @@ describe('GET /v1/responses/:id', () => {
       const running = await submit(gateway, 'wait');
       const answer = await send(gateway, `HEAD /v1/responses/${running}?stream=true`);
       assert.deepEqual([answer.status, answer.text], [200, '']);
+      const line = await until(() => gateway.lines.find(({ method }) => method === 'HEAD'));
+      assert.equal(line.left, undefined, 'it ended by itself');
       await gateway.release();
     });
   });

@@ -72,7 +72,6 @@ async function submitNew(
     if (admitted?.pending) settleAtEnd(floor, submitted.run, admitted);
     return submitted;
   } catch (thrown) {
-    if (admitted && fingerprint) await floor.retries.forget(fingerprint);
     await admitted?.undo();
     throw thrown;
   }
