@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Request, Response } from 'express';
 import type { Logger } from '../base/logger.ts';
 import type { Visit } from './visit.ts';
 
@@ -6,11 +6,12 @@ import type { Visit } from './visit.ts';
  * One line for an answered request: no query string (secrets stand there), no headers, no bodies. Status 0: the
  * client left before there was one.
  */
-export function logVisit(log: Logger, visit: Visit, req: IncomingMessage, res: ServerResponse): void {
+export function logVisit(log: Logger, visit: Visit, req: Request, res: Response): void {
   if (!log.isLevelEnabled('info')) return;
   log.info(
     {
       req: visit.id,
+      ip: req.ip,
       method: req.method,
       path: visit.path,
       route: visit.route,

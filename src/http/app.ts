@@ -85,6 +85,7 @@ function emptyApp(floor: Floor, visits: Visits): Express {
   app.enable('case sensitive routing');
   app.set('query parser', false);
   app.set('env', 'production');
+  app.set('trust proxy', floor.config().server.trust_proxy);
   app.use(entry(floor, visits));
   return app;
 }

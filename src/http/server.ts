@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { GatewayError } from '../base/errors.ts';
@@ -36,6 +37,7 @@ export function createHttpServer(app: RequestListener, times: Partial<ServerTime
   server.on('checkContinue', app);
   server.on('checkExpectation', (_req, res) => {
     const message = 'Expect: only "100-continue" can be met.';
+    res.setHeader('x-request-id', randomUUID());
     sendJson(res, errorAnswer(new GatewayError('invalid_parameter', message, { param: 'Expect' })));
   });
   server.on('connect', (_req, socket: Socket) => {
@@ -65,6 +67,7 @@ function refuse(socket: Socket, error: GatewayError, options: { allow?: string }
   const { status, headers, body } = errorAnswer(error, options);
   const lines = Object.entries({
     ...headers,
+    'x-request-id': randomUUID(),
     'content-type': 'application/json; charset=utf-8',
     'content-length': Buffer.byteLength(body),
     connection: 'close',

@@ -115,5 +115,12 @@ const chatMessage = chosenBy((value) => {
       at: 'role',
     };
   }
+  if (Array.isArray(value.tool_calls) && value.tool_calls.length > 0) {
+    return {
+      refuse: 'unsupported_parameter',
+      message: 'tool calls cannot be used: tools run on the server',
+      at: 'tool_calls',
+    };
+  }
   return message;
 });

@@ -162,6 +162,11 @@ const CHAT: typeof SHARED = {
       'messages[0].content[1]',
       UNSUPPORTED,
     ],
+    [
+      { messages: [...say('a'), { role: 'assistant', content: '', tool_calls: [{ id: 'c' }] }] },
+      'messages[1].tool_calls',
+      UNSUPPORTED,
+    ],
     [{ max_tokens: 0 }, 'max_tokens'],
     [{ max_tokens: 1001 }, 'max_tokens'],
     [{ max_completion_tokens: 0 }, 'max_completion_tokens'],

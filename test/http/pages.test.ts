@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { Registry } from 'prom-client';
+import supertest from 'supertest';
+import { createApps } from '../../src/http/app.ts';
 import { modelList, modelObject } from '../../src/protocol/models.ts';
 import { assertRefused, open, send, submit } from '../support/http-client.ts';
 import { httpConfig, KEYS, openGateway, type TestGateway, until } from '../support/http-gateway.ts';
@@ -136,6 +139,19 @@ describe('models, health and pages', () => {
   });
 });
 
+describe('a second port', () => {
+  it('each app answers its own paths only, and both share the metrics', async () => {
+    await using gateway = await openGateway();
+    const apps = createApps({ ...gateway.parts, registry: new Registry() });
+    await supertest(apps.api).get('/v1/models').set('authorization', `Bearer ${KEYS.ann}`).expect(200);
+    await supertest(apps.api).get('/metrics').expect(404);
+    await supertest(apps.api).get('/docs').expect(404);
+    await supertest(apps.admin).get('/v1/models').set('authorization', `Bearer ${KEYS.ann}`).expect(404);
+    const { text } = await supertest(apps.admin).get('/metrics').expect(200);
+    assert.match(text, /route="\/v1\/models",model="",method="GET",status="200"\} 1/);
+  });
+});
+
 describe('metrics and access log', () => {
   it('count requests by route pattern, with the models of clients folded', async () => {
     await using gateway = await openGateway();
@@ -192,5 +208,15 @@ describe('metrics and access log', () => {
       ['POST', '/v1/responses', '/v1/responses', 200, 'ann', 'deep'],
     );
     assert.doesNotMatch(JSON.stringify(gateway.lines), /canary|sk-/);
+  });
+
+  it('the address is that of the client behind a trusted proxy, and of nobody else', async () => {
+    const addressIn = async (trust_proxy: string[]) => {
+      await using gateway = await openGateway({ server: { trust_proxy } });
+      await send(gateway, 'GET /healthz', { headers: { 'x-forwarded-for': '203.0.113.7' } });
+      return gateway.lines.find(({ msg }) => msg === 'request')?.ip;
+    };
+    assert.equal(await addressIn(['127.0.0.1']), '203.0.113.7');
+    assert.equal(await addressIn([]), '127.0.0.1');
   });
 });

@@ -69,6 +69,7 @@ describe('what only a raw client sends', () => {
       const answer = parse(await rawExchange(gateway, request));
       assert.equal(answer.status, status, answer.body);
       assert.equal(answer.headers.get('content-type'), 'application/json; charset=utf-8');
+      assert.match(answer.headers.get('x-request-id') ?? '', /^[0-9a-f-]{36}$/);
       assert.equal(errorBody.strict().parse(JSON.parse(answer.body)).error.code, code);
     });
   }
