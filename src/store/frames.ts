@@ -50,3 +50,8 @@ export function notContiguous(expected: number, found: number | 'none'): Gateway
     `The stored event log is damaged: event ${expected} is missing (found: ${found}).`,
   );
 }
+
+/** Whether a log cannot be read because of what is stored, now or later. */
+export function isDamage(thrown: unknown): boolean {
+  return thrown instanceof GatewayError && thrown.code === 'internal_error';
+}

@@ -22,7 +22,7 @@ type StoreConfig = GatewayConfig['store'];
 export async function openStorage(config: StoreConfig, options: { log: Logger }): Promise<Storage> {
   const { runs, caches } = /^rediss?:/.test(config.url)
     ? await openRedisStore({ url: config.url, log: options.log })
-    : { runs: openSqliteStore(config.url, { sync: config.sync }), caches: memoryCaches(options) };
+    : { runs: openSqliteStore(config.url, { sync: config.sync, log: options.log }), caches: memoryCaches(options) };
   const close = () => runs.close();
   return { runs, caches, close, [Symbol.asyncDispose]: close };
 }

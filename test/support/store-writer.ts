@@ -1,3 +1,4 @@
+import { silentLogger } from '../../src/base/logger.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { claimed, events, newRun } from '../contract/run-store-fixture.ts';
 
@@ -6,7 +7,7 @@ import { claimed, events, newRun } from '../contract/run-store-fixture.ts';
  * Arguments: store URL, run id.
  */
 const [, , url = '', id = ''] = process.argv;
-const store = openSqliteStore(url, { sync: 'normal' });
+const store = openSqliteStore(url, { sync: 'normal', log: silentLogger });
 await store.create(newRun({ id }));
 const { run, token } = await claimed(store, id);
 for (let first = run.last + 1; ; first += 3) {

@@ -12,6 +12,8 @@ export interface ConnectionOptions {
   log: Logger;
   /** Longest wait for a reply, in milliseconds. */
   limitMs: number;
+  /** Longest wait for the first connection, in milliseconds. */
+  connectLimitMs: number;
 }
 
 export interface CommandOptions {
@@ -19,7 +21,8 @@ export interface CommandOptions {
   binary?: boolean;
 }
 
-const CONNECT_LIMIT_MS = 5000;
+/** For one attempt to connect. */
+const ATTEMPT_LIMIT_MS = 3000;
 const PING_EVERY_MS = 3000;
 /** A connection on which nothing moves for this long, pings included, leads nowhere. */
 const SILENCE_LIMIT_MS = 10_000;
@@ -36,7 +39,7 @@ function makeClient(options: ConnectionOptions, reconnect: (retries: number, cau
     disableOfflineQueue: true,
     pingInterval: PING_EVERY_MS,
     maintNotifications: 'disabled',
-    socket: { connectTimeout: CONNECT_LIMIT_MS, socketTimeout: SILENCE_LIMIT_MS, reconnectStrategy: reconnect },
+    socket: { connectTimeout: ATTEMPT_LIMIT_MS, socketTimeout: SILENCE_LIMIT_MS, reconnectStrategy: reconnect },
   });
 }
 
@@ -66,11 +69,11 @@ export class RedisConnection {
     this.client.on('ready', () => this.#ready());
   }
 
-  /** @throws Error naming host and reason where there is no connection within 5 s. */
+  /** @throws Error naming host and reason where there is no connection within `connectLimitMs`. */
   static async open(options: ConnectionOptions): Promise<RedisConnection> {
     const connection = new RedisConnection(options);
     try {
-      await withTimeout('connecting', CONNECT_LIMIT_MS, () => connection.client.connect());
+      await withTimeout('connecting', options.connectLimitMs, () => connection.client.connect());
     } catch (thrown) {
       await connection.close();
       const cause = connection.#lastFailure ?? thrown;

@@ -114,7 +114,7 @@ export class Indexes {
   /** Place of a run in its list, 0 for the newest. */
   async rank(list: { user: string; api: RunApi }, id: RunId): Promise<number | null> {
     const reply = await this.#redis.command(['ZREVRANK', this.#keys.list(list.user, list.api), id]);
-    return numberReply.nullable().parse(reply);
+    return reply === null ? null : numberReply.parse(reply);
   }
 
   /** Takes runs out of a list that are not there any more, except ones that may be in the making. */

@@ -15,10 +15,13 @@ export interface RedisOptions {
   prefix?: string;
   /** Longest wait for a reply, in milliseconds. */
   limitMs?: number;
+  /** Longest wait for the first connection, in milliseconds: Redis may be starting too. */
+  connectLimitMs?: number;
 }
 
 const DEFAULT_PREFIX = 'gateway';
 const DEFAULT_LIMIT_MS = 2000;
+const DEFAULT_CONNECT_LIMIT_MS = 5000;
 
 /**
  * Opens the run store and the caches of several instances over one Redis: one connection for commands, shared by
@@ -27,10 +30,11 @@ const DEFAULT_LIMIT_MS = 2000;
  */
 export async function openRedisStore(options: RedisOptions): Promise<{ runs: RunStore; caches: Caches }> {
   const { log, url, prefix = DEFAULT_PREFIX, limitMs = DEFAULT_LIMIT_MS } = options;
+  const { connectLimitMs = DEFAULT_CONNECT_LIMIT_MS } = options;
   const keys = new Keys(prefix);
   await using opening = new AsyncDisposableStack();
   const open = async () => {
-    const connection = await RedisConnection.open({ url, log, limitMs });
+    const connection = await RedisConnection.open({ url, log, limitMs, connectLimitMs });
     opening.defer(() => connection.close());
     return connection;
   };

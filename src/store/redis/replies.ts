@@ -5,6 +5,7 @@ import type { RunRecord, RunSummary } from '../run-store.ts';
 
 export const textList = z.array(z.string());
 export const numberReply = z.number();
+const maybeTextList = z.array(z.string().nullable());
 /** A rank or score that may be missing. */
 export const maybeText = z.string().nullable();
 
@@ -38,7 +39,7 @@ export const SUMMARY_FIELDS = Object.keys(summaryFields);
 
 /** The reply to `HMGET` with `SUMMARY_FIELDS`; undefined where there is no such run. */
 export function parseSummary(reply: unknown): RunSummary | undefined {
-  const values = z.array(z.string().nullable()).parse(reply);
+  const values = maybeTextList.parse(reply);
   if (values[0] === null) return undefined;
   return summary.parse(Object.fromEntries(SUMMARY_FIELDS.map((field, index) => [field, values[index]])));
 }

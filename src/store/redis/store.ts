@@ -3,6 +3,7 @@ import { systemClock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import type { Logger } from '../../base/logger.ts';
+import { isDamage } from '../frames.ts';
 import type { LogHandlers } from '../listeners.ts';
 import type {
   Append,
@@ -211,10 +212,21 @@ export class RedisRunStore implements RunStore {
   async sealEnded(options: { endedBefore: number; limit: number }): Promise<number> {
     let sealed = 0;
     for (const id of await this.#indexes.unsealed(options.endedBefore, options.limit)) {
-      if (await this.#log.seal(id)) sealed++;
+      if (await this.#seal(id)) sealed++;
       await this.#indexes.markSealed(id);
     }
     return sealed;
+  }
+
+  /** A damaged log is left as it is: it must not keep the others from being sealed. */
+  async #seal(id: RunId): Promise<boolean> {
+    try {
+      return await this.#log.seal(id);
+    } catch (thrown) {
+      if (!isDamage(thrown)) throw thrown;
+      this.#logger.error({ run: id, reason: messageOf(thrown) }, 'a log cannot be sealed');
+      return false;
+    }
   }
 
   reserve(key: string, entry: Reservation, options: { ttlMs: number; now: number }): Promise<Reservation> {

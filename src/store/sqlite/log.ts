@@ -40,6 +40,7 @@ export class Log {
         'SELECT key, id, last FROM runs WHERE ended_at <= ? AND sealed = 0 AND ended_at IS NOT NULL ORDER BY ended_at LIMIT ?',
       ),
       markSealed: db.prepare('UPDATE runs SET sealed = 1 WHERE key = ? AND id = ? AND sealed = 0'),
+      leaveUnsealed: db.prepare('UPDATE runs SET sealed = 2 WHERE key = ? AND id = ?'),
       insertSealed: db.prepare('INSERT INTO sealed_logs (run, log) VALUES (?, ?)'),
       removeBatches: db.prepare('DELETE FROM batches WHERE run = ?'),
       sealed: db.prepare('SELECT log FROM sealed_logs WHERE run = ?'),
@@ -113,6 +114,11 @@ export class Log {
     this.#statements.insertSealed.run(run.key, sealed);
     this.#statements.removeBatches.run(run.key);
     return true;
+  }
+
+  /** A damaged log is left as it is: it must not keep the others from being sealed. */
+  leaveUnsealed(run: LogRef): void {
+    this.#statements.leaveUnsealed.run(run.key, run.id);
   }
 
   sealed(key: number): Buffer | undefined {

@@ -1,6 +1,7 @@
 import { closeSync, openSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import type { Logger } from '../../base/logger.ts';
 import type { RunStore } from '../run-store.ts';
 import { lockFolder } from './lock.ts';
 import { prepareDatabase } from './schema.ts';
@@ -9,12 +10,18 @@ import { SqliteRunStore } from './store.ts';
 /** Longest wait for a lock, in milliseconds: a backup tool may hold one for a moment. The event loop stands still. */
 const BUSY_TIMEOUT_MS = 250;
 
+export interface SqliteOptions {
+  /** `normal`: a crash of the process loses nothing; `full`: nor does a loss of power. */
+  sync: 'normal' | 'full';
+  log: Logger;
+}
+
 /**
  * Opens the embedded run store: `file:<folder>` or `memory:`.
  * @throws Error with the fix where the folder is in use by another process, cannot be written to, or holds a
  * database of another version.
  */
-export function openSqliteStore(url: string, options: { sync: 'normal' | 'full' }): RunStore {
+export function openSqliteStore(url: string, options: SqliteOptions): RunStore {
   if (url === 'memory:') return openAt(':memory:', { ...options, onClose: () => {} });
   const folder = resolve(url.slice('file:'.length));
   const lock = lockFolder(folder);
@@ -29,7 +36,7 @@ export function openSqliteStore(url: string, options: { sync: 'normal' | 'full' 
   }
 }
 
-function openAt(path: string, options: { sync: 'normal' | 'full'; onClose: () => void }): RunStore {
+function openAt(path: string, options: SqliteOptions & { onClose: () => void }): RunStore {
   const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
   try {
     prepareDatabase(db, options);

@@ -6,6 +6,7 @@ const VERSION = 1;
  * `runs.last` is kept up to date for ended runs only: while a run is open its batches say it, and an append writes
  * one row instead of two. Requests stand apart, so that a change of a record does not rewrite them. Batches are rows
  * in append order under a small integer key: a row per event, clustered by run, writes eight times the bytes.
+ * `runs.sealed`: 0 not yet, 1 the log is in `sealed_logs`, 2 never, for it is damaged.
  */
 const SCHEMA = `
 CREATE TABLE runs (

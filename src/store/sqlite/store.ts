@@ -1,6 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { systemClock } from '../../base/clock.ts';
+import { messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
+import type { Logger } from '../../base/logger.ts';
+import { isDamage } from '../frames.ts';
 import { ChangeListeners, type LogHandlers, LogListeners } from '../listeners.ts';
 import type {
   Append,
@@ -20,7 +23,7 @@ import { type SealedLog, sealLog } from '../sealed-log.ts';
 import { SealedLogs } from '../sealed-logs.ts';
 import { Claims } from './claims.ts';
 import { reasonOf, toStoreError, unavailable } from './failure.ts';
-import { appendAfterEnd, Log } from './log.ts';
+import { appendAfterEnd, Log, type LogRef } from './log.ts';
 import { isFree, type OpenRun, OpenRuns } from './open-runs.ts';
 import { Records } from './records.ts';
 import { integer, type Row, statusOf } from './rows.ts';
@@ -35,6 +38,7 @@ const SEALED_LOGS_BYTES = 32 * 1024 ** 2;
  */
 export class SqliteRunStore implements RunStore {
   readonly #db: DatabaseSync;
+  readonly #logger: Logger;
   readonly #onClose: () => void;
   readonly #writer: Writer;
   readonly #open: OpenRuns;
@@ -48,8 +52,9 @@ export class SqliteRunStore implements RunStore {
   #closed = false;
 
   /** Takes over an open, prepared database; `onClose` frees what belongs to it. */
-  constructor(db: DatabaseSync, options: { onClose?: () => void } = {}) {
+  constructor(db: DatabaseSync, options: { log: Logger; onClose?: () => void }) {
     this.#db = db;
+    this.#logger = options.log;
     this.#onClose = options.onClose ?? (() => {});
     this.#writer = new Writer(db);
     this.#open = new OpenRuns(db);
@@ -188,13 +193,24 @@ export class SqliteRunStore implements RunStore {
   async sealEnded(options: { endedBefore: number; limit: number }): Promise<number> {
     let sealed = 0;
     for (const run of this.#read(() => this.#log.unsealed(options.endedBefore, options.limit))) {
+      if (await this.#seal(run)) sealed++;
+    }
+    return sealed;
+  }
+
+  async #seal(run: LogRef): Promise<boolean> {
+    try {
       const bytes = await sealLog({
         read: (range) => this.#read(() => this.#log.read(run.key, run.last, range)),
         readLast: () => this.#read(() => this.#log.readLast(run.key)),
       });
-      if (await this.#writer.run(() => this.#log.replaceBatches(run, bytes))) sealed++;
+      return await this.#writer.run(() => this.#log.replaceBatches(run, bytes));
+    } catch (thrown) {
+      if (!isDamage(thrown)) throw thrown;
+      this.#logger.error({ run: run.id, reason: messageOf(thrown) }, 'a log cannot be sealed');
+      await this.#writer.run(() => this.#log.leaveUnsealed(run));
+      return false;
     }
-    return sealed;
   }
 
   async #sealedLog(id: RunId, key: number): Promise<SealedLog | undefined> {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
 import { createClient } from '@redis/client';
 import { GatewayError } from '../../../src/base/errors.ts';
-import { createLogger, silentLogger } from '../../../src/base/logger.ts';
+import { silentLogger } from '../../../src/base/logger.ts';
 import type { Caches } from '../../../src/store/cache.ts';
 import { openRedisStore } from '../../../src/store/redis/open.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
@@ -257,6 +257,13 @@ describe('the Redis store when Redis fails', () => {
     await assert.rejects(store.read(run.id, { after: 3, maxBytes: 1_000_000 }), damaged);
     await admin('XDEL', `${prefix}:{${run.id}}:log`, '5-0');
     await assert.rejects(store.read(run.id, { after: 3, maxBytes: 1_000_000 }), damaged);
+    await admin('DEL', `${prefix}:unsealed`);
+    await store.append(run.id, ending(token, 6, 'completed'));
+    // It does not keep others from being sealed, and is not tried again and again.
+    assert.equal(await store.sealEnded({ endedBefore: Date.now(), limit: 1 }), 0);
+    await endedRun(store);
+    assert.equal(await store.sealEnded({ endedBefore: Date.now(), limit: 1 }), 1);
+    await assert.rejects(store.read(run.id, { after: 0, maxBytes: 1_000_000 }), damaged);
   });
 
   it('indexes that stayed behind a crash are put right by the next claimer', async () => {
@@ -340,41 +347,5 @@ describe('the Redis store when Redis fails', () => {
     assert.equal(await connections(), 1);
     assert.equal((await store.check()).ok, false);
     await store.close();
-  });
-});
-
-describe('opening the Redis store', () => {
-  const open = async (url: string) => {
-    const lines: string[] = [];
-    const log = createLogger({ level: 'warn', destination: { write: (line: string) => void lines.push(line) } });
-    const { runs } = await openRedisStore({ url, log, limitMs: LIMIT_MS });
-    const { ok } = await runs.check();
-    await runs.close();
-    return { ok, lines: lines.join('') };
-  };
-
-  it('takes password and database from the URL, and never shows the password', async function () {
-    await using server = await redisOrSkip(this, ['--requirepass', 'se:cret/42']);
-    const at = (password: string, db: number) =>
-      `redis://:${encodeURIComponent(password)}@127.0.0.1:${server.port}/${db}`;
-    assert.equal((await open(at('se:cret/42', 3))).ok, true);
-    const refused = await open(at('wrong-password', 0)).catch((thrown: Error) => thrown);
-    assert.ok(refused instanceof Error);
-    assert.match(refused.message, /127\.0\.0\.1:\d+.*password/i);
-    assert.doesNotMatch(refused.message, /wrong-password/);
-    await assert.rejects(open(at('se:cret/42', 99)), /database/);
-  });
-
-  it('warns of a Redis that throws runs away or forgets them, and is quiet about a good one', async function () {
-    await using careless = await redisOrSkip(this, ['--maxmemory-policy', 'allkeys-lru', '--appendonly', 'no']);
-    const { lines } = await open(careless.url);
-    assert.match(lines, /maxmemory-policy noeviction/);
-    assert.match(lines, /appendonly yes/);
-    await using good = await redisOrSkip(this);
-    assert.equal((await open(good.url)).lines, '');
-  });
-
-  it('says where it did not find one', async () => {
-    await assert.rejects(open('redis://127.0.0.1:1/0'), /no connection to Redis at 127\.0\.0\.1:1.*ECONNREFUSED/);
   });
 });

@@ -6,6 +6,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { silentLogger } from '../../../src/base/logger.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { eventually, frames, LEASE, readAll } from '../../contract/run-store-fixture.ts';
 
@@ -25,12 +26,12 @@ describe('the SQLite store when its process is killed', () => {
       });
       const enough = before + 150 + 37 * round;
       await eventually('progress', () => acknowledged > enough || undefined);
-      assert.throws(() => openSqliteStore(url, { sync: 'normal' }), /Another process.*redis:\/\//);
+      assert.throws(() => openSqliteStore(url, { sync: 'normal', log: silentLogger }), /Another process.*redis:\/\//);
       const closed = once(writer, 'close');
       writer.kill('SIGKILL');
       await closed;
 
-      const store = openSqliteStore(url, { sync: 'normal' });
+      const store = openSqliteStore(url, { sync: 'normal', log: silentLogger });
       const { bytes, last } = await readAll(store, id);
       assert.ok(last >= acknowledged && (last - 2) % 3 === 0, `${last} of ${acknowledged}`);
       assert.deepEqual(bytes, frames(1, last));

@@ -29,7 +29,7 @@ describe('the SQLite store in a folder', () => {
   let store: RunStore;
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'sqlite-store-'));
-    store = openSqliteStore(`file:${folder}`, { sync: 'normal' });
+    store = openSqliteStore(`file:${folder}`, { sync: 'normal', log: silentLogger });
   });
   afterEach(async () => {
     await store.close();
@@ -37,7 +37,7 @@ describe('the SQLite store in a folder', () => {
   });
   const reopen = async (sync: 'normal' | 'full' = 'normal') => {
     await store.close();
-    store = openSqliteStore(`file:${folder}`, { sync });
+    store = openSqliteStore(`file:${folder}`, { sync, log: silentLogger });
   };
 
   it('keeps everything over a restart, and the runs of the former process are free at once', async () => {
@@ -80,9 +80,12 @@ describe('the SQLite store in a folder', () => {
   });
 
   it('is for one process alone, and says what to do for several', async () => {
-    assert.throws(() => openSqliteStore(`file:${folder}`, { sync: 'normal' }), /Another process.*redis:\/\//);
+    assert.throws(
+      () => openSqliteStore(`file:${folder}`, { sync: 'normal', log: silentLogger }),
+      /Another process.*redis:\/\//,
+    );
     await store.close();
-    openSqliteStore(`file:${folder}`, { sync: 'normal' }).close();
+    openSqliteStore(`file:${folder}`, { sync: 'normal', log: silentLogger }).close();
   });
 
   it('can be opened by nobody else than its user', async () => {
@@ -96,7 +99,7 @@ describe('the SQLite store in a folder', () => {
     const db = new DatabaseSync(join(folder, 'runs.db'));
     db.exec('PRAGMA user_version = 99');
     db.close();
-    assert.throws(() => openSqliteStore(`file:${folder}`, { sync: 'normal' }), /schema version 99/);
+    assert.throws(() => openSqliteStore(`file:${folder}`, { sync: 'normal', log: silentLogger }), /schema version 99/);
     const again = new DatabaseSync(join(folder, 'runs.db'));
     again.exec('PRAGMA user_version = 1');
     again.close();
@@ -123,7 +126,7 @@ describe('the SQLite store over its database', () => {
   function open() {
     const db = new DatabaseSync(':memory:');
     prepareDatabase(db, { sync: 'normal' });
-    return { db, store: new SqliteRunStore(db) };
+    return { db, store: new SqliteRunStore(db, { log: silentLogger }) };
   }
 
   it('pauses while the disk is full and goes on when there is room, without a gap', async () => {
@@ -221,6 +224,12 @@ describe('the SQLite store over its database', () => {
     await assert.rejects(store.read(run.id, { after: 3, maxBytes: 1_000_000 }), damaged);
     db.exec('DELETE FROM batches WHERE first = 5');
     await assert.rejects(store.read(run.id, { after: 3, maxBytes: 1_000_000 }), damaged);
+    await store.append(run.id, ending(token, 6, 'completed'));
+    await endedRun(store);
+    // It does not keep others from being sealed, and is not tried again and again.
+    assert.equal(await store.sealEnded({ endedBefore: Date.now(), limit: 1 }), 0);
+    assert.equal(await store.sealEnded({ endedBefore: Date.now(), limit: 1 }), 1);
+    await assert.rejects(store.read(run.id, { after: 0, maxBytes: 1_000_000 }), damaged);
     await store.close();
   });
 });

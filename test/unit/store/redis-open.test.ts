@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLogger } from '../../../src/base/logger.ts';
+import { openRedisStore } from '../../../src/store/redis/open.ts';
+import { freePort, redisOrSkip } from '../../support/redis.ts';
+
+describe('opening the Redis store', () => {
+  const open = async (url: string) => {
+    const lines: string[] = [];
+    const log = createLogger({ level: 'warn', destination: { write: (line: string) => void lines.push(line) } });
+    const { runs } = await openRedisStore({ url, log, limitMs: 400, connectLimitMs: 1000 });
+    const { ok } = await runs.check();
+    await runs.close();
+    return { ok, lines: lines.join('') };
+  };
+
+  it('takes password and database from the URL, and never shows the password', async function () {
+    await using server = await redisOrSkip(this, ['--requirepass', 'se:cret/42']);
+    const at = (password: string, db: number) =>
+      `redis://:${encodeURIComponent(password)}@127.0.0.1:${server.port}/${db}`;
+    assert.equal((await open(at('se:cret/42', 3))).ok, true);
+    const refused = await open(at('wrong-password', 0)).catch((thrown: Error) => thrown);
+    assert.ok(refused instanceof Error);
+    assert.match(refused.message, /127\.0\.0\.1:\d+.*password/i);
+    assert.doesNotMatch(refused.message, /wrong-password/);
+    await assert.rejects(open(at('se:cret/42', 99)), /database/);
+  });
+
+  it('warns of a Redis that throws runs away or forgets them, and is quiet about a good one', async function () {
+    await using careless = await redisOrSkip(this, ['--maxmemory-policy', 'allkeys-lru', '--appendonly', 'no']);
+    const { lines } = await open(careless.url);
+    assert.match(lines, /maxmemory-policy noeviction/);
+    assert.match(lines, /appendonly yes/);
+    await using good = await redisOrSkip(this);
+    assert.equal((await open(good.url)).lines, '');
+  });
+
+  it('speaks TLS with rediss://, and refuses a certificate that it does not know', async function () {
+    const folder = await mkdtemp(join(tmpdir(), 'redis-tls-'));
+    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+    const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
+    const made = spawnSync('openssl', [
+      ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'],
+      ...['-keyout', key, '-out', cert, ...subject],
+    ]);
+    assert.equal(made.status, 0, `openssl makes a certificate: ${made.error ?? made.stderr}`);
+    const port = await freePort();
+    const tls = ['--tls-port', `${port}`, '--tls-cert-file', cert, '--tls-key-file', key, '--tls-auth-clients', 'no'];
+    await using _ = await redisOrSkip(this, tls);
+    const url = `rediss://localhost:${port}/0`;
+    await assert.rejects(open(url), /certificate/);
+    const script = `
+      import { openRedisStore } from '${import.meta.resolve('../../../src/store/redis/open.ts')}';
+      import { silentLogger } from '${import.meta.resolve('../../../src/base/logger.ts')}';
+      const { runs } = await openRedisStore({ url: '${url}', log: silentLogger });
+      console.log(JSON.stringify(await runs.check()));
+      await runs.close();`;
+    const trusting = { env: { ...process.env, NODE_EXTRA_CA_CERTS: cert }, encoding: 'utf8' } as const;
+    const answer = spawnSync(process.execPath, ['--input-type=module', '-e', script], trusting);
+    assert.equal(answer.stdout.trim(), '{"ok":true}', answer.stderr);
+    await rm(folder, { recursive: true });
+  });
+
+  it('says where it did not find one', async () => {
+    await assert.rejects(open('redis://127.0.0.1:1/0'), /no connection to Redis at 127\.0\.0\.1:1.*ECONNREFUSED/);
+  });
+});
