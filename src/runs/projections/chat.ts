@@ -10,7 +10,7 @@ import type { LogBatch } from '../../store/run-store.ts';
 
 type FinishReason = 'stop' | 'length' | 'error' | 'cancelled';
 
-/** The chat completion object of an ended run. */
+/** The chat completion object of an ended run; with `error` and `finish_reason: "error"` of a failed one. */
 export function chatCompletion(response: ResponseObject): JsonObject {
   const reasoning = response.output
     .filter((item) => item.type === 'reasoning')
@@ -30,6 +30,7 @@ export function chatCompletion(response: ResponseObject): JsonObject {
     choices: [{ index: 0, message, finish_reason: finishReason(response), logprobs: null }],
     search_results: searchResults(response),
     usage: chatUsage(response.usage),
+    ...(response.status === 'failed' ? { error: response.error } : {}),
   };
 }
 
