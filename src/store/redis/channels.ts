@@ -135,7 +135,10 @@ export class Channels {
     const headerEnd = message.indexOf('\n');
     const [instance, first, last, end] = message.toString('latin1', 0, headerEnd).split(' ');
     if (instance === this.#instance) return;
-    if (last === undefined) return this.#readers.gap(id);
+    if (last === undefined) {
+      this.#readers.gap(id);
+      return;
+    }
     const frames = message.subarray(headerEnd + 1);
     const batch: LogBatch = { first: Number(first), last: Number(last), frames, end: end === '1' };
     this.#readers.batch(id, batch);

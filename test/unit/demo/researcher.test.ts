@@ -66,7 +66,7 @@ function playResearch(question: string, search: (query: string) => string[]) {
   }
 }
 
-const ask = { role: 'user', content: loadPrompts().answer({ forced: '', sources: '[1] Streams' }) };
+const ask = { role: 'user', content: loadPrompts().answer({ forced: '', sources: '[1] Streams', format: '' }) };
 const nameOf = (calls: DemoTurn['calls']) => calls.map((call) => call.name);
 const QUESTION = 'How is a dropped stream resumed?';
 const inStreams = () => ['corpus:///streams.md', 'corpus:///keys.md'];

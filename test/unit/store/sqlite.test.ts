@@ -85,7 +85,7 @@ describe('the SQLite store in a folder', () => {
       /Another process.*redis:\/\//,
     );
     await store.close();
-    openSqliteStore(`file:${folder}`, { sync: 'normal', log: silentLogger }).close();
+    await openSqliteStore(`file:${folder}`, { sync: 'normal', log: silentLogger }).close();
   });
 
   it('can be opened by nobody else than its user', async () => {
