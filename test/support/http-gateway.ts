@@ -16,7 +16,7 @@ import { createHttpServer, type ServerTimes } from '../../src/http/server.ts';
 import type { Step } from '../../src/research/steps.ts';
 import type { ResearchState } from '../../src/research/transcript.ts';
 import type { RunDriver } from '../../src/runs/execute-run.ts';
-import { LocalExecutor } from '../../src/runs/executor.ts';
+import { LocalExecutor } from '../../src/runs/local-executor.ts';
 import type { Runs } from '../../src/runs/runs.ts';
 import { createRuns } from '../../src/runs/service.ts';
 import { readResearchRequest } from '../../src/runs/stored-request.ts';

@@ -7,7 +7,7 @@ import type { RunEvent } from '../../src/protocol/events.ts';
 import { decodeFrames } from '../../src/protocol/frames.ts';
 import { loadPrompts } from '../../src/research/prompts.ts';
 import type { ResearchRequest } from '../../src/research/request.ts';
-import { LocalExecutor } from '../../src/runs/executor.ts';
+import { LocalExecutor } from '../../src/runs/local-executor.ts';
 import { createDriver } from '../../src/runs/research-driver.ts';
 import type { Caller, RunRecord, Runs, Submission } from '../../src/runs/runs.ts';
 import { createRuns } from '../../src/runs/service.ts';
