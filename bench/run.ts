@@ -1,10 +1,12 @@
 import { firstEvent } from './first-event.ts';
+import { passthrough } from './passthrough.ts';
 import { replay } from './replay.ts';
 import { researchDeltas } from './research-deltas.ts';
 
 /** `npm run bench [name ...]`: runs benchmarks and prints their tables. See README.md. */
 const BENCHMARKS: Readonly<Record<string, () => Promise<string>>> = {
   'research-deltas': researchDeltas,
+  passthrough,
   replay,
   'first-event': firstEvent,
 };

@@ -3,15 +3,13 @@ import { isObject, type JsonObject, parseJson } from '../base/json.ts';
 import { brokenStream } from '../upstream/attempt-failure.ts';
 import { failureOfStreamError } from '../upstream/failure-of-answer.ts';
 import { gatewayErrorOf } from '../upstream/gateway-error.ts';
-import { secretsOf } from '../upstream/provider-headers.ts';
 import type { Route } from '../upstream/routes.ts';
-import { Scrubber } from '../upstream/secrets.ts';
 import { mediaTypeOf, passedHeaders } from './answer-headers.ts';
 import type { Asked, Receiver, ReceiverControl } from './ask-provider.ts';
+import type { Doorway } from './doorway.ts';
 import type { Answer, AnswerHead } from './exchange.ts';
 import { RelayedBody } from './relayed-body.ts';
 import { RelayedStream } from './relayed-stream.ts';
-import { SecretMask } from './secret-mask.ts';
 import type { StreamKind } from './stream-kind.ts';
 import { judgeCompletion, judgeError, judgeJson, WholeAnswer } from './whole-answer.ts';
 
@@ -22,25 +20,26 @@ type ChooseReceiver = (head: AnswerHead, control: ReceiverControl) => Receiver;
 
 export interface ReceiverContext {
   route: Route;
+  doorway: Doorway;
   res: ServerResponse;
   kind: StreamKind;
   modelName: string;
 }
 
 /** Who takes the answer of a whole chat completion. */
-export function completionReceiver(route: Route): ChooseReceiver {
+export function completionReceiver(doorway: Doorway): ChooseReceiver {
   return (head, control) => {
-    if (head.status >= 300) return errorReceiver(route)(head, control);
-    return new WholeAnswer(head, control, (answer) => judgeCompletion(answer, scrubberOf(route)));
+    if (head.status >= 300) return errorReceiver(doorway)(head, control);
+    return new WholeAnswer(head, control, (answer) => judgeCompletion(answer, doorway));
   };
 }
 
 /** Who takes the answer of a chat completion. */
 export function chatReceiver(context: ReceiverContext & { stream: boolean }): ChooseReceiver {
-  const { route, stream } = context;
-  if (!stream) return completionReceiver(route);
+  const { doorway, stream } = context;
+  if (!stream) return completionReceiver(doorway);
   return (head, control) => {
-    if (head.status >= 300) return errorReceiver(route)(head, control);
+    if (head.status >= 300) return errorReceiver(doorway)(head, control);
     if (isEncoded(head)) return relayedBody(head, control, context);
     if (mediaTypeOf(head) === 'application/json') {
       return new WholeAnswer(head, control, (answer) => judgeInsteadOfStream(answer, context));
@@ -51,10 +50,10 @@ export function chatReceiver(context: ReceiverContext & { stream: boolean }): Ch
 
 /** Who takes the answer of any other call. */
 export function otherReceiver(context: ReceiverContext): ChooseReceiver {
-  const { route, res } = context;
+  const { doorway, res } = context;
   return (head, control) => {
     const type = mediaTypeOf(head);
-    if (head.status >= 300) return errorReceiver(route)(head, control);
+    if (head.status >= 300) return errorReceiver(doorway)(head, control);
     if (type === 'text/event-stream' && !isEncoded(head)) return relayedStream(control, context);
     if (res.headersSent) return new WholeAnswer(head, control, (answer) => judgeInsteadOfStream(answer, context));
     const length = Number(head.headers['content-length'] ?? Number.POSITIVE_INFINITY);
@@ -65,26 +64,25 @@ export function otherReceiver(context: ReceiverContext): ChooseReceiver {
   };
 }
 
-function errorReceiver(route: Route): ChooseReceiver {
-  return (head, control) => new WholeAnswer(head, control, (answer) => judgeError(answer, scrubberOf(route)));
+function errorReceiver(doorway: Doorway): ChooseReceiver {
+  return (head, control) => new WholeAnswer(head, control, (answer) => judgeError(answer, doorway));
 }
 
-function relayedStream(control: ReceiverControl, { route, res, kind, modelName }: ReceiverContext): Receiver {
-  const scrubber = scrubberOf(route);
+function relayedStream(control: ReceiverControl, { route, doorway, res, kind, modelName }: ReceiverContext): Receiver {
   return new RelayedStream(
     {
       res,
       kind,
-      mask: new SecretMask(route),
-      failureOf: (payload) => failureOfStreamError(payload, scrubber),
+      mask: doorway.mask,
+      failureOf: (payload) => failureOfStreamError(payload, doorway.scrubber),
       tell: (failure) => gatewayErrorOf(modelName, [{ route, failure }]),
     },
     control,
   );
 }
 
-function relayedBody(head: AnswerHead, control: ReceiverControl, { route, res }: ReceiverContext): Receiver {
-  const mask = new SecretMask(route);
+function relayedBody(head: AnswerHead, control: ReceiverControl, { doorway, res }: ReceiverContext): Receiver {
+  const { mask } = doorway;
   const isJson = mediaTypeOf(head) === 'application/json';
   const mayBeEmpty = !isJson || head.status === 204;
   return new RelayedBody(
@@ -94,10 +92,10 @@ function relayedBody(head: AnswerHead, control: ReceiverControl, { route, res }:
 }
 
 /** A stream was asked for, and JSON came: an error, or a provider that cannot stream. */
-function judgeInsteadOfStream(answer: Answer, { route, kind }: ReceiverContext): Asked {
+function judgeInsteadOfStream(answer: Answer, { doorway, kind }: ReceiverContext): Asked {
   const payload = parseJson(answer.body.toString('utf8'));
   if (isPayload(payload) && kind.isError(payload)) {
-    return { is: 'failed', failure: failureOfStreamError(payload, scrubberOf(route)) };
+    return { is: 'failed', failure: failureOfStreamError(payload, doorway.scrubber) };
   }
   return { is: 'failed', failure: brokenStream('an answer of another type than the stream that was asked for') };
 }
@@ -109,8 +107,4 @@ function isEncoded({ headers }: AnswerHead): boolean {
 
 function isPayload(value: unknown): value is JsonObject {
   return isObject(value);
-}
-
-function scrubberOf(route: Route): Scrubber {
-  return new Scrubber(secretsOf(route));
 }

@@ -8,11 +8,11 @@ import { passedHeaders } from './answer-headers.ts';
 import { type Asked, askProvider } from './ask-provider.ts';
 import { chatReceiver, otherReceiver } from './choose-receiver.ts';
 import { dispatchEngine } from './dispatch-engine.ts';
+import type { Doorway, Doorways } from './doorway.ts';
 import type { Answer, Engine } from './exchange.ts';
 import { type Passed, throughRoutes } from './failover.ts';
-import type { ProxyCall, ProxyOutcome } from './proxy-call.ts';
 import { outgoing, type PassedRequest } from './outgoing-request.ts';
-import { SecretMask } from './secret-mask.ts';
+import type { ProxyCall, ProxyOutcome } from './proxy-call.ts';
 import { chatStream, type StreamKind, streamOf } from './stream-kind.ts';
 
 /** Somebody waits: what takes longer than this is better told than waited for, in milliseconds. */
@@ -24,7 +24,7 @@ const BACKOFF: BackoffPolicy = { baseMs: 250, maxMs: 2000, patienceMs: 2000 };
  */
 export async function forwardCall(
   call: ProxyCall,
-  { upstream, middleware }: { upstream: Upstream; middleware: Engine },
+  { upstream, middleware, doorways }: { upstream: Upstream; middleware: Engine; doorways: Doorways },
 ): Promise<ProxyOutcome> {
   const { res, modelName, model, key, signal } = call;
   const isChat = call.api === 'chat_completions';
@@ -32,8 +32,9 @@ export async function forwardCall(
   const kind = isChat ? chatStream(modelName, () => asksForSeveral(call.body)) : streamOf(call.api, modelName);
   const request = requestOf(call);
   const ask = (route: Route): Promise<Asked> => {
-    const common = { route, res, kind, modelName };
-    return askProvider(outgoing(request, route), {
+    const doorway = doorways.of(route);
+    const common = { route, doorway, res, kind, modelName };
+    return askProvider(outgoing(request, route, doorway), {
       engine,
       timeouts: route.provider.config.timeouts,
       receiver: isChat ? chatReceiver({ ...common, stream: call.stream }) : otherReceiver(common),
@@ -43,7 +44,7 @@ export async function forwardCall(
   const tries = upstream.attempts({ modelName, model, key, backoff: BACKOFF });
   try {
     const passed = await throughRoutes({ tries, modelName, ask, attended: true, signal });
-    return { tokens: finish(passed, { res, kind }) };
+    return { tokens: finish(passed, { res, kind, doorway: doorways.of(passed.route) }) };
   } catch (thrown) {
     if (!res.headersSent || signal.aborted || !(thrown instanceof GatewayError)) throw thrown;
     endStream(res, kind, thrown);
@@ -57,26 +58,33 @@ function requestOf(call: ProxyCall): PassedRequest {
 }
 
 /** Writes what is not written yet, and gives the tokens that were used. */
-function finish(passed: Passed, { res, kind }: { res: ServerResponse; kind: StreamKind }): number | null {
+function finish(
+  passed: Passed,
+  { res, kind, doorway }: { res: ServerResponse; kind: StreamKind; doorway: Doorway },
+): number | null {
   switch (passed.is) {
     case 'delivered':
       return passed.tokens;
     case 'answered':
-      writeAnswer(res, passed.answer, passed.route);
+      writeAnswer(res, passed.answer, doorway);
       return passed.tokens;
     case 'refused':
       if (res.headersSent) {
         endStream(res, kind, new GatewayError('upstream_error', `The provider answered ${passed.answer.status}.`));
-      } else writeAnswer(res, passed.answer, passed.route);
+      } else writeAnswer(res, passed.answer, doorway);
       return 0;
   }
 }
 
-function writeAnswer(res: ServerResponse, answer: Answer, route: Route): void {
-  const mask = new SecretMask(route);
-  mask.apply(answer.body);
-  res.writeHead(answer.status, { ...passedHeaders(answer, mask), 'content-length': answer.body.length });
-  res.end(answer.body);
+/** Up to this length an answer goes out in one piece with its headers, in bytes: one call of the system instead of two. */
+const SHORT = 32 * 1024;
+
+function writeAnswer(res: ServerResponse, answer: Answer, { mask }: Doorway): void {
+  const { status, body } = answer;
+  mask.apply(body);
+  res.writeHead(status, { ...passedHeaders(answer, mask), 'content-length': body.length });
+  if (body.length <= SHORT) res.end(body.toString('latin1'), 'latin1');
+  else res.end(body);
 }
 
 /** Tells a client of a failure that was sent comments, and so the head of a stream, while every route failed. */

@@ -1,5 +1,6 @@
 import type { Upstream } from '../upstream/upstream.ts';
 import { completeTask } from './complete-task.ts';
+import { Doorways } from './doorway.ts';
 import { forwardCall } from './forward-call.ts';
 import { createMiddlewareEngine } from './middleware-engine.ts';
 import type { ModelProxy } from './proxy-call.ts';
@@ -10,9 +11,10 @@ import type { ModelProxy } from './proxy-call.ts';
  */
 export function createModelProxy({ upstream }: { upstream: Upstream }): ModelProxy & Disposable {
   const middleware = createMiddlewareEngine();
+  const parts = { upstream, middleware: middleware.engine, doorways: new Doorways() };
   return {
-    forward: (call) => forwardCall(call, { upstream, middleware: middleware.engine }),
-    complete: (task) => completeTask(task, upstream),
+    forward: (call) => forwardCall(call, parts),
+    complete: (task) => completeTask(task, parts),
     [Symbol.dispose]: () => middleware[Symbol.dispose](),
   };
 }

@@ -1,8 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Span } from '../protocol/json-spans.ts';
 import type { Provider } from '../upstream/provider.ts';
-import { headersToProvider, providerUrl } from '../upstream/provider-headers.ts';
+import { headersToProvider } from '../upstream/provider-headers.ts';
 import type { Route } from '../upstream/routes.ts';
+import type { Doorway } from './doorway.ts';
 import { type Replacement, replaceSpans } from './replace-spans.ts';
 
 /** What a client asked for, before a route is chosen. */
@@ -33,30 +34,15 @@ export interface OutgoingRequest {
 }
 
 /** The request for one route: the provider's address and credentials, and its own name of the model in the body. */
-export function outgoing(request: PassedRequest, route: Route): OutgoingRequest {
+export function outgoing(request: PassedRequest, route: Route, doorway: Doorway): OutgoingRequest {
   const { method, path, headers, body, modelAt, encoding, changes = [] } = request;
   const text = encoding === 'json' ? JSON.stringify(route.model) : route.model;
-  const url = providerUrl(route, withoutCredentials(path));
   return {
     provider: route.provider,
     method,
-    origin: url.origin,
-    path: url.pathname + url.search,
+    ...doorway.address(path),
     // What is compressed can be neither looked into for errors nor counted.
     headers: { 'accept-encoding': 'identity', ...headersToProvider(headers, route) },
     body: replaceSpans(body, [...changes, { ...modelAt, text }]),
   };
-}
-
-const CREDENTIAL = /^(?:api[-_]?key|key|(?:access[-_]?)?token|authorization)=/i;
-
-/** Some clients repeat their key in the query: it is none of a provider's business. */
-function withoutCredentials(path: string): string {
-  const mark = path.indexOf('?');
-  if (mark === -1) return path;
-  const kept = path
-    .slice(mark + 1)
-    .split('&')
-    .filter((pair) => !CREDENTIAL.test(pair));
-  return kept.length === 0 ? path.slice(0, mark) : `${path.slice(0, mark)}?${kept.join('&')}`;
 }

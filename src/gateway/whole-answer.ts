@@ -1,4 +1,4 @@
-import { isObject, parseJson } from '../base/json.ts';
+import { isObject, type JsonValue, parseJson } from '../base/json.ts';
 import { type AttemptFailure, brokenStream } from '../upstream/attempt-failure.ts';
 import { isStreamError } from '../upstream/dialects/stream-errors.ts';
 import { failureOfAnswer, failureOfStreamError } from '../upstream/failure-of-answer.ts';
@@ -49,39 +49,45 @@ export class WholeAnswer implements Receiver {
 }
 
 /** Judges an answer with a status other than 2xx. */
-export function judgeError(answer: Answer, scrubber: Scrubber): Asked {
+export function judgeError(answer: Answer, doorway: { scrubber: Scrubber }): Asked {
   const { status, headers, body } = answer;
   if (status < 400) return failed(`HTTP status ${status}: the provider sends us elsewhere`);
   const lookup = { get: (name: string) => headerText(headers[name]) };
-  const failure = failureOfAnswer({ status, headers: lookup, text: body.toString('utf8') }, scrubber, Date.now());
+  const text = body.toString('utf8');
+  const failure = failureOfAnswer({ status, headers: lookup, text }, doorway.scrubber, Date.now());
   return { is: 'failed', failure, answer };
 }
 
 /** Judges a chat completion: there are providers that send errors, pages or nothing with status 200. */
-export function judgeCompletion(answer: Answer, scrubber: Scrubber): Asked {
+export function judgeCompletion(answer: Answer, doorway: { scrubber: Scrubber }): Asked {
   const judged = judgeJson(answer);
-  if (judged.is !== 'answered' || answer.body.length > MAX_PARSED) return judged;
-  const parsed = parseJson(answer.body.toString('utf8'));
+  if (judged.is !== 'answered' || judged.parsed === undefined) return judged;
+  const { parsed } = judged;
   if (!isObject(parsed)) return failed('the answer is no JSON object');
-  if (isStreamError(parsed)) return { is: 'failed', failure: failureOfStreamError(parsed, scrubber) };
-  return { is: 'answered', answer, tokens: tokensIn(parsed.usage) };
+  if (isStreamError(parsed)) return { is: 'failed', failure: failureOfStreamError(parsed, doorway.scrubber) };
+  return judged;
 }
 
-/** Judges any other answer that should be JSON. */
-export function judgeJson(answer: Answer): Asked {
+type Judged = (Asked & { is: 'failed' }) | (Asked & { is: 'answered'; parsed?: JsonValue | undefined });
+
+/** Judges any other answer that should be JSON. `parsed` is absent where it is too long or compressed. */
+export function judgeJson(answer: Answer): Judged {
   const { body, headers } = answer;
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity') return { is: 'answered', answer, tokens: null };
   const text = body.toString('utf8');
+  const parsed = body.length > MAX_PARSED ? undefined : parseJson(text);
+  if (isObject(parsed)) return { is: 'answered', answer, tokens: tokensIn(parsed.usage), parsed };
   const trimmed = text.trim();
   if (trimmed === '') return failed('the answer is empty');
   if (trimmed.startsWith('<')) return failed('an HTML page instead of JSON');
-  const whole = body.length > MAX_PARSED ? /^[[{].*[\]}]$/s.test(trimmed) : parseJson(text) !== undefined;
-  if (!whole) return failed('the answer is malformed JSON');
-  return { is: 'answered', answer, tokens: lastReportedTokens(text) };
+  if (parsed === undefined && (body.length <= MAX_PARSED || !/^[[{].*[\]}]$/s.test(trimmed))) {
+    return failed('the answer is malformed JSON');
+  }
+  return { is: 'answered', answer, tokens: lastReportedTokens(text), parsed };
 }
 
-function failed(message: string): Asked {
+function failed(message: string): Asked & { is: 'failed' } {
   return { is: 'failed', failure: brokenStream(message) };
 }
 

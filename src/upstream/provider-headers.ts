@@ -4,10 +4,10 @@ import type { Route } from './routes.ts';
  * Headers of a client that go to a provider: those that describe the body. Everything else is the client's own
  * business (credentials, cookies, addresses) or the gateway's.
  */
-const TO_PROVIDER: ReadonlySet<string> = new Set(['content-type', 'accept', 'content-encoding', 'openai-beta']);
+const TO_PROVIDER = ['content-type', 'accept', 'content-encoding', 'openai-beta'] as const;
 
 /** Headers of a provider that go to a client: those that describe the body, and what the client may act on. */
-const TO_CLIENT: ReadonlySet<string> = new Set([
+const TO_CLIENT = [
   'content-type',
   'content-length',
   'content-encoding',
@@ -24,32 +24,34 @@ const TO_CLIENT: ReadonlySet<string> = new Set([
   'openai-model',
   'openai-processing-ms',
   'openai-version',
-]);
+] as const;
 
 type HeaderValue = string | string[] | undefined;
 
 /**
  * The headers of a passed request: the client's that describe the body, the provider's credential, and the operator's
- * own headers, which win. Names are lower case.
+ * own headers, which win. Names are lower case, those of `incoming` too.
  */
 export function headersToProvider(
   incoming: Readonly<Record<string, HeaderValue>>,
   route: Route,
 ): Record<string, string> {
   const headers: Record<string, string> = { 'user-agent': 'research-gateway' };
-  for (const [name, value] of Object.entries(incoming)) {
-    if (TO_PROVIDER.has(name.toLowerCase()) && value !== undefined) headers[name.toLowerCase()] = String(value);
+  for (const name of TO_PROVIDER) {
+    const value = incoming[name];
+    if (value !== undefined) headers[name] = String(value);
   }
   if (route.credential !== undefined) headers.authorization = `Bearer ${route.credential}`;
   for (const [name, value] of Object.entries(route.provider.config.headers)) headers[name.toLowerCase()] = value;
   return headers;
 }
 
-/** The headers of a provider's answer that a client sees. Names are lower case. */
+/** The headers of a provider's answer that a client sees. Names are lower case, those of `answer` too. */
 export function headersToClient(answer: Readonly<Record<string, HeaderValue>>): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(answer)) {
-    if (TO_CLIENT.has(name.toLowerCase()) && value !== undefined) headers[name.toLowerCase()] = String(value);
+  for (const name of TO_CLIENT) {
+    const value = answer[name];
+    if (value !== undefined) headers[name] = String(value);
   }
   return headers;
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { Agent } from 'undici';
 import type { Clock } from '../base/clock.ts';
 import type { RemoteProviderConfig } from '../config/schema.ts';
@@ -26,7 +25,7 @@ export class Provider implements AsyncDisposable {
   readonly dispatcher: Agent;
   readonly #options: ProviderOptions;
   readonly #breakers = new Map<string, CircuitBreaker>();
-  readonly #limiters = new Map<string, RateLimiter>();
+  readonly #limiters = new Map<string | undefined, RateLimiter>();
   readonly #traits = new Map<string, RequestTraits>();
   #users = 0;
   #onUnused: (() => void) | undefined;
@@ -61,10 +60,7 @@ export class Provider implements AsyncDisposable {
 
   /** The limiter shared by everybody who uses this credential. */
   limiter(credential: string | undefined): RateLimiter {
-    const key = createHash('sha256')
-      .update(credential ?? '')
-      .digest('base64');
-    return remembered(this.#limiters, key, () => new RateLimiter(this.#options.clock, this.#options.limiter));
+    return remembered(this.#limiters, credential, () => new RateLimiter(this.#options.clock, this.#options.limiter));
   }
 
   /** What one of the provider's models wants its requests to look like, as far as it is known. */
@@ -105,7 +101,7 @@ export class Provider implements AsyncDisposable {
   }
 }
 
-function remembered<T>(map: Map<string, T>, key: string, make: () => T): T {
+function remembered<K, T>(map: Map<K, T>, key: K, make: () => T): T {
   const known = map.get(key);
   if (known) return known;
   const oldest = map.keys().next();
