@@ -41,6 +41,7 @@ export class ScriptedModel implements ChatModel {
   async *turn(request: TurnRequest, { signal }: { signal: AbortSignal }): AsyncGenerator<TurnPart> {
     const n = this.requests.push(request) - 1;
     const turn = this.#respond(request, n);
+    signal.throwIfAborted();
     if (turn.gate) await abortableGate(turn.gate, signal);
     signal.throwIfAborted();
     for (const delta of turn.reasoning ?? []) yield { type: 'reasoning', delta };

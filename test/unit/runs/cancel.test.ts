@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { setImmediate as turnOfLoop } from 'node:timers/promises';
+import { decodeFrames } from '../../../src/protocol/frames.ts';
+import type { RunStore } from '../../../src/store/run-store.ts';
+import { lookups } from '../../support/research-run.ts';
+import { type Harness, openHarness, question, readAll, runToEnd, testTool } from '../../support/run-harness.ts';
+import { isAnswerTurn, ScriptedModel } from '../../support/scripted-model.ts';
+import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
+
+const lookup = testTool('lookup', async () => {
+  await turnOfLoop();
+  return { result: '{"found":1}' };
+});
+
+/** A run of a few steps. */
+const busyModel = () =>
+  new ScriptedModel((request) => {
+    if (isAnswerTurn(request)) return { text: ['One ', 'two ', 'three.'] };
+    const begun = request.messages.some((message) => message.role === 'tool');
+    return begun ? { text: ['ready'] } : { reasoning: ['I look.'], calls: lookups('a', 'b') };
+  });
+
+/** It says something and goes on in its own time, whatever happens. */
+const thinkingModel = () => new ScriptedModel(() => ({ reasoning: ['I think.'], text: ['Done.'] }));
+
+const stuckModel = () => new ScriptedModel(() => ({ reasoning: [], gate: new Promise(() => {}) }));
+
+async function terminalOf(harness: Harness, run: Parameters<Harness['runs']['response']>[0]) {
+  const events = decodeFrames(await readAll(harness.runs, run));
+  const ends = events.filter((event) => event.type === 'response.completed' || event.type === 'response.failed');
+  assert.equal(ends.length, 1, 'exactly one end');
+  const [end] = ends;
+  assert.equal(events.at(-1), end, 'nothing after the end');
+  assert.ok(end && 'response' in end);
+  return end.response;
+}
+
+describe('cancelling a run', () => {
+  it('races its completion hundreds of times: one end each, and an accepted cancel is kept', async () => {
+    const inner = await memoryStore();
+    const accepted = new Set<string>();
+    const store = wrapStore(inner, {
+      async requestCancel(id) {
+        const answer = await inner.requestCancel(id);
+        if (answer.result === 'accepted') accepted.add(id);
+        return answer;
+      },
+    });
+    const ends = { completed: 0, cancelled: 0 };
+    {
+      await using harness = await openHarness({ chat: busyModel(), tools: [lookup], store });
+      const race = async (delay: number) => {
+        const { run } = await harness.runs.submit(question());
+        for (let i = 0; i < delay; i++) await turnOfLoop();
+        const answer = await harness.runs.cancel(run);
+        const end = await terminalOf(harness, run);
+        assert.equal(answer.status, end.status, 'the answer tells the true end');
+        assert.equal(end.status, accepted.has(run.id) ? 'cancelled' : 'completed');
+        if (end.status === 'cancelled') {
+          ends.cancelled++;
+          assert.equal(end.error?.code, 'cancelled');
+          assert.ok(end.output.every((item) => item.status !== 'in_progress'));
+        } else ends.completed++;
+      };
+      for (let n = 0; n < 500; n += 10) await Promise.all(Array.from({ length: 10 }, (_, k) => race((n + k * 7) % 60)));
+    }
+    await inner.close();
+    assert.equal(ends.completed + ends.cancelled, 500);
+    assert.ok(ends.completed > 20 && ends.cancelled > 20, `both ends were seen: ${JSON.stringify(ends)}`);
+  });
+
+  it('from many sides at once gives everyone the same answer', async () => {
+    await using harness = await openHarness({ chat: stuckModel(), tools: [lookup] });
+    const { run } = await harness.runs.submit(question());
+    const answers = await Promise.all(Array.from({ length: 20 }, () => harness.runs.cancel(run)));
+    assert.deepEqual(new Set(answers.map((answer) => answer.status)), new Set(['cancelled']));
+    await terminalOf(harness, run);
+  });
+
+  it('aborts the provider’s call and a running tool', async () => {
+    const aborted = Promise.withResolvers<void>();
+    const started = Promise.withResolvers<void>();
+    const hanging = {
+      ...lookup,
+      call: (_args: object, { signal }: { signal: AbortSignal }) => {
+        signal.addEventListener('abort', () => aborted.resolve());
+        started.resolve();
+        return new Promise<never>(() => {});
+      },
+    };
+    await using harness = await openHarness({ chat: busyModel(), tools: [hanging] });
+    const { run } = await harness.runs.submit(question());
+    await started.promise;
+    const answer = await harness.runs.cancel(run);
+    await aborted.promise;
+    const calls = answer.output.filter((item) => item.type === 'tool_call');
+    assert.equal(calls.length, 2);
+    for (const call of calls) {
+      assert.equal(call.status, 'failed');
+      assert.equal(JSON.parse(call.result ?? '').error.code, 'cancelled');
+    }
+  });
+
+  it('reaches the instance that drives the run', async () => {
+    const store = await memoryStore();
+    {
+      await using owner = await openHarness({ chat: stuckModel(), tools: [lookup], store });
+      const { run } = await owner.runs.submit(question());
+      while (owner.executor.active === 0) await turnOfLoop();
+      await using other = await openHarness({ chat: stuckModel(), tools: [lookup], store });
+      const answer = await other.runs.cancel(run);
+      assert.equal(answer.status, 'cancelled');
+      while (owner.executor.active > 0) await turnOfLoop();
+      await terminalOf(other, run);
+    }
+    await store.close();
+  });
+
+  it('is written by the canceller where nobody drives the run, or its owner is frozen', async () => {
+    const inner = await memoryStore();
+    // This instance hears of no cancel and its appends wait: it is frozen.
+    const thawed = Promise.withResolvers<void>();
+    const frozen: RunStore = wrapStore(inner, {
+      onChange: () => ({ [Symbol.dispose]() {} }),
+      append: async (id, batch) => {
+        await thawed.promise;
+        return await inner.append(id, batch);
+      },
+      renew: async () => ({ result: 'ok', cancel: false }),
+    });
+    {
+      await using owner = await openHarness({ chat: thinkingModel(), tools: [lookup], store: frozen });
+      const { run } = await owner.runs.submit(question());
+      while (owner.executor.active === 0) await turnOfLoop();
+      await using other = await openHarness({ chat: stuckModel(), tools: [lookup], store: inner });
+      const answer = await other.runs.cancel(run);
+      assert.equal(answer.status, 'cancelled');
+      const bytes = await readAll(other.runs, run);
+      await terminalOf(other, run);
+      thawed.resolve();
+      while (owner.executor.active > 0) await turnOfLoop();
+      assert.deepEqual(await readAll(other.runs, run), bytes, 'what the frozen owner still wanted to write is refused');
+    }
+    await inner.close();
+  });
+
+  it('leaves an ended run as it is', async () => {
+    await using harness = await openHarness({ chat: busyModel(), tools: [lookup] });
+    const { run, bytes, response } = await runToEnd(harness, question());
+    assert.deepEqual(await harness.runs.cancel(run), response);
+    assert.deepEqual(await readAll(harness.runs, run), bytes);
+  });
+
+  it('by deleting shows its readers the end, then the run is gone', async () => {
+    await using harness = await openHarness({ chat: stuckModel(), tools: [lookup] });
+    const { run } = await harness.runs.submit(question());
+    const reading = readAll(harness.runs, run);
+    await harness.runs.delete(run);
+    const last = decodeFrames(await reading).at(-1);
+    assert.ok(last?.type === 'response.failed' && last.response.status === 'cancelled');
+    await assert.rejects(
+      harness.runs.find({ user: 'ann', keyId: 'key-ann' }, 'responses', harness.runs.idOf(run, 'responses')),
+      { code: 'not_found' },
+    );
+  });
+});
