@@ -73,25 +73,7 @@ class StoredRuns implements Runs {
     if (this.#options.closing.aborted) throw shuttingDown();
     const { idempotency } = submission;
     if (!idempotency) return { run: await this.#create(newRunId(), submission), replayed: false };
-    const { key, ttlMs, fingerprint } = idempotency;
-    const runId = newRunId();
-    const held = await this.#store.reserve(key, { runId, fingerprint }, { ttlMs, now: this.#options.clock.now() });
-    if (held.fingerprint !== fingerprint) {
-      throw new GatewayError(
-        'idempotency_key_reused',
-        'This Idempotency-Key was used with another body. Use a new key.',
-      );
-    }
-    if (held.runId !== runId) {
-      const original = await this.#waitForRun(held.runId);
-      if (original) return { run: original, replayed: true };
-    }
-    try {
-      return { run: await this.#create(held.runId, submission), replayed: false };
-    } catch (thrown) {
-      await this.#store.unreserve(key, held.runId).catch(() => {});
-      throw thrown;
-    }
+    return await this.#submitOnce(submission, idempotency);
   }
 
   async find(caller: Caller, api: 'responses' | 'async', id: string): Promise<RunRecord> {
@@ -253,13 +235,38 @@ class StoredRuns implements Runs {
     }
   }
 
-  /** The run of a reservation, once its first request has stored it; undefined where that one never did. */
-  async #waitForRun(id: RunId): Promise<RunRecord | undefined> {
+  /**
+   * One run for one key. While another request holds the key without a run, it is about to store one or to be refused,
+   * which frees the key; where it does neither it died, and this request stands in for it.
+   */
+  async #submitOnce(submission: Submission, { key, fingerprint, ttlMs }: NonNullable<Submission['idempotency']>) {
+    const { clock, closing } = this.#options;
+    const runId = newRunId();
     const until = performance.now() + RESERVED_WAIT_MS;
     for (;;) {
-      const run = await this.#store.get(id);
-      if (run || performance.now() > until) return run;
-      await sleep(25, { signal: this.#options.closing });
+      const held = await this.#store.reserve(key, { runId, fingerprint }, { ttlMs, now: clock.now() });
+      if (held.fingerprint !== fingerprint) {
+        throw new GatewayError(
+          'idempotency_key_reused',
+          'This Idempotency-Key was used with another body. Use a new key.',
+        );
+      }
+      const original = held.runId === runId ? undefined : await this.#store.get(held.runId);
+      if (original) return { run: original, replayed: true };
+      if (held.runId === runId || performance.now() > until) {
+        return { run: await this.#createHolding(key, held.runId, submission), replayed: false };
+      }
+      await sleep(25, { signal: closing });
+    }
+  }
+
+  /** Creates the run that holds an idempotency key; a refused one frees it. */
+  async #createHolding(key: string, id: RunId, submission: Submission): Promise<RunRecord> {
+    try {
+      return await this.#create(id, submission);
+    } catch (thrown) {
+      await this.#store.unreserve(key, id).catch(() => {});
+      throw thrown;
     }
   }
 

@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { setImmediate as turnOfLoop } from 'node:timers/promises';
+import { GatewayError } from '../../../src/base/errors.ts';
+import type { Submission } from '../../../src/runs/runs.ts';
+import { type Harness, openHarness, question, readAll, testConfig } from '../../support/run-harness.ts';
+import { ScriptedModel } from '../../support/scripted-model.ts';
+import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
+
+const TTL_MS = 60_000;
+
+function keyed(key: string, changes: Partial<Submission> & { fingerprint?: string } = {}): Submission {
+  const { fingerprint = 'same body', ...rest } = changes;
+  return question({ idempotency: { key, fingerprint, ttlMs: TTL_MS }, ...rest });
+}
+
+describe('submissions with one idempotency key', () => {
+  let chat: ScriptedModel;
+  let harness: Harness;
+  beforeEach(async () => {
+    chat = new ScriptedModel([]);
+    harness = await openHarness({ chat });
+  });
+  afterEach(() => harness[Symbol.asyncDispose]());
+
+  it('give one run, however many come at once', async () => {
+    let admitted = 0;
+    const admit = async () => {
+      admitted++;
+      await turnOfLoop();
+    };
+    const all = await Promise.all(Array.from({ length: 20 }, () => harness.runs.submit(keyed('key-1', { admit }))));
+    assert.equal(new Set(all.map(({ run }) => run.id)).size, 1);
+    assert.equal(all.filter(({ replayed }) => !replayed).length, 1);
+    assert.equal(admitted, 1, 'replays count against no limit');
+    const readers = await Promise.all(all.map(({ run }) => readAll(harness.runs, run)));
+    for (const bytes of readers) assert.deepEqual(bytes, readers[0]);
+    assert.equal((await harness.runs.list(question().caller, 'responses', { limit: 10 })).runs.length, 1);
+  });
+
+  it('give one run on several instances of one store', async () => {
+    const store = await memoryStore();
+    {
+      await using one = await openHarness({ chat, store });
+      await using two = await openHarness({ chat, store });
+      const all = await Promise.all(
+        Array.from({ length: 20 }, (_, n) => (n % 2 ? one : two).runs.submit(keyed('key-1'))),
+      );
+      assert.equal(new Set(all.map(({ run }) => run.id)).size, 1);
+      assert.equal(all.filter(({ replayed }) => !replayed).length, 1);
+      await readAll(one.runs, (await one.runs.submit(keyed('key-1'))).run);
+    }
+    await store.close();
+  });
+
+  it('are replayed after the run has ended, with the same bytes', async () => {
+    const { run } = await harness.runs.submit(keyed('key-1'));
+    const bytes = await readAll(harness.runs, run);
+    const again = await harness.runs.submit(keyed('key-1'));
+    assert.equal(again.replayed, true);
+    assert.deepEqual(await readAll(harness.runs, again.run), bytes);
+  });
+
+  it('but another body are refused', async () => {
+    await harness.runs.submit(keyed('key-1'));
+    await assert.rejects(harness.runs.submit(keyed('key-1', { fingerprint: 'another body' })), {
+      code: 'idempotency_key_reused',
+    });
+  });
+
+  it('and two bodies at once give one run and refuse the other body', async () => {
+    const all = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, n) => harness.runs.submit(keyed('key-1', { fingerprint: `body ${n % 2}` }))),
+    );
+    const made = all.flatMap((one) => (one.status === 'fulfilled' ? [one.value.run.id] : []));
+    const refused = all.flatMap((one) => (one.status === 'rejected' ? [one.reason.code] : []));
+    assert.equal(made.length, 10);
+    assert.equal(new Set(made).size, 1);
+    assert.deepEqual(new Set(refused), new Set(['idempotency_key_reused']));
+  });
+
+  it('that are refused do not hold the key', async () => {
+    const admit = async () => {
+      throw new GatewayError('rate_limit_exceeded', 'Too many requests.');
+    };
+    await assert.rejects(harness.runs.submit(keyed('key-1', { admit })), { code: 'rate_limit_exceeded' });
+    const { replayed } = await harness.runs.submit(keyed('key-1', { fingerprint: 'another body' }));
+    assert.equal(replayed, false);
+  });
+
+  it('of which the first is refused give one run to those that waited for it', async () => {
+    let first = true;
+    let admitted = 0;
+    const admit = async () => {
+      const refused = first;
+      first = false;
+      for (let i = 0; i < 10; i++) await turnOfLoop();
+      if (refused) throw new GatewayError('concurrency_limit_exceeded', 'Too many runs.');
+      admitted++;
+    };
+    const all = await Promise.allSettled(
+      Array.from({ length: 20 }, () => harness.runs.submit(keyed('key-1', { admit }))),
+    );
+    const made = all.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+    assert.equal(made.length, 19);
+    assert.equal(new Set(made.map(({ run }) => run.id)).size, 1);
+    assert.equal(made.filter(({ replayed }) => !replayed).length, 1);
+    assert.equal(admitted, 1);
+    const again = await harness.runs.submit(keyed('key-1'));
+    assert.equal(again.run.id, made[0]?.run.id, 'the key stands for that run');
+  });
+
+  it('of which the first could not be stored give the key back', async () => {
+    const store = await memoryStore();
+    let away = true;
+    const failing = wrapStore(store, {
+      create: async (run) => {
+        if (away) throw new GatewayError('store_unavailable', 'The store is away.');
+        return await store.create(run);
+      },
+    });
+    {
+      await using other = await openHarness({ chat, store: failing });
+      await assert.rejects(other.runs.submit(keyed('key-1')), { code: 'store_unavailable' });
+      away = false;
+      const { replayed } = await other.runs.submit(keyed('key-1'));
+      assert.equal(replayed, false);
+    }
+    await store.close();
+  });
+
+  it('with other keys give other runs', async () => {
+    const all = await Promise.all(Array.from({ length: 10 }, (_, n) => harness.runs.submit(keyed(`key-${n}`))));
+    assert.equal(new Set(all.map(({ run }) => run.id)).size, 10);
+  });
+});
+
+describe('a submission', () => {
+  it('is refused while too many runs wait, and frees its key', async () => {
+    const chat = new ScriptedModel(() => ({ gate: new Promise(() => {}) }));
+    await using harness = await openHarness({
+      chat,
+      config: testConfig({ runs: { max_concurrent: 1, max_queued: 2 } }),
+    });
+    const { run } = await harness.runs.submit(question());
+    while (harness.executor.active === 0) await turnOfLoop();
+    const waiting = [await harness.runs.submit(question()), await harness.runs.submit(keyed('key-1'))];
+    await assert.rejects(harness.runs.submit(keyed('key-2')), { code: 'overloaded' });
+    for (const { run: queued } of waiting) await harness.runs.cancel(queued);
+    assert.equal((await harness.runs.submit(keyed('key-2'))).replayed, false);
+    await harness.runs.cancel(run);
+  });
+
+  it('is refused during shutdown', async () => {
+    await using harness = await openHarness({ chat: new ScriptedModel([]) });
+    await harness.stop();
+    await assert.rejects(harness.runs.submit(question()), { code: 'shutting_down' });
+  });
+});
