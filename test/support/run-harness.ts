@@ -8,7 +8,7 @@ import { decodeFrames } from '../../src/protocol/frames.ts';
 import { loadPrompts } from '../../src/research/prompts.ts';
 import type { ResearchRequest } from '../../src/research/request.ts';
 import { LocalExecutor } from '../../src/runs/local-executor.ts';
-import { createDriver } from '../../src/runs/research-driver.ts';
+import { createDriver, type DriverParts } from '../../src/runs/research-driver.ts';
 import type { Caller, RunRecord, Runs, Submission } from '../../src/runs/runs.ts';
 import { createRuns } from '../../src/runs/service.ts';
 import { openStore } from '../../src/store/open.ts';
@@ -51,6 +51,8 @@ export interface HarnessOptions {
   store?: RunStore;
   config?: GatewayConfig;
   clock?: Clock;
+  /** Told of what the tools of a run are opened with. */
+  onOpenTools?(request: Parameters<DriverParts['openTools']>[0]): void;
 }
 
 /** The floor of runs over a real store, a given model and given tools. */
@@ -67,7 +69,10 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
     clock,
     log: silentLogger,
     chatModel: () => options.chat,
-    openTools: async () => ({ tools, [Symbol.asyncDispose]: async () => {} }),
+    openTools: async (request) => {
+      options.onOpenTools?.(request);
+      return { tools, [Symbol.asyncDispose]: async () => {} };
+    },
     proxy: async ({ request }) => `{"echo":${request.body}}`,
     sealingKeyOf,
   });
