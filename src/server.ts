@@ -15,12 +15,13 @@ import { createApps } from './http/app.ts';
 import type { Readiness } from './http/parts.ts';
 import { createHttpServer } from './http/server.ts';
 import { loadPrompts } from './research/prompts.ts';
+import type { Executor, ExecutorOptions } from './runs/executor.ts';
 import { sweepExpired } from './runs/expiry.ts';
 import { LocalExecutor } from './runs/local-executor.ts';
 import { RunMetrics } from './runs/metrics.ts';
 import { createDriver } from './runs/research-driver.ts';
 import { createRuns } from './runs/service.ts';
-import { openStorage } from './store/open.ts';
+import { openStorage, type Storage } from './store/open.ts';
 import type { RunStore } from './store/run-store.ts';
 import { createToolbox, type Toolbox } from './tools/toolbox.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
@@ -88,15 +89,9 @@ export async function startGateway(options: { config: GatewayConfig; log: Logger
   const owner = randomUUID();
   const retentionMs = config.store.retention_hours * 3_600_000;
   const store = storage.runs;
-  const executor = new LocalExecutor({
-    store,
-    driver,
-    clock,
-    log,
-    owner,
-    maxConcurrent: config.runs.max_concurrent,
-    retentionMs,
-  });
+  const maxConcurrent = config.runs.max_concurrent;
+  const executor = await openExecutor(storage, { store, driver, clock, log, owner, maxConcurrent, retentionMs }, stack);
+  stack.defer(() => executor.stop({ graceMs: 0 }));
   const closing = new AbortController();
   const runs = createRuns({
     store,
@@ -159,6 +154,19 @@ export async function startGateway(options: { config: GatewayConfig; log: Logger
     },
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** Alone, this process asks the store for runs; where several share it, a queue deals them out. */
+async function openExecutor(
+  storage: Storage,
+  options: ExecutorOptions,
+  stack: AsyncDisposableStack,
+): Promise<Executor> {
+  if (!storage.openQueue) return new LocalExecutor(options);
+  const connection = stack.use(await storage.openQueue());
+  // Loaded only where it is needed: it takes a tenth of a second.
+  const { QueueExecutor } = await import('./runs/queue-executor.ts');
+  return new QueueExecutor({ ...options, connection });
 }
 
 async function closeTools(toolbox: Toolbox, log: Logger): Promise<void> {

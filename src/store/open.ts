@@ -2,6 +2,7 @@ import type { Logger } from '../base/logger.ts';
 import type { GatewayConfig } from '../config/schema.ts';
 import { type Caches, memoryCaches } from './cache.ts';
 import { openRedisStore } from './redis/open.ts';
+import type { QueueConnection } from './redis/queue-client.ts';
 import type { RunStore } from './run-store.ts';
 import { openSqliteStore } from './sqlite/open.ts';
 
@@ -9,9 +10,16 @@ import { openSqliteStore } from './sqlite/open.ts';
 export interface Storage extends AsyncDisposable {
   readonly runs: RunStore;
   readonly caches: Caches;
+  /**
+   * Opens what a queue of runs is kept in, to be closed by the caller; undefined where this process is alone with the
+   * store and needs none.
+   */
+  readonly openQueue: (() => Promise<QueueConnection>) | undefined;
   /** Closes both and frees connections and locks. */
   close(): Promise<void>;
 }
+
+export type { QueueConnection };
 
 type StoreConfig = GatewayConfig['store'];
 
@@ -20,11 +28,16 @@ type StoreConfig = GatewayConfig['store'];
  * @throws Error with the fix where it cannot be used.
  */
 export async function openStorage(config: StoreConfig, options: { log: Logger }): Promise<Storage> {
-  const { runs, caches } = /^rediss?:/.test(config.url)
-    ? await openRedisStore({ url: config.url, log: options.log })
-    : { runs: openSqliteStore(config.url, { sync: config.sync, log: options.log }), caches: memoryCaches(options) };
+  const { log } = options;
+  const { runs, caches, openQueue } = /^rediss?:/.test(config.url)
+    ? await openRedisStore({ url: config.url, log })
+    : {
+        runs: openSqliteStore(config.url, { sync: config.sync, log }),
+        caches: memoryCaches({ log }),
+        openQueue: undefined,
+      };
   const close = () => runs.close();
-  return { runs, caches, close, [Symbol.asyncDispose]: close };
+  return { runs, caches, openQueue, close, [Symbol.asyncDispose]: close };
 }
 
 /** The run store alone; see `openStorage`. Its `close` closes everything. */

@@ -7,6 +7,7 @@ import type { RunEvent } from '../../src/protocol/events.ts';
 import { decodeFrames } from '../../src/protocol/frames.ts';
 import { loadPrompts } from '../../src/research/prompts.ts';
 import type { ResearchRequest } from '../../src/research/request.ts';
+import type { Executor, ExecutorOptions } from '../../src/runs/executor.ts';
 import { LocalExecutor } from '../../src/runs/local-executor.ts';
 import { createDriver, type DriverParts } from '../../src/runs/research-driver.ts';
 import type { Caller, RunRecord, Runs, Submission } from '../../src/runs/runs.ts';
@@ -40,7 +41,7 @@ export function testConfig(overrides: { research?: object; runs?: object; model?
 export interface Harness extends AsyncDisposable {
   runs: Runs;
   store: RunStore;
-  executor: LocalExecutor;
+  executor: Executor;
   /** Stops the executor and opens another over the same store, as after a crash. */
   stop(): Promise<void>;
 }
@@ -53,6 +54,8 @@ export interface HarnessOptions {
   clock?: Clock;
   /** Told of what the tools of a run are opened with. */
   onOpenTools?(request: Parameters<DriverParts['openTools']>[0]): void;
+  /** The executor; the one of a single instance where absent. */
+  executor?: (options: ExecutorOptions) => Executor;
 }
 
 /** The floor of runs over a real store, a given model and given tools. */
@@ -78,7 +81,8 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
   });
   const retentionMs = config.store.retention_hours * 3_600_000;
   const owner = randomUUID();
-  const executor = new LocalExecutor({
+  const openExecutor = options.executor ?? ((parts: ExecutorOptions) => new LocalExecutor(parts));
+  const executor = openExecutor({
     store,
     driver,
     clock,

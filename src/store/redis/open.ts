@@ -5,6 +5,7 @@ import type { RunStore } from '../run-store.ts';
 import { Channels } from './channels.ts';
 import { RedisConnection } from './connection.ts';
 import { Keys } from './keys.ts';
+import { openQueueClient, type QueueConnection } from './queue-client.ts';
 import { checkRedis } from './startup-checks.ts';
 import { RedisRunStore } from './store.ts';
 
@@ -23,12 +24,19 @@ const DEFAULT_PREFIX = 'gateway';
 const DEFAULT_LIMIT_MS = 2000;
 const DEFAULT_CONNECT_LIMIT_MS = 5000;
 
+export interface RedisStorage {
+  runs: RunStore;
+  caches: Caches;
+  /** Opens a connection for a queue of runs, to be closed by the caller. */
+  openQueue(): Promise<QueueConnection>;
+}
+
 /**
  * Opens the run store and the caches of several instances over one Redis: one connection for commands, shared by
  * both, one for subscriptions.
  * @throws Error with the fix where there is no connection or Redis is too old.
  */
-export async function openRedisStore(options: RedisOptions): Promise<{ runs: RunStore; caches: Caches }> {
+export async function openRedisStore(options: RedisOptions): Promise<RedisStorage> {
   const { log, url, prefix = DEFAULT_PREFIX, limitMs = DEFAULT_LIMIT_MS } = options;
   const { connectLimitMs = DEFAULT_CONNECT_LIMIT_MS } = options;
   const keys = new Keys(prefix);
@@ -43,7 +51,11 @@ export async function openRedisStore(options: RedisOptions): Promise<{ runs: Run
   const channels = await Channels.open({ redis: await open(), commands: redis, keys, log });
   const runs = new RedisRunStore({ redis, channels, keys, log });
   opening.move();
-  return { runs, caches: redisCaches({ redis, keys, log }) };
+  return {
+    runs,
+    caches: redisCaches({ redis, keys, log }),
+    openQueue: () => openQueueClient({ url, prefix, log }),
+  };
 }
 
 /** Caches that all instances share, on the connection of the store. */

@@ -1,0 +1,164 @@
+import { type Job, Queue, WaitingError, Worker } from 'bullmq';
+import { sleep, withTimeout } from '../base/abort.ts';
+import { messageOf } from '../base/errors.ts';
+import type { RunId } from '../base/ids.ts';
+import type { QueueConnection } from '../store/open.ts';
+import type { Claim } from '../store/run-store.ts';
+import { ActiveRuns, LEASE_MS } from './active-runs.ts';
+import type { Executor, ExecutorOptions } from './executor.ts';
+
+const QUEUE = 'runs';
+/** A job whose lock is not renewed for this long is given to another instance, in milliseconds. */
+const LOCK_MS = 5000;
+/** How often jobs without a lock are looked for, in milliseconds. */
+const STALLED_MS = 1000;
+/** How often free runs without a job are looked for, in milliseconds; at most `SWEEP_LIMIT` at a time. */
+const SWEEP_MS = 10_000;
+const SWEEP_LIMIT = 500;
+/** How long a run whose claim is about to run out is waited for, before its job is put off, in milliseconds. */
+const HELD_MS = 1500;
+const HELD_LOOK_MS = 100;
+/** How long a job is put off that could not be worked on, in milliseconds. */
+const RETRY_MS = 1000;
+/** How long the worker may take to close, in milliseconds. */
+const CLOSE_MS = 2000;
+/** Failures of the queue are logged at most this often, in milliseconds. */
+const COMPLAIN_MS = 5000;
+
+/** How a job lives: gone when it is done, tried again for ever. The store counts the attempts that matter. */
+const JOB_OPTIONS = {
+  attempts: 1_000_000_000,
+  backoff: { type: 'fixed', delay: RETRY_MS },
+  removeOnComplete: true,
+  removeOnFail: true,
+  stackTraceLimit: 0,
+} as const;
+
+/**
+ * The executor of several instances: BullMQ gives each open run to one of them, as a job with the run's id. The queue
+ * says who should run; the store's claim, and nothing else, says who can write. What the queue forgets, a sweep over
+ * the store puts back; a job too many finds its run ended or held and goes away.
+ */
+export class QueueExecutor implements Executor {
+  readonly #options: ExecutorOptions & { connection: QueueConnection };
+  readonly #runs: ActiveRuns;
+  readonly #queue: Queue;
+  readonly #worker: Worker;
+  readonly #stopping = new AbortController();
+  #changes: Disposable | undefined;
+  #sweeping: Promise<void> | undefined;
+  #complainedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: ExecutorOptions & { connection: QueueConnection }) {
+    this.#options = options;
+    this.#runs = new ActiveRuns(options);
+    const { client: connection, prefix } = options.connection;
+    this.#queue = new Queue(QUEUE, { connection, prefix, defaultJobOptions: JOB_OPTIONS });
+    this.#worker = new Worker(QUEUE, (job, token) => this.#work(job, token), {
+      connection,
+      prefix,
+      autorun: false,
+      concurrency: options.maxConcurrent,
+      lockDuration: LOCK_MS,
+      stalledInterval: STALLED_MS,
+      maxStalledCount: Number.MAX_SAFE_INTEGER,
+      runRetryDelay: RETRY_MS,
+    });
+    this.#queue.on('error', (error) => this.#failed(error));
+    this.#worker.on('error', (error) => this.#failed(error));
+    this.#worker.on('lockRenewalFailed', (ids) => {
+      // The lock may only have run out while Redis was away: whether the run was taken over, its claim tells.
+      for (const id of ids) void this.#runs.confirm(id);
+    });
+  }
+
+  async start(): Promise<void> {
+    this.#changes = this.#options.store.onChange((change) => {
+      if (change.type === 'cancel') this.cancel(change.id);
+    });
+    this.#worker.run().catch((error: unknown) => this.#failed(error));
+    this.#sweeping = this.#sweepLoop();
+  }
+
+  get active(): number {
+    return this.#runs.size;
+  }
+
+  wake(id: RunId): void {
+    this.#enqueue([id]).catch((error: unknown) => this.#failed(error));
+  }
+
+  cancel(id: RunId): boolean {
+    return this.#runs.cancel(id);
+  }
+
+  async stop({ graceMs }: { graceMs: number }): Promise<void> {
+    this.#stopping.abort(new Error('the gateway shuts down'));
+    this.#changes?.[Symbol.dispose]();
+    await this.#worker.pause(true);
+    await this.#runs.handOver({ graceMs });
+    await this.#sweeping;
+    // Redis may be away: then the locks run out instead.
+    await withTimeout('closing the queue', CLOSE_MS, () => this.#worker.close()).catch((error: unknown) => {
+      this.#failed(error);
+      return withTimeout('closing the queue', CLOSE_MS, () => this.#worker.close(true)).catch(() => {});
+    });
+    await withTimeout('closing the queue', CLOSE_MS, () => this.#queue.close()).catch(() => {});
+  }
+
+  /** Adds jobs; where a run has one already, nothing changes. */
+  async #enqueue(ids: readonly RunId[]): Promise<void> {
+    await this.#queue.addBulk(ids.map((id) => ({ name: 'run', data: {}, opts: { jobId: id } })));
+  }
+
+  /** One job: resolves where the run needs no job any more, rejects where the job is to be put off. */
+  async #work(job: Job, token: string | undefined): Promise<void> {
+    const id = job.id;
+    if (id === undefined) return;
+    const claim = this.#stopping.signal.aborted ? 'not now' : await this.#claim(id);
+    if (claim === 'ended') return;
+    const result = claim === 'not now' ? 'released' : await this.#runs.drive(claim);
+    if (result === 'ended') return;
+    if (result === 'lost') throw new Error('the run has another owner, or the store is away');
+    await job.moveToWait(token);
+    throw new WaitingError();
+  }
+
+  /** Claims a run, waiting for a dead owner's claim to run out. @throws where someone alive holds it. */
+  async #claim(id: RunId): Promise<Claim | 'ended' | 'not now'> {
+    const { store, clock, owner } = this.#options;
+    const until = performance.now() + HELD_MS;
+    while (!this.#stopping.signal.aborted) {
+      const claim = await store.claim(id, { owner, leaseMs: LEASE_MS, now: clock.now(), force: false });
+      if (claim) return claim;
+      const run = await store.get(id);
+      if (!run || run.endedAt !== null) return 'ended';
+      if (performance.now() > until) throw new Error('the run is held by another instance');
+      await sleep(HELD_LOOK_MS);
+    }
+    return 'not now';
+  }
+
+  /** Makes sure that every free run has a job: at the start, and again and again. */
+  async #sweepLoop(): Promise<void> {
+    const { store, clock } = this.#options;
+    const { signal } = this.#stopping;
+    while (!signal.aborted) {
+      try {
+        const free = await store.claimable({ now: clock.now(), limit: SWEEP_LIMIT });
+        if (free.length > 0) await withTimeout('the sweep', SWEEP_MS, () => this.#enqueue(free), { signal });
+      } catch (error) {
+        this.#failed(error);
+      }
+      await sleep(SWEEP_MS * (0.75 + Math.random() / 2), { signal }).catch(() => {});
+    }
+  }
+
+  #failed(error: unknown): void {
+    this.#options.connection.failed(error);
+    const now = performance.now();
+    if (now - this.#complainedAt < COMPLAIN_MS || this.#stopping.signal.aborted) return;
+    this.#complainedAt = now;
+    this.#options.log.warn({ err: messageOf(error) }, 'the queue of runs failed');
+  }
+}

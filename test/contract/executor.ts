@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
+import { LEASE_MS } from '../../src/runs/active-runs.ts';
+import { type Harness, type HarnessOptions, question, readAll, testConfig } from '../support/run-harness.ts';
+import { ScriptedModel } from '../support/scripted-model.ts';
+
+/** Two instances over one store, each with an executor of its own. */
+export interface ExecutorFixture extends AsyncDisposable {
+  open(options: Pick<HarnessOptions, 'chat' | 'config'>): Promise<Harness>;
+}
+
+/** The contract of `src/runs/executor.ts`, for any executor: `open` gives an empty store. */
+export function executorContract(name: string, open: () => Promise<ExecutorFixture>): void {
+  describe(`executor contract: ${name}`, () => {
+    it('drives every submitted run once, whichever instance took it', async () => {
+      await using fixture = await open();
+      const chat = new ScriptedModel(() => ({ text: ['done'] }));
+      await using a = await fixture.open({ chat });
+      await using b = await fixture.open({ chat });
+      const submitted = await Promise.all(
+        Array.from({ length: 40 }, (_, n) => (n % 2 ? a : b).runs.submit(question())),
+      );
+      for (const { run } of submitted) {
+        const log = (await readAll(a.runs, run)).toString();
+        assert.equal(log.match(/event: response\.completed/g)?.length, 1);
+      }
+      assert.equal(chat.requests.length, 40);
+    });
+
+    it('takes up runs that were stored before it started', async () => {
+      await using fixture = await open();
+      const chat = new ScriptedModel(() => ({ text: ['done'] }));
+      const gate = Promise.withResolvers<void>();
+      const first = await fixture.open({ chat: new ScriptedModel(() => ({ gate: gate.promise })) });
+      const { run } = await first.runs.submit(question());
+      await first.stop();
+      await using second = await fixture.open({ chat });
+      assert.match((await readAll(second.runs, run)).toString(), /event: response\.completed/);
+      await first[Symbol.asyncDispose]();
+    });
+
+    it('takes no more runs than it may, and the next one as soon as a place is free', async () => {
+      await using fixture = await open();
+      const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const chat = new ScriptedModel((_request, n) => ({ text: ['done'], ...gated(gates[n]?.promise) }));
+      await using a = await fixture.open({ chat, config: testConfig({ runs: { max_concurrent: 2 } }) });
+      const runs = [];
+      for (let n = 0; n < 3; n++) runs.push((await a.runs.submit(question())).run);
+      await until(() => chat.requests.length === 2);
+      await delay(300);
+      assert.equal(chat.requests.length, 2);
+      assert.equal(a.executor.active, 2);
+      for (const gate of gates) gate.resolve();
+      for (const run of runs) assert.match((await readAll(a.runs, run)).toString(), /event: response\.completed/);
+    });
+
+    it('stops a run that is cancelled at another instance', async () => {
+      await using fixture = await open();
+      const never = Promise.withResolvers<void>();
+      const chat = new ScriptedModel(() => ({ gate: never.promise }));
+      await using a = await fixture.open({ chat });
+      const { run } = await a.runs.submit(question());
+      await until(() => chat.requests.length === 1);
+      await using b = await fixture.open({ chat });
+      const response = await b.runs.cancel(run);
+      assert.equal(response.status, 'cancelled');
+      await until(() => a.executor.active === 0);
+    });
+
+    it('hands a run over when it stops, before its claim would have run out', async () => {
+      await using fixture = await open();
+      const never = Promise.withResolvers<void>();
+      const stuck = new ScriptedModel(() => ({ reasoning: ['a thought'], gate: never.promise }));
+      const a = await fixture.open({ chat: stuck });
+      const { run } = await a.runs.submit(question());
+      await until(() => stuck.requests.length === 1);
+      const chat = new ScriptedModel(() => ({ text: ['done'] }));
+      await using b = await fixture.open({ chat });
+      const began = performance.now();
+      await a.executor.stop({ graceMs: 0 });
+      const log = (await readAll(b.runs, run)).toString();
+      const took = performance.now() - began;
+      assert.match(log, /event: response\.completed/);
+      assert.ok(took < LEASE_MS, `${took} ms`);
+      await a[Symbol.asyncDispose]();
+    });
+
+    it('waits for a run that another instance holds, and drives it once it is free', async () => {
+      await using fixture = await open();
+      await using first = await fixture.open({ chat: new ScriptedModel(() => ({ text: ['never asked'] })) });
+      await first.executor.stop({ graceMs: 0 });
+      const { run } = await first.runs.submit(question());
+      const claim = { owner: 'elsewhere', leaseMs: 2000, now: Date.now(), force: true };
+      assert.ok(await first.store.claim(run.id, claim));
+      const chat = new ScriptedModel(() => ({ text: ['done'] }));
+      await using second = await fixture.open({ chat });
+      second.executor.wake(run.id);
+      await delay(500);
+      assert.equal(chat.requests.length, 0);
+      assert.match((await readAll(second.runs, run)).toString(), /event: response\.completed/);
+    });
+  });
+}
+
+function gated(gate: Promise<void> | undefined) {
+  return gate ? { gate } : {};
+}
+
+/** Polls until something is so, for at most ten seconds. */
+async function until(isSo: () => boolean): Promise<void> {
+  const limit = performance.now() + 10_000;
+  while (!isSo()) {
+    assert.ok(performance.now() < limit, 'it did not come to it in time');
+    await delay(5);
+  }
+}
