@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { GatewayError } from '../../src/base/errors.ts';
-import { assertRefused, open, send } from '../support/http-client.ts';
-import { openGateway, type TestGateway, until } from '../support/http-gateway.ts';
+import { assertRefused, open, rawExchange, send } from '../support/http-client.ts';
+import { KEYS, openGateway, type TestGateway, until } from '../support/http-gateway.ts';
 
 const RAW = '{"seed":12345678901234567890, "nested":{"model":"no"},"model" : "gpt","messages":[],"stream":true}';
 
@@ -90,6 +90,21 @@ describe('proxy models at the HTTP floor', () => {
   for (const [what, path, options, status, code] of REFUSED) {
     it(`${what} is refused: ${status} ${code}`, async () => {
       assertRefused(await send(gateway, `POST ${path}`, options), { status, code });
+      assert.equal(gateway.calls.length, 0);
+    });
+  }
+
+  // fetch folds such paths away before it sends them, so these go over a bare connection.
+  for (const path of [
+    'embeddings/../files',
+    'embeddings/%2e%2E/files',
+    'embeddings/.%2e/..\\x',
+    'embeddings/..%2ffiles',
+  ]) {
+    it(`POST /v1/${path} is an unknown path: it leads away from the API that was declared`, async () => {
+      const headers = `Authorization: Bearer ${KEYS.ann}\r\nContent-Type: application/json\r\nConnection: close\r\n`;
+      const request = `POST /v1/${path} HTTP/1.1\r\n${headers}Content-Length: ${RAW.length}\r\n\r\n${RAW}`;
+      assert.match(await rawExchange(gateway, request), /^HTTP\/1\.1 404 .*"not_found"/s);
       assert.equal(gateway.calls.length, 0);
     });
   }

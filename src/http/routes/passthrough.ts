@@ -15,8 +15,8 @@ type Body = Pick<Forwarding, 'body' | 'modelAt' | 'encoding' | 'stream'> & { mod
 export function passthrough(floor: Floor): Endpoint {
   return async (call) => {
     const { identity } = call;
-    const body = await namedModel(call);
     const api = apiOf(call.req.path);
+    const body = await namedModel(call);
     const { name, model } = chooseModel(identity, body.model, api);
     if (model.kind !== 'proxy') {
       throw new GatewayError('unsupported_api', `The model ${name} does not support ${api}.`, { param: 'model' });
@@ -47,9 +47,18 @@ async function namedModel({ req, res, identity }: Call): Promise<Body> {
   return { body, modelAt: field, encoding: 'multipart', stream: false, model: field.value };
 }
 
-/** `/v1/audio/speech` is the API `audio/speech`. */
+/**
+ * Dot segments, backslashes and encoded slashes: what a URL parser or a provider folds away. With them a path that
+ * begins like a declared API would end at another one, or outside of the provider's `/v1`, with the gateway's
+ * credentials.
+ */
+const FOLDED = /(^|\/)(\.|%2e){1,2}(\/|$)|\\|%5c|%2f/i;
+
+/** `/v1/audio/speech` is the API `audio/speech`. @throws GatewayError `not_found` for a path that is not plain. */
 function apiOf(path: string): string {
-  return path.replace(/^\/v1\//, '').replace(/\/+$/, '');
+  const api = path.replace(/^\/v1\//, '').replace(/\/+$/, '');
+  if (FOLDED.test(api)) throw unknownPath();
+  return api;
 }
 
 function unknownPath(): GatewayError {
