@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { Server } from 'node:http';
-import { Registry } from 'prom-client';
+import { collectDefaultMetrics, Registry } from 'prom-client';
 import { systemClock } from './base/clock.ts';
 import { GatewayError, messageOf } from './base/errors.ts';
 import type { JsonValue } from './base/json.ts';
@@ -50,6 +50,7 @@ export async function startGateway(options: { config: GatewayConfig; log: Logger
   const pace = Object.values(config.providers).find((provider) => 'builtin' in provider)?.pace_ms ?? 0;
   const demo = stack.use(await startDemoProvider({ paceMs: pace }));
   const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
   const metrics = new RunMetrics(registry, { active: () => executor.active });
   const upstream = stack.use(
     createUpstream(config.providers, {
