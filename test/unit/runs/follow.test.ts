@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setImmediate as turnOfLoop } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { silentLogger } from '../../../src/base/logger.ts';
+import { follow } from '../../../src/runs/follow.ts';
+import { openStore } from '../../../src/store/open.ts';
+import type { LogBatch, RunStore } from '../../../src/store/run-store.ts';
+import { claimedRun, endedRun, ending, events, frames, newRun } from '../../contract/run-store-fixture.ts';
+import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
+
+const LIMIT = () => AbortSignal.timeout(20_000);
+
+/** A reader that takes batches when it is told to. */
+function reader(store: RunStore, id: string, after = 0, signal = LIMIT()) {
+  const batches = follow(store, id, { after, signal });
+  return {
+    next: async (): Promise<LogBatch | undefined> => (await batches.next()).value ?? undefined,
+    async rest(): Promise<Buffer> {
+      return Buffer.concat((await Array.fromAsync(batches)).map((batch) => batch.frames));
+    },
+  };
+}
+
+describe('following a run', () => {
+  let store: RunStore;
+  beforeEach(async () => {
+    store = await memoryStore();
+  });
+  afterEach(() => store.close());
+
+  it('gives what is stored, then what comes, until the end', async () => {
+    const { run, token } = await claimedRun(store);
+    const reading = reader(store, run.id);
+    assert.deepEqual((await reading.next())?.last, 2);
+    const rest = reading.rest();
+    for (let n = 3; n < 50; n++) {
+      await store.append(run.id, events(token, n, n));
+      if (n % 7 === 0) await turnOfLoop();
+    }
+    await store.append(run.id, ending(token, 50, 'completed'));
+    assert.deepEqual(await rest, frames(3, 50));
+  });
+
+  it('from any event gives exactly the bytes behind it, also in the middle of a batch', async () => {
+    const { run, token } = await claimedRun(store);
+    await store.append(run.id, events(token, 3, 9));
+    await store.append(run.id, events(token, 10, 11));
+    await store.append(run.id, ending(token, 12, 'completed'));
+    for (let after = 0; after < 12; after++)
+      assert.deepEqual(await reader(store, run.id, after).rest(), frames(after + 1, 12), `after ${after}`);
+  });
+
+  it('from the last event of an open run waits for the next one', async () => {
+    const { run, token } = await claimedRun(store);
+    const rest = reader(store, run.id, 2).rest();
+    await turnOfLoop();
+    await store.append(run.id, ending(token, 3, 'completed'));
+    assert.deepEqual(await rest, frames(3, 3));
+  });
+
+  it('from the end of an ended run, or past it, gives nothing', async () => {
+    const { run } = await endedRun(store);
+    assert.equal((await reader(store, run.id, 3).rest()).length, 0);
+    assert.equal((await reader(store, run.id, 1000).rest()).length, 0);
+  });
+
+  it('cuts a live batch that a reader has in part', async () => {
+    const { run, token } = await claimedRun(store);
+    const subscribed = Promise.withResolvers<void>();
+    const watched = wrapStore(store, {
+      subscribe: async (id, handlers) => {
+        const subscription = await store.subscribe(id, handlers);
+        subscribed.resolve();
+        return subscription;
+      },
+    });
+    const rest = reader(watched, run.id, 4).rest();
+    await subscribed.promise;
+    await store.append(run.id, events(token, 3, 8));
+    await store.append(run.id, ending(token, 9, 'completed'));
+    assert.deepEqual(await rest, frames(5, 9));
+  });
+
+  it('misses nothing where notifications are lost, repeated or come out of order', async () => {
+    const { run, token } = await claimedRun(store);
+    const lossy = wrapStore(store, {
+      subscribe: (id, handlers) => {
+        let n = 0;
+        let kept: LogBatch | undefined;
+        return store.subscribe(id, {
+          onGap: () => handlers.onGap(),
+          onBatch: (batch) => {
+            n++;
+            if (n % 5 === 1) return;
+            if (n % 5 === 2) kept = batch;
+            handlers.onBatch(batch);
+            if (n % 5 === 4 && kept) handlers.onBatch(kept);
+          },
+        });
+      },
+    });
+    const rest = reader(lossy, run.id).rest();
+    for (let n = 3; n < 60; n++) {
+      await store.append(run.id, events(token, n, n));
+      await turnOfLoop();
+    }
+    await store.append(run.id, ending(token, 60, 'completed'));
+    assert.deepEqual(await rest, frames(1, 60));
+  });
+
+  it('ends when the run is removed', async () => {
+    const { run } = await claimedRun(store);
+    const rest = reader(store, run.id).rest();
+    await turnOfLoop();
+    await store.delete(run.id);
+    assert.deepEqual(await rest, frames(1, 2));
+    assert.equal((await reader(store, newRun().id).rest()).length, 0);
+  });
+
+  it('ends with the signal, and gives its subscription back', async () => {
+    const { run } = await claimedRun(store);
+    let open = 0;
+    const counting = wrapStore(store, {
+      subscribe: async (id, handlers) => {
+        const subscription = await store.subscribe(id, handlers);
+        open++;
+        return {
+          [Symbol.dispose]() {
+            open--;
+            subscription[Symbol.dispose]();
+          },
+        };
+      },
+    });
+    const controller = new AbortController();
+    const rest = reader(counting, run.id, 0, controller.signal).rest();
+    while (open === 0) await turnOfLoop();
+    controller.abort(new Error('the client left'));
+    await assert.rejects(rest, /the client left/);
+    assert.equal(open, 0);
+  });
+});
+
+describe('a reader slower than its run', () => {
+  it('is switched back to the store: it holds no memory, and misses nothing', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'slow-reader-'));
+    const store = await openStore({ url: `file:${folder}`, retention_hours: 1, sync: 'normal' }, { log: silentLogger });
+    try {
+      const reads: number[] = [];
+      const counting = wrapStore(store, {
+        read: async (id, options) => {
+          reads.push(options.after);
+          return await store.read(id, options);
+        },
+      });
+      const text = 'x'.repeat(50_000);
+      const { run, token } = await claimedRun(store);
+      const readers = Array.from({ length: 4 }, () => reader(counting, run.id));
+      for (const slow of readers) assert.equal((await slow.next())?.last, 2);
+      // Each reader asks for one batch more, so that it is live, and then for nothing.
+      const second = readers.map((slow) => slow.next());
+      await turnOfLoop();
+      await store.append(run.id, events(token, 3, 3, { frames: frames(3, 3, text) }));
+      await Promise.all(second);
+      reads.length = 0;
+
+      const before = heldBytes();
+      let appended = 0;
+      for (let n = 4; n < 600; n++) {
+        const bytes = frames(n, n, text);
+        appended += bytes.length;
+        await store.append(run.id, events(token, n, n, { frames: bytes }));
+      }
+      await store.append(run.id, ending(token, 600, 'completed', { frames: frames(600, 600, text) }));
+      assert.ok(appended > 25_000_000);
+      const held = heldBytes() - before;
+      assert.ok(held < 8_000_000, `four slow readers hold ${held} bytes of ${appended}`);
+
+      for (const slow of readers) assert.ok((await slow.rest()).equals(frames(4, 600, text)));
+      assert.ok(reads.length > 4 && reads.every((after) => after >= 3), 'what they missed was read from the store');
+    } finally {
+      await store.close();
+      await rm(folder, { recursive: true });
+    }
+  });
+});
+
+/** Bytes of buffers that are still referenced. */
+function heldBytes(): number {
+  setFlagsFromString('--expose-gc');
+  const collect: unknown = runInNewContext('gc');
+  assert.ok(typeof collect === 'function');
+  collect();
+  return process.memoryUsage().arrayBuffers;
+}

@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict';
+import { setImmediate as turnOfLoop } from 'node:timers/promises';
+import { decodeFrames } from '../../../src/protocol/frames.ts';
+import type { RunRecord } from '../../../src/runs/runs.ts';
+import type { Claim, RunStore } from '../../../src/store/run-store.ts';
+import type { Tool } from '../../../src/tools/tool.ts';
+import type { TurnRequest } from '../../../src/upstream/turn.ts';
+import { T0 } from '../../contract/run-store-fixture.ts';
+import { lookups } from '../../support/research-run.ts';
+import { openHarness, question, readAll, testTool } from '../../support/run-harness.ts';
+import { isAnswerTurn, ScriptedModel, type ScriptedTurn } from '../../support/scripted-model.ts';
+import { faultyStore, memoryStore } from '../../support/wrapped-store.ts';
+
+const FOREVER: ScriptedTurn = { gate: new Promise(() => {}) };
+
+/** Counts how often each word was looked up; a word can be held. */
+function countingTool() {
+  const made = new Map<string, number>();
+  const held = new Set<string>();
+  const tool: Tool = testTool('lookup', async ({ q }) => {
+    const word = String(q);
+    made.set(word, (made.get(word) ?? 0) + 1);
+    if (held.has(word)) await new Promise(() => {});
+    return { result: `{"found":"${word}"}` };
+  });
+  return { tool, made, held };
+}
+
+/** Two rounds of tool calls, then the answer. */
+const twoRounds = (request: TurnRequest): ScriptedTurn => {
+  if (isAnswerTurn(request)) return { text: ['The ', 'answer.'] };
+  const rounds = request.messages.filter((message) => message.role === 'tool').length;
+  if (rounds === 0) return { reasoning: ['First.'], calls: lookups('a', 'b') };
+  return rounds === 2 ? { reasoning: ['Second.'], calls: lookups('c') } : { text: ['Ready.'] };
+};
+
+async function responseOf(bytes: Uint8Array) {
+  const events = decodeFrames(bytes);
+  for (const [index, event] of events.entries()) assert.equal(event.sequence_number, index + 1);
+  const last = events.at(-1);
+  assert.ok(last?.type === 'response.completed' || last?.type === 'response.failed');
+  return last.response;
+}
+
+describe('a run that is handed over', () => {
+  let store: RunStore;
+  beforeEach(async () => {
+    store = await memoryStore();
+  });
+  afterEach(() => store.close());
+
+  it('at shutdown goes on elsewhere from its last finished step; a reader resumes without gap or repeat', async () => {
+    const { tool, made } = countingTool();
+    const before: Buffer[] = [];
+    let run: RunRecord;
+    {
+      const chat = new ScriptedModel((request) =>
+        request.messages.some((message) => message.role === 'tool') ? FOREVER : twoRounds(request),
+      );
+      await using first = await openHarness({ chat, tools: [tool], store });
+      ({ run } = await first.runs.submit(question()));
+      const reading = readAll(first.runs, run).then((bytes) => before.push(bytes));
+      while (chat.requests.length < 2) await turnOfLoop();
+      await first.stop();
+      await reading;
+    }
+    const seen = Buffer.concat(before);
+    const cut = decodeFrames(seen);
+    assert.ok(!cut.some((event) => event.type === 'response.failed' || event.type === 'response.completed'));
+
+    const chat = new ScriptedModel(twoRounds);
+    await using second = await openHarness({ chat, tools: [tool], store });
+    const rest = await readAll(second.runs, run, cut.at(-1)?.sequence_number ?? 0);
+    const response = await responseOf(Buffer.concat([seen, rest]));
+    assert.equal(response.status, 'completed');
+    assert.equal(response.output_text, 'The answer.');
+    assert.deepEqual(Object.fromEntries(made), { a: 1, b: 1, c: 1 });
+    assert.equal(chat.requests.length, 3, 'the finished turn is not paid for again');
+  });
+
+  it('again and again is not taken for one that crashes its instances', async () => {
+    let run: RunRecord | undefined;
+    for (let n = 0; n < 12; n++) {
+      const chat = new ScriptedModel(() => FOREVER);
+      const harness = await openHarness({ chat, tools: [countingTool().tool], store });
+      run ??= (await harness.runs.submit(question())).run;
+      while (chat.requests.length === 0) await turnOfLoop();
+      await harness.executor.stop({ graceMs: 0 });
+      await harness[Symbol.asyncDispose]();
+    }
+    await using last = await openHarness({ chat: new ScriptedModel([]), tools: [countingTool().tool], store });
+    assert.ok(run);
+    const response = await responseOf(await readAll(last.runs, run));
+    assert.equal(response.status, 'completed');
+  });
+
+  it('in the middle of its tool calls runs again only those without a result, and keeps their items', async () => {
+    const { tool, made, held } = countingTool();
+    held.add('b');
+    let run: RunRecord;
+    {
+      await using first = await openHarness({ chat: new ScriptedModel(twoRounds), tools: [tool], store });
+      ({ run } = await first.runs.submit(question()));
+      while ((await store.readTranscript(run.id)).length < 2) await turnOfLoop();
+      await first.executor.stop({ graceMs: 0 });
+    }
+    held.clear();
+    await using second = await openHarness({ chat: new ScriptedModel(twoRounds), tools: [tool], store });
+    const bytes = await readAll(second.runs, run);
+    const response = await responseOf(bytes);
+    assert.deepEqual(Object.fromEntries(made), { a: 1, b: 2, c: 1 });
+    assert.equal(response.usage.num_tool_calls, 3);
+    const added = decodeFrames(bytes).filter((event) => event.type === 'response.output_item.added');
+    assert.equal(added.length, response.output.length, 'no second added');
+  });
+});
+
+describe('a run whose instances die', () => {
+  let store: RunStore;
+  beforeEach(async () => {
+    store = await memoryStore();
+  });
+  afterEach(() => store.close());
+
+  /** What is left of a run whose owner died `times` times. */
+  async function crashed(times: number, api: 'responses' | 'chat_completions' = 'responses'): Promise<RunRecord> {
+    const harness = await openHarness({ chat: new ScriptedModel(() => FOREVER), store });
+    await harness.executor.stop({ graceMs: 0 });
+    const { run } = await harness.runs.submit(question({ api }));
+    await harness[Symbol.asyncDispose]();
+    for (let n = 0; n < times; n++) await died(run.id);
+    return run;
+  }
+
+  /** A claim that runs out at once. */
+  async function died(id: string): Promise<Claim> {
+    const claim = await store.claim(id, { owner: 'dying', leaseMs: 1, now: T0, force: true });
+    assert.ok(claim);
+    return claim;
+  }
+
+  it('five times without progress fails with run_crashed', async () => {
+    const run = await crashed(5);
+    const chat = new ScriptedModel([]);
+    await using harness = await openHarness({ chat, store });
+    const response = await responseOf(await readAll(harness.runs, run));
+    assert.equal(response.status, 'failed');
+    assert.equal(response.error?.code, 'run_crashed');
+    assert.equal(chat.requests.length, 0);
+  });
+
+  it('four times goes on', async () => {
+    const run = await crashed(4);
+    await using harness = await openHarness({ chat: new ScriptedModel([]), store });
+    assert.equal((await responseOf(await readAll(harness.runs, run))).status, 'completed');
+  });
+
+  it('more often, with progress in between, goes on', async () => {
+    const run = await crashed(4);
+    const claim = await died(run.id);
+    const entry = JSON.stringify({ t: 'force', reason: 'budget', why: 'time is over' });
+    const append = { token: claim.token, first: 3, count: 0, frames: Buffer.alloc(0), transcript: [entry] };
+    assert.equal((await store.append(run.id, append)).result, 'ok');
+    for (let n = 0; n < 4; n++) await died(run.id);
+    await using harness = await openHarness({ chat: new ScriptedModel([]), store });
+    const response = await responseOf(await readAll(harness.runs, run));
+    assert.equal(response.status, 'completed');
+    assert.deepEqual(response.incomplete_details, { reason: 'budget' }, 'the step before the crash counts');
+  });
+
+  it('once fails where it is a chat completion: its client is gone with the instance', async () => {
+    const run = await crashed(1, 'chat_completions');
+    await using harness = await openHarness({ chat: new ScriptedModel([]), store });
+    const response = await responseOf(await readAll(harness.runs, run));
+    assert.equal(response.error?.code, 'run_crashed');
+  });
+
+  it('is taken over once its claim has run out, not before', async () => {
+    const run = await crashed(0);
+    const now = Date.now();
+    const claim = await store.claim(run.id, { owner: 'alive', leaseMs: 1500, now, force: true });
+    assert.ok(claim);
+    await using harness = await openHarness({ chat: new ScriptedModel([]), store });
+    const response = await responseOf(await readAll(harness.runs, run));
+    assert.equal(response.status, 'completed');
+    assert.ok(Date.now() - now >= 1500);
+  });
+});
+
+describe('a run whose store is away now and then', () => {
+  it('repeats appends of unknown outcome with the same bytes, and its log is as if nothing had been', async () => {
+    let seed = 7;
+    const random = () => {
+      seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
+      return seed / 2_147_483_648;
+    };
+    const store = await memoryStore();
+    const faulty = faultyStore(store, () => {
+      const chance = random();
+      return chance < 0.25 ? 'unanswered' : chance < 0.4 ? 'refused' : 'done';
+    });
+    const { tool, made } = countingTool();
+    {
+      await using harness = await openHarness({
+        chat: new ScriptedModel(twoRounds),
+        tools: [tool],
+        store: faulty.store,
+      });
+      const submitted = await Promise.all(Array.from({ length: 12 }, () => harness.runs.submit(question())));
+      for (const { run } of submitted) {
+        const live = await readAll(harness.runs, run);
+        const response = await responseOf(live);
+        assert.equal(response.status, 'completed');
+        assert.equal(response.output_text, 'The answer.');
+        assert.equal(response.usage.total_tokens, 60, 'no step is counted twice');
+        assert.deepEqual(await readAll(harness.runs, run), live);
+        const entries = (await store.readTranscript(run.id)).map((text) => JSON.parse(text).t);
+        assert.deepEqual(
+          entries.toSorted(),
+          ['turn', 'result', 'result', 'turn', 'result', 'turn', 'spent'].toSorted(),
+        );
+      }
+    }
+    assert.deepEqual(Object.fromEntries(made), { a: 12, b: 12, c: 12 });
+    const failed = faulty.tries.filter(({ fate }) => fate !== 'done');
+    assert.ok(failed.length > 10, 'the store was away often enough');
+    for (const { batch } of failed) {
+      const again = faulty.tries.filter(
+        (other) => other.batch.token === batch.token && other.batch.first === batch.first,
+      );
+      const bytes = again.filter((other) => other.batch.count > 0).map((other) => `${other.batch.frames}`);
+      assert.equal(new Set(bytes).size <= 1, true, 'a batch is never cut again');
+    }
+    await store.close();
+  });
+});

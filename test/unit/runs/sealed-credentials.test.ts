@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { silentLogger } from '../../../src/base/logger.ts';
+import type { RequestedMcpServer } from '../../../src/research/request.ts';
+import { openStore } from '../../../src/store/open.ts';
+import { openHarness, question, readAll, runToEnd } from '../../support/run-harness.ts';
+import { ScriptedModel } from '../../support/scripted-model.ts';
+
+const SERVER: RequestedMcpServer = {
+  name: 'notes',
+  url: 'https://mcp.example/sse',
+  headers: { 'x-tenant': 'canary-header-1' },
+  accessToken: 'canary-token-2',
+  oauth: { clientId: 'canary-client-3', clientSecret: 'canary-secret-4' },
+};
+
+describe('credentials of MCP servers that a request attaches', () => {
+  let folder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'sealed-'));
+  });
+  afterEach(() => rm(folder, { recursive: true }));
+
+  it('never stand in anything that is stored, and reach the tools of the run', async () => {
+    const store = await openStore({ url: `file:${folder}`, retention_hours: 1, sync: 'normal' }, { log: silentLogger });
+    const opened: (readonly RequestedMcpServer[])[] = [];
+    {
+      await using harness = await openHarness({
+        chat: new ScriptedModel([]),
+        store,
+        onOpenTools: ({ mcpServers }) => void opened.push(mcpServers),
+      });
+      const { run, bytes } = await runToEnd(harness, question({ research: { mcpServers: [SERVER] } }));
+      assert.deepEqual(opened, [[SERVER]]);
+      const shown = [run.request, bytes.toString(), ...(await store.readTranscript(run.id))];
+      shown.push(JSON.stringify([await harness.runs.response(run), harness.runs.inputItems(run)]));
+      for (const text of shown) assert.doesNotMatch(text, /canary/);
+    }
+    await store.close();
+    for (const file of await readdir(folder)) {
+      const stored = await readFile(join(folder, file));
+      assert.equal(stored.includes('canary'), false, file);
+    }
+  });
+
+  it('are there again when another instance goes on with the run', async () => {
+    const store = await openStore({ url: `file:${folder}`, retention_hours: 1, sync: 'normal' }, { log: silentLogger });
+    const opened: (readonly RequestedMcpServer[])[] = [];
+    const onOpenTools = ({ mcpServers }: { mcpServers: readonly RequestedMcpServer[] }) => void opened.push(mcpServers);
+    const first = await openHarness({ chat: new ScriptedModel(() => ({ gate: new Promise(() => {}) })), store });
+    const { run } = await first.runs.submit(question({ research: { mcpServers: [SERVER] } }));
+    await first.executor.stop({ graceMs: 0 });
+    await first[Symbol.asyncDispose]();
+    {
+      await using second = await openHarness({ chat: new ScriptedModel([]), store, onOpenTools });
+      await readAll(second.runs, run);
+    }
+    assert.deepEqual(opened, [[SERVER]]);
+    await store.close();
+  });
+});
