@@ -109,6 +109,13 @@ describe('proxy models at the HTTP floor', () => {
     });
   }
 
+  it('a target in absolute form is the same path', async () => {
+    const headers = `Authorization: Bearer ${KEYS.ann}\r\nContent-Type: application/json\r\nConnection: close\r\n`;
+    const line = 'POST http://gateway.example/v1/embeddings?a=1 HTTP/1.1\r\n';
+    await rawExchange(gateway, `${line}${headers}Content-Length: ${RAW.length}\r\n\r\n${RAW}`);
+    assert.equal(gateway.calls[0]?.path, '/embeddings?a=1');
+  });
+
   it('the signal tells when the client leaves, before any header', async () => {
     const left = Promise.withResolvers<unknown>();
     const proxy = ({ signal }: { signal: AbortSignal }) =>
