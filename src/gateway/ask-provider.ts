@@ -1,8 +1,9 @@
 import { AttemptFailure, brokenStream } from '../upstream/attempt-failure.ts';
 import { failureOfConnection } from '../upstream/exchange.ts';
-import { PhaseTimer } from '../upstream/phase-timer.ts';
+import type { PhaseTimeout } from '../upstream/phase-timer.ts';
 import type { Answer, AnswerHead, Engine, Exchange, ExchangeListener } from './exchange.ts';
 import type { OutgoingRequest } from './outgoing-request.ts';
+import { PhaseLimit } from './phase-limit.ts';
 
 /** What became of asking one provider. */
 export type Asked =
@@ -47,39 +48,38 @@ export interface AskOptions {
  * Sends a request to a provider and follows its answer to the end, under the timers of the provider.
  * @throws the signal's reason; the provider's connection is closed then.
  */
-export async function askProvider(request: OutgoingRequest, options: AskOptions): Promise<Asked> {
-  using timer = new PhaseTimer(options.signal);
-  return await new Asking(timer, options).run(request);
+export function askProvider(request: OutgoingRequest, options: AskOptions): Promise<Asked> {
+  return new Asking(options).run(request);
 }
 
 class Asking implements ExchangeListener, ReceiverControl {
-  readonly #timer: PhaseTimer;
   readonly #options: AskOptions;
   readonly #over = Promise.withResolvers<Asked>();
+  readonly #onLeft = () => this.#left();
+  readonly #limit: PhaseLimit;
   #isOver = false;
-  #phase: 'headers' | 'first token' | 'idle' = 'headers';
   #exchange: Exchange | undefined;
   #receiver: Receiver | undefined;
 
-  constructor(timer: PhaseTimer, options: AskOptions) {
-    this.#timer = timer;
+  constructor(options: AskOptions) {
     this.#options = options;
+    this.#limit = new PhaseLimit((timeout) => this.#timedOut(timeout));
   }
 
   run(request: OutgoingRequest): Promise<Asked> {
-    const { signal } = this.#timer;
+    const { signal, engine, timeouts } = this.#options;
     if (signal.aborted) return Promise.reject(signal.reason);
-    signal.addEventListener('abort', () => this.#aborted(signal.reason), { once: true });
-    this.#clock();
-    this.#exchange = this.#options.engine(request, this);
+    signal.addEventListener('abort', this.#onLeft);
+    this.#limit.enter('headers', timeouts.first_byte);
+    this.#exchange = engine(request, this);
     if (this.#isOver) this.#exchange.abort(OVER);
     return this.#over.promise;
   }
 
   head(head: AnswerHead): void {
     if (this.#isOver) return;
-    this.#phase = 'first token';
-    this.#clock();
+    const { first_byte, first_token = first_byte } = this.#options.timeouts;
+    this.#limit.enter('first token', first_token);
     this.#guarded(() => {
       this.#receiver = this.#options.receiver(head, this);
     });
@@ -87,7 +87,7 @@ class Asking implements ExchangeListener, ReceiverControl {
 
   data(chunk: Buffer): void {
     if (this.#isOver) return;
-    if (this.#phase === 'idle') this.#clock();
+    this.#limit.touch('idle');
     this.#guarded(() => this.#receiver?.data(chunk));
   }
 
@@ -97,23 +97,25 @@ class Asking implements ExchangeListener, ReceiverControl {
   }
 
   error(error: unknown): void {
-    if (!this.#isOver) this.#fail(error);
+    if (this.#isOver) return;
+    const failure = failureOfConnection(error, this.#options.signal);
+    if (failure instanceof AttemptFailure) this.#fail(failure);
+    else this.#reject(failure);
   }
 
   pause(): void {
-    this.#timer.pause();
+    this.#limit.pause();
     this.#exchange?.pause();
   }
 
   resume(): void {
     if (this.#isOver) return;
-    this.#clock();
+    this.#limit.resume();
     this.#exchange?.resume();
   }
 
   started(): void {
-    this.#phase = 'idle';
-    this.#clock();
+    this.#limit.enter('idle', this.#options.timeouts.idle);
   }
 
   finish(asked: Asked): void {
@@ -128,33 +130,38 @@ class Asking implements ExchangeListener, ReceiverControl {
     });
   }
 
-  #clock(): void {
-    const { first_byte, first_token = first_byte, idle } = this.#options.timeouts;
-    if (this.#phase === 'headers') this.#timer.enter('headers', first_byte);
-    else if (this.#phase === 'first token') this.#timer.enter('first token', first_token);
-    else this.#timer.enter('idle', idle);
+  #timedOut(timeout: PhaseTimeout): void {
+    if (this.#isOver) return;
+    this.#fail(new AttemptFailure(timeout.message, { kind: 'timeout', advice: 'again', unhealthy: true }));
+    this.#exchange?.abort(timeout);
   }
 
-  /** A time limit of ours ends in an answer; a client that left in a rejection, at once. */
-  #aborted(reason: unknown): void {
+  /** The client left: the provider's connection closes at once. */
+  #left(): void {
     if (this.#isOver) return;
-    this.#fail(reason);
+    const reason: unknown = this.#options.signal.reason;
+    this.#reject(reason);
     this.#exchange?.abort(reason instanceof Error ? reason : OVER);
   }
 
-  #fail(error: unknown): void {
-    const failure = failureOfConnection(error, this.#timer.signal);
-    if (!(failure instanceof AttemptFailure)) {
-      this.#isOver = true;
-      this.#over.reject(failure);
-      return;
-    }
+  #fail(failure: AttemptFailure): void {
     this.#guarded(() => this.#settle(this.#receiver?.broken(failure) ?? { is: 'failed', failure }));
   }
 
   #settle(asked: Asked): void {
-    this.#isOver = true;
+    this.#close();
     this.#over.resolve(asked);
+  }
+
+  #reject(reason: unknown): void {
+    this.#close();
+    this.#over.reject(reason);
+  }
+
+  #close(): void {
+    this.#isOver = true;
+    this.#limit.pause();
+    this.#options.signal.removeEventListener('abort', this.#onLeft);
   }
 
   /** Called from inside the HTTP client, which must not see what a receiver throws. */
@@ -162,8 +169,7 @@ class Asking implements ExchangeListener, ReceiverControl {
     try {
       action();
     } catch (error) {
-      this.#isOver = true;
-      this.#over.reject(error);
+      this.#reject(error);
       this.#exchange?.abort(OVER);
     }
   }

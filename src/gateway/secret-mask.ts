@@ -12,6 +12,7 @@ const STAR = 0x2a;
  */
 export class SecretMask {
   readonly #secrets: readonly Buffer[];
+  readonly #texts: readonly string[];
 
   constructor({ credential, provider }: Route) {
     const values = Object.entries(provider.config.headers)
@@ -19,7 +20,8 @@ export class SecretMask {
       .flatMap(([, value]) => [value, ...value.split(/\s+/)]);
     if (credential !== undefined) values.push(credential);
     const secrets = new Set(values.filter((value) => value.length >= SHORTEST));
-    this.#secrets = [...secrets].sort((a, b) => b.length - a.length).map((secret) => Buffer.from(secret));
+    this.#texts = [...secrets].sort((a, b) => b.length - a.length);
+    this.#secrets = this.#texts.map((secret) => Buffer.from(secret));
   }
 
   /** Blanks the secrets that are whole in `bytes`, in place. */
@@ -33,7 +35,9 @@ export class SecretMask {
 
   text(value: string): string {
     let clean = value;
-    for (const secret of this.#secrets) clean = clean.replaceAll(secret.toString(), '*'.repeat(secret.length));
+    for (const secret of this.#texts) {
+      if (clean.includes(secret)) clean = clean.replaceAll(secret, '*'.repeat(secret.length));
+    }
     return clean;
   }
 

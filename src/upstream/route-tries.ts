@@ -73,7 +73,12 @@ export class RouteTries {
     for (let round = 0; ; round += 1) {
       options.signal.throwIfAborted();
       for (const route of this.#candidates(round)) {
-        yield* this.#attempt(route, { ...options, round });
+        const attempt = await this.#begin(route, { ...options, round });
+        try {
+          yield attempt;
+        } finally {
+          attempt.end();
+        }
         if (this.#over) return;
       }
       const pause = this.#pauseBefore(round + 1, backoffMs(backoff, round + 1, random));
@@ -82,33 +87,40 @@ export class RouteTries {
     }
   }
 
-  async *#attempt(route: Route, options: { signal: AbortSignal; round: number }): AsyncGenerator<RouteAttempt> {
+  async #begin(route: Route, options: { signal: AbortSignal; round: number }): Promise<RouteAttempt & { end(): void }> {
     const { provider, model, credential } = route;
-    using _use = provider.use();
     const limiter = provider.limiter(credential);
-    using _slot = await limiter.enter(options);
+    const use = provider.use();
+    let slot: Disposable;
+    try {
+      slot = await limiter.enter(options);
+    } catch (error) {
+      use[Symbol.dispose]();
+      throw error;
+    }
     const breaker = provider.breaker(model);
     const startedAt = this.#options.clock.now();
     let outcome: 'ok' | AttemptFailure | undefined;
     breaker.begin();
-    try {
-      yield {
-        route,
-        succeeded: () => {
-          outcome = 'ok';
-          this.#over = true;
-        },
-        failed: (failure, { delivered }) => {
-          outcome = failure;
-          this.#failed(route, failure, { delivered, round: options.round });
-        },
-      };
-    } finally {
-      this.#report(route, outcome, startedAt);
-      if (outcome === 'ok') limiter.succeeded();
-      else if (outcome?.kind === 'rate_limit') limiter.limited(outcome.retryAfterMs);
-      breaker.end(outcome === 'ok' ? 'healthy' : outcome?.unhealthy ? 'unhealthy' : 'unknown');
-    }
+    return {
+      route,
+      succeeded: () => {
+        outcome = 'ok';
+        this.#over = true;
+      },
+      failed: (failure, { delivered }) => {
+        outcome = failure;
+        this.#failed(route, failure, { delivered, round: options.round });
+      },
+      end: () => {
+        this.#report(route, outcome, startedAt);
+        if (outcome === 'ok') limiter.succeeded();
+        else if (outcome?.kind === 'rate_limit') limiter.limited(outcome.retryAfterMs);
+        breaker.end(outcome === 'ok' ? 'healthy' : outcome?.unhealthy ? 'unhealthy' : 'unknown');
+        slot[Symbol.dispose]();
+        use[Symbol.dispose]();
+      },
+    };
   }
 
   #failed(route: Route, failure: AttemptFailure, details: { delivered: boolean; round: number }): void {
