@@ -117,6 +117,7 @@ class Execution {
       entries: log.entries,
       graceMs: options.storeGraceMs,
       log: options.log,
+      leaving: () => options.signal.reason instanceof HandOver,
       onCancel: options.cancel,
       onLost: options.lose,
     });
@@ -210,9 +211,13 @@ class Execution {
     return { annotations: [], incomplete: null };
   }
 
-  /** Gives the claim back: everything up to here is stored, and the next owner goes on from there. */
+  /**
+   * Gives the claim back: everything up to here is stored, and the next owner goes on from there. A chat completion
+   * ends instead: its connection ends with this instance (architecture, promise 6).
+   */
   async #release(): Promise<ExecutionResult> {
     const { store, claim } = this.#options;
+    if (claim.run.api === 'chat_completions') return await this.#end('cancelled');
     try {
       await this.#writer.flush();
       await store.release(claim.run.id, { token: claim.token });

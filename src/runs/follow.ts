@@ -2,6 +2,7 @@ import { abortable } from '../base/abort.ts';
 import type { RunId } from '../base/ids.ts';
 import { skipFrames } from '../protocol/frames.ts';
 import type { LogBatch, RunStore } from '../store/run-store.ts';
+import { patiently } from './patiently.ts';
 
 /** Bytes read from the store at once. */
 const READ_BYTES = 512 * 1024;
@@ -12,7 +13,7 @@ const REREAD_MS = 1500;
 
 /**
  * The log of a run after `after`: what is stored, the cut-over, then live, until the terminal event. Written once
- * over the store contract. Ends without a terminal event where the run was removed.
+ * over the store contract. Waits while the store is away. Ends without a terminal event where the run was removed.
  * @throws the signal's reason.
  */
 export async function* follow(
@@ -28,7 +29,7 @@ export async function* follow(
 
   // Cut-over: from here on every append is either still to be read or on its way to the tail.
   const tail = new LiveTail();
-  using _ = await subscribe(store, id, { tail, signal });
+  using _ = await patiently(() => subscribe(store, id, { tail, signal }), signal);
   tail.onGap();
 
   // Live: batches that continue the sequence are passed on; whatever does not fit is read from the store.
@@ -40,7 +41,7 @@ export async function* follow(
         const before = cursor.last;
         tail.clear();
         if (yield* readAll(store, id, cursor, signal)) return;
-        if (cursor.last === before && (await nothingFollows(store, id, before))) return;
+        if (cursor.last === before && (await patiently(() => nothingFollows(store, id, before), signal))) return;
       }
       continue;
     }
@@ -65,7 +66,7 @@ async function* readAll(
 ): AsyncGenerator<LogBatch, boolean> {
   for (;;) {
     signal.throwIfAborted();
-    const batches = await abortable(store.read(id, { after: cursor.last, maxBytes: READ_BYTES }), signal);
+    const batches = await patiently(() => store.read(id, { after: cursor.last, maxBytes: READ_BYTES }), signal);
     if (batches.length === 0) return false;
     for (const batch of batches) {
       cursor.last = batch.last;

@@ -29,6 +29,8 @@ export interface LogWriterOptions {
   /** How long a store may be away before the claim is dropped, in milliseconds. */
   graceMs: number;
   log: Logger;
+  /** Whether this instance is letting go of the run: then nothing waits for a store that is away. */
+  leaving?(): boolean;
   /** An append's answer told of an accepted cancel. */
   onCancel(): void;
   /** Nothing more can be written. */
@@ -203,7 +205,7 @@ export class LogWriter {
   }
 
   async #appendUntilKnown(batch: Append) {
-    const { store, runId, graceMs, log } = this.#options;
+    const { store, runId, graceMs, log, leaving } = this.#options;
     const began = performance.now();
     this.#appendBegan = began;
     try {
@@ -211,7 +213,7 @@ export class LogWriter {
         try {
           return await store.append(runId, batch);
         } catch (thrown) {
-          if (performance.now() - began > graceMs) {
+          if (performance.now() - began > graceMs || leaving?.()) {
             throw new ClaimLostError('the store stayed away', { cause: thrown });
           }
           log.warn({ run: runId, err: messageOf(thrown) }, 'append failed, repeating it');
