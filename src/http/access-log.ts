@@ -19,6 +19,7 @@ export function logVisit(log: Logger, visit: Visit, req: Request, res: Response)
       ms: Math.round((performance.now() - visit.startedAt) * 10) / 10,
       ...(visit.key !== '' && { key: visit.key }),
       ...(visit.model !== '' && { model: visit.model }),
+      ...(visit.run !== '' && { run: visit.run }),
       ...(visit.error !== '' && { error: visit.error }),
       ...(visit.left && { left: true }),
     },

@@ -16,6 +16,8 @@ export interface Visit {
   model: string;
   /** Id of the API key. */
   key: string;
+  /** Id of the run that the request submitted, or found as submitted before. */
+  run: string;
   /** Code of the error that was answered. */
   error: string;
   /** The client left before its answer was complete. */
@@ -49,6 +51,7 @@ export class Visits {
       route: 'unmatched',
       model: '',
       key: '',
+      run: '',
       error: '',
       left: false,
     };

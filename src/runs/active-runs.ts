@@ -95,7 +95,7 @@ export class ActiveRuns {
         retentionMs,
         storeGraceMs: STORE_GRACE_MS,
       });
-      log.info({ result, attempts: claim.attempts }, 'run left');
+      if (result !== 'ended') log.info({ result, attempts: claim.attempts }, 'run left');
       return result;
     } finally {
       clearInterval(renewal);

@@ -269,8 +269,21 @@ class Execution {
     });
     const type = status === 'completed' ? 'response.completed' : 'response.failed';
     const written = await this.#writer.end({ type, response }, { status, at, retainUntil: at + retentionMs });
-    if (written === 'cancelled') restore();
-    else this.status = status;
+    if (written === 'cancelled') {
+      restore();
+      return written;
+    }
+    this.status = status;
+    this.#options.log.info(
+      {
+        status,
+        ...(errorObject && { error: errorObject.code }),
+        ...(outcome?.incomplete && { incomplete: outcome.incomplete }),
+        tokens: response.usage.total_tokens,
+        attempts: claim.attempts,
+      },
+      'run ended',
+    );
     return written;
   }
 }

@@ -197,6 +197,7 @@ describe('metrics and access log', () => {
     await send(gateway, 'POST /v1/responses?api_key=sk-in-the-query', {
       body: { model: 'deep', input: 'canary in the prompt', stream: false, metadata: { note: 'canary in metadata' } },
     });
+    const [ended] = gateway.lines.filter(({ msg }) => msg === 'run ended');
     await send(gateway, 'GET /v1/nothing?token=sk-in-the-query', {
       headers: { authorization: 'Bearer sk-canary-key' },
     });
@@ -207,6 +208,7 @@ describe('metrics and access log', () => {
       [first?.method, first?.path, first?.route, first?.status, first?.key, first?.model],
       ['POST', '/v1/responses', '/v1/responses', 200, 'ann', 'deep'],
     );
+    assert.ok(ended?.run !== undefined && ended.run === first?.run, 'a request is found by its run, and the reverse');
     assert.doesNotMatch(JSON.stringify(gateway.lines), /canary|sk-/);
   });
 

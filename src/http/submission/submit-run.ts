@@ -42,6 +42,7 @@ export async function submitRun(floor: Floor, request: RunSubmission): Promise<S
   const { run, replayed } = retried
     ? { run: retried, replayed: true }
     : await submitNew(floor, request, { fingerprint, idempotency });
+  identity.visit.run = run.id;
   if (replayed) res.setHeader('idempotent-replayed', 'true');
   return { run, replayed };
 }
