@@ -1,172 +1,146 @@
 import type { TurnMessage } from '../upstream/turn.ts';
+import { findingsOf, listFindings } from './findings.ts';
 import { fence } from './prose.ts';
 import { estimateRequest, estimateTokens } from './tokens.ts';
-import { digest } from './tool-digest.ts';
-import type {
-  ExecutableCall,
-  PlannedCall,
-  ResearchState,
-  ResultEntry,
-  TranscriptEntry,
-  TurnEntry,
-} from './transcript.ts';
+import type { Digests } from './tool-digest.ts';
+import type { PlannedCall, ResearchState, TranscriptEntry } from './transcript.ts';
 
 /**
  * The transcript as messages that fit a room (architecture: "Research loop", Context). What is sent is a trimmed copy;
  * the transcript is never cut. Recent results stay whole; older ones shrink to title, source id and key facts; when
- * that is not enough, all but the last turn becomes a list of findings.
+ * that is not enough, the older turns become one list of findings.
  */
-export function fitTranscript(
-  state: ResearchState,
-  options: Digesting & { room: number; keepWhole: number },
-): TurnMessage[] {
+export function fitTranscript(state: ResearchState, options: Fitting): TurnMessage[] {
   const entries = state.attempt();
-  for (const level of levels(options.keepWhole)) {
-    const messages = render(entries, { ...options, state, level });
-    if (estimateRequest(messages) <= options.room) return messages;
+  const { room, keepWhole } = options;
+  for (const level of [
+    { whole: keepWhole, wholeTokens: Number.POSITIVE_INFINITY, facts: 900, said: Number.POSITIVE_INFINITY },
+    { whole: keepWhole, wholeTokens: room * 0.3, facts: 500, said: 800 },
+  ]) {
+    const messages = renderTurns(entries, { ...options, state, level });
+    if (estimateRequest(messages) <= room) return messages;
   }
-  return renderFindings(entries, { ...options, state });
+  return withFindings(entries, { ...options, state });
 }
 
-/** What reducing needs: the words that matter, and what was reduced before. */
-export interface Digesting {
-  about: ReadonlySet<string>;
-  cache: DigestCache;
+export interface Fitting {
+  /** Tokens that the messages may hold, by the gateway's estimate. */
+  room: number;
+  /** Recent tool results that stay whole. */
+  keepWhole: number;
+  digests: Digests;
 }
 
-/** How much of the transcript is sent. Lengths are in UTF-16 code units. */
+/** How much of the turns is sent. */
 interface Level {
   /** Results that stay whole, counted from the last. */
   whole: number;
-  /** The longest that a whole one may be. */
-  wholeLength: number;
-  /** Key facts of each older result. */
+  /** Tokens that a whole one may have; a longer one is reduced to about that. */
+  wholeTokens: number;
+  /** The length of each older result, in UTF-16 code units. */
   facts: number;
-  /** What the model said in each older turn. */
+  /** What the model said in each older turn, in UTF-16 code units. */
   said: number;
 }
 
-function levels(keep: number): Level[] {
-  return [
-    { whole: keep, wholeLength: Number.POSITIVE_INFINITY, facts: 900, said: Number.POSITIVE_INFINITY },
-    { whole: keep, wholeLength: 16_000, facts: 500, said: 800 },
-    { whole: Math.min(keep, 3), wholeLength: 10_000, facts: 300, said: 300 },
-    { whole: 1, wholeLength: 8000, facts: 180, said: 120 },
-  ];
-}
+type Rendering = Fitting & { state: ResearchState; level: Level };
 
-interface Rendering extends Digesting {
-  state: ResearchState;
-  level: Level;
-}
-
-function render(entries: readonly TranscriptEntry[], options: Rendering): TurnMessage[] {
-  const { state, level } = options;
-  const whole = new Set([...state.results.keys()].slice(-level.whole));
-  const turns = entries.filter((entry) => entry.t === 'turn');
+function renderTurns(entries: readonly TranscriptEntry[], options: Rendering): TurnMessage[] {
+  const whole = new Set(shownResults(entries, options.state).slice(-options.level.whole));
+  const lastTurn = entries.findLast((entry) => entry.t === 'turn');
   const messages: TurnMessage[] = [];
   for (const entry of entries) {
     if (entry.t === 'note') messages.push({ role: 'user', content: entry.text });
     if (entry.t === 'restart') messages.push({ role: 'user', content: entry.notes });
     if (entry.t !== 'turn') continue;
-    const recent = entry === turns.at(-1);
-    messages.push(recent ? entry.message : { ...entry.message, content: shorten(entry.message.content, level.said) });
-    for (const planned of entry.calls) messages.push(toolMessage(planned, { ...options, whole }));
+    const { message } = entry;
+    const most = entry === lastTurn ? lengthOf(message.content, options.level.wholeTokens) : options.level.said;
+    const said = shorten(message.content, most);
+    messages.push({ ...message, content: said });
+    for (const planned of entry.calls) messages.push(toolMessage(planned, { ...options, whole: whole.has(planned) }));
   }
   return messages;
 }
 
-function toolMessage(planned: PlannedCall, options: Rendering & { whole: ReadonlySet<number> }): TurnMessage {
-  const { state, level, whole } = options;
-  const base = { role: 'tool' as const, tool_call_id: planned.id };
-  if ('refused' in planned) return { ...base, content: planned.refused };
-  const result = state.results.get(planned.call);
-  if (!result) return { ...base, content: 'The call was interrupted.' };
-  const keep = whole.has(planned.call) && result.result.length <= level.wholeLength;
-  const maxLength = whole.has(planned.call) ? level.wholeLength : level.facts;
-  return { ...base, content: fence(keep ? result.result : cachedDigest(planned, result, { ...options, maxLength })) };
+/** The calls behind which a result can stand, in the order in which the results came or were asked for again. */
+function shownResults(entries: readonly TranscriptEntry[], state: ResearchState): PlannedCall[] {
+  const finished = new Map([...state.results.keys()].map((call, index) => [call, index]));
+  const place = (planned: PlannedCall) => finished.get(resultBehind(planned) ?? -1);
+  return entries
+    .filter((entry) => entry.t === 'turn')
+    .flatMap(({ calls }) =>
+      calls.filter((call) => place(call) !== undefined).toSorted((a, b) => (place(a) ?? 0) - (place(b) ?? 0)),
+    );
 }
 
-/** The least that a finding gets, in UTF-16 code units. */
-const MIN_FINDING = 70;
+/** The number of the call whose result stands behind a call: its own, or of the same call made before. */
+function resultBehind(planned: PlannedCall): number | undefined {
+  return 'call' in planned ? planned.call : planned.again;
+}
 
-/** Everything before the last turn as a list of findings, each as long as the room allows. */
-function renderFindings(
-  entries: readonly TranscriptEntry[],
-  options: Digesting & { state: ResearchState; room: number },
-): TurnMessage[] {
-  const { state, room } = options;
-  const lastTurn = entries.findLastIndex((entry) => entry.t === 'turn');
-  const level: Level = {
-    whole: 1,
-    wholeLength: Math.max(400, Math.floor(room * 0.8)),
-    facts: MIN_FINDING * 2,
-    said: 120,
-  };
-  const recent = render(entries.slice(Math.max(0, lastTurn)), { ...options, level });
-  const found = executedCalls(entries.slice(0, Math.max(0, lastTurn)), state);
-  const lengthLeft = Math.max(0, room - estimateRequest(recent)) * CHARS_PER_TOKEN - FINDINGS_HEAD.length;
-  const restart = entries.find((entry) => entry.t === 'restart');
-  const lines = restart ? [shorten(restart.notes, Math.floor(lengthLeft / 3))] : [];
-  const each = Math.max(
-    MIN_FINDING,
-    Math.floor((lengthLeft - (lines[0]?.length ?? 0)) / Math.max(1, found.length)) - 4,
-  );
-  for (const { call, result } of found) lines.push(`- ${cachedDigest(call, result, { ...options, maxLength: each })}`);
-  const text = fitLines(lines, Math.floor(lengthLeft / CHARS_PER_TOKEN));
+function toolMessage(planned: PlannedCall, options: Rendering & { whole: boolean }): TurnMessage {
+  const refused = 'refused' in planned ? planned.refused : undefined;
+  const number = resultBehind(planned);
+  const made = number === undefined ? undefined : options.state.made.get(number);
+  const result = number === undefined ? undefined : options.state.results.get(number);
+  const base = { role: 'tool' as const, tool_call_id: planned.id };
+  if (refused !== undefined && !options.whole) return { ...base, content: refused };
+  if (!made || !result) return { ...base, content: refused ?? 'The call was interrupted.' };
+
+  const { level, digests } = options;
+  const length = options.whole ? lengthOf(result.result, level.wholeTokens) : level.facts;
+  const text = length >= result.result.length ? result.result : digests.digest(made, result, length);
+  return { ...base, content: refused === undefined ? fence(text) : `${refused}\n${fence(text)}` };
+}
+
+/** The length in UTF-16 code units that a text may keep. */
+function lengthOf(text: string, mostTokens: number): number {
+  const tokens = mostTokens === Number.POSITIVE_INFINITY ? 0 : estimateTokens(text);
+  return tokens <= mostTokens ? text.length : Math.floor((text.length * mostTokens) / tokens);
+}
+
+/** The part of the room that recent turns may have where the others become findings. */
+const RECENT_SHARE = 0.55;
+
+/** Older turns as a list of findings, as long as the room allows, and behind it the turns of the last results. */
+function withFindings(entries: readonly TranscriptEntry[], options: Fitting & { state: ResearchState }): TurnMessage[] {
+  const { state, room, digests } = options;
+  const { from, messages: recent } = recentTurns(entries, options);
+  const older = entries.slice(0, from);
+  const left = room - estimateRequest(recent) - estimateTokens(FINDINGS_HEAD) - FENCE_TOKENS;
+  const restart = older.find((entry) => entry.t === 'restart');
+  const notes = restart ? `${shorten(restart.notes, lengthOf(restart.notes, left * NOTES_SHARE))}\n` : '';
+  const list = listFindings(findingsOf(older, state), { tokens: left - estimateTokens(notes), digests });
+  const text = `${notes}${list}`.trim();
   return text === '' ? recent : [{ role: 'user', content: `${FINDINGS_HEAD}${fence(text)}` }, ...recent];
 }
 
 const FINDINGS_HEAD =
   'Earlier tool results of this research, reduced to what matters (numbers in brackets are source ids):\n';
-const CHARS_PER_TOKEN = 4;
+const FENCE_TOKENS = 20;
+/** The part of the list that the notes of an earlier attempt may have. */
+const NOTES_SHARE = 0.6;
 
-/** The lines that fit, the same share from the beginning and from the end: neither may be forgotten. */
-function fitLines(lines: readonly string[], tokens: number): string {
-  let kept = [...lines];
-  while (kept.length > 2 && estimateTokens(kept.join('\n')) > tokens) {
-    const drop = Math.max(1, Math.floor(kept.length / 20));
-    const middle = Math.floor(kept.length / 2);
-    kept = [...kept.slice(0, middle - Math.ceil(drop / 2)), ...kept.slice(middle + Math.floor(drop / 2))];
-  }
-  return kept.join('\n');
-}
-
-/** Calls that were made and gave something. */
-export function executedCalls(
+/** As many of the last turns as hold the results that stay whole and fit their share of the room; the last always. */
+function recentTurns(
   entries: readonly TranscriptEntry[],
-  state: ResearchState,
-): { call: ExecutableCall; result: ResultEntry }[] {
-  return entries
-    .filter((entry): entry is TurnEntry => entry.t === 'turn')
-    .flatMap((turn) => turn.calls)
-    .flatMap((call) => {
-      const result = 'call' in call ? state.results.get(call.call) : undefined;
-      return 'call' in call && result?.status === 'completed' ? [{ call, result }] : [];
-    });
+  options: Fitting & { state: ResearchState },
+): { from: number; messages: TurnMessage[] } {
+  const { state, room, keepWhole } = options;
+  const turns = entries.flatMap((entry, index) => (entry.t === 'turn' ? [index] : []));
+  const last = turns.at(-1) ?? entries.length;
+  const share = room * RECENT_SHARE;
+  for (const keep of [keepWhole, Math.ceil(keepWhole / 2)]) {
+    const from = turns.findLast((index) => shownResults(entries.slice(index), state).length >= keep) ?? last;
+    const level = { whole: keep, wholeTokens: Number.POSITIVE_INFINITY, facts: 300, said: 800 };
+    const messages = renderTurns(entries.slice(from), { ...options, level });
+    if (estimateRequest(messages) <= share) return { from, messages };
+  }
+  const shown = Math.max(1, shownResults(entries.slice(last), state).length);
+  const level = { whole: shown, wholeTokens: share / shown, facts: 120, said: 120 };
+  return { from: last, messages: renderTurns(entries.slice(last), { ...options, level }) };
 }
 
 function shorten(text: string, length: number): string {
   return text.length <= length ? text : `${text.slice(0, Math.max(0, length - 1))}…`;
-}
-
-/** Digests by result and length, made once: a transcript of hundreds of results is rendered anew for every turn. */
-export type DigestCache = WeakMap<ResultEntry, Map<number, string>>;
-
-function cachedDigest(call: ExecutableCall, result: ResultEntry, options: Digesting & { maxLength: number }): string {
-  const maxLength = stepDown(Math.min(MAX_DIGEST, Math.max(MIN_FINDING, options.maxLength)));
-  const made = options.cache.get(result) ?? new Map<number, string>();
-  options.cache.set(result, made);
-  const known = made.get(maxLength);
-  if (known !== undefined) return known;
-  const text = digest(call, result, { about: options.about, maxLength });
-  made.set(maxLength, text);
-  return text;
-}
-
-const MAX_DIGEST = 20_000;
-
-/** A length a little below: in steps, so that a slowly shrinking room finds what was made before. */
-function stepDown(length: number): number {
-  return Math.ceil(1.2 ** Math.floor(Math.log(length) / Math.log(1.2) + 1e-9));
 }

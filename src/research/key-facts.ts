@@ -1,13 +1,62 @@
-/** Reducing text to the sentences that matter for a question, without a model. */
+/** Finding what matters in a text without a model. */
 
-/** The words of a text that carry its meaning, in lower case. CJK text gives pairs of characters. */
+/** The words of a text that carry its meaning, in lower case and singular. CJK text gives pairs of characters. */
 export function keywords(text: string): Set<string> {
   const words = new Set<string>();
-  for (const word of text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []) {
+  for (const word of text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? []) {
     if (CJK.test(word)) for (let i = 0; i + 1 < word.length; i++) words.add(word.slice(i, i + 2));
-    else if (word.length > 2 && !STOP_WORDS.has(word)) words.add(word);
+    else if (word.length > 2 && !STOP_WORDS.has(word)) words.add(singular(word));
   }
   return words;
+}
+
+/** A word without the ending of English plurals: enough for `codes` in a question to find `code` in a page. */
+export function singular(word: string): string {
+  if (word.length < 4 || !word.endsWith('s') || word.endsWith('ss')) return word;
+  return word.endsWith('ies') ? `${word.slice(0, -3)}y` : word.slice(0, -1);
+}
+
+/** A text in sentences, each with how much it tells about the question. */
+export interface RankedText {
+  /** The text with its spaces joined. */
+  plain: string;
+  sentences: string[];
+  /** Indexes of the sentences that tell anything, from the one that tells most. */
+  ranking: number[];
+  about: ReadonlySet<string>;
+}
+
+/** Ranks the sentences of a text, once for every length that is asked for later. */
+export function rankText(text: string, about: ReadonlySet<string>): RankedText {
+  const sentences = splitSentences(text);
+  const scores = sentences.map((sentence, index) => score(sentence, about) / (1 + index / 2000));
+  const ranking = [...scores.keys()].filter((index) => (scores[index] ?? 0) > 0);
+  ranking.sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0));
+  return { plain: text.replace(/\s+/g, ' ').trim(), sentences, ranking, about };
+}
+
+/** The best sentences in their order, `maxLength` UTF-16 code units at most. */
+export function pickFacts({ plain, sentences, ranking, about }: RankedText, maxLength: number): string {
+  if (plain.length <= maxLength) return plain;
+  const chosen: number[] = [];
+  let left = maxLength;
+  for (const index of ranking) {
+    const { length } = sentences[index] ?? '';
+    if (length + 1 > left) {
+      // The best one is worth being cut; those after it are not.
+      if (chosen.length === 0) break;
+      continue;
+    }
+    chosen.push(index);
+    left -= length + 1;
+    if (left < 20) break;
+  }
+  if (chosen.length === 0)
+    return bestPassage(sentences[ranking[0] ?? -1] ?? plain.slice(0, maxLength * 2), { about, maxLength });
+  return chosen
+    .sort((a, b) => a - b)
+    .map((index) => sentences[index])
+    .join(' ');
 }
 
 /**
@@ -15,54 +64,63 @@ export function keywords(text: string): Set<string> {
  * Sentences with numbers and names count more: they are the facts that cannot be guessed again.
  */
 export function keyFacts(text: string, options: { about: ReadonlySet<string>; maxLength: number }): string {
-  const { about, maxLength } = options;
-  const plain = text.replace(/\s+/g, ' ').trim();
-  if (plain.length <= maxLength) return plain;
-  const sentences = splitSentences(plain);
-  const ranked = sentences
-    .map((sentence, index) => ({ index, sentence, score: score(sentence, about) / (1 + index / 200) }))
-    .sort((a, b) => b.score - a.score);
-  const chosen: number[] = [];
-  let left = maxLength;
-  for (const { index, sentence, score: value } of ranked) {
-    if (value <= 0 && chosen.length > 0) break;
-    if (sentence.length + 1 > left) continue;
-    chosen.push(index);
-    left -= sentence.length + 1;
-    if (left < 20) break;
-  }
-  if (chosen.length === 0) return `${plain.slice(0, Math.max(0, maxLength - 1))}…`;
-  return chosen
-    .sort((a, b) => a - b)
-    .map((index) => sentences[index])
-    .join(' ');
+  return pickFacts(rankText(text, options.about), options.maxLength);
 }
 
-/** Longer ones are cut at a comma or a space: a table or a list without full stops is no single sentence. */
+/** Longer ones are cut at a space: a table or a list without full stops is no single sentence. */
 const MAX_SENTENCE = 320;
+/** Where a sentence ends: full stops of Latin scripts only before a space, so that 3.5 stays whole. */
+const SENTENCE_END = /(?<=[.!?…][)"'”’]?)\s+(?=[\p{Lu}\p{Lo}\p{N}"'“([#*-])|(?<=[。！？])|\s\|\s/u;
 
 function splitSentences(text: string): string[] {
   const sentences: string[] = [];
-  for (const sentence of text.split(/(?<=[.!?。！？])\s*(?=[\p{Lu}\p{Lo}\p{N}"'“([#*-])|\s(?=[#*-]\s)|\s\|\s/u)) {
-    let rest = sentence.trim();
-    while (rest.length > MAX_SENTENCE) {
-      const space = rest.lastIndexOf(' ', MAX_SENTENCE);
-      const end = space > MAX_SENTENCE / 2 ? space : MAX_SENTENCE;
-      sentences.push(rest.slice(0, end));
-      rest = rest.slice(end).trim();
+  for (const line of text.split('\n')) {
+    for (const sentence of line.replace(/\s+/g, ' ').split(SENTENCE_END)) {
+      let rest = sentence.trim();
+      while (rest.length > MAX_SENTENCE) {
+        const space = rest.lastIndexOf(' ', MAX_SENTENCE);
+        const end = space > MAX_SENTENCE / 2 ? space : MAX_SENTENCE;
+        sentences.push(rest.slice(0, end));
+        rest = rest.slice(end).trim();
+      }
+      if (rest !== '') sentences.push(rest);
     }
-    if (rest !== '') sentences.push(rest);
   }
   return sentences;
 }
 
 function score(sentence: string, about: ReadonlySet<string>): number {
-  let hits = 0;
-  for (const word of keywords(sentence)) if (about.has(word)) hits++;
-  const numbers = sentence.match(/\p{N}[\p{N}.,:%-]*/gu)?.length ?? 0;
-  const names = sentence.match(/(?<!^)(?<![.!?] )\b\p{Lu}[\p{L}\p{N}-]+/gu)?.length ?? 0;
   const density = Math.sqrt(Math.max(1, sentence.length / 80));
-  return (hits * 3 + Math.min(numbers, 4) * 1.5 + Math.min(names, 4)) / density;
+  return weigh(sentence, about) / density;
+}
+
+function weigh(text: string, about: ReadonlySet<string>): number {
+  let hits = 0;
+  for (const word of keywords(text)) if (about.has(word)) hits++;
+  const numbers = text.match(/\p{N}[\p{N}.,:%-]*/gu)?.length ?? 0;
+  const names = text.match(/(?<!^)(?<![.!?] )\b\p{Lu}[\p{L}\p{N}-]+/gu)?.length ?? 0;
+  return hits * 3 + Math.min(numbers, 4) * 1.5 + Math.min(names, 4);
+}
+
+/** The part of a sentence that tells most, with marks where it was cut. */
+function bestPassage(sentence: string, options: { about: ReadonlySet<string>; maxLength: number }): string {
+  const length = Math.max(1, options.maxLength - 2);
+  let best = { from: 0, weight: -1 };
+  for (let from = 0; ; from = nextWord(sentence, from + Math.ceil(length / 4))) {
+    const weight = weigh(sentence.slice(from, from + length), options.about);
+    if (weight > best.weight) best = { from, weight };
+    if (from + length >= sentence.length) break;
+  }
+  const passage = sentence.slice(best.from, best.from + length).trim();
+  const cutBefore = best.from > 0 ? '…' : '';
+  const cutAfter = best.from + length < sentence.length ? '…' : '';
+  return (cutBefore + passage + cutAfter).slice(0, options.maxLength);
+}
+
+/** The first place behind a space from `at` on, or `at` where words are not parted by spaces. */
+function nextWord(text: string, at: number): number {
+  const space = text.indexOf(' ', at);
+  return space === -1 || space > at + 30 ? at : space + 1;
 }
 
 const CJK = /[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]/;

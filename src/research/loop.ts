@@ -1,19 +1,20 @@
 import { linkSignals, TimeoutError } from '../base/abort.ts';
-import { messageOf } from '../base/errors.ts';
 import type { IncompleteReason } from '../protocol/response.ts';
 import type { AssistantMessage, TurnTool } from '../upstream/turn.ts';
 import { writeAnswer } from './answer.ts';
 import { spentBudget } from './budget.ts';
 import { type Context, createContext } from './context.ts';
-import { callKey, inventedResult, judge, refuseRepeated } from './guards.ts';
+import { judge } from './guards.ts';
 import { withReader } from './reader.ts';
 import { repairArguments } from './repair-arguments.ts';
+import { callKey, refuseRepeated } from './repeated-calls.ts';
 import { restartNotes } from './restart.ts';
 import { noted, type ResearchRun } from './run.ts';
 import type { ResearchOutcome, StartedCall, Step } from './steps.ts';
 import { runToolCalls } from './tool-calls.ts';
-import type { GuardName, PlannedCall, TurnEntry } from './transcript.ts';
+import type { Forced, GuardName, PlannedCall, TurnEntry } from './transcript.ts';
 import { askModel, ContextWall, EndlessRepetition } from './turns.ts';
+import { inventedResult } from './wall-signs.ts';
 
 /**
  * The research loop (architecture: "Research loop"): research turns until the model knows enough or a budget ends,
@@ -23,41 +24,40 @@ import { askModel, ContextWall, EndlessRepetition } from './turns.ts';
  */
 export async function* research(run: ResearchRun): AsyncGenerator<Step, ResearchOutcome | 'paused'> {
   const context = createContext(run);
-  if (run.answerSoFar === '' && run.tools.size > 0) {
-    const paused = yield* researchPhase(run, context);
-    if (paused) return 'paused';
+  if (run.answerSoFar === '' && run.tools.size > 0 && !run.state.answered) {
+    const left = yield* researchPhase(run, context);
+    if (left === 'paused') return 'paused';
   }
   return yield* writeAnswer(run, context);
 }
 
-async function* researchPhase(run: ResearchRun, context: Context): AsyncGenerator<Step, boolean> {
+async function* researchPhase(run: ResearchRun, context: Context): AsyncGenerator<Step, 'paused' | 'ended'> {
   const { state, budget } = run;
   const began = run.clock.now() - state.elapsedMs;
   const elapsed = () => run.clock.now() - began;
   const timeLeft = Math.max(1, budget.minutes * 60_000 - elapsed());
   using phase = linkSignals([run.signal], { what: 'research', timeoutMs: timeLeft });
 
-  yield* executePending(run, { context, limit: phase.signal });
-  while (!state.forced) {
-    if (run.shouldPause()) return true;
-    if (state.researched()) {
-      if (!run.model.research.verify || state.noted('verify') > 0) break;
-      yield tell(run, 'verify', run.prompts.verify());
-    }
+  for (;;) {
+    // Each of these looks at the transcript alone: a run that is taken up again goes on where it was cut.
+    yield* executePending(run, { context, limit: phase.signal });
+    yield* guard(run, context);
+    if (run.shouldPause()) return 'paused';
+    if (state.forced) return 'ended';
     const spent = spentBudget(budget, { turns: state.turns, usage: state.usage, elapsedMs: elapsed() });
-    if (spent !== undefined) {
+    if (state.researched()) {
+      if (!run.model.research.verify || state.noted('verify') > 0 || spent !== undefined) return 'ended';
+      yield tell(run, 'verify', run.prompts.verify());
+    } else if (spent !== undefined) {
       yield force(run, 'budget', spent);
-      break;
+      continue;
     }
     try {
       yield* researchTurn(run, { context, signal: phase.signal, elapsed });
-      yield* executePending(run, { context, limit: phase.signal });
-      yield* guard(run, context);
     } catch (thrown) {
       yield* afterWall(run, { context, thrown, phase: phase.signal });
     }
   }
-  return run.shouldPause();
 }
 
 function force(run: ResearchRun, reason: IncompleteReason, why: string): Step {
@@ -95,10 +95,10 @@ async function* afterWall(
   if (phase.reason instanceof TimeoutError) {
     yield { type: 'reasoning_end', status: 'incomplete' };
     yield force(run, 'budget', `the time budget of ${run.budget.minutes} minutes is used`);
-  } else if (thrown instanceof EndlessRepetition && run.state.noted('repetition') === 0) {
+  } else if (thrown instanceof EndlessRepetition && run.state.toldInARow('repetition') === 0) {
     yield tell(run, 'repetition', 'You repeated the same text without end and were stopped. Go on with the next step.');
   } else if (thrown instanceof ContextWall || thrown instanceof EndlessRepetition) {
-    yield giveUp(run, context, messageOf(thrown));
+    yield giveUp(run, context, thrown instanceof ContextWall ? 'the context was full' : thrown.message);
   } else {
     throw thrown;
   }
@@ -113,14 +113,17 @@ async function* researchTurn(
   const tools = [...run.tools.values()].map(
     ({ name, description, parameters }): TurnTool => ({ name, description, parameters }),
   );
-  const { finish, thought, estimate } = yield* askModel(run, { context, tail: [], tools, signal });
-  const { calls, overLimit } = planCalls(run, finish.message.tool_calls ?? []);
+  const { finish, estimate } = yield* askModel(run, { context, tools, signal });
+  const { calls, forced } = planCalls(run, finish.message.tool_calls ?? []);
+  const { message, invented } = cleaned(finish.message, calls);
   const entry: TurnEntry = {
     t: 'turn',
-    message: cleaned(finish.message, calls),
+    message,
     usage: finish.usage,
     calls,
-    thought,
+    cut: finish.reason === 'length',
+    invented,
+    ...(forced ? { forced } : {}),
     estimate,
     elapsedMs: options.elapsed(),
   };
@@ -131,36 +134,30 @@ async function* researchTurn(
   yield started.length > 0
     ? { type: 'tool_calls', calls: started, entry }
     : { type: 'reasoning_end', status: 'completed', entry };
-  if (overLimit) yield force(run, overLimit.reason, overLimit.why);
-}
-
-interface OverLimit {
-  reason: IncompleteReason;
-  why: string;
 }
 
 /** Numbers the calls that will be made; the others get a reason for the model instead of an item. */
 function planCalls(
   run: ResearchRun,
   wanted: readonly { id: string; name: string; arguments: string }[],
-): { calls: PlannedCall[]; overLimit: OverLimit | undefined } {
+): { calls: PlannedCall[]; forced: Forced | undefined } {
   const { state, request, budget } = run;
-  const made: string[] = [];
-  let next = state.calls;
-  let overLimit: OverLimit | undefined;
-  const calls = wanted.map((call): PlannedCall => {
-    const { arguments: args } = repairArguments(call.arguments);
-    const repeated = refuseRepeated({ name: call.name, arguments: args }, state, made);
-    if (repeated) return { id: call.id, refused: repeated };
-    overLimit ??= callLimit(next, { requested: request.maxToolCalls, budget: budget.toolCalls });
-    if (overLimit) return { id: call.id, refused: `Not made: ${overLimit.why}.` };
-    made.push(callKey({ name: call.name, arguments: args }));
-    return { id: call.id, call: next++, name: call.name, arguments: args };
+  const planned: string[] = [];
+  let next = state.made.size;
+  let forced: Forced | undefined;
+  const calls = wanted.map(({ id, name, arguments: written }): PlannedCall => {
+    const { arguments: args, ok } = repairArguments(written);
+    const repeated = refuseRepeated({ name, arguments: args }, state, planned);
+    if (repeated) return { id, ...repeated };
+    forced ??= callLimit(next, { requested: request.maxToolCalls, budget: budget.toolCalls });
+    if (forced) return { id, refused: `Not made: ${forced.why}.` };
+    planned.push(callKey({ name, arguments: args }));
+    return { id, call: next++, name, arguments: args, ...(ok ? {} : { broken: true }) };
   });
-  return { calls, overLimit };
+  return { calls, forced };
 }
 
-function callLimit(next: number, limits: { requested: number | null; budget: number }): OverLimit | undefined {
+function callLimit(next: number, limits: { requested: number | null; budget: number }): Forced | undefined {
   if (limits.requested !== null && next >= limits.requested) {
     return { reason: 'max_tool_calls', why: `the limit of ${limits.requested} tool calls is reached` };
   }
@@ -181,9 +178,9 @@ async function* executePending(
     { parallel: run.budget.parallelToolCalls },
   );
   for await (const entry of results) {
+    for (const usage of takeSpent()) yield { type: 'note', entry: noted(state, { t: 'spent', usage }) };
     noted(state, entry);
     yield { type: 'tool_result', call: entry.call, status: entry.status, result: entry.result, entry };
-    for (const usage of takeSpent()) yield { type: 'note', entry: noted(state, { t: 'spent', usage }) };
   }
 }
 
@@ -191,15 +188,19 @@ async function* executePending(
  * The message to send back: with arguments that parse, because providers refuse a transcript with broken ones, and
  * without tool results that the model wrote itself.
  */
-function cleaned(message: AssistantMessage, calls: readonly PlannedCall[]): AssistantMessage {
-  const invented = inventedResult(message.content);
-  const content = invented === -1 ? message.content : `${message.content.slice(0, invented).trimEnd()}\u2026`;
-  if (!message.tool_calls) return { ...message, content };
+function cleaned(
+  message: AssistantMessage,
+  calls: readonly PlannedCall[],
+): { message: AssistantMessage; invented: boolean } {
+  const at = inventedResult(message.content);
+  const invented = at !== -1;
+  const content = invented ? `${message.content.slice(0, at).trimEnd()}…` : message.content;
+  if (!message.tool_calls) return { message: { ...message, content }, invented };
   const byId = new Map(calls.map((planned) => [planned.id, planned]));
   const tool_calls = message.tool_calls.map((call) => {
     const planned = byId.get(call.id);
     const args = planned && 'call' in planned ? planned.arguments : repairArguments(call.arguments).arguments;
     return { ...call, arguments: args };
   });
-  return { ...message, content, tool_calls };
+  return { message: { ...message, content, tool_calls }, invented };
 }

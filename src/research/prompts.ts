@@ -10,6 +10,8 @@ export interface Prompts {
   research(values: { date: string; tools: string; effort: Effort; language: string; instructions: string }): string;
   /** Asks for the answer. `format` tells of a structured one. */
   answer(values: { forced: string; sources: string; format: string }): string;
+  /** Added where nothing was written the first time. */
+  answerNow(): string;
   continueAnswer(): string;
   verify(): string;
   /** Reads a piece of a huge page. */
@@ -26,9 +28,10 @@ const EFFORT_ADVICE: Readonly<Record<Effort, string>> = {
 
 /** Reads the prompt files once. */
 export function loadPrompts(): Prompts {
-  const [research, answer, continueAnswer, verify, read, repair] = [
+  const [research, answer, answerNow, continueAnswer, verify, read, repair] = [
     readPrompt('research'),
     readPrompt('answer'),
+    readPrompt('answer-now'),
     readPrompt('continue'),
     readPrompt('verify'),
     readPrompt('read'),
@@ -37,6 +40,7 @@ export function loadPrompts(): Prompts {
   return {
     research: (values) => fill(research, { ...values, effort_advice: EFFORT_ADVICE[values.effort] }),
     answer: (values) => fill(answer, values),
+    answerNow: () => answerNow,
     continueAnswer: () => continueAnswer,
     verify: () => verify,
     read: (values) => fill(read, values),

@@ -1,8 +1,11 @@
-import { isObject, type JsonObject, parseJson } from '../base/json.ts';
-import type { Tool, ToolContext, ToolOutput } from '../tools/tool.ts';
-import { noUsage, TurnError, type TurnUsage } from '../upstream/turn.ts';
+import { isObject, type JsonObject, type JsonValue } from '../base/json.ts';
+import { type Tool, type ToolContext, ToolError, type ToolOutput } from '../tools/tool.ts';
+import type { TurnUsage } from '../upstream/turn.ts';
 import type { Context } from './context.ts';
-import { fence, questionOf } from './prose.ts';
+import { keyFacts } from './key-facts.ts';
+import { cutPieces } from './pieces.ts';
+import { questionOf } from './prose.ts';
+import { readPiece } from './read-piece.ts';
 import type { ResearchRun } from './run.ts';
 import { estimateTokens } from './tokens.ts';
 
@@ -11,15 +14,18 @@ import { estimateTokens } from './tokens.ts';
  * question, and the model that researches gets what matters (`research.reader` may name a cheaper route).
  */
 
-/** A page larger than this part of the window is read in pieces. */
-const HUGE_SHARE = 0.5;
-/** Pieces of one page that are read; the rest is left to `offset`. */
-const MAX_PIECES = 12;
+/** A page larger than this part of the window is read in pieces, each of this part at most. */
+const HUGE_SHARE = 0.4;
+const PIECE_SHARE = 0.3;
+/** Pieces are no larger than this either: a model overlooks less in them. */
+const MAX_PIECE_TOKENS = 8000;
+/** Parts of one page that are fetched, and pieces that are read; the rest is left to `offset`. */
+const MAX_PARTS = 12;
+const MAX_PIECES = 24;
 /** Pieces read at a time. */
 const PARALLEL = 3;
-/** What the reader may write about one piece, in tokens. */
-const NOTES_TOKENS = 500;
-const CHARS_PER_TOKEN = 4;
+/** What reading may take besides the fetching, in milliseconds. */
+const READING_MS = 180_000;
 
 export interface Reading {
   tools: ReadonlyMap<string, Tool>;
@@ -32,24 +38,27 @@ export function withReader(run: ResearchRun, context: Context): Reading {
   const fetcher = run.tools.get('fetch_url_content');
   if (!fetcher) return { tools: run.tools, takeSpent: () => [] };
   let spent: TurnUsage[] = [];
+  const spend = (usage: TurnUsage) => void spent.push(usage);
   const reading: Tool = {
     ...fetcher,
     call: async (args, toolContext) => {
       const output = await fetcher.call(args, toolContext);
-      const page = hugePage(output, { limit: context.window.room * HUGE_SHARE * CHARS_PER_TOKEN });
-      if (!page || typeof args.offset === 'number') return output;
-      const pieces = await collectPieces(fetcher, { args, page, context: toolContext });
-      const goal = typeof args.goal === 'string' ? args.goal : '';
+      const { room } = context.window;
+      const page = pageOf(output);
+      if (!page || tokensOf(page, args) <= room * HUGE_SHARE) return output;
+      const whole = fromStart(args) ? await fetchRest(fetcher, page, { args, toolContext }) : page;
+      const pieces = cutPieces(whole.text, Math.min(MAX_PIECE_TOKENS, room * PIECE_SHARE));
       const notes = await readPieces(run, {
-        pieces,
-        goal,
+        pieces: pieces.slice(0, MAX_PIECES),
+        args,
         signal: toolContext.signal,
-        spend: (usage) => spent.push(usage),
+        spend,
       });
-      return { ...output, result: (sourceId) => summarised(output.result(sourceId), { notes, pieces, page }) };
+      const shown = shortened(notes, { tokens: room * HUGE_SHARE, about: context.digests.about });
+      return { ...output, result: (sourceId) => told(output.result(sourceId), { notes: shown, pieces, whole }) };
     },
     // Several calls of a model stand behind this one.
-    timeoutMs: fetcher.timeoutMs + 120_000,
+    timeoutMs: fetcher.timeoutMs + READING_MS,
   };
   return {
     tools: new Map(run.tools).set(fetcher.name, reading),
@@ -61,108 +70,103 @@ export function withReader(run: ResearchRun, context: Context): Reading {
   };
 }
 
-interface HugePage {
-  first: string;
-  nextOffset: number;
+/** A page, or as much of it as was fetched. Lengths and offsets are in UTF-16 code units. */
+interface Page {
+  text: string;
+  /** Where it goes on behind `text`. */
+  nextOffset: number | undefined;
   totalLength: number;
 }
 
-function hugePage(output: ToolOutput, { limit }: { limit: number }): HugePage | undefined {
+function pageOf(output: ToolOutput): Page | undefined {
   const value = output.failed ? undefined : output.result(() => 0);
-  if (!isObject(value)) return undefined;
-  const { content, next_offset, total_length } = value;
-  if (typeof content !== 'string' || typeof next_offset !== 'number' || typeof total_length !== 'number')
-    return undefined;
-  return total_length > limit ? { first: content, nextOffset: next_offset, totalLength: total_length } : undefined;
+  if (!isObject(value) || typeof value.content !== 'string') return undefined;
+  const { content: text, next_offset, total_length } = value;
+  return {
+    text,
+    nextOffset: typeof next_offset === 'number' ? next_offset : undefined,
+    totalLength: typeof total_length === 'number' ? total_length : text.length,
+  };
 }
 
-interface Pieces {
-  texts: string[];
-  /** Where the page goes on behind the last piece. */
-  nextOffset: number | undefined;
+/** The tokens of the whole page, judged by the part that is there; of that part alone where the model asked for it. */
+function tokensOf(page: Page, args: JsonObject): number {
+  const tokens = estimateTokens(page.text);
+  if (!fromStart(args) || page.nextOffset === undefined) return tokens;
+  return (tokens * page.totalLength) / Math.max(1, page.text.length);
 }
 
-async function collectPieces(
+/** Whether a call wants the page from its beginning, and not a certain part of it. */
+function fromStart({ offset }: JsonObject): boolean {
+  return !Number(offset ?? 0);
+}
+
+/** The page with its further parts, as many as are read at once. A part that cannot be fetched ends it. */
+async function fetchRest(
   fetcher: Tool,
-  options: { args: JsonObject; page: HugePage; context: ToolContext },
-): Promise<Pieces> {
-  const texts = [options.page.first];
-  let nextOffset: number | undefined = options.page.nextOffset;
-  while (nextOffset !== undefined && texts.length < MAX_PIECES) {
-    const output = await fetcher.call({ ...options.args, offset: nextOffset }, options.context);
-    const value = output.result(() => 0);
-    if (!isObject(value) || typeof value.content !== 'string') break;
-    texts.push(value.content);
-    nextOffset = typeof value.next_offset === 'number' ? value.next_offset : undefined;
+  first: Page,
+  { args, toolContext }: { args: JsonObject; toolContext: ToolContext },
+): Promise<Page> {
+  const page = { ...first };
+  for (let parts = 1; page.nextOffset !== undefined && parts < MAX_PARTS; parts++) {
+    const part = await fetchPart(fetcher, { ...args, offset: page.nextOffset }, toolContext);
+    if (!part) break;
+    page.text += part.text;
+    page.nextOffset = part.nextOffset;
   }
-  return { texts, nextOffset };
+  return page;
 }
 
+async function fetchPart(fetcher: Tool, args: JsonObject, toolContext: ToolContext): Promise<Page | undefined> {
+  try {
+    return pageOf(await fetcher.call(args, toolContext));
+  } catch (thrown) {
+    if (thrown instanceof ToolError) return undefined;
+    throw thrown;
+  }
+}
+
+/** Notes on each piece, in order. */
 async function readPieces(
   run: ResearchRun,
-  options: { pieces: Pieces; goal: string; signal: AbortSignal; spend(usage: TurnUsage): void },
+  options: { pieces: readonly string[]; args: JsonObject; signal: AbortSignal; spend(usage: TurnUsage): void },
 ): Promise<string[]> {
-  const { texts } = options.pieces;
-  const notes: string[] = new Array(texts.length).fill('');
-  let next = 0;
+  const { pieces, args, signal, spend } = options;
+  const question = questionOf(run.request);
+  const goal = typeof args.goal === 'string' && args.goal.trim() !== '' ? args.goal : 'the question itself';
+  const notes: string[] = new Array(pieces.length).fill('');
+  const waiting = pieces.entries();
   const worker = async () => {
-    for (let index = next++; index < texts.length; index = next++) {
-      notes[index] = await readPiece(run, {
-        ...options,
-        text: texts[index] ?? '',
-        place: `piece ${index + 1} of ${texts.length}`,
-      });
+    for (const [index, text] of waiting) {
+      const place = `piece ${index + 1} of ${pieces.length}`;
+      notes[index] = await readPiece(run, { text, place, question, goal, spend }, { signal });
     }
   };
-  await Promise.all(Array.from({ length: Math.min(PARALLEL, texts.length) }, worker));
+  await Promise.all(Array.from({ length: PARALLEL }, worker));
   return notes;
 }
 
-/** The notes on one piece; a piece that cannot be read is named as such instead of failing the page. */
-async function readPiece(
-  run: ResearchRun,
-  piece: { text: string; place: string; goal: string; signal: AbortSignal; spend(usage: TurnUsage): void },
-): Promise<string> {
-  const system = run.prompts.read({ question: questionOf(run.request), goal: piece.goal || 'the question itself' });
-  let notes = '';
-  try {
-    const turn = run.reader.turn(
-      {
-        messages: [
-          { role: 'system', content: system },
-          { role: 'user', content: `${piece.place}:\n${fence(piece.text)}` },
-        ],
-        maxOutputTokens: NOTES_TOKENS,
-      },
-      { signal: piece.signal },
-    );
-    for await (const part of turn) {
-      if (part.type === 'text') notes += part.delta;
-      if (part.type === 'finish') piece.spend(part.usage);
-    }
-  } catch (thrown) {
-    piece.signal.throwIfAborted();
-    if (!(thrown instanceof TurnError)) throw thrown;
-    piece.spend(thrown.started ? { ...noUsage(), outputTokens: estimateTokens(notes), estimated: true } : thrown.usage);
-    run.log.warn({ err: thrown.message }, 'a piece of a page could not be read');
-    return `(${piece.place} could not be read)`;
-  }
-  return /^\W*NOTHING\W*$/.test(notes) ? '' : notes.trim();
+/** Notes that are no longer together than a page may be. */
+function shortened(notes: readonly string[], most: { tokens: number; about: ReadonlySet<string> }): string[] {
+  const tokens = estimateTokens(notes.join('\n'));
+  if (tokens <= most.tokens) return [...notes];
+  return notes.map((note) =>
+    keyFacts(note, { about: most.about, maxLength: Math.floor((note.length * most.tokens) / tokens) }),
+  );
 }
 
-function summarised(value: unknown, read: { notes: readonly string[]; pieces: Pieces; page: HugePage }): JsonObject {
-  const notes = read.notes.filter((text) => text !== '').join('\n');
-  const head = `Notes on a document of ${read.page.totalLength} characters, read in ${read.notes.length} pieces:`;
-  const page: JsonObject = isJsonObject(value) ? { ...value } : {};
-  delete page.next_offset;
+function told(value: JsonValue, read: { notes: readonly string[]; pieces: readonly string[]; whole: Page }): JsonValue {
+  if (!isObject(value)) return value;
+  const { notes, pieces, whole } = read;
+  const unread = pieces.slice(notes.length).reduce((length, piece) => length + piece.length, 0);
+  const behind = whole.nextOffset ?? whole.totalLength;
+  const nextOffset = unread > 0 ? behind - unread : whole.nextOffset;
+  const text = notes.filter((note) => note !== '').join('\n') || 'Nothing in it answers the question.';
+  const { next_offset: _, more_on_goal: __, ...page } = value;
   return {
     ...page,
-    content: notes === '' ? `${head}\nNothing in it answers the question.` : `${head}\n${notes}`,
-    truncated: read.pieces.nextOffset !== undefined,
-    ...(read.pieces.nextOffset === undefined ? {} : { next_offset: read.pieces.nextOffset }),
+    content: `Notes on a document of ${whole.totalLength} characters, read in ${notes.length} pieces:\n${text}`,
+    truncated: nextOffset !== undefined,
+    ...(nextOffset === undefined ? {} : { next_offset: nextOffset }),
   };
-}
-
-function isJsonObject(value: unknown): value is JsonObject {
-  return isObject(value) && parseJson(JSON.stringify(value)) !== undefined;
 }

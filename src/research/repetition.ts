@@ -6,24 +6,44 @@ const TIMES = 6;
 const MIN_LENGTH = 600;
 /** How much new text comes between two looks, in UTF-16 code units. */
 const STEP = 300;
+/** A passage of fewer different characters may be the rows of a table or lines of code. */
+const PLAIN_PASSAGE = 12;
+/** Then it has to go on for this many looks: six thousand characters of the same are no table. */
+const PLAIN_LOOKS = 20;
 
 /** Notices a text that repeats one passage for ever, as models sometimes do for a million tokens. */
 export class RepetitionWatch {
   #tail = '';
   #unseen = 0;
+  #looks = 0;
 
   /** True once the text so far ends in endless repetition. */
   push(delta: string): boolean {
-    this.#tail = (this.#tail + delta).slice(-WINDOW);
-    this.#unseen += delta.length;
-    if (this.#unseen < STEP) return false;
+    let rest = delta;
+    while (rest !== '') {
+      const piece = rest.slice(0, STEP - this.#unseen);
+      rest = rest.slice(piece.length);
+      this.#tail = (this.#tail + piece).slice(-WINDOW);
+      this.#unseen += piece.length;
+      if (this.#unseen >= STEP && this.#look()) return true;
+    }
+    return false;
+  }
+
+  #look(): boolean {
     this.#unseen = 0;
-    return repeats(this.#tail);
+    const passage = repeatedPassage(this.#tail);
+    if (passage === undefined) {
+      this.#looks = 0;
+      return false;
+    }
+    this.#looks++;
+    return passage.size >= PLAIN_PASSAGE || this.#looks >= PLAIN_LOOKS;
   }
 }
 
-/** Whether the end of `text` is one passage, `TIMES` times in a row and with more in it than one or two characters. */
-function repeats(text: string): boolean {
+/** The different characters of the passage that stands `TIMES` times in a row at the end of `text`, or undefined. */
+function repeatedPassage(text: string): Set<string> | undefined {
   const reversed = [...text].reverse();
   const borders = new Int32Array(reversed.length);
   for (let i = 1, k = 0; i < reversed.length; i++) {
@@ -32,7 +52,7 @@ function repeats(text: string): boolean {
     borders[i] = k;
     const length = i + 1;
     const period = length - k;
-    if (length >= Math.max(MIN_LENGTH, period * TIMES) && new Set(reversed.slice(0, period)).size > 3) return true;
+    if (length >= Math.max(MIN_LENGTH, period * TIMES)) return new Set(reversed.slice(0, period));
   }
-  return false;
+  return undefined;
 }

@@ -23,6 +23,8 @@ export interface ResearchRun {
   state: ResearchState;
   /** Text of an answer that was cut by a crash and is continued in place; '' otherwise. */
   answerSoFar: string;
+  /** When the run was submitted, in milliseconds: the date that the model is told, whenever it is taken up again. */
+  startedAt: number;
   clock: Clock;
   log: Logger;
   /** Ends the run: cancel, lost claim, shutdown. */

@@ -4,6 +4,8 @@ import type { ToolSource } from '../tools/tool.ts';
 export interface Source extends ToolSource {
   /** 1, 2, 3 in the order in which the run met them. */
   id: number;
+  /** Where redirects led: the same source under another address. */
+  movedTo?: string;
 }
 
 /**
@@ -21,14 +23,14 @@ export class SourceRegistry {
     for (const source of found) {
       const known = this.#byUrl.get(urlKey(source.url));
       if (known && (known.kind === 'read' || source.kind === 'listed')) continue;
-      const entry: Source = { ...source, id: known?.id ?? ++this.#last };
+      const entry: Source = { ...known, ...source, id: known?.id ?? ++this.#last };
       this.#set(entry);
       changed.push(entry);
     }
     return changed;
   }
 
-  /** Takes back stored sources after a crash. */
+  /** Takes sources as they are: stored ones after a crash, or with more known of them. */
   restore(sources: readonly Source[]): void {
     for (const source of sources) this.#set(source);
   }
@@ -51,6 +53,7 @@ export class SourceRegistry {
 
   #set(source: Source): void {
     this.#byUrl.set(urlKey(source.url), source);
+    if (source.movedTo !== undefined) this.#byUrl.set(urlKey(source.movedTo), source);
     this.#byId.set(source.id, source);
     this.#last = Math.max(this.#last, source.id);
   }

@@ -4,7 +4,7 @@ import { isObject, type JsonObject, parseJson } from '../base/json.ts';
 import type { Logger } from '../base/logger.ts';
 import { type Tool, ToolError, type ToolOutput } from '../tools/tool.ts';
 import type { ObservedToolCall } from './run.ts';
-import type { SourceRegistry } from './sources.ts';
+import type { Source, SourceRegistry } from './sources.ts';
 import type { ExecutableCall, ResultEntry } from './transcript.ts';
 
 /** Executing the tool calls of a turn. */
@@ -75,10 +75,18 @@ function toEntry({ call, outcome }: FinishedCall, registry: SourceRegistry): Res
   const base = { t: 'result' as const, call: call.call, queries: countQueries(call) };
   if ('failure' in outcome) return { ...base, status: 'failed', result: outcome.failure, sources: [] };
   const { output } = outcome;
-  const sources = registry.add(output.sources);
+  const added = registry.add(output.sources);
   const value = output.result((url) => registry.byUrl(url)?.id ?? 0);
+  const sources = added.map((source) => withRedirect(source, value));
+  registry.restore(sources);
   const result = bounded(typeof value === 'string' ? value : JSON.stringify(value));
   return { ...base, status: output.failed ? 'failed' : 'completed', result, sources };
+}
+
+/** A page that was found elsewhere is known under both addresses: answers cite either. */
+function withRedirect(source: Source, value: unknown): Source {
+  if (!isObject(value) || value.url !== source.url || typeof value.final_url !== 'string') return source;
+  return { ...source, movedTo: value.final_url };
 }
 
 function countQueries(call: ExecutableCall): number {
@@ -93,7 +101,7 @@ async function execute(call: ExecutableCall, args: unknown, runner: ToolRunner):
     const known = [...runner.tools.keys()].join(', ') || 'none';
     throw new ToolError('unknown_tool', `There is no tool named ${call.name}. Available tools: ${known}.`);
   }
-  if (!isObject(args) || 'raw' in args) {
+  if (!isObject(args) || call.broken) {
     throw new ToolError('invalid_arguments', 'The arguments are no JSON object. Call the tool again with valid JSON.');
   }
   const { limit, log } = runner;

@@ -5,7 +5,14 @@ import type { EarlierSource } from './request.ts';
 import { type Source, SourceRegistry } from './sources.ts';
 
 /** What the loop needs to go on after a crash, in entries that are only ever appended. */
-export type TranscriptEntry = TurnEntry | ResultEntry | NoteEntry | RestartEntry | ForceEntry | SpentEntry;
+export type TranscriptEntry =
+  | TurnEntry
+  | ResultEntry
+  | NoteEntry
+  | RestartEntry
+  | ForceEntry
+  | SpentEntry
+  | AnsweredEntry;
 
 /** A finished research turn. */
 export interface TurnEntry {
@@ -14,18 +21,25 @@ export interface TurnEntry {
   usage: TurnUsage;
   /** One per tool call of `message`, in order. */
   calls: PlannedCall[];
-  /** Whether the model showed any reasoning of its own. */
-  thought: boolean;
+  /** The model was stopped at its length before it had said or asked for anything whole. */
+  cut: boolean;
+  /** The model wrote tool results of its own; they were removed from `message`. */
+  invented: boolean;
+  /** The research ends with this turn, because a limit on tool calls is reached. */
+  forced?: Forced;
   /** The gateway's own estimate of the request's tokens, to be held against what the provider counted. */
   estimate: number;
   /** Working time of the run so far, in milliseconds. Time in which no instance worked on it does not count. */
   elapsedMs: number;
 }
 
-/** A tool call of a turn: executed as call number `call`, or refused with a reason for the model. */
+/**
+ * A tool call of a turn: executed as call number `call` (`broken`: its arguments could not be read), or refused with a
+ * reason for the model. `again`: the number of the same call made before, whose result the model is shown once more.
+ */
 export type PlannedCall =
-  | { id: string; call: number; name: string; arguments: string }
-  | { id: string; refused: string };
+  | { id: string; call: number; name: string; arguments: string; broken?: true }
+  | { id: string; refused: string; again?: number };
 
 /** A finished tool call. */
 export interface ResultEntry {
@@ -48,7 +62,14 @@ export interface NoteEntry {
 }
 
 /** What the gateway spoke to the model about. */
-export type GuardName = 'repetition' | 'invented_result' | 'refusal' | 'only_thinking' | 'empty_result' | 'verify';
+export type GuardName =
+  | 'repetition'
+  | 'invented_result'
+  | 'refusal'
+  | 'said_nothing'
+  | 'cut'
+  | 'empty_result'
+  | 'verify';
 
 /** A fresh attempt: from here on the model sees these notes instead of the turns before. */
 export interface RestartEntry {
@@ -56,18 +77,33 @@ export interface RestartEntry {
   notes: string;
 }
 
-/** The research phase ended early; the answer is written from what was found. */
-export interface ForceEntry {
-  t: 'force';
+/** Why the research phase ended early; the answer is written from what was found. */
+export interface Forced {
   reason: IncompleteReason;
   /** Told to the model. */
   why: string;
 }
 
-/** Tokens of a turn that left no other trace: a cut or failed one, or the answer's. */
+export interface ForceEntry extends Forced {
+  t: 'force';
+}
+
+/** Tokens of a turn that left no other trace: a cut or failed one, or a part of the answer. */
 export interface SpentEntry {
   t: 'spent';
   usage: TurnUsage;
+  /** The estimated size of the request, where the provider refused it for its length. */
+  tooLarge?: number;
+  /** The length of the answer that is paid for, in UTF-16 code units, where it was a turn of the answer. */
+  answerLength?: number;
+}
+
+/** The answer is written: what follows needs no model. */
+export interface AnsweredEntry {
+  t: 'answered';
+  usage: TurnUsage;
+  /** Why it ends before its end. */
+  cut: IncompleteReason | null;
 }
 
 /** A planned call that is to be executed. */
@@ -77,13 +113,17 @@ export type ExecutableCall = Extract<PlannedCall, { call: number }>;
 export class ResearchState {
   readonly entries: TranscriptEntry[] = [];
   readonly sources = new SourceRegistry();
+  /** Calls that were given a number, executed or about to be. */
+  readonly made = new Map<number, ExecutableCall>();
+  /** Results in the order in which they came. */
   readonly results = new Map<number, ResultEntry>();
   /** Finished research turns. */
   turns = 0;
   elapsedMs = 0;
-  /** Calls that were given a number, executed or about to be. */
-  calls = 0;
-  forced: ForceEntry | undefined;
+  forced: Forced | undefined;
+  answered: AnsweredEntry | undefined;
+  /** The length of the answer whose tokens are counted, in UTF-16 code units. */
+  answerLength = 0;
   usage: Usage = zeroUsage();
 
   /** The state after the given entries, as stored. Sources of an earlier run of the conversation come first. */
@@ -101,7 +141,8 @@ export class ResearchState {
         this.turns++;
         this.elapsedMs = entry.elapsedMs;
         this.#spend(entry.usage);
-        for (const planned of entry.calls) if ('call' in planned) this.calls = Math.max(this.calls, planned.call + 1);
+        for (const planned of entry.calls) if ('call' in planned) this.made.set(planned.call, planned);
+        this.forced ??= entry.forced;
         break;
       case 'result':
         this.results.set(entry.call, entry);
@@ -114,6 +155,11 @@ export class ResearchState {
         break;
       case 'spent':
         this.#spend(entry.usage);
+        this.answerLength = entry.answerLength ?? this.answerLength;
+        break;
+      case 'answered':
+        this.#spend(entry.usage);
+        this.answered = entry;
         break;
       case 'note':
       case 'restart':
@@ -121,22 +167,41 @@ export class ResearchState {
     }
   }
 
-  /** Calls of the last turn that have no result yet. */
+  /** Calls that have no result yet. */
   pendingCalls(): ExecutableCall[] {
-    const turn = this.entries.findLast((entry) => entry.t === 'turn');
-    if (!turn) return [];
-    return turn.calls.filter((planned) => 'call' in planned).filter((planned) => !this.results.has(planned.call));
+    return this.made
+      .values()
+      .filter(({ call }) => !this.results.has(call))
+      .toArray();
+  }
+
+  /** The last turn of the attempt that runs now, unless the gateway spoke to the model since. */
+  unansweredTurn(): TurnEntry | undefined {
+    const last = this.attempt().findLast((entry) => entry.t === 'turn' || entry.t === 'note');
+    return last?.t === 'turn' ? last : undefined;
   }
 
   /** Whether the model asked for nothing more, and the gateway did not ask it to go on. */
   researched(): boolean {
-    const last = this.entries.findLast((entry) => entry.t === 'turn' || entry.t === 'note' || entry.t === 'restart');
-    return last?.t === 'turn' && last.calls.length === 0;
+    return this.unansweredTurn()?.calls.length === 0;
   }
 
   /** How often a guard spoke to the model in the attempt that runs now. */
   noted(guard: GuardName): number {
     return this.attempt().filter((entry) => entry.t === 'note' && entry.guard === guard).length;
+  }
+
+  /** How often in a row a guard has spoken to the model, without a turn between that it had nothing to say of. */
+  toldInARow(guard: GuardName, options: { before?: TurnEntry } = {}): number {
+    const spoken = this.attempt().filter((entry) => entry.t === 'turn' || entry.t === 'note');
+    const end = options.before ? spoken.lastIndexOf(options.before) : spoken.length;
+    let told = 0;
+    for (let i = end - 1; i >= 0; i--) {
+      const entry = spoken[i];
+      if (entry?.t === 'note' && entry.guard === guard) told++;
+      else if (entry?.t === 'note' || spoken[i + 1]?.t !== 'note' || i === end - 1) break;
+    }
+    return told;
   }
 
   /** Whether the run has begun anew. It does so once. */

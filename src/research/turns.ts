@@ -2,10 +2,10 @@ import { GatewayError } from '../base/errors.ts';
 import {
   noUsage,
   TurnError,
-  type TurnMessage,
   type TurnPart,
   type TurnRequest,
   type TurnTool,
+  type TurnUsage,
 } from '../upstream/turn.ts';
 import type { Context } from './context.ts';
 import { RepetitionWatch } from './repetition.ts';
@@ -20,14 +20,6 @@ const MAX_CUT_TURNS = 6;
 
 export type Finish = Extract<TurnPart, { type: 'finish' }>;
 
-/** A finished research turn, and what else is to be known of it. */
-export interface AskedTurn {
-  finish: Finish;
-  thought: boolean;
-  /** Estimated tokens of its request. */
-  estimate: number;
-}
-
 /** The context cannot be made to fit: a wall that a fresh attempt with notes may get around. */
 export class ContextWall extends Error {
   override readonly name = 'ContextWall';
@@ -39,32 +31,34 @@ export class EndlessRepetition extends Error {
 }
 
 /**
- * One research turn: what the model thinks and says is shown as reasoning. A turn that was cut midway closes its
- * reasoning as incomplete and is asked for again, on the next route (contract section 4); one that did not fit the
- * model's context is compacted and asked for again.
+ * One research turn and the estimated size of its request: what the model thinks and says is shown as reasoning. A
+ * turn that was cut midway closes its reasoning as incomplete and is asked for again, on the next route (contract
+ * section 4); one that did not fit the model's context is asked for again with less.
  * @throws GatewayError where no route can give the turn; ContextWall; EndlessRepetition.
  */
 export async function* askModel(
   run: ResearchRun,
-  options: { context: Context; tail: readonly TurnMessage[]; tools: readonly TurnTool[]; signal: AbortSignal },
-): AsyncGenerator<Step, AskedTurn> {
-  const { context, tail, tools, signal } = options;
-  for (let cuts = 0; ; ) {
-    const { messages, estimate } = context.messages(tail, tools);
-    const shown = { text: '', thought: false };
+  options: { context: Context; tools: readonly TurnTool[]; signal: AbortSignal },
+): AsyncGenerator<Step, { finish: Finish; estimate: number }> {
+  const { context, tools, signal } = options;
+  const { window } = context;
+  const tries = { cuts: 0 };
+  for (;;) {
+    const { messages, estimate } = context.messages([], tools);
+    const shown = { text: '' };
     try {
-      const request: TurnRequest = { messages, tools, ...sampling(run) };
+      const maxOutputTokens = Math.max(16, Math.min(run.model.max_completion_tokens, window.roomToWrite(estimate)));
+      const request: TurnRequest = { messages, tools, maxOutputTokens, ...sampling(run) };
       const finish = yield* showTurn(run, request, { shown, signal });
-      if (!finish.usage.estimated) context.window.learn(estimate, finish.usage.inputTokens);
-      return { finish, thought: shown.thought, estimate };
+      if (!finish.usage.estimated) window.learn(estimate, finish.usage.inputTokens);
+      return { finish, estimate };
     } catch (thrown) {
-      signal.throwIfAborted();
-      if (thrown instanceof EndlessRepetition) {
-        yield closeCut(run, { inputTokens: estimate, text: shown.text });
+      if (signal.aborted || thrown instanceof EndlessRepetition) {
+        yield closeCut(run, { estimate, text: shown.text });
+        signal.throwIfAborted();
         throw thrown;
       }
-      cuts++;
-      yield* afterCut(run, { thrown, cuts, context });
+      yield* afterCut(run, { thrown, tries, context, estimate });
     }
   }
 }
@@ -73,7 +67,7 @@ export async function* askModel(
 async function* showTurn(
   run: ResearchRun,
   request: TurnRequest,
-  { shown, signal }: { shown: { text: string; thought: boolean }; signal: AbortSignal },
+  { shown, signal }: { shown: { text: string }; signal: AbortSignal },
 ): AsyncGenerator<Step, Finish> {
   const repetition = new RepetitionWatch();
   let last: 'reasoning' | 'text' | undefined;
@@ -83,11 +77,15 @@ async function* showTurn(
     const paragraph = last !== undefined && last !== part.type ? '\n\n' : '';
     last = part.type;
     shown.text += part.delta;
-    shown.thought ||= part.type === 'reasoning';
     yield { type: 'reasoning', delta: paragraph + part.delta };
     if (repetition.push(part.delta)) throw new EndlessRepetition('the model repeated itself without end');
   }
-  throw new TurnError('failed', 'the provider ended its stream without finishing', { started: true });
+  throw unfinished();
+}
+
+/** A stream that ended without saying why. */
+export function unfinished(): TurnError {
+  return new TurnError('failed', 'the provider ended its stream without finishing', { started: true });
 }
 
 /** The sampling parameters of the request, passed to the provider. */
@@ -98,15 +96,21 @@ export function sampling({ request }: ResearchRun): Pick<TurnRequest, 'temperatu
   };
 }
 
-/** Closes the reasoning of a turn that this side stopped; what it cost is estimated. */
-export function closeCut(run: ResearchRun, spent: { inputTokens: number; text: string }): Step {
-  const usage = {
-    ...noUsage(),
-    inputTokens: spent.inputTokens,
-    outputTokens: estimateTokens(spent.text),
-    estimated: true,
-  };
-  return { type: 'reasoning_end', status: 'incomplete', entry: noted(run.state, { t: 'spent', usage }) };
+/** Closes the reasoning of a turn that this side stopped, if it had begun; what it cost is estimated. */
+export function closeCut(run: ResearchRun, cut: { estimate: number; text: string }): Step {
+  if (cut.text === '') return { type: 'reasoning_end', status: 'incomplete' };
+  const entry = noted(run.state, { t: 'spent', usage: estimatedUsage(cut) });
+  return { type: 'reasoning_end', status: 'incomplete', entry };
+}
+
+/** The tokens of a turn that nobody counted: of its request, and of the text that came. */
+export function estimatedUsage({ estimate, text }: { estimate: number; text: string }): TurnUsage {
+  return { ...noUsage(), inputTokens: estimate, outputTokens: estimateTokens(text), estimated: true };
+}
+
+/** How often a turn was cut so far. */
+export interface Tries {
+  cuts: number;
 }
 
 /**
@@ -115,18 +119,25 @@ export function closeCut(run: ResearchRun, spent: { inputTokens: number; text: s
  */
 export async function* afterCut(
   run: ResearchRun,
-  { thrown, cuts, context }: { thrown: unknown; cuts: number; context: Context },
+  failure: { thrown: unknown; tries: Tries; context: Context; estimate: number; answerLength?: number },
 ): AsyncGenerator<Step> {
+  const { thrown, tries, context, estimate, answerLength } = failure;
   if (!(thrown instanceof TurnError)) throw thrown;
-  const entry = noted(run.state, { t: 'spent', usage: thrown.usage });
+  const misfit = thrown.kind === 'context_length';
+  const entry = noted(run.state, {
+    t: 'spent',
+    usage: thrown.usage,
+    ...(misfit ? { tooLarge: estimate } : {}),
+    ...(answerLength === undefined ? {} : { answerLength }),
+  });
   yield { type: 'reasoning_end', status: 'incomplete', entry };
-  if (thrown.kind === 'context_length') {
-    if (!context.window.shrink()) throw new ContextWall(thrown.message, { cause: thrown });
-    run.log.info({ room: context.window.room }, 'the request did not fit the context, asking with less');
+  if (misfit) {
+    if (!context.window.refused(estimate)) throw new ContextWall(thrown.message, { cause: thrown });
+    run.log.info({ estimate, room: context.window.room }, 'the request did not fit the context, asking with less');
     return;
   }
-  if (!thrown.started || cuts >= MAX_CUT_TURNS) throw toRunError(thrown);
-  run.log.warn({ err: thrown.message, cuts }, 'turn cut, asking again');
+  if (!thrown.started || ++tries.cuts >= MAX_CUT_TURNS) throw toRunError(thrown);
+  run.log.warn({ err: thrown.message, cuts: tries.cuts }, 'turn cut, asking again');
 }
 
 /** A failed turn in the codes of contract section 3.2. */

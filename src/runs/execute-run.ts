@@ -5,11 +5,10 @@ import type { RunId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import { decodeFrames } from '../protocol/frames.ts';
 import { cancelledError, type ResponseObject, zeroUsage } from '../protocol/response.ts';
+import { cutStep } from '../research/cut-step.ts';
 import type { ResearchOutcome, Step } from '../research/steps.ts';
-import { estimateTokens } from '../research/tokens.ts';
 import { ResearchState, type TranscriptEntry } from '../research/transcript.ts';
 import type { Claim, RunRecord, RunStore, TerminalStatus } from '../store/run-store.ts';
-import { noUsage } from '../upstream/turn.ts';
 import { ClaimLostError, LogWriter } from './log-writer.ts';
 import { foldResponse } from './projections/fold.ts';
 import { Recorder } from './recorder.ts';
@@ -177,10 +176,9 @@ class Execution {
   #noteCutStep(): void {
     const open = this.#created.output.at(-1);
     if (open?.type === 'tool_call' || open?.status !== 'in_progress') return;
-    const usage = { ...noUsage(), outputTokens: estimateTokens(open.content[0]?.text ?? ''), estimated: true };
-    const entry: TranscriptEntry = { t: 'spent', usage };
-    this.#state.apply(entry);
-    this.#recorder.record({ type: 'reasoning_end', status: 'incomplete', entry });
+    const entry = cutStep(this.#state, { type: open.type, text: open.content[0]?.text ?? '' });
+    if (entry) this.#state.apply(entry);
+    this.#recorder.record({ type: 'reasoning_end', status: 'incomplete', ...(entry ? { entry } : {}) });
   }
 
   async #driveResearch(): Promise<ResearchOutcome | 'paused'> {

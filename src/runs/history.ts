@@ -1,5 +1,5 @@
 import { isObject, parseJson } from '../base/json.ts';
-import { executedCalls } from '../research/fit-transcript.ts';
+import { findingsOf } from '../research/findings.ts';
 import { keyFacts, keywords } from '../research/key-facts.ts';
 import { questionOf } from '../research/prose.ts';
 import type { ConversationMessage, EarlierSource, ResearchRequest } from '../research/request.ts';
@@ -12,8 +12,9 @@ import { readResearchRequest } from './stored-request.ts';
 const MAX_SOURCES = 200;
 /** Key facts of one page, in UTF-16 code units. */
 const FACTS_LENGTH = 800;
-/** Messages that a follow-up takes over at most. */
+/** Messages that a follow-up takes over at most, and their length together, in UTF-16 code units. */
 const MAX_MESSAGES = 2000;
+const MAX_LENGTH = 4_000_000;
 
 /**
  * What a follow-up of a completed run takes over. Each stored request holds its own history already, so a chain is
@@ -29,25 +30,36 @@ export async function conversationOf(
   const answered: ConversationMessage = { role: 'assistant', content: [{ type: 'text', text: answer }] };
   const state = ResearchState.of(await readTranscript(store, run.id), request.earlierSources);
   const about = keywords(`${questionOf(request)} ${answer}`);
-  const before = new Map(request.earlierSources.map((source) => [source.url, source.facts]));
+  const before = new Map(request.earlierSources.map((source) => [state.sources.byUrl(source.url)?.id, source.facts]));
   const facts = readPages(state, about);
   const sources = state.sources.all().map(({ id, url, title, snippet }): EarlierSource => {
-    const read = facts.get(id) ?? before.get(url);
+    const read = facts.get(id) ?? before.get(id);
     return { url, title, snippet, ...(read === undefined ? {} : { facts: read }) };
   });
   return {
-    history: [...request.history, ...request.conversation, answered].slice(-MAX_MESSAGES),
+    history: latest([...request.history, ...request.conversation, answered]),
     earlierSources: sources.slice(-MAX_SOURCES),
   };
 }
 
+function latest(messages: readonly ConversationMessage[]): ConversationMessage[] {
+  let length = 0;
+  const tooMuch = messages.findLastIndex((message) => {
+    length += JSON.stringify(message.content).length;
+    return length > MAX_LENGTH;
+  });
+  return messages.slice(Math.max(tooMuch + 1, messages.length - MAX_MESSAGES));
+}
+
 /** What was read of each source, reduced to key facts, by source id: a follow-up uses it without fetching again. */
 function readPages(state: ResearchState, about: ReadonlySet<string>): Map<number, string> {
-  const facts = new Map<number, string>();
-  for (const { result } of executedCalls(state.entries, state)) {
+  const texts = new Map<number, string[]>();
+  for (const { result } of findingsOf(state.entries, state)) {
     const page = parseJson(result.result);
     if (!isObject(page) || typeof page.source_id !== 'number' || typeof page.content !== 'string') continue;
-    facts.set(page.source_id, keyFacts(page.content, { about, maxLength: FACTS_LENGTH }));
+    const parts = texts.get(page.source_id) ?? [];
+    texts.set(page.source_id, [...parts, page.content]);
   }
-  return facts;
+  const facts = (parts: readonly string[]) => keyFacts(parts.join('\n'), { about, maxLength: FACTS_LENGTH });
+  return new Map([...texts].map(([id, parts]) => [id, facts(parts)]));
 }

@@ -79,6 +79,7 @@ export function createDriver(parts: DriverParts): RunDriver {
         prompts: parts.prompts,
         state,
         answerSoFar,
+        startedAt: run.createdAt,
         clock: parts.clock,
         log,
         signal,

@@ -217,7 +217,7 @@ describe('a run whose store is away now and then', () => {
         const entries = (await store.readTranscript(run.id)).map((text) => JSON.parse(text).t);
         assert.deepEqual(
           entries.toSorted(),
-          ['turn', 'result', 'result', 'turn', 'result', 'turn', 'spent'].toSorted(),
+          ['turn', 'result', 'result', 'turn', 'result', 'turn', 'answered'].toSorted(),
         );
       }
     }
