@@ -1,0 +1,286 @@
+import assert from 'node:assert/strict';
+import { completion } from '../support/chat-faults.ts';
+import { CLIENT_KEY, chat, type ProxyGateway, payloadsOf, send, startProxyGateway } from '../support/proxy-gateway.ts';
+import {
+  frames,
+  json,
+  raw,
+  type Script,
+  type ScriptedProvider,
+  startScriptedProvider,
+  status,
+  turn,
+} from '../support/scripted-provider.ts';
+
+/** Odd on purpose: big integers, escapes, spacing, repeated names further down, an unknown field. */
+const BODY =
+  '{ "seed" : 12345678901234567890,"messages":[{"role":"user","content":"say \\"model\\": \\u00fc \u{1F600}"}],\n' +
+  '\t"metadata":{"model":"fast"} , "model"\t:  "fast", "x":1.10, "stream":STREAM}';
+const ANSWER =
+  '{"id":"x","big":98765432109876543210,"choices":[ {"message":{"content":"\\u00fc \u{1F600}"}} ],\n "f": 1.50 }';
+
+describe('a proxy model', () => {
+  let provider: ScriptedProvider;
+  let gateway: ProxyGateway;
+  const stack = new AsyncDisposableStack();
+
+  before(async () => {
+    provider = stack.use(await startScriptedProvider());
+    gateway = stack.use(
+      await startProxyGateway({ providers: { only: { url: provider.url, apiKey: 'sk-of-provider' } } }),
+    );
+  });
+  after(() => stack.disposeAsync());
+  beforeEach(() => {
+    provider.requests.length = 0;
+  });
+
+  const ask = async (path: string, body: unknown, script: Script) => {
+    provider.respond = () => script;
+    const answer = await send(gateway, path, { body });
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    const request = provider.requests[0];
+    assert.ok(request);
+    return { answer, bytes, text: bytes.toString(), request };
+  };
+
+  for (const [path, stream] of [
+    ['/chat/completions', false],
+    ['/chat/completions', true],
+    ['/embeddings', false],
+    ['/responses', true],
+    ['/completions', true],
+  ] as const) {
+    it(`passes bytes unchanged both ways but for the model's name (${path}${stream ? ', streamed' : ''})`, async () => {
+      const sent = BODY.replace('STREAM', String(stream));
+      const events = `: hello\n\nevent: x\nid: 7\ndata: ${ANSWER.replaceAll('\n', '')}\n\ndata:{"type":"response.completed","choices":[{"finish_reason":"stop"}]}\r\n\r\ndata: [DONE]\n\n`;
+      const script = stream ? raw(events) : raw(ANSWER, { headers: { 'content-type': 'application/json' } });
+      const { answer, text, request } = await ask(path, sent, script);
+      assert.equal(answer.status, 200);
+      assert.equal(text, stream ? events : ANSWER);
+      assert.equal(request.bytes.toString(), sent.replace('"model"\t:  "fast"', '"model"\t:  "only-model"'));
+      assert.equal(request.path, `/v1${path}`);
+    });
+  }
+
+  it('passes multipart forms with the name of the model replaced', async () => {
+    const sound = Buffer.from(Array.from({ length: 5000 }, (_, n) => n % 256));
+    const form = new FormData();
+    form.set('file', new Blob([sound]), 'a.wav');
+    form.set('model', 'fast');
+    form.set('language', 'de');
+    const { request, text } = await ask(
+      '/audio/transcriptions',
+      form,
+      raw('hello', { headers: { 'content-type': 'text/plain' } }),
+    );
+    assert.equal(text, 'hello');
+    const got = await new Response(new Uint8Array(request.bytes), {
+      headers: { 'content-type': String(request.headers['content-type']) },
+    }).formData();
+    assert.deepEqual([got.get('model'), got.get('language')], ['only-model', 'de']);
+    const file = got.get('file');
+    assert.ok(file instanceof File && file.name === 'a.wav');
+    assert.ok(Buffer.from(await file.arrayBuffer()).equals(sound));
+  });
+
+  it('passes binary answers, of any length', async () => {
+    const sound = Buffer.from(Array.from({ length: 3_000_000 }, (_, n) => (n * 7) % 256));
+    const { answer, bytes } = await ask(
+      '/audio/speech',
+      { model: 'fast', input: 'hi' },
+      raw(sound, { headers: { 'content-type': 'audio/mpeg' } }),
+    );
+    assert.equal(answer.headers.get('content-type'), 'audio/mpeg');
+    assert.ok(bytes.equals(sound));
+  });
+
+  it('passes answers without a body', async () => {
+    const { answer, text } = await ask(
+      '/files/delete',
+      { model: 'fast' },
+      { status: 204, headers: {}, steps: [{ do: 'end' }] },
+    );
+    assert.deepEqual([answer.status, text], [204, '']);
+  });
+
+  it('gives a stream the headers that keep it unbuffered', async () => {
+    for (const path of ['/chat/completions', '/responses']) {
+      const { answer } = await ask(
+        path,
+        chat({ stream: true }),
+        frames([{ type: 'response.completed', choices: [{ finish_reason: 'stop' }] }]),
+      );
+      assert.equal(answer.headers.get('content-type'), 'text/event-stream; charset=utf-8');
+      assert.equal(answer.headers.get('cache-control'), 'no-cache, no-transform');
+      assert.equal(answer.headers.get('x-accel-buffering'), 'no');
+    }
+  });
+
+  for (const path of ['/chat/completions', '/responses']) {
+    it(`passes each event as it comes, and nothing of its own (${path})`, async () => {
+      const gates = [0, 1, 2].map(() => Promise.withResolvers<void>());
+      const event = (n: number) =>
+        `data: {"n":${n},"type":"response.completed","choices":[{"finish_reason":"stop"}]}\n\n`;
+      provider.respond = () => ({
+        status: 200,
+        headers: { 'content-type': 'text/event-stream' },
+        steps: [
+          ...gates.flatMap(({ promise }, n) => [
+            { do: 'until', promise } as const,
+            { do: 'send', bytes: event(n) } as const,
+          ]),
+          { do: 'end' },
+        ],
+      });
+      const asked = send(gateway, path, { body: chat({ stream: true }) });
+      gates[0]?.resolve();
+      const reader = (await asked).body?.getReader();
+      assert.ok(reader);
+      for (const n of gates.keys()) {
+        gates[n]?.resolve();
+        const { value } = await reader.read();
+        assert.equal(Buffer.from(value ?? []).toString(), event(n));
+      }
+      assert.equal((await reader.read()).done, true);
+    });
+  }
+
+  it('passes headers that matter, and keeps those of the connection and of the account to itself', async () => {
+    for (const path of ['/chat/completions', '/embeddings']) {
+      const { answer } = await ask(
+        path,
+        chat(),
+        json(completion('fine'), {
+          headers: {
+            'retry-after': '3',
+            'x-should-retry': 'false',
+            'set-cookie': 'a=b',
+            'x-ratelimit-remaining-requests': '7',
+            'openai-organization': 'org-secret',
+            'x-request-id': 'of-the-provider',
+            'x-content-type-options': 'none',
+          },
+        }),
+      );
+      const names = [
+        'retry-after',
+        'x-should-retry',
+        'set-cookie',
+        'x-ratelimit-remaining-requests',
+        'openai-organization',
+      ];
+      assert.deepEqual(
+        names.map((name) => answer.headers.get(name)),
+        ['3', 'false', null, null, null],
+      );
+      assert.notEqual(answer.headers.get('x-request-id'), 'of-the-provider');
+      assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
+    }
+  });
+
+  it('is asked for through routes and with credentials of the key', async () => {
+    await using other = await startScriptedProvider({ respond: () => json(completion('other')) });
+    await using own = await startProxyGateway({
+      providers: { only: { url: provider.url, apiKey: 'sk-of-the-gateway' }, other: { url: other.url } },
+      key: {
+        routes: { fast: [{ provider: 'other', model: 'mine "quoted"' }] },
+        provider_keys: { other: 'sk-of-this-key' },
+      },
+    });
+    assert.equal((await send(own, '/chat/completions', { body: chat() })).status, 200);
+    assert.equal(other.requests[0]?.headers.authorization, 'Bearer sk-of-this-key');
+    assert.equal(other.requests[0]?.body.model, 'mine "quoted"');
+    assert.equal(provider.requests.length, 0);
+  });
+
+  it('counts the tokens that its provider reports', async () => {
+    const limits = { tokens_per_day: 1000 };
+    await using own = await startProxyGateway({
+      providers: { only: { url: provider.url } },
+      models: {
+        fast: {
+          kind: 'proxy',
+          apis: ['chat_completions', 'embeddings', 'responses'],
+          max_completion_tokens: 100,
+          routes: [{ provider: 'only', model: 'm' }],
+        },
+      },
+      key: { limits },
+    });
+    const usage = { prompt_tokens: 150, completion_tokens: 90, total_tokens: 240 };
+    const spend: [string, object, Script][] = [
+      ['/chat/completions', chat(), json(completion('fine', { usage }))],
+      ['/chat/completions', chat({ stream: true }), turn({ usage })],
+      [
+        '/embeddings',
+        { model: 'fast', input: 'hi' },
+        json({ data: [], usage: { prompt_tokens: 240, total_tokens: 240 } }),
+      ],
+      [
+        '/responses',
+        { model: 'fast', input: 'hi', stream: true },
+        frames([
+          {
+            type: 'response.completed',
+            response: { usage: { input_tokens: 200, output_tokens: 81, total_tokens: 281 } },
+          },
+        ]),
+      ],
+    ];
+    for (const [path, body, script] of spend) {
+      provider.respond = () => script;
+      const answer = await send(own, path, { body });
+      await answer.text();
+      assert.equal(answer.status, 200, path);
+    }
+    const refused = await send(own, '/chat/completions', { body: chat() });
+    assert.equal(refused.status, 429);
+    assert.match(await refused.text(), /quota_exceeded/);
+  });
+
+  it('answers background tasks, with one whole completion', async () => {
+    const answer = '{"id":"x","big":12345678901234567890,"choices":[{"message":{"content":"fine"}}]}';
+    provider.respond = () => raw(answer, { headers: { 'content-type': 'application/json' } });
+    const body =
+      '{"model":"fast","stream":true,"stream_options":{"include_usage":true},"seed":12345678901234567890,"messages":[{"role":"user","content":"hi"}]}';
+    const created = JSON.parse(await (await send(gateway, '/async', { body })).text());
+    const done = await finishedTask(gateway, created.id);
+    assert.match(done, /"status":"COMPLETED"/);
+    assert.ok(done.includes(`"result":${answer}`), done);
+    const sent =
+      '{"model":"only-model","stream":false,"stream_options":null,"seed":12345678901234567890,"messages":[{"role":"user","content":"hi"}]}';
+    assert.equal(provider.requests[0]?.bytes.toString(), sent);
+  });
+
+  it('fails a background task with what its provider said', async () => {
+    provider.respond = () => status(400, { message: 'temperature is too hot for sk-of-provider' });
+    const created = JSON.parse(await (await send(gateway, '/async', { body: chat() })).text());
+    const done = await finishedTask(gateway, created.id);
+    assert.match(done, /"status":"FAILED".*temperature is too hot/);
+    assert.ok(!done.includes('sk-of-provider'));
+  });
+
+  it('reads what several clients send at once without mixing it up', async () => {
+    provider.respond = ({ body }) =>
+      body.stream ? turn({ text: String(body.user) }) : json(completion(String(body.user)));
+    await Promise.all(
+      Array.from({ length: 60 }, async (_, n) => {
+        const stream = n % 2 === 0;
+        const answer = await send(gateway, '/chat/completions', { body: chat({ user: `client-${n}.`, stream }) });
+        const text = await answer.text();
+        assert.ok(text.includes(`client-${n}.`), text);
+        if (stream) assert.equal(payloadsOf(text).at(-1), '[DONE]');
+      }),
+    );
+  });
+});
+
+async function finishedTask(gateway: ProxyGateway, id: string): Promise<string> {
+  const limit = AbortSignal.timeout(10_000);
+  for (;;) {
+    const headers = { authorization: `Bearer ${CLIENT_KEY}` };
+    const text = await (await fetch(`${gateway.url}/async/${id}`, { headers, signal: limit })).text();
+    if (/"(?:COMPLETED|FAILED)"/.test(text)) return text;
+  }
+}
