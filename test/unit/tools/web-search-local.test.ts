@@ -115,6 +115,22 @@ describe('web_search with the local provider', () => {
     await poll(async () => (await find('submarine')).length === 0);
   });
 
+  it('prefers the document in which the words of a name stand side by side', async () => {
+    const aside = 'Nothing more is known of it, and nobody has asked. '.repeat(6);
+    await put(
+      'names/apart.md',
+      `# One\n\n${aside}Tarnfeld had a mill once, and a mill again: Tarnfeld liked it. ${aside}`,
+    );
+    await put(
+      'names/whole.md',
+      `# Two\n\n${aside}The offices of Tarnfeld Mill were moved when it had grown a lot. ${aside}`,
+    );
+    await poll(async () => (await find('Tarnfeld Mill')).length === 2);
+    assert.equal((await find('Tarnfeld Mill'))[0]?.url, 'corpus:///names/whole.md');
+    await rm(join(folder, 'names'), { recursive: true });
+    await poll(async () => (await find('Tarnfeld')).length === 0);
+  });
+
   it('survives every query', async () => {
     for (const query of [
       '"',

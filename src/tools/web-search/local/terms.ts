@@ -54,6 +54,11 @@ export function queryTerms(query: string): QueryTerms {
     const parts = word.split(/[._'’/+-]/).filter((part) => part.length > 1 && !STOP_WORDS.has(part));
     if (parts.length > 1) for (const part of parts) expressions.add(quote(part));
   }
+  // Names of two words: where they stand side by side counts more than one of them in a title.
+  for (const [index, word] of spaced.entries()) {
+    const next = spaced[index + 1];
+    if (next !== undefined && !STOP_WORDS.has(word) && !STOP_WORDS.has(next)) expressions.add(quote(`${word} ${next}`));
+  }
   return { match: [...expressions].slice(0, MAX_TERMS).join(' OR '), words: [...words].slice(0, MAX_TERMS) };
 }
 
