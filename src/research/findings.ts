@@ -21,11 +21,12 @@ export function findingsOf(entries: readonly TranscriptEntry[], state: ResearchS
     });
 }
 
-/** The least and the most that one finding gets, in UTF-16 code units. */
-const LEAST = 110;
+/** The most that one finding gets, in UTF-16 code units. */
 const MOST = 3000;
+/** Findings are not made shorter than this, in tokens: then some are left out. */
+const LEAST_TOKENS = 28;
 /** How often the length is adapted to what the texts turned out to cost. */
-const ADAPTATIONS = 5;
+const ADAPTATIONS = 6;
 
 /**
  * One line a finding, all of the same length, `tokens` at most by the gateway's estimate. Where not even short ones
@@ -34,15 +35,17 @@ const ADAPTATIONS = 5;
 export function listFindings(found: readonly Finding[], options: { tokens: number; digests: Digests }): string {
   const { tokens, digests } = options;
   if (found.length === 0 || tokens <= 0) return '';
-  let length = Math.min(MOST, (tokens * 4) / found.length);
+  const least = LEAST_TOKENS * found.length;
+  let lines = '';
+  let length = Math.min(MOST, (Math.max(tokens, least) * 4) / found.length);
   for (let round = 0; round < ADAPTATIONS; round++) {
-    const lines = linesOf(found, { digests, length });
+    lines = linesOf(found, { digests, length });
     const cost = estimateTokens(lines);
     if (cost <= tokens) return lines;
-    if (length <= LEAST) break;
-    length = Math.max(LEAST, Math.min(length / 1.2, (length * tokens) / cost));
+    if (cost <= least) break;
+    length = Math.min(length / 1.2, (length * Math.max(tokens, least)) / cost);
   }
-  return thinned(linesOf(found, { digests, length: LEAST }).split(LINE), tokens);
+  return thinned(lines.split(LINE), tokens);
 }
 
 function linesOf(found: readonly Finding[], { digests, length }: { digests: Digests; length: number }): string {
