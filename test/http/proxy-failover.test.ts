@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict';
+import { completion, goodAnswer } from '../support/chat-faults.ts';
+import { chat, payloadsOf, send, startProxyGateway, type TestProvider } from '../support/proxy-gateway.ts';
+import {
+  chunk,
+  frames,
+  json,
+  raw,
+  reset,
+  type Script,
+  type ScriptedProvider,
+  startScriptedProvider,
+  status,
+  turn,
+} from '../support/scripted-provider.ts';
+
+const KEEP_ALIVE = ': still there\n\n';
+
+interface Pair extends AsyncDisposable {
+  first: ScriptedProvider;
+  second: ScriptedProvider;
+  url: string;
+  log: string[];
+}
+
+/** A gateway over two providers; the first does as `script` says. */
+async function pair(script: Script, options: Partial<TestProvider> & { alone?: boolean } = {}): Promise<Pair> {
+  const stack = new AsyncDisposableStack();
+  const first = stack.use(await startScriptedProvider({ respond: () => script }));
+  const second = stack.use(
+    await startScriptedProvider({ respond: ({ body }) => goodAnswer('second', body.stream === true) }),
+  );
+  const { alone = false, ...provider } = options;
+  const gateway = stack.use(
+    await startProxyGateway({
+      providers: { first: { url: first.url, ...provider }, ...(!alone && { second: { url: second.url } }) },
+    }),
+  );
+  return { first, second, url: gateway.url, log: gateway.log, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+const PATHS = ['/chat/completions', '/embeddings', '/responses'];
+
+describe('failover of a proxy model', () => {
+  for (const path of PATHS) {
+    for (const code of [401, 403, 404, 408, 429, 500, 502, 503, 504]) {
+      it(`asks the next route after ${code} (${path})`, async () => {
+        await using gateway = await pair(status(code));
+        const answer = await send(gateway, path, { body: chat() });
+        assert.equal(answer.status, 200);
+        assert.equal(JSON.parse(await answer.text()).choices[0].message.content, 'second');
+        assert.deepEqual([gateway.first.requests.length, gateway.second.requests.length], [1, 1]);
+      });
+    }
+
+    for (const code of [400, 413, 422]) {
+      it(`passes ${code} on at once: the request is at fault (${path})`, async () => {
+        await using gateway = await pair(status(code, { message: 'no such parameter' }));
+        const answer = await send(gateway, path, { body: chat() });
+        assert.equal(answer.status, code);
+        assert.match(await answer.text(), /no such parameter/);
+        assert.equal(gateway.second.requests.length, 0);
+        const again = await send(gateway, path, { body: chat() });
+        assert.equal(again.status, code, 'the provider is healthy');
+      });
+    }
+
+    it(`asks the next route after a connection that breaks (${path})`, async () => {
+      await using gateway = await pair(reset());
+      assert.equal((await send(gateway, path, { body: chat() })).status, 200);
+      assert.equal(gateway.second.requests.length, 1);
+    });
+
+    it(`asks the next route where no headers come in time (${path})`, async () => {
+      await using gateway = await pair({ ...raw(''), headersAfter: 'forever' }, { timeouts: { first_byte: 0.1 } });
+      assert.equal((await send(gateway, path, { body: chat() })).status, 200);
+      await gateway.first.waitForConnections(0);
+    });
+
+    it(`passes the last provider's answer with its status, body and Retry-After (${path})`, async () => {
+      const body = { error: { message: 'slow down', type: 'x', code: 'y', extra: 1 } };
+      await using gateway = await pair(status(429, { body, headers: { 'retry-after': '9' } }), { alone: true });
+      const answer = await send(gateway, path, { body: chat() });
+      assert.equal(answer.status, 429);
+      assert.equal(answer.headers.get('retry-after'), '9');
+      assert.deepEqual(JSON.parse(await answer.text()), body);
+    });
+
+    for (const code of [401, 403]) {
+      it(`makes 502 of the last provider's ${code}: the credentials are the gateway's (${path})`, async () => {
+        await using gateway = await pair(status(code), { alone: true });
+        const answer = await send(gateway, path, { body: chat() });
+        assert.equal(answer.status, 502);
+        assert.equal(JSON.parse(await answer.text()).error.code, 'upstream_error');
+      });
+    }
+
+    it(`answers 504 where the last provider does not answer in time (${path})`, async () => {
+      await using gateway = await pair(
+        { ...raw(''), headersAfter: 'forever' },
+        { alone: true, timeouts: { first_byte: 0.1 } },
+      );
+      const answer = await send(gateway, path, { body: chat() });
+      assert.equal(answer.status, 504);
+      assert.equal(JSON.parse(await answer.text()).error.code, 'upstream_timeout');
+    });
+  }
+
+  it('repeats what may pass as often as the provider allows', async () => {
+    await using gateway = await pair(status(500), { alone: true, maxRetries: 2 });
+    gateway.first.respond = (_, n) => (n < 2 ? status(500) : json(completion('third time')));
+    assert.equal((await send(gateway, '/chat/completions', { body: chat() })).status, 200);
+    assert.equal(gateway.first.requests.length, 3);
+  });
+
+  it('leaves waiting to the client', async () => {
+    await using gateway = await pair(status(429), { alone: true, maxRetries: 5 });
+    assert.equal((await send(gateway, '/chat/completions', { body: chat() })).status, 429);
+    assert.equal(gateway.first.requests.length, 1);
+  });
+
+  it('does not ask a provider again that told it to wait for long', async () => {
+    await using gateway = await pair(status(429, { headers: { 'retry-after': '30' } }), { alone: true });
+    await send(gateway, '/chat/completions', { body: chat() });
+    const answer = await send(gateway, '/chat/completions', { body: chat() });
+    assert.equal(answer.status, 429);
+    assert.equal(JSON.parse(await answer.text()).error.code, 'rate_limit_exceeded');
+    assert.ok(Number(answer.headers.get('retry-after')) > 20);
+    assert.equal(gateway.first.requests.length, 1);
+  });
+
+  it('leaves out a route that keeps failing', async () => {
+    await using gateway = await pair(status(500));
+    for (let n = 0; n < 8; n++) {
+      assert.equal((await send(gateway, '/chat/completions', { body: chat() })).status, 200);
+    }
+    assert.deepEqual([gateway.first.requests.length, gateway.second.requests.length], [5, 8]);
+  });
+
+  it('follows no redirect: it could carry credentials elsewhere', async () => {
+    for (const path of PATHS) {
+      await using gateway = await pair(status(307), { alone: true });
+      gateway.first.respond = () => status(307, { headers: { location: gateway.second.url } });
+      const answer = await send(gateway, path, { body: chat() });
+      assert.equal(answer.status, 502);
+      assert.equal(gateway.second.requests.length, 0);
+    }
+  });
+
+  it('says in the log what failed', async () => {
+    await using gateway = await pair(status(500, { message: 'out of memory' }));
+    await send(gateway, '/chat/completions', { body: chat() });
+    assert.ok(gateway.log.some((line) => line.includes('"provider":"first"') && line.includes('out of memory')));
+  });
+});
+
+describe('a stream of a proxy model that breaks off', () => {
+  const first = frames([chunk({ role: 'assistant', content: 'be' })], { done: false }).steps[0];
+  assert.ok(first);
+  const cut: Script = { ...raw(''), steps: [first, { do: 'cut' }] };
+
+  it('ends with a chunk of the same stream that has the error', async () => {
+    await using gateway = await pair(cut, { alone: true });
+    const payloads = payloadsOf(
+      await (await send(gateway, '/chat/completions', { body: chat({ stream: true }) })).text(),
+    );
+    assert.deepEqual(payloads.at(-1), {
+      id: 'chatcmpl-scripted',
+      object: 'chat.completion.chunk',
+      created: 1_700_000_000,
+      model: 'scripted',
+      choices: [{ index: 0, delta: {}, finish_reason: 'error' }],
+      error: {
+        message: 'Provider first failed: the connection failed (UND_ERR_SOCKET)',
+        type: 'api_error',
+        param: null,
+        code: 'upstream_error',
+      },
+    });
+  });
+
+  it('has the error in its own shape on other APIs', async () => {
+    await using gateway = await pair(cut, { alone: true });
+    for (const [path, last] of [
+      ['/completions', { object: 'text_completion', finish: 'error' }],
+      ['/responses', { type: 'error' }],
+    ] as const) {
+      const payloads = payloadsOf(await (await send(gateway, path, { body: chat({ stream: true }) })).text());
+      const payload = JSON.stringify(payloads.at(-1));
+      assert.match(payload, /"error":\{"message":"Provider first failed/);
+      if ('type' in last) assert.match(payload, /^\{"type":"error"/);
+      else assert.match(payload, /"object":"text_completion".*"finish_reason":"error"/);
+    }
+  });
+
+  it('passes on what the provider said, and nothing after it', async () => {
+    const refusal = { object: 'error', message: 'the context is too long', code: 400 };
+    await using gateway = await pair(
+      frames([chunk({ content: 'be' }), refusal, chunk({ content: 'ginning' }, 'stop')]),
+      { alone: true },
+    );
+    const text = await (await send(gateway, '/chat/completions', { body: chat({ stream: true }) })).text();
+    const payloads = payloadsOf(text);
+    assert.deepEqual(payloads[1], refusal);
+    assert.equal(payloads.length, 3);
+    assert.match(JSON.stringify(payloads[2]), /"finish_reason":"error".*the context is too long/);
+  });
+
+  it('is whole where only what follows the finish reason is missing', async () => {
+    const whole = turn({ text: 'fine', done: false });
+    await using gateway = await pair(
+      { ...whole, steps: [...whole.steps.slice(0, -1), { do: 'cut' }] },
+      { alone: true },
+    );
+    const payloads = payloadsOf(
+      await (await send(gateway, '/chat/completions', { body: chat({ stream: true }) })).text(),
+    );
+    assert.match(JSON.stringify(payloads.at(-1)), /"usage":\{/);
+  });
+
+  it('is not whole where one of several choices lacks its finish reason', async () => {
+    await using gateway = await pair(
+      {
+        ...raw(''),
+        steps: [...frames([chunk({ content: 'a' }, 'stop')], { done: false }).steps.slice(0, -1), { do: 'cut' }],
+      },
+      { alone: true },
+    );
+    const text = await (await send(gateway, '/chat/completions', { body: chat({ stream: true, n: 2 }) })).text();
+    assert.match(text, /"finish_reason":"error"/);
+  });
+
+  it('cuts a body that is no stream', async () => {
+    await using gateway = await pair(
+      { status: 200, headers: { 'content-type': 'audio/mpeg' }, steps: [{ do: 'send', bytes: 'sou' }, { do: 'cut' }] },
+      { alone: true },
+    );
+    const answer = await send(gateway, '/audio/speech', { body: { model: 'fast' } });
+    await assert.rejects(answer.arrayBuffer());
+  });
+
+  it('fails over from a provider that only keeps the connection alive', async () => {
+    const steps: Script['steps'] = [{ do: 'send', bytes: KEEP_ALIVE }, { do: 'hang' }];
+    await using gateway = await pair({ ...raw(''), steps }, { timeouts: { first_token: 0.2 } });
+    const text = await (await send(gateway, '/chat/completions', { body: chat({ stream: true }) })).text();
+    assert.match(text, /second/);
+    assert.ok(!text.includes(KEEP_ALIVE));
+  });
+});
