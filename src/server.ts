@@ -26,6 +26,9 @@ import type { RunStore } from './store/run-store.ts';
 import { createToolbox, type Toolbox } from './tools/toolbox.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
 
+/** The part of the grace time for runs; the rest is for the answers that end with them. */
+const HANDING_OVER = 0.9;
+
 /** A gateway that runs in this process. */
 export interface Gateway extends AsyncDisposable {
   /** Its address without the final `/v1`, such as `http://127.0.0.1:8080`. */
@@ -94,6 +97,7 @@ export async function startGateway(options: { config: GatewayConfig; log: Logger
   const executor = await openExecutor(storage, { store, driver, clock, log, owner, maxConcurrent, retentionMs }, stack);
   stack.defer(() => executor.stop({ graceMs: 0 }));
   const closing = new AbortController();
+  const stopped = new AbortController();
   const runs = createRuns({
     store,
     executor,
@@ -105,6 +109,7 @@ export async function startGateway(options: { config: GatewayConfig; log: Logger
     retentionMs,
     sealingKeyOf,
     closing: closing.signal,
+    stopped: stopped.signal,
   });
   const stopping = new AbortController();
   const apps = createApps({
@@ -131,11 +136,14 @@ export async function startGateway(options: { config: GatewayConfig; log: Logger
   const close = () => {
     closed ??= (async () => {
       const grace = config.server.shutdown_grace_seconds;
+      const until = performance.now() + grace;
       stopping.abort();
-      closing.abort(new GatewayError('shutting_down', 'The gateway shuts down. Try again.', { retryAfterMs: 1000 }));
-      const drained = Promise.all(servers.map((server) => drain(server, { graceMs: grace })));
-      await executor.stop({ graceMs: grace });
-      await drained;
+      closing.abort(shuttingDown());
+      // Meanwhile new work is still answered, with 503, so that clients and load balancers go elsewhere.
+      await executor.stop({ graceMs: grace * HANDING_OVER });
+      stopped.abort(shuttingDown());
+      const graceMs = Math.max(0, until - performance.now());
+      await Promise.all(servers.map((server) => drain(server, { graceMs })));
       await owned.disposeAsync();
     })();
     return closed;
@@ -176,6 +184,10 @@ async function closeTools(toolbox: Toolbox, log: Logger): Promise<void> {
   } catch (error) {
     log.warn({ err: messageOf(error) }, 'old tools could not be closed');
   }
+}
+
+function shuttingDown(): GatewayError {
+  return new GatewayError('shutting_down', 'The gateway shuts down. Try again.', { retryAfterMs: 1000 });
 }
 
 async function readiness(store: RunStore, upstream: Upstream): Promise<Readiness> {

@@ -9,7 +9,9 @@ export interface BegunChatStream {
 
 /**
  * The frames of a chat stream from its payloads, with `[DONE]` after a last chunk without an error (contract section
- * 7). The first payload only says that there will be an answer, so it is held back until the second is there: a run
+ * 7). Where the payloads end without a last chunk, because this instance stops, one with an error is added: a stream
+ * that just ends looks to clients like a whole answer.
+ * The first payload only says that there will be an answer, so it is held back until the second is there: a run
  * that fails before that is an HTTP error. Not longer than `holdMs`, because silence breaks connections.
  * @throws GatewayError where the run failed first; whatever the source throws first.
  */
@@ -22,7 +24,7 @@ export async function beginChatStream(
   const pending = payloads.next();
   const second = await within(pending, holdMs);
   if (second === undefined) return { chunks: frames([first.value], payloads, pending) };
-  if (second.done) return { chunks: frames([first.value], payloads) };
+  if (second.done) throw cutOff();
   const error = errorIn(second.value);
   if (error) {
     await payloads.return(undefined);
@@ -54,19 +56,33 @@ async function* frames(
   } finally {
     await payloads.return(undefined);
   }
-  if (isLast(last)) yield frame('[DONE]');
+  const end = endIn(last);
+  if (end === 'good') yield frame('[DONE]');
+  if (end === 'none' && last !== '') yield frame(cutChunk(last));
 }
 
 function frame(payload: string): string {
   return `data: ${payload}\n\n`;
 }
 
-/** Whether a payload ends a stream well. A log that ends without its last event is no end. */
-function isLast(payload: string): boolean {
+/** How a payload ends its stream, if it does. A log that ends without its last event is no end. */
+function endIn(payload: string): 'good' | 'failed' | 'none' {
   const chunk = parseJson(payload);
-  if (!isObject(chunk) || chunk.error !== undefined || !Array.isArray(chunk.choices)) return false;
-  const [choice] = chunk.choices;
-  return isObject(choice) && typeof choice.finish_reason === 'string';
+  if (!isObject(chunk)) return 'none';
+  if (chunk.error !== undefined) return 'failed';
+  const [choice] = Array.isArray(chunk.choices) ? chunk.choices : [];
+  return isObject(choice) && typeof choice.finish_reason === 'string' ? 'good' : 'none';
+}
+
+/** The chunk that ends a stream in the middle, after `last`. */
+function cutChunk(last: string): string {
+  const chunk = parseJson(last);
+  const choices = [{ index: 0, delta: {}, finish_reason: 'error', logprobs: null }];
+  return JSON.stringify({ ...(isObject(chunk) && chunk), choices, error: cutOff().toObject() });
+}
+
+function cutOff(): GatewayError {
+  return new GatewayError('shutting_down', 'The gateway shuts down before the answer is complete. Ask again.');
 }
 
 function errorIn(payload: string): GatewayError | undefined {

@@ -91,7 +91,8 @@ export class ActiveRuns {
         signal: controller.signal,
         cancel: () => controller.abort(new CancelRequested('the run was cancelled')),
         lose: (reason: ClaimLostError) => controller.abort(reason),
-        shouldPause: () => this.#pausing,
+        // A chat completion cannot be handed over: it has the whole grace time to end.
+        shouldPause: () => this.#pausing && claim.run.api !== 'chat_completions',
         retentionMs,
         storeGraceMs: STORE_GRACE_MS,
       });

@@ -211,11 +211,14 @@ class Execution {
 
   /**
    * Gives the claim back: everything up to here is stored, and the next owner goes on from there. A chat completion
-   * ends instead: its connection ends with this instance (architecture, promise 6).
+   * fails instead: its connection ends with this instance (architecture, promise 6).
    */
   async #release(): Promise<ExecutionResult> {
     const { store, claim } = this.#options;
-    if (claim.run.api === 'chat_completions') return await this.#end('cancelled');
+    if (claim.run.api === 'chat_completions') {
+      const message = 'The gateway shut down before the answer was complete. Ask again.';
+      return await this.#end('failed', { error: new GatewayError('shutting_down', message) });
+    }
     try {
       await this.#writer.flush();
       await store.release(claim.run.id, { token: claim.token });

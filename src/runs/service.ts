@@ -31,8 +31,10 @@ export interface RunsOptions {
   retentionMs: number;
   /** The sealing key that belongs to an API key; see `base/seal.ts`. */
   sealingKeyOf(keyId: string): Buffer | undefined;
-  /** Aborts when the gateway shuts down: streams end, waits are given up. */
+  /** Aborts when the gateway begins to shut down: streams end, waits are given up. */
   closing: AbortSignal;
+  /** Aborts when it drives no run any more: until then chat completions go on, because nobody can take them over. */
+  stopped: AbortSignal;
 }
 
 /** How long a cancel waits for the executor before it takes the run over, in milliseconds. */
@@ -116,7 +118,7 @@ class StoredRuns implements Runs {
         param: 'after',
       });
     }
-    return this.#followUntilClosing(run.id, options);
+    return this.#followUntilClosing(run, options);
   }
 
   async response(run: RunRecord): Promise<ResponseObject> {
@@ -288,11 +290,11 @@ class StoredRuns implements Runs {
     if (options.after >= run.last) return;
     const log = await this.#endedLogs.after(run, options.after);
     if (log) yield log;
-    else yield* this.#followUntilClosing(run.id, options);
+    else yield* this.#followUntilClosing(run, options);
   }
 
-  async *#followUntilClosing(id: RunId, options: { after: number; signal: AbortSignal }) {
-    const { closing } = this.#options;
+  async *#followUntilClosing({ id, api }: RunRecord, options: { after: number; signal: AbortSignal }) {
+    const closing = api === 'chat_completions' ? this.#options.stopped : this.#options.closing;
     using linked = linkSignals([options.signal, closing]);
     try {
       yield* follow(this.#store, id, { after: options.after, signal: linked.signal });

@@ -113,6 +113,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
     maxQueued: () => config.runs.max_queued,
     sealingKeyOf: () => sealingKey('ab'.repeat(32)),
     closing: closing.signal,
+    stopped: closing.signal,
   });
   const parts: HttpParts = {
     config: () => config,

@@ -102,6 +102,7 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
     retentionMs,
     sealingKeyOf,
     closing: closing.signal,
+    stopped: closing.signal,
   });
   await executor.start();
   const stop = async () => {

@@ -45,10 +45,17 @@ describe('beginChatStream', () => {
     assert.ok(source.closed());
   });
 
-  it('has no [DONE] after a late failure, or where the log just ends', async () => {
-    assert.doesNotMatch(await framesOf(from([role, word, failed])), /\[DONE\]/);
-    assert.doesNotMatch(await framesOf(from([role, word])), /\[DONE\]/);
-    assert.doesNotMatch(await framesOf(from([role])), /\[DONE\]/);
+  it('has no [DONE] after a late failure', async () => {
+    const text = await framesOf(from([role, word, failed]));
+    assert.equal(text, [role, word, failed].map((payload) => `data: ${payload}\n\n`).join(''));
+  });
+
+  it('ends with an error where the log just ends, because the gateway stops', async () => {
+    const text = await framesOf(from([role, word]));
+    const cut = text.split('\n\n').at(2);
+    assert.match(cut ?? '', /^data: \{"choices":\[\{"index":0,"delta":\{\},"finish_reason":"error".*"shutting_down"/);
+    assert.doesNotMatch(text, /\[DONE\]/);
+    await assert.rejects(framesOf(from([role])), { code: 'shutting_down' });
     assert.equal(await framesOf(from([])), '');
   });
 

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { isObject } from '../../src/base/json.ts';
+import { type ProxyGateway, payloadsOf, send, startProxyGateway } from '../support/proxy-gateway.ts';
+import { type ScriptedProvider, startScriptedProvider, turn } from '../support/scripted-provider.ts';
+
+const CHAT = { model: 'deep', stream: true, messages: [{ role: 'user', content: 'What is a run?' }] };
+
+describe('a gateway that is asked to stop', () => {
+  let provider: ScriptedProvider;
+  /** Lets the provider answer. */
+  let release: () => void;
+
+  beforeEach(async () => {
+    const released = Promise.withResolvers<void>();
+    release = released.resolve;
+    provider = await startScriptedProvider({
+      respond: async ({ body }) => {
+        await released.promise;
+        return turn({ text: body.tools ? 'I am ready.' : 'A run is one execution.' });
+      },
+    });
+  });
+  afterEach(async () => {
+    release();
+    await provider[Symbol.asyncDispose]();
+  });
+
+  const start = (server: object): Promise<ProxyGateway> =>
+    startProxyGateway({ providers: { scripted: { url: provider.url } }, server });
+
+  it('refuses new work with 503 while a chat completion, which nobody can take over, goes on to its end', async () => {
+    await using gateway = await start({ shutdown_grace_seconds: 20 });
+    const asked = send(gateway, '/chat/completions', { body: CHAT });
+    await provider.waitForRequest(1);
+    const closed = gateway.gateway.close();
+
+    const refused = await send(gateway, '/responses', { body: { model: 'deep', input: 'too late' } });
+    assert.equal(refused.status, 503);
+    assert.match(await refused.text(), /"shutting_down"/);
+    assert.ok(refused.headers.has('retry-after'));
+    const readiness = await fetch(new URL('/readyz', gateway.url));
+    assert.equal(readiness.status, 503);
+
+    release();
+    const payloads = payloadsOf(await (await asked).text());
+    assert.equal(payloads.at(-1), '[DONE]');
+    assert.match(JSON.stringify(payloads), /execution/);
+    await closed;
+  });
+
+  it('ends a chat stream that does not make it in the grace time with an error, not like a whole answer', async () => {
+    await using gateway = await start({ shutdown_grace_seconds: 0.5, heartbeat_seconds: 0.05 });
+    const answer = await send(gateway, '/chat/completions', { body: CHAT });
+    const text = answer.text();
+    const closed = gateway.gateway.close();
+    const last = payloadsOf(await text).at(-1);
+    assert.ok(isObject(last) && isObject(last.error), 'the last payload tells of an error');
+    assert.equal(last.error.code, 'shutting_down');
+    await closed;
+  });
+});
