@@ -1,7 +1,7 @@
 import type { TurnMessage } from '../upstream/turn.ts';
 import { findingsOf, listFindings } from './findings.ts';
 import { fence } from './prose.ts';
-import { estimateRequest, estimateTokens } from './tokens.ts';
+import { estimateRequest, estimateTokens, fitIn } from './tokens.ts';
 import type { Digests } from './tool-digest.ts';
 import type { PlannedCall, ResearchState, TranscriptEntry } from './transcript.ts';
 
@@ -18,7 +18,7 @@ export function fitTranscript(state: ResearchState, options: Fitting): TurnMessa
     { whole: keepWhole, wholeTokens: room * 0.3, facts: 500, said: 800 },
   ]) {
     const messages = renderTurns(entries, { ...options, state, level });
-    if (estimateRequest(messages) <= room) return messages;
+    if (fitIn(room, messages)) return messages;
   }
   return withFindings(entries, { ...options, state });
 }
@@ -134,7 +134,7 @@ function recentTurns(
     const from = turns.findLast((index) => shownResults(entries.slice(index), state).length >= keep) ?? last;
     const level = { whole: keep, wholeTokens: Number.POSITIVE_INFINITY, facts: 300, said: 800 };
     const messages = renderTurns(entries.slice(from), { ...options, level });
-    if (estimateRequest(messages) <= share) return { from, messages };
+    if (fitIn(share, messages)) return { from, messages };
   }
   const shown = Math.max(1, shownResults(entries.slice(last), state).length);
   const level = { whole: shown, wholeTokens: share / shown, facts: 120, said: 120 };

@@ -9,7 +9,7 @@ export function estimateTokens(text: string): number {
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i);
     if (code >= 0x80) tokens += code >= FIRST_WIDE ? WIDE_TOKENS : OTHER_SCRIPT_TOKENS;
-    else tokens += code === before && SPACING.has(code) ? RUN_TOKENS : (ASCII_TOKENS[code] ?? 0);
+    else tokens += (code === before ? REPEATED_TOKENS[code] : ASCII_TOKENS[code]) ?? 0;
     before = code;
   }
   return Math.ceil(tokens);
@@ -19,14 +19,15 @@ export function estimateTokens(text: string): number {
 const FIRST_WIDE = 0x2e80;
 const WIDE_TOKENS = 1;
 const OTHER_SCRIPT_TOKENS = 0.5;
-/** Indents, rules and borders of tables: a run of the same character is few tokens. */
-const SPACING: ReadonlySet<number> = new Set([...' \n\t-=*_.#'].map((character) => character.charCodeAt(0)));
-const RUN_TOKENS = 0.1;
 const ASCII_TOKENS = Float64Array.from({ length: 0x80 }, (_, code) => {
   const character = String.fromCharCode(code);
   if (/[A-Za-z ]/.test(character)) return 0.25;
   return /[0-9]/.test(character) ? 0.4 : 0.6;
 });
+/** Indents, rules and borders of tables: a run of the same character is few tokens. */
+const REPEATED_TOKENS = ASCII_TOKENS.map((tokens, code) =>
+  /[\s\-=*_.#]/.test(String.fromCharCode(code)) ? 0.1 : tokens,
+);
 
 /** The fewest tokens that `text` can be, whatever counts them: to tell a text that is too long beyond doubt. */
 export function leastTokens(text: string): number {
@@ -46,6 +47,15 @@ export function estimateRequest(messages: readonly TurnMessage[], tools: readonl
   let tokens = tools.length > 0 ? estimateTokens(JSON.stringify(tools)) : 0;
   for (const message of messages) tokens += estimateMessage(message);
   return tokens;
+}
+
+/** Whether messages are no larger than `room` tokens. Looks no further than it has to. */
+export function fitIn(room: number, messages: readonly TurnMessage[]): boolean {
+  let left = room;
+  return messages.every((message) => {
+    left -= estimateMessage(message);
+    return left >= 0;
+  });
 }
 
 function estimateMessage(message: TurnMessage): number {
