@@ -8,14 +8,6 @@ const BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 const DATA = 'data:';
 
-/** A line `data: ...` of an event stream. */
-export interface DataLine {
-  /** Where the line starts, and where the one after it does. */
-  start: number;
-  next: number;
-  text: string;
-}
-
 /** What is wrong in a piece of a stream. */
 export type Flaw =
   /** A frame that tells of an error; it ends at `end`. */
@@ -30,70 +22,73 @@ export type Flaw =
  * the word "error" are looked at, and only what is suspicious is read.
  */
 export function findFlaw(lines: Buffer, isError: (payload: JsonObject) => boolean): Flaw | undefined {
-  const mayTellOfError = lines.includes('error');
+  const check = lines.includes('error') ? isError : undefined;
   for (let start = 0; start < lines.length; ) {
     const end = lines.indexOf(LF, start);
     const next = end === -1 ? lines.length : end + 1;
-    if (lines[start] === LETTER_D) {
-      const flaw = flawOfLine(lines, { start, next }, mayTellOfError ? isError : undefined);
-      if (flaw) return flaw;
-    }
-    start = next;
+    const looked = lines[start] === LETTER_D ? lookAtData(lines, { start, next }, check) : next;
+    if (typeof looked !== 'number') return looked;
+    start = looked;
   }
   return undefined;
 }
 
 type Range = { start: number; next: number };
 
-function flawOfLine(lines: Buffer, line: Range, isError?: (payload: JsonObject) => boolean): Flaw | undefined {
+/** What is wrong with a `data:` line, or where to go on. */
+function lookAtData(lines: Buffer, line: Range, isError?: (payload: JsonObject) => boolean): Flaw | number {
   let from = line.start + DATA.length;
   while (lines[from] === SPACE) from++;
-  if (lines[from] !== BRACE) return undefined;
+  if (lines[from] !== BRACE) return line.next;
   let to = line.next;
   while (to > from && isBlank(lines[to - 1])) to--;
-  if (lines[to - 1] !== CLOSING_BRACE) return flawOfFrame(lines, line.start);
-  if (!isError || !lines.subarray(from, to).includes('error')) return undefined;
+  if (lines[to - 1] !== CLOSING_BRACE) return lookAtFrame(lines, line.start, isError);
+  if (!isError || !lines.subarray(from, to).includes('error')) return line.next;
   const payload = parseJson(lines.toString('utf8', from, to));
-  return isJsonObject(payload) && isError(payload) ? { is: 'error', payload, end: line.next } : undefined;
+  return isJsonObject(payload) && isError(payload) ? { is: 'error', payload, end: line.next } : line.next;
 }
 
 /** A frame may be spread over several `data:` lines; an empty line ends it. */
-function flawOfFrame(lines: Buffer, start: number): Flaw | undefined {
-  const texts: string[] = [];
-  for (const line of dataLines(lines.subarray(start))) {
-    texts.push(line.text);
-    if (parseJson(texts.join('\n')) !== undefined) return undefined;
-  }
-  const rest = lines.toString('utf8', start);
-  return /\n\r?\n/.test(rest) ? { is: 'malformed', start } : { is: 'unfinished', start };
+function lookAtFrame(lines: Buffer, start: number, isError?: (payload: JsonObject) => boolean): Flaw | number {
+  const end = endOfFrame(lines, start);
+  if (end === -1) return { is: 'unfinished', start };
+  const data = lines
+    .toString('utf8', start, end)
+    .split('\n')
+    .filter((line) => line.startsWith(DATA))
+    .map((line) => line.slice(DATA.length));
+  const payload = parseJson(data.join('\n'));
+  if (payload === undefined) return { is: 'malformed', start };
+  return isError && isJsonObject(payload) && isError(payload) ? { is: 'error', payload, end } : end;
 }
 
-/** The `data:` lines of the first frame in `lines`, to the empty line that ends it. */
-function* dataLines(lines: Buffer): Generator<DataLine> {
-  for (let start = 0; start < lines.length; ) {
-    const end = lines.indexOf(LF, start);
-    const next = end === -1 ? lines.length : end + 1;
-    const text = lines.toString('utf8', start, end === -1 ? next : end).trimEnd();
-    if (text === '') return;
-    if (text.startsWith(DATA)) yield { start, next, text: text.slice(DATA.length).trimStart() };
-    start = next;
-  }
+function endOfFrame(lines: Buffer, start: number): number {
+  const [plain, carriage] = [lines.indexOf('\n\n', start), lines.indexOf('\n\r\n', start)];
+  return plain === -1 || carriage === -1 ? Math.max(plain, carriage) : Math.min(plain, carriage);
 }
 
 /** The last events in a piece of a stream, at most `most` of them. */
 export function lastEvents(text: string, most: number): { done: boolean; payloads: JsonObject[] } {
   const payloads: JsonObject[] = [];
   let done = false;
-  let end = text.length;
-  while (end > 0 && payloads.length < most) {
+  /** Lines of a frame whose first one was not met yet. */
+  let rest: string[] = [];
+  for (let end = text.length; end > 0 && payloads.length < most; ) {
     const start = text.lastIndexOf('\n', end - 1) + 1;
     const line = text.slice(start, end).trimEnd();
     end = start - 1;
+    if (line === '') rest = [];
     if (!line.startsWith(DATA)) continue;
     const data = line.slice(DATA.length).trim();
-    if (data === '[DONE]') done = true;
-    const payload = data.startsWith('{') ? parseJson(data) : undefined;
-    if (isJsonObject(payload)) payloads.push(payload);
+    if (data === '[DONE]') {
+      done = true;
+      continue;
+    }
+    rest.unshift(data);
+    const payload = data.startsWith('{') ? (parseJson(data) ?? parseJson(rest.join('\n'))) : undefined;
+    if (!isJsonObject(payload)) continue;
+    payloads.push(payload);
+    rest = [];
   }
   return { done, payloads };
 }

@@ -17,10 +17,10 @@ export interface OpeningRules {
 
 const FIELD = /^(?:data|event|id|retry)(?::|$)/;
 
-/** How a stream begins, by the lines that came so far. */
+/** How a stream begins, by the whole lines that came so far. */
 export function openingOf(lines: string, rules: OpeningRules): Opening {
   let data = '';
-  for (const raw of lines.split('\n')) {
+  for (const raw of lines.split('\n').slice(0, -1)) {
     const line = raw.replace(/\r$/, '').replace(/^\uFEFF/, '');
     if (line === '') {
       if (data !== '') return failed('the stream begins with malformed JSON');

@@ -1,0 +1,180 @@
+import assert from 'node:assert/strict';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { GatewayError } from '../../../src/base/errors.ts';
+import type { Asked, ReceiverControl } from '../../../src/gateway/ask-provider.ts';
+import { RelayedStream } from '../../../src/gateway/relayed-stream.ts';
+import { SecretMask } from '../../../src/gateway/secret-mask.ts';
+import { chatStream } from '../../../src/gateway/stream-kind.ts';
+import { AttemptFailure, brokenStream } from '../../../src/upstream/attempt-failure.ts';
+import { chunk, turnPayloads } from '../../support/provider-scripts.ts';
+
+/** A response that keeps what is written to it. */
+class KeptResponse extends ServerResponse {
+  written = '';
+  head: number | undefined;
+  constructor() {
+    super(new IncomingMessage(new Socket()));
+    Object.defineProperty(this, 'headersSent', { get: () => this.head !== undefined });
+  }
+  override writeHead(status: number): this {
+    this.head = status;
+    return this;
+  }
+  override write(bytes: unknown): boolean {
+    this.written += String(bytes);
+    return true;
+  }
+  override end(bytes?: unknown): this {
+    if (bytes) this.written += String(bytes);
+    return this;
+  }
+}
+
+interface Relayed {
+  written: string;
+  head: number | undefined;
+  asked: Asked;
+}
+
+/** Relays pieces of a stream; `end`: how it ends. */
+function relay(pieces: readonly Uint8Array[], end: 'in order' | 'cut' = 'in order', several = false): Relayed {
+  const res = new KeptResponse();
+  let asked: Asked | undefined;
+  let later: (() => void)[] = [];
+  const control: ReceiverControl = {
+    pause() {},
+    resume() {},
+    started() {},
+    finish(result) {
+      asked ??= result;
+    },
+    soon: (action) => later.push(action),
+  };
+  const stream = new RelayedStream(
+    {
+      res,
+      kind: chatStream('fast', () => several),
+      mask: new SecretMask(route()),
+      failureOf: () => new AttemptFailure('the provider said so', { kind: 'failed', advice: 'again' }),
+      tell: ({ message }) => new GatewayError('upstream_error', message),
+    },
+    control,
+  );
+  for (const piece of pieces) {
+    if (asked) break;
+    stream.data(Buffer.from(piece));
+    for (const action of later) action();
+    later = [];
+  }
+  asked ??= end === 'cut' ? stream.broken(brokenStream('cut')) : stream.end();
+  return { written: res.written, head: res.head, asked };
+}
+
+const SECRET = 'sk-secret-of-the-provider';
+
+function route() {
+  const provider = { config: { headers: {} } };
+  return { provider, model: 'm', credential: SECRET } as unknown as ConstructorParameters<typeof SecretMask>[0];
+}
+
+const framed = (payloads: readonly (object | string)[], end = '\n\n') =>
+  payloads.map((payload) => `data: ${typeof payload === 'string' ? payload : JSON.stringify(payload)}${end}`).join('');
+
+const TURN = turnPayloads({ reasoning: 'an error is no error \u{1F600}', text: 'ü "data: {" \n\n end' });
+const ERROR = { error: { message: 'no capacity' } };
+
+const GOOD: Readonly<Record<string, string>> = {
+  'as usual': framed([...TURN, '[DONE]']),
+  'with CRLF': framed([...TURN, '[DONE]'], '\r\n\r\n'),
+  'with single newlines': framed([...TURN, '[DONE]'], '\n'),
+  'without [DONE]': framed(TURN),
+  'without the last newline': framed([...TURN, '[DONE]']).trimEnd(),
+  'with comments, events and ids': `: hi\n\nevent: chunk\nid: 4\nretry: 10\n${framed(TURN)}: bye\n\n`,
+  'with a byte order mark': `\uFEFF${framed(TURN)}`,
+  'with frames over several lines': framed(
+    TURN.map((payload) => JSON.stringify(payload, null, 1).replaceAll('\n', '\ndata: ')),
+  ),
+  'with words that look like errors': framed([
+    chunk({ content: '"error": {"message": 1}' }),
+    chunk({ content: 'error' }, 'stop'),
+  ]),
+};
+
+const FLAWED: Readonly<Record<string, [text: string, end?: 'in order' | 'cut']>> = {
+  'with an error': [framed([...TURN.slice(0, 3), ERROR, ...TURN.slice(3)])],
+  'with an error of another shape': [framed([...TURN.slice(0, 3), { object: 'error', message: 'x' }, '[DONE]'])],
+  'with a broken frame': [framed([...TURN.slice(0, 3), '{"id": "chat', ...TURN.slice(3)])],
+  'without a finish reason': [framed(TURN.slice(0, 3))],
+  'cut inside a frame': [`${framed(TURN.slice(0, 3))}data: {"id": "chatc`, 'cut'],
+  'cut between frames': [framed(TURN.slice(0, 3)), 'cut'],
+};
+
+const UNOPENED: Readonly<Record<string, string>> = {
+  empty: '',
+  'only comments': ': hi\n\n: ho\n\n',
+  'only [DONE]': 'data: [DONE]\n\n',
+  'an error first': framed([ERROR, ...TURN]),
+  'an error in JSON': JSON.stringify(ERROR),
+  'a page': '<html>\n<title>Sign in</title>\n</html>',
+  'a broken frame first': framed(['{"id": "chat', ...TURN]),
+  'plain text': 'Service unavailable\n',
+};
+
+/** The pieces for every position of one cut, and for bytes that come one by one. */
+function* cuts(text: string): Generator<Uint8Array[]> {
+  const bytes = Buffer.from(text);
+  yield [bytes];
+  for (let at = 1; at < bytes.length; at++) yield [bytes.subarray(0, at), bytes.subarray(at)];
+  yield [...bytes].map((byte) => Uint8Array.of(byte));
+}
+
+describe('a relayed stream, cut into network chunks anywhere', () => {
+  for (const [name, text] of Object.entries(GOOD)) {
+    it(`passes unchanged ${name}`, () => {
+      for (const pieces of cuts(text)) {
+        const { written, asked } = relay(pieces);
+        assert.equal(written, text);
+        assert.equal(asked.is === 'delivered' && asked.failure === undefined, true, JSON.stringify(asked));
+        if (text.includes('prompt_tokens')) assert.equal(asked.is === 'delivered' && asked.tokens, 18);
+      }
+    });
+  }
+
+  for (const [name, [text, end]] of Object.entries(FLAWED)) {
+    it(`ends loudly ${name}`, () => {
+      for (const pieces of cuts(text)) {
+        const { written, asked } = relay(pieces, end);
+        assert.ok(asked.is === 'delivered' && asked.failure, JSON.stringify(asked));
+        const lines = written.split('\n').filter((line) => line.startsWith('data:'));
+        for (const line of lines) JSON.parse(line.slice(5));
+        assert.match(lines.at(-1) ?? '', /"finish_reason":"error".*"error":\{"message"/);
+        assert.ok(written.endsWith('\n\n') && !written.includes('[DONE]'));
+        assert.ok(written.startsWith(framed(TURN.slice(0, 3))));
+      }
+    });
+  }
+
+  for (const [name, text] of Object.entries(UNOPENED)) {
+    it(`leaves the client to another provider: ${name}`, () => {
+      for (const end of ['in order', 'cut'] as const) {
+        for (const pieces of cuts(text)) {
+          const { written, head, asked } = relay(pieces, end);
+          assert.deepEqual([written, head, asked.is], ['', undefined, 'failed']);
+        }
+      }
+    });
+  }
+
+  it('blanks a credential of the provider', () => {
+    const text = framed([chunk({ content: `${SECRET} and ${SECRET}` }, 'stop')]);
+    for (const pieces of cuts(text))
+      assert.equal(relay(pieces).written, text.replaceAll(SECRET, '*'.repeat(SECRET.length)));
+  });
+
+  it('holds a frame that grows without end only so far', () => {
+    const { asked, written } = relay([Buffer.from(framed(TURN.slice(0, 1))), Buffer.alloc(9 * 1024 * 1024, 'x')]);
+    assert.ok(asked.is === 'delivered' && asked.failure);
+    assert.ok(written.length < 2000);
+  });
+});
