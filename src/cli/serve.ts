@@ -67,6 +67,8 @@ function watch(parts: {
   const { gateway, loaded, load, log, redactor } = parts;
   if (gateway.reload === undefined) return undefined;
   const apply = async (config: LoadedConfig['config']) => gateway.reload?.(config);
+  // Secrets of earlier configurations may still be in use by running runs.
+  const secrets = new Set(secretsOf(loaded.config));
   return watchConfig({
     loaded,
     load,
@@ -75,10 +77,15 @@ function watch(parts: {
         log.error({ problems: outcome.error.problems }, 'the changed configuration is invalid, the old one stays');
         return;
       }
-      // Secrets of the old configuration may still be in use by running runs.
-      redactor.setSecrets([...secretsOf(loaded.config), ...secretsOf(outcome.config)]);
-      apply(outcome.config).then(
-        () => log.info({ needsRestart: outcome.needsRestart }, 'configuration reloaded'),
+      if (outcome.result === 'unchanged') {
+        log.info('the configuration has not changed');
+        return;
+      }
+      const { config, changed, needsRestart } = outcome;
+      for (const secret of secretsOf(config)) secrets.add(secret);
+      redactor.setSecrets([...secrets]);
+      apply(config).then(
+        () => log.info({ changed, needsRestart }, 'configuration reloaded'),
         (error: unknown) => log.error({ err: messageOf(error) }, 'the new configuration could not be applied'),
       );
     },

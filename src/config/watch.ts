@@ -11,11 +11,12 @@ const SETTLE_MS = 150;
 
 /** Sections that are read at the start only. */
 const FIXED_SECTIONS = ['server', 'store', 'runs', 'logging'] as const;
+const LIVE_SECTIONS = ['providers', 'models', 'keys', 'tools'] as const;
 
 /** What became of a reload. */
 export type ReloadOutcome =
-  /** In force now, except for `needsRestart`: paths that changed in the file but keep their old values. */
-  | { result: 'reloaded'; config: GatewayConfig; needsRestart: string[] }
+  /** `changed` is in force now; `needsRestart` changed in the file but keeps its old values. Paths, both. */
+  | { result: 'reloaded'; config: GatewayConfig; changed: string[]; needsRestart: string[] }
   /** The file is invalid; the old configuration stays in force. */
   | { result: 'refused'; error: ConfigError }
   | { result: 'unchanged' };
@@ -24,8 +25,8 @@ export interface WatchOptions {
   /** What was loaded at the start, and how. */
   loaded: LoadedConfig;
   load: LoadOptions;
-  /** Told of every reload but the unchanged ones. */
-  onOutcome(outcome: Exclude<ReloadOutcome, { result: 'unchanged' }>): void;
+  /** Told of every reload; where nothing changed, only if SIGHUP asked for it. */
+  onOutcome(outcome: ReloadOutcome): void;
 }
 
 /** Watches the configuration file until disposed. */
@@ -68,7 +69,10 @@ export function watchConfig({ loaded, load, onOutcome }: WatchOptions): ConfigWa
     clearTimeout(settle);
     settle = setTimeout(() => void reloadIfTextChanged().catch(() => {}), SETTLE_MS);
   });
-  const onHangup = () => void enqueue().catch(() => {});
+  const onHangup = () => {
+    const tell = (outcome: ReloadOutcome) => outcome.result === 'unchanged' && onOutcome(outcome);
+    enqueue().then(tell, () => {});
+  };
   process.on('SIGHUP', onHangup);
 
   return {
@@ -96,8 +100,9 @@ async function reload(current: GatewayConfig, load: LoadOptions): Promise<Reload
     const needsRestart = FIXED_SECTIONS.flatMap((section) => differences(section, current[section], fresh[section]));
     const { server, store, runs, logging } = current;
     const config = Object.freeze({ ...fresh, server, store, runs, logging });
-    if (needsRestart.length === 0 && isDeepStrictEqual(config, current)) return { result: 'unchanged' };
-    return { result: 'reloaded', config, needsRestart };
+    const changed = LIVE_SECTIONS.flatMap((section) => differences(section, current[section], fresh[section]));
+    if (needsRestart.length === 0 && changed.length === 0) return { result: 'unchanged' };
+    return { result: 'reloaded', config, changed, needsRestart };
   } catch (error) {
     if (error instanceof ConfigError) return { result: 'refused', error };
     throw error;

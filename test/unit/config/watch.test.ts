@@ -47,6 +47,7 @@ describe('watching the configuration file', () => {
     const outcome = await outcomeOf(() => writeFile(file, text({ model: 'two' })));
     assert.ok(outcome.result === 'reloaded');
     assert.deepEqual([Object.keys(outcome.config.models), outcome.needsRestart], [['two'], []]);
+    assert.ok(outcome.changed.includes('models.two'), outcome.changed.join());
   });
 
   it('takes over a file that was replaced, as editors do', async () => {
@@ -62,6 +63,11 @@ describe('watching the configuration file', () => {
       process.kill(process.pid, 'SIGHUP');
     });
     assert.ok(outcome.result === 'reloaded');
+  });
+
+  it('answers a SIGHUP also where nothing changed', async () => {
+    const outcome = await outcomeOf(() => process.kill(process.pid, 'SIGHUP'));
+    assert.equal(outcome.result, 'unchanged');
   });
 
   it('refuses an invalid file, says why, and takes over the next valid one', async () => {
