@@ -8,9 +8,9 @@ export function questionOf(request: ResearchRequest): string {
   return asked ? textOf(asked) : '';
 }
 
-/** Marks text from outside as data. The closing mark inside it is broken, so that it cannot end the fence. */
+/** Marks text from outside as data. Marks inside it are broken, in any spelling, so that they cannot end the fence. */
 export function fence(text: string): string {
-  return `<tool_result>\n${text.replaceAll(/<(\/?)tool_result/gi, '<$1tool\u200b_result')}\n</tool_result>`;
+  return `<tool_result>\n${text.replaceAll(/<(\s*(?:\/\s*)?)tool_result/gi, '<$1tool\u200b_result')}\n</tool_result>`;
 }
 
 /** The text parts of a message, joined. */

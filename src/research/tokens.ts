@@ -31,10 +31,12 @@ const REPEATED_TOKENS = ASCII_TOKENS.map((tokens, code) =>
 
 /** The fewest tokens that `text` can be, whatever counts them: to tell a text that is too long beyond doubt. */
 export function leastTokens(text: string): number {
-  const wide = text.length - text.replace(WIDE, '').length;
-  return (text.length - wide) / 5.5 + wide * 0.55;
+  const { length } = text.replace(RUNS, '$1');
+  const wide = text.match(WIDE)?.length ?? 0;
+  return (length - wide) / 5.5 + wide * 0.55;
 }
 
+const RUNS = /([\s\-=*_.#|])\1+/g;
 const WIDE = /[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]/g;
 
 /** What a provider adds around each message. */

@@ -199,7 +199,7 @@ export class ResearchState {
     for (let i = end - 1; i >= 0; i--) {
       const entry = spoken[i];
       if (entry?.t === 'note' && entry.guard === guard) told++;
-      else if (entry?.t === 'note' || spoken[i + 1]?.t !== 'note' || i === end - 1) break;
+      else if (entry?.t === 'note' || spoken[i + 1]?.t !== 'note') break;
     }
     return told;
   }
