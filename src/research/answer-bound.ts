@@ -13,6 +13,8 @@ export class AnswerBound {
   readonly #limit: number;
   readonly #repetition = new RepetitionWatch();
   #tokens: number;
+  /** The end of the text that is not counted yet. */
+  #uncounted = '';
   /** Why the answer ends here. */
   cut: IncompleteReason | null = null;
 
@@ -27,12 +29,19 @@ export class AnswerBound {
     let taken = 0;
     while (taken < delta.length && !this.cut) {
       const piece = delta.slice(taken, endOfPiece(delta, taken + PIECE));
-      this.#tokens += leastTokens(piece);
-      if (this.#repetition.push(piece)) this.cut = 'stuck';
-      else if (this.#tokens > this.#limit) this.cut = 'max_output_tokens';
       taken += piece.length;
+      if (this.#repetition.push(piece)) this.cut = 'stuck';
+      else if (this.#isTooLong(piece)) this.cut = 'max_output_tokens';
     }
     return delta.slice(0, taken);
+  }
+
+  #isTooLong(piece: string): boolean {
+    this.#uncounted += piece;
+    if (this.#uncounted.length < PIECE) return false;
+    this.#tokens += leastTokens(this.#uncounted);
+    this.#uncounted = '';
+    return this.#tokens > this.#limit;
   }
 }
 
