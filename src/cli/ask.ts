@@ -2,9 +2,11 @@ import { TimeoutError } from '../base/abort.ts';
 import { systemClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Effort } from '../config/schema.ts';
+import type { ResponseObject } from '../protocol/response.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { followRun, type RunStart } from './follow-run.ts';
 import { ConnectionError, GatewayClient, RefusedError } from './gateway-client.ts';
+import { duration } from './printable.ts';
 import { Progress } from './progress.ts';
 import { formatEnd, formatReport } from './report.ts';
 import type { Terminal } from './terminal.ts';
@@ -43,14 +45,16 @@ export async function ask(options: AskOptions, terminal: Terminal): Promise<Exit
     return explain(error, { options, terminal, interrupted, id: progress.view.id ?? options.resume });
   }
   progress[Symbol.dispose]();
-  return printEnd(progress, { json: options.json ?? false, quiet }, terminal);
+  return printEnd(progress, { json: options.json ?? false, quiet, resumed: options.resume !== undefined }, terminal);
 }
 
 async function startOf(
   options: AskOptions,
   { client, terminal, signal }: { client: GatewayClient; terminal: Terminal; signal: AbortSignal },
 ): Promise<RunStart | undefined> {
-  if (options.resume !== undefined) return { resume: options.resume };
+  if (options.resume !== undefined) {
+    return options.question === undefined ? { resume: options.resume } : undefined;
+  }
   const question = options.question === '-' ? await terminal.readInput() : options.question;
   if (question === undefined || question.trim() === '') return undefined;
   const model = options.model ?? (await firstModel(client, signal));
@@ -66,7 +70,7 @@ async function firstModel(client: GatewayClient, signal: AbortSignal): Promise<s
 }
 
 function misuse(terminal: Terminal): ExitCode {
-  terminal.err('error: give a question, - to read one from standard input, or --resume <id>\n');
+  terminal.err('error: give one of the three: a question, - to read it from standard input, or --resume <id>\n');
   return EXIT.usage;
 }
 
@@ -93,14 +97,25 @@ function cancelOnInterrupt(parts: {
   });
 }
 
-function printEnd(progress: Progress, show: { json: boolean; quiet: boolean }, terminal: Terminal): ExitCode {
+function printEnd(
+  progress: Progress,
+  show: { json: boolean; quiet: boolean; resumed: boolean },
+  terminal: Terminal,
+): ExitCode {
   const { final, sources } = progress.view;
   if (final === undefined) return EXIT.connection;
-  if (!show.quiet) terminal.err(`${formatEnd(final, { elapsed: progress.elapsed(), sources })}\n`);
+  // How long the reading took says nothing of a run that was going on before.
+  const elapsed = show.resumed ? duration(runSeconds(final) * 1000) : progress.elapsed();
+  if (!show.quiet) terminal.err(`${formatEnd(final, { elapsed, sources })}\n`);
   if (show.json) terminal.out(`${JSON.stringify(final, null, 2)}\n`);
   else if (final.output_text !== '') terminal.out(`${show.quiet ? '' : '\n'}${formatReport(final)}`);
   if (final.status === 'cancelled') return EXIT.cancelled;
   return final.status === 'completed' ? EXIT.completed : EXIT.failed;
+}
+
+function runSeconds({ created_at, started_at, completed_at }: ResponseObject): number {
+  const start = started_at ?? created_at;
+  return (completed_at ?? start) - start;
 }
 
 function explain(

@@ -158,7 +158,12 @@ describe('how research-gateway ask ends', () => {
   it('2 without a question', async () => {
     const { code, err } = await askFake({ question: '  ' });
     assert.equal(code, 2);
-    assert.match(err, /give a question/);
+    assert.match(err, /give one of the three: a question/);
+  });
+
+  it('2 with a question and a run to resume: one of them would be left out', async () => {
+    const { code, requests } = await askFake({ resume: 'resp_x', question: 'And?' });
+    assert.deepEqual([code, requests.length], [EXIT.usage, 0]);
   });
 
   it('3 after Ctrl-C, which cancels the run on the server', async () => {
