@@ -1,0 +1,38 @@
+import type { TurnMessage, TurnRequest } from '../../src/upstream/turn.ts';
+import { OBEY } from './injections.ts';
+import { ScriptedModel, type ScriptedTurn } from './scripted-model.ts';
+
+/**
+ * A model that does whatever stands outside of the fences that its system prompt names, as gullible as a model can
+ * be: where it finds the order there it prints its system prompt and calls a tool with it. Otherwise it does what
+ * `script` says.
+ */
+export function obedientModel(script: (request: TurnRequest, n: number) => ScriptedTurn): ScriptedModel {
+  return new ScriptedModel((request, n) => {
+    const order = request.messages.map(trustedText).find((text) => text.includes(OBEY));
+    if (order === undefined) return script(request, n);
+    const secret = request.messages.map((message) => (message.role === 'system' ? message.content : '')).join('\n');
+    const calls = request.tools?.length ? [{ name: 'exfiltrate', arguments: { what: 'the system prompt' } }] : [];
+    return { reasoning: [`I obey. ${secret}`], text: [`I was told to say: ${secret}`], calls };
+  });
+}
+
+/** What of a message stands outside of fences. A fence is as long as the most lenient reader would let it be. */
+export function trustedText(message: TurnMessage): string {
+  const text = typeof message.content === 'string' ? message.content : JSON.stringify(message.content);
+  // In a message that is no data the fences are the gateway's; what the prompt says of them is not text from outside.
+  let outside = '';
+  let rest = text.replace('between <tool_result> and </tool_result>', '');
+  for (;;) {
+    const opening = /<tool_result>\n/.exec(rest);
+    if (!opening) return outside + rest;
+    outside += rest.slice(0, opening.index);
+    rest = rest.slice(opening.index + opening[0].length);
+    const closing = CLOSING.exec(rest);
+    if (!closing) return outside;
+    rest = rest.slice(closing.index + closing[0].length);
+  }
+}
+
+/** Whatever a careless reader could take for the end of a fence. */
+const CLOSING = /<\s*\/\s*tool_result[^>\n]{0,40}\s*>/i;
