@@ -6,10 +6,13 @@ import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { silentLogger } from '../../../src/base/logger.ts';
+import { skipFrames } from '../../../src/protocol/frames.ts';
 import { follow } from '../../../src/runs/follow.ts';
 import { openStore } from '../../../src/store/open.ts';
 import type { LogBatch, RunStore } from '../../../src/store/run-store.ts';
 import { claimedRun, endedRun, ending, events, frames, newRun } from '../../contract/run-store-fixture.ts';
+import { CALLER, openHarness, question, readAll } from '../../support/run-harness.ts';
+import { ScriptedModel } from '../../support/scripted-model.ts';
 import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
 
 const LIMIT = () => AbortSignal.timeout(20_000);
@@ -142,6 +145,31 @@ describe('following a run', () => {
     controller.abort(new Error('the client left'));
     await assert.rejects(rest, /the client left/);
     assert.equal(open, 0);
+  });
+});
+
+describe('reading a run through the interface', () => {
+  it('from past the end of an open run is refused, naming the last event, and from past that of an ended one is empty', async () => {
+    const gate = Promise.withResolvers<void>();
+    await using harness = await openHarness({ chat: new ScriptedModel([{ gate: gate.promise, text: ['ready'] }]) });
+    const { run } = await harness.runs.submit(question());
+    assert.equal(run.last, 2);
+    const past = () => harness.runs.follow(run, { after: 3, signal: LIMIT() });
+    assert.throws(past, { code: 'invalid_parameter', param: 'after', message: /last event of this run so far is 2/ });
+    gate.resolve();
+    const bytes = await readAll(harness.runs, run);
+    const ended = await harness.runs.find(CALLER, 'responses', harness.runs.idOf(run, 'responses'));
+    assert.deepEqual(await readAll(harness.runs, ended), bytes);
+    for (const after of [ended.last, ended.last + 1, 1e9])
+      assert.equal((await readAll(harness.runs, ended, after)).length, 0, `after ${after}`);
+  });
+
+  it('that has ended since it was looked up still gives all of it', async () => {
+    await using harness = await openHarness({ chat: new ScriptedModel([]) });
+    const { run } = await harness.runs.submit(question());
+    const bytes = await readAll(harness.runs, run);
+    assert.deepEqual(await readAll(harness.runs, run), bytes);
+    assert.deepEqual(await readAll(harness.runs, run, 1), Buffer.from(skipFrames(bytes, 1)));
   });
 });
 
