@@ -7,17 +7,7 @@ import {
   type TurnScript,
   turn,
 } from './scripted-provider.ts';
-
-/** What a model of a narrow provider sees of a request. */
-export interface SeenRequest {
-  /** Everything that stands in the messages, joined. */
-  text: string;
-  messages: { role: string; content: string }[];
-  /** Whether tools are offered: a research turn. */
-  research: boolean;
-  /** A piece of a page that is to be read. */
-  reading: boolean;
-}
+import { type SeenRequest, seenRequest } from './seen-request.ts';
 
 export interface NarrowProviderOptions {
   /** The context, in tokens of the provider's own count, that a request and its output share. */
@@ -87,7 +77,7 @@ export async function startNarrowProvider(options: NarrowProviderOptions): Promi
         narrow.refused++;
         return refusal(contextTokens, asked);
       }
-      const seen = seenRequest(request);
+      const seen = seenRequest(request.body);
       const said = options.model(seen, narrow.seen.length);
       narrow.seen.push(seen);
       narrow.largest = Math.max(narrow.largest, input);
@@ -114,20 +104,5 @@ export function countTokens(text: string): number {
 
 function countRequest({ body }: ProviderRequest): number {
   const tools = body.tools?.length ? countTokens(JSON.stringify(body.tools)) : 0;
-  return (body.messages ?? []).reduce((sum, message) => sum + 4 + countTokens(partsOf(message).join(' ')), tools);
-}
-
-function partsOf(message: Record<string, unknown>): string[] {
-  const { content } = message;
-  const calls = message.tool_calls === undefined ? [] : [JSON.stringify(message.tool_calls)];
-  return [typeof content === 'string' ? content : JSON.stringify(content ?? ''), ...calls];
-}
-
-function seenRequest({ body }: ProviderRequest): SeenRequest {
-  const messages = (body.messages ?? []).map((message) => ({
-    role: String(message.role),
-    content: partsOf(message).join('\n'),
-  }));
-  const text = messages.map(({ content }) => content).join('\n');
-  return { messages, text, research: Boolean(body.tools?.length), reading: text.startsWith('You read one piece') };
+  return seenRequest(body).messages.reduce((sum, { content }) => sum + 4 + countTokens(content), tools);
 }

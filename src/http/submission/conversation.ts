@@ -3,6 +3,7 @@ import type { JsonObject } from '../../base/json.ts';
 import type { ResearchModelConfig } from '../../config/schema.ts';
 import { parseValue } from '../../protocol/parse.ts';
 import { type InputItem, type InputMessage, inputItem } from '../../protocol/request-input.ts';
+import { fence } from '../../research/prose.ts';
 import type { ConversationMessage } from '../../research/request.ts';
 
 /** References looked up for one request at most: each may read the log of another run. */
@@ -59,9 +60,9 @@ function checkedMessage(message: InputMessage, path: string, model: ResearchMode
   return { role: message.role, content: message.content };
 }
 
-/** A tool call of an earlier answer, as something the assistant said: what a tool returned is no instruction. */
+/** A tool call of an earlier answer, as something the assistant said; what a tool returned is data, not instruction. */
 function earlierCall(call: Extract<InputItem, { type: 'tool_call' }>): ConversationMessage {
-  const result = call.result === undefined ? '' : `\nResult: ${call.result}`;
+  const result = call.result === undefined ? '' : `\nResult: ${fence(call.result)}`;
   const text = `(Earlier tool call) ${call.name} ${call.arguments ?? '{}'}${result}`;
   return { role: 'assistant', content: [{ type: 'text', text }] };
 }

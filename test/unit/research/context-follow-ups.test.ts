@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import type { ConversationMessage, EarlierSource } from '../../../src/research/request.ts';
+import { estimateRequest } from '../../../src/research/tokens.ts';
+import { lookups, runResearch, textOf } from '../../support/research-run.ts';
+import { testConfig } from '../../support/run-harness.ts';
+
+const NARROW = testConfig({ model: { context_length: 16_000, max_completion_tokens: 2000 } });
+
+const said = (role: ConversationMessage['role'], text: string): ConversationMessage => ({
+  role,
+  content: [{ type: 'text', text }],
+});
+
+const source = (n: number, facts: number): EarlierSource => ({
+  url: `https://pages.example/${n}`,
+  title: `Page ${n}`,
+  snippet: `About ${n}.`,
+  facts: `${`Much was written of page ${n} in many places. `.repeat(facts / 40)}The turbine of page ${n} gives ${n * 7} kilowatts.`,
+});
+
+describe('what a follow-up takes over', () => {
+  it('of many sources fits the context: their facts shrink, their numbers stay', async () => {
+    for (const [count, facts] of [
+      [3, 700],
+      [60, 700],
+      [200, 700],
+    ] as const) {
+      const earlierSources = Array.from({ length: count }, (_, n) => source(n + 1, facts));
+      const { asked, response } = await runResearch({
+        config: NARROW,
+        turns: [{ calls: lookups('new') }],
+        answers: [{ text: [`Old [${count}], new [${count + 1}].`] }],
+        request: { earlierSources, conversation: [said('user', 'What does the turbine give?')] },
+      });
+      const [request] = asked.research;
+      assert.ok(estimateRequest(request?.messages ?? [], request?.tools) < 6000);
+      assert.match(textOf(request), new RegExp(`\\[${count}\\] Page ${count} `));
+      if (count < 100)
+        assert.match(textOf(request), new RegExp(`turbine of page ${count} gives ${count * 7} kilowatts`));
+      const annotations = response.output.findLast((item) => item.type === 'message')?.content[0]?.annotations;
+      assert.deepEqual(
+        annotations?.map(({ url, verified }) => [url, verified]),
+        [
+          [`https://pages.example/${count}`, true],
+          ['https://pages.example/new', true],
+        ],
+      );
+    }
+  });
+
+  it('of a long conversation is its end, with the last answer cut rather than dropped', async () => {
+    const report = `Beginning of the report. ${'One more line of the report follows here. '.repeat(1500)}End of the report.`;
+    const history = [
+      said('user', 'The very first question'),
+      said('assistant', 'x'.repeat(40_000)),
+      said('user', 'Write a report.'),
+      said('assistant', report),
+    ];
+    const { asked, response } = await runResearch({
+      config: NARROW,
+      request: { history, conversation: [said('user', 'Explain your second point.')] },
+    });
+    assert.equal(response.status, 'completed');
+    const sent = textOf(asked.research[0]);
+    assert.match(sent, /Beginning of the report/);
+    assert.match(sent, /End of the report/);
+    assert.doesNotMatch(sent, /very first question/);
+    const roles = asked.research[0]?.messages.map(({ role }) => role);
+    assert.deepEqual(roles, ['system', 'user', 'assistant', 'user'], 'no conversation begins with an answer');
+  });
+
+  it('leaves out images where the model of this run reads none', async () => {
+    const seen: ConversationMessage = {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'What is this?' },
+        { type: 'image', url: 'data:image/png;base64,AAAA' },
+      ],
+    };
+    const request = {
+      history: [seen, said('assistant', 'A mill.')],
+      conversation: [said('user', 'When was it built?')],
+    };
+    const { asked } = await runResearch({ request });
+    assert.doesNotMatch(textOf(asked.research[0]), /base64/);
+    assert.match(textOf(asked.research[0]), /What is this/);
+    const eyes = await runResearch({ request, config: testConfig({ model: { vision: true } }) });
+    assert.match(textOf(eyes.asked.research[0]), /base64/);
+  });
+
+  it('says what the run is about: date, language, effort, tools and instructions', async () => {
+    const clock = { now: () => Date.UTC(2031, 4, 6, 23, 59) };
+    const { asked } = await runResearch({
+      clock,
+      config: testConfig({ research: { instructions: 'Prefer primary sources.' } }),
+      request: {
+        effort: 'high',
+        instructions: 'Answer for engineers.',
+        conversation: [said('system', 'Units are metric.'), said('user', 'Wie viel leistet die Turbine und warum?')],
+      },
+    });
+    const [system] = asked.research[0]?.messages ?? [];
+    assert.ok(system?.role === 'system');
+    for (const part of [
+      /Today is 2031-05-06/,
+      /Language of the question: German/,
+      /Effort: high\. Be thorough/,
+      /Tools available: lookup\./,
+      /Prefer primary sources\.\n\nAnswer for engineers\.\n\nUnits are metric\./,
+    ])
+      assert.match(system.content, part);
+    assert.doesNotMatch(system.content, /\{\{|<!--/);
+    assert.equal(asked.answer[0]?.messages[0]?.content, system.content, 'the answer turn is told the same');
+  });
+});
