@@ -19,6 +19,14 @@ export function resourceFailure(thrown: unknown): string | undefined {
   return REASON_OF_CODE.get(thrown.errcode & 0xff);
 }
 
+/** SQLITE_CORRUPT and SQLITE_NOTADB. */
+const DAMAGED: readonly unknown[] = [11, 26];
+
+/** Whether a database file is none, or none any more. */
+export function isDamaged(thrown: Error): boolean {
+  return 'errcode' in thrown && typeof thrown.errcode === 'number' && DAMAGED.includes(thrown.errcode & 0xff);
+}
+
 /** `store_unavailable` for a lack of resources; `internal_error` for anything else that SQLite or this code threw. */
 export function toStoreError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown;

@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Logger } from '../../base/logger.ts';
 import type { RunStore } from '../run-store.ts';
+import { isDamaged } from './failure.ts';
 import { lockFolder } from './lock.ts';
 import { prepareDatabase } from './schema.ts';
 import { SqliteRunStore } from './store.ts';
@@ -24,16 +25,26 @@ export interface SqliteOptions {
 export function openSqliteStore(url: string, options: SqliteOptions): RunStore {
   if (url === 'memory:') return openAt(':memory:', { ...options, onClose: () => {} });
   const folder = resolve(url.slice('file:'.length));
-  const lock = lockFolder(folder);
+  let lock: Disposable | undefined;
   try {
+    lock = lockFolder(folder);
     const path = join(folder, 'runs.db');
     // Requests and answers are the users' own. SQLite gives its other files the mode of this one.
     closeSync(openSync(path, 'a', 0o600));
-    return openAt(path, { ...options, onClose: () => lock[Symbol.dispose]() });
+    return openAt(path, { ...options, onClose: () => lock?.[Symbol.dispose]() });
   } catch (thrown) {
-    lock[Symbol.dispose]();
-    throw thrown;
+    lock?.[Symbol.dispose]();
+    throw unusable(folder, thrown);
   }
+}
+
+/** What the system or SQLite threw, with the folder and the fix; errors of this code say both already. */
+function unusable(folder: string, thrown: unknown): unknown {
+  if (!(thrown instanceof Error) || !('code' in thrown)) return thrown;
+  const fix = isDamaged(thrown)
+    ? 'Restore runs.db from a backup, or move it away to begin anew.'
+    : 'Set store.url to a folder that this user may write to.';
+  return new Error(`The store folder ${folder} cannot be used: ${thrown.message}. ${fix}`, { cause: thrown });
 }
 
 function openAt(path: string, options: SqliteOptions & { onClose: () => void }): RunStore {

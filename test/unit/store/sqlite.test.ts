@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -103,6 +103,17 @@ describe('the SQLite store in a folder', () => {
     const again = new DatabaseSync(join(folder, 'runs.db'));
     again.exec('PRAGMA user_version = 1');
     again.close();
+  });
+
+  it('names the folder and the fix where it cannot be opened', async () => {
+    const file = join(folder, 'file');
+    await writeFile(file, '');
+    const damaged = join(folder, 'damaged');
+    await mkdir(damaged);
+    await writeFile(join(damaged, 'runs.db'), 'no database'.repeat(1000));
+    const opening = (path: string) => () => openSqliteStore(`file:${path}`, { sync: 'normal', log: silentLogger });
+    assert.throws(opening(file), /The store folder .*file cannot be used: .*Set store\.url/);
+    assert.throws(opening(damaged), /The store folder .*damaged cannot be used: .*Restore runs\.db from a backup/);
   });
 
   it('says that it is closed', async () => {
