@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { CLIENT_KEY, chat, startProxyGateway } from '../support/proxy-gateway.ts';
+
+const PIECE = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'x'.repeat(65_000) } }] })}\n\n`;
+const LAST = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
+const PIECES = 2000;
+
+/** A provider that sends 130 MB as fast as they are taken, and tells how much went out. */
+async function startFlood(type: string) {
+  let sent = 0;
+  const server = createServer(async (req, res) => {
+    req.resume();
+    res.on('error', () => {});
+    res.writeHead(200, { 'content-type': type });
+    let taken = () => {};
+    res.on('drain', () => taken()).on('close', () => taken());
+    for (let n = 0; n < PIECES && !res.destroyed; n++) {
+      sent++;
+      if (!res.write(PIECE)) {
+        await new Promise<void>((resolve) => {
+          taken = resolve;
+        });
+      }
+    }
+    res.end(LAST);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  assert.ok(address && typeof address === 'object');
+  return {
+    url: `http://127.0.0.1:${address.port}/v1`,
+    get sent() {
+      return sent;
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+describe('a slow client of a proxy model', () => {
+  for (const [path, type] of [
+    ['/chat/completions', 'text/event-stream'],
+    ['/audio/speech', 'audio/mpeg'],
+  ] as const) {
+    it(`slows its provider down instead of filling the memory, and misses nothing (${path})`, async () => {
+      await using provider = await startFlood(type);
+      await using gateway = await startProxyGateway({
+        // The provider is not at fault while nobody reads: this limit must not end the stream.
+        providers: { only: { url: provider.url, timeouts: { idle: 0.4 } } },
+      });
+      const { hostname, port } = new URL(gateway.url);
+      const socket = connect({ host: hostname, port: Number(port) });
+      const body = JSON.stringify(chat({ stream: true }));
+      const head = [
+        `POST /v1${path} HTTP/1.1`,
+        'host: x',
+        `authorization: Bearer ${CLIENT_KEY}`,
+        'content-type: application/json',
+        `content-length: ${body.length}`,
+        'connection: close',
+      ];
+      socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+      await once(socket, 'readable');
+      const stopped = await whenStill(() => provider.sent);
+      assert.ok(stopped < PIECES / 4, `${stopped} pieces went out to nobody`);
+      let received = 0;
+      let end = '';
+      for await (const chunk of socket) {
+        received += chunk.length;
+        end = (end + chunk.toString('latin1')).slice(-200);
+      }
+      assert.ok(received >= PIECES * PIECE.length, `${received} bytes`);
+      assert.match(end, /\[DONE\]/);
+    });
+  }
+});
+
+/** The value once it has not changed for half a second. */
+async function whenStill(look: () => number): Promise<number> {
+  for (let last = -1; ; ) {
+    const now = look();
+    if (now === last && now > 0) return now;
+    last = now;
+    await delay(500);
+  }
+}
