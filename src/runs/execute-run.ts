@@ -190,11 +190,16 @@ class Execution {
       signal,
       shouldPause,
     });
+    // Where the log refuses more, the loop still has to close what it opened.
+    await using _ = { [Symbol.asyncDispose]: async () => void (await steps.return('paused')) };
     for (;;) {
       const next = await steps.next();
       if (next.done) return next.value;
       this.#recorder.record(next.value);
-      if (this.#writer.congested) await this.#writer.ready();
+      // What is finished is stored before anything follows from it, and a tool is called only once the log says so: an
+      // instance that was frozen and lost its claim meanwhile gets no further than this.
+      if (isMilestone(next.value)) await this.#writer.flush();
+      else if (this.#writer.congested) await this.#writer.ready();
     }
   }
 
@@ -287,4 +292,9 @@ class Execution {
     );
     return written;
   }
+}
+
+/** Whether a step leaves something in the transcript. */
+function isMilestone(step: Step): boolean {
+  return 'entry' in step && step.entry !== undefined;
 }

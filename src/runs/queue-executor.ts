@@ -11,7 +11,7 @@ const QUEUE = 'runs';
 /** A job whose lock is not renewed for this long is given to another instance, in milliseconds. */
 const LOCK_MS = 5000;
 /** How often jobs without a lock are looked for, in milliseconds. */
-const STALLED_MS = 1000;
+const STALLED_MS = 500;
 /** How often free runs without a job are looked for, in milliseconds; at most `SWEEP_LIMIT` at a time. */
 const SWEEP_MS = 10_000;
 const SWEEP_LIMIT = 500;
@@ -106,9 +106,12 @@ export class QueueExecutor implements Executor {
     await withTimeout('closing the queue', CLOSE_MS, () => this.#queue.close()).catch(() => {});
   }
 
-  /** Adds jobs; where a run has one already, nothing changes. */
+  /**
+   * Adds jobs; where a run has one already, nothing changes. One by one: `addBulk` goes on failing after a restart of
+   * Redis, which forgets the scripts that its transaction names.
+   */
   async #enqueue(ids: readonly RunId[]): Promise<void> {
-    await this.#queue.addBulk(ids.map((id) => ({ name: 'run', data: {}, opts: { jobId: id } })));
+    await Promise.all(ids.map((id) => this.#queue.add('run', {}, { jobId: id })));
   }
 
   /** One job: resolves where the run needs no job any more, rejects where the job is to be put off. */

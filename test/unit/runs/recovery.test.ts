@@ -70,7 +70,9 @@ describe('a run that is handed over', () => {
 
     const chat = new ScriptedModel(twoRounds);
     await using second = await openHarness({ chat, tools: [tool], store });
-    const rest = await readAll(second.runs, run, cut.at(-1)?.sequence_number ?? 0);
+    const current = await store.get(run.id);
+    assert.ok(current);
+    const rest = await readAll(second.runs, current, cut.at(-1)?.sequence_number ?? 0);
     const response = await responseOf(Buffer.concat([seen, rest]));
     assert.equal(response.status, 'completed');
     assert.equal(response.output_text, 'The answer.');
