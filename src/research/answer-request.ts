@@ -48,6 +48,8 @@ export function answerRequest(
     messages,
     maxOutputTokens: Math.max(16, most),
     ...(format ? { responseFormat: responseFormat(format) } : {}),
+    // A crash may have come between the last word of an answer and its end.
+    ...(soFar.trim() === '' ? {} : { mayBeEmpty: true }),
     ...sampling(run),
   };
   return { request, estimate };

@@ -55,6 +55,7 @@ async function* askOnce(route: Route, request: TurnRequest, options: AskOptions)
     body,
     scrubber: new Scrubber([credential, ...Object.values(config.headers)]),
     tools: request.tools,
+    mayBeEmpty: request.mayBeEmpty ?? false,
     startsThinking: traits.startsThinking,
     estimate: (characters) => estimated(request, Math.ceil(characters / 4)),
     signal: options.signal,

@@ -20,6 +20,7 @@ export interface AttemptOptions {
   body: JsonObject;
   scrubber: Scrubber;
   tools: readonly TurnTool[] | undefined;
+  mayBeEmpty: boolean;
   startsThinking: boolean;
   /** Tokens spent so far, for a failure after output came without a count. */
   estimate: (outputCharacters: number) => TurnUsage;
@@ -40,6 +41,7 @@ export async function* attempt(options: AttemptOptions): AsyncGenerator<AttemptP
   const decoder = new TurnDecoder({
     failureOf: (payload) => failureOfStreamError(payload, scrubber),
     tools: options.tools,
+    mayBeEmpty: options.mayBeEmpty,
     startsThinking: options.startsThinking,
   });
   let clean = false;

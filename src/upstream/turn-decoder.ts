@@ -35,6 +35,8 @@ export interface DecoderOptions {
   failureOf: (payload: Record<string, unknown>) => AttemptFailure;
   /** Tools on offer: calls to them are also looked for in the text. */
   tools?: readonly TurnTool[] | undefined;
+  /** A turn without output is a turn. */
+  mayBeEmpty?: boolean;
   /** The model begins with reasoning without an opening tag. */
   startsThinking?: boolean;
 }
@@ -124,7 +126,7 @@ export class TurnDecoder {
     const written = this.#writtenCalls(native);
     const calls = [...native, ...written];
     const reason = this.#reason(this.#end, calls);
-    if (reason === 'stop' && !this.hasOutput) throw brokenStream('an empty answer');
+    if (reason === 'stop' && !this.hasOutput && !this.#options.mayBeEmpty) throw brokenStream('an empty answer');
     return {
       parts: this.take(),
       turn: {

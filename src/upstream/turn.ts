@@ -49,6 +49,8 @@ export interface TurnRequest {
   topP?: number;
   /** As `response_format` of chat completions. */
   responseFormat?: JsonObject;
+  /** What is to be continued may be whole already: a turn without output is no failure. */
+  mayBeEmpty?: boolean;
 }
 
 /** Token counts of one turn. `estimated`: the provider reported none. */

@@ -53,6 +53,8 @@ function configOf(options: { folder: string; provider: string }) {
 }
 
 const isAnswer = (request: ProviderRequest) => !request.body.tools;
+const textOf = (events: RunEvent[]) =>
+  events.map((event) => (event.type === 'response.output_text.delta' ? event.delta : '')).join('');
 const count = (events: RunEvent[], type: RunEvent['type']) => events.filter((event) => event.type === type).length;
 
 describe('a run in file mode', () => {
@@ -146,6 +148,29 @@ describe('a run in file mode', () => {
     assert.equal(count(events, 'response.output_item.added'), last.response.output.length);
     assert.deepEqual(Object.fromEntries(pages.reads), { '/first': 1, '/second': 2, '/third': 1 });
     assert.equal(last.response.usage.num_tool_calls, 3);
+  });
+
+  it('is whole where the crash came between the last word of its answer and its end', async () => {
+    await using provider = await startScriptedProvider();
+    await using folder = await gatewayFolder();
+    const config = configOf({ folder: folder.path, provider: provider.url });
+    const words = ANSWER.split(/(?<= )/).length;
+    provider.respond = (request) =>
+      isAnswer(request) ? stallAfter(1 + words, { text: ANSWER, chunks: words }) : turn({ text: 'I know enough.' });
+    let id = '';
+    {
+      await using gateway = await startGatewayProcess(config, { folder: folder.path });
+      const body = JSON.stringify({ model: 'researcher', input: 'Will it end?', stream: true });
+      const reader = await SseReader.open(`${gateway.url}/v1/responses`, { method: 'POST', headers: HEADERS, body });
+      const events = await reader.until((seen) => textOf(seen) === ANSWER);
+      if (events[0]?.type === 'response.created') id = events[0].response.id;
+    }
+    provider.respond = () => turn({ text: '' });
+    await using gateway = await startGatewayProcess(config, { folder: folder.path });
+    const reader = await SseReader.open(`${gateway.url}/v1/responses/${id}?stream=true`, { headers: HEADERS });
+    const last = (await reader.end()).at(-1);
+    assert.equal(last?.type, 'response.completed');
+    assert.equal(last.response.output_text, ANSWER);
   });
 
   it('fails after five claims without progress instead of killing instance after instance', async () => {
