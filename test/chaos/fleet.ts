@@ -1,0 +1,113 @@
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
+import { type RedisServer, startRedis } from '../support/redis.ts';
+import type { ResearchWorld } from './research-world.ts';
+import { type RoundRobin, startRoundRobin } from './round-robin.ts';
+
+export const KEY = 'sk-chaos';
+export const MODEL = 'researcher';
+
+/** Gateways over one store behind a load balancer, and everything bad that can be done to them. */
+export interface Fleet extends AsyncDisposable {
+  /** Address of the load balancer. */
+  readonly url: string;
+  /** Names of the instances; a provider sees them in the path of its requests. */
+  readonly names: readonly string[];
+  /** Address of one instance. */
+  urlOf(name: string): string;
+  /** `kill -9`, and a new process after `downMs`. */
+  killInstance(name: string, downMs: number): Promise<void>;
+  /** SIGSTOP, and SIGCONT after `ms`. */
+  freezeInstance(name: string, ms: number): Promise<void>;
+  /** `kill -9` of Redis, and a new process over the same append-only file after `downMs`. */
+  killRedis(downMs: number): Promise<void>;
+  /** Lines of log of all processes so far that tell of what must not happen. */
+  complaints(): string[];
+  /** The last lines of log that name a run, of every process. */
+  linesAbout(id: string): string[];
+}
+
+export interface FleetOptions {
+  backend: 'redis' | 'sqlite';
+  instances: number;
+  world: ResearchWorld;
+}
+
+export async function startFleet(options: FleetOptions): Promise<Fleet> {
+  await using opening = new AsyncDisposableStack();
+  const folder = opening.use(await gatewayFolder());
+  const redis = options.backend === 'redis' ? opening.use(await startRedis()) : undefined;
+  const balancer = opening.use(await startRoundRobin());
+  const names = Array.from({ length: options.instances }, (_, at) => `instance-${at}`);
+  const running = new Map<string, GatewayProcess>();
+  opening.defer(async () => {
+    for (const gateway of running.values()) await gateway.kill();
+  });
+  const logs: string[][] = [];
+  const start = async (name: string) => {
+    const storeUrl = redis?.url ?? `file:${join(folder.path, 'data')}`;
+    const gateway = await startGatewayProcess(configOf({ name, storeUrl, world: options.world }), {
+      folder: folder.path,
+    });
+    logs.push(gateway.log);
+    running.set(name, gateway);
+    balance(balancer, running);
+  };
+  await Promise.all(names.map(start));
+  const stack = opening.move();
+  const processOf = (name: string) => {
+    const gateway = running.get(name);
+    if (!gateway) throw new Error(`${name} does not run`);
+    return gateway;
+  };
+  return {
+    url: balancer.url,
+    names,
+    urlOf: (name) => processOf(name).url,
+    async killInstance(name, downMs) {
+      await processOf(name).kill();
+      running.delete(name);
+      balance(balancer, running);
+      await delay(downMs);
+      await start(name);
+    },
+    async freezeInstance(name, ms) {
+      const { child } = processOf(name);
+      child.kill('SIGSTOP');
+      await delay(ms);
+      child.kill('SIGCONT');
+    },
+    killRedis: async (downMs) => await restart(redis, downMs),
+    complaints: () =>
+      logs.flat().filter((line) => /"level":(50|60)|run failed unexpectedly|out of order|not contiguous/.test(line)),
+    linesAbout: (id) => logs.flatMap((log) => log.filter((line) => line.includes(id) && !line.includes('"msg":"request"')).slice(-8)),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+function balance(balancer: RoundRobin, running: ReadonlyMap<string, GatewayProcess>): void {
+  balancer.targets = [...running.values()].map((gateway) => Number(new URL(gateway.url).port));
+}
+
+async function restart(redis: RedisServer | undefined, downMs: number): Promise<void> {
+  if (!redis) throw new Error('there is no Redis in this storm');
+  await redis.kill();
+  await delay(downMs);
+  await redis.start();
+}
+
+function configOf({ name, storeUrl, world }: { name: string; storeUrl: string; world: ResearchWorld }) {
+  const provider = new URL(world.provider.url);
+  return {
+    server: { port: 0, heartbeat_seconds: 1 },
+    store: { url: storeUrl },
+    runs: { max_concurrent: 100, max_queued: 2000 },
+    providers: { scripted: { base_url: `${provider.origin}/${name}/v1`, api_key: 'sk-provider' } },
+    models: {
+      [MODEL]: { kind: 'research', routes: [{ provider: 'scripted', model: 'm' }], research: { tools: [] } },
+    },
+    keys: [{ id: 'chaos', secret: KEY }],
+    tools: { mcp_servers: [{ name: 'world', url: world.tool.url }] },
+  };
+}

@@ -1,0 +1,129 @@
+import { isObject } from '../../src/base/json.ts';
+import { type ScriptedMcpServer, startScriptedMcpServer, textResult } from '../support/scripted-mcp-server.ts';
+import {
+  type ProviderRequest,
+  type ScriptedProvider,
+  startScriptedProvider,
+  turn,
+} from '../support/scripted-provider.ts';
+
+/** Steps of research that every run makes before it answers, one tool call more in each. */
+const CALLS_OF_STEP = [1, 2] as const;
+export const CALLS = CALLS_OF_STEP.reduce((sum, calls) => sum + calls, 0);
+
+const WORDS = 'every run is a log and every reader follows it so nothing is lost when an instance dies'.split(' ');
+
+/** The provider and the tool that all runs of a storm use, and what they saw. */
+export interface ResearchWorld extends AsyncDisposable {
+  readonly provider: ScriptedProvider;
+  readonly tool: ScriptedMcpServer;
+  /** When each tool call was executed, by its key; Unix milliseconds. */
+  readonly executions: ReadonlyMap<string, readonly number[]>;
+  /** Which instances asked for turns of each run, and when, in order. */
+  readonly turns: ReadonlyMap<number, readonly AskedTurn[]>;
+}
+
+export interface AskedTurn {
+  instance: string;
+  /** Unix milliseconds. */
+  at: number;
+}
+
+/** The question of run `n`. */
+export function questionOf(n: number): string {
+  return `What becomes of run ${n}?`;
+}
+
+/** The one right answer of run `n`. */
+export function answerOf(n: number): string {
+  return Array.from({ length: 40 }, (_, at) => `${WORDS[(n + at) % WORDS.length]}-${at}`).join(' ');
+}
+
+/** The arguments of a tool call, by which its executions are counted. */
+export function callKey(n: number, step: number, call: number): string {
+  return `${n}/${step}/${call}`;
+}
+
+/**
+ * A provider whose answers depend on the request alone, so that a step that is repeated by another instance goes on
+ * as it should, and a tool that counts. `pace`: milliseconds between two streamed words.
+ */
+export async function startResearchWorld(options: { pace: number; toolMs: number }): Promise<ResearchWorld> {
+  const executions = new Map<string, number[]>();
+  const turns = new Map<number, AskedTurn[]>();
+  const tool = await startScriptedMcpServer({
+    tools: {
+      count: {
+        definition: { inputSchema: { type: 'object', properties: { key: { type: 'string' } }, required: ['key'] } },
+        call({ id, args, response }) {
+          const key = String(args.key);
+          executions.set(key, [...(executions.get(key) ?? []), Date.now()]);
+          setTimeout(() => {
+            const body = { jsonrpc: '2.0', id, result: textResult(`counted ${key}`) };
+            response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+          }, options.toolMs);
+          return undefined;
+        },
+      },
+    },
+  });
+  const provider = await startScriptedProvider({
+    respond(request) {
+      const run = runOf(request);
+      turns.set(run, [...(turns.get(run) ?? []), { instance: request.path.split('/')[1] ?? '', at: Date.now() }]);
+      // Requests of a long storm would otherwise fill the memory.
+      provider.requests.length = 0;
+      return turn({ ...nextTurn(request, run), pace: options.pace });
+    },
+  });
+  return {
+    provider,
+    tool,
+    executions,
+    turns,
+    async [Symbol.asyncDispose]() {
+      await provider[Symbol.asyncDispose]();
+      await tool[Symbol.asyncDispose]();
+    },
+  };
+}
+
+function nextTurn({ body }: ProviderRequest, run: number) {
+  const messages = body.messages ?? [];
+  if (!body.tools) {
+    const answer = answerOf(run);
+    const written = messages
+      .filter((message) => message.role === 'assistant' && typeof message.content === 'string')
+      .map((message) => String(message.content))
+      .filter((text) => text !== '' && answer.startsWith(text))
+      .reduce((longest, text) => (text.length > longest.length ? text : longest), '');
+    return { text: answer.slice(written.length) };
+  }
+  const results = messages.filter((message) => message.role === 'tool').length;
+  let before = 0;
+  for (const [step, calls] of CALLS_OF_STEP.entries()) {
+    if (results <= before) {
+      const toolCalls = Array.from({ length: calls }, (_, call) => ({
+        name: toolName(body.tools ?? []),
+        arguments: { key: callKey(run, step, call) },
+      }));
+      return { reasoning: `Step ${step} of run ${run}: ${WORDS.join(' ')}.`, toolCalls };
+    }
+    before += calls;
+  }
+  return { text: 'I know enough.' };
+}
+
+function runOf({ body }: ProviderRequest): number {
+  const found = /What becomes of run (\d+)\?/.exec(JSON.stringify(body.messages));
+  return Number(found?.[1] ?? -1);
+}
+
+/** MCP tools have the name of their server in front, in a form that the provider allows. */
+function toolName(tools: readonly unknown[]): string {
+  for (const tool of tools) {
+    if (isObject(tool) && isObject(tool.function) && /count$/.test(String(tool.function.name)))
+      return String(tool.function.name);
+  }
+  throw new Error('the tool was not offered');
+}

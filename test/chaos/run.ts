@@ -1,0 +1,42 @@
+import { parseArgs } from 'node:util';
+import { type Blow, runStorm, type StormOptions } from './storm.ts';
+
+/**
+ * `npm run chaos [-- --runs 1000 --concurrent 60 --backend redis|sqlite]`: the long storm. Prints its numbers and
+ * exits with 1 where a promise was broken.
+ */
+const { values } = parseArgs({
+  options: {
+    runs: { type: 'string', default: '1000' },
+    concurrent: { type: 'string', default: '60' },
+    backend: { type: 'string', default: '' },
+    verbose: { type: 'boolean', default: false },
+  },
+});
+const STORMS: Record<StormOptions['backend'], { instances: number; blows: readonly Blow[] }> = {
+  redis: { instances: 3, blows: ['kill', 'freeze', 'kill', 'redis', 'freeze', 'kill', 'redis'] },
+  sqlite: { instances: 1, blows: ['kill', 'freeze', 'kill'] },
+};
+
+let broken = 0;
+for (const backend of ['redis', 'sqlite'] as const) {
+  if (values.backend !== '' && values.backend !== backend) continue;
+  const runs = Number(values.runs);
+  console.log(`${runs} runs, ${STORMS[backend].instances} instances over ${backend}`);
+  const report = await runStorm({
+    ...STORMS[backend],
+    backend,
+    runs,
+    concurrent: Number(values.concurrent),
+    calmMs: 4000,
+    pace: 40,
+    cancelEvery: 20,
+    limitMs: 60_000 + runs * 3000,
+    ...(values.verbose ? { log: (line: string) => console.log(`  ${line}`) } : {}),
+  });
+  for (const [what, number] of Object.entries(report.numbers)) console.log(`  ${what}: ${number.toLocaleString('en')}`);
+  for (const fault of report.faults.slice(0, 50)) console.log(`  BROKEN: ${fault}`);
+  console.log(report.faults.length === 0 ? '  every promise was kept' : `  ${report.faults.length} promises broken`);
+  broken += report.faults.length;
+}
+process.exit(broken === 0 ? 0 : 1);

@@ -1,0 +1,70 @@
+import type { RunEvent } from '../../src/protocol/events.ts';
+import { decodeFrames } from '../../src/protocol/frames.ts';
+import { answerOf, CALLS } from './research-world.ts';
+
+/** Everything that is known of one run after a storm. */
+export interface RunEvidence {
+  n: number;
+  id: string;
+  /** Bytes of the whole log, as each instance replays it. */
+  replays: readonly Buffer[];
+  /** Bytes that each viewer put together. */
+  viewed: readonly Buffer[];
+  /** What an accepted cancel answered. */
+  cancelled: boolean;
+  /** The snapshot that `GET` gives. */
+  snapshot: { status: string; output: unknown };
+  /** When some viewer first saw each tool call done, by its key; Unix milliseconds. */
+  doneAt: ReadonlyMap<string, number>;
+  /** When each tool call was executed, by its key. */
+  executions: ReadonlyMap<string, readonly number[]>;
+}
+
+/** What is wrong with a run; nothing where every promise was kept. */
+export function faultsOf(run: RunEvidence): string[] {
+  const faults: string[] = [];
+  const fault = (text: string) => faults.push(`run ${run.n} (${run.id}): ${text}`);
+  const [log] = run.replays;
+  if (!log) return ['there is no replay'];
+  for (const replay of run.replays) if (!replay.equals(log)) fault('two instances replay different bytes');
+  for (const viewed of run.viewed) if (!viewed.equals(log)) fault(`a viewer ${difference(viewed, log)}`);
+  const events = decodeFrames(log);
+  events.forEach((event, index) => {
+    if (event.sequence_number !== index + 1) fault(`event ${index + 1} has the number ${event.sequence_number}`);
+  });
+  const ends = events.filter((event) => event.type === 'response.completed' || event.type === 'response.failed');
+  if (ends.length !== 1 || ends[0] !== events.at(-1)) fault(`${ends.length} ends`);
+  const end = ends[0];
+  if (end && 'response' in end) checkEnd(run, end, { events, fault });
+  for (const [key, times] of run.executions) {
+    const done = run.doneAt.get(key);
+    if (done !== undefined && times.some((time) => time > done)) fault(`call ${key} was executed again after its end`);
+  }
+  return faults;
+}
+
+function checkEnd(
+  run: RunEvidence,
+  end: Extract<RunEvent, { response: unknown }>,
+  { events, fault }: { events: RunEvent[]; fault(text: string): void },
+): void {
+  const { response } = end;
+  if (run.cancelled !== (response.status === 'cancelled')) fault(`ended as ${response.status}`);
+  if (run.snapshot.status !== response.status) fault(`the snapshot says ${run.snapshot.status}`);
+  if (JSON.stringify(run.snapshot.output) !== JSON.stringify(response.output)) fault('the snapshot has other items');
+  const deltas = events.map((event) => (event.type === 'response.output_text.delta' ? event.delta : '')).join('');
+  if (deltas !== response.output_text) fault('the deltas do not join to the text');
+  if (response.status === 'cancelled') return;
+  if (response.status !== 'completed') fault(`ended as ${response.status}: ${response.error?.code}`);
+  if (response.output_text !== answerOf(run.n)) fault(`has another answer: ${response.output_text}`);
+  const calls = response.output.filter((item) => item.type === 'tool_call');
+  if (calls.length !== CALLS || calls.some((call) => call.status !== 'completed')) {
+    fault(`${calls.length} tool calls: ${calls.map((call) => call.status)}`);
+  }
+}
+
+function difference(viewed: Buffer, log: Buffer): string {
+  let at = 0;
+  while (at < viewed.length && viewed[at] === log[at]) at++;
+  return `saw ${viewed.length} bytes of ${log.length}, equal up to ${at}`;
+}
