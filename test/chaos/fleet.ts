@@ -81,7 +81,8 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     killRedis: async (downMs) => await restart(redis, downMs),
     complaints: () =>
       logs.flat().filter((line) => /"level":(50|60)|run failed unexpectedly|out of order|not contiguous/.test(line)),
-    linesAbout: (id) => logs.flatMap((log) => log.filter((line) => line.includes(id) && !line.includes('"msg":"request"')).slice(-8)),
+    linesAbout: (id) =>
+      logs.flatMap((log) => log.filter((line) => line.includes(id) && !line.includes('"msg":"request"')).slice(-8)),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
