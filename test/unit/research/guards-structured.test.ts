@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { GatewayError } from '../../../src/base/errors.ts';
+import type { JsonObject } from '../../../src/base/json.ts';
+import type { TextFormat } from '../../../src/protocol/request-formats.ts';
+import { answerCheck, type StructuredFormat } from '../../../src/research/structured.ts';
+import { lookups, type ResearchScript, runResearch, textOf } from '../../support/research-run.ts';
+import { cutTurn, type ScriptedTurn } from '../../support/scripted-model.ts';
+
+const formatOf = (schema: JsonObject): StructuredFormat => ({
+  type: 'json_schema',
+  name: 'harbour',
+  schema,
+  strict: undefined,
+  description: undefined,
+});
+const HARBOUR: JsonObject = {
+  type: 'object',
+  properties: { year: { type: 'integer', minimum: 1800 }, name: { type: 'string' } },
+  required: ['year', 'name'],
+  additionalProperties: false,
+};
+const GOOD = '{"year": 1871, "name": "Elmsworth"}';
+const BAD = '{"year": "1871"}';
+
+const structured = (answers: ResearchScript['answers'], format: TextFormat = formatOf(HARBOUR)) =>
+  runResearch({ turns: [{ calls: lookups('a') }], request: { format }, ...(answers ? { answers } : {}) });
+
+const deltas = ({ events }: Awaited<ReturnType<typeof runResearch>>) =>
+  events.flatMap((event) => (event.type === 'response.output_text.delta' ? [event.delta] : []));
+
+describe('a structured answer', () => {
+  it('that is valid is shown in one piece', async () => {
+    const result = await structured([{ text: [...GOOD] }]);
+    assert.equal(result.response.status, 'completed');
+    assert.equal(result.response.output_text, GOOD);
+    assert.deepEqual(deltas(result), [GOOD]);
+    assert.equal(result.asked.answer.length, 1);
+    assert.deepEqual(result.asked.answer[0]?.responseFormat, {
+      type: 'json_schema',
+      json_schema: { name: 'harbour', schema: HARBOUR },
+    });
+    assert.match(textOf(result.asked.answer[0]), /valid under this JSON Schema/);
+  });
+
+  for (const [name, text] of [
+    ['in a code fence', `\`\`\`json\n${GOOD}\n\`\`\``],
+    ['in a fence without language', `Here:\n\`\`\`\n${GOOD}\n\`\`\`\nDone.`],
+    ['in a sentence', `The answer is ${GOOD}, as asked.`],
+    ['between line breaks', `\n\n${GOOD}\n`],
+  ] as const)
+    it(`is taken ${name}`, async () => {
+      assert.equal((await structured([{ text: [text] }])).response.output_text, GOOD);
+    });
+
+  it('keeps a code fence that stands in one of its strings', async () => {
+    const text = '{"code": "```js\\nrun();\\n```"}';
+    const { response } = await structured([{ text: [text] }], { type: 'json_object' });
+    assert.equal(response.output_text, text);
+  });
+
+  it('that is not valid is repaired once, with what is wrong; nothing of it is shown', async () => {
+    const result = await structured([{ text: [BAD] }, { text: [GOOD] }]);
+    assert.equal(result.response.status, 'completed');
+    assert.deepEqual(deltas(result), [GOOD]);
+    const repair = textOf(result.asked.answer[1]);
+    assert.match(repair, /answer\/year must be integer|must have required property 'name'/);
+    assert.ok(repair.includes(JSON.stringify(BAD).slice(1, -1)), 'the model sees what it wrote');
+    assert.equal(result.response.usage.total_tokens, 15 * 4, 'both tries are counted');
+  });
+
+  const wrong: [string, ScriptedTurn][] = [
+    ['is not valid after that', { text: [BAD] }],
+    ['is no JSON', { text: ['The harbour opened in 1871.'] }],
+    ['is nothing', { text: [''] }],
+    ['is cut at its length', { text: [GOOD.slice(0, 12)], finish: 'length' }],
+  ];
+  for (const [name, answer] of wrong)
+    it(`that ${name} fails with invalid_output, and nothing was shown`, async () => {
+      const result = await structured([answer]);
+      assert.equal(result.response.status, 'failed');
+      assert.equal(result.response.error?.code, 'invalid_output');
+      assert.deepEqual(deltas(result), []);
+      assert.ok(!result.response.output.some((item) => item.type === 'message'));
+      assert.equal(result.asked.answer.length, 2);
+      assert.equal(result.response.usage.total_tokens, 15 * 4);
+    });
+
+  it('that is cut by its provider is asked for anew, whole', async () => {
+    const result = await structured([{ text: [GOOD.slice(0, 10)], breaks: cutTurn() }, { text: [GOOD] }]);
+    assert.deepEqual(deltas(result), [GOOD]);
+  });
+
+  it('of json_object is any object, and nothing else', async () => {
+    const format = { type: 'json_object' } as const;
+    const result = await structured([{ text: ['[1, 2]'] }, { text: ['{"a": [1, 2]}'] }], format);
+    assert.equal(result.response.output_text, '{"a": [1, 2]}');
+    assert.match(textOf(result.asked.answer[1]), /not a JSON object/);
+    assert.deepEqual(result.asked.answer[0]?.responseFormat, { type: 'json_object' });
+  });
+
+  it('cites in its strings, not in its lists of numbers', async () => {
+    const text = '{"ids": [1], "more": [[1]], "told": "Opened in 1871 [1], see https://pages.example/a.\\nBye"}';
+    const { message } = await structured([{ text: [text] }], { type: 'json_object' });
+    assert.deepEqual(
+      message?.content[0]?.annotations.map(({ start_index, end_index }) => text.slice(start_index, end_index)),
+      ['[1]', 'https://pages.example/a'],
+    );
+  });
+
+  it('shows the thoughts before it as reasoning', async () => {
+    const { reasoning } = await structured([{ reasoning: ['Which year?'], text: [GOOD] }]);
+    assert.equal(reasoning.at(-1)?.content[0]?.text, 'Which year?');
+    assert.equal(reasoning.at(-1)?.status, 'completed');
+  });
+});
+
+describe('the check of a structured answer', () => {
+  const signal = AbortSignal.timeout(20_000);
+  const check = (schema: JsonObject, answer: unknown) =>
+    answerCheck(formatOf(schema))(JSON.stringify(answer), { signal });
+  const passes = async (schema: JsonObject, answer: unknown) => 'text' in (await check(schema, answer));
+
+  it('knows the drafts that tools write', async () => {
+    for (const $schema of [
+      'http://json-schema.org/draft-07/schema#',
+      'https://json-schema.org/draft/2020-12/schema',
+      'https://json-schema.org/draft/2019-09/schema',
+    ]) {
+      const schema = {
+        $schema,
+        type: 'object',
+        properties: { a: { $ref: '#/definitions/n' } },
+        definitions: { n: { type: 'number' } },
+      };
+      assert.ok(await passes(schema, { a: 1 }), $schema);
+      assert.ok(!(await passes(schema, { a: 'x' })), $schema);
+    }
+    const tuple = { $schema: 'http://json-schema.org/draft-07/schema#', type: 'array', items: [{ type: 'number' }] };
+    assert.ok(!(await passes(tuple, ['x'])));
+  });
+
+  it('checks formats, scalars and references', async () => {
+    assert.ok(!(await passes({ type: 'string', format: 'date' }, 'soon')));
+    assert.ok(await passes({ type: 'string', format: 'date' }, '2031-05-06'));
+    assert.ok(await passes({ type: 'integer' }, 42));
+    const list = {
+      $defs: { node: { type: 'object', properties: { next: { $ref: '#/$defs/node' } }, additionalProperties: false } },
+      $ref: '#/$defs/node',
+    };
+    assert.ok(await passes(list, { next: { next: {} } }));
+    assert.ok(!(await passes(list, { next: { other: 1 } })));
+  });
+
+  it('of an endless pattern holds up nobody else, and says so', async () => {
+    const schema = { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } };
+    let turns = 0;
+    const ticking = setInterval(() => turns++, 10);
+    const checked = await check(schema, { a: `${'a'.repeat(60)}!` });
+    clearInterval(ticking);
+    assert.ok('problem' in checked);
+    assert.match(checked.problem, /took too long/);
+    assert.ok(turns > 20, `the event loop turned ${turns} times meanwhile`);
+  });
+
+  it('of references that multiply holds up nobody else either', async () => {
+    const $defs: JsonObject = { n30: { type: 'string' } };
+    for (let i = 0; i < 30; i++)
+      $defs[`n${i}`] = { anyOf: [{ $ref: `#/$defs/n${i + 1}` }, { $ref: `#/$defs/n${i + 1}` }] };
+    const checked = await check({ $defs, $ref: '#/$defs/n0' }, 1);
+    assert.ok('problem' in checked);
+    assert.match(checked.problem, /took too long|could not be checked/);
+  });
+
+  it('ends with its run', async () => {
+    const schema = { type: 'string', pattern: '^(a+)+$' };
+    const ending = new AbortController();
+    const checking = answerCheck(formatOf(schema))(`"${'a'.repeat(60)}!"`, { signal: ending.signal });
+    setTimeout(() => ending.abort(new Error('cancelled')), 20);
+    await assert.rejects(checking, /cancelled/);
+  });
+
+  it('refuses schemas that are none at once, naming the field', () => {
+    const none: JsonObject[] = [
+      { type: 'nonsense' },
+      { $ref: 'https://elsewhere.example/schema.json' },
+      { $async: true, type: 'object' },
+      { type: 'string', pattern: '(' },
+      { properties: 3 },
+      { description: 'x'.repeat(200_000) },
+    ];
+    for (const schema of none)
+      assert.throws(
+        () => answerCheck(formatOf(schema)),
+        (error) =>
+          error instanceof GatewayError && error.code === 'invalid_parameter' && error.param === 'text.format.schema',
+        JSON.stringify(schema).slice(0, 80),
+      );
+  });
+});
