@@ -24,6 +24,8 @@ export interface ReceiverContext {
   res: ServerResponse;
   kind: StreamKind;
   modelName: string;
+  /** See `RelayedStreamOptions`. */
+  holdMs: number;
 }
 
 /** Who takes the answer of a whole chat completion. */
@@ -68,12 +70,14 @@ function errorReceiver(doorway: Doorway): ChooseReceiver {
   return (head, control) => new WholeAnswer(head, control, (answer) => judgeError(answer, doorway));
 }
 
-function relayedStream(control: ReceiverControl, { route, doorway, res, kind, modelName }: ReceiverContext): Receiver {
+function relayedStream(control: ReceiverControl, context: ReceiverContext): Receiver {
+  const { route, doorway, res, kind, modelName, holdMs } = context;
   return new RelayedStream(
     {
       res,
       kind,
       mask: doorway.mask,
+      holdMs,
       failureOf: (payload) => failureOfStreamError(payload, doorway.scrubber),
       tell: (failure) => gatewayErrorOf(modelName, [{ route, failure }]),
     },

@@ -18,13 +18,23 @@ import { chatStream, type StreamKind, streamOf } from './stream-kind.ts';
 /** Somebody waits: what takes longer than this is better told than waited for, in milliseconds. */
 const BACKOFF: BackoffPolicy = { baseMs: 250, maxMs: 2000, patienceMs: 2000 };
 
+/** What forwarding is made of. */
+export interface ForwardParts {
+  upstream: Upstream;
+  /** Sends everything but chat completions. */
+  middleware: Engine;
+  doorways: Doorways;
+  /** See `RelayedStreamOptions`. */
+  holdMs: number;
+}
+
 /**
  * Passes a call to the routes of its model and writes what comes back to the client.
  * @throws GatewayError while nothing has been written; the signal's reason.
  */
 export async function forwardCall(
   call: ProxyCall,
-  { upstream, middleware, doorways }: { upstream: Upstream; middleware: Engine; doorways: Doorways },
+  { upstream, middleware, doorways, holdMs }: ForwardParts,
 ): Promise<ProxyOutcome> {
   const { res, modelName, model, key, signal } = call;
   const isChat = call.api === 'chat_completions';
@@ -33,7 +43,7 @@ export async function forwardCall(
   const request = requestOf(call);
   const ask = (route: Route): Promise<Asked> => {
     const doorway = doorways.of(route);
-    const common = { route, doorway, res, kind, modelName };
+    const common = { route, doorway, res, kind, modelName, holdMs };
     return askProvider(outgoing(request, route, doorway), {
       engine,
       timeouts: route.provider.config.timeouts,

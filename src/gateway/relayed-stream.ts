@@ -14,8 +14,6 @@ import { Tail } from './tail.ts';
 
 /** The longest frame that is accepted, in bytes. */
 const MAX_FRAME = 8 * 1024 * 1024;
-/** Comments that a provider sends to keep the connection alive are held back this long, in milliseconds. */
-const HOLD_MS = 5000;
 /** Events looked at when a stream ends. */
 const LAST_EVENTS = 8;
 
@@ -23,6 +21,8 @@ export interface RelayedStreamOptions {
   res: ServerResponse;
   kind: StreamKind;
   mask: SecretMask;
+  /** How long comments that keep the connection alive are held back before the first payload, in milliseconds. */
+  holdMs: number;
   /** What an error inside the stream means. */
   failureOf(payload: JsonObject): AttemptFailure;
   /** How a failure is told to the client. */
@@ -114,7 +114,7 @@ export class RelayedStream implements Receiver {
   #hold(bytes: Buffer, whole: number): void {
     this.#held = bytes;
     const onlyComments = /^(?:(?::[^\n]*)?\r?\n)*$/.test(bytes.toString('latin1', 0, whole));
-    if (!onlyComments || whole === 0 || performance.now() - this.#openedAt < HOLD_MS) return;
+    if (!onlyComments || whole === 0 || performance.now() - this.#openedAt < this.#options.holdMs) return;
     this.#held = bytes.subarray(whole);
     this.#writer.begin(200, STREAM_HEADERS);
     this.#writer.write(bytes.subarray(0, whole));

@@ -56,6 +56,7 @@ function relay(pieces: readonly Uint8Array[], end: 'in order' | 'cut' = 'in orde
       res,
       kind: chatStream('fast', () => several),
       mask: new SecretMask(route()),
+      holdMs: 60_000,
       failureOf: () => new AttemptFailure('the provider said so', { kind: 'failed', advice: 'again' }),
       tell: ({ message }) => new GatewayError('upstream_error', message),
     },
