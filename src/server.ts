@@ -41,7 +41,7 @@ export interface Gateway extends AsyncDisposable {
 
 /**
  * The composition root: configuration -> parts -> listen -> graceful stop. What is opened first is closed last.
- * @throws Error with the fix where a part cannot start.
+ * @throws Error with the fix where a part cannot start, or the system's own where an address cannot be listened on.
  */
 export async function startGateway(options: { config: GatewayConfig; log: Logger }): Promise<Gateway> {
   const { log } = options;
@@ -218,13 +218,7 @@ function isJson(value: unknown): value is JsonValue {
 
 async function listen(server: Server, address: { host: string; port: number }): Promise<Server> {
   server.listen(address.port, address.host);
-  try {
-    await once(server, 'listening');
-  } catch (error) {
-    throw new Error(`cannot listen on ${address.host}:${address.port} (${messageOf(error)}): set server.port or PORT`, {
-      cause: error,
-    });
-  }
+  await once(server, 'listening');
   return server;
 }
 

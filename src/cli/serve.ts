@@ -94,9 +94,11 @@ function watch(parts: {
 
 function startFailure(error: unknown, { config, file }: LoadedConfig): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined;
-  const { host, port } = config.server;
-  if (code === 'EADDRINUSE') return `${host}:${port} is in use; set PORT, or server.port in ${file}`;
-  if (code === 'EACCES') return `this user may not listen on ${host}:${port}; set PORT to a number above 1023`;
+  const { host, admin_port } = config.server;
+  const port = error instanceof Error && 'port' in error ? error.port : config.server.port;
+  const setting = port === admin_port ? `server.admin_port in ${file}` : `PORT, or server.port in ${file}`;
+  if (code === 'EADDRINUSE') return `${host}:${port} is in use; set ${setting}`;
+  if (code === 'EACCES') return `this user may not listen on ${host}:${port}; set ${setting} to a number above 1023`;
   if (code === 'EADDRNOTAVAIL' || code === 'ENOTFOUND') return `${host} is no address of this machine; set HOST`;
   return messageOf(error);
 }

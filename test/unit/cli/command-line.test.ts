@@ -159,6 +159,9 @@ logging: { level: silent }
     const { code, err } = await run(['serve', '-c', file], { startGateway: () => Promise.reject(taken) });
     assert.equal(code, 1);
     assert.match(err, /127\.0\.0\.1:0 is in use; set PORT, or server\.port/);
+    const denied = Object.assign(new Error('listen'), { code: 'EACCES', port: 80 });
+    const other = await run(['serve', '-c', file], { startGateway: () => Promise.reject(denied) });
+    assert.match(other.err, /may not listen on 127\.0\.0\.1:80; set PORT/);
   });
 });
 
