@@ -1,0 +1,194 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { findCitations } from '../../../src/research/citations.ts';
+import { SourceRegistry } from '../../../src/research/sources.ts';
+import { lookups, runResearch } from '../../support/research-run.ts';
+import { testTool } from '../../support/run-harness.ts';
+
+function registry(...urls: string[]): SourceRegistry {
+  const sources = new SourceRegistry();
+  sources.add(urls.map((url, index) => ({ url, title: `Title ${index + 1}`, snippet: '', kind: 'read' })));
+  return sources;
+}
+
+const four = registry(
+  'https://a.example/one',
+  'https://b.example/two',
+  'https://c.example/three',
+  'https://d.example/four',
+);
+
+/** What each annotation covers in the text, with its source. */
+function cited(text: string, sources = four): [string, number | null][] {
+  return findCitations(text, sources).annotations.map(({ start_index, end_index, source_id, verified }) => {
+    assert.equal(verified, source_id !== null);
+    return [text.slice(start_index, end_index), source_id];
+  });
+}
+
+describe('markers in an answer', () => {
+  it('do not count in code, wherever it stands', () => {
+    for (const code of [
+      '```js\nconst x = list[1];\n```',
+      '~~~\nlist[2]\n~~~',
+      '- a list\n  ```\n  rows[1]\n  ```',
+      '> ```\n> quoted[3]\n> ```',
+      'The call `rows[1]` is made.',
+      'Twice ``a ` b[2]`` so.',
+      '````\n```\nx[1]\n```\ny[2]\n````',
+      '```\nnever closed[1]',
+    ])
+      assert.deepEqual(cited(code), [], code);
+  });
+
+  it('count beside code', () => {
+    assert.deepEqual(cited('It `runs` [1].\n\n```\nx[2]\n```\n\nAnd ends [3].'), [
+      ['[1]', 1],
+      ['[3]', 3],
+    ]);
+    assert.deepEqual(cited('A lone ` tick [1].\n\nAnother ` here [2].'), [
+      ['[1]', 1],
+      ['[2]', 2],
+    ]);
+  });
+
+  it('are read as models write them', () => {
+    for (const [text, marker, ids] of [
+      ['So [1-3].', '[1-3]', [1, 2, 3]],
+      ['So [1–2, 4].', '[1–2, 4]', [1, 2, 4]],
+      ['So [source_id: 2].', '[source_id: 2]', [2]],
+      ['So [Source 2, 3].', '[Source 2, 3]', [2, 3]],
+      ['So [^3].', '[^3]', [3]],
+      ['所以【3†L10-L12】。', '【3†L10-L12】', [3]],
+      ['所以［1、2］。', '［1、2］', [1, 2]],
+    ] as const)
+      assert.deepEqual(
+        cited(text),
+        ids.map((id) => [marker, id]),
+        text,
+      );
+  });
+
+  it('of years and other numbers are not reported as missing sources', () => {
+    for (const text of ['Founded [1871].', 'From [2019-2021].', 'Item [1024]'])
+      assert.deepEqual(findCitations(text, four), { annotations: [], unknownMarkers: [] }, text);
+    assert.deepEqual(findCitations('Unknown [12].', four).unknownMarkers, [12]);
+  });
+
+  it('of a reference list are found with their addresses', () => {
+    assert.deepEqual(
+      cited('Sources:\n[1] https://a.example/one\n[2]: https://b.example/two\n1. Not one\n- [ ] nor this'),
+      [
+        ['[1]', 1],
+        ['https://a.example/one', 1],
+        ['[2]', 2],
+        ['https://b.example/two', 2],
+      ],
+    );
+  });
+
+  it('keep their ranges behind anything: emoji, flags, combining marks, CJK', () => {
+    const before = fc.array(
+      fc.constantFrom('👩‍👩‍👧', '🇸🇪', 'é', 'ñ', '深度', 'क्षि', '\u{20bb7}', ' a ', '`x[9]`', '\n\n'),
+      { maxLength: 30 },
+    );
+    fc.assert(
+      fc.property(before, before, (left, right) => {
+        const text = `${left.join('')}[1]${right.join('')}https://b.example/two `;
+        const found = cited(text);
+        assert.deepEqual(found.at(0), ['[1]', 1]);
+        assert.deepEqual(found.at(-1), ['https://b.example/two', 2]);
+      }),
+      { seed: 5, numRuns: 200 },
+    );
+  });
+});
+
+describe('addresses in an answer', () => {
+  it('end where the sentence around them goes on', () => {
+    for (const [text, url] of [
+      ['[One](https://a.example/one) and', 'https://a.example/one'],
+      ['[https://a.example/one](https://a.example/one)', 'https://a.example/one'],
+      ['| https://a.example/one | cell |', 'https://a.example/one'],
+      ['|https://a.example/one|cell|', 'https://a.example/one'],
+      ['[One](https://a.example/one "A title")', 'https://a.example/one'],
+      ['详见https://a.example/one是官方网站', 'https://a.example/one'],
+      ['https://a.example/one🎉 hurra', 'https://a.example/one'],
+      ["it's 'https://a.example/one'", 'https://a.example/one'],
+      ['_https://a.example/one_', 'https://a.example/one'],
+      ['~~https://a.example/one~~', 'https://a.example/one'],
+      ['<a href="https://a.example/one">x</a>', 'https://a.example/one'],
+      ['https://a.example/one…', 'https://a.example/one'],
+      ['`https://a.example/one`', 'https://a.example/one'],
+    ] as const) {
+      const found = cited(text);
+      assert.ok(found.length > 0, text);
+      for (const [covered, id] of found) assert.deepEqual([covered, id], [url, 1], text);
+    }
+  });
+
+  it('keep what belongs to them', () => {
+    for (const url of [
+      'https://en.example/wiki/Yahoo!',
+      "https://en.example/wiki/O'Connor",
+      'https://en.example/wiki/Run_(complete)',
+      'https://zh.example/wiki/北京',
+      'https://x.example/?a[]=1&b=(2)',
+      'https://x.example/a,b;c',
+      'https://x.example/~ann/notes_',
+    ]) {
+      const sources = registry(url);
+      for (const text of [`See ${url}.`, `(${url})`, `**${url}**`, `[x](${url}), and`])
+        assert.deepEqual(cited(text, sources), [[url, 1]], text);
+    }
+    assert.deepEqual(cited('见 https://zh.example/wiki/北京。'), [['https://zh.example/wiki/北京', null]]);
+  });
+
+  it('in code blocks are examples, no sources', () => {
+    assert.deepEqual(cited('```\ncurl https://a.example/one\n```\nRun `curl https://a.example/one`.'), []);
+  });
+
+  it('are known under the address to which they led', async () => {
+    const page = {
+      url: 'https://short.example/x',
+      final_url: 'https://long.example/the/page',
+      title: 'P',
+      content: 'Text.',
+    };
+    const fetcher = testTool('lookup', () => ({
+      result: '',
+      sources: [{ url: page.url, title: page.title, snippet: '', kind: 'read' }],
+    }));
+    const { message } = await runResearch({
+      turns: [{ calls: lookups('a') }],
+      tools: [
+        { ...fetcher, call: async (args, context) => ({ ...(await fetcher.call(args, context)), result: () => page }) },
+      ],
+      answers: [{ text: ['See https://long.example/the/page and https://other.example/.'] }],
+    });
+    assert.deepEqual(
+      message?.content[0]?.annotations.map(({ url, source_id, verified }) => [url, source_id, verified]),
+      [
+        ['https://long.example/the/page', 1, true],
+        ['https://other.example/', null, false],
+      ],
+    );
+  });
+
+  it('of pages that could not be fetched are not verified', async () => {
+    const failing = testTool('lookup', () => ({
+      result: '{"error":{"message":"404","code":"not_found"}}',
+      failed: true,
+    }));
+    const { message, response } = await runResearch({
+      turns: [{ calls: lookups('a') }],
+      tools: [failing],
+      answers: [{ text: ['See https://pages.example/a and [1].'] }],
+    });
+    assert.deepEqual(
+      message?.content[0]?.annotations.map(({ verified }) => verified),
+      [false],
+    );
+    assert.deepEqual(response.incomplete_details, { reason: 'no_sources' });
+  });
+});
