@@ -12,6 +12,7 @@ import { secretHash } from './config/secrets.ts';
 import { startDemoProvider } from './demo/demo-provider.ts';
 import { createModelProxy } from './gateway/model-proxy.ts';
 import { createApps } from './http/app.ts';
+import { Admission } from './http/limits/admission.ts';
 import type { Readiness } from './http/parts.ts';
 import { createHttpServer } from './http/server.ts';
 import { loadPrompts } from './research/prompts.ts';
@@ -88,6 +89,10 @@ export async function startGateway(options: { config: GatewayConfig; log: Logger
     },
     sealingKeyOf,
     metrics,
+    ended({ id, keyId }) {
+      const key = config.keys.find((known) => known.id === keyId);
+      if (key) void Admission.free(storage.limits, { key, id });
+    },
   });
 
   const owner = randomUUID();
@@ -117,6 +122,7 @@ export async function startGateway(options: { config: GatewayConfig; log: Logger
     runs,
     proxy,
     caches: storage.caches,
+    limits: storage.limits,
     log,
     clock,
     registry,

@@ -1,9 +1,9 @@
 import express, { type Express, type RequestHandler } from 'express';
 import { GatewayError } from '../base/errors.ts';
+import { memoryLimits } from '../store/limits.ts';
 import { type Endpoint, handlerOf, methodNotAllowed, openHandler, refuseMethods } from './endpoint.ts';
 import { Heartbeats } from './heartbeat.ts';
 import { Admission } from './limits/admission.ts';
-import { memoryLimits } from './limits/limit-store.ts';
 import { HttpMetrics } from './metrics.ts';
 import { keyrings } from './middleware/auth.ts';
 import { entry } from './middleware/entry.ts';

@@ -47,13 +47,18 @@ export interface DriverParts {
   proxy(options: { run: RunRecord; request: ProxyRequest; signal: AbortSignal }): Promise<string>;
   sealingKeyOf(keyId: string): Buffer | undefined;
   metrics?: Pick<RunMetrics, 'left' | 'toolCall'>;
+  /** Told of every run that this instance ended. */
+  ended?(run: RunRecord): void;
 }
 
 /** Puts a research run together from its record and the current configuration. */
 export function createDriver(parts: DriverParts): RunDriver {
   return {
     proxy: parts.proxy,
-    left: ({ run, result, status }) => parts.metrics?.left(run, { result, status, now: parts.clock.now() }),
+    left({ run, result, status }) {
+      parts.metrics?.left(run, { result, status, now: parts.clock.now() });
+      if (status) parts.ended?.(run);
+    },
     async *research({ run, state, answerSoFar, signal, shouldPause }) {
       const request = readResearchRequest(run);
       if (!request) throw new Error('the run holds no research request');

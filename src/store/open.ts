@@ -1,15 +1,18 @@
+import { systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { GatewayConfig } from '../config/schema.ts';
 import { type Caches, memoryCaches } from './cache.ts';
+import { type LimitStore, memoryLimits } from './limits.ts';
 import { openRedisStore } from './redis/open.ts';
 import type { QueueConnection } from './redis/queue-client.ts';
 import type { RunStore } from './run-store.ts';
 import { openSqliteStore } from './sqlite/open.ts';
 
-/** Everything that outlives a request: the run store, and caches over the same backend. */
+/** Everything that outlives a request: the run store, and caches and limits over the same backend. */
 export interface Storage extends AsyncDisposable {
   readonly runs: RunStore;
   readonly caches: Caches;
+  readonly limits: LimitStore;
   /**
    * Opens what a queue of runs is kept in, to be closed by the caller; undefined where this process is alone with the
    * store and needs none.
@@ -29,15 +32,16 @@ type StoreConfig = GatewayConfig['store'];
  */
 export async function openStorage(config: StoreConfig, options: { log: Logger }): Promise<Storage> {
   const { log } = options;
-  const { runs, caches, openQueue } = /^rediss?:/.test(config.url)
+  const { runs, caches, limits, openQueue } = /^rediss?:/.test(config.url)
     ? await openRedisStore({ url: config.url, log })
     : {
         runs: openSqliteStore(config.url, { sync: config.sync, log }),
         caches: memoryCaches({ log }),
+        limits: memoryLimits(systemClock.now),
         openQueue: undefined,
       };
   const close = () => runs.close();
-  return { runs, caches, openQueue, close, [Symbol.asyncDispose]: close };
+  return { runs, caches, limits, openQueue, close, [Symbol.asyncDispose]: close };
 }
 
 /** The run store alone; see `openStorage`. Its `close` closes everything. */

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../base/errors.ts';
 import type { KeyConfig } from '../../config/schema.ts';
-import type { Counter, LimitStore, Slots } from './limit-store.ts';
+import type { Counter, LimitStore, Slots } from '../../store/limits.ts';
 
 /** A request that asks to be counted. */
 export interface Applicant {
@@ -25,6 +25,8 @@ export interface Admitted {
   readonly pending: boolean;
 }
 
+const RUNS = 'runs';
+const RESERVED = 'reserved';
 const MINUTE = 60;
 const DAY = 86_400;
 /** When a place may have become free, in milliseconds. */
@@ -38,11 +40,17 @@ export class Admission {
   /** Requests with reserved tokens; the one that is alone may use up what is left. */
   readonly #reserved: Slots;
 
+  /** Frees what a run holds, whoever admitted it: that instance may be gone. */
+  static async free(store: LimitStore, { key, id }: Pick<Applicant, 'key' | 'id'>): Promise<void> {
+    if (key.limits.concurrent_runs !== undefined) await store.slots({ name: RUNS }).release(key.id, id);
+    if (key.limits.tokens_per_day !== undefined) await store.slots({ name: RESERVED }).release(key.id, id);
+  }
+
   constructor(store: LimitStore) {
     this.#requests = store.counter({ name: 'requests', windowSeconds: MINUTE });
     this.#tokens = store.counter({ name: 'tokens', windowSeconds: DAY });
-    this.#runs = store.slots({ name: 'runs' });
-    this.#reserved = store.slots({ name: 'reserved' });
+    this.#runs = store.slots({ name: RUNS });
+    this.#reserved = store.slots({ name: RESERVED });
   }
 
   /**

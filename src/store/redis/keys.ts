@@ -52,6 +52,10 @@ export class Keys {
   reservation(key: string): string {
     return `${this.#prefix}:reservation:${key}`;
   }
+  /** Points or places of an API key. */
+  limit(name: string, key: string): string {
+    return `${this.#prefix}:limit:${name}:${key}`;
+  }
   cache(namespace: string): string {
     return `${this.#prefix}:cache:${namespace}`;
   }

@@ -1,10 +1,13 @@
 import { createKeyv } from '@keyv/redis';
+import { systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import { type Caches, keyvCache } from '../cache.ts';
+import type { LimitStore } from '../limits.ts';
 import type { RunStore } from '../run-store.ts';
 import { Channels } from './channels.ts';
 import { RedisConnection } from './connection.ts';
 import { Keys } from './keys.ts';
+import { redisLimits } from './limits.ts';
 import { openQueueClient, type QueueConnection } from './queue-client.ts';
 import { checkRedis } from './startup-checks.ts';
 import { RedisRunStore } from './store.ts';
@@ -27,6 +30,7 @@ const DEFAULT_CONNECT_LIMIT_MS = 5000;
 export interface RedisStorage {
   runs: RunStore;
   caches: Caches;
+  limits: LimitStore;
   /** Opens a connection for a queue of runs, to be closed by the caller. */
   openQueue(): Promise<QueueConnection>;
 }
@@ -54,6 +58,7 @@ export async function openRedisStore(options: RedisOptions): Promise<RedisStorag
   return {
     runs,
     caches: redisCaches({ redis, keys, log }),
+    limits: redisLimits({ redis, keys, log, now: systemClock.now }),
     openQueue: () => openQueueClient({ url, prefix, log }),
   };
 }

@@ -147,9 +147,14 @@ return 1`,
 
 export type Scripts = Readonly<Record<keyof typeof SOURCES, Script>>;
 
-/** The scripts with their digests. */
+/** A script with its digest. */
+export function loadScript(source: string): Script {
+  return { source, digest: createHash('sha1').update(source).digest('hex') };
+}
+
+/** The scripts of the run store. */
 export function loadScripts(): Scripts {
-  const load = (source: string): Script => ({ source, digest: createHash('sha1').update(source).digest('hex') });
+  const load = loadScript;
   return {
     create: load(SOURCES.create),
     claim: load(SOURCES.claim),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { configSchema, type KeyConfig } from '../../../src/config/schema.ts';
 import { Admission } from '../../../src/http/limits/admission.ts';
-import { memoryLimits } from '../../../src/http/limits/limit-store.ts';
+import { memoryLimits } from '../../../src/store/limits.ts';
 
 function keyWith(limits: object): KeyConfig {
   const config = configSchema.parse({

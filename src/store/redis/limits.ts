@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { withTimeout } from '../../base/abort.ts';
+import { messageOf } from '../../base/errors.ts';
+import type { Logger } from '../../base/logger.ts';
+import { type Counter, type LimitStore, memoryLimits, type Slots } from '../limits.ts';
+import type { RedisConnection } from './connection.ts';
+import type { Keys } from './keys.ts';
+import { numberReply } from './replies.ts';
+import { loadScript } from './scripts.ts';
+
+/** A limit is not worth waiting longer for, in milliseconds. */
+const WAIT_MS = 500;
+
+/** KEYS counter. ARGV points, limit, window in milliseconds. Nothing is taken where refused. */
+const TAKE_POINTS = loadScript(`
+local used = tonumber(redis.call('GET', KEYS[1]) or '0')
+local granted = used + tonumber(ARGV[1]) <= tonumber(ARGV[2])
+if granted then
+  used = redis.call('INCRBY', KEYS[1], ARGV[1])
+  if redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
+end
+local left = redis.call('PTTL', KEYS[1])
+if left < 0 then left = tonumber(ARGV[3]) end
+return {granted and 1 or 0, used, left}`);
+
+/** KEYS counter. ARGV points. The window that they were taken in may be over. */
+const GIVE_BACK = loadScript(`
+if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('DECRBY', KEYS[1], ARGV[1]) end
+return 1`);
+
+/** KEYS places. ARGV id, limit, now, milliseconds that the place is held. */
+const TAKE_PLACE = loadScript(`
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[3])
+if not redis.call('ZSCORE', KEYS[1], ARGV[1]) and redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
+redis.call('ZADD', KEYS[1], tonumber(ARGV[3]) + tonumber(ARGV[4]), ARGV[1])
+if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[4]) then redis.call('PEXPIRE', KEYS[1], ARGV[4]) end
+return 1`);
+
+const takeReply = z.tuple([z.literal([0, 1]), z.number(), z.number()]);
+
+/**
+ * Limits that instances share: more instances do not multiply them. While Redis is away each instance counts for
+ * itself, from nothing: a limit that is too generous for a while is better than a gateway that refuses everything.
+ */
+export function redisLimits(parts: { redis: RedisConnection; keys: Keys; log: Logger; now(): number }): LimitStore {
+  const { redis, keys, log, now } = parts;
+  const alone = memoryLimits(now);
+  const shared = async <T>(ask: () => Promise<T>, instead: () => Promise<T>): Promise<T> => {
+    try {
+      return await withTimeout('counting', WAIT_MS, ask);
+    } catch (thrown) {
+      log.debug({ reason: messageOf(thrown) }, 'limits are counted by this instance alone');
+      return await instead();
+    }
+  };
+  return {
+    counter({ name, windowSeconds }): Counter {
+      const own = alone.counter({ name, windowSeconds });
+      const keyOf = (key: string) => keys.limit(name, key);
+      return {
+        take: (key, points, { limit, force = false }) =>
+          shared(
+            async () => {
+              const most = force ? Number.MAX_SAFE_INTEGER : limit;
+              const args = [`${points}`, `${most}`, `${windowSeconds * 1000}`];
+              const reply = takeReply.parse(await redis.script(TAKE_POINTS, [keyOf(key)], args));
+              return { granted: reply[0] === 1, used: reply[1], resetMs: reply[2] };
+            },
+            () => own.take(key, points, { limit, force }),
+          ),
+        giveBack: (key, points) =>
+          shared(
+            async () => void (await redis.script(GIVE_BACK, [keyOf(key)], [`${points}`])),
+            () => own.giveBack(key, points),
+          ),
+      };
+    },
+    slots({ name }): Slots {
+      const own = alone.slots({ name });
+      const keyOf = (key: string) => keys.limit(name, key);
+      return {
+        take: (key, id, { limit, ttlMs }) =>
+          shared(
+            async () => {
+              const args = [id, `${Math.min(limit, Number.MAX_SAFE_INTEGER)}`, `${now()}`, `${ttlMs}`];
+              return (await redis.script(TAKE_PLACE, [keyOf(key)], args)) === 1;
+            },
+            () => own.take(key, id, { limit, ttlMs }),
+          ),
+        async release(key, id) {
+          // It was taken here or there.
+          await own.release(key, id);
+          await shared(
+            async () => void (await redis.command(['ZREM', keyOf(key), id])),
+            async () => {},
+          );
+        },
+        count: (key) =>
+          shared(
+            async () => numberReply.parse(await redis.command(['ZCOUNT', keyOf(key), `(${now()}`, '+inf'])),
+            () => own.count(key),
+          ),
+      };
+    },
+  };
+}

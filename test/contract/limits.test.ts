@@ -1,0 +1,119 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { silentLogger } from '../../src/base/logger.ts';
+import { type LimitStore, memoryLimits } from '../../src/store/limits.ts';
+import { openRedisStore } from '../../src/store/redis/open.ts';
+import { type RedisServer, redisOrSkip } from '../support/redis.ts';
+
+/** Limits as two instances see them; the same object twice where they are one process's own. */
+interface LimitFixture extends AsyncDisposable {
+  here: LimitStore;
+  there: LimitStore;
+}
+
+function limitContract(name: string, open: () => Promise<LimitFixture>): void {
+  describe(`limit contract: ${name}`, () => {
+    it('grants points up to the limit and not one more, however many ask at once', async () => {
+      await using fixture = await open();
+      const counters = sides(fixture).map((side) => side.counter({ name: 'r', windowSeconds: 60 }));
+      const asked = Array.from({ length: 60 }, (_, n) => counters[n % counters.length]?.take('ann', 1, { limit: 25 }));
+      const counts = await Promise.all(asked);
+      assert.equal(counts.filter((count) => count?.granted).length, 25);
+      for (const count of counts) assert.ok(count && count.resetMs > 0 && count.resetMs <= 60_000);
+      assert.equal((await counters[0]?.take('bob', 1, { limit: 25 }))?.used, 1, 'keys count apart');
+    });
+
+    it('takes nothing where it refuses, all where it is forced, and takes back', async () => {
+      await using fixture = await open();
+      const counter = fixture.here.counter({ name: 't', windowSeconds: 60 });
+      assert.equal((await counter.take('ann', 8, { limit: 10 })).used, 8);
+      const refused = await counter.take('ann', 3, { limit: 10 });
+      assert.deepEqual([refused.granted, refused.used], [false, 8]);
+      const forced = await counter.take('ann', 3, { limit: 10, force: true });
+      assert.deepEqual([forced.granted, forced.used], [true, 11]);
+      await counter.giveBack('ann', 6);
+      await counter.giveBack('ann', -1);
+      assert.equal((await counter.take('ann', 4, { limit: 10 })).used, 10);
+    });
+
+    it('begins a new window when the old one is over', async () => {
+      await using fixture = await open();
+      const counter = fixture.here.counter({ name: 'w', windowSeconds: 1 });
+      assert.equal((await counter.take('ann', 5, { limit: 5 })).granted, true);
+      const limit = performance.now() + 10_000;
+      while (!(await counter.take('ann', 5, { limit: 5 })).granted) assert.ok(performance.now() < limit);
+    });
+
+    it('gives places up to the limit, frees them by id, and by time where nobody does', async () => {
+      await using fixture = await open();
+      const [here, there = here] = sides(fixture).map((side) => side.slots({ name: 's' }));
+      const both = [here, there];
+      const taken = await Promise.all(
+        Array.from({ length: 12 }, (_, n) => both[n % 2]?.take('ann', `run-${n}`, { limit: 5, ttlMs: 60_000 })),
+      );
+      assert.equal(taken.filter(Boolean).length, 5);
+      assert.equal(await both[1]?.count('ann'), 5);
+      const held = taken.indexOf(true);
+      await both[1]?.release('ann', `run-${held}`);
+      await both[1]?.release('ann', 'never taken');
+      assert.equal(await both[0]?.take('ann', 'brief', { limit: 5, ttlMs: 1 }), true);
+      const limit = performance.now() + 10_000;
+      while ((await both[0]?.take('ann', 'next', { limit: 5, ttlMs: 60_000 })) !== true)
+        assert.ok(performance.now() < limit);
+      assert.equal(await both[0]?.take('ann', 'endless', { limit: Number.POSITIVE_INFINITY, ttlMs: 1000 }), true);
+    });
+  });
+}
+
+function sides({ here, there }: LimitFixture): LimitStore[] {
+  return here === there ? [here] : [here, there];
+}
+
+limitContract('memory', async () => {
+  const limits = memoryLimits(Date.now);
+  return { here: limits, there: limits, [Symbol.asyncDispose]: async () => {} };
+});
+
+describe('limits over Redis', () => {
+  let server: RedisServer;
+  before(async function () {
+    server = await redisOrSkip(this);
+  });
+  after(() => server?.[Symbol.asyncDispose]());
+
+  const open = async () => {
+    const options = { url: server.url, log: silentLogger, prefix: randomUUID() };
+    const here = await openRedisStore(options);
+    const there = await openRedisStore(options);
+    return {
+      here: here.limits,
+      there: there.limits,
+      async [Symbol.asyncDispose]() {
+        await Promise.all([here.runs.close(), there.runs.close()]);
+      },
+    };
+  };
+  limitContract('Redis', open);
+
+  it('go on by themselves while Redis is away, and together again when it is back', async () => {
+    await using fixture = await open();
+    const counter = fixture.here.counter({ name: 'away', windowSeconds: 600 });
+    const places = fixture.here.slots({ name: 'away' });
+    assert.equal((await counter.take('ann', 1, { limit: 2 })).used, 1);
+    await server.kill();
+    assert.deepEqual([(await counter.take('ann', 1, { limit: 2 })).used, await places.count('ann')], [1, 0]);
+    assert.equal((await counter.take('ann', 1, { limit: 2 })).granted, true);
+    assert.equal((await counter.take('ann', 1, { limit: 2 })).granted, false);
+    assert.equal(await places.take('ann', 'a run', { limit: 1, ttlMs: 60_000 }), true);
+    await places.release('ann', 'a run');
+    assert.equal(await places.count('ann'), 0);
+    await server.start();
+    const limit = performance.now() + 10_000;
+    for (;;) {
+      const { used } = await counter.take('ann', 0, { limit: 2 });
+      if (used === 1) break;
+      assert.ok(performance.now() < limit, `${used} used`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  });
+});
