@@ -4,6 +4,7 @@ const LF = 0x0a;
 const CR = 0x0d;
 const SPACE = 0x20;
 const LETTER_D = 0x64;
+const QUOTE = 0x22;
 const BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 const DATA = 'data:';
@@ -17,16 +18,24 @@ export type Flaw =
   /** A frame that starts at `start` and goes on in what follows. */
   | { is: 'unfinished'; start: number };
 
+/** The end of `"error"`: a search that starts with a rarer letter takes a third of the time. */
+const ERROR = Buffer.from('rror"');
+
+/** How the first key of an error begins that needs no `error`: message, msg, detail, base_resp, code, status, error_... */
+const SUSPICIOUS = new Set(
+  ['me', 'ms', 'de', 'ba', 'co', 'st', 'er'].map((letters) => Buffer.from(letters).readUInt16BE()),
+);
+
 /**
- * Looks for what must not pass unnoticed in whole lines of an event stream. Frames are not parsed: their braces and
- * the word "error" are looked at, and only what is suspicious is read.
+ * Looks for what must not pass unnoticed in whole lines of an event stream. Frames are not parsed: their braces, their
+ * first key and the word "error" are looked at, and only what is suspicious is read.
  */
 export function findFlaw(lines: Buffer, isError: (payload: JsonObject) => boolean): Flaw | undefined {
-  const check = lines.includes('error') ? isError : undefined;
+  const rules = { isError, mayTellOfError: lines.includes(ERROR) };
   for (let start = 0; start < lines.length; ) {
     const end = lines.indexOf(LF, start);
     const next = end === -1 ? lines.length : end + 1;
-    const looked = lines[start] === LETTER_D ? lookAtData(lines, { start, next }, check) : next;
+    const looked = lines[start] === LETTER_D ? lookAtData(lines, { start, next }, rules) : next;
     if (typeof looked !== 'number') return looked;
     start = looked;
   }
@@ -34,22 +43,29 @@ export function findFlaw(lines: Buffer, isError: (payload: JsonObject) => boolea
 }
 
 type Range = { start: number; next: number };
+type Rules = { isError(payload: JsonObject): boolean; mayTellOfError: boolean };
 
 /** What is wrong with a `data:` line, or where to go on. */
-function lookAtData(lines: Buffer, line: Range, isError?: (payload: JsonObject) => boolean): Flaw | number {
+function lookAtData(lines: Buffer, line: Range, rules: Rules): Flaw | number {
   let from = line.start + DATA.length;
   while (lines[from] === SPACE) from++;
   if (lines[from] !== BRACE) return line.next;
   let to = line.next;
   while (to > from && isBlank(lines[to - 1])) to--;
-  if (lines[to - 1] !== CLOSING_BRACE) return lookAtFrame(lines, line.start, isError);
-  if (!isError || !lines.subarray(from, to).includes('error')) return line.next;
+  if (lines[to - 1] !== CLOSING_BRACE) return lookAtFrame(lines, line.start, rules);
+  const isRead = !beginsInnocently(lines, from) || (rules.mayTellOfError && lines.subarray(from, to).includes(ERROR));
+  if (!isRead) return line.next;
   const payload = parseJson(lines.toString('utf8', from, to));
-  return isJsonObject(payload) && isError(payload) ? { is: 'error', payload, end: line.next } : line.next;
+  if (payload === undefined) return { is: 'malformed', start: line.start };
+  return isJsonObject(payload) && rules.isError(payload) ? { is: 'error', payload, end: line.next } : line.next;
+}
+
+function beginsInnocently(lines: Buffer, brace: number): boolean {
+  return lines[brace + 1] === QUOTE && !SUSPICIOUS.has(((lines[brace + 2] ?? 0) << 8) | (lines[brace + 3] ?? 0));
 }
 
 /** A frame may be spread over several `data:` lines; an empty line ends it. */
-function lookAtFrame(lines: Buffer, start: number, isError?: (payload: JsonObject) => boolean): Flaw | number {
+function lookAtFrame(lines: Buffer, start: number, { isError }: Rules): Flaw | number {
   const end = endOfFrame(lines, start);
   if (end === -1) return { is: 'unfinished', start };
   const data = lines
@@ -59,7 +75,7 @@ function lookAtFrame(lines: Buffer, start: number, isError?: (payload: JsonObjec
     .map((line) => line.slice(DATA.length));
   const payload = parseJson(data.join('\n'));
   if (payload === undefined) return { is: 'malformed', start };
-  return isError && isJsonObject(payload) && isError(payload) ? { is: 'error', payload, end } : end;
+  return isJsonObject(payload) && isError(payload) ? { is: 'error', payload, end } : end;
 }
 
 function endOfFrame(lines: Buffer, start: number): number {
@@ -67,10 +83,14 @@ function endOfFrame(lines: Buffer, start: number): number {
   return plain === -1 || carriage === -1 ? Math.max(plain, carriage) : Math.min(plain, carriage);
 }
 
-/** The last events in a piece of a stream, at most `most` of them. */
-export function lastEvents(text: string, most: number): { done: boolean; payloads: JsonObject[] } {
+/** Whether a stream that ends with `text` says so: its last line is `data: [DONE]`. */
+export function saysDone(text: string): boolean {
+  return /(?:^|\n)data: *\[DONE\]\s*$/.test(text.slice(-64));
+}
+
+/** The payloads of the last events in a piece of a stream, the last first, at most `most` of them. */
+export function lastPayloads(text: string, most: number): JsonObject[] {
   const payloads: JsonObject[] = [];
-  let done = false;
   /** Lines of a frame whose first one was not met yet. */
   let rest: string[] = [];
   for (let end = text.length; end > 0 && payloads.length < most; ) {
@@ -80,17 +100,13 @@ export function lastEvents(text: string, most: number): { done: boolean; payload
     if (line === '') rest = [];
     if (!line.startsWith(DATA)) continue;
     const data = line.slice(DATA.length).trim();
-    if (data === '[DONE]') {
-      done = true;
-      continue;
-    }
     rest.unshift(data);
     const payload = data.startsWith('{') ? (parseJson(data) ?? parseJson(rest.join('\n'))) : undefined;
     if (!isJsonObject(payload)) continue;
     payloads.push(payload);
     rest = [];
   }
-  return { done, payloads };
+  return payloads;
 }
 
 export function isJsonObject(value: unknown): value is JsonObject {

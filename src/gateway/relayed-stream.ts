@@ -5,8 +5,8 @@ import { type AttemptFailure, brokenStream } from '../upstream/attempt-failure.t
 import { STREAM_HEADERS } from './answer-headers.ts';
 import type { Asked, Receiver, ReceiverControl } from './ask-provider.ts';
 import { ClientWriter } from './client-writer.ts';
-import { findFlaw, lastEvents } from './event-lines.ts';
-import { tokensIn } from './reported-usage.ts';
+import { findFlaw, lastPayloads, saysDone } from './event-lines.ts';
+import { lastReportedTokens } from './reported-usage.ts';
 import type { SecretMask } from './secret-mask.ts';
 import type { StreamKind } from './stream-kind.ts';
 import { failureOfUnopened, openingOf } from './stream-opening.ts';
@@ -62,11 +62,11 @@ export class RelayedStream implements Receiver {
   }
 
   end(): Asked {
-    return this.#flush() ?? this.#lastLine() ?? this.#conclude({ inOrder: true, failure: brokenStream(CUT_SHORT) });
+    return this.#flush() ?? this.#lastLine() ?? this.#conclude();
   }
 
   broken(failure: AttemptFailure): Asked {
-    return this.#flush() ?? this.#conclude({ inOrder: false, failure });
+    return this.#flush() ?? this.#conclude(failure);
   }
 
   #flush(): Asked | undefined {
@@ -98,7 +98,7 @@ export class RelayedStream implements Receiver {
       this.#held = bytes;
       return undefined;
     }
-    const opening = openingOf(bytes.toString('utf8', 0, whole), this.#openingRules());
+    const opening = openingOf(bytes.subarray(0, whole), this.#openingRules());
     if (opening.is === 'failed') return { is: 'failed', failure: opening.failure };
     if (opening.is === 'waiting') {
       this.#hold(bytes, whole);
@@ -116,8 +116,10 @@ export class RelayedStream implements Receiver {
     const onlyComments = /^(?:(?::[^\n]*)?\r?\n)*$/.test(bytes.toString('latin1', 0, whole));
     if (!onlyComments || whole === 0 || performance.now() - this.#openedAt < this.#options.holdMs) return;
     this.#held = bytes.subarray(whole);
+    const comments = bytes.subarray(0, whole);
+    this.#options.mask.apply(comments);
     this.#writer.begin(200, STREAM_HEADERS);
-    this.#writer.write(bytes.subarray(0, whole));
+    this.#writer.write(comments);
   }
 
   /** `bytes`: what is written for `lines`. */
@@ -147,11 +149,15 @@ export class RelayedStream implements Receiver {
     this.#writer.write(lines);
   }
 
-  /** The stream is over; whether it is whole, its last events tell. */
-  #conclude({ inOrder, failure }: { inOrder: boolean; failure: AttemptFailure }): Asked {
-    if (!this.#first) return { is: 'failed', failure: inOrder ? this.#failureOfUnopened() : failure };
-    const events = lastEvents(this.#tail.text(), LAST_EVENTS);
-    if (!this.#options.kind.isWhole({ ...events, inOrder })) return this.#fail(failure);
+  /** The stream is over; whether it is whole, its last events tell. `broken`: it did not end in order. */
+  #conclude(broken?: AttemptFailure): Asked {
+    if (!this.#first) return { is: 'failed', failure: broken ?? this.#failureOfUnopened() };
+    const isWhole = this.#options.kind.isWhole({
+      done: saysDone(this.#tail.end),
+      payloads: () => lastPayloads(this.#tail.text(), LAST_EVENTS),
+      inOrder: broken === undefined,
+    });
+    if (!isWhole) return this.#fail(broken ?? brokenStream('the stream ended before the answer did'));
     this.#writer.end();
     return { is: 'delivered', tokens: this.#tokens() };
   }
@@ -167,12 +173,8 @@ export class RelayedStream implements Receiver {
   }
 
   #tokens(): number | null {
-    const { payloads } = lastEvents(this.#tail.text(), LAST_EVENTS);
-    for (const payload of payloads) {
-      const tokens = tokensIn(payload.usage ?? responseUsage(payload));
-      if (tokens !== null) return tokens;
-    }
-    return null;
+    // A frame may be spread over several lines.
+    return lastReportedTokens(this.#tail.end) ?? lastReportedTokens(this.#tail.text().replaceAll(/\ndata:/g, '\n'));
   }
 
   #failureOfUnopened(): AttemptFailure {
@@ -190,10 +192,3 @@ function saysAll(told: JsonObject, ours: JsonObject): boolean {
   if (!isObject(told.error)) return false;
   return ours.choices === undefined || JSON.stringify(told.choices ?? null).includes('"finish_reason":"error"');
 }
-
-/** Usage in the last event of the Responses API. */
-function responseUsage({ response }: JsonObject): unknown {
-  return isObject(response) ? response.usage : undefined;
-}
-
-const CUT_SHORT = 'the stream ended before the answer did';

@@ -5,10 +5,10 @@ import { readFinishReason } from '../upstream/finish-reason.ts';
 
 /** The last events of a stream. */
 export interface StreamEnding {
-  /** Whether `[DONE]` is among them. */
+  /** Whether the very last is `[DONE]`. */
   done: boolean;
   /** Payloads, the last first. */
-  payloads: readonly JsonObject[];
+  payloads(): readonly JsonObject[];
   /** Whether the provider ended the stream in order, rather than cutting it or falling silent. */
   inOrder: boolean;
 }
@@ -29,7 +29,7 @@ export interface StreamKind {
 export function chatStream(model: string, several: () => boolean): StreamKind {
   return {
     isError: isStreamError,
-    isWhole: ({ done, payloads, inOrder }) => done || (payloads.some(finishes) && (inOrder || !several())),
+    isWhole: ({ done, payloads, inOrder }) => done || (payloads().some(finishes) && (inOrder || !several())),
     failure: (error, first) => ({
       ...envelope(first, { object: 'chat.completion.chunk', model }),
       choices: [{ index: 0, delta: {}, finish_reason: 'error' }],
@@ -55,7 +55,7 @@ const RESPONSE_ENDS = new Set(['response.completed', 'response.failed', 'respons
 /** Streams of the Responses API; a provider's, not the gateway's own. */
 const RESPONSE_STREAM: StreamKind = {
   isError: isPlainError,
-  isWhole: ({ payloads }) => payloads.some(({ type }) => typeof type === 'string' && RESPONSE_ENDS.has(type)),
+  isWhole: ({ payloads }) => payloads().some(({ type }) => typeof type === 'string' && RESPONSE_ENDS.has(type)),
   failure: errorEvent,
 };
 

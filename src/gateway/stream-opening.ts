@@ -15,13 +15,13 @@ export interface OpeningRules {
   failureOf(payload: JsonObject): AttemptFailure;
 }
 
+const LF = 0x0a;
 const FIELD = /^(?:data|event|id|retry)(?::|$)/;
 
 /** How a stream begins, by the whole lines that came so far. */
-export function openingOf(lines: string, rules: OpeningRules): Opening {
+export function openingOf(lines: Buffer, rules: OpeningRules): Opening {
   let data = '';
-  for (const raw of lines.split('\n').slice(0, -1)) {
-    const line = raw.replace(/\r$/, '').replace(/^\uFEFF/, '');
+  for (const line of textLines(lines)) {
     if (line === '') {
       if (data !== '') return failed('the stream begins with malformed JSON');
       continue;
@@ -34,6 +34,19 @@ export function openingOf(lines: string, rules: OpeningRules): Opening {
     if (opening) return opening;
   }
   return { is: 'waiting' };
+}
+
+/** One line after the other, without their ends: only the first few of a long piece are needed. */
+function* textLines(lines: Buffer): Generator<string> {
+  for (let start = 0; start < lines.length; ) {
+    const end = lines.indexOf(LF, start);
+    if (end === -1) return;
+    yield lines
+      .toString('utf8', start, end)
+      .replace(/\r$/, '')
+      .replace(/^\uFEFF/, '');
+    start = end + 1;
+  }
 }
 
 function openingWith(data: string, rules: OpeningRules): Opening | undefined {
