@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { silentLogger } from '../../src/base/logger.ts';
+import { openRedisStore } from '../../src/store/redis/open.ts';
+import { gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
+import { type RedisServer, redisOrSkip } from '../support/redis.ts';
+import { hang, stallAfter, turn } from '../support/scripted-provider.ts';
+import { SseReader } from '../support/sse-reader.ts';
+import { eventually, freshDatabase, HEADERS, startInstances, submit } from '../support/two-instances.ts';
+
+/** Architecture, "Executor": an abandoned run is taken over within this time, in milliseconds. */
+const TAKEOVER_MS = 6000;
+
+describe('two instances over one Redis', function () {
+  this.timeout(60_000);
+  let redis: RedisServer;
+  let databases = 0;
+  before(async function () {
+    redis = await redisOrSkip(this);
+  });
+  after(() => redis?.[Symbol.asyncDispose]());
+  const open = (key: object = {}) =>
+    startInstances({ storeUrl: freshDatabase(redis.url, databases++), names: ['one', 'two'], key });
+
+  const streamOf = (gateway: { url: string }, id: string, after = 0) =>
+    SseReader.open(`${gateway.url}/v1/responses/${id}?stream=true&after=${after}`, { headers: HEADERS });
+
+  it('take over from each other within six seconds of kill -9; a reader resumes elsewhere, byte for byte', async () => {
+    await using instances = await open();
+    const { provider } = instances;
+    provider.respond = () => stallAfter(4, { text: 'one two three four five six', chunks: 6 });
+    const [first] = [...instances.gateways.values()];
+    assert.ok(first);
+    const id = await submit(first);
+    const { name, gateway } = instances.senderOf(await provider.waitForRequest(1));
+    const survivor = instances.other(name);
+    const reader = await streamOf(gateway, id);
+    await reader.until((events) => events.some((event) => event.type === 'response.output_text.delta'));
+    provider.respond = () => turn({ text: 'one two three four five six' });
+    const killedAt = performance.now();
+    await gateway.kill();
+    await provider.waitForRequest(2);
+    const took = performance.now() - killedAt;
+    await reader.end();
+    const seen = reader.events.at(-1)?.sequence_number ?? 0;
+    const rest = await streamOf(survivor, id, seen);
+    const end = (await rest.end()).at(-1);
+    assert.equal(end?.type, 'response.completed');
+    assert.equal(end.response.output_text, 'one two three four five six');
+    const replay = await streamOf(survivor, id);
+    await replay.end();
+    assert.equal(Buffer.concat([reader.bytes, rest.bytes]).toString(), replay.bytes.toString());
+    assert.ok(took < TAKEOVER_MS, `taken over after ${took} ms`);
+  });
+
+  it('refuse the appends of one that was frozen and woke up', async () => {
+    await using instances = await open();
+    const { provider } = instances;
+    provider.respond = () => stallAfter(2, { text: 'a word or two', chunks: 4 });
+    const [first] = [...instances.gateways.values()];
+    assert.ok(first);
+    const id = await submit(first);
+    const { name, gateway } = instances.senderOf(await provider.waitForRequest(1));
+    provider.respond = () => turn({ text: 'a word or two' });
+    gateway.child.kill('SIGSTOP');
+    const end = (await (await streamOf(instances.other(name), id)).end()).at(-1);
+    assert.equal(end?.type, 'response.completed');
+    gateway.child.kill('SIGCONT');
+    await eventually('it lets go', () => gateway.log.find((line) => line.includes('"result":"lost"')));
+    const replay = await streamOf(gateway, id);
+    assert.equal((await replay.end()).filter((event) => event.type === 'response.completed').length, 1);
+    assert.equal(provider.requests.length, 2);
+  });
+
+  it('hand their runs over at once when they stop', async () => {
+    await using instances = await open();
+    const { provider } = instances;
+    provider.respond = () => stallAfter(4, { reasoning: 'I am not done with this', text: 'at all', chunks: 4 });
+    const [first] = [...instances.gateways.values()];
+    assert.ok(first);
+    const id = await submit(first);
+    const { name, gateway } = instances.senderOf(await provider.waitForRequest(1));
+    const reader = await streamOf(gateway, id);
+    await reader.until((events) => events.length > 3);
+    provider.respond = () => turn({ text: 'quick' });
+    assert.equal(await gateway.terminate(), 0);
+    await provider.waitForRequest(2, { timeoutMs: 3000 });
+    assert.ok(!(await reader.end()).some((event) => event.type === 'response.failed'));
+    const end = (await (await streamOf(instances.other(name), id)).end()).at(-1);
+    assert.equal(end?.type, 'response.completed');
+    assert.ok(gateway.log.some((line) => line.includes('"result":"released"')));
+  });
+
+  it('cancel each other’s runs', async () => {
+    await using instances = await open();
+    const { provider } = instances;
+    provider.respond = () => hang();
+    const [first] = [...instances.gateways.values()];
+    assert.ok(first);
+    const id = await submit(first);
+    const request = await provider.waitForRequest(1);
+    const { name } = instances.senderOf(request);
+    const asked = performance.now();
+    const url = `${instances.other(name).url}/v1/responses/${id}/cancel`;
+    const response = await fetch(url, { method: 'POST', headers: HEADERS });
+    assert.equal(((await response.json()) as { status: string }).status, 'cancelled');
+    assert.equal((await request.closed).left, true);
+    const took = performance.now() - asked;
+    assert.ok(took < 1000, `the provider was left after ${took} ms`);
+  });
+
+  it('fail the chat completions of one that died, instead of paying for them again', async () => {
+    await using instances = await open();
+    const { provider } = instances;
+    provider.respond = () => hang();
+    const [first] = [...instances.gateways.values()];
+    assert.ok(first);
+    const body = JSON.stringify({ model: 'researcher', messages: [{ role: 'user', content: 'Hello?' }] });
+    const asking = fetch(`${first.url}/v1/chat/completions`, { method: 'POST', headers: HEADERS, body });
+    asking.catch(() => {});
+    const { gateway } = instances.senderOf(await provider.waitForRequest(1));
+    await gateway.kill();
+    const { runs } = await openRedisStore({ url: freshDatabase(redis.url, databases - 1), log: silentLogger });
+    const failed = await eventually('the run has failed', async () => {
+      const page = await runs.list({ user: 'ann', api: 'chat_completions', limit: 1 });
+      return page.runs.find((run) => run.status === 'failed');
+    });
+    const log = await runs.readLast(failed.id);
+    assert.match(Buffer.from(log?.frames ?? []).toString(), /"code":"run_crashed"/);
+    assert.equal(provider.requests.length, 1);
+    await runs.close();
+  });
+
+  it('share the limits of a key, and free the places of one that died', async () => {
+    await using instances = await open({ limits: { concurrent_runs: 2 } });
+    const { provider } = instances;
+    provider.respond = () => hang();
+    const [first, second] = [...instances.gateways.values()];
+    assert.ok(first && second);
+    await submit(first);
+    await submit(second);
+    await assert.rejects(submit(first), /status 429/);
+    await assert.rejects(submit(second), /status 429/);
+    await provider.waitForRequest(2);
+    provider.respond = () => turn({ text: 'done' });
+    await first.kill();
+    await eventually('a place is free', async () => await submit(second).catch(() => undefined));
+  });
+});
+
+describe('a second gateway on one folder', () => {
+  it('says what to do', async () => {
+    await using folder = await gatewayFolder();
+    const config = {
+      server: { port: 0 },
+      store: { url: `file:${folder.path}/data` },
+      providers: { demo: { builtin: 'demo' } },
+      models: { demo: { kind: 'research', routes: [{ provider: 'demo', model: 'demo' }] } },
+      keys: [{ id: 'a', secret: 'sk-a' }],
+    };
+    await using _ = await startGatewayProcess(config, { folder: folder.path });
+    await assert.rejects(startGatewayProcess(config, { folder: folder.path }), (error: Error) => {
+      assert.match(error.message, /the gateway ended with 1:/);
+      assert.match(error.message, /redis/i);
+      return true;
+    });
+  });
+});

@@ -1,0 +1,86 @@
+import { randomUUID } from 'node:crypto';
+import { type GatewayProcess, gatewayFolder, startGatewayProcess } from './gateway-process.ts';
+import { type ProviderRequest, type ScriptedProvider, startScriptedProvider } from './scripted-provider.ts';
+
+export const KEY = 'sk-instances';
+export const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
+
+/** Gateways in processes of their own over one store, with a provider that sees which of them asks. */
+export interface Instances extends AsyncDisposable {
+  readonly provider: ScriptedProvider;
+  /** By name. */
+  readonly gateways: ReadonlyMap<string, GatewayProcess>;
+  /** The gateway that sent a request to the provider. */
+  senderOf(request: ProviderRequest): { name: string; gateway: GatewayProcess };
+  /** Another one than this. */
+  other(name: string): GatewayProcess;
+}
+
+export async function startInstances(options: {
+  storeUrl: string;
+  names: readonly string[];
+  /** More of the configuration. */
+  config?: object;
+  key?: object;
+}): Promise<Instances> {
+  await using opening = new AsyncDisposableStack();
+  const provider = opening.use(await startScriptedProvider());
+  const folder = opening.use(await gatewayFolder());
+  const gateways = new Map<string, GatewayProcess>();
+  for (const name of options.names) {
+    const config = {
+      server: { port: 0, heartbeat_seconds: 0.2, shutdown_grace_seconds: 0.5 },
+      store: { url: options.storeUrl },
+      providers: { scripted: { base_url: `${new URL(provider.url).origin}/${name}/v1`, api_key: 'sk-provider' } },
+      models: {
+        researcher: { kind: 'research', routes: [{ provider: 'scripted', model: 'm' }], research: { tools: [] } },
+      },
+      keys: [{ id: 'ann', secret: KEY, ...options.key }],
+      ...options.config,
+    };
+    gateways.set(name, opening.use(await startGatewayProcess(config, { folder: folder.path })));
+  }
+  const stack = opening.move();
+  const find = (test: (name: string) => boolean) => {
+    const name = [...gateways.keys()].find(test);
+    const gateway = name === undefined ? undefined : gateways.get(name);
+    if (name === undefined || !gateway) throw new Error('there is no such instance');
+    return { name, gateway };
+  };
+  return {
+    provider,
+    gateways,
+    senderOf: (request) => find((name) => request.path.startsWith(`/${name}/`)),
+    other: (name) => find((another) => another !== name).gateway,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+/** A database of a Redis that no other test uses. */
+export function freshDatabase(url: string, number: number): string {
+  return `${url.replace(/\/\d+$/, '')}/${number}`;
+}
+
+/** Submits a run in the background; its id. */
+export async function submit(gateway: GatewayProcess, input = `Question ${randomUUID()}?`): Promise<string> {
+  const body = JSON.stringify({ model: 'researcher', input, background: true });
+  const response = await fetch(`${gateway.url}/v1/responses`, { method: 'POST', headers: HEADERS, body });
+  const { id } = (await response.json()) as { id: string };
+  if (response.status !== 200) throw new Error(`status ${response.status}`);
+  return id;
+}
+
+/** Polls until something is so, for at most `limitMs`; what it was. */
+export async function eventually<T>(
+  what: string,
+  look: () => Promise<T | undefined> | T | undefined,
+  limitMs = 20_000,
+): Promise<T> {
+  const limit = performance.now() + limitMs;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined) return found;
+    if (performance.now() > limit) throw new Error(`it did not come to this in time: ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
