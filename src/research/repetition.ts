@@ -42,17 +42,22 @@ export class RepetitionWatch {
   }
 }
 
+/** The end of a text that is looked for earlier in it: cheap, and most texts end there. */
+const PROBE = 16;
+/** The longest passage that can stand `TIMES` times in the window. */
+const LONGEST = WINDOW / TIMES;
+
 /** The different characters of the passage that stands `TIMES` times in a row at the end of `text`, or undefined. */
 function repeatedPassage(text: string): Set<string> | undefined {
-  const reversed = [...text].reverse();
-  const borders = new Int32Array(reversed.length);
-  for (let i = 1, k = 0; i < reversed.length; i++) {
-    while (k > 0 && reversed[i] !== reversed[k]) k = borders[k - 1] ?? 0;
-    if (reversed[i] === reversed[k]) k++;
-    borders[i] = k;
-    const length = i + 1;
-    const period = length - k;
-    if (length >= Math.max(MIN_LENGTH, period * TIMES)) return new Set(reversed.slice(0, period));
+  const probe = text.slice(-PROBE);
+  let at = text.lastIndexOf(probe, text.length - PROBE - 1);
+  for (; at !== -1; at = at === 0 ? -1 : text.lastIndexOf(probe, at - 1)) {
+    const period = text.length - PROBE - at;
+    if (period > LONGEST) return undefined;
+    const length = Math.max(MIN_LENGTH, period * TIMES);
+    if (length > text.length) continue;
+    const end = text.slice(-length);
+    if (end.slice(period) === end.slice(0, -period)) return new Set(end.slice(-period));
   }
   return undefined;
 }
