@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { isObject } from '../base/json.ts';
 import { ConfigError, type ConfigProblem, formatPath } from './config-error.ts';
@@ -36,7 +36,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const file = options.file ?? options.environment.configFile ?? DEFAULT_CONFIG_FILE;
   const text = await readConfigFile(resolve(root, file), file);
   const config = parseConfig(text, { file, root, environment: options.environment });
-  return { config, file, notices: noticesOf(config) };
+  return { config, file, notices: [...noticesOf(config), ...(await missingFolders(config))] };
 }
 
 /**
@@ -142,6 +142,24 @@ function resolveStoreUrl(url: string, root: string): string {
 function noticesOf(config: GatewayConfig): string[] {
   if (!config.keys.some((key) => key.secret === DEFAULT_SECRET)) return [];
   return [`accepts the well-known API key ${DEFAULT_SECRET}, on this machine only; set GATEWAY_API_KEY to another one`];
+}
+
+/** A notice and no problem: the folder may be mounted or filled later. */
+async function missingFolders({ tools: { web_search: search } }: GatewayConfig): Promise<string[]> {
+  const local = [search, ...search.fallbacks].filter(({ provider }) => provider === 'local');
+  const folders = local.flatMap(({ folder }) => (folder === undefined ? [] : [folder]));
+  const missing = await Promise.all(
+    folders.map(async (folder) => {
+      const isFolder = await stat(folder).then(
+        (found) => found.isDirectory(),
+        () => false,
+      );
+      return isFolder
+        ? []
+        : [`searches the folder ${folder}, which is not there: every local search will fail (tools.web_search)`];
+    }),
+  );
+  return missing.flat();
 }
 
 function deepFreeze<T>(value: T): T {

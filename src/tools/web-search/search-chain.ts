@@ -82,7 +82,7 @@ export function createSearchChain(options: SearchChainOptions): SearchChain {
       signal.throwIfAborted();
       const failure = toFailure(error);
       gate.failed(failure);
-      log.warn({ provider: provider.name, kind: failure.kind }, `the search provider ${failure.message}`);
+      log.warn({ provider: provider.name, kind: failure.kind }, `a search provider failed: ${failure.message}`);
       throw failure;
     }
   }

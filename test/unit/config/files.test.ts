@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
-import { readdir, readFile } from 'node:fs/promises';
+import { mkdtempDisposable, readdir, readFile, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { z } from 'zod';
 import { isObject } from '../../../src/base/json.ts';
 import { readEnvironment } from '../../../src/config/environment.ts';
@@ -28,6 +30,15 @@ describe('the configuration files of the project', () => {
     await assert.rejects(load({ HOST: '0.0.0.0' }), /sk-local.*GATEWAY_API_KEY/);
     const { config, notices } = await load({ HOST: '0.0.0.0', GATEWAY_API_KEY: 'sk-mine-and-long' });
     assert.deepEqual([secretsOf(config), notices], [['sk-mine-and-long'], []]);
+  });
+
+  it('a search folder that is not there is no mistake in the file, but told', async () => {
+    await using folder = await mkdtempDisposable(join(tmpdir(), 'config-'));
+    const text = await readFile(`${ROOT}config/gateway.yaml`, 'utf8');
+    const file = join(folder.path, 'gateway.yaml');
+    await writeFile(file, text.replace('folder: ./docs', 'folder: ./elsewhere'));
+    const { notices } = await loadConfig({ root: folder.path, file, environment: readEnvironment({}) });
+    assert.match(notices.join('\n'), /searches the folder .*elsewhere, which is not there/);
   });
 
   it('every example is valid once the variables it names are set, and hides what they hold', async () => {
