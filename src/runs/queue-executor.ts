@@ -98,12 +98,9 @@ export class QueueExecutor implements Executor {
     await this.#worker.pause(true);
     await this.#runs.handOver({ graceMs });
     await this.#sweeping;
-    // Redis may be away: then the locks run out instead.
-    await withTimeout('closing the queue', CLOSE_MS, () => this.#worker.close()).catch((error: unknown) => {
-      this.#failed(error);
-      return withTimeout('closing the queue', CLOSE_MS, () => this.#worker.close(true)).catch(() => {});
-    });
-    await withTimeout('closing the queue', CLOSE_MS, () => this.#queue.close()).catch(() => {});
+    // Redis may be away: then the locks run out, and whoever closes the connection ends the rest.
+    const closing = Promise.all([this.#worker.close(), this.#queue.close()]);
+    await withTimeout('closing the queue', CLOSE_MS, () => closing).catch((error: unknown) => this.#failed(error));
   }
 
   /**

@@ -154,7 +154,7 @@ describe('a second gateway on one folder', () => {
       server: { port: 0 },
       store: { url: `file:${folder.path}/data` },
       providers: { demo: { builtin: 'demo' } },
-      models: { demo: { kind: 'research', routes: [{ provider: 'demo', model: 'demo' }] } },
+      models: { demo: { kind: 'research', routes: [{ provider: 'demo', model: 'demo' }], research: { tools: [] } } },
       keys: [{ id: 'a', secret: 'sk-a' }],
     };
     await using _ = await startGatewayProcess(config, { folder: folder.path });

@@ -29,7 +29,7 @@ function makeClient(url: string) {
 
 /** What a queue of work is kept in: a connection that is its own to use and to duplicate. */
 export interface QueueConnection extends AsyncDisposable {
-  readonly client: ReturnType<typeof makeClient>;
+  readonly client: Client;
   /** Before every key. The hash tag in it keeps a queue together in Redis Cluster. */
   readonly prefix: string;
   /** Told of every failure of the queue: looks for the new master where this one was demoted. */
@@ -45,8 +45,9 @@ export async function openQueueClient(options: { url: string; prefix: string; lo
   const { url, prefix, log } = options;
   const client = makeClient(url);
   client.on('error', (thrown: unknown) => log.debug({ reason: messageOf(thrown) }, 'connection of the queue failed'));
+  const all = withDuplicates(client);
   const close = async () => {
-    if (client.isOpen) client.destroy();
+    for (const each of all) if (each.isOpen) each.destroy();
   };
   try {
     await withTimeout('connecting', CONNECT_LIMIT_MS, () => client.connect());
@@ -64,4 +65,20 @@ export async function openQueueClient(options: { url: string; prefix: string; lo
     },
     [Symbol.asyncDispose]: close,
   };
+}
+
+type Client = ReturnType<typeof makeClient>;
+
+/** The client and whatever is duplicated from it later: while Redis is away, nobody else can close those. */
+function withDuplicates(client: Client): ReadonlySet<Pick<Client, 'isOpen' | 'destroy'>> {
+  const all = new Set<Pick<Client, 'isOpen' | 'destroy'>>([client]);
+  const duplicate = client.duplicate.bind(client);
+  Object.defineProperty(client, 'duplicate', {
+    value: (overrides?: Parameters<typeof duplicate>[0]) => {
+      const copy = duplicate(overrides);
+      all.add(copy);
+      return copy;
+    },
+  });
+  return all;
 }

@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict';
+import { createClient } from '@redis/client';
+import { type RedisServer, redisOrSkip } from '../support/redis.ts';
+import { type Script, turn } from '../support/scripted-provider.ts';
+import { SseReader } from '../support/sse-reader.ts';
+import { eventually, freshDatabase, HEADERS, startInstances, submit } from '../support/two-instances.ts';
+
+/** No request waits longer for a store that does not answer, in milliseconds. */
+const REQUEST_LIMIT_MS = 6000;
+
+describe('while Redis cannot serve', function () {
+  this.timeout(90_000);
+  let redis: RedisServer;
+  let databases = 0;
+  before(async function () {
+    redis = await redisOrSkip(this);
+  });
+  after(() => redis?.[Symbol.asyncDispose]());
+
+  /** One gateway with a run whose provider says a word, waits for `goOn`, and says the rest. */
+  async function openWithRun() {
+    const instances = await startInstances({ storeUrl: freshDatabase(redis.url, databases++), names: ['one'] });
+    const [gateway] = [...instances.gateways.values()];
+    assert.ok(gateway);
+    const waiting = Promise.withResolvers<void>();
+    const words = turn({ text: 'one two three four', chunks: 4, pace: 1 });
+    const steps = [...words.steps];
+    steps.splice(4, 0, { do: 'until', promise: waiting.promise });
+    const script: Script = { ...words, steps };
+    instances.provider.respond = () => script;
+    const id = await submit(gateway);
+    const reader = await SseReader.open(`${gateway.url}/v1/responses/${id}?stream=true`, { headers: HEADERS });
+    await reader.until((events) => events.some((event) => event.type === 'response.output_text.delta'));
+    return {
+      gateway,
+      id,
+      reader,
+      goOn: () => waiting.resolve(),
+      [Symbol.asyncDispose]: () => instances[Symbol.asyncDispose](),
+    };
+  }
+  type Opened = Awaited<ReturnType<typeof openWithRun>>;
+
+  const ask = async (opened: Opened, path: string, init: RequestInit = {}) => {
+    const limit = AbortSignal.timeout(REQUEST_LIMIT_MS);
+    return await fetch(opened.gateway.url + path, { headers: HEADERS, signal: limit, ...init });
+  };
+
+  /** What clients see meanwhile. */
+  async function assertRefused(opened: Opened) {
+    const body = JSON.stringify({ model: 'researcher', input: 'Now?', background: true });
+    for (const [path, init] of [
+      ['/v1/responses', { method: 'POST', body }],
+      ['/v1/responses', { method: 'POST', body, headers: { ...HEADERS, 'idempotency-key': 'a' } }],
+      [`/v1/responses/${opened.id}/cancel`, { method: 'POST' }],
+    ] as const) {
+      const response = await ask(opened, path, init);
+      assert.equal(response.status, 503);
+      assert.match(response.headers.get('retry-after') ?? '', /^\d+$/);
+      const { error } = (await response.json()) as { error: { code: string } };
+      assert.equal(error.code, 'store_unavailable');
+    }
+    const ready = await ask(opened, '/readyz');
+    assert.equal(ready.status, 503);
+    assert.match(await ready.text(), /store/);
+    assert.equal((await ask(opened, '/healthz')).status, 200);
+  }
+
+  /** The stream that was open all the time: heartbeats, then the rest, and the whole run as one. */
+  async function assertGoesOn({ gateway, id, reader }: Opened) {
+    const end = (await reader.end()).at(-1);
+    assert.equal(end?.type, 'response.completed');
+    assert.equal(end.response.output_text, 'one two three four');
+    const replay = await SseReader.open(`${gateway.url}/v1/responses/${id}?stream=true`, { headers: HEADERS });
+    await replay.end();
+    assert.equal(reader.bytes.toString(), replay.bytes.toString());
+    await eventually('it is ready', async () => {
+      const response = await fetch(`${gateway.url}/readyz`);
+      return response.status === 200 ? true : undefined;
+    });
+    await submit(gateway);
+  }
+
+  const heartbeats = ({ reader }: Opened) => reader.raw.toString().split(': heartbeat').length - 1;
+  const beats = (opened: Opened) => {
+    const before = heartbeats(opened);
+    return eventually('heartbeats', () => (heartbeats(opened) > before + 1 ? true : undefined));
+  };
+
+  it('because it was killed: 503, streams stay open, and its restart loses nothing', async () => {
+    await using opened = await openWithRun();
+    await redis.kill();
+    opened.goOn();
+    await eventually('it is noticed', async () => ((await ask(opened, '/readyz')).status === 503 ? true : undefined));
+    await assertRefused(opened);
+    await beats(opened);
+    await redis.start();
+    await assertGoesOn(opened);
+  });
+
+  it('because it is frozen: no request hangs', async () => {
+    await using opened = await openWithRun();
+    redis.freeze();
+    opened.goOn();
+    try {
+      await assertRefused(opened);
+      await beats(opened);
+    } finally {
+      redis.thaw();
+    }
+    await assertGoesOn(opened);
+  });
+
+  it('because its memory is full: nothing is lost, and it goes on when there is room', async () => {
+    await using opened = await openWithRun();
+    const admin = await createClient({ url: redis.url }).connect();
+    await admin.configSet('maxmemory', '1mb');
+    opened.goOn();
+    try {
+      await eventually('it is noticed', async () => ((await ask(opened, '/readyz')).status === 503 ? true : undefined));
+      await assertRefused(opened);
+      await beats(opened);
+    } finally {
+      await admin.configSet('maxmemory', '0');
+      admin.destroy();
+    }
+    await assertGoesOn(opened);
+  });
+
+  it('because it was made a replica: it goes on when a master is back', async () => {
+    await using opened = await openWithRun();
+    const admin = await createClient({ url: redis.url }).connect();
+    await admin.sendCommand(['REPLICAOF', '127.0.0.1', '1']);
+    opened.goOn();
+    try {
+      await eventually('it is noticed', async () => ((await ask(opened, '/readyz')).status === 503 ? true : undefined));
+      await assertRefused(opened);
+    } finally {
+      await admin.sendCommand(['REPLICAOF', 'NO', 'ONE']);
+      admin.destroy();
+    }
+    await assertGoesOn(opened);
+  });
+
+  it('a gateway that is told to stop still stops in time', async () => {
+    await using opened = await openWithRun();
+    await redis.kill();
+    opened.goOn();
+    const limit = AbortSignal.timeout(15_000);
+    const code = await Promise.race([
+      opened.gateway.terminate(),
+      new Promise((resolve) => limit.addEventListener('abort', () => resolve('it does not stop'))),
+    ]);
+    await redis.start();
+    assert.equal(code, 0);
+  });
+});
