@@ -10,7 +10,7 @@ export const dispatchEngine: Engine = (request, listener) => {
   const exchange = new Dispatched(listener);
   const { provider, origin, path, method, headers, body } = request;
   try {
-    provider.dispatcher.dispatch({ origin, path, method, headers: { ...headers }, body }, exchange);
+    provider.dispatcher.dispatch({ origin, path, method, headers, body }, exchange);
   } catch (error) {
     listener.error(error);
   }

@@ -7,6 +7,7 @@ import { type Phase, PhaseTimeout } from '../upstream/phase-timer.ts';
  */
 export class PhaseLimit {
   readonly #onTimeout: (timeout: PhaseTimeout) => void;
+  readonly #now: () => number;
   #phase: Phase = 'headers';
   #ms = 0;
   #deadline = 0;
@@ -14,8 +15,10 @@ export class PhaseLimit {
   #due = Number.POSITIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(onTimeout: (timeout: PhaseTimeout) => void) {
+  /** `now`: a clock that never goes back, in milliseconds. */
+  constructor(onTimeout: (timeout: PhaseTimeout) => void, options: { now?: () => number } = {}) {
     this.#onTimeout = onTimeout;
+    this.#now = options.now ?? monotonic;
   }
 
   /** Begins a phase; it ends the one before. */
@@ -27,7 +30,7 @@ export class PhaseLimit {
 
   /** Starts the clock of the phase anew, if it is this one. */
   touch(phase: Phase): void {
-    if (this.#phase === phase) this.#deadline = performance.now() + this.#ms;
+    if (this.#phase === phase) this.#deadline = this.#now() + this.#ms;
   }
 
   pause(): void {
@@ -38,20 +41,24 @@ export class PhaseLimit {
 
   /** Starts the clock of the phase anew, after a pause or not. */
   resume(): void {
-    this.#deadline = performance.now() + this.#ms;
+    this.#deadline = this.#now() + this.#ms;
     if (this.#deadline < this.#due) this.#wait(this.#ms);
   }
 
   #wait(ms: number): void {
     clearTimeout(this.#timer);
-    this.#due = performance.now() + ms;
+    this.#due = this.#now() + ms;
     this.#timer = setTimeout(() => this.#check(), ms);
   }
 
   #check(): void {
-    const left = this.#deadline - performance.now();
+    const left = this.#deadline - this.#now();
     // Timers may come a little early.
     if (left > 1) this.#wait(left);
     else this.#onTimeout(new PhaseTimeout(this.#phase, this.#ms));
   }
+}
+
+function monotonic(): number {
+  return performance.now();
 }

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { mock } from 'node:test';
+import { PhaseLimit } from '../../../src/gateway/phase-limit.ts';
+
+describe('the limit of a phase', () => {
+  let now = 0;
+  let told: string[] = [];
+  const limitOf = () => new PhaseLimit(({ phase, ms }) => told.push(`${phase} ${ms}`), { now: () => now });
+  const pass = (ms: number) => {
+    now += ms;
+    mock.timers.tick(ms);
+  };
+
+  beforeEach(() => {
+    now = 0;
+    told = [];
+    mock.timers.enable({ apis: ['setTimeout'] });
+  });
+  afterEach(() => mock.timers.reset());
+
+  it('is told once it is over, with the phase', () => {
+    const limit = limitOf();
+    limit.enter('headers', 100);
+    pass(99);
+    assert.deepEqual(told, []);
+    pass(1);
+    assert.deepEqual(told, ['headers 100']);
+    pass(1000);
+    assert.deepEqual(told, ['headers 100']);
+  });
+
+  it('is that of the phase entered last, longer or shorter', () => {
+    const limit = limitOf();
+    limit.enter('headers', 100);
+    limit.enter('first token', 500);
+    pass(400);
+    assert.deepEqual(told, []);
+    limit.enter('idle', 20);
+    pass(20);
+    assert.deepEqual(told, ['idle 20']);
+  });
+
+  it('moves with every chunk of its phase', () => {
+    const limit = limitOf();
+    limit.enter('idle', 100);
+    for (let n = 0; n < 10; n++) {
+      pass(60);
+      limit.touch('idle');
+      limit.touch('headers');
+    }
+    assert.deepEqual(told, []);
+    pass(100);
+    assert.deepEqual(told, ['idle 100']);
+  });
+
+  it('stands while the client is slow', () => {
+    const limit = limitOf();
+    limit.enter('idle', 100);
+    limit.pause();
+    pass(10_000);
+    assert.deepEqual(told, []);
+    limit.resume();
+    pass(100);
+    assert.deepEqual(told, ['idle 100']);
+  });
+});

@@ -1,0 +1,13 @@
+import assert from 'node:assert/strict';
+import { Tail } from '../../../src/gateway/tail.ts';
+
+describe('the tail of a stream', () => {
+  it('keeps the end, and no more than it needs', () => {
+    const tail = new Tail();
+    for (let n = 0; n < 1000; n++) tail.push(Buffer.from(`${n}`.padEnd(100)));
+    assert.ok(tail.text().length < 17_000 && tail.text().length >= 16_000);
+    assert.match(tail.text(), /999 +$/);
+    tail.push(Buffer.alloc(100_000, 'x'));
+    assert.equal(tail.text().length, 100_000);
+  });
+});
