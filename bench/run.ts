@@ -1,17 +1,23 @@
+import { parseArgs } from 'node:util';
 import { firstEvent } from './first-event.ts';
 import { passthrough } from './passthrough.ts';
 import { replay } from './replay.ts';
 import { researchDeltas } from './research-deltas.ts';
+import type { StoreKind } from './support/processes.ts';
 
-/** `npm run bench [name ...]`: runs benchmarks and prints their tables. See README.md. */
-const BENCHMARKS: Readonly<Record<string, () => Promise<string>>> = {
+/** `npm run bench -- [--store sqlite|redis] [name ...]`: runs benchmarks and prints their tables. See README.md. */
+const BENCHMARKS: Readonly<Record<string, (options: { stores: readonly StoreKind[] }) => Promise<string>>> = {
   'research-deltas': researchDeltas,
   passthrough,
   replay,
   'first-event': firstEvent,
 };
 
-const names = process.argv.slice(2);
+const { values, positionals: names } = parseArgs({
+  options: { store: { type: 'string' } },
+  allowPositionals: true,
+});
+const stores = (['SQLite', 'Redis'] as const).filter((kind) => !values.store || values.store === kind.toLowerCase());
 const unknown = names.filter((name) => !(name in BENCHMARKS));
 if (unknown.length > 0) {
   console.error(`There is no benchmark ${unknown.join(', ')}. There are: ${Object.keys(BENCHMARKS).join(', ')}`);
@@ -19,6 +25,6 @@ if (unknown.length > 0) {
 }
 for (const [name, run] of Object.entries(BENCHMARKS)) {
   if (names.length > 0 && !names.includes(name)) continue;
-  console.log(`${await run()}\n`);
+  console.log(`${await run({ stores })}\n`);
 }
 process.exit(0);

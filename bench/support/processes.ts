@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
+import { startRedis } from '../../test/support/redis.ts';
 
 /** A server in a process of its own, so that its CPU can be told from the load client's. */
 export interface Target extends AsyncDisposable {
@@ -20,11 +21,28 @@ export async function startScript(file: string, args: readonly string[] = []): P
   return await started([path, ...args], 'stdout', /(http:\S+)/);
 }
 
-/** Starts the gateway with this configuration over a folder of its own. */
-export async function startGateway(config: object): Promise<Target> {
+/** One research model without tools over a provider. */
+export function researchConfig(provider: { url: string }): object {
+  return {
+    providers: { bench: { base_url: provider.url } },
+    models: { bench: { kind: 'research', routes: [{ provider: 'bench', model: 'bench' }], research: { tools: [] } } },
+  };
+}
+
+/** Where a gateway keeps its runs. */
+export type StoreKind = 'SQLite' | 'Redis';
+
+export interface GatewayTarget extends Target {
+  /** The process of its Redis, where it has one. */
+  redisPid: number | undefined;
+}
+
+/** Starts the gateway with this configuration over a folder of its own, or a Redis of its own. */
+export async function startGateway(config: object, kind: StoreKind = 'SQLite'): Promise<GatewayTarget> {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-bench-'));
   const file = join(folder, 'gateway.yaml');
-  const store = { url: `file:${join(folder, 'data')}` };
+  const redis = kind === 'Redis' ? await startRedis() : undefined;
+  const store = { url: redis?.url ?? `file:${join(folder, 'data')}` };
   await writeFile(
     file,
     stringify({
@@ -39,8 +57,10 @@ export async function startGateway(config: object): Promise<Target> {
   const target = await started([main, 'serve', '--config', file], 'stderr', /"url":"(http:[^"]+)".*"msg":"listening"/);
   return {
     ...target,
+    redisPid: redis?.pid,
     async [Symbol.asyncDispose]() {
       await target[Symbol.asyncDispose]();
+      await redis?.[Symbol.asyncDispose]();
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -9,6 +9,8 @@ import { join } from 'node:path';
 export interface RedisServer extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
+  /** Of the process that runs now. */
+  readonly pid: number;
   /** `kill -9`, and no restart. */
   kill(): Promise<void>;
   /** Starts it again on the same port and folder, after `kill`. */
@@ -44,6 +46,9 @@ export async function startRedis(settings: readonly string[] = []): Promise<Redi
   return {
     url: `redis://127.0.0.1:${port}/0`,
     port,
+    get pid() {
+      return child.pid ?? 0;
+    },
     async kill() {
       await end(child);
     },
