@@ -1,3 +1,4 @@
+import { isEmptyResult } from './guards.ts';
 import { estimateTokens } from './tokens.ts';
 import type { Digests } from './tool-digest.ts';
 import type { ExecutableCall, ResearchState, ResultEntry, TranscriptEntry } from './transcript.ts';
@@ -17,7 +18,8 @@ export function findingsOf(entries: readonly TranscriptEntry[], state: ResearchS
     .flatMap((turn) => turn.calls)
     .flatMap((call) => {
       const result = 'call' in call ? state.results.get(call.call) : undefined;
-      return 'call' in call && result?.status === 'completed' ? [{ call, result }] : [];
+      if (!('call' in call) || result?.status !== 'completed' || isEmptyResult(result.result)) return [];
+      return [{ call, result }];
     });
 }
 

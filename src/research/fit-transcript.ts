@@ -102,24 +102,22 @@ function lengthOf(text: string, mostTokens: number): number {
 /** The part of the room that recent turns may have where the others become findings. */
 const RECENT_SHARE = 0.55;
 
-/** Older turns as a list of findings, as long as the room allows, and behind it the turns of the last results. */
+/**
+ * Older turns as a list of findings, as long as the room allows, and behind it the turns of the last results. What an
+ * earlier attempt found stands in the list like everything else.
+ */
 function withFindings(entries: readonly TranscriptEntry[], options: Fitting & { state: ResearchState }): TurnMessage[] {
   const { state, room, digests } = options;
   const { from, messages: recent } = recentTurns(entries, options);
-  const older = entries.slice(0, from);
+  const older = state.entries.slice(0, state.entries.length - (entries.length - from));
   const left = room - estimateRequest(recent) - estimateTokens(FINDINGS_HEAD) - FENCE_TOKENS;
-  const restart = older.find((entry) => entry.t === 'restart');
-  const notes = restart ? `${shorten(restart.notes, lengthOf(restart.notes, left * NOTES_SHARE))}\n` : '';
-  const list = listFindings(findingsOf(older, state), { tokens: left - estimateTokens(notes), digests });
-  const text = `${notes}${list}`.trim();
-  return text === '' ? recent : [{ role: 'user', content: `${FINDINGS_HEAD}${fence(text)}` }, ...recent];
+  const list = listFindings(findingsOf(older, state), { tokens: left, digests });
+  return list === '' ? recent : [{ role: 'user', content: `${FINDINGS_HEAD}${fence(list)}` }, ...recent];
 }
 
 const FINDINGS_HEAD =
   'Earlier tool results of this research, reduced to what matters (numbers in brackets are source ids):\n';
 const FENCE_TOKENS = 20;
-/** The part of the list that the notes of an earlier attempt may have. */
-const NOTES_SHARE = 0.6;
 
 /** As many of the last turns as hold the results that stay whole and fit their share of the room; the last always. */
 function recentTurns(

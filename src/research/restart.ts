@@ -1,6 +1,5 @@
 import type { Context } from './context.ts';
 import { findingsOf, listFindings } from './findings.ts';
-import { isEmptyResult } from './guards.ts';
 import { fence } from './prose.ts';
 import { queriesOf } from './repeated-calls.ts';
 import type { ResearchState, RestartEntry } from './transcript.ts';
@@ -19,7 +18,7 @@ export function restartNotes(
   options: { why: string; context: Context },
 ): RestartEntry | undefined {
   if (state.restarted) return undefined;
-  const found = findingsOf(state.entries, state).filter(({ result }) => !isEmptyResult(result.result));
+  const found = findingsOf(state.entries, state);
   if (found.length === 0) return undefined;
   const { window, digests } = options.context;
   const findings = listFindings(found, { tokens: window.room * NOTES_SHARE, digests });

@@ -133,6 +133,7 @@ describe('addresses in an answer', () => {
       "https://en.example/wiki/O'Connor",
       'https://en.example/wiki/Run_(complete)',
       'https://zh.example/wiki/北京',
+      'https://zh.example/wiki/GDP北京',
       'https://x.example/?a[]=1&b=(2)',
       'https://x.example/a,b;c',
       'https://x.example/~ann/notes_',
