@@ -279,16 +279,17 @@ describe('a run that is taken up again', function () {
     it(`between the end of its ${format ? 'structured ' : ''}answer and its last event needs no model any more`, async () => {
       const store = await memoryStore();
       const stuck = Promise.withResolvers<void>();
+      const over = Promise.withResolvers<void>();
       const neverEnding = wrapStore(store, {
         append: async (id, batch) => {
-          if (!batch.end) return await store.append(id, batch);
-          stuck.resolve();
-          return await new Promise<never>(() => {});
+          if (batch.end) stuck.resolve();
+          if (batch.end) await over.promise;
+          return await store.append(id, batch);
         },
       });
       const text = '{"all": "is known [1]"}';
       const said = new ScriptedModel((request) => (isAnswerTurn(request) ? { text: [text] } : { text: ['Ready.'] }));
-      const first = await openHarness({ chat: said, tools: [pages()], store: neverEnding });
+      await using first = await openHarness({ chat: said, tools: [pages()], store: neverEnding });
       const { run } = await first.runs.submit(question({ research: { format } }));
       await stuck.promise;
       await store.claim(run.id, { owner: 'dying', leaseMs: 1, now: Date.now() - 60_000, force: true });
@@ -299,6 +300,7 @@ describe('a run that is taken up again', function () {
       assert.equal(response.output_text, text);
       assert.equal(response.usage.total_tokens, 30);
       assert.equal(silent.requests.length, 0);
+      over.resolve();
     });
   }
 });
