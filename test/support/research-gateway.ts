@@ -19,7 +19,9 @@ import { type SeenRequest, seenRequest } from './seen-request.ts';
 
 export interface ResearchGatewayOptions {
   /** What the provider's model says; it knows only what it is sent. */
-  model: (request: SeenRequest, n: number) => TurnScript | Script;
+  model?: (request: SeenRequest, n: number) => TurnScript | Script;
+  /** A provider to use instead; it stays its owner's. */
+  provider?: ScriptedProvider;
   /** Documents of the local corpus, by file name. */
   documents?: Readonly<Record<string, string>>;
   /** `research` of the model `deep`, and its other keys. */
@@ -47,16 +49,7 @@ export async function openResearchGateway(options: ResearchGatewayOptions): Prom
     await writeFile(join(folder, name), text);
   }
   const seen: SeenRequest[] = [];
-  const provider = stack.use(
-    await startScriptedProvider({
-      respond: ({ body }, n) => {
-        const request = seenRequest(body);
-        seen.push(request);
-        const said = options.model(request, n);
-        return 'steps' in said ? said : turn(said);
-      },
-    }),
-  );
+  const provider = options.provider ?? stack.use(await startModel(options.model ?? (() => ({ text: 'Ready.' })), seen));
   const config = configSchema.parse({
     server: { port: 0, shutdown_grace_seconds: 1 },
     store: { url: 'memory:' },
@@ -88,6 +81,17 @@ export async function openResearchGateway(options: ResearchGatewayOptions): Prom
     },
     [Symbol.asyncDispose]: () => owned.disposeAsync(),
   };
+}
+
+async function startModel(model: NonNullable<ResearchGatewayOptions['model']>, seen: SeenRequest[]) {
+  return await startScriptedProvider({
+    respond: ({ body }, n) => {
+      const request = seenRequest(body);
+      seen.push(request);
+      const said = model(request, n);
+      return 'steps' in said ? said : turn(said);
+    },
+  });
 }
 
 /** A call of `fetch_url_content` for a document of the corpus. */
