@@ -120,28 +120,22 @@ function* checkPorts({ server }: Sections): Iterable<CrossCheckProblem> {
   yield { path: ['server', 'admin_port'], message: 'must differ from port; leave it out to use one port for all' };
 }
 
-/** The search provider must be usable where a model may search. */
-function* checkSearch({ tools, models = {} }: Sections): Iterable<CrossCheckProblem> {
+/** A search service needs its address or key. The local search has a default folder. */
+function* checkSearch({ tools }: Sections): Iterable<CrossCheckProblem> {
   if (tools === undefined) return;
   const { web_search: search } = tools;
-  const searches = Object.values(models).some(
-    (model) => model.kind === 'research' && model.research.tools.includes('web_search'),
-  );
   const backends = [
     { backend: search, path: ['tools', 'web_search'] },
     ...search.fallbacks.map((backend, index) => ({ backend, path: ['tools', 'web_search', 'fallbacks', index] })),
   ];
   for (const { backend, path } of backends) {
-    const field = REQUIRED_BY_SEARCH[backend.provider];
-    if (backend[field] !== undefined) continue;
-    // The section's default is `local`; where no model searches it need not be set up.
-    if (backend === search && backend.provider === 'local' && !searches) continue;
+    const field = backend.provider === 'local' ? undefined : REQUIRED_BY_SEARCH[backend.provider];
+    if (field === undefined || backend[field] !== undefined) continue;
     yield { path: [...path, field], message: SEARCH_FIXES[field].replace('PROVIDER', backend.provider) };
   }
 }
 
 const REQUIRED_BY_SEARCH = {
-  local: 'folder',
   searxng: 'url',
   brave: 'api_key',
   tavily: 'api_key',
@@ -149,7 +143,6 @@ const REQUIRED_BY_SEARCH = {
 } as const;
 
 const SEARCH_FIXES = {
-  folder: 'is missing: name the folder of documents to search, or choose another search provider',
   url: 'is missing: the search provider PROVIDER needs the address of its server',
   api_key: 'is missing: the search provider PROVIDER needs a key',
 } as const;

@@ -122,15 +122,23 @@ function firstPerPath(problems: readonly ConfigProblem[]): ConfigProblem[] {
   return kept.sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
 }
 
+type SearchBackend = Pick<GatewayConfig['tools']['web_search'], 'provider' | 'folder'>;
+
+/** What the local search looks through where no folder is named. */
+const DEFAULT_SEARCH_FOLDER = './docs';
+
 /** Paths in the file are relative to the working directory of the gateway, not to the file: as on a command line. */
 function resolvePaths(config: GatewayConfig, root: string): GatewayConfig {
-  const folder = (path: string | undefined) => (path === undefined ? {} : { folder: resolve(root, path) });
+  const folder = ({ provider, folder: path }: SearchBackend) => {
+    const named = path ?? (provider === 'local' ? DEFAULT_SEARCH_FOLDER : undefined);
+    return named === undefined ? {} : { folder: resolve(root, named) };
+  };
   const search = config.tools.web_search;
-  const fallbacks = search.fallbacks.map((backend) => ({ ...backend, ...folder(backend.folder) }));
+  const fallbacks = search.fallbacks.map((backend) => ({ ...backend, ...folder(backend) }));
   return {
     ...config,
     store: { ...config.store, url: resolveStoreUrl(config.store.url, root) },
-    tools: { ...config.tools, web_search: { ...search, ...folder(search.folder), fallbacks } },
+    tools: { ...config.tools, web_search: { ...search, ...folder(search), fallbacks } },
   };
 }
 
@@ -145,7 +153,11 @@ function noticesOf(config: GatewayConfig): string[] {
 }
 
 /** A notice and no problem: the folder may be mounted or filled later. */
-async function missingFolders({ tools: { web_search: search } }: GatewayConfig): Promise<string[]> {
+async function missingFolders({ models, tools: { web_search: search } }: GatewayConfig): Promise<string[]> {
+  const searches = Object.values(models).some(
+    (model) => model.kind === 'research' && model.research.tools.includes('web_search'),
+  );
+  if (!searches) return [];
   const local = [search, ...search.fallbacks].filter(({ provider }) => provider === 'local');
   const folders = local.flatMap(({ folder }) => (folder === undefined ? [] : [folder]));
   const missing = await Promise.all(

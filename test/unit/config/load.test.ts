@@ -56,6 +56,7 @@ describe('reading a configuration', () => {
     const relative = parse(`${MINIMAL}store: { url: "file:./data" }\ntools: { web_search: { folder: docs } }\n`);
     assert.equal(relative.store.url, 'file:/base/data');
     assert.equal(relative.tools.web_search.folder, '/base/docs');
+    assert.equal(parse(MINIMAL).tools.web_search.folder, '/base/docs');
     assert.equal(parse(`${MINIMAL}store: { url: "file:///var/lib/g" }\n`).store.url, 'file:/var/lib/g');
     assert.equal(parse(`${MINIMAL}store: { url: "memory:" }\n`).store.url, 'memory:');
   });
@@ -238,12 +239,6 @@ describe('what ties sections together', () => {
       ),
       'models.m.max_completion_tokens',
       /smaller/,
-    ],
-    [
-      'a searching model without documents',
-      MINIMAL.replace('kind: proxy,', 'kind: research,'),
-      'tools.web_search.folder',
-      /folder/,
     ],
     [
       'searxng without url',
