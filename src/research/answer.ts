@@ -1,6 +1,7 @@
 import { linkSignals } from '../base/abort.ts';
 import { GatewayError } from '../base/errors.ts';
 import type { IncompleteReason } from '../protocol/response.ts';
+import { noUsage } from '../upstream/turn.ts';
 import { AnswerBound } from './answer-bound.ts';
 import { type AnswerRequest, answerRequest, outputLimit, structuredFormat } from './answer-request.ts';
 import { type Answering, answeredStep, noAnswerInTime, recover, spentStep, type Written } from './answer-steps.ts';
@@ -59,11 +60,14 @@ async function* writeText(run: ResearchRun, { context, signal }: Answering): Asy
         continue;
       }
       const text = written.text.slice(before.length);
-      const usage = estimatedUsage({ estimate: asked.estimate, text });
-      if (text !== '') yield spentStep(run, usage, written.text.length);
-      run.signal.throwIfAborted();
-      if (written.text.trim() === '') throw noAnswerInTime(thrown);
-      return { ...written, cut: 'budget' };
+      const usage = text === '' ? noUsage() : estimatedUsage({ estimate: asked.estimate, text });
+      if (run.signal.aborted || written.text.trim() === '') {
+        yield spentStep(run, usage, written.text.length);
+        run.signal.throwIfAborted();
+        throw noAnswerInTime(thrown);
+      }
+      written.cut = 'budget';
+      yield answeredStep(run, written, usage);
     }
   }
   return written;

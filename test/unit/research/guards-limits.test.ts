@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { mock } from 'node:test';
 import { estimateTokens } from '../../../src/research/tokens.ts';
 import type { ChatModel, TurnPart } from '../../../src/upstream/turn.ts';
 import { lookup, lookups, type ResearchScript, runResearch, textOf } from '../../support/research-run.ts';
@@ -167,5 +168,52 @@ describe('the tokens of a turn that this side ended', () => {
     assert.equal(status, 'cancelled');
     assert.ok(usage.output_tokens >= 10 + estimateTokens(words(100)));
     assert.ok(usage.input_tokens > 1200);
+  });
+});
+
+describe('an answer for which the time runs out', () => {
+  /** Writes this much and then nothing more. */
+  const stopping = (text: string) => {
+    const stopped = Promise.withResolvers<void>();
+    const chat: ChatModel = {
+      async *turn(_request, { signal }): AsyncGenerator<TurnPart> {
+        if (text !== '') yield { type: 'text', delta: text };
+        stopped.resolve();
+        await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
+      },
+    };
+    return { chat, stopped: stopped.promise };
+  };
+
+  const runOutOfTime = async (text: string) => {
+    const { chat, stopped } = stopping(text);
+    await using harness = await openHarness({ chat });
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      const { run } = await harness.runs.submit(question());
+      await stopped;
+      mock.timers.tick(181_000);
+      mock.timers.reset();
+      await readAll(harness.runs, run);
+      const ended = await harness.runs.find(question().caller, 'responses', harness.runs.idOf(run, 'responses'));
+      return await harness.runs.response(ended);
+    } finally {
+      mock.timers.reset();
+    }
+  };
+
+  it('is what was written, and says so', async () => {
+    const response = await runOutOfTime('Half of the answer');
+    assert.equal(response.status, 'completed');
+    assert.deepEqual(response.incomplete_details, { reason: 'budget' });
+    assert.equal(response.output_text, 'Half of the answer');
+    assert.ok(response.usage.input_tokens > 100 && response.usage.output_tokens > 3);
+    assert.equal(response.usage.estimated, true);
+  });
+
+  it('fails where nothing was written', async () => {
+    const response = await runOutOfTime('');
+    assert.equal(response.status, 'failed');
+    assert.equal(response.error?.code, 'upstream_timeout');
   });
 });
