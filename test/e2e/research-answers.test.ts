@@ -200,3 +200,26 @@ describe('a long run of a whole gateway', () => {
     assert.equal(response.usage.num_tool_calls, 100);
   }).timeout(60_000);
 });
+
+describe('research.reader', () => {
+  it('reads huge documents on a route of its own', async () => {
+    const book = handbook({ chapters: 1, length: 90_000 });
+    await using gateway = await openResearchGateway({
+      documents: { 'chapter-1.md': `# Chapter 1\n\n${book.chapter(1)}` },
+      deep: { context_length: 12_000, max_completion_tokens: 2000 },
+      research: { reader: [{ provider: 'scripted', model: 'cheap' }] },
+      model: (request) => {
+        if (request.reading)
+          return { text: codesIn(request.text).size > 0 ? telling(codesIn(request.text)) : 'NOTHING' };
+        if (!request.research) return { text: telling(codesIn(request.text)) };
+        const read = request.messages.some(({ role }) => role === 'tool');
+        return read ? { text: 'I am ready.' } : { toolCalls: [fetchDocument('chapter-1.md')] };
+      },
+    });
+    const response = await gateway.respond({ input: 'Which access code does chapter 1 have?' });
+    assert.equal(codesIn(response.output_text).get(1), book.code(1));
+    const models = gateway.provider.requests.map(({ body }, n) => [body.model, gateway.seen[n]?.reading]);
+    assert.ok(models.filter(([model]) => model === 'cheap').length > 5);
+    for (const [model, reading] of models) assert.equal(model === 'cheap', reading);
+  });
+});

@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { cutPieces } from '../../../src/research/pieces.ts';
+import { estimateTokens } from '../../../src/research/tokens.ts';
+import { createContextWindow } from '../../../src/research/window.ts';
+import { TurnError } from '../../../src/upstream/turn.ts';
+import { codesIn, handbook, telling } from '../../support/handbook.ts';
+import { textOf } from '../../support/research-run.ts';
+import { openHarness, question, runToEnd, testConfig } from '../../support/run-harness.ts';
+import { isAnswerTurn, ScriptedModel, type ScriptedTurn } from '../../support/scripted-model.ts';
+
+const LENGTH = 200_000;
+const book = handbook({ chapters: 1, length: LENGTH });
+const ASKED = { url: 'https://handbook.example/chapter-1', goal: 'the access code of chapter 1' };
+
+/** One run that fetches a huge page; `read` is what the reader says of each piece. */
+async function readHuge(options: { read: (text: string, n: number) => ScriptedTurn; args?: object }) {
+  const read: string[] = [];
+  const chat = new ScriptedModel((request) => {
+    const text = textOf(request);
+    if (text.includes('You read one piece of a long document')) return options.read(text, read.push(text) - 1);
+    if (isAnswerTurn(request)) return { text: [telling(codesIn(text))] };
+    const done = request.messages.some(({ role }) => role === 'tool');
+    return done
+      ? { text: ['Ready.'] }
+      : { calls: [{ name: 'fetch_url_content', arguments: { ...ASKED, ...options.args } }] };
+  });
+  const config = testConfig({ model: { context_length: 24_000, max_completion_tokens: 3000 } });
+  await using harness = await openHarness({ chat, tools: book.tools, config });
+  const { response } = await runToEnd(harness, question());
+  const [call] = response.output.filter((item) => item.type === 'tool_call');
+  return { response, read, result: JSON.parse(call?.result ?? '{}'), told: codesIn(response.output_text) };
+}
+
+const notes = (text: string): ScriptedTurn => {
+  const codes = codesIn(text);
+  return { text: [codes.size > 0 ? telling(codes) : 'NOTHING'] };
+};
+
+describe('the reader of huge pages', () => {
+  it('is shown the question, the goal, and each piece as data; its notes take the place of the page', async () => {
+    const { read, result, told, response } = await readHuge({ read: notes });
+    assert.equal(told.get(1), book.code(1));
+    assert.ok(read.length > 5);
+    assert.match(read[0] ?? '', /What is a run\?/);
+    assert.match(read[0] ?? '', /the access code of chapter 1/);
+    assert.match(read[0] ?? '', /piece 1 of \d+:\\n<tool_result>/);
+    assert.match(result.content, /^Notes on a document of \d+ characters, read in \d+ pieces:\n/);
+    assert.equal(result.truncated, false);
+    assert.equal(result.source_id, 1);
+    assert.equal(result.next_offset, undefined);
+    assert.equal(response.usage.total_tokens, 15 * (read.length + 3), 'what it costs is counted');
+  });
+
+  it('that fails leaves the key facts of a piece in its place', async () => {
+    const broken = new TurnError('failed', 'the reader is away', { started: false });
+    const { told, response } = await readHuge({ read: () => ({ breaks: broken }) });
+    assert.equal(response.status, 'completed');
+    assert.equal(told.get(1), book.code(1));
+  });
+
+  it('that says nothing, because it thought for all of its length, does so too', async () => {
+    const { told } = await readHuge({ read: () => ({ reasoning: ['Hm.'], finish: 'length' }) });
+    assert.equal(told.get(1), book.code(1));
+  });
+
+  it('with less context than thought reads in halves', async () => {
+    const tooLong = new TurnError('context_length', 'too long', { started: false });
+    const { told, read } = await readHuge({
+      read: (text) => (text.length > 9000 ? { breaks: tooLong } : notes(text)),
+    });
+    assert.equal(told.get(1), book.code(1));
+    assert.ok(read.some((text) => text.length <= 9000));
+  });
+
+  it('that never stops is stopped', async () => {
+    const { result, response } = await readHuge({ read: () => ({ text: ['word '.repeat(200_000)] }) });
+    assert.equal(response.status, 'completed');
+    assert.ok(result.content.length < 60_000, `${result.content.length}`);
+  });
+
+  it('is not asked where the model wants a certain part of the page', async () => {
+    const { read, result } = await readHuge({ read: notes, args: { offset: 48_000 } });
+    assert.equal(read.length, 0);
+    assert.equal(result.content, book.chapter(1).slice(48_000, 72_000));
+    assert.equal(result.next_offset, 72_000);
+  });
+});
+
+describe('a text in pieces', () => {
+  it('is the text again when they are joined, and each keeps its size', () => {
+    const part = fc.constantFrom(
+      'A sentence of words. ',
+      '\n\n',
+      '深度研究的结果。',
+      '👩‍🔬',
+      'x'.repeat(50),
+      '  ',
+      '{"a":1},',
+    );
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 400 }), fc.integer({ min: 20, max: 800 }), (parts, tokens) => {
+        const text = parts.join('');
+        const pieces = cutPieces(text, tokens);
+        assert.equal(pieces.join(''), text);
+        for (const piece of pieces) {
+          assert.ok(estimateTokens(piece) <= tokens + 1, `${estimateTokens(piece)} of ${tokens}`);
+          assert.ok(piece.isWellFormed());
+        }
+      }),
+      { seed: 9, numRuns: 200 },
+    );
+  });
+});
+
+describe('the window of a context', () => {
+  const open = () => createContextWindow({ contextLength: 32_000, answerTokens: 4000 });
+
+  it('keeps room for the answer, within reason', () => {
+    assert.ok(open().room < 28_000 && open().room > 24_000);
+    const room = (answerTokens: number) => createContextWindow({ contextLength: 32_000, answerTokens }).room;
+    assert.ok(room(30_000) > 20_000, 'an answer longer than the context leaves room to research');
+    assert.ok(room(10) < 28_000, 'a short answer leaves room to think');
+  });
+
+  it('follows what the provider counts', () => {
+    const window = open();
+    const before = window.room;
+    window.learn(10_000, 20_000);
+    assert.equal(window.room, Math.floor(before / 2));
+    assert.ok(Math.abs(window.roomToWrite(10_000) - 11_000) < 1000);
+    window.learn(10_000, 10_000);
+    assert.ok(Math.abs(window.room - before) <= 1, 'the last count counts');
+    window.learn(100, 5000);
+    assert.ok(Math.abs(window.room - before) <= 1, 'small requests tell little');
+  });
+
+  it('stays below what was refused, and says when it cannot get smaller', () => {
+    const window = open();
+    assert.ok(window.refused(20_000));
+    assert.ok(window.room < 14_000);
+    assert.ok(!window.refused(19_900), 'it did not get smaller: what is fixed fills it');
+    assert.ok(window.refused(12_000));
+    assert.ok(window.room < 8000);
+    let refusals = 0;
+    while (window.refused(window.room)) assert.ok(++refusals < 12);
+    assert.ok(window.room < 1000);
+  });
+
+  it('does not shrink twice for one reason', () => {
+    const window = open();
+    window.refused(26_000);
+    window.learn(15_000, 30_000);
+    assert.ok(window.room > 12_000, `${window.room}`);
+  });
+});
