@@ -15,29 +15,41 @@ export async function liveStreams(options: { stores: readonly StoreKind[]; strea
   const rows: string[][] = [];
   const direct = await follow(provider, { path: '/chat/completions', streams, deltas });
   rows.push(['the provider itself', ...latencies(direct), '-', '-', '-']);
+  {
+    await using bare = await startScript('targets/bare-translator.ts', [provider.url]);
+    rows.push(await measured('bare translator, nothing stored', bare, { path: '', streams, deltas }));
+  }
   for (const kind of stores) {
     await using gateway = await startGateway(researchConfig(provider), kind);
-    const cpu = cpuMicros(gateway.pid);
-    const redisCpu = gateway.redisPid ? cpuMicros(gateway.redisPid) : 0;
-    const idle = rssMb(gateway.pid);
-    let most = idle;
-    const watch = setInterval(() => {
-      most = Math.max(most, rssMb(gateway.pid));
-    }, 500);
-    const delays = await follow(gateway, { path: '/v1/responses', streams, deltas });
-    clearInterval(watch);
-    const perDelta = (micros: number) => figure(micros / (streams * deltas));
-    rows.push([
-      `research-gateway, ${kind}`,
-      ...latencies(delays),
-      perDelta(cpuMicros(gateway.pid) - cpu),
-      gateway.redisPid ? perDelta(cpuMicros(gateway.redisPid) - redisCpu) : '-',
-      figure(((most - idle) * 1024) / streams),
-    ]);
+    rows.push(await measured(`research-gateway, ${kind}`, gateway, { path: '/v1/responses', streams, deltas }));
   }
   const head = ['target', 'p50 ms', 'p99 ms', 'CPU us/delta', 'Redis CPU us/delta', 'RSS KB/stream'];
   const title = `### ${streams.toLocaleString('en')} live streams of ${RATE} deltas a second, every delta delivered`;
   return `${title}\n\n${table(head, rows)}`;
+}
+
+async function measured(
+  name: string,
+  target: Target & { redisPid?: number | undefined },
+  load: { path: string; streams: number; deltas: number },
+): Promise<string[]> {
+  const cpu = cpuMicros(target.pid);
+  const redisCpu = target.redisPid ? cpuMicros(target.redisPid) : 0;
+  const idle = rssMb(target.pid);
+  let most = idle;
+  const watch = setInterval(() => {
+    most = Math.max(most, rssMb(target.pid));
+  }, 500);
+  const delays = await follow(target, load);
+  clearInterval(watch);
+  const perDelta = (micros: number) => figure(micros / (load.streams * load.deltas));
+  return [
+    name,
+    ...latencies(delays),
+    perDelta(cpuMicros(target.pid) - cpu),
+    target.redisPid ? perDelta(cpuMicros(target.redisPid) - redisCpu) : '-',
+    figure(((most - idle) * 1024) / load.streams),
+  ];
 }
 
 function latencies(delays: readonly number[]): string[] {
