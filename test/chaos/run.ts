@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { type Blow, runStorm, type StormOptions } from './storm.ts';
+import { type Blow, endlessly, runStorm, type StormOptions } from './storm.ts';
 
 /**
  * `npm run chaos [-- --runs 1000 --concurrent 60 --backend redis|sqlite]`: the long storm. Prints its numbers and
@@ -24,8 +24,9 @@ for (const backend of ['redis', 'sqlite'] as const) {
   const runs = Number(values.runs);
   console.log(`${runs} runs, ${STORMS[backend].instances} instances over ${backend}`);
   const report = await runStorm({
-    ...STORMS[backend],
     backend,
+    instances: STORMS[backend].instances,
+    blows: endlessly(STORMS[backend].blows),
     runs,
     concurrent: Number(values.concurrent),
     calmMs: 2000,

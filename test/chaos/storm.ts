@@ -7,14 +7,19 @@ import { type Viewed, viewRun } from './viewer.ts';
 
 export type Blow = 'kill' | 'freeze' | 'redis';
 
+/** The same blows again and again. */
+export function* endlessly(blows: readonly Blow[]): Generator<Blow> {
+  for (;;) yield* blows;
+}
+
 export interface StormOptions {
   backend: 'redis' | 'sqlite';
   instances: number;
   runs: number;
   /** Runs under way at a time. */
   concurrent: number;
-  /** Done in turn, each to an instance by chance, as long as runs are being submitted. */
-  blows: readonly Blow[];
+  /** Done in order, each to an instance by chance, until most runs have ended. */
+  blows: Iterable<Blow>;
   /** Pause between two blows, in milliseconds, up to one and a half times as long. */
   calmMs: number;
   /** Milliseconds between two streamed words. */
@@ -73,8 +78,7 @@ class Storm {
     const began = performance.now();
     const over = new AbortController();
     const striking = this.#strike(over.signal);
-    const seen = await this.#research(() => over.abort());
-    over.abort();
+    const seen = await this.#research({ calm: () => over.abort() });
     await striking;
     const storming = performance.now() - began;
     const faults: string[] = [];
@@ -83,16 +87,16 @@ class Storm {
     return { faults, numbers: this.#numbers(seen, storming) };
   }
 
-  /** All runs, some at a time. `calm` is called when the last ones are under way. */
-  async #research(calm: () => void): Promise<RunSeen[]> {
+  /** All runs, some at a time. `calm` is called when nine of ten have ended. */
+  async #research({ calm }: { calm(): void }): Promise<RunSeen[]> {
     const { runs, concurrent, log } = this.#options;
     const seen: RunSeen[] = [];
     let next = 0;
     const work = async () => {
       while (next < runs) {
         const n = next++;
-        if (next === runs) setTimeout(calm, 5000);
         seen.push(await this.#oneRun(n));
+        if (seen.length >= runs * 0.9) calm();
         if (seen.length % 50 === 0) log?.(`${seen.length} of ${runs} runs have ended`);
       }
     };
@@ -159,10 +163,9 @@ class Storm {
 
   async #strike(over: AbortSignal): Promise<void> {
     const { blows, calmMs, log } = this.#options;
-    for (let at = 0; blows.length > 0; at++) {
+    for (const blow of blows) {
       await delay(calmMs * (0.5 + Math.random()), undefined, { signal: over }).catch(() => {});
       if (over.aborted) return;
-      const blow = blows[at % blows.length] ?? 'kill';
       const name = this.#fleet.names[Math.floor(Math.random() * this.#fleet.names.length)] ?? '';
       log?.(blow === 'redis' ? 'Redis is killed' : `${blow} ${name}`);
       this.#blows[blow]++;

@@ -3,7 +3,7 @@ import { runStorm, type StormOptions } from '../chaos/storm.ts';
 import { redisOrSkip } from '../support/redis.ts';
 
 /** Short storms; `npm run chaos` makes long ones. */
-const SHORT = { pace: 40, cancelEvery: 12, limitMs: 100_000 } as const;
+const SHORT = { pace: 60, cancelEvery: 12, limitMs: 100_000 } as const;
 
 async function storm(
   options: Pick<StormOptions, 'backend' | 'instances' | 'runs' | 'concurrent' | 'blows' | 'calmMs'>,
@@ -22,13 +22,13 @@ describe('chaos', function () {
     await using redis = await redisOrSkip(this);
     await redis.kill();
     const blows = ['kill', 'redis', 'freeze', 'kill'] as const;
-    const numbers = await storm({ backend: 'redis', instances: 3, runs: 60, concurrent: 36, blows, calmMs: 2000 });
+    const numbers = await storm({ backend: 'redis', instances: 3, runs: 48, concurrent: 48, blows, calmMs: 1000 });
     assert.ok((numbers['instances killed'] ?? 0) > 0 && (numbers['Redis killed'] ?? 0) > 0);
   });
 
   it('breaks no promise where one instance over SQLite is killed and frozen under load', async () => {
     const blows = ['kill', 'freeze', 'kill'] as const;
-    const numbers = await storm({ backend: 'sqlite', instances: 1, runs: 30, concurrent: 20, blows, calmMs: 2000 });
+    const numbers = await storm({ backend: 'sqlite', instances: 1, runs: 24, concurrent: 24, blows, calmMs: 1000 });
     assert.ok((numbers['instances killed'] ?? 0) > 0);
   });
 });
