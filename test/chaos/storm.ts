@@ -5,6 +5,9 @@ import { questionOf, type ResearchWorld, startResearchWorld } from './research-w
 import { faultsOf, type RunEvidence } from './verify.ts';
 import { type Viewed, viewRun } from './viewer.ts';
 
+/** How long after its waking a frozen instance's requests still arrive, in milliseconds. */
+const WAKING_MS = 1500;
+
 export type Blow = 'kill' | 'freeze' | 'redis';
 
 /** The same blows again and again. */
@@ -61,6 +64,8 @@ class Storm {
   readonly #world: ResearchWorld;
   readonly #fleet: Fleet;
   readonly #limit: AbortSignal;
+  /** When frozen instances were woken, Unix milliseconds. */
+  readonly #wokenAt: number[] = [];
   readonly #blows: Record<Blow, number> = { kill: 0, freeze: 0, redis: 0 };
   readonly #cancelMs: number[] = [];
   readonly #takeoverMs: number[] = [];
@@ -174,6 +179,7 @@ class Storm {
         await this.#fleet.killRedis(200 + Math.random() * 2000);
       } else if (blow === 'freeze') {
         await this.#fleet.freezeInstance(name, 1000 + Math.random() * 7000);
+        this.#wokenAt.push(Date.now());
       } else {
         const watched = this.#watchTakeover(name);
         await this.#fleet.killInstance(name, 300 + Math.random() * 1500);
@@ -217,9 +223,18 @@ class Storm {
         return Buffer.from(text.replaceAll(/^:[^\n]*\n\n/gm, ''));
       }),
     );
-    const executions = new Map([...this.#world.executions].filter(([key]) => key.startsWith(`${run.n}/`)));
+    const executions = new Map(
+      [...this.#world.executions]
+        .filter(([key]) => key.startsWith(`${run.n}/`))
+        .map(([key, times]) => [key, times.filter((time) => !this.#sentBeforeFreeze(time))]),
+    );
     const viewed = run.viewed.map(({ bytes }) => bytes);
     return { ...run, replays, viewed, snapshot, executions };
+  }
+
+  /** A request that was on its way when its instance was frozen arrives once it is woken: nobody can call it back. */
+  #sentBeforeFreeze(time: number): boolean {
+    return this.#wokenAt.some((woken) => time > woken - WAKING_MS && time < woken + WAKING_MS);
   }
 
   #numbers(seen: readonly RunSeen[], ms: number): Record<string, number> {
