@@ -78,7 +78,9 @@ describe('while Redis cannot serve', function () {
       const response = await fetch(`${gateway.url}/readyz`);
       return response.status === 200 ? true : undefined;
     });
-    await submit(gateway);
+    const next = await submit(gateway);
+    const following = await SseReader.open(`${gateway.url}/v1/responses/${next}?stream=true`, { headers: HEADERS });
+    assert.equal((await following.end()).at(-1)?.type, 'response.completed');
   }
 
   const heartbeats = ({ reader }: Opened) => reader.raw.toString().split(': heartbeat').length - 1;
