@@ -40,10 +40,15 @@ export function spentBudget(
   spent: { turns: number; usage: Usage; elapsedMs: number },
 ): string | undefined {
   if (spent.turns >= budget.turns) return `all ${budget.turns} research turns are used`;
-  if (spent.usage.total_tokens >= budget.tokens * RESEARCH_SHARE) return 'the token budget is used';
+  if (spent.usage.total_tokens >= researchTokens(budget)) return 'the token budget is used';
   if (spent.elapsedMs >= budget.minutes * 60_000 * RESEARCH_SHARE)
     return `the time budget of ${budget.minutes} minutes is used`;
   return undefined;
+}
+
+/** The tokens that research may use; the rest is the answer's. */
+export function researchTokens(budget: Budget): number {
+  return budget.tokens * RESEARCH_SHARE;
 }
 
 /** The part of tokens and minutes that research may use; the rest is the answer's. */

@@ -46,8 +46,10 @@ interface Level {
 type Rendering = Fitting & { state: ResearchState; level: Level };
 
 function renderTurns(entries: readonly TranscriptEntry[], options: Rendering): TurnMessage[] {
-  const whole = new Set(shownResults(entries, options.state).slice(-options.level.whole));
   const lastTurn = entries.findLast((entry) => entry.t === 'turn');
+  // What the last turn asked for has not been seen yet.
+  const unseen = lastTurn ? shownResults([lastTurn], options.state).length : 0;
+  const whole = new Set(shownResults(entries, options.state).slice(-Math.max(options.level.whole, unseen)));
   const messages: TurnMessage[] = [];
   for (const entry of entries) {
     if (entry.t === 'note') messages.push({ role: 'user', content: entry.text });

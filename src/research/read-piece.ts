@@ -48,7 +48,8 @@ export async function readPiece(run: ResearchRun, piece: Piece, { signal }: { si
   }
 }
 
-function factsOf({ text, question, goal }: Piece): string {
+/** A piece that no model reads, reduced to what of it matters. */
+export function factsOf({ text, question, goal }: Pick<Piece, 'text' | 'question' | 'goal'>): string {
   return keyFacts(text, { about: keywords(`${question} ${goal}`), maxLength: FACTS_LENGTH });
 }
 

@@ -1,11 +1,13 @@
+import { linkSignals } from '../base/abort.ts';
 import { isObject, type JsonObject, type JsonValue } from '../base/json.ts';
 import { type Tool, type ToolContext, ToolError, type ToolOutput } from '../tools/tool.ts';
 import type { TurnUsage } from '../upstream/turn.ts';
+import { researchTokens } from './budget.ts';
 import type { Context } from './context.ts';
 import { keyFacts } from './key-facts.ts';
 import { cutPieces } from './pieces.ts';
 import { questionOf } from './prose.ts';
-import { readPiece } from './read-piece.ts';
+import { factsOf, type Piece, readPiece } from './read-piece.ts';
 import type { ResearchRun } from './run.ts';
 import { estimateTokens } from './tokens.ts';
 
@@ -24,8 +26,9 @@ const MAX_PARTS = 12;
 const MAX_PIECES = 24;
 /** Pieces read at a time. */
 const PARALLEL = 3;
-/** What reading may take besides the fetching, in milliseconds. */
+/** What reading may take besides the fetching, and what is left then to put the rest together, in milliseconds. */
 const READING_MS = 180_000;
+const GRACE_MS = 15_000;
 
 export interface Reading {
   tools: ReadonlyMap<string, Tool>;
@@ -58,7 +61,7 @@ export function withReader(run: ResearchRun, context: Context): Reading {
       return { ...output, result: (sourceId) => told(output.result(sourceId), { notes: shown, pieces, whole }) };
     },
     // Several calls of a model stand behind this one.
-    timeoutMs: fetcher.timeoutMs + READING_MS,
+    timeoutMs: fetcher.timeoutMs + READING_MS + GRACE_MS,
   };
   return {
     tools: new Map(run.tools).set(fetcher.name, reading),
@@ -126,20 +129,34 @@ async function fetchPart(fetcher: Tool, args: JsonObject, toolContext: ToolConte
   }
 }
 
-/** Notes on each piece, in order. */
+/** Notes on each piece, in order. Where time or tokens run out, the rest is reduced to key facts. */
 async function readPieces(
   run: ResearchRun,
   options: { pieces: readonly string[]; args: JsonObject; signal: AbortSignal; spend(usage: TurnUsage): void },
 ): Promise<string[]> {
-  const { pieces, args, signal, spend } = options;
+  const { pieces, args, signal } = options;
   const question = questionOf(run.request);
   const goal = typeof args.goal === 'string' && args.goal.trim() !== '' ? args.goal : 'the question itself';
+  let left = researchTokens(run.budget) - run.state.usage.total_tokens;
+  const spend = (usage: TurnUsage) => {
+    left -= usage.inputTokens + usage.outputTokens;
+    options.spend(usage);
+  };
+  using limit = linkSignals([signal], { what: 'reading', timeoutMs: READING_MS });
   const notes: string[] = new Array(pieces.length).fill('');
   const waiting = pieces.entries();
   const worker = async () => {
     for (const [index, text] of waiting) {
-      const place = `piece ${index + 1} of ${pieces.length}`;
-      notes[index] = await readPiece(run, { text, place, question, goal, spend }, { signal });
+      const piece = { text, place: `piece ${index + 1} of ${pieces.length}`, question, goal, spend };
+      notes[index] = left > 0 && !limit.signal.aborted ? await readInTime(piece) : factsOf(piece);
+    }
+  };
+  const readInTime = async (piece: Piece) => {
+    try {
+      return await readPiece(run, piece, { signal: limit.signal });
+    } catch (thrown) {
+      if (signal.aborted || !limit.signal.aborted) throw thrown;
+      return factsOf(piece);
     }
   };
   await Promise.all(Array.from({ length: PARALLEL }, worker));

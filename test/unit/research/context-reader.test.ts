@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { mock } from 'node:test';
 import fc from 'fast-check';
 import { cutPieces } from '../../../src/research/pieces.ts';
 import { estimateTokens } from '../../../src/research/tokens.ts';
@@ -14,7 +15,7 @@ const book = handbook({ chapters: 1, length: LENGTH });
 const ASKED = { url: 'https://handbook.example/chapter-1', goal: 'the access code of chapter 1' };
 
 /** One run that fetches a huge page; `read` is what the reader says of each piece. */
-async function readHuge(options: { read: (text: string, n: number) => ScriptedTurn; args?: object }) {
+async function readHuge(options: { read: (text: string, n: number) => ScriptedTurn; args?: object; budget?: object }) {
   const read: string[] = [];
   const chat = new ScriptedModel((request) => {
     const text = textOf(request);
@@ -25,7 +26,10 @@ async function readHuge(options: { read: (text: string, n: number) => ScriptedTu
       ? { text: ['Ready.'] }
       : { calls: [{ name: 'fetch_url_content', arguments: { ...ASKED, ...options.args } }] };
   });
-  const config = testConfig({ model: { context_length: 24_000, max_completion_tokens: 3000 } });
+  const config = testConfig({
+    model: { context_length: 24_000, max_completion_tokens: 3000 },
+    research: { budgets: { medium: options.budget ?? {} } },
+  });
   await using harness = await openHarness({ chat, tools: book.tools, config });
   const { response } = await runToEnd(harness, question());
   const [call] = response.output.filter((item) => item.type === 'tool_call');
@@ -77,6 +81,30 @@ describe('the reader of huge pages', () => {
     const { result, response } = await readHuge({ read: () => ({ text: ['word '.repeat(200_000)] }) });
     assert.equal(response.status, 'completed');
     assert.ok(result.content.length < 60_000, `${result.content.length}`);
+  });
+
+  it('keeps to the budget of tokens: the rest of the page is reduced without it', async () => {
+    const { read, told, response } = await readHuge({ read: notes, budget: { tokens: 100 } });
+    assert.ok(read.length >= 5 && read.length <= 8, `${read.length} pieces were read, at 15 tokens each`);
+    assert.equal(told.get(1), book.code(1));
+    assert.deepEqual(response.incomplete_details, { reason: 'budget' });
+  });
+
+  it('that hangs is left, with the rest of the page reduced without it', async () => {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    try {
+      const reading = readHuge({
+        read: (text, n) => {
+          if (n === 4) setImmediate(() => mock.timers.tick(181_000));
+          return n >= 4 ? { gate: new Promise(() => {}) } : notes(text);
+        },
+      });
+      const { told, response } = await reading;
+      assert.equal(response.status, 'completed');
+      assert.equal(told.get(1), book.code(1));
+    } finally {
+      mock.timers.reset();
+    }
   });
 
   it('is not asked where the model wants a certain part of the page', async () => {

@@ -189,6 +189,19 @@ describe('a model that was told', () => {
   });
 });
 
+describe('results of many calls in one turn', () => {
+  it('are whole in the next turn, however many they are', async () => {
+    const words = Array.from({ length: 9 }, (_, n) => `p${n}`);
+    const tool = testTool('lookup', ({ q }) => ({ result: `${'Filler of no use. '.repeat(150)}Page ${q} ends.` }));
+    const { asked } = await runResearch({ turns: [{ calls: lookups(...words) }], tools: [tool] });
+    const shown = toolMessages(asked.research[1]);
+    assert.deepEqual(
+      shown.map((text) => text.length > 2700),
+      words.map(() => true),
+    );
+  });
+});
+
 describe('calls that are no repetition', () => {
   it('differ by a number, a name, an operator or a word', async () => {
     const queries = [
