@@ -7,9 +7,12 @@ import { fetchDocument, openResearchGateway, type ResearchGateway } from '../sup
 import { hang, type TurnScript } from '../support/scripted-provider.ts';
 import type { SeenRequest } from '../support/seen-request.ts';
 
+/** So long that the facts behind it are in no snippet. */
+const BEFORE = 'Many things are told of this place, and most of them by those who never saw it at all. '.repeat(12);
+
 const DOCUMENTS = {
-  'harbour.md': '# Harbour\n\nThe harbour of Elmsworth was opened in 1871. It has three cranes.\n',
-  'bridge.md': '# Bridge\n\nThe bridge of Elmsworth carries 12 500 vehicles a day.\n',
+  'harbour.md': `# Harbour\n\n${BEFORE}The harbour of Elmsworth was opened in 1871. It has three cranes.\n`,
+  'bridge.md': `# Bridge\n\n${BEFORE}The bridge of Elmsworth carries 12 500 vehicles a day.\n`,
   'mill.md': '# Mill\n\nThe mill of Elmsworth burned down in 1902.\n',
 };
 
