@@ -15,6 +15,8 @@ const STALLED_MS = 500;
 /** How often free runs without a job are looked for, in milliseconds; at most `SWEEP_LIMIT` at a time. */
 const SWEEP_MS = 10_000;
 const SWEEP_LIMIT = 500;
+/** How long adding jobs may take, in milliseconds. */
+const ENQUEUE_MS = 5000;
 /** How long a run whose claim is about to run out is waited for, before its job is put off, in milliseconds. */
 const HELD_MS = 1500;
 const HELD_LOOK_MS = 100;
@@ -34,13 +36,19 @@ const JOB_OPTIONS = {
   stackTraceLimit: 0,
 } as const;
 
+export interface QueueExecutorOptions extends ExecutorOptions {
+  connection: QueueConnection;
+  /** How often free runs without a job are looked for, in milliseconds. */
+  sweepMs?: number;
+}
+
 /**
  * The executor of several instances: BullMQ gives each open run to one of them, as a job with the run's id. The queue
  * says who should run; the store's claim, and nothing else, says who can write. What the queue forgets, a sweep over
  * the store puts back; a job too many finds its run ended or held and goes away.
  */
 export class QueueExecutor implements Executor {
-  readonly #options: ExecutorOptions & { connection: QueueConnection };
+  readonly #options: QueueExecutorOptions;
   readonly #runs: ActiveRuns;
   readonly #queue: Queue;
   readonly #worker: Worker;
@@ -49,7 +57,7 @@ export class QueueExecutor implements Executor {
   #sweeping: Promise<void> | undefined;
   #complainedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(options: ExecutorOptions & { connection: QueueConnection }) {
+  constructor(options: QueueExecutorOptions) {
     this.#options = options;
     this.#runs = new ActiveRuns(options);
     const { client: connection, prefix } = options.connection;
@@ -139,19 +147,42 @@ export class QueueExecutor implements Executor {
     return 'not now';
   }
 
-  /** Makes sure that every free run has a job: at the start, and again and again. */
+  /** Makes sure that every free run is worked on: at the start, and again and again. */
   async #sweepLoop(): Promise<void> {
-    const { store, clock } = this.#options;
     const { signal } = this.#stopping;
+    const { sweepMs = SWEEP_MS } = this.#options;
+    let before: ReadonlySet<RunId> = new Set();
     while (!signal.aborted) {
       try {
-        const free = await store.claimable({ now: clock.now(), limit: SWEEP_LIMIT });
-        if (free.length > 0) await withTimeout('the sweep', SWEEP_MS, () => this.#enqueue(free), { signal });
+        before = await this.#sweep(before);
       } catch (error) {
         this.#failed(error);
       }
-      await sleep(SWEEP_MS * (0.75 + Math.random() / 2), { signal }).catch(() => {});
+      await sleep(sweepMs * (0.75 + Math.random() / 2), { signal }).catch(() => {});
     }
+  }
+
+  /**
+   * Gives each free run a job. One that was free `before` too, although there is room here, is driven without: then the
+   * queue does not work.
+   */
+  async #sweep(before: ReadonlySet<RunId>): Promise<ReadonlySet<RunId>> {
+    const { store, clock, owner, maxConcurrent, log } = this.#options;
+    const free = await store.claimable({ now: clock.now(), limit: SWEEP_LIMIT });
+    for (const id of free) {
+      if (!before.has(id) || this.#runs.size >= maxConcurrent || this.#stopping.signal.aborted) continue;
+      const claim = await store.claim(id, { owner, leaseMs: LEASE_MS, now: clock.now(), force: false });
+      if (!claim) continue;
+      log.warn({ run: id }, 'the queue did not deal out a run, it is taken without');
+      void this.#runs.drive(claim);
+    }
+    if (free.length > 0) {
+      const { signal } = this.#stopping;
+      await withTimeout('the sweep', ENQUEUE_MS, () => this.#enqueue(free), { signal }).catch((error: unknown) =>
+        this.#failed(error),
+      );
+    }
+    return new Set(free);
   }
 
   #failed(error: unknown): void {

@@ -1,11 +1,15 @@
+import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { Queue } from 'bullmq';
 import { silentLogger } from '../../src/base/logger.ts';
 import type { ExecutorOptions } from '../../src/runs/executor.ts';
 import { QueueExecutor } from '../../src/runs/queue-executor.ts';
 import { openStore } from '../../src/store/open.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
-import { openHarness, testConfig } from '../support/run-harness.ts';
+import { openHarness, question, readAll, testConfig } from '../support/run-harness.ts';
+import { ScriptedModel } from '../support/scripted-model.ts';
 import { type ExecutorFixture, executorContract } from './executor.ts';
 
 executorContract('polling, SQLite', async () => {
@@ -26,9 +30,30 @@ describe('executors over Redis', () => {
   executorContract('polling, Redis', () => overRedis('polling'));
   executorContract('BullMQ, Redis', () => overRedis('queue'));
 
-  /** Each instance has connections of its own. */
-  async function overRedis(kind: 'polling' | 'queue'): Promise<ExecutorFixture> {
+  it('drive runs without the queue where it does not deal them out', async () => {
     const prefix = randomUUID();
+    await using fixture = await overRedis('queue', { prefix, sweepMs: 100 });
+    const { runs: store, openQueue } = await openRedisStore({ url: server.url, log: silentLogger, prefix });
+    await using connection = await openQueue();
+    const queue = new Queue('runs', { connection: connection.client, prefix: connection.prefix });
+    await queue.pause();
+    const chat = new ScriptedModel(() => ({ text: ['done'] }));
+    await using a = await fixture.open({ chat });
+    const { run } = await a.runs.submit(question());
+    assert.match((await readAll(a.runs, run)).toString(), /event: response\.completed/);
+    assert.equal(await queue.count(), 1);
+    await queue.resume();
+    while ((await queue.count()) > 0 || (await queue.getActiveCount()) > 0) await delay(10);
+    assert.equal(chat.requests.length, 1);
+    await queue.close();
+    await store.close();
+  });
+
+  /** Each instance has connections of its own. */
+  async function overRedis(
+    kind: 'polling' | 'queue',
+    { prefix = randomUUID(), ...more }: { prefix?: string; sweepMs?: number } = {},
+  ): Promise<ExecutorFixture> {
     const stack = new AsyncDisposableStack();
     return {
       async open(options) {
@@ -36,7 +61,7 @@ describe('executors over Redis', () => {
         stack.defer(() => store.close());
         if (kind === 'polling') return await openHarness({ ...options, store });
         const connection = stack.use(await openQueue());
-        const executor = (parts: ExecutorOptions) => new QueueExecutor({ ...parts, connection });
+        const executor = (parts: ExecutorOptions) => new QueueExecutor({ ...parts, ...more, connection });
         return await openHarness({ ...options, store, executor });
       },
       [Symbol.asyncDispose]: () => stack.disposeAsync(),
