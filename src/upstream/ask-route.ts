@@ -6,7 +6,7 @@ import { learn, learnFromMisfit } from './dialects/requests/lessons.ts';
 import type { ToolNames } from './dialects/requests/tool-names.ts';
 import { estimateInput, estimateTokens } from './estimate.ts';
 import type { Route } from './routes.ts';
-import { Scrubber } from './secrets.ts';
+import { maskOf, Scrubber } from './secrets.ts';
 import { type AssistantMessage, noUsage, type TurnPart, type TurnRequest, type TurnUsage } from './turn.ts';
 import type { DecodedTurn } from './turn-decoder.ts';
 import { addUsage } from './usage.ts';
@@ -60,15 +60,16 @@ async function* askOnce(route: Route, request: TurnRequest, options: AskOptions)
     estimate: (characters) => estimated(request, Math.ceil(characters / 4)),
     signal: options.signal,
   });
+  const mask = maskOf([credential, ...Object.values(config.headers)]);
   for await (const part of parts) {
     if (part.type !== 'done') {
-      yield part;
+      yield part.type === 'text' || part.type === 'reasoning' ? { ...part, delta: mask(part.delta) } : part;
       continue;
     }
     if (part.startsThinking !== undefined) traits.startsThinking = part.startsThinking;
     options.onTurn?.(part.turn);
     const usage = part.turn.usage ?? estimated(request, outputTokens(part.turn));
-    yield* wholeParts(part.turn, { provider: provider.name, names, usage: addUsage(options.spent, usage) });
+    yield* wholeParts(part.turn, { provider: provider.name, names, usage: addUsage(options.spent, usage), mask });
   }
 }
 
@@ -85,12 +86,16 @@ function teaches(failure: AttemptFailure, route: Route): boolean {
 
 function* wholeParts(
   turn: DecodedTurn,
-  context: { provider: string; names: ToolNames; usage: TurnUsage },
+  context: { provider: string; names: ToolNames; usage: TurnUsage; mask(text: string): string },
 ): Generator<TurnPart> {
-  const { provider, names, usage } = context;
-  const calls = turn.calls.map((call) => ({ ...call, name: names.original(call.name) }));
+  const { provider, names, usage, mask } = context;
+  const calls = turn.calls.map((call) => ({
+    ...call,
+    name: names.original(call.name),
+    arguments: mask(call.arguments),
+  }));
   for (const call of calls) yield { type: 'tool_call', call };
-  const message: AssistantMessage = { role: 'assistant', content: turn.text };
+  const message: AssistantMessage = { role: 'assistant', content: mask(turn.text) };
   if (calls.length > 0) message.tool_calls = calls;
   if (turn.replay) message.replay = { provider, fields: turn.replay };
   yield { type: 'finish', reason: turn.reason, usage, message };

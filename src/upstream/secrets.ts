@@ -20,3 +20,18 @@ export class Scrubber {
     return clean.length > MAX_QUOTED ? `${clean.slice(0, MAX_QUOTED)}...` : clean;
   }
 }
+
+/** Shorter values, such as `EMPTY`, are no credentials; blanking them would spoil answers. */
+const MIN_MASKED = 12;
+
+/**
+ * Replaces credentials that a provider quotes in what its model says, so that none gets into an event or the store.
+ * One that a provider splits over network chunks is not seen.
+ */
+export function maskOf(secrets: readonly (string | undefined)[]): (text: string) => string {
+  const known = secrets
+    .flatMap((secret) => (secret ? [secret, ...secret.split(/\s+/)] : []))
+    .filter((secret) => secret.length >= MIN_MASKED)
+    .sort((a, b) => b.length - a.length);
+  return (text) => known.reduce((masked, secret) => masked.replaceAll(secret, '[redacted]'), text);
+}
