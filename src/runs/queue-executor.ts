@@ -17,7 +17,10 @@ const SWEEP_MS = 10_000;
 const SWEEP_LIMIT = 500;
 /** How long adding jobs may take, in milliseconds. */
 const ENQUEUE_MS = 5000;
-/** How long a run whose claim is about to run out is waited for, before its job is put off, in milliseconds. */
+/**
+ * How long a run whose claim is about to run out is waited for at first, in milliseconds. Its job is put off then: its
+ * owner lives, and only lost its lock while Redis was away.
+ */
 const HELD_MS = 1500;
 const HELD_LOOK_MS = 100;
 /** How long a job is put off that could not be worked on, in milliseconds. */
@@ -123,7 +126,7 @@ export class QueueExecutor implements Executor {
   async #work(job: Job, token: string | undefined): Promise<void> {
     const id = job.id;
     if (id === undefined) return;
-    const claim = this.#stopping.signal.aborted ? 'not now' : await this.#claim(id);
+    const claim = await this.#claim(id, { waitMs: job.attemptsMade === 0 ? HELD_MS : 0 });
     if (claim === 'ended') return;
     const result = claim === 'not now' ? 'released' : await this.#runs.drive(claim);
     if (result === 'ended') return;
@@ -133,9 +136,9 @@ export class QueueExecutor implements Executor {
   }
 
   /** Claims a run, waiting for a dead owner's claim to run out. @throws where someone alive holds it. */
-  async #claim(id: RunId): Promise<Claim | 'ended' | 'not now'> {
+  async #claim(id: RunId, { waitMs }: { waitMs: number }): Promise<Claim | 'ended' | 'not now'> {
     const { store, clock, owner } = this.#options;
-    const until = performance.now() + HELD_MS;
+    const until = performance.now() + waitMs;
     while (!this.#stopping.signal.aborted) {
       const claim = await store.claim(id, { owner, leaseMs: LEASE_MS, now: clock.now(), force: false });
       if (claim) return claim;
