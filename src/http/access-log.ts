@@ -1,27 +1,27 @@
 import type { Request, Response } from 'express';
 import type { Logger } from '../base/logger.ts';
-import type { Visit } from './visit.ts';
+import type { RequestContext } from './request-context.ts';
 
 /**
  * One line for an answered request: no query string (secrets stand there), no headers, no bodies. Status 0: the
  * client left before there was one.
  */
-export function logVisit(log: Logger, visit: Visit, req: Request, res: Response): void {
+export function logRequest(log: Logger, context: RequestContext, req: Request, res: Response): void {
   if (!log.isLevelEnabled('info')) return;
   log.info(
     {
-      req: visit.id,
+      req: context.id,
       ip: req.ip,
       method: req.method,
-      path: visit.path,
-      route: visit.route,
+      path: context.path,
+      route: context.route,
       status: res.headersSent ? res.statusCode : 0,
-      ms: Math.round((performance.now() - visit.startedAt) * 10) / 10,
-      ...(visit.key !== '' && { key: visit.key }),
-      ...(visit.model !== '' && { model: visit.model }),
-      ...(visit.run !== '' && { run: visit.run }),
-      ...(visit.error !== '' && { error: visit.error }),
-      ...(visit.left && { left: true }),
+      ms: Math.round((performance.now() - context.startedAt) * 10) / 10,
+      ...(context.key !== '' && { key: context.key }),
+      ...(context.model !== '' && { model: context.model }),
+      ...(context.run !== '' && { run: context.run }),
+      ...(context.error !== '' && { error: context.error }),
+      ...(context.left && { left: true }),
     },
     'request',
   );

@@ -1,6 +1,7 @@
 import express, { type Express, type RequestHandler } from 'express';
 import { GatewayError } from '../base/errors.ts';
 import { memoryLimits } from '../store/limits.ts';
+import type { AppDeps, HttpParts } from './app-deps.ts';
 import { type Endpoint, handlerOf, methodNotAllowed, openHandler, refuseMethods } from './endpoint.ts';
 import { Heartbeats } from './heartbeat.ts';
 import { Admission } from './limits/admission.ts';
@@ -8,7 +9,7 @@ import { HttpMetrics } from './metrics.ts';
 import { keyrings } from './middleware/auth.ts';
 import { entry } from './middleware/entry.ts';
 import { failure } from './middleware/failure.ts';
-import type { Floor, HttpParts } from './parts.ts';
+import { RequestContexts } from './request-context.ts';
 import { Retries } from './retries.ts';
 import { cancelResponse } from './routes/cancel-response.ts';
 import { cancelTask } from './routes/cancel-task.ts';
@@ -28,7 +29,6 @@ import { listTasks } from './routes/list-tasks.ts';
 import { metricsPage } from './routes/metrics.ts';
 import { openapi } from './routes/openapi.ts';
 import { passthrough } from './routes/passthrough.ts';
-import { Visits } from './visit.ts';
 
 /** What the apps of a gateway answer: `api` the `/v1` endpoints, `admin` health, metrics and pages. */
 export interface Apps {
@@ -47,7 +47,7 @@ export function createApp(parts: HttpParts): Express {
 /** The apps for one port or two; they share limits and metrics. */
 export function createApps(parts: HttpParts): Apps {
   const { limits = memoryLimits(parts.clock.now), console: pages, ...rest } = parts;
-  const floor: Floor = {
+  const deps: AppDeps = {
     ...rest,
     admission: new Admission(limits),
     heartbeats: new Heartbeats(() => parts.config().server.heartbeat_seconds),
@@ -55,14 +55,14 @@ export function createApps(parts: HttpParts): Apps {
     retries: new Retries(parts.caches),
   };
   const app = (serves: { api: boolean; admin: boolean }) => {
-    const visits = new Visits();
-    const made = emptyApp(floor, visits);
-    if (serves.api) addApi(made, floor, visits);
-    if (serves.admin) addAdmin(made, floor, { visits, ...(pages && { pages }) });
+    const contexts = new RequestContexts();
+    const made = emptyApp(deps, contexts);
+    if (serves.api) addApi(made, deps, contexts);
+    if (serves.admin) addAdmin(made, deps, { contexts, ...(pages && { pages }) });
     made.use(() => {
       throw new GatewayError('not_found', 'There is nothing at this address.');
     });
-    made.use(failure(floor, visits));
+    made.use(failure(deps, contexts));
     return made;
   };
   return {
@@ -78,23 +78,23 @@ export function createApps(parts: HttpParts): Apps {
   };
 }
 
-function emptyApp(floor: Floor, visits: Visits): Express {
+function emptyApp(deps: AppDeps, contexts: RequestContexts): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
   app.enable('case sensitive routing');
   app.set('query parser', false);
   app.set('env', 'production');
-  app.set('trust proxy', floor.config().server.trust_proxy);
-  app.use(entry(floor, visits));
+  app.set('trust proxy', deps.config().server.trust_proxy);
+  app.use(entry(deps, contexts));
   return app;
 }
 
 /** The `/v1` endpoints, one layer each, the busiest first: Express goes through them in order. */
-function addApi(app: Express, floor: Floor, visits: Visits): void {
+function addApi(app: Express, deps: AppDeps, contexts: RequestContexts): void {
   const keyring = keyrings();
   const route = (path: string, endpoints: Partial<Record<'get' | 'post' | 'delete', Endpoint>>) => {
-    const options = { floor, visits, keyring: (config: Parameters<typeof keyring>[0]) => keyring(config) };
+    const options = { deps, contexts, keyring: (config: Parameters<typeof keyring>[0]) => keyring(config) };
     const { get, post, delete: remove } = endpoints;
     const added = app.route(path);
     if (post) added.post(handlerOf(path, post, options));
@@ -103,35 +103,39 @@ function addApi(app: Express, floor: Floor, visits: Visits): void {
     const allowed = Object.keys(endpoints).map((method) => method.toUpperCase());
     added.all(handlerOf(path, refuseMethods(allowed), options));
   };
-  route('/v1/chat/completions', { post: chatCompletions(floor) });
-  route('/v1/responses', { post: createResponse(floor), get: listResponses(floor) });
-  route('/v1/responses/:id', { get: getResponse(floor), delete: deleteResponse(floor) });
-  route('/v1/responses/:id/cancel', { post: cancelResponse(floor) });
-  route('/v1/responses/:id/input_items', { get: listInputItems(floor) });
-  route('/v1/async', { post: createTask(floor), get: listTasks(floor) });
-  route('/v1/async/:id', { get: getTask(floor), delete: deleteTask(floor) });
-  route('/v1/async/:id/cancel', { post: cancelTask(floor) });
+  route('/v1/chat/completions', { post: chatCompletions(deps) });
+  route('/v1/responses', { post: createResponse(deps), get: listResponses(deps) });
+  route('/v1/responses/:id', { get: getResponse(deps), delete: deleteResponse(deps) });
+  route('/v1/responses/:id/cancel', { post: cancelResponse(deps) });
+  route('/v1/responses/:id/input_items', { get: listInputItems(deps) });
+  route('/v1/async', { post: createTask(deps), get: listTasks(deps) });
+  route('/v1/async/:id', { get: getTask(deps), delete: deleteTask(deps) });
+  route('/v1/async/:id/cancel', { post: cancelTask(deps) });
   route('/v1/models', { get: listModels() });
   route('/v1/models/*id', { get: getModel() });
   const rest = '/v1/*rest';
-  const options = { floor, visits, keyring: keyring };
-  app.all(rest, handlerOf(rest, passthrough(floor), options));
+  const options = { deps, contexts, keyring: keyring };
+  app.all(rest, handlerOf(rest, passthrough(deps), options));
 }
 
 /** Health, metrics and pages, without a key (contract section 8). */
-function addAdmin(app: Express, floor: Floor, { visits, pages }: { visits: Visits; pages?: RequestHandler }): void {
+function addAdmin(
+  app: Express,
+  deps: AppDeps,
+  { contexts, pages }: { contexts: RequestContexts; pages?: RequestHandler },
+): void {
   const route = (path: string, handler: RequestHandler) => {
     app
       .route(path)
-      .get(openHandler(path, visits, handler))
-      .all(openHandler(path, visits, onlyGet));
+      .get(openHandler(path, contexts, handler))
+      .all(openHandler(path, contexts, onlyGet));
   };
   route('/healthz', healthz());
-  route('/readyz', readyz(floor));
-  route('/metrics', metricsPage(floor));
+  route('/readyz', readyz(deps));
+  route('/metrics', metricsPage(deps));
   route('/openapi.json', openapi());
-  app.use('/docs', openHandler('/docs', visits, docsPages()));
-  if (pages) app.use('/console', openHandler('/console', visits, pages));
+  app.use('/docs', openHandler('/docs', contexts, docsPages()));
+  if (pages) app.use('/console', openHandler('/console', contexts, pages));
 }
 
 const onlyGet: RequestHandler = ({ method }, res) => {

@@ -1,9 +1,9 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { GatewayError } from '../base/errors.ts';
 import { type Answer, writeAnswer } from './answer.ts';
+import type { AppDeps, Identity } from './app-deps.ts';
 import { authenticate, type Keyring } from './middleware/auth.ts';
-import type { Floor, Identity } from './parts.ts';
-import type { Visits } from './visit.ts';
+import type { RequestContexts } from './request-context.ts';
 
 /** One authenticated request. */
 export interface Call {
@@ -17,31 +17,31 @@ export type Endpoint = (call: Call) => Promise<Answer>;
 
 /** What turns endpoints into Express handlers. */
 export interface EndpointOptions {
-  floor: Floor;
-  visits: Visits;
+  deps: AppDeps;
+  contexts: RequestContexts;
   keyring(config: Identity['config']): Keyring;
 }
 
 /** An Express handler that authenticates, runs the endpoint and writes its answer. */
 export function handlerOf(route: string, endpoint: Endpoint, options: EndpointOptions): RequestHandler {
-  const { floor, visits } = options;
+  const { deps, contexts } = options;
   return async (req, res) => {
-    const visit = visits.of(res);
-    visit.route = route;
-    const config = floor.config();
+    const context = contexts.of(res);
+    context.route = route;
+    const config = deps.config();
     const key = authenticate(req, options.keyring(config));
-    visit.key = key.id;
-    const identity = { key, caller: { user: key.user ?? key.id, keyId: key.id }, config, visit };
+    context.key = key.id;
+    const identity = { key, caller: { user: key.user ?? key.id, keyId: key.id }, config, context };
     const answer = await endpoint({ req, res, identity });
-    using _ = answer.kind === 'stream' ? floor.metrics.stream() : undefined;
-    await writeAnswer(res, answer, { heartbeats: floor.heartbeats, signal: visit.signal });
+    using _ = answer.kind === 'stream' ? deps.metrics.stream() : undefined;
+    await writeAnswer(res, answer, { heartbeats: deps.heartbeats, signal: context.signal });
   };
 }
 
 /** An Express handler without a key, that writes its answer itself. */
-export function openHandler(route: string, visits: Visits, handler: RequestHandler): RequestHandler {
+export function openHandler(route: string, contexts: RequestContexts, handler: RequestHandler): RequestHandler {
   return (req, res, next) => {
-    visits.of(res).route = route;
+    contexts.of(res).route = route;
     return handler(req, res, next);
   };
 }
@@ -61,6 +61,6 @@ export function methodNotAllowed(method: string, allowed: readonly string[], res
 }
 
 /** @throws GatewayError `shutting_down` where the gateway takes no new work. */
-export function refuseWhenStopping({ stopping }: Floor): void {
+export function refuseWhenStopping({ stopping }: AppDeps): void {
   if (stopping.aborted) throw new GatewayError('shutting_down', 'The gateway is shutting down: try again.');
 }

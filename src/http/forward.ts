@@ -3,10 +3,10 @@ import { GatewayError } from '../base/errors.ts';
 import type { ProxyModelConfig } from '../config/schema.ts';
 import { type Span, topLevelSpans } from '../protocol/json-spans.ts';
 import type { Answer } from './answer.ts';
+import type { AppDeps } from './app-deps.ts';
 import type { Call } from './endpoint.ts';
 import { refuseWhenStopping } from './endpoint.ts';
 import type { JsonBody } from './middleware/body.ts';
-import type { Floor } from './parts.ts';
 
 /** A request to pass on. */
 export interface Forwarding {
@@ -30,29 +30,29 @@ export function jsonForwarding({ raw, json }: JsonBody): Pick<Forwarding, 'body'
 }
 
 /** Passes a request to the provider of a proxy model, counted against the limits of its key. */
-export async function forward(floor: Floor, { req, res, identity }: Call, forwarding: Forwarding): Promise<Answer> {
-  refuseWhenStopping(floor);
-  const { key, visit } = identity;
-  const admitted = await floor.admission.admit({
+export async function forward(deps: AppDeps, { req, res, identity }: Call, forwarding: Forwarding): Promise<Answer> {
+  refuseWhenStopping(deps);
+  const { key, context } = identity;
+  const admitted = await deps.admission.admit({
     key,
     id: crypto.randomUUID(),
     tokens: tokensOf(forwarding),
     announce: (headers) => announce(res, headers),
   });
   try {
-    const { tokens } = await floor.proxy.forward({
+    const { tokens } = await deps.proxy.forward({
       ...forwarding,
       req,
       res,
       key,
       path: pathAfterV1(req),
-      requestId: visit.id,
-      signal: visit.signal,
+      requestId: context.id,
+      signal: context.signal,
     });
     await admitted.settle(tokens);
   } catch (thrown) {
     // What a client left unfinished was not free.
-    await admitted.settle(visit.signal.aborted ? null : 0);
+    await admitted.settle(context.signal.aborted ? null : 0);
     throw thrown;
   }
   return { kind: 'written' };

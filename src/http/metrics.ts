@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Runs } from '../runs/runs.ts';
-import type { Visit } from './visit.ts';
+import type { RequestContext } from './request-context.ts';
 
 /** Metrics of the HTTP floor. Labels come from the configuration and the routes, never from what clients send. */
 export class HttpMetrics {
@@ -53,12 +53,12 @@ export class HttpMetrics {
   }
 
   /** Counts a request that was answered, or whose client left. */
-  count(visit: Visit, { method, status }: { method: string; status: number }): void {
-    const { route, model } = visit;
+  count(context: RequestContext, { method, status }: { method: string; status: number }): void {
+    const { route, model } = context;
     this.#requests.inc({ route, model, method: METHODS.has(method) ? method : 'other', status });
-    this.#seconds.observe({ route }, (performance.now() - visit.startedAt) / 1000);
-    if (visit.left) this.#left.inc({ route });
-    if (visit.error !== '') this.#refused.inc({ code: visit.error });
+    this.#seconds.observe({ route }, (performance.now() - context.startedAt) / 1000);
+    if (context.left) this.#left.inc({ route });
+    if (context.error !== '') this.#refused.inc({ code: context.error });
   }
 
   /** Counts a stream as open until disposed. */

@@ -1,6 +1,6 @@
 import { GatewayError } from '../base/errors.ts';
 import type { GatewayConfig, KeyConfig, ModelConfig } from '../config/schema.ts';
-import type { Identity } from './parts.ts';
+import type { Identity } from './app-deps.ts';
 
 /** A configured model that a request may use. */
 export interface ChosenModel {
@@ -12,7 +12,7 @@ export interface ChosenModel {
  * The model that a body names, if the key may use it and it declares the API.
  * @throws GatewayError `missing_parameter`, `invalid_parameter`, `model_not_found`, `unsupported_api`.
  */
-export function chooseModel({ config, key, visit }: Identity, name: unknown, api: string): ChosenModel {
+export function chooseModel({ config, key, context }: Identity, name: unknown, api: string): ChosenModel {
   const param = 'model';
   if (name === undefined || name === null) {
     throw new GatewayError('missing_parameter', 'model: this field is required.', { param });
@@ -21,7 +21,7 @@ export function chooseModel({ config, key, visit }: Identity, name: unknown, api
     throw new GatewayError('invalid_parameter', 'model: expected the name of a model.', { param });
   }
   const model = findModel(config, key, name);
-  visit.model = model ? name : 'unknown';
+  context.model = model ? name : 'unknown';
   if (!model) {
     const shown = JSON.stringify(name.slice(0, 100));
     throw new GatewayError('model_not_found', `There is no model ${shown} that this key may use.`, { param });

@@ -1,20 +1,20 @@
 import { linkSignals, TimeoutError } from '../base/abort.ts';
 import type { IncompleteReason } from '../protocol/response.ts';
 import type { AssistantMessage, TurnTool } from '../upstream/turn.ts';
-import { writeAnswer } from './answer.ts';
-import { spentBudget } from './budget.ts';
-import { type Context, createContext } from './context.ts';
-import { judge } from './guards.ts';
-import { withReader } from './reader.ts';
-import { repairArguments } from './repair-arguments.ts';
-import { callKey, refuseRepeated } from './repeated-calls.ts';
-import { restartNotes } from './restart.ts';
-import { noted, type ResearchRun } from './run.ts';
-import type { ResearchOutcome, StartedCall, Step } from './steps.ts';
-import { runToolCalls } from './tool-calls.ts';
-import type { Forced, GuardName, PlannedCall, TurnEntry } from './transcript.ts';
+import { writeAnswer } from './answer/answer.ts';
+import { repairArguments } from './calls/repair-arguments.ts';
+import { runToolCalls } from './calls/tool-calls.ts';
+import { type Context, createContext } from './context/context.ts';
+import { restartNotes } from './context/restart.ts';
+import { judge } from './guards/guards.ts';
+import { inventedResult } from './guards/refusals.ts';
+import { callKey, refuseRepeated } from './guards/repeated-calls.ts';
+import { withReader } from './reading/reader.ts';
+import { spentBudget } from './run/budget.ts';
+import { noted, type ResearchRun } from './run/run.ts';
+import type { ResearchOutcome, StartedCall, Step } from './run/steps.ts';
+import type { Forced, GuardName, PlannedCall, TurnEntry } from './run/transcript.ts';
 import { askModel, ContextWall, EndlessRepetition } from './turns.ts';
-import { inventedResult } from './wall-signs.ts';
 
 /**
  * The research loop (architecture: "Research loop"): research turns until the model knows enough or a budget ends,

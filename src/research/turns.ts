@@ -7,11 +7,11 @@ import {
   type TurnTool,
   type TurnUsage,
 } from '../upstream/turn.ts';
-import type { Context } from './context.ts';
-import { RepetitionWatch } from './repetition.ts';
-import { noted, type ResearchRun } from './run.ts';
-import type { Step } from './steps.ts';
-import { estimateTokens } from './tokens.ts';
+import type { Context } from './context/context.ts';
+import { RepetitionWatch } from './guards/repetition.ts';
+import { noted, type ResearchRun } from './run/run.ts';
+import type { Step } from './run/steps.ts';
+import { estimateTokens } from './text/tokens.ts';
 
 /** Asking the model for a turn until it is whole. */
 
@@ -123,15 +123,15 @@ export async function* afterCut(
 ): AsyncGenerator<Step> {
   const { thrown, tries, context, estimate, answerLength } = failure;
   if (!(thrown instanceof TurnError)) throw thrown;
-  const misfit = thrown.kind === 'context_length';
+  const contextOverflow = thrown.kind === 'context_length';
   const entry = noted(run.state, {
     t: 'spent',
     usage: thrown.usage,
-    ...(misfit ? { tooLarge: estimate } : {}),
+    ...(contextOverflow ? { tooLarge: estimate } : {}),
     ...(answerLength === undefined ? {} : { answerLength }),
   });
   yield { type: 'reasoning_end', status: 'incomplete', entry };
-  if (misfit) {
+  if (contextOverflow) {
     if (!context.window.refused(estimate)) throw new ContextWall(thrown.message, { cause: thrown });
     run.log.info({ estimate, room: context.window.room }, 'the request did not fit the context, asking with less');
     return;

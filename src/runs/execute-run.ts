@@ -5,9 +5,9 @@ import type { RunId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import { decodeFrames } from '../protocol/frames.ts';
 import { cancelledError, type ResponseObject, zeroUsage } from '../protocol/response.ts';
-import { cutStep } from '../research/cut-step.ts';
-import type { ResearchOutcome, Step } from '../research/steps.ts';
-import { ResearchState, type TranscriptEntry } from '../research/transcript.ts';
+import { interruptedStep } from '../research/interrupted-step.ts';
+import type { ResearchOutcome, Step } from '../research/run/steps.ts';
+import { ResearchState, type TranscriptEntry } from '../research/run/transcript.ts';
 import type { Claim, RunRecord, RunStore, TerminalStatus } from '../store/run-store.ts';
 import { ClaimLostError, LogWriter } from './log-writer.ts';
 import { foldResponse } from './projections/fold.ts';
@@ -176,7 +176,7 @@ class Execution {
   #noteCutStep(): void {
     const open = this.#created.output.at(-1);
     if (open?.type === 'tool_call' || open?.status !== 'in_progress') return;
-    const entry = cutStep(this.#state, { type: open.type, text: open.content[0]?.text ?? '' });
+    const entry = interruptedStep(this.#state, { type: open.type, text: open.content[0]?.text ?? '' });
     if (entry) this.#state.apply(entry);
     this.#recorder.record({ type: 'reasoning_end', status: 'incomplete', ...(entry ? { entry } : {}) });
   }

@@ -2,7 +2,7 @@ import { abortable } from '../base/abort.ts';
 import type { RunId } from '../base/ids.ts';
 import { skipFrames } from '../protocol/frames.ts';
 import type { LogBatch, RunStore } from '../store/run-store.ts';
-import { patiently } from './patiently.ts';
+import { retryWhileStoreAway } from './retry-while-store-away.ts';
 
 /** Bytes read from the store at once. */
 const READ_BYTES = 512 * 1024;
@@ -29,7 +29,7 @@ export async function* follow(
 
   // Cut-over: from here on every append is either still to be read or on its way to the tail.
   const tail = new LiveTail();
-  using _ = await patiently(() => subscribe(store, id, { tail, signal }), signal);
+  using _ = await retryWhileStoreAway(() => subscribe(store, id, { tail, signal }), signal);
   tail.onGap();
 
   // Live: batches that continue the sequence are passed on; whatever does not fit is read from the store.
@@ -41,7 +41,8 @@ export async function* follow(
         const before = cursor.last;
         tail.clear();
         if (yield* readAll(store, id, cursor, signal)) return;
-        if (cursor.last === before && (await patiently(() => nothingFollows(store, id, before), signal))) return;
+        if (cursor.last === before && (await retryWhileStoreAway(() => nothingFollows(store, id, before), signal)))
+          return;
       }
       continue;
     }
@@ -66,7 +67,10 @@ async function* readAll(
 ): AsyncGenerator<LogBatch, boolean> {
   for (;;) {
     signal.throwIfAborted();
-    const batches = await patiently(() => store.read(id, { after: cursor.last, maxBytes: READ_BYTES }), signal);
+    const batches = await retryWhileStoreAway(
+      () => store.read(id, { after: cursor.last, maxBytes: READ_BYTES }),
+      signal,
+    );
     if (batches.length === 0) return false;
     for (const batch of batches) {
       cursor.last = batch.last;

@@ -1,9 +1,9 @@
 import { isObject, parseJson } from '../base/json.ts';
-import { findingsOf } from '../research/findings.ts';
-import { keyFacts, keywords } from '../research/key-facts.ts';
-import { questionOf } from '../research/prose.ts';
-import type { ConversationMessage, EarlierSource, ResearchRequest } from '../research/request.ts';
-import { ResearchState } from '../research/transcript.ts';
+import { findingsOf } from '../research/context/findings.ts';
+import type { ConversationMessage, EarlierSource, ResearchRequest } from '../research/run/request.ts';
+import { ResearchState } from '../research/run/transcript.ts';
+import { keyFacts, keywords } from '../research/text/key-facts.ts';
+import { questionOf } from '../research/text/prose.ts';
 import type { RunRecord, RunStore } from '../store/run-store.ts';
 import { readTranscript } from './execute-run.ts';
 import { readResearchRequest } from './stored-request.ts';

@@ -2,7 +2,7 @@ import type { ErrorObject } from '../base/errors.ts';
 import { itemId, type RunId } from '../base/ids.ts';
 import type { MessageItem, OutputItem, ReasoningItem, ToolCallItem, UrlCitation } from '../protocol/items.ts';
 import type { IncompleteReason, ResponseObject, Usage } from '../protocol/response.ts';
-import type { Step } from '../research/steps.ts';
+import type { Step } from '../research/run/steps.ts';
 import type { LogWriter } from './log-writer.ts';
 
 /** How a run ended, for the terminal event. Times are whole Unix seconds. */

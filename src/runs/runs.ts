@@ -2,7 +2,7 @@ import type { RunId } from '../base/ids.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { ResponseObject } from '../protocol/response.ts';
 import type { Task } from '../protocol/tasks.ts';
-import type { ResearchRequest } from '../research/request.ts';
+import type { ResearchRequest } from '../research/run/request.ts';
 import type { LogBatch, RunApi, RunRecord, RunSummary } from '../store/run-store.ts';
 
 /** Who asks: the user that owns runs, and the key used. */

@@ -14,9 +14,9 @@ import type { Executor } from './executor.ts';
 import { follow } from './follow.ts';
 import { conversationOf } from './history.ts';
 import { newRun } from './new-run.ts';
-import { patiently } from './patiently.ts';
 import { foldResponse } from './projections/fold.ts';
 import { taskEntry, taskJson } from './projections/task.ts';
+import { retryWhileStoreAway } from './retry-while-store-away.ts';
 import type { Caller, RunListQuery, Runs, Submission } from './runs.ts';
 import { readInput, writeRequest } from './stored-request.ts';
 
@@ -148,9 +148,9 @@ class StoredRuns implements Runs {
       let ended = false;
       for await (const batch of this.follow(run, { after: run.last, signal: options.signal })) ended = batch.end;
       if (!ended && this.#options.closing.aborted) throw shuttingDown();
-      current = await patiently(() => this.#again(run), options.signal);
+      current = await retryWhileStoreAway(() => this.#again(run), options.signal);
     }
-    return await patiently(() => this.response(current), options.signal);
+    return await retryWhileStoreAway(() => this.response(current), options.signal);
   }
 
   async taskJson(run: RunRecord): Promise<string> {

@@ -1,7 +1,7 @@
 import { type ItemPrefix, itemId } from '../base/ids.ts';
 import type { JsonObject } from '../base/json.ts';
 import { seal, unseal } from '../base/seal.ts';
-import type { RequestedMcpServer, ResearchRequest } from '../research/request.ts';
+import type { RequestedMcpServer, ResearchRequest } from '../research/run/request.ts';
 import type { RunRecord } from '../store/run-store.ts';
 import type { ProxyRequest, RunRequest, Submission } from './runs.ts';
 

@@ -4,7 +4,7 @@ import type { GatewayConfig } from '../../src/config/schema.ts';
 import type { RunEvent } from '../../src/protocol/events.ts';
 import type { MessageItem, ReasoningItem, ToolCallItem } from '../../src/protocol/items.ts';
 import type { ResponseObject } from '../../src/protocol/response.ts';
-import type { ResearchRequest } from '../../src/research/request.ts';
+import type { ResearchRequest } from '../../src/research/run/request.ts';
 import type { Tool } from '../../src/tools/tool.ts';
 import type { TurnRequest } from '../../src/upstream/turn.ts';
 import { openHarness, question, runToEnd, testTool } from './run-harness.ts';

@@ -3,7 +3,7 @@ import type { KeyConfig } from '../../config/schema.ts';
 import type { Counter, LimitStore, Slots } from '../../store/limits.ts';
 
 /** A request that asks to be counted. */
-export interface Applicant {
+export interface AdmissionRequest {
   key: KeyConfig;
   /** Id of the run or request: what it holds is freed by this id. */
   id: string;
@@ -41,7 +41,7 @@ export class Admission {
   readonly #reserved: Slots;
 
   /** Frees what a run holds, whoever admitted it: that instance may be gone. */
-  static async free(store: LimitStore, { key, id }: Pick<Applicant, 'key' | 'id'>): Promise<void> {
+  static async free(store: LimitStore, { key, id }: Pick<AdmissionRequest, 'key' | 'id'>): Promise<void> {
     if (key.limits.concurrent_runs !== undefined) await store.slots({ name: RUNS }).release(key.id, id);
     if (key.limits.tokens_per_day !== undefined) await store.slots({ name: RESERVED }).release(key.id, id);
   }
@@ -58,26 +58,26 @@ export class Admission {
    * not use up the rate limit.
    * @throws GatewayError `concurrency_limit_exceeded`, `quota_exceeded`, `rate_limit_exceeded`.
    */
-  async admit(applicant: Applicant): Promise<Admitted> {
+  async admit(request: AdmissionRequest): Promise<Admitted> {
     await using undo = new AsyncDisposableStack();
-    await this.#takePlace(applicant, undo);
-    const reserved = await this.#reserveTokens(applicant, undo);
-    await this.#countRequest(applicant, undo);
+    await this.#takePlace(request, undo);
+    const reserved = await this.#reserveTokens(request, undo);
+    await this.#countRequest(request, undo);
     const held = undo.move();
-    const { key, id } = applicant;
+    const { key, id } = request;
     return {
-      pending: reserved || (applicant.runMs !== undefined && key.limits.concurrent_runs !== undefined),
+      pending: reserved || (request.runMs !== undefined && key.limits.concurrent_runs !== undefined),
       undo: () => held.disposeAsync(),
       settle: async (tokens) => {
         await this.#runs.release(key.id, id);
         if (!reserved) return;
         await this.#reserved.release(key.id, id);
-        if (tokens !== null) await this.#tokens.giveBack(key.id, reservation(applicant) - tokens);
+        if (tokens !== null) await this.#tokens.giveBack(key.id, reservation(request) - tokens);
       },
     };
   }
 
-  async #takePlace({ key, id, runMs }: Applicant, undo: AsyncDisposableStack): Promise<void> {
+  async #takePlace({ key, id, runMs }: AdmissionRequest, undo: AsyncDisposableStack): Promise<void> {
     const limit = key.limits.concurrent_runs;
     if (limit === undefined || runMs === undefined) return;
     if (!(await this.#runs.take(key.id, id, { limit, ttlMs: runMs }))) {
@@ -88,12 +88,12 @@ export class Admission {
     undo.defer(() => this.#runs.release(key.id, id));
   }
 
-  async #reserveTokens(applicant: Applicant, undo: AsyncDisposableStack): Promise<boolean> {
-    const { key, id } = applicant;
+  async #reserveTokens(request: AdmissionRequest, undo: AsyncDisposableStack): Promise<boolean> {
+    const { key, id } = request;
     const limit = key.limits.tokens_per_day;
     if (limit === undefined) return false;
-    const tokens = reservation(applicant);
-    await this.#reserved.take(key.id, id, { limit: Number.POSITIVE_INFINITY, ttlMs: applicant.runMs ?? DAY * 1000 });
+    const tokens = reservation(request);
+    await this.#reserved.take(key.id, id, { limit: Number.POSITIVE_INFINITY, ttlMs: request.runMs ?? DAY * 1000 });
     undo.defer(() => this.#reserved.release(key.id, id));
     const alone = (await this.#reserved.count(key.id)) === 1;
     const count = await this.#take(key.id, tokens, { limit, alone });
@@ -113,7 +113,7 @@ export class Admission {
     return await this.#tokens.take(key, tokens, { limit, force: true });
   }
 
-  async #countRequest({ key, announce }: Applicant, undo: AsyncDisposableStack): Promise<void> {
+  async #countRequest({ key, announce }: AdmissionRequest, undo: AsyncDisposableStack): Promise<void> {
     const limit = key.limits.requests_per_minute;
     if (limit === undefined) return;
     const { granted, used, resetMs } = await this.#requests.take(key.id, 1, { limit });
@@ -132,7 +132,7 @@ export class Admission {
 }
 
 /** Never more than the whole limit: a key with a small one can still send something. */
-function reservation({ key, tokens }: Applicant): number {
+function reservation({ key, tokens }: AdmissionRequest): number {
   return Math.max(1, Math.min(tokens, key.limits.tokens_per_day ?? tokens));
 }
 

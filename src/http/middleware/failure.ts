@@ -1,19 +1,19 @@
 import type { ErrorRequestHandler } from 'express';
 import { toGatewayError } from '../../base/errors.ts';
+import type { AppDeps } from '../app-deps.ts';
 import { errorAnswer, fromHttpFailure } from '../errors.ts';
-import type { Floor } from '../parts.ts';
+import type { RequestContexts } from '../request-context.ts';
 import { sendJson } from '../send-json.ts';
-import type { Visits } from '../visit.ts';
 
 /** Answers every failure as JSON (contract section 2). The last handler of the app. */
-export function failure({ log }: Floor, visits: Visits): ErrorRequestHandler {
+export function failure({ log }: AppDeps, contexts: RequestContexts): ErrorRequestHandler {
   return (thrown, _req, res, _next) => {
-    const visit = visits.of(res);
+    const context = contexts.of(res);
     // A client that left is no failure, and nobody is there to hear of one.
-    if (visit.signal.aborted) return;
+    if (context.signal.aborted) return;
     const error = fromHttpFailure(thrown) ?? toGatewayError(thrown);
-    visit.error = error.code;
-    if (error.code === 'internal_error') log.error({ req: visit.id, err: thrown }, 'a request failed');
+    context.error = error.code;
+    if (error.code === 'internal_error') log.error({ req: context.id, err: thrown }, 'a request failed');
     // A cut answer must not look like a whole one.
     if (res.headersSent) {
       res.destroy();

@@ -1,10 +1,10 @@
 import { json } from '../answer.ts';
+import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { skipBody } from '../middleware/body.ts';
-import type { Floor } from '../parts.ts';
 
 /** `POST /v1/responses/:id/cancel` (contract section 5). Never counted against a limit. */
-export function cancelResponse({ runs }: Floor): Endpoint {
+export function cancelResponse({ runs }: AppDeps): Endpoint {
   return async ({ req, res, identity }) => {
     await skipBody(req, res, identity.config.server.body_limit);
     const run = await runs.find(identity.caller, 'responses', String(req.params.id));

@@ -1,10 +1,10 @@
 import { json } from '../answer.ts';
+import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { skipBody } from '../middleware/body.ts';
-import type { Floor } from '../parts.ts';
 
 /** `POST /v1/async/:id/cancel` (contract section 6). Ended tasks are answered with their true status. */
-export function cancelTask({ runs }: Floor): Endpoint {
+export function cancelTask({ runs }: AppDeps): Endpoint {
   return async ({ req, res, identity }) => {
     await skipBody(req, res, identity.config.server.body_limit);
     const id = String(req.params.id);

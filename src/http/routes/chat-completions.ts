@@ -3,31 +3,31 @@ import { parseBody } from '../../protocol/parse.ts';
 import { createChatCompletion } from '../../protocol/requests.ts';
 import { chatCompletion, chatStream } from '../../runs/projections/chat.ts';
 import type { RunRecord } from '../../runs/runs.ts';
+import type { AppDeps } from '../app-deps.ts';
 import { beginChatStream, runError } from '../chat-stream.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { estimateTokens, forward, jsonForwarding } from '../forward.ts';
 import { readJson } from '../middleware/body.ts';
 import { chooseModel } from '../models.ts';
-import type { Floor } from '../parts.ts';
+import type { RequestContext } from '../request-context.ts';
 import { ignoredHeader } from '../submission/ignored.ts';
 import { fromChat, sentItems } from '../submission/research-request.ts';
 import { submitRun } from '../submission/submit-run.ts';
-import type { Visit } from '../visit.ts';
 import type { WaitingAnswer } from '../waiting.ts';
 
 /** `POST /v1/chat/completions` (contract section 7). Leaving the connection cancels a research run. */
-export function chatCompletions(floor: Floor): Endpoint {
+export function chatCompletions(deps: AppDeps): Endpoint {
   return async (call) => {
     const { req, res, identity } = call;
-    const { key, caller, config, visit } = identity;
+    const { key, caller, config, context } = identity;
     const body = await readJson(req, res, config.server.body_limit);
     const { name, model } = chooseModel(identity, body.json.model, 'chat_completions');
     if (model.kind === 'proxy') {
-      return await forward(floor, call, { ...jsonForwarding(body), modelName: name, model, api: 'chat_completions' });
+      return await forward(deps, call, { ...jsonForwarding(body), modelName: name, model, api: 'chat_completions' });
     }
     const { value, ignored } = parseBody(createChatCompletion, body.json);
-    const request = await fromChat(value, { caller, key, model, runs: floor.runs });
-    const { run } = await submitRun(floor, {
+    const request = await fromChat(value, { caller, key, model, runs: deps.runs });
+    const { run } = await submitRun(deps, {
       req,
       res,
       identity,
@@ -43,10 +43,10 @@ export function chatCompletions(floor: Floor): Endpoint {
         previousResponseId: null,
       },
     });
-    cancelWhenLeft(floor, run, visit);
+    cancelWhenLeft(deps, run, context);
     const headers = ignoredHeader(ignored, body.json);
-    if (value.stream !== true) return wholeCompletion(floor, run, { headers, visit });
-    const batches = floor.runs.follow(run, { after: 0, signal: visit.signal });
+    if (value.stream !== true) return wholeCompletion(deps, run, { headers, context });
+    const batches = deps.runs.follow(run, { after: 0, signal: context.signal });
     const payloads = chatStream(batches, { id: run.id, model: name, created: toSeconds(run.createdAt) });
     const { chunks } = await beginChatStream(payloads, { holdMs: config.server.heartbeat_seconds });
     return { kind: 'stream', headers, chunks };
@@ -54,7 +54,7 @@ export function chatCompletions(floor: Floor): Endpoint {
 }
 
 /** Promise 6 of the architecture: a chat completion does not outlive its connection. */
-function cancelWhenLeft({ runs, log }: Floor, run: RunRecord, { signal, id }: Visit): void {
+function cancelWhenLeft({ runs, log }: AppDeps, run: RunRecord, { signal, id }: RequestContext): void {
   const cancel = () => {
     runs.cancel(run).catch((thrown) => log.warn({ req: id, err: thrown }, 'cancelling an abandoned run failed'));
   };
@@ -63,15 +63,15 @@ function cancelWhenLeft({ runs, log }: Floor, run: RunRecord, { signal, id }: Vi
 }
 
 function wholeCompletion(
-  { runs }: Floor,
+  { runs }: AppDeps,
   run: RunRecord,
-  { headers, visit }: { headers: Record<string, string>; visit: Visit },
+  { headers, context }: { headers: Record<string, string>; context: RequestContext },
 ): WaitingAnswer {
   return {
     kind: 'waiting',
     headers,
     async text(state) {
-      const response = await runs.ended(run, { signal: visit.signal });
+      const response = await runs.ended(run, { signal: context.signal });
       // Once white space has gone out, the failure stands in the completion.
       if (!state.started && response.status !== 'completed') throw runError(response.error);
       return JSON.stringify(chatCompletion(response));

@@ -5,30 +5,30 @@ import { type CreateResponse, createResponse as createResponseBody } from '../..
 import type { ResponseObject } from '../../protocol/response.ts';
 import type { RunRecord, Runs } from '../../runs/runs.ts';
 import { json } from '../answer.ts';
+import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { estimateTokens, forward, jsonForwarding } from '../forward.ts';
 import { readJson } from '../middleware/body.ts';
 import { chooseModel } from '../models.ts';
-import type { Floor } from '../parts.ts';
 import { framesOf } from '../run-stream.ts';
 import { ignoredHeader } from '../submission/ignored.ts';
 import { fromResponse, sentItems } from '../submission/research-request.ts';
 import { submitRun } from '../submission/submit-run.ts';
 
 /** `POST /v1/responses` (contract section 3). Leaving the connection does not stop the run. */
-export function createResponse(floor: Floor): Endpoint {
+export function createResponse(deps: AppDeps): Endpoint {
   return async (call) => {
     const { req, res, identity } = call;
-    const { key, caller, config, visit } = identity;
+    const { key, caller, config, context } = identity;
     const body = await readJson(req, res, config.server.body_limit);
     const { name, model } = chooseModel(identity, body.json.model, 'responses');
     if (model.kind === 'proxy') {
-      return await forward(floor, call, { ...jsonForwarding(body), modelName: name, model, api: 'responses' });
+      return await forward(deps, call, { ...jsonForwarding(body), modelName: name, model, api: 'responses' });
     }
     const { value, ignored } = parseBody(createResponseBody, body.json);
     const mode = deliveryOf(value, req.headers.accept);
-    const request = await fromResponse(value, { caller, key, model, runs: floor.runs });
-    const { run, replayed } = await submitRun(floor, {
+    const request = await fromResponse(value, { caller, key, model, runs: deps.runs });
+    const { run, replayed } = await submitRun(deps, {
       req,
       res,
       identity,
@@ -45,13 +45,13 @@ export function createResponse(floor: Floor): Endpoint {
       },
     });
     const headers = ignoredHeader(ignored, body.json);
-    if (mode === 'stream') return { kind: 'stream', headers, chunks: framesOf(floor, run, { after: 0, visit }) };
+    if (mode === 'stream') return { kind: 'stream', headers, chunks: framesOf(deps, run, { after: 0, context }) };
     if (mode === 'background')
-      return json(await submitted(floor.runs, run, { replayed, signal: visit.signal }), { headers });
+      return json(await submitted(deps.runs, run, { replayed, signal: context.signal }), { headers });
     return {
       kind: 'waiting',
       headers,
-      text: async () => JSON.stringify(await floor.runs.ended(run, { signal: visit.signal })),
+      text: async () => JSON.stringify(await deps.runs.ended(run, { signal: context.signal })),
     };
   };
 }

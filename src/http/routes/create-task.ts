@@ -3,23 +3,23 @@ import { publicId } from '../../base/ids.ts';
 import { parseBody } from '../../protocol/parse.ts';
 import { createChatCompletion } from '../../protocol/requests.ts';
 import { type Answer, json } from '../answer.ts';
+import type { AppDeps } from '../app-deps.ts';
 import type { Call, Endpoint } from '../endpoint.ts';
 import { estimateTokens, jsonForwarding } from '../forward.ts';
 import { type JsonBody, readJson } from '../middleware/body.ts';
 import { type ChosenModel, chooseModel } from '../models.ts';
-import type { Floor } from '../parts.ts';
 import { ignoredHeader } from '../submission/ignored.ts';
 import { fromChat, sentItems } from '../submission/research-request.ts';
 import { type RunSubmission, submitRun } from '../submission/submit-run.ts';
 
 /** `POST /v1/async` (contract section 6): a chat completion in the background. */
-export function createTask(floor: Floor): Endpoint {
+export function createTask(deps: AppDeps): Endpoint {
   return async (call) => {
     const { req, res, identity } = call;
     const body = await readJson(req, res, identity.config.server.body_limit);
     const chosen = chooseModel(identity, body.json.model, 'async');
-    const { submission, tokens, headers } = await taskOf(floor, call, { body, ...chosen });
-    const { run } = await submitRun(floor, { req, res, identity, raw: body.raw, submission, tokens });
+    const { submission, tokens, headers } = await taskOf(deps, call, { body, ...chosen });
+    const { run } = await submitRun(deps, { req, res, identity, raw: body.raw, submission, tokens });
     return created(
       { id: publicId('async', run.id), created_at: new Date(run.createdAt).toISOString(), model: run.model },
       headers,
@@ -38,7 +38,7 @@ interface Task extends Pick<RunSubmission, 'submission' | 'tokens'> {
 }
 
 async function taskOf(
-  { runs }: Floor,
+  { runs }: AppDeps,
   { identity: { key, caller } }: Call,
   { body, name, model }: ChosenModel & { body: JsonBody },
 ): Promise<Task> {

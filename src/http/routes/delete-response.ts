@@ -1,10 +1,10 @@
 import { publicId } from '../../base/ids.ts';
 import { json } from '../answer.ts';
+import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
-import type { Floor } from '../parts.ts';
 
 /** `DELETE /v1/responses/:id` (contract section 5): a run in progress is cancelled first. */
-export function deleteResponse({ runs }: Floor): Endpoint {
+export function deleteResponse({ runs }: AppDeps): Endpoint {
   return async ({ req, identity }) => {
     const run = await runs.find(identity.caller, 'responses', String(req.params.id));
     await runs.delete(run);

@@ -1,10 +1,10 @@
 import { publicId } from '../../base/ids.ts';
 import { json } from '../answer.ts';
+import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
-import type { Floor } from '../parts.ts';
 
 /** `DELETE /v1/async/:id` (contract section 5): a task in progress is cancelled first. */
-export function deleteTask({ runs }: Floor): Endpoint {
+export function deleteTask({ runs }: AppDeps): Endpoint {
   return async ({ req, identity }) => {
     const run = await runs.find(identity.caller, 'async', String(req.params.id));
     await runs.delete(run);

@@ -2,8 +2,8 @@ import type { Request } from 'express';
 import { GatewayError } from '../../base/errors.ts';
 import type { RunRecord } from '../../runs/runs.ts';
 import { json } from '../answer.ts';
+import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
-import type { Floor } from '../parts.ts';
 import { Query } from '../query.ts';
 import { framesOf, nothing } from '../run-stream.ts';
 
@@ -11,18 +11,18 @@ import { framesOf, nothing } from '../run-stream.ts';
 const POLL_HEADERS = { 'openai-poll-after-ms': '1000' };
 
 /** `GET /v1/responses/:id` (contract section 5): the response object, or its events with `stream=true`. */
-export function getResponse(floor: Floor): Endpoint {
+export function getResponse(deps: AppDeps): Endpoint {
   return async ({ req, identity }) => {
     const query = new Query(req);
     const stream = query.flag('stream');
     const after = stream ? cursorOf(req, query) : undefined;
-    const run = await floor.runs.find(identity.caller, 'responses', String(req.params.id));
+    const run = await deps.runs.find(identity.caller, 'responses', String(req.params.id));
     if (after) {
       const empty = isPastEnd(run, after);
-      const chunks = empty ? nothing() : framesOf(floor, run, { after: after.value, visit: identity.visit });
+      const chunks = empty ? nothing() : framesOf(deps, run, { after: after.value, context: identity.context });
       return { kind: 'stream', headers: {}, chunks };
     }
-    const response = await floor.runs.response(run);
+    const response = await deps.runs.response(run);
     return json(response, response.status === 'in_progress' ? { headers: POLL_HEADERS } : {});
   };
 }

@@ -1,9 +1,9 @@
 import { jsonText } from '../answer.ts';
+import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
-import type { Floor } from '../parts.ts';
 
 /** `GET /v1/async/:id` (contract section 6). */
-export function getTask({ runs }: Floor): Endpoint {
+export function getTask({ runs }: AppDeps): Endpoint {
   return async ({ req, identity }) => {
     const run = await runs.find(identity.caller, 'async', String(req.params.id));
     return jsonText(await runs.taskJson(run));

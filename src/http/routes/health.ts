@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import type { Floor } from '../parts.ts';
+import type { AppDeps } from '../app-deps.ts';
 import { sendJson } from '../send-json.ts';
 
 /** `GET /healthz`: the process is up. */
@@ -8,7 +8,7 @@ export function healthz(): RequestHandler {
 }
 
 /** `GET /readyz`: work can be done; 503 with the reasons where it cannot (contract section 8). */
-export function readyz({ readiness, stopping }: Floor): RequestHandler {
+export function readyz({ readiness, stopping }: AppDeps): RequestHandler {
   return async (_req, res) => {
     const { ready, reasons } = stopping.aborted
       ? { ready: false, reasons: ['the gateway is shutting down'] }

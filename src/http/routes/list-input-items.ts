@@ -2,12 +2,12 @@ import { GatewayError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import { listOf } from '../../protocol/response.ts';
 import { json } from '../answer.ts';
+import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
-import type { Floor } from '../parts.ts';
 import { Query } from '../query.ts';
 
 /** `GET /v1/responses/:id/input_items` (contract section 5): in the order submitted. */
-export function listInputItems({ runs }: Floor): Endpoint {
+export function listInputItems({ runs }: AppDeps): Endpoint {
   return async ({ req, identity }) => {
     const query = new Query(req);
     const limit = query.integer('limit', { min: 1, max: 100 }) ?? 20;

@@ -4,12 +4,12 @@ import { isObject, parseJson } from '../../base/json.ts';
 import { listOf, type ResponseListEntry } from '../../protocol/response.ts';
 import type { RunSummary } from '../../runs/runs.ts';
 import { json } from '../answer.ts';
+import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
-import type { Floor } from '../parts.ts';
 import { Query } from '../query.ts';
 
 /** `GET /v1/responses` (contract section 5): the caller's own, newest first. */
-export function listResponses({ runs }: Floor): Endpoint {
+export function listResponses({ runs }: AppDeps): Endpoint {
   return async ({ req, identity }) => {
     const query = new Query(req);
     const after = query.text('after');

@@ -1,10 +1,10 @@
 import { json } from '../answer.ts';
+import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
-import type { Floor } from '../parts.ts';
 import { Query } from '../query.ts';
 
 /** `GET /v1/async` (contract section 6): the caller's own tasks, newest first. */
-export function listTasks({ runs }: Floor): Endpoint {
+export function listTasks({ runs }: AppDeps): Endpoint {
   return async ({ req, identity }) => {
     const query = new Query(req);
     const after = query.text('after');

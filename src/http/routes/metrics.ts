@@ -1,8 +1,8 @@
 import type { RequestHandler } from 'express';
-import type { Floor } from '../parts.ts';
+import type { AppDeps } from '../app-deps.ts';
 
 /** `GET /metrics`: Prometheus text. */
-export function metricsPage({ registry }: Floor): RequestHandler {
+export function metricsPage({ registry }: AppDeps): RequestHandler {
   return async (_req, res) => {
     const text = await registry.metrics();
     res.writeHead(200, { 'content-type': registry.contentType, 'cache-control': 'no-store' }).end(text);

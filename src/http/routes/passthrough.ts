@@ -1,10 +1,10 @@
 import { GatewayError } from '../../base/errors.ts';
 import { boundaryOf, formFields } from '../../protocol/multipart.ts';
+import type { AppDeps } from '../app-deps.ts';
 import type { Call, Endpoint } from '../endpoint.ts';
 import { type Forwarding, forward, jsonForwarding } from '../forward.ts';
 import { mediaType, parseObject, readBody, requireIdentity } from '../middleware/body.ts';
 import { chooseModel } from '../models.ts';
-import type { Floor } from '../parts.ts';
 
 type Body = Pick<Forwarding, 'body' | 'modelAt' | 'encoding' | 'stream'> & { model: unknown };
 
@@ -12,7 +12,7 @@ type Body = Pick<Forwarding, 'body' | 'modelAt' | 'encoding' | 'stream'> & { mod
  * Any other `/v1/*` call whose body names a proxy model that declares it (contract section 8): JSON, or a form with
  * the field `model`.
  */
-export function passthrough(floor: Floor): Endpoint {
+export function passthrough(deps: AppDeps): Endpoint {
   return async (call) => {
     const { identity } = call;
     const api = apiOf(call.req.path);
@@ -21,7 +21,7 @@ export function passthrough(floor: Floor): Endpoint {
     if (model.kind !== 'proxy') {
       throw new GatewayError('unsupported_api', `The model ${name} does not support ${api}.`, { param: 'model' });
     }
-    return await forward(floor, call, { ...body, modelName: name, model, api });
+    return await forward(deps, call, { ...body, modelName: name, model, api });
   };
 }
 

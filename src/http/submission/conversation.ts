@@ -3,8 +3,8 @@ import type { JsonObject } from '../../base/json.ts';
 import type { ResearchModelConfig } from '../../config/schema.ts';
 import { parseValue } from '../../protocol/parse.ts';
 import { type InputItem, type InputMessage, inputItem } from '../../protocol/request-input.ts';
-import { fence } from '../../research/prose.ts';
-import type { ConversationMessage } from '../../research/request.ts';
+import type { ConversationMessage } from '../../research/run/request.ts';
+import { fence } from '../../research/text/prose.ts';
 
 /** References looked up for one request at most: each may read the log of another run. */
 const MAX_REFERENCES = 500;

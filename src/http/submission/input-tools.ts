@@ -1,7 +1,7 @@
 import { GatewayError } from '../../base/errors.ts';
 import type { KeyConfig, ResearchModelConfig } from '../../config/schema.ts';
 import type { RequestMcpServer, ResponseTool } from '../../protocol/request-tools.ts';
-import type { RequestedMcpServer, ResearchRequest } from '../../research/request.ts';
+import type { RequestedMcpServer, ResearchRequest } from '../../research/run/request.ts';
 
 /** The parts of a body that say which tools a run may use. */
 export interface ToolFields {

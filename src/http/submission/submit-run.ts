@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '../../base/errors.ts';
 import { publicId, type RunId } from '../../base/ids.ts';
 import type { RunRecord, Submission } from '../../runs/runs.ts';
+import type { AppDeps, Identity } from '../app-deps.ts';
 import type { Admitted } from '../limits/admission.ts';
-import type { Floor, Identity } from '../parts.ts';
 import { type Fingerprint, fingerprintOf, idempotencyOf, isRetry } from '../retries.ts';
 
 /** A run to submit, and the request it came with. */
@@ -32,45 +32,45 @@ const REPEATABLE: Partial<Record<Submission['api'], string>> = { responses: '/v1
  * section 2, idempotency). The answer tells of it with `idempotent-replayed`.
  * @throws GatewayError whatever refuses it; nothing of a refused submission counts.
  */
-export async function submitRun(floor: Floor, request: RunSubmission): Promise<Submitted> {
+export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<Submitted> {
   const { req, res, identity, submission } = request;
   const path = REPEATABLE[submission.api];
   const fingerprint = path === undefined ? undefined : fingerprintOf(path, request.raw, identity.key);
   const idempotency = fingerprint && idempotencyOf(req, { user: identity.caller.user, fingerprint });
   const retried =
-    fingerprint && !idempotency && isRetry(req) ? await earlierRun(floor, request, fingerprint) : undefined;
+    fingerprint && !idempotency && isRetry(req) ? await earlierRun(deps, request, fingerprint) : undefined;
   const { run, replayed } = retried
     ? { run: retried, replayed: true }
-    : await submitNew(floor, request, { fingerprint, idempotency });
-  identity.visit.run = run.id;
+    : await submitNew(deps, request, { fingerprint, idempotency });
+  identity.context.run = run.id;
   if (replayed) res.setHeader('idempotent-replayed', 'true');
   return { run, replayed };
 }
 
 async function submitNew(
-  floor: Floor,
+  deps: AppDeps,
   { res, identity, submission, tokens }: RunSubmission,
   { fingerprint, idempotency }: { fingerprint: Fingerprint | undefined; idempotency: Submission['idempotency'] },
 ): Promise<Submitted> {
   const { key, caller, config } = identity;
   let admitted: Admitted | undefined;
   try {
-    const submitted = await floor.runs.submit({
+    const submitted = await deps.runs.submit({
       ...submission,
       caller,
       ...(idempotency && { idempotency }),
       admit: async (id: RunId) => {
-        admitted = await floor.admission.admit({
+        admitted = await deps.admission.admit({
           key,
           id,
           runMs: config.runs.max_minutes * 60_000,
           tokens,
           announce: (headers) => setHeaders(res, headers),
         });
-        if (fingerprint) await floor.retries.remember(fingerprint, id);
+        if (fingerprint) await deps.retries.remember(fingerprint, id);
       },
     });
-    if (admitted?.pending) settleAtEnd(floor, submitted.run, admitted);
+    if (admitted?.pending) settleAtEnd(deps, submitted.run, admitted);
     return submitted;
   } catch (thrown) {
     await admitted?.undo();
@@ -80,7 +80,7 @@ async function submitNew(
 
 /** The run that the same key and body became within two minutes, if the caller can still read it. */
 async function earlierRun(
-  { retries, runs }: Floor,
+  { retries, runs }: AppDeps,
   { identity: { caller }, submission: { api } }: RunSubmission,
   fingerprint: Fingerprint,
 ): Promise<RunRecord | undefined> {
@@ -95,7 +95,7 @@ async function earlierRun(
 }
 
 /** Frees what the run holds of its key's limits once it has ended, whoever is still reading it. */
-function settleAtEnd({ runs, stopping }: Floor, run: RunRecord, admitted: Admitted): void {
+function settleAtEnd({ runs, stopping }: AppDeps, run: RunRecord, admitted: Admitted): void {
   const settle = async () => {
     const tokens = await runs.ended(run, { signal: stopping }).then(
       (response) => response.usage.total_tokens,

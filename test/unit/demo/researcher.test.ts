@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { isObject, parseJson } from '../../../src/base/json.ts';
 import { demoRequest } from '../../../src/demo/request.ts';
 import { type DemoTurn, takeTurn } from '../../../src/demo/researcher.ts';
-import { loadPrompts } from '../../../src/research/prompts.ts';
-import { fence } from '../../../src/research/prose.ts';
+import { loadPrompts } from '../../../src/research/prompts/load-prompts.ts';
+import { fence } from '../../../src/research/text/prose.ts';
 
 const PAGES: Record<string, { title: string; content: string }> = {
   'corpus:///streams.md': {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Clock } from '../../../src/base/clock.ts';
 import type { ResearchModelConfig } from '../../../src/config/schema.ts';
 import { zeroUsage } from '../../../src/protocol/response.ts';
-import { budgetOf, spentBudget } from '../../../src/research/budget.ts';
+import { budgetOf, spentBudget } from '../../../src/research/run/budget.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import { lookup, lookups, runResearch, textOf, toolError, toolMessages } from '../../support/research-run.ts';
 import { testConfig, testTool } from '../../support/run-harness.ts';

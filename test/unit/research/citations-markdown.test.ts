@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { findCitations } from '../../../src/research/citations.ts';
-import { SourceRegistry } from '../../../src/research/sources.ts';
+import { findCitations } from '../../../src/research/answer/citations.ts';
+import { SourceRegistry } from '../../../src/research/run/sources.ts';
 import { lookups, runResearch } from '../../support/research-run.ts';
 import { testTool } from '../../support/run-harness.ts';
 

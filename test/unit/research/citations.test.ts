@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { findCitations } from '../../../src/research/citations.ts';
-import { SourceRegistry, urlKey } from '../../../src/research/sources.ts';
+import { findCitations } from '../../../src/research/answer/citations.ts';
+import { SourceRegistry, urlKey } from '../../../src/research/run/sources.ts';
 import { lookups, runResearch } from '../../support/research-run.ts';
 
 function registry(...urls: string[]): SourceRegistry {

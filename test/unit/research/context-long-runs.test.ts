@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { configSchema } from '../../../src/config/schema.ts';
-import type { ResearchRequest } from '../../../src/research/request.ts';
+import type { ResearchRequest } from '../../../src/research/run/request.ts';
 import { createUpstream } from '../../../src/upstream/upstream.ts';
 import { codesIn, type Handbook, handbook, telling } from '../../support/handbook.ts';
 import { type NarrowProvider, type NarrowProviderOptions, startNarrowProvider } from '../../support/narrow-provider.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import fc from 'fast-check';
-import { cutPieces } from '../../../src/research/pieces.ts';
-import { estimateTokens } from '../../../src/research/tokens.ts';
-import { createContextWindow } from '../../../src/research/window.ts';
+import { createContextWindow } from '../../../src/research/context/window.ts';
+import { cutPieces } from '../../../src/research/reading/pieces.ts';
+import { estimateTokens } from '../../../src/research/text/tokens.ts';
 import { TurnError } from '../../../src/upstream/turn.ts';
 import { codesIn, handbook, telling } from '../../support/handbook.ts';
 import { textOf } from '../../support/research-run.ts';

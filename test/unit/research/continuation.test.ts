@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { Continuation } from '../../../src/research/continuation.ts';
+import { Continuation } from '../../../src/research/answer/continuation.ts';
 
 /** What a reader sees after `before` when the continuation comes in these pieces. */
 function continued(before: string, pieces: readonly string[]): string {

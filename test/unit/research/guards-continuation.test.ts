@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Continuation } from '../../../src/research/continuation.ts';
+import { Continuation } from '../../../src/research/answer/continuation.ts';
 
 function continued(before: string, pieces: readonly string[]): string {
   const continuation = new Continuation(before);

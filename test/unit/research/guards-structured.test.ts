@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { GatewayError } from '../../../src/base/errors.ts';
 import type { JsonObject } from '../../../src/base/json.ts';
 import type { TextFormat } from '../../../src/protocol/request-formats.ts';
-import { answerCheck, type StructuredFormat } from '../../../src/research/structured.ts';
+import { answerCheck, type StructuredFormat } from '../../../src/research/answer/schema/structured.ts';
 import { lookups, type ResearchScript, runResearch, textOf } from '../../support/research-run.ts';
 import { cutTurn, type ScriptedTurn } from '../../support/scripted-model.ts';
 

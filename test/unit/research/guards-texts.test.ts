@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { nearlySame } from '../../../src/research/repeated-calls.ts';
-import { RepetitionWatch } from '../../../src/research/repetition.ts';
-import { inventedResult, isRefusal } from '../../../src/research/wall-signs.ts';
+import { inventedResult, isRefusal } from '../../../src/research/guards/refusals.ts';
+import { nearlySame } from '../../../src/research/guards/repeated-calls.ts';
+import { RepetitionWatch } from '../../../src/research/guards/repetition.ts';
 
 describe('a refusal', () => {
   for (const text of [

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger } from '../../../src/base/logger.ts';
 import type { GatewayConfig } from '../../../src/config/schema.ts';
-import type { ResearchRequest } from '../../../src/research/request.ts';
+import type { ResearchRequest } from '../../../src/research/run/request.ts';
 import { type Tool, ToolError } from '../../../src/tools/tool.ts';
 import { createToolbox } from '../../../src/tools/toolbox.ts';
 import type { TurnRequest } from '../../../src/upstream/turn.ts';

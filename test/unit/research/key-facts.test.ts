@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { keyFacts, keywords } from '../../../src/research/key-facts.ts';
-import { digest } from '../../../src/research/tool-digest.ts';
+import { digest } from '../../../src/research/context/tool-digest.ts';
+import { keyFacts, keywords } from '../../../src/research/text/key-facts.ts';
 
 const FILLER = 'The weather was pleasant and people went about their day as they always do in this part. ';
 const FACT = 'The Vasa bridge opened on 14 May 1932 and carries 12 500 vehicles a day.';

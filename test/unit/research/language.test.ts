@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { languageOf } from '../../../src/research/language.ts';
+import { languageOf } from '../../../src/research/text/language.ts';
 
 const QUESTIONS: [string, string][] = [
   ['What is the capital of Sweden?', 'English'],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { repairArguments } from '../../../src/research/repair-arguments.ts';
+import { repairArguments } from '../../../src/research/calls/repair-arguments.ts';
 
 const repaired: [string, string, object][] = [
   ['what is right already', '{"q":"cats"}', { q: 'cats' }],

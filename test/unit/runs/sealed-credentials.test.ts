@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger } from '../../../src/base/logger.ts';
-import type { RequestedMcpServer } from '../../../src/research/request.ts';
+import type { RequestedMcpServer } from '../../../src/research/run/request.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { openHarness, question, readAll, runToEnd } from '../../support/run-harness.ts';
 import { ScriptedModel } from '../../support/scripted-model.ts';

@@ -1,0 +1,58 @@
+import type { RequestHandler } from 'express';
+import type { Registry } from 'prom-client';
+import type { Clock } from '../base/clock.ts';
+import type { Logger } from '../base/logger.ts';
+import type { GatewayConfig, KeyConfig } from '../config/schema.ts';
+import type { ModelProxy } from '../gateway/proxy-call.ts';
+import type { Caller, Runs } from '../runs/runs.ts';
+import type { Caches } from '../store/cache.ts';
+import type { LimitStore } from '../store/limits.ts';
+import type { Heartbeats } from './heartbeat.ts';
+import type { Admission } from './limits/admission.ts';
+import type { HttpMetrics } from './metrics.ts';
+import type { RequestContext } from './request-context.ts';
+import type { Retries } from './retries.ts';
+
+/** Whether the gateway can do its work, and why not. */
+export interface Readiness {
+  ready: boolean;
+  /** One line per thing that is wrong; shown to anyone, so without secrets. */
+  reasons: string[];
+}
+
+/** What the HTTP app is made of. */
+export interface HttpParts {
+  /** The current configuration; another object after a reload. */
+  config(): GatewayConfig;
+  runs: Runs;
+  /** Proxy models; background tasks reach them through runs. */
+  proxy: Pick<ModelProxy, 'forward'>;
+  caches: Caches;
+  log: Logger;
+  clock: Clock;
+  /** Metrics of all floors; shown at /metrics. */
+  registry: Registry;
+  readiness(): Promise<Readiness>;
+  /** Aborts when the gateway begins to stop: new work is refused. */
+  stopping: AbortSignal;
+  /** Where limits are counted; this process's memory where absent. */
+  limits?: LimitStore;
+  /** Pages served under /console. */
+  console?: RequestHandler;
+}
+
+/** The parts and what the app made of them once: what endpoints work with. */
+export interface AppDeps extends Omit<HttpParts, 'limits' | 'console'> {
+  admission: Admission;
+  heartbeats: Heartbeats;
+  metrics: HttpMetrics;
+  retries: Retries;
+}
+
+/** Who sent a request, and the configuration it is answered under. */
+export interface Identity {
+  key: KeyConfig;
+  caller: Caller;
+  config: GatewayConfig;
+  context: RequestContext;
+}

@@ -1,0 +1,78 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+/** What is known of one request while it is answered: for its answer's headers, the access log and the metrics. */
+export interface RequestContext {
+  readonly id: string;
+  /** `performance.now()` at its start. */
+  readonly startedAt: number;
+  /** Aborts when the connection closes before the answer is complete. Watched from the first byte. */
+  readonly signal: AbortSignal;
+  /** The path that was asked for, without its query; its start only, because it is the client's. */
+  readonly path: string;
+  /** Pattern of the route, never a path with ids in it. */
+  route: string;
+  /** Name of the model as configured; empty where there is none, `unknown` for one that is not configured. */
+  model: string;
+  /** Id of the API key. */
+  key: string;
+  /** Id of the run that the request submitted, or found as submitted before. */
+  run: string;
+  /** Code of the error that was answered. */
+  error: string;
+  /** The client left before its answer was complete. */
+  left: boolean;
+}
+
+/** The reason of `RequestContext.signal`. */
+export class ClientLeft extends Error {
+  override readonly name = 'ClientLeft';
+  constructor() {
+    super('The client closed the connection.');
+  }
+}
+
+const MAX_PATH = 200;
+const SANE_ID = /^[\w.:@/+=-]{1,128}$/;
+
+/** The contexts of the requests that are being answered. */
+export class RequestContexts {
+  readonly #byResponse = new WeakMap<ServerResponse, RequestContext>();
+
+  /** Opens the context of a request. `onEnd` is called once, when the answer is complete or the client has left. */
+  open(req: IncomingMessage, res: ServerResponse, onEnd: (context: RequestContext) => void): RequestContext {
+    const sent = req.headers['x-request-id'];
+    const controller = new AbortController();
+    const context: RequestContext = {
+      id: typeof sent === 'string' && SANE_ID.test(sent) ? sent : randomUUID(),
+      startedAt: performance.now(),
+      signal: controller.signal,
+      path: pathOf(req.url ?? ''),
+      route: 'unmatched',
+      model: '',
+      key: '',
+      run: '',
+      error: '',
+      left: false,
+    };
+    this.#byResponse.set(res, context);
+    res.once('close', () => {
+      context.left = !res.writableFinished;
+      if (context.left) controller.abort(new ClientLeft());
+      onEnd(context);
+    });
+    return context;
+  }
+
+  /** The context that a response belongs to. */
+  of(res: ServerResponse): RequestContext {
+    const context = this.#byResponse.get(res);
+    if (!context) throw new Error('This response has no request context.');
+    return context;
+  }
+}
+
+function pathOf(url: string): string {
+  const query = url.indexOf('?');
+  return (query === -1 ? url : url.slice(0, query)).slice(0, MAX_PATH);
+}

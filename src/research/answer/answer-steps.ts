@@ -1,0 +1,54 @@
+import { GatewayError } from '../../base/errors.ts';
+import type { IncompleteReason } from '../../protocol/response.ts';
+import type { Context } from '../context/context.ts';
+import { noted, type ResearchRun } from '../run/run.ts';
+import type { Step } from '../run/steps.ts';
+import { afterCut, ContextWall, type Finish, type Tries } from '../turns.ts';
+import type { AnswerRequest } from './answer-request.ts';
+
+/** What writing an answer has in common, whether it is text or a JSON value. */
+
+/** What the answer is written with. `signal` ends the run, or the time for the answer. */
+export interface Answering {
+  context: Context;
+  signal: AbortSignal;
+}
+
+/** An answer that was written. */
+export interface Written {
+  text: string;
+  /** Why the text ends before its end. */
+  cut: IncompleteReason | null;
+}
+
+/** What a turn of the answer cost. `answerLength`: the length of the answer that is paid for with it. */
+export function spentStep(run: ResearchRun, usage: Finish['usage'], answerLength: number): Step {
+  return { type: 'note', entry: noted(run.state, { t: 'spent', usage, answerLength }) };
+}
+
+/** The answer is whole: a run that is taken up from here on needs no model any more. */
+export function answeredStep(run: ResearchRun, { cut }: Written, usage: Finish['usage']): Step {
+  return { type: 'note', entry: noted(run.state, { t: 'answered', usage, cut }) };
+}
+
+/**
+ * What follows a turn of the answer that failed: the next try, or the failure of the run.
+ * @throws GatewayError
+ */
+export async function* recover(
+  run: ResearchRun,
+  failure: { thrown: unknown; tries: Tries; context: Context; asked: AnswerRequest; answerLength: number },
+): AsyncGenerator<Step> {
+  const { asked, ...rest } = failure;
+  try {
+    yield* afterCut(run, { ...rest, estimate: asked.estimate });
+  } catch (thrown) {
+    if (!(thrown instanceof ContextWall)) throw thrown;
+    throw new GatewayError('context_length_exceeded', thrown.message, { cause: thrown });
+  }
+}
+
+/** The failure of an answer for which there was no time. */
+export function noAnswerInTime(cause: unknown): GatewayError {
+  return new GatewayError('upstream_timeout', 'No answer was written in time.', { cause });
+}

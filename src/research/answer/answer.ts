@@ -1,0 +1,134 @@
+import { linkSignals } from '../../base/abort.ts';
+import { GatewayError } from '../../base/errors.ts';
+import type { IncompleteReason } from '../../protocol/response.ts';
+import { noUsage } from '../../upstream/turn.ts';
+import type { Context } from '../context/context.ts';
+import type { ResearchRun } from '../run/run.ts';
+import type { ResearchOutcome, Step } from '../run/steps.ts';
+import { estimatedUsage, type Finish, unfinished } from '../turns.ts';
+import { AnswerBound } from './answer-bound.ts';
+import { type AnswerRequest, answerRequest, outputLimit, structuredFormat } from './answer-request.ts';
+import { type Answering, answeredStep, noAnswerInTime, recover, spentStep, type Written } from './answer-steps.ts';
+import { findCitations } from './citations.ts';
+import { Continuation } from './continuation.ts';
+import { writeStructured } from './structured-answer.ts';
+
+/** The answer turn: without tools, streamed as the message as it is written. */
+
+/** The least time that writing the answer has, in milliseconds, however long the research took. */
+const MIN_ANSWER_MS = 180_000;
+/** The part of a run's minutes that is the answer's. */
+const ANSWER_SHARE = 0.1;
+
+/**
+ * Writes the answer, or the rest of one that was cut.
+ * @throws GatewayError `upstream_error`, `invalid_output` and others of contract section 3.2 where none can be had.
+ */
+export async function* writeAnswer(run: ResearchRun, context: Context): AsyncGenerator<Step, ResearchOutcome> {
+  const timeoutMs = Math.max(MIN_ANSWER_MS, run.budget.minutes * 60_000 * ANSWER_SHARE);
+  using limit = linkSignals([run.signal], { what: 'the answer', timeoutMs });
+  const answering = { context, signal: limit.signal };
+  const format = structuredFormat(run);
+  const { text, cut } = format
+    ? yield* writeStructured(run, { ...answering, format })
+    : yield* writeText(run, answering);
+  const { annotations, unknownMarkers } = findCitations(text, run.state.sources, { json: format !== undefined });
+  if (unknownMarkers.length > 0)
+    run.log.warn({ markers: unknownMarkers }, 'the answer cites sources that do not exist');
+  return { annotations, incomplete: cut ?? run.state.forced?.reason ?? withoutSources(run) };
+}
+
+async function* writeText(run: ResearchRun, { context, signal }: Answering): AsyncGenerator<Step, Written> {
+  const { answered } = run.state;
+  const written: Written = { text: run.answerSoFar, cut: answered?.cut ?? null };
+  const tries = { cuts: 0 };
+  let again = false;
+  while (!run.state.answered) {
+    const before = written.text;
+    const asked = answerRequest(run, { context, soFar: before, again });
+    try {
+      const finish = yield* streamAnswer(run, { asked, written, signal });
+      if (finish?.reason === 'length') written.cut = 'max_output_tokens';
+      const usage =
+        finish?.usage ?? estimatedUsage({ estimate: asked.estimate, text: written.text.slice(before.length) });
+      if (finish?.reason !== 'content_filter' && written.text.trim() !== '') yield answeredStep(run, written, usage);
+      else yield* tryAgain(run, { finish, usage, again });
+      again = true;
+    } catch (thrown) {
+      if (!signal.aborted) {
+        yield* recover(run, { thrown, tries, context, asked, answerLength: written.text.length });
+        continue;
+      }
+      const text = written.text.slice(before.length);
+      const usage = text === '' ? noUsage() : estimatedUsage({ estimate: asked.estimate, text });
+      if (run.signal.aborted || written.text.trim() === '') {
+        yield spentStep(run, usage, written.text.length);
+        run.signal.throwIfAborted();
+        throw noAnswerInTime(thrown);
+      }
+      written.cut = 'budget';
+      yield answeredStep(run, written, usage);
+    }
+  }
+  return written;
+}
+
+/** Streams one turn into `written`. Undefined where this side stopped it; `written.cut` says why. */
+async function* streamAnswer(
+  run: ResearchRun,
+  turn: { asked: AnswerRequest; written: Written; signal: AbortSignal },
+): AsyncGenerator<Step, Finish | undefined> {
+  const { asked, written, signal } = turn;
+  const continuation = new Continuation(written.text);
+  const bound = new AnswerBound(written.text, outputLimit(run));
+  let started = written.text !== '';
+  let thought = false;
+  for await (const part of run.chat.turn(asked.request, { signal })) {
+    if (part.type === 'tool_call') continue;
+    if (part.type === 'reasoning') {
+      // Items do not interleave: what a model thinks after it began to write is not shown.
+      if (started) continue;
+      thought = true;
+      yield { type: 'reasoning', delta: part.delta };
+      continue;
+    }
+    const fresh = bound.take(part.type === 'text' ? continuation.push(part.delta) : continuation.end());
+    if (fresh !== '') {
+      if (thought && !started) yield { type: 'reasoning_end', status: 'completed' };
+      started = true;
+      written.text += fresh;
+      yield { type: 'answer', delta: fresh };
+    }
+    if (part.type === 'finish') {
+      if (thought && !started) yield { type: 'reasoning_end', status: 'completed' };
+      written.cut = bound.cut;
+      return part;
+    }
+    if (bound.cut) {
+      written.cut = bound.cut;
+      return undefined;
+    }
+  }
+  throw unfinished();
+}
+
+/** Nothing was written: once the model is asked again, in plainer words. */
+async function* tryAgain(
+  run: ResearchRun,
+  { finish, usage, again }: { finish: Finish | undefined; usage: Finish['usage']; again: boolean },
+): AsyncGenerator<Step> {
+  yield spentStep(run, usage, 0);
+  if (finish?.reason === 'content_filter') {
+    throw new GatewayError('upstream_error', 'The provider stopped the answer by its content filter.');
+  }
+  if (again) throw new GatewayError('upstream_error', 'The provider gave an empty answer twice.');
+}
+
+/** A run that looked things up and got nothing says so; one that needed no sources does not have to. */
+function withoutSources({ state }: ResearchRun): IncompleteReason | null {
+  if (state.sources.size > 0) return null;
+  const calls = [...state.made.values()].filter(({ name }) => name !== 'execute_python');
+  // Tools of MCP servers give results, not sources.
+  const served = calls.some(({ name, call }) => name.includes('.') && state.results.get(call)?.status === 'completed');
+  return calls.length > 0 && !served ? 'no_sources' : null;
+}

@@ -1,0 +1,90 @@
+import { TimeoutError } from '../../base/abort.ts';
+import { GatewayError } from '../../base/errors.ts';
+import type { TurnMessage } from '../../upstream/turn.ts';
+import type { ResearchRun } from '../run/run.ts';
+import type { Step } from '../run/steps.ts';
+import { estimatedUsage, type Finish, unfinished } from '../turns.ts';
+import { AnswerBound } from './answer-bound.ts';
+import { answerRequest, outputLimit, schemaText } from './answer-request.ts';
+import { type Answering, answeredStep, noAnswerInTime, recover, spentStep, type Written } from './answer-steps.ts';
+import { answerCheck, type StructuredFormat } from './schema/structured.ts';
+
+/** What of an answer that does not validate is shown to the model again, in UTF-16 code units. */
+const MAX_SHOWN = 20_000;
+
+/**
+ * One JSON value, checked before anything of it is shown; one repair turn (contract section 3, `text.format`).
+ * @throws GatewayError `invalid_output`
+ */
+export async function* writeStructured(
+  run: ResearchRun,
+  answering: Answering & { format: StructuredFormat },
+): AsyncGenerator<Step, Written> {
+  // It is shown in one piece, once it is valid: what stands there is whole.
+  if (run.answerSoFar !== '') return { text: run.answerSoFar, cut: null };
+  const { format, signal } = answering;
+  const check = answerCheck(format);
+  const tail: TurnMessage[] = [];
+  let problem = '';
+  for (const attempt of ['first', 'repair']) {
+    const answer = yield* collectAnswer(run, { ...answering, tail });
+    const checked = await check(answer.text, { signal });
+    if ('text' in checked) {
+      const written = { text: checked.text, cut: null };
+      yield { type: 'answer', delta: checked.text };
+      yield answeredStep(run, written, answer.usage);
+      return written;
+    }
+    yield spentStep(run, answer.usage, 0);
+    problem = answer.cut ? `the answer was cut at ${outputLimit(run)} tokens` : checked.problem;
+    run.log.info({ attempt, problem }, 'structured answer does not validate');
+    tail.push(
+      { role: 'assistant', content: answer.text.slice(0, MAX_SHOWN) || '(nothing)' },
+      { role: 'user', content: run.prompts.repair({ problem, schema: schemaText(format) }) },
+    );
+  }
+  throw new GatewayError('invalid_output', `The answer does not fit text.format: ${problem}.`);
+}
+
+interface Collected {
+  text: string;
+  cut: boolean;
+  usage: Finish['usage'];
+}
+
+/** A turn whose text is kept back until it was checked. */
+async function* collectAnswer(
+  run: ResearchRun,
+  answering: Answering & { tail: readonly TurnMessage[] },
+): AsyncGenerator<Step, Collected> {
+  const { context, signal, tail } = answering;
+  const tries = { cuts: 0 };
+  for (;;) {
+    const asked = answerRequest(run, { context, soFar: '', again: false, tail });
+    const bound = new AnswerBound('', outputLimit(run));
+    let text = '';
+    try {
+      for await (const part of run.chat.turn(asked.request, { signal })) {
+        if (part.type === 'reasoning') yield { type: 'reasoning', delta: part.delta };
+        if (part.type === 'text') text += bound.take(part.delta);
+        if (part.type !== 'finish' && !bound.cut) continue;
+        yield { type: 'reasoning_end', status: 'completed' };
+        if (part.type !== 'finish')
+          return { text, cut: true, usage: estimatedUsage({ estimate: asked.estimate, text }) };
+        if (part.reason === 'content_filter') {
+          throw new GatewayError('upstream_error', 'The provider stopped the answer by its content filter.');
+        }
+        return { text, cut: part.reason === 'length' || bound.cut !== null, usage: part.usage };
+      }
+      throw unfinished();
+    } catch (thrown) {
+      if (!signal.aborted) {
+        yield* recover(run, { thrown, tries, context, asked, answerLength: 0 });
+        continue;
+      }
+      if (text !== '') yield spentStep(run, estimatedUsage({ estimate: asked.estimate, text }), 0);
+      run.signal.throwIfAborted();
+      throw signal.reason instanceof TimeoutError ? noAnswerInTime(thrown) : thrown;
+    }
+  }
+}

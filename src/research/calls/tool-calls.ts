@@ -1,0 +1,134 @@
+import { TimeoutError, withTimeout } from '../../base/abort.ts';
+import { messageOf } from '../../base/errors.ts';
+import { isObject, type JsonObject, parseJson } from '../../base/json.ts';
+import type { Logger } from '../../base/logger.ts';
+import { type Tool, ToolError, type ToolOutput } from '../../tools/tool.ts';
+import type { ObservedToolCall } from '../run/run.ts';
+import type { Source, SourceRegistry } from '../run/sources.ts';
+import type { ExecutableCall, ResultEntry } from '../run/transcript.ts';
+
+/** Executing the tool calls of a turn. */
+
+/** The longest result that a model and a client are shown, in UTF-16 code units. */
+const MAX_RESULT_LENGTH = 120_000;
+
+export interface ToolRunner {
+  tools: ReadonlyMap<string, Tool>;
+  sources: SourceRegistry;
+  log: Logger;
+  /** Ends the run. */
+  signal: AbortSignal;
+  /** Also aborts when the time for research is over: running calls then fail, and the run goes on. */
+  limit: AbortSignal;
+  onToolCall?: ((call: ObservedToolCall) => void) | undefined;
+}
+
+/**
+ * Runs calls, at most `parallel` at a time, and yields each result as it comes. A tool that fails gives a failed
+ * result; only the end of the run's signal throws. Sources are numbered as results are yielded, so that the numbers
+ * follow the order of the transcript.
+ */
+export async function* runToolCalls(
+  calls: readonly ExecutableCall[],
+  runner: ToolRunner,
+  options: { parallel: number },
+): AsyncGenerator<ResultEntry> {
+  const waiting = [...calls];
+  const running = new Map<number, Promise<FinishedCall>>();
+  while (waiting.length > 0 || running.size > 0) {
+    while (running.size < options.parallel) {
+      const call = waiting.shift();
+      if (!call) break;
+      running.set(call.call, runToolCall(call, runner));
+    }
+    const finished = await Promise.race(running.values());
+    running.delete(finished.call.call);
+    runner.signal.throwIfAborted();
+    yield toEntry(finished, runner.sources);
+  }
+}
+
+interface FinishedCall {
+  call: ExecutableCall;
+  outcome: { output: ToolOutput } | { failure: string };
+}
+
+async function runToolCall(call: ExecutableCall, runner: ToolRunner): Promise<FinishedCall> {
+  const startedAt = performance.now();
+  const outcome = await attempt(call, runner);
+  const status = 'failure' in outcome || outcome.output.failed ? 'failed' : 'completed';
+  const ms = Math.round(performance.now() - startedAt);
+  runner.log.info({ tool: call.name, call: call.call, status, ms }, 'tool call');
+  runner.onToolCall?.({ name: call.name, status, ms });
+  return { call, outcome };
+}
+
+async function attempt(call: ExecutableCall, runner: ToolRunner): Promise<FinishedCall['outcome']> {
+  try {
+    return { output: await execute(call, parseJson(call.arguments), runner) };
+  } catch (thrown) {
+    return { failure: failureText(thrown, call, runner) };
+  }
+}
+
+function toEntry({ call, outcome }: FinishedCall, registry: SourceRegistry): ResultEntry {
+  const base = { t: 'result' as const, call: call.call, queries: countQueries(call) };
+  if ('failure' in outcome) return { ...base, status: 'failed', result: outcome.failure, sources: [] };
+  const { output } = outcome;
+  const added = registry.add(output.sources);
+  const value = output.result((url) => registry.byUrl(url)?.id ?? 0);
+  const sources = added.map((source) => withRedirect(source, value));
+  registry.restore(sources);
+  const result = bounded(typeof value === 'string' ? value : JSON.stringify(value));
+  return { ...base, status: output.failed ? 'failed' : 'completed', result, sources };
+}
+
+/** A page that was found elsewhere is known under both addresses: answers cite either. */
+function withRedirect(source: Source, value: unknown): Source {
+  if (!isObject(value) || value.url !== source.url || typeof value.final_url !== 'string') return source;
+  return { ...source, movedTo: value.final_url };
+}
+
+function countQueries(call: ExecutableCall): number {
+  if (call.name !== 'web_search') return 0;
+  const args = parseJson(call.arguments);
+  return isObject(args) && Array.isArray(args.queries) ? Math.max(args.queries.length, 1) : 1;
+}
+
+async function execute(call: ExecutableCall, args: unknown, runner: ToolRunner): Promise<ToolOutput> {
+  const tool = runner.tools.get(call.name);
+  if (!tool) {
+    const known = [...runner.tools.keys()].join(', ') || 'none';
+    throw new ToolError('unknown_tool', `There is no tool named ${call.name}. Available tools: ${known}.`);
+  }
+  if (!isObject(args) || call.broken) {
+    throw new ToolError('invalid_arguments', 'The arguments are no JSON object. Call the tool again with valid JSON.');
+  }
+  const { limit, log } = runner;
+  return await withTimeout(
+    call.name,
+    tool.timeoutMs,
+    (limited) => tool.call(args as JsonObject, { signal: limited, log }),
+    {
+      signal: limit,
+    },
+  );
+}
+
+function failureText(thrown: unknown, call: ExecutableCall, runner: ToolRunner): string {
+  if (thrown instanceof ToolError) return errorText(thrown.code, thrown.message);
+  if (thrown instanceof TimeoutError)
+    return errorText('timeout', `${call.name} gave no result within ${thrown.ms / 1000} s.`);
+  if (runner.limit.aborted) return errorText('timeout', 'The time for research is over.');
+  runner.log.error({ tool: call.name, err: messageOf(thrown) }, 'tool failed unexpectedly');
+  return errorText('internal_error', `${call.name} failed.`);
+}
+
+function errorText(code: string, message: string): string {
+  return JSON.stringify({ error: { message, code } });
+}
+
+function bounded(text: string): string {
+  if (text.length <= MAX_RESULT_LENGTH) return text;
+  return JSON.stringify({ truncated: true, content: text.slice(0, MAX_RESULT_LENGTH) });
+}

@@ -1,0 +1,50 @@
+import type { EarlierSource } from '../run/request.ts';
+import type { ResearchRun } from '../run/run.ts';
+import { keyFacts, keywords } from '../text/key-facts.ts';
+import { fence, questionOf } from '../text/prose.ts';
+import { estimateTokens } from '../text/tokens.ts';
+
+/** The lengths that are tried for what is told of a source, in UTF-16 code units. */
+const LENGTHS = [800, 400, 200, 80, 0] as const;
+const MAX_TITLE = 120;
+const HEAD =
+  'Sources found earlier in this conversation. They can be cited by their number without being fetched again:';
+
+/**
+ * The sources of earlier runs of the conversation with what was read there, as a text of so many tokens at most;
+ * where not even their names fit, the latest.
+ */
+export function createEarlierSources({ request, state }: ResearchRun): (tokens: number) => string {
+  const { earlierSources } = request;
+  const about = keywords(questionOf(request));
+  const lineOf = (source: EarlierSource, length: number) => {
+    const told = length === 0 ? '' : `: ${keyFacts(source.facts ?? source.snippet, { about, maxLength: length })}`;
+    return `[${state.sources.byUrl(source.url)?.id}] ${source.title.slice(0, MAX_TITLE)} (${source.url})${told}`;
+  };
+  const lists = new Map<number, { lines: string[]; tokens: number }>();
+  const listOf = (length: number) => {
+    const known = lists.get(length);
+    if (known) return known;
+    const lines = earlierSources.map((source) => lineOf(source, length));
+    const list = { lines, tokens: estimateTokens(lines.join('\n')) };
+    lists.set(length, list);
+    return list;
+  };
+  return (tokens) => {
+    if (earlierSources.length === 0) return '';
+    const fitting = LENGTHS.values()
+      .map(listOf)
+      .find((list) => list.tokens <= tokens);
+    const lines = fitting?.lines ?? latest(listOf(0).lines, tokens);
+    return `${HEAD}\n${fence(lines.join('\n'))}`;
+  };
+}
+
+function latest(lines: readonly string[], tokens: number): string[] {
+  let used = 0;
+  const from = lines.findLastIndex((line) => {
+    used += estimateTokens(line) + 1;
+    return used > tokens;
+  });
+  return lines.slice(from + 1);
+}

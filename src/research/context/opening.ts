@@ -1,0 +1,95 @@
+import type { TurnMessage, UserPart } from '../../upstream/turn.ts';
+import type { ConversationMessage } from '../run/request.ts';
+import type { ResearchRun } from '../run/run.ts';
+import { languageOf } from '../text/language.ts';
+import { questionOf, textOf } from '../text/prose.ts';
+import { estimateRequest, estimateTokens } from '../text/tokens.ts';
+import { createEarlierSources } from './earlier-sources.ts';
+
+/** What every request of a run begins with: the system prompt, and the conversation that led to the question. */
+export interface Opening {
+  /** The opening in a room of so many tokens. The request's own input is always whole. */
+  messages(room: number): TurnMessage[];
+}
+
+/** Sources of earlier runs, and earlier turns, may fill these parts of the room. */
+const EARLIER_SOURCES_SHARE = 0.15;
+const HISTORY_SHARE = 0.35;
+
+export function createOpening(run: ResearchRun): Opening {
+  const { request } = run;
+  const prompt = systemPrompt(run);
+  const earlierSources = createEarlierSources(run);
+  const spoken = (messages: readonly ConversationMessage[]) =>
+    messages.filter((message) => !isSystem(message)).map((message) => toTurnMessage(message, run));
+  const asked = spoken(request.conversation);
+  const history = spoken(request.history);
+  return {
+    messages(room) {
+      const sources = earlierSources(room * EARLIER_SOURCES_SHARE);
+      const system: TurnMessage = { role: 'system', content: sources === '' ? prompt : `${prompt}\n\n${sources}` };
+      return [system, ...lastThatFit(history, room * HISTORY_SHARE), ...asked];
+    },
+  };
+}
+
+function systemPrompt({ request, model, tools, prompts, startedAt }: ResearchRun): string {
+  const given = [
+    model.research.instructions,
+    request.instructions ?? undefined,
+    ...[...request.history, ...request.conversation].filter(isSystem).map(textOf),
+  ].filter((text) => text !== undefined && text !== '');
+  return prompts.research({
+    date: new Date(startedAt).toISOString().slice(0, 10),
+    tools: [...tools.keys()].join(', ') || 'none',
+    effort: request.effort,
+    language: languageOf(questionOf(request)) ?? 'that of the question',
+    instructions: given.length === 0 ? '' : `\nInstructions of the user's application:\n${given.join('\n\n')}`,
+  });
+}
+
+/** A message that gets less room than this is left out. */
+const LEAST_MESSAGE = 150;
+
+/** The last messages that fit, the first of them perhaps cut. Never begins with an answer whose question is gone. */
+function lastThatFit(messages: readonly TurnMessage[], room: number): TurnMessage[] {
+  const kept: TurnMessage[] = [];
+  let left = room;
+  for (const message of messages.toReversed()) {
+    const size = estimateRequest([message]);
+    if (size > left) {
+      const cut = left >= LEAST_MESSAGE ? cutTo(message, left) : undefined;
+      if (cut) kept.unshift(cut);
+      break;
+    }
+    kept.unshift(message);
+    left -= size;
+  }
+  if (kept.length === 0 || kept[0]?.role === 'user') return kept;
+  return [{ role: 'user', content: '(The beginning of this conversation is left out.)' }, ...kept];
+}
+
+/** The beginning and the end of a message; undefined for one that holds images. */
+function cutTo(message: TurnMessage, tokens: number): TurnMessage | undefined {
+  const { content } = message;
+  if (typeof content !== 'string' || (message.role !== 'user' && message.role !== 'assistant')) return undefined;
+  const length = Math.floor((content.length * (tokens - 20)) / estimateTokens(content) / 2);
+  return { role: message.role, content: `${content.slice(0, length)}\n[…]\n${content.slice(-length)}` };
+}
+
+function isSystem(message: ConversationMessage): boolean {
+  return message.role === 'system' || message.role === 'developer';
+}
+
+/** Images of earlier turns are left out where the model of this run reads none. */
+function toTurnMessage(message: ConversationMessage, { model }: ResearchRun): TurnMessage {
+  const images = model.vision && message.content.some((part) => part.type === 'image');
+  if (message.role === 'assistant' || !images) {
+    return { role: message.role === 'assistant' ? 'assistant' : 'user', content: textOf(message) || '(an image)' };
+  }
+  const parts = message.content.map(
+    (part): UserPart =>
+      part.type === 'text' ? { type: 'text', text: part.text } : { type: 'image_url', image_url: { url: part.url } },
+  );
+  return { role: 'user', content: parts };
+}

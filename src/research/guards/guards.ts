@@ -1,0 +1,103 @@
+import { isObject, parseJson } from '../../base/json.ts';
+import type { GuardName, ResearchState, TurnEntry } from '../run/transcript.ts';
+import { isRefusal } from './refusals.ts';
+
+/**
+ * Guards against a model that goes in circles (architecture: "Research loop"). The model is told why; when that does
+ * not help, the run begins anew with notes, once, and then the answer is forced (`stuck`).
+ */
+
+/** What a guard does after a turn. */
+export type Verdict = { do: 'tell'; guard: GuardName; text: string } | { do: 'stop'; why: string } | undefined;
+
+/** Turns in a row without anything new before the attempt is given up. */
+const MAX_BAD_TURNS = 3;
+/** How often in a row a model is told the same before the attempt is given up. */
+const MAX_TOLD = 2;
+
+/** Looks at the last turn and its results, unless the model was told of it already. */
+export function judge(state: ResearchState): Verdict {
+  const turn = state.unansweredTurn();
+  if (!turn) return undefined;
+  if (isStuck(state)) return { do: 'stop', why: 'the last rounds of tool calls brought nothing new' };
+  const problem = problemOf(turn, state);
+  if (!problem) return undefined;
+  const told = state.toldInARow(problem.guard, { before: turn });
+  if (told < (problem.most ?? MAX_TOLD)) return { do: 'tell', guard: problem.guard, text: problem.text };
+  return problem.why === undefined ? undefined : { do: 'stop', why: problem.why };
+}
+
+interface Problem {
+  guard: GuardName;
+  /** To the model. */
+  text: string;
+  /** For the end of the attempt; undefined where the turn then passes for "ready". */
+  why: string | undefined;
+  /** How often in a row it is told. */
+  most?: number;
+}
+
+function problemOf(turn: TurnEntry, state: ResearchState): Problem | undefined {
+  const said = turn.message.content;
+  if (turn.invented) {
+    return {
+      guard: 'invented_result',
+      text: 'Your last message contained a tool result that you wrote yourself. Only the gateway gives tool results; what you wrote was removed. Call the tool to get a real one.',
+      why: 'the model kept inventing tool results',
+    };
+  }
+  if (turn.calls.length > 0) return foundNothing(turn, state) ? NOTHING_FOUND : undefined;
+  if (turn.cut) return CUT;
+  if (isRefusal(said)) {
+    return {
+      guard: 'refusal',
+      text: 'You only look up public information here. Go on with the research; if part of the question cannot be answered, leave that part out and say so.',
+      why: 'the model refused to research',
+    };
+  }
+  if (said.trim() !== '') return undefined;
+  const text =
+    'You neither called a tool nor said anything. Call tools now, or say in one sentence that you are ready.';
+  if (state.sources.size > 0) return { guard: 'said_nothing', text, why: undefined, most: 1 };
+  return { guard: 'said_nothing', text, why: 'the model only thought' };
+}
+
+const NOTHING_FOUND: Problem = {
+  guard: 'empty_result',
+  text: 'Nothing was found. Use fewer, more general or other words, or another language.',
+  why: 'searches kept finding nothing',
+};
+
+const CUT: Problem = {
+  guard: 'cut',
+  text: 'Your last message was stopped at its length limit. Think briefly: call a tool at once, or say in one sentence that you are ready.',
+  why: 'the model kept writing until it was stopped',
+};
+
+function foundNothing(turn: TurnEntry, state: ResearchState): boolean {
+  return turn.calls.every((call) => 'call' in call && isEmptyResult(state.results.get(call.call)?.result));
+}
+
+/** Whether the last turns brought nothing: every call was refused, failed or came back empty. */
+function isStuck(state: ResearchState): boolean {
+  const turns = state
+    .attempt()
+    .filter((entry) => entry.t === 'turn')
+    .slice(-MAX_BAD_TURNS);
+  return (
+    turns.length === MAX_BAD_TURNS &&
+    turns.every((turn) => turn.calls.length > 0 && turn.calls.every((call) => isFruitless(call, state)))
+  );
+}
+
+function isFruitless(call: TurnEntry['calls'][number], state: ResearchState): boolean {
+  if ('refused' in call) return true;
+  const result = state.results.get(call.call);
+  return result?.status === 'failed' || isEmptyResult(result?.result);
+}
+
+/** Whether a result is that of a search without hits. */
+export function isEmptyResult(result: string | undefined): boolean {
+  const value = result === undefined ? undefined : parseJson(result);
+  return isObject(value) && Array.isArray(value.results) && value.results.length === 0;
+}

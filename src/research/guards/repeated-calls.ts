@@ -1,0 +1,105 @@
+import { isObject, parseJson } from '../../base/json.ts';
+import type { ExecutableCall, ResearchState } from '../run/transcript.ts';
+import { singular } from '../text/key-facts.ts';
+
+/** Calls that were made before: they are not made again, the model is told instead. */
+
+/** Why a call is not made, in words for the model; `again`: the earlier call whose result answers it. */
+export interface Refusal {
+  refused: string;
+  again?: number;
+}
+
+/** The reason not to make a call, or undefined. `turn`: the keys of this turn's calls so far. */
+export function refuseRepeated(
+  call: { name: string; arguments: string },
+  state: ResearchState,
+  turn: readonly string[],
+): Refusal | undefined {
+  const wanted = callKey(call);
+  if (turn.includes(wanted)) return { refused: 'This call stands twice in the same turn; it was made once.' };
+  const alike = [...state.made.values()].filter(({ name }) => name === call.name);
+  const same = alike.findLast((made) => callKey(made) === wanted && succeeded(made, state));
+  if (same && !mayDiffer(same, state)) {
+    return {
+      refused: 'You made exactly this call before; it was not made again. Use its result, or ask for something else.',
+      again: same.call,
+    };
+  }
+  if (same || call.name !== 'web_search') return undefined;
+  return refuseNearlySame(call, alike, state);
+}
+
+/** The same call in other spelling: order of keys, case and spaces of texts do not matter. */
+export function callKey(call: { name: string; arguments: string }): string {
+  return `${call.name} ${JSON.stringify(normal(parseJson(call.arguments)))}`;
+}
+
+function succeeded({ call }: ExecutableCall, state: ResearchState): boolean {
+  return state.results.get(call)?.status === 'completed';
+}
+
+/** A server's tools may change what they look at: the same call is another one once its server was called since. */
+function mayDiffer(same: ExecutableCall, state: ResearchState): boolean {
+  const dot = same.name.indexOf('.');
+  if (dot === -1) return false;
+  const server = same.name.slice(0, dot + 1);
+  return state.made.values().some(({ call, name }) => call > same.call && name.startsWith(server));
+}
+
+function refuseNearlySame(
+  call: { arguments: string },
+  searches: readonly ExecutableCall[],
+  state: ResearchState,
+): Refusal | undefined {
+  const queries = queriesOf(call.arguments);
+  if (queries.length === 0) return undefined;
+  const answered = searches.filter((search) => succeeded(search, state));
+  const before = queries.map((query) =>
+    answered.findLast((search) => queriesOf(search.arguments).some((asked) => nearlySame(query, asked))),
+  );
+  if (!before.every((search) => search !== undefined)) return undefined;
+  const refused = 'You searched for nearly the same before; it was not done again. Use other words or another angle.';
+  const [first] = before;
+  return first && before.every((search) => search === first) ? { refused, again: first.call } : { refused };
+}
+
+/**
+ * Whether two queries ask the same of any index: the same words but for their order, plurals, case, and words that
+ * carry no meaning. One name, number or operator more or less makes another query.
+ */
+export function nearlySame(a: string, b: string): boolean {
+  const [left, right] = [wordsOf(a), wordsOf(b)];
+  return left.size > 0 && left.symmetricDifference(right).size === 0;
+}
+
+/** Quoted phrases, excluded words and filters such as `site:` count as one word each. */
+const QUERY_WORD = /"[^"]+"|(?<!\S)-[^\s"]+|\w+:\S+|[\p{L}\p{M}\p{N}]+[+#]*/gu;
+
+function wordsOf(query: string): Set<string> {
+  const words = query.toLowerCase().match(QUERY_WORD) ?? [];
+  return new Set(words.filter((word) => !FILLERS.has(word)).map(singular));
+}
+
+const FILLERS = new Set(
+  'the a an of in on at for to and is are was were be what which how does do did please about'.split(' '),
+);
+
+/** The queries of a search call. */
+export function queriesOf(args: string): string[] {
+  const value = parseJson(args);
+  if (!isObject(value)) return [];
+  const list = Array.isArray(value.queries) ? value.queries : [value.query];
+  return list.filter((query) => typeof query === 'string');
+}
+
+function normal(value: unknown): unknown {
+  if (typeof value === 'string') return value.trim().toLowerCase().replace(/\s+/g, ' ');
+  if (Array.isArray(value)) return value.map(normal);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([key, inner]) => [key, normal(inner)]),
+  );
+}

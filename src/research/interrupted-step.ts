@@ -1,0 +1,18 @@
+import type { ResearchState, SpentEntry } from './run/transcript.ts';
+import { estimatedUsage } from './turns.ts';
+
+/**
+ * The tokens of a step that a crash cut, estimated, or undefined where all are counted: its request was about as large
+ * as the last one. `shown`: the text of the item that the crash left open.
+ */
+export function interruptedStep(
+  state: ResearchState,
+  shown: { type: 'reasoning' | 'message'; text: string },
+): SpentEntry | undefined {
+  if (state.answered) return undefined;
+  const text = shown.type === 'message' ? shown.text.slice(state.answerLength) : shown.text;
+  if (text === '') return undefined;
+  const last = state.entries.findLast((entry) => entry.t === 'turn');
+  const usage = estimatedUsage({ estimate: last?.usage.inputTokens ?? 0, text });
+  return { t: 'spent', usage, ...(shown.type === 'message' ? { answerLength: shown.text.length } : {}) };
+}

@@ -1,0 +1,38 @@
+import { estimateTokens } from '../text/tokens.ts';
+
+/** A piece may be this much shorter, to end where a paragraph, a line, a sentence or a word does. */
+const SLACK = 0.25;
+
+/** A text in pieces of about `tokens` each at most; joined they are the text. */
+export function cutPieces(text: string, tokens: number): string[] {
+  const pieces: string[] = [];
+  for (let at = 0; at < text.length; ) {
+    const length = lengthFor(text, { at, tokens });
+    const end =
+      at + length >= text.length
+        ? text.length
+        : naturalEnd(text, { from: at + length * (1 - SLACK), limit: at + length });
+    pieces.push(text.slice(at, end));
+    at = end;
+  }
+  return pieces;
+}
+
+/** Characters from `at` on that cost about `tokens`, judged by the text that stands there. */
+function lengthFor(text: string, { at, tokens }: { at: number; tokens: number }): number {
+  let length = Math.max(16, Math.floor(tokens * 4));
+  for (let cost = estimateTokens(text.slice(at, at + length)); cost > tokens && length > 16; ) {
+    length = Math.max(16, Math.floor(Math.min(length * 0.95, (length * tokens) / cost)));
+    cost = estimateTokens(text.slice(at, at + length));
+  }
+  return length;
+}
+
+function naturalEnd(text: string, { from, limit }: { from: number; limit: number }): number {
+  for (const mark of ['\n\n', '\n', '. ', '。', ' ']) {
+    const at = text.lastIndexOf(mark, limit - mark.length);
+    if (at >= from) return at + mark.length;
+  }
+  // Not between the halves of a character outside of the basic plane.
+  return /[\udc00-\udfff]/.test(text[limit] ?? '') ? limit - 1 : limit;
+}

@@ -1,0 +1,78 @@
+import { TurnError, type TurnUsage } from '../../upstream/turn.ts';
+import type { ResearchRun } from '../run/run.ts';
+import { keyFacts, keywords } from '../text/key-facts.ts';
+import { fence } from '../text/prose.ts';
+import { estimateTokens, leastTokens } from '../text/tokens.ts';
+import { estimatedUsage } from '../turns.ts';
+import { cutPieces } from './pieces.ts';
+
+/** What the reader may write about one piece, in tokens, with what it thinks before. */
+const NOTES_TOKENS = 2000;
+/** A piece that no model could read is reduced to this much of its own text, in UTF-16 code units. */
+const FACTS_LENGTH = 1200;
+/** Smaller pieces are not cut again where a reader has less context than thought. */
+const MIN_PIECE_TOKENS = 500;
+
+export interface Piece {
+  text: string;
+  /** Such as `piece 2 of 5`. */
+  place: string;
+  question: string;
+  goal: string;
+  spend(usage: TurnUsage): void;
+}
+
+/**
+ * What a model writes about one piece of a page, '' where it holds nothing of use. A piece that does not fit the
+ * reader's context is read in halves; one that cannot be read is reduced to its key facts instead of failing the page.
+ */
+export async function readPiece(run: ResearchRun, piece: Piece, { signal }: { signal: AbortSignal }): Promise<string> {
+  try {
+    const notes = (await askReader(run, piece, { signal })).trim();
+    if (notes === '') return factsOf(piece);
+    return /^\W*NOTHING\W*$/.test(notes) ? '' : notes;
+  } catch (thrown) {
+    signal.throwIfAborted();
+    if (!(thrown instanceof TurnError)) throw thrown;
+    piece.spend(thrown.usage);
+    const tokens = estimateTokens(piece.text);
+    if (thrown.kind === 'context_length' && tokens > MIN_PIECE_TOKENS) {
+      const notes: string[] = [];
+      for (const text of cutPieces(piece.text, Math.ceil(tokens * 0.6))) {
+        notes.push(await readPiece(run, { ...piece, text }, { signal }));
+      }
+      return notes.filter((note) => note !== '').join('\n');
+    }
+    run.log.warn({ err: thrown.message }, 'a piece of a page could not be read by a model');
+    return factsOf(piece);
+  }
+}
+
+/** A piece that no model reads, reduced to what of it matters. */
+export function factsOf({ text, question, goal }: Pick<Piece, 'text' | 'question' | 'goal'>): string {
+  return keyFacts(text, { about: keywords(`${question} ${goal}`), maxLength: FACTS_LENGTH });
+}
+
+async function askReader(run: ResearchRun, piece: Piece, { signal }: { signal: AbortSignal }): Promise<string> {
+  const { question, goal, place } = piece;
+  const system = run.prompts.read({ question, goal });
+  const content = `${place}:\n${fence(piece.text)}`;
+  const request = {
+    messages: [
+      { role: 'system' as const, content: system },
+      { role: 'user' as const, content },
+    ],
+    maxOutputTokens: NOTES_TOKENS,
+  };
+  let notes = '';
+  for await (const part of run.reader.turn(request, { signal })) {
+    if (part.type === 'text') notes += part.delta;
+    if (part.type === 'finish') {
+      piece.spend(part.usage);
+      return notes;
+    }
+    if (leastTokens(notes) > NOTES_TOKENS) break;
+  }
+  piece.spend(estimatedUsage({ estimate: estimateTokens(system + content), text: notes }));
+  return notes;
+}

@@ -1,0 +1,55 @@
+import type { BudgetConfig, Effort, ResearchModelConfig } from '../../config/schema.ts';
+import type { Usage } from '../../protocol/response.ts';
+
+/** The bounds of a research run. */
+export interface Budget {
+  /** Research turns, the answer turn not counted. */
+  turns: number;
+  toolCalls: number;
+  /** Tokens of all turns, read and written. */
+  tokens: number;
+  minutes: number;
+  parallelToolCalls: number;
+}
+
+const DEFAULTS: Readonly<Record<Effort, Budget>> = {
+  low: { turns: 6, toolCalls: 16, tokens: 300_000, minutes: 5, parallelToolCalls: 4 },
+  medium: { turns: 24, toolCalls: 80, tokens: 2_000_000, minutes: 20, parallelToolCalls: 6 },
+  high: { turns: 80, toolCalls: 300, tokens: 10_000_000, minutes: 50, parallelToolCalls: 8 },
+};
+
+/** The budget of an effort on a model: the defaults, what the model's configuration says, the gateway's own limit. */
+export function budgetOf(model: ResearchModelConfig, effort: Effort, options: { maxMinutes: number }): Budget {
+  const own: BudgetConfig = model.research.budgets[effort] ?? {};
+  const base = DEFAULTS[effort];
+  return {
+    turns: own.turns ?? base.turns,
+    toolCalls: own.tool_calls ?? base.toolCalls,
+    tokens: own.tokens ?? base.tokens,
+    minutes: Math.min(own.minutes ?? base.minutes, options.maxMinutes),
+    parallelToolCalls: own.parallel_tool_calls ?? base.parallelToolCalls,
+  };
+}
+
+/**
+ * Why no further research turn fits, or undefined. The answer turn always fits: some minutes and tokens are kept for
+ * it, so that what was found is not lost.
+ */
+export function spentBudget(
+  budget: Budget,
+  spent: { turns: number; usage: Usage; elapsedMs: number },
+): string | undefined {
+  if (spent.turns >= budget.turns) return `all ${budget.turns} research turns are used`;
+  if (spent.usage.total_tokens >= researchTokens(budget)) return 'the token budget is used';
+  if (spent.elapsedMs >= budget.minutes * 60_000 * RESEARCH_SHARE)
+    return `the time budget of ${budget.minutes} minutes is used`;
+  return undefined;
+}
+
+/** The tokens that research may use; the rest is the answer's. */
+export function researchTokens(budget: Budget): number {
+  return budget.tokens * RESEARCH_SHARE;
+}
+
+/** The part of tokens and minutes that research may use; the rest is the answer's. */
+const RESEARCH_SHARE = 0.9;

@@ -1,0 +1,53 @@
+import type { Effort } from '../../config/schema.ts';
+import type { TextFormat } from '../../protocol/request-formats.ts';
+import type { ContentPart } from '../../protocol/request-input.ts';
+
+/** A message of the conversation that a run answers. */
+export interface ConversationMessage {
+  role: 'user' | 'assistant' | 'system' | 'developer';
+  content: ContentPart[];
+}
+
+/** A source that an earlier run of the conversation found. It keeps no number: this run gives its own. */
+export interface EarlierSource {
+  url: string;
+  title: string;
+  snippet: string;
+  /** What the earlier run read there, reduced to key facts. */
+  facts?: string;
+}
+
+/** A per-request MCP server. Its credentials are sealed in stored requests. */
+export interface RequestedMcpServer {
+  name: string;
+  url: string;
+  headers?: Record<string, string>;
+  accessToken?: string;
+  allowedTools?: string[];
+  oauth?: { clientId: string; clientSecret: string; tokenUrl?: string; issuer?: string; scope?: string };
+}
+
+/**
+ * What the research loop is asked to do: the same for Responses, Async and chat completions, with everything looked
+ * up that the request refers to.
+ */
+export interface ResearchRequest {
+  kind: 'research';
+  /** Earlier turns of a followed `previous_response_id` chain, oldest first. */
+  history: ConversationMessage[];
+  earlierSources: EarlierSource[];
+  /** The request's own input, with references looked up. */
+  conversation: ConversationMessage[];
+  instructions: string | null;
+  effort: Effort;
+  /** Server-side tools the request asks for; null: those of the model. `none`: only the answer turn. */
+  tools: { builtin: string[]; allowedDomains: string[] } | null;
+  toolChoice: 'auto' | 'none';
+  mcpServers: RequestedMcpServer[];
+  /** Bounds the final answer, in tokens. */
+  maxOutputTokens: number | null;
+  maxToolCalls: number | null;
+  temperature: number | null;
+  topP: number | null;
+  format: TextFormat | null;
+}

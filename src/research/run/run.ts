@@ -1,0 +1,49 @@
+import type { Clock } from '../../base/clock.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { ResearchModelConfig } from '../../config/schema.ts';
+import type { Tool } from '../../tools/tool.ts';
+import type { ChatModel } from '../../upstream/turn.ts';
+import type { Prompts } from '../prompts/load-prompts.ts';
+import type { Budget } from './budget.ts';
+import type { ResearchRequest } from './request.ts';
+import type { ResearchState, TranscriptEntry } from './transcript.ts';
+
+/** Everything a research run works with. Nothing of it knows how events look or where they go. */
+export interface ResearchRun {
+  request: ResearchRequest;
+  model: ResearchModelConfig;
+  budget: Budget;
+  chat: ChatModel;
+  /** Reads huge pages in pieces; a cheaper route where the configuration names one. */
+  reader: ChatModel;
+  /** The tools of this run by name. */
+  tools: ReadonlyMap<string, Tool>;
+  prompts: Prompts;
+  /** The fold of the stored transcript; the loop goes on from it. */
+  state: ResearchState;
+  /** Text of an answer that was cut by a crash and is continued in place; '' otherwise. */
+  answerSoFar: string;
+  /** When the run was submitted, in milliseconds: the date that the model is told, whenever it is taken up again. */
+  startedAt: number;
+  clock: Clock;
+  log: Logger;
+  /** Ends the run: cancel, lost claim, shutdown. */
+  signal: AbortSignal;
+  /** Told of every tool call that was executed. For metrics. */
+  onToolCall?: ((call: ObservedToolCall) => void) | undefined;
+  /** Asked between steps: true hands the run over to another instance. */
+  shouldPause(): boolean;
+}
+
+/** A tool call that was executed, and how long it took in milliseconds. */
+export interface ObservedToolCall {
+  name: string;
+  status: 'completed' | 'failed';
+  ms: number;
+}
+
+/** Applies an entry to the state and hands it on to be stored: the two never differ. */
+export function noted<E extends TranscriptEntry>(state: ResearchState, entry: E): E {
+  state.apply(entry);
+  return entry;
+}

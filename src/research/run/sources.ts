@@ -1,0 +1,71 @@
+import type { ToolSource } from '../../tools/tool.ts';
+
+/** A source with its number in the run (contract section 10). */
+export interface Source extends ToolSource {
+  /** 1, 2, 3 in the order in which the run met them. */
+  id: number;
+  /** Where redirects led: the same source under another address. */
+  movedTo?: string;
+}
+
+/**
+ * The sources of a run, numbered in the order in which it met them. A URL keeps its number; being read in full after
+ * it was listed makes its text known.
+ */
+export class SourceRegistry {
+  readonly #byUrl = new Map<string, Source>();
+  readonly #byId = new Map<number, Source>();
+  #last = 0;
+
+  /** Numbers what a tool found; gives the sources that are new or newly read, to be stored. */
+  add(found: readonly ToolSource[]): Source[] {
+    const changed: Source[] = [];
+    for (const source of found) {
+      const known = this.#byUrl.get(urlKey(source.url));
+      if (known && (known.kind === 'read' || source.kind === 'listed')) continue;
+      const entry: Source = { ...known, ...source, id: known?.id ?? ++this.#last };
+      this.#set(entry);
+      changed.push(entry);
+    }
+    return changed;
+  }
+
+  /** Takes sources as they are: stored ones after a crash, or with more known of them. */
+  restore(sources: readonly Source[]): void {
+    for (const source of sources) this.#set(source);
+  }
+
+  byUrl(url: string): Source | undefined {
+    return this.#byUrl.get(urlKey(url));
+  }
+
+  byId(id: number): Source | undefined {
+    return this.#byId.get(id);
+  }
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  all(): Source[] {
+    return [...this.#byId.values()];
+  }
+
+  #set(source: Source): void {
+    this.#byUrl.set(urlKey(source.url), source);
+    if (source.movedTo !== undefined) this.#byUrl.set(urlKey(source.movedTo), source);
+    this.#byId.set(source.id, source);
+    this.#last = Math.max(this.#last, source.id);
+  }
+}
+
+/** What makes two spellings of a URL the same source: no fragment, no trailing slash, no tracking parameters. */
+export function urlKey(url: string): string {
+  if (!URL.canParse(url)) return url.trim();
+  const parsed = new URL(url);
+  parsed.hash = '';
+  for (const name of [...parsed.searchParams.keys()]) {
+    if (/^(utm_\w+|fbclid|gclid|msclkid|mc_cid|mc_eid)$/.test(name)) parsed.searchParams.delete(name);
+  }
+  return parsed.href.replace(/\/$/, '');
+}

@@ -1,0 +1,36 @@
+import type { UrlCitation } from '../../protocol/items.ts';
+import type { IncompleteReason } from '../../protocol/response.ts';
+import type { TranscriptEntry } from './transcript.ts';
+
+/**
+ * What the research loop yields, in order. Whoever drives it turns steps into events and stores `entry` in the same
+ * atomic append, so that the transcript can neither lag nor lead the log (durability: "Going on after a crash").
+ */
+export type Step =
+  /** Reasoning to show. Opens a reasoning item where none is open. */
+  | { type: 'reasoning'; delta: string }
+  /** Closes the open reasoning item, if any. `incomplete`: the turn was cut and will be repeated. */
+  | { type: 'reasoning_end'; status: 'completed' | 'incomplete'; entry?: TranscriptEntry }
+  /** A turn that asked for tools: closes the reasoning item and starts one item a call, in order. */
+  | { type: 'tool_calls'; calls: readonly StartedCall[]; entry: TranscriptEntry }
+  /** A tool call is done. `call` is its number in the run. */
+  | { type: 'tool_result'; call: number; status: 'completed' | 'failed'; result: string; entry: TranscriptEntry }
+  /** Text of the final answer. Opens the message item where none is open. */
+  | { type: 'answer'; delta: string }
+  /** Something to remember that nobody sees: a note to the model, tokens of a failed turn. */
+  | { type: 'note'; entry: TranscriptEntry };
+
+/** A tool call as the client sees it start. */
+export interface StartedCall {
+  /** Counts the run's calls from 0; the n-th tool_call item of the output belongs to call n. */
+  call: number;
+  name: string;
+  /** JSON text. */
+  arguments: string;
+}
+
+/** How a research run that wrote an answer ended. */
+export interface ResearchOutcome {
+  annotations: UrlCitation[];
+  incomplete: IncompleteReason | null;
+}

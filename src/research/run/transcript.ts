@@ -1,0 +1,227 @@
+import type { IncompleteReason, Usage } from '../../protocol/response.ts';
+import { zeroUsage } from '../../protocol/response.ts';
+import type { AssistantMessage, TurnUsage } from '../../upstream/turn.ts';
+import type { EarlierSource } from './request.ts';
+import { type Source, SourceRegistry } from './sources.ts';
+
+/** What the loop needs to go on after a crash, in entries that are only ever appended. */
+export type TranscriptEntry =
+  | TurnEntry
+  | ResultEntry
+  | NoteEntry
+  | RestartEntry
+  | ForceEntry
+  | SpentEntry
+  | AnsweredEntry;
+
+/** A finished research turn. */
+export interface TurnEntry {
+  t: 'turn';
+  message: AssistantMessage;
+  usage: TurnUsage;
+  /** One per tool call of `message`, in order. */
+  calls: PlannedCall[];
+  /** The model was stopped at its length before it had said or asked for anything whole. */
+  cut: boolean;
+  /** The model wrote tool results of its own; they were removed from `message`. */
+  invented: boolean;
+  /** The research ends with this turn, because a limit on tool calls is reached. */
+  forced?: Forced;
+  /** The gateway's own estimate of the request's tokens, to be held against what the provider counted. */
+  estimate: number;
+  /** Working time of the run so far, in milliseconds. Time in which no instance worked on it does not count. */
+  elapsedMs: number;
+}
+
+/**
+ * A tool call of a turn: executed as call number `call` (`broken`: its arguments could not be read), or refused with a
+ * reason for the model. `again`: the number of the same call made before, whose result the model is shown once more.
+ */
+export type PlannedCall =
+  | { id: string; call: number; name: string; arguments: string; broken?: true }
+  | { id: string; refused: string; again?: number };
+
+/** A finished tool call. */
+export interface ResultEntry {
+  t: 'result';
+  call: number;
+  status: 'completed' | 'failed';
+  /** The text that client and model see. */
+  result: string;
+  /** Sources that this call met first, or read in full. */
+  sources: Source[];
+  /** Queries, where the call was a search. */
+  queries: number;
+}
+
+/** A message of the gateway to the model: why a guard stepped in, or the request to check the findings. */
+export interface NoteEntry {
+  t: 'note';
+  guard: GuardName;
+  text: string;
+}
+
+/** What the gateway spoke to the model about. */
+export type GuardName =
+  | 'repetition'
+  | 'invented_result'
+  | 'refusal'
+  | 'said_nothing'
+  | 'cut'
+  | 'empty_result'
+  | 'verify';
+
+/** A fresh attempt: from here on the model sees these notes instead of the turns before. */
+export interface RestartEntry {
+  t: 'restart';
+  notes: string;
+}
+
+/** Why the research phase ended early; the answer is written from what was found. */
+export interface Forced {
+  reason: IncompleteReason;
+  /** Told to the model. */
+  why: string;
+}
+
+export interface ForceEntry extends Forced {
+  t: 'force';
+}
+
+/** Tokens of a turn that left no other trace: a cut or failed one, or a part of the answer. */
+export interface SpentEntry {
+  t: 'spent';
+  usage: TurnUsage;
+  /** The estimated size of the request, where the provider refused it for its length. */
+  tooLarge?: number;
+  /** The length of the answer that is paid for, in UTF-16 code units, where it was a turn of the answer. */
+  answerLength?: number;
+}
+
+/** The answer is written: what follows needs no model. */
+export interface AnsweredEntry {
+  t: 'answered';
+  usage: TurnUsage;
+  /** Why it ends before its end. */
+  cut: IncompleteReason | null;
+}
+
+/** A planned call that is to be executed. */
+export type ExecutableCall = Extract<PlannedCall, { call: number }>;
+
+/** The state of a research run: the fold of its transcript. */
+export class ResearchState {
+  readonly entries: TranscriptEntry[] = [];
+  readonly sources = new SourceRegistry();
+  /** Calls that were given a number, executed or about to be. */
+  readonly made = new Map<number, ExecutableCall>();
+  /** Results in the order in which they came. */
+  readonly results = new Map<number, ResultEntry>();
+  /** Finished research turns. */
+  turns = 0;
+  elapsedMs = 0;
+  forced: Forced | undefined;
+  answered: AnsweredEntry | undefined;
+  /** The length of the answer whose tokens are counted, in UTF-16 code units. */
+  answerLength = 0;
+  usage: Usage = zeroUsage();
+
+  /** The state after the given entries, as stored. Sources of an earlier run of the conversation come first. */
+  static of(entries: Iterable<TranscriptEntry>, earlier: readonly EarlierSource[] = []): ResearchState {
+    const state = new ResearchState();
+    state.sources.add(earlier.map((source) => ({ ...source, kind: 'listed' })));
+    for (const entry of entries) state.apply(entry);
+    return state;
+  }
+
+  apply(entry: TranscriptEntry): void {
+    this.entries.push(entry);
+    switch (entry.t) {
+      case 'turn':
+        this.turns++;
+        this.elapsedMs = entry.elapsedMs;
+        this.#spend(entry.usage);
+        for (const planned of entry.calls) if ('call' in planned) this.made.set(planned.call, planned);
+        this.forced ??= entry.forced;
+        break;
+      case 'result':
+        this.results.set(entry.call, entry);
+        this.sources.restore(entry.sources);
+        this.usage.num_tool_calls++;
+        this.usage.num_search_queries += entry.queries;
+        break;
+      case 'force':
+        this.forced ??= entry;
+        break;
+      case 'spent':
+        this.#spend(entry.usage);
+        this.answerLength = entry.answerLength ?? this.answerLength;
+        break;
+      case 'answered':
+        this.#spend(entry.usage);
+        this.answered = entry;
+        break;
+      case 'note':
+      case 'restart':
+        break;
+    }
+  }
+
+  /** Calls that have no result yet. */
+  pendingCalls(): ExecutableCall[] {
+    return this.made
+      .values()
+      .filter(({ call }) => !this.results.has(call))
+      .toArray();
+  }
+
+  /** The last turn of the attempt that runs now, unless the gateway spoke to the model since. */
+  unansweredTurn(): TurnEntry | undefined {
+    const last = this.attempt().findLast((entry) => entry.t === 'turn' || entry.t === 'note');
+    return last?.t === 'turn' ? last : undefined;
+  }
+
+  /** Whether the model asked for nothing more, and the gateway did not ask it to go on. */
+  researched(): boolean {
+    return this.unansweredTurn()?.calls.length === 0;
+  }
+
+  /** How often a guard spoke to the model in the attempt that runs now. */
+  noted(guard: GuardName): number {
+    return this.attempt().filter((entry) => entry.t === 'note' && entry.guard === guard).length;
+  }
+
+  /** How often in a row a guard has spoken to the model, without a turn between that it had nothing to say of. */
+  toldInARow(guard: GuardName, options: { before?: TurnEntry } = {}): number {
+    const spoken = this.attempt().filter((entry) => entry.t === 'turn' || entry.t === 'note');
+    const end = options.before ? spoken.lastIndexOf(options.before) : spoken.length;
+    let told = 0;
+    for (let i = end - 1; i >= 0; i--) {
+      const entry = spoken[i];
+      if (entry?.t === 'note' && entry.guard === guard) told++;
+      else if (entry?.t === 'note' || spoken[i + 1]?.t !== 'note') break;
+    }
+    return told;
+  }
+
+  /** Whether the run has begun anew. It does so once. */
+  get restarted(): boolean {
+    return this.entries.some((entry) => entry.t === 'restart');
+  }
+
+  /** The entries of the attempt that runs now. */
+  attempt(): readonly TranscriptEntry[] {
+    const restart = this.entries.findLastIndex((entry) => entry.t === 'restart');
+    return restart === -1 ? this.entries : this.entries.slice(restart);
+  }
+
+  #spend(spent: TurnUsage): void {
+    const { usage } = this;
+    usage.input_tokens += spent.inputTokens;
+    usage.input_tokens_details.cached_tokens += spent.cachedTokens;
+    usage.output_tokens += spent.outputTokens;
+    usage.output_tokens_details.reasoning_tokens += spent.reasoningTokens;
+    usage.total_tokens = usage.input_tokens + usage.output_tokens;
+    if (spent.estimated) usage.estimated = true;
+  }
+}
