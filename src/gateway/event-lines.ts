@@ -88,19 +88,24 @@ export function saysDone(text: string): boolean {
   return /(?:^|\n)data: *\[DONE\]\s*$/.test(text.slice(-64));
 }
 
+/** Lines of one frame, and lines in all, that are looked at where a stream ends. */
+const MOST_FRAME_LINES = 64;
+const MOST_LINES = 4096;
+
 /** The payloads of the last events in a piece of a stream, the last first, at most `most` of them. */
 export function lastPayloads(text: string, most: number): JsonObject[] {
   const payloads: JsonObject[] = [];
   /** Lines of a frame whose first one was not met yet. */
   let rest: string[] = [];
-  for (let end = text.length; end > 0 && payloads.length < most; ) {
+  let looked = 0;
+  for (let end = text.length; end > 0 && payloads.length < most && looked < MOST_LINES; looked += 1) {
     const start = text.lastIndexOf('\n', end - 1) + 1;
     const line = text.slice(start, end).trimEnd();
     end = start - 1;
     if (line === '') rest = [];
     if (!line.startsWith(DATA)) continue;
     const data = line.slice(DATA.length).trim();
-    rest.unshift(data);
+    rest = [data, ...rest.slice(0, MOST_FRAME_LINES)];
     const payload = data.startsWith('{') ? (parseJson(data) ?? parseJson(rest.join('\n'))) : undefined;
     if (!isJsonObject(payload)) continue;
     payloads.push(payload);

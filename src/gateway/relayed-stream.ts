@@ -14,6 +14,8 @@ import { Tail } from './tail.ts';
 
 /** The longest frame that is accepted, in bytes. */
 const MAX_FRAME = 8 * 1024 * 1024;
+/** Comments are not held back beyond this, in bytes. */
+const MAX_HELD_COMMENTS = 16 * 1024;
 /** Events looked at when a stream ends. */
 const LAST_EVENTS = 8;
 
@@ -113,8 +115,8 @@ export class RelayedStream implements Receiver {
   /** Comments pass after a while, so that nothing in between takes the connection for dead. */
   #hold(bytes: Buffer, whole: number): void {
     this.#held = bytes;
-    const onlyComments = /^(?:(?::[^\n]*)?\r?\n)*$/.test(bytes.toString('latin1', 0, whole));
-    if (!onlyComments || whole === 0 || performance.now() - this.#openedAt < this.#options.holdMs) return;
+    if (whole === 0 || !holdsOnlyComments(bytes.subarray(0, whole))) return;
+    if (whole < MAX_HELD_COMMENTS && performance.now() - this.#openedAt < this.#options.holdMs) return;
     this.#held = bytes.subarray(whole);
     const comments = bytes.subarray(0, whole);
     this.#options.mask.apply(comments);
@@ -185,6 +187,19 @@ export class RelayedStream implements Receiver {
     const { kind, failureOf } = this.#options;
     return { isError: kind.isError, failureOf };
   }
+}
+
+const LF = 0x0a;
+const CR = 0x0d;
+const COLON = 0x3a;
+
+/** Whether whole lines are nothing but comments and empty ones. */
+function holdsOnlyComments(lines: Buffer): boolean {
+  for (let start = 0; start < lines.length; start = lines.indexOf(LF, start) + 1) {
+    const first = lines[start] === CR ? lines[start + 1] : lines[start];
+    if (first !== LF && lines[start] !== COLON) return false;
+  }
+  return true;
 }
 
 /** Whether the provider's own frame tells of the failure as ours would. */

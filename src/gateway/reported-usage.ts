@@ -9,17 +9,22 @@ export function tokensIn(usage: unknown): number | null {
 
 /** A usage object is small; a longer text is none. */
 const LONGEST = 4096;
+/** Places looked at: a provider may write the word as often as it likes. */
+const MOST_PLACES = 64;
+const FIELD = /"usage"\s{0,16}:\s{0,16}\{/y;
 
 /**
  * Tokens of the last usage object in a piece of JSON, found without parsing the rest. Inside a string its quotes would
  * be escaped, so what is found is a field.
  */
 export function lastReportedTokens(text: string): number | null {
-  for (let at = text.lastIndexOf('"usage"'); at !== -1; at = at === 0 ? -1 : text.lastIndexOf('"usage"', at - 1)) {
-    const start = text.indexOf('{', at);
-    if (start === -1 || !/^"usage"\s*:\s*$/.test(text.slice(at, start))) continue;
-    const tokens = tokensIn(parseJson(text.slice(start, endOfObject(text, start))));
+  let at = text.lastIndexOf('"usage"');
+  for (let place = 0; at !== -1 && place < MOST_PLACES; place += 1) {
+    FIELD.lastIndex = at;
+    const start = FIELD.test(text) ? FIELD.lastIndex - 1 : undefined;
+    const tokens = start === undefined ? null : tokensIn(parseJson(text.slice(start, endOfObject(text, start))));
     if (tokens !== null) return tokens;
+    at = at === 0 ? -1 : text.lastIndexOf('"usage"', at - 1);
   }
   return null;
 }

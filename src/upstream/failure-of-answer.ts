@@ -12,11 +12,15 @@ export interface ErrorAnswer {
   text: string;
 }
 
+/** What is looked at of a provider's words, in characters: patterns over more of them take too long. */
+const MAX_READ = 16 * 1024;
+
 /** The failure that an HTTP status other than 2xx means. */
 export function failureOfAnswer(answer: ErrorAnswer, scrubber: Scrubber, now: number): AttemptFailure {
-  const { status, text } = answer;
+  const { status } = answer;
+  const text = answer.text.slice(0, MAX_READ);
   const wait = retryAfterMs(answer.headers, now, status === 429);
-  const detail = scrubber.scrub(errorText(text));
+  const detail = scrubber.scrub(errorText(answer.text));
   const message = detail === '' ? `HTTP status ${status}` : `HTTP status ${status}: ${detail}`;
   const common = { status, retryAfterMs: wait };
   if (status === 413 || (status !== 429 && saysContextLength(text))) {
@@ -44,7 +48,7 @@ export function failureOfAnswer(answer: ErrorAnswer, scrubber: Scrubber, now: nu
 
 /** The failure that an error object inside a stream means. `payload` is the parsed frame. */
 export function failureOfStreamError(payload: Record<string, unknown>, scrubber: Scrubber): AttemptFailure {
-  const text = JSON.stringify(payload.error ?? payload);
+  const text = JSON.stringify(payload.error ?? payload).slice(0, MAX_READ);
   const detail = scrubber.scrub(errorText(JSON.stringify(payload)));
   const message = `an error inside the stream: ${detail === '' ? 'no message' : detail}`;
   if (saysContextLength(text)) return new AttemptFailure(message, { kind: 'context_length', advice: 'never' });
@@ -88,7 +92,8 @@ function messageIn(value: unknown): string | undefined {
 
 /** The title of an HTML error page of a proxy in front of the provider. */
 function titleOf(html: string): string {
-  const title = /<title[^>]*>([^<]{1,200})/i.exec(html)?.[1] ?? /<h1[^>]*>([^<]{1,200})/i.exec(html)?.[1];
+  const head = html.slice(0, MAX_READ);
+  const title = /<title[^>]{0,200}>([^<]{1,200})/i.exec(head)?.[1] ?? /<h1[^>]{0,200}>([^<]{1,200})/i.exec(head)?.[1];
   return title?.trim() ?? 'an HTML page';
 }
 

@@ -35,10 +35,11 @@ const UNIT_MS = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 } as const;
 
 function duration(text: string): number | undefined {
   if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000;
-  if (!/^(\d+(\.\d+)?(ms|h|m|s))+$/.test(text)) return undefined;
   let total = 0;
-  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ms|h|m|s)/g)) {
+  let end = 0;
+  for (const [part, amount, unit] of text.matchAll(/(\d{1,12}(?:\.\d{1,9})?)(ms|h|m|s)/gy)) {
     if (unit === 'h' || unit === 'm' || unit === 's' || unit === 'ms') total += Number(amount) * UNIT_MS[unit];
+    end += part.length;
   }
-  return Math.ceil(total);
+  return end > 0 && end === text.length ? Math.ceil(total) : undefined;
 }

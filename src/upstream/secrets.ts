@@ -6,6 +6,10 @@ const KEY_SHAPES = /\b(?:sk|pk|rk|gsk|xai|pplx|hf|nvapi|csk|fw|r8|AIza)[-_][\w*.
 /** The longest piece of a provider's message that is passed on, in characters. */
 const MAX_QUOTED = 300;
 
+/** What is cleaned at most, in characters: far more than is shown. */
+const MAX_REDACTED = 64 * 1024;
+const MAX_READ = 4096;
+
 /** Cleans provider messages of the credentials in use, so that they can be shown. */
 export class Scrubber {
   readonly #redactor = new Redactor();
@@ -16,7 +20,12 @@ export class Scrubber {
 
   /** `text` on one line, without credentials, at most 300 characters. */
   scrub(text: string): string {
-    const clean = this.#redactor.redact(text).replace(KEY_SHAPES, '[redacted]').replace(/\s+/g, ' ').trim();
+    const clean = this.#redactor
+      .redact(text.slice(0, MAX_REDACTED))
+      .slice(0, MAX_READ)
+      .replace(KEY_SHAPES, '[redacted]')
+      .replace(/\s+/g, ' ')
+      .trim();
     return clean.length > MAX_QUOTED ? `${clean.slice(0, MAX_QUOTED)}...` : clean;
   }
 }

@@ -142,6 +142,18 @@ describe('a relayed stream, cut into network chunks anywhere', () => {
     });
   }
 
+  it('looks at comments before the first event once, however many and whatever their line ends', () => {
+    for (const comment of [': ping\r\n', ':\r\n', '\r\n', ': ping\n\n']) {
+      // 28 lines took seconds and 40 for ever while this was a pattern with a repetition inside a repetition.
+      const text = `${comment.repeat(28)}event: chunk\n${framed(TURN)}data: [DONE]\n\n`;
+      const bytes = Buffer.from(text);
+      const at = text.indexOf('data:');
+      const { written, asked } = relay([bytes.subarray(0, at), bytes.subarray(at)]);
+      assert.equal(written, text);
+      assert.ok(asked.is === 'delivered' && asked.failure === undefined);
+    }
+  });
+
   for (const [name, [text, end]] of Object.entries(FLAWED)) {
     it(`ends loudly ${name}`, () => {
       for (const pieces of cuts(text)) {
