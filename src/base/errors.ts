@@ -11,9 +11,12 @@ export type ErrorCode =
   | 'conflicting_parameters'
   | 'unsupported_api'
   | 'unsupported_parameter'
+  | 'invalid_request_target'
   | 'missing_api_key'
   | 'invalid_api_key'
   | 'mcp_servers_not_allowed'
+  | 'passthrough_not_allowed'
+  | 'origin_not_allowed'
   | 'model_not_found'
   | 'not_found'
   | 'method_not_allowed'
@@ -57,9 +60,12 @@ const TYPE_OF_CODE: Readonly<Record<ErrorCode, ErrorType>> = {
   conflicting_parameters: 'invalid_request_error',
   unsupported_api: 'invalid_request_error',
   unsupported_parameter: 'invalid_request_error',
+  invalid_request_target: 'invalid_request_error',
   missing_api_key: 'authentication_error',
   invalid_api_key: 'authentication_error',
   mcp_servers_not_allowed: 'permission_error',
+  passthrough_not_allowed: 'permission_error',
+  origin_not_allowed: 'permission_error',
   model_not_found: 'invalid_request_error',
   not_found: 'invalid_request_error',
   method_not_allowed: 'invalid_request_error',

@@ -49,6 +49,7 @@ function requestOf(task: ProxyTask): PassedRequest {
   return {
     method: 'POST',
     path: '/chat/completions',
+    api: 'chat_completions',
     headers: { 'content-type': 'application/json', accept: 'application/json' },
     body,
     modelAt,

@@ -1,5 +1,6 @@
+import type { ApiTarget, ProviderAddress } from '../protocol/request-target.ts';
 import type { Provider } from '../upstream/provider.ts';
-import { providerUrl, secretsOf } from '../upstream/provider-headers.ts';
+import { addressAt, secretsOf } from '../upstream/provider-headers.ts';
 import type { Route } from '../upstream/routes.ts';
 import { Scrubber } from '../upstream/secrets.ts';
 import { SecretMask } from './secret-mask.ts';
@@ -13,7 +14,7 @@ const MAX_DOORWAYS = 512;
 export class Doorway {
   readonly mask: SecretMask;
   readonly #route: Route;
-  readonly #addresses = new Map<string, Address>();
+  readonly #addresses = new Map<string, ProviderAddress>();
   #scrubber: Scrubber | undefined;
 
   constructor(route: Route) {
@@ -27,21 +28,15 @@ export class Doorway {
     return this.#scrubber;
   }
 
-  /** Where a path (after `/v1`, with its query) is at the provider. */
-  address(path: string): Address {
-    const known = this.#addresses.get(path);
+  /** Where a path (after `/v1`, with its query) is at the provider. @throws GatewayError as `providerAddress`. */
+  address({ path, api }: ApiTarget): ProviderAddress {
+    const name = `${api} ${path}`;
+    const known = this.#addresses.get(name);
     if (known) return known;
-    const { origin, pathname, search } = providerUrl(this.#route, withoutCredentials(path));
-    const address = { origin, path: pathname + search };
-    if (this.#addresses.size < MAX_PATHS && !path.includes('?')) this.#addresses.set(path, address);
+    const address = addressAt(this.#route, { path: withoutCredentials(path), api });
+    if (this.#addresses.size < MAX_PATHS && !path.includes('?')) this.#addresses.set(name, address);
     return address;
   }
-}
-
-export interface Address {
-  origin: string;
-  /** Path with query. */
-  path: string;
 }
 
 /** The doorways of all providers. */
@@ -63,13 +58,19 @@ export class Doorways {
   }
 }
 
-const CREDENTIAL = /^(?:api[-_]?key|key|(?:access[-_]?)?token|authorization)=/i;
+const CREDENTIAL = /^(?:api[-_]?key|key|(?:access[-_]?)?token|authorization)$/i;
 
-/** Some clients repeat their key in the query: it is none of a provider's business. */
+/** Some clients repeat their key in the query: it is none of a provider's business. What stays is as it was. */
 function withoutCredentials(path: string): string {
   const mark = path.indexOf('?');
   if (mark === -1) return path;
   const pairs = path.slice(mark + 1).split('&');
-  const kept = pairs.filter((pair) => !CREDENTIAL.test(pair));
+  const kept = pairs.filter((pair) => !CREDENTIAL.test(nameOf(pair)));
   return kept.length === 0 ? path.slice(0, mark) : `${path.slice(0, mark)}?${kept.join('&')}`;
+}
+
+function nameOf(pair: string): string {
+  const [name = ''] = pair.split('=', 1);
+  // A name that is no UTF-8 is none of those looked for.
+  return name.replace(/%([\dA-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }

@@ -63,8 +63,8 @@ export async function forwardCall(
 }
 
 function requestOf(call: ProxyCall): PassedRequest {
-  const { req, path, body, modelAt, encoding } = call;
-  return { method: req.method ?? 'POST', path, headers: req.headers, body, modelAt, encoding };
+  const { req, path, api, body, modelAt, encoding } = call;
+  return { method: req.method ?? 'POST', path, api, headers: req.headers, body, modelAt, encoding };
 }
 
 /** Writes what is not written yet, and gives the tokens that were used. */

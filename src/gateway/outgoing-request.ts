@@ -11,6 +11,8 @@ export interface PassedRequest {
   method: string;
   /** The path after `/v1`, with its query. */
   path: string;
+  /** See `ProxyCall`. */
+  api: string;
   /** The client's headers; those that no provider may see are left behind here. */
   headers: IncomingHttpHeaders;
   body: Buffer;
@@ -35,12 +37,12 @@ export interface OutgoingRequest {
 
 /** The request for one route: the provider's address and credentials, and its own name of the model in the body. */
 export function outgoing(request: PassedRequest, route: Route, doorway: Doorway): OutgoingRequest {
-  const { method, path, headers, body, modelAt, encoding, changes = [] } = request;
+  const { method, path, api, headers, body, modelAt, encoding, changes = [] } = request;
   const text = encoding === 'json' ? JSON.stringify(route.model) : route.model;
   return {
     provider: route.provider,
     method,
-    ...doorway.address(path),
+    ...doorway.address({ path, api }),
     // What is compressed can be neither looked into for errors nor counted.
     headers: { 'accept-encoding': 'identity', ...headersToProvider(headers, route) },
     body: replaceSpans(body, [...changes, { ...modelAt, text }]),

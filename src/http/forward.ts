@@ -69,10 +69,9 @@ function tokensOf({ api, body, model }: Forwarding): number {
   return estimateTokens(body, ANSWERING.has(api) ? model.max_completion_tokens : 0);
 }
 
-/** The path after `/v1` with its query; the absolute form of a target (RFC 9112, 3.2.2) names an origin before it. */
+/** The path after `/v1` with its query. */
 function pathAfterV1({ url = '' }: IncomingMessage): string {
-  const start = url.startsWith('/') ? 0 : url.indexOf('/', url.indexOf('://') + '://'.length);
-  return url.slice(start + '/v1'.length);
+  return url.slice('/v1'.length);
 }
 
 function announce(res: ServerResponse, headers: Record<string, string>): void {

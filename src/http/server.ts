@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { GatewayError } from '../base/errors.ts';
+import { withoutOrigin } from '../protocol/request-target.ts';
 import { errorAnswer } from './errors.ts';
 import { sendJson } from './send-json.ts';
 
@@ -22,6 +23,11 @@ const TIMES: ServerTimes = { headers: 30_000, request: 300_000, idle: 65_000, ch
 /** A Node server whose own failures are JSON too (contract section 2). The caller listens and closes. */
 export function createHttpServer(app: RequestListener, times: Partial<ServerTimes> = {}): Server {
   const { headers, request, idle, check } = { ...TIMES, ...times };
+  // Express keeps the origin of an absolute target aside; nothing here depends on it.
+  const answer: RequestListener = (req, res) => {
+    req.url = withoutOrigin(req.url ?? '');
+    app(req, res);
+  };
   const server = createServer(
     {
       headersTimeout: headers,
@@ -31,10 +37,10 @@ export function createHttpServer(app: RequestListener, times: Partial<ServerTime
       // Without a Host header Node would answer with an empty 400; nothing here depends on it.
       requireHostHeader: false,
     },
-    app,
+    answer,
   );
   // The body reader asks for the body once the headers are found good.
-  server.on('checkContinue', app);
+  server.on('checkContinue', answer);
   server.on('checkExpectation', (_req, res) => {
     const message = 'Expect: only "100-continue" can be met.';
     res.setHeader('x-request-id', randomUUID());
@@ -55,6 +61,8 @@ function parserError(code: string | undefined): GatewayError {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return new GatewayError('request_too_large', 'The headers of the request are too large.');
+    case 'HPE_INVALID_URL':
+      return new GatewayError('invalid_request_target', 'The address of the request is not valid.');
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return new GatewayError('invalid_parameter', 'The request did not arrive in time.');
     default:

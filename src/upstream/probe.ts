@@ -16,7 +16,7 @@ import {
   reasoningFinding,
 } from './probe-report.ts';
 import { Provider } from './provider.ts';
-import { headersToProvider, providerUrl, secretsOf } from './provider-headers.ts';
+import { addressAt, headersToProvider, secretsOf } from './provider-headers.ts';
 import type { Route } from './routes.ts';
 import { Scrubber } from './secrets.ts';
 import {
@@ -210,7 +210,8 @@ async function listModels(provider: Provider, signal: AbortSignal): Promise<List
 async function getModels(route: Route, signal: AbortSignal): Promise<unknown> {
   const headers = headersToProvider({ accept: 'application/json' }, route);
   const { dispatcher } = route.provider;
-  const response = await fetch(providerUrl(route, '/models'), { headers, dispatcher, signal, redirect: 'manual' });
+  const { origin, path } = addressAt(route, { path: '/models', api: 'models' });
+  const response = await fetch(origin + path, { headers, dispatcher, signal, redirect: 'manual' });
   if (response.ok) return response.json();
   await response.body?.cancel();
   throw new Error(`HTTP status ${response.status}`);

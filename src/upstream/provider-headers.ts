@@ -1,3 +1,4 @@
+import { type ApiTarget, type ProviderAddress, providerAddress } from '../protocol/request-target.ts';
 import type { Route } from './routes.ts';
 
 /**
@@ -56,13 +57,9 @@ export function headersToClient(answer: Readonly<Record<string, HeaderValue>>): 
   return headers;
 }
 
-/** The URL of a path (after `/v1`, with its query) at a provider; a query of the base URL stays. */
-export function providerUrl(route: Route, path: string): URL {
-  const url = new URL(route.provider.config.base_url);
-  const [pathname = '', query = ''] = path.split('?', 2);
-  url.pathname = `${url.pathname.replace(/\/+$/, '')}/${pathname.replace(/^\/+/, '')}`;
-  for (const [name, value] of new URLSearchParams(query)) url.searchParams.append(name, value);
-  return url;
+/** Where an API is at a route's provider. @throws GatewayError as `providerAddress`. */
+export function addressAt(route: Route, target: ApiTarget): ProviderAddress {
+  return providerAddress(new URL(route.provider.config.base_url), target);
 }
 
 /** Credentials in use on a route, for cleaning what is quoted. */

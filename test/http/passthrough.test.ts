@@ -98,7 +98,7 @@ describe('proxy models at the HTTP floor', () => {
   for (const path of [
     'embeddings/../files',
     'embeddings/%2e%2E/files',
-    'embeddings/.%2e/..\\x',
+    'embeddings/.%2e/..%5cx',
     'embeddings/..%2ffiles',
   ]) {
     it(`POST /v1/${path} is an unknown path: it leads away from the API that was declared`, async () => {

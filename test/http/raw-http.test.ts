@@ -41,7 +41,8 @@ describe('what only a raw client sends', () => {
     ['OPTIONS *', `OPTIONS * HTTP/1.1\r\n${CLOSE}\r\n`, 404, 'not_found'],
     ['an expectation', `GET /v1/models HTTP/1.1\r\n${AUTH}Expect: 200-ok\r\n${CLOSE}\r\n`, 400, 'invalid_parameter'],
     ['a path that is no UTF-8', `GET /v1/responses/%ff HTTP/1.1\r\n${AUTH}${CLOSE}\r\n`, 400, 'invalid_parameter'],
-    ['a path with a broken escape', `GET /v1/responses/%zz HTTP/1.1\r\n${AUTH}${CLOSE}\r\n`, 400, 'invalid_parameter'],
+    ['a broken escape', `GET /v1/responses/%zz HTTP/1.1\r\n${AUTH}${CLOSE}\r\n`, 400, 'invalid_request_target'],
+    ['a fragment', `GET /v1/models#a HTTP/1.1\r\n${AUTH}${CLOSE}\r\n`, 400, 'invalid_request_target'],
     ['a NUL in the id', `GET /v1/responses/%00 HTTP/1.1\r\n${AUTH}${CLOSE}\r\n`, 404, 'not_found'],
     ['another case', `GET /V1/models HTTP/1.1\r\n${AUTH}${CLOSE}\r\n`, 404, 'not_found'],
     [

@@ -1,4 +1,5 @@
 import type { RequestHandler } from 'express';
+import { checkedTarget } from '../../protocol/request-target.ts';
 import { logRequest } from '../access-log.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { RequestContexts } from '../request-context.ts';
@@ -18,6 +19,7 @@ export function entry(deps: AppDeps, contexts: RequestContexts): RequestHandler 
     });
     res.setHeader('x-request-id', context.id);
     res.setHeader('x-content-type-options', 'nosniff');
+    req.url = checkedTarget(req.url);
     next();
   };
 }

@@ -1,5 +1,6 @@
 import { GatewayError } from '../../base/errors.ts';
 import { boundaryOf, formFields } from '../../protocol/multipart.ts';
+import { isPlainPath } from '../../protocol/request-target.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Call, Endpoint } from '../endpoint.ts';
 import { type Forwarding, forward, jsonForwarding } from '../forward.ts';
@@ -47,18 +48,10 @@ async function namedModel({ req, res, identity }: Call): Promise<Body> {
   return { body, modelAt: field, encoding: 'multipart', stream: false, model: field.value };
 }
 
-/**
- * Dot segments, backslashes and encoded slashes: what a URL parser or a provider folds away. With them a path that
- * begins like a declared API would end at another one, or outside of the provider's `/v1`, with the gateway's
- * credentials.
- */
-const FOLDED = /(^|\/)(\.|%2e){1,2}(\/|$)|\\|%5c|%2f/i;
-
 /** `/v1/audio/speech` is the API `audio/speech`. @throws GatewayError `not_found` for a path that is not plain. */
 function apiOf(path: string): string {
-  const api = path.replace(/^\/v1\//, '').replace(/\/+$/, '');
-  if (FOLDED.test(api)) throw unknownPath();
-  return api;
+  if (!isPlainPath(path)) throw unknownPath();
+  return path.replace(/^\/v1\//, '').replace(/\/$/, '');
 }
 
 function unknownPath(): GatewayError {

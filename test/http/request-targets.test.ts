@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import fc from 'fast-check';
+import { checkedTarget, providerAddress } from '../../src/protocol/request-target.ts';
+import { rawExchange } from '../support/http-client.ts';
+import { CLIENT_KEY, type ProxyGateway, startProxyGateway } from '../support/proxy-gateway.ts';
+
+const BODY = '{"model":"fast","messages":[{"role":"user","content":"hello"}]}';
+
+/** A provider below a path of its own, with a query of its own, that notes the target of every request. */
+async function startNotingProvider() {
+  const targets: string[] = [];
+  const server = createServer((req, res) => {
+    targets.push(`${req.method} ${req.url}`);
+    req.resume();
+    res.writeHead(200, { 'content-type': 'application/json' }).end('{"choices":[{"message":{"content":"hello"}}]}');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    targets,
+    url: `http://127.0.0.1:${port}/tenant/v1`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+describe('request targets', () => {
+  let provider: Awaited<ReturnType<typeof startNotingProvider>>;
+  let gateway: ProxyGateway;
+  const stack = new AsyncDisposableStack();
+  before(async () => {
+    provider = stack.use(await startNotingProvider());
+    gateway = stack.use(await startProxyGateway({ providers: { only: { url: provider.url, apiKey: 'sk-operator' } } }));
+  });
+  after(() => stack.disposeAsync());
+  beforeEach(() => {
+    provider.targets.length = 0;
+  });
+
+  const ask = async (line: string) => {
+    const head = `Authorization: Bearer ${CLIENT_KEY}\r\nContent-Type: application/json\r\nConnection: close\r\n`;
+    const request = `${line} HTTP/1.1\r\nHost: a\r\n${head}Content-Length: ${BODY.length}\r\n\r\n${BODY}`;
+    const answer = await rawExchange(gateway, Buffer.from(request, 'latin1'));
+    return { status: Number(answer.split(' ')[1]), code: /"code":"(\w+)"/.exec(answer)?.[1], answer };
+  };
+
+  for (const line of [
+    'POST /v1/chat/completions#/../../files',
+    'DELETE /v1/embeddings#/../files/file-123',
+    'PUT /v1/embeddings#/../../../x',
+    'POST /v1/embeddings?a=1#/../files',
+    'POST http://a/v1/embeddings#/../../files',
+    'POST /v1/embeddings/\\..\\..\\files',
+    'POST /v1/embeddings?a=\\',
+    'POST /v1/embeddings/\xff',
+    'POST /v1/embeddings?a=\xe4',
+    'POST /v1/embeddings/<script>',
+    'POST /v1/embeddings?a="b"',
+    'POST /v1/embeddings/%',
+    'POST /v1/embeddings/%4',
+    'POST /v1/embeddings?a=%zz',
+    'POST ftp://a/v1/embeddings',
+    'POST http://user@a/v1/embeddings',
+    'POST embeddings',
+    `POST /v1/embeddings?a=${'x'.repeat(8192)}`,
+  ]) {
+    it(`${line.slice(0, 60)}: 400 invalid_request_target, and nothing reaches the provider`, async () => {
+      const { status, code, answer } = await ask(line);
+      assert.deepEqual([status, code], [400, 'invalid_request_target'], answer);
+      assert.deepEqual(provider.targets, []);
+    });
+  }
+
+  for (const path of [
+    'embeddings/../files',
+    'embeddings/./files',
+    'embeddings/..',
+    'embeddings/%2e%2E/files',
+    'embeddings/.%2e/files',
+    'embeddings/..%2ffiles',
+    'embeddings/..%5Cfiles',
+    'embeddings/%252e%252e/files',
+    'embeddings/%25252e%25252e/files',
+    'embeddings/%2525252e%2525252e/files',
+    'embeddings/%252525252e%252525252e/files',
+    'embeddings/..;/files',
+    'embeddings/..;a=1/files',
+    'embeddings/%2e%2e%3b/files',
+    'embeddings/%00/files',
+    'embeddings/%0d%0aX:1/files',
+    'embeddings%2f..%2ffiles',
+    '../v1/embeddings/%7f',
+    'embeddings/..?x',
+    '/embeddings/..//files',
+  ]) {
+    it(`POST /v1/${path} is an unknown path: it leads away from the API that was declared`, async () => {
+      const { status, answer } = await ask(`POST /v1/${path}`);
+      assert.ok(status === 404 || status === 400, answer);
+      assert.deepEqual(provider.targets, []);
+    });
+  }
+
+  for (const [target, expected] of [
+    ['/v1/embeddings', '/tenant/v1/embeddings'],
+    ['//v1///embeddings', '/tenant/v1/embeddings'],
+    ['/v1/embeddings//', '/tenant/v1/embeddings/'],
+    ['http://gateway.example/v1/embeddings?a=1', '/tenant/v1/embeddings?a=1'],
+    ['HTTPS://gateway.example:99//v1/chat/completions', '/tenant/v1/chat/completions'],
+    ['/v1/audio/speech;x=1', '/tenant/v1/audio/speech;x=1'],
+    ['/v1/audio/a%20b', '/tenant/v1/audio/a%20b'],
+    ["/v1/embeddings?q='a'&&b=//../x&c[]=%2e%2E+%20&d", "/tenant/v1/embeddings?q='a'&&b=//../x&c[]=%2e%2E+%20&d"],
+    [
+      "/v1/chat/completions?q='a'&&b=//../x&c[]=%2e+%20&d=",
+      "/tenant/v1/chat/completions?q='a'&&b=//../x&c[]=%2e+%20&d=",
+    ],
+    ['/v1/embeddings?a=b?c=/d', '/tenant/v1/embeddings?a=b?c=/d'],
+    ['/v1/embeddings?api%5Fkey=secret&a=%41', '/tenant/v1/embeddings?a=%41'],
+  ] as const) {
+    it(`POST ${target} goes to ${expected}`, async () => {
+      const { status, answer } = await ask(`POST ${target}`);
+      assert.equal(status, 200, answer);
+      assert.deepEqual(provider.targets, [`POST ${expected}`]);
+    });
+  }
+
+  it('absolute targets reach every road of the gateway itself', async () => {
+    for (const path of ['/healthz', '//healthz', '/v1/models', '/docs/', '/metrics']) {
+      assert.equal((await ask(`GET http://gateway.example${path}`)).status, 200, path);
+    }
+  });
+});
+
+describe('the address at a provider', () => {
+  const base = new URL('https://provider.example/tenant/v1/?api-version=1');
+
+  it('keeps the query of the base before that of the client', () => {
+    assert.deepEqual(providerAddress(base, { path: '/embeddings?a=%20', api: 'embeddings' }), {
+      origin: 'https://provider.example',
+      path: '/tenant/v1/embeddings?api-version=1&a=%20',
+    });
+  });
+
+  it('is refused where it is not under the API', () => {
+    for (const path of ['/files', '/embeddingsx', '/files/embeddings', '/embeddings/../files', '//other.example/x']) {
+      assert.throws(() => providerAddress(base, { path, api: 'embeddings' }), /nothing at this address/, path);
+    }
+  });
+
+  it('is under its base and API however it is read, and its query is the bytes that were sent', () => {
+    const piece = fc.constantFrom(
+      ...[
+        '/',
+        '//',
+        '.',
+        '..',
+        '%2e',
+        '%2E',
+        '%252e',
+        '%2f',
+        '%5c',
+        '\\',
+        '#',
+        '?',
+        '&',
+        '=',
+        ';',
+        '@',
+        ':',
+        '%00',
+        '%0a',
+      ],
+      ...['embeddings', 'files', 'a', '\t', '\u00e9', '[', ']', "'", '%25', '%', '*', '|', '^'],
+    );
+    const target = fc.array(piece, { maxLength: 14 }).map((pieces) => `/embeddings${pieces.join('')}`);
+    let passed = 0;
+    fc.assert(
+      fc.property(target, (raw) => {
+        let address: ReturnType<typeof providerAddress>;
+        let checked: string;
+        try {
+          checked = checkedTarget(raw);
+          address = providerAddress(base, { path: checked, api: 'embeddings' });
+        } catch {
+          return;
+        }
+        passed++;
+        let read = address.path.split('?', 1)[0] ?? '';
+        for (let decodings = 0; decodings < 12; decodings++) {
+          const { origin, pathname } = new URL(read, 'https://provider.example');
+          assert.equal(origin, 'https://provider.example');
+          assert.match(pathname, /^\/tenant\/v1\/embeddings(?:\/|$)/);
+          read = read.replace(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+          assert.doesNotMatch(read, /\\|[^ -~\x80-\xff]|\/\.{1,2}(?:\/|;|$)/);
+        }
+        const mark = raw.indexOf('?');
+        const query = mark === -1 ? '' : raw.slice(mark + 1);
+        assert.ok(query === '' || address.path.endsWith(`?api-version=1&${query}`));
+      }),
+      { numRuns: 5000 },
+    );
+    assert.ok(passed > 200, `${passed} targets were passed on`);
+  });
+});
