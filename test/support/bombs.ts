@@ -134,3 +134,23 @@ function onePage(objects: readonly PdfObject[], page?: string): Uint8Array {
     ...objects,
   ]);
 }
+
+/** Texts of kinds that look harmless: what an expression with repetition inside repetition makes minutes of. */
+export function textBombs(): Bomb[] {
+  const text = (name: string, contentType: string, body: () => string): Bomb => ({ name, contentType, body });
+  const tabs = '\t'.repeat(19_900);
+  return [
+    text('a Markdown heading of tabs', 'text/markdown', () => `# a${tabs}b`),
+    text('a thousand Markdown headings of blanks', 'text/markdown', () => `# a${' #'.repeat(9000)}b\n`.repeat(300)),
+    text('Markdown of opening brackets', 'text/markdown', () => '![['.repeat(1_000_000)),
+    text('front matter that never ends', 'text/markdown', () => `---\ntitle: a${' '.repeat(4900)}b\n`.repeat(1000)),
+    text('text of blanks and lines', 'text/plain', () => `${' '.repeat(50_000)}x\n`.repeat(60)),
+    text('text under a type of 16 000 letters', `application/${'a'.repeat(12_000)}`, () => 'x'),
+    text('JSON of a million brackets', 'application/json', () => '['.repeat(1_000_000)),
+    text('CSV of a million separators', 'text/csv', () => `${','.repeat(2_000_000)}\na,b`),
+    text('CSV of a million quotes', 'text/csv', () => `a,b\n${'"'.repeat(3_000_001)}`),
+    text('CSV of wide rows', 'text/csv', () => `${'a,'.repeat(4000)}\n`.repeat(900)),
+    text('XML of a million openings', 'application/xml', () => `<rss>${'<![CDATA['.repeat(400_000)}`),
+    text('a feed of blanks', 'application/rss+xml', () => `<rss><item><title>${' '.repeat(2_000_000)}x</title></item>`),
+  ];
+}

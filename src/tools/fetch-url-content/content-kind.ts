@@ -12,7 +12,7 @@ const KINDS: readonly [type: RegExp, kind: ContentKind][] = [
   [/^application\/(x-)?pdf$/, 'pdf'],
   [/^text\/(x-)?(markdown|md)$/, 'markdown'],
   [/^(text\/csv|text\/tab-separated-values|application\/csv)$/, 'csv'],
-  [/^(application|text)\/(\w+[.\w-]*\+)?json(l|-seq)?$|^application\/(x-)?ndjson$/, 'json'],
+  [/^(application|text)\/([\w.-]+\+)?json(l|-seq)?$|^application\/(x-)?ndjson$/, 'json'],
   [/^(application|text)\/([\w.-]+\+)?xml$/, 'xml'],
   [/^text\/|^application\/(x-)?(javascript|ecmascript|typescript|yaml|toml|sh|tex|latex|sql|rtf)$/, 'text'],
 ];
@@ -34,6 +34,9 @@ const SIGNATURES: readonly [name: string, bytes: readonly number[]][] = [
   ['an old Office file', [0xd0, 0xcf, 0x11, 0xe0]],
 ];
 
+/** Longer content types are none; what is tested here was sent by a stranger. In characters. */
+const LONGEST_TYPE = 300;
+
 const PDF = [0x25, 0x50, 0x44, 0x46, 0x2d];
 
 /**
@@ -42,8 +45,9 @@ const PDF = [0x25, 0x50, 0x44, 0x46, 0x2d];
  * @throws ToolError `unsupported_content` for archives, images and other binary data.
  */
 export function describeContent(bytes: Uint8Array, contentType: string | null): ContentDescription {
-  const type = (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
-  const charset = /charset\s*=\s*"?([\w.:-]+)/i.exec(contentType ?? '')?.[1];
+  const header = (contentType ?? '').slice(0, LONGEST_TYPE);
+  const type = header.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  const charset = /charset\s*=\s*"?([\w.:-]+)/i.exec(header)?.[1];
   if (startsWith(bytes, PDF) || isLatePdf(bytes, type)) return { kind: 'pdf', charset };
   const known = SIGNATURES.find(([, signature]) => startsWith(bytes, signature));
   if (known) throw unsupported(known[0]);

@@ -7,7 +7,7 @@ import { type ReadPage, readAddress } from './page-reader.ts';
 import { partOf, type TextPart } from './paging.ts';
 import { ParsePool, type ParsePoolOptions } from './parsing/parse-pool.ts';
 import { PoliteHosts } from './polite-hosts.ts';
-import { relevantPassages } from './relevant-passages.ts';
+import { type RelevantPassage, relevantPassages } from './relevant-passages.ts';
 
 export interface FetchUrlContentOptions {
   /** How http(s) addresses are fetched; stays the caller's to dispose. */
@@ -48,7 +48,10 @@ export function createFetchUrlContentTool(options: FetchUrlContentOptions): Tool
           `offset must be below ${page.content.length}, the length of this document.`,
         );
       }
-      return toOutput(request, page, partOf(page.content, request.offset, partLength));
+      const part = partOf(page.content, request.offset, partLength);
+      const shown = { from: request.offset, to: part.nextOffset ?? page.content.length };
+      const passages = await relevantPassages(page.content, request.goal, shown);
+      return toOutput(request, { page, part, passages });
     },
     [Symbol.dispose]() {
       pool[Symbol.dispose]();
@@ -56,7 +59,11 @@ export function createFetchUrlContentTool(options: FetchUrlContentOptions): Tool
   };
 }
 
-function toOutput(request: FetchArguments, page: ReadPage, part: TextPart): ToolOutput {
+function toOutput(
+  request: FetchArguments,
+  read: { page: ReadPage; part: TextPart; passages: readonly RelevantPassage[] },
+): ToolOutput {
+  const { page, part, passages } = read;
   const { url } = request;
   const snippet = part.text.replace(/\s+/g, ' ').trim().slice(0, SNIPPET_LENGTH);
   return {
@@ -74,10 +81,6 @@ function toOutput(request: FetchArguments, page: ReadPage, part: TextPart): Tool
       if (page.url !== url) result.final_url = page.url;
       if (page.author) result.author = page.author;
       if (page.published) result.published = page.published;
-      const passages = relevantPassages(page.content, request.goal, {
-        from: request.offset,
-        to: part.nextOffset ?? page.content.length,
-      });
       if (passages.length > 0) result.more_on_goal = passages.map(({ offset, text }) => ({ offset, text }));
       if (page.incomplete) result.note = `Not everything: ${page.incomplete}.`;
       else if (page.content === '')

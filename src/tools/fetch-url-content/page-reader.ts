@@ -6,11 +6,9 @@ import { ToolError } from '../tool.ts';
 import type { ToolCache } from '../tool-cache.ts';
 import { describeContent } from './content-kind.ts';
 import { type PageSourceOptions, type RetrievedBody, retrieve } from './page-source.ts';
-import { contentKind, type ParsedDocument, parsedDocument } from './parsing/parse-job.ts';
+import { contentKind, hasPlainText, parsedDocument } from './parsing/parse-job.ts';
 import type { ParsePool } from './parsing/parse-pool.ts';
 import { ParseFailure } from './parsing/parse-process.ts';
-import { readPlainly } from './reading/read-plainly.ts';
-import { isPlainKind, readText } from './reading/read-text.ts';
 
 const readPage = parsedDocument.extend({
   /** After redirects. */
@@ -56,23 +54,22 @@ async function readBody(
   const { url, bytes } = body;
   const { kind, charset } = describeContent(bytes, body.contentType);
   const job = { kind, bytes, charset, url };
-  const parse = () =>
-    pool.parse(job, { signal }).catch((error: unknown) => {
-      if (!(error instanceof ParseFailure)) throw error;
-      log.info({ kind, failure: error.kind }, 'a page could not be parsed');
-      return plainOrFail(job, error);
-    });
-  const document = isPlainKind(kind) ? readText(job) : await parse();
+  const document = await pool.parse(job, { signal }).catch(async (failure: unknown) => {
+    if (!(failure instanceof ParseFailure)) throw failure;
+    log.info({ kind, failure: failure.kind }, 'a page could not be parsed');
+    // Its plain text alone, in a process too: what broke one reader shall not reach the gateway's event loop.
+    const canBePlain = hasPlainText(kind) && failure.kind !== 'busy';
+    const plain = canBePlain && (await pool.parse({ ...job, plainly: true }, { signal }).catch(onlyFailures));
+    if (plain) return plain;
+    throw new ToolError('unreadable', `The document could not be read: ${failure.message}.`, { cause: failure });
+  });
   const title = document.title || nameFromUrl(url);
   const published = document.published ?? body.modified;
   return { ...document, url, kind, title, ...(published ? { published } : {}) };
 }
 
-function plainOrFail(job: Parameters<typeof readPlainly>[0], failure: ParseFailure): ParsedDocument {
-  const plain = readPlainly(job);
-  if (!plain)
-    throw new ToolError('unreadable', `The document could not be read: ${failure.message}.`, { cause: failure });
-  return plain;
+function onlyFailures(error: unknown): undefined {
+  if (!(error instanceof ParseFailure)) throw error;
 }
 
 function nameFromUrl(url: string): string {

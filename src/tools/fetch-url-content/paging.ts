@@ -18,9 +18,10 @@ export function partOf(text: string, offset: number, size: number): TextPart {
 }
 
 function naturalEnd(text: string, from: number, limit: number): number {
+  const window = text.slice(from, limit);
   for (const mark of ['\n\n', '\n', '. ', '。', ' ']) {
-    const at = text.lastIndexOf(mark, limit - mark.length);
-    if (at >= from) return at + mark.length;
+    const at = window.lastIndexOf(mark);
+    if (at >= 0) return from + at + mark.length;
   }
   return isInsidePair(text, limit) ? limit - 1 : limit;
 }

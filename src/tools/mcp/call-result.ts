@@ -80,7 +80,8 @@ function describe(block: ContentBlock): string {
 }
 
 function bytesOf(base64: string): number {
-  return Math.floor((base64.replace(/=+$/, '').length * 3) / 4);
+  const padding = base64.endsWith('==') ? 2 : base64.endsWith('=') ? 1 : 0;
+  return Math.floor(((base64.length - padding) * 3) / 4);
 }
 
 /** Pages that a result links to or brings along. */

@@ -1,5 +1,6 @@
 import { decodeEntities } from './entities.ts';
 import { HtmlScanner } from './html-scanner.ts';
+import { trimLines } from './trim-lines.ts';
 
 /** A page as plain text. */
 export interface PlainPage {
@@ -86,9 +87,5 @@ function clean(text: string): string {
 }
 
 function tidy(text: string): string {
-  return text
-    .replace(/[ \t]+/g, ' ')
-    .replace(/ ?\n ?/g, '\n')
-    .replace(/\n{3,}/g, '\n\n')
-    .trim();
+  return trimLines(text.replace(/[ \t]+/g, ' ').replaceAll('\n ', '\n'));
 }

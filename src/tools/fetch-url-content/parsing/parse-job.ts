@@ -4,6 +4,11 @@ import { z } from 'zod';
 export const contentKind = z.enum(['html', 'markdown', 'text', 'json', 'csv', 'xml', 'pdf']);
 export type ContentKind = z.output<typeof contentKind>;
 
+/** Whether a body of this kind still says something when nothing but its characters is read. */
+export function hasPlainText(kind: ContentKind): boolean {
+  return kind !== 'pdf';
+}
+
 /** A body to read, as it is sent to the child process. */
 export interface ParseJob {
   kind: ContentKind;
@@ -12,6 +17,8 @@ export interface ParseJob {
   charset: string | undefined;
   /** Where the body came from: the base of relative links. */
   url: string;
+  /** Only its plain text, without parsing: for documents that broke the parser. */
+  plainly?: boolean;
   /** The parser stops by itself after this time, where it can, and returns what it has; in milliseconds. */
   softLimitMs: number;
 }

@@ -3,6 +3,7 @@ import { decodeText } from './charset.ts';
 import { readCsv } from './csv.ts';
 import { readFeed } from './feed.ts';
 import { readHtml } from './html.ts';
+import { readPlainly } from './read-plainly.ts';
 import { bounded, readText } from './read-text.ts';
 
 /** Reads a body of any kind. Runs in the child process. */
@@ -12,6 +13,7 @@ export async function read(job: ParseJob): Promise<ParsedDocument> {
 }
 
 async function readKind(job: ParseJob): Promise<ParsedDocument> {
+  if (job.plainly) return readPlainly(job);
   if (job.kind === 'pdf') {
     // Loaded when the first PDF comes: it is large.
     const { readPdf } = await import('./pdf.ts');

@@ -1,5 +1,6 @@
 import TurndownService from 'turndown';
 import { highlightedCodeBlock, strikethrough, taskListItems } from 'turndown-plugin-gfm';
+import { trimBlankEdges, trimLines } from '../../text/trim-lines.ts';
 import { type DomDocument, type DomElement, isElement } from './dom.ts';
 import { convertTables, FINISHED } from './html-tables.ts';
 
@@ -8,10 +9,7 @@ export function toMarkdown(root: DomElement, about: { document: DomDocument; url
   simplifyLinks(root, baseOf(about.document, about.url));
   convertTables(root, about.document);
   const markdown = createConverter().turndown(root.innerHTML === '' ? '' : asNode(root));
-  return markdown
-    .replace(/[ \t]+$/gm, '')
-    .replace(/\n{3,}/g, '\n\n')
-    .trim();
+  return trimLines(markdown);
 }
 
 /** Turndown takes nodes of any DOM; its types only know the browser's. */
@@ -85,7 +83,7 @@ function isNode(node: unknown): node is DomElement {
 function codeBlock(code: string, language: string): string {
   const longest = [...code.matchAll(/^`{3,}/gm)].reduce((length, [run]) => Math.max(length, run.length), 2);
   const fence = '`'.repeat(longest + 1);
-  return `\n\n${fence}${language}\n${code.replace(/^\n+|\s+$/g, '')}\n${fence}\n\n`;
+  return `\n\n${fence}${language}\n${trimBlankEdges(code)}\n${fence}\n\n`;
 }
 
 function languageOf(node: {

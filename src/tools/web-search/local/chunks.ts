@@ -1,4 +1,5 @@
 import { htmlToText } from '../../text/html-text.ts';
+import { firstHeading, isFence, markdownHeading } from '../../text/markdown-heading.ts';
 
 /** A passage of a document under its heading. */
 export interface Chunk {
@@ -25,7 +26,7 @@ export function chunkDocument(text: string, about: { contentType: string; name: 
     return { title: page.title || titleFromName(about.name), chunks: cut(page.text) };
   }
   const { body, title } = about.contentType === 'text/markdown' ? withoutFrontMatter(text) : { body: text, title: '' };
-  const heading = /^#{1,2}\s+(.+?)\s*#*$/m.exec(body.slice(0, 20_000))?.[1];
+  const heading = firstHeading(body);
   return { title: title || plainInline(heading ?? '') || titleFromName(about.name), chunks: cut(body) };
 }
 
@@ -36,14 +37,16 @@ function titleFromName(name: string): string {
 function withoutFrontMatter(text: string): { body: string; title: string } {
   const match = /^---\r?\n([\s\S]{0,5000}?)\r?\n---\r?\n/.exec(text);
   if (!match) return { body: text, title: '' };
-  const title = /^title:\s*(['"]?)(.+?)\1\s*$/m.exec(match[1] ?? '')?.[2] ?? '';
-  return { body: text.slice(match[0].length), title };
+  const line = (match[1] ?? '').split('\n').find((each) => each.startsWith('title:')) ?? '';
+  const title = line.slice('title:'.length).trim();
+  const isQuoted = title.length > 1 && (title[0] === '"' || title[0] === "'") && title.at(-1) === title[0];
+  return { body: text.slice(match[0].length), title: isQuoted ? title.slice(1, -1) : title };
 }
 
 /** Markdown links, emphasis and code marks removed from a heading. */
 function plainInline(text: string): string {
   return text
-    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replace(/!?\[([^\][]{0,500})\]\([^()]{0,2000}\)/g, '$1')
     .replace(/[*`]|\b_|_\b/g, '')
     .trim();
 }
@@ -65,8 +68,8 @@ function cut(text: string): Chunk[] {
 
   for (const line of text.split(/\r?\n/)) {
     if (chunks.length >= MAX_CHUNKS) break;
-    if (/^\s{0,3}(```|~~~)/.test(line)) inFence = !inFence;
-    const title = inFence ? undefined : /^#{1,6}\s+(.+?)\s*#*\s*$/.exec(line)?.[1];
+    if (isFence(line)) inFence = !inFence;
+    const title = inFence ? undefined : markdownHeading(line)?.text;
     if (title !== undefined) {
       if (size >= SMALL) flush();
       if (size === 0) heading = plainInline(title);

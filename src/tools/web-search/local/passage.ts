@@ -4,7 +4,7 @@ const LENGTH = 320;
 export function bestPassage(text: string, words: readonly string[]): string {
   const plain = text
     .replace(/^#{1,6}\s+.*$/gm, ' ')
-    .replace(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replace(/!?\[([^\][]{0,500})\]\([^()]{0,2000}\)/g, '$1')
     .replace(/\s+/g, ' ')
     .trim();
   const line =

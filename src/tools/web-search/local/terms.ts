@@ -3,7 +3,7 @@ const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー]+/gu;
 
 /** Words: letters and digits, with the joints inside names such as `max_tool_calls`, `node.js` or `don't`. */
-const WORD = /[\p{L}\p{N}\p{M}]+(?:[._'’/+-]?[\p{L}\p{N}\p{M}]+)*/gu;
+const WORD = /[\p{L}\p{N}\p{M}]+(?:[._'’/+-][\p{L}\p{N}\p{M}]+)*/gu;
 
 const STOP_WORDS = new Set(
   'a about after all also an and any are as at be been between both but by can could did do does doing each for from had has have having how i if in into is it its just may me more most my no nor not of on one or other our out over should so some such than that the their them then there these they this those to under up us was we were what when where which while who whom whose why will with would you your tell explain describe please'.split(

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { describeContent } from '../../../src/tools/fetch-url-content/content-kind.ts';
+import { partOf } from '../../../src/tools/fetch-url-content/paging.ts';
+import { relevantPassages } from '../../../src/tools/fetch-url-content/relevant-passages.ts';
+import { stripMarkup } from '../../../src/tools/text/html-text.ts';
+import { firstHeading, markdownHeading } from '../../../src/tools/text/markdown-heading.ts';
+import { trimLines } from '../../../src/tools/text/trim-lines.ts';
+import { chunkDocument } from '../../../src/tools/web-search/local/chunks.ts';
+import { bestPassage } from '../../../src/tools/web-search/local/passage.ts';
+import { indexText, queryTerms } from '../../../src/tools/web-search/local/terms.ts';
+
+/** Pieces of which hostile texts are made: repeated, they are what an expression with repetition in it is tried on. */
+const PIECES = [
+  ' ',
+  '\t',
+  '\n',
+  '#',
+  ' #',
+  '[',
+  '![',
+  '](',
+  '[a](',
+  '<',
+  '<a',
+  '</',
+  '&',
+  '&#',
+  "'",
+  '"',
+  '`',
+  '-',
+  '.',
+  'a',
+  'a.',
+  '研',
+  '\r\n',
+  '|',
+  '://',
+  '(',
+  '**',
+  '=',
+  '=> ',
+  '\u00a0',
+  '\u3000',
+  '\ud83d',
+];
+const FRAMES: readonly [before: string, after: string][] = [
+  ['', ''],
+  ['# a', 'b'],
+  ['a', 'b'],
+  ['---\ntitle: a', 'b\n---\n'],
+  ['<p>', '</p>'],
+];
+
+const SMALL = 4000;
+const GROWTH = 8;
+/** Linear work takes eight times as long for eight times the text; the square takes 64 times. */
+const MOST = 30;
+/** Times below this are noise, in processor milliseconds. */
+const NOISE_MS = 12;
+
+const READERS: readonly [name: string, read: (text: string) => unknown][] = [
+  ['markdownHeading', markdownHeading],
+  ['firstHeading', (text) => firstHeading(text, text.length)],
+  ['trimLines', trimLines],
+  ['stripMarkup', stripMarkup],
+  ['chunkDocument of Markdown', (text) => chunkDocument(text, { contentType: 'text/markdown', name: 'a.md' })],
+  ['chunkDocument of HTML', (text) => chunkDocument(text, { contentType: 'text/html', name: 'a.html' })],
+  ['bestPassage', (text) => bestPassage(text, ['word', 'a'])],
+  ['indexText', indexText],
+  ['queryTerms', queryTerms],
+  ['partOf', (text) => partOf(text, 0, Math.floor(text.length * 0.9))],
+  ['relevantPassages', (text) => relevantPassages(text, 'word aaaa other', { from: 0, to: 0 })],
+  ['content types', (text) => attempt(() => describeContent(new Uint8Array(), `application/${text}`))],
+];
+
+function attempt(work: () => unknown): unknown {
+  try {
+    return work();
+  } catch {
+    return undefined;
+  }
+}
+
+function processorMs(work: () => unknown): number {
+  const before = process.threadCpuUsage();
+  work();
+  const { user, system } = process.threadCpuUsage(before);
+  return (user + system) / 1000;
+}
+
+describe('texts of strangers', () => {
+  for (const [name, read] of READERS) {
+    it(`are read by ${name} in time that grows as they do`, () => {
+      for (const [before, after] of FRAMES) {
+        for (const piece of PIECES) {
+          const make = (length: number) => before + piece.repeat(Math.ceil(length / piece.length)) + after;
+          const large = make(SMALL * GROWTH);
+          const ms = processorMs(() => read(large));
+          if (ms < NOISE_MS) continue;
+          // The best of three: what else the process does at the time is not the reader's.
+          const small = Math.min(...[1, 2, 3].map(() => processorMs(() => read(make(SMALL)))));
+          const again = Math.min(ms, ...[1, 2].map(() => processorMs(() => read(large))));
+          const isLinear = again < NOISE_MS || again < MOST * Math.max(small, NOISE_MS / GROWTH);
+          assert.ok(isLinear, `${JSON.stringify(before + piece)}: ${small} ms, then ${again} ms`);
+        }
+      }
+    });
+  }
+});
