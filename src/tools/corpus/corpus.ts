@@ -91,7 +91,11 @@ export async function readDocument(folder: string, url: string): Promise<CorpusD
   // A link anywhere in the path makes the real path another one.
   const real = await realpath(file).catch(() => undefined);
   if (real !== file) throw noSuchDocument(url);
-  const handle = await open(file, constants.O_RDONLY | constants.O_NOFOLLOW).catch(() => undefined);
+  // Looked at before it is opened: opening a device may do something. A pipe that takes the file's place between the
+  // two does not hold the thread until somebody writes to it: O_NONBLOCK.
+  if (!(await lstat(file).catch(() => undefined))?.isFile()) throw noSuchDocument(url);
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  const handle = await open(file, flags).catch(() => undefined);
   if (!handle) throw noSuchDocument(url);
   try {
     return { path, contentType, ...(await readBounded(handle, url)) };
@@ -104,5 +108,11 @@ async function readBounded(handle: FileHandle, url: string): Promise<{ bytes: Ui
   const { size, mtimeMs, ...rest } = await handle.stat();
   const isFile = (rest.mode & constants.S_IFMT) === constants.S_IFREG;
   if (!isFile || size > MAX_FILE_BYTES) throw noSuchDocument(url);
-  return { bytes: await handle.readFile(), modifiedAt: Math.round(mtimeMs) };
+  // No more than it had a moment ago: a log that grows while it is read has no end.
+  const bytes = new Uint8Array(size);
+  let length = 0;
+  for (let read = 1; read > 0 && length < size; length += read) {
+    read = (await handle.read(bytes, length, size - length, length)).bytesRead;
+  }
+  return { bytes: bytes.subarray(0, length), modifiedAt: Math.round(mtimeMs) };
 }

@@ -37,7 +37,7 @@ export async function readAddress(
   options: PageReaderOptions & { signal: AbortSignal; log: Logger },
 ): Promise<ReadPage> {
   const cache = isCorpusUrl(url) ? undefined : options.cache;
-  const key = `fetch_url_content:${createHash('sha256').update(url.replace(/#.*$/s, '')).digest('hex')}`;
+  const key = cacheKey(url, options.safeFetch.policy);
   // A cache that is down costs a request, not the call.
   const remembered = cache && readPage.safeParse(await cache.store.get(key).catch(() => undefined));
   if (remembered?.success) return remembered.data;
@@ -45,6 +45,12 @@ export async function readAddress(
   const page = await readBody(body, options);
   if (cache && page.content.length <= MAX_CACHED) await cache.store.set(key, { ...page }, cache.ttlMs).catch(() => {});
   return page;
+}
+
+/** By the rules as well as by the address: a host that is denied today does not show what it said yesterday. */
+function cacheKey(url: string, policy: string): string {
+  const identity = JSON.stringify([url.split('#', 1)[0], policy]);
+  return `fetch_url_content:${createHash('sha256').update(identity).digest('hex')}`;
 }
 
 async function readBody(

@@ -26,8 +26,26 @@ export function parseNetwork(text: string): Network {
 const PRIVATE_V4 = new Set(['loopback', 'private', 'carrierGradeNat']);
 const PRIVATE_V6 = new Set(['loopback', 'uniqueLocal']);
 
-/** Metadata services of clouds that live outside the link-local ranges (Alibaba, AWS over IPv6). */
-const METADATA = new Set(['100.100.100.200', 'fd00:ec2::254']);
+/**
+ * Services of clouds that tell a machine its credentials and live outside the link-local ranges, which are closed as a
+ * whole. Nothing opens them: neither `allowPrivate` nor a network in `allowed` that happens to hold them.
+ */
+const METADATA: readonly Network[] = [
+  // Azure: the wire server
+  '168.63.129.16/32',
+  // Alibaba Cloud
+  '100.100.100.200/32',
+  // Oracle Cloud, classic
+  '192.0.0.192/32',
+  // AWS: metadata, name server, time, pod identity
+  'fd00:ec2::/32',
+  // Google Cloud
+  'fd20:ce::/32',
+  // Scaleway
+  'fd00:42::42/128',
+  // Akamai (Linode), and clouds that map 169.254.169.254 so
+  'fd00:a9fe:a9fe::/48',
+].map((network) => ipaddr.parseCIDR(network));
 
 /** 2000::/3, the only IPv6 space that is handed out for the public internet (IANA IPv6 address space registry). */
 const GLOBAL_V6: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3];
@@ -39,14 +57,16 @@ const GLOBAL_V6: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3];
  */
 export function isAllowedAddress(address: string, rule: AddressRule): boolean {
   const parsed = parse(address);
-  if (!parsed) return false;
-  if (rule.allowed.some(([network, bits]) => network.kind() === parsed.kind() && parsed.match(network, bits)))
-    return true;
-  if (METADATA.has(parsed.toString())) return false;
+  if (!parsed || isWithin(parsed, METADATA)) return false;
+  if (isWithin(parsed, rule.allowed)) return true;
   const range = parsed.range();
   if (parsed instanceof ipaddr.IPv4) return range === 'unicast' || (rule.allowPrivate && PRIVATE_V4.has(range));
   if (rule.allowPrivate && PRIVATE_V6.has(range)) return true;
   return range === 'unicast' && parsed.match(GLOBAL_V6);
+}
+
+function isWithin(address: ipaddr.IPv4 | ipaddr.IPv6, networks: readonly Network[]): boolean {
+  return networks.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits));
 }
 
 /** Strict parsing: four decimal parts or RFC 4291 text, no octal, hexadecimal or short forms, no zone. */

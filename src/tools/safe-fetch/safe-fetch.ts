@@ -39,6 +39,11 @@ export const USER_AGENT = 'research-gateway/0.1 (automated research; reads singl
  * `timeout`, `unreachable`), or with the reason of the caller's signal. The body fails in the same ways.
  */
 export interface SafeFetch extends AsyncDisposable {
+  /**
+   * Names the rules that decide which addresses are asked. What was fetched under other rules may be forbidden under
+   * these, so whoever keeps answers keeps them by it.
+   */
+  readonly policy: string;
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>;
 }
 
@@ -80,6 +85,7 @@ export function createSafeFetch(options: SafeFetchOptions = {}): SafeFetch {
   }
 
   return {
+    policy: JSON.stringify([rules, addresses.allowPrivate, options.allowAddresses ?? []]),
     async fetch(input, init) {
       const { hop: first, redirect, signal } = readRequest(input, init, userAgent);
       let hop = first;

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { JsonObject } from '../../../src/base/json.ts';
+import { promisify } from 'node:util';
+import type { JsonObject, JsonValue } from '../../../src/base/json.ts';
 import { createFetchUrlContentTool } from '../../../src/tools/fetch-url-content/fetch-url-content.ts';
 import { createSafeFetch, type SafeFetch } from '../../../src/tools/safe-fetch/safe-fetch.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
+import { createLocalSearch } from '../../../src/tools/web-search/local/local-search.ts';
 import { callTool } from '../../support/tool-calls.ts';
 import { servePages, startWebServer, type WebServer } from '../../support/web-server.ts';
 
@@ -125,6 +128,43 @@ describe('fetch_url_content', () => {
       await assert.rejects(read(`corpus:///${path}`), { code: 'not_found' });
     });
   }
+
+  it('is not held up by a pipe or a device in the corpus', async () => {
+    await promisify(execFile)('mkfifo', [join(folder, 'pipe.md'), join(folder, 'sub dir', 'pipe.txt')]);
+    await symlink('/dev/zero', join(folder, 'zero.txt'));
+    for (const path of ['pipe.md', 'sub%20dir/pipe.txt', 'zero.txt']) {
+      await assert.rejects(read(`corpus:///${path}`), { code: 'not_found' });
+    }
+    using search = createLocalSearch({ folder });
+    const query = { text: 'metres', limit: 5, filters: { allowedDomains: [], blockedDomains: [] } };
+    const { hits } = await search.search(query, { signal: new AbortController().signal });
+    assert.deepEqual(
+      hits.map(({ url }) => url),
+      ['corpus:///sub%20dir/gr%C3%B6%C3%9Fe.md'],
+    );
+  });
+
+  it('shows no cached page of a host that is denied by now', async () => {
+    const kept = new Map<string, JsonValue>();
+    const store = {
+      get: async (key: string) => kept.get(key),
+      set: async (key: string, value: JsonValue) => kept.set(key, value),
+    };
+    const cache = { store, ttlMs: 60_000 };
+    const url = `${server.origin}/moved`;
+    using open = createFetchUrlContentTool({ safeFetch, cache });
+    const asked = () => server.requests.filter((path) => path === '/moved').length;
+    const before = asked();
+    await callTool(open, { url });
+    await callTool(open, { url });
+    assert.equal(asked(), before + 1);
+    await using denying = createSafeFetch({ allowPrivateAddresses: true, denyHosts: ['127.0.0.1'] });
+    using closed = createFetchUrlContentTool({ safeFetch: denying, cache });
+    await assert.rejects(callTool(closed, { url }), { code: 'blocked_host' });
+    await using listing = createSafeFetch();
+    using outside = createFetchUrlContentTool({ safeFetch: listing, cache });
+    await assert.rejects(callTool(outside, { url }), { code: 'blocked_address' });
+  });
 
   it('gives long documents in parts that join to the whole', async () => {
     let text = '';

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { isAllowedAddress, parseNetwork } from '../../../src/tools/safe-fetch/addresses.ts';
 import { createSafeFetch, type SafeFetch } from '../../../src/tools/safe-fetch/safe-fetch.ts';
 import { ToolError } from '../../../src/tools/tool.ts';
 import { startWebServer, type WebServer } from '../../support/web-server.ts';
@@ -100,6 +101,13 @@ const REFUSED = [
   'http://0251.0376.0251.0376/',
   'http://[::ffff:a9fe:a9fe]/',
   'http://[fd00:ec2::254]/',
+  'http://168.63.129.16/machine?comp=goalstate',
+  'http://2822734096/',
+  'http://[fd20:ce::254]/',
+  'http://[fd00:ec2::23]/v1/credentials',
+  'http://[fd00:42::42]/',
+  'http://[fd00:a9fe:a9fe::1]/',
+  'http://192.0.0.192/',
   'http://100.100.100.200/',
   'http://metadata.google.internal/',
   'http://instance-data.ec2.internal/',
@@ -158,10 +166,28 @@ describe('safe fetch: addresses', () => {
     assert.ok(new Set(REFUSED).size >= 60);
   });
 
-  it('keeps metadata and unspecified addresses closed where private ones are open', async () => {
+  it('keeps metadata and unspecified addresses closed whatever is open', async () => {
+    const everything = ['0.0.0.0/0', '::/0'];
+    const metadata = [
+      '169.254.169.254',
+      '[fd00:ec2::254]',
+      '[fd00:ec2::23]',
+      '168.63.129.16',
+      '[fd20:ce::254]',
+      '[fd20:ce:0:0:0::254]',
+      '100.100.100.200',
+      '[fd00:42::42]',
+      '[fd00:a9fe:a9fe::1]',
+      '[::ffff:168.63.129.16]',
+    ];
     await using open = createSafeFetch({ allowPrivateAddresses: true });
-    for (const url of ['http://169.254.169.254/', 'http://[fd00:ec2::254]/', 'http://0.0.0.0/', 'http://[fe80::1]/']) {
-      await assert.rejects(open.fetch(url), { code: 'blocked_address' });
+    for (const host of [...metadata, '0.0.0.0', '[fe80::1]']) {
+      await assert.rejects(open.fetch(`http://${host}/`), { code: 'blocked_address' }, host);
+    }
+    assert.ok(isAllowedAddress('fd00:1::1', { allowPrivate: true, allowed: [] }));
+    for (const host of metadata.slice(1, -1)) {
+      const rule = { allowPrivate: true, allowed: everything.map(parseNetwork) };
+      assert.ok(!isAllowedAddress(host.replace(/[[\]]/g, ''), rule), host);
     }
   });
 
