@@ -19,6 +19,7 @@ import { createTask } from './routes/create-task.ts';
 import { deleteResponse } from './routes/delete-response.ts';
 import { deleteTask } from './routes/delete-task.ts';
 import { docsPages } from './routes/docs.ts';
+import { getReport } from './routes/get-report.ts';
 import { getResponse } from './routes/get-response.ts';
 import { getTask } from './routes/get-task.ts';
 import { healthz, readyz } from './routes/health.ts';
@@ -108,6 +109,7 @@ function addApi(app: Express, deps: AppDeps, contexts: RequestContexts): void {
   route('/v1/responses/:id', { get: getResponse(deps), delete: deleteResponse(deps) });
   route('/v1/responses/:id/cancel', { post: cancelResponse(deps) });
   route('/v1/responses/:id/input_items', { get: listInputItems(deps) });
+  route('/v1/responses/:id/report', { get: getReport(deps) });
   route('/v1/async', { post: createTask(deps), get: listTasks(deps) });
   route('/v1/async/:id', { get: getTask(deps), delete: deleteTask(deps) });
   route('/v1/async/:id/cancel', { post: cancelTask(deps) });
@@ -135,8 +137,16 @@ function addAdmin(
   route('/metrics', metricsPage(deps));
   route('/openapi.json', openapi());
   app.use('/docs', openHandler('/docs', contexts, docsPages()));
-  if (pages) app.use('/console', openHandler('/console', contexts, pages));
+  if (!pages) return;
+  app.get('/', openHandler('/', contexts, toConsole));
+  app.use('/console', openHandler('/console', contexts, pages));
 }
+
+/** `GET /` in a browser leads to the console; programs get the answer of an address where nothing is. */
+const toConsole: RequestHandler = ({ headers }, res, next) => {
+  if (!/\btext\/html\b/.test(headers.accept ?? '')) return next();
+  return res.redirect(302, 'console');
+};
 
 const onlyGet: RequestHandler = ({ method }, res) => {
   throw methodNotAllowed(method, ['GET'], res);

@@ -10,7 +10,13 @@ import { errorBody } from './errors.ts';
 import { runEvent } from './events.ts';
 import { modelList, modelObject } from './models.ts';
 import { inputComponents } from './openapi-inputs.ts';
-import { getResponseQuery, listInputItemsQuery, listResponsesQuery, listTasksQuery } from './queries.ts';
+import {
+  getReportQuery,
+  getResponseQuery,
+  listInputItemsQuery,
+  listResponsesQuery,
+  listTasksQuery,
+} from './queries.ts';
 import { createChatCompletion, createResponse } from './requests.ts';
 import { responseListEntry, responseObject } from './response.ts';
 import { task, taskEntry } from './tasks.ts';
@@ -135,6 +141,21 @@ function responseRoutes(): RouteConfig[] {
       summary: 'List the input of a response, in the order submitted.',
       request: { ...id, query: listInputItemsQuery },
       responses: { 200: jsonAnswer('A page.', listOf(z.looseObject({ id: z.string() }))), ...failures },
+    },
+    {
+      method: 'get',
+      path: '/v1/responses/{id}/report',
+      tags,
+      summary: 'Read the report of a finished response as a document.',
+      description: 'Title, text, numbered sources, date and model. An HTML file needs nothing from elsewhere.',
+      request: { ...id, query: getReportQuery },
+      responses: {
+        200: {
+          description: 'The document, with a file name in `Content-Disposition`.',
+          content: { 'text/markdown': { schema: z.string() }, 'text/html': { schema: z.string() } },
+        },
+        ...failures,
+      },
     },
   ];
 }

@@ -26,3 +26,5 @@ export const getResponseQuery = z.object({
   after: z.int().min(0).optional(),
   starting_after: z.int().min(0).optional(),
 });
+
+export const getReportQuery = z.object({ format: z.enum(['md', 'html']).default('md') });

@@ -68,6 +68,10 @@ const OWNERSHIP: Record<string, Check[] | typeof NOTHING_OWNED> = {
   ],
   'DELETE /v1/responses/:id': [asBob(({ response }) => `DELETE /v1/responses/${response}`)],
   'POST /v1/responses/:id/cancel': [asBob(({ response }) => `POST /v1/responses/${response}/cancel`)],
+  'GET /v1/responses/:id/report': [
+    asBob(({ response }) => `GET /v1/responses/${response}/report`),
+    asBob(({ response }) => `GET /v1/responses/${response}/report?format=html`),
+  ],
   'GET /v1/responses/:id/input_items': [asBob(({ response }) => `GET /v1/responses/${response}/input_items`)],
   'POST /v1/async': [
     async (gateway, { message }) => {

@@ -83,6 +83,7 @@ describe('models, health and pages', () => {
       'GET /v1/responses',
       'GET /v1/responses/{id}',
       'GET /v1/responses/{id}/input_items',
+      'GET /v1/responses/{id}/report',
       'POST /v1/async',
       'POST /v1/async/{id}/cancel',
       'POST /v1/chat/completions',

@@ -1,0 +1,116 @@
+import { Marked, type Tokens } from 'marked';
+import type { Report, ReportSource } from '../../runs/projections/report.ts';
+import { dateOf } from './markdown.ts';
+import { REPORT_STYLE } from './style.ts';
+
+/** Stand for a marker in the text while Markdown is read; such letters of the text itself are replaced before. */
+const OPEN = '\u{e000}';
+const CLOSE = '\u{e001}';
+const PRIVATE = /[\u{e000}\u{e001}]/gu;
+const MARKER = /\u{e000}(\d+)\u{e001}/gu;
+
+/**
+ * The report as one HTML file that needs nothing else. Everything in it comes from models and pages: text is escaped,
+ * HTML in it is shown as text, links lead to web addresses only, and the file's own policy forbids scripts, images and
+ * requests.
+ */
+export function reportDocument(report: Report): string {
+  const { title, question, sources, notes, model, endedAt } = report;
+  return `<!doctype html>
+<html>
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>${escaped(title)}</title>
+<style>${REPORT_STYLE}</style>
+</head>
+<body>
+<article>
+<header>
+<h1 dir="auto">${escaped(title)}</h1>
+${question === '' ? '' : `<p class="question" dir="auto">${escaped(question)}</p>\n`}${notes.map((note) => `<p class="note">${escaped(note)}</p>\n`).join('')}</header>
+${textOf(report)}
+${sources.length === 0 ? '' : `<section class="sources">\n<h2>Sources</h2>\n<ol>\n${sources.map(sourceItem).join('')}</ol>\n</section>\n`}<footer>${dateOf(endedAt)} · ${escaped(model)}</footer>
+</article>
+</body>
+</html>
+`;
+}
+
+function textOf(report: Report): string {
+  const marked = new Marked({ gfm: true });
+  const written = withPlaceholders(report);
+  const restored = (text: string) => text.replace(MARKER, (_, index) => originalOf(report, Number(index)));
+  const prose = (text: string) =>
+    escaped(text)
+      // What Markdown calls an entity is one letter.
+      .replace(/&amp;(#\d{1,7}|#x[\da-f]{1,6}|[a-z]{2,31}\d{0,2});/gi, '&$1;')
+      .replace(MARKER, (_, index) => citation(report.markers[Number(index)]?.sources ?? []));
+  marked.use({
+    renderer: {
+      html: ({ text }: Tokens.HTML | Tokens.Tag) => prose(text),
+      text(token: Tokens.Text | Tokens.Escape) {
+        return 'tokens' in token && token.tokens ? this.parser.parseInline(token.tokens) : prose(token.text);
+      },
+      code: ({ text }: Tokens.Code) => `<pre><code>${escaped(restored(text))}</code></pre>\n`,
+      codespan: ({ text }: Tokens.Codespan) => `<code>${escaped(restored(text))}</code>`,
+      link({ href, tokens }: Tokens.Link) {
+        return link(restored(href), this.parser.parseInline(tokens));
+      },
+      // Nothing is loaded from elsewhere: of a picture its name stays.
+      image: ({ href, text }: Tokens.Image) => link(restored(href), prose(text === '' ? restored(href) : text)),
+      checkbox: ({ checked }: Tokens.Checkbox) => (checked ? '☑ ' : '☐ '),
+    },
+  });
+  return marked.parse(written, { async: false });
+}
+
+/** The text with its markers replaced by placeholders that Markdown leaves alone. */
+function withPlaceholders({ text, markers }: Report): string {
+  const clean = text.replace(PRIVATE, '\u{fffd}');
+  let written = '';
+  let at = 0;
+  for (const [index, { start, end }] of markers.entries()) {
+    written += `${clean.slice(at, start)}${OPEN}${index}${CLOSE}`;
+    at = end;
+  }
+  return written + clean.slice(at);
+}
+
+function originalOf({ text, markers }: Report, index: number): string {
+  const marker = markers[index];
+  return marker ? text.slice(marker.start, marker.end) : '';
+}
+
+function citation(sources: readonly number[]): string {
+  const links = sources.map((number) => `<a href="#source-${number}">${number}</a>`);
+  return `<sup class="cite">${links.join(', ')}</sup>`;
+}
+
+function sourceItem({ number, url, title, verified }: ReportSource): string {
+  const own = number === null ? ' class="unnumbered"' : ` id="source-${number}" value="${number}"`;
+  const unread = verified ? '' : ' <em>(not read by the run)</em>';
+  const address = `<span class="address">${escaped(url)}</span>`;
+  return `<li${own}><span dir="auto">${link(url, escaped(title))}</span>${unread}<br>${address}</li>\n`;
+}
+
+/** A link where the address is one of the web; anything else is only its text. */
+function link(href: string, content: string): string {
+  if (!/^(https?:\/\/|mailto:)/i.test(href) || !URL.canParse(href)) return content;
+  return `<a href="${escaped(href)}" rel="noreferrer noopener nofollow">${content}</a>`;
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+/** Text as text. */
+export function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (letter) => ESCAPES[letter] ?? '');
+}

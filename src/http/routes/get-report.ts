@@ -1,0 +1,39 @@
+import { GatewayError } from '../../base/errors.ts';
+import { reportOf } from '../../runs/projections/report.ts';
+import type { AppDeps } from '../app-deps.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { Query } from '../query.ts';
+import { disposition } from '../report/file-name.ts';
+import { HtmlReports } from '../report/html.ts';
+import { reportMarkdown } from '../report/markdown.ts';
+
+const TYPES = { md: 'text/markdown; charset=utf-8', html: 'text/html; charset=utf-8' } as const;
+
+/** `GET /v1/responses/:id/report` (contract section 5): the finished report as a document. */
+export function getReport({ runs }: AppDeps): Endpoint {
+  const html = new HtmlReports();
+  return async ({ req, res, identity }) => {
+    const format = new Query(req).choice('format', ['md', 'html']) ?? 'md';
+    const run = await runs.find(identity.caller, 'responses', String(req.params.id));
+    const response = await runs.response(run);
+    if (response.status === 'in_progress') {
+      const message = 'This response is still in progress: its report is there when it has ended.';
+      throw new GatewayError('invalid_parameter', message, { param: 'id' });
+    }
+    const report = reportOf(response, runs.inputItems(run));
+    if (!report) throw new GatewayError('not_found', 'This response ended without a report.');
+    const text =
+      format === 'md' ? reportMarkdown(report) : await html.make(report, { signal: identity.context.signal });
+    const body = Buffer.from(text);
+    res.writeHead(200, {
+      'content-type': TYPES[format],
+      'content-length': body.length,
+      'content-disposition': disposition(report, format),
+      'cache-control': 'no-store',
+      // Opened in a browser, it is still only a document.
+      'content-security-policy': "sandbox; default-src 'none'; style-src 'unsafe-inline'",
+    });
+    res.end(body);
+    return { kind: 'written' };
+  };
+}

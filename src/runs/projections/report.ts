@@ -1,0 +1,148 @@
+import type { JsonObject } from '../../base/json.ts';
+import { isObject } from '../../base/json.ts';
+import type { UrlCitation } from '../../protocol/items.ts';
+import type { ResponseObject } from '../../protocol/response.ts';
+
+/** A source as a report lists it. */
+export interface ReportSource {
+  /** The number in the text; null for an address that stands in the text itself. */
+  number: number | null;
+  url: string;
+  title: string;
+  /** The run read it, or was shown it in a search. */
+  verified: boolean;
+}
+
+/** A finished run as a document (contract section 5). */
+export interface Report {
+  title: string;
+  /** What was asked; empty where the title says it. */
+  question: string;
+  /** Markdown, without the heading that became the title. */
+  text: string;
+  /** Ranges of `text` that cite sources, in UTF-16 code units, in the order of the text. */
+  markers: { start: number; end: number; sources: number[] }[];
+  sources: ReportSource[];
+  model: string;
+  /** Unix seconds of its end. */
+  endedAt: number;
+  /** What a reader should know about it: cut, failed, resting on nothing. */
+  notes: string[];
+}
+
+/** The longest title, in characters. */
+const TITLE_LENGTH = 140;
+const HEADING = /^\s*#\s+([^\n]+)\n*/;
+
+/** A report from an ended run's response object and its input. Undefined where the run wrote no text. */
+export function reportOf(response: ResponseObject, input: readonly JsonObject[]): Report | undefined {
+  const part = messageText(response);
+  if (part.text.trim() === '') return undefined;
+  const asked = questionIn(input);
+  const heading = HEADING.exec(part.text);
+  const cut = heading?.[0].length ?? 0;
+  const title = shorten(plain(heading?.[1] ?? asked) || 'Report');
+  const annotations = part.annotations.filter((annotation) => annotation.start_index >= cut);
+  return {
+    title,
+    question: asked === title ? '' : asked,
+    text: part.text.slice(cut),
+    markers: markersIn(part.text, annotations).map(({ start, end, sources }) => ({
+      start: start - cut,
+      end: end - cut,
+      sources,
+    })),
+    sources: sourcesIn(part.annotations),
+    model: response.model,
+    endedAt: response.completed_at ?? response.created_at,
+    notes: notesOn(response),
+  };
+}
+
+/** The number that stands in the text: `index`, or in logs written before it existed the source's own. */
+export function numberOf(annotation: UrlCitation): number | null {
+  const index = 'index' in annotation ? annotation.index : undefined;
+  return typeof index === 'number' ? index : annotation.source_id;
+}
+
+function messageText(response: ResponseObject): { text: string; annotations: readonly UrlCitation[] } {
+  const message = response.output.find((item) => item.type === 'message');
+  return message?.content[0] ?? { text: response.output_text, annotations: [] };
+}
+
+/** Markers that name several sources have one annotation for each, with the same range. */
+function markersIn(text: string, annotations: readonly UrlCitation[]): Report['markers'] {
+  const markers: Report['markers'] = [];
+  for (const annotation of annotations) {
+    const { start_index: start, end_index: end } = annotation;
+    const number = numberOf(annotation);
+    if (number === null || !/^[[【]/.test(text.slice(start, end))) continue;
+    const last = markers.at(-1);
+    if (last?.start === start) last.sources.push(number);
+    else if (last === undefined || start >= last.end) markers.push({ start, end, sources: [number] });
+  }
+  return markers;
+}
+
+/** Each source once: the numbered ones in the order of their numbers, then addresses in the text. */
+function sourcesIn(annotations: readonly UrlCitation[]): ReportSource[] {
+  const sources = new Map<string, ReportSource>();
+  for (const annotation of annotations) {
+    const { url, title, verified } = annotation;
+    const number = numberOf(annotation);
+    const id = number === null ? url : String(number);
+    if (!sources.has(id)) sources.set(id, { number, url, title: plain(title) || url, verified });
+  }
+  const order = ({ number }: ReportSource) => number ?? Number.POSITIVE_INFINITY;
+  return [...sources.values()].sort((a, b) => (order(a) === order(b) ? 0 : order(a) - order(b)));
+}
+
+const NOTE_OF_REASON: Readonly<Record<string, string>> = {
+  max_output_tokens: 'The text was cut at its maximum length.',
+  max_tool_calls: 'The research ended at its maximum number of tool calls.',
+  budget: 'The research ended with its budget; the report is written from what was found until then.',
+  stuck: 'The research did not get further; the report is written from what was found until then.',
+  no_sources: 'Nothing could be retrieved: this report rests on no source.',
+};
+
+function notesOn(response: ResponseObject): string[] {
+  const notes: string[] = [];
+  if (response.status === 'cancelled') notes.push('The run was cancelled; the text is incomplete.');
+  if (response.status === 'failed') {
+    notes.push(`The run failed; the text is incomplete. ${response.error?.message ?? ''}`.trim());
+  }
+  const reason = response.incomplete_details?.reason;
+  if (reason) notes.push(NOTE_OF_REASON[reason] ?? `The report is incomplete (${reason}).`);
+  return notes;
+}
+
+/** The text of the last user message among input items. */
+function questionIn(input: readonly JsonObject[]): string {
+  const asked = input.findLast((item) => item.role === 'user');
+  const { content } = asked ?? {};
+  if (typeof content === 'string') return content.trim();
+  if (!Array.isArray(content)) return '';
+  const parts = content.map((part) => (isObject(part) && typeof part.text === 'string' ? part.text : ''));
+  return parts
+    .filter((text) => text !== '')
+    .join('\n')
+    .trim();
+}
+
+/** One line without Markdown's marks. */
+function plain(text: string): string {
+  return text
+    .replace(/[`*_#]+/g, '')
+    .replace(/\s+/g, ' ')
+    .trim();
+}
+
+function shorten(text: string): string {
+  const letters = [...text];
+  return letters.length > TITLE_LENGTH
+    ? `${letters
+        .slice(0, TITLE_LENGTH - 1)
+        .join('')
+        .trimEnd()}…`
+    : text;
+}
