@@ -1,21 +1,22 @@
 import { randomUUID } from 'node:crypto';
-import { once } from 'node:events';
-import type { Server } from 'node:http';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { systemClock } from './base/clock.ts';
 import { GatewayError, messageOf } from './base/errors.ts';
 import type { JsonValue } from './base/json.ts';
 import type { Logger } from './base/logger.ts';
 import { sealingKey } from './base/seal.ts';
+import { LiveConfig } from './config/live-config.ts';
 import type { GatewayConfig } from './config/schema.ts';
 import { secretHash } from './config/secrets.ts';
 import { startDemoProvider } from './demo/demo-provider.ts';
 import { createModelProxy } from './gateway/model-proxy.ts';
+import type { ModelProxy } from './gateway/proxy-call.ts';
 import { createApps } from './http/app.ts';
 import type { Readiness } from './http/app-deps.ts';
 import { Admission } from './http/limits/admission.ts';
-import { createHttpServer } from './http/server.ts';
+import { type Listening, listen } from './http/listening.ts';
 import { loadPrompts } from './research/prompts/load-prompts.ts';
+import type { RunDriver } from './runs/execute-run.ts';
 import type { Executor, ExecutorOptions } from './runs/executor.ts';
 import { sweepExpired } from './runs/expiry.ts';
 import { LocalExecutor } from './runs/local-executor.ts';
@@ -23,8 +24,8 @@ import { RunMetrics } from './runs/metrics.ts';
 import { createDriver } from './runs/research-driver.ts';
 import { createRuns } from './runs/service.ts';
 import { openStorage, type Storage } from './store/open.ts';
-import type { RunStore } from './store/run-store.ts';
-import { createToolbox, type Toolbox } from './tools/toolbox.ts';
+import { createLiveToolbox, type LiveToolbox } from './tools/live-toolbox.ts';
+import { createToolbox } from './tools/toolbox.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
 
 /** The part of the grace time for runs; the rest is for the answers that end with them. */
@@ -40,135 +41,132 @@ export interface Gateway extends AsyncDisposable {
   reload(config: GatewayConfig): Promise<void>;
 }
 
+/** What the parts are made with. */
+interface Foundation {
+  live: LiveConfig;
+  storage: Storage;
+  registry: Registry;
+  metrics: RunMetrics;
+  log: Logger;
+}
+
 /**
  * The composition root: configuration -> parts -> listen -> graceful stop. What is opened first is closed last.
  * @throws Error with the fix where a part cannot start, or the system's own where an address cannot be listened on.
  */
 export async function startGateway(options: { config: GatewayConfig; log: Logger }): Promise<Gateway> {
-  const { log } = options;
-  let config = options.config;
-  const clock = systemClock;
+  const { config, log } = options;
   await using stack = new AsyncDisposableStack();
-
+  const live = new LiveConfig(config);
   const storage = stack.use(await openStorage(config.store, { log }));
-  const pace = Object.values(config.providers).find((provider) => 'builtin' in provider)?.pace_ms ?? 0;
-  const demo = stack.use(await startDemoProvider({ paceMs: pace }));
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const metrics = new RunMetrics(registry, { active: () => executor.active });
-  const upstream = stack.use(
-    createUpstream(config.providers, {
-      log,
-      builtins: { demo: demo.url },
-      observe: (report) => metrics.attempt(report),
-    }),
-  );
-  const cache = toolCache(storage.caches);
-  const openToolbox = () => createToolbox(config.tools, { log, cache });
-  let toolbox: Toolbox = openToolbox();
-  stack.defer(() => toolbox[Symbol.asyncDispose]());
-
-  const sealingKeyOf = (keyId: string) => {
-    const key = config.keys.find(({ id }) => id === keyId);
-    return key && sealingKey(secretHash(key));
-  };
+  const foundation = { live, storage, registry, metrics, log };
+  const upstream = stack.use(await openUpstream(foundation, stack));
+  const toolbox = stack.use(openToolbox(foundation));
   const proxy = stack.use(createModelProxy({ upstream }));
-  const driver = createDriver({
-    config: () => config,
-    prompts: loadPrompts(),
-    clock,
-    log,
-    chatModel: (query) => upstream.chatModel(query),
-    openTools: (request) => toolbox.open(request),
-    proxy: ({ run, request, signal }) => {
-      const model = config.models[run.model];
-      if (model?.kind !== 'proxy')
-        throw new GatewayError('upstream_error', `The model ${run.model} is no longer configured.`);
-      const key = config.keys.find(({ id }) => id === run.keyId);
-      return proxy.complete({ modelName: run.model, model, key, body: request.body, signal });
-    },
-    sealingKeyOf,
-    metrics,
-    ended({ id, keyId }) {
-      const key = config.keys.find((known) => known.id === keyId);
-      if (key) void Admission.free(storage.limits, { key, id });
-    },
-  });
+  const driver = openDriver(foundation, { upstream, toolbox, proxy });
 
   const owner = randomUUID();
-  const retentionMs = config.store.retention_hours * 3_600_000;
-  const store = storage.runs;
-  const maxConcurrent = config.runs.max_concurrent;
-  const executor = await openExecutor(storage, { store, driver, clock, log, owner, maxConcurrent, retentionMs }, stack);
+  const { retentionMs } = config.store;
+  const common = { store: storage.runs, driver, clock: systemClock, log, owner, retentionMs };
+  const executor = await openExecutor(storage, { ...common, maxConcurrent: config.runs.max_concurrent }, stack);
   stack.defer(() => executor.stop({ graceMs: 0 }));
   const closing = new AbortController();
   const stopped = new AbortController();
   const runs = createRuns({
-    store,
+    ...common,
     executor,
-    driver,
-    clock,
-    log,
-    owner,
-    maxQueued: () => config.runs.max_queued,
-    retentionMs,
-    sealingKeyOf,
+    maxQueued: () => live.current().runs.max_queued,
+    sealingKeyOf: (keyId) => sealingKeyOf(live, keyId),
     closing: closing.signal,
     stopped: stopped.signal,
   });
-  const stopping = new AbortController();
   const apps = createApps({
-    config: () => config,
+    config: live,
     runs,
     proxy,
     caches: storage.caches,
     limits: storage.limits,
     log,
-    clock,
+    clock: systemClock,
     registry,
-    readiness: () => readiness(store, upstream),
-    stopping: stopping.signal,
+    readiness: () => readiness(storage, upstream),
+    stopping: closing.signal,
   });
 
   await executor.start();
-  stack.use(sweepExpired({ store, clock, log }));
+  stack.use(sweepExpired({ store: storage.runs, clock: systemClock, log }));
   const { host, port, admin_port } = config.server;
-  const main = await listen(createHttpServer(admin_port === undefined ? apps.both : apps.api), { host, port });
-  const servers = [main];
-  if (admin_port !== undefined) servers.push(await listen(createHttpServer(apps.admin), { host, port: admin_port }));
-
+  const listening = stack.use(
+    await listen(
+      host,
+      admin_port === undefined
+        ? [{ app: apps.both, port }]
+        : [
+            { app: apps.api, port },
+            { app: apps.admin, port: admin_port },
+          ],
+    ),
+  );
   const owned = stack.move();
-  let closed: Promise<void> | undefined;
-  const close = () => {
-    closed ??= (async () => {
-      const grace = config.server.shutdown_grace_seconds;
-      const until = performance.now() + grace;
-      stopping.abort();
-      closing.abort(shuttingDown());
-      // Meanwhile new work is still answered, with 503, so that clients and load balancers go elsewhere.
-      await executor.stop({ graceMs: grace * HANDING_OVER });
-      stopped.abort(shuttingDown());
-      const graceMs = Math.max(0, until - performance.now());
-      await Promise.all(servers.map((server) => drain(server, { graceMs })));
-      await owned.disposeAsync();
-    })();
-    return closed;
-  };
+  const graceMs = config.server.shutdownGraceMs;
+  const close = once(() => closeInOrder({ graceMs, closing, stopped, executor, listening, owned }));
   return {
-    url: urlOf(main, host),
+    url: listening.url,
     close,
-    async reload(next) {
-      upstream.update(next.providers);
-      const retired = toolbox;
-      config = next;
-      toolbox = openToolbox();
-      // Runs that still use the old tools keep them as long as a run may last.
-      setTimeout(() => {
-        void closeTools(retired, log);
-      }, config.runs.max_minutes * 60_000).unref();
-    },
+    reload: async (next) => live.replace(next),
     [Symbol.asyncDispose]: close,
   };
+}
+
+async function openUpstream({ live, metrics, log }: Foundation, stack: AsyncDisposableStack): Promise<Upstream> {
+  const { providers } = live.current();
+  const pace = Object.values(providers).find((provider) => 'builtin' in provider)?.pace_ms ?? 0;
+  const demo = stack.use(await startDemoProvider({ paceMs: pace }));
+  const builtins = { demo: demo.url };
+  const upstream = createUpstream(providers, { log, builtins, observe: (report) => metrics.attempt(report) });
+  live.onChange((next) => upstream.update(next.providers));
+  return upstream;
+}
+
+function openToolbox({ live, storage, log }: Foundation): LiveToolbox {
+  const cache = toolCache(storage.caches);
+  const toolbox = createLiveToolbox(live.current().tools, {
+    create: (config) => createToolbox(config, { log, cache }),
+    onCloseFailed: (cause) => log.warn({ err: messageOf(cause) }, 'old tools could not be closed'),
+  });
+  live.onChange((next) => toolbox.update(next.tools));
+  return toolbox;
+}
+
+function openDriver(
+  { live, storage, metrics, log }: Foundation,
+  { upstream, toolbox, proxy }: { upstream: Upstream; toolbox: LiveToolbox; proxy: ModelProxy },
+): RunDriver {
+  return createDriver({
+    config: live,
+    prompts: loadPrompts(),
+    clock: systemClock,
+    log,
+    chatModel: (query) => upstream.chatModel(query),
+    openTools: (request) => toolbox.open(request),
+    proxy: ({ run, request, signal }) => {
+      const model = live.current().models[run.model];
+      if (model?.kind !== 'proxy') {
+        throw new GatewayError('upstream_error', `The model ${run.model} is no longer configured.`);
+      }
+      const key = live.keyById(run.keyId);
+      return proxy.complete({ modelName: run.model, model, key, body: request.body, signal });
+    },
+    sealingKeyOf: (keyId) => sealingKeyOf(live, keyId),
+    metrics,
+    ended({ id, keyId }) {
+      const key = live.keyById(keyId);
+      if (key) void Admission.free(storage.limits, { key, id });
+    },
+  });
 }
 
 /** Alone, this process asks the store for runs; where several share it, a queue deals them out. */
@@ -184,28 +182,55 @@ async function openExecutor(
   return new QueueExecutor({ ...options, connection });
 }
 
-async function closeTools(toolbox: Toolbox, log: Logger): Promise<void> {
-  try {
-    await toolbox[Symbol.asyncDispose]();
-  } catch (error) {
-    log.warn({ err: messageOf(error) }, 'old tools could not be closed');
-  }
+/**
+ * New work is refused at once, with 503, so that clients and load balancers go elsewhere; runs are handed over, then
+ * streams end and answers under way get what is left of the time.
+ */
+async function closeInOrder(parts: {
+  graceMs: number;
+  closing: AbortController;
+  stopped: AbortController;
+  executor: Executor;
+  listening: Listening;
+  owned: AsyncDisposableStack;
+}): Promise<void> {
+  const { graceMs, closing, stopped, executor, listening, owned } = parts;
+  const until = performance.now() + graceMs;
+  closing.abort(shuttingDown());
+  await executor.stop({ graceMs: graceMs * HANDING_OVER });
+  stopped.abort(shuttingDown());
+  await listening.drain({ graceMs: Math.max(0, until - performance.now()) });
+  await owned.disposeAsync();
+}
+
+function once(work: () => Promise<void>): () => Promise<void> {
+  let done: Promise<void> | undefined;
+  return () => {
+    done ??= work();
+    return done;
+  };
 }
 
 function shuttingDown(): GatewayError {
   return new GatewayError('shutting_down', 'The gateway shuts down. Try again.', { retryAfterMs: 1000 });
 }
 
-async function readiness(store: RunStore, upstream: Upstream): Promise<Readiness> {
+async function readiness(storage: Storage, upstream: Upstream): Promise<Readiness> {
   const reasons: string[] = [];
-  const checked = await store.check();
+  const checked = await storage.runs.check();
   if (!checked.ok) reasons.push(`store: ${checked.reason}`);
   if (!upstream.health().some(({ usable }) => usable)) reasons.push('no provider is usable');
   return { ready: reasons.length === 0, reasons };
 }
 
+/** What credentials of a request are encrypted with while its run is stored; undefined once the key is removed. */
+function sealingKeyOf(live: LiveConfig, keyId: string): Buffer | undefined {
+  const key = live.keyById(keyId);
+  return key && sealingKey(secretHash(key));
+}
+
 /** What tools keep for each other, in the store's cache. */
-function toolCache(caches: Awaited<ReturnType<typeof openStorage>>['caches']) {
+function toolCache(caches: Storage['caches']) {
   const cache = caches.open<JsonValue>({
     namespace: 'tools',
     ttlMs: 3_600_000,
@@ -220,27 +245,4 @@ function toolCache(caches: Awaited<ReturnType<typeof openStorage>>['caches']) {
 /** What comes back from a cache was JSON when it went in. */
 function isJson(value: unknown): value is JsonValue {
   return value !== undefined;
-}
-
-async function listen(server: Server, address: { host: string; port: number }): Promise<Server> {
-  server.listen(address.port, address.host);
-  await once(server, 'listening');
-  return server;
-}
-
-/** Stops listening and waits for answers under way, `graceMs` at most. */
-async function drain(server: Server, { graceMs }: { graceMs: number }): Promise<void> {
-  const closed = once(server, 'close');
-  server.close();
-  server.closeIdleConnections();
-  const limit = setTimeout(() => server.closeAllConnections(), graceMs);
-  await closed;
-  clearTimeout(limit);
-}
-
-function urlOf(server: Server, host: string): string {
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
-  const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
-  return `http://${shown.includes(':') ? `[${shown}]` : shown}:${port}`;
 }

@@ -63,7 +63,7 @@ function demoConfig(config: GatewayConfig): GatewayConfig {
   ]);
   return {
     ...config,
-    server: { ...config.server, host: '127.0.0.1', port: 0, shutdown_grace_seconds: 2000 },
+    server: { ...config.server, host: '127.0.0.1', port: 0, shutdownGraceMs: 2000 },
     store: { ...config.store, url: 'memory:' },
     providers: Object.fromEntries(providers),
   };

@@ -35,7 +35,7 @@ function* checkModels({ models = {}, providers }: Sections): Iterable<CrossCheck
     yield* checkRoutes(reader, ['models', name, 'research', 'reader'], providers);
     for (const [index, tool] of tools.entries()) {
       if (BUILTIN_TOOLS.includes(tool)) continue;
-      const message = `is no built-in tool; there are ${BUILTIN_TOOLS.join(', ')} (MCP servers are offered to every run)`;
+      const message = `is not a built-in tool; there are ${BUILTIN_TOOLS.join(', ')} (MCP servers are offered to every run)`;
       yield { path: ['models', name, 'research', 'tools', index], message };
     }
     if (model.max_completion_tokens >= model.context_length) {

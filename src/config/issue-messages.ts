@@ -19,7 +19,7 @@ export function describeIssue(issue: Issue, root: unknown): DescribedIssue[] {
     return issue.keys.map((key) => ({ path: [...path, key], message: unknownKey(key, path), atKey: true }));
   }
   if (issue.code === 'invalid_key') {
-    const message = `is no usable name: it ${issue.issues[0]?.message ?? 'has characters that are not allowed'}`;
+    const message = `is not a usable name: it ${issue.issues[0]?.message ?? 'has characters that are not allowed'}`;
     return [{ path, message, atKey: true }];
   }
   if (issue.code === 'invalid_union' && issue.errors.length > 0) return describeUnion(issue, root);
@@ -44,8 +44,8 @@ function strangerKeys(issue: Issue): number {
 function unknownKey(key: string, parent: readonly PropertyKey[]): string {
   const known = knownKeys(parent);
   const meant = nearest(key, known);
-  if (meant !== undefined) return `is no known key; did you mean \`${meant}\`?`;
-  return known.length === 0 ? 'is no known key; remove it' : `is no known key; known here: ${known.join(', ')}`;
+  if (meant !== undefined) return `is not a known key; did you mean \`${meant}\`?`;
+  return known.length === 0 ? 'is not a known key; remove it' : `is not a known key; known here: ${known.join(', ')}`;
 }
 
 function describeValue(issue: Issue, value: unknown): string {

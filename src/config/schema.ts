@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { seconds, size } from './units.ts';
+import { hours, minutes, minutesOrNone, seconds, size } from './units.ts';
 
 /**
- * The configuration file (contract section 9), validated strictly: an unknown key is an error. Durations named
- * `..._seconds` or in `timeouts` are written in seconds and parsed to milliseconds; sizes are parsed to bytes.
+ * The configuration file (contract section 9), validated strictly: an unknown key is an error. What the file writes in
+ * seconds, minutes or sizes is parsed to milliseconds and bytes, and then has its unit in its name (`heartbeatMs`).
  */
 
 const name = z.string().regex(/^[\w.:@/-]{1,128}$/, 'must be 1 to 128 letters, digits or . _ : @ / -');
@@ -15,35 +15,53 @@ const httpUrl = z
   .transform((url) => url.replace(/\/+$/, ''));
 /** A credential as it can stand in a header. */
 const credential = z.string().regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces, and not empty');
-const headers = z.record(z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'is no header name'), z.string());
+const headers = z.record(z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'is not a header name'), z.string());
 
-const server = z.strictObject({
-  host: z.string().min(1).default('127.0.0.1'),
-  port: z.int().min(0).max(65_535).default(8080),
-  /** A second port for /healthz, /readyz, /metrics, /openapi.json, /docs and /console; absent: the main one. */
-  admin_port: z.int().min(0).max(65_535).optional(),
-  body_limit: size.prefault('10mb'),
-  heartbeat_seconds: seconds.prefault(15),
-  shutdown_grace_seconds: seconds.prefault(30),
-  /** Addresses or ranges of proxies whose X-Forwarded-For is believed. */
-  trust_proxy: z.array(z.string()).default([]),
-});
+const server = z
+  .strictObject({
+    host: z.string().min(1).default('127.0.0.1'),
+    port: z.int().min(0).max(65_535).default(8080),
+    /** A second port for /healthz, /readyz, /metrics, /openapi.json, /docs and /console; absent: the main one. */
+    admin_port: z.int().min(0).max(65_535).optional(),
+    body_limit: size.prefault('10mb'),
+    heartbeat_seconds: seconds.prefault(15),
+    shutdown_grace_seconds: seconds.prefault(30),
+    /** Addresses or ranges of proxies whose X-Forwarded-For is believed. */
+    trust_proxy: z.array(z.string()).default([]),
+  })
+  .transform(
+    ({
+      body_limit: bodyLimitBytes,
+      heartbeat_seconds: heartbeatMs,
+      shutdown_grace_seconds: shutdownGraceMs,
+      ...rest
+    }) => ({
+      ...rest,
+      bodyLimitBytes,
+      heartbeatMs,
+      shutdownGraceMs,
+    }),
+  );
 
-const store = z.strictObject({
-  url: z
-    .string()
-    .regex(/^(file:(?!\/\/[^/]).+|memory:|rediss?:\/\/.+)$/, 'must be file:<folder>, memory: or redis://host:port/db')
-    .default('file:./data'),
-  retention_hours: z.number().positive().default(168),
-  /** SQLite only. `normal`: a process crash loses nothing; `full`: nor does a power loss, at a cost. */
-  sync: z.enum(['normal', 'full']).default('normal'),
-});
+const store = z
+  .strictObject({
+    url: z
+      .string()
+      .regex(/^(file:(?!\/\/[^/]).+|memory:|rediss?:\/\/.+)$/, 'must be file:<folder>, memory: or redis://host:port/db')
+      .default('file:./data'),
+    retention_hours: hours.prefault(168),
+    /** SQLite only. `normal`: a process crash loses nothing; `full`: nor does a power loss, at a cost. */
+    sync: z.enum(['normal', 'full']).default('normal'),
+  })
+  .transform(({ retention_hours: retentionMs, ...rest }) => ({ ...rest, retentionMs }));
 
-const runs = z.strictObject({
-  max_concurrent: z.int().positive().default(200),
-  max_queued: z.int().nonnegative().default(1000),
-  max_minutes: z.number().positive().default(60),
-});
+const runs = z
+  .strictObject({
+    max_concurrent: z.int().positive().default(200),
+    max_queued: z.int().nonnegative().default(1000),
+    max_minutes: minutes.prefault(60),
+  })
+  .transform(({ max_minutes: maxRunMs, ...rest }) => ({ ...rest, maxRunMs }));
 
 const timeouts = z.strictObject({
   connect: seconds.prefault(5),
@@ -168,30 +186,47 @@ const searchBackend = z.strictObject({
   url: httpUrl.optional(),
   api_key: credential.optional(),
 });
-const webSearch = z.strictObject({
-  ...searchBackend.shape,
-  provider: searchProvider.default('local'),
-  /** Tried in order when the first provider fails. */
-  fallbacks: z.array(searchBackend).default([]),
-  max_results: z.int().positive().max(50).default(8),
-  cache_minutes: z.number().nonnegative().default(60),
-  allow_domains: z.array(z.string()).default([]),
-  deny_domains: z.array(z.string()).default([]),
-  timeout_seconds: seconds.prefault(20),
+/** The two durations of a tool that keeps answers. 0 minutes: nothing is kept. */
+const inMilliseconds = <T extends { cache_minutes: number; timeout_seconds: number }>({
+  cache_minutes: cacheMs,
+  timeout_seconds: timeoutMs,
+  ...rest
+}: T) => ({ ...rest, cacheMs, timeoutMs });
+const withTimeoutMs = <T extends { timeout_seconds: number }>({ timeout_seconds: timeoutMs, ...rest }: T) => ({
+  ...rest,
+  timeoutMs,
 });
-const fetchUrlContent = z.strictObject({
-  max_bytes: size.prefault('10mb'),
-  allow_hosts: z.array(z.string()).default([]),
-  deny_hosts: z.array(z.string()).default([]),
-  allow_private_addresses: z.boolean().default(false),
-  cache_minutes: z.number().nonnegative().default(60),
-  timeout_seconds: seconds.prefault(30),
-  user_agent: z.string().min(1).optional(),
-});
-const executePython = z.strictObject({
-  timeout_seconds: seconds.prefault(30),
-  memory_mb: z.int().min(64).max(8192).default(512),
-});
+
+const webSearch = z
+  .strictObject({
+    ...searchBackend.shape,
+    provider: searchProvider.default('local'),
+    /** Tried in order when the first provider fails. */
+    fallbacks: z.array(searchBackend).default([]),
+    max_results: z.int().positive().max(50).default(8),
+    cache_minutes: minutesOrNone.prefault(60),
+    allow_domains: z.array(z.string()).default([]),
+    deny_domains: z.array(z.string()).default([]),
+    timeout_seconds: seconds.prefault(20),
+  })
+  .transform(inMilliseconds);
+const fetchUrlContent = z
+  .strictObject({
+    max_bytes: size.prefault('10mb'),
+    allow_hosts: z.array(z.string()).default([]),
+    deny_hosts: z.array(z.string()).default([]),
+    allow_private_addresses: z.boolean().default(false),
+    cache_minutes: minutesOrNone.prefault(60),
+    timeout_seconds: seconds.prefault(30),
+    user_agent: z.string().min(1).optional(),
+  })
+  .transform(inMilliseconds);
+const executePython = z
+  .strictObject({
+    timeout_seconds: seconds.prefault(30),
+    memory_mb: z.int().min(64).max(8192).default(512),
+  })
+  .transform(({ timeout_seconds: timeoutMs, ...rest }) => ({ ...rest, timeoutMs }));
 const oauth = z.strictObject({
   client_id: z.string().min(1),
   client_secret: z.string().min(1),
@@ -206,19 +241,23 @@ const mcpCommon = {
 };
 const mcpServer = z.union(
   [
-    z.strictObject({
-      ...mcpCommon,
-      url: httpUrl,
-      headers: headers.default({}),
-      access_token: credential.optional(),
-      oauth: oauth.optional(),
-    }),
-    z.strictObject({
-      ...mcpCommon,
-      command: z.string().min(1),
-      args: z.array(z.string()).default([]),
-      env: z.record(z.string(), z.string()).default({}),
-    }),
+    z
+      .strictObject({
+        ...mcpCommon,
+        url: httpUrl,
+        headers: headers.default({}),
+        access_token: credential.optional(),
+        oauth: oauth.optional(),
+      })
+      .transform(withTimeoutMs),
+    z
+      .strictObject({
+        ...mcpCommon,
+        command: z.string().min(1),
+        args: z.array(z.string()).default([]),
+        env: z.record(z.string(), z.string()).default({}),
+      })
+      .transform(withTimeoutMs),
   ],
   { error: 'needs one of the two: url: <address of the server>, or command: <program to start>' },
 );
@@ -244,6 +283,15 @@ export const configSchema = z.strictObject({
   tools: tools.prefault({}),
   logging: logging.prefault({}),
 });
+
+/** What a setting is called in the file, where its parsed name has another unit. */
+export const NAME_IN_FILE: Readonly<Record<string, string>> = {
+  bodyLimitBytes: 'body_limit',
+  heartbeatMs: 'heartbeat_seconds',
+  shutdownGraceMs: 'shutdown_grace_seconds',
+  retentionMs: 'retention_hours',
+  maxRunMs: 'max_minutes',
+};
 
 /** The parsed configuration, frozen by `load.ts`. */
 export type GatewayConfig = z.output<typeof configSchema>;

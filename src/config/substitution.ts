@@ -16,7 +16,7 @@ export function substitute(text: string, variables: Readonly<Record<string, stri
   const replaced = text.replace(REFERENCE, (match: string, name?: string, fallback?: string) => {
     if (match === '$${') return '${';
     if (name === undefined) {
-      problems.push(`has a \${ that is no \${NAME} or \${NAME:-default}; write $\${ for a literal \${`);
+      problems.push(`has a \${ that is not \${NAME} or \${NAME:-default}; write $\${ for a literal \${`);
       return match;
     }
     const value = variables[name];

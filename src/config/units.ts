@@ -10,16 +10,33 @@ export const size = z.union([z.int().positive(), z.string()]).transform((value, 
   if (!match || !(unit === 'b' || unit === 'kb' || unit === 'mb' || unit === 'gb')) {
     context.addIssue({
       code: 'custom',
-      message: 'is no size: write bytes, or a number with b, kb, mb or gb, as in 10mb',
+      message: 'is not a size such as 10mb: write bytes, or a number with b, kb, mb or gb',
     });
     return z.NEVER;
   }
   return Math.floor(Number(match[1]) * UNIT[unit]);
 });
 
+/** The longest time that a timer of the runtime can wait, in milliseconds: about 24.8 days. Longer ones end at once. */
+export const MAX_TIMER_MS = 2 ** 31 - 1;
+
 /** A positive number of seconds; parsed to milliseconds. */
-export const seconds = z
+export const seconds = duration(1000);
+/** A positive number of minutes; parsed to milliseconds. */
+export const minutes = duration(60_000);
+/** Minutes, of which 0 means never; parsed to milliseconds. */
+export const minutesOrNone = z.literal(0).or(minutes);
+/** A positive number of hours of any size, for what no timer waits for; parsed to milliseconds. */
+export const hours = z
   .number()
   .positive()
-  .max(86_400 * 30)
-  .transform((value) => Math.round(value * 1000));
+  .transform((value) => Math.round(value * 3_600_000));
+
+function duration(unitMs: number) {
+  const max = Math.floor(MAX_TIMER_MS / unitMs);
+  return z
+    .number()
+    .positive()
+    .max(max, `is longer than the longest time that can be waited, ${max}`)
+    .transform((value) => Math.round(value * unitMs));
+}

@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { ConfigError } from './config-error.ts';
 import { type LoadedConfig, type LoadOptions, loadConfig } from './load.ts';
-import type { GatewayConfig } from './schema.ts';
+import { type GatewayConfig, NAME_IN_FILE } from './schema.ts';
 
 /** Editors write a file in several steps; what they leave behind is read once they are done. In milliseconds. */
 const SETTLE_MS = 150;
@@ -113,5 +113,7 @@ function differences(section: string, before: object, after: object): string[] {
   const old = new Map(Object.entries(before));
   const fresh = new Map(Object.entries(after));
   const keys = new Set([...old.keys(), ...fresh.keys()]);
-  return [...keys].filter((key) => !isDeepStrictEqual(old.get(key), fresh.get(key))).map((key) => `${section}.${key}`);
+  return [...keys]
+    .filter((key) => !isDeepStrictEqual(old.get(key), fresh.get(key)))
+    .map((key) => `${section}.${NAME_IN_FILE[key] ?? key}`);
 }

@@ -41,7 +41,7 @@ export function readYaml(text: string, variables: Readonly<Record<string, string
   const problems: ConfigProblem[] = document.errors.map((error) => ({
     path: '',
     ...position(error.pos[0]),
-    message: `is no valid YAML: ${error.message}`,
+    message: `is not valid YAML: ${error.message}`,
   }));
   const locate = (path: readonly PropertyKey[], wantKey: boolean) => position(findOffset(document, path, wantKey));
   const source: YamlSource = {

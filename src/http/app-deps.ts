@@ -2,6 +2,7 @@ import type { RequestHandler } from 'express';
 import type { Registry } from 'prom-client';
 import type { Clock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
+import type { LiveConfig } from '../config/live-config.ts';
 import type { GatewayConfig, KeyConfig } from '../config/schema.ts';
 import type { ModelProxy } from '../gateway/proxy-call.ts';
 import type { Caller, Runs } from '../runs/runs.ts';
@@ -22,8 +23,7 @@ export interface Readiness {
 
 /** What the HTTP app is made of. */
 export interface HttpParts {
-  /** The current configuration; another object after a reload. */
-  config(): GatewayConfig;
+  config: Pick<LiveConfig, 'current'>;
   runs: Runs;
   /** Proxy models; background tasks reach them through runs. */
   proxy: Pick<ModelProxy, 'forward'>;

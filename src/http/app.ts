@@ -51,7 +51,7 @@ export function createApps(parts: HttpParts): Apps {
   const deps: AppDeps = {
     ...rest,
     admission: new Admission(limits),
-    heartbeats: new Heartbeats(() => parts.config().server.heartbeat_seconds),
+    heartbeats: new Heartbeats(() => parts.config.current().server.heartbeatMs),
     metrics: new HttpMetrics(parts.registry, parts.runs),
     retries: new Retries(parts.caches),
   };
@@ -86,7 +86,7 @@ function emptyApp(deps: AppDeps, contexts: RequestContexts): Express {
   app.enable('case sensitive routing');
   app.set('query parser', false);
   app.set('env', 'production');
-  app.set('trust proxy', deps.config().server.trust_proxy);
+  app.set('trust proxy', deps.config.current().server.trust_proxy);
   app.use(entry(deps, contexts));
   return app;
 }

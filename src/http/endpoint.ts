@@ -28,7 +28,7 @@ export function handlerOf(route: string, endpoint: Endpoint, options: EndpointOp
   return async (req, res) => {
     const context = contexts.of(res);
     context.route = route;
-    const config = deps.config();
+    const config = deps.config.current();
     const key = authenticate(req, options.keyring(config));
     context.key = key.id;
     const identity = { key, caller: { user: key.user ?? key.id, keyId: key.id }, config, context };

@@ -1,7 +1,8 @@
 import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
-import type { GatewayConfig, KeyConfig, ResearchModelConfig, RouteConfig } from '../config/schema.ts';
+import type { LiveConfig } from '../config/live-config.ts';
+import type { KeyConfig, ResearchModelConfig, RouteConfig } from '../config/schema.ts';
 import { research } from '../research/loop.ts';
 import type { Prompts } from '../research/prompts/load-prompts.ts';
 import { budgetOf } from '../research/run/budget.ts';
@@ -21,7 +22,7 @@ export interface RunTools extends AsyncDisposable {
 
 /** What the driver is made of: the parts of the floors below, given by the composition root. */
 export interface DriverParts {
-  config(): GatewayConfig;
+  config: Pick<LiveConfig, 'current' | 'keyById'>;
   prompts: Prompts;
   clock: Clock;
   log: Logger;
@@ -77,7 +78,7 @@ export function createDriver(parts: DriverParts): RunDriver {
       return yield* research({
         request,
         model,
-        budget: budgetOf(model, request.effort, { maxMinutes: parts.config().runs.max_minutes }),
+        budget: budgetOf(model, request.effort, { maxMinutes: parts.config.current().runs.maxRunMs / 60_000 }),
         chat,
         reader: model.research.reader ? parts.chatModel({ ...query, routes: model.research.reader }) : chat,
         tools: request.toolChoice === 'none' ? new Map() : opened.tools,
@@ -96,12 +97,12 @@ export function createDriver(parts: DriverParts): RunDriver {
 }
 
 function lookUp(parts: DriverParts, run: RunRecord): { model: ResearchModelConfig; key: KeyConfig | undefined } {
-  const config = parts.config();
+  const config = parts.config.current();
   const model = config.models[run.model];
   if (model?.kind !== 'research') {
     throw new GatewayError('upstream_error', `The model ${run.model} is no longer configured.`);
   }
-  return { model, key: config.keys.find((key) => key.id === run.keyId) };
+  return { model, key: parts.config.keyById(run.keyId) };
 }
 
 /** The request may only narrow what the model's configuration offers. */

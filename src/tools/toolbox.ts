@@ -53,13 +53,13 @@ export function createToolbox(config: ToolsConfig, options: { log: Logger; cache
     createFetchUrlContentTool({
       safeFetch,
       ...(folder === undefined ? {} : { corpusFolder: folder }),
-      ...(pages.cache_minutes > 0 ? { cache: { store: options.cache, ttlMs: pages.cache_minutes * 60_000 } } : {}),
-      timeoutMs: pages.timeout_seconds,
+      ...(pages.cacheMs > 0 ? { cache: { store: options.cache, ttlMs: pages.cacheMs } } : {}),
+      timeoutMs: pages.timeoutMs,
     }),
   );
   const executePython = resources.use(
     createExecutePythonTool({
-      timeoutSeconds: config.execute_python.timeout_seconds / 1000,
+      timeoutSeconds: config.execute_python.timeoutMs / 1000,
       memoryMb: config.execute_python.memory_mb,
     }),
   );

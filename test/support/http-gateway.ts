@@ -8,6 +8,7 @@ import { systemClock } from '../../src/base/clock.ts';
 import { GatewayError } from '../../src/base/errors.ts';
 import { createLogger } from '../../src/base/logger.ts';
 import { sealingKey } from '../../src/base/seal.ts';
+import { LiveConfig } from '../../src/config/live-config.ts';
 import { configSchema, type GatewayConfig } from '../../src/config/schema.ts';
 import type { ModelProxy, ProxyCall } from '../../src/gateway/proxy-call.ts';
 import { createApp } from '../../src/http/app.ts';
@@ -93,30 +94,30 @@ export interface TestGatewayOptions extends ConfigOverrides {
 
 /** The HTTP floor on a real server, over real runs and a real store; only the research is scripted. */
 export async function openGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
-  let config = httpConfig(options);
+  const live = new LiveConfig(httpConfig(options));
   let ready: Readiness = { ready: true, reasons: [] };
   const waiting: (() => void)[] = [];
   const lines: Record<string, unknown>[] = [];
   const calls: ProxyCall[] = [];
   const closing = new AbortController();
   const log = createLogger({ destination: { write: (line: string) => void lines.push(JSON.parse(line)) } });
-  const storage = await openStorage(config.store, { log });
+  const storage = await openStorage(live.current().store, { log });
   const driver: RunDriver = {
     research: ({ run, state, signal }) => script(lastQuestion(run), state, () => released(waiting, signal)),
     proxy: async ({ request }) => `{"echo":${request.body}}`,
   };
   const common = { store: storage.runs, driver, clock: systemClock, log, owner: randomUUID(), retentionMs: 3_600_000 };
-  const executor = new LocalExecutor({ ...common, maxConcurrent: config.runs.max_concurrent });
+  const executor = new LocalExecutor({ ...common, maxConcurrent: live.current().runs.max_concurrent });
   const runs = createRuns({
     ...common,
     executor,
-    maxQueued: () => config.runs.max_queued,
+    maxQueued: () => live.current().runs.max_queued,
     sealingKeyOf: () => sealingKey('ab'.repeat(32)),
     closing: closing.signal,
     stopped: closing.signal,
   });
   const parts: HttpParts = {
-    config: () => config,
+    config: live,
     runs: options.wrapRuns?.(runs) ?? runs,
     proxy: {
       forward: (call) => {
@@ -146,7 +147,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
       (await until(() => waiting.shift()))();
     },
     configure(next) {
-      config = next;
+      live.replace(next);
     },
     readiness(state) {
       ready = state;

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { sealingKey } from '../../src/base/seal.ts';
+import { LiveConfig } from '../../src/config/live-config.ts';
 import { configSchema, type GatewayConfig } from '../../src/config/schema.ts';
 import type { RunEvent } from '../../src/protocol/events.ts';
 import { decodeFrames } from '../../src/protocol/frames.ts';
@@ -67,7 +68,7 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
   const tools = new Map((options.tools ?? []).map((tool) => [tool.name, tool]));
   const sealingKeyOf = () => sealingKey('ab'.repeat(32));
   const driver = createDriver({
-    config: () => config,
+    config: new LiveConfig(config),
     prompts: loadPrompts(),
     clock,
     log: silentLogger,
@@ -79,7 +80,7 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
     proxy: async ({ request }) => `{"echo":${request.body}}`,
     sealingKeyOf,
   });
-  const retentionMs = config.store.retention_hours * 3_600_000;
+  const retentionMs = config.store.retentionMs;
   const owner = randomUUID();
   const openExecutor = options.executor ?? ((parts: ExecutorOptions) => new LocalExecutor(parts));
   const executor = openExecutor({

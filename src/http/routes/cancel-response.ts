@@ -6,7 +6,7 @@ import { skipBody } from '../middleware/body.ts';
 /** `POST /v1/responses/:id/cancel` (contract section 5). Never counted against a limit. */
 export function cancelResponse({ runs }: AppDeps): Endpoint {
   return async ({ req, res, identity }) => {
-    await skipBody(req, res, identity.config.server.body_limit);
+    await skipBody(req, res, identity.config.server.bodyLimitBytes);
     const run = await runs.find(identity.caller, 'responses', String(req.params.id));
     return json(await runs.cancel(run));
   };

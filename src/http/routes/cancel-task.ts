@@ -6,7 +6,7 @@ import { skipBody } from '../middleware/body.ts';
 /** `POST /v1/async/:id/cancel` (contract section 6). Ended tasks are answered with their true status. */
 export function cancelTask({ runs }: AppDeps): Endpoint {
   return async ({ req, res, identity }) => {
-    await skipBody(req, res, identity.config.server.body_limit);
+    await skipBody(req, res, identity.config.server.bodyLimitBytes);
     const id = String(req.params.id);
     await runs.cancel(await runs.find(identity.caller, 'async', id));
     return json(runs.taskEntry(await runs.find(identity.caller, 'async', id)));

@@ -20,7 +20,7 @@ export function chatCompletions(deps: AppDeps): Endpoint {
   return async (call) => {
     const { req, res, identity } = call;
     const { key, caller, config, context } = identity;
-    const body = await readJson(req, res, config.server.body_limit);
+    const body = await readJson(req, res, config.server.bodyLimitBytes);
     const { name, model } = chooseModel(identity, body.json.model, 'chat_completions');
     if (model.kind === 'proxy') {
       return await forward(deps, call, { ...jsonForwarding(body), modelName: name, model, api: 'chat_completions' });
@@ -48,7 +48,7 @@ export function chatCompletions(deps: AppDeps): Endpoint {
     if (value.stream !== true) return wholeCompletion(deps, run, { headers, context });
     const batches = deps.runs.follow(run, { after: 0, signal: context.signal });
     const payloads = chatStream(batches, { id: run.id, model: name, created: toSeconds(run.createdAt) });
-    const { chunks } = await beginChatStream(payloads, { holdMs: config.server.heartbeat_seconds });
+    const { chunks } = await beginChatStream(payloads, { holdMs: config.server.heartbeatMs });
     return { kind: 'stream', headers, chunks };
   };
 }

@@ -20,7 +20,7 @@ export function createResponse(deps: AppDeps): Endpoint {
   return async (call) => {
     const { req, res, identity } = call;
     const { key, caller, config, context } = identity;
-    const body = await readJson(req, res, config.server.body_limit);
+    const body = await readJson(req, res, config.server.bodyLimitBytes);
     const { name, model } = chooseModel(identity, body.json.model, 'responses');
     if (model.kind === 'proxy') {
       return await forward(deps, call, { ...jsonForwarding(body), modelName: name, model, api: 'responses' });

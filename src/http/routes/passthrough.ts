@@ -29,7 +29,7 @@ export function passthrough(deps: AppDeps): Endpoint {
 /** The body, if it names a model; what names none is an unknown path. */
 async function namedModel({ req, res, identity }: Call): Promise<Body> {
   const type = mediaType(req);
-  const limit = identity.config.server.body_limit;
+  const limit = identity.config.server.bodyLimitBytes;
   if (req.method === 'GET' || req.method === 'HEAD') throw unknownPath();
   if (type === 'application/json') {
     requireIdentity(req);

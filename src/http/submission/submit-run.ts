@@ -63,7 +63,7 @@ async function submitNew(
         admitted = await deps.admission.admit({
           key,
           id,
-          runMs: config.runs.max_minutes * 60_000,
+          runMs: config.runs.maxRunMs,
           tokens,
           announce: (headers) => setHeaders(res, headers),
         });

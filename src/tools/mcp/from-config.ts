@@ -5,7 +5,7 @@ import type { McpServer } from './mcp-server.ts';
 export function mcpServerOf(config: McpServerConfig): McpServer {
   const common = {
     name: config.name,
-    timeoutMs: config.timeout_seconds,
+    timeoutMs: config.timeoutMs,
     ...(config.allowed_tools === undefined ? {} : { allowedTools: config.allowed_tools }),
   };
   if ('command' in config) return { ...common, command: config.command, args: config.args, env: config.env };

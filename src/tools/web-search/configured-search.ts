@@ -31,10 +31,10 @@ export function createConfiguredSearch(
   const tool = createWebSearchTool({
     providers,
     maxResults: config.max_results,
-    timeoutMs: config.timeout_seconds,
-    attemptTimeoutMs: Math.ceil(config.timeout_seconds * 0.4),
+    timeoutMs: config.timeoutMs,
+    attemptTimeoutMs: Math.ceil(config.timeoutMs * 0.4),
     filters: { allowedDomains: config.allow_domains, blockedDomains: config.deny_domains },
-    ...(config.cache_minutes > 0 ? { cache: { store: options.cache, ttlMs: config.cache_minutes * 60_000 } } : {}),
+    ...(config.cacheMs > 0 ? { cache: { store: options.cache, ttlMs: config.cacheMs } } : {}),
   });
   return { ...tool, [Symbol.asyncDispose]: () => resources.disposeAsync() };
 }

@@ -151,7 +151,7 @@ logging: { level: silent }
     await writeFile(file, 'nonsense: 1');
     const { code, err } = await run(['serve', '-c', file]);
     assert.equal(code, 2);
-    assert.match(err, /nonsense: is no known key/);
+    assert.match(err, /nonsense: is not a known key/);
   });
 
   it('says what to do where the port is taken', async () => {

@@ -41,9 +41,16 @@ describe('reading a configuration', () => {
   it('fills in every default and converts seconds and sizes', () => {
     const config = parse(`${MINIMAL}server: { body_limit: 2mb, heartbeat_seconds: 0.5 }\n`);
     assert.equal(config.server.port, 8080);
-    assert.equal(config.server.body_limit, 2 * 1024 * 1024);
-    assert.equal(config.server.heartbeat_seconds, 500);
+    assert.equal(config.server.bodyLimitBytes, 2 * 1024 * 1024);
+    assert.equal(config.server.heartbeatMs, 500);
     assert.equal(config.runs.max_concurrent, 200);
+  });
+
+  it('refuses a time that no timer can wait for, instead of ending at once', () => {
+    const max = 35_791;
+    assert.equal(parse(`${MINIMAL}runs: { max_minutes: ${max} }\n`).runs.maxRunMs, max * 60_000);
+    const { message } = problemAt('runs.max_minutes', `${MINIMAL}runs: { max_minutes: ${max + 1} }\n`);
+    assert.match(message, /35791/);
   });
 
   it('freezes what it returns, at every depth', () => {

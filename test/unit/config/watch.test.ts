@@ -73,7 +73,7 @@ describe('watching the configuration file', () => {
   it('refuses an invalid file, says why, and takes over the next valid one', async () => {
     const refused = await outcomeOf(() => writeFile(file, text({ broken: 'nonsense: 1' })));
     assert.ok(refused.result === 'refused');
-    assert.match(refused.error.message, /gateway\.yaml:6:1 nonsense: is no known key/);
+    assert.match(refused.error.message, /gateway\.yaml:6:1 nonsense: is not a known key/);
     const mended = await outcomeOf(() => writeFile(file, text({ model: 'five' })));
     assert.equal(mended.result, 'reloaded');
   });

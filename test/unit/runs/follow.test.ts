@@ -176,7 +176,10 @@ describe('reading a run through the interface', () => {
 describe('a reader slower than its run', () => {
   it('is switched back to the store: it holds no memory, and misses nothing', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'slow-reader-'));
-    const store = await openStore({ url: `file:${folder}`, retention_hours: 1, sync: 'normal' }, { log: silentLogger });
+    const store = await openStore(
+      { url: `file:${folder}`, retentionMs: 3_600_000, sync: 'normal' },
+      { log: silentLogger },
+    );
     try {
       const reads: number[] = [];
       const counting = wrapStore(store, {

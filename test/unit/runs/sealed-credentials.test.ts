@@ -24,7 +24,10 @@ describe('credentials of MCP servers that a request attaches', () => {
   afterEach(() => rm(folder, { recursive: true }));
 
   it('never stand in anything that is stored, and reach the tools of the run', async () => {
-    const store = await openStore({ url: `file:${folder}`, retention_hours: 1, sync: 'normal' }, { log: silentLogger });
+    const store = await openStore(
+      { url: `file:${folder}`, retentionMs: 3_600_000, sync: 'normal' },
+      { log: silentLogger },
+    );
     const opened: (readonly RequestedMcpServer[])[] = [];
     {
       await using harness = await openHarness({
@@ -46,7 +49,10 @@ describe('credentials of MCP servers that a request attaches', () => {
   });
 
   it('are there again when another instance goes on with the run', async () => {
-    const store = await openStore({ url: `file:${folder}`, retention_hours: 1, sync: 'normal' }, { log: silentLogger });
+    const store = await openStore(
+      { url: `file:${folder}`, retentionMs: 3_600_000, sync: 'normal' },
+      { log: silentLogger },
+    );
     const opened: (readonly RequestedMcpServer[])[] = [];
     const onOpenTools = ({ mcpServers }: { mcpServers: readonly RequestedMcpServer[] }) => void opened.push(mcpServers);
     const first = await openHarness({ chat: new ScriptedModel(() => ({ gate: new Promise(() => {}) })), store });

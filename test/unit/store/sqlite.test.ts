@@ -247,7 +247,7 @@ describe('the SQLite store over its database', () => {
 
 describe('opening a store', () => {
   it('takes the backend from the URL', async () => {
-    const config = { url: 'memory:', retention_hours: 1, sync: 'normal' } as const;
+    const config = { url: 'memory:', retentionMs: 3_600_000, sync: 'normal' } as const;
     await using storage = await openStorage(config, { log: silentLogger });
     assert.deepEqual(await storage.runs.check(), { ok: true });
     const cache = storage.caches.open({ namespace: 'x', ttlMs: 1000, parse: (value) => value });
@@ -258,7 +258,7 @@ describe('opening a store', () => {
 
   it('makes folders that are not there, and names the one that cannot be used', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'sqlite-store-'));
-    const config = { url: `file:${join(folder, 'a/b')}`, retention_hours: 1, sync: 'normal' } as const;
+    const config = { url: `file:${join(folder, 'a/b')}`, retentionMs: 3_600_000, sync: 'normal' } as const;
     await (await openStore(config, { log: silentLogger })).close();
     const file = { ...config, url: `file:${join(folder, 'a/b/runs.db')}` };
     await assert.rejects(openStore(file, { log: silentLogger }), /runs\.db/);

@@ -1,0 +1,61 @@
+import type { GatewayConfig, KeyConfig } from './schema.ts';
+
+/**
+ * The configuration in force. A reload puts another object in its place, so whoever holds on to a part of it goes on
+ * with what it began with.
+ */
+export class LiveConfig {
+  #current: GatewayConfig;
+  #keys: ReadonlyMap<string, KeyConfig>;
+  readonly #listeners = new Set<(config: GatewayConfig) => void>();
+
+  constructor(config: GatewayConfig) {
+    this.#current = config;
+    this.#keys = keysById(config);
+  }
+
+  /** The same frozen object until the next reload. */
+  current(): GatewayConfig {
+    return this.#current;
+  }
+
+  /** The key with this id, or undefined where it is not (or no longer) configured. */
+  keyById(id: string): KeyConfig | undefined {
+    return this.#keys.get(id);
+  }
+
+  /**
+   * Puts a new configuration in force and tells the listeners, in the order they came.
+   * @throws what a listener throws, with the old configuration in force again and told to those that had heard the new.
+   */
+  replace(next: GatewayConfig): void {
+    const before = this.#current;
+    const told: ((config: GatewayConfig) => void)[] = [];
+    this.#set(next);
+    try {
+      for (const listener of this.#listeners) {
+        listener(next);
+        told.push(listener);
+      }
+    } catch (thrown) {
+      this.#set(before);
+      for (const listener of told) listener(before);
+      throw thrown;
+    }
+  }
+
+  /** Calls `listener` after each reload, until disposed. */
+  onChange(listener: (config: GatewayConfig) => void): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+  }
+
+  #set(config: GatewayConfig): void {
+    this.#current = config;
+    this.#keys = keysById(config);
+  }
+}
+
+function keysById({ keys }: GatewayConfig): ReadonlyMap<string, KeyConfig> {
+  return new Map(keys.map((key) => [key.id, key]));
+}

@@ -1,0 +1,52 @@
+import { once } from 'node:events';
+import type { RequestListener, Server } from 'node:http';
+import { createHttpServer } from './server.ts';
+
+/** The servers of a gateway that listen. */
+export interface Listening extends AsyncDisposable {
+  /** Address of the first one without the final `/v1`, such as `http://127.0.0.1:8080`. */
+  readonly url: string;
+  /** Stops listening and waits for answers under way, `graceMs` at most. */
+  drain(options: { graceMs: number }): Promise<void>;
+}
+
+/**
+ * Listens on every address, or on none.
+ * @throws the system's own error (`EADDRINUSE`, ...) where one cannot be listened on.
+ */
+export async function listen(
+  host: string,
+  doors: readonly { app: RequestListener; port: number }[],
+): Promise<Listening> {
+  await using opened = new AsyncDisposableStack();
+  const servers: Server[] = [];
+  for (const { app, port } of doors) {
+    const server = createHttpServer(app);
+    opened.defer(() => drainServer(server, { graceMs: 0 }));
+    server.listen(port, host);
+    await once(server, 'listening');
+    servers.push(server);
+  }
+  opened.move();
+  const drain = async (options: { graceMs: number }) => {
+    await Promise.all(servers.map((server) => drainServer(server, options)));
+  };
+  return { url: urlOf(servers[0], host), drain, [Symbol.asyncDispose]: () => drain({ graceMs: 0 }) };
+}
+
+async function drainServer(server: Server, { graceMs }: { graceMs: number }): Promise<void> {
+  if (!server.listening) return;
+  const closed = once(server, 'close');
+  server.close();
+  server.closeIdleConnections();
+  const limit = setTimeout(() => server.closeAllConnections(), graceMs);
+  await closed;
+  clearTimeout(limit);
+}
+
+function urlOf(server: Server | undefined, host: string): string {
+  const address = server?.address();
+  const port = typeof address === 'object' && address !== null ? address.port : 0;
+  const shown = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
+  return `http://${shown.includes(':') ? `[${shown}]` : shown}:${port}`;
+}

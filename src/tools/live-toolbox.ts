@@ -1,0 +1,89 @@
+import type { ToolsConfig } from '../config/schema.ts';
+import type { OpenedTools, Toolbox, ToolRequest } from './toolbox.ts';
+
+/** The toolbox of the configuration in force. */
+export interface LiveToolbox extends Toolbox {
+  /** Takes over a new configuration; runs keep the tools that they opened. */
+  update(config: ToolsConfig): void;
+}
+
+interface Generation {
+  readonly toolbox: Toolbox;
+  /** Runs that hold tools of it. */
+  users: number;
+  retired: boolean;
+}
+
+/** A toolbox that a reload replaces: the old one is closed when the last run has left it. */
+export function createLiveToolbox(
+  config: ToolsConfig,
+  options: { create(config: ToolsConfig): Toolbox; onCloseFailed(cause: unknown): void },
+): LiveToolbox {
+  const { create, onCloseFailed } = options;
+  const generations = new Set<Generation>();
+  const closing = new Set<Promise<void>>();
+  const open = (next: ToolsConfig): Generation => {
+    const generation = { toolbox: create(next), users: 0, retired: false };
+    generations.add(generation);
+    return generation;
+  };
+  let current = open(config);
+
+  const closeIfLeft = (generation: Generation): void => {
+    if (!generation.retired || generation.users > 0 || !generations.delete(generation)) return;
+    const closed = closeToolbox(generation.toolbox, onCloseFailed).finally(() => closing.delete(closed));
+    closing.add(closed);
+  };
+
+  return {
+    update(next) {
+      const retired = current;
+      current = open(next);
+      retired.retired = true;
+      closeIfLeft(retired);
+    },
+    async open(request: ToolRequest): Promise<OpenedTools> {
+      const generation = current;
+      generation.users += 1;
+      let left = false;
+      const leave = () => {
+        if (left) return;
+        left = true;
+        generation.users -= 1;
+        closeIfLeft(generation);
+      };
+      try {
+        const opened = await generation.toolbox.open(request);
+        return {
+          tools: opened.tools,
+          async [Symbol.asyncDispose]() {
+            try {
+              await opened[Symbol.asyncDispose]();
+            } finally {
+              leave();
+            }
+          },
+        };
+      } catch (thrown) {
+        leave();
+        throw thrown;
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      for (const generation of generations) {
+        generation.users = 0;
+        generation.retired = true;
+        closeIfLeft(generation);
+      }
+      await Promise.all(closing);
+    },
+  };
+}
+
+async function closeToolbox(toolbox: Toolbox, onFailed: (cause: unknown) => void): Promise<void> {
+  try {
+    await toolbox[Symbol.asyncDispose]();
+  } catch (thrown) {
+    onFailed(thrown);
+  }
+}

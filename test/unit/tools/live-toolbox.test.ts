@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { silentLogger } from '../../../src/base/logger.ts';
+import { configSchema } from '../../../src/config/schema.ts';
+import { createLiveToolbox } from '../../../src/tools/live-toolbox.ts';
+import type { Toolbox, ToolRequest } from '../../../src/tools/toolbox.ts';
+
+const CONFIG = configSchema.shape.tools.parse({});
+const REQUEST: ToolRequest = {
+  builtin: [],
+  allowedDomains: [],
+  configuredMcp: false,
+  mcpServers: [],
+  log: silentLogger,
+  signal: new AbortController().signal,
+};
+
+describe('the toolbox of the configuration in force', () => {
+  it('closes a replaced toolbox when the last run has left it, not before', async () => {
+    const { live, closed } = counted();
+    const first = await live.open(REQUEST);
+    const second = await live.open(REQUEST);
+    live.update(CONFIG);
+    await first[Symbol.asyncDispose]();
+    await first[Symbol.asyncDispose]();
+    assert.deepEqual(closed, [], 'one run still uses it, and leaving twice counts once');
+    await second[Symbol.asyncDispose]();
+    assert.deepEqual(closed, [1]);
+    await live[Symbol.asyncDispose]();
+    assert.deepEqual(closed, [1, 2]);
+  });
+
+  it('closes a replaced toolbox at once where nobody uses it', () => {
+    const { live, closed } = counted();
+    live.update(CONFIG);
+    assert.deepEqual(closed, [1]);
+  });
+
+  it('frees the place of a run whose tools could not be opened', async () => {
+    const { live, closed } = counted({ fails: true });
+    await assert.rejects(live.open(REQUEST), /no tools/);
+    live.update(CONFIG);
+    assert.deepEqual(closed, [1]);
+  });
+
+  it('tells of a toolbox that could not be closed, and goes on', async () => {
+    const failures: unknown[] = [];
+    const live = createLiveToolbox(CONFIG, {
+      create: () => ({
+        open: () => Promise.reject(new Error('unused')),
+        [Symbol.asyncDispose]: () => Promise.reject(new Error('stuck')),
+      }),
+      onCloseFailed: (cause) => void failures.push(cause),
+    });
+    await live[Symbol.asyncDispose]();
+    assert.match(String(failures[0]), /stuck/);
+  });
+});
+
+/** A live toolbox whose generations are numbered, and the numbers of those that were closed. */
+function counted({ fails = false } = {}) {
+  const closed: number[] = [];
+  let made = 0;
+  const create = (): Toolbox => {
+    made += 1;
+    const number = made;
+    return {
+      open: async () => {
+        if (fails) throw new Error('no tools');
+        return { tools: new Map(), [Symbol.asyncDispose]: async () => {} };
+      },
+      [Symbol.asyncDispose]: async () => void closed.push(number),
+    };
+  };
+  return { live: createLiveToolbox(CONFIG, { create, onCloseFailed: assert.ifError }), closed };
+}
