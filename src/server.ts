@@ -47,6 +47,7 @@ interface Foundation {
   storage: Storage;
   registry: Registry;
   metrics: RunMetrics;
+  admission: Admission;
   log: Logger;
 }
 
@@ -62,7 +63,8 @@ export async function startGateway(options: { config: GatewayConfig; log: Logger
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const metrics = new RunMetrics(registry, { active: () => executor.active });
-  const foundation = { live, storage, registry, metrics, log };
+  const admission = new Admission(storage.limits);
+  const foundation = { live, storage, registry, metrics, admission, log };
   const upstream = stack.use(await openUpstream(foundation, stack));
   const toolbox = stack.use(openToolbox(foundation));
   const proxy = stack.use(createModelProxy({ upstream }));
@@ -88,7 +90,7 @@ export async function startGateway(options: { config: GatewayConfig; log: Logger
     runs,
     proxy,
     caches: storage.caches,
-    limits: storage.limits,
+    admission,
     log,
     clock: systemClock,
     registry,
@@ -142,7 +144,7 @@ function openToolbox({ live, storage, log }: Foundation): LiveToolbox {
 }
 
 function openDriver(
-  { live, storage, metrics, log }: Foundation,
+  { live, metrics, admission, log }: Foundation,
   { upstream, toolbox, proxy }: { upstream: Upstream; toolbox: LiveToolbox; proxy: ModelProxy },
 ): RunDriver {
   return createDriver({
@@ -162,9 +164,10 @@ function openDriver(
     },
     sealingKeyOf: (keyId) => sealingKeyOf(live, keyId),
     metrics,
-    ended({ id, keyId }) {
-      const key = live.keyById(keyId);
-      if (key) void Admission.free(storage.limits, { key, id });
+    ended: (run) => {
+      admission
+        .runEnded(run)
+        .catch((thrown) => log.warn({ run: run.id, err: messageOf(thrown) }, 'limits of an ended run were not freed'));
     },
   });
 }

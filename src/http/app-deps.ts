@@ -7,7 +7,6 @@ import type { GatewayConfig, KeyConfig } from '../config/schema.ts';
 import type { ModelProxy } from '../gateway/proxy-call.ts';
 import type { Caller, Runs } from '../runs/runs.ts';
 import type { Caches } from '../store/cache.ts';
-import type { LimitStore } from '../store/limits.ts';
 import type { Heartbeats } from './heartbeat.ts';
 import type { Admission } from './limits/admission.ts';
 import type { HttpMetrics } from './metrics.ts';
@@ -30,20 +29,19 @@ export interface HttpParts {
   caches: Caches;
   log: Logger;
   clock: Clock;
+  /** Limits of API keys. */
+  admission: Admission;
   /** Metrics of all floors; shown at /metrics. */
   registry: Registry;
   readiness(): Promise<Readiness>;
   /** Aborts when the gateway begins to stop: new work is refused. */
   stopping: AbortSignal;
-  /** Where limits are counted; this process's memory where absent. */
-  limits?: LimitStore;
   /** Pages served under /console. */
   console?: RequestHandler;
 }
 
 /** The parts and what the app made of them once: what endpoints work with. */
-export interface AppDeps extends Omit<HttpParts, 'limits' | 'console'> {
-  admission: Admission;
+export interface AppDeps extends Omit<HttpParts, 'console'> {
   heartbeats: Heartbeats;
   metrics: HttpMetrics;
   retries: Retries;

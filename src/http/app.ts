@@ -1,10 +1,8 @@
 import express, { type Express, type RequestHandler } from 'express';
 import { GatewayError } from '../base/errors.ts';
-import { memoryLimits } from '../store/limits.ts';
 import type { AppDeps, HttpParts } from './app-deps.ts';
 import { type Endpoint, handlerOf, methodNotAllowed, openHandler, refuseMethods } from './endpoint.ts';
 import { Heartbeats } from './heartbeat.ts';
-import { Admission } from './limits/admission.ts';
 import { HttpMetrics } from './metrics.ts';
 import { keyrings } from './middleware/auth.ts';
 import { entry } from './middleware/entry.ts';
@@ -47,10 +45,9 @@ export function createApp(parts: HttpParts): Express {
 
 /** The apps for one port or two; they share limits and metrics. */
 export function createApps(parts: HttpParts): Apps {
-  const { limits = memoryLimits(parts.clock.now), console: pages, ...rest } = parts;
+  const { console: pages, ...rest } = parts;
   const deps: AppDeps = {
     ...rest,
-    admission: new Admission(limits),
     heartbeats: new Heartbeats(() => parts.config.current().server.heartbeatMs),
     metrics: new HttpMetrics(parts.registry, parts.runs),
     retries: new Retries(parts.caches),
