@@ -4,22 +4,18 @@ import { join } from 'node:path';
 import { silentLogger } from '../../src/base/logger.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { runStoreContract } from './run-store.ts';
-import { testClock } from './run-store-fixture.ts';
 
 runStoreContract('SQLite in memory', async () => {
-  const clock = testClock();
-  const store = openSqliteStore('memory:', { sync: 'normal', log: silentLogger, clock });
-  return { store, peer: store, clock, [Symbol.asyncDispose]: () => store.close() };
+  const store = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
+  return { store, peer: store, [Symbol.asyncDispose]: () => store.close() };
 });
 
 runStoreContract('SQLite in a folder', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'run-store-'));
-  const clock = testClock();
-  const store = openSqliteStore(`file:${folder}`, { sync: 'normal', log: silentLogger, clock });
+  const store = openSqliteStore(`file:${folder}`, { sync: 'normal', log: silentLogger });
   return {
     store,
     peer: store,
-    clock,
     async [Symbol.asyncDispose]() {
       await store.close();
       await rm(folder, { recursive: true });
