@@ -15,7 +15,6 @@ import { createApps } from './http/app.ts';
 import type { Readiness } from './http/app-deps.ts';
 import { Admission } from './http/limits/admission.ts';
 import { type Listening, listen } from './http/listening.ts';
-import { Activity } from './http/operator/activity.ts';
 import { loadPrompts } from './research/prompts/load-prompts.ts';
 import type { RunDriver } from './runs/execute-run.ts';
 import type { Executor, ExecutorOptions } from './runs/executor.ts';
@@ -24,11 +23,9 @@ import { LocalExecutor } from './runs/local-executor.ts';
 import { RunMetrics } from './runs/metrics.ts';
 import { createDriver } from './runs/research-driver.ts';
 import { createRuns } from './runs/service.ts';
-import { Instances } from './store/instances.ts';
 import { openStorage, type Storage } from './store/open.ts';
 import { createLiveToolbox, type LiveToolbox } from './tools/live-toolbox.ts';
 import { createToolbox } from './tools/toolbox.ts';
-import type { AttemptReport } from './upstream/route-tries.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
 
 /** The part of the grace time for runs; the rest is for the answers that end with them. */
@@ -50,7 +47,7 @@ interface Foundation {
   storage: Storage;
   registry: Registry;
   metrics: RunMetrics;
-  activity: Activity;
+  admission: Admission;
   log: Logger;
 }
 
@@ -66,8 +63,8 @@ export async function startGateway(options: { config: GatewayConfig; log: Logger
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const metrics = new RunMetrics(registry, { active: () => executor.active });
-  const activity = new Activity();
-  const foundation = { live, storage, registry, metrics, activity, log };
+  const admission = new Admission(storage.limits);
+  const foundation = { live, storage, registry, metrics, admission, log };
   const upstream = stack.use(await openUpstream(foundation, stack));
   const toolbox = stack.use(openToolbox(foundation));
   const proxy = stack.use(createModelProxy({ upstream }));
@@ -78,10 +75,6 @@ export async function startGateway(options: { config: GatewayConfig; log: Logger
   const common = { store: storage.runs, driver, clock: systemClock, log, owner, retentionMs };
   const executor = await openExecutor(storage, { ...common, maxConcurrent: config.runs.max_concurrent }, stack);
   stack.defer(() => executor.stop({ graceMs: 0 }));
-  const { caches } = storage;
-  const instances = stack.use(
-    new Instances({ caches, clock: systemClock, id: owner, executing: () => executor.active }),
-  );
   const closing = new AbortController();
   const stopped = new AbortController();
   const runs = createRuns({
@@ -97,13 +90,12 @@ export async function startGateway(options: { config: GatewayConfig; log: Logger
     runs,
     proxy,
     caches: storage.caches,
-    limits: storage.limits,
+    admission,
     log,
     clock: systemClock,
     registry,
     readiness: () => readiness(storage, upstream),
     stopping: closing.signal,
-    operator: { instance: owner, instances, providers: () => upstream.states(), activity },
   });
 
   await executor.start();
@@ -131,19 +123,12 @@ export async function startGateway(options: { config: GatewayConfig; log: Logger
   };
 }
 
-async function openUpstream(
-  { live, metrics, activity, log }: Foundation,
-  stack: AsyncDisposableStack,
-): Promise<Upstream> {
+async function openUpstream({ live, metrics, log }: Foundation, stack: AsyncDisposableStack): Promise<Upstream> {
   const { providers } = live.current();
   const pace = Object.values(providers).find((provider) => 'builtin' in provider)?.pace_ms ?? 0;
   const demo = stack.use(await startDemoProvider({ paceMs: pace }));
   const builtins = { demo: demo.url };
-  const observe = (report: AttemptReport) => {
-    metrics.attempt(report);
-    activity.attempt(report, systemClock.now());
-  };
-  const upstream = createUpstream(providers, { log, builtins, observe });
+  const upstream = createUpstream(providers, { log, builtins, observe: (report) => metrics.attempt(report) });
   live.onChange((next) => upstream.update(next.providers));
   return upstream;
 }
@@ -159,7 +144,7 @@ function openToolbox({ live, storage, log }: Foundation): LiveToolbox {
 }
 
 function openDriver(
-  { live, storage, metrics, activity, log }: Foundation,
+  { live, metrics, admission, log }: Foundation,
   { upstream, toolbox, proxy }: { upstream: Upstream; toolbox: LiveToolbox; proxy: ModelProxy },
 ): RunDriver {
   return createDriver({
@@ -179,11 +164,10 @@ function openDriver(
     },
     sealingKeyOf: (keyId) => sealingKeyOf(live, keyId),
     metrics,
-    ended({ id, keyId, model }, error) {
-      const key = live.keyById(keyId);
-      if (key) void Admission.free(storage.limits, { key, id });
-      if (error === undefined || error === 'cancelled') return;
-      activity.failed({ at: systemClock.now(), where: 'run', code: error, model, key: keyId });
+    ended: (run) => {
+      admission
+        .runEnded(run)
+        .catch((thrown) => log.warn({ run: run.id, err: messageOf(thrown) }, 'limits of an ended run were not freed'));
     },
   });
 }

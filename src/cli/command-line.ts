@@ -1,14 +1,8 @@
 import { Command, CommanderError, Option } from 'commander';
 import type { Environment } from '../config/environment.ts';
 import type { Effort } from '../config/schema.ts';
-import { ask } from './ask.ts';
-import { checkConfig } from './check-config.ts';
-import { demo } from './demo.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
-import { newKey } from './new-key.ts';
-import { probe } from './probe.ts';
 import type { StartGateway } from './running-gateway.ts';
-import { serve } from './serve.ts';
 import type { Terminal } from './terminal.ts';
 
 export interface CommandLineParts {
@@ -31,7 +25,11 @@ interface AskFlags {
   quiet?: boolean;
 }
 
-/** Runs one command of `research-gateway`. @param args without the program's own name. */
+/**
+ * Runs one command of `research-gateway`. A command's code is loaded when it is called: a start should not wait for
+ * the others.
+ * @param args without the program's own name.
+ */
 export async function runCommandLine(args: readonly string[], parts: CommandLineParts): Promise<ExitCode> {
   const { terminal, environment, version } = parts;
   let code: ExitCode = EXIT.completed;
@@ -47,6 +45,7 @@ export async function runCommandLine(args: readonly string[], parts: CommandLine
     .description('run the gateway')
     .option('-c, --config <file>', 'configuration file; else GATEWAY_CONFIG, else config/gateway.yaml')
     .action(async (options: { config?: string }) => {
+      const { serve } = await import('./serve.ts');
       code = await serve(options, parts);
     });
 
@@ -69,6 +68,7 @@ export async function runCommandLine(args: readonly string[], parts: CommandLine
     .option('-q, --quiet', 'print the result only')
     .addHelpText('after', '\nExit codes: 0 completed, 1 failed, 2 usage, 3 cancelled, 4 connection, 5 refused.')
     .action(async (question: string | undefined, options: AskFlags) => {
+      const { ask } = await import('./ask.ts');
       code = await ask({ ...options, question }, terminal);
     });
 
@@ -78,6 +78,7 @@ export async function runCommandLine(args: readonly string[], parts: CommandLine
     .argument('[question]', 'the question, about the documents in docs/')
     .option('--keep', 'leave the gateway running afterwards')
     .action(async (question: string | undefined, options: { keep?: boolean }) => {
+      const { demo } = await import('./demo.ts');
       code = await demo({ ...options, question, projectRoot: parts.projectRoot }, parts);
     });
 
@@ -88,6 +89,7 @@ export async function runCommandLine(args: readonly string[], parts: CommandLine
     .description('validate a configuration file')
     .argument('[file]', 'the file; else GATEWAY_CONFIG, else config/gateway.yaml')
     .action(async (file: string | undefined) => {
+      const { checkConfig } = await import('./check-config.ts');
       code = await checkConfig({ file }, parts);
     });
 
@@ -98,6 +100,7 @@ export async function runCommandLine(args: readonly string[], parts: CommandLine
     .option('--model <name>', "the provider's name of the model; else the first that it lists")
     .option('-c, --config <file>', 'configuration file; else GATEWAY_CONFIG, else config/gateway.yaml')
     .action(async (provider: string, options: { model?: string; config?: string }) => {
+      const { probe } = await import('./probe.ts');
       code = await probe({ provider, ...options }, parts);
     });
 
@@ -107,7 +110,8 @@ export async function runCommandLine(args: readonly string[], parts: CommandLine
     .command('new')
     .description('print a new random key with its hash for the configuration')
     .option('--id <id>', 'the id of the key in the configuration', 'new-key')
-    .action((options: { id: string }) => {
+    .action(async (options: { id: string }) => {
+      const { newKey } = await import('./new-key.ts');
       code = newKey(options, terminal);
     });
 

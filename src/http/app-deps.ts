@@ -7,13 +7,9 @@ import type { GatewayConfig, KeyConfig } from '../config/schema.ts';
 import type { ModelProxy } from '../gateway/proxy-call.ts';
 import type { Caller, Runs } from '../runs/runs.ts';
 import type { Caches } from '../store/cache.ts';
-import type { Instances } from '../store/instances.ts';
-import type { LimitStore } from '../store/limits.ts';
-import type { ProviderState } from '../upstream/provider.ts';
 import type { Heartbeats } from './heartbeat.ts';
 import type { Admission } from './limits/admission.ts';
 import type { HttpMetrics } from './metrics.ts';
-import type { Activity } from './operator/activity.ts';
 import type { RequestContext } from './request-context.ts';
 import type { Retries } from './retries.ts';
 
@@ -22,15 +18,6 @@ export interface Readiness {
   ready: boolean;
   /** One line per thing that is wrong; shown to anyone, so without secrets. */
   reasons: string[];
-}
-
-/** The parts of the gateway that operators look at. */
-export interface OperatorParts {
-  /** Id of this instance. */
-  instance: string;
-  instances: Pick<Instances, 'list'>;
-  providers(): ProviderState[];
-  activity: Activity;
 }
 
 /** What the HTTP app is made of. */
@@ -42,22 +29,19 @@ export interface HttpParts {
   caches: Caches;
   log: Logger;
   clock: Clock;
+  /** Limits of API keys. */
+  admission: Admission;
   /** Metrics of all floors; shown at /metrics. */
   registry: Registry;
   readiness(): Promise<Readiness>;
   /** Aborts when the gateway begins to stop: new work is refused. */
   stopping: AbortSignal;
-  /** Where limits are counted; this process's memory where absent. */
-  limits?: LimitStore;
-  /** What the operator's page shows of the rest of the gateway; without it there is none. */
-  operator?: OperatorParts;
   /** Pages served under /console. */
   console?: RequestHandler;
 }
 
 /** The parts and what the app made of them once: what endpoints work with. */
-export interface AppDeps extends Omit<HttpParts, 'limits' | 'console'> {
-  admission: Admission;
+export interface AppDeps extends Omit<HttpParts, 'console'> {
   heartbeats: Heartbeats;
   metrics: HttpMetrics;
   retries: Retries;

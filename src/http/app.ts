@@ -1,10 +1,8 @@
 import express, { type Express, type RequestHandler } from 'express';
 import { GatewayError } from '../base/errors.ts';
-import { memoryLimits } from '../store/limits.ts';
 import type { AppDeps, HttpParts } from './app-deps.ts';
 import { type Endpoint, handlerOf, methodNotAllowed, openHandler, refuseMethods } from './endpoint.ts';
 import { Heartbeats } from './heartbeat.ts';
-import { Admission } from './limits/admission.ts';
 import { HttpMetrics } from './metrics.ts';
 import { keyrings } from './middleware/auth.ts';
 import { entry } from './middleware/entry.ts';
@@ -19,7 +17,6 @@ import { createTask } from './routes/create-task.ts';
 import { deleteResponse } from './routes/delete-response.ts';
 import { deleteTask } from './routes/delete-task.ts';
 import { docsPages } from './routes/docs.ts';
-import { getOverview } from './routes/get-overview.ts';
 import { getReport } from './routes/get-report.ts';
 import { getResponse } from './routes/get-response.ts';
 import { getTask } from './routes/get-task.ts';
@@ -48,10 +45,9 @@ export function createApp(parts: HttpParts): Express {
 
 /** The apps for one port or two; they share limits and metrics. */
 export function createApps(parts: HttpParts): Apps {
-  const { limits = memoryLimits(parts.clock.now), console: pages, ...rest } = parts;
+  const { console: pages, ...rest } = parts;
   const deps: AppDeps = {
     ...rest,
-    admission: new Admission(limits),
     heartbeats: new Heartbeats(() => parts.config.current().server.heartbeatMs),
     metrics: new HttpMetrics(parts.registry, parts.runs),
     retries: new Retries(parts.caches),
@@ -75,8 +71,7 @@ export function createApps(parts: HttpParts): Apps {
       return app({ api: true, admin: false });
     },
     get admin() {
-      // The API too: the console is a client of it, and a page reaches no other port than its own.
-      return app({ api: true, admin: true });
+      return app({ api: false, admin: true });
     },
   };
 }
@@ -139,11 +134,6 @@ function addAdmin(
   route('/metrics', metricsPage(deps));
   route('/openapi.json', openapi());
   app.use('/docs', openHandler('/docs', contexts, docsPages()));
-  const overview = handlerOf('/admin/overview', getOverview(deps), { deps, contexts, keyring: keyrings() });
-  app
-    .route('/admin/overview')
-    .get(overview)
-    .all(openHandler('/admin/overview', contexts, onlyGet));
   if (!pages) return;
   app.get('/', openHandler('/', contexts, toConsole));
   app.use('/console', openHandler('/console', contexts, pages));

@@ -1,37 +1,40 @@
 import { sleep } from '../base/abort.ts';
 import type { Clock } from '../base/clock.ts';
-import { messageOf } from '../base/errors.ts';
 import type { RunId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
-import type { Claim, RunStore } from '../store/run-store.ts';
-import { CancelRequested, type ExecutionResult, executeRun, HandOver, type RunDriver } from './execute-run.ts';
-import type { ClaimLostError } from './log-writer.ts';
+import type { Claim, RunRecord, RunStore } from '../store/run-store.ts';
+import { type ExecutionResult, executeRun, type RunDriver } from './execute-run.ts';
+import { LEASE_MS, RunLease } from './run-lease.ts';
 
 export interface ActiveRunsOptions {
   store: RunStore;
   driver: RunDriver;
   clock: Clock;
   log: Logger;
+  /** Names this instance in claims. */
+  owner: string;
   retentionMs: number;
 }
 
-/** A claim that is not renewed for this long is free, in milliseconds. Takeover follows within 6 s of a kill. */
-export const LEASE_MS = 5000;
 /** Also how long a cancel may take whose news was lost. */
 const RENEW_MS = 1000;
 /** How long the store may be away from a running run, in milliseconds (durability: "The append"). */
 const STORE_GRACE_MS = 60_000;
+/** Cancels of runs that are driven nowhere yet; the oldest are forgotten first, the store knows them by then. */
+const MAX_CANCELLED = 10_000;
 
 interface ActiveRun {
-  claim: Claim;
-  controller: AbortController;
+  lease: RunLease;
   done: Promise<ExecutionResult>;
 }
 
-/** The runs that this instance drives: renews their claims, stops them for a cancel, hands them over. */
+/** The runs that this instance drives: renews their leases, stops them for a cancel, hands them over. */
 export class ActiveRuns {
   readonly #options: ActiveRunsOptions;
   readonly #runs = new Map<RunId, ActiveRun>();
+  /** Runs whose cancel this instance knows of, the store perhaps not yet: they are not taken up again. */
+  readonly #cancelled = new Set<RunId>();
+  #renewal: NodeJS.Timeout | undefined;
   #pausing = false;
 
   constructor(options: ActiveRunsOptions) {
@@ -42,75 +45,97 @@ export class ActiveRuns {
     return this.#runs.size;
   }
 
-  /** Drives a claimed run until it has ended or this instance lets go of it. Never rejects for what the run does. */
-  drive(claim: Claim): Promise<ExecutionResult> {
-    const { id } = claim.run;
-    const controller = new AbortController();
-    const run: ActiveRun = { claim, controller, done: this.#execute(claim, controller) };
-    this.#runs.set(id, run);
-    return run.done.finally(() => {
-      if (this.#runs.get(id) === run) this.#runs.delete(id);
-    });
+  /** The record of a run that is driven here, as it was when it was claimed. */
+  get(id: RunId): RunRecord | undefined {
+    return this.#runs.get(id)?.lease.run;
   }
 
-  /** Stops a run for a cancel; false where it is not driven here. */
+  /** Drives a claimed run until it has ended or this instance lets go of it. Never rejects for what the run does. */
+  async drive(claim: Claim): Promise<ExecutionResult> {
+    const { store, clock, log } = this.#options;
+    const { id } = claim.run;
+    const lease = new RunLease(claim, { store, clock, log });
+    if (this.#cancelled.has(id)) lease.cancel();
+    if (this.#pausing) pause(lease);
+    const run: ActiveRun = { lease, done: this.#execute(lease) };
+    this.#runs.set(id, run);
+    this.#renewal ??= setInterval(() => this.#renewAll(), RENEW_MS);
+    try {
+      const result = await run.done;
+      if (result === 'ended') this.#cancelled.delete(id);
+      return result;
+    } finally {
+      if (this.#runs.get(id) === run) this.#runs.delete(id);
+      if (this.#runs.size === 0) this.#stopRenewal();
+    }
+  }
+
+  /** Claims a run; undefined where it is not to be had. */
+  async claim(id: RunId, { force }: { force: boolean }): Promise<Claim | undefined> {
+    const { store, clock, owner } = this.#options;
+    return await store.claim(id, { owner, leaseMs: LEASE_MS, now: clock.now(), force });
+  }
+
+  /** The next free run, claimed. */
+  async claimNext(): Promise<Claim | undefined> {
+    const { store, clock, owner } = this.#options;
+    return await store.claimNext({ owner, leaseMs: LEASE_MS, now: clock.now() });
+  }
+
+  /** See `Executor.takeOver`. */
+  async takeOver(id: RunId, options: { force: boolean }): Promise<ExecutionResult | undefined> {
+    const claim = await this.claim(id, options);
+    return claim && (await this.drive(claim));
+  }
+
+  /** Stops a run for a cancel, now or when it is taken up here; false where it is not driven here. */
   cancel(id: RunId): boolean {
+    this.#cancelled.add(id);
+    for (const oldest of this.#cancelled) {
+      if (this.#cancelled.size <= MAX_CANCELLED) break;
+      this.#cancelled.delete(oldest);
+    }
     const run = this.#runs.get(id);
-    run?.controller.abort(new CancelRequested('the run was cancelled'));
+    run?.lease.cancel();
     return run !== undefined;
   }
 
   /** Renews a claim that may have been lost, and stops the run if it was. */
   async confirm(id: RunId): Promise<void> {
-    const run = this.#runs.get(id);
-    if (run) await this.#renew(run.claim, run.controller);
+    await this.#runs.get(id)?.lease.renew();
   }
 
   /** Hands every run over at its next step boundary, after `graceMs` wherever it is. */
   async handOver({ graceMs }: { graceMs: number }): Promise<void> {
     this.#pausing = true;
+    for (const { lease } of this.#runs.values()) pause(lease);
     const all = Promise.allSettled([...this.#runs.values()].map((run) => run.done));
     const grace = new AbortController();
     await Promise.race([all, sleep(graceMs, { signal: grace.signal }).catch(() => {})]);
     grace.abort();
-    for (const run of this.#runs.values()) run.controller.abort(new HandOver('the gateway shuts down'));
+    for (const { lease } of this.#runs.values()) lease.handOver();
     await all;
   }
 
-  async #execute(claim: Claim, controller: AbortController): Promise<ExecutionResult> {
+  async #execute(lease: RunLease): Promise<ExecutionResult> {
     const { store, driver, clock, retentionMs } = this.#options;
-    const log = this.#options.log.child({ run: claim.run.id });
-    const renewal = setInterval(() => void this.#renew(claim, controller), RENEW_MS);
-    try {
-      const result = await executeRun({
-        store,
-        driver,
-        claim,
-        clock,
-        log,
-        signal: controller.signal,
-        cancel: () => controller.abort(new CancelRequested('the run was cancelled')),
-        lose: (reason: ClaimLostError) => controller.abort(reason),
-        // A chat completion cannot be handed over: it has the whole grace time to end.
-        shouldPause: () => this.#pausing && claim.run.api !== 'chat_completions',
-        retentionMs,
-        storeGraceMs: STORE_GRACE_MS,
-      });
-      if (result !== 'ended') log.info({ result, attempts: claim.attempts }, 'run left');
-      return result;
-    } finally {
-      clearInterval(renewal);
-    }
+    const log = this.#options.log.child({ run: lease.run.id });
+    const result = await executeRun({ lease, store, driver, clock, log, retentionMs, storeGraceMs: STORE_GRACE_MS });
+    if (result !== 'ended') log.info({ result, attempts: lease.attempts }, 'run left');
+    return result;
   }
 
-  async #renew(claim: Claim, controller: AbortController): Promise<void> {
-    const { store, clock, log } = this.#options;
-    try {
-      const renewed = await store.renew(claim.run.id, { token: claim.token, leaseMs: LEASE_MS, now: clock.now() });
-      if (renewed.result === 'fenced') controller.abort(new HandOver('the claim was lost'));
-      else if (renewed.cancel) controller.abort(new CancelRequested('the run was cancelled'));
-    } catch (thrown) {
-      log.warn({ run: claim.run.id, err: messageOf(thrown) }, 'claim could not be renewed');
-    }
+  #renewAll(): void {
+    for (const { lease } of this.#runs.values()) void lease.renew();
   }
+
+  #stopRenewal(): void {
+    clearInterval(this.#renewal);
+    this.#renewal = undefined;
+  }
+}
+
+/** A chat completion cannot be handed over: it has the whole grace time to end. */
+function pause(lease: RunLease): void {
+  if (lease.run.api !== 'chat_completions') lease.pause();
 }

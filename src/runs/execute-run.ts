@@ -8,10 +8,11 @@ import { cancelledError, type ResponseObject, zeroUsage } from '../protocol/resp
 import { interruptedStep } from '../research/interrupted-step.ts';
 import type { ResearchOutcome, Step } from '../research/run/steps.ts';
 import { ResearchState, type TranscriptEntry } from '../research/run/transcript.ts';
-import type { Claim, RunRecord, RunStore, TerminalStatus } from '../store/run-store.ts';
-import { ClaimLostError, LogWriter } from './log-writer.ts';
+import type { RunRecord, RunStore, TerminalStatus } from '../store/run-store.ts';
+import { LogWriter } from './log-writer.ts';
 import { foldResponse } from './projections/fold.ts';
 import { Recorder } from './recorder.ts';
+import { ClaimLostError, HandOver, type RunLease } from './run-lease.ts';
 import type { ProxyRequest } from './runs.ts';
 import { readProxyRequest, readResearchRequest } from './stored-request.ts';
 
@@ -19,14 +20,6 @@ import { readProxyRequest, readResearchRequest } from './stored-request.ts';
 const MAX_ATTEMPTS = 5;
 /** Bytes read from the log at once. */
 const READ_BYTES = 1024 * 1024;
-
-/** Why an execution is stopped from outside. */
-export class CancelRequested extends Error {
-  override readonly name = 'CancelRequested';
-}
-export class HandOver extends Error {
-  override readonly name = 'HandOver';
-}
 
 /** What the execution of runs needs from the parts above and beside it. */
 export interface RunDriver {
@@ -40,28 +33,25 @@ export interface RunDriver {
   }): AsyncGenerator<Step, ResearchOutcome | 'paused'>;
   /** One non-streamed chat completion of a proxy model: the provider's body, byte for byte. */
   proxy(options: { run: RunRecord; request: ProxyRequest; signal: AbortSignal }): Promise<string>;
-  /** Told when an execution has left its run; `status` where it ended the run. For metrics. */
-  left?(outcome: {
-    run: RunRecord;
-    result: ExecutionResult;
-    status: TerminalStatus | undefined;
-    /** Code of the error that it ended with. */
-    error: string | undefined;
-  }): void;
+  /** Told when an execution has left its run. */
+  left?(outcome: ExecutionOutcome): void;
+}
+
+/** How an execution left its run; `ended` where it wrote the end. */
+export interface ExecutionOutcome {
+  run: RunRecord;
+  result: ExecutionResult;
+  ended: { status: TerminalStatus; tokens: number } | undefined;
 }
 
 export interface ExecutionOptions {
+  lease: RunLease;
   store: RunStore;
   driver: RunDriver;
-  claim: Claim;
   clock: Clock;
   log: Logger;
-  /** Aborts with `CancelRequested` or `HandOver`. */
-  signal: AbortSignal;
-  cancel(): void;
-  lose(reason: ClaimLostError): void;
-  shouldPause(): boolean;
   retentionMs: number;
+  /** How long the store may be away before the claim is dropped, in milliseconds. */
   storeGraceMs: number;
 }
 
@@ -70,7 +60,7 @@ export type ExecutionResult = 'ended' | 'released' | 'lost';
 
 /** Drives a claimed run from where its log and transcript stand to its end, or until it is handed over. */
 export async function executeRun(options: ExecutionOptions): Promise<ExecutionResult> {
-  const { driver, claim, log } = options;
+  const { driver, lease, log } = options;
   let execution: Execution | undefined;
   let result: ExecutionResult = 'lost';
   try {
@@ -79,9 +69,9 @@ export async function executeRun(options: ExecutionOptions): Promise<ExecutionRe
   } catch (thrown) {
     // Reading the log failed: the run stays open and is claimed again.
     if (!(thrown instanceof ClaimLostError))
-      log.error({ run: claim.run.id, err: messageOf(thrown) }, 'run cannot be driven now');
+      log.error({ run: lease.run.id, err: messageOf(thrown) }, 'run cannot be driven now');
   }
-  driver.left?.({ run: claim.run, result, status: execution?.status, error: execution?.error });
+  driver.left?.({ run: lease.run, result, ended: execution?.ended });
   return result;
 }
 
@@ -103,37 +93,31 @@ class Execution {
   readonly #writer: LogWriter;
   readonly #recorder: Recorder;
   /** How this execution ended the run, once it did. */
-  status: TerminalStatus | undefined;
-  /** Code of the error that the run ended with. */
-  error: string | undefined;
+  ended: ExecutionOutcome['ended'];
 
   private constructor(
     options: ExecutionOptions,
     log: { response: ResponseObject; state: ResearchState; last: number; entries: number },
   ) {
-    const { store, claim } = options;
+    const { store, lease } = options;
     this.#options = options;
     this.#created = log.response;
     this.#state = log.state;
     this.#entries = log.entries;
     this.#writer = new LogWriter({
       store,
-      runId: claim.run.id,
-      token: claim.token,
+      lease,
       last: log.last,
       entries: log.entries,
       graceMs: options.storeGraceMs,
       log: options.log,
-      leaving: () => options.signal.reason instanceof HandOver,
-      onCancel: options.cancel,
-      onLost: options.lose,
     });
-    this.#recorder = new Recorder({ runId: claim.run.id, writer: this.#writer, output: log.response.output });
+    this.#recorder = new Recorder({ runId: lease.run.id, writer: this.#writer, output: log.response.output });
   }
 
   static async open(options: ExecutionOptions): Promise<Execution> {
-    const { store, claim } = options;
-    const { id } = claim.run;
+    const { store, lease } = options;
+    const { id } = lease.run;
     let response: ResponseObject | undefined;
     let last = 0;
     for (;;) {
@@ -146,36 +130,36 @@ class Execution {
     }
     if (!response) throw new Error('the log has no first event');
     const stored = await store.readTranscript(id);
-    const entries = claim.run.kind === 'proxy' ? [] : stored.map(parseEntry);
+    const entries = lease.run.kind === 'proxy' ? [] : stored.map(parseEntry);
     return new Execution(options, {
       response,
-      state: ResearchState.of(entries, readResearchRequest(claim.run)?.earlierSources),
+      state: ResearchState.of(entries, readResearchRequest(lease.run)?.earlierSources),
       last,
       entries: stored.length,
     });
   }
 
   async drive(): Promise<ExecutionResult> {
-    const { claim, signal } = this.#options;
+    const { lease, log } = this.#options;
+    const { run, signal } = lease;
     try {
-      if (claim.run.cancelRequested) return await this.#end('cancelled');
-      if (claim.attempts > MAX_ATTEMPTS) {
+      if (lease.cancelled) return await this.#end('cancelled');
+      if (lease.attempts > MAX_ATTEMPTS) {
         throw new GatewayError('run_crashed', `The run was taken up ${MAX_ATTEMPTS} times without getting further.`);
       }
-      if (claim.run.api === 'chat_completions' && claim.attempts > 1) {
+      if (run.api === 'chat_completions' && lease.attempts > 1) {
         throw new GatewayError('run_crashed', 'The instance that served this chat completion died.');
       }
       this.#noteCutStep();
-      const outcome = claim.run.kind === 'proxy' ? await this.#driveProxy() : await this.#driveResearch();
+      const outcome = run.kind === 'proxy' ? await this.#driveProxy() : await this.#driveResearch();
       if (outcome === 'paused') return await this.#release();
       return await this.#end('completed', { outcome });
     } catch (thrown) {
       if (thrown instanceof ClaimLostError || signal.reason instanceof ClaimLostError) return 'lost';
+      if (lease.cancelled) return await this.#end('cancelled');
       if (signal.reason instanceof HandOver) return await this.#release();
-      if (signal.reason instanceof CancelRequested) return await this.#end('cancelled');
       const error = toGatewayError(thrown);
-      if (error.code === 'internal_error')
-        this.#options.log.error({ run: claim.run.id, err: thrown }, 'run failed unexpectedly');
+      if (error.code === 'internal_error') log.error({ run: run.id, err: thrown }, 'run failed unexpectedly');
       return await this.#end('failed', { error });
     }
   }
@@ -190,13 +174,13 @@ class Execution {
   }
 
   async #driveResearch(): Promise<ResearchOutcome | 'paused'> {
-    const { driver, claim, signal, shouldPause } = this.#options;
+    const { driver, lease } = this.#options;
     const steps = driver.research({
-      run: claim.run,
+      run: lease.run,
       state: this.#state,
       answerSoFar: this.#recorder.answer,
-      signal,
-      shouldPause,
+      signal: lease.signal,
+      shouldPause: () => lease.pausing,
     });
     // Where the log refuses more, the loop still has to close what it opened.
     await using _ = { [Symbol.asyncDispose]: async () => void (await steps.return('paused')) };
@@ -212,12 +196,12 @@ class Execution {
   }
 
   async #driveProxy(): Promise<ResearchOutcome> {
-    const { driver, claim, signal } = this.#options;
+    const { driver, lease } = this.#options;
     // The provider's answer was stored before the last owner died: it is not paid for again.
     if (this.#entries > 0) return { annotations: [], incomplete: null };
-    const request = readProxyRequest(claim.run);
+    const request = readProxyRequest(lease.run);
     if (!request) throw new Error('the run holds no proxy request');
-    const body = await driver.proxy({ run: claim.run, request, signal });
+    const body = await driver.proxy({ run: lease.run, request, signal: lease.signal });
     this.#writer.pushTranscript({ t: 'proxy_result', body });
     return { annotations: [], incomplete: null };
   }
@@ -227,20 +211,17 @@ class Execution {
    * fails instead: its connection ends with this instance (architecture, promise 6).
    */
   async #release(): Promise<ExecutionResult> {
-    const { store, claim } = this.#options;
-    if (claim.run.api === 'chat_completions') {
+    const { lease, log } = this.#options;
+    if (lease.run.api === 'chat_completions') {
       const message = 'The gateway shut down before the answer was complete. Ask again.';
       return await this.#end('failed', { error: new GatewayError('shutting_down', message) });
     }
     try {
       await this.#writer.flush();
-      await store.release(claim.run.id, { token: claim.token });
+      await lease.release();
       return 'released';
     } catch (thrown) {
-      this.#options.log.warn(
-        { run: claim.run.id, err: messageOf(thrown) },
-        'run could not be released, its claim runs out',
-      );
+      log.warn({ run: lease.run.id, err: messageOf(thrown) }, 'run could not be released, its claim runs out');
       return 'lost';
     }
   }
@@ -265,7 +246,7 @@ class Execution {
     status: 'completed' | 'failed' | 'cancelled',
     { outcome, error }: { outcome?: ResearchOutcome; error?: GatewayError },
   ): Promise<'ended' | 'cancelled'> {
-    const { clock, claim, retentionMs } = this.#options;
+    const { clock, lease, retentionMs } = this.#options;
     const errorObject = status === 'cancelled' ? cancelledError() : (error?.toObject() ?? null);
     await this.#writer.flush();
     // From here to the terminal event nothing waits: all of it stands in one append, written or refused as one.
@@ -277,8 +258,8 @@ class Execution {
       status,
       error: errorObject,
       incomplete: outcome?.incomplete ?? null,
-      usage: claim.run.kind === 'proxy' ? zeroUsage() : this.#state.usage,
-      startedAt: toSeconds(claim.run.startedAt ?? at),
+      usage: lease.run.kind === 'proxy' ? zeroUsage() : this.#state.usage,
+      startedAt: toSeconds(lease.run.startedAt ?? at),
       completedAt: toSeconds(at),
     });
     const type = status === 'completed' ? 'response.completed' : 'response.failed';
@@ -287,15 +268,14 @@ class Execution {
       restore();
       return written;
     }
-    this.status = status;
-    this.error = errorObject?.code;
+    this.ended = { status, tokens: response.usage.total_tokens };
     this.#options.log.info(
       {
         status,
         ...(errorObject && { error: errorObject.code }),
         ...(outcome?.incomplete && { incomplete: outcome.incomplete }),
         tokens: response.usage.total_tokens,
-        attempts: claim.attempts,
+        attempts: lease.attempts,
       },
       'run ended',
     );

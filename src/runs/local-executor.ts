@@ -1,8 +1,8 @@
 import { linkSignals, sleep } from '../base/abort.ts';
 import { messageOf } from '../base/errors.ts';
 import type { RunId } from '../base/ids.ts';
-import { ActiveRuns, LEASE_MS } from './active-runs.ts';
-import { HandOver } from './execute-run.ts';
+import type { RunRecord } from '../store/run-store.ts';
+import { ActiveRuns } from './active-runs.ts';
 import type { Executor, ExecutorOptions } from './executor.ts';
 
 /** How often free runs are looked for without being told, in milliseconds. */
@@ -45,8 +45,16 @@ export class LocalExecutor implements Executor {
     return this.#runs.cancel(id);
   }
 
+  takeOver(id: RunId, options: { force: boolean }) {
+    return this.#runs.takeOver(id, options);
+  }
+
+  driven(id: RunId): RunRecord | undefined {
+    return this.#runs.get(id);
+  }
+
   async stop({ graceMs }: { graceMs: number }): Promise<void> {
-    this.#stopping.abort(new HandOver('the gateway shuts down'));
+    this.#stopping.abort(new Error('the gateway shuts down'));
     this.#changes?.[Symbol.dispose]();
     await this.#claiming;
     await this.#runs.handOver({ graceMs });
@@ -68,9 +76,9 @@ export class LocalExecutor implements Executor {
   }
 
   async #claimAll(): Promise<void> {
-    const { store, clock, owner, maxConcurrent } = this.#options;
+    const { maxConcurrent } = this.#options;
     while (this.#runs.size < maxConcurrent && !this.#stopping.signal.aborted) {
-      const claim = await store.claimNext({ owner, leaseMs: LEASE_MS, now: clock.now() });
+      const claim = await this.#runs.claimNext();
       if (!claim) return;
       void this.#runs.drive(claim).finally(() => this.#wake.resolve());
     }

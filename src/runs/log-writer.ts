@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../base/errors.ts';
-import type { RunId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import type { UnnumberedEvent } from '../protocol/events.ts';
-import type { Append, FencingToken, RunStore, TerminalStatus } from '../store/run-store.ts';
+import type { Append, RunStore, TerminalStatus } from '../store/run-store.ts';
 import { AppendedRing } from './appended-ring.ts';
+import { ClaimLostError, type RunLease } from './run-lease.ts';
 
 /** Bytes waiting to be appended before the writer asks its source to stop. */
 const MAX_BACKLOG = 1024 * 1024;
@@ -13,15 +13,10 @@ const SILENT_MS = 2000;
 /** Pauses between repeats of an append whose outcome is unknown, in milliseconds. */
 const RETRY_MS = { first: 50, most: 2000 } as const;
 
-/** The claim on a run was lost, or the store stayed away: nothing more can be written, another owner goes on. */
-export class ClaimLostError extends Error {
-  override readonly name = 'ClaimLostError';
-}
-
 export interface LogWriterOptions {
-  store: RunStore;
-  runId: RunId;
-  token: FencingToken;
+  store: Pick<RunStore, 'append'>;
+  /** Told of an accepted cancel, and when nothing more can be written. */
+  lease: RunLease;
   /** Sequence number of the last event in the log. */
   last: number;
   /** Number of transcript entries that are stored. */
@@ -29,12 +24,6 @@ export interface LogWriterOptions {
   /** How long a store may be away before the claim is dropped, in milliseconds. */
   graceMs: number;
   log: Logger;
-  /** Whether this instance is letting go of the run: then nothing waits for a store that is away. */
-  leaving?(): boolean;
-  /** An append's answer told of an accepted cancel. */
-  onCancel(): void;
-  /** Nothing more can be written. */
-  onLost(reason: ClaimLostError): void;
 }
 
 interface PendingEvent {
@@ -161,7 +150,7 @@ export class LogWriter {
     for (const pending of this.#pending)
       text += 'delta' in pending ? deltaFrame(pending, number++) : eventFrame(pending, number++);
     const batch: Append = {
-      token: this.#options.token,
+      token: this.#options.lease.token,
       first,
       count: this.#pending.length,
       frames: Buffer.from(text),
@@ -183,14 +172,14 @@ export class LogWriter {
         this.#last = batch.first + batch.count - 1;
         this.#entries = (batch.entriesBefore ?? this.#entries) + (batch.transcript?.length ?? 0);
         this.#ring.add(batch);
-        if (answer.cancel) this.#options.onCancel();
+        if (answer.cancel) this.#options.lease.cancel();
         return;
       case 'gap': {
         // A failover lost appends that were acknowledged: they are sent again, then this one.
         const lost = this.#ring.from(answer.last + 1, batch.first - 1);
         if (!lost) throw new ClaimLostError(`the log ends at ${answer.last}, before what can be sent again`);
         this.#options.log.warn(
-          { run: this.#options.runId, last: answer.last },
+          { run: this.#options.lease.run.id, last: answer.last },
           'the store lost appends, sending them again',
         );
         for (const earlier of lost) await this.#append(earlier);
@@ -205,18 +194,18 @@ export class LogWriter {
   }
 
   async #appendUntilKnown(batch: Append) {
-    const { store, runId, graceMs, log, leaving } = this.#options;
+    const { store, lease, graceMs, log } = this.#options;
     const began = performance.now();
     this.#appendBegan = began;
     try {
       for (let pause: number = RETRY_MS.first; ; pause = Math.min(pause * 2, RETRY_MS.most)) {
         try {
-          return await store.append(runId, batch);
+          return await store.append(lease.run.id, batch);
         } catch (thrown) {
-          if (performance.now() - began > graceMs || leaving?.()) {
+          if (performance.now() - began > graceMs || lease.leaving) {
             throw new ClaimLostError('the store stayed away', { cause: thrown });
           }
-          log.warn({ run: runId, err: messageOf(thrown) }, 'append failed, repeating it');
+          log.warn({ run: lease.run.id, err: messageOf(thrown) }, 'append failed, repeating it');
           await delay(pause);
         }
       }
@@ -229,7 +218,7 @@ export class LogWriter {
     this.#lost = reason;
     this.#pending = [];
     this.#transcript = [];
-    this.#options.onLost(reason);
+    this.#options.lease.lose(reason);
   }
 }
 

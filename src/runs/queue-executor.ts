@@ -3,8 +3,8 @@ import { sleep, withTimeout } from '../base/abort.ts';
 import { messageOf } from '../base/errors.ts';
 import type { RunId } from '../base/ids.ts';
 import type { QueueConnection } from '../store/open.ts';
-import type { Claim } from '../store/run-store.ts';
-import { ActiveRuns, LEASE_MS } from './active-runs.ts';
+import type { Claim, RunRecord } from '../store/run-store.ts';
+import { ActiveRuns } from './active-runs.ts';
 import type { Executor, ExecutorOptions } from './executor.ts';
 
 const QUEUE = 'runs';
@@ -103,6 +103,14 @@ export class QueueExecutor implements Executor {
     return this.#runs.cancel(id);
   }
 
+  takeOver(id: RunId, options: { force: boolean }) {
+    return this.#runs.takeOver(id, options);
+  }
+
+  driven(id: RunId): RunRecord | undefined {
+    return this.#runs.get(id);
+  }
+
   async stop({ graceMs }: { graceMs: number }): Promise<void> {
     this.#stopping.abort(new Error('the gateway shuts down'));
     this.#changes?.[Symbol.dispose]();
@@ -137,10 +145,10 @@ export class QueueExecutor implements Executor {
 
   /** Claims a run, waiting for a dead owner's claim to run out. @throws where someone alive holds it. */
   async #claim(id: RunId, { waitMs }: { waitMs: number }): Promise<Claim | 'ended' | 'not now'> {
-    const { store, clock, owner } = this.#options;
+    const { store } = this.#options;
     const until = performance.now() + waitMs;
     while (!this.#stopping.signal.aborted) {
-      const claim = await store.claim(id, { owner, leaseMs: LEASE_MS, now: clock.now(), force: false });
+      const claim = await this.#runs.claim(id, { force: false });
       if (claim) return claim;
       const run = await store.get(id);
       if (!run || run.endedAt !== null) return 'ended';
@@ -170,11 +178,11 @@ export class QueueExecutor implements Executor {
    * queue does not work.
    */
   async #sweep(before: ReadonlySet<RunId>): Promise<ReadonlySet<RunId>> {
-    const { store, clock, owner, maxConcurrent, log } = this.#options;
+    const { store, clock, maxConcurrent, log } = this.#options;
     const free = await store.claimable({ now: clock.now(), limit: SWEEP_LIMIT });
     for (const id of free) {
       if (!before.has(id) || this.#runs.size >= maxConcurrent || this.#stopping.signal.aborted) continue;
-      const claim = await store.claim(id, { owner, leaseMs: LEASE_MS, now: clock.now(), force: false });
+      const claim = await this.#runs.claim(id, { force: false });
       if (!claim) continue;
       log.warn({ run: id }, 'the queue did not deal out a run, it is taken without');
       void this.#runs.drive(claim);

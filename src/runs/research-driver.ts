@@ -12,8 +12,8 @@ import type { Tool } from '../tools/tool.ts';
 import type { ChatModel } from '../upstream/turn.ts';
 import type { RunDriver } from './execute-run.ts';
 import type { RunMetrics } from './metrics.ts';
-import type { ProxyRequest } from './runs.ts';
-import { readMcpServers, readResearchRequest } from './stored-request.ts';
+import type { EndedRun, ProxyRequest } from './runs.ts';
+import { readHeld, readMcpServers, readResearchRequest } from './stored-request.ts';
 
 /** The tools of one run, and what they hold open. */
 export interface RunTools extends AsyncDisposable {
@@ -49,16 +49,16 @@ export interface DriverParts {
   sealingKeyOf(keyId: string): Buffer | undefined;
   metrics?: Pick<RunMetrics, 'left' | 'toolCall'>;
   /** Told of every run that this instance ended. */
-  ended?(run: RunRecord, error: string | undefined): void;
+  ended?(run: EndedRun): void;
 }
 
 /** Puts a research run together from its record and the current configuration. */
 export function createDriver(parts: DriverParts): RunDriver {
   return {
     proxy: parts.proxy,
-    left({ run, result, status, error }) {
-      parts.metrics?.left(run, { result, status, now: parts.clock.now() });
-      if (status) parts.ended?.(run, error);
+    left({ run, result, ended }) {
+      parts.metrics?.left(run, { result, status: ended?.status, now: parts.clock.now() });
+      if (ended) parts.ended?.({ id: run.id, keyId: run.keyId, held: readHeld(run), tokens: ended.tokens });
     },
     async *research({ run, state, answerSoFar, signal, shouldPause }) {
       const request = readResearchRequest(run);

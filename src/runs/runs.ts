@@ -39,7 +39,27 @@ export interface Submission {
    * it is stored: replays count against no limit. Where it rejects, the submission is refused with that error and the
    * key is free again.
    */
-  admit?: (id: RunId) => Promise<void>;
+  admit?: (id: RunId) => Promise<HeldLimits>;
+}
+
+/**
+ * What a run holds of its key's limits until it ends. It is stored with the run, so that whoever ends the run gives it
+ * back: the instance that admitted it may be gone.
+ */
+export interface HeldLimits {
+  /** One of the places of `concurrent_runs`. */
+  place?: boolean;
+  /** Tokens reserved of `tokens_per_day`. */
+  tokens?: number;
+}
+
+/** A run that has ended, with what it held. */
+export interface EndedRun {
+  id: RunId;
+  keyId: string;
+  held: HeldLimits;
+  /** Tokens that it really used. */
+  tokens: number;
 }
 
 export interface RunListQuery {

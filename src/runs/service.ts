@@ -7,9 +7,7 @@ import type { Logger } from '../base/logger.ts';
 import { decodeFrames } from '../protocol/frames.ts';
 import type { ResponseObject } from '../protocol/response.ts';
 import type { LogBatch, RunApi, RunRecord, RunStatus, RunStore, RunSummary } from '../store/run-store.ts';
-import { LEASE_MS } from './active-runs.ts';
 import { EndedLogs } from './ended-logs.ts';
-import { executeRun, type RunDriver } from './execute-run.ts';
 import type { Executor } from './executor.ts';
 import { follow } from './follow.ts';
 import { conversationOf } from './history.ts';
@@ -23,10 +21,8 @@ import { readInput, writeRequest } from './stored-request.ts';
 export interface RunsOptions {
   store: RunStore;
   executor: Executor;
-  driver: RunDriver;
   clock: Clock;
   log: Logger;
-  owner: string;
   maxQueued(): number;
   retentionMs: number;
   /** The sealing key that belongs to an API key; see `base/seal.ts`. */
@@ -220,10 +216,10 @@ class StoredRuns implements Runs {
   async #create(id: RunId, submission: Submission): Promise<RunRecord> {
     const { clock, retentionMs, executor, sealingKeyOf } = this.#options;
     await this.#refuseWhenFull();
-    await submission.admit?.(id);
+    const held = (await submission.admit?.(id)) ?? {};
     const key = sealingKeyOf(submission.caller.keyId);
     if (!key) throw new GatewayError('invalid_api_key', 'The API key is no longer known.');
-    const request = writeRequest(submission, key);
+    const request = writeRequest(submission, { key, held });
     await this.#store.create(newRun(id, submission, { now: clock.now(), retentionMs, request }));
     executor.wake(id);
     const run = await this.#store.get(id);
@@ -306,11 +302,8 @@ class StoredRuns implements Runs {
 
   /** After an accepted cancel: its executor ends the run; where there is none, or it is frozen, this instance does. */
   async #endCancelled(run: RunRecord): Promise<void> {
-    const { executor, clock, owner } = this.#options;
-    if (!executor.cancel(run.id)) {
-      const free = await this.#store.claim(run.id, { owner, leaseMs: LEASE_MS, now: clock.now(), force: false });
-      if (free) return await this.#writeCancelled(free);
-    }
+    const { executor } = this.#options;
+    if (!executor.cancel(run.id) && (await executor.takeOver(run.id, { force: false }))) return;
     using limit = linkSignals([], { what: 'cancel', timeoutMs: CANCEL_WAIT_MS });
     try {
       for await (const batch of follow(this.#store, run.id, { after: run.last, signal: limit.signal }))
@@ -318,25 +311,7 @@ class StoredRuns implements Runs {
     } catch (thrown) {
       if (!(thrown instanceof TimeoutError)) throw thrown;
     }
-    const taken = await this.#store.claim(run.id, { owner, leaseMs: LEASE_MS, now: clock.now(), force: true });
-    if (taken) await this.#writeCancelled(taken);
-  }
-
-  async #writeCancelled(claim: NonNullable<Awaited<ReturnType<RunStore['claim']>>>): Promise<void> {
-    const { store, driver, clock, log, retentionMs } = this.#options;
-    await executeRun({
-      store,
-      driver,
-      claim: { ...claim, run: { ...claim.run, cancelRequested: true } },
-      clock,
-      log,
-      signal: new AbortController().signal,
-      cancel: () => {},
-      lose: () => {},
-      shouldPause: () => false,
-      retentionMs,
-      storeGraceMs: CANCEL_WAIT_MS,
-    });
+    await executor.takeOver(run.id, { force: true });
   }
 }
 

@@ -3,7 +3,7 @@ import type { JsonObject } from '../base/json.ts';
 import { seal, unseal } from '../base/seal.ts';
 import type { RequestedMcpServer, ResearchRequest } from '../research/run/request.ts';
 import type { RunRecord } from '../store/run-store.ts';
-import type { ProxyRequest, RunRequest, Submission } from './runs.ts';
+import type { HeldLimits, ProxyRequest, RunRequest, Submission } from './runs.ts';
 
 /** A request as a record holds it: with the input as submitted, and credentials of MCP servers sealed. */
 
@@ -12,15 +12,23 @@ interface StoredRequest {
   request: RunRequest;
   /** Sealed `RequestedMcpServer[]`, where the request attached any. */
   mcpServers?: string;
+  held?: HeldLimits;
 }
 
 /** The text to store. `key` seals credentials; see `base/seal.ts`. */
-export function writeRequest(submission: Submission, key: Buffer): string {
+export function writeRequest(submission: Submission, { key, held }: { key: Buffer; held: HeldLimits }): string {
   const { request, input } = submission;
+  const limits = held.place || held.tokens !== undefined ? { held } : {};
   if (request.kind === 'proxy' || request.mcpServers.length === 0)
-    return JSON.stringify({ input, request } satisfies StoredRequest);
+    return JSON.stringify({ input, request, ...limits } satisfies StoredRequest);
   const mcpServers = seal(JSON.stringify(request.mcpServers), key);
-  return JSON.stringify({ input, request: { ...request, mcpServers: [] }, mcpServers } satisfies StoredRequest);
+  const stored: StoredRequest = { input, request: { ...request, mcpServers: [] }, mcpServers, ...limits };
+  return JSON.stringify(stored);
+}
+
+/** What the run holds of its key's limits. */
+export function readHeld(run: RunRecord): HeldLimits {
+  return parse(run).held ?? {};
 }
 
 /** The input items as submitted, each with the id by which a later request can refer to it. */

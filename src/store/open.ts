@@ -3,7 +3,6 @@ import type { Logger } from '../base/logger.ts';
 import type { GatewayConfig } from '../config/schema.ts';
 import { type Caches, memoryCaches } from './cache.ts';
 import { type LimitStore, memoryLimits } from './limits.ts';
-import { openRedisStore } from './redis/open.ts';
 import type { QueueConnection } from './redis/queue-client.ts';
 import type { RunStore } from './run-store.ts';
 import { openSqliteStore } from './sqlite/open.ts';
@@ -33,7 +32,7 @@ type StoreConfig = GatewayConfig['store'];
 export async function openStorage(config: StoreConfig, options: { log: Logger }): Promise<Storage> {
   const { log } = options;
   const { runs, caches, limits, openQueue } = /^rediss?:/.test(config.url)
-    ? await openRedisStore({ url: config.url, log })
+    ? await openRedis({ url: config.url, log })
     : {
         runs: openSqliteStore(config.url, { sync: config.sync, log }),
         caches: memoryCaches({ log }),
@@ -42,6 +41,12 @@ export async function openStorage(config: StoreConfig, options: { log: Logger })
       };
   const close = () => runs.close();
   return { runs, caches, limits, openQueue, close, [Symbol.asyncDispose]: close };
+}
+
+/** Its client is 400 modules: loaded only where it is used. */
+async function openRedis(options: { url: string; log: Logger }) {
+  const { openRedisStore } = await import('./redis/open.ts');
+  return await openRedisStore(options);
 }
 
 /** The run store alone; see `openStorage`. Its `close` closes everything. */

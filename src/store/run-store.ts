@@ -58,6 +58,32 @@ export interface NewRun {
   /** Frames numbered 1 to `frameCount`, joined. */
   frames: Uint8Array;
   frameCount: number;
+  /** What a repeat of the submission is recognised by. Stored with the run in one step. */
+  keys?: readonly SubmissionKey[];
+}
+
+/**
+ * What a repeated submission is recognised by (contract section 2): as durable as its run, by the store's clock.
+ * - `idempotency`: holds for `ttlMs` after the creation, and then stands for this run even where it was deleted.
+ * - `retry`: holds while the run is open and `ttlMs` after its end; gone with the run.
+ */
+export interface SubmissionKey {
+  kind: 'idempotency' | 'retry';
+  /** Names the submission among those of all users; letters and digits. */
+  hash: string;
+  /** Of what was submitted, for the caller to compare. */
+  fingerprint: string;
+  /** Milliseconds. */
+  ttlMs: number;
+}
+
+/** The earlier submission of a key. */
+export interface KeyHolder {
+  kind: SubmissionKey['kind'];
+  fingerprint: string;
+  runId: RunId;
+  /** Undefined where the run was deleted. */
+  run: RunRecord | undefined;
 }
 
 /**
@@ -130,8 +156,13 @@ export interface ListQuery {
 }
 
 export interface RunStore {
-  /** Creates a run in state `queued`. `exists`: a run of this id is there already, nothing was changed. */
-  create(run: NewRun): Promise<'created' | 'exists'>;
+  /**
+   * Creates a run in state `queued`. `exists`: a run of this id is there already; `taken`: an earlier submission holds
+   * one of the keys, possibly one that is being stored at this moment. Nothing was changed then.
+   */
+  create(run: NewRun): Promise<'created' | 'exists' | { taken: KeyHolder }>;
+  /** The earlier submission that holds one of the keys, where there is one that was stored. */
+  findKey(keys: readonly Pick<SubmissionKey, 'kind' | 'hash'>[]): Promise<KeyHolder | undefined>;
   get(id: RunId): Promise<RunRecord | undefined>;
   /** A user's runs of one interface, newest first (creation order, ties in a stable order). */
   list(query: ListQuery): Promise<{ runs: RunSummary[]; hasMore: boolean }>;

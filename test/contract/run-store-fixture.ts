@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Clock } from '../../src/base/clock.ts';
 import { newRunId, type RunId } from '../../src/base/ids.ts';
 import type { Append, Claim, LogBatch, NewRun, RunStore, TerminalStatus } from '../../src/store/run-store.ts';
 
@@ -7,6 +8,22 @@ export interface StoreFixture extends AsyncDisposable {
   store: RunStore;
   /** The same data seen by another instance; the same object where a backend serves one instance only. */
   peer: RunStore;
+  /** The store's time, which starts at `T0` and stands still. */
+  clock: TestClock;
+}
+
+/** A clock that a test sets. */
+export interface TestClock extends Clock {
+  ms: number;
+}
+
+export function testClock(): TestClock {
+  return {
+    ms: T0,
+    now() {
+      return this.ms;
+    },
+  };
 }
 
 /** The start of the tests' time, Unix milliseconds. Stores take the time from their callers. */

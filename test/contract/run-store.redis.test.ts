@@ -5,6 +5,7 @@ import { silentLogger } from '../../src/base/logger.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 import { runStoreContract } from './run-store.ts';
+import { testClock } from './run-store-fixture.ts';
 
 /** The contract over a Redis of its own, started with further `settings`. */
 function redisContract(name: string, settings: readonly string[], prepare: (server: RedisServer) => Promise<void>) {
@@ -16,12 +17,14 @@ function redisContract(name: string, settings: readonly string[], prepare: (serv
   after(() => server?.[Symbol.asyncDispose]());
 
   runStoreContract(name, async () => {
-    const options = { url: server.url, log: silentLogger, prefix: randomUUID() };
+    const clock = testClock();
+    const options = { url: server.url, log: silentLogger, prefix: randomUUID(), clock };
     const { runs: store } = await openRedisStore(options);
     const { runs: peer } = await openRedisStore(options);
     return {
       store,
       peer,
+      clock,
       async [Symbol.asyncDispose]() {
         await Promise.all([store.close(), peer.close()]);
       },

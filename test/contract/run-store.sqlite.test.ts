@@ -4,18 +4,22 @@ import { join } from 'node:path';
 import { silentLogger } from '../../src/base/logger.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { runStoreContract } from './run-store.ts';
+import { testClock } from './run-store-fixture.ts';
 
 runStoreContract('SQLite in memory', async () => {
-  const store = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
-  return { store, peer: store, [Symbol.asyncDispose]: () => store.close() };
+  const clock = testClock();
+  const store = openSqliteStore('memory:', { sync: 'normal', log: silentLogger, clock });
+  return { store, peer: store, clock, [Symbol.asyncDispose]: () => store.close() };
 });
 
 runStoreContract('SQLite in a folder', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'run-store-'));
-  const store = openSqliteStore(`file:${folder}`, { sync: 'normal', log: silentLogger });
+  const clock = testClock();
+  const store = openSqliteStore(`file:${folder}`, { sync: 'normal', log: silentLogger, clock });
   return {
     store,
     peer: store,
+    clock,
     async [Symbol.asyncDispose]() {
       await store.close();
       await rm(folder, { recursive: true });

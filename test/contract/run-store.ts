@@ -1,6 +1,7 @@
 import { cancelContract } from './run-store-cancel.ts';
 import { claimContract } from './run-store-claims.ts';
 import type { StoreFixture } from './run-store-fixture.ts';
+import { keyContract } from './run-store-keys.ts';
 import { liveContract } from './run-store-live.ts';
 import { logContract } from './run-store-log.ts';
 import { propertyContract } from './run-store-properties.ts';
@@ -13,6 +14,7 @@ import { recordContract } from './run-store-records.ts';
 export function runStoreContract(name: string, open: () => Promise<StoreFixture>): void {
   describe(`run store contract: ${name}`, () => {
     recordContract(open);
+    keyContract(open);
     claimContract(open);
     logContract(open);
     liveContract(open);

@@ -13,6 +13,7 @@ import { configSchema, type GatewayConfig } from '../../src/config/schema.ts';
 import type { ModelProxy, ProxyCall } from '../../src/gateway/proxy-call.ts';
 import { createApp } from '../../src/http/app.ts';
 import type { HttpParts, Readiness } from '../../src/http/app-deps.ts';
+import { Admission } from '../../src/http/limits/admission.ts';
 import { createHttpServer, type ServerTimes } from '../../src/http/server.ts';
 import type { Step } from '../../src/research/run/steps.ts';
 import type { ResearchState } from '../../src/research/run/transcript.ts';
@@ -20,7 +21,7 @@ import type { RunDriver } from '../../src/runs/execute-run.ts';
 import { LocalExecutor } from '../../src/runs/local-executor.ts';
 import type { Runs } from '../../src/runs/runs.ts';
 import { createRuns } from '../../src/runs/service.ts';
-import { readResearchRequest } from '../../src/runs/stored-request.ts';
+import { readHeld, readResearchRequest } from '../../src/runs/stored-request.ts';
 import { openStorage } from '../../src/store/open.ts';
 
 /** API keys of the test gateway. `ann-2` is a second key of the same user. */
@@ -102,12 +103,17 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
   const closing = new AbortController();
   const log = createLogger({ destination: { write: (line: string) => void lines.push(JSON.parse(line)) } });
   const storage = await openStorage(live.current().store, { log });
+  const admission = new Admission(storage.limits);
   const driver: RunDriver = {
     research: ({ run, state, signal }) => script(lastQuestion(run), state, () => released(waiting, signal)),
     proxy: async ({ request }) => `{"echo":${request.body}}`,
+    left({ run, ended }) {
+      if (ended) void admission.runEnded({ id: run.id, keyId: run.keyId, held: readHeld(run), tokens: ended.tokens });
+    },
   };
-  const common = { store: storage.runs, driver, clock: systemClock, log, owner: randomUUID(), retentionMs: 3_600_000 };
-  const executor = new LocalExecutor({ ...common, maxConcurrent: live.current().runs.max_concurrent });
+  const common = { store: storage.runs, clock: systemClock, log, retentionMs: 3_600_000 };
+  const maxConcurrent = live.current().runs.max_concurrent;
+  const executor = new LocalExecutor({ ...common, driver, owner: randomUUID(), maxConcurrent });
   const runs = createRuns({
     ...common,
     executor,
@@ -126,6 +132,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
       },
     },
     caches: storage.caches,
+    admission,
     log,
     clock: systemClock,
     registry: new Registry(),

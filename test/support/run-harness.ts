@@ -95,10 +95,8 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
   const runs = createRuns({
     store,
     executor,
-    driver,
     clock,
     log: silentLogger,
-    owner,
     maxQueued: () => config.runs.max_queued,
     retentionMs,
     sealingKeyOf,

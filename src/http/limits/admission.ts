@@ -1,5 +1,6 @@
 import { GatewayError } from '../../base/errors.ts';
 import type { KeyConfig } from '../../config/schema.ts';
+import type { EndedRun, HeldLimits } from '../../runs/runs.ts';
 import type { Counter, LimitStore, Slots } from '../../store/limits.ts';
 
 /** A request that asks to be counted. */
@@ -15,14 +16,13 @@ export interface AdmissionRequest {
   announce(headers: Record<string, string>): void;
 }
 
-/** What an admitted request holds. Exactly one of the two is called, once. */
+/** An admitted request. Exactly one of the two is called, once; a run's `held` is given to `runEnded` instead. */
 export interface Admitted {
+  held: HeldLimits;
   /** It was refused for another reason: nothing of it counts. */
   undo(): Promise<void>;
   /** It ended: its place is free, its tokens are those really used (null: unknown, the estimate stays). */
   settle(tokens: number | null): Promise<void>;
-  /** Whether anyone has to call `settle`: false where the key has no limit that it would change. */
-  readonly pending: boolean;
 }
 
 const RUNS = 'runs';
@@ -32,19 +32,16 @@ const DAY = 86_400;
 /** When a place may have become free, in milliseconds. */
 const CONCURRENCY_RETRY_MS = 2000;
 
-/** The limits of API keys (contract section 2). Refused requests use up nothing. */
+/**
+ * The limits of API keys (contract section 2): the one place that admits requests and frees what they hold. Refused
+ * requests use up nothing.
+ */
 export class Admission {
   readonly #requests: Counter;
   readonly #tokens: Counter;
   readonly #runs: Slots;
   /** Requests with reserved tokens; the one that is alone may use up what is left. */
   readonly #reserved: Slots;
-
-  /** Frees what a run holds, whoever admitted it: that instance may be gone. */
-  static async free(store: LimitStore, { key, id }: Pick<AdmissionRequest, 'key' | 'id'>): Promise<void> {
-    if (key.limits.concurrent_runs !== undefined) await store.slots({ name: RUNS }).release(key.id, id);
-    if (key.limits.tokens_per_day !== undefined) await store.slots({ name: RESERVED }).release(key.id, id);
-  }
 
   constructor(store: LimitStore) {
     this.#requests = store.counter({ name: 'requests', windowSeconds: MINUTE });
@@ -60,52 +57,47 @@ export class Admission {
    */
   async admit(request: AdmissionRequest): Promise<Admitted> {
     await using undo = new AsyncDisposableStack();
-    await this.#takePlace(request, undo);
-    const reserved = await this.#reserveTokens(request, undo);
+    const place = await this.#takePlace(request, undo);
+    const tokens = await this.#reserveTokens(request, undo);
     await this.#countRequest(request, undo);
-    const held = undo.move();
-    const { key, id } = request;
+    const taken = undo.move();
+    const held: HeldLimits = { ...(place && { place }), ...(tokens !== undefined && { tokens }) };
     return {
-      pending: reserved || (request.runMs !== undefined && key.limits.concurrent_runs !== undefined),
-      undo: () => held.disposeAsync(),
-      settle: async (tokens) => {
-        await this.#runs.release(key.id, id);
-        if (!reserved) return;
-        await this.#reserved.release(key.id, id);
-        if (tokens !== null) await this.#tokens.giveBack(key.id, reservation(request) - tokens);
-      },
+      held,
+      undo: () => taken.disposeAsync(),
+      settle: (used) => this.#free({ keyId: request.key.id, id: request.id, held }, used),
     };
   }
 
-  /** What counts against a key's limits now, for operators. Only limits that are set. */
-  async usage({ id, limits }: KeyConfig): Promise<{ name: string; limit: number; used: number }[]> {
-    // Taking nothing from a counter reads it.
-    const read = async (counter: Counter) => (await counter.take(id, 0, { limit: 0, force: true })).used;
-    const { requests_per_minute: requests, concurrent_runs: runs, tokens_per_day: tokens } = limits;
-    return [
-      ...(requests === undefined
-        ? []
-        : [{ name: 'requests_per_minute', limit: requests, used: await read(this.#requests) }]),
-      ...(runs === undefined ? [] : [{ name: 'concurrent_runs', limit: runs, used: await this.#runs.count(id) }]),
-      ...(tokens === undefined ? [] : [{ name: 'tokens_per_day', limit: tokens, used: await read(this.#tokens) }]),
-    ];
+  /** Frees what an ended run held, whoever admitted it. */
+  async runEnded({ tokens, ...run }: EndedRun): Promise<void> {
+    await this.#free(run, tokens);
   }
 
-  async #takePlace({ key, id, runMs }: AdmissionRequest, undo: AsyncDisposableStack): Promise<void> {
+  async #free({ keyId, id, held }: Omit<EndedRun, 'tokens'>, used: number | null): Promise<void> {
+    if (held.place) await this.#runs.release(keyId, id);
+    if (held.tokens === undefined) return;
+    await this.#reserved.release(keyId, id);
+    if (used !== null) await this.#tokens.giveBack(keyId, held.tokens - used);
+  }
+
+  async #takePlace({ key, id, runMs }: AdmissionRequest, undo: AsyncDisposableStack): Promise<boolean> {
     const limit = key.limits.concurrent_runs;
-    if (limit === undefined || runMs === undefined) return;
+    if (limit === undefined || runMs === undefined) return false;
     if (!(await this.#runs.take(key.id, id, { limit, ttlMs: runMs }))) {
       throw new GatewayError('concurrency_limit_exceeded', `This key may have ${limit} runs at a time.`, {
         retryAfterMs: CONCURRENCY_RETRY_MS,
       });
     }
     undo.defer(() => this.#runs.release(key.id, id));
+    return true;
   }
 
-  async #reserveTokens(request: AdmissionRequest, undo: AsyncDisposableStack): Promise<boolean> {
+  /** The tokens reserved; undefined where the key has no such limit. */
+  async #reserveTokens(request: AdmissionRequest, undo: AsyncDisposableStack): Promise<number | undefined> {
     const { key, id } = request;
     const limit = key.limits.tokens_per_day;
-    if (limit === undefined) return false;
+    if (limit === undefined) return undefined;
     const tokens = reservation(request);
     await this.#reserved.take(key.id, id, { limit: Number.POSITIVE_INFINITY, ttlMs: request.runMs ?? DAY * 1000 });
     undo.defer(() => this.#reserved.release(key.id, id));
@@ -117,7 +109,7 @@ export class Admission {
       });
     }
     undo.defer(() => this.#tokens.giveBack(key.id, tokens));
-    return true;
+    return tokens;
   }
 
   /** A request that is alone only needs something to be left; parallel ones have to fit together. */

@@ -1,12 +1,17 @@
 import type { RequestHandler } from 'express';
-import { openApiDocument } from '../../protocol/openapi.ts';
 import { sendJson } from '../send-json.ts';
 
 /** `GET /openapi.json`, made from the schemas when it is first asked for. */
 export function openapi(): RequestHandler {
-  let body: string | undefined;
-  return (_req, res) => {
-    body ??= JSON.stringify(openApiDocument());
-    sendJson(res, { status: 200, headers: {}, body });
+  let document: Promise<string> | undefined;
+  return async (_req, res) => {
+    document ??= makeDocument();
+    sendJson(res, { status: 200, headers: {}, body: await document });
   };
+}
+
+/** The generator is loaded when it is needed: hardly any start needs it. */
+async function makeDocument(): Promise<string> {
+  const { openApiDocument } = await import('../../protocol/openapi.ts');
+  return JSON.stringify(openApiDocument());
 }

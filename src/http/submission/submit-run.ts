@@ -55,7 +55,7 @@ async function submitNew(
   const { key, caller, config } = identity;
   let admitted: Admitted | undefined;
   try {
-    const submitted = await deps.runs.submit({
+    return await deps.runs.submit({
       ...submission,
       caller,
       ...(idempotency && { idempotency }),
@@ -68,10 +68,9 @@ async function submitNew(
           announce: (headers) => setHeaders(res, headers),
         });
         if (fingerprint) await deps.retries.remember(fingerprint, id);
+        return admitted.held;
       },
     });
-    if (admitted?.pending) settleAtEnd(deps, submitted.run, admitted);
-    return submitted;
   } catch (thrown) {
     await admitted?.undo();
     throw thrown;
@@ -92,18 +91,6 @@ async function earlierRun(
     if (thrown instanceof GatewayError && thrown.code === 'not_found') return undefined;
     throw thrown;
   }
-}
-
-/** Frees what the run holds of its key's limits once it has ended, whoever is still reading it. */
-function settleAtEnd({ runs, stopping }: AppDeps, run: RunRecord, admitted: Admitted): void {
-  const settle = async () => {
-    const tokens = await runs.ended(run, { signal: stopping }).then(
-      (response) => response.usage.total_tokens,
-      () => null,
-    );
-    await admitted.settle(tokens);
-  };
-  settle().catch(() => {});
 }
 
 function setHeaders(res: ServerResponse, headers: Record<string, string>): void {

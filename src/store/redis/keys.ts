@@ -1,5 +1,5 @@
 import type { RunId } from '../../base/ids.ts';
-import type { RunApi } from '../run-store.ts';
+import type { RunApi, SubmissionKey } from '../run-store.ts';
 
 /**
  * Names of keys and channels. Everything of one run carries the hash tag `{id}`, so that Redis Cluster shards by run;
@@ -41,6 +41,10 @@ export class Keys {
   sealed(id: RunId): string {
     return `${this.#prefix}:{${id}}:sealed`;
   }
+  /** Says that no run of this id may be created: it was deleted, or another submission took its place. */
+  gone(id: RunId): string {
+    return `${this.#prefix}:{${id}}:gone`;
+  }
   /** Channel of a run's batches. */
   live(id: RunId): string {
     return `${this.#prefix}:{${id}}:live`;
@@ -48,6 +52,9 @@ export class Keys {
   /** Sorted set of a user's runs of one interface, by position. */
   list(user: string, api: RunApi): string {
     return `${this.#prefix}:list:${api}:${user}`;
+  }
+  submission(key: Pick<SubmissionKey, 'kind' | 'hash'>): string {
+    return `${this.#prefix}:submission:${key.kind}:${key.hash}`;
   }
   reservation(key: string): string {
     return `${this.#prefix}:reservation:${key}`;

@@ -28,12 +28,14 @@ export class Log {
   readonly #redis: RedisConnection;
   readonly #keys: Keys;
   readonly #scripts: Scripts;
+  readonly #now: () => string;
   readonly #sealed = new SealedLogs(SEALED_LOGS_BYTES);
 
-  constructor(redis: RedisConnection, keys: Keys, scripts: Scripts) {
-    this.#redis = redis;
-    this.#keys = keys;
-    this.#scripts = scripts;
+  constructor(parts: { redis: RedisConnection; keys: Keys; scripts: Scripts; now(): string }) {
+    this.#redis = parts.redis;
+    this.#keys = parts.keys;
+    this.#scripts = parts.scripts;
+    this.#now = parts.now;
   }
 
   /** Appends and publishes in one step. `header` goes before the frames in the message to subscribers. */
@@ -55,6 +57,7 @@ export class Log {
         `${end?.at ?? ''}`,
         `${end?.retainUntil ?? ''}`,
         `${keptMs}`,
+        end ? this.#now() : '',
         ...(batch.transcript ?? []),
       ],
     );

@@ -1,5 +1,5 @@
 import { createKeyv } from '@keyv/redis';
-import { systemClock } from '../../base/clock.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import { type Caches, keyvCache } from '../cache.ts';
 import type { LimitStore } from '../limits.ts';
@@ -21,6 +21,8 @@ export interface RedisOptions {
   limitMs?: number;
   /** Longest wait for the first connection, in milliseconds: Redis may be starting too. */
   connectLimitMs?: number;
+  /** The store's time; that of Redis where absent. */
+  clock?: Clock;
 }
 
 const DEFAULT_PREFIX = 'gateway';
@@ -41,7 +43,7 @@ export interface RedisStorage {
  * @throws Error with the fix where there is no connection or Redis is too old.
  */
 export async function openRedisStore(options: RedisOptions): Promise<RedisStorage> {
-  const { log, url, prefix = DEFAULT_PREFIX, limitMs = DEFAULT_LIMIT_MS } = options;
+  const { log, url, prefix = DEFAULT_PREFIX, limitMs = DEFAULT_LIMIT_MS, clock } = options;
   const { connectLimitMs = DEFAULT_CONNECT_LIMIT_MS } = options;
   const keys = new Keys(prefix);
   await using opening = new AsyncDisposableStack();
@@ -53,7 +55,7 @@ export async function openRedisStore(options: RedisOptions): Promise<RedisStorag
   const redis = await open();
   await checkRedis(redis, log);
   const channels = await Channels.open({ redis: await open(), commands: redis, keys, log });
-  const runs = new RedisRunStore({ redis, channels, keys, log });
+  const runs = new RedisRunStore({ redis, channels, keys, log, ...(clock && { clock }) });
   opening.move();
   return {
     runs,

@@ -1,15 +1,31 @@
 import { randomBytes } from 'node:crypto';
+import { sleep } from '../../base/abort.ts';
 import { systemClock } from '../../base/clock.ts';
 import type { RunId } from '../../base/ids.ts';
-import type { Claim, ListQuery, NewRun, Reservation, RunApi, RunRecord, RunSummary } from '../run-store.ts';
+import type {
+  Claim,
+  KeyHolder,
+  ListQuery,
+  NewRun,
+  Reservation,
+  RunApi,
+  RunRecord,
+  RunSummary,
+  SubmissionKey,
+} from '../run-store.ts';
 import type { RedisConnection } from './connection.ts';
+import { unavailable } from './failure.ts';
 import type { Indexes } from './indexes.ts';
 import type { Keys } from './keys.ts';
-import { ownerReply, pairReply, parseClaim, parseRecord, parseSummary, SUMMARY_FIELDS } from './replies.ts';
+import { ownerReply, pairReply, parseClaim, parseKeys, parseRecord, parseSummary, SUMMARY_FIELDS } from './replies.ts';
 import type { Scripts } from './scripts.ts';
+import type { SubmissionKeys } from './submission-keys.ts';
 
 /** Records read at once while a list is filtered. */
 const LIST_CHUNK = 250;
+/** Submissions of one key that come at once settle who is first within this many looks. */
+const MOST_CREATIONS = 20;
+const OVERTAKEN_PAUSE_MS = 50;
 
 /** What came of an attempt to claim a run. */
 export type ClaimOutcome =
@@ -23,39 +39,63 @@ export class Records {
   readonly #keys: Keys;
   readonly #scripts: Scripts;
   readonly #indexes: Indexes;
+  readonly #submissions: SubmissionKeys;
+  readonly #now: () => string;
 
-  constructor(parts: { redis: RedisConnection; keys: Keys; scripts: Scripts; indexes: Indexes }) {
+  constructor(parts: {
+    redis: RedisConnection;
+    keys: Keys;
+    scripts: Scripts;
+    indexes: Indexes;
+    submissions: SubmissionKeys;
+    now(): string;
+  }) {
+    this.#submissions = parts.submissions;
+    this.#now = parts.now;
     this.#redis = parts.redis;
     this.#keys = parts.keys;
     this.#scripts = parts.scripts;
     this.#indexes = parts.indexes;
   }
 
-  async create(run: NewRun): Promise<'created' | 'exists'> {
-    const { id, frames, frameCount } = run;
-    const [, created] = await Promise.all([
-      this.#indexes.announce(run),
-      this.#redis.script(
-        this.#scripts.create,
-        [this.#keys.run(id), this.#keys.log(id)],
-        [
-          this.#keys.changes,
-          id,
-          `${frameCount}`,
-          Buffer.from(frames.buffer, frames.byteOffset, frames.byteLength),
-          ...toFields(run),
-        ],
-      ),
-    ]);
-    if (created === 1) return 'created';
-    await this.#correctIndexes(run);
-    return 'exists';
+  async create(run: NewRun): Promise<'created' | 'exists' | { taken: KeyHolder }> {
+    const { keys = [] } = run;
+    for (let tries = 0; tries < MOST_CREATIONS; tries++) {
+      const holder = await this.#submissions.take(run, keys);
+      if (holder) return { taken: holder };
+      const [, created] = await Promise.all([this.#indexes.announce(run), this.#write(run, keys)]);
+      if (created === 1) return 'created';
+      await this.#correctIndexes(run);
+      if (created === 0) return 'exists';
+      // Another submission of a key took this one's place, and is about to say so where the key stands.
+      await sleep(OVERTAKEN_PAUSE_MS);
+    }
+    throw unavailable('this submission took too long and was given up');
   }
 
-  /** The run was there before: what was announced may not be so. */
+  #write(run: NewRun, keys: readonly SubmissionKey[]): Promise<unknown> {
+    const { id, frames, frameCount } = run;
+    const lasting = keys.filter((key) => key.kind === 'idempotency').map((key) => key.ttlMs);
+    return this.#redis.script(
+      this.#scripts.create,
+      [this.#keys.run(id), this.#keys.log(id), this.#keys.gone(id)],
+      [
+        this.#keys.changes,
+        id,
+        `${frameCount}`,
+        Buffer.from(frames.buffer, frames.byteOffset, frames.byteLength),
+        this.#now(),
+        keys.length > 0 ? JSON.stringify(keys.map(({ kind, hash, ttlMs }) => ({ kind, hash, ttlMs }))) : '',
+        lasting.length > 0 ? `${Math.max(...lasting)}` : '',
+        ...toFields(run),
+      ],
+    );
+  }
+
+  /** The run was there before, or cannot be any more: what was announced may not be so. */
   async #correctIndexes(run: NewRun): Promise<void> {
     const known = await this.get(run.id);
-    if (!known) return;
+    if (!known) return await this.#indexes.remove(run);
     if (known.user !== run.user || known.api !== run.api) await this.#indexes.dropForeign(run, run.id);
     if (known.status !== 'queued') await this.#indexes.markQueued(run.id, false);
   }
@@ -109,10 +149,14 @@ export class Records {
 
   /** Removes what belongs to a run; its owner where there was one. Subscribers get `notice`. */
   async remove(id: RunId, notice: string): Promise<{ user: string; api: RunApi } | undefined> {
-    const keys = [this.#keys.run(id), this.#keys.log(id), this.#keys.transcript(id), this.#keys.sealed(id)];
-    const reply = await this.#redis.script(this.#scripts.delete, keys, [this.#keys.live(id), notice]);
+    const of = this.#keys;
+    const keys = [of.run(id), of.log(id), of.transcript(id), of.sealed(id), of.gone(id)];
+    const reply = await this.#redis.script(this.#scripts.delete, keys, [of.live(id), notice, this.#now()]);
     const owner = ownerReply.parse(reply);
-    return owner ? { user: owner[0], api: owner[1] } : undefined;
+    if (!owner) return undefined;
+    const [user, api, submission] = owner;
+    await this.#submissions.runRemoved(id, parseKeys(submission));
+    return { user, api };
   }
 
   async reserve(key: string, entry: Reservation, options: { ttlMs: number; now: number }): Promise<Reservation> {

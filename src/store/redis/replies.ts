@@ -55,7 +55,7 @@ export function parseRecord(reply: unknown): RunRecord | undefined {
 
 const appendReply = z.union([
   z.tuple([z.enum(['ok', 'duplicate']), z.number(), z.number()]),
-  z.tuple([z.literal('ok'), z.number(), z.number(), z.string(), z.enum(summaryFields.api.options)]),
+  z.tuple([z.literal('ok'), z.number(), z.number(), z.string(), z.enum(summaryFields.api.options), z.string()]),
   z.tuple([z.enum(['gap', 'cancelled']), z.number()]),
   z.tuple([z.enum(['fenced', 'closed', 'missing'])]),
 ]);
@@ -86,9 +86,21 @@ export function parseCancel(reply: unknown) {
   return cancelReply.parse(reply);
 }
 
-/** User and interface of a run; null where it was not there. */
-export const ownerReply = z.tuple([z.string(), z.enum(summaryFields.api.options)]).nullable();
+/** User, interface and keys of a run; null where it was not there. */
+export const ownerReply = z.tuple([z.string(), z.enum(summaryFields.api.options), z.string()]).nullable();
 export const pairReply = z.tuple([z.string(), z.string()]);
+export const maybePairReply = pairReply.nullable();
+
+export const keyRunReply = z.union([
+  z.tuple([z.literal('held'), z.array(z.string())]),
+  z.tuple([z.enum(['over', 'deleted', 'missing'])]),
+]);
+
+const storedKeys = z.array(z.object({ kind: z.enum(['idempotency', 'retry']), hash: z.string(), ttlMs: z.number() }));
+/** The keys of a submission as its run's hash names them; '' for none. */
+export function parseKeys(text: string) {
+  return text === '' ? [] : storedKeys.parse(JSON.parse(text));
+}
 
 /** Entries of a log's stream, read as buffers. */
 export const streamReply = z.array(z.tuple([z.instanceof(Buffer), z.array(z.instanceof(Buffer))]));

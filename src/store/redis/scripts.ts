@@ -12,13 +12,32 @@ export interface Script {
  * nothing was written.
  *
  * Fields of a run's hash: those of `RunRecord`, where null is empty; `token` and `until` of the current claim (kept
- * after the end, so that the owner's repeat is recognised), `claims`, `attempts`, `entries` of the transcript, `sealed`.
+ * after the end, so that the owner's repeat is recognised), `claims`, `attempts`, `entries` of the transcript, `sealed`;
+ * where the submission has keys, `keys` (JSON) and `keyedUntil`, when the last idempotency key ends; `endedByStore`, the
+ * end by the store's clock.
+ *
+ * A time "now" that is empty is Redis's own, so that instances whose clocks differ agree.
  */
+const NOW = `
+local function timeOf(given)
+  if given ~= '' then return tonumber(given) end
+  local t = redis.call('TIME')
+  return tonumber(t[1]) * 1000 + math.floor(tonumber(t[2]) / 1000)
+end
+local function whole(n) return string.format('%.0f', n) end
+`;
+
 const SOURCES = {
-  /** KEYS run, log. ARGV changes channel, id, number of frames, frames, then fields and values of the record. */
-  create: `
+  /**
+   * KEYS run, log, gone. ARGV changes channel, id, number of frames, frames, now, keys, time that the longest
+   * idempotency key holds or '', then fields and values of the record. 1 created, 0 it exists, -1 it may not be created.
+   */
+  create: `${NOW}
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
-redis.call('HSET', KEYS[1], unpack(ARGV, 5))
+if redis.call('EXISTS', KEYS[3]) == 1 then return -1 end
+redis.call('HSET', KEYS[1], unpack(ARGV, 8))
+if ARGV[6] ~= '' then redis.call('HSET', KEYS[1], 'keys', ARGV[6]) end
+if ARGV[7] ~= '' then redis.call('HSET', KEYS[1], 'keyedUntil', whole(timeOf(ARGV[5]) + tonumber(ARGV[7]))) end
 redis.call('DEL', KEYS[2])
 if ARGV[3] ~= '0' then redis.call('XADD', KEYS[2], ARGV[3] .. '-0', 'f', '1', 'd', ARGV[4]) end
 redis.call('PUBLISH', ARGV[1], 'claimable ' .. ARGV[2])
@@ -58,15 +77,15 @@ return 1`,
 
   /**
    * KEYS run, log, transcript. ARGV token, first, count, frames, channel, header of the message, entries before or -1,
-   * status of the end or '', its time, expiry, milliseconds that everything is kept, then transcript entries.
+   * status of the end or '', its time, expiry, milliseconds that everything is kept, now, then transcript entries.
    */
-  append: `
+  append: `${NOW}
 local r = redis.call('HMGET', KEYS[1], 'status', 'token', 'last', 'cancelRequested', 'entries', 'attempts')
 if not r[1] then return {'missing'} end
 local open = r[1] == 'queued' or r[1] == 'in_progress'
 if r[2] == '' or r[2] ~= ARGV[1] then return {open and 'fenced' or 'closed'} end
 local first, count, last, cancel = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(r[3]), tonumber(r[4])
-local steps, entries, before = #ARGV - 11, tonumber(r[5]), tonumber(ARGV[7])
+local steps, entries, before = #ARGV - 12, tonumber(r[5]), tonumber(ARGV[7])
 if count > 0 then
   if first + count - 1 <= last then return {'duplicate', last, cancel} end
 elseif open and steps > 0 and before >= 0 and before + steps <= entries then
@@ -87,6 +106,7 @@ if ending then
   local n = #set
   set[n + 1], set[n + 2], set[n + 3], set[n + 4] = 'status', ARGV[8], 'endedAt', ARGV[9]
   set[n + 5], set[n + 6], set[n + 7], set[n + 8] = 'expiresAt', ARGV[10], 'attempts', 0
+  set[n + 9], set[n + 10] = 'endedByStore', whole(timeOf(ARGV[12]))
 end
 redis.call('HSET', KEYS[1], unpack(set))
 if count > 0 then
@@ -96,12 +116,12 @@ if count > 0 then
     redis.call('XADD', KEYS[2], last .. '-0', 'f', ARGV[2], 'd', ARGV[4])
   end
 end
-for i = 12, #ARGV do redis.call('RPUSH', KEYS[3], ARGV[i]) end
+for i = 13, #ARGV do redis.call('RPUSH', KEYS[3], ARGV[i]) end
 if ending then for i = 1, 3 do redis.call('PEXPIRE', KEYS[i], ARGV[11]) end end
 if count > 0 then redis.call('PUBLISH', ARGV[5], ARGV[6] .. ARGV[4]) end
 if not ending then return {'ok', last, cancel} end
-local owner = redis.call('HMGET', KEYS[1], 'user', 'api')
-return {'ok', last, cancel, owner[1], owner[2]}`,
+local owner = redis.call('HMGET', KEYS[1], 'user', 'api', 'keys')
+return {'ok', last, cancel, owner[1], owner[2], owner[3] or ''}`,
 
   /** KEYS run. ARGV changes channel, id. */
   cancel: `
@@ -112,13 +132,15 @@ redis.call('HSET', KEYS[1], 'cancelRequested', '1')
 redis.call('PUBLISH', ARGV[1], 'cancel ' .. ARGV[2])
 return {'accepted'}`,
 
-  /** KEYS run, log, transcript, sealed log. ARGV channel, message. */
-  delete: `
-local r = redis.call('HMGET', KEYS[1], 'user', 'api')
-redis.call('UNLINK', unpack(KEYS))
+  /** KEYS run, log, transcript, sealed log, gone. ARGV channel, message, now. */
+  delete: `${NOW}
+local r = redis.call('HMGET', KEYS[1], 'user', 'api', 'keys', 'keyedUntil')
+redis.call('UNLINK', unpack(KEYS, 1, 4))
 if not r[1] then return false end
+local left = r[4] and tonumber(r[4]) - timeOf(ARGV[3]) or 0
+if left > 0 then redis.call('SET', KEYS[5], 'deleted', 'PX', whole(left)) end
 redis.call('PUBLISH', ARGV[1], ARGV[2])
-return r`,
+return {r[1], r[2], r[3] or ''}`,
 
   /** KEYS run, log, sealed log. ARGV sealed log. */
   seal: `
@@ -130,6 +152,49 @@ redis.call('UNLINK', KEYS[2])
 local left = redis.call('PTTL', KEYS[1])
 if left > 0 then redis.call('PEXPIRE', KEYS[3], left) end
 return 1`,
+
+  /**
+   * KEYS key. ARGV now, run, fingerprint, milliseconds that the key holds, milliseconds that it is kept, the run that may
+   * be replaced or ''. The holder by now, this run or an earlier one.
+   */
+  takeKey: `${NOW}
+local now = timeOf(ARGV[1])
+local r = redis.call('HMGET', KEYS[1], 'runId', 'fingerprint', 'until')
+local free = not r[1] or r[1] == ARGV[6] or (r[3] ~= '' and tonumber(r[3]) <= now)
+if not free then return {r[1], r[2]} end
+local ends = ''
+if ARGV[4] ~= '' then ends = whole(now + tonumber(ARGV[4])) end
+redis.call('HSET', KEYS[1], 'runId', ARGV[2], 'fingerprint', ARGV[3], 'until', ends)
+redis.call('PEXPIRE', KEYS[1], ARGV[5])
+return {ARGV[2], ARGV[3]}`,
+
+  /** KEYS key. ARGV now. The holder, or nothing. */
+  findKey: `${NOW}
+local r = redis.call('HMGET', KEYS[1], 'runId', 'fingerprint', 'until')
+if not r[1] or (r[3] ~= '' and tonumber(r[3]) <= timeOf(ARGV[1])) then return false end
+return {r[1], r[2]}`,
+
+  /** KEYS key. ARGV run, milliseconds that a key of this run stays; 0 removes it. */
+  leaveKey: `
+if redis.call('HGET', KEYS[1], 'runId') ~= ARGV[1] then return 0 end
+if ARGV[2] == '0' then return redis.call('UNLINK', KEYS[1]) end
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])`,
+
+  /**
+   * KEYS run, gone. ARGV now, milliseconds that a key holds after the end or '', milliseconds for which a run that is
+   * not there is kept from being created, or 0. What became of a key's run: 'held' with its record, 'over', 'deleted',
+   * 'missing'.
+   */
+  keyRun: `${NOW}
+local r = redis.call('HMGET', KEYS[1], 'status', 'endedAt', 'endedByStore')
+if not r[1] then
+  if redis.call('GET', KEYS[2]) == 'deleted' then return {'deleted'} end
+  if ARGV[3] ~= '0' then redis.call('SET', KEYS[2], 'replaced', 'PX', ARGV[3]) end
+  return {'missing'}
+end
+local open = r[1] == 'queued' or r[1] == 'in_progress'
+if not open and ARGV[2] ~= '' and timeOf(ARGV[1]) >= tonumber(r[3] or r[2]) + tonumber(ARGV[2]) then return {'over'} end
+return {'held', redis.call('HGETALL', KEYS[1])}`,
 
   /** KEYS reservation. ARGV now, time to live, run, fingerprint, end of its time. */
   reserve: `
@@ -164,6 +229,10 @@ export function loadScripts(): Scripts {
     cancel: load(SOURCES.cancel),
     delete: load(SOURCES.delete),
     seal: load(SOURCES.seal),
+    takeKey: load(SOURCES.takeKey),
+    findKey: load(SOURCES.findKey),
+    leaveKey: load(SOURCES.leaveKey),
+    keyRun: load(SOURCES.keyRun),
     reserve: load(SOURCES.reserve),
     unreserve: load(SOURCES.unreserve),
   };

@@ -1,5 +1,5 @@
 import { withTimeout } from '../../base/abort.ts';
-import { systemClock } from '../../base/clock.ts';
+import { type Clock, systemClock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -11,12 +11,14 @@ import type {
   CancelResult,
   Claim,
   FencingToken,
+  KeyHolder,
   ListQuery,
   LogBatch,
   NewRun,
   Reservation,
   RunRecord,
   RunStore,
+  SubmissionKey,
 } from '../run-store.ts';
 import { checkAppend } from '../run-store-checks.ts';
 import type { Channels } from './channels.ts';
@@ -26,8 +28,9 @@ import { Indexes } from './indexes.ts';
 import type { Keys } from './keys.ts';
 import { Log } from './log.ts';
 import { Records } from './records.ts';
-import { parseCancel, parseRenew } from './replies.ts';
+import { parseCancel, parseKeys, parseRenew } from './replies.ts';
 import { loadScripts, type Scripts } from './scripts.ts';
+import { SubmissionKeys } from './submission-keys.ts';
 
 /** How many free runs a claimer looks at before it asks again. */
 const CANDIDATES = 10;
@@ -42,24 +45,32 @@ export class RedisRunStore implements RunStore {
   readonly #keys: Keys;
   readonly #scripts: Scripts = loadScripts();
   readonly #indexes: Indexes;
+  readonly #submissions: SubmissionKeys;
   readonly #records: Records;
   readonly #log: Log;
   readonly #logger: Logger;
 
-  /** Takes over both connections. */
-  constructor(parts: { redis: RedisConnection; channels: Channels; keys: Keys; log: Logger }) {
-    const { redis, channels, keys, log } = parts;
+  /** Takes over both connections. `clock` is the store's time; that of Redis where absent. */
+  constructor(parts: { redis: RedisConnection; channels: Channels; keys: Keys; log: Logger; clock?: Clock }) {
+    const { redis, channels, keys, log, clock } = parts;
+    const scripts = this.#scripts;
+    const now = () => (clock ? `${clock.now()}` : '');
     this.#redis = redis;
     this.#channels = channels;
     this.#keys = keys;
     this.#logger = log;
     this.#indexes = new Indexes(redis, keys);
-    this.#records = new Records({ redis, keys, scripts: this.#scripts, indexes: this.#indexes });
-    this.#log = new Log(redis, keys, this.#scripts);
+    this.#submissions = new SubmissionKeys({ redis, keys, scripts, now });
+    this.#records = new Records({ redis, keys, scripts, indexes: this.#indexes, submissions: this.#submissions, now });
+    this.#log = new Log({ redis, keys, scripts, now });
   }
 
-  create(run: NewRun): Promise<'created' | 'exists'> {
+  create(run: NewRun): Promise<'created' | 'exists' | { taken: KeyHolder }> {
     return this.#records.create(run);
+  }
+
+  findKey(keys: readonly Pick<SubmissionKey, 'kind' | 'hash'>[]): Promise<KeyHolder | undefined> {
+    return this.#submissions.find(keys);
   }
 
   get(id: RunId): Promise<RunRecord | undefined> {
@@ -130,10 +141,11 @@ export class RedisRunStore implements RunStore {
     switch (reply[0]) {
       case 'ok': {
         this.#channels.deliver(id, batch);
-        const [, last, cancel, user, api] = reply;
+        const [, last, cancel, user, api, keys] = reply;
         if (batch.end && user !== undefined && api !== undefined) {
           const { at: endedAt, retainUntil: expiresAt } = batch.end;
           await this.#tidy(this.#indexes.markEnded({ id, user, api, endedAt, expiresAt }));
+          await this.#tidy(this.#submissions.runEnded(id, parseKeys(keys ?? '')));
         }
         return { result: 'ok', last, cancel: cancel === 1 };
       }

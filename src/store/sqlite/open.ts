@@ -1,11 +1,12 @@
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, constants, copyFileSync, existsSync, openSync, renameSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { type Clock, systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { RunStore } from '../run-store.ts';
 import { isDamaged } from './failure.ts';
 import { lockFolder } from './lock.ts';
-import { prepareDatabase } from './schema.ts';
+import { prepareDatabase, SCHEMA_VERSION } from './schema.ts';
 import { SqliteRunStore } from './store.ts';
 
 /** Longest wait for a lock, in milliseconds: a backup tool may hold one for a moment. The event loop stands still. */
@@ -15,6 +16,8 @@ export interface SqliteOptions {
   /** `normal`: a crash of the process loses nothing; `full`: nor does a loss of power. */
   sync: 'normal' | 'full';
   log: Logger;
+  /** The store's time; this process's where absent. */
+  clock?: Clock;
 }
 
 /**
@@ -48,12 +51,30 @@ function unusable(folder: string, thrown: unknown): unknown {
 }
 
 function openAt(path: string, options: SqliteOptions & { onClose: () => void }): RunStore {
+  const { log, onClose, clock = systemClock } = options;
   const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
   try {
-    prepareDatabase(db, options);
-    return new SqliteRunStore(db, options);
+    prepareDatabase(db, {
+      sync: options.sync,
+      keepCopy(version) {
+        const copy = keepCopy(db, path, version);
+        log.info({ from: version, to: SCHEMA_VERSION, copy }, 'the database is led to a new version; a copy is kept');
+      },
+    });
+    return new SqliteRunStore(db, { log, onClose, clock });
   } catch (thrown) {
     db.close();
     throw thrown;
   }
+}
+
+/** Copies the database beside itself; the path of the copy. One that is there already was made before anything changed. */
+function keepCopy(db: DatabaseSync, path: string, version: number): string {
+  const copy = `${path}.v${version}`;
+  if (existsSync(copy)) return copy;
+  // What only stands in the write-ahead log would be missing.
+  db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+  copyFileSync(path, `${copy}.tmp`, constants.COPYFILE_FICLONE);
+  renameSync(`${copy}.tmp`, copy);
+  return copy;
 }

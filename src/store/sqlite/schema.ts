@@ -1,14 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite';
 
-const VERSION = 1;
-
 /**
  * `runs.last` is kept up to date for ended runs only: while a run is open its batches say it, and an append writes
  * one row instead of two. Requests stand apart, so that a change of a record does not rewrite them. Batches are rows
  * in append order under a small integer key: a row per event, clustered by run, writes eight times the bytes.
  * `runs.sealed`: 0 not yet, 1 the log is in `sealed_logs`, 2 never, for it is damaged.
  */
-const SCHEMA = `
+const VERSION_1 = `
 CREATE TABLE runs (
   key INTEGER PRIMARY KEY,
   id TEXT NOT NULL UNIQUE,
@@ -64,8 +62,40 @@ CREATE INDEX reservations_expiry ON reservations (expires_at);
 CREATE TABLE probe (id INTEGER PRIMARY KEY, at INTEGER NOT NULL) STRICT;
 `;
 
-/** Sets the connection up and creates the tables where they are missing. */
-export function prepareDatabase(db: DatabaseSync, options: { sync: 'normal' | 'full' }): void {
+/**
+ * Keys of submissions; see `SubmissionKey`. `expires_at` is null while a `retry` key's run is open, and is set
+ * `ttl` after its end. An `idempotency` key whose run is gone stands for a deleted one.
+ */
+const VERSION_2 = `
+CREATE TABLE submission_keys (
+  kind TEXT NOT NULL,
+  hash TEXT NOT NULL,
+  run_id TEXT NOT NULL,
+  fingerprint TEXT NOT NULL,
+  ttl INTEGER NOT NULL,
+  expires_at INTEGER,
+  PRIMARY KEY (kind, hash)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX submission_keys_run ON submission_keys (run_id);
+CREATE INDEX submission_keys_expiry ON submission_keys (expires_at) WHERE expires_at IS NOT NULL;
+`;
+
+/** What leads from each version to the next; the first from an empty database to version 1. */
+const STEPS: readonly string[] = [VERSION_1, VERSION_2];
+
+/** The version that this gateway reads and writes. */
+export const SCHEMA_VERSION = STEPS.length;
+
+/** Sets the connection up and leads the database to the version of this gateway; see `migrate`. */
+export function prepareDatabase(
+  db: DatabaseSync,
+  options: { sync: 'normal' | 'full'; keepCopy(version: number): void },
+): void {
+  configure(db, options);
+  migrate(db, options);
+}
+
+function configure(db: DatabaseSync, options: { sync: 'normal' | 'full' }): void {
   db.exec(`
     PRAGMA page_size = 8192;
     PRAGMA journal_mode = WAL;
@@ -73,12 +103,29 @@ export function prepareDatabase(db: DatabaseSync, options: { sync: 'normal' | 'f
     PRAGMA cache_size = -16384;
     PRAGMA temp_store = MEMORY;
   `);
-  const version = Number(db.prepare('PRAGMA user_version').get()?.user_version ?? 0);
-  if (version === VERSION) return;
-  if (version !== 0) {
+}
+
+/** The version of a database, 0 where it is empty. */
+function schemaVersion(db: DatabaseSync): number {
+  return Number(db.prepare('PRAGMA user_version').get()?.user_version ?? 0);
+}
+
+/**
+ * Leads the database step by step to the version of this gateway, each step in a transaction of its own. `keepCopy` is
+ * called first where there is something to lose.
+ * @throws Error naming the fix where a newer gateway wrote it.
+ */
+function migrate(db: DatabaseSync, options: { keepCopy(version: number): void }): void {
+  const version = schemaVersion(db);
+  if (version > SCHEMA_VERSION) {
     throw new Error(
-      `The database in the store folder has schema version ${version}; this gateway knows ${VERSION}. Use the gateway that wrote it, or another folder.`,
+      `The database in the store folder has schema version ${version}; this gateway knows ${SCHEMA_VERSION}. ` +
+        'Start the gateway that wrote it or a newer one, or set store.url to another folder.',
     );
   }
-  db.exec(`BEGIN; ${SCHEMA} PRAGMA user_version = ${VERSION}; COMMIT;`);
+  if (version > 0 && version < SCHEMA_VERSION) options.keepCopy(version);
+  for (const [index, step] of STEPS.entries()) {
+    if (index < version) continue;
+    db.exec(`BEGIN; ${step} PRAGMA user_version = ${index + 1}; COMMIT;`);
+  }
 }

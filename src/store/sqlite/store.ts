@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { systemClock } from '../../base/clock.ts';
+import type { Clock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import type { Logger } from '../../base/logger.ts';
@@ -11,18 +11,21 @@ import type {
   CancelResult,
   Claim,
   FencingToken,
+  KeyHolder,
   ListQuery,
   LogBatch,
   NewRun,
   Reservation,
   RunRecord,
   RunStore,
+  SubmissionKey,
 } from '../run-store.ts';
 import { checkAppend } from '../run-store-checks.ts';
 import { type SealedLog, sealLog } from '../sealed-log.ts';
 import { SealedLogs } from '../sealed-logs.ts';
 import { Claims } from './claims.ts';
 import { reasonOf, toStoreError, unavailable } from './failure.ts';
+import { SubmissionKeys } from './keys.ts';
 import { appendAfterEnd, Log, type LogRef } from './log.ts';
 import { isFree, type OpenRun, OpenRuns } from './open-runs.ts';
 import { Records } from './records.ts';
@@ -40,9 +43,11 @@ export class SqliteRunStore implements RunStore {
   readonly #db: DatabaseSync;
   readonly #logger: Logger;
   readonly #onClose: () => void;
+  readonly #clock: Clock;
   readonly #writer: Writer;
   readonly #open: OpenRuns;
   readonly #records: Records;
+  readonly #keys: SubmissionKeys;
   readonly #claims: Claims;
   readonly #log: Log;
   readonly #ended;
@@ -52,22 +57,27 @@ export class SqliteRunStore implements RunStore {
   #closed = false;
 
   /** Takes over an open, prepared database; `onClose` frees what belongs to it. */
-  constructor(db: DatabaseSync, options: { log: Logger; onClose?: () => void }) {
+  constructor(db: DatabaseSync, options: { log: Logger; clock: Clock; onClose: () => void }) {
     this.#db = db;
     this.#logger = options.log;
-    this.#onClose = options.onClose ?? (() => {});
+    this.#onClose = options.onClose;
+    this.#clock = options.clock;
     this.#writer = new Writer(db);
     this.#open = new OpenRuns(db);
     this.#records = new Records(db, this.#open);
+    this.#keys = new SubmissionKeys(db, { clock: options.clock, find: (id) => this.#records.get(id) });
     this.#claims = new Claims(db);
     this.#log = new Log(db, this.#claims);
     this.#ended = db.prepare('SELECT key, status, last, token, cancel_requested, sealed FROM runs WHERE id = ?');
   }
 
-  create(run: NewRun): Promise<'created' | 'exists'> {
+  create(run: NewRun): Promise<'created' | 'exists' | { taken: KeyHolder }> {
     return this.#writer.run((transaction) => {
+      const holder = run.keys && this.#keys.find(run.keys);
+      if (holder && holder.runId !== run.id) return { taken: holder };
       const key = this.#records.insert(run);
       if (key === undefined) return 'exists';
+      if (run.keys) this.#keys.insert(run.id, run.keys);
       this.#log.start(key, run.frameCount, run.frames);
       this.#open.add({
         id: run.id,
@@ -84,6 +94,10 @@ export class SqliteRunStore implements RunStore {
       transaction.onCommit(() => this.#changes.emit({ type: 'claimable', id: run.id }));
       return 'created';
     });
+  }
+
+  async findKey(keys: readonly Pick<SubmissionKey, 'kind' | 'hash'>[]): Promise<KeyHolder | undefined> {
+    return this.#read(() => this.#keys.find(keys));
   }
 
   async get(id: RunId): Promise<RunRecord | undefined> {
@@ -145,6 +159,7 @@ export class SqliteRunStore implements RunStore {
       const result = this.#log.append(run, batch, transaction);
       if (result.result !== 'ok') return result;
       if (batch.end) {
+        this.#keys.ended(id);
         this.#open.remove(id);
         transaction.onRollback(() => this.#open.add(run));
       }
@@ -238,6 +253,7 @@ export class SqliteRunStore implements RunStore {
   delete(id: RunId): Promise<boolean> {
     return this.#writer.run((transaction) => {
       if (!this.#records.remove(id)) return false;
+      this.#keys.removed(id);
       this.#sealed.forget(id);
       const run = this.#open.get(id);
       this.#open.remove(id);
@@ -248,7 +264,10 @@ export class SqliteRunStore implements RunStore {
   }
 
   async removeExpired(options: { now: number; limit: number }): Promise<number> {
-    await this.#writer.run(() => this.#records.expireReservations(options.now));
+    await this.#writer.run(() => {
+      this.#records.expireReservations(options.now);
+      this.#keys.removeExpired();
+    });
     const ids = this.#read(() => this.#records.expired(options.now, options.limit));
     let removed = 0;
     // One transaction each: long logs must not hold up the appends of live runs.
@@ -266,7 +285,7 @@ export class SqliteRunStore implements RunStore {
 
   async check(): Promise<{ ok: true } | { ok: false; reason: string }> {
     try {
-      await this.#writer.run(() => this.#records.probe(systemClock.now()));
+      await this.#writer.run(() => this.#records.probe(this.#clock.now()));
       return { ok: true };
     } catch (thrown) {
       return { ok: false, reason: reasonOf(thrown) };

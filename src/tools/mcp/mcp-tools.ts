@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
 import { type Tool, ToolError } from '../tool.ts';
-import { McpConnection } from './mcp-connection.ts';
+import type { McpConnection, McpConnectionOptions } from './mcp-connection.ts';
 import { DEFAULT_TIMEOUT_MS, type McpServer, TOTAL_TIMEOUT_FACTOR } from './mcp-server.ts';
 import type { RemoteTool } from './remote-tool.ts';
 import { unreachableTool } from './unreachable-tool.ts';
@@ -38,16 +38,27 @@ export function createMcpTools(options: McpToolsOptions): McpTools {
   const { servers, fetch, log, listLifetimeMs = 300_000, restMs = 15_000 } = options;
   const twice = servers.find((server, index) => servers.findIndex((other) => other.name === server.name) !== index);
   if (twice) throw new Error(`two MCP servers are named ${twice.name}`);
-  const connections = servers.map((server) => new McpConnection(server, { fetch, log, listLifetimeMs, restMs }));
+  let opened: Promise<McpConnection[]> | undefined;
+  const connections = () => {
+    opened ??= connectionsTo(servers, { fetch, log, listLifetimeMs, restMs });
+    return opened;
+  };
   return {
     async tools({ signal }) {
-      const lists = await Promise.all(connections.map((connection) => toolsOf(connection, signal)));
+      const lists = await Promise.all((await connections()).map((connection) => toolsOf(connection, signal)));
       return lists.flat();
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all(connections.map((connection) => connection[Symbol.asyncDispose]()));
+      await Promise.all(((await opened) ?? []).map((connection) => connection[Symbol.asyncDispose]()));
     },
   };
+}
+
+/** The client library is loaded only where there are servers. */
+async function connectionsTo(servers: readonly McpServer[], options: McpConnectionOptions): Promise<McpConnection[]> {
+  if (servers.length === 0) return [];
+  const { McpConnection } = await import('./mcp-connection.ts');
+  return servers.map((server) => new McpConnection(server, options));
 }
 
 async function toolsOf(connection: McpConnection, signal: AbortSignal): Promise<Tool[]> {

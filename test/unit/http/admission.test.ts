@@ -28,7 +28,7 @@ function setUp(limits: object) {
       runMs: options.runMs ?? 1000,
       announce: (headers) => void announced.push(headers),
     });
-  return { admit, announced, clock };
+  return { admit, admission, announced, clock };
 }
 
 const refused = (code: string) => (thrown: unknown) => thrown instanceof GatewayError && thrown.code === code;
@@ -89,11 +89,26 @@ describe('Admission', () => {
     await assert.rejects(admit('b'), refused('quota_exceeded'));
   });
 
-  it('a key without limits has nothing to settle', async () => {
+  it('a key without limits holds nothing that its end would free', async () => {
     const { admit, announced } = setUp({});
-    assert.equal((await admit('a')).pending, false);
+    assert.deepEqual((await admit('a')).held, {});
     assert.deepEqual(announced, []);
     const { admit: limited } = setUp({ concurrent_runs: 1 });
-    assert.equal((await limited('a')).pending, true);
+    assert.deepEqual((await limited('a')).held, { place: true });
+  });
+
+  it('what a run held is freed by whoever ends it', async () => {
+    const limits = { concurrent_runs: 1, tokens_per_day: 100 };
+    const { admit, admission } = setUp(limits);
+    const { held } = await admit('a', { tokens: 90 });
+    assert.deepEqual(held, { place: true, tokens: 90 });
+    await assert.rejects(admit('b'), refused('concurrency_limit_exceeded'));
+    // It travels with the run, as JSON.
+    await admission.runEnded({ id: 'a', keyId: 'k', held: JSON.parse(JSON.stringify(held)), tokens: 30 });
+    await (await admit('b', { tokens: 70 })).undo();
+    const { held: all } = await admit('c', { tokens: 71 });
+    assert.equal(all.tokens, 71, 'alone it may use up what is left');
+    await admission.runEnded({ id: 'c', keyId: 'k', held: all, tokens: 71 });
+    await assert.rejects(admit('d'), refused('quota_exceeded'));
   });
 });

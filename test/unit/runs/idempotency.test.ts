@@ -27,6 +27,7 @@ describe('submissions with one idempotency key', () => {
     const admit = async () => {
       admitted++;
       await turnOfLoop();
+      return {};
     };
     const all = await Promise.all(Array.from({ length: 20 }, () => harness.runs.submit(keyed('key-1', { admit }))));
     assert.equal(new Set(all.map(({ run }) => run.id)).size, 1);
@@ -96,6 +97,7 @@ describe('submissions with one idempotency key', () => {
       for (let i = 0; i < 10; i++) await turnOfLoop();
       if (refused) throw new GatewayError('concurrency_limit_exceeded', 'Too many runs.');
       admitted++;
+      return {};
     };
     const all = await Promise.allSettled(
       Array.from({ length: 20 }, () => harness.runs.submit(keyed('key-1', { admit }))),

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { systemClock } from '../../../src/base/clock.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
-import { ClaimLostError, LogWriter } from '../../../src/runs/log-writer.ts';
+import { LogWriter } from '../../../src/runs/log-writer.ts';
+import { ClaimLostError, RunLease } from '../../../src/runs/run-lease.ts';
 import type { Claim, RunStore } from '../../../src/store/run-store.ts';
 import { claimedRun, newRun, readAll, T0 } from '../../contract/run-store-fixture.ts';
 import { faultyStore, memoryStore, wrapStore } from '../../support/wrapped-store.ts';
@@ -22,19 +24,16 @@ const done = (text: string) =>
   }) as const;
 
 function open(store: RunStore, claim: Claim, changes: { graceMs?: number } = {}) {
-  const told = { cancelled: 0, lost: [] as ClaimLostError[] };
+  const lease = new RunLease(claim, { store, clock: systemClock, log: silentLogger });
   const writer = new LogWriter({
     store,
-    runId: claim.run.id,
-    token: claim.token,
+    lease,
     last: claim.run.last,
     entries: 0,
     graceMs: changes.graceMs ?? 20_000,
     log: silentLogger,
-    onCancel: () => void told.cancelled++,
-    onLost: (reason) => void told.lost.push(reason),
   });
-  return { writer, told };
+  return { writer, lease };
 }
 
 /** The texts of the events after the first two. */
@@ -128,7 +127,7 @@ describe('the writer of a run’s log', () => {
         return await store.append(id, batch);
       },
     });
-    const { writer, told } = open(forgetful, claim);
+    const { writer, lease } = open(forgetful, claim);
     for (const text of ['one', 'two', 'three', 'four', 'five']) {
       writer.push(done(text));
       writer.pushTranscript({ text });
@@ -136,7 +135,7 @@ describe('the writer of a run’s log', () => {
     }
     assert.deepEqual(await storedTexts(store, claim.run.id), ['one', 'two', 'three', 'four', 'five']);
     assert.equal((await store.readTranscript(claim.run.id)).length, 5);
-    assert.deepEqual(told.lost, []);
+    assert.equal(lease.signal.aborted, false);
   });
 
   it('gives the run up where more was lost than it can send again', async () => {
@@ -148,7 +147,7 @@ describe('the writer of a run’s log', () => {
         return await store.append(id, batch);
       },
     });
-    const { writer, told } = open(forgetful, claim);
+    const { writer, lease } = open(forgetful, claim);
     for (let n = 0; n < 40; n++) {
       writer.push(done('x'.repeat(100_000)));
       await writer.flush();
@@ -159,29 +158,29 @@ describe('the writer of a run’s log', () => {
       await writer.flush();
       await writer.flush();
     }, ClaimLostError);
-    assert.equal(told.lost.length, 1);
+    assert.ok(lease.signal.reason instanceof ClaimLostError);
     assert.equal((await store.get(claim.run.id))?.last, 2, 'nothing with a gap before it was written');
   });
 
   it('gives the run up once another owner has claimed it', async () => {
     const claim = await claimedRun(store);
-    const { writer, told } = open(store, claim);
+    const { writer, lease } = open(store, claim);
     await store.claim(claim.run.id, { owner: 'other', leaseMs: 1000, now: T0, force: true });
     writer.push(done('late'));
     await writer.flush().catch(() => {});
     await assert.rejects(writer.flush(), ClaimLostError);
-    assert.equal(told.lost.length, 1);
+    assert.ok(lease.signal.reason instanceof ClaimLostError);
     assert.equal((await store.get(claim.run.id))?.last, 2);
   });
 
   it('gives the run up when the store stays away for longer than its grace', async () => {
     const claim = await claimedRun(store);
     const faulty = faultyStore(store, () => 'refused');
-    const { writer, told } = open(faulty.store, claim, { graceMs: 100 });
+    const { writer, lease } = open(faulty.store, claim, { graceMs: 100 });
     writer.push(done('lost'));
     await writer.flush().catch(() => {});
     await assert.rejects(writer.flush(), ClaimLostError);
-    assert.equal(told.lost.length, 1);
+    assert.ok(lease.signal.reason instanceof ClaimLostError);
     assert.ok(faulty.tries.length >= 2);
   });
 
@@ -213,11 +212,11 @@ describe('the writer of a run’s log', () => {
 
   it('tells of an accepted cancel with the next append', async () => {
     const claim = await claimedRun(store);
-    const { writer, told } = open(store, claim);
+    const { writer, lease } = open(store, claim);
     await store.requestCancel(claim.run.id);
     writer.push(done('one more'));
     await writer.flush();
-    assert.equal(told.cancelled, 1);
+    assert.equal(lease.cancelled, true);
   });
 
   it('is refused another end after an accepted cancel, and writes that end then', async () => {

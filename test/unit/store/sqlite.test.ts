@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { systemClock } from '../../../src/base/clock.ts';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { openStorage, openStore } from '../../../src/store/open.ts';
@@ -101,8 +102,24 @@ describe('the SQLite store in a folder', () => {
     db.close();
     assert.throws(() => openSqliteStore(`file:${folder}`, { sync: 'normal', log: silentLogger }), /schema version 99/);
     const again = new DatabaseSync(join(folder, 'runs.db'));
-    again.exec('PRAGMA user_version = 1');
+    assert.equal(again.prepare('PRAGMA user_version').get()?.user_version, 99);
     again.close();
+  });
+
+  it('knows repeated submissions over a restart', async () => {
+    const key = { hash: 'a', fingerprint: 'body', ttlMs: 60_000 };
+    const open = newRun({ keys: [{ kind: 'retry', ...key }] });
+    await store.create(open);
+    const ended = await endedRun(store, { keys: [{ kind: 'idempotency', ...key }] });
+    await store.delete(ended.run.id);
+    await reopen();
+    assert.equal((await store.findKey([{ kind: 'retry', hash: 'a' }]))?.run?.id, open.id);
+    assert.deepEqual(await store.findKey([{ kind: 'idempotency', hash: 'a' }]), {
+      kind: 'idempotency',
+      fingerprint: 'body',
+      runId: ended.run.id,
+      run: undefined,
+    });
   });
 
   it('names the folder and the fix where it cannot be opened', async () => {
@@ -136,8 +153,8 @@ describe('the SQLite store in a folder', () => {
 describe('the SQLite store over its database', () => {
   function open() {
     const db = new DatabaseSync(':memory:');
-    prepareDatabase(db, { sync: 'normal' });
-    return { db, store: new SqliteRunStore(db, { log: silentLogger }) };
+    prepareDatabase(db, { sync: 'normal', keepCopy: () => {} });
+    return { db, store: new SqliteRunStore(db, { log: silentLogger, clock: systemClock, onClose: () => {} }) };
   }
 
   it('pauses while the disk is full and goes on when there is room, without a gap', async () => {

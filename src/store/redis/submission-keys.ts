@@ -1,0 +1,132 @@
+import { sleep } from '../../base/abort.ts';
+import type { RunId } from '../../base/ids.ts';
+import type { KeyHolder, NewRun, SubmissionKey } from '../run-store.ts';
+import type { RedisConnection } from './connection.ts';
+import type { Keys } from './keys.ts';
+import { keyRunReply, maybePairReply, pairReply, parseKeys, parseRecord } from './replies.ts';
+import type { Scripts } from './scripts.ts';
+
+/** How long another submission's run is waited for that holds a key and is not there yet, in milliseconds. */
+const IN_THE_MAKING_MS = 1000;
+const LOOK_MS = 25;
+/** For how long a run that was given up cannot be created any more; no create is under way for so long. */
+const REPLACED_MS = 3_600_000;
+/** A key stays this much longer than its run, should nobody come to remove it. */
+const SLACK_MS = 24 * 3_600_000;
+
+/** A key as far as its run's hash names it. */
+type StoredKey = Pick<SubmissionKey, 'kind' | 'hash' | 'ttlMs'>;
+
+/**
+ * Keys of submissions; see `SubmissionKey`. A key lies in another slot than its run, so both cannot be written in one
+ * step. Yet there is never a second run for a key: it is taken for a run's id first, then the run is created. Whoever
+ * finds a key whose run is not there waits a moment; then it makes sure, in the run's slot, that this run can never be
+ * created, and takes the key over. A creator that was so overtaken is told, and finds the new holder.
+ */
+export class SubmissionKeys {
+  readonly #redis: RedisConnection;
+  readonly #keys: Keys;
+  readonly #scripts: Scripts;
+  readonly #now: () => string;
+
+  constructor(parts: { redis: RedisConnection; keys: Keys; scripts: Scripts; now(): string }) {
+    this.#redis = parts.redis;
+    this.#keys = parts.keys;
+    this.#scripts = parts.scripts;
+    this.#now = parts.now;
+  }
+
+  /** Takes all keys for a run that is about to be created, or none; then the holder of the first that is taken. */
+  async take(run: NewRun, keys: readonly SubmissionKey[]): Promise<KeyHolder | undefined> {
+    const taken: SubmissionKey[] = [];
+    for (const key of keys) {
+      const holder = await this.#takeOne(run, key);
+      if (holder) {
+        await this.giveBack(run.id, taken);
+        return holder;
+      }
+      taken.push(key);
+    }
+    return undefined;
+  }
+
+  async #takeOne(run: NewRun, key: SubmissionKey): Promise<KeyHolder | undefined> {
+    const { kind, fingerprint, ttlMs } = key;
+    const retry = kind === 'retry';
+    const keptMs = Math.max(1, retry ? run.expiresAt - run.createdAt + SLACK_MS : ttlMs);
+    let replaced = '';
+    let seen = '';
+    let until = 0;
+    for (;;) {
+      const args = [this.#now(), run.id, fingerprint, retry ? '' : `${ttlMs}`, `${keptMs}`, replaced];
+      const reply = await this.#redis.script(this.#scripts.takeKey, [this.#keys.submission(key)], args);
+      const [runId, earlier] = pairReply.parse(reply);
+      if (runId === run.id) return undefined;
+      if (runId !== seen) until = performance.now() + IN_THE_MAKING_MS;
+      seen = runId;
+      const replace = performance.now() > until;
+      const found = await this.#runOf({ kind, ttlMs }, runId, { replace });
+      if (typeof found === 'object') return { kind, fingerprint: earlier, runId, run: found.run };
+      // A key whose time is over, or whose run went without it, is free; so is one whose run was just ruled out.
+      if (found === 'over' || replace) replaced = runId;
+      else await sleep(LOOK_MS);
+    }
+  }
+
+  async find(keys: readonly Pick<SubmissionKey, 'kind' | 'hash'>[]): Promise<KeyHolder | undefined> {
+    for (const key of keys) {
+      const reply = await this.#redis.script(this.#scripts.findKey, [this.#keys.submission(key)], [this.#now()]);
+      const holder = maybePairReply.parse(reply);
+      if (!holder) continue;
+      const [runId, fingerprint] = holder;
+      const ttlMs = await this.#ttlOf(key, runId);
+      const found = await this.#runOf({ kind: key.kind, ttlMs }, runId, { replace: false });
+      if (typeof found === 'object') return { kind: key.kind, fingerprint, runId, run: found.run };
+    }
+    return undefined;
+  }
+
+  /** How long a run's key holds, as the run says. */
+  async #ttlOf(key: Pick<SubmissionKey, 'kind' | 'hash'>, id: RunId): Promise<number> {
+    if (key.kind === 'idempotency') return 0;
+    const text = await this.#redis.command(['HGET', this.#keys.run(id), 'keys']);
+    const stored = parseKeys(typeof text === 'string' ? text : '');
+    return stored.find((each) => each.kind === key.kind && each.hash === key.hash)?.ttlMs ?? 0;
+  }
+
+  async #runOf(
+    key: Pick<SubmissionKey, 'kind' | 'ttlMs'>,
+    id: RunId,
+    { replace }: { replace: boolean },
+  ): Promise<Pick<KeyHolder, 'run'> | 'over' | 'missing'> {
+    const args = [this.#now(), key.kind === 'retry' ? `${key.ttlMs}` : '', replace ? `${REPLACED_MS}` : '0'];
+    const keys = [this.#keys.run(id), this.#keys.gone(id)];
+    const reply = keyRunReply.parse(await this.#redis.script(this.#scripts.keyRun, keys, args));
+    if (reply[0] === 'held') return { run: parseRecord(reply[1]) };
+    if (reply[0] !== 'deleted') return reply[0];
+    // The memory of retries goes with the run.
+    return key.kind === 'idempotency' ? { run: undefined } : 'over';
+  }
+
+  /** The run was not created, or is gone: its keys are free, but for those that stand for a deleted run. */
+  async giveBack(id: RunId, keys: readonly Pick<SubmissionKey, 'kind' | 'hash'>[]): Promise<void> {
+    await Promise.all(keys.map((key) => this.#leave(id, key, 0)));
+  }
+
+  /** The run has ended: keys that hold for a time after the end need not be kept longer. */
+  async runEnded(id: RunId, keys: readonly StoredKey[]): Promise<void> {
+    await Promise.all(keys.filter(isRetry).map((key) => this.#leave(id, key, Math.max(1, key.ttlMs))));
+  }
+
+  async runRemoved(id: RunId, keys: readonly StoredKey[]): Promise<void> {
+    await this.giveBack(id, keys.filter(isRetry));
+  }
+
+  async #leave(id: RunId, key: Pick<SubmissionKey, 'kind' | 'hash'>, keptMs: number): Promise<void> {
+    await this.#redis.script(this.#scripts.leaveKey, [this.#keys.submission(key)], [id, `${keptMs}`]);
+  }
+}
+
+function isRetry(key: Pick<SubmissionKey, 'kind'>): boolean {
+  return key.kind === 'retry';
+}
