@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ConfigProblem } from './config-error.ts';
 import type { GatewayConfig } from './schema.ts';
+import { SEARCH_PROVIDERS, type SearchOption } from './search-providers.ts';
 
 /** A problem before its position in the file is known. */
 export interface CrossCheckProblem extends Pick<ConfigProblem, 'message'> {
@@ -120,7 +121,7 @@ function* checkPorts({ server }: Sections): Iterable<CrossCheckProblem> {
   yield { path: ['server', 'admin_port'], message: 'must differ from port; leave it out to use one port for all' };
 }
 
-/** A search service needs its address or key. The local search has a default folder. */
+/** A search service needs its address or key, as its row says. The local search has a default folder. */
 function* checkSearch({ tools }: Sections): Iterable<CrossCheckProblem> {
   if (tools === undefined) return;
   const { web_search: search } = tools;
@@ -129,23 +130,21 @@ function* checkSearch({ tools }: Sections): Iterable<CrossCheckProblem> {
     ...search.fallbacks.map((backend, index) => ({ backend, path: ['tools', 'web_search', 'fallbacks', index] })),
   ];
   for (const { backend, path } of backends) {
-    const field = backend.provider === 'local' ? undefined : REQUIRED_BY_SEARCH[backend.provider];
-    if (field === undefined || backend[field] !== undefined) continue;
-    yield { path: [...path, field], message: SEARCH_FIXES[field].replace('PROVIDER', backend.provider) };
+    for (const option of SEARCH_PROVIDERS[backend.provider].needs) {
+      if (backend[option] !== undefined) continue;
+      yield {
+        path: [...path, option],
+        message: `is missing: the search provider ${backend.provider} needs ${FIXES[option]}`,
+      };
+    }
   }
 }
 
-const REQUIRED_BY_SEARCH = {
-  searxng: 'url',
-  brave: 'api_key',
-  tavily: 'api_key',
-  serper: 'api_key',
-} as const;
-
-const SEARCH_FIXES = {
-  url: 'is missing: the search provider PROVIDER needs the address of its server',
-  api_key: 'is missing: the search provider PROVIDER needs a key',
-} as const;
+const FIXES: Readonly<Record<SearchOption, string>> = {
+  url: 'the address of its server',
+  api_key: 'a key',
+  engine_id: 'the id of a Programmable Search Engine',
+};
 
 function* checkMcpServers({ tools }: Sections): Iterable<CrossCheckProblem> {
   const names = new Map<string, number>();

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SEARCH_PROVIDER_NAMES } from './search-providers.ts';
 import { hours, minutes, minutesOrNone, seconds, size } from './units.ts';
 
 /**
@@ -179,12 +180,21 @@ const key = z
     error: 'give either secret or secret_sha256',
   });
 
-const searchProvider = z.enum(['local', 'searxng', 'brave', 'tavily', 'serper']);
+const searchProvider = z.enum(SEARCH_PROVIDER_NAMES);
 const searchBackend = z.strictObject({
   provider: searchProvider,
   folder: z.string().optional(),
   url: httpUrl.optional(),
   api_key: credential.optional(),
+  /** For `google`: the id of the Programmable Search Engine. */
+  engine_id: credential.optional(),
+  /** For `searxng`: engines to ask, such as `duckduckgo`; absent: those of the instance. */
+  engines: z.array(z.string().regex(/^[\w .-]+$/, 'must be the name of an engine')).optional(),
+  /** Language of the results, for services that know one. */
+  language: z
+    .string()
+    .regex(/^[a-zA-Z]{2,3}(-[a-zA-Z]{2,4})?$/, 'must be a language code such as en or pt-BR')
+    .optional(),
 });
 /** The two durations of a tool that keeps answers. 0 minutes: nothing is kept. */
 const inMilliseconds = <T extends { cache_minutes: number; timeout_seconds: number }>({

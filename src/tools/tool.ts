@@ -10,6 +10,8 @@ export interface ToolSource {
   title: string;
   /** A short passage, at most a few hundred characters. */
   snippet: string;
+  /** When it was published, ISO 8601, where that is known. */
+  published?: string;
   kind: 'listed' | 'read';
 }
 

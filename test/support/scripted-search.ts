@@ -69,6 +69,8 @@ interface Found {
   url: string;
   title: string;
   snippet: string;
+  /** As the service writes it. */
+  date?: string;
 }
 
 /** Results in the shapes in which the services send them. */
@@ -76,11 +78,11 @@ export const shapes = {
   searxng: (found: readonly Found[], unresponsive: [string, string][] = []) => ({
     query: 'q',
     number_of_results: found.length,
-    results: found.map(({ url, title, snippet }, at) => ({
+    results: found.map(({ url, title, snippet, date = null }, at) => ({
       url,
       title,
       content: snippet,
-      publishedDate: null,
+      publishedDate: date,
       thumbnail: null,
       engine: 'duckduckgo',
       template: 'default.html',
@@ -112,7 +114,7 @@ export const shapes = {
       ? {
           web: {
             type: 'search',
-            results: found.map(({ url, title, snippet }) => ({
+            results: found.map(({ url, title, snippet, date }) => ({
               title,
               url,
               is_source_local: false,
@@ -124,7 +126,7 @@ export const shapes = {
               type: 'search_result',
               subtype: 'generic',
               meta_url: { scheme: 'https', netloc: 'example.org', hostname: 'example.org', favicon: '', path: '' },
-              age: '2 days ago',
+              ...(date ? { age: 'March 5, 2024', page_age: date } : {}),
               extra_snippets: ['One more <strong>passage</strong>.'],
             })),
             family_friendly: true,
@@ -137,10 +139,11 @@ export const shapes = {
     follow_up_questions: null,
     answer: null,
     images: [],
-    results: found.map(({ url, title, snippet }, at) => ({
+    results: found.map(({ url, title, snippet, date }, at) => ({
       url,
       title,
       content: snippet,
+      ...(date ? { published_date: date } : {}),
       score: 0.9 - at / 100,
       raw_content: null,
     })),
@@ -149,9 +152,99 @@ export const shapes = {
   }),
   serper: (found: readonly Found[]) => ({
     searchParameters: { q: 'q', type: 'search', num: 10, engine: 'google' },
-    organic: found.map(({ url, title, snippet }, at) => ({ title, link: url, snippet, position: at + 1 })),
+    organic: found.map(({ url, title, snippet, date }, at) => ({
+      title,
+      link: url,
+      snippet,
+      ...(date ? { date } : {}),
+      position: at + 1,
+    })),
     peopleAlsoAsk: [{ question: 'Why?', snippet: 'Because.', title: 'x', link: 'https://example.org/paa' }],
     relatedSearches: [{ query: 'other' }],
     credits: 1,
+  }),
+  exa: (found: readonly Found[]) => ({
+    requestId: 'b5947044c4b78efa9552a7c89b306d95',
+    resolvedSearchType: 'neural',
+    results: found.map(({ url, title, snippet, date = null }) => ({
+      title,
+      url,
+      id: url,
+      publishedDate: date,
+      author: 'Ada Marsh',
+      image: 'https://example.org/preview.png',
+      favicon: 'https://example.org/favicon.ico',
+      highlights: [snippet],
+      highlightScores: [0.46],
+    })),
+    costDollars: { total: 0.005, search: { neural: 0.005 } },
+  }),
+  google: (found: readonly Found[]) => ({
+    kind: 'customsearch#search',
+    url: { type: 'application/json', template: 'https://www.googleapis.com/customsearch/v1?q={searchTerms}' },
+    queries: { request: [{ title: 'q', totalResults: String(found.length), count: 10, startIndex: 1 }] },
+    context: { title: 'Engine' },
+    searchInformation: { searchTime: 0.2, totalResults: String(found.length) },
+    ...(found.length > 0
+      ? {
+          items: found.map(({ url, title, snippet, date }) => ({
+            kind: 'customsearch#result',
+            title,
+            htmlTitle: `<b>${title}</b>`,
+            link: url,
+            displayLink: 'example.org',
+            snippet,
+            htmlSnippet: snippet,
+            formattedUrl: url,
+            pagemap: {
+              cse_thumbnail: [{ src: 'https://example.org/t.png', width: '300', height: '168' }],
+              metatags: [{ 'og:image': 'x', ...(date ? { 'article:published_time': date } : {}) }],
+            },
+          })),
+        }
+      : {}),
+  }),
+  jina: (found: readonly Found[]) => ({
+    code: 200,
+    status: 20000,
+    data: found.map(({ url, title, snippet, date }) => ({
+      title,
+      url,
+      description: snippet,
+      ...(date ? { date } : {}),
+      content: '',
+      usage: { tokens: 1000 },
+    })),
+    meta: { usage: { tokens: 10000 } },
+  }),
+  kagi: (found: readonly Found[]) => ({
+    meta: { id: '2a5b8993-d1bf-468b-9766-5afa50727bd4', node: 'us-east', ms: 500, api_balance: 123.456 },
+    data: [
+      ...found.map(({ url, title, snippet, date }, at) => ({
+        t: 0,
+        rank: at + 1,
+        url,
+        title,
+        snippet,
+        ...(date ? { published: date } : {}),
+        thumbnail: { url: '/proxy/x', width: 1, height: 1 },
+      })),
+      { t: 1, list: ['related search'] },
+    ],
+  }),
+  you: (found: readonly Found[]) => ({
+    results: {
+      web: found.map(({ url, title, snippet, date }) => ({
+        url,
+        title,
+        description: snippet,
+        snippets: ['One more <strong>passage</strong>.'],
+        thumbnail_url: 'https://example.org/t.jpg',
+        ...(date ? { page_age: date } : {}),
+        authors: ['Ada Marsh'],
+        favicon_url: 'https://example.org/favicon',
+      })),
+    },
+    metadata: { request_uuid: '942ccbdd-7705-4d9c-9d37-4ef386658e90', query: 'q', latency: 0.123 },
   }),
 };

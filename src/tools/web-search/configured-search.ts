@@ -4,8 +4,8 @@ import type { ToolCache } from '../tool-cache.ts';
 import { createSearchProvider } from './create-provider.ts';
 import { createWebSearchTool, type WebSearchTool } from './web-search.ts';
 
-/** Answers of search services are small; more is no answer. */
-const MAX_ANSWER_BYTES = 4 * 1024 * 1024;
+/** Answers of search services are small; parsing more would hold up the event loop. In bytes. */
+const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /** The folder of the local corpus, as the first backend of the configuration that has one names it. */
 export function corpusFolder(config: ToolsConfig['web_search']): string | undefined {
@@ -23,11 +23,9 @@ export function createConfiguredSearch(
   const resources = new AsyncDisposableStack();
   // The operator chose these addresses; a SearXNG instance usually has a private one.
   const { fetch } = resources.use(createSafeFetch({ allowPrivateAddresses: true, maxBytes: MAX_ANSWER_BYTES }));
-  const providers = [config, ...config.fallbacks].map(({ provider, folder, url, api_key: apiKey }) => {
-    const created = createSearchProvider({ provider, folder: folder ?? 'docs', url, apiKey }, { fetch });
-    resources.defer(() => created[Symbol.dispose]?.());
-    return created;
-  });
+  const providers = [config, ...config.fallbacks].map((backend) =>
+    resources.use(createSearchProvider(backend, { fetch })),
+  );
   const tool = createWebSearchTool({
     providers,
     maxResults: config.max_results,

@@ -1,19 +1,36 @@
+import { SEARCH_PROVIDERS, type SearchOption, type SearchProviderName } from '../../config/search-providers.ts';
 import type { SafeFetch } from '../safe-fetch/safe-fetch.ts';
-import { createLocalSearch } from './local/local-search.ts';
-import { createBrave } from './remote/brave.ts';
-import { createSearxng } from './remote/searxng.ts';
-import { createSerper } from './remote/serper.ts';
-import { createTavily } from './remote/tavily.ts';
 import type { SearchProvider } from './search-provider.ts';
 
 /** One entry of `tools.web_search` or its `fallbacks` (contract section 9). */
 export interface SearchBackend {
-  provider: 'local' | 'searxng' | 'brave' | 'tavily' | 'serper';
+  provider: SearchProviderName;
   /** For `local`. */
   folder?: string | undefined;
   /** For `searxng` the instance, for the others another address than their own. */
   url?: string | undefined;
-  apiKey?: string | undefined;
+  api_key?: string | undefined;
+  /** For `google`: the id of the Programmable Search Engine. */
+  engine_id?: string | undefined;
+  /** For `searxng`: the engines to ask, such as `duckduckgo`; absent: those of the instance. */
+  engines?: readonly string[] | undefined;
+  /** For services that know it: a language code such as `en` or `pt-BR`. */
+  language?: string | undefined;
+}
+
+/** What the code of a provider is given. The options that its row needs are there. */
+export interface SearchProviderOptions extends SearchBackend {
+  fetch: SafeFetch['fetch'];
+  /** Unix milliseconds, for ages such as "2 days ago". */
+  now: () => number;
+}
+
+/** What a provider does; the rest of a `SearchProvider` stands in its row. */
+export type SearchCode = Pick<SearchProvider, 'search'> & Partial<Disposable>;
+
+/** What `providers/<name>.ts` exports. */
+interface SearchProviderModule {
+  createSearch(options: SearchProviderOptions): SearchCode;
 }
 
 /**
@@ -23,25 +40,38 @@ export interface SearchBackend {
  */
 export function createSearchProvider(
   backend: SearchBackend,
-  options: { fetch: SafeFetch['fetch'] },
-): SearchProvider & Partial<Disposable> {
-  const remote = { fetch: options.fetch, url: backend.url, apiKey: backend.apiKey };
-  switch (backend.provider) {
-    case 'local':
-      return createLocalSearch({ folder: needed(backend, 'folder') });
-    case 'searxng':
-      return createSearxng({ ...remote, url: needed(backend, 'url') });
-    case 'brave':
-      return createBrave({ ...remote, apiKey: needed(backend, 'apiKey') });
-    case 'tavily':
-      return createTavily({ ...remote, apiKey: needed(backend, 'apiKey') });
-    case 'serper':
-      return createSerper({ ...remote, apiKey: needed(backend, 'apiKey') });
-  }
+  options: { fetch: SafeFetch['fetch']; now?: () => number },
+): SearchProvider & AsyncDisposable {
+  const { provider: name } = backend;
+  const { needs, cacheable, maxConcurrent } = SEARCH_PROVIDERS[name];
+  const missing = needs.find((option: SearchOption) => !backend[option]);
+  if (missing) throw new Error(`The search provider ${name} needs ${missing}.`);
+  let loaded: Promise<SearchCode> | undefined;
+  const load = async () => {
+    const module: unknown = await import(`./providers/${name}.ts`);
+    if (!isProviderModule(module)) throw new Error(`The code of the search provider ${name} exports no createSearch.`);
+    return module.createSearch({ ...backend, fetch: options.fetch, now: options.now ?? Date.now });
+  };
+  return {
+    name,
+    cacheable,
+    ...(maxConcurrent === undefined ? {} : { maxConcurrent }),
+    async search(query, call) {
+      loaded ??= load();
+      return await (await loaded).search(query, call);
+    },
+    async [Symbol.asyncDispose]() {
+      const code = await loaded?.catch(() => undefined);
+      code?.[Symbol.dispose]?.();
+    },
+  };
 }
 
-function needed(backend: SearchBackend, name: 'folder' | 'url' | 'apiKey'): string {
-  const value = backend[name];
-  if (!value) throw new Error(`The search provider ${backend.provider} needs ${name === 'apiKey' ? 'api_key' : name}.`);
-  return value;
+function isProviderModule(module: unknown): module is SearchProviderModule {
+  return (
+    typeof module === 'object' &&
+    module !== null &&
+    'createSearch' in module &&
+    typeof module.createSearch === 'function'
+  );
 }

@@ -37,7 +37,9 @@ export function mergeByRank(lists: readonly (readonly SearchHit[])[], limit: num
       else {
         known.score += score;
         const snippet = known.hit.snippet || hit.snippet;
-        known.hit = rank < known.bestRank ? { ...hit, snippet: hit.snippet || snippet } : { ...known.hit, snippet };
+        const published = known.hit.published ?? hit.published;
+        const best = rank < known.bestRank ? { ...hit, snippet: hit.snippet || snippet } : { ...known.hit, snippet };
+        known.hit = published ? { ...best, published } : best;
         known.bestRank = Math.min(known.bestRank, rank);
       }
     }

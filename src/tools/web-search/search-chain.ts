@@ -20,7 +20,9 @@ export interface SearchChainOptions {
 /** While every provider asks for patience, one search waits this long in all; in milliseconds. */
 const PATIENCE_MS = 10_000;
 
-const cachedHits = z.array(z.object({ url: z.string(), title: z.string(), snippet: z.string() }));
+const cachedHits = z.array(
+  z.object({ url: z.string(), title: z.string(), snippet: z.string(), published: z.string().optional() }),
+);
 
 interface SearchOptions {
   signal: AbortSignal;
@@ -132,13 +134,14 @@ export function createSearchChain(options: SearchChainOptions): SearchChain {
 }
 
 function cacheKey(chainName: string, query: SearchQuery): string {
-  const { text, limit, filters } = query;
+  const { text, limit, filters, timeRange = '' } = query;
   const identity = [
     chainName,
     text.toLowerCase(),
     limit,
     [...filters.allowedDomains].sort(),
     [...filters.blockedDomains].sort(),
+    timeRange,
   ];
   return `web_search:${createHash('sha256').update(JSON.stringify(identity)).digest('hex')}`;
 }

@@ -1,8 +1,12 @@
+import type { TimeRange } from './published.ts';
+
 /** One hit of a search service, free of markup. */
 export interface SearchHit {
   url: string;
   title: string;
   snippet: string;
+  /** When the page was published, ISO 8601, to the day or the month; where the service tells. */
+  published?: string;
 }
 
 /** Limits on the sites that results may come from. A domain means itself and everything below it. */
@@ -17,6 +21,8 @@ export interface SearchQuery {
   /** The most hits to return. */
   limit: number;
   filters: DomainFilters;
+  /** How far back from now the results may lie; absent: any time. */
+  timeRange?: TimeRange;
 }
 
 /** What a provider found. */
@@ -29,7 +35,7 @@ export interface SearchAnswer {
 
 /** One way to search: a service on the web or the local index. */
 export interface SearchProvider {
-  /** As in the configuration: `local`, `searxng`, `brave`, `tavily`, `serper`. */
+  /** As in the configuration. */
   readonly name: string;
   /** Whether answers may be kept and given to other runs. Not so for files that change. */
   readonly cacheable: boolean;

@@ -3,7 +3,8 @@ import type { JsonValue } from '../../base/json.ts';
 import { matchesHost } from '../safe-fetch/host-rules.ts';
 import { type Tool, type ToolContext, ToolError, type ToolOutput } from '../tool.ts';
 import { mergeByRank } from './merge.ts';
-import { parseQueries, SEARCH_PARAMETERS } from './search-arguments.ts';
+import { isWithin } from './published.ts';
+import { parseSearchArguments, SEARCH_PARAMETERS } from './search-arguments.ts';
 import { createSearchChain, type SearchChainOptions } from './search-chain.ts';
 import type { DomainFilters, SearchHit } from './search-provider.ts';
 
@@ -14,6 +15,8 @@ export interface WebSearchOptions extends SearchChainOptions {
   filters?: DomainFilters;
   /** Time limit of one call, in milliseconds. Default 20 s. */
   timeoutMs?: number;
+  /** Unix milliseconds. Default: the clock. */
+  now?: () => number;
 }
 
 /** The tool, which can be narrowed to what one request allows. */
@@ -23,11 +26,16 @@ export interface WebSearchTool extends Tool {
 
 const DESCRIPTION =
   'Searches the web (or the configured document collection) and returns titles, addresses and short snippets. ' +
-  'Snippets are only pointers: read a page with fetch_url_content before relying on it.';
+  'time_range and sites narrow the search. Snippets are only pointers: read a page with fetch_url_content before relying on it.';
 
 /** The tool `web_search` (contract section 3.3): several queries at once, merged by rank and deduplicated. */
 export function createWebSearchTool(options: WebSearchOptions): WebSearchTool {
-  const { maxResults = 8, filters = { allowedDomains: [], blockedDomains: [] }, timeoutMs = 20_000 } = options;
+  const {
+    maxResults = 8,
+    filters = { allowedDomains: [], blockedDomains: [] },
+    timeoutMs = 20_000,
+    now = Date.now,
+  } = options;
   const chain = createSearchChain(options);
 
   function toolFor(layers: readonly DomainFilters[]): Tool {
@@ -37,15 +45,18 @@ export function createWebSearchTool(options: WebSearchOptions): WebSearchTool {
       parameters: SEARCH_PARAMETERS,
       timeoutMs,
       async call(args, { signal, log }: ToolContext) {
-        const { queries, dropped } = parseQueries(args);
-        const combined = combine(layers);
+        const { queries, dropped, timeRange, sites } = parseSearchArguments(args);
+        const wanted = sites.length > 0 ? [...layers, { allowedDomains: sites, blockedDomains: [] }] : layers;
+        const limits = { limit: maxResults * 2, filters: combine(wanted), ...(timeRange ? { timeRange } : {}) };
         const answers = await Promise.allSettled(
-          queries.map((text) => chain.search({ text, limit: maxResults * 2, filters: combined }, { signal, log })),
+          queries.map((text) => chain.search({ text, ...limits }, { signal, log })),
         );
         signal.throwIfAborted();
         const lists = answers.map((answer) =>
           answer.status === 'fulfilled'
-            ? answer.value.filter(({ url }) => layers.every((layer) => admits(layer, url)))
+            ? answer.value
+                .filter(({ url }) => wanted.every((layer) => admits(layer, url)))
+                .filter(({ published }) => isWithin(published, timeRange, now()))
             : [],
         );
         const errors = queries.flatMap((query, at) => {
@@ -59,7 +70,8 @@ export function createWebSearchTool(options: WebSearchOptions): WebSearchTool {
             `The search could not be carried out (this does not mean that there are no results): ${reasons}`,
           );
         }
-        return toOutput(mergeByRank(lists, maxResults), { errors, dropped });
+        const isNarrowed = timeRange !== undefined || sites.length > 0;
+        return toOutput(mergeByRank(lists, maxResults), { errors, dropped, isNarrowed });
       },
     };
   }
@@ -84,18 +96,25 @@ function admits(filters: DomainFilters, url: string): boolean {
 
 function toOutput(
   hits: readonly SearchHit[],
-  about: { errors: { query: string; message: string }[]; dropped: number },
+  about: { errors: { query: string; message: string }[]; dropped: number; isNarrowed: boolean },
 ): ToolOutput {
   return {
-    sources: hits.map(({ url, title, snippet }) => ({ url, title, snippet, kind: 'listed' })),
+    sources: hits.map((hit) => ({ ...hit, kind: 'listed' })),
     result(sourceId) {
       const result: { [key: string]: JsonValue } = {
-        results: hits.map(({ title, url, snippet }) => ({ title, url, snippet, source_id: sourceId(url) })),
+        results: hits.map((hit) => ({ ...inOrder(hit), source_id: sourceId(hit.url) })),
       };
       if (about.errors.length > 0) result.errors = about.errors;
       if (about.dropped > 0) result.note = `${about.dropped} queries beyond the first were left out.`;
-      else if (hits.length === 0) result.note = 'No results. Other words may find more.';
+      else if (hits.length === 0) {
+        const how = about.isNarrowed ? 'Other words, or no time_range and sites, may' : 'Other words may';
+        result.note = `No results. ${how} find more.`;
+      }
       return result;
     },
   };
+}
+
+function inOrder({ title, url, snippet, published }: SearchHit) {
+  return { title, url, snippet, ...(published ? { published } : {}) };
 }

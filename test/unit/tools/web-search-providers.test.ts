@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
+import { SEARCH_PROVIDER_NAMES } from '../../../src/config/search-providers.ts';
 import { createSafeFetch, type SafeFetch } from '../../../src/tools/safe-fetch/safe-fetch.ts';
 import { createSearchProvider } from '../../../src/tools/web-search/create-provider.ts';
-import { SearchFailure, type SearchFailureKind } from '../../../src/tools/web-search/search-provider.ts';
+import {
+  SearchFailure,
+  type SearchFailureKind,
+  type SearchQuery,
+} from '../../../src/tools/web-search/search-provider.ts';
 import {
   type ScriptedAnswer,
   type ScriptedRequest,
@@ -21,7 +26,9 @@ const FOUND = [
   { url: 'https://example.org/b', title: '', snippet: 'if a < b and b > c' },
 ];
 
-type Provider = 'searxng' | 'brave' | 'tavily' | 'serper';
+type Provider = keyof typeof shapes;
+/** Tuesday, 26 March 2024. */
+const NOW = Date.UTC(2024, 2, 26, 12);
 
 const braveError = (status: number, code: string, meta = {}) => ({
   type: 'ErrorResponse',
@@ -131,6 +138,104 @@ const FAILURES: [
     'rate_limited',
   ],
   ['serper', 'an empty 200', { status: 200, body: {} }, 'unavailable'],
+  [
+    'exa',
+    'a wrong key',
+    { status: 401, body: { requestId: 'x', error: `Invalid API key ${KEY}`, tag: 'INVALID_API_KEY' } },
+    'unauthorized',
+  ],
+  [
+    'exa',
+    'an empty account',
+    { status: 402, body: { requestId: 'x', error: 'No more credits', tag: 'NO_MORE_CREDITS' } },
+    'quota_exceeded',
+  ],
+  [
+    'exa',
+    'too many requests',
+    { status: 429, headers: { 'retry-after': '3' }, body: { error: 'You have exceeded your rate limit' } },
+    'rate_limited',
+    3000,
+  ],
+  ['exa', 'a shape of its own', { status: 200, body: { autopromptString: 'x' } }, 'unavailable'],
+  [
+    'google',
+    'a wrong key',
+    {
+      status: 400,
+      body: {
+        error: {
+          code: 400,
+          message: 'API key not valid. Please pass a valid API key.',
+          errors: [{ message: 'API key not valid.', domain: 'global', reason: 'badRequest' }],
+          status: 'INVALID_ARGUMENT',
+          details: [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'API_KEY_INVALID' }],
+        },
+      },
+    },
+    'unauthorized',
+  ],
+  [
+    'google',
+    'a bad query',
+    { status: 400, body: { error: { code: 400, message: 'Invalid Value', errors: [{ reason: 'invalid' }] } } },
+    'rejected',
+  ],
+  [
+    'google',
+    'the limit of the day',
+    {
+      status: 429,
+      body: { error: { code: 429, message: 'Quota exceeded', errors: [{ reason: 'dailyLimitExceeded' }] } },
+    },
+    'quota_exceeded',
+  ],
+  [
+    'google',
+    'the limit of the minute',
+    {
+      status: 429,
+      body: { error: { code: 429, message: 'Quota exceeded', errors: [{ reason: 'rateLimitExceeded' }] } },
+    },
+    'rate_limited',
+  ],
+  [
+    'jina',
+    'a wrong key',
+    {
+      status: 401,
+      body: { data: null, code: 401, name: 'AuthenticationFailedError', status: 40101, message: `Invalid ${KEY}` },
+    },
+    'unauthorized',
+  ],
+  [
+    'jina',
+    'an empty account',
+    { status: 402, body: { data: null, code: 402, name: 'InsufficientBalanceError', message: 'Balance not enough' } },
+    'quota_exceeded',
+  ],
+  ['jina', 'too many requests', { status: 429, body: { code: 429, name: 'RateLimitTriggeredError' } }, 'rate_limited'],
+  [
+    'kagi',
+    'a wrong key',
+    { status: 401, body: { meta: {}, data: null, error: [{ code: 2, msg: 'Unauthorized', ref: null }] } },
+    'unauthorized',
+  ],
+  [
+    'kagi',
+    'an empty account, in a 200',
+    { status: 200, body: { meta: {}, data: null, error: [{ code: 101, msg: 'Insufficient credit', ref: null }] } },
+    'quota_exceeded',
+  ],
+  [
+    'kagi',
+    'a bad query',
+    { status: 400, body: { meta: {}, data: null, error: [{ code: 1, msg: 'Missing q parameter', ref: null }] } },
+    'rejected',
+  ],
+  ['you', 'a wrong key', { status: 403, body: { detail: `Invalid key ${KEY}` } }, 'unauthorized'],
+  ['you', 'too many requests', { status: 429, body: { detail: 'Too many requests' } }, 'rate_limited'],
+  ['you', 'an empty account', { status: 402, body: { message: 'Free quota exceeded' } }, 'quota_exceeded'],
 ];
 
 describe('search services', () => {
@@ -140,21 +245,29 @@ describe('search services', () => {
   });
   after(() => safeFetch[Symbol.asyncDispose]());
 
-  async function ask(
-    provider: Provider,
-    answer: ScriptedAnswer,
-    filters = { allowedDomains: [] as string[], blockedDomains: [] as string[] },
-  ) {
+  async function ask(provider: Provider, answer: ScriptedAnswer, query: Partial<SearchQuery> = {}) {
     await using service = await startScriptedSearch(() => answer);
-    const search = createSearchProvider({ provider, url: service.origin, apiKey: KEY }, safeFetch);
-    const found = search.search({ text: 'heat pump', limit: 10, filters }, { signal: new AbortController().signal });
+    const backend = { provider, url: service.origin, api_key: KEY, engine_id: 'engine-1' };
+    await using search = createSearchProvider(backend, { fetch: safeFetch.fetch, now: () => NOW });
+    const filters = { allowedDomains: [], blockedDomains: [] };
+    const { signal } = new AbortController();
+    const found = search.search({ text: 'heat pump', limit: 10, filters, ...query }, { signal });
     const settled = await Promise.allSettled([found]);
     const [request] = service.requests;
     assert.ok(request);
     return { settled: settled[0], request };
   }
 
-  const providers: Provider[] = ['searxng', 'brave', 'tavily', 'serper'];
+  const isScripted = (name: string): name is Provider => Object.hasOwn(shapes, name);
+  const providers = SEARCH_PROVIDER_NAMES.filter((name) => name !== 'local').filter(isScripted);
+
+  it('are scripted here, all of them', () => {
+    assert.deepEqual(
+      SEARCH_PROVIDER_NAMES.filter((name) => !isScripted(name)),
+      ['local'],
+    );
+  });
+
   for (const provider of providers) {
     it(`${provider}: reads its results, clean of markup and of addresses that are no pages`, async () => {
       const { settled } = await ask(provider, { status: 200, body: shapes[provider](FOUND) });
@@ -170,6 +283,25 @@ describe('search services', () => {
       assert.ok(hits[1]?.snippet.startsWith('if a < b and b > c'), hits[1]?.snippet);
     });
 
+    it(`${provider}: tells when a page was published, in its own words or in none`, async () => {
+      for (const date of [
+        '2024-03-05T08:00:00.000Z',
+        '2024-03-05T08:00:00',
+        'Mar 5, 2024',
+        'Tue, 05 Mar 2024 08:00:00 GMT',
+        '21 days ago',
+      ]) {
+        const found = [{ url: 'https://example.org/a', title: 'A', snippet: 'x', date }];
+        const { settled } = await ask(provider, { status: 200, body: shapes[provider](found) });
+        assert.equal(settled.status === 'fulfilled' && settled.value.hits[0]?.published, '2024-03-05', date);
+      }
+      const { settled } = await ask(provider, { status: 200, body: shapes[provider](FOUND) });
+      assert.deepEqual(settled.status === 'fulfilled' && settled.value.hits.map(({ published }) => published), [
+        undefined,
+        undefined,
+      ]);
+    });
+
     it(`${provider}: nothing found is an empty list`, async () => {
       const { settled } = await ask(provider, { status: 200, body: shapes[provider]([]) });
       assert.deepEqual(settled.status === 'fulfilled' && settled.value.hits, []);
@@ -177,20 +309,23 @@ describe('search services', () => {
   }
 
   it('sends each service what it documents', async () => {
-    const filters = { allowedDomains: ['a.test', 'b.test'], blockedDomains: ['c.test'] };
+    const query: Partial<SearchQuery> = {
+      filters: { allowedDomains: ['a.test', 'b.test'], blockedDomains: ['c.test'] },
+      timeRange: 'week',
+    };
     const sent = async (provider: Provider): Promise<ScriptedRequest> =>
-      (await ask(provider, { status: 200, body: shapes[provider](FOUND) }, filters)).request;
+      (await ask(provider, { status: 200, body: shapes[provider](FOUND) }, query)).request;
+    const parametersOf = ({ parameters }: ScriptedRequest) => Object.fromEntries(parameters);
     const sites = 'heat pump (site:a.test OR site:b.test) -site:c.test';
 
     const searxng = await sent('searxng');
     assert.deepEqual([searxng.method, searxng.path], ['GET', '/search']);
-    assert.equal(searxng.parameters.get('format'), 'json');
-    assert.equal(searxng.parameters.get('q'), sites);
+    assert.deepEqual(parametersOf(searxng), { format: 'json', q: sites, time_range: 'week' });
 
     const brave = await sent('brave');
     assert.deepEqual([brave.method, brave.path], ['GET', '/res/v1/web/search']);
     assert.equal(brave.headers['x-subscription-token'], KEY);
-    assert.equal(brave.parameters.get('q'), sites);
+    assert.deepEqual(parametersOf(brave), { q: sites, count: '10', text_decorations: 'false', freshness: 'pw' });
 
     const tavily = await sent('tavily');
     assert.deepEqual([tavily.method, tavily.path], ['POST', '/search']);
@@ -198,6 +333,7 @@ describe('search services', () => {
     assert.deepEqual(tavily.json, {
       query: 'heat pump',
       max_results: 10,
+      time_range: 'week',
       include_domains: ['a.test', 'b.test'],
       exclude_domains: ['c.test'],
     });
@@ -205,7 +341,51 @@ describe('search services', () => {
     const serper = await sent('serper');
     assert.deepEqual([serper.method, serper.path], ['POST', '/search']);
     assert.equal(serper.headers['x-api-key'], KEY);
-    assert.deepEqual(serper.json, { q: sites, num: 10 });
+    assert.deepEqual(serper.json, { q: sites, num: 10, tbs: 'qdr:w' });
+
+    const exa = await sent('exa');
+    assert.deepEqual([exa.method, exa.path, exa.headers['x-api-key']], ['POST', '/search', KEY]);
+    assert.deepEqual(exa.json, {
+      query: 'heat pump',
+      type: 'auto',
+      numResults: 10,
+      includeDomains: ['a.test', 'b.test'],
+      excludeDomains: ['c.test'],
+      startPublishedDate: '2024-03-19T00:00:00.000Z',
+      contents: { highlights: { maxCharacters: 500, query: 'heat pump' } },
+    });
+
+    const google = await sent('google');
+    assert.deepEqual([google.method, google.path, google.headers['x-goog-api-key']], ['GET', '/customsearch/v1', KEY]);
+    assert.deepEqual(parametersOf(google), { cx: 'engine-1', q: sites, num: '10', dateRestrict: 'w1' });
+
+    const jina = await sent('jina');
+    assert.deepEqual([jina.method, jina.path, jina.headers.authorization], ['GET', '/', `Bearer ${KEY}`]);
+    assert.equal(jina.headers['x-respond-with'], 'no-content');
+    assert.deepEqual(parametersOf(jina), { q: sites, num: '10' });
+
+    const kagi = await sent('kagi');
+    assert.deepEqual([kagi.method, kagi.path, kagi.headers.authorization], ['GET', '/api/v0/search', `Bot ${KEY}`]);
+    assert.deepEqual(parametersOf(kagi), { q: sites, limit: '10' });
+
+    const you = await sent('you');
+    assert.deepEqual([you.method, you.path, you.headers['x-api-key']], ['POST', '/v1/search', KEY]);
+    assert.deepEqual(you.json, {
+      query: 'heat pump',
+      count: 10,
+      freshness: 'week',
+      include_domains: ['a.test', 'b.test'],
+    });
+  });
+
+  it('sends SearXNG the engines and the language that are configured', async () => {
+    await using service = await startScriptedSearch(() => ({ status: 200, body: shapes.searxng(FOUND) }));
+    const backend = { provider: 'searxng', url: service.origin, engines: ['duckduckgo'], language: 'de' } as const;
+    await using search = createSearchProvider(backend, safeFetch);
+    const query = { text: 'x', limit: 3, filters: { allowedDomains: [], blockedDomains: [] } };
+    await search.search(query, { signal: new AbortController().signal });
+    const { engines, language } = Object.fromEntries(service.requests[0]?.parameters ?? []);
+    assert.deepEqual([engines, language], ['duckduckgo', 'de']);
   });
 
   for (const [provider, name, answer, kind, retryAfterMs] of FAILURES) {
@@ -228,6 +408,7 @@ describe('search services', () => {
   it('says what is missing in the configuration', () => {
     assert.throws(() => createSearchProvider({ provider: 'brave' }, safeFetch), /brave needs api_key/);
     assert.throws(() => createSearchProvider({ provider: 'searxng' }, safeFetch), /searxng needs url/);
-    assert.throws(() => createSearchProvider({ provider: 'local' }, safeFetch), /local needs folder/);
+    const half = { provider: 'google', api_key: KEY } as const;
+    assert.throws(() => createSearchProvider(half, safeFetch), /google needs engine_id/);
   });
 });

@@ -255,3 +255,82 @@ describe('web_search: merging', () => {
     );
   });
 });
+
+describe('web_search: limits of a call', () => {
+  const NOW = Date.UTC(2024, 2, 26, 12);
+  const found = {
+    hits: [
+      { ...hit('https://a.test/new'), published: '2024-03-22' },
+      { ...hit('https://docs.a.test/old'), published: '2023-11-02' },
+      hit('https://a.test/undated'),
+      { ...hit('https://b.test/new'), published: '2024-03-25' },
+    ],
+  };
+
+  it('shows when a page was published, to the model and in the sources', async () => {
+    const tool = createWebSearchTool({ providers: [scripted('one', found)], now: () => NOW });
+    const { output, result } = await callTool(tool, { queries: ['x'] });
+    assert.deepEqual(
+      output.sources.map(({ published }) => published),
+      ['2024-03-22', '2023-11-02', undefined, '2024-03-25'],
+    );
+    assert.deepEqual(Array.isArray(result.results) && result.results[0], {
+      title: 'Title of https://a.test/new',
+      url: 'https://a.test/new',
+      snippet: 'text',
+      published: '2024-03-22',
+      source_id: 1,
+    });
+  });
+
+  it('asks for a range of time and leaves out what is known to be older', async () => {
+    const one = scripted('one', found);
+    const tool = createWebSearchTool({ providers: [one], now: () => NOW });
+    for (const range of ['week', 'past_week', 'w', 'Last week']) {
+      const results = searchResults(await callTool(tool, { queries: ['x'], time_range: range }));
+      assert.deepEqual(
+        results.map(({ url }) => url),
+        ['https://a.test/new', 'https://a.test/undated', 'https://b.test/new'],
+      );
+      assert.equal(one.asked.at(-1)?.timeRange, 'week');
+    }
+    assert.equal(searchResults(await callTool(tool, { queries: ['x'], time_range: '' })).length, 4);
+    await assert.rejects(callTool(tool, { queries: ['x'], time_range: 'decade' }), {
+      code: 'invalid_arguments',
+      message: /time_range must be one of day, week, month, year/,
+    });
+  });
+
+  it('keeps to the sites that are named, within those that are allowed', async () => {
+    const one = scripted('one', found);
+    const filters = { allowedDomains: ['a.test'], blockedDomains: ['docs.a.test'] };
+    const open = createWebSearchTool({ providers: [one], now: () => NOW });
+    for (const site of ['a.test', 'https://a.test/page', 'site:a.test', '*.A.test']) {
+      const urls = searchResults(await callTool(open, { queries: ['x'], sites: [site] })).map(({ url }) => url);
+      assert.deepEqual(urls, ['https://a.test/new', 'https://docs.a.test/old', 'https://a.test/undated']);
+      assert.deepEqual(one.asked.at(-1)?.filters.allowedDomains, ['a.test']);
+    }
+    const narrow = createWebSearchTool({ providers: [one], filters, now: () => NOW });
+    const called = await callTool(narrow, { queries: ['x'], sites: ['docs.a.test', 'b.test'] });
+    assert.deepEqual(called.result.results, []);
+    assert.match(String(called.result.note), /no time_range and sites/);
+    await assert.rejects(callTool(open, { queries: ['x'], sites: ['not a host" OR site:b.test'] }), {
+      code: 'invalid_arguments',
+      message: /sites must be host names/,
+    });
+  });
+
+  it('does not take the answer of one range for that of another', async () => {
+    const one = scripted('one', found);
+    const tool = createWebSearchTool({
+      providers: [one],
+      now: () => NOW,
+      cache: { store: memoryCache(), ttlMs: 1000 },
+    });
+    for (const time_range of ['week', 'month', 'week']) await callTool(tool, { queries: ['x'], time_range });
+    assert.deepEqual(
+      one.asked.map(({ timeRange }) => timeRange),
+      ['week', 'month'],
+    );
+  });
+});

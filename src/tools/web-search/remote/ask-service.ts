@@ -2,13 +2,6 @@ import { type JsonValue, parseJson } from '../../../base/json.ts';
 import type { SafeFetch } from '../../safe-fetch/safe-fetch.ts';
 import { SearchFailure, type SearchFailureKind } from '../search-provider.ts';
 
-export interface RemoteSearchOptions {
-  fetch: SafeFetch['fetch'];
-  /** Another address than the service's own: a proxy, a mirror, for SearXNG the instance. */
-  url?: string | undefined;
-  apiKey?: string | undefined;
-}
-
 /** A service's answer, whatever its status. */
 export interface ServiceAnswer {
   status: number;
@@ -19,7 +12,7 @@ export interface ServiceAnswer {
 
 /** Sends one request to a search service and reads its JSON. */
 export async function askService(
-  options: RemoteSearchOptions,
+  options: { fetch: SafeFetch['fetch'] },
   request: { url: URL; headers?: Record<string, string>; json?: JsonValue },
   { signal }: { signal: AbortSignal },
 ): Promise<ServiceAnswer> {

@@ -1,23 +1,41 @@
 import { stripMarkup } from '../../text/html-text.ts';
+import { publishedDate } from '../published.ts';
 import type { SearchHit } from '../search-provider.ts';
 
 const MAX_SNIPPET = 500;
+/** What is looked at of a service's text, before and after its markup is taken out; in characters. */
+const MAX_GIVEN = 5000;
+
+/** A result in a service's own words. */
+export interface FoundPage {
+  url: string;
+  title: string;
+  texts: readonly (string | null | undefined)[];
+  /** A date in any of the forms that `publishedDate` reads. */
+  published?: unknown;
+}
 
 /** A hit from a service's words: markup and entities removed, nothing but http(s) addresses. */
-export function toHits(
-  found: readonly { url: string; title: string; texts: readonly (string | null | undefined)[] }[],
-  limit: number,
-): SearchHit[] {
-  const hits = found.flatMap(({ url, title, texts }): SearchHit[] => {
-    const parsed = URL.parse(url);
-    if (!parsed || !/^https?:$/.test(parsed.protocol)) return [];
+export function toHits(found: readonly FoundPage[], options: { limit: number; now: number }): SearchHit[] {
+  const hits: SearchHit[] = [];
+  for (const { url, title, texts, published: given } of found) {
+    if (hits.length >= options.limit) break;
+    const parsed = url.length > 4000 ? null : URL.parse(url);
+    if (!parsed || !/^https?:$/.test(parsed.protocol)) continue;
     const snippet = texts
-      .map((text) => stripMarkup(text ?? ''))
+      .slice(0, 10)
+      .map((text) => stripMarkup((text ?? '').slice(0, MAX_GIVEN)))
       .filter(Boolean)
       .join(' … ');
-    return [{ url, title: stripMarkup(title) || parsed.host, snippet: shorten(snippet) }];
-  });
-  return hits.slice(0, limit);
+    const published = publishedDate(given, options.now);
+    hits.push({
+      url,
+      title: stripMarkup(title.slice(0, MAX_GIVEN)) || parsed.host,
+      snippet: shorten(snippet),
+      ...(published ? { published } : {}),
+    });
+  }
+  return hits;
 }
 
 function shorten(text: string): string {

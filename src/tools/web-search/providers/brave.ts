@@ -1,15 +1,9 @@
 import { z } from 'zod';
-import type { SearchFailureKind, SearchProvider } from '../search-provider.ts';
-import {
-  askService,
-  failureOf,
-  type RemoteSearchOptions,
-  retryAfter,
-  serviceUrl,
-  unexpectedAnswer,
-} from './ask-service.ts';
-import { toHits } from './hits.ts';
-import { queryWithSites } from './query-text.ts';
+import type { SearchCode, SearchProviderOptions } from '../create-provider.ts';
+import { askService, failureOf, retryAfter, serviceUrl, unexpectedAnswer } from '../remote/ask-service.ts';
+import { toHits } from '../remote/hits.ts';
+import { queryWithSites } from '../remote/query-text.ts';
+import type { SearchFailureKind } from '../search-provider.ts';
 
 const answer = z.object({
   /** Absent if nothing was found. */
@@ -21,6 +15,8 @@ const answer = z.object({
           title: z.string(),
           description: z.string().nullish(),
           extra_snippets: z.array(z.string()).nullish(),
+          page_age: z.string().nullish(),
+          age: z.string().nullish(),
         }),
       ),
     })
@@ -37,18 +33,16 @@ const failure = z.object({
 });
 
 /** Brave Search, `GET /res/v1/web/search` (https://api-dashboard.search.brave.com/app/documentation/web-search). */
-export function createBrave(options: RemoteSearchOptions): SearchProvider {
+export function createSearch(options: SearchProviderOptions): SearchCode {
   return {
-    name: 'brave',
-    cacheable: true,
-    // Free plans allow one request a second.
-    maxConcurrent: 1,
     async search(query, { signal }) {
       const url = serviceUrl('https://api.search.brave.com/res/v1/web/search', options.url);
       url.searchParams.set('q', queryWithSites(query, { length: 400, words: 50 }));
       url.searchParams.set('count', String(Math.min(query.limit, 20)));
       url.searchParams.set('text_decorations', 'false');
-      const headers = { 'x-subscription-token': options.apiKey ?? '' };
+      if (query.timeRange) url.searchParams.set('freshness', `p${query.timeRange[0]}`);
+      if (options.language) url.searchParams.set('search_lang', options.language);
+      const headers = { 'x-subscription-token': options.api_key ?? '' };
       const response = await askService(options, { url, headers }, { signal });
       const { resetMs, remaining } = rateLimit(response.headers);
       if (response.status !== 200) {
@@ -58,19 +52,22 @@ export function createBrave(options: RemoteSearchOptions): SearchProvider {
         throw failureOf(response, {
           known,
           detail: error?.detail ?? error?.code ?? '',
-          apiKey: options.apiKey,
+          apiKey: options.api_key,
           retryAfterMs,
         });
       }
       const parsed = answer.safeParse(response.body);
       if (!parsed.success) throw unexpectedAnswer();
-      const found = (parsed.data.web?.results ?? []).map(({ url, title, description, extra_snippets }) => ({
-        url,
-        title,
-        texts: [description, ...(extra_snippets ?? []).slice(0, 2)],
-      }));
+      const found = (parsed.data.web?.results ?? []).map(
+        ({ url, title, description, extra_snippets, page_age, age }) => ({
+          url,
+          title,
+          texts: [description, ...(extra_snippets ?? []).slice(0, 2)],
+          published: page_age ?? age,
+        }),
+      );
       return {
-        hits: toHits(found, query.limit),
+        hits: toHits(found, { limit: query.limit, now: options.now() }),
         ...(remaining === 0 && resetMs !== undefined ? { restMs: resetMs } : {}),
       };
     },

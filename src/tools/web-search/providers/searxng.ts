@@ -1,30 +1,40 @@
 import { z } from 'zod';
-import { SearchFailure, type SearchProvider } from '../search-provider.ts';
-import { askService, failureOf, type RemoteSearchOptions, unexpectedAnswer } from './ask-service.ts';
-import { toHits } from './hits.ts';
-import { queryWithSites } from './query-text.ts';
+import type { SearchCode, SearchProviderOptions } from '../create-provider.ts';
+import { askService, failureOf, unexpectedAnswer } from '../remote/ask-service.ts';
+import { toHits } from '../remote/hits.ts';
+import { queryWithSites } from '../remote/query-text.ts';
+import { SearchFailure } from '../search-provider.ts';
 
 const answer = z.object({
-  results: z.array(z.object({ url: z.string().nullish(), title: z.string().nullish(), content: z.string().nullish() })),
+  results: z.array(
+    z.object({
+      url: z.string().nullish(),
+      title: z.string().nullish(),
+      content: z.string().nullish(),
+      publishedDate: z.string().nullish(),
+    }),
+  ),
   /** Pairs of engine and reason. */
   unresponsive_engines: z.array(z.array(z.unknown())).default([]),
 });
 
 /**
  * SearXNG, `GET <instance>/search?format=json` (https://docs.searxng.org/dev/search_api.html). An instance without
- * `json` in its `search.formats` answers 403.
+ * `json` in its `search.formats` answers 403. With `engines: [duckduckgo]` it is a way to DuckDuckGo, which has no search
+ * API of its own.
  */
-export function createSearxng(options: RemoteSearchOptions & { url: string }): SearchProvider {
+export function createSearch(options: SearchProviderOptions): SearchCode {
   return {
-    name: 'searxng',
-    cacheable: true,
     async search(query, { signal }) {
-      const url = new URL(options.url);
+      const url = new URL(options.url ?? '');
       if (!url.pathname.endsWith('/search')) url.pathname = `${url.pathname.replace(/\/$/, '')}/search`;
       url.searchParams.set('q', queryWithSites(query, { length: 400, words: 60 }));
       url.searchParams.set('format', 'json');
+      if (query.timeRange) url.searchParams.set('time_range', query.timeRange);
+      if (options.engines?.length) url.searchParams.set('engines', options.engines.join(','));
+      if (options.language) url.searchParams.set('language', options.language);
       const headers: Record<string, string> =
-        options.apiKey === undefined ? {} : { authorization: `Bearer ${options.apiKey}` };
+        options.api_key === undefined ? {} : { authorization: `Bearer ${options.api_key}` };
       const response = await askService(options, { url, headers }, { signal });
       if (response.status === 403) {
         throw new SearchFailure(
@@ -37,12 +47,13 @@ export function createSearxng(options: RemoteSearchOptions & { url: string }): S
       if (!parsed.success) throw unexpectedAnswer();
       const { results, unresponsive_engines: silent } = parsed.data;
       if (results.length === 0 && silent.length > 0) throw silentEngines(silent);
-      const found = results.map(({ url, title, content }) => ({
+      const found = results.map(({ url, title, content, publishedDate }) => ({
         url: url ?? '',
         title: title ?? '',
         texts: [content],
+        published: publishedDate,
       }));
-      return { hits: toHits(found, query.limit) };
+      return { hits: toHits(found, { limit: query.limit, now: options.now() }) };
     },
   };
 }

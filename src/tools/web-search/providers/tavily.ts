@@ -1,10 +1,18 @@
 import { z } from 'zod';
-import type { SearchFailureKind, SearchProvider } from '../search-provider.ts';
-import { askService, failureOf, type RemoteSearchOptions, serviceUrl, unexpectedAnswer } from './ask-service.ts';
-import { toHits } from './hits.ts';
+import type { SearchCode, SearchProviderOptions } from '../create-provider.ts';
+import { askService, failureOf, serviceUrl, unexpectedAnswer } from '../remote/ask-service.ts';
+import { toHits } from '../remote/hits.ts';
+import type { SearchFailureKind } from '../search-provider.ts';
 
 const answer = z.object({
-  results: z.array(z.object({ url: z.string(), title: z.string().nullish(), content: z.string().nullish() })),
+  results: z.array(
+    z.object({
+      url: z.string(),
+      title: z.string().nullish(),
+      content: z.string().nullish(),
+      published_date: z.string().nullish(),
+    }),
+  ),
 });
 
 const failure = z.object({ detail: z.union([z.string(), z.object({ error: z.string() })]) });
@@ -13,20 +21,19 @@ const failure = z.object({ detail: z.union([z.string(), z.object({ error: z.stri
 const KINDS: Readonly<Record<number, SearchFailureKind>> = { 432: 'quota_exceeded', 433: 'quota_exceeded' };
 
 /** Tavily, `POST /search` (https://docs.tavily.com/documentation/api-reference/endpoint/search). */
-export function createTavily(options: RemoteSearchOptions): SearchProvider {
+export function createSearch(options: SearchProviderOptions): SearchCode {
   return {
-    name: 'tavily',
-    cacheable: true,
     async search(query, { signal }) {
       const { filters } = query;
       const response = await askService(
         options,
         {
           url: serviceUrl('https://api.tavily.com/search', options.url),
-          headers: { authorization: `Bearer ${options.apiKey ?? ''}` },
+          headers: { authorization: `Bearer ${options.api_key ?? ''}` },
           json: {
             query: query.text.slice(0, 400),
             max_results: Math.min(query.limit, 20),
+            ...(query.timeRange ? { time_range: query.timeRange } : {}),
             ...(filters.allowedDomains.length > 0 ? { include_domains: filters.allowedDomains.slice(0, 300) } : {}),
             ...(filters.blockedDomains.length > 0 ? { exclude_domains: filters.blockedDomains.slice(0, 150) } : {}),
           },
@@ -36,16 +43,17 @@ export function createTavily(options: RemoteSearchOptions): SearchProvider {
       if (response.status !== 200) {
         const detail = failure.safeParse(response.body).data?.detail;
         const text = typeof detail === 'string' ? detail : detail?.error;
-        throw failureOf(response, { known: KINDS[response.status], detail: text, apiKey: options.apiKey });
+        throw failureOf(response, { known: KINDS[response.status], detail: text, apiKey: options.api_key });
       }
       const parsed = answer.safeParse(response.body);
       if (!parsed.success) throw unexpectedAnswer();
-      const found = parsed.data.results.map(({ url, title, content }) => ({
+      const found = parsed.data.results.map(({ url, title, content, published_date }) => ({
         url,
         title: title ?? '',
         texts: [content],
+        published: published_date,
       }));
-      return { hits: toHits(found, query.limit) };
+      return { hits: toHits(found, { limit: query.limit, now: options.now() }) };
     },
   };
 }

@@ -1,0 +1,7 @@
+import type { SearchCode, SearchProviderOptions } from '../create-provider.ts';
+import { createLocalSearch } from '../local/local-search.ts';
+
+/** A folder of documents on this machine. */
+export function createSearch(options: SearchProviderOptions): SearchCode {
+  return createLocalSearch({ folder: options.folder ?? 'docs' });
+}
