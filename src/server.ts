@@ -15,6 +15,7 @@ import { createApps } from './http/app.ts';
 import type { Readiness } from './http/app-deps.ts';
 import { Admission } from './http/limits/admission.ts';
 import { type Listening, listen } from './http/listening.ts';
+import { SchemaChecks } from './research/answer/schema/schema-checks.ts';
 import { loadPrompts } from './research/prompts/load-prompts.ts';
 import type { RunDriver } from './runs/execute-run.ts';
 import type { Executor, ExecutorOptions } from './runs/executor.ts';
@@ -68,7 +69,8 @@ export async function startGateway(options: { config: GatewayConfig; log: Logger
   const upstream = stack.use(await openUpstream(foundation, stack));
   const toolbox = stack.use(openToolbox(foundation));
   const proxy = stack.use(createModelProxy({ upstream }));
-  const driver = openDriver(foundation, { upstream, toolbox, proxy });
+  const schemas = stack.use(new SchemaChecks());
+  const driver = openDriver(foundation, { upstream, toolbox, proxy, schemas });
 
   const owner = randomUUID();
   const { retentionMs } = config.store;
@@ -90,6 +92,7 @@ export async function startGateway(options: { config: GatewayConfig; log: Logger
     runs,
     proxy,
     caches: storage.caches,
+    schemas,
     admission,
     log,
     clock: systemClock,
@@ -145,11 +148,17 @@ function openToolbox({ live, storage, log }: Foundation): LiveToolbox {
 
 function openDriver(
   { live, metrics, admission, log }: Foundation,
-  { upstream, toolbox, proxy }: { upstream: Upstream; toolbox: LiveToolbox; proxy: ModelProxy },
+  {
+    upstream,
+    toolbox,
+    proxy,
+    schemas,
+  }: { upstream: Upstream; toolbox: LiveToolbox; proxy: ModelProxy; schemas: SchemaChecks },
 ): RunDriver {
   return createDriver({
     config: live,
     prompts: loadPrompts(),
+    schemas,
     clock: systemClock,
     log,
     chatModel: (query) => upstream.chatModel(query),

@@ -5,6 +5,7 @@ import type { Logger } from '../base/logger.ts';
 import type { LiveConfig } from '../config/live-config.ts';
 import type { GatewayConfig, KeyConfig } from '../config/schema.ts';
 import type { ModelProxy } from '../gateway/proxy-call.ts';
+import type { SchemaChecker } from '../research/answer/schema/schema-job.ts';
 import type { Caller, Runs } from '../runs/runs.ts';
 import type { Caches } from '../store/cache.ts';
 import type { Heartbeats } from './heartbeat.ts';
@@ -27,6 +28,8 @@ export interface HttpParts {
   /** Proxy models; background tasks reach them through runs. */
   proxy: Pick<ModelProxy, 'forward'>;
   caches: Caches;
+  /** Looks at the schemas that clients send. */
+  schemas: SchemaChecker;
   log: Logger;
   clock: Clock;
   /** Limits of API keys. */

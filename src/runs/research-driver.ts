@@ -3,6 +3,7 @@ import { GatewayError } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { LiveConfig } from '../config/live-config.ts';
 import type { KeyConfig, ResearchModelConfig, RouteConfig } from '../config/schema.ts';
+import type { SchemaChecker } from '../research/answer/schema/schema-job.ts';
 import { research } from '../research/loop.ts';
 import type { Prompts } from '../research/prompts/load-prompts.ts';
 import { budgetOf } from '../research/run/budget.ts';
@@ -24,6 +25,7 @@ export interface RunTools extends AsyncDisposable {
 export interface DriverParts {
   config: Pick<LiveConfig, 'current' | 'keyById'>;
   prompts: Prompts;
+  schemas: SchemaChecker;
   clock: Clock;
   log: Logger;
   chatModel(options: {
@@ -83,6 +85,7 @@ export function createDriver(parts: DriverParts): RunDriver {
         reader: model.research.reader ? parts.chatModel({ ...query, routes: model.research.reader }) : chat,
         tools: request.toolChoice === 'none' ? new Map() : opened.tools,
         prompts: parts.prompts,
+        schemas: parts.schemas,
         state,
         answerSoFar,
         startedAt: run.createdAt,

@@ -15,6 +15,7 @@ import { createApp } from '../../src/http/app.ts';
 import type { HttpParts, Readiness } from '../../src/http/app-deps.ts';
 import { Admission } from '../../src/http/limits/admission.ts';
 import { createHttpServer, type ServerTimes } from '../../src/http/server.ts';
+import { SchemaChecks } from '../../src/research/answer/schema/schema-checks.ts';
 import type { Step } from '../../src/research/run/steps.ts';
 import type { ResearchState } from '../../src/research/run/transcript.ts';
 import type { RunDriver } from '../../src/runs/execute-run.ts';
@@ -122,6 +123,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
     closing: closing.signal,
     stopped: closing.signal,
   });
+  const schemas = new SchemaChecks();
   const parts: HttpParts = {
     config: live,
     runs: options.wrapRuns?.(runs) ?? runs,
@@ -132,6 +134,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
       },
     },
     caches: storage.caches,
+    schemas,
     admission,
     log,
     clock: systemClock,
@@ -165,6 +168,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
       server.closeAllConnections();
       await executor.stop({ graceMs: 100 });
       await storage.close();
+      schemas[Symbol.dispose]();
       await new Promise((resolve) => server.close(resolve));
     },
   };

@@ -6,6 +6,7 @@ import { LiveConfig } from '../../src/config/live-config.ts';
 import { configSchema, type GatewayConfig } from '../../src/config/schema.ts';
 import type { RunEvent } from '../../src/protocol/events.ts';
 import { decodeFrames } from '../../src/protocol/frames.ts';
+import { SchemaChecks } from '../../src/research/answer/schema/schema-checks.ts';
 import { loadPrompts } from '../../src/research/prompts/load-prompts.ts';
 import type { ResearchRequest } from '../../src/research/run/request.ts';
 import type { Executor, ExecutorOptions } from '../../src/runs/executor.ts';
@@ -67,9 +68,11 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
   const closing = new AbortController();
   const tools = new Map((options.tools ?? []).map((tool) => [tool.name, tool]));
   const sealingKeyOf = () => sealingKey('ab'.repeat(32));
+  const schemas = new SchemaChecks();
   const driver = createDriver({
     config: new LiveConfig(config),
     prompts: loadPrompts(),
+    schemas,
     clock,
     log: silentLogger,
     chatModel: () => options.chat,

@@ -26,7 +26,7 @@ export function chatCompletions(deps: AppDeps): Endpoint {
       return await forward(deps, call, { ...jsonForwarding(body), modelName: name, model, api: 'chat_completions' });
     }
     const { value, ignored } = parseBody(createChatCompletion, body.json);
-    const request = await fromChat(value, { caller, key, model, runs: deps.runs });
+    const request = await fromChat(value, { ...deps, caller, key, model, signal: context.signal });
     const { run } = await submitRun(deps, {
       req,
       res,

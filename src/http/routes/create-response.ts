@@ -27,7 +27,7 @@ export function createResponse(deps: AppDeps): Endpoint {
     }
     const { value, ignored } = parseBody(createResponseBody, body.json);
     const mode = deliveryOf(value, req.headers.accept);
-    const request = await fromResponse(value, { caller, key, model, runs: deps.runs });
+    const request = await fromResponse(value, { ...deps, caller, key, model, signal: context.signal });
     const { run, replayed } = await submitRun(deps, {
       req,
       res,

@@ -38,8 +38,8 @@ interface Task extends Pick<RunSubmission, 'submission' | 'tokens'> {
 }
 
 async function taskOf(
-  { runs }: AppDeps,
-  { identity: { key, caller } }: Call,
+  deps: AppDeps,
+  { identity: { key, caller, context } }: Call,
   { body, name, model }: ChosenModel & { body: JsonBody },
 ): Promise<Task> {
   const { raw, json: fields } = body;
@@ -62,7 +62,7 @@ async function taskOf(
   return {
     submission: {
       ...common,
-      request: await fromChat(value, { caller, key, model, runs }),
+      request: await fromChat(value, { ...deps, caller, key, model, signal: context.signal }),
       input: sentItems(fields.messages, 'text'),
       metadata: value.metadata ?? {},
     },

@@ -3,7 +3,8 @@ import { isObject, type JsonObject } from '../../base/json.ts';
 import type { KeyConfig, ResearchModelConfig } from '../../config/schema.ts';
 import type { TextFormat } from '../../protocol/request-formats.ts';
 import type { CreateChatCompletion, CreateResponse } from '../../protocol/requests.ts';
-import { answerCheck } from '../../research/answer/schema/structured.ts';
+import type { SchemaChecker } from '../../research/answer/schema/schema-job.ts';
+import { requireUsableSchema } from '../../research/answer/schema/structured.ts';
 import type { ResearchRequest } from '../../research/run/request.ts';
 import type { Caller, Runs } from '../../runs/runs.ts';
 import { conversationOf } from './conversation.ts';
@@ -15,6 +16,8 @@ export interface RequestContext {
   key: KeyConfig;
   model: ResearchModelConfig;
   runs: Pick<Runs, 'findItem' | 'history'>;
+  schemas: SchemaChecker;
+  signal: AbortSignal;
 }
 
 /**
@@ -46,7 +49,7 @@ export async function fromResponse(body: CreateResponse, context: RequestContext
     maxToolCalls: body.max_tool_calls ?? null,
     temperature: body.temperature ?? null,
     topP: body.top_p ?? null,
-    format: formatOf(body.text?.format, 'text.format.schema'),
+    format: await formatOf(body.text?.format, { ...context, param: 'text.format.schema' }),
   };
 }
 
@@ -76,7 +79,7 @@ export async function fromChat(body: CreateChatCompletion, context: RequestConte
     maxToolCalls: body.max_tool_calls ?? null,
     temperature: body.temperature ?? null,
     topP: body.top_p ?? null,
-    format: formatOf(body.response_format, 'response_format.json_schema.schema'),
+    format: await formatOf(body.response_format, { ...context, param: 'response_format.json_schema.schema' }),
   };
 }
 
@@ -99,8 +102,11 @@ function checkAnswerLength(
 }
 
 /** The format of a structured answer. A schema that cannot be checked is refused now, not when the answer is there. */
-function formatOf(format: TextFormat | undefined, param: string): TextFormat | null {
+async function formatOf(
+  format: TextFormat | undefined,
+  checking: Pick<RequestContext, 'schemas' | 'signal'> & { param: string },
+): Promise<TextFormat | null> {
   if (format === undefined || format.type === 'text') return null;
-  answerCheck(format, param);
+  await requireUsableSchema(format, checking);
   return format;
 }

@@ -7,7 +7,7 @@ import { estimatedUsage, type Finish, unfinished } from '../turns.ts';
 import { AnswerBound } from './answer-bound.ts';
 import { answerRequest, outputLimit, schemaText } from './answer-request.ts';
 import { type Answering, answeredStep, noAnswerInTime, recover, spentStep, type Written } from './answer-steps.ts';
-import { answerCheck, type StructuredFormat } from './schema/structured.ts';
+import { checkAnswer, type StructuredFormat } from './schema/structured.ts';
 
 /** What of an answer that does not validate is shown to the model again, in UTF-16 code units. */
 const MAX_SHOWN = 20_000;
@@ -23,12 +23,11 @@ export async function* writeStructured(
   // It is shown in one piece, once it is valid: what stands there is whole.
   if (run.answerSoFar !== '') return { text: run.answerSoFar, cut: null };
   const { format, signal } = answering;
-  const check = answerCheck(format);
   const tail: TurnMessage[] = [];
   let problem = '';
   for (const attempt of ['first', 'repair']) {
     const answer = yield* collectAnswer(run, { ...answering, tail });
-    const checked = await check(answer.text, { signal });
+    const checked = await checkAnswer(answer.text, { format, schemas: run.schemas, signal });
     if ('text' in checked) {
       const written = { text: checked.text, cut: null };
       yield { type: 'answer', delta: checked.text };

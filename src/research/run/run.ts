@@ -3,6 +3,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { ResearchModelConfig } from '../../config/schema.ts';
 import type { Tool } from '../../tools/tool.ts';
 import type { ChatModel } from '../../upstream/turn.ts';
+import type { SchemaChecker } from '../answer/schema/schema-job.ts';
 import type { Prompts } from '../prompts/load-prompts.ts';
 import type { Budget } from './budget.ts';
 import type { ResearchRequest } from './request.ts';
@@ -19,6 +20,8 @@ export interface ResearchRun {
   /** The tools of this run by name. */
   tools: ReadonlyMap<string, Tool>;
   prompts: Prompts;
+  /** Checks structured answers. */
+  schemas: SchemaChecker;
   /** The fold of the stored transcript; the loop goes on from it. */
   state: ResearchState;
   /** Text of an answer that was cut by a crash and is continued in place; '' otherwise. */

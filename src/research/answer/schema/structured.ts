@@ -1,8 +1,8 @@
-import { GatewayError, messageOf } from '../../../base/errors.ts';
+import { GatewayError } from '../../../base/errors.ts';
 import { isObject, parseJson } from '../../../base/json.ts';
 import type { TextFormat } from '../../../protocol/request-formats.ts';
-import { compileSchema } from './json-schema.ts';
-import { validateApart } from './validate-apart.ts';
+import { schemaExcess } from './schema-bounds.ts';
+import type { SchemaChecker } from './schema-job.ts';
 
 /** A format in which the answer is one JSON value. */
 export type StructuredFormat = Exclude<TextFormat, { type: 'text' }>;
@@ -10,48 +10,52 @@ export type StructuredFormat = Exclude<TextFormat, { type: 'text' }>;
 /** An answer that was checked: the JSON text to show, or what is wrong with it in words for the model. */
 export type Checked = { text: string } | { problem: string };
 
-/** The largest schema, in UTF-16 code units. */
-const MAX_SCHEMA = 100_000;
-
 /**
- * The check for answers of a format.
- * @throws GatewayError `invalid_parameter` naming the schema, where it is none.
+ * Refuses a schema that answers cannot be checked against, now and not when the answer is there.
+ * @throws GatewayError `invalid_parameter` naming the schema; `overloaded`; the signal's reason.
  */
-export function answerCheck(
+export async function requireUsableSchema(
   format: StructuredFormat,
-  param = 'text.format.schema',
-): (answer: string, options: { signal: AbortSignal }) => Promise<Checked> {
-  if (format.type === 'json_schema') refuseBadSchema(format.schema, param);
-  return async (answer, { signal }) => {
-    const text = jsonIn(answer);
-    const value = text === undefined ? undefined : parseJson(text);
-    if (text === undefined || value === undefined) return { problem: 'it is not valid JSON' };
-    const problem =
-      format.type === 'json_schema'
-        ? await validateApart({ schema: format.schema, value }, { signal })
-        : isObject(value)
-          ? undefined
-          : 'it is not a JSON object';
-    return problem === undefined ? { text } : { problem };
-  };
+  { param, schemas, signal }: { param: string; schemas: SchemaChecker; signal: AbortSignal },
+): Promise<void> {
+  if (format.type !== 'json_schema') return;
+  const { schema } = format;
+  const refuse = (what: string) => new GatewayError('invalid_parameter', `${param}: ${what}.`, { param });
+  const excess = schemaExcess(schema);
+  if (excess !== undefined) throw refuse(excess);
+  const verdict = await schemas.check({ schema }, { signal });
+  if (verdict.is === 'costly') throw refuse('takes too much time or memory to compile: make it simpler');
+  if (verdict.is !== 'fits') throw refuse(`is no valid JSON Schema (${verdict.problem})`);
 }
 
-function refuseBadSchema(schema: Record<string, unknown>, param: string): void {
-  const refuse = (what: string, cause?: unknown) =>
-    new GatewayError('invalid_parameter', `${param}: ${what}.`, { param, cause });
-  if (JSON.stringify(schema).length > MAX_SCHEMA) throw refuse(`must be at most ${MAX_SCHEMA} characters as JSON`);
-  try {
-    compileSchema(schema);
-  } catch (error) {
-    throw refuse(`is no valid JSON Schema (${messageOf(error)})`, error);
-  }
+const TOO_COSTLY = 'checking it against the schema took too long (a pattern in the schema may be endless)';
+
+/** Checks an answer of a format. @throws GatewayError `overloaded`; the signal's reason. */
+export async function checkAnswer(
+  answer: string,
+  { format, schemas, signal }: { format: StructuredFormat; schemas: SchemaChecker; signal: AbortSignal },
+): Promise<Checked> {
+  const text = jsonIn(answer);
+  const value = text === undefined ? undefined : parseJson(text);
+  if (text === undefined || value === undefined) return { problem: 'it is not valid JSON' };
+  if (format.type === 'json_object') return isObject(value) ? { text } : { problem: 'it is not a JSON object' };
+  const verdict = await schemas.check({ schema: format.schema, value }, { signal });
+  if (verdict.is === 'fits') return { text };
+  return { problem: verdict.is === 'costly' ? TOO_COSTLY : verdict.problem };
 }
 
 /** The JSON in a message: models like to put it into a code fence or a sentence. */
 function jsonIn(answer: string): string | undefined {
-  const fenced = /```(?:json)?\s*([\s\S]*?)```/i.exec(answer)?.[1] ?? '';
   const from = answer.search(/[[{]/);
   const to = Math.max(answer.lastIndexOf('}'), answer.lastIndexOf(']'));
   const inside = from !== -1 && to > from ? answer.slice(from, to + 1) : '';
-  return [answer, fenced, inside].map((text) => text.trim()).find((text) => parseJson(text) !== undefined);
+  return [answer, fencedIn(answer), inside].map((text) => text.trim()).find((text) => parseJson(text) !== undefined);
+}
+
+const FENCE = '```';
+
+function fencedIn(answer: string): string {
+  const open = answer.indexOf(FENCE);
+  const close = open === -1 ? -1 : answer.indexOf(FENCE, open + FENCE.length);
+  return close === -1 ? '' : answer.slice(open + FENCE.length, close).replace(/^json/i, '');
 }

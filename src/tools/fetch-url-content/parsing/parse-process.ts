@@ -1,9 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { createRequire } from 'node:module';
-import { sep } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import type { ChildProcess } from 'node:child_process';
+import { spawnConfinedChild } from '../../../base/confined-child.ts';
+import { residentMemory } from '../../../base/resident-memory.ts';
 import { childMessage, type ParsedDocument, type ParseJob } from './parse-job.ts';
-import { residentMemory } from './resident-memory.ts';
 
 /** Why a document was not read. */
 export type ParseFailureKind = 'timeout' | 'memory' | 'crashed' | 'unreadable' | 'busy';
@@ -26,8 +24,6 @@ export interface ProcessLimits {
 /** How often the memory of a working child is looked at, in milliseconds. A child can grow by some 50 MB meanwhile. */
 const MEMORY_CHECK_MS = 40;
 const STARTUP_MS = 10_000;
-/** Processor seconds after which the kernel ends a child, should the gateway die while it is stuck. */
-const CPU_SECONDS = 300;
 const HEAP_MB = 320;
 
 /** One child process: reads one document after another until it is stopped or breaks. */
@@ -41,7 +37,10 @@ export class ParseProcess implements Disposable {
   jobs = 0;
 
   constructor() {
-    this.#child = spawnChild();
+    this.#child = spawnConfinedChild(new URL('./parse-child.ts', import.meta.url), {
+      packages: ['linkedom', 'zod', 'unpdf'],
+      heapMb: HEAP_MB,
+    });
     const { promise: ready, resolve: isReady } = Promise.withResolvers<void>();
     const { promise: exited, resolve: hasExited } = Promise.withResolvers<void>();
     this.#ready = ready;
@@ -132,40 +131,4 @@ function settle(
   if (!parsed.success) to.reject(new ParseFailure('crashed', 'the parser broke down'));
   else if (parsed.data.type === 'parsed') to.resolve(parsed.data.document);
   else if (parsed.data.type === 'failed') to.unreadable(new ParseFailure('unreadable', parsed.data.message));
-}
-
-/**
- * A Node process that may read its own code and nothing else: no network, no other files, no child processes, no
- * environment. `advanced` serialisation carries bytes as they are.
- */
-function spawnChild(): ChildProcess {
-  const entry = fileURLToPath(new URL('./parse-child.ts', import.meta.url));
-  const nodeArgs = [
-    '--permission',
-    ...readablePaths().map((path) => `--allow-fs-read=${path}`),
-    `--max-old-space-size=${HEAP_MB}`,
-    '--no-warnings',
-    entry,
-  ];
-  const [command, args] =
-    process.platform === 'win32'
-      ? [process.execPath, nodeArgs]
-      : ['/bin/sh', ['-c', `ulimit -t ${CPU_SECONDS}; exec "$0" "$@"`, process.execPath, ...nodeArgs]];
-  return spawn(command, args, { stdio: ['ignore', 'ignore', 'ignore', 'ipc'], serialization: 'advanced', env: {} });
-}
-
-/** The source tree and the `node_modules` folders in which its libraries lie. */
-function readablePaths(): string[] {
-  const require = createRequire(import.meta.url);
-  const libraries = ['linkedom', 'zod', 'unpdf'].map((name) => {
-    const path = require.resolve(name);
-    const mark = `${sep}node_modules${sep}`;
-    return path.slice(0, path.lastIndexOf(mark) + mark.length);
-  });
-  const source = fileURLToPath(new URL('../../../', import.meta.url));
-  // The folder may be a link; the resolver reads both its ends.
-  const project = ['package.json', 'node_modules'].map((name) =>
-    fileURLToPath(new URL(`../../../../${name}`, import.meta.url)),
-  );
-  return [...new Set([source, ...project, ...libraries])];
 }

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { GatewayError } from '../../../src/base/errors.ts';
+import { SchemaChecks } from '../../../src/research/answer/schema/schema-checks.ts';
+import { requireUsableSchema } from '../../../src/research/answer/schema/structured.ts';
+import { schemaBombs } from '../../support/schema-bombs.ts';
+
+const PARAM = 'text.format.schema';
+const ENDLESS = { schema: { pattern: '^(a+)+$' }, value: `${'a'.repeat(60)}!` };
+const { signal } = new AbortController();
+
+describe('schemas of clients', () => {
+  let schemas: SchemaChecks;
+  beforeEach(() => {
+    schemas = new SchemaChecks();
+  });
+  afterEach(() => schemas[Symbol.dispose]());
+
+  it('are compiled apart, in bounded time and memory: the event loop turns meanwhile', async () => {
+    let longest = 0;
+    let last = performance.now();
+    const ticking = setInterval(() => {
+      longest = Math.max(longest, performance.now() - last);
+      last = performance.now();
+    }, 1);
+    const before = process.memoryUsage().rss;
+    for (const { name, schema } of schemaBombs()) {
+      const began = performance.now();
+      const format = { type: 'json_schema', name, schema, strict: undefined, description: undefined } as const;
+      await requireUsableSchema(format, { param: PARAM, schemas, signal }).catch((error: unknown) => {
+        assert.ok(error instanceof GatewayError && error.code === 'invalid_parameter', `${name}: ${error}`);
+        assert.equal(error.param, PARAM);
+        assert.ok(error.message.length < 1000, `${name}: a message of ${error.message.length} characters`);
+      });
+      assert.ok(performance.now() - began < 8000, `${name} took ${performance.now() - began} ms`);
+    }
+    clearInterval(ticking);
+    // On the main thread the first of them took a second and more; a busy machine holds a timer up far less.
+    assert.ok(longest < 500, `the event loop stood for ${longest} ms`);
+    assert.ok(process.memoryUsage().rss - before < 400e6, 'memory grew');
+  });
+
+  it('that are too costly are given up, and the next one gets a fresh process', async () => {
+    schemas = new SchemaChecks({ size: 1, jobMs: 100 });
+    assert.deepEqual(await schemas.check(ENDLESS, { signal }), { is: 'costly' });
+    assert.deepEqual(await schemas.check({ schema: { type: 'string' }, value: 'a' }, { signal }), { is: 'fits' });
+  });
+
+  it('that take too much memory end their process, not the gateway', async () => {
+    const huge = { anyOf: Array.from({ length: 2000 }, (_, n) => ({ const: 'x'.repeat(20_000) + n })) };
+    const schema = { items: { allOf: Array.from({ length: 400 }, () => huge) } };
+    assert.deepEqual(await schemas.check({ schema, value: Array.from({ length: 2000 }, (_, n) => n) }, { signal }), {
+      is: 'costly',
+    });
+  });
+
+  it('wait their turn, in order, and no more than a bounded number of them', async () => {
+    schemas = new SchemaChecks({ size: 1, maxWaiting: 2, jobMs: 300 });
+    const order: string[] = [];
+    const ask = (name: string) => schemas.check({ schema: { const: name } }, { signal }).then(() => order.push(name));
+    const first = schemas.check(ENDLESS, { signal });
+    const waiting = [ask('a'), ask('b')];
+    await assert.rejects(ask('c'), (error) => error instanceof GatewayError && error.code === 'overloaded');
+    await Promise.all([first, ...waiting]);
+    assert.deepEqual(order, ['a', 'b']);
+  });
+
+  it('leave the line when their client leaves', async () => {
+    schemas = new SchemaChecks({ size: 1, maxWaiting: 1, jobMs: 300 });
+    const leaving = new AbortController();
+    const first = schemas.check(ENDLESS, { signal });
+    const left = schemas.check({ schema: {} }, { signal: leaving.signal });
+    leaving.abort(new Error('left'));
+    await assert.rejects(left, /left/);
+    await Promise.all([first, schemas.check({ schema: {} }, { signal })]);
+  });
+
+  it('that were found good are not compiled again', async () => {
+    schemas = new SchemaChecks({ size: 1, jobMs: 300 });
+    const job = { schema: { type: 'object' } };
+    assert.deepEqual(await schemas.check(job, { signal }), { is: 'fits' });
+    const blocking = schemas.check(ENDLESS, { signal });
+    let blocked = true;
+    void blocking.then(() => {
+      blocked = false;
+    });
+    assert.deepEqual(await schemas.check(job, { signal }), { is: 'fits' });
+    assert.ok(blocked, 'it did not wait for a process');
+    await blocking;
+  });
+});
