@@ -16,14 +16,17 @@ function sourcesOf(response: ResponseObject): UrlCitation[] {
   for (const item of response.output) {
     if (item.type !== 'message') continue;
     for (const { annotations } of item.content) {
-      for (const annotation of annotations) if (!byUrl.has(annotation.url)) byUrl.set(annotation.url, annotation);
+      for (const annotation of annotations) {
+        const known = byUrl.get(annotation.url);
+        if (!known || known.index === null) byUrl.set(annotation.url, annotation);
+      }
     }
   }
-  return [...byUrl.values()].sort((a, b) => (a.source_id ?? Infinity) - (b.source_id ?? Infinity));
+  return [...byUrl.values()].sort((a, b) => (a.index ?? Infinity) - (b.index ?? Infinity));
 }
 
-function formatSource({ source_id: number, title, url, verified }: UrlCitation): string {
-  const doubt = verified ? '' : ' (never seen by this run)';
+function formatSource({ index: number, source_id, title, url, verified }: UrlCitation): string {
+  const doubt = verified ? '' : source_id === null ? ' (never seen by this run)' : ' (could not be read)';
   return `${`[${number ?? '-'}]`.padStart(5)} ${oneLine(title) || 'untitled'} – ${oneLine(url)}${doubt}`;
 }
 

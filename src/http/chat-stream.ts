@@ -1,100 +1,88 @@
 import { type ErrorCode, GatewayError, isErrorCode } from '../base/errors.ts';
-import { isObject, parseJson } from '../base/json.ts';
+import type { ChatChunk } from '../protocol/chat.ts';
 import type { ErrorObject } from '../protocol/errors.ts';
 
 /** A chat stream that was begun far enough to know that it is one. */
 export interface BegunChatStream {
-  chunks: AsyncIterable<string>;
+  frames: AsyncIterable<string>;
 }
 
 /**
- * The frames of a chat stream from its payloads, with `[DONE]` after a last chunk without an error (contract section
- * 7). Where the payloads end without a last chunk, because this instance stops, one with an error is added: a stream
- * that just ends looks to clients like a whole answer.
- * The first payload only says that there will be an answer, so it is held back until the second is there: a run
+ * The frames of a chat stream from its chunks, with `[DONE]` after a last chunk without an error; a failure is told
+ * in the last chunk and in one more frame (contract section 10). Where the chunks end without a last one, because this
+ * instance stops, one with an error is added: a stream that just ends looks to clients like a whole answer.
+ * The first chunk only says that there will be an answer, so it is held back until the second is there: a run
  * that fails before that is an HTTP error. Not longer than `holdMs`, because silence breaks connections.
  * @throws GatewayError where the run failed first; whatever the source throws first.
  */
 export async function beginChatStream(
-  payloads: AsyncGenerator<string>,
+  chunks: AsyncGenerator<ChatChunk, void>,
   { holdMs }: { holdMs: number },
 ): Promise<BegunChatStream> {
-  const first = await payloads.next();
-  if (first.done) return { chunks: frames([], payloads) };
-  const pending = payloads.next();
+  const first = await chunks.next();
+  if (first.done) return { frames: framesOf([], chunks) };
+  const pending = chunks.next();
   const second = await within(pending, holdMs);
-  if (second === undefined) return { chunks: frames([first.value], payloads, pending) };
+  if (second === undefined) return { frames: framesOf([first.value], chunks, pending) };
   if (second.done) throw cutOff();
-  const error = errorIn(second.value);
-  if (error) {
-    await payloads.return(undefined);
-    throw error;
+  if (second.value.error) {
+    await chunks.return();
+    throw runError(second.value.error);
   }
-  return { chunks: frames([first.value, second.value], payloads) };
+  return { frames: framesOf([first.value, second.value], chunks) };
 }
 
-async function* frames(
-  begun: readonly string[],
-  payloads: AsyncGenerator<string>,
-  pending?: Promise<IteratorResult<string>>,
+async function* framesOf(
+  begun: readonly ChatChunk[],
+  chunks: AsyncGenerator<ChatChunk, void>,
+  pending?: Promise<IteratorResult<ChatChunk, void>>,
 ): AsyncGenerator<string, void> {
-  let last = '';
+  let last: ChatChunk | undefined;
+  let finished: ChatChunk | undefined;
+  const frameOf = (chunk: ChatChunk) => {
+    last = chunk;
+    if (isLast(chunk)) finished = chunk;
+    return frame(chunk);
+  };
   try {
-    for (const payload of begun) {
-      last = payload;
-      yield frame(payload);
-    }
+    for (const chunk of begun) yield frameOf(chunk);
     const next = await pending;
-    if (next && !next.done) {
-      last = next.value;
-      yield frame(next.value);
-    }
-    for await (const payload of payloads) {
-      last = payload;
-      yield frame(payload);
-    }
+    if (next && !next.done) yield frameOf(next.value);
+    for await (const chunk of chunks) yield frameOf(chunk);
   } finally {
-    await payloads.return(undefined);
+    await chunks.return();
   }
-  const end = endIn(last);
-  if (end === 'good') yield frame('[DONE]');
-  if (end === 'none' && last !== '') yield frame(cutChunk(last));
+  if (!last) return;
+  if (!finished) {
+    const error = cutOff().toObject();
+    yield frame(cutChunk(last, error));
+    yield frame({ error });
+  } else if (finished.error) yield frame({ error: finished.error });
+  else yield 'data: [DONE]\n\n';
 }
 
-function frame(payload: string): string {
-  return `data: ${payload}\n\n`;
+function frame(payload: ChatChunk | { error: ErrorObject }): string {
+  return `data: ${JSON.stringify(payload)}\n\n`;
 }
 
-/** How a payload ends its stream, if it does. A log that ends without its last event is no end. */
-function endIn(payload: string): 'good' | 'failed' | 'none' {
-  const chunk = parseJson(payload);
-  if (!isObject(chunk)) return 'none';
-  if (chunk.error !== undefined) return 'failed';
-  const [choice] = Array.isArray(chunk.choices) ? chunk.choices : [];
-  return isObject(choice) && typeof choice.finish_reason === 'string' ? 'good' : 'none';
+/** Whether a chunk says how the stream ended. */
+function isLast({ choices, error }: ChatChunk): boolean {
+  return error !== undefined || choices.some(({ finish_reason }) => finish_reason !== null);
 }
 
 /** The chunk that ends a stream in the middle, after `last`. */
-function cutChunk(last: string): string {
-  const chunk = parseJson(last);
-  const choices = [{ index: 0, delta: {}, finish_reason: 'error', logprobs: null }];
-  return JSON.stringify({ ...(isObject(chunk) && chunk), choices, error: cutOff().toObject() });
+function cutChunk(last: ChatChunk, error: ErrorObject): ChatChunk {
+  return { ...last, choices: [{ index: 0, delta: {}, finish_reason: 'error', logprobs: null }], error };
 }
 
 function cutOff(): GatewayError {
   return new GatewayError('shutting_down', 'The gateway shuts down before the answer is complete. Ask again.');
 }
 
-function errorIn(payload: string): GatewayError | undefined {
-  const chunk = parseJson(payload);
-  return isObject(chunk) && isObject(chunk.error) ? runError(chunk.error) : undefined;
-}
-
 /** The error of a failed run as the HTTP error that a chat completion answers with. */
-export function runError(error: Partial<Record<keyof ErrorObject, unknown>> | null): GatewayError {
+export function runError(error: ErrorObject | null): GatewayError {
   const code: ErrorCode = isErrorCode(error?.code) ? error.code : 'internal_error';
-  const message = typeof error?.message === 'string' ? error.message : 'The run did not complete.';
-  return new GatewayError(code, message);
+  return new GatewayError(code, error?.message ?? 'The run did not complete.');
 }
 
 /** The promise's value, or undefined after `ms`; the promise goes on. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { errorObject } from './errors.ts';
+import { warning } from './warnings.ts';
 
 /** Chat completions of research models (contract section 7). */
 
@@ -39,9 +40,34 @@ export const chatUsage = z.object({
   num_search_queries: z.int().nonnegative().optional(),
 });
 
-const searchResult = z.object({ title: z.string(), url: z.string(), snippet: z.string() });
+const searchResult = z.object({
+  title: z.string(),
+  url: z.string(),
+  snippet: z.string(),
+  /** The run's number of the source. */
+  source_id: z.int().nullable(),
+});
 const finishReason = z.enum(['stop', 'length', 'error', 'cancelled']);
-const chatAnnotation = z.object({ type: z.literal('url_citation'), url_citation: z.looseObject({ url: z.string() }) });
+/** Each source once: the n-th is what the text calls `[n]`. */
+const chatAnnotation = z.object({
+  type: z.literal('url_citation'),
+  url_citation: z.object({
+    start_index: z.int().nonnegative(),
+    end_index: z.int().nonnegative(),
+    url: z.string(),
+    title: z.string(),
+    index: z.int().nullable(),
+    source_id: z.int().nullable(),
+    verified: z.boolean(),
+  }),
+});
+/** What a completion says of its sources, beside the text. */
+const sources = {
+  search_results: z.array(searchResult),
+  /** The URL of `[n]` at place n - 1. */
+  citations: z.array(z.string()),
+  warnings: z.array(warning),
+};
 
 export const chatCompletion = z.object({
   id: z.string().startsWith('chatcmpl-'),
@@ -62,11 +88,16 @@ export const chatCompletion = z.object({
       logprobs: z.null(),
     }),
   ),
-  search_results: z.array(searchResult),
+  ...sources,
   usage: chatUsage,
+  /** Only where `finish_reason` is `error`. */
+  error: errorObject.optional(),
 });
 
-/** One `data:` payload of a stream; the last has `finish_reason`, `usage` and `search_results`. */
+/**
+ * One `data:` payload of a stream; the last has `finish_reason`, `usage` and the sources. With
+ * `stream_options.include_usage` the usage stands in a further chunk without choices.
+ */
 export const chatChunk = z.object({
   id: z.string().startsWith('chatcmpl-'),
   object: z.literal('chat.completion.chunk'),
@@ -86,7 +117,20 @@ export const chatChunk = z.object({
       logprobs: z.null(),
     }),
   ),
-  usage: chatUsage.optional(),
-  search_results: z.array(searchResult).optional(),
+  usage: chatUsage.nullable().optional(),
+  search_results: sources.search_results.optional(),
+  citations: sources.citations.optional(),
+  warnings: sources.warnings.optional(),
   error: errorObject.optional(),
 });
+
+/** The frame after the last chunk of a stream that failed: some apps read only this one. */
+export const chatStreamError = z.object({ error: errorObject });
+
+export type ReasoningStep = z.output<typeof reasoningStep>;
+export type SearchResult = z.output<typeof searchResult>;
+export type ChatAnnotation = z.output<typeof chatAnnotation>;
+export type ChatUsage = z.output<typeof chatUsage>;
+export type ChatCompletion = z.output<typeof chatCompletion>;
+export type ChatChunk = z.output<typeof chatChunk>;
+export type ChatFinishReason = z.output<typeof finishReason>;

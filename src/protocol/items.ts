@@ -12,9 +12,11 @@ export const urlCitation = z.object({
   end_index: z.int().nonnegative(),
   url: z.string(),
   title: z.string(),
-  /** The run's number of the source; null for a URL that the run never saw. */
+  /** Its number in the text, in the order of reading; null for a bare URL that has none. */
+  index: z.int().positive().nullable(),
+  /** Its number in the run's tool results; null for a URL that the run never saw. */
   source_id: z.int().positive().nullable(),
-  /** True only if this run retrieved, or was shown, the URL. */
+  /** True only if this run read the URL, or was shown it in a search result and did not fail to read it. */
   verified: z.boolean(),
 });
 

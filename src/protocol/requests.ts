@@ -56,6 +56,7 @@ export const createChatCompletion = z.object({
   model: modelName,
   messages: chatMessages,
   stream: z.boolean().optional(),
+  stream_options: z.object({ include_usage: optional(z.boolean()) }).optional(),
   max_tokens: z.int().min(1).optional(),
   max_completion_tokens: z.int().min(1).optional(),
   max_tool_calls: z.int().min(1).optional(),

@@ -4,6 +4,7 @@ import { publicId, type RunId } from '../base/ids.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { errorObject } from './errors.ts';
 import { nothing, outputItem } from './items.ts';
+import { warning } from './warnings.ts';
 
 /** The response object (contract section 3.2): every key is always present. */
 
@@ -61,6 +62,8 @@ export const responseObject = z.object({
   service_tier: z.literal('default'),
   safety_identifier: z.null(),
   prompt_cache_key: z.null(),
+  /** Complete with the terminal event. */
+  warnings: z.array(warning),
 });
 
 export type ResponseStatus = z.output<typeof responseStatus>;
@@ -136,6 +139,7 @@ export function newResponse(seed: ResponseSeed): ResponseObject {
     service_tier: 'default',
     safety_identifier: null,
     prompt_cache_key: null,
+    warnings: [],
   };
 }
 

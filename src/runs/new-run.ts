@@ -1,21 +1,20 @@
 import { toSeconds } from '../base/clock.ts';
 import { publicId, type RunId } from '../base/ids.ts';
-import { newResponse } from '../protocol/response.ts';
+import { newResponse, type ResponseObject } from '../protocol/response.ts';
 import type { NewRun } from '../store/run-store.ts';
 import { firstFrames } from './log-writer.ts';
 import type { Submission } from './runs.ts';
 
-/** A submission as the store takes it: the record and the first two events of the log (contract section 4). */
-export function newRun(
-  id: RunId,
-  submission: Submission,
-  options: { now: number; retentionMs: number; request: string },
-): NewRun {
+/** The response object of `response.created`: a submission as it was before anything came of it. */
+export function createdResponse(
+  run: { id: RunId; createdAt: number },
+  submission: Pick<Submission, 'model' | 'background' | 'metadata' | 'previousResponseId' | 'request'>,
+): ResponseObject {
   const { request } = submission;
   const research = request.kind === 'research' ? request : undefined;
-  const response = newResponse({
-    runId: id,
-    createdAt: toSeconds(options.now),
+  return newResponse({
+    runId: run.id,
+    createdAt: toSeconds(run.createdAt),
     model: submission.model,
     background: submission.background,
     metadata: submission.metadata,
@@ -29,6 +28,16 @@ export function newRun(
     textFormat: research?.format ?? null,
     effort: research?.effort ?? 'medium',
   });
+}
+
+/** A submission as the store takes it: the record and the first two events of the log (contract section 4). */
+export function newRun(
+  id: RunId,
+  submission: Submission,
+  options: { now: number; retentionMs: number; request: string },
+): NewRun {
+  const { request } = submission;
+  const response = createdResponse({ id, createdAt: options.now }, submission);
   const frames = firstFrames([
     { type: 'response.created', response },
     { type: 'response.in_progress', response },

@@ -49,12 +49,30 @@ describe('POST /v1/chat/completions on a research model', () => {
     }
   });
 
-  it('a stream that fails midway ends with an error chunk and no [DONE]', async () => {
-    const body = bodyOf('fail late', { stream: true });
+  it('a stream that fails midway ends with an error chunk, a frame with the error alone and no [DONE]', async () => {
+    const body = bodyOf('fail late', { stream: true, stream_options: { include_usage: true } });
     const payloads = payloadsIn((await send(gateway, 'POST /v1/chat/completions', { body })).text);
-    const last = chatChunk.parse(JSON.parse(payloads.at(-1) ?? ''));
+    const last = chatChunk.strict().parse(JSON.parse(payloads.at(-2) ?? ''));
     assert.equal(last.choices[0]?.finish_reason, 'error');
     assert.equal(last.error?.code, 'upstream_error');
+    assert.deepEqual(JSON.parse(payloads.at(-1) ?? ''), { error: last.error });
+  });
+
+  it('stream_options.include_usage: the usage stands in a last chunk of its own, without choices', async () => {
+    const body = bodyOf('hello', { stream: true, stream_options: { include_usage: true } });
+    const answer = await send(gateway, 'POST /v1/chat/completions', { body });
+    assert.equal(answer.headers.get('x-ignored-parameters'), null);
+    const payloads = payloadsIn(answer.text);
+    assert.equal(payloads.pop(), '[DONE]');
+    const chunks = payloads.map((payload) => chatChunk.strict().parse(JSON.parse(payload)));
+    const usage = chunks.pop();
+    assert.deepEqual(usage?.choices, []);
+    assert.equal(usage?.usage?.total_tokens, 100);
+    assert.equal(chunks.at(-1)?.choices[0]?.finish_reason, 'stop');
+    assert.ok(
+      chunks.every((chunk) => chunk.usage === null),
+      'as in the API of OpenAI',
+    );
   });
 
   it('takes what else the OpenAI API has, and says what it ignores', async () => {

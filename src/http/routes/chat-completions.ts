@@ -1,7 +1,8 @@
 import { toSeconds } from '../../base/clock.ts';
 import { parseBody } from '../../protocol/parse.ts';
 import { createChatCompletion } from '../../protocol/requests.ts';
-import { chatCompletion, chatStream } from '../../runs/projections/chat.ts';
+import { chatCompletion } from '../../runs/projections/chat.ts';
+import { chatStream } from '../../runs/projections/chat-stream.ts';
 import type { RunRecord } from '../../runs/runs.ts';
 import type { AppDeps } from '../app-deps.ts';
 import { beginChatStream, runError } from '../chat-stream.ts';
@@ -47,9 +48,14 @@ export function chatCompletions(deps: AppDeps): Endpoint {
     const headers = ignoredHeader(ignored, body.json);
     if (value.stream !== true) return wholeCompletion(deps, run, { headers, context });
     const batches = deps.runs.follow(run, { after: 0, signal: context.signal });
-    const payloads = chatStream(batches, { id: run.id, model: name, created: toSeconds(run.createdAt) });
-    const { chunks } = await beginChatStream(payloads, { holdMs: config.server.heartbeatMs });
-    return { kind: 'stream', headers, chunks };
+    const stream = chatStream(batches, {
+      id: run.id,
+      model: name,
+      created: toSeconds(run.createdAt),
+      includeUsage: value.stream_options?.include_usage === true,
+    });
+    const { frames } = await beginChatStream(stream, { holdMs: config.server.heartbeatMs });
+    return { kind: 'stream', headers, chunks: frames };
   };
 }
 

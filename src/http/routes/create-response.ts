@@ -1,9 +1,7 @@
 import { GatewayError } from '../../base/errors.ts';
-import { decodeFrames } from '../../protocol/frames.ts';
 import { parseBody } from '../../protocol/parse.ts';
 import { type CreateResponse, createResponse as createResponseBody } from '../../protocol/requests.ts';
-import type { ResponseObject } from '../../protocol/response.ts';
-import type { RunRecord, Runs } from '../../runs/runs.ts';
+import { createdResponse } from '../../runs/new-run.ts';
 import { json } from '../answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
@@ -28,26 +26,29 @@ export function createResponse(deps: AppDeps): Endpoint {
     const { value, ignored } = parseBody(createResponseBody, body.json);
     const mode = deliveryOf(value, req.headers.accept);
     const request = await fromResponse(value, { ...deps, caller, key, model, signal: context.signal });
+    const submission = {
+      api: 'responses' as const,
+      model: name,
+      request,
+      input: sentItems(body.json.input, 'input_text'),
+      background: mode === 'background',
+      metadata: value.metadata ?? {},
+      previousResponseId: value.previous_response_id ?? null,
+    };
     const { run, replayed } = await submitRun(deps, {
       req,
       res,
       identity,
       raw: body.raw,
       tokens: estimateTokens(body.raw, value.max_output_tokens ?? model.max_completion_tokens),
-      submission: {
-        api: 'responses',
-        model: name,
-        request,
-        input: sentItems(body.json.input, 'input_text'),
-        background: mode === 'background',
-        metadata: value.metadata ?? {},
-        previousResponseId: value.previous_response_id ?? null,
-      },
+      submission,
     });
     const headers = ignoredHeader(ignored, body.json);
     if (mode === 'stream') return { kind: 'stream', headers, chunks: framesOf(deps, run, { after: 0, context }) };
-    if (mode === 'background')
-      return json(await submitted(deps.runs, run, { replayed, signal: context.signal }), { headers });
+    if (mode === 'background') {
+      // The executor may have gone on since: a new run is shown as it was submitted, an earlier one as it is now.
+      return json(replayed ? await deps.runs.response(run) : createdResponse(run, submission), { headers });
+    }
     return {
       kind: 'waiting',
       headers,
@@ -74,19 +75,4 @@ function deliveryOf({ stream, background }: CreateResponse, accept: string | und
 function wantsJsonOnly(accept = ''): boolean {
   const types = accept.split(',').map((type) => type.split(';', 1)[0]?.trim().toLowerCase());
   return types.includes('application/json') && !types.includes('text/event-stream') && !types.includes('*/*');
-}
-
-/** The response as it was submitted: the executor may have gone on since. A replayed run is shown as it is now. */
-async function submitted(
-  runs: Runs,
-  run: RunRecord,
-  { replayed, signal }: { replayed: boolean; signal: AbortSignal },
-): Promise<ResponseObject> {
-  if (replayed) return await runs.response(run);
-  for await (const { frames } of runs.follow(run, { after: 0, signal })) {
-    const [first] = decodeFrames(frames);
-    if (first?.type === 'response.created') return first.response;
-    break;
-  }
-  return await runs.response(run);
 }

@@ -7,6 +7,7 @@ const MAX_NAME = 64;
 const KNOWN_PARTS: Readonly<Record<string, readonly string[]>> = {
   reasoning: ['effort'],
   text: ['format'],
+  stream_options: ['include_usage'],
 };
 
 /**

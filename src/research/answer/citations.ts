@@ -101,6 +101,7 @@ function urlCitation(range: Span, url: string, source: Source | undefined): UrlC
     end_index: range.end,
     url,
     title: source?.title ?? '',
+    index: source?.id ?? null,
     source_id: source?.id ?? null,
     verified: source !== undefined,
   };

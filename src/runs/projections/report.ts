@@ -61,8 +61,7 @@ export function reportOf(response: ResponseObject, input: readonly JsonObject[])
 
 /** The number that stands in the text: `index`, or in logs written before it existed the source's own. */
 export function numberOf(annotation: UrlCitation): number | null {
-  const index = 'index' in annotation ? annotation.index : undefined;
-  return typeof index === 'number' ? index : annotation.source_id;
+  return annotation.index === undefined ? annotation.source_id : annotation.index;
 }
 
 function messageText(response: ResponseObject): { text: string; annotations: readonly UrlCitation[] } {

@@ -9,7 +9,8 @@ const citation = (id: number | null, url: string, verified = true) => ({
   end_index: 3,
   url,
   title: `Title of ${url}`,
-  source_id: id,
+  index: id,
+  source_id: id === null ? null : id + 4,
   verified,
 });
 

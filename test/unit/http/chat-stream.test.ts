@@ -1,80 +1,96 @@
 import assert from 'node:assert/strict';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { beginChatStream } from '../../../src/http/chat-stream.ts';
+import type { ChatChunk } from '../../../src/protocol/chat.ts';
 
-const role = '{"choices":[{"delta":{"role":"assistant"},"finish_reason":null}]}';
-const word = '{"choices":[{"delta":{"content":"a"},"finish_reason":null}]}';
-const stop = '{"choices":[{"delta":{},"finish_reason":"stop"}]}';
-const failed =
-  '{"choices":[{"delta":{},"finish_reason":"error"}],"error":{"message":"No.","type":"api_error","param":null,"code":"upstream_timeout"}}';
+type Choice = ChatChunk['choices'][number];
+
+function chunk(delta: Choice['delta'], finish_reason: Choice['finish_reason'] = null): ChatChunk {
+  const base = { id: 'chatcmpl-1', object: 'chat.completion.chunk' as const, created: 0, model: 'deep' };
+  return { ...base, choices: [{ index: 0, delta, finish_reason, logprobs: null }] };
+}
+
+const role = chunk({ role: 'assistant', content: '' });
+const word = chunk({ content: 'a' });
+const stop = chunk({}, 'stop');
+const usage: ChatChunk = { ...stop, choices: [] };
+const error = { message: 'No.', type: 'api_error' as const, param: null, code: 'upstream_timeout' };
+const failed: ChatChunk = { ...chunk({}, 'error'), error };
 
 interface Source {
-  payloads: AsyncGenerator<string>;
+  chunks: AsyncGenerator<ChatChunk, void>;
   closed(): boolean;
 }
 
-function from(texts: readonly (string | Promise<string>)[]): Source {
+function from(given: readonly (ChatChunk | Promise<ChatChunk>)[]): Source {
   let closed = false;
-  async function* payloads() {
+  async function* chunks() {
     try {
-      for (const text of texts) yield await text;
+      for (const each of given) yield await each;
     } finally {
       closed = true;
     }
   }
-  return { payloads: payloads(), closed: () => closed };
+  return { chunks: chunks(), closed: () => closed };
 }
 
-async function framesOf({ payloads }: Source, holdMs = 10_000): Promise<string> {
-  const { chunks } = await beginChatStream(payloads, { holdMs });
-  return (await Array.fromAsync(chunks)).join('');
+/** Frames as they go out: of chunks, of a last error, and the text of the end. */
+const framed = (payloads: readonly unknown[]) =>
+  payloads.map((each) => `data: ${typeof each === 'string' ? each : JSON.stringify(each)}\n\n`).join('');
+
+async function framesOf({ chunks }: Source, holdMs = 10_000): Promise<string> {
+  const { frames } = await beginChatStream(chunks, { holdMs });
+  return (await Array.fromAsync(frames)).join('');
 }
 
 describe('beginChatStream', () => {
   it('frames every payload and ends a good stream with [DONE]', async () => {
-    const text = await framesOf(from([role, word, stop]));
-    assert.equal(text, [role, word, stop, '[DONE]'].map((payload) => `data: ${payload}\n\n`).join(''));
+    assert.equal(await framesOf(from([role, word, stop])), framed([role, word, stop, '[DONE]']));
+  });
+
+  it('ends a stream whose last chunk is that of the usage with [DONE], too', async () => {
+    assert.equal(await framesOf(from([role, word, stop, usage])), framed([role, word, stop, usage, '[DONE]']));
   });
 
   it('throws the error of a run that failed before it said anything, and closes the source', async () => {
     const source = from([role, failed]);
     await assert.rejects(
-      beginChatStream(source.payloads, { holdMs: 10_000 }),
+      beginChatStream(source.chunks, { holdMs: 10_000 }),
       (thrown) => thrown instanceof GatewayError && thrown.code === 'upstream_timeout' && thrown.message === 'No.',
     );
     assert.ok(source.closed());
   });
 
-  it('has no [DONE] after a late failure', async () => {
-    const text = await framesOf(from([role, word, failed]));
-    assert.equal(text, [role, word, failed].map((payload) => `data: ${payload}\n\n`).join(''));
+  it('tells of a late failure in the last chunk and in one more frame, without [DONE]', async () => {
+    assert.equal(await framesOf(from([role, word, failed])), framed([role, word, failed, { error }]));
   });
 
   it('ends with an error where the log just ends, because the gateway stops', async () => {
     const text = await framesOf(from([role, word]));
-    const cut = text.split('\n\n').at(2);
-    assert.match(cut ?? '', /^data: \{"choices":\[\{"index":0,"delta":\{\},"finish_reason":"error".*"shutting_down"/);
+    const [, , cut, last] = text.split('\n\n');
+    assert.match(cut ?? '', /"choices":\[\{"index":0,"delta":\{\},"finish_reason":"error".*"shutting_down"/);
+    assert.match(last ?? '', /^data: \{"error":\{"message":.*"code":"shutting_down"\}\}$/);
     assert.doesNotMatch(text, /\[DONE\]/);
     await assert.rejects(framesOf(from([role])), { code: 'shutting_down' });
     assert.equal(await framesOf(from([])), '');
   });
 
   it('does not hold the first payload for longer than it may', async () => {
-    const late = Promise.withResolvers<string>();
+    const late = Promise.withResolvers<ChatChunk>();
     const source = from([role, late.promise, stop]);
-    const { chunks } = await beginChatStream(source.payloads, { holdMs: 5 });
-    const reader = chunks[Symbol.asyncIterator]();
-    assert.deepEqual(await reader.next(), { value: `data: ${role}\n\n`, done: false });
+    const { frames } = await beginChatStream(source.chunks, { holdMs: 5 });
+    const reader = frames[Symbol.asyncIterator]();
+    assert.deepEqual(await reader.next(), { value: framed([role]), done: false });
     late.resolve(word);
-    assert.deepEqual(await reader.next(), { value: `data: ${word}\n\n`, done: false });
+    assert.deepEqual(await reader.next(), { value: framed([word]), done: false });
     await reader.return?.();
     assert.ok(source.closed());
   });
 
   it('a source that breaks while the first payload is held breaks the stream, not the process', async () => {
-    const broken = Promise.withResolvers<string>();
-    const { chunks } = await beginChatStream(from([role, broken.promise]).payloads, { holdMs: 5 });
+    const broken = Promise.withResolvers<ChatChunk>();
+    const { frames } = await beginChatStream(from([role, broken.promise]).chunks, { holdMs: 5 });
     broken.reject(new Error('gone'));
-    await assert.rejects(Array.fromAsync(chunks), /gone/);
+    await assert.rejects(Array.fromAsync(frames), /gone/);
   });
 });

@@ -85,15 +85,9 @@ describe('the report as a document', () => {
 
   it('logs without `index` are numbered by their source ids, as their text is', () => {
     const text = 'Older [7].';
-    const annotation: UrlCitation = {
-      type: 'url_citation',
-      start_index: 6,
-      end_index: 9,
-      url: 'corpus:///tea.md',
-      title: 'Tea',
-      source_id: 7,
-      verified: true,
-    };
+    const annotation: UrlCitation = JSON.parse(
+      '{"type":"url_citation","start_index":6,"end_index":9,"url":"corpus:///tea.md","title":"Tea","source_id":7,"verified":true}',
+    );
     const [message] = responseWith(text).output;
     assert.ok(message?.type === 'message');
     const content = [{ type: 'output_text' as const, text, annotations: [annotation], logprobs: [] }];

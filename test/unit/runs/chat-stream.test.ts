@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { newRunId } from '../../../src/base/ids.ts';
 import type { RunEvent, UnnumberedEvent } from '../../../src/protocol/events.ts';
 import type { ToolCallItem } from '../../../src/protocol/items.ts';
-import { chatStream } from '../../../src/runs/projections/chat.ts';
+import { chatStream } from '../../../src/runs/projections/chat-stream.ts';
 import type { LogBatch } from '../../../src/store/run-store.ts';
 import { addDelta } from '../../support/python-deltas.ts';
 
@@ -27,18 +27,25 @@ const search = (output_index: number, query: string): UnnumberedEvent => {
   return { type: 'response.output_item.done', output_index, item };
 };
 
+const began = (output_index: number, name: string, args: object): UnnumberedEvent => {
+  const call = { id: `tc_${output_index}`, type: 'tool_call' as const, name, arguments: JSON.stringify(args) };
+  return { type: 'response.output_item.added', output_index, item: { ...call, status: 'in_progress' } };
+};
+
+async function* logOf(events: readonly UnnumberedEvent[]): AsyncGenerator<LogBatch> {
+  for (const [index, event] of events.entries()) {
+    const numbered: RunEvent = { ...event, sequence_number: index + 1 };
+    const frames = Buffer.from(`event: ${event.type}\ndata: ${JSON.stringify(numbered)}\n\n`);
+    yield { first: index + 1, last: index + 1, frames, end: false };
+  }
+}
+
 /** The steps of a chat stream as the official Python SDK's helper joins them. */
 async function joinedSteps(events: readonly UnnumberedEvent[]): Promise<unknown[]> {
-  async function* log(): AsyncGenerator<LogBatch> {
-    for (const [index, event] of events.entries()) {
-      const numbered: RunEvent = { ...event, sequence_number: index + 1 };
-      const frames = Buffer.from(`event: ${event.type}\ndata: ${JSON.stringify(numbered)}\n\n`);
-      yield { first: index + 1, last: index + 1, frames, end: false };
-    }
-  }
+  const log = () => logOf(events);
   const sum: Record<string, unknown> = {};
-  for await (const payload of chatStream(log(), { id: newRunId(), model: 'deep', created: 0 })) {
-    addDelta(sum, JSON.parse(payload).choices[0].delta);
+  for await (const chunk of chatStream(log(), { id: newRunId(), model: 'deep', created: 0 })) {
+    addDelta(sum, { ...chunk.choices[0]?.delta });
   }
   assert.ok(Array.isArray(sum.reasoning_steps));
   return sum.reasoning_steps;
@@ -85,6 +92,38 @@ describe('the steps of a chat stream', () => {
     assert.deepEqual(
       summary(steps).map(([, said]) => said),
       ['a', 'So it is.'],
+    );
+  });
+});
+
+describe('the thoughts of a chat stream as text', () => {
+  async function textOf(events: readonly UnnumberedEvent[]): Promise<string> {
+    let text = '';
+    for await (const chunk of chatStream(logOf(events), { id: newRunId(), model: 'deep', created: 0 }))
+      text += chunk.choices[0]?.delta.reasoning_content ?? '';
+    return text;
+  }
+
+  it('are separated by a blank line, as in the whole answer', async () => {
+    assert.equal(
+      await textOf([thought(0, 'One '), thought(0, 'thought.'), thought(1, 'Two.')]),
+      'One thought.\n\nTwo.',
+    );
+  });
+
+  it('have a line for each search and each read, as it begins', async () => {
+    const events = [
+      thought(0, 'I look.'),
+      began(1, 'web_search', { queries: ['tea\nold', 'coffee'] }),
+      began(2, 'fetch_url_content', { url: 'https://tea.example/' }),
+      began(3, 'execute_python', { code: 'print(1)' }),
+      search(1, 'tea'),
+      began(4, 'wiki.find', {}),
+      thought(5, 'So.'),
+    ];
+    assert.equal(
+      await textOf(events),
+      'I look.\n\nSearching: tea old; coffee\nReading: https://tea.example/\nRunning Python\nCalling: wiki.find\n\nSo.',
     );
   });
 });

@@ -1,0 +1,24 @@
+import { z } from 'zod';
+
+/** What a client should know and no error says (contract section 3.2, `warnings`). */
+
+export const warningCode = z.enum([
+  'citation_without_source',
+  'no_sources',
+  'mcp_server_unavailable',
+  'tool_unavailable',
+  'parameter_adapted',
+  'route_failed_over',
+  'source_unreadable',
+  'unsupported_claims',
+]);
+
+export const warning = z.object({
+  code: warningCode,
+  message: z.string(),
+  /** The field of the request that it is about. */
+  param: z.string().optional(),
+});
+
+export type WarningCode = z.output<typeof warningCode>;
+export type Warning = z.output<typeof warning>;

@@ -1,0 +1,111 @@
+import { isObject, type JsonObject, parseJson } from '../../base/json.ts';
+import type { ReasoningStep, SearchResult } from '../../protocol/chat.ts';
+import type { OutputItem, ToolCallItem } from '../../protocol/items.ts';
+
+/** What a run thought and did, in the words of chat completions: reasoning steps, lines of progress, search results. */
+
+/** Text of a page that stands for it, in UTF-16 code units. */
+const SNIPPET = 300;
+/** A line of progress, in UTF-16 code units. */
+const LINE = 300;
+
+/** The step of an item, or undefined for a message. */
+export function reasoningStep(item: OutputItem, index: number): ReasoningStep | undefined {
+  if (item.type === 'message') return undefined;
+  if (item.type === 'reasoning') return { index, type: 'thinking', thought: item.content[0]?.text ?? '' };
+  return toolStep(item, index);
+}
+
+function toolStep(item: ToolCallItem, index: number): ReasoningStep {
+  const args = objectIn(item.arguments);
+  const result = item.result ?? '';
+  switch (item.name) {
+    case 'web_search': {
+      const search_results = resultsOf(item);
+      return { index, type: 'web_search', web_search: { search_keywords: args.queries ?? [], search_results } };
+    }
+    case 'fetch_url_content': {
+      const { title, content } = objectIn(result);
+      return {
+        index,
+        type: 'fetch_url_content',
+        fetch_url_content: { url: args.url ?? '', title: title ?? '', snippet: textOf(content).slice(0, SNIPPET) },
+      };
+    }
+    case 'execute_python':
+      return { index, type: 'execute_python', execute_python: { code: args.code ?? '', result } };
+    default:
+      return { index, type: 'tool_call', tool_call: { name: item.name, arguments: item.arguments, result } };
+  }
+}
+
+/** A tool call as one line, for apps that show thoughts and know no steps. */
+export function progressLine(item: ToolCallItem): string {
+  const args = objectIn(item.arguments);
+  switch (item.name) {
+    case 'web_search':
+      return line(
+        'Searching',
+        [args.queries]
+          .flat()
+          .filter((query) => typeof query === 'string')
+          .join('; '),
+      );
+    case 'fetch_url_content':
+      return line('Reading', textOf(args.url));
+    case 'execute_python':
+      return 'Running Python';
+    default:
+      return line('Calling', item.name);
+  }
+}
+
+/** What the run's searches found and what it read, each URL once. */
+export function searchResults(output: readonly OutputItem[]): SearchResult[] {
+  const found = new Map<string, SearchResult>();
+  for (const item of output) {
+    if (item.type !== 'tool_call') continue;
+    for (const result of [...resultsOf(item), ...pageOf(item)])
+      if (result.url !== '' && !found.has(result.url)) found.set(result.url, result);
+  }
+  return [...found.values()];
+}
+
+function resultsOf(item: ToolCallItem): SearchResult[] {
+  if (item.name !== 'web_search') return [];
+  const { results } = objectIn(item.result ?? '');
+  return Array.isArray(results) ? results.filter(isJsonObject).map((found) => resultOf(found, found.snippet)) : [];
+}
+
+function pageOf(item: ToolCallItem): SearchResult[] {
+  if (item.name !== 'fetch_url_content' || item.status !== 'completed') return [];
+  const page = objectIn(item.result ?? '');
+  return typeof page.source_id === 'number' ? [resultOf(page, page.content)] : [];
+}
+
+function resultOf({ title, url, source_id }: JsonObject, text: unknown): SearchResult {
+  return {
+    title: textOf(title),
+    url: textOf(url),
+    snippet: textOf(text).slice(0, SNIPPET),
+    source_id: typeof source_id === 'number' ? source_id : null,
+  };
+}
+
+function line(what: string, about: string): string {
+  const text = about.replace(/\s+/g, ' ').trim();
+  return `${what}: ${text.length > LINE ? `${text.slice(0, LINE).toWellFormed()}…` : text}`;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function isJsonObject(value: unknown): value is JsonObject {
+  return isObject(value);
+}
+
+function objectIn(text: string): JsonObject {
+  const value = parseJson(text);
+  return isJsonObject(value) ? value : {};
+}

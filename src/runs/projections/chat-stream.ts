@@ -1,0 +1,119 @@
+import { publicId, type RunId } from '../../base/ids.ts';
+import type { ChatChunk } from '../../protocol/chat.ts';
+import type { RunEvent } from '../../protocol/events.ts';
+import { decodeFrames } from '../../protocol/frames.ts';
+import type { ResponseObject } from '../../protocol/response.ts';
+import type { LogBatch } from '../../store/run-store.ts';
+import { chatSources, chatUsage, finishReason } from './chat.ts';
+import { progressLine, reasoningStep } from './chat-steps.ts';
+
+type Delta = ChatChunk['choices'][number]['delta'];
+
+export interface ChatStreamOptions {
+  id: RunId;
+  model: string;
+  /** Unix seconds. */
+  created: number;
+  /** Whether the usage stands in a further chunk, as `stream_options.include_usage` asks. */
+  includeUsage?: boolean;
+}
+
+/**
+ * The chunks of a chat stream (contract section 7): role, reasoning steps, content, and a last one with
+ * `finish_reason`, usage and sources; on a failure it has a top-level `error`. Ends without a last chunk where the log
+ * does.
+ */
+export async function* chatStream(
+  batches: AsyncIterable<LogBatch>,
+  options: ChatStreamOptions,
+): AsyncGenerator<ChatChunk, void> {
+  const base = {
+    id: publicId('chat_completions', options.id),
+    object: 'chat.completion.chunk' as const,
+    created: options.created,
+    model: options.model,
+  };
+  const later = options.includeUsage ? { usage: null } : {};
+  const chunk = (delta: Delta): ChatChunk => ({
+    ...base,
+    choices: [{ index: 0, delta, finish_reason: null, logprobs: null }],
+    ...later,
+  });
+  const shown = new ShownReasoning();
+  yield chunk({ role: 'assistant', content: '' });
+  for await (const batch of batches) {
+    for (const event of decodeFrames(batch.frames)) {
+      const delta = event.type === 'response.output_text.delta' ? { content: event.delta } : shown.deltaOf(event);
+      if (delta) yield chunk(delta);
+      if (event.type !== 'response.completed' && event.type !== 'response.failed') continue;
+      const { response } = event;
+      const usage = chatUsage(response.usage);
+      const separate = options.includeUsage === true && response.status !== 'failed';
+      yield { ...base, ...lastOf(response), usage: separate ? null : usage };
+      if (separate) yield { ...base, choices: [], usage };
+    }
+  }
+}
+
+function lastOf(response: ResponseObject): Pick<ChatChunk, 'choices' | 'search_results' | 'citations' | 'warnings'> {
+  const { annotations, ...sources } = chatSources(response);
+  const finish_reason = finishReason(response);
+  return {
+    choices: [{ index: 0, delta: { annotations }, finish_reason, logprobs: null }],
+    ...sources,
+    ...(finish_reason === 'error' && response.error ? { error: response.error } : {}),
+  };
+}
+
+/** Thoughts and tool calls as deltas: as steps, and as text with thoughts in paragraphs and calls in lines. */
+class ShownReasoning {
+  /**
+   * The indexes of the steps: 0, 1, 2 in the order in which they are first shown. The Python SDK's helper puts each
+   * step at its index, and mixes steps or throws where one comes out of order: parallel calls end in any order.
+   */
+  readonly #places = new Map<number, number>();
+  /** The place in the output of the thought that the text ended with. */
+  #thought: number | undefined;
+  #last: 'nothing' | 'thought' | 'line' = 'nothing';
+
+  deltaOf(event: RunEvent): Delta | undefined {
+    switch (event.type) {
+      case 'response.reasoning_text.delta': {
+        const { output_index, delta } = event;
+        const reasoning_content = `${this.#beforeThought(output_index)}${delta}`;
+        const step = { index: this.#placeOf(output_index), type: 'thinking' as const, thought: delta };
+        return { reasoning_content, reasoning_steps: [step] };
+      }
+      case 'response.output_item.added':
+        if (event.item.type !== 'tool_call') return undefined;
+        return { reasoning_content: `${this.#beforeLine()}${progressLine(event.item)}` };
+      case 'response.output_item.done': {
+        if (event.item.type !== 'tool_call') return undefined;
+        const step = reasoningStep(event.item, this.#placeOf(event.output_index));
+        return step && { reasoning_steps: [step] };
+      }
+      default:
+        return undefined;
+    }
+  }
+
+  #beforeThought(outputIndex: number): string {
+    const goesOn = this.#last === 'thought' && this.#thought === outputIndex;
+    const before = goesOn || this.#last === 'nothing' ? '' : '\n\n';
+    this.#last = 'thought';
+    this.#thought = outputIndex;
+    return before;
+  }
+
+  #beforeLine(): string {
+    const before = { nothing: '', thought: '\n\n', line: '\n' }[this.#last];
+    this.#last = 'line';
+    return before;
+  }
+
+  #placeOf(outputIndex: number): number {
+    const place = this.#places.get(outputIndex) ?? this.#places.size;
+    this.#places.set(outputIndex, place);
+    return place;
+  }
+}
