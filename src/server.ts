@@ -15,6 +15,7 @@ import { createApps } from './http/app.ts';
 import type { Readiness } from './http/app-deps.ts';
 import { Admission } from './http/limits/admission.ts';
 import { type Listening, listen } from './http/listening.ts';
+import { Activity } from './http/operator/activity.ts';
 import { SchemaChecks } from './research/answer/schema/schema-checks.ts';
 import { loadPrompts } from './research/prompts/load-prompts.ts';
 import type { RunDriver } from './runs/execute-run.ts';
@@ -24,9 +25,11 @@ import { LocalExecutor } from './runs/local-executor.ts';
 import { RunMetrics } from './runs/metrics.ts';
 import { createDriver } from './runs/research-driver.ts';
 import { createRuns } from './runs/service.ts';
+import { Instances } from './store/instances.ts';
 import { openStorage, type Storage } from './store/open.ts';
 import { createLiveToolbox, type LiveToolbox } from './tools/live-toolbox.ts';
 import { createToolbox } from './tools/toolbox.ts';
+import type { AttemptReport } from './upstream/route-tries.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
 
 /** The part of the grace time for runs; the rest is for the answers that end with them. */
@@ -49,6 +52,7 @@ interface Foundation {
   registry: Registry;
   metrics: RunMetrics;
   admission: Admission;
+  activity: Activity;
   log: Logger;
 }
 
@@ -65,7 +69,8 @@ export async function startGateway(options: { config: GatewayConfig; log: Logger
   collectDefaultMetrics({ register: registry });
   const metrics = new RunMetrics(registry, { active: () => executor.active });
   const admission = new Admission(storage.limits);
-  const foundation = { live, storage, registry, metrics, admission, log };
+  const activity = new Activity();
+  const foundation = { live, storage, registry, metrics, admission, activity, log };
   const upstream = stack.use(await openUpstream(foundation, stack));
   const toolbox = stack.use(openToolbox(foundation));
   const proxy = stack.use(createModelProxy({ upstream }));
@@ -77,6 +82,10 @@ export async function startGateway(options: { config: GatewayConfig; log: Logger
   const common = { store: storage.runs, driver, clock: systemClock, log, owner, retentionMs };
   const executor = await openExecutor(storage, { ...common, maxConcurrent: config.runs.max_concurrent }, stack);
   stack.defer(() => executor.stop({ graceMs: 0 }));
+  const { caches } = storage;
+  const instances = stack.use(
+    new Instances({ caches, clock: systemClock, id: owner, executing: () => executor.active }),
+  );
   const closing = new AbortController();
   const stopped = new AbortController();
   const runs = createRuns({
@@ -99,6 +108,7 @@ export async function startGateway(options: { config: GatewayConfig; log: Logger
     registry,
     readiness: () => readiness(storage, upstream),
     stopping: closing.signal,
+    operator: { instance: owner, instances, providers: () => upstream.states(), activity },
   });
 
   await executor.start();
@@ -126,12 +136,19 @@ export async function startGateway(options: { config: GatewayConfig; log: Logger
   };
 }
 
-async function openUpstream({ live, metrics, log }: Foundation, stack: AsyncDisposableStack): Promise<Upstream> {
+async function openUpstream(
+  { live, metrics, activity, log }: Foundation,
+  stack: AsyncDisposableStack,
+): Promise<Upstream> {
   const { providers } = live.current();
   const pace = Object.values(providers).find((provider) => 'builtin' in provider)?.pace_ms ?? 0;
   const demo = stack.use(await startDemoProvider({ paceMs: pace }));
   const builtins = { demo: demo.url };
-  const upstream = createUpstream(providers, { log, builtins, observe: (report) => metrics.attempt(report) });
+  const observe = (report: AttemptReport) => {
+    metrics.attempt(report);
+    activity.attempt(report, systemClock.now());
+  };
+  const upstream = createUpstream(providers, { log, builtins, observe });
   live.onChange((next) => upstream.update(next.providers));
   return upstream;
 }
@@ -147,7 +164,7 @@ function openToolbox({ live, storage, log }: Foundation): LiveToolbox {
 }
 
 function openDriver(
-  { live, metrics, admission, log }: Foundation,
+  { live, metrics, admission, activity, log }: Foundation,
   {
     upstream,
     toolbox,
@@ -177,6 +194,9 @@ function openDriver(
       admission
         .runEnded(run)
         .catch((thrown) => log.warn({ run: run.id, err: messageOf(thrown) }, 'limits of an ended run were not freed'));
+      const { error, model, keyId } = run;
+      if (error === undefined || error === 'cancelled') return;
+      activity.failed({ at: systemClock.now(), where: 'run', code: error, model, key: keyId });
     },
   });
 }

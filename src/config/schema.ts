@@ -174,6 +174,8 @@ const key = z
     provider_keys: z.record(z.string(), credential).default({}),
     limits: limits.prefault({}),
     mcp_servers: z.boolean().default(false),
+    /** Whether it may read the operator's endpoint behind the console. */
+    admin: z.boolean().default(false),
   })
   .refine((value) => (value.secret === undefined) !== (value.secret_sha256 === undefined), {
     path: ['secret'],

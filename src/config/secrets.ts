@@ -38,3 +38,8 @@ function storePassword(url: string): string | undefined {
 export function secretHash(key: KeyConfig): string {
   return key.secret_sha256 ?? hash('sha256', key.secret ?? '');
 }
+
+/** The well-known key while it is accepted (contract section 10). It is no secret; nothing else of `keys` may be shown. */
+export function acceptedDefaultKey(config: GatewayConfig): string | undefined {
+  return config.keys.some(({ secret }) => secret === DEFAULT_SECRET) ? DEFAULT_SECRET : undefined;
+}

@@ -8,9 +8,12 @@ import type { ModelProxy } from '../gateway/proxy-call.ts';
 import type { SchemaChecker } from '../research/answer/schema/schema-job.ts';
 import type { Caller, Runs } from '../runs/runs.ts';
 import type { Caches } from '../store/cache.ts';
+import type { Instances } from '../store/instances.ts';
+import type { ProviderState } from '../upstream/provider.ts';
 import type { Heartbeats } from './heartbeat.ts';
 import type { Admission } from './limits/admission.ts';
 import type { HttpMetrics } from './metrics.ts';
+import type { Activity } from './operator/activity.ts';
 import type { RequestContext } from './request-context.ts';
 import type { Retries } from './retries.ts';
 
@@ -19,6 +22,15 @@ export interface Readiness {
   ready: boolean;
   /** One line per thing that is wrong; shown to anyone, so without secrets. */
   reasons: string[];
+}
+
+/** The parts of the gateway that operators look at. */
+export interface OperatorParts {
+  /** Id of this instance. */
+  instance: string;
+  instances: Pick<Instances, 'list'>;
+  providers(): ProviderState[];
+  activity: Activity;
 }
 
 /** What the HTTP app is made of. */
@@ -39,6 +51,8 @@ export interface HttpParts {
   readiness(): Promise<Readiness>;
   /** Aborts when the gateway begins to stop: new work is refused. */
   stopping: AbortSignal;
+  /** What the operator's page shows of the rest of the gateway; without it there is none. */
+  operator?: OperatorParts;
   /** Pages served under /console. */
   console?: RequestHandler;
 }

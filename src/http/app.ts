@@ -17,6 +17,7 @@ import { createTask } from './routes/create-task.ts';
 import { deleteResponse } from './routes/delete-response.ts';
 import { deleteTask } from './routes/delete-task.ts';
 import { docsPages } from './routes/docs.ts';
+import { getOverview } from './routes/get-overview.ts';
 import { getReport } from './routes/get-report.ts';
 import { getResponse } from './routes/get-response.ts';
 import { getTask } from './routes/get-task.ts';
@@ -71,7 +72,8 @@ export function createApps(parts: HttpParts): Apps {
       return app({ api: true, admin: false });
     },
     get admin() {
-      return app({ api: false, admin: true });
+      // The API too: the console is a client of it, and a page reaches no other port than its own.
+      return app({ api: true, admin: true });
     },
   };
 }
@@ -134,6 +136,11 @@ function addAdmin(
   route('/metrics', metricsPage(deps));
   route('/openapi.json', openapi());
   app.use('/docs', openHandler('/docs', contexts, docsPages()));
+  const overview = handlerOf('/admin/overview', getOverview(deps), { deps, contexts, keyring: keyrings() });
+  app
+    .route('/admin/overview')
+    .get(overview)
+    .all(openHandler('/admin/overview', contexts, onlyGet));
   if (!pages) return;
   app.get('/', openHandler('/', contexts, toConsole));
   app.use('/console', openHandler('/console', contexts, pages));

@@ -10,6 +10,7 @@ import { errorBody } from './errors.ts';
 import { runEvent } from './events.ts';
 import { modelList, modelObject } from './models.ts';
 import { inputComponents } from './openapi-inputs.ts';
+import { overview } from './overview.ts';
 import {
   getReportQuery,
   getResponseQuery,
@@ -247,6 +248,14 @@ function otherRoutes(): RouteConfig[] {
       summary: 'Read one model.',
       request: id,
       responses: { 200: jsonAnswer('The model.', model), ...failures },
+    },
+    {
+      method: 'get',
+      path: '/admin/overview',
+      tags: ['Operating'],
+      summary: 'See instances, queue, providers, keys and recent failures; for keys with `admin: true`.',
+      description: 'Read-only, without secrets. To other keys it is a 404.',
+      responses: { 200: jsonAnswer('The overview.', overview.meta({ id: 'Overview' })), ...failures },
     },
   ];
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { toSeconds } from '../base/clock.ts';
-import { GatewayError, messageOf, toGatewayError } from '../base/errors.ts';
+import { type ErrorCode, GatewayError, messageOf, toGatewayError } from '../base/errors.ts';
 import type { RunId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import { decodeFrames } from '../protocol/frames.ts';
@@ -41,7 +41,7 @@ export interface RunDriver {
 export interface ExecutionOutcome {
   run: RunRecord;
   result: ExecutionResult;
-  ended: { status: TerminalStatus; tokens: number } | undefined;
+  ended: { status: TerminalStatus; tokens: number; error: ErrorCode | undefined } | undefined;
 }
 
 export interface ExecutionOptions {
@@ -268,7 +268,7 @@ class Execution {
       restore();
       return written;
     }
-    this.ended = { status, tokens: response.usage.total_tokens };
+    this.ended = { status, tokens: response.usage.total_tokens, error: errorObject?.code };
     this.#options.log.info(
       {
         status,

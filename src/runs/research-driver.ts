@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts';
-import { GatewayError } from '../base/errors.ts';
+import { type ErrorCode, GatewayError } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { LiveConfig } from '../config/live-config.ts';
 import type { KeyConfig, ResearchModelConfig, RouteConfig } from '../config/schema.ts';
@@ -51,7 +51,7 @@ export interface DriverParts {
   sealingKeyOf(keyId: string): Buffer | undefined;
   metrics?: Pick<RunMetrics, 'left' | 'toolCall'>;
   /** Told of every run that this instance ended. */
-  ended?(run: EndedRun): void;
+  ended?(run: EndedRun & { model: string; error: ErrorCode | undefined }): void;
 }
 
 /** Puts a research run together from its record and the current configuration. */
@@ -60,7 +60,9 @@ export function createDriver(parts: DriverParts): RunDriver {
     proxy: parts.proxy,
     left({ run, result, ended }) {
       parts.metrics?.left(run, { result, status: ended?.status, now: parts.clock.now() });
-      if (ended) parts.ended?.({ id: run.id, keyId: run.keyId, held: readHeld(run), tokens: ended.tokens });
+      if (!ended) return;
+      const { id, keyId, model } = run;
+      parts.ended?.({ id, keyId, model, held: readHeld(run), tokens: ended.tokens, error: ended.error });
     },
     async *research({ run, state, answerSoFar, signal, shouldPause }) {
       const request = readResearchRequest(run);

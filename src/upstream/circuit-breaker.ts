@@ -49,6 +49,11 @@ export class CircuitBreaker {
     return this.#state.is;
   }
 
+  /** Milliseconds until an open circuit is probed; 0 where it may be tried now. */
+  get retryInMs(): number {
+    return this.#state.is === 'open' ? Math.max(0, this.#state.until - this.#clock.now()) : 0;
+  }
+
   /** Tells that an attempt begins: on an open circuit it is the probe. */
   begin(): void {
     if (this.#state.is === 'closed') return;

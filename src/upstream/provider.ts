@@ -15,6 +15,18 @@ export interface ProviderOptions {
   limiter?: LimiterPolicy | undefined;
 }
 
+/** A provider's state as operators see it. */
+export interface ProviderState {
+  name: string;
+  /** False while the circuits of all its models that were used are open. */
+  usable: boolean;
+  /** Exchanges under way. */
+  running: number;
+  /** Milliseconds that the provider asked to wait, of the credential that waits longest. */
+  pausedMs: number;
+  models: { model: string; circuit: CircuitBreaker['state']; retryInMs: number }[];
+}
+
 /**
  * A configured provider while it is in use: its connection pool, its health, and what was learned about it. A provider
  * whose configuration changed is retired: what runs on it goes on, and the last one out closes the pool.
@@ -56,6 +68,18 @@ export class Provider implements AsyncDisposable {
   get usable(): boolean {
     const breakers = [...this.#breakers.values()];
     return breakers.length === 0 || breakers.some((breaker) => breaker.allows);
+  }
+
+  /** How it stands with the provider and its models that were used, for operators. */
+  get state(): ProviderState {
+    const limiters = [...this.#limiters.values()];
+    return {
+      name: this.name,
+      usable: this.usable,
+      running: limiters.reduce((sum, { running }) => sum + running, 0),
+      pausedMs: Math.max(0, ...limiters.map(({ pauseMs }) => pauseMs)),
+      models: [...this.#breakers].map(([model, { state, retryInMs }]) => ({ model, circuit: state, retryInMs })),
+    };
   }
 
   /** The limiter shared by everybody who uses this credential. */

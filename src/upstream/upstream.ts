@@ -5,7 +5,7 @@ import type { ProviderConfig, RemoteProviderConfig } from '../config/schema.ts';
 import { type BackoffPolicy, DEFAULT_BACKOFF } from './backoff.ts';
 import { type ChatModelOptions, createChatModel } from './chat-model.ts';
 import type { BreakerPolicy } from './circuit-breaker.ts';
-import { Provider } from './provider.ts';
+import { Provider, type ProviderState } from './provider.ts';
 import type { LimiterPolicy } from './rate-limiter.ts';
 import { type AttemptReport, RouteTries } from './route-tries.ts';
 import { type RouteQuery, routesOf } from './routes.ts';
@@ -48,6 +48,8 @@ export interface Upstream extends AsyncDisposable {
   /** The attempts of one request on a proxy model: the same routes, limits and health as research has. */
   attempts(query: AttemptsQuery): RouteTries;
   health(): ProviderHealth[];
+  /** The same in detail, for operators. */
+  states(): ProviderState[];
   /** Takes a new configuration. Turns that are running end on the old one. @throws Error for an unusable one. */
   update(providers: Readonly<Record<string, ProviderConfig>>): void;
 }
@@ -93,6 +95,7 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
     chatModel: (query) => createChatModel(triesOptions(query)),
     attempts: (query) =>
       new RouteTries({ ...triesOptions(query), backoff: query.backoff ?? backoff, penalties: new Map() }),
+    states: () => [...providers.values()].map(({ state }) => state),
     health: () => [...providers.values()].map((provider) => ({ name: provider.name, usable: provider.usable })),
     async [Symbol.asyncDispose]() {
       await Promise.all([...providers.values(), ...retired].map((provider) => provider[Symbol.asyncDispose]()));

@@ -112,6 +112,7 @@ const OWNERSHIP: Record<string, Check[] | typeof NOTHING_OWNED> = {
       assertRefused(answer, { status: 404, code: 'model_not_found' });
     },
   ],
+  'GET /admin/overview': NOTHING_OWNED,
   'GET /healthz': NOTHING_OWNED,
   'GET /readyz': NOTHING_OWNED,
   'GET /metrics': NOTHING_OWNED,

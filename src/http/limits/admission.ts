@@ -69,6 +69,20 @@ export class Admission {
     };
   }
 
+  /** What counts against a key's limits now, for operators. Only limits that are set. */
+  async usage({ id, limits }: KeyConfig): Promise<{ name: string; limit: number; used: number }[]> {
+    // Taking nothing from a counter reads it.
+    const read = async (counter: Counter) => (await counter.take(id, 0, { limit: 0, force: true })).used;
+    const { requests_per_minute: requests, concurrent_runs: runs, tokens_per_day: tokens } = limits;
+    return [
+      ...(requests === undefined
+        ? []
+        : [{ name: 'requests_per_minute', limit: requests, used: await read(this.#requests) }]),
+      ...(runs === undefined ? [] : [{ name: 'concurrent_runs', limit: runs, used: await this.#runs.count(id) }]),
+      ...(tokens === undefined ? [] : [{ name: 'tokens_per_day', limit: tokens, used: await read(this.#tokens) }]),
+    ];
+  }
+
   /** Frees what an ended run held, whoever admitted it. */
   async runEnded({ tokens, ...run }: EndedRun): Promise<void> {
     await this.#free(run, tokens);

@@ -2,7 +2,7 @@ import type { RequestHandler } from 'express';
 import { checkedTarget } from '../../protocol/request-target.ts';
 import { logRequest } from '../access-log.ts';
 import type { AppDeps } from '../app-deps.ts';
-import type { RequestContexts } from '../request-context.ts';
+import type { RequestContext, RequestContexts } from '../request-context.ts';
 
 /**
  * Opens the context of every request: its id, the headers of every answer, the watch over its connection, and the line
@@ -14,6 +14,7 @@ export function entry(deps: AppDeps, contexts: RequestContexts): RequestHandler 
     const context = contexts.open(req, res, (ended) => {
       metrics.count(ended, { method: req.method, status: res.headersSent ? res.statusCode : 0 });
       logRequest(log, ended, req, res);
+      if (ended.error !== '') noteFailure(deps, ended);
       // A connection kept for the next request would hold up the stop until its time is over.
       if (stopping.aborted) req.socket.destroySoon();
     });
@@ -22,4 +23,9 @@ export function entry(deps: AppDeps, contexts: RequestContexts): RequestHandler 
     req.url = checkedTarget(req.url);
     next();
   };
+}
+
+/** What is refused for want of a key is the clients' matter: strangers must not push an operator's failures out. */
+function noteFailure({ operator, clock }: AppDeps, { error, model, key }: RequestContext): void {
+  if (key !== '') operator?.activity.failed({ at: clock.now(), where: 'request', code: error, model, key });
 }

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { silentLogger } from '../../src/base/logger.ts';
+import { configSchema } from '../../src/config/schema.ts';
+import { overview } from '../../src/protocol/overview.ts';
+import { startGateway } from '../../src/server.ts';
+import { assertRefused, send } from '../support/http-client.ts';
+import { KEYS, until } from '../support/http-gateway.ts';
+import { startScriptedProvider, status } from '../support/scripted-provider.ts';
+
+const BOSS = { authorization: 'Bearer sk-boss-canary' };
+
+describe('GET /admin/overview', () => {
+  it('shows an operator instances, queue, providers, keys and failures, and no secret', async () => {
+    await using folder = await temporaryFolder();
+    await using provider = await startScriptedProvider({ respond: () => status(500) });
+    const config = configSchema.parse({
+      server: { port: 0 },
+      store: { url: 'memory:' },
+      providers: { bad: { base_url: provider.url, api_key: 'sk-provider-canary', max_retries: 0 } },
+      models: {
+        deep: { kind: 'research', routes: [{ provider: 'bad', model: 'm' }] },
+      },
+      keys: [
+        { id: 'boss', secret: 'sk-boss-canary', admin: true },
+        {
+          id: 'ann',
+          secret: KEYS.ann,
+          provider_keys: { bad: 'sk-own-canary' },
+          limits: { requests_per_minute: 10, concurrent_runs: 2, tokens_per_day: 1000 },
+        },
+      ],
+      tools: { web_search: { provider: 'local', folder: folder.path } },
+    });
+    await using gateway = await startGateway({ config, log: silentLogger });
+    const read = async () => {
+      const answer = await send(gateway, 'GET /admin/overview', { key: null, headers: BOSS });
+      assert.equal(answer.status, 200, answer.text);
+      assert.doesNotMatch(answer.text, /canary|sk-|[0-9a-f]{64}/);
+      return overview.strict().parse(answer.json);
+    };
+    const fresh = await read();
+    assert.equal(fresh.instances.length, 1);
+    assert.equal(fresh.instances[0]?.id, fresh.instance);
+    assert.deepEqual(fresh.providers[0]?.recent, { attempts: 0, failed: 0, p50_ms: 0, p95_ms: 0 });
+
+    const body = { model: 'deep', input: 'canary question', stream: false };
+    await send(gateway, 'POST /v1/responses', { body });
+    await send(gateway, 'POST /v1/responses', { body: { ...body, model: 'nope-canary' } });
+    await send(gateway, 'GET /v1/models', { key: null, headers: { authorization: 'Bearer sk-stranger' } });
+    const after = await until(async () => {
+      const now = await read();
+      return now.failures.latest.some(({ where }) => where === 'run') ? now : undefined;
+    });
+    const shown = after.failures.latest.map(({ where, code, key, model }) => [where, code, key, model]);
+    assert.ok(shown.some((row) => row.join() === 'run,upstream_error,ann,deep'));
+    assert.ok(shown.some((row) => row.join() === 'request,model_not_found,ann,unknown'));
+    assert.ok(shown.some(([where, code]) => where === 'provider' && code !== ''));
+    assert.ok(!shown.some(([, code]) => code === 'invalid_api_key'), 'strangers push nothing out');
+    assert.equal(after.providers[0]?.models[0]?.model, 'm');
+    assert.ok((after.providers[0]?.recent.failed ?? 0) > 0);
+    const ann = after.keys.find(({ id }) => id === 'ann');
+    assert.deepEqual(
+      ann?.limits.map(({ name, limit }) => [name, limit]),
+      [
+        ['requests_per_minute', 10],
+        ['concurrent_runs', 2],
+        ['tokens_per_day', 1000],
+      ],
+    );
+    assert.equal(ann?.limits[0]?.used, 1, 'reading counts nothing');
+    assert.deepEqual((await read()).keys, after.keys);
+  });
+
+  it('is not there for other keys, and asks for one', async () => {
+    await using folder = await temporaryFolder();
+    const config = configSchema.parse({
+      server: { port: 0 },
+      store: { url: 'memory:' },
+      providers: { demo: { builtin: 'demo' } },
+      models: { deep: { kind: 'research', routes: [{ provider: 'demo', model: 'demo' }] } },
+      keys: [{ id: 'ann', secret: KEYS.ann }],
+      tools: { web_search: { provider: 'local', folder: folder.path } },
+    });
+    await using gateway = await startGateway({ config, log: silentLogger });
+    assertRefused(await send(gateway, 'GET /admin/overview'), { status: 404, code: 'not_found' });
+    assertRefused(await send(gateway, 'GET /admin/overview', { key: null }), { status: 401, code: 'missing_api_key' });
+    assertRefused(await send(gateway, 'POST /admin/overview'), { status: 405, code: 'method_not_allowed' });
+  });
+});
+
+async function temporaryFolder(): Promise<AsyncDisposable & { path: string }> {
+  const path = await mkdtemp(join(tmpdir(), 'overview-'));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
