@@ -73,7 +73,7 @@ export async function startGateway(options: { config: GatewayConfig; log: Logger
   const foundation = { live, storage, registry, metrics, admission, activity, log };
   const upstream = stack.use(await openUpstream(foundation, stack));
   const toolbox = stack.use(openToolbox(foundation));
-  const proxy = stack.use(createModelProxy({ upstream }));
+  const proxy = createModelProxy({ upstream });
   const schemas = stack.use(new SchemaChecks());
   const driver = openDriver(foundation, { upstream, toolbox, proxy, schemas });
 

@@ -72,6 +72,8 @@ const timeouts = z.strictObject({
   first_token: seconds.optional(),
   /** Between two chunks. */
   idle: seconds.prefault(60),
+  /** A whole call, from the request to the end of the answer; absent: no limit. */
+  total: seconds.optional(),
 });
 
 const builtinProvider = z.strictObject({
@@ -81,6 +83,8 @@ const builtinProvider = z.strictObject({
 });
 const remoteProvider = z.strictObject({
   base_url: httpUrl,
+  /** The API that research speaks with it: OpenAI's chat completions or Responses, Anthropic's Messages. */
+  wire: z.enum(['chat', 'responses', 'messages']).default('chat'),
   api_key: credential.optional(),
   headers: headers.default({}),
   timeouts: timeouts.prefault({}),
@@ -94,7 +98,20 @@ const provider = z.union([builtinProvider, remoteProvider], {
   error: 'needs one of the two: base_url: <URL of the provider>, or builtin: demo',
 });
 
-const route = z.strictObject({ provider: name, model: z.string().min(1) });
+/** What a million tokens cost, in `server.currency`. */
+const price = z.strictObject({
+  input: z.number().nonnegative(),
+  /** Input that the provider had seen before; as `input` where absent. */
+  cached_input: z.number().nonnegative().optional(),
+  output: z.number().nonnegative(),
+});
+const route = z.strictObject({
+  provider: name,
+  model: z.string().min(1),
+  /** Tokens that this route's model reads at most; the model's `context_length` where absent. */
+  context_length: z.int().positive().optional(),
+  price: price.optional(),
+});
 const routes = z.array(route).min(1, 'needs at least one route: { provider, model }');
 
 /** Values of `models.<name>.apis`: those of the gateway itself and the `/v1/<path>` families of proxy models. */

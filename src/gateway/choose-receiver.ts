@@ -1,13 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import { isObject, type JsonObject, parseJson } from '../base/json.ts';
-import { brokenStream } from '../upstream/attempt-failure.ts';
-import { failureOfStreamError } from '../upstream/failure-of-answer.ts';
-import { gatewayErrorOf } from '../upstream/gateway-error.ts';
-import type { Route } from '../upstream/routes.ts';
-import { mediaTypeOf, passedHeaders } from './answer-headers.ts';
-import type { Asked, Receiver, ReceiverControl } from './ask-provider.ts';
-import type { Doorway } from './doorway.ts';
-import type { Answer, AnswerHead } from './exchange.ts';
+import { brokenStream, gatewayErrorOf } from '../upstream/provider-answer.ts';
+import type { Answer, AnswerHead, ProviderTarget } from '../upstream/provider-target.ts';
+import type { Route } from '../upstream/upstream.ts';
+import { mediaTypeOf, streamHeaders } from './answer-headers.ts';
+import type { AttemptResult, ResultControl, ResultReceiver } from './attempt-result.ts';
+import type { MemoryAccount } from './memory-budget.ts';
 import { RelayedBody } from './relayed-body.ts';
 import { RelayedStream } from './relayed-stream.ts';
 import type { StreamKind } from './stream-kind.ts';
@@ -16,11 +14,12 @@ import { judgeCompletion, judgeError, judgeJson, WholeAnswer } from './whole-ans
 /** JSON of a known length up to this is kept until it is whole, in bytes. */
 const MAX_KEPT = 1024 * 1024;
 
-type ChooseReceiver = (head: AnswerHead, control: ReceiverControl) => Receiver;
+type ChooseReceiver = (head: AnswerHead, control: ResultControl) => ResultReceiver;
 
 export interface ReceiverContext {
   route: Route;
-  doorway: Doorway;
+  target: ProviderTarget;
+  memory: MemoryAccount;
   res: ServerResponse;
   kind: StreamKind;
   modelName: string;
@@ -28,78 +27,94 @@ export interface ReceiverContext {
   holdMs: number;
 }
 
-/** Who takes the answer of a whole chat completion. */
-export function completionReceiver(doorway: Doorway): ChooseReceiver {
+/** Who takes the answer of a whole chat completion. `relay`: see `WholeAnswerOptions`. */
+export function completionReceiver(
+  { target, memory }: Pick<ReceiverContext, 'target' | 'memory'>,
+  relay?: (head: AnswerHead, control: ResultControl) => ResultReceiver,
+): ChooseReceiver {
   return (head, control) => {
-    if (head.status >= 300) return errorReceiver(doorway)(head, control);
-    return new WholeAnswer(head, control, (answer) => judgeCompletion(answer, doorway));
+    if (head.status >= 300) return errorReceiver(head, control, { target, memory });
+    return new WholeAnswer(head, control, {
+      judge: (answer) => judgeCompletion(answer, target),
+      memory,
+      ...(relay && { relay: () => relay(head, control) }),
+    });
   };
 }
 
 /** Who takes the answer of a chat completion. */
 export function chatReceiver(context: ReceiverContext & { stream: boolean }): ChooseReceiver {
-  const { doorway, stream } = context;
-  if (!stream) return completionReceiver(doorway);
+  const { stream, memory } = context;
+  if (!stream) return completionReceiver(context, (head, control) => relayedBody(head, control, context));
   return (head, control) => {
-    if (head.status >= 300) return errorReceiver(doorway)(head, control);
+    if (head.status >= 300) return errorReceiver(head, control, context);
     if (isEncoded(head)) return relayedBody(head, control, context);
     if (mediaTypeOf(head) === 'application/json') {
-      return new WholeAnswer(head, control, (answer) => judgeInsteadOfStream(answer, context));
+      return new WholeAnswer(head, control, { judge: (answer) => judgeInsteadOfStream(answer, context), memory });
     }
-    return relayedStream(control, context);
+    return relayedStream(head, control, context);
   };
 }
 
 /** Who takes the answer of any other call. */
 export function otherReceiver(context: ReceiverContext): ChooseReceiver {
-  const { doorway, res } = context;
+  const { res, memory } = context;
   return (head, control) => {
     const type = mediaTypeOf(head);
-    if (head.status >= 300) return errorReceiver(doorway)(head, control);
-    if (type === 'text/event-stream' && !isEncoded(head)) return relayedStream(control, context);
-    if (res.headersSent) return new WholeAnswer(head, control, (answer) => judgeInsteadOfStream(answer, context));
+    if (head.status >= 300) return errorReceiver(head, control, context);
+    if (type === 'text/event-stream' && !isEncoded(head)) return relayedStream(head, control, context);
+    if (res.headersSent)
+      return new WholeAnswer(head, control, { judge: (answer) => judgeInsteadOfStream(answer, context), memory });
     const length = Number(head.headers['content-length'] ?? Number.POSITIVE_INFINITY);
     if (type === 'text/html' || (type === 'application/json' && length <= MAX_KEPT)) {
-      return new WholeAnswer(head, control, judgeJson);
+      return new WholeAnswer(head, control, {
+        judge: judgeJson,
+        memory,
+        relay: () => relayedBody(head, control, context),
+      });
     }
     return relayedBody(head, control, context);
   };
 }
 
-function errorReceiver(doorway: Doorway): ChooseReceiver {
-  return (head, control) => new WholeAnswer(head, control, (answer) => judgeError(answer, doorway));
+function errorReceiver(
+  head: AnswerHead,
+  control: ResultControl,
+  { target, memory }: Pick<ReceiverContext, 'target' | 'memory'>,
+): ResultReceiver {
+  return new WholeAnswer(head, control, { judge: (answer) => judgeError(answer, target), memory });
 }
 
-function relayedStream(control: ReceiverControl, context: ReceiverContext): Receiver {
-  const { route, doorway, res, kind, modelName, holdMs } = context;
+function relayedStream(head: AnswerHead, control: ResultControl, context: ReceiverContext): ResultReceiver {
+  const { route, target, res, kind, modelName, holdMs } = context;
   return new RelayedStream(
     {
       res,
+      headers: streamHeaders(target.requestId(head)),
       kind,
-      mask: doorway.mask,
+      mask: target.mask,
       holdMs,
-      failureOf: (payload) => failureOfStreamError(payload, doorway.scrubber),
+      failureOf: (payload) => target.failureOfStreamError(payload),
       tell: (failure) => gatewayErrorOf(modelName, [{ route, failure }]),
     },
     control,
   );
 }
 
-function relayedBody(head: AnswerHead, control: ReceiverControl, { doorway, res }: ReceiverContext): Receiver {
-  const { mask } = doorway;
+function relayedBody(head: AnswerHead, control: ResultControl, { target, res }: ReceiverContext): ResultReceiver {
   const isJson = mediaTypeOf(head) === 'application/json';
   const mayBeEmpty = !isJson || head.status === 204;
   return new RelayedBody(
-    { res, status: head.status, headers: passedHeaders(head, mask), mask, mayBeEmpty, isJson },
+    { res, status: head.status, headers: target.headersToClient(head), mask: target.mask, mayBeEmpty, isJson },
     control,
   );
 }
 
 /** A stream was asked for, and JSON came: an error, or a provider that cannot stream. */
-function judgeInsteadOfStream(answer: Answer, { doorway, kind }: ReceiverContext): Asked {
+function judgeInsteadOfStream(answer: Answer, { target, kind }: ReceiverContext): AttemptResult {
   const payload = parseJson(answer.body.toString('utf8'));
   if (isPayload(payload) && kind.isError(payload)) {
-    return { is: 'failed', failure: failureOfStreamError(payload, doorway.scrubber) };
+    return { is: 'failed', failure: target.failureOfStreamError(payload) };
   }
   return { is: 'failed', failure: brokenStream('an answer of another type than the stream that was asked for') };
 }

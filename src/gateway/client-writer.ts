@@ -27,7 +27,7 @@ export class ClientWriter {
   }
 
   end(bytes?: string): void {
-    this.#res.end(bytes);
+    endAnswer(this.#res, bytes);
   }
 
   /** Breaks the connection, so that nobody takes what went out for the whole. */
@@ -48,4 +48,13 @@ export class ClientWriter {
     // Waiting for `drain` alone would wait for ever when the client goes.
     res.on('drain', goOn).on('close', goOn);
   }
+}
+
+/** Ends an answer. What a client does not take in time is given up, so that it holds no memory. */
+export function endAnswer(res: ServerResponse, bytes?: string | Buffer, encoding?: 'latin1'): void {
+  if (typeof bytes === 'string' && encoding) res.end(bytes, encoding);
+  else res.end(bytes);
+  if (res.writableFinished || res.writableLength === 0) return;
+  const timer = setTimeout(() => res.destroy(), STALLED_MS);
+  res.once('close', () => clearTimeout(timer));
 }

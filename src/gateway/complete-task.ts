@@ -1,13 +1,11 @@
 import { GatewayError } from '../base/errors.ts';
 import { topLevelSpans } from '../protocol/json-spans.ts';
-import { gatewayErrorOf } from '../upstream/gateway-error.ts';
-import type { Upstream } from '../upstream/upstream.ts';
-import { askProvider } from './ask-provider.ts';
+import { gatewayErrorOf } from '../upstream/provider-answer.ts';
+import { targetOf, type Upstream } from '../upstream/upstream.ts';
 import { completionReceiver } from './choose-receiver.ts';
-import { dispatchEngine } from './dispatch-engine.ts';
-import type { Doorways } from './doorway.ts';
-import { throughRoutes } from './failover.ts';
-import { outgoing, type PassedRequest } from './outgoing-request.ts';
+import { withFailover } from './failover.ts';
+import type { MemoryBudget } from './memory-budget.ts';
+import { type PassedRequest, requestFor } from './passed-request.ts';
 import type { ProxyTask } from './proxy-call.ts';
 import { unstreamed } from './replace-spans.ts';
 
@@ -17,19 +15,18 @@ import { unstreamed } from './replace-spans.ts';
  */
 export async function completeTask(
   task: ProxyTask,
-  { upstream, doorways }: { upstream: Upstream; doorways: Doorways },
+  { upstream, memory }: { upstream: Upstream; memory: MemoryBudget },
 ): Promise<string> {
   const { modelName, model, key, signal } = task;
   const request = requestOf(task);
-  const passed = await throughRoutes({
+  using account = memory.account();
+  const passed = await withFailover({
     tries: upstream.attempts({ modelName, model, key }),
     modelName,
     ask: (route) => {
-      const doorway = doorways.of(route);
-      return askProvider(outgoing(request, route, doorway), {
-        engine: dispatchEngine,
-        timeouts: route.provider.config.timeouts,
-        receiver: completionReceiver(doorway),
+      return targetOf(route).call(requestFor(request, route.model), {
+        receiver: completionReceiver({ target: targetOf(route), memory: account }),
+        unanswered: (failure) => ({ is: 'failed', failure }),
         signal,
       });
     },
@@ -38,7 +35,7 @@ export async function completeTask(
   });
   if (passed.is === 'delivered') throw new Error('a task has no client to deliver to');
   if (passed.is === 'refused') throw gatewayErrorOf(modelName, [passed]);
-  doorways.of(passed.route).mask.apply(passed.answer.body);
+  targetOf(passed.route).mask.apply(passed.answer.body);
   return passed.answer.body.toString('utf8');
 }
 

@@ -1,9 +1,7 @@
-import type { AttemptFailure } from '../upstream/attempt-failure.ts';
-import { gatewayErrorOf } from '../upstream/gateway-error.ts';
-import type { RouteAttempt, RouteTries } from '../upstream/route-tries.ts';
-import type { Route } from '../upstream/routes.ts';
-import type { Asked } from './ask-provider.ts';
-import type { Answer } from './exchange.ts';
+import { type AttemptFailure, gatewayErrorOf } from '../upstream/provider-answer.ts';
+import type { Answer } from '../upstream/provider-target.ts';
+import type { Route, RouteAttempt, RouteTries } from '../upstream/upstream.ts';
+import type { AttemptResult } from './attempt-result.ts';
 
 /** Statuses that judge the request itself: another provider would say the same. */
 const REQUEST_AT_FAULT = new Set([400, 406, 411, 413, 414, 415, 416, 417, 422, 431]);
@@ -14,7 +12,7 @@ const OWN_CREDENTIALS = new Set([401, 403]);
 export interface FailoverOptions {
   tries: RouteTries;
   modelName: string;
-  ask(route: Route): Promise<Asked>;
+  ask(route: Route): Promise<AttemptResult>;
   /** Whether somebody waits for the answer who can repeat the request himself. */
   attended: boolean;
   signal: AbortSignal;
@@ -22,7 +20,7 @@ export interface FailoverOptions {
 
 /** An answer and where it came from. `refused`: it tells of an error of the last route. */
 export type Passed = { route: Route } & (
-  | Exclude<Asked, { is: 'failed' }>
+  | Exclude<AttemptResult, { is: 'failed' }>
   | { is: 'refused'; answer: Answer; failure: AttemptFailure }
 );
 
@@ -31,15 +29,15 @@ export type Passed = { route: Route } & (
  * tells of an error.
  * @throws GatewayError where none answered; the signal's reason.
  */
-export async function throughRoutes(options: FailoverOptions): Promise<Passed> {
+export async function withFailover(options: FailoverOptions): Promise<Passed> {
   const { tries, modelName, signal } = options;
   let last: Passed | undefined;
   for await (const attempt of tries.attempts({ signal })) {
     const { route } = attempt;
-    const asked = await options.ask(route);
-    report(attempt, asked, options);
-    if (asked.is !== 'failed') return { route, ...asked };
-    const { answer, failure } = asked;
+    const result = await options.ask(route);
+    report(attempt, result, options);
+    if (result.is !== 'failed') return { route, ...result };
+    const { answer, failure } = result;
     last = answer && { is: 'refused', route, answer, failure };
   }
   if (last?.is === 'refused' && !OWN_CREDENTIALS.has(last.answer.status)) return last;
@@ -47,13 +45,13 @@ export async function throughRoutes(options: FailoverOptions): Promise<Passed> {
 }
 
 /** Tells limiter and breaker how an attempt ended, and by that whether another one follows. */
-function report(attempt: RouteAttempt, asked: Asked, { attended }: FailoverOptions): void {
-  if (asked.is !== 'failed') {
-    if (asked.is === 'delivered' && asked.failure) attempt.failed(asked.failure, { delivered: true });
+function report(attempt: RouteAttempt, result: AttemptResult, { attended }: FailoverOptions): void {
+  if (result.is !== 'failed') {
+    if (result.is === 'delivered' && result.failure) attempt.failed(result.failure, { delivered: true });
     else attempt.succeeded();
     return;
   }
-  const { failure, answer } = asked;
+  const { failure, answer } = result;
   if (answer && REQUEST_AT_FAULT.has(answer.status)) {
     attempt.succeeded();
     return;

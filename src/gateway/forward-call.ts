@@ -1,17 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import { GatewayError } from '../base/errors.ts';
 import { topLevelSpans } from '../protocol/json-spans.ts';
-import type { BackoffPolicy } from '../upstream/backoff.ts';
-import type { Route } from '../upstream/routes.ts';
-import type { Upstream } from '../upstream/upstream.ts';
-import { passedHeaders } from './answer-headers.ts';
-import { type Asked, askProvider } from './ask-provider.ts';
+import type { Answer, ProviderTarget } from '../upstream/provider-target.ts';
+import { type BackoffPolicy, type Route, targetOf, type Upstream } from '../upstream/upstream.ts';
+import type { AttemptResult } from './attempt-result.ts';
 import { chatReceiver, otherReceiver } from './choose-receiver.ts';
-import { dispatchEngine } from './dispatch-engine.ts';
-import type { Doorway, Doorways } from './doorway.ts';
-import type { Answer, Engine } from './exchange.ts';
-import { type Passed, throughRoutes } from './failover.ts';
-import { outgoing, type PassedRequest } from './outgoing-request.ts';
+import { endAnswer } from './client-writer.ts';
+import { type Passed, withFailover } from './failover.ts';
+import type { MemoryAccount, MemoryBudget } from './memory-budget.ts';
+import { type PassedRequest, requestFor } from './passed-request.ts';
 import type { ProxyCall, ProxyOutcome } from './proxy-call.ts';
 import { chatStream, type StreamKind, streamOf } from './stream-kind.ts';
 
@@ -21,45 +18,48 @@ const BACKOFF: BackoffPolicy = { baseMs: 250, maxMs: 2000, patienceMs: 2000 };
 /** What forwarding is made of. */
 export interface ForwardParts {
   upstream: Upstream;
-  /** Sends everything but chat completions. */
-  middleware: Engine;
-  doorways: Doorways;
   /** See `RelayedStreamOptions`. */
   holdMs: number;
+  /** For answers that are held until they are whole. */
+  memory: MemoryBudget;
 }
 
 /**
  * Passes a call to the routes of its model and writes what comes back to the client.
  * @throws GatewayError while nothing has been written; the signal's reason.
  */
-export async function forwardCall(
-  call: ProxyCall,
-  { upstream, middleware, doorways, holdMs }: ForwardParts,
-): Promise<ProxyOutcome> {
+export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }: ForwardParts): Promise<ProxyOutcome> {
   const { res, modelName, model, key, signal } = call;
   const isChat = call.api === 'chat_completions';
-  const engine = isChat ? dispatchEngine : middleware;
   const kind = isChat ? chatStream(modelName, () => asksForSeveral(call.body)) : streamOf(call.api, modelName);
   const request = requestOf(call);
-  const ask = (route: Route): Promise<Asked> => {
-    const doorway = doorways.of(route);
-    const common = { route, doorway, res, kind, modelName, holdMs };
-    return askProvider(outgoing(request, route, doorway), {
-      engine,
-      timeouts: route.provider.config.timeouts,
+  const account = memory.account();
+  const ask = (route: Route): Promise<AttemptResult> => {
+    const target = targetOf(route);
+    const common = { route, target, memory: account, res, kind, modelName, holdMs };
+    return target.call(requestFor(request, route.model), {
       receiver: isChat ? chatReceiver({ ...common, stream: call.stream }) : otherReceiver(common),
+      unanswered: (failure) => ({ is: 'failed', failure }),
       signal,
     });
   };
   const tries = upstream.attempts({ modelName, model, key, backoff: BACKOFF });
   try {
-    const passed = await throughRoutes({ tries, modelName, ask, attended: true, signal });
-    return { tokens: finish(passed, { res, kind, doorway: doorways.of(passed.route) }) };
+    const passed = await withFailover({ tries, modelName, ask, attended: true, signal });
+    return { tokens: finish(passed, { res, kind, target: targetOf(passed.route) }) };
   } catch (thrown) {
     if (!res.headersSent || signal.aborted || !(thrown instanceof GatewayError)) throw thrown;
     endStream(res, kind, thrown);
     return { tokens: null };
+  } finally {
+    if (account.taken > 0) releaseWith(res, account);
   }
+}
+
+/** What is written is still in memory until the client has taken it. */
+function releaseWith(res: ServerResponse, account: MemoryAccount): void {
+  if (res.closed) account[Symbol.dispose]();
+  else res.once('close', () => account[Symbol.dispose]());
 }
 
 function requestOf(call: ProxyCall): PassedRequest {
@@ -70,18 +70,18 @@ function requestOf(call: ProxyCall): PassedRequest {
 /** Writes what is not written yet, and gives the tokens that were used. */
 function finish(
   passed: Passed,
-  { res, kind, doorway }: { res: ServerResponse; kind: StreamKind; doorway: Doorway },
+  { res, kind, target }: { res: ServerResponse; kind: StreamKind; target: ProviderTarget },
 ): number | null {
   switch (passed.is) {
     case 'delivered':
       return passed.tokens;
     case 'answered':
-      writeAnswer(res, passed.answer, doorway);
+      writeAnswer(res, passed.answer, target);
       return passed.tokens;
     case 'refused':
       if (res.headersSent) {
         endStream(res, kind, new GatewayError('upstream_error', `The provider answered ${passed.answer.status}.`));
-      } else writeAnswer(res, passed.answer, doorway);
+      } else writeAnswer(res, passed.answer, target);
       return 0;
   }
 }
@@ -89,17 +89,17 @@ function finish(
 /** Up to this length an answer goes out in one piece with its headers, in bytes: one call of the system instead of two. */
 const SHORT = 32 * 1024;
 
-function writeAnswer(res: ServerResponse, answer: Answer, { mask }: Doorway): void {
+function writeAnswer(res: ServerResponse, answer: Answer, target: ProviderTarget): void {
   const { status, body } = answer;
-  mask.apply(body);
-  res.writeHead(status, { ...passedHeaders(answer, mask), 'content-length': body.length });
-  if (body.length <= SHORT) res.end(body.toString('latin1'), 'latin1');
-  else res.end(body);
+  target.mask.apply(body);
+  res.writeHead(status, { ...target.headersToClient(answer), 'content-length': body.length });
+  if (body.length <= SHORT) endAnswer(res, body.toString('latin1'), 'latin1');
+  else endAnswer(res, body);
 }
 
 /** Tells a client of a failure that was sent comments, and so the head of a stream, while every route failed. */
 function endStream(res: ServerResponse, kind: StreamKind, error: GatewayError): void {
-  res.end(`data: ${JSON.stringify(kind.failure(error.toObject(), {}))}\n\n`);
+  endAnswer(res, `data: ${JSON.stringify(kind.failure(error.toObject(), {}))}\n\n`);
 }
 
 /** Whether a chat request asks for more than one choice. */

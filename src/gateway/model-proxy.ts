@@ -1,12 +1,14 @@
 import type { Upstream } from '../upstream/upstream.ts';
 import { completeTask } from './complete-task.ts';
-import { Doorways } from './doorway.ts';
 import { forwardCall } from './forward-call.ts';
-import { createMiddlewareEngine } from './middleware-engine.ts';
+import { MemoryBudget } from './memory-budget.ts';
 import type { ModelProxy } from './proxy-call.ts';
 
 /** Comments before the first payload of a stream are held back this long, in milliseconds. */
 const HOLD_MS = 5000;
+
+/** What answers that are held until they are whole may take together, in bytes. */
+const HELD_BYTES = 64 * 1024 * 1024;
 
 export interface ModelProxyOptions {
   upstream: Upstream;
@@ -14,16 +16,11 @@ export interface ModelProxyOptions {
   holdMs?: number;
 }
 
-/**
- * Proxy models over the routes of `upstream`. Chat completions, where failover and speed matter most, go directly
- * through undici; everything else through http-proxy-middleware. Dispose it after the last request.
- */
-export function createModelProxy({ upstream, holdMs = HOLD_MS }: ModelProxyOptions): ModelProxy & Disposable {
-  const middleware = createMiddlewareEngine();
-  const parts = { upstream, middleware: middleware.engine, doorways: new Doorways(), holdMs };
+/** Proxy models over the routes of `upstream`. */
+export function createModelProxy({ upstream, holdMs = HOLD_MS }: ModelProxyOptions): ModelProxy {
+  const parts = { upstream, holdMs, memory: new MemoryBudget(HELD_BYTES) };
   return {
     forward: (call) => forwardCall(call, parts),
     complete: (task) => completeTask(task, parts),
-    [Symbol.dispose]: () => middleware[Symbol.dispose](),
   };
 }

@@ -1,16 +1,16 @@
 import type { ServerResponse } from 'node:http';
-import { type AttemptFailure, brokenStream } from '../upstream/attempt-failure.ts';
-import type { Asked, Receiver, ReceiverControl } from './ask-provider.ts';
+import { type AttemptFailure, brokenStream } from '../upstream/provider-answer.ts';
+import type { ProviderTarget } from '../upstream/provider-target.ts';
+import type { AttemptResult, ResultControl, ResultReceiver } from './attempt-result.ts';
 import { ClientWriter } from './client-writer.ts';
 import { lastReportedTokens } from './reported-usage.ts';
-import type { SecretMask } from './secret-mask.ts';
 import { Tail } from './tail.ts';
 
 export interface RelayedBodyOptions {
   res: ServerResponse;
   status: number;
   headers: Readonly<Record<string, string>>;
-  mask: SecretMask;
+  mask: ProviderTarget['mask'];
   /** Whether an empty body is an answer. */
   mayBeEmpty: boolean;
   /** Whether the body is JSON that may tell of usage. */
@@ -18,15 +18,15 @@ export interface RelayedBodyOptions {
 }
 
 /** Passes a body to the client as it comes: files, audio, long JSON. What breaks off midway is cut, visibly. */
-export class RelayedBody implements Receiver {
+export class RelayedBody implements ResultReceiver {
   readonly #options: RelayedBodyOptions;
-  readonly #control: ReceiverControl;
+  readonly #control: ResultControl;
   readonly #writer: ClientWriter;
   readonly #tail = new Tail();
   #begun = false;
   #held: Buffer = Buffer.alloc(0);
 
-  constructor(options: RelayedBodyOptions, control: ReceiverControl) {
+  constructor(options: RelayedBodyOptions, control: ResultControl) {
     this.#options = options;
     this.#control = control;
     this.#writer = new ClientWriter(options.res, control);
@@ -44,7 +44,7 @@ export class RelayedBody implements Receiver {
     this.#writer.write(bytes.subarray(0, safe));
   }
 
-  end(): Asked {
+  end(): AttemptResult {
     if (!this.#begun && !this.#options.mayBeEmpty) {
       return { is: 'failed', failure: brokenStream('the answer is empty') };
     }
@@ -54,7 +54,7 @@ export class RelayedBody implements Receiver {
     return { is: 'delivered', tokens: lastReportedTokens(this.#tail.text()) };
   }
 
-  broken(failure: AttemptFailure): Asked {
+  broken(failure: AttemptFailure): AttemptResult {
     if (!this.#begun) return { is: 'failed', failure };
     this.#writer.cut();
     return { is: 'delivered', tokens: null, failure };

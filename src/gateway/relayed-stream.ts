@@ -1,19 +1,23 @@
 import type { ServerResponse } from 'node:http';
 import type { GatewayError } from '../base/errors.ts';
 import { isObject, type JsonObject } from '../base/json.ts';
-import { type AttemptFailure, brokenStream } from '../upstream/attempt-failure.ts';
-import { STREAM_HEADERS } from './answer-headers.ts';
-import type { Asked, Receiver, ReceiverControl } from './ask-provider.ts';
+import { type AttemptFailure, brokenStream } from '../upstream/provider-answer.ts';
+import type { ProviderTarget } from '../upstream/provider-target.ts';
+import type { AttemptResult, ResultControl, ResultReceiver } from './attempt-result.ts';
 import { ClientWriter } from './client-writer.ts';
 import { findFlaw, lastPayloads, saysDone } from './event-lines.ts';
+import { HeldBytes } from './held-bytes.ts';
 import { lastReportedTokens } from './reported-usage.ts';
-import type { SecretMask } from './secret-mask.ts';
 import type { StreamKind } from './stream-kind.ts';
 import { failureOfUnopened, openingOf } from './stream-opening.ts';
 import { Tail } from './tail.ts';
 
 /** The longest frame that is accepted, in bytes. */
 const MAX_FRAME = 8 * 1024 * 1024;
+/** The longest first frame, with what comes before it, in bytes. */
+const MAX_OPENING = 1024 * 1024;
+/** The longest stream, in bytes: beyond it an answer does not end. */
+const MAX_STREAM = 256 * 1024 * 1024;
 /** Comments are not held back beyond this, in bytes. */
 const MAX_HELD_COMMENTS = 16 * 1024;
 /** Events looked at when a stream ends. */
@@ -21,8 +25,10 @@ const LAST_EVENTS = 8;
 
 export interface RelayedStreamOptions {
   res: ServerResponse;
+  /** The head of the answer. */
+  headers: Readonly<Record<string, string>>;
   kind: StreamKind;
-  mask: SecretMask;
+  mask: ProviderTarget['mask'];
   /** How long comments that keep the connection alive are held back before the first payload, in milliseconds. */
   holdMs: number;
   /** What an error inside the stream means. */
@@ -33,22 +39,23 @@ export interface RelayedStreamOptions {
 
 /**
  * Passes a stream of events to the client, unchanged and as it comes, line by whole line. What comes before the first
- * payload is held back: until then another provider can be asked. What breaks off after that ends with an error that
+ * payload is held back: until then another provider can be result. What breaks off after that ends with an error that
  * the official SDKs throw on (contract section 10).
  */
-export class RelayedStream implements Receiver {
+export class RelayedStream implements ResultReceiver {
   readonly #options: RelayedStreamOptions;
-  readonly #control: ReceiverControl;
+  readonly #control: ResultControl;
   readonly #writer: ClientWriter;
   readonly #tail = new Tail();
   readonly #openedAt = performance.now();
   /** Chunks of this turn of the event loop: they are looked at and written together. */
   #chunks: Buffer[] = [];
   /** The beginning of a line, or of a stream. */
-  #held: Buffer = Buffer.alloc(0);
+  readonly #held = new HeldBytes();
+  #received = 0;
   #first: JsonObject | undefined;
 
-  constructor(options: RelayedStreamOptions, control: ReceiverControl) {
+  constructor(options: RelayedStreamOptions, control: ResultControl) {
     this.#options = options;
     this.#control = control;
     this.#writer = new ClientWriter(options.res, control);
@@ -58,46 +65,52 @@ export class RelayedStream implements Receiver {
     this.#chunks.push(chunk);
     if (this.#chunks.length > 1) return;
     this.#control.soon(() => {
-      const asked = this.#flush();
-      if (asked) this.#control.finish(asked);
+      const result = this.#flush();
+      if (result) this.#control.finish(result);
     });
   }
 
-  end(): Asked {
+  end(): AttemptResult {
     return this.#flush() ?? this.#lastLine() ?? this.#conclude();
   }
 
-  broken(failure: AttemptFailure): Asked {
+  broken(failure: AttemptFailure): AttemptResult {
     return this.#flush() ?? this.#conclude(failure);
   }
 
-  #flush(): Asked | undefined {
+  #flush(): AttemptResult | undefined {
     if (this.#chunks.length === 0) return undefined;
-    const chunks = this.#held.length === 0 ? this.#chunks : [this.#held, ...this.#chunks];
+    const [only] = this.#chunks;
+    const came = this.#chunks.length === 1 && only ? only : Buffer.concat(this.#chunks);
     this.#chunks = [];
-    const [only] = chunks;
-    const bytes = chunks.length === 1 && only ? only : Buffer.concat(chunks);
-    const whole = bytes.lastIndexOf('\n') + 1;
-    this.#held = bytes.subarray(whole);
-    if (this.#held.length > MAX_FRAME) return this.#fail(brokenStream(`a frame of more than ${MAX_FRAME} bytes`));
-    return this.#first ? this.#pass(bytes.subarray(0, whole)) : this.#open(bytes, whole);
+    this.#received += came.length;
+    if (this.#received > MAX_STREAM) return this.#fail(brokenStream('the answer does not end'));
+    const isWhole = came.includes(LF);
+    if (!isWhole || this.#held.length > 0) this.#held.push(came);
+    if (this.#held.length > (this.#first ? MAX_FRAME : MAX_OPENING)) {
+      return this.#fail(brokenStream('a frame is too long'));
+    }
+    if (!isWhole) return undefined;
+    const bytes = this.#held.length > 0 ? this.#held.take() : came;
+    const whole = bytes.lastIndexOf(LF) + 1;
+    if (!this.#first) return this.#open(bytes, whole);
+    this.#held.push(bytes.subarray(whole));
+    return this.#pass(bytes.subarray(0, whole));
   }
 
   /** A last line without its line break counts, if it is a frame. */
-  #lastLine(): Asked | undefined {
+  #lastLine(): AttemptResult | undefined {
     if (this.#held.length === 0) return undefined;
-    const held = this.#held;
+    const held = this.#held.take();
     const line = Buffer.concat([held, Buffer.from('\n\n')]);
-    if (!this.#first) return this.#open(line, line.length);
-    this.#held = held.subarray(0, 0);
-    return this.#pass(line, held);
+    return this.#first ? this.#pass(line, held) : this.#open(line, line.length);
   }
 
-  #open(bytes: Buffer, whole: number): Asked | undefined {
+  #open(bytes: Buffer, whole: number): AttemptResult | undefined {
     const start = bytes.find((byte) => byte > 0x20);
     // A JSON body or a page: what it means is known at its end.
     if (start === 0x7b || start === 0x3c) {
-      this.#held = bytes;
+      this.#held.push(bytes);
       return undefined;
     }
     const opening = openingOf(bytes.subarray(0, whole), this.#openingRules());
@@ -108,24 +121,27 @@ export class RelayedStream implements Receiver {
     }
     this.#first = opening.first;
     this.#control.started();
-    this.#writer.begin(200, STREAM_HEADERS);
+    this.#writer.begin(200, this.#options.headers);
+    this.#held.push(bytes.subarray(whole));
     return this.#pass(bytes.subarray(0, whole));
   }
 
   /** Comments pass after a while, so that nothing in between takes the connection for dead. */
   #hold(bytes: Buffer, whole: number): void {
-    this.#held = bytes;
-    if (whole === 0 || !holdsOnlyComments(bytes.subarray(0, whole))) return;
-    if (whole < MAX_HELD_COMMENTS && performance.now() - this.#openedAt < this.#options.holdMs) return;
-    this.#held = bytes.subarray(whole);
+    const isOld = whole >= MAX_HELD_COMMENTS || performance.now() - this.#openedAt >= this.#options.holdMs;
+    if (!isOld || whole === 0 || !holdsOnlyComments(bytes.subarray(0, whole))) {
+      this.#held.push(bytes);
+      return;
+    }
+    this.#held.push(bytes.subarray(whole));
     const comments = bytes.subarray(0, whole);
     this.#options.mask.apply(comments);
-    this.#writer.begin(200, STREAM_HEADERS);
+    this.#writer.begin(200, this.#options.headers);
     this.#writer.write(comments);
   }
 
   /** `bytes`: what is written for `lines`. */
-  #pass(lines: Buffer, bytes = lines): Asked | undefined {
+  #pass(lines: Buffer, bytes = lines): AttemptResult | undefined {
     this.#options.mask.apply(bytes);
     const flaw = findFlaw(lines, this.#options.kind.isError);
     switch (flaw?.is) {
@@ -134,7 +150,7 @@ export class RelayedStream implements Receiver {
         return undefined;
       case 'unfinished':
         this.#write(lines.subarray(0, flaw.start));
-        this.#held = Buffer.concat([lines.subarray(flaw.start), this.#held]);
+        this.#holdBack(lines.subarray(flaw.start));
         return undefined;
       case 'malformed':
         this.#write(lines.subarray(0, flaw.start));
@@ -145,6 +161,13 @@ export class RelayedStream implements Receiver {
     }
   }
 
+  /** A frame that goes on in what follows: it stands before the beginning of a line that is held. */
+  #holdBack(frame: Buffer): void {
+    const rest = this.#held.take();
+    this.#held.push(frame);
+    this.#held.push(rest);
+  }
+
   #write(lines: Buffer): void {
     if (lines.length === 0) return;
     this.#tail.push(lines);
@@ -152,7 +175,7 @@ export class RelayedStream implements Receiver {
   }
 
   /** The stream is over; whether it is whole, its last events tell. `broken`: it did not end in order. */
-  #conclude(broken?: AttemptFailure): Asked {
+  #conclude(broken?: AttemptFailure): AttemptResult {
     if (!this.#first) return { is: 'failed', failure: broken ?? this.#failureOfUnopened() };
     const isWhole = this.#options.kind.isWhole({
       done: saysDone(this.#tail.end),
@@ -165,7 +188,7 @@ export class RelayedStream implements Receiver {
   }
 
   /** Ends the stream loudly. `told`: the provider's own error, which went out. */
-  #fail(failure: AttemptFailure, told?: JsonObject): Asked {
+  #fail(failure: AttemptFailure, told?: JsonObject): AttemptResult {
     if (!this.#first) return { is: 'failed', failure };
     const { kind, tell } = this.#options;
     const payload = kind.failure(tell(failure).toObject(), this.#first);
@@ -180,7 +203,7 @@ export class RelayedStream implements Receiver {
   }
 
   #failureOfUnopened(): AttemptFailure {
-    return failureOfUnopened(this.#held.toString('utf8'), this.#openingRules());
+    return failureOfUnopened(this.#held.bytes.toString('utf8'), this.#openingRules());
   }
 
   #openingRules() {

@@ -1,5 +1,5 @@
 import { parseJson } from '../base/json.ts';
-import { readUsage } from '../upstream/usage.ts';
+import { readUsage } from '../upstream/provider-answer.ts';
 
 /** Tokens in a provider's usage object, or null where it tells none. */
 export function tokensIn(usage: unknown): number | null {

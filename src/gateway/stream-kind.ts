@@ -1,7 +1,6 @@
 import type { ErrorObject } from '../base/errors.ts';
 import { isObject, type JsonObject } from '../base/json.ts';
-import { isStreamError } from '../upstream/dialects/stream-errors.ts';
-import { readFinishReason } from '../upstream/finish-reason.ts';
+import { isStreamError, readFinishReason } from '../upstream/provider-answer.ts';
 
 /** The last events of a stream. */
 export interface StreamEnding {

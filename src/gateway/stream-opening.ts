@@ -1,5 +1,5 @@
 import { type JsonObject, parseJson } from '../base/json.ts';
-import { type AttemptFailure, brokenStream } from '../upstream/attempt-failure.ts';
+import { type AttemptFailure, brokenStream } from '../upstream/provider-answer.ts';
 import { isJsonObject } from './event-lines.ts';
 
 /** How a stream begins. */

@@ -1,10 +1,9 @@
 import { isObject, type JsonValue, parseJson } from '../base/json.ts';
-import { type AttemptFailure, brokenStream } from '../upstream/attempt-failure.ts';
-import { isStreamError } from '../upstream/dialects/stream-errors.ts';
-import { failureOfAnswer, failureOfStreamError } from '../upstream/failure-of-answer.ts';
-import type { Scrubber } from '../upstream/secrets.ts';
-import type { Asked, Receiver, ReceiverControl } from './ask-provider.ts';
-import type { Answer, AnswerHead } from './exchange.ts';
+import { type AttemptFailure, brokenStream, isStreamError } from '../upstream/provider-answer.ts';
+import type { Answer, AnswerHead, ProviderTarget } from '../upstream/provider-target.ts';
+import type { AttemptResult, ResultControl, ResultReceiver } from './attempt-result.ts';
+import { HeldBytes } from './held-bytes.ts';
+import type { MemoryAccount } from './memory-budget.ts';
 import { lastReportedTokens, tokensIn } from './reported-usage.ts';
 
 /** The longest answer that is kept in memory, and the longest error, in bytes. */
@@ -13,62 +12,104 @@ const MAX_ERROR = 1024 * 1024;
 /** Longer JSON is looked at from outside only, in bytes. */
 const MAX_PARSED = 1024 * 1024;
 
-/** Collects an answer and judges it when it is whole, so that until then another provider can be asked. */
-export class WholeAnswer implements Receiver {
-  readonly #head: AnswerHead;
-  readonly #control: ReceiverControl;
-  readonly #judge: (answer: Answer) => Asked;
-  readonly #limit: number;
-  readonly #chunks: Buffer[] = [];
-  #length = 0;
+/** Up to this length an answer is kept without asking, in bytes. */
+const SMALL = 256 * 1024;
+/** What is taken of the budget at once, in bytes. */
+const STEP = 256 * 1024;
 
-  constructor(head: AnswerHead, control: ReceiverControl, judge: (answer: Answer) => Asked) {
+export interface WholeAnswerOptions {
+  /** Judges the answer once it is whole. */
+  judge(answer: Answer): AttemptResult;
+  memory: MemoryAccount;
+  /** Takes over where memory is short: the answer passes as it comes. Absent: there is nobody to pass it to. */
+  relay?: () => ResultReceiver;
+}
+
+/**
+ * Collects an answer and judges it when it is whole, so that until then another provider can be asked. A large one
+ * takes of the memory that all share; without it the answer is passed on as it comes, at the pace of its client.
+ */
+export class WholeAnswer implements ResultReceiver {
+  readonly #head: AnswerHead;
+  readonly #control: ResultControl;
+  readonly #options: WholeAnswerOptions;
+  readonly #limit: number;
+  readonly #held = new HeldBytes();
+  #relayed: ResultReceiver | undefined;
+  #allowed = SMALL;
+
+  constructor(head: AnswerHead, control: ResultControl, options: WholeAnswerOptions) {
     this.#head = head;
     this.#control = control;
-    this.#judge = judge;
+    this.#options = options;
     this.#limit = head.status < 300 ? MAX_ANSWER : MAX_ERROR;
   }
 
   data(chunk: Buffer): void {
-    if (this.#length === 0) this.#control.started();
-    this.#length += chunk.length;
-    if (this.#length > this.#limit) {
+    if (this.#relayed) {
+      this.#relayed.data(chunk);
+      return;
+    }
+    if (this.#held.length === 0) this.#control.started();
+    if (this.#held.length + chunk.length > this.#limit) {
       this.#control.finish(failed(`the answer is larger than ${this.#limit} bytes`));
-    } else this.#chunks.push(chunk);
+    } else if (this.#mayHold(this.#held.length + chunk.length)) this.#held.push(chunk);
+    else this.#passOn(chunk);
   }
 
-  end(): Asked {
-    const [first] = this.#chunks;
-    const body = this.#chunks.length === 1 && first ? first : Buffer.concat(this.#chunks);
-    return this.#judge({ ...this.#head, body });
+  #mayHold(length: number): boolean {
+    while (length > this.#allowed) {
+      if (!this.#options.memory.take(STEP)) return false;
+      this.#allowed += STEP;
+    }
+    return true;
   }
 
-  broken(failure: AttemptFailure): Asked {
-    return { is: 'failed', failure };
+  #passOn(chunk: Buffer): void {
+    const relayed = this.#options.relay?.();
+    if (!relayed) {
+      this.#control.finish(failed('too many large answers at once'));
+      return;
+    }
+    this.#relayed = relayed;
+    relayed.data(this.#held.take());
+    relayed.data(chunk);
+  }
+
+  end(): AttemptResult {
+    if (this.#relayed) return this.#relayed.end();
+    return this.#options.judge({ ...this.#head, body: this.#held.take() });
+  }
+
+  /** A document that is whole is an answer, also where its provider never ends the body. */
+  broken(failure: AttemptFailure): AttemptResult {
+    if (this.#relayed) return this.#relayed.broken(failure);
+    if (failure.kind !== 'timeout' || this.#held.length === 0 || this.#head.status >= 300) {
+      return { is: 'failed', failure };
+    }
+    const judged = this.end();
+    return judged.is === 'answered' ? judged : { is: 'failed', failure };
   }
 }
 
 /** Judges an answer with a status other than 2xx. */
-export function judgeError(answer: Answer, doorway: { scrubber: Scrubber }): Asked {
-  const { status, headers, body } = answer;
+export function judgeError(answer: Answer, target: ProviderTarget): AttemptResult {
+  const { status } = answer;
   if (status < 400) return failed(`HTTP status ${status}: the provider sends us elsewhere`);
-  const lookup = { get: (name: string) => headerText(headers[name]) };
-  const text = body.toString('utf8');
-  const failure = failureOfAnswer({ status, headers: lookup, text }, doorway.scrubber, Date.now());
-  return { is: 'failed', failure, answer };
+  return { is: 'failed', failure: target.failureOfAnswer(answer), answer };
 }
 
 /** Judges a chat completion: there are providers that send errors, pages or nothing with status 200. */
-export function judgeCompletion(answer: Answer, doorway: { scrubber: Scrubber }): Asked {
+export function judgeCompletion(answer: Answer, target: ProviderTarget): AttemptResult {
   const judged = judgeJson(answer);
   if (judged.is !== 'answered' || judged.parsed === undefined) return judged;
   const { parsed } = judged;
   if (!isObject(parsed)) return failed('the answer is no JSON object');
-  if (isStreamError(parsed)) return { is: 'failed', failure: failureOfStreamError(parsed, doorway.scrubber) };
+  if (isStreamError(parsed)) return { is: 'failed', failure: target.failureOfStreamError(parsed) };
   return judged;
 }
 
-type Judged = (Asked & { is: 'failed' }) | (Asked & { is: 'answered'; parsed?: JsonValue | undefined });
+type Judged = (AttemptResult & { is: 'failed' }) | (AttemptResult & { is: 'answered'; parsed?: JsonValue | undefined });
 
 /** Judges any other answer that should be JSON. `parsed` is absent where it is too long or compressed. */
 export function judgeJson(answer: Answer): Judged {
@@ -87,10 +128,6 @@ export function judgeJson(answer: Answer): Judged {
   return { is: 'answered', answer, tokens: lastReportedTokens(text), parsed };
 }
 
-function failed(message: string): Asked & { is: 'failed' } {
+function failed(message: string): AttemptResult & { is: 'failed' } {
   return { is: 'failed', failure: brokenStream(message) };
-}
-
-function headerText(value: string | string[] | undefined): string | null {
-  return value === undefined ? null : String(value);
 }

@@ -2,11 +2,10 @@ import type { Logger } from '../base/logger.ts';
 import { attempt } from './attempt.ts';
 import { AttemptFailure } from './attempt-failure.ts';
 import { chatBody } from './chat-body.ts';
-import { learn, learnFromMisfit } from './dialects/requests/lessons.ts';
+import { learn, learnFromContextOverflow } from './dialects/requests/lessons.ts';
 import type { ToolNames } from './dialects/requests/tool-names.ts';
 import { estimateInput, estimateTokens } from './estimate.ts';
 import type { Route } from './routes.ts';
-import { maskOf, Scrubber } from './secrets.ts';
 import { type AssistantMessage, noUsage, type TurnPart, type TurnRequest, type TurnUsage } from './turn.ts';
 import type { DecodedTurn } from './turn-decoder.ts';
 import { addUsage } from './usage.ts';
@@ -14,7 +13,7 @@ import { addUsage } from './usage.ts';
 /** Refusals in a row that one turn learns from. */
 const MAX_LESSONS = 6;
 
-export interface AskOptions {
+export interface RouteRequestOptions {
   /** Tokens spent on earlier attempts of the turn, for the usage of this one. */
   spent: TurnUsage;
   log: Logger;
@@ -31,7 +30,7 @@ export interface AskOptions {
 export async function* askRoute(
   route: Route,
   request: TurnRequest,
-  options: AskOptions,
+  options: RouteRequestOptions,
 ): AsyncGenerator<TurnPart, void, undefined> {
   for (let lessons = 0; ; lessons += 1) {
     try {
@@ -45,22 +44,21 @@ export async function* askRoute(
   }
 }
 
-async function* askOnce(route: Route, request: TurnRequest, options: AskOptions): AsyncGenerator<TurnPart> {
+async function* askOnce(route: Route, request: TurnRequest, options: RouteRequestOptions): AsyncGenerator<TurnPart> {
   const { provider, model, credential } = route;
-  const { config, dispatcher } = provider;
+  const target = provider.target(credential);
   const traits = provider.traits(model);
   const { body, names } = chatBody(request, { provider: provider.name, model, traits });
   const parts = attempt({
-    target: { baseUrl: config.base_url, credential, headers: config.headers, dispatcher, timeouts: config.timeouts },
+    target,
     body,
-    scrubber: new Scrubber([credential, ...Object.values(config.headers)]),
     tools: request.tools,
     mayBeEmpty: request.mayBeEmpty ?? false,
     startsThinking: traits.startsThinking,
     estimate: (characters) => estimated(request, Math.ceil(characters / 4)),
     signal: options.signal,
   });
-  const mask = maskOf([credential, ...Object.values(config.headers)]);
+  const mask = target.maskText;
   for await (const part of parts) {
     if (part.type !== 'done') {
       yield part.type === 'text' || part.type === 'reasoning' ? { ...part, delta: mask(part.delta) } : part;
@@ -81,7 +79,7 @@ function teaches(failure: AttemptFailure, route: Route): boolean {
     return false;
   const traits = route.provider.traits(route.model);
   const lesson = { status, text: refused.text, body: refused.body };
-  return failure.kind === 'context_length' ? learnFromMisfit(lesson, traits) : learn(lesson, traits);
+  return failure.kind === 'context_length' ? learnFromContextOverflow(lesson, traits) : learn(lesson, traits);
 }
 
 function* wholeParts(

@@ -1,11 +1,8 @@
-import type { Response } from 'undici';
 import type { JsonObject } from '../base/json.ts';
 import { AttemptFailure } from './attempt-failure.ts';
 import { EventStream } from './event-stream.ts';
-import { type ExchangeTarget, failureOfConnection, openExchange } from './exchange.ts';
-import { failureOfStreamError } from './failure-of-answer.ts';
-import { PhaseTimeout, PhaseTimer } from './phase-timer.ts';
-import type { Scrubber } from './secrets.ts';
+import type { ProviderTarget, Receiver, ReceiverControl } from './provider-target.ts';
+import type { AnswerHead } from './transport/exchange.ts';
 import type { TurnTool, TurnUsage } from './turn.ts';
 import { type DecodedTurn, type Delta, TurnDecoder } from './turn-decoder.ts';
 
@@ -15,10 +12,15 @@ const AFTER_FINISH_MS = 1000;
 /** How long the end of a body is waited for after `[DONE]`, so that its connection can be used again. */
 const AFTER_DONE_MS = 250;
 
+/** The most that is read of an error answer, in bytes. */
+const MAX_ERROR = 64 * 1024;
+
+/** Deltas that wait for their reader are at most this long together before nothing more is read, in characters. */
+const MAX_WAITING = 256 * 1024;
+
 export interface AttemptOptions {
-  target: ExchangeTarget & { timeouts: { first_byte: number; first_token?: number | undefined; idle: number } };
+  target: ProviderTarget;
   body: JsonObject;
-  scrubber: Scrubber;
   tools: readonly TurnTool[] | undefined;
   mayBeEmpty: boolean;
   startsThinking: boolean;
@@ -35,72 +37,201 @@ export type AttemptPart = Delta | { type: 'done'; turn: DecodedTurn; startsThink
  * @throws AttemptFailure, or the signal's reason.
  */
 export async function* attempt(options: AttemptOptions): AsyncGenerator<AttemptPart, void, undefined> {
-  const { target, scrubber } = options;
-  using timer = new PhaseTimer(options.signal);
-  const response = await openExchange(target, options.body, { timer, scrubber });
-  const decoder = new TurnDecoder({
-    failureOf: (payload) => failureOfStreamError(payload, scrubber),
-    tools: options.tools,
-    mayBeEmpty: options.mayBeEmpty,
-    startsThinking: options.startsThinking,
-  });
-  let clean = false;
+  const { target, body, signal } = options;
+  const deltas = new WaitingDeltas();
+  const left = new AbortController();
+  const onAbort = () => left.abort(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  const call = target.call<AttemptEnd>(
+    {
+      method: 'POST',
+      path: '/chat/completions',
+      api: 'chat_completions',
+      headers: HEADERS,
+      body: JSON.stringify(body),
+    },
+    {
+      receiver: (head, control) => {
+        if (head.status >= 300) return new RefusalReceiver(head, control, options);
+        return new TurnReceiver(deltas, control, { ...options, idleMs: target.config.timeouts.idle });
+      },
+      unanswered: (failure) => ({ failure }),
+      signal: left.signal,
+    },
+  );
+  call.then(deltas.over, deltas.over);
   try {
-    const { first_byte, first_token = first_byte, idle } = target.timeouts;
-    for await (const deltas of decode(response, decoder, { timer, firstToken: first_token, idle })) yield* deltas;
-    const { parts, turn } = decoder.finish();
-    yield* parts;
-    clean = true;
-    yield { type: 'done', turn, startsThinking: decoder.startsThinking };
-  } catch (error) {
-    const failure = failureOfConnection(error, timer.signal);
-    if (!(failure instanceof AttemptFailure)) throw failure;
-    const spent = decoder.usage ?? (decoder.hasOutput ? options.estimate(decoder.outputCharacters) : undefined);
-    throw failure.with({ usage: spent });
+    for (let ready = await deltas.next(); ready.length > 0; ready = await deltas.next()) yield* ready;
+    const end = await call;
+    if ('failure' in end) throw end.failure;
+    yield end;
   } finally {
-    if (!clean) timer.abort(new Error('the turn is over'));
+    signal.removeEventListener('abort', onAbort);
+    left.abort();
   }
 }
 
-interface ReadLimits {
-  timer: PhaseTimer;
-  firstToken: number;
-  idle: number;
-}
+const HEADERS = { 'content-type': 'application/json', accept: 'text/event-stream, application/json' };
 
-/** The deltas of each network chunk, until the provider is done. */
-async function* decode(response: Response, decoder: TurnDecoder, limits: ReadLimits): AsyncGenerator<Delta[]> {
-  const { timer } = limits;
-  const reader = response.body?.getReader();
-  if (!reader) return;
-  const stream = new EventStream();
-  for (;;) {
-    if (decoder.finished) timer.enter('idle', Math.min(AFTER_FINISH_MS, limits.idle));
-    else if (decoder.hasOutput) timer.enter('idle', limits.idle);
-    else timer.enterOnce('first token', limits.firstToken);
-    const chunk = await reader.read().catch((error: unknown) => {
-      // The turn is whole; only what may follow a finish reason did not come.
-      if (decoder.finished && timer.signal.reason instanceof PhaseTimeout) return undefined;
-      throw error;
-    });
-    if (decoder.hasOutput) timer.pause();
-    if (chunk === undefined) return;
-    for (const payload of chunk.value ? stream.feed(chunk.value) : stream.end()) decoder.accept(payload);
-    const deltas = decoder.take();
-    if (deltas.length > 0) yield deltas;
-    if (chunk.done) return;
-    if (stream.done) return release(reader, timer);
+type AttemptEnd = Extract<AttemptPart, { type: 'done' }> | { failure: AttemptFailure };
+
+/** Deltas between the provider that sends and the turn's reader that takes. */
+class WaitingDeltas {
+  #ready: Delta[] = [];
+  #characters = 0;
+  #isOver = false;
+  #wake: (() => void) | undefined;
+  #onTaken: (() => void) | undefined;
+
+  /** Whether the reader is far behind; `onTaken` is called once it is not. */
+  push(deltas: readonly Delta[], onTaken: () => void): boolean {
+    for (const delta of deltas) this.#characters += delta.delta.length;
+    this.#ready.push(...deltas);
+    this.#wake?.();
+    if (this.#characters < MAX_WAITING) return false;
+    this.#onTaken = onTaken;
+    return true;
   }
-}
 
-/** Lets the connection end its response and go back to the pool, or closes it. Runs beside the turn. */
-function release(reader: { read(): Promise<{ done: boolean }>; cancel(): Promise<void> }, timer: PhaseTimer): void {
-  timer.pause();
-  const limit = setTimeout(() => void reader.cancel().catch(() => {}), AFTER_DONE_MS);
-  const drain = async () => {
-    while (!(await reader.read()).done);
+  readonly over = (): void => {
+    this.#isOver = true;
+    this.#wake?.();
   };
-  void drain()
-    .catch(() => {})
-    .finally(() => clearTimeout(limit));
+
+  /** What came since the last call, waited for; nothing once all came. */
+  async next(): Promise<Delta[]> {
+    if (this.#ready.length === 0 && !this.#isOver) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      this.#wake = undefined;
+    }
+    const taken = this.#ready;
+    this.#ready = [];
+    this.#characters = 0;
+    this.#onTaken?.();
+    this.#onTaken = undefined;
+    return taken;
+  }
+}
+
+/** Reads a streamed turn. */
+class TurnReceiver implements Receiver<AttemptEnd> {
+  readonly #deltas: WaitingDeltas;
+  readonly #control: ReceiverControl<AttemptEnd>;
+  readonly #options: AttemptOptions & { idleMs: number };
+  readonly #stream = new EventStream();
+  readonly #decoder: TurnDecoder;
+  readonly #resume = () => this.#control.resume();
+  #phase: 'waiting' | 'speaking' | 'finished' = 'waiting';
+
+  constructor(
+    deltas: WaitingDeltas,
+    control: ReceiverControl<AttemptEnd>,
+    options: AttemptOptions & { idleMs: number },
+  ) {
+    this.#deltas = deltas;
+    this.#control = control;
+    this.#options = options;
+    this.#decoder = new TurnDecoder({
+      failureOf: (payload) => options.target.failureOfStreamError(payload),
+      tools: options.tools,
+      mayBeEmpty: options.mayBeEmpty,
+      startsThinking: options.startsThinking,
+    });
+  }
+
+  data(chunk: Buffer): void {
+    try {
+      this.#read(this.#stream.feed(chunk));
+      this.#enterPhase();
+      if (this.#stream.done) this.#control.finish(this.#end(), { lingerMs: AFTER_DONE_MS });
+    } catch (error) {
+      this.#control.finish(this.#failed(error));
+    }
+  }
+
+  end(): AttemptEnd {
+    try {
+      this.#read(this.#stream.end());
+      return this.#end();
+    } catch (error) {
+      return this.#failed(error);
+    }
+  }
+
+  /** Once the finish reason is there the turn is whole; only what may follow did not come. */
+  broken(failure: AttemptFailure): AttemptEnd {
+    if (!this.#decoder.finished || failure.kind !== 'timeout') return this.#failed(failure);
+    try {
+      return this.#end();
+    } catch (error) {
+      return this.#failed(error);
+    }
+  }
+
+  #read(payloads: readonly Record<string, unknown>[]): void {
+    for (const payload of payloads) this.#decoder.accept(payload);
+    this.#give(this.#decoder.take());
+  }
+
+  #give(deltas: readonly Delta[]): void {
+    if (deltas.length > 0 && this.#deltas.push(deltas, this.#resume)) this.#control.pause();
+  }
+
+  #enterPhase(): void {
+    const { finished, hasOutput } = this.#decoder;
+    const phase = finished ? 'finished' : hasOutput ? 'speaking' : 'waiting';
+    if (phase === this.#phase) return;
+    this.#phase = phase;
+    this.#control.started(finished ? Math.min(AFTER_FINISH_MS, this.#options.idleMs) : undefined);
+  }
+
+  #end(): AttemptEnd {
+    const { parts, turn } = this.#decoder.finish();
+    this.#give(parts);
+    return { type: 'done', turn, startsThinking: this.#decoder.startsThinking };
+  }
+
+  #failed(error: unknown): AttemptEnd {
+    if (!(error instanceof AttemptFailure)) throw error;
+    const { usage, hasOutput, outputCharacters } = this.#decoder;
+    return {
+      failure: error.with({ usage: usage ?? (hasOutput ? this.#options.estimate(outputCharacters) : undefined) }),
+    };
+  }
+}
+
+/** Reads an answer that is no turn, as far as 64 KiB. */
+class RefusalReceiver implements Receiver<AttemptEnd> {
+  readonly #head: AnswerHead;
+  readonly #control: ReceiverControl<AttemptEnd>;
+  readonly #options: AttemptOptions;
+  readonly #pieces: Buffer[] = [];
+  #size = 0;
+
+  constructor(head: AnswerHead, control: ReceiverControl<AttemptEnd>, options: AttemptOptions) {
+    this.#head = head;
+    this.#control = control;
+    this.#options = options;
+  }
+
+  data(chunk: Buffer): void {
+    if (this.#size === 0) this.#control.started();
+    this.#pieces.push(chunk);
+    this.#size += chunk.length;
+    if (this.#size >= MAX_ERROR) this.#control.finish(this.end());
+  }
+
+  /** What came of a refusal is enough to tell it by. */
+  broken(): AttemptEnd {
+    return this.end();
+  }
+
+  end(): AttemptEnd {
+    const body = Buffer.concat(this.#pieces).subarray(0, MAX_ERROR);
+    const refused = { text: body.toString('utf8'), body: this.#options.body };
+    return { failure: this.#options.target.failureOfAnswer({ ...this.#head, body }).with({ refused }) };
+  }
 }

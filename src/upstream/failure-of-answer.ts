@@ -1,13 +1,13 @@
 import { isObject, parseJson } from '../base/json.ts';
 import { AttemptFailure } from './attempt-failure.ts';
 import { saysContextLength } from './context-length.ts';
-import { type HeaderLookup, retryAfterMs } from './retry-after.ts';
+import { type AnswerHeaders, retryAfterMs } from './retry-after.ts';
 import type { Scrubber } from './secrets.ts';
 
 /** What a provider answered instead of a stream. */
 export interface ErrorAnswer {
   status: number;
-  headers: HeaderLookup;
+  headers: AnswerHeaders;
   /** The body, possibly cut. */
   text: string;
 }

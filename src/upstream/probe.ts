@@ -1,11 +1,11 @@
-import { fetch } from 'undici';
 import { withTimeout } from '../base/abort.ts';
 import { systemClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
-import { isObject } from '../base/json.ts';
+import { isObject, parseJson } from '../base/json.ts';
 import { type Logger, silentLogger } from '../base/logger.ts';
 import type { RemoteProviderConfig } from '../config/schema.ts';
 import { askRoute } from './ask-route.ts';
+import { type AttemptFailure, brokenStream } from './attempt-failure.ts';
 import { startingTraits } from './dialects/dialects.ts';
 import {
   configurationText,
@@ -16,9 +16,8 @@ import {
   reasoningFinding,
 } from './probe-report.ts';
 import { Provider } from './provider.ts';
-import { addressAt, headersToProvider, secretsOf } from './provider-headers.ts';
+import type { ProviderTarget } from './provider-target.ts';
 import type { Route } from './routes.ts';
-import { Scrubber } from './secrets.ts';
 import {
   type AssistantMessage,
   noUsage,
@@ -83,7 +82,7 @@ export async function probeProvider(options: ProbeOptions): Promise<ProbeReport>
   };
 }
 
-interface Asked {
+interface ProbedTurn {
   parts: TurnPart[];
   turn: DecodedTurn;
   message: AssistantMessage;
@@ -98,7 +97,7 @@ class Probe {
     this.#options = options;
   }
 
-  async plainTurn(findings: ProbeFinding[]): Promise<Asked | undefined> {
+  async plainTurn(findings: ProbeFinding[]): Promise<ProbedTurn | undefined> {
     const request: TurnRequest = {
       messages: [
         { role: 'system', content: 'Answer in one word.' },
@@ -121,7 +120,7 @@ class Probe {
     return asked;
   }
 
-  async toolTurn(findings: ProbeFinding[]): Promise<Asked | undefined> {
+  async toolTurn(findings: ProbeFinding[]): Promise<ProbedTurn | undefined> {
     const request: TurnRequest = { messages: TOOL_QUESTION, tools: [WEATHER], maxOutputTokens: 4096 };
     const asked = await this.#ask('tool calls', request, findings);
     if (!asked) return undefined;
@@ -141,7 +140,7 @@ class Probe {
     return asked;
   }
 
-  async turnAfterTools(called: Asked, findings: ProbeFinding[]): Promise<void> {
+  async turnAfterTools(called: ProbedTurn, findings: ProbeFinding[]): Promise<void> {
     const results = called.turn.calls.map(
       (call): TurnMessage => ({ role: 'tool', tool_call_id: call.id, content: '{"weather": "sunny, 21 degrees"}' }),
     );
@@ -157,7 +156,7 @@ class Probe {
   }
 
   /** One turn, or a finding that says why there is none. */
-  async #ask(about: string, request: TurnRequest, findings: ProbeFinding[]): Promise<Asked | undefined> {
+  async #ask(about: string, request: TurnRequest, findings: ProbeFinding[]): Promise<ProbedTurn | undefined> {
     const { signal, log = silentLogger } = this.#options;
     const seen: { turn?: DecodedTurn } = {};
     const onTurn = (turn: DecodedTurn) => {
@@ -184,17 +183,17 @@ interface Listing {
 
 /** The provider's own list of models. */
 async function listModels(provider: Provider, signal: AbortSignal): Promise<Listing> {
-  const route: Route = { provider, model: '', credential: provider.config.api_key };
+  const target = provider.target(provider.config.api_key);
   let models: string[] = [];
   let detail = 'it lists none';
   try {
-    const body = await withTimeout('the list of models', 15_000, (limited) => getModels(route, limited), { signal });
+    const body = await withTimeout('the list of models', 15_000, (limited) => getModels(target, limited), { signal });
     const list = isObject(body) && Array.isArray(body.data) ? body.data : [];
     models = list.flatMap((entry) => (isObject(entry) && typeof entry.id === 'string' ? [entry.id] : []));
     detail = `${models.length} listed`;
   } catch (error) {
     signal.throwIfAborted();
-    detail = new Scrubber(secretsOf(route)).scrub(messageOf(error));
+    detail = target.scrub(messageOf(error));
   }
   return {
     models,
@@ -207,12 +206,35 @@ async function listModels(provider: Provider, signal: AbortSignal): Promise<List
   };
 }
 
-async function getModels(route: Route, signal: AbortSignal): Promise<unknown> {
-  const headers = headersToProvider({ accept: 'application/json' }, route);
-  const { dispatcher } = route.provider;
-  const { origin, path } = addressAt(route, { path: '/models', api: 'models' });
-  const response = await fetch(origin + path, { headers, dispatcher, signal, redirect: 'manual' });
-  if (response.ok) return response.json();
-  await response.body?.cancel();
-  throw new Error(`HTTP status ${response.status}`);
+/** The longest list that is read, in bytes. */
+const MAX_LIST = 4 * 1024 * 1024;
+
+async function getModels(target: ProviderTarget, signal: AbortSignal): Promise<unknown> {
+  const request = {
+    method: 'GET',
+    path: '/models',
+    api: 'models',
+    headers: { accept: 'application/json' },
+    body: null,
+  };
+  const text = await target.call<string | AttemptFailure>(request, {
+    receiver: (head, control) => {
+      const pieces: Buffer[] = [];
+      let size = 0;
+      return {
+        data(chunk) {
+          pieces.push(chunk);
+          size += chunk.length;
+          if (size > MAX_LIST) control.finish(brokenStream('the list is too long'));
+        },
+        end: () =>
+          head.status < 300 ? Buffer.concat(pieces).toString('utf8') : brokenStream(`HTTP status ${head.status}`),
+        broken: (failure) => failure,
+      };
+    },
+    unanswered: (failure) => failure,
+    signal,
+  });
+  if (typeof text !== 'string') throw text;
+  return parseJson(text);
 }

@@ -1,11 +1,19 @@
-import { type ApiTarget, type ProviderAddress, providerAddress } from '../protocol/request-target.ts';
-import type { Route } from './routes.ts';
+import type { RemoteProviderConfig } from '../config/schema.ts';
 
 /**
- * Headers of a client that go to a provider: those that describe the body. Everything else is the client's own
- * business (credentials, cookies, addresses) or the gateway's.
+ * Headers of a client that go to a provider: those that describe the body or the call. Everything else is the client's
+ * own business (credentials, cookies, addresses) or the gateway's.
  */
-const TO_PROVIDER = ['content-type', 'accept', 'content-encoding', 'openai-beta'] as const;
+const TO_PROVIDER = [
+  'content-type',
+  'accept',
+  'content-encoding',
+  'openai-beta',
+  'anthropic-version',
+  'anthropic-beta',
+  'traceparent',
+  'tracestate',
+] as const;
 
 /** Headers of a provider that go to a client: those that describe the body, and what the client may act on. */
 const TO_CLIENT = [
@@ -27,42 +35,56 @@ const TO_CLIENT = [
   'openai-version',
 ] as const;
 
-type HeaderValue = string | string[] | undefined;
+/** Where providers put the id of a request. */
+const REQUEST_IDS = ['x-request-id', 'request-id', 'apim-request-id', 'x-amzn-requestid', 'x-goog-request-id'] as const;
+/** A longer id is none, in characters. */
+const LONGEST_ID = 256;
 
-/**
- * The headers of a passed request: the client's that describe the body, the provider's credential, and the operator's
- * own headers, which win. Names are lower case, those of `incoming` too.
- */
-export function headersToProvider(
-  incoming: Readonly<Record<string, HeaderValue>>,
-  route: Route,
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** The headers of all requests under one credential: the credential, and the operator's own headers, which win. */
+export function ownHeaders(
+  { wire, headers }: Pick<RemoteProviderConfig, 'wire' | 'headers'>,
+  credential: string | undefined,
 ): Record<string, string> {
-  const headers: Record<string, string> = { 'user-agent': 'research-gateway' };
+  const own: Record<string, string> = { 'user-agent': 'research-gateway' };
+  if (wire === 'messages') {
+    own['anthropic-version'] = '2023-06-01';
+    if (credential !== undefined) own['x-api-key'] = credential;
+  } else if (credential !== undefined) own.authorization = `Bearer ${credential}`;
+  for (const [name, value] of Object.entries(headers)) own[name.toLowerCase()] = value;
+  return own;
+}
+
+/** The headers of a passed request; `own` ones win. Names are lower case. */
+export function headersToProvider(incoming: Headers, own: Readonly<Record<string, string>>): Record<string, string> {
+  // What is compressed can be neither looked into for errors nor counted, and comes in lumps.
+  const headers: Record<string, string> = { 'accept-encoding': 'identity' };
   for (const name of TO_PROVIDER) {
     const value = incoming[name];
-    if (value !== undefined) headers[name] = String(value);
+    if (value !== undefined) headers[name] = typeof value === 'string' ? value : value.join(', ');
   }
-  if (route.credential !== undefined) headers.authorization = `Bearer ${route.credential}`;
-  for (const [name, value] of Object.entries(route.provider.config.headers)) headers[name.toLowerCase()] = value;
+  for (const name in own) headers[name] = own[name] ?? '';
   return headers;
 }
 
 /** The headers of a provider's answer that a client sees. Names are lower case, those of `answer` too. */
-export function headersToClient(answer: Readonly<Record<string, HeaderValue>>): Record<string, string> {
+export function headersToClient(answer: Headers): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const name of TO_CLIENT) {
     const value = answer[name];
     if (value !== undefined) headers[name] = String(value);
   }
+  const id = requestIdOf(answer);
+  if (id !== undefined) headers['x-upstream-request-id'] = id;
   return headers;
 }
 
-/** Where an API is at a route's provider. @throws GatewayError as `providerAddress`. */
-export function addressAt(route: Route, target: ApiTarget): ProviderAddress {
-  return providerAddress(new URL(route.provider.config.base_url), target);
-}
-
-/** Credentials in use on a route, for cleaning what is quoted. */
-export function secretsOf(route: Route): string[] {
-  return [route.credential, ...Object.values(route.provider.config.headers)].filter((secret) => secret !== undefined);
+/** The provider's own id of a request, where it gave one. */
+export function requestIdOf(answer: Headers): string | undefined {
+  for (const name of REQUEST_IDS) {
+    const value = answer[name];
+    if (typeof value === 'string' && value !== '' && value.length <= LONGEST_ID) return value;
+  }
+  return undefined;
 }

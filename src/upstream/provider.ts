@@ -1,10 +1,11 @@
-import { Agent } from 'undici';
 import type { Clock } from '../base/clock.ts';
 import type { RemoteProviderConfig } from '../config/schema.ts';
 import { type BreakerPolicy, CircuitBreaker } from './circuit-breaker.ts';
 import { startingTraits } from './dialects/dialects.ts';
 import type { RequestTraits } from './dialects/requests/traits.ts';
+import { ProviderTarget } from './provider-target.ts';
 import { type LimiterPolicy, RateLimiter } from './rate-limiter.ts';
+import { ConnectionPool } from './transport/connection-pool.ts';
 
 /** Models and credentials of one provider that are remembered at most; the oldest is forgotten first. */
 const MAX_REMEMBERED = 512;
@@ -34,9 +35,10 @@ export interface ProviderState {
 export class Provider implements AsyncDisposable {
   readonly name: string;
   readonly config: RemoteProviderConfig;
-  readonly dispatcher: Agent;
+  readonly pool: ConnectionPool;
   readonly #options: ProviderOptions;
   readonly #breakers = new Map<string, CircuitBreaker>();
+  readonly #targets = new Map<string | undefined, ProviderTarget>();
   readonly #limiters = new Map<string | undefined, RateLimiter>();
   readonly #traits = new Map<string, RequestTraits>();
   #users = 0;
@@ -48,15 +50,7 @@ export class Provider implements AsyncDisposable {
     this.config = config;
     this.#options = options;
     startingTraits(name, config);
-    this.dispatcher = new Agent({
-      connections: config.max_connections,
-      connect: { timeout: config.timeouts.connect },
-      // Our own timers end an exchange; undici's would end a quiet one after 300 s.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-      keepAliveTimeout: 30_000,
-      allowH2: false,
-    });
+    this.pool = new ConnectionPool({ connections: config.max_connections, connectMs: config.timeouts.connect });
   }
 
   /** The health of one of the provider's models. */
@@ -80,6 +74,11 @@ export class Provider implements AsyncDisposable {
       pausedMs: Math.max(0, ...limiters.map(({ pauseMs }) => pauseMs)),
       models: [...this.#breakers].map(([model, { state, retryInMs }]) => ({ model, circuit: state, retryInMs })),
     };
+  }
+
+  /** The provider under this credential. */
+  target(credential: string | undefined): ProviderTarget {
+    return remembered(this.#targets, credential, () => new ProviderTarget(this, credential));
   }
 
   /** The limiter shared by everybody who uses this credential. */
@@ -114,14 +113,14 @@ export class Provider implements AsyncDisposable {
 
   /** Closes every connection at once. */
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.dispatcher.destroy();
+    await this.pool[Symbol.asyncDispose]();
   }
 
   #closeIfUnused(): void {
     const onUnused = this.#onUnused;
     if (!onUnused || this.#users > 0) return;
     this.#onUnused = undefined;
-    void this.dispatcher.close().then(onUnused, onUnused);
+    void this.pool.close().then(onUnused, onUnused);
   }
 }
 

@@ -1,7 +1,5 @@
-/** Anything with headers: a fetch response or a plain record. */
-export interface HeaderLookup {
-  get(name: string): string | null;
-}
+/** Headers of an answer; names in lower case. */
+export type AnswerHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** Headers in which providers tell how long to wait, besides `retry-after`; the value is a duration or seconds. */
 const RESET_HEADERS = ['x-ratelimit-reset-requests', 'x-ratelimit-reset-tokens'] as const;
@@ -11,24 +9,24 @@ const RESET_HEADERS = ['x-ratelimit-reset-requests', 'x-ratelimit-reset-tokens']
  * seconds or a date), or the rate-limit reset headers of OpenAI and Groq (`1s`, `6m0s`, `350ms`) when
  * `limited` says that the answer was a 429. Undefined where nothing usable is said.
  */
-export function retryAfterMs(headers: HeaderLookup, now: number, limited = false): number | undefined {
-  const ms = numeric(headers.get('retry-after-ms'));
+export function retryAfterMs(headers: AnswerHeaders, now: number, limited = false): number | undefined {
+  const ms = numeric(headers['retry-after-ms']);
   if (ms !== undefined) return ms;
-  const value = headers.get('retry-after');
-  if (value !== null) {
+  const value = headers['retry-after'];
+  if (typeof value === 'string') {
     const seconds = numeric(value);
     if (seconds !== undefined) return seconds * 1000;
     const date = Date.parse(value);
     if (!Number.isNaN(date)) return Math.max(0, date - now);
   }
   if (!limited) return undefined;
-  const exhausted = RESET_HEADERS.filter((name) => headers.get(name.replace('reset', 'remaining')) === '0');
-  const waits = exhausted.map((name) => duration(headers.get(name) ?? '')).filter((wait) => wait !== undefined);
+  const exhausted = RESET_HEADERS.filter((name) => headers[name.replace('reset', 'remaining')] === '0');
+  const waits = exhausted.map((name) => duration(String(headers[name] ?? ''))).filter((wait) => wait !== undefined);
   return waits.length > 0 ? Math.max(...waits) : undefined;
 }
 
-function numeric(value: string | null): number | undefined {
-  return value !== null && /^\s*\d+(\.\d+)?\s*$/.test(value) ? Math.ceil(Number(value)) : undefined;
+function numeric(value: unknown): number | undefined {
+  return typeof value === 'string' && /^\s*\d{1,12}(\.\d{1,9})?\s*$/.test(value) ? Math.ceil(Number(value)) : undefined;
 }
 
 const UNIT_MS = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 } as const;

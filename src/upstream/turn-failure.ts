@@ -24,7 +24,7 @@ export function describe({ route, failure }: FailedRoute): string {
   return `Provider ${route.provider.name} failed: ${failure.message}`;
 }
 
-/** What several routes' failures are together: of one kind where all agree, a misfit request where any said so. */
+/** What several routes' failures are together: of one kind where all agree, too long a request where any said so. */
 export function jointKind(failures: readonly FailedRoute[]): TurnFailureKind {
   const kinds = failures.map(({ failure }) => failure.kind);
   if (kinds.includes('context_length')) return 'context_length';

@@ -6,10 +6,15 @@ import { type BackoffPolicy, DEFAULT_BACKOFF } from './backoff.ts';
 import { type ChatModelOptions, createChatModel } from './chat-model.ts';
 import type { BreakerPolicy } from './circuit-breaker.ts';
 import { Provider, type ProviderState } from './provider.ts';
+import type { ProviderTarget } from './provider-target.ts';
 import type { LimiterPolicy } from './rate-limiter.ts';
 import { type AttemptReport, RouteTries } from './route-tries.ts';
-import { type RouteQuery, routesOf } from './routes.ts';
+import { type Route, type RouteQuery, routesOf } from './routes.ts';
 import type { ChatModel } from './turn.ts';
+
+export type { BackoffPolicy } from './backoff.ts';
+export type { AttemptReport, FailedRoute, RouteAttempt, RouteTries } from './route-tries.ts';
+export type { Route } from './routes.ts';
 
 export interface UpstreamOptions {
   log: Logger;
@@ -104,6 +109,11 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
   };
 }
 
+/** A route's provider under the credential that this caller uses there. */
+export function targetOf({ provider, credential }: Route): ProviderTarget {
+  return provider.target(credential);
+}
+
 /** A builtin provider is one like any other, at an address that only the composition root knows. */
 function remoteConfig(name: string, config: ProviderConfig, options: UpstreamOptions): RemoteProviderConfig {
   if (!('builtin' in config)) return config;
@@ -111,6 +121,7 @@ function remoteConfig(name: string, config: ProviderConfig, options: UpstreamOpt
   if (url === undefined) throw new Error(`providers.${name}: the builtin provider ${config.builtin} is not running`);
   return {
     base_url: url,
+    wire: 'chat',
     headers: {},
     timeouts: { connect: 5000, first_byte: 120_000, idle: 60_000 },
     max_retries: 2,

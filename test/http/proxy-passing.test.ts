@@ -63,6 +63,21 @@ describe('a proxy model', () => {
     });
   }
 
+  for (const stream of [false, true]) {
+    it(`tells the provider's own request id and passes the trace on (${stream ? 'streamed' : 'whole'})`, async () => {
+      const script = stream ? turn({ text: 'fine' }) : json(completion('fine'));
+      provider.respond = () => ({ ...script, headers: { ...script.headers, 'x-request-id': 'req_of_the_provider' } });
+      const trace = { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', tracestate: 'a=b' };
+      const headers = { ...trace, 'x-request-id': 'of-the-client' };
+      const answer = await send(gateway, '/chat/completions', { body: chat({ stream }), headers });
+      await answer.text();
+      assert.equal(answer.headers.get('x-upstream-request-id'), 'req_of_the_provider');
+      assert.equal(answer.headers.get('x-request-id'), 'of-the-client');
+      const seen = provider.requests[0]?.headers ?? {};
+      assert.deepEqual([seen.traceparent, seen.tracestate, seen['x-request-id']], [...Object.values(trace), undefined]);
+    });
+  }
+
   it('passes multipart forms with the name of the model replaced', async () => {
     const sound = Buffer.from(Array.from({ length: 5000 }, (_, n) => n % 256));
     const form = new FormData();

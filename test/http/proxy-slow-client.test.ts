@@ -44,6 +44,52 @@ async function startFlood(type: string) {
   };
 }
 
+/** A provider whose whole answers are `bytes` long. */
+async function startLarge(bytes: number) {
+  const body = Buffer.from(JSON.stringify({ choices: [{ message: { content: 'x'.repeat(bytes) } }] }));
+  const server = createServer((req, res) => {
+    req.resume();
+    res.writeHead(200, { 'content-type': 'application/json' }).end(body);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  assert.ok(address && typeof address === 'object');
+  return {
+    url: `http://127.0.0.1:${address.port}/v1`,
+    length: body.length,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+describe('slow clients of whole answers', () => {
+  it('hold no more memory together than is allowed, and get every byte', async () => {
+    await using provider = await startLarge(8 * 1024 * 1024);
+    await using gateway = await startProxyGateway({ providers: { only: { url: provider.url } } });
+    const { hostname, port } = new URL(gateway.url);
+    const body = JSON.stringify(chat());
+    const request = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${CLIENT_KEY}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`;
+    const before = process.memoryUsage().arrayBuffers;
+    const sockets = Array.from({ length: 24 }, () => connect({ host: hostname, port: Number(port) }));
+    for (const socket of sockets) socket.pause().write(request);
+    // All together they would be 192 MB, twice over while they grow.
+    await whenStill(() => Math.round(process.memoryUsage().arrayBuffers / 1024 / 1024));
+    const held = process.memoryUsage().arrayBuffers - before;
+    assert.ok(held < 160 * 1024 * 1024, `${held} bytes`);
+    const received = await Promise.all(
+      sockets.map(async (socket) => {
+        let length = 0;
+        for await (const chunk of socket) length += chunk.length;
+        return length;
+      }),
+    );
+    for (const length of received) assert.ok(length > provider.length, `${length}`);
+  });
+});
+
 describe('a slow client of a proxy model', () => {
   for (const [path, type] of [
     ['/chat/completions', 'text/event-stream'],

@@ -45,7 +45,9 @@ const ONLY: readonly Only[] = [
   { what: 'Redis', matches: /^(@redis\/.*|@keyv\/redis|redis|ioredis)$/, allowed: ['store'] },
   // Who runs a run is decided on the floor of runs; its queue is reached through the connection that store opens.
   { what: 'BullMQ', matches: /^bullmq$/, allowed: ['store', 'runs'] },
-  { what: 'the OpenAI SDK', matches: /^openai(\/.*)?$/, allowed: ['upstream'] },
+  { what: 'the OpenAI SDK', matches: /^openai(\/.*)?$/, allowed: ['cli'] },
+  // Tools fetch what a model points at through a pool of their own, which connects to checked addresses only.
+  { what: 'undici', matches: /^undici$/, allowed: ['upstream/transport', 'tools/safe-fetch'] },
   { what: 'the command line parser', matches: /^commander$/, allowed: ['cli'] },
 ];
 
@@ -144,6 +146,24 @@ describe('the import graph', () => {
       );
     });
   }
+
+  it('shows gateway/ three files of upstream/: whom to ask, how to ask, what the answer says', () => {
+    const seen = sources
+      .filter((file) => folderOf(file.name) === 'gateway')
+      .flatMap((file) => file.files.filter((target) => folderOf(target) === 'upstream'));
+    assert.deepEqual(
+      [...new Set(seen)].sort(),
+      ['provider-answer.ts', 'provider-target.ts', 'upstream.ts'].map((name) => `upstream/${name}`),
+    );
+  });
+
+  it('sends nothing through a request, response or socket that is a dummy', () => {
+    const dummy = /new (?:IncomingMessage|ServerResponse|Socket|Response|Request)\(/;
+    assert.deepEqual(
+      sources.filter((file) => ['upstream', 'gateway', 'http'].includes(folderOf(file.name)) && dummy.test(file.code)),
+      [],
+    );
+  });
 
   it('reads the environment in config only', () => {
     const wrong = sources.filter(

@@ -27,7 +27,7 @@ async function startProxy(first: Script, second: Script) {
     keys: [{ id: 'k', secret: 's' }],
   });
   const upstream = stack.use(createUpstream(config.providers, { log: silentLogger }));
-  const proxy = stack.use(createModelProxy({ upstream, holdMs: 0 }));
+  const proxy = createModelProxy({ upstream, holdMs: 0 });
   const { fast: model } = config.models;
   const [key] = config.keys;
   const [modelAt] = topLevelSpans(BODY, 'model');

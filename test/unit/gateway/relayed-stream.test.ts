@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { GatewayError } from '../../../src/base/errors.ts';
-import type { Asked, ReceiverControl } from '../../../src/gateway/ask-provider.ts';
+import type { AttemptResult, ResultControl } from '../../../src/gateway/attempt-result.ts';
 import { RelayedStream } from '../../../src/gateway/relayed-stream.ts';
-import { SecretMask } from '../../../src/gateway/secret-mask.ts';
 import { chatStream } from '../../../src/gateway/stream-kind.ts';
 import { AttemptFailure, brokenStream } from '../../../src/upstream/attempt-failure.ts';
+import { SecretMask } from '../../../src/upstream/secret-mask.ts';
 import { chunk, turnPayloads } from '../../support/provider-scripts.ts';
 
 /** A response that keeps what is written to it. */
@@ -34,15 +34,15 @@ class KeptResponse extends ServerResponse {
 interface Relayed {
   written: string;
   head: number | undefined;
-  asked: Asked;
+  asked: AttemptResult;
 }
 
 /** Relays pieces of a stream; `end`: how it ends. */
 function relay(pieces: readonly Uint8Array[], end: 'in order' | 'cut' = 'in order', several = false): Relayed {
   const res = new KeptResponse();
-  let asked: Asked | undefined;
+  let asked: AttemptResult | undefined;
   let later: (() => void)[] = [];
-  const control: ReceiverControl = {
+  const control: ResultControl = {
     pause() {},
     resume() {},
     started() {},
@@ -54,8 +54,9 @@ function relay(pieces: readonly Uint8Array[], end: 'in order' | 'cut' = 'in orde
   const stream = new RelayedStream(
     {
       res,
+      headers: {},
       kind: chatStream('fast', () => several),
-      mask: new SecretMask(route()),
+      mask: new SecretMask({ credential: SECRET, headers: {} }),
       holdMs: 60_000,
       failureOf: () => new AttemptFailure('the provider said so', { kind: 'failed', advice: 'again' }),
       tell: ({ message }) => new GatewayError('upstream_error', message),
@@ -73,11 +74,6 @@ function relay(pieces: readonly Uint8Array[], end: 'in order' | 'cut' = 'in orde
 }
 
 const SECRET = 'sk-secret-of-the-provider';
-
-function route() {
-  const provider = { config: { headers: {} } };
-  return { provider, model: 'm', credential: SECRET } as unknown as ConstructorParameters<typeof SecretMask>[0];
-}
 
 const framed = (payloads: readonly (object | string)[], end = '\n\n') =>
   payloads.map((payload) => `data: ${typeof payload === 'string' ? payload : JSON.stringify(payload)}${end}`).join('');

@@ -28,6 +28,6 @@ export function learn(refusal: Refusal, traits: RequestTraits): boolean {
 }
 
 /** Learns from a request that did not fit: perhaps only the output was too large. */
-export function learnFromMisfit(refusal: Refusal, traits: RequestTraits): boolean {
+export function learnFromContextOverflow(refusal: Refusal, traits: RequestTraits): boolean {
   return learnLargestOutput(refusal, traits);
 }

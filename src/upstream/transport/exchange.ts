@@ -1,11 +1,27 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { OutgoingRequest } from './outgoing-request.ts';
+
+/** A request that is held in memory, so that it can be sent again, on another route too. */
+export interface HeldRequest {
+  method: string;
+  /** Scheme, host and port. */
+  origin: string;
+  /** Path with query. */
+  path: string;
+  /** Names in lower case. */
+  headers: Readonly<Record<string, string>>;
+  body: Buffer | string | null;
+}
 
 /** Status and headers of a provider's answer. */
 export interface AnswerHead {
   status: number;
   /** Names in lower case. */
   headers: IncomingHttpHeaders;
+}
+
+/** An answer that is whole in memory. */
+export interface Answer extends AnswerHead {
+  body: Buffer;
 }
 
 /** One request under way. All three may be called at any time; after the end they do nothing. */
@@ -22,12 +38,4 @@ export interface ExchangeListener {
   data(chunk: Buffer): void;
   end(): void;
   error(error: unknown): void;
-}
-
-/** Sends a request to its provider. There are two: directly over undici, and through http-proxy-middleware. */
-export type Engine = (request: OutgoingRequest, listener: ExchangeListener) => Exchange;
-
-/** An answer that is whole in memory. */
-export interface Answer extends AnswerHead {
-  body: Buffer;
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
-import { PhaseLimit } from '../../../src/gateway/phase-limit.ts';
+import { Deadline } from '../../../src/upstream/transport/deadline.ts';
 
-describe('the limit of a phase', () => {
+describe('a deadline', () => {
   let now = 0;
   let told: string[] = [];
-  const limitOf = () => new PhaseLimit(({ phase, ms }) => told.push(`${phase} ${ms}`), { now: () => now });
+  const limitOf = () => new Deadline(({ phase, ms }) => told.push(`${phase} ${ms}`), { now: () => now });
   const pass = (ms: number) => {
     now += ms;
     mock.timers.tick(ms);

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
-import { SecretMask } from '../../../src/gateway/secret-mask.ts';
+import { SecretMask } from '../../../src/upstream/secret-mask.ts';
 
 describe('a secret mask', () => {
-  const mask = (credential: string | undefined, headers = {}) =>
-    new SecretMask({ provider: { config: { headers } }, model: 'm', credential } as never);
+  const mask = (credential: string | undefined, headers = {}) => new SecretMask({ credential, headers });
 
   it('blanks credentials at their length', () => {
     const bytes = Buffer.from('a sk-0123456789ab b sk-0123456789ab');

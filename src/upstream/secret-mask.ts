@@ -1,5 +1,3 @@
-import type { Route } from '../upstream/routes.ts';
-
 /** Shorter values are words that answers may well hold: `none`, `EMPTY`, `lm-studio`. */
 const SHORTEST = 12;
 /** The operator's own headers that hold credentials; others (`http-referer`) stand in answers for good reasons. */
@@ -7,15 +5,15 @@ const SECRET_HEADER = /auth|key|token|secret|cookie|password/i;
 const STAR = 0x2a;
 
 /**
- * Blanks the credentials of a route out of what its provider answers: some quote them in their errors. What replaces
+ * Blanks the credentials of a target out of what its provider answers: some quote them in their errors. What replaces
  * a credential is as long, so that lengths announced stay true.
  */
 export class SecretMask {
   readonly #secrets: readonly Buffer[];
   readonly #texts: readonly string[];
 
-  constructor({ credential, provider }: Route) {
-    const values = Object.entries(provider.config.headers)
+  constructor({ credential, headers }: { credential: string | undefined; headers: Readonly<Record<string, string>> }) {
+    const values = Object.entries(headers)
       .filter(([name]) => SECRET_HEADER.test(name))
       .flatMap(([, value]) => [value, ...value.split(/\s+/)]);
     if (credential !== undefined) values.push(credential);

@@ -1,0 +1,122 @@
+import type { RemoteProviderConfig } from '../config/schema.ts';
+import { type ApiTarget, type ProviderAddress, providerAddress } from '../protocol/request-target.ts';
+import type { AttemptFailure } from './attempt-failure.ts';
+import { failureOfAnswer, failureOfStreamError } from './failure-of-answer.ts';
+import { headersToClient, headersToProvider, ownHeaders, requestIdOf } from './provider-headers.ts';
+import { SecretMask } from './secret-mask.ts';
+import { maskOf, Scrubber } from './secrets.ts';
+import type { ConnectionPool } from './transport/connection-pool.ts';
+import type { Answer, AnswerHead } from './transport/exchange.ts';
+import { HeldCall, type HeldCallOptions } from './transport/held-call.ts';
+
+export type { Answer, AnswerHead } from './transport/exchange.ts';
+export type { Receiver, ReceiverControl } from './transport/held-call.ts';
+
+/** Paths whose addresses are remembered at most; clients choose them. */
+const MAX_PATHS = 32;
+
+/** What is asked of a provider: an API and a body. The provider's address and credentials are added here. */
+export interface TargetRequest extends ApiTarget {
+  method: string;
+  /** The client's headers, or our own; those that no provider may see are left behind. Names in lower case. */
+  headers: Readonly<Record<string, string | string[] | undefined>>;
+  body: Buffer | string | null;
+}
+
+export type CallOptions<T> = Omit<HeldCallOptions<T>, 'limits'>;
+
+/**
+ * A provider under one credential: where its APIs are, what goes out to it and what comes back from it. Made once, so
+ * that a request costs little.
+ */
+export class ProviderTarget {
+  readonly mask: SecretMask;
+  /** Blanks credentials in what a model says. */
+  readonly maskText: (text: string) => string;
+  readonly config: RemoteProviderConfig;
+  readonly #scrubber: Scrubber;
+  readonly #pool: ConnectionPool;
+  readonly #base: URL;
+  readonly #own: Readonly<Record<string, string>>;
+  readonly #addresses = new Map<string, ProviderAddress>();
+
+  constructor(provider: { config: RemoteProviderConfig; pool: ConnectionPool }, credential: string | undefined) {
+    const { config, pool } = provider;
+    const secrets = [credential, ...Object.values(config.headers)];
+    this.config = config;
+    this.mask = new SecretMask({ credential, headers: config.headers });
+    this.maskText = maskOf(secrets);
+    this.#scrubber = new Scrubber(secrets);
+    this.#pool = pool;
+    this.#base = new URL(config.base_url);
+    this.#own = ownHeaders(config, credential);
+  }
+
+  /** Where an API is. @throws GatewayError as `providerAddress`. */
+  address({ path, api }: ApiTarget): ProviderAddress {
+    const name = `${api} ${path}`;
+    const known = this.#addresses.get(name);
+    if (known) return known;
+    const address = providerAddress(this.#base, { path: withoutCredentials(path), api });
+    if (this.#addresses.size < MAX_PATHS && !path.includes('?')) this.#addresses.set(name, address);
+    return address;
+  }
+
+  /** The headers of a passed request: the client's that describe it, and what is the provider's own, which wins. */
+  headersToProvider(incoming: TargetRequest['headers']): Record<string, string> {
+    return headersToProvider(incoming, this.#own);
+  }
+
+  /** The headers of an answer as a client gets them. */
+  headersToClient({ headers }: AnswerHead): Record<string, string> {
+    const passed = headersToClient(headers);
+    for (const name in passed) passed[name] = this.mask.text(passed[name] ?? '');
+    return passed;
+  }
+
+  /** The provider's own id of a request. */
+  requestId({ headers }: AnswerHead): string | undefined {
+    const id = requestIdOf(headers);
+    return id === undefined ? undefined : this.mask.text(id);
+  }
+
+  /** Sends a request and gives what the receiver makes of its answer. @throws the signal's reason. */
+  call<T>(request: TargetRequest, options: CallOptions<T>): Promise<T> {
+    const { method, headers, body } = request;
+    const call = new HeldCall<T>({ ...options, limits: this.config.timeouts });
+    const { origin, path } = this.address(request);
+    return call.send(this.#pool, { method, origin, path, headers: this.headersToProvider(headers), body });
+  }
+
+  /** What a status other than 2xx means. */
+  failureOfAnswer({ status, headers, body }: Answer): AttemptFailure {
+    return failureOfAnswer({ status, headers, text: body.toString('utf8') }, this.#scrubber, Date.now());
+  }
+
+  /** What an error object inside a stream, or in an answer with status 200, means. */
+  failureOfStreamError(payload: Record<string, unknown>): AttemptFailure {
+    return failureOfStreamError(payload, this.#scrubber);
+  }
+
+  /** A provider's words, fit to be shown. */
+  scrub(text: string): string {
+    return this.#scrubber.scrub(text);
+  }
+}
+
+const CREDENTIAL = /^(?:api[-_]?key|key|(?:access[-_]?)?token|authorization)$/i;
+
+/** Some clients repeat their key in the query: it is none of a provider's business. What stays is as it was. */
+function withoutCredentials(path: string): string {
+  const mark = path.indexOf('?');
+  if (mark === -1) return path;
+  const pairs = path.slice(mark + 1).split('&');
+  const kept = pairs.filter((pair) => !CREDENTIAL.test(nameOf(pair)));
+  return kept.length === 0 ? path.slice(0, mark) : `${path.slice(0, mark)}?${kept.join('&')}`;
+}
+
+function nameOf(pair: string): string {
+  const [name = ''] = pair.split('=', 1);
+  // A name that is no UTF-8 is none of those looked for.
+  return name.replace(/%([\dA-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+}

@@ -1,0 +1,26 @@
+import { AttemptFailure } from '../attempt-failure.ts';
+import type { DeadlineExceeded } from './deadline.ts';
+
+/** What a failed read or connect means. */
+export function failureOfConnection(error: unknown): AttemptFailure {
+  if (error instanceof AttemptFailure) return error;
+  const code = networkCode(error);
+  const kind = code === 'UND_ERR_CONNECT_TIMEOUT' || code === 'ETIMEDOUT' ? 'timeout' : 'failed';
+  return new AttemptFailure(`the connection failed (${code})`, { kind, advice: 'again', unhealthy: true });
+}
+
+/** What a time limit that ran out means. */
+export function failureOfDeadline({ message }: DeadlineExceeded): AttemptFailure {
+  return new AttemptFailure(message, { kind: 'timeout', advice: 'again', unhealthy: true });
+}
+
+/** The code of a network fault, wherever in the chain of causes it stands. */
+function networkCode(error: unknown): string {
+  let current = error;
+  for (let depth = 0; depth < 6 && current instanceof Error; depth += 1) {
+    if ('code' in current && typeof current.code === 'string' && /^[A-Z_]+$/.test(current.code)) return current.code;
+    if (current instanceof AggregateError && current.errors.length > 0) current = current.errors[0];
+    else current = current.cause;
+  }
+  return 'unknown fault';
+}

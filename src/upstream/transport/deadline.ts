@@ -1,0 +1,117 @@
+import { MAX_TIMER_MS } from '../../base/abort.ts';
+
+/** The phases of a call that have a time limit (architecture: the four timers); `total` is that of the whole call. */
+export type Phase = 'connect' | 'headers' | 'first token' | 'idle' | 'total';
+
+/** A phase that took too long. */
+export class DeadlineExceeded extends Error {
+  override readonly name = 'DeadlineExceeded';
+  readonly phase: Phase;
+  readonly ms: number;
+
+  constructor(phase: Phase, ms: number) {
+    super(PHASE_TEXT[phase](ms));
+    this.phase = phase;
+    this.ms = ms;
+  }
+}
+
+const PHASE_TEXT: Readonly<Record<Phase, (ms: number) => string>> = {
+  connect: (ms) => `no connection within ${ms} ms`,
+  headers: (ms) => `no answer within ${ms} ms`,
+  'first token': (ms) => `no token within ${ms} ms of the answer`,
+  idle: (ms) => `the stream stalled for ${ms} ms`,
+  total: (ms) => `no whole answer within ${ms} ms`,
+};
+
+/**
+ * The time limit of the phase that a call is in, and of the call as a whole. Calls come and go by the thousand and
+ * chunks by the million: a chunk moves the limit, and the one timer that runs finds that out when it is due.
+ */
+export class Deadline {
+  readonly #onExceeded: (exceeded: DeadlineExceeded) => void;
+  readonly #now: () => number;
+  readonly #totalMs: number;
+  readonly #end: number;
+  #phase: Phase = 'headers';
+  #ms = Number.POSITIVE_INFINITY;
+  #until = Number.POSITIVE_INFINITY;
+  /** When the timer that runs is due. */
+  #due = Number.POSITIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** `totalMs` begins now and does not stop for a pause. `now`: a clock that never goes back, in milliseconds. */
+  constructor(
+    onExceeded: (exceeded: DeadlineExceeded) => void,
+    options: { totalMs?: number | undefined; now?: () => number } = {},
+  ) {
+    this.#onExceeded = onExceeded;
+    this.#now = options.now ?? monotonic;
+    this.#totalMs = options.totalMs ?? Number.POSITIVE_INFINITY;
+    this.#end = this.#now() + this.#totalMs;
+  }
+
+  /** Begins a phase; it ends the one before. */
+  enter(phase: Exclude<Phase, 'total'>, ms: number): void {
+    this.#phase = phase;
+    this.#ms = ms;
+    this.resume();
+  }
+
+  /** Starts the clock of the phase anew, if it is this one. */
+  touch(phase: Phase): void {
+    if (this.#phase === phase) this.#until = this.#now() + this.#ms;
+  }
+
+  /** Stops the clock of the phase. */
+  pause(): void {
+    this.#until = Number.POSITIVE_INFINITY;
+    this.#schedule();
+  }
+
+  /** Starts the clock of the phase anew, after a pause or not. */
+  resume(): void {
+    this.#until = this.#now() + this.#ms;
+    this.#schedule();
+  }
+
+  /** Ends all limits. */
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#due = Number.POSITIVE_INFINITY;
+  }
+
+  /** A timer that is due too early is left running: it finds the later limit by itself. */
+  #schedule(): void {
+    const until = Math.min(this.#until, this.#end);
+    if (until === Number.POSITIVE_INFINITY) this.stop();
+    else if (until < this.#due) this.#wait(until - this.#now());
+  }
+
+  #wait(ms: number): void {
+    clearTimeout(this.#timer);
+    const wait = Math.min(Math.max(0, ms), MAX_TIMER_MS);
+    this.#due = this.#now() + wait;
+    this.#timer = setTimeout(() => this.#check(), wait);
+  }
+
+  #check(): void {
+    const now = this.#now();
+    this.#due = Number.POSITIVE_INFINITY;
+    // Timers may come a little early.
+    if (Math.min(this.#until, this.#end) - now > 1) {
+      this.#schedule();
+      return;
+    }
+    this.stop();
+    const total = this.#end - now <= 1;
+    this.#onExceeded(
+      total ? new DeadlineExceeded('total', this.#totalMs) : new DeadlineExceeded(this.#phase, this.#ms),
+    );
+  }
+}
+
+function monotonic(): number {
+  return performance.now();
+}
