@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import { systemClock } from './base/clock.ts';
+import { encryptionKey } from './base/encrypt.ts';
 import { GatewayError, messageOf } from './base/errors.ts';
 import type { JsonValue } from './base/json.ts';
 import type { Logger } from './base/logger.ts';
-import { sealingKey } from './base/seal.ts';
 import { LiveConfig } from './config/live-config.ts';
 import type { GatewayConfig } from './config/schema.ts';
 import { secretHash } from './config/secrets.ts';
@@ -92,7 +92,7 @@ export async function startGateway(options: { config: GatewayConfig; log: Logger
     ...common,
     executor,
     maxQueued: () => live.current().runs.max_queued,
-    sealingKeyOf: (keyId) => sealingKeyOf(live, keyId),
+    encryptionKeyOf: (keyId) => encryptionKeyOf(live, keyId),
     closing: closing.signal,
     stopped: stopped.signal,
   });
@@ -112,7 +112,7 @@ export async function startGateway(options: { config: GatewayConfig; log: Logger
   });
 
   await executor.start();
-  stack.use(sweepExpired({ store: storage.runs, clock: systemClock, log }));
+  stack.use(sweepExpired({ store: storage.runs, log }));
   const { host, port, admin_port } = config.server;
   const listening = stack.use(
     await listen(
@@ -188,7 +188,7 @@ function openDriver(
       const key = live.keyById(run.keyId);
       return proxy.complete({ modelName: run.model, model, key, body: request.body, signal });
     },
-    sealingKeyOf: (keyId) => sealingKeyOf(live, keyId),
+    encryptionKeyOf: (keyId) => encryptionKeyOf(live, keyId),
     metrics,
     ended: (run) => {
       admission
@@ -256,9 +256,9 @@ async function readiness(storage: Storage, upstream: Upstream): Promise<Readines
 }
 
 /** What credentials of a request are encrypted with while its run is stored; undefined once the key is removed. */
-function sealingKeyOf(live: LiveConfig, keyId: string): Buffer | undefined {
+function encryptionKeyOf(live: LiveConfig, keyId: string): Buffer | undefined {
   const key = live.keyById(keyId);
-  return key && sealingKey(secretHash(key));
+  return key && encryptionKey(secretHash(key));
 }
 
 /** What tools keep for each other, in the store's cache. */

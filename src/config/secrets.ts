@@ -34,7 +34,7 @@ function storePassword(url: string): string | undefined {
   return password === undefined || password === '' ? undefined : decodeURIComponent(password);
 }
 
-/** The SHA-256 of an API key's secret in hex: what keys are found by, and what seals a request's credentials. */
+/** The SHA-256 of an API key's secret in hex: what keys are found by, and what encrypts a request's credentials. */
 export function secretHash(key: KeyConfig): string {
   return key.secret_sha256 ?? hash('sha256', key.secret ?? '');
 }

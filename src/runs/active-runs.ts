@@ -52,9 +52,9 @@ export class ActiveRuns {
 
   /** Drives a claimed run until it has ended or this instance lets go of it. Never rejects for what the run does. */
   async drive(claim: Claim): Promise<ExecutionResult> {
-    const { store, clock, log } = this.#options;
+    const { store, log } = this.#options;
     const { id } = claim.run;
-    const lease = new RunLease(claim, { store, clock, log });
+    const lease = new RunLease(claim, { store, log });
     if (this.#cancelled.has(id)) lease.cancel();
     if (this.#pausing) pause(lease);
     const run: ActiveRun = { lease, done: this.#execute(lease) };
@@ -72,14 +72,14 @@ export class ActiveRuns {
 
   /** Claims a run; undefined where it is not to be had. */
   async claim(id: RunId, { force }: { force: boolean }): Promise<Claim | undefined> {
-    const { store, clock, owner } = this.#options;
-    return await store.claim(id, { owner, leaseMs: LEASE_MS, now: clock.now(), force });
+    const { store, owner } = this.#options;
+    return await store.claim(id, { owner, leaseMs: LEASE_MS, force });
   }
 
   /** The next free run, claimed. */
   async claimNext(): Promise<Claim | undefined> {
-    const { store, clock, owner } = this.#options;
-    return await store.claimNext({ owner, leaseMs: LEASE_MS, now: clock.now() });
+    const { store, owner } = this.#options;
+    return await store.claimNext({ owner, leaseMs: LEASE_MS });
   }
 
   /** See `Executor.takeOver`. */

@@ -263,7 +263,7 @@ class Execution {
       completedAt: toSeconds(at),
     });
     const type = status === 'completed' ? 'response.completed' : 'response.failed';
-    const written = await this.#writer.end({ type, response }, { status, at, retainUntil: at + retentionMs });
+    const written = await this.#writer.end({ type, response }, { status, at, retainMs: retentionMs });
     if (written === 'cancelled') {
       restore();
       return written;

@@ -1,4 +1,3 @@
-import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { RunStore } from '../store/run-store.ts';
@@ -9,19 +8,19 @@ const SWEEP_MS = 60_000;
 const STEP = 200;
 
 /** How long an ended log stays as it was written, in milliseconds: its readers come soon or hardly ever. */
-const SEAL_AFTER_MS = 10 * 60_000;
+const COMPRESS_AFTER_MS = 10 * 60_000;
 
-/** Removes ended runs whose retention has passed and seals the logs of ended ones, until disposed. */
-export function sweepExpired(parts: { store: RunStore; clock: Clock; log: Logger }): Disposable {
-  const { store, clock, log } = parts;
+/** Removes ended runs whose retention has passed and compresses the logs of ended ones, until disposed. */
+export function sweepExpired(parts: { store: RunStore; log: Logger }): Disposable {
+  const { store, log } = parts;
   let stopped = false;
   let sweeping = false;
   const sweep = async () => {
     if (sweeping) return;
     sweeping = true;
     try {
-      while (!stopped && (await store.removeExpired({ now: clock.now(), limit: STEP })) === STEP);
-      while (!stopped && (await store.sealEnded({ endedBefore: clock.now() - SEAL_AFTER_MS, limit: STEP })) === STEP);
+      while (!stopped && (await store.removeExpired({ limit: STEP })) === STEP);
+      while (!stopped && (await store.compressEnded({ endedForMs: COMPRESS_AFTER_MS, limit: STEP })) === STEP);
     } catch (thrown) {
       log.warn({ err: messageOf(thrown) }, 'ended runs could not be swept now');
     } finally {

@@ -116,7 +116,7 @@ export class LogWriter {
    */
   async end(
     event: UnnumberedEvent,
-    end: { status: TerminalStatus; at: number; retainUntil: number },
+    end: { status: TerminalStatus; at: number; retainMs: number },
   ): Promise<'ended' | 'cancelled'> {
     this.#end = end;
     this.push(event);

@@ -178,8 +178,8 @@ export class QueueExecutor implements Executor {
    * queue does not work.
    */
   async #sweep(before: ReadonlySet<RunId>): Promise<ReadonlySet<RunId>> {
-    const { store, clock, maxConcurrent, log } = this.#options;
-    const free = await store.claimable({ now: clock.now(), limit: SWEEP_LIMIT });
+    const { store, maxConcurrent, log } = this.#options;
+    const free = await store.claimable({ limit: SWEEP_LIMIT });
     for (const id of free) {
       if (!before.has(id) || this.#runs.size >= maxConcurrent || this.#stopping.signal.aborted) continue;
       const claim = await this.#runs.claim(id, { force: false });

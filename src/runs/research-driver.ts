@@ -48,7 +48,7 @@ export interface DriverParts {
     log: Logger;
   }): Promise<RunTools>;
   proxy(options: { run: RunRecord; request: ProxyRequest; signal: AbortSignal }): Promise<string>;
-  sealingKeyOf(keyId: string): Buffer | undefined;
+  encryptionKeyOf(keyId: string): Buffer | undefined;
   metrics?: Pick<RunMetrics, 'left' | 'toolCall'>;
   /** Told of every run that this instance ended. */
   ended?(run: EndedRun & { model: string; error: ErrorCode | undefined }): void;
@@ -73,7 +73,7 @@ export function createDriver(parts: DriverParts): RunDriver {
         builtin: builtinTools(model, request),
         allowedDomains: request.tools?.allowedDomains ?? [],
         configuredMcp: request.toolChoice !== 'none' && request.tools === null,
-        mcpServers: request.toolChoice === 'none' ? [] : readMcpServers(run, parts.sealingKeyOf(run.keyId)),
+        mcpServers: request.toolChoice === 'none' ? [] : readMcpServers(run, parts.encryptionKeyOf(run.keyId)),
         signal,
         log,
       });

@@ -1,4 +1,3 @@
-import type { Clock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Claim, FencingToken, RunRecord, RunStore } from '../store/run-store.ts';
@@ -32,19 +31,17 @@ export class RunLease {
   /** See `Claim`. */
   readonly attempts: number;
   readonly #store: Pick<RunStore, 'renew' | 'release'>;
-  readonly #clock: Clock;
   readonly #log: Logger;
   readonly #controller = new AbortController();
   #cancelled = false;
   #pausing = false;
   #leaving = false;
 
-  constructor(claim: Claim, parts: { store: Pick<RunStore, 'renew' | 'release'>; clock: Clock; log: Logger }) {
+  constructor(claim: Claim, parts: { store: Pick<RunStore, 'renew' | 'release'>; log: Logger }) {
     this.run = claim.run;
     this.token = claim.token;
     this.attempts = claim.attempts;
     this.#store = parts.store;
-    this.#clock = parts.clock;
     this.#log = parts.log;
     if (claim.run.cancelRequested) this.cancel();
   }
@@ -94,7 +91,7 @@ export class RunLease {
   async renew(): Promise<void> {
     const { id } = this.run;
     try {
-      const renewed = await this.#store.renew(id, { token: this.token, leaseMs: LEASE_MS, now: this.#clock.now() });
+      const renewed = await this.#store.renew(id, { token: this.token, leaseMs: LEASE_MS });
       if (renewed.result === 'fenced') this.#controller.abort(new HandOver('the claim was lost'));
       else if (renewed.cancel) this.cancel();
     } catch (thrown) {

@@ -25,8 +25,8 @@ export interface RunsOptions {
   log: Logger;
   maxQueued(): number;
   retentionMs: number;
-  /** The sealing key that belongs to an API key; see `base/seal.ts`. */
-  sealingKeyOf(keyId: string): Buffer | undefined;
+  /** The encryption key that belongs to an API key; see `base/encrypt.ts`. */
+  encryptionKeyOf(keyId: string): Buffer | undefined;
   /** Aborts when the gateway begins to shut down: streams end, waits are given up. */
   closing: AbortSignal;
   /** Aborts when it drives no run any more: until then chat completions go on, because nobody can take them over. */
@@ -214,10 +214,10 @@ class StoredRuns implements Runs {
   }
 
   async #create(id: RunId, submission: Submission): Promise<RunRecord> {
-    const { clock, retentionMs, executor, sealingKeyOf } = this.#options;
+    const { clock, retentionMs, executor, encryptionKeyOf } = this.#options;
     await this.#refuseWhenFull();
     const held = (await submission.admit?.(id)) ?? {};
-    const key = sealingKeyOf(submission.caller.keyId);
+    const key = encryptionKeyOf(submission.caller.keyId);
     if (!key) throw new GatewayError('invalid_api_key', 'The API key is no longer known.');
     const request = writeRequest(submission, { key, held });
     await this.#store.create(newRun(id, submission, { now: clock.now(), retentionMs, request }));

@@ -1,27 +1,27 @@
+import { decrypt, encrypt } from '../base/encrypt.ts';
 import { type ItemPrefix, itemId } from '../base/ids.ts';
 import type { JsonObject } from '../base/json.ts';
-import { seal, unseal } from '../base/seal.ts';
 import type { RequestedMcpServer, ResearchRequest } from '../research/run/request.ts';
 import type { RunRecord } from '../store/run-store.ts';
 import type { HeldLimits, ProxyRequest, RunRequest, Submission } from './runs.ts';
 
-/** A request as a record holds it: with the input as submitted, and credentials of MCP servers sealed. */
+/** A request as a record holds it: with the input as submitted, and credentials of MCP servers encrypted. */
 
 interface StoredRequest {
   input: JsonObject[];
   request: RunRequest;
-  /** Sealed `RequestedMcpServer[]`, where the request attached any. */
+  /** Encrypted `RequestedMcpServer[]`, where the request attached any. */
   mcpServers?: string;
   held?: HeldLimits;
 }
 
-/** The text to store. `key` seals credentials; see `base/seal.ts`. */
+/** The text to store. `key` encrypts credentials; see `base/encrypt.ts`. */
 export function writeRequest(submission: Submission, { key, held }: { key: Buffer; held: HeldLimits }): string {
   const { request, input } = submission;
   const limits = held.place || held.tokens !== undefined ? { held } : {};
   if (request.kind === 'proxy' || request.mcpServers.length === 0)
     return JSON.stringify({ input, request, ...limits } satisfies StoredRequest);
-  const mcpServers = seal(JSON.stringify(request.mcpServers), key);
+  const mcpServers = encrypt(JSON.stringify(request.mcpServers), key);
   const stored: StoredRequest = { input, request: { ...request, mcpServers: [] }, mcpServers, ...limits };
   return JSON.stringify(stored);
 }
@@ -60,13 +60,13 @@ export function readProxyRequest(run: RunRecord): ProxyRequest | undefined {
 
 /**
  * The MCP servers that a request attached.
- * @throws Error where the API key that sealed them is gone or has changed.
+ * @throws Error where the API key that encrypted them is gone or has changed.
  */
 export function readMcpServers(run: RunRecord, key: Buffer | undefined): RequestedMcpServer[] {
   const { mcpServers } = parse(run);
   if (mcpServers === undefined) return [];
-  if (!key) throw new Error(`the key ${run.keyId} that sealed the run's MCP credentials is gone`);
-  return JSON.parse(unseal(mcpServers, key));
+  if (!key) throw new Error(`the key ${run.keyId} that encrypted the run's MCP credentials is gone`);
+  return JSON.parse(decrypt(mcpServers, key));
 }
 
 function parse(run: RunRecord): StoredRequest {

@@ -6,6 +6,8 @@ import type { RunId } from '../base/ids.ts';
  *
  * Every method may throw `GatewayError('store_unavailable')` with a time to retry after; none hangs longer than the
  * backend's command limit.
+ *
+ * Leases, keys and expiry go by the store's own clock: instances whose clocks differ take nothing from each other.
  */
 
 /** The interface through which a run was submitted. Lists show only their own. */
@@ -34,7 +36,7 @@ export interface RunRecord {
   cancelRequested: boolean;
   /** Sequence number of the last event in the log. */
   last: number;
-  /** The request as JSON text, in the shape of `runs/`; credentials in it are sealed. */
+  /** The request as JSON text, in the shape of `runs/`; credentials in it are encrypted. */
   request: string;
   /** Free-form metadata as JSON text. */
   metadata: string;
@@ -123,8 +125,8 @@ export interface Append {
    * outcome from a new step; without it the entries would be stored twice.
    */
   entriesBefore?: number;
-  /** Ends the run. `retainUntil` becomes `expiresAt`. */
-  end?: { status: TerminalStatus; at: number; retainUntil: number };
+  /** Ends the run, which is removed `retainMs` milliseconds later by the store's clock. */
+  end?: { status: TerminalStatus; at: number; retainMs: number };
 }
 
 /**
@@ -149,8 +151,12 @@ export interface ListQuery {
   api: RunApi;
   /** 1 to 1 000. */
   limit: number;
-  /** Only runs older than this one in the order of the list. Unknown or foreign ids are checked by the caller. */
+  /** By creation; `desc` (newest first) where absent. */
+  order?: 'asc' | 'desc';
+  /** Only runs behind this one in the order of the list. Unknown or foreign ids are checked by the caller. */
   after?: RunId;
+  /** Only runs ahead of this one: those nearest to it, still in the order of the list. */
+  before?: RunId;
   status?: readonly RunStatus[];
   model?: string;
 }
@@ -164,7 +170,11 @@ export interface RunStore {
   /** The earlier submission that holds one of the keys, where there is one that was stored. */
   findKey(keys: readonly Pick<SubmissionKey, 'kind' | 'hash'>[]): Promise<KeyHolder | undefined>;
   get(id: RunId): Promise<RunRecord | undefined>;
-  /** A user's runs of one interface, newest first (creation order, ties in a stable order). */
+  /**
+   * A user's runs of one interface in the order of their creation (ties in a stable order). `hasMore`: there are further
+   * ones behind the page, or ahead of it where `before` was asked for. Filters read an index: a page costs the same
+   * however many runs do not match.
+   */
   list(query: ListQuery): Promise<{ runs: RunSummary[]; hasMore: boolean }>;
   /** Runs that have not ended, by status; for limits, readiness and metrics. May lag by a second. */
   countOpen(): Promise<{ queued: number; inProgress: number }>;
@@ -173,24 +183,21 @@ export interface RunStore {
    * Claims the oldest queued run, or one whose claim has run out. Undefined where there is none. Sets `startedAt` the
    * first time.
    */
-  claimNext(options: { owner: string; leaseMs: number; now: number }): Promise<Claim | undefined>;
+  claimNext(options: { owner: string; leaseMs: number }): Promise<Claim | undefined>;
   /**
    * Claims this run whoever holds it (`force`), or only where it is free. The former owner is fenced out. Undefined
    * where it has ended, is missing, or is held and `force` is false.
    */
-  claim(
-    id: RunId,
-    options: { owner: string; leaseMs: number; now: number; force: boolean },
-  ): Promise<Claim | undefined>;
+  claim(id: RunId, options: { owner: string; leaseMs: number; force: boolean }): Promise<Claim | undefined>;
   /**
    * Ids of runs that are open and held by nobody, as far as known: abandoned ones, then queued ones, oldest first, at
    * most `limit`. For a dispatcher that makes sure that each has a job; `claim` decides.
    */
-  claimable(options: { now: number; limit: number }): Promise<RunId[]>;
+  claimable(options: { limit: number }): Promise<RunId[]>;
   /** Extends a claim. `fenced`: it was lost. `cancel` tells of an accepted cancel. */
   renew(
     id: RunId,
-    options: { token: FencingToken; leaseMs: number; now: number },
+    options: { token: FencingToken; leaseMs: number },
   ): Promise<{ result: 'ok'; cancel: boolean } | { result: 'fenced' }>;
   /** Gives a claim back at a step boundary: the run can be claimed at once and the attempt is not counted. */
   release(id: RunId, options: { token: FencingToken }): Promise<void>;
@@ -222,13 +229,13 @@ export interface RunStore {
   /** Removes a run with its log and transcript. False where there was none. */
   delete(id: RunId): Promise<boolean>;
   /** Removes ended runs whose `expiresAt` has passed, at most `limit`; the number removed. */
-  removeExpired(options: { now: number; limit: number }): Promise<number>;
+  removeExpired(options: { limit: number }): Promise<number>;
 
   /**
-   * Compresses logs of runs that ended at `endedBefore` or earlier, oldest first, at most `limit`; the number sealed.
-   * Reads give the same bytes before and after.
+   * Compresses logs of runs that ended `endedForMs` milliseconds ago or earlier, oldest first, at most `limit`; the
+   * number compressed. Reads give the same bytes before and after.
    */
-  sealEnded(options: { endedBefore: number; limit: number }): Promise<number>;
+  compressEnded(options: { endedForMs: number; limit: number }): Promise<number>;
 
   /**
    * Reserves an idempotency key for a run id (contract section 2). The first caller within `ttlMs` gets its own values

@@ -90,7 +90,7 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       await using first = await fixture.open({ chat: new ScriptedModel(() => ({ text: ['never asked'] })) });
       await first.executor.stop({ graceMs: 0 });
       const { run } = await first.runs.submit(question());
-      const claim = { owner: 'elsewhere', leaseMs: 2000, now: Date.now(), force: true };
+      const claim = { owner: 'elsewhere', leaseMs: 2000, force: true };
       assert.ok(await first.store.claim(run.id, claim));
       const chat = new ScriptedModel(() => ({ text: ['done'] }));
       await using second = await fixture.open({ chat });

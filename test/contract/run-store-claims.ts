@@ -16,15 +16,17 @@ export function claimContract(open: () => Promise<StoreFixture>): void {
 
     it('a claimed run is in progress since its first claim', async () => {
       await using fixture = await open();
-      const { store } = fixture;
+      const { store, clock } = fixture;
       const run = newRun();
       await store.create(run);
-      const claim = await store.claimNext({ ...LEASE, now: T0 + 7 });
+      clock.ms = T0 + 7;
+      const claim = await store.claimNext(LEASE);
       assert.equal(claim?.run.status, 'in_progress');
       assert.equal(claim?.run.startedAt, T0 + 7);
       assert.equal(claim?.run.request, run.request);
       assert.equal(claim?.run.last, 2);
-      const again = await store.claim(run.id, { ...LEASE, now: T0 + 9, force: true });
+      clock.ms = T0 + 9;
+      const again = await store.claim(run.id, { ...LEASE, force: true });
       assert.equal(again?.run.startedAt, T0 + 7);
       assert.deepEqual(await store.get(run.id), again?.run);
     });
@@ -42,10 +44,12 @@ export function claimContract(open: () => Promise<StoreFixture>): void {
 
     it('a run whose claim has run out goes to the next, and its former owner is fenced out', async () => {
       await using fixture = await open();
-      const { store, peer } = fixture;
+      const { store, peer, clock } = fixture;
       const { run, token } = await claimedRun(store);
-      assert.equal(await peer.claimNext({ ...LEASE, now: T0 + 9_999 }), undefined);
-      const taken = await peer.claimNext({ ...LEASE, now: T0 + 10_000 });
+      clock.ms = T0 + 9_999;
+      assert.equal(await peer.claimNext(LEASE), undefined);
+      clock.ms = T0 + 10_000;
+      const taken = await peer.claimNext(LEASE);
       assert.equal(taken?.run.id, run.id);
       assert.notEqual(taken?.token, token);
       assert.deepEqual(await store.append(run.id, events(token, 3, 3)), { result: 'fenced' });
@@ -55,37 +59,42 @@ export function claimContract(open: () => Promise<StoreFixture>): void {
 
     it('an owner whose claim has run out may go on while nobody took it', async () => {
       await using fixture = await open();
-      const { store } = fixture;
+      const { store, clock } = fixture;
       const { run, token } = await claimedRun(store, {});
       assert.equal((await store.append(run.id, events(token, 3, 3))).result, 'ok');
-      const renewed = await store.renew(run.id, { token, leaseMs: 10_000, now: T0 + 20_000 });
+      clock.ms = T0 + 20_000;
+      const renewed = await store.renew(run.id, { token, leaseMs: 10_000 });
       assert.deepEqual(renewed, { result: 'ok', cancel: false });
-      assert.equal(await store.claimNext({ ...LEASE, now: T0 + 29_999 }), undefined);
-      assert.ok(await store.claimNext({ ...LEASE, now: T0 + 30_000 }));
+      clock.ms = T0 + 29_999;
+      assert.equal(await store.claimNext(LEASE), undefined);
+      clock.ms = T0 + 30_000;
+      assert.ok(await store.claimNext(LEASE));
     });
 
     it('a held run is claimed by force only', async () => {
       await using fixture = await open();
-      const { store, peer } = fixture;
+      const { store, peer, clock } = fixture;
       const { run, token } = await claimedRun(store);
       assert.equal(await peer.claim(run.id, { ...LEASE, force: false }), undefined);
       assert.deepEqual(await store.renew(run.id, { ...LEASE, token }), { result: 'ok', cancel: false });
       const forced = await peer.claim(run.id, { ...LEASE, force: true });
       assert.equal(forced?.run.id, run.id);
       assert.deepEqual(await store.renew(run.id, { ...LEASE, token }), { result: 'fenced' });
-      const later = await store.claim(run.id, { ...LEASE, now: T0 + 10_000, force: false });
+      clock.ms = T0 + 10_000;
+      const later = await store.claim(run.id, { ...LEASE, force: false });
       assert.equal(later?.run.id, run.id);
     });
 
     it('an ended or unknown run cannot be claimed', async () => {
       await using fixture = await open();
-      const { store } = fixture;
+      const { store, clock } = fixture;
       const { run } = await endedRun(store);
+      clock.ms = T0 + 1e9;
       for (const force of [true, false]) {
-        assert.equal(await store.claim(run.id, { ...LEASE, now: T0 + 1e9, force }), undefined);
+        assert.equal(await store.claim(run.id, { ...LEASE, force }), undefined);
         assert.equal(await store.claim(newRunId(), { ...LEASE, force }), undefined);
       }
-      assert.equal(await store.claimNext({ ...LEASE, now: T0 + 1e9 }), undefined);
+      assert.equal(await store.claimNext(LEASE), undefined);
     });
 
     it('a released run is free at once; a release by a former owner does nothing', async () => {

@@ -28,7 +28,7 @@ export function testClock(): TestClock {
 
 /** The start of the tests' time, Unix milliseconds. Stores take the time from their callers. */
 export const T0 = 1_750_000_000_000;
-export const LEASE = { owner: 'test', leaseMs: 10_000, now: T0 };
+export const LEASE = { owner: 'test', leaseMs: 10_000 };
 
 /** The bytes of event `n`; the text holds what frames may hold: emptiness, unicode, escaped newlines. */
 export function frame(n: number, text = 'some text'): Buffer {
@@ -78,17 +78,17 @@ export function events(token: string, first: number, last: number, changes: Part
 }
 
 export function ending(token: string, first: number, status: TerminalStatus, changes: Partial<Append> = {}): Append {
-  return events(token, first, first, { end: { status, at: T0 + 5000, retainUntil: T0 + 60_000 }, ...changes });
+  return events(token, first, first, { end: { status, at: T0 + 5000, retainMs: 60_000 }, ...changes });
 }
 
 /** A run that is created, claimed and ended. */
 export async function endedRun(
   store: RunStore,
-  changes: Partial<NewRun> & { status?: TerminalStatus; retainUntil?: number } = {},
+  changes: Partial<NewRun> & { status?: TerminalStatus; retainMs?: number } = {},
 ): Promise<Claim> {
-  const { status = 'completed', retainUntil = T0 + 60_000, ...run } = changes;
+  const { status = 'completed', retainMs = 60_000, ...run } = changes;
   const claim = await claimedRun(store, run);
-  const end = { status, at: T0 + 5000, retainUntil };
+  const end = { status, at: T0 + 5000, retainMs };
   assert.equal((await store.append(claim.run.id, ending(claim.token, 3, status, { end }))).result, 'ok');
   return claim;
 }

@@ -104,7 +104,7 @@ export function logContract(open: () => Promise<StoreFixture>): void {
         await using fixture = await open();
         const { store } = fixture;
         const { run, token } = await claimedRun(store);
-        const end = { status, at: T0 + 77, retainUntil: T0 + 88 };
+        const end = { status, at: T0 + 77, retainMs: 88 };
         assert.equal((await store.append(run.id, events(token, 3, 9, { end, transcript: ['{}'] }))).result, 'ok');
         const ended = await store.get(run.id);
         assert.deepEqual([ended?.status, ended?.endedAt, ended?.expiresAt, ended?.last], [status, T0 + 77, T0 + 88, 9]);
@@ -139,7 +139,7 @@ export function logContract(open: () => Promise<StoreFixture>): void {
       const { run, token } = await claimedRun(store);
       await assert.rejects(store.append(run.id, { token, first: 0, count: 1, frames: frame(1) }), TypeError);
       await assert.rejects(store.append(run.id, { token, first: 3, count: 0, frames: frame(3) }), TypeError);
-      const end = { status: 'completed' as const, at: T0, retainUntil: T0 };
+      const end = { status: 'completed' as const, at: T0, retainMs: 0 };
       await assert.rejects(store.append(run.id, { token, first: 3, count: 0, frames: NO_FRAMES, end }), TypeError);
       assert.equal((await store.get(run.id))?.last, 2);
     });
@@ -218,7 +218,7 @@ export function logContract(open: () => Promise<StoreFixture>): void {
       const { run, token } = await claimedRun(store);
       await store.append(run.id, events(token, 3, 5));
       assert.equal((await store.readLast(run.id))?.end, false);
-      await store.append(run.id, events(token, 6, 7, { end: { status: 'failed', at: T0, retainUntil: T0 + 1e6 } }));
+      await store.append(run.id, events(token, 6, 7, { end: { status: 'failed', at: T0, retainMs: 1e6 } }));
       const last = await store.readLast(run.id);
       assert.deepEqual(last && { ...last, frames: Buffer.from(last.frames) }, {
         first: 6,
@@ -229,19 +229,22 @@ export function logContract(open: () => Promise<StoreFixture>): void {
     });
   });
 
-  describe('sealing', () => {
-    it('a sealed log gives the same bytes from every cursor', async () => {
+  describe('compression', () => {
+    it('a compressed log gives the same bytes from every cursor', async () => {
       await using fixture = await open();
-      const { store, peer } = fixture;
+      const { store, peer, clock } = fixture;
       const { run, token } = await claimedRun(store);
+      clock.ms = T0 + 5000;
       for (let n = 3; n < 303; n += 10) await store.append(run.id, events(token, n, n + 9, { transcript: [`${n}`] }));
       await store.append(run.id, ending(token, 303, 'completed'));
       const live = await claimedRun(store);
       const transcript = await store.readTranscript(run.id);
       const last = await store.readLast(run.id);
-      assert.equal(await store.sealEnded({ endedBefore: T0 + 4999, limit: 10 }), 0);
-      assert.equal(await store.sealEnded({ endedBefore: T0 + 5000, limit: 10 }), 1);
-      assert.equal(await store.sealEnded({ endedBefore: T0 + 5000, limit: 10 }), 0);
+      clock.ms = T0 + 5999;
+      assert.equal(await store.compressEnded({ endedForMs: 1000, limit: 10 }), 0);
+      clock.ms = T0 + 6000;
+      assert.equal(await store.compressEnded({ endedForMs: 1000, limit: 10 }), 1);
+      assert.equal(await store.compressEnded({ endedForMs: 1000, limit: 10 }), 0);
       for (const reader of [store, peer]) {
         for (const after of [0, 1, 2, 3, 57, 302, 303]) {
           for (const maxBytes of [1, 1000, 1_000_000]) {
@@ -255,15 +258,17 @@ export function logContract(open: () => Promise<StoreFixture>): void {
         assert.equal((await reader.readLast(run.id))?.end, true);
       }
       assert.equal((await store.append(live.run.id, events(live.token, 3, 3))).result, 'ok');
-      assert.equal(await store.removeExpired({ now: T0 + 60_000, limit: 10 }), 1);
+      clock.ms = T0 + 65_000;
+      assert.equal(await store.removeExpired({ limit: 10 }), 1);
       assert.deepEqual(await peer.read(run.id, { after: 0, maxBytes: 1000 }), []);
     });
 
-    it('a sealed log stays closed', async () => {
+    it('a compressed log stays closed', async () => {
       await using fixture = await open();
-      const { store } = fixture;
+      const { store, clock } = fixture;
       const { run, token } = await endedRun(store);
-      await store.sealEnded({ endedBefore: T0 + 5000, limit: 10 });
+      clock.ms = T0 + 5000;
+      await store.compressEnded({ endedForMs: 0, limit: 10 });
       assert.deepEqual(await store.append(run.id, events(token, 4, 4)), { result: 'closed' });
       assert.equal(await store.claim(run.id, { ...LEASE, force: true }), undefined);
       assert.deepEqual(await store.requestCancel(run.id), { result: 'ended', status: 'completed' });

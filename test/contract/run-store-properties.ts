@@ -14,13 +14,13 @@ export function propertyContract(open: () => Promise<StoreFixture>): void {
     });
     after(() => fixture[Symbol.asyncDispose]());
 
-    it('whatever is appended is read back from every cursor, sealed or not, byte by byte', async () => {
+    it('whatever is appended is read back from every cursor, compressed or not, byte by byte', async () => {
       await fc.assert(
         fc.asyncProperty(
           fc.array(fc.array(text, { minLength: 1, maxLength: 8 }), { maxLength: 12 }),
           fc.integer({ min: 1, max: 2000 }),
           fc.boolean(),
-          async (batches, maxBytes, seal) => {
+          async (batches, maxBytes, compress) => {
             const { store, peer } = fixture;
             const { run, token } = await claimedRun(store);
             const all = [frame(1), frame(2)];
@@ -38,7 +38,7 @@ export function propertyContract(open: () => Promise<StoreFixture>): void {
             }
             await store.append(run.id, ending(token, all.length + 1, 'completed'));
             all.push(frame(all.length + 1));
-            if (seal) await store.sealEnded({ endedBefore: Number.MAX_SAFE_INTEGER, limit: 1000 });
+            if (compress) await store.compressEnded({ endedForMs: 0, limit: 1000 });
             for (let after = 0; after <= all.length; after++) {
               const { bytes } = await readAll(peer, run.id, { after, maxBytes });
               assert.ok(bytes.equals(Buffer.concat(all.slice(after))), `after ${after}`);
@@ -110,14 +110,14 @@ class Writer {
 
   async act({ action, count }: { action: string; count: number }): Promise<void> {
     if (action === 'claim') {
-      const claim = await this.#store.claim(this.#id, { owner: 'x', leaseMs: 1, now: 0, force: true });
+      const claim = await this.#store.claim(this.#id, { owner: 'x', leaseMs: 1, force: true });
       if (claim) this.#token = claim.token;
       if (claim) this.#last = claim.run.last;
       return;
     }
     const first = action === 'repeat' ? Math.max(1, this.#last) : this.#last + (action === 'skip' ? 2 : 1);
     const frames = Buffer.concat(Array.from({ length: count }, (_, n) => frame(first + n, `writer ${this.#name}`)));
-    const end = action === 'end' ? { status: 'completed' as const, at: 1, retainUntil: 2 } : undefined;
+    const end = action === 'end' ? { status: 'completed' as const, at: 1, retainMs: 1 } : undefined;
     const batch = { token: this.#token, first, count, frames, ...(end ? { end } : {}) };
     const answer: AppendResult = await this.#store.append(this.#id, batch);
     if (answer.result === 'ok') this.written.push({ first, frames, end: end !== undefined });

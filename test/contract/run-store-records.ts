@@ -80,7 +80,7 @@ export function recordContract(open: () => Promise<StoreFixture>): void {
 
     it('a deleted run is gone with everything', async () => {
       await using fixture = await open();
-      const { store } = fixture;
+      const { store, clock } = fixture;
       const { run, token } = await claimedRun(store);
       const frames = Buffer.alloc(0);
       await store.append(run.id, { token, first: 3, count: 0, frames, transcript: ['{}'] });
@@ -91,7 +91,8 @@ export function recordContract(open: () => Promise<StoreFixture>): void {
       assert.deepEqual(await store.readTranscript(run.id), []);
       assert.deepEqual(await store.list({ user: 'ada', api: 'responses', limit: 10 }), { runs: [], hasMore: false });
       assert.deepEqual(await store.countOpen(), { queued: 0, inProgress: 0 });
-      assert.equal(await store.claimNext({ ...LEASE, now: T0 + 1e9 }), undefined);
+      clock.ms = T0 + 1e9;
+      assert.equal(await store.claimNext(LEASE), undefined);
       assert.deepEqual(await store.append(run.id, ending(token, 3, 'completed')), { result: 'missing' });
       assert.deepEqual(await store.renew(run.id, { ...LEASE, token }), { result: 'fenced' });
     });
@@ -158,6 +159,73 @@ export function recordContract(open: () => Promise<StoreFixture>): void {
       assert.equal(listed.runs[0]?.last, 3);
     });
 
+    it('go in both orders, from a cursor on and up to one, with and without filters', async () => {
+      await using fixture = await open();
+      const { store, clock } = fixture;
+      // Several models and states mixed, several runs in one millisecond.
+      const made: { id: string; model: string; done: boolean }[] = [];
+      for (let n = 0; n < 40; n++) {
+        const model = `model ${n % 3}`;
+        const done = n % 4 === 0;
+        const changes = { model, createdAt: T0 + Math.floor(n / 3) };
+        const { run } = done ? await endedRun(store, changes) : await claimedRun(store, changes);
+        made.push({ id: run.id, model, done });
+      }
+      clock.ms += 1;
+      const filters = [{}, { model: 'model 1' }, { status: ['completed'] as RunStatus[] }];
+      const both = { model: 'model 2', status: ['in_progress'] as RunStatus[] };
+      for (const filter of [...filters, both]) {
+        const { model, status } = { model: undefined, status: undefined, ...filter };
+        const matching = made.filter(
+          (run) => (!model || run.model === model) && (!status || run.done === status.includes('completed')),
+        );
+        for (const order of ['asc', 'desc'] as const) {
+          const expected = matching.map(({ id }) => id);
+          if (order === 'desc') expected.reverse();
+          const page = async (cursor: { after?: string; before?: string }, limit = 4) => {
+            const query = { user: 'ada', api: 'responses', order, limit, ...filter, ...cursor } as const;
+            const { runs, hasMore } = await store.list(query);
+            return { ids: runs.map((run) => run.id), hasMore };
+          };
+          assert.deepEqual(await page({}, 100), { ids: expected, hasMore: false });
+          const third = expected[2];
+          const sixth = expected[5];
+          assert.deepEqual(await page({ after: third ?? '' }), { ids: expected.slice(3, 7), hasMore: true });
+          assert.deepEqual(await page({ before: sixth ?? '' }), { ids: expected.slice(1, 5), hasMore: true });
+          assert.deepEqual(await page({ before: third ?? '' }), { ids: expected.slice(0, 2), hasMore: false });
+          assert.deepEqual(await page({ after: third ?? '', before: sixth ?? '' }), {
+            ids: expected.slice(3, 5),
+            hasMore: false,
+          });
+        }
+      }
+      // A cursor that the filter leaves out is a place in the list all the same.
+      const open1 = made.find(({ done }) => !done)?.id ?? '';
+      const later = await store.list({
+        user: 'ada',
+        api: 'responses',
+        order: 'asc',
+        limit: 1,
+        status: ['completed'],
+        after: open1,
+      });
+      assert.equal(later.runs[0]?.id, made.filter(({ done }) => done)[1]?.id);
+    });
+
+    it('forget a deleted run, in every index', async () => {
+      await using fixture = await open();
+      const { store } = fixture;
+      const { run: ended } = await endedRun(store);
+      const { run: working } = await claimedRun(store);
+      for (const { id } of [ended, working]) await store.delete(id);
+      for (const filter of [{}, { model: 'deep' }, { status: ['completed', 'in_progress'] as RunStatus[] }]) {
+        assert.deepEqual(await store.list({ user: 'ada', api: 'responses', limit: 10, ...filter }), {
+          runs: [],
+          hasMore: false,
+        });
+      }
+    });
+
     it('find the rare match behind many others', async () => {
       await using fixture = await open();
       const { store } = fixture;
@@ -176,14 +244,16 @@ export function recordContract(open: () => Promise<StoreFixture>): void {
   describe('expiry', () => {
     it('removes ended runs whose time has come, at most as many as asked', async () => {
       await using fixture = await open();
-      const { store } = fixture;
-      for (let n = 0; n < 3; n++) await endedRun(store, { retainUntil: T0 + 100 });
-      const { run: kept } = await endedRun(store, { retainUntil: T0 + 1000 });
+      const { store, clock } = fixture;
+      for (let n = 0; n < 3; n++) await endedRun(store, { retainMs: 100 });
+      const { run: kept } = await endedRun(store, { retainMs: 1000 });
       const { run: working } = await claimedRun(store, { expiresAt: T0 + 100 });
-      assert.equal(await store.removeExpired({ now: T0 + 99, limit: 10 }), 0);
-      assert.equal(await store.removeExpired({ now: T0 + 100, limit: 2 }), 2);
-      assert.equal(await store.removeExpired({ now: T0 + 100, limit: 2 }), 1);
-      assert.equal(await store.removeExpired({ now: T0 + 100, limit: 2 }), 0);
+      clock.ms = T0 + 99;
+      assert.equal(await store.removeExpired({ limit: 10 }), 0);
+      clock.ms = T0 + 100;
+      assert.equal(await store.removeExpired({ limit: 2 }), 2);
+      assert.equal(await store.removeExpired({ limit: 2 }), 1);
+      assert.equal(await store.removeExpired({ limit: 2 }), 0);
       const { runs } = await store.list({ user: 'ada', api: 'responses', limit: 10 });
       assert.deepEqual(runs.map((run) => run.id).sort(), [kept.id, working.id].sort());
       assert.equal(runs.find((run) => run.id === kept.id)?.expiresAt, T0 + 1000);

@@ -5,9 +5,9 @@ import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Registry } from 'prom-client';
 import { systemClock } from '../../src/base/clock.ts';
+import { encryptionKey } from '../../src/base/encrypt.ts';
 import { GatewayError } from '../../src/base/errors.ts';
 import { createLogger } from '../../src/base/logger.ts';
-import { sealingKey } from '../../src/base/seal.ts';
 import { LiveConfig } from '../../src/config/live-config.ts';
 import { configSchema, type GatewayConfig } from '../../src/config/schema.ts';
 import type { ModelProxy, ProxyCall } from '../../src/gateway/proxy-call.ts';
@@ -119,7 +119,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
     ...common,
     executor,
     maxQueued: () => live.current().runs.max_queued,
-    sealingKeyOf: () => sealingKey('ab'.repeat(32)),
+    encryptionKeyOf: () => encryptionKey('ab'.repeat(32)),
     closing: closing.signal,
     stopped: closing.signal,
   });

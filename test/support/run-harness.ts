@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
+import { encryptionKey } from '../../src/base/encrypt.ts';
 import { silentLogger } from '../../src/base/logger.ts';
-import { sealingKey } from '../../src/base/seal.ts';
 import { LiveConfig } from '../../src/config/live-config.ts';
 import { configSchema, type GatewayConfig } from '../../src/config/schema.ts';
 import type { RunEvent } from '../../src/protocol/events.ts';
@@ -67,7 +67,7 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
   const store = options.store ?? (await openStore(config.store, { log: silentLogger }));
   const closing = new AbortController();
   const tools = new Map((options.tools ?? []).map((tool) => [tool.name, tool]));
-  const sealingKeyOf = () => sealingKey('ab'.repeat(32));
+  const encryptionKeyOf = () => encryptionKey('ab'.repeat(32));
   const schemas = new SchemaChecks();
   const driver = createDriver({
     config: new LiveConfig(config),
@@ -81,7 +81,7 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
       return { tools, [Symbol.asyncDispose]: async () => {} };
     },
     proxy: async ({ request }) => `{"echo":${request.body}}`,
-    sealingKeyOf,
+    encryptionKeyOf,
   });
   const retentionMs = config.store.retentionMs;
   const owner = randomUUID();
@@ -102,7 +102,7 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
     log: silentLogger,
     maxQueued: () => config.runs.max_queued,
     retentionMs,
-    sealingKeyOf,
+    encryptionKeyOf,
     closing: closing.signal,
     stopped: closing.signal,
   });

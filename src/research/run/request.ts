@@ -17,7 +17,7 @@ export interface EarlierSource {
   facts?: string;
 }
 
-/** A per-request MCP server. Its credentials are sealed in stored requests. */
+/** A per-request MCP server. Its credentials are encrypted in stored requests. */
 export interface RequestedMcpServer {
   name: string;
   url: string;

@@ -1,11 +1,10 @@
 import type { RunId } from '../../base/ids.ts';
 import type { RunApi } from '../run-store.ts';
 import type { RedisConnection } from './connection.ts';
-import type { Keys } from './keys.ts';
-import { maybeText, numberReply, textList } from './replies.ts';
-
-/** An entry of an index whose run is not there is removed once it is this old: a younger one may be in the making. */
-const MISSING_AFTER_MS = 60_000;
+import type { Keys, Sharded } from './keys.ts';
+import { type IndexedRun, type Lists, MISSING_AFTER_MS } from './lists.ts';
+import { type Facts, maybeText, numberReply, withScores } from './replies.ts';
+import type { Scripts } from './scripts.ts';
 
 /**
  * The sorted sets over many runs. They live in other slots than the runs, so they cannot change in the same step: an
@@ -14,20 +13,26 @@ const MISSING_AFTER_MS = 60_000;
 export class Indexes {
   readonly #redis: RedisConnection;
   readonly #keys: Keys;
+  readonly #scripts: Scripts;
+  readonly #now: () => string;
+  readonly #lists: Lists;
   #lastMs = 0;
   #sameMs = 0;
 
-  constructor(redis: RedisConnection, keys: Keys) {
-    this.#redis = redis;
-    this.#keys = keys;
+  constructor(parts: { redis: RedisConnection; keys: Keys; scripts: Scripts; lists: Lists; now(): string }) {
+    this.#redis = parts.redis;
+    this.#keys = parts.keys;
+    this.#scripts = parts.scripts;
+    this.#lists = parts.lists;
+    this.#now = parts.now;
   }
 
   /** Adds a run that is about to be created. A repeat changes nothing. */
-  async announce(run: { id: RunId; user: string; api: RunApi; createdAt: number }): Promise<void> {
-    const position = `${this.#position(run.createdAt)}`;
+  async announce(run: IndexedRun & { createdAt: number }): Promise<void> {
+    const position = this.#position(run.createdAt);
     await Promise.all([
-      this.#redis.command(['ZADD', this.#keys.list(run.user, run.api), 'NX', position, run.id]),
-      this.#redis.command(['ZADD', this.#keys.queued, 'NX', position, run.id]),
+      this.#lists.add(run, position),
+      this.#redis.command(['ZADD', this.#keys.queued.of(run.id), 'NX', `${position}`, run.id]),
     ]);
   }
 
@@ -39,110 +44,105 @@ export class Indexes {
   }
 
   async markQueued(id: RunId, queued: boolean): Promise<void> {
-    if (!queued) await this.#redis.command(['ZREM', this.#keys.queued, id]);
+    if (!queued) await this.#redis.command(['ZREM', this.#keys.queued.of(id), id]);
   }
 
   /** The run is claimed until then; 0 where it was given back. */
   async markClaimed(id: RunId, until: number): Promise<void> {
     await Promise.all([
-      this.#redis.command(['ZREM', this.#keys.queued, id]),
-      this.#redis.command(['ZADD', this.#keys.claimed, `${until}`, id]),
+      this.#redis.command(['ZREM', this.#keys.queued.of(id), id]),
+      this.#redis.command(['ZADD', this.#keys.claimed.of(id), `${until}`, id]),
     ]);
   }
 
   /** Moves the end of a claim that is in the index. */
   async extend(id: RunId, until: number): Promise<void> {
-    await this.#redis.command(['ZADD', this.#keys.claimed, 'XX', `${until}`, id]);
+    await this.#redis.command(['ZADD', this.#keys.claimed.of(id), 'XX', `${until}`, id]);
   }
 
-  async markEnded(run: { id: RunId; user: string; api: RunApi; endedAt: number; expiresAt: number }): Promise<void> {
+  async markEnded(id: RunId, run: Facts): Promise<void> {
+    const endedAt = run.endedByStore ?? run.endedAt ?? 0;
     await Promise.all([
-      this.close(run.id),
-      this.#redis.command(['ZADD', this.#keys.expiry, `${run.expiresAt}`, expiryMember(run)]),
-      this.#redis.command(['ZADD', this.#keys.unsealed, `${run.endedAt}`, run.id]),
+      this.close(id),
+      this.#lists.markEnded({ id, ...run }),
+      this.#redis.command(['ZADD', this.#keys.expiry.of(id), `${run.expiresAt}`, expiryMember({ id, ...run })]),
+      this.#redis.command(['ZADD', this.#keys.uncompressed.of(id), `${endedAt}`, id]),
     ]);
   }
 
   /** The run is not open any more. */
   async close(id: RunId): Promise<void> {
     await Promise.all([
-      this.#redis.command(['ZREM', this.#keys.queued, id]),
-      this.#redis.command(['ZREM', this.#keys.claimed, id]),
+      this.#redis.command(['ZREM', this.#keys.queued.of(id), id]),
+      this.#redis.command(['ZREM', this.#keys.claimed.of(id), id]),
     ]);
   }
 
-  async remove(run: { id: RunId; user: string; api: RunApi }): Promise<void> {
+  /** The run is gone. What its record said is not known where it went by itself. */
+  async remove(
+    run: { id: RunId; user: string; api: RunApi },
+    facts: Pick<Facts, 'model' | 'status'> | undefined,
+  ): Promise<void> {
     await Promise.all([
       this.close(run.id),
-      this.#redis.command(['ZREM', this.#keys.list(run.user, run.api), run.id]),
-      this.#redis.command(['ZREM', this.#keys.expiry, expiryMember(run)]),
-      this.#redis.command(['ZREM', this.#keys.unsealed, run.id]),
+      this.#lists.remove(run, facts),
+      this.#redis.command(['ZREM', this.#keys.expiry.of(run.id), expiryMember(run)]),
+      this.#redis.command(['ZREM', this.#keys.uncompressed.of(run.id), run.id]),
     ]);
   }
 
   async count(): Promise<{ queued: number; inProgress: number }> {
-    const [queued, inProgress] = await Promise.all([
-      this.#redis.command(['ZCARD', this.#keys.queued]),
-      this.#redis.command(['ZCARD', this.#keys.claimed]),
-    ]);
-    return { queued: numberReply.parse(queued), inProgress: numberReply.parse(inProgress) };
+    const [queued, inProgress] = await Promise.all([this.#count(this.#keys.queued), this.#count(this.#keys.claimed)]);
+    return { queued, inProgress };
+  }
+
+  async #count(set: Sharded): Promise<number> {
+    const counts = await Promise.all(set.all.map((key) => this.#redis.command(['ZCARD', key])));
+    return counts.reduce((sum: number, count) => sum + numberReply.parse(count), 0);
   }
 
   /** Open runs that nobody seems to hold: those whose claim has run out, then queued ones, oldest first. */
-  async free(now: number, limit: number): Promise<RunId[]> {
+  async free(limit: number): Promise<RunId[]> {
     const [abandoned, queued] = await Promise.all([
-      this.#redis.command(['ZRANGEBYSCORE', this.#keys.claimed, '-inf', `${now}`, 'LIMIT', '0', `${limit}`]),
-      this.#redis.command(['ZRANGE', this.#keys.queued, '0', `${limit - 1}`]),
+      this.#due(this.#keys.claimed, { agoMs: 0, limit }),
+      this.#merged(this.#keys.queued, limit, (key) =>
+        this.#redis.command(['ZRANGE', key, '0', `${limit - 1}`, 'WITHSCORES']),
+      ),
     ]);
-    return [...new Set([...textList.parse(abandoned), ...textList.parse(queued)])].slice(0, limit);
+    return [...new Set([...abandoned, ...queued])].slice(0, limit);
+  }
+
+  /** Members of a set by time whose time was so long ago, oldest first. */
+  async #due(set: Sharded, { agoMs, limit }: { agoMs: number; limit: number }): Promise<string[]> {
+    const args = [this.#now(), `${agoMs}`, `${limit}`];
+    return await this.#merged(set, limit, (key) => this.#redis.script(this.#scripts.due, [key], args));
+  }
+
+  /** Members with the lowest scores of all shards; `ask` answers with the lowest of one, each with its score. */
+  async #merged(set: Sharded, limit: number, ask: (key: string) => Promise<unknown>): Promise<string[]> {
+    const replies = await Promise.all(set.all.map(async (key) => withScores(await ask(key))));
+    const all = replies.length === 1 ? (replies[0] ?? []) : replies.flat().sort((a, b) => a.score - b.score);
+    return all.slice(0, limit).map(({ member }) => member);
   }
 
   /** Takes a run that is not there out of the open ones. False where it may be in the making. */
   async dropMissing(id: RunId, now: number): Promise<boolean> {
-    const score = maybeText.parse(await this.#redis.command(['ZSCORE', this.#keys.queued, id]));
+    const score = maybeText.parse(await this.#redis.command(['ZSCORE', this.#keys.queued.of(id), id]));
     if (score !== null && Number(score) / 1000 > now - MISSING_AFTER_MS) return false;
     await this.close(id);
     return true;
   }
 
-  /** Ids of a user's list from `rank` on, newest first. */
-  async listFrom(list: { user: string; api: RunApi }, rank: number, count: number): Promise<RunId[]> {
-    const key = this.#keys.list(list.user, list.api);
-    return textList.parse(await this.#redis.command(['ZREVRANGE', key, `${rank}`, `${rank + count - 1}`]));
+  async expired(limit: number): Promise<{ id: RunId; user: string; api: RunApi }[]> {
+    return (await this.#due(this.#keys.expiry, { agoMs: 0, limit })).map(parseExpiryMember);
   }
 
-  /** Place of a run in its list, 0 for the newest. */
-  async rank(list: { user: string; api: RunApi }, id: RunId): Promise<number | null> {
-    const reply = await this.#redis.command(['ZREVRANK', this.#keys.list(list.user, list.api), id]);
-    return reply === null ? null : numberReply.parse(reply);
+  uncompressed(options: { endedForMs: number; limit: number }): Promise<RunId[]> {
+    return this.#due(this.#keys.uncompressed, { agoMs: options.endedForMs, limit: options.limit });
   }
 
-  /** Takes runs out of a list that are not there any more, except ones that may be in the making. */
-  async dropFromList(list: { user: string; api: RunApi }, ids: readonly RunId[], now: number): Promise<void> {
-    const key = this.#keys.list(list.user, list.api);
-    for (const id of ids) {
-      const score = maybeText.parse(await this.#redis.command(['ZSCORE', key, id]));
-      if (Number(score) / 1000 <= now - MISSING_AFTER_MS) await this.#redis.command(['ZREM', key, id]);
-    }
-  }
-
-  /** Takes a run out of a list that turned out not to be its own. */
-  async dropForeign(list: { user: string; api: RunApi }, id: RunId): Promise<void> {
-    await this.#redis.command(['ZREM', this.#keys.list(list.user, list.api), id]);
-  }
-
-  async expired(now: number, limit: number): Promise<{ id: RunId; user: string; api: RunApi }[]> {
-    const range = ['ZRANGEBYSCORE', this.#keys.expiry, '-inf', `${now}`, 'LIMIT', '0', `${limit}`];
-    return textList.parse(await this.#redis.command(range)).map(parseExpiryMember);
-  }
-
-  async unsealed(endedBefore: number, limit: number): Promise<RunId[]> {
-    const range = ['ZRANGEBYSCORE', this.#keys.unsealed, '-inf', `${endedBefore}`, 'LIMIT', '0', `${limit}`];
-    return textList.parse(await this.#redis.command(range));
-  }
-
-  async markSealed(id: RunId): Promise<void> {
-    await this.#redis.command(['ZREM', this.#keys.unsealed, id]);
+  async markCompressed(id: RunId): Promise<void> {
+    await this.#redis.command(['ZREM', this.#keys.uncompressed.of(id), id]);
   }
 }
 

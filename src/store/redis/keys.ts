@@ -1,5 +1,22 @@
 import type { RunId } from '../../base/ids.ts';
+import type { Bucket } from '../list-page.ts';
 import type { RunApi, SubmissionKey } from '../run-store.ts';
+
+/** A set over all runs, divided by run into keys of their own. */
+export class Sharded {
+  readonly all: readonly string[];
+
+  constructor(name: string, shards: number) {
+    this.all = shards === 1 ? [name] : Array.from({ length: shards }, (_, shard) => `${name}:${shard}`);
+  }
+
+  /** The key that holds this run. */
+  of(id: RunId): string {
+    let hash = 0;
+    for (let index = 0; index < id.length; index++) hash = (hash * 31 + id.charCodeAt(index)) >>> 0;
+    return this.all[hash % this.all.length] ?? '';
+  }
+}
 
 /**
  * Names of keys and channels. Everything of one run carries the hash tag `{id}`, so that Redis Cluster shards by run;
@@ -7,24 +24,25 @@ import type { RunApi, SubmissionKey } from '../run-store.ts';
  */
 export class Keys {
   readonly #prefix: string;
-  /** Sorted set of queued runs, by position. */
-  readonly queued: string;
-  /** Sorted set of claimed and released runs, by the end of the claim. */
-  readonly claimed: string;
-  /** Sorted set of ended runs with their owner, by expiry. */
-  readonly expiry: string;
-  /** Sorted set of ended runs whose log is not sealed, by end. */
-  readonly unsealed: string;
+  /** Sorted sets of queued runs, by position. */
+  readonly queued: Sharded;
+  /** Sorted sets of claimed and released runs, by the end of the claim. */
+  readonly claimed: Sharded;
+  /** Sorted sets of ended runs with their owner, by expiry. */
+  readonly expiry: Sharded;
+  /** Sorted sets of ended runs whose log is not compressed, by end. */
+  readonly uncompressed: Sharded;
   /** Channel of cancels and claimable runs. */
   readonly changes: string;
   readonly probe: string;
 
-  constructor(prefix: string) {
+  /** `shards`: into how many keys each set over all runs is divided, for a cluster to spread. */
+  constructor(prefix: string, { shards = 1 }: { shards?: number } = {}) {
     this.#prefix = prefix;
-    this.queued = `${prefix}:queued`;
-    this.claimed = `${prefix}:claimed`;
-    this.expiry = `${prefix}:expiry`;
-    this.unsealed = `${prefix}:unsealed`;
+    this.queued = new Sharded(`${prefix}:queued`, shards);
+    this.claimed = new Sharded(`${prefix}:claimed`, shards);
+    this.expiry = new Sharded(`${prefix}:expiry`, shards);
+    this.uncompressed = new Sharded(`${prefix}:unsealed`, shards);
     this.changes = `${prefix}:changes`;
     this.probe = `${prefix}:probe`;
   }
@@ -38,7 +56,7 @@ export class Keys {
   transcript(id: RunId): string {
     return `${this.#prefix}:{${id}}:transcript`;
   }
-  sealed(id: RunId): string {
+  compressed(id: RunId): string {
     return `${this.#prefix}:{${id}}:sealed`;
   }
   /** Says that no run of this id may be created: it was deleted, or another submission took its place. */
@@ -55,6 +73,14 @@ export class Keys {
   }
   submission(key: Pick<SubmissionKey, 'kind' | 'hash'>): string {
     return `${this.#prefix}:submission:${key.kind}:${key.hash}`;
+  }
+  /** Sorted set of a user's runs of one interface, model and bucket, by position. */
+  listPart(list: { user: string; api: RunApi }, part: { model: string; bucket: Bucket }): string {
+    return `${this.#prefix}:list:${part.bucket}:${list.api}:${encodeURIComponent(part.model)}:${list.user}`;
+  }
+  /** Set of the models that a user's runs of one interface have. */
+  models(list: { user: string; api: RunApi }): string {
+    return `${this.#prefix}:models:${list.api}:${list.user}`;
   }
   reservation(key: string): string {
     return `${this.#prefix}:reservation:${key}`;

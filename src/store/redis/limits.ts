@@ -6,7 +6,7 @@ import { type Counter, type LimitStore, memoryLimits, type Slots } from '../limi
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
 import { numberReply } from './replies.ts';
-import { loadScript } from './scripts.ts';
+import { loadScript, NOW } from './scripts.ts';
 
 /** A limit is not worth waiting longer for, in milliseconds. */
 const WAIT_MS = 500;
@@ -28,13 +28,18 @@ const GIVE_BACK = loadScript(`
 if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('DECRBY', KEYS[1], ARGV[1]) end
 return 1`);
 
-/** KEYS places. ARGV id, limit, now, milliseconds that the place is held. */
-const TAKE_PLACE = loadScript(`
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[3])
+/** KEYS places. ARGV id, limit, milliseconds that the place is held. By the clock of Redis, which all instances share. */
+const TAKE_PLACE = loadScript(`${NOW}
+local now = timeOf('')
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', whole(now))
 if not redis.call('ZSCORE', KEYS[1], ARGV[1]) and redis.call('ZCARD', KEYS[1]) >= tonumber(ARGV[2]) then return 0 end
-redis.call('ZADD', KEYS[1], tonumber(ARGV[3]) + tonumber(ARGV[4]), ARGV[1])
-if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[4]) then redis.call('PEXPIRE', KEYS[1], ARGV[4]) end
+redis.call('ZADD', KEYS[1], whole(now + tonumber(ARGV[3])), ARGV[1])
+if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
 return 1`);
+
+/** KEYS places. */
+const COUNT_PLACES = loadScript(`${NOW}
+return redis.call('ZCOUNT', KEYS[1], '(' .. whole(timeOf('')), '+inf')`);
 
 const takeReply = z.tuple([z.literal([0, 1]), z.number(), z.number()]);
 
@@ -82,7 +87,7 @@ export function redisLimits(parts: { redis: RedisConnection; keys: Keys; log: Lo
         take: (key, id, { limit, ttlMs }) =>
           shared(
             async () => {
-              const args = [id, `${Math.min(limit, Number.MAX_SAFE_INTEGER)}`, `${now()}`, `${ttlMs}`];
+              const args = [id, `${Math.min(limit, Number.MAX_SAFE_INTEGER)}`, `${ttlMs}`];
               return (await redis.script(TAKE_PLACE, [keyOf(key)], args)) === 1;
             },
             () => own.take(key, id, { limit, ttlMs }),
@@ -97,7 +102,7 @@ export function redisLimits(parts: { redis: RedisConnection; keys: Keys; log: Lo
         },
         count: (key) =>
           shared(
-            async () => numberReply.parse(await redis.command(['ZCOUNT', keyOf(key), `(${now()}`, '+inf'])),
+            async () => numberReply.parse(await redis.script(COUNT_PLACES, [keyOf(key)], [])),
             () => own.count(key),
           ),
       };

@@ -1,15 +1,15 @@
 import type { RunId } from '../../base/ids.ts';
+import { type CompressedLog, compressLog } from '../compressed-log.ts';
+import { CompressedLogs } from '../compressed-logs.ts';
 import { dropUpTo, joinBatches, notContiguous } from '../frames.ts';
 import type { Append, LogBatch } from '../run-store.ts';
-import { type SealedLog, sealLog } from '../sealed-log.ts';
-import { SealedLogs } from '../sealed-logs.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
 import { bufferOrNull, parseAppend, streamReply, textList } from './replies.ts';
 import type { Scripts } from './scripts.ts';
 
 /** Memory for finished logs that are read again and again. */
-const SEALED_LOGS_BYTES = 32 * 1024 ** 2;
+const COMPRESSED_LOGS_BYTES = 32 * 1024 ** 2;
 /** What an entry of a busy run's log weighs, for a first guess of how many to ask for. */
 const TYPICAL_ENTRY_BYTES = 8192;
 const MOST_ENTRIES = 1000;
@@ -22,14 +22,14 @@ const EMPTY = Buffer.alloc(0);
 
 /**
  * Event logs and transcripts. A log is a stream with one entry per append: id `<last>-0`, `f` the first sequence
- * number, `d` the frames, `e` on the terminal one. A sealed log is one compressed value instead.
+ * number, `d` the frames, `e` on the terminal one. A compressed log is one compressed value instead.
  */
 export class Log {
   readonly #redis: RedisConnection;
   readonly #keys: Keys;
   readonly #scripts: Scripts;
   readonly #now: () => string;
-  readonly #sealed = new SealedLogs(SEALED_LOGS_BYTES);
+  readonly #compressed = new CompressedLogs(COMPRESSED_LOGS_BYTES);
 
   constructor(parts: { redis: RedisConnection; keys: Keys; scripts: Scripts; now(): string }) {
     this.#redis = parts.redis;
@@ -41,7 +41,7 @@ export class Log {
   /** Appends and publishes in one step. `header` goes before the frames in the message to subscribers. */
   async append(id: RunId, batch: Append, header: string) {
     const { end } = batch;
-    const keptMs = end ? Math.max(0, end.retainUntil - end.at) + EXPIRY_SLACK_MS : 0;
+    const keptMs = end ? Math.max(0, end.retainMs) + EXPIRY_SLACK_MS : 0;
     const reply = await this.#redis.script(
       this.#scripts.append,
       [this.#keys.run(id), this.#keys.log(id), this.#keys.transcript(id)],
@@ -55,7 +55,7 @@ export class Log {
         `${batch.entriesBefore ?? -1}`,
         end?.status ?? '',
         `${end?.at ?? ''}`,
-        `${end?.retainUntil ?? ''}`,
+        `${end?.retainMs ?? ''}`,
         `${keptMs}`,
         end ? this.#now() : '',
         ...(batch.transcript ?? []),
@@ -68,17 +68,17 @@ export class Log {
   async read(id: RunId, options: { after: number; maxBytes: number }): Promise<LogBatch[]> {
     const [state, first] = await Promise.all([this.#state(id), this.#entries(id, options.after, guess(options))]);
     if (!state) return [];
-    if (state.sealed) return (await (await this.#sealedLog(id))?.read(options)) ?? [];
+    if (state.compressed) return (await (await this.#compressedLog(id))?.read(options)) ?? [];
     const joined = await this.#readOn(id, first, options);
     if (joined) {
       if (joined.first > options.after + 1) throw notContiguous(options.after + 1, joined.first);
       return [dropUpTo(joined, options.after)];
     }
     if (options.after >= state.last) return [];
-    // Sealed or removed between the two commands, or damaged.
+    // Compressed or removed between the two commands, or damaged.
     const now = await this.#state(id);
     if (!now) return [];
-    if (now.sealed) return (await (await this.#sealedLog(id))?.read(options)) ?? [];
+    if (now.compressed) return (await (await this.#compressedLog(id))?.read(options)) ?? [];
     throw notContiguous(options.after + 1, 'none');
   }
 
@@ -106,34 +106,34 @@ export class Log {
     ]);
     if (!state) return undefined;
     const [batch] = toBatches(reply);
-    if (batch && !state.sealed) return batch;
-    return await (await this.#sealedLog(id))?.readLast();
+    if (batch && !state.compressed) return batch;
+    return await (await this.#compressedLog(id))?.readLast();
   }
 
   async transcript(id: RunId): Promise<string[]> {
     return textList.parse(await this.#redis.command(['LRANGE', this.#keys.transcript(id), '0', '-1']));
   }
 
-  /** Puts a sealed log in the place of the stream. False where the run is gone or was sealed by another instance. */
-  async seal(id: RunId): Promise<boolean> {
+  /** Puts a compressed log in the place of the stream. False where the run is gone or was compressed by another instance. */
+  async compress(id: RunId): Promise<boolean> {
     const state = await this.#state(id);
-    if (!state || state.sealed) return false;
-    const sealed = await sealLog({
+    if (!state || state.compressed) return false;
+    const compressed = await compressLog({
       read: (range) => this.read(id, range),
       readLast: () => this.readLast(id),
     });
-    const keys = [this.#keys.run(id), this.#keys.log(id), this.#keys.sealed(id)];
-    return (await this.#redis.script(this.#scripts.seal, keys, [sealed])) === 1;
+    const keys = [this.#keys.run(id), this.#keys.log(id), this.#keys.compressed(id)];
+    return (await this.#redis.script(this.#scripts.compress, keys, [compressed])) === 1;
   }
 
   forget(id: RunId): void {
-    this.#sealed.forget(id);
+    this.#compressed.forget(id);
   }
 
-  async #state(id: RunId): Promise<{ last: number; sealed: boolean } | undefined> {
+  async #state(id: RunId): Promise<{ last: number; compressed: boolean } | undefined> {
     const reply = await this.#redis.command(['HMGET', this.#keys.run(id), 'last', 'sealed']);
-    const [last, sealed] = Array.isArray(reply) ? reply : [];
-    return typeof last === 'string' ? { last: Number(last), sealed: sealed === '1' } : undefined;
+    const [last, compressed] = Array.isArray(reply) ? reply : [];
+    return typeof last === 'string' ? { last: Number(last), compressed: compressed === '1' } : undefined;
   }
 
   /** Entries that hold events after `after`, at most `count`. */
@@ -142,9 +142,9 @@ export class Log {
     return toBatches(await this.#redis.command(range, { binary: true }));
   }
 
-  async #sealedLog(id: RunId): Promise<SealedLog | undefined> {
-    return await this.#sealed.get(id, async () => {
-      const reply = await this.#redis.command(['GET', this.#keys.sealed(id)], { binary: true });
+  async #compressedLog(id: RunId): Promise<CompressedLog | undefined> {
+    return await this.#compressed.get(id, async () => {
+      const reply = await this.#redis.command(['GET', this.#keys.compressed(id)], { binary: true });
       return bufferOrNull.parse(reply) ?? undefined;
     });
   }

@@ -1,28 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { sleep } from '../../base/abort.ts';
-import { systemClock } from '../../base/clock.ts';
 import type { RunId } from '../../base/ids.ts';
-import type {
-  Claim,
-  KeyHolder,
-  ListQuery,
-  NewRun,
-  Reservation,
-  RunApi,
-  RunRecord,
-  RunSummary,
-  SubmissionKey,
-} from '../run-store.ts';
+import type { Claim, KeyHolder, NewRun, Reservation, RunRecord, SubmissionKey } from '../run-store.ts';
 import type { RedisConnection } from './connection.ts';
 import { unavailable } from './failure.ts';
 import type { Indexes } from './indexes.ts';
 import type { Keys } from './keys.ts';
-import { ownerReply, pairReply, parseClaim, parseKeys, parseRecord, parseSummary, SUMMARY_FIELDS } from './replies.ts';
+import type { Lists } from './lists.ts';
+import { FACT_FIELDS, type Facts, pairReply, parseClaim, parseFacts, parseKeys, parseRecord } from './replies.ts';
 import type { Scripts } from './scripts.ts';
 import type { SubmissionKeys } from './submission-keys.ts';
 
-/** Records read at once while a list is filtered. */
-const LIST_CHUNK = 250;
 /** Submissions of one key that come at once settle who is first within this many looks. */
 const MOST_CREATIONS = 20;
 const OVERTAKEN_PAUSE_MS = 50;
@@ -39,6 +27,7 @@ export class Records {
   readonly #keys: Keys;
   readonly #scripts: Scripts;
   readonly #indexes: Indexes;
+  readonly #lists: Lists;
   readonly #submissions: SubmissionKeys;
   readonly #now: () => string;
 
@@ -47,6 +36,7 @@ export class Records {
     keys: Keys;
     scripts: Scripts;
     indexes: Indexes;
+    lists: Lists;
     submissions: SubmissionKeys;
     now(): string;
   }) {
@@ -56,6 +46,7 @@ export class Records {
     this.#keys = parts.keys;
     this.#scripts = parts.scripts;
     this.#indexes = parts.indexes;
+    this.#lists = parts.lists;
   }
 
   async create(run: NewRun): Promise<'created' | 'exists' | { taken: KeyHolder }> {
@@ -95,8 +86,10 @@ export class Records {
   /** The run was there before, or cannot be any more: what was announced may not be so. */
   async #correctIndexes(run: NewRun): Promise<void> {
     const known = await this.get(run.id);
-    if (!known) return await this.#indexes.remove(run);
-    if (known.user !== run.user || known.api !== run.api) await this.#indexes.dropForeign(run, run.id);
+    if (!known) return await this.#indexes.remove(run, { model: run.model, status: 'queued' });
+    if (known.user !== run.user || known.api !== run.api || known.model !== run.model) {
+      await this.#lists.remove(run, { model: run.model, status: 'queued' });
+    }
     if (known.status !== 'queued') await this.#indexes.markQueued(run.id, false);
   }
 
@@ -104,59 +97,31 @@ export class Records {
     return parseRecord(await this.#redis.command(['HGETALL', this.#keys.run(id)]));
   }
 
-  async list(query: ListQuery): Promise<{ runs: RunSummary[]; hasMore: boolean }> {
-    const wanted = query.limit + 1;
-    const filtered = query.status !== undefined || query.model !== undefined;
-    const chunk = filtered ? Math.max(wanted, LIST_CHUNK) : wanted;
-    const runs: RunSummary[] = [];
-    const gone: RunId[] = [];
-    let rank = 0;
-    if (query.after !== undefined) {
-      const found = await this.#indexes.rank(query, query.after);
-      if (found === null) return { runs: [], hasMore: false };
-      rank = found + 1;
-    }
-    for (let more = true; more && runs.length < wanted; rank += chunk) {
-      const ids = await this.#indexes.listFrom(query, rank, chunk);
-      more = ids.length === chunk;
-      const found = await Promise.all(ids.map((id) => this.#summary(id)));
-      for (const [index, run] of found.entries()) {
-        if (run && matches(run, query)) runs.push(run);
-        else if (!run) gone.push(ids[index] ?? '');
-      }
-    }
-    if (gone.length > 0) await this.#indexes.dropFromList(query, gone, systemClock.now());
-    return { runs: runs.slice(0, query.limit), hasMore: runs.length > query.limit };
-  }
-
-  async #summary(id: RunId): Promise<RunSummary | undefined> {
-    return parseSummary(await this.#redis.command(['HMGET', this.#keys.run(id), ...SUMMARY_FIELDS]));
-  }
-
-  async claim(id: RunId, options: { leaseMs: number; now: number; force: boolean }): Promise<ClaimOutcome> {
-    const until = options.now + options.leaseMs;
+  async claim(id: RunId, options: { leaseMs: number; force: boolean }): Promise<ClaimOutcome> {
     const nonce = randomBytes(12).toString('base64url');
-    const args = [`${options.now}`, `${until}`, options.force ? '1' : '0', nonce];
+    const args = [this.#now(), `${options.leaseMs}`, options.force ? '1' : '0', nonce];
     const reply = parseClaim(await this.#redis.script(this.#scripts.claim, [this.#keys.run(id)], args));
     if (reply[0] === 'held') return { outcome: 'held', until: Number(reply[1]) };
     if (reply[0] !== 'claimed') return { outcome: reply[0] };
-    const [, token, attempts, fields] = reply;
+    const [, token, attempts, fields, until] = reply;
     const run = parseRecord(fields);
     if (!run) return { outcome: 'missing' };
     await this.#indexes.markClaimed(id, until);
     return { outcome: 'claimed', claim: { run, token, attempts } };
   }
 
-  /** Removes what belongs to a run; its owner where there was one. Subscribers get `notice`. */
-  async remove(id: RunId, notice: string): Promise<{ user: string; api: RunApi } | undefined> {
+  async facts(id: RunId): Promise<Facts | undefined> {
+    return parseFacts(await this.#redis.command(['HMGET', this.#keys.run(id), ...FACT_FIELDS]));
+  }
+
+  /** Removes what belongs to a run; what it was where there was one. Subscribers get `notice`. */
+  async remove(id: RunId, notice: string): Promise<Facts | undefined> {
     const of = this.#keys;
-    const keys = [of.run(id), of.log(id), of.transcript(id), of.sealed(id), of.gone(id)];
+    const keys = [of.run(id), of.log(id), of.transcript(id), of.compressed(id), of.gone(id)];
     const reply = await this.#redis.script(this.#scripts.delete, keys, [of.live(id), notice, this.#now()]);
-    const owner = ownerReply.parse(reply);
-    if (!owner) return undefined;
-    const [user, api, submission] = owner;
-    await this.#submissions.runRemoved(id, parseKeys(submission));
-    return { user, api };
+    const facts = parseFacts(reply);
+    if (facts) await this.#submissions.runRemoved(id, parseKeys(facts.keys));
+    return facts;
   }
 
   async reserve(key: string, entry: Reservation, options: { ttlMs: number; now: number }): Promise<Reservation> {
@@ -198,9 +163,4 @@ function toFields(run: NewRun): string[] {
     sealed: '0',
   };
   return Object.entries(fields).flat();
-}
-
-function matches(run: RunSummary, query: ListQuery): boolean {
-  if (query.model !== undefined && run.model !== query.model) return false;
-  return query.status === undefined || query.status.includes(run.status);
 }

@@ -33,7 +33,6 @@ const summaryFields = {
 };
 const summary = z.object(summaryFields);
 const record = z.object({ ...summaryFields, request: z.string() });
-
 /** Names of the fields that a list entry needs, in the order of `HMGET`. */
 export const SUMMARY_FIELDS = Object.keys(summaryFields);
 
@@ -53,9 +52,35 @@ export function parseRecord(reply: unknown): RunRecord | undefined {
   return record.parse(fields);
 }
 
+const factFields = {
+  user: z.string(),
+  api: summaryFields.api,
+  model: z.string(),
+  status: summaryFields.status,
+  expiresAt: integer,
+  endedAt: integerOrNull,
+  /** The end by the store's clock; runs of the first version have none. */
+  endedByStore: integer.nullable(),
+  /** JSON, where the submission has keys. */
+  keys: z.string().nullable(),
+};
+const facts = z.object(factFields);
+/** What the indexes hold of a run. */
+export type Facts = z.infer<typeof facts>;
+
+/** Names of the fields of `Facts`, in the order of `HMGET`. */
+export const FACT_FIELDS = Object.keys(factFields);
+
+/** The reply to `HMGET` with `FACT_FIELDS`; undefined where there is no such run. */
+export function parseFacts(reply: unknown): Facts | undefined {
+  const values = maybeTextList.parse(reply);
+  if (values[0] === null) return undefined;
+  return facts.parse(Object.fromEntries(FACT_FIELDS.map((field, index) => [field, values[index]])));
+}
+
 const appendReply = z.union([
   z.tuple([z.enum(['ok', 'duplicate']), z.number(), z.number()]),
-  z.tuple([z.literal('ok'), z.number(), z.number(), z.string(), z.enum(summaryFields.api.options), z.string()]),
+  z.tuple([z.literal('ok'), z.number(), z.number(), maybeTextList]),
   z.tuple([z.enum(['gap', 'cancelled']), z.number()]),
   z.tuple([z.enum(['fenced', 'closed', 'missing'])]),
 ]);
@@ -65,7 +90,7 @@ export function parseAppend(reply: unknown) {
 }
 
 const claimReply = z.union([
-  z.tuple([z.literal('claimed'), z.string(), z.number(), z.array(z.string())]),
+  z.tuple([z.literal('claimed'), z.string(), z.number(), z.array(z.string()), integer]),
   z.tuple([z.literal('held'), z.string()]),
   z.tuple([z.enum(['missing', 'ended'])]),
 ]);
@@ -73,7 +98,7 @@ export function parseClaim(reply: unknown) {
   return claimReply.parse(reply);
 }
 
-const renewReply = z.union([z.tuple([z.literal('ok'), z.number()]), z.tuple([z.literal('fenced')])]);
+const renewReply = z.union([z.tuple([z.literal('ok'), z.number(), integer]), z.tuple([z.literal('fenced')])]);
 export function parseRenew(reply: unknown) {
   return renewReply.parse(reply);
 }
@@ -86,8 +111,6 @@ export function parseCancel(reply: unknown) {
   return cancelReply.parse(reply);
 }
 
-/** User, interface and keys of a run; null where it was not there. */
-export const ownerReply = z.tuple([z.string(), z.enum(summaryFields.api.options), z.string()]).nullable();
 export const pairReply = z.tuple([z.string(), z.string()]);
 export const maybePairReply = pairReply.nullable();
 
@@ -97,11 +120,21 @@ export const keyRunReply = z.union([
 ]);
 
 const storedKeys = z.array(z.object({ kind: z.enum(['idempotency', 'retry']), hash: z.string(), ttlMs: z.number() }));
-/** The keys of a submission as its run's hash names them; '' for none. */
-export function parseKeys(text: string) {
-  return text === '' ? [] : storedKeys.parse(JSON.parse(text));
+/** The keys of a submission as its run's hash names them. */
+export function parseKeys(text: string | null) {
+  return text === null ? [] : storedKeys.parse(JSON.parse(text));
 }
 
 /** Entries of a log's stream, read as buffers. */
 export const streamReply = z.array(z.tuple([z.instanceof(Buffer), z.array(z.instanceof(Buffer))]));
 export const bufferOrNull = z.instanceof(Buffer).nullable();
+
+/** Members and scores that come in turn. */
+export function withScores(reply: unknown): { member: string; score: number }[] {
+  const flat = textList.parse(reply);
+  const found: { member: string; score: number }[] = [];
+  for (let index = 0; index + 1 < flat.length; index += 2) {
+    found.push({ member: flat[index] ?? '', score: Number(flat[index + 1]) });
+  }
+  return found;
+}

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { FACT_FIELDS } from './replies.ts';
 
 /** A Lua script that Redis runs as one atomic step. */
 export interface Script {
@@ -18,7 +19,7 @@ export interface Script {
  *
  * A time "now" that is empty is Redis's own, so that instances whose clocks differ agree.
  */
-const NOW = `
+export const NOW = `
 local function timeOf(given)
   if given ~= '' then return tonumber(given) end
   local t = redis.call('TIME')
@@ -26,6 +27,7 @@ local function timeOf(given)
 end
 local function whole(n) return string.format('%.0f', n) end
 `;
+const FACTS = FACT_FIELDS.map((field) => `'${field}'`).join(', ');
 
 const SOURCES = {
   /**
@@ -43,27 +45,30 @@ if ARGV[3] ~= '0' then redis.call('XADD', KEYS[2], ARGV[3] .. '-0', 'f', '1', 'd
 redis.call('PUBLISH', ARGV[1], 'claimable ' .. ARGV[2])
 return 1`,
 
-  /** KEYS run. ARGV now, end of the lease, 1 for force, random part of the token. */
-  claim: `
+  /** KEYS run. ARGV now, milliseconds of the lease, 1 for force, random part of the token. */
+  claim: `${NOW}
 local r = redis.call('HMGET', KEYS[1], 'status', 'token', 'until', 'claims', 'attempts', 'startedAt')
 if not r[1] then return {'missing'} end
 if r[1] ~= 'queued' and r[1] ~= 'in_progress' then return {'ended'} end
-if ARGV[3] ~= '1' and r[2] ~= '' and tonumber(r[3]) > tonumber(ARGV[1]) then return {'held', r[3]} end
+local now = timeOf(ARGV[1])
+if ARGV[3] ~= '1' and r[2] ~= '' and tonumber(r[3]) > now then return {'held', r[3]} end
+local ends = whole(now + tonumber(ARGV[2]))
 local claims = tonumber(r[4]) + 1
 local attempts = tonumber(r[5]) + 1
 local token = claims .. '-' .. ARGV[4]
 local started = r[6]
-if started == '' then started = ARGV[1] end
-redis.call('HSET', KEYS[1], 'status', 'in_progress', 'token', token, 'until', ARGV[2], 'claims', claims,
+if started == '' then started = whole(now) end
+redis.call('HSET', KEYS[1], 'status', 'in_progress', 'token', token, 'until', ends, 'claims', claims,
   'attempts', attempts, 'startedAt', started)
-return {'claimed', token, attempts, redis.call('HGETALL', KEYS[1])}`,
+return {'claimed', token, attempts, redis.call('HGETALL', KEYS[1]), ends}`,
 
-  /** KEYS run. ARGV token, end of the lease. */
-  renew: `
+  /** KEYS run. ARGV token, now, milliseconds of the lease. */
+  renew: `${NOW}
 local r = redis.call('HMGET', KEYS[1], 'status', 'token', 'cancelRequested')
 if r[1] ~= 'in_progress' or r[2] ~= ARGV[1] then return {'fenced'} end
-redis.call('HSET', KEYS[1], 'until', ARGV[2])
-return {'ok', tonumber(r[3])}`,
+local ends = whole(timeOf(ARGV[2]) + tonumber(ARGV[3]))
+redis.call('HSET', KEYS[1], 'until', ends)
+return {'ok', tonumber(r[3]), ends}`,
 
   /** KEYS run. ARGV token, changes channel, id. */
   release: `
@@ -77,7 +82,7 @@ return 1`,
 
   /**
    * KEYS run, log, transcript. ARGV token, first, count, frames, channel, header of the message, entries before or -1,
-   * status of the end or '', its time, expiry, milliseconds that everything is kept, now, then transcript entries.
+   * status of the end or '', its time, milliseconds until it is removed, and until Redis forgets it by itself, now, then transcript entries.
    */
   append: `${NOW}
 local r = redis.call('HMGET', KEYS[1], 'status', 'token', 'last', 'cancelRequested', 'entries', 'attempts')
@@ -105,8 +110,9 @@ end
 if ending then
   local n = #set
   set[n + 1], set[n + 2], set[n + 3], set[n + 4] = 'status', ARGV[8], 'endedAt', ARGV[9]
-  set[n + 5], set[n + 6], set[n + 7], set[n + 8] = 'expiresAt', ARGV[10], 'attempts', 0
-  set[n + 9], set[n + 10] = 'endedByStore', whole(timeOf(ARGV[12]))
+  local now = timeOf(ARGV[12])
+  set[n + 5], set[n + 6], set[n + 7], set[n + 8] = 'expiresAt', whole(now + tonumber(ARGV[10])), 'attempts', 0
+  set[n + 9], set[n + 10] = 'endedByStore', whole(now)
 end
 redis.call('HSET', KEYS[1], unpack(set))
 if count > 0 then
@@ -120,8 +126,7 @@ for i = 13, #ARGV do redis.call('RPUSH', KEYS[3], ARGV[i]) end
 if ending then for i = 1, 3 do redis.call('PEXPIRE', KEYS[i], ARGV[11]) end end
 if count > 0 then redis.call('PUBLISH', ARGV[5], ARGV[6] .. ARGV[4]) end
 if not ending then return {'ok', last, cancel} end
-local owner = redis.call('HMGET', KEYS[1], 'user', 'api', 'keys')
-return {'ok', last, cancel, owner[1], owner[2], owner[3] or ''}`,
+return {'ok', last, cancel, redis.call('HMGET', KEYS[1], ${FACTS})}`,
 
   /** KEYS run. ARGV changes channel, id. */
   cancel: `
@@ -132,18 +137,24 @@ redis.call('HSET', KEYS[1], 'cancelRequested', '1')
 redis.call('PUBLISH', ARGV[1], 'cancel ' .. ARGV[2])
 return {'accepted'}`,
 
-  /** KEYS run, log, transcript, sealed log, gone. ARGV channel, message, now. */
+  /** KEYS run, log, transcript, compressed log, gone. ARGV channel, message, now. */
   delete: `${NOW}
-local r = redis.call('HMGET', KEYS[1], 'user', 'api', 'keys', 'keyedUntil')
+local facts = redis.call('HMGET', KEYS[1], ${FACTS})
+local keyed = redis.call('HGET', KEYS[1], 'keyedUntil')
 redis.call('UNLINK', unpack(KEYS, 1, 4))
-if not r[1] then return false end
-local left = r[4] and tonumber(r[4]) - timeOf(ARGV[3]) or 0
+if not facts[1] then return facts end
+local left = keyed and tonumber(keyed) - timeOf(ARGV[3]) or 0
 if left > 0 then redis.call('SET', KEYS[5], 'deleted', 'PX', whole(left)) end
 redis.call('PUBLISH', ARGV[1], ARGV[2])
-return {r[1], r[2], r[3] or ''}`,
+return facts`,
 
-  /** KEYS run, log, sealed log. ARGV sealed log. */
-  seal: `
+  /** KEYS sorted set by time. ARGV now, milliseconds, limit. Members whose time was so long ago, oldest first. */
+  due: `${NOW}
+local limit = whole(timeOf(ARGV[1]) - tonumber(ARGV[2]))
+return redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', limit, 'WITHSCORES', 'LIMIT', 0, ARGV[3])`,
+
+  /** KEYS run, log, compressed log. ARGV compressed log. */
+  compress: `
 local r = redis.call('HMGET', KEYS[1], 'sealed', 'endedAt')
 if not r[1] or r[1] == '1' or r[2] == '' then return 0 end
 redis.call('SET', KEYS[3], ARGV[1])
@@ -228,7 +239,8 @@ export function loadScripts(): Scripts {
     append: load(SOURCES.append),
     cancel: load(SOURCES.cancel),
     delete: load(SOURCES.delete),
-    seal: load(SOURCES.seal),
+    due: load(SOURCES.due),
+    compress: load(SOURCES.compress),
     takeKey: load(SOURCES.takeKey),
     findKey: load(SOURCES.findKey),
     leaveKey: load(SOURCES.leaveKey),

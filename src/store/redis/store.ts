@@ -4,6 +4,7 @@ import { messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import type { Logger } from '../../base/logger.ts';
 import { isDamage } from '../frames.ts';
+import { listPage } from '../list-page.ts';
 import type { LogHandlers } from '../listeners.ts';
 import type {
   Append,
@@ -26,9 +27,10 @@ import type { RedisConnection } from './connection.ts';
 import { reasonOf } from './failure.ts';
 import { Indexes } from './indexes.ts';
 import type { Keys } from './keys.ts';
+import { Lists } from './lists.ts';
 import { Log } from './log.ts';
 import { Records } from './records.ts';
-import { parseCancel, parseKeys, parseRenew } from './replies.ts';
+import { type Facts, parseCancel, parseFacts, parseKeys, parseRenew } from './replies.ts';
 import { loadScripts, type Scripts } from './scripts.ts';
 import { SubmissionKeys } from './submission-keys.ts';
 
@@ -44,24 +46,37 @@ export class RedisRunStore implements RunStore {
   readonly #channels: Channels;
   readonly #keys: Keys;
   readonly #scripts: Scripts = loadScripts();
+  readonly #lists: Lists;
   readonly #indexes: Indexes;
   readonly #submissions: SubmissionKeys;
   readonly #records: Records;
   readonly #log: Log;
   readonly #logger: Logger;
+  readonly #now: () => string;
 
   /** Takes over both connections. `clock` is the store's time; that of Redis where absent. */
   constructor(parts: { redis: RedisConnection; channels: Channels; keys: Keys; log: Logger; clock?: Clock }) {
     const { redis, channels, keys, log, clock } = parts;
     const scripts = this.#scripts;
     const now = () => (clock ? `${clock.now()}` : '');
+    this.#now = now;
     this.#redis = redis;
     this.#channels = channels;
     this.#keys = keys;
     this.#logger = log;
-    this.#indexes = new Indexes(redis, keys);
+    const lists = new Lists({ redis, keys });
+    this.#lists = lists;
+    this.#indexes = new Indexes({ redis, keys, scripts, lists, now });
     this.#submissions = new SubmissionKeys({ redis, keys, scripts, now });
-    this.#records = new Records({ redis, keys, scripts, indexes: this.#indexes, submissions: this.#submissions, now });
+    this.#records = new Records({
+      redis,
+      keys,
+      scripts,
+      indexes: this.#indexes,
+      lists,
+      submissions: this.#submissions,
+      now,
+    });
     this.#log = new Log({ redis, keys, scripts, now });
   }
 
@@ -78,24 +93,25 @@ export class RedisRunStore implements RunStore {
   }
 
   list(query: ListQuery) {
-    return this.#records.list(query);
+    const corrected = (id: RunId) => this.#indexEnd(id);
+    return listPage(query, this.#lists.of(query, { corrected, now: systemClock.now() }));
   }
 
   countOpen() {
     return this.#indexes.count();
   }
 
-  claimable(options: { now: number; limit: number }): Promise<RunId[]> {
-    return this.#indexes.free(options.now, options.limit);
+  claimable(options: { limit: number }): Promise<RunId[]> {
+    return this.#indexes.free(options.limit);
   }
 
-  async claimNext(options: { owner: string; leaseMs: number; now: number }): Promise<Claim | undefined> {
+  async claimNext(options: { owner: string; leaseMs: number }): Promise<Claim | undefined> {
     for (let round = 0; round < MOST_ROUNDS; round++) {
       let moved = false;
-      for (const id of await this.#indexes.free(options.now, CANDIDATES)) {
+      for (const id of await this.#indexes.free(CANDIDATES)) {
         const attempt = await this.#records.claim(id, { ...options, force: false });
         if (attempt.outcome === 'claimed') return attempt.claim;
-        if (await this.#correct(id, attempt, options.now)) moved = true;
+        if (await this.#correct(id, attempt)) moved = true;
       }
       if (!moved) return undefined;
     }
@@ -106,26 +122,23 @@ export class RedisRunStore implements RunStore {
   async #correct(
     id: RunId,
     found: { outcome: 'held'; until: number } | { outcome: 'missing' | 'ended' },
-    now: number,
   ): Promise<boolean> {
-    if (found.outcome === 'missing') return await this.#indexes.dropMissing(id, now);
+    if (found.outcome === 'missing') return await this.#indexes.dropMissing(id, systemClock.now());
     if (found.outcome === 'held') await this.#indexes.markClaimed(id, found.until);
     else await this.#indexEnd(id);
     return true;
   }
 
-  async claim(id: RunId, options: { owner: string; leaseMs: number; now: number; force: boolean }) {
+  async claim(id: RunId, options: { owner: string; leaseMs: number; force: boolean }) {
     const attempt = await this.#records.claim(id, options);
     return attempt.outcome === 'claimed' ? attempt.claim : undefined;
   }
 
-  async renew(id: RunId, options: { token: FencingToken; leaseMs: number; now: number }) {
-    const until = options.now + options.leaseMs;
-    const reply = parseRenew(
-      await this.#redis.script(this.#scripts.renew, [this.#keys.run(id)], [options.token, `${until}`]),
-    );
+  async renew(id: RunId, options: { token: FencingToken; leaseMs: number }) {
+    const args = [options.token, this.#now(), `${options.leaseMs}`];
+    const reply = parseRenew(await this.#redis.script(this.#scripts.renew, [this.#keys.run(id)], args));
     if (reply[0] === 'fenced') return { result: 'fenced' as const };
-    await this.#indexes.extend(id, until);
+    await this.#indexes.extend(id, reply[2]);
     return { result: 'ok' as const, cancel: reply[1] === 1 };
   }
 
@@ -141,12 +154,9 @@ export class RedisRunStore implements RunStore {
     switch (reply[0]) {
       case 'ok': {
         this.#channels.deliver(id, batch);
-        const [, last, cancel, user, api, keys] = reply;
-        if (batch.end && user !== undefined && api !== undefined) {
-          const { at: endedAt, retainUntil: expiresAt } = batch.end;
-          await this.#tidy(this.#indexes.markEnded({ id, user, api, endedAt, expiresAt }));
-          await this.#tidy(this.#submissions.runEnded(id, parseKeys(keys ?? '')));
-        }
+        const [, last, cancel, ended] = reply;
+        const facts = ended && parseFacts(ended);
+        if (facts) await this.#tidy(this.#markEnded(id, facts));
         return { result: 'ok', last, cancel: cancel === 1 };
       }
       case 'duplicate':
@@ -172,9 +182,13 @@ export class RedisRunStore implements RunStore {
   }
 
   async #indexEnd(id: RunId): Promise<void> {
-    const run = await this.#records.get(id);
-    if (run?.endedAt == null) return await this.#indexes.close(id);
-    await this.#indexes.markEnded({ ...run, endedAt: run.endedAt });
+    const facts = await this.#records.facts(id);
+    if (facts?.endedAt == null) await this.#indexes.close(id);
+    else await this.#markEnded(id, facts);
+  }
+
+  async #markEnded(id: RunId, facts: Facts): Promise<void> {
+    await Promise.all([this.#indexes.markEnded(id, facts), this.#submissions.runEnded(id, parseKeys(facts.keys))]);
   }
 
   read(id: RunId, options: { after: number; maxBytes: number }): Promise<LogBatch[]> {
@@ -205,38 +219,39 @@ export class RedisRunStore implements RunStore {
 
   async delete(id: RunId): Promise<boolean> {
     this.#log.forget(id);
-    const owner = await this.#records.remove(id, this.#channels.notice);
-    if (!owner) return false;
-    await this.#indexes.remove({ id, ...owner });
+    const facts = await this.#records.remove(id, this.#channels.notice);
+    if (!facts) return false;
+    await this.#indexes.remove({ id, ...facts }, facts);
     return true;
   }
 
-  async removeExpired(options: { now: number; limit: number }): Promise<number> {
+  async removeExpired(options: { limit: number }): Promise<number> {
     let removed = 0;
-    for (const run of await this.#indexes.expired(options.now, options.limit)) {
+    for (const run of await this.#indexes.expired(options.limit)) {
       this.#log.forget(run.id);
-      if (await this.#records.remove(run.id, this.#channels.notice)) removed++;
-      await this.#indexes.remove(run);
+      const facts = await this.#records.remove(run.id, this.#channels.notice);
+      if (facts) removed++;
+      await this.#indexes.remove(run, facts);
     }
     return removed;
   }
 
-  async sealEnded(options: { endedBefore: number; limit: number }): Promise<number> {
-    let sealed = 0;
-    for (const id of await this.#indexes.unsealed(options.endedBefore, options.limit)) {
-      if (await this.#seal(id)) sealed++;
-      await this.#indexes.markSealed(id);
+  async compressEnded(options: { endedForMs: number; limit: number }): Promise<number> {
+    let compressed = 0;
+    for (const id of await this.#indexes.uncompressed(options)) {
+      if (await this.#compress(id)) compressed++;
+      await this.#indexes.markCompressed(id);
     }
-    return sealed;
+    return compressed;
   }
 
-  /** A damaged log is left as it is: it must not keep the others from being sealed. */
-  async #seal(id: RunId): Promise<boolean> {
+  /** A damaged log is left as it is: it must not keep the others from being compressed. */
+  async #compress(id: RunId): Promise<boolean> {
     try {
-      return await this.#log.seal(id);
+      return await this.#log.compress(id);
     } catch (thrown) {
       if (!isDamage(thrown)) throw thrown;
-      this.#logger.error({ run: id, reason: messageOf(thrown) }, 'a log cannot be sealed');
+      this.#logger.error({ run: id, reason: messageOf(thrown) }, 'a log cannot be compressed');
       return false;
     }
   }

@@ -90,7 +90,7 @@ export class SubmissionKeys {
   async #ttlOf(key: Pick<SubmissionKey, 'kind' | 'hash'>, id: RunId): Promise<number> {
     if (key.kind === 'idempotency') return 0;
     const text = await this.#redis.command(['HGET', this.#keys.run(id), 'keys']);
-    const stored = parseKeys(typeof text === 'string' ? text : '');
+    const stored = parseKeys(typeof text === 'string' ? text : null);
     return stored.find((each) => each.kind === key.kind && each.hash === key.hash)?.ttlMs ?? 0;
   }
 

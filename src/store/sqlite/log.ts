@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import type { Clock } from '../../base/clock.ts';
 import type { RunId } from '../../base/ids.ts';
 import { dropUpTo, joinBatches, notContiguous } from '../frames.ts';
 import type { Append, AppendResult, LogBatch, TerminalStatus } from '../run-store.ts';
@@ -24,10 +25,12 @@ export interface LogRef {
 /** Event logs and transcripts. The caller gives the transaction. */
 export class Log {
   readonly #claims: Claims;
+  readonly #clock: Clock;
   readonly #statements;
 
-  constructor(db: DatabaseSync, claims: Claims) {
-    this.#claims = claims;
+  constructor(db: DatabaseSync, options: { claims: Claims; clock: Clock }) {
+    this.#claims = options.claims;
+    this.#clock = options.clock;
     this.#statements = {
       insert: db.prepare('INSERT INTO batches (run, first, last, end, frames) VALUES (?, ?, ?, ?, ?)'),
       insertEntry: db.prepare('INSERT INTO transcript (run, entry) VALUES (?, ?)'),
@@ -36,14 +39,14 @@ export class Log {
       ),
       read: db.prepare('SELECT first, last, end, frames FROM batches WHERE run = ? AND last > ? ORDER BY last'),
       last: db.prepare('SELECT first, last, end, frames FROM batches WHERE run = ? ORDER BY last DESC LIMIT 1'),
-      unsealed: db.prepare(
+      uncompressed: db.prepare(
         'SELECT key, id, last FROM runs WHERE ended_at <= ? AND sealed = 0 AND ended_at IS NOT NULL ORDER BY ended_at LIMIT ?',
       ),
-      markSealed: db.prepare('UPDATE runs SET sealed = 1 WHERE key = ? AND id = ? AND sealed = 0'),
-      leaveUnsealed: db.prepare('UPDATE runs SET sealed = 2 WHERE key = ? AND id = ?'),
-      insertSealed: db.prepare('INSERT INTO sealed_logs (run, log) VALUES (?, ?)'),
+      markCompressed: db.prepare('UPDATE runs SET sealed = 1 WHERE key = ? AND id = ? AND sealed = 0'),
+      leaveUncompressed: db.prepare('UPDATE runs SET sealed = 2 WHERE key = ? AND id = ?'),
+      insertCompressed: db.prepare('INSERT INTO sealed_logs (run, log) VALUES (?, ?)'),
       removeBatches: db.prepare('DELETE FROM batches WHERE run = ?'),
-      sealed: db.prepare('SELECT log FROM sealed_logs WHERE run = ?'),
+      compressed: db.prepare('SELECT log FROM sealed_logs WHERE run = ?'),
       transcript: db.prepare('SELECT entry FROM transcript WHERE run = ? ORDER BY key'),
     };
   }
@@ -73,8 +76,9 @@ export class Log {
     return { result: 'ok', last: run.last, cancel: run.cancelRequested };
   }
 
-  #end(run: OpenRun, end: { status: TerminalStatus; at: number; retainUntil: number }, token: string): void {
-    this.#statements.end.run(end.status, end.at, end.retainUntil, run.last, token, run.key);
+  #end(run: OpenRun, end: { status: TerminalStatus; at: number; retainMs: number }, token: string): void {
+    const expiresAt = this.#clock.now() + end.retainMs;
+    this.#statements.end.run(end.status, end.at, expiresAt, run.last, token, run.key);
   }
 
   /** Stored batches behind `after`, joined into one; see `RunStore.read`. `last` is the log's end as the record says. */
@@ -101,28 +105,28 @@ export class Log {
     return row && toBatch(row);
   }
 
-  /** Ended runs whose log is not sealed yet, oldest first. */
-  unsealed(endedBefore: number, limit: number): LogRef[] {
-    const rows = this.#statements.unsealed.all(endedBefore, limit);
+  /** Ended runs whose log is not compressed yet, oldest first. */
+  uncompressed(endedBefore: number, limit: number): LogRef[] {
+    const rows = this.#statements.uncompressed.all(endedBefore, limit);
     return rows.map((row) => ({ id: text(row, 'id'), key: integer(row, 'key'), last: integer(row, 'last') }));
   }
 
-  /** Puts the sealed log in the place of the batches. False where the run is gone meanwhile. */
-  replaceBatches(run: LogRef, sealed: Uint8Array): boolean {
+  /** Puts the compressed log in the place of the batches. False where the run is gone meanwhile. */
+  replaceBatches(run: LogRef, compressed: Uint8Array): boolean {
     // The id too: the key of a removed run may be another's by now.
-    if (this.#statements.markSealed.run(run.key, run.id).changes === 0) return false;
-    this.#statements.insertSealed.run(run.key, sealed);
+    if (this.#statements.markCompressed.run(run.key, run.id).changes === 0) return false;
+    this.#statements.insertCompressed.run(run.key, compressed);
     this.#statements.removeBatches.run(run.key);
     return true;
   }
 
-  /** A damaged log is left as it is: it must not keep the others from being sealed. */
-  leaveUnsealed(run: LogRef): void {
-    this.#statements.leaveUnsealed.run(run.key, run.id);
+  /** A damaged log is left as it is: it must not keep the others from being compressed. */
+  leaveUncompressed(run: LogRef): void {
+    this.#statements.leaveUncompressed.run(run.key, run.id);
   }
 
-  sealed(key: number): Buffer | undefined {
-    const row = this.#statements.sealed.get(key);
+  compressed(key: number): Buffer | undefined {
+    const row = this.#statements.compressed.get(key);
     if (!row) return undefined;
     const { buffer, byteOffset, byteLength } = blob(row, 'log');
     return Buffer.from(buffer, byteOffset, byteLength);

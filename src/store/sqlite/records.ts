@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { RunId } from '../../base/ids.ts';
-import type { ListQuery, NewRun, Reservation, RunRecord, RunSummary } from '../run-store.ts';
+import type { NewRun, Reservation, RunRecord, RunSummary } from '../run-store.ts';
 import type { OpenRuns } from './open-runs.ts';
 import { integer, type Row, text, toSummary } from './rows.ts';
 
@@ -17,13 +17,6 @@ export class Records {
         VALUES (?, ?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`),
       insertRequest: db.prepare('INSERT INTO requests (run, body) VALUES (?, ?)'),
       get: db.prepare('SELECT runs.*, requests.body FROM runs JOIN requests ON requests.run = runs.key WHERE id = ?'),
-      list: db.prepare(`
-        SELECT * FROM runs
-        WHERE user = :user AND api = :api AND (created_at, key) < (:createdAt, :key)
-          AND (:model IS NULL OR model = :model)
-          AND (:status IS NULL OR status IN (SELECT value FROM json_each(:status)))
-        ORDER BY created_at DESC, key DESC LIMIT :limit`),
-      position: db.prepare('SELECT created_at, key FROM runs WHERE id = ?'),
       key: db.prepare('SELECT key FROM runs WHERE id = ?'),
       expired: db.prepare(
         'SELECT id FROM runs WHERE ended_at IS NOT NULL AND expires_at <= ? ORDER BY expires_at LIMIT ?',
@@ -68,29 +61,7 @@ export class Records {
 
   get(id: RunId): RunRecord | undefined {
     const row = this.#statements.get.get(id);
-    return row && { ...this.#summary(row), request: text(row, 'body') };
-  }
-
-  list(query: ListQuery): { runs: RunSummary[]; hasMore: boolean } {
-    let position: Row = { created_at: Number.MAX_SAFE_INTEGER, key: 0 };
-    if (query.after !== undefined) {
-      const found = this.#statements.position.get(query.after);
-      if (!found) return { runs: [], hasMore: false };
-      position = found;
-    }
-    const rows = this.#statements.list.all({
-      user: query.user,
-      api: query.api,
-      createdAt: integer(position, 'created_at'),
-      key: integer(position, 'key'),
-      model: query.model ?? null,
-      status: query.status ? JSON.stringify(query.status) : null,
-      limit: query.limit + 1,
-    });
-    return {
-      runs: rows.slice(0, query.limit).map((row) => this.#summary(row)),
-      hasMore: rows.length > query.limit,
-    };
+    return row && { ...this.summary(row), request: text(row, 'body') };
   }
 
   /** Removes everything that belongs to a run. False where there is none. */
@@ -126,7 +97,8 @@ export class Records {
     this.#statements.probe.run(now);
   }
 
-  #summary(row: Row): RunSummary {
+  /** A row of `runs` as a list shows it. */
+  summary(row: Row): RunSummary {
     return toSummary(row, this.#open.get(text(row, 'id'))?.last);
   }
 }

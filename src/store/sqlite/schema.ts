@@ -80,8 +80,17 @@ CREATE INDEX submission_keys_run ON submission_keys (run_id);
 CREATE INDEX submission_keys_expiry ON submission_keys (expires_at) WHERE expires_at IS NOT NULL;
 `;
 
+/**
+ * An index for each part of a user's list that a filter names; `bucket` as `list-page.ts` says. `runs_list` stays for
+ * the whole list.
+ */
+const VERSION_3 = `
+ALTER TABLE runs ADD COLUMN bucket TEXT NOT NULL AS (iif(ended_at IS NULL, 'open', status)) VIRTUAL;
+CREATE INDEX runs_parts ON runs (user, api, model, bucket, created_at, key);
+`;
+
 /** What leads from each version to the next; the first from an empty database to version 1. */
-const STEPS: readonly string[] = [VERSION_1, VERSION_2];
+const STEPS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3];
 
 /** The version that this gateway reads and writes. */
 export const SCHEMA_VERSION = STEPS.length;

@@ -3,7 +3,10 @@ import type { Clock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import type { Logger } from '../../base/logger.ts';
+import { type CompressedLog, compressLog } from '../compressed-log.ts';
+import { CompressedLogs } from '../compressed-logs.ts';
 import { isDamage } from '../frames.ts';
+import { listPage } from '../list-page.ts';
 import { ChangeListeners, type LogHandlers, LogListeners } from '../listeners.ts';
 import type {
   Append,
@@ -21,11 +24,10 @@ import type {
   SubmissionKey,
 } from '../run-store.ts';
 import { checkAppend } from '../run-store-checks.ts';
-import { type SealedLog, sealLog } from '../sealed-log.ts';
-import { SealedLogs } from '../sealed-logs.ts';
 import { Claims } from './claims.ts';
 import { reasonOf, toStoreError, unavailable } from './failure.ts';
 import { SubmissionKeys } from './keys.ts';
+import { Lists } from './lists.ts';
 import { appendAfterEnd, Log, type LogRef } from './log.ts';
 import { isFree, type OpenRun, OpenRuns } from './open-runs.ts';
 import { Records } from './records.ts';
@@ -33,7 +35,7 @@ import { integer, type Row, statusOf } from './rows.ts';
 import { type Transaction, Writer } from './writer.ts';
 
 /** Memory for finished logs that are read again and again. */
-const SEALED_LOGS_BYTES = 32 * 1024 ** 2;
+const COMPRESSED_LOGS_BYTES = 32 * 1024 ** 2;
 
 /**
  * The run store over one SQLite database that belongs to this process alone. Writes of one turn of the event loop are
@@ -47,13 +49,14 @@ export class SqliteRunStore implements RunStore {
   readonly #writer: Writer;
   readonly #open: OpenRuns;
   readonly #records: Records;
+  readonly #lists: Lists;
   readonly #keys: SubmissionKeys;
   readonly #claims: Claims;
   readonly #log: Log;
   readonly #ended;
   readonly #readers = new LogListeners();
   readonly #changes = new ChangeListeners();
-  readonly #sealed = new SealedLogs(SEALED_LOGS_BYTES);
+  readonly #compressed = new CompressedLogs(COMPRESSED_LOGS_BYTES);
   #closed = false;
 
   /** Takes over an open, prepared database; `onClose` frees what belongs to it. */
@@ -65,9 +68,10 @@ export class SqliteRunStore implements RunStore {
     this.#writer = new Writer(db);
     this.#open = new OpenRuns(db);
     this.#records = new Records(db, this.#open);
+    this.#lists = new Lists(db, { summary: (row) => this.#records.summary(row) });
     this.#keys = new SubmissionKeys(db, { clock: options.clock, find: (id) => this.#records.get(id) });
     this.#claims = new Claims(db);
-    this.#log = new Log(db, this.#claims);
+    this.#log = new Log(db, { claims: this.#claims, clock: options.clock });
     this.#ended = db.prepare('SELECT key, status, last, token, cancel_requested, sealed FROM runs WHERE id = ?');
   }
 
@@ -105,40 +109,49 @@ export class SqliteRunStore implements RunStore {
   }
 
   async list(query: ListQuery) {
-    return this.#read(() => this.#records.list(query));
+    try {
+      return await listPage(
+        query,
+        this.#read(() => this.#lists.of(query)),
+      );
+    } catch (thrown) {
+      throw toStoreError(thrown);
+    }
   }
 
   async countOpen() {
     return this.#open.count();
   }
 
-  async claimable(options: { now: number; limit: number }): Promise<RunId[]> {
-    return this.#open.free(options.now, options.limit).map((run) => run.id);
+  async claimable(options: { limit: number }): Promise<RunId[]> {
+    return this.#open.free(this.#clock.now(), options.limit).map((run) => run.id);
   }
 
-  claimNext(options: { owner: string; leaseMs: number; now: number }): Promise<Claim | undefined> {
-    return this.#writer.run((transaction) => this.#take(this.#open.free(options.now, 1)[0], options, transaction));
+  claimNext(options: { owner: string; leaseMs: number }): Promise<Claim | undefined> {
+    return this.#writer.run((transaction) =>
+      this.#take(this.#open.free(this.#clock.now(), 1)[0], options, transaction),
+    );
   }
 
-  claim(id: RunId, options: { owner: string; leaseMs: number; now: number; force: boolean }) {
+  claim(id: RunId, options: { owner: string; leaseMs: number; force: boolean }) {
     return this.#writer.run((transaction) => {
       const run = this.#open.get(id);
-      if (!run || (!options.force && !isFree(run, options.now))) return undefined;
+      if (!run || (!options.force && !isFree(run, this.#clock.now()))) return undefined;
       return this.#take(run, options, transaction);
     });
   }
 
-  #take(run: OpenRun | undefined, options: { leaseMs: number; now: number }, transaction: Transaction) {
+  #take(run: OpenRun | undefined, options: { leaseMs: number }, transaction: Transaction) {
     if (!run) return undefined;
-    const token = this.#claims.take(run, options, transaction);
+    const token = this.#claims.take(run, { ...options, now: this.#clock.now() }, transaction);
     const record = this.#records.get(run.id);
     return record && { run: record, token, attempts: run.attempts };
   }
 
-  async renew(id: RunId, options: { token: FencingToken; leaseMs: number; now: number }) {
+  async renew(id: RunId, options: { token: FencingToken; leaseMs: number }) {
     const run = this.#open.get(id);
     if (!run?.claim || run.claim.token !== options.token) return { result: 'fenced' as const };
-    run.claim.until = options.now + options.leaseMs;
+    run.claim.until = this.#clock.now() + options.leaseMs;
     return { result: 'ok' as const, cancel: run.cancelRequested };
   }
 
@@ -189,14 +202,14 @@ export class SqliteRunStore implements RunStore {
   async read(id: RunId, options: { after: number; maxBytes: number }): Promise<LogBatch[]> {
     const run = this.#find(id);
     if (!run) return [];
-    if (run.sealed) return (await (await this.#sealedLog(id, run.key))?.read(options)) ?? [];
+    if (run.compressed) return (await (await this.#compressedLog(id, run.key))?.read(options)) ?? [];
     return this.#read(() => this.#log.read(run.key, run.last, options));
   }
 
   async readLast(id: RunId): Promise<LogBatch | undefined> {
     const run = this.#find(id);
     if (!run) return undefined;
-    if (run.sealed) return await (await this.#sealedLog(id, run.key))?.readLast();
+    if (run.compressed) return await (await this.#compressedLog(id, run.key))?.readLast();
     return this.#read(() => this.#log.readLast(run.key));
   }
 
@@ -205,31 +218,31 @@ export class SqliteRunStore implements RunStore {
     return run ? this.#read(() => this.#log.transcript(run.key)) : [];
   }
 
-  async sealEnded(options: { endedBefore: number; limit: number }): Promise<number> {
-    let sealed = 0;
-    for (const run of this.#read(() => this.#log.unsealed(options.endedBefore, options.limit))) {
-      if (await this.#seal(run)) sealed++;
+  async compressEnded(options: { endedForMs: number; limit: number }): Promise<number> {
+    let compressed = 0;
+    for (const run of this.#read(() => this.#log.uncompressed(this.#clock.now() - options.endedForMs, options.limit))) {
+      if (await this.#compress(run)) compressed++;
     }
-    return sealed;
+    return compressed;
   }
 
-  async #seal(run: LogRef): Promise<boolean> {
+  async #compress(run: LogRef): Promise<boolean> {
     try {
-      const bytes = await sealLog({
+      const bytes = await compressLog({
         read: (range) => this.#read(() => this.#log.read(run.key, run.last, range)),
         readLast: () => this.#read(() => this.#log.readLast(run.key)),
       });
       return await this.#writer.run(() => this.#log.replaceBatches(run, bytes));
     } catch (thrown) {
       if (!isDamage(thrown)) throw thrown;
-      this.#logger.error({ run: run.id, reason: messageOf(thrown) }, 'a log cannot be sealed');
-      await this.#writer.run(() => this.#log.leaveUnsealed(run));
+      this.#logger.error({ run: run.id, reason: messageOf(thrown) }, 'a log cannot be compressed');
+      await this.#writer.run(() => this.#log.leaveUncompressed(run));
       return false;
     }
   }
 
-  async #sealedLog(id: RunId, key: number): Promise<SealedLog | undefined> {
-    return await this.#sealed.get(id, () => this.#read(() => this.#log.sealed(key)));
+  async #compressedLog(id: RunId, key: number): Promise<CompressedLog | undefined> {
+    return await this.#compressed.get(id, () => this.#read(() => this.#log.compressed(key)));
   }
 
   async subscribe(id: RunId, handlers: LogHandlers) {
@@ -254,7 +267,7 @@ export class SqliteRunStore implements RunStore {
     return this.#writer.run((transaction) => {
       if (!this.#records.remove(id)) return false;
       this.#keys.removed(id);
-      this.#sealed.forget(id);
+      this.#compressed.forget(id);
       const run = this.#open.get(id);
       this.#open.remove(id);
       if (run) transaction.onRollback(() => this.#open.add(run));
@@ -263,12 +276,12 @@ export class SqliteRunStore implements RunStore {
     });
   }
 
-  async removeExpired(options: { now: number; limit: number }): Promise<number> {
+  async removeExpired(options: { limit: number }): Promise<number> {
     await this.#writer.run(() => {
-      this.#records.expireReservations(options.now);
+      this.#records.expireReservations(this.#clock.now());
       this.#keys.removeExpired();
     });
-    const ids = this.#read(() => this.#records.expired(options.now, options.limit));
+    const ids = this.#read(() => this.#records.expired(this.#clock.now(), options.limit));
     let removed = 0;
     // One transaction each: long logs must not hold up the appends of live runs.
     for (const id of ids) if (await this.delete(id)) removed++;
@@ -300,12 +313,12 @@ export class SqliteRunStore implements RunStore {
     this.#onClose();
   }
 
-  #find(id: RunId): { key: number; last: number; sealed: boolean } | undefined {
+  #find(id: RunId): { key: number; last: number; compressed: boolean } | undefined {
     return this.#read(() => {
       const open = this.#open.get(id);
-      if (open) return { key: open.key, last: open.last, sealed: false };
+      if (open) return { key: open.key, last: open.last, compressed: false };
       const row = this.#ended.get(id);
-      return row && { key: integer(row, 'key'), last: integer(row, 'last'), sealed: integer(row, 'sealed') === 1 };
+      return row && { key: integer(row, 'key'), last: integer(row, 'last'), compressed: integer(row, 'sealed') === 1 };
     });
   }
 

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { systemClock } from '../../../src/base/clock.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
 import { LogWriter } from '../../../src/runs/log-writer.ts';
@@ -8,7 +7,7 @@ import type { Claim, RunStore } from '../../../src/store/run-store.ts';
 import { claimedRun, newRun, readAll, T0 } from '../../contract/run-store-fixture.ts';
 import { faultyStore, memoryStore, wrapStore } from '../../support/wrapped-store.ts';
 
-const END = { status: 'completed', at: T0 + 1000, retainUntil: T0 + 60_000 } as const;
+const END = { status: 'completed', at: T0 + 1000, retainMs: 60_000 } as const;
 
 function delta(text: string, itemId = 'rs_1') {
   return { type: 'response.reasoning_text.delta', itemId, outputIndex: 0, delta: text } as const;
@@ -24,7 +23,7 @@ const done = (text: string) =>
   }) as const;
 
 function open(store: RunStore, claim: Claim, changes: { graceMs?: number } = {}) {
-  const lease = new RunLease(claim, { store, clock: systemClock, log: silentLogger });
+  const lease = new RunLease(claim, { store, log: silentLogger });
   const writer = new LogWriter({
     store,
     lease,
@@ -165,7 +164,7 @@ describe('the writer of a run’s log', () => {
   it('gives the run up once another owner has claimed it', async () => {
     const claim = await claimedRun(store);
     const { writer, lease } = open(store, claim);
-    await store.claim(claim.run.id, { owner: 'other', leaseMs: 1000, now: T0, force: true });
+    await store.claim(claim.run.id, { owner: 'other', leaseMs: 1000, force: true });
     writer.push(done('late'));
     await writer.flush().catch(() => {});
     await assert.rejects(writer.flush(), ClaimLostError);

@@ -5,7 +5,6 @@ import type { RunRecord } from '../../../src/runs/runs.ts';
 import type { Claim, RunStore } from '../../../src/store/run-store.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import type { TurnRequest } from '../../../src/upstream/turn.ts';
-import { T0 } from '../../contract/run-store-fixture.ts';
 import { lookups } from '../../support/research-run.ts';
 import { openHarness, question, readAll, testTool } from '../../support/run-harness.ts';
 import { isAnswerTurn, ScriptedModel, type ScriptedTurn } from '../../support/scripted-model.ts';
@@ -136,7 +135,7 @@ describe('a run whose instances die', () => {
 
   /** A claim that runs out at once. */
   async function died(id: string): Promise<Claim> {
-    const claim = await store.claim(id, { owner: 'dying', leaseMs: 1, now: T0, force: true });
+    const claim = await store.claim(id, { owner: 'dying', leaseMs: 0, force: true });
     assert.ok(claim);
     return claim;
   }
@@ -180,7 +179,7 @@ describe('a run whose instances die', () => {
   it('is taken over once its claim has run out, not before', async () => {
     const run = await crashed(0);
     const now = Date.now();
-    const claim = await store.claim(run.id, { owner: 'alive', leaseMs: 1500, now, force: true });
+    const claim = await store.claim(run.id, { owner: 'alive', leaseMs: 1500, force: true });
     assert.ok(claim);
     await using harness = await openHarness({ chat: new ScriptedModel([]), store });
     const response = await responseOf(await readAll(harness.runs, run));

@@ -20,6 +20,8 @@ import {
   newRun,
   readAll,
   T0,
+  type TestClock,
+  testClock,
 } from '../../contract/run-store-fixture.ts';
 import { type RedisServer, redisOrSkip } from '../../support/redis.ts';
 
@@ -69,6 +71,7 @@ describe('the Redis store when Redis fails', () => {
   let store: RunStore;
   let caches: Caches;
   let peer: RunStore;
+  let clock: TestClock;
   let admin: { (...args: string[]): Promise<unknown>; close(): Promise<void> };
   const prefix = randomUUID();
 
@@ -78,7 +81,8 @@ describe('the Redis store when Redis fails', () => {
   after(() => server?.[Symbol.asyncDispose]());
 
   beforeEach(async () => {
-    const options = { url: server.url, log: silentLogger, limitMs: LIMIT_MS, prefix };
+    clock = testClock();
+    const options = { url: server.url, log: silentLogger, limitMs: LIMIT_MS, prefix, clock };
     ({ runs: store, caches } = await openRedisStore(options));
     ({ runs: peer } = await openRedisStore(options));
     const client = createClient({ url: server.url });
@@ -259,10 +263,10 @@ describe('the Redis store when Redis fails', () => {
     await assert.rejects(store.read(run.id, { after: 3, maxBytes: 1_000_000 }), damaged);
     await admin('DEL', `${prefix}:unsealed`);
     await store.append(run.id, ending(token, 6, 'completed'));
-    // It does not keep others from being sealed, and is not tried again and again.
-    assert.equal(await store.sealEnded({ endedBefore: Date.now(), limit: 1 }), 0);
+    // It does not keep others from being compressed, and is not tried again and again.
+    assert.equal(await store.compressEnded({ endedForMs: 0, limit: 1 }), 0);
     await endedRun(store);
-    assert.equal(await store.sealEnded({ endedBefore: Date.now(), limit: 1 }), 1);
+    assert.equal(await store.compressEnded({ endedForMs: 0, limit: 1 }), 1);
     await assert.rejects(store.read(run.id, { after: 0, maxBytes: 1_000_000 }), damaged);
   });
 
@@ -278,16 +282,17 @@ describe('the Redis store when Redis fails', () => {
     await admin('ZADD', `${prefix}:queued`, `${(T0 - 3_600_000) * 1000}`, randomUUID());
     assert.equal(await peer.claimNext(LEASE), undefined);
     assert.deepEqual(await peer.countOpen(), { queued: 0, inProgress: 1 });
-    assert.equal(await peer.removeExpired({ now: T0 + 60_000, limit: 10 }), 1);
-    assert.equal((await peer.claimNext({ ...LEASE, now: T0 + 10_000 }))?.run.id, held.id);
+    clock.ms = T0 + 60_000;
+    assert.equal(await peer.removeExpired({ limit: 10 }), 1);
+    assert.equal((await peer.claimNext(LEASE))?.run.id, held.id);
   });
 
   it('a run that is announced but not there yet is left alone', async () => {
     await admin('FLUSHALL');
     const id = randomUUID();
     await admin('ZADD', `${prefix}:queued`, `${Date.now() * 1000}`, id);
-    assert.equal(await store.claimNext({ ...LEASE, now: Date.now() }), undefined);
-    assert.deepEqual((await store.claimable({ now: Date.now(), limit: 10 })).includes(id), true);
+    assert.equal(await store.claimNext(LEASE), undefined);
+    assert.deepEqual((await store.claimable({ limit: 10 })).includes(id), true);
   });
 
   it('everything of an ended run expires by itself should nobody remove it, and lists forget it', async () => {
@@ -295,7 +300,7 @@ describe('the Redis store when Redis fails', () => {
     const { run, token } = await claimedRun(store, { user });
     await store.append(run.id, events(token, 3, 3, { transcript: ['{}'] }));
     await store.append(run.id, ending(token, 4, 'completed'));
-    await store.sealEnded({ endedBefore: T0 + 5000, limit: 100 });
+    await store.compressEnded({ endedForMs: 0, limit: 100 });
     for (const part of ['run', 'transcript', 'sealed']) {
       const left = Number(await admin('PTTL', `${prefix}:{${run.id}}:${part}`));
       assert.ok(left > 55_000 && left < 26 * 3_600_000, `${part}: ${left}`);
@@ -306,7 +311,7 @@ describe('the Redis store when Redis fails', () => {
     assert.equal(await admin('ZCARD', `${prefix}:list:responses:${user}`), 0);
   });
 
-  it('sealing makes a log much smaller and leaves one copy', async () => {
+  it('compression makes a log much smaller and leaves one copy', async () => {
     const { run, token } = await claimedRun(store);
     const text = 'A sentence that models like to write.';
     for (let n = 3; n < 2003; n += 50)
@@ -314,7 +319,7 @@ describe('the Redis store when Redis fails', () => {
     await store.append(run.id, ending(token, 2003, 'completed'));
     const log = `${prefix}:{${run.id}}:log`;
     const before = Number(await admin('MEMORY', 'USAGE', log));
-    await store.sealEnded({ endedBefore: T0 + 5000, limit: 100 });
+    await store.compressEnded({ endedForMs: 0, limit: 100 });
     const after = Number(await admin('MEMORY', 'USAGE', `${prefix}:{${run.id}}:sealed`));
     assert.ok(after < before / 10, `${before} -> ${after}`);
     assert.equal(await admin('EXISTS', log), 0);

@@ -254,9 +254,9 @@ describe('the SQLite store over its database', () => {
     await assert.rejects(store.read(run.id, { after: 3, maxBytes: 1_000_000 }), damaged);
     await store.append(run.id, ending(token, 6, 'completed'));
     await endedRun(store);
-    // It does not keep others from being sealed, and is not tried again and again.
-    assert.equal(await store.sealEnded({ endedBefore: Date.now(), limit: 1 }), 0);
-    assert.equal(await store.sealEnded({ endedBefore: Date.now(), limit: 1 }), 1);
+    // It does not keep others from being compressed, and is not tried again and again.
+    assert.equal(await store.compressEnded({ endedForMs: 0, limit: 1 }), 0);
+    assert.equal(await store.compressEnded({ endedForMs: 0, limit: 1 }), 1);
     await assert.rejects(store.read(run.id, { after: 0, maxBytes: 1_000_000 }), damaged);
     await store.close();
   });

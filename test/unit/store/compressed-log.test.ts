@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { GatewayError } from '../../../src/base/errors.ts';
+import { CompressedLog, compressLog, type LogSource, SEGMENT_BYTES } from '../../../src/store/compressed-log.ts';
+import { CompressedLogs } from '../../../src/store/compressed-logs.ts';
 import { dropUpTo } from '../../../src/store/frames.ts';
 import type { LogBatch } from '../../../src/store/run-store.ts';
-import { type LogSource, SEGMENT_BYTES, SealedLog, sealLog } from '../../../src/store/sealed-log.ts';
-import { SealedLogs } from '../../../src/store/sealed-logs.ts';
 import { frames } from '../../contract/run-store-fixture.ts';
 
 /** A log of batches as a store reads it: one batch at a time. */
@@ -24,10 +24,10 @@ function log(perBatch: number, count: number, text?: string): LogBatch[] {
   });
 }
 
-async function bytesOf(sealed: SealedLog, after: number, maxBytes: number): Promise<Buffer> {
+async function bytesOf(compressed: CompressedLog, after: number, maxBytes: number): Promise<Buffer> {
   const pieces: Uint8Array[] = [];
   for (let last = after; ; ) {
-    const batches = await sealed.read({ after: last, maxBytes });
+    const batches = await compressed.read({ after: last, maxBytes });
     if (batches.length === 0) return Buffer.concat(pieces);
     for (const batch of batches) {
       assert.equal(batch.first, last + 1);
@@ -37,49 +37,49 @@ async function bytesOf(sealed: SealedLog, after: number, maxBytes: number): Prom
   }
 }
 
-describe('a sealed log', () => {
+describe('a compressed log', () => {
   it('gives the bytes of the log and is much smaller', async () => {
     const batches = log(100, 80, 'A sentence of some length that models like to write.');
-    const value = await sealLog(source(batches));
+    const value = await compressLog(source(batches));
     const plain = frames(1, 8000, 'A sentence of some length that models like to write.');
     assert.ok(value.length < plain.length / 10, `${value.length} of ${plain.length}`);
-    const sealed = new SealedLog(value);
-    assert.deepEqual(await bytesOf(sealed, 0, SEGMENT_BYTES), plain);
+    const compressed = new CompressedLog(value);
+    assert.deepEqual(await bytesOf(compressed, 0, SEGMENT_BYTES), plain);
     assert.deepEqual(
-      await bytesOf(sealed, 7950, 1),
+      await bytesOf(compressed, 7950, 1),
       frames(7951, 8000, 'A sentence of some length that models like to write.'),
     );
-    assert.deepEqual(await sealed.readLast(), batches.at(-1));
+    assert.deepEqual(await compressed.readLast(), batches.at(-1));
   });
 
   it('is made of logs of a single batch too', async () => {
-    const sealed = new SealedLog(await sealLog(source(log(3, 1))));
-    assert.deepEqual(await bytesOf(sealed, 0, 1), frames(1, 3));
-    assert.deepEqual(await bytesOf(sealed, 3, 1), Buffer.alloc(0));
+    const compressed = new CompressedLog(await compressLog(source(log(3, 1))));
+    assert.deepEqual(await bytesOf(compressed, 0, 1), frames(1, 3));
+    assert.deepEqual(await bytesOf(compressed, 3, 1), Buffer.alloc(0));
   });
 
   it('is not made of a log that is open or damaged', async () => {
     const batches = log(2, 5);
-    await assert.rejects(sealLog(source(batches.slice(0, 4))), GatewayError);
-    await assert.rejects(sealLog(source([])), GatewayError);
-    await assert.rejects(sealLog(source(batches.filter((batch) => batch.first !== 5))), /event 5 is missing/);
+    await assert.rejects(compressLog(source(batches.slice(0, 4))), GatewayError);
+    await assert.rejects(compressLog(source([])), GatewayError);
+    await assert.rejects(compressLog(source(batches.filter((batch) => batch.first !== 5))), /event 5 is missing/);
   });
 
   it('that is damaged is an error, never other bytes', async () => {
-    const value = await sealLog(source(log(2, 5)));
-    assert.throws(() => new SealedLog(value.subarray(0, value.length - 1)), GatewayError);
-    assert.throws(() => new SealedLog(Buffer.concat([Buffer.from('XXXX'), value.subarray(4)])), GatewayError);
+    const value = await compressLog(source(log(2, 5)));
+    assert.throws(() => new CompressedLog(value.subarray(0, value.length - 1)), GatewayError);
+    assert.throws(() => new CompressedLog(Buffer.concat([Buffer.from('XXXX'), value.subarray(4)])), GatewayError);
     const flipped = Buffer.from(value);
     flipped.fill(0xff, value.length - 40);
-    await assert.rejects(new SealedLog(flipped).readLast(), GatewayError);
+    await assert.rejects(new CompressedLog(flipped).readLast(), GatewayError);
   });
 });
 
-describe('sealed logs in memory', () => {
+describe('compressed logs in memory', () => {
   it('are loaded once, up to a bound, and forgotten on demand', async () => {
-    const value = await sealLog(source(log(10, 10)));
-    const { weight } = new SealedLog(value);
-    const logs = new SealedLogs(weight * 3);
+    const value = await compressLog(source(log(10, 10)));
+    const { weight } = new CompressedLog(value);
+    const logs = new CompressedLogs(weight * 3);
     const loads: string[] = [];
     const get = (id: string) =>
       logs.get(id, () => {

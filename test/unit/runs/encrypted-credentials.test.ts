@@ -19,7 +19,7 @@ const SERVER: RequestedMcpServer = {
 describe('credentials of MCP servers that a request attaches', () => {
   let folder: string;
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'sealed-'));
+    folder = await mkdtemp(join(tmpdir(), 'encrypted-'));
   });
   afterEach(() => rm(folder, { recursive: true }));
 

@@ -1,12 +1,12 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
 /**
- * Sealing of credentials that a run needs after a restart but that no stored record may show: AES-256-GCM under a key
+ * Encryption of credentials that a run needs after a restart but that no stored record may show: AES-256-GCM under a key
  * that is derived from what the configuration knows of the caller's API key and that is itself never stored.
  */
 
-/** The sealing key that belongs to an API key, from the SHA-256 of its secret. */
-export function sealingKey(secretSha256Hex: string): Buffer {
+/** The encryption key that belongs to an API key, from the SHA-256 of its secret. */
+export function encryptionKey(secretSha256Hex: string): Buffer {
   return Buffer.from(
     hkdfSync('sha256', Buffer.from(secretSha256Hex, 'hex'), '', 'research-gateway request credentials', 32),
   );
@@ -15,17 +15,17 @@ export function sealingKey(secretSha256Hex: string): Buffer {
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** `text`, sealed, as base64. */
-export function seal(text: string, key: Buffer): string {
+/** `text`, encrypted, as base64. */
+export function encrypt(text: string, key: Buffer): string {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv('aes-256-gcm', key, nonce);
-  const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
-  return Buffer.concat([nonce, cipher.getAuthTag(), sealed]).toString('base64');
+  const encrypted = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+  return Buffer.concat([nonce, cipher.getAuthTag(), encrypted]).toString('base64');
 }
 
-/** What was sealed. @throws Error where the key is another one or the text was changed. */
-export function unseal(sealed: string, key: Buffer): string {
-  const bytes = Buffer.from(sealed, 'base64');
+/** What was encrypted. @throws Error where the key is another one or the text was changed. */
+export function decrypt(encrypted: string, key: Buffer): string {
+  const bytes = Buffer.from(encrypted, 'base64');
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_BYTES));
   decipher.setAuthTag(bytes.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES));
   return decipher.update(bytes.subarray(NONCE_BYTES + TAG_BYTES), undefined, 'utf8') + decipher.final('utf8');

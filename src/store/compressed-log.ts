@@ -23,19 +23,19 @@ const CHECKED = { params: { [constants.ZSTD_c_checksumFlag]: 1 } };
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
 
-/** Reads of the log that is sealed: `read` and `readLast` of the run store, for one run. */
+/** Reads of the log that is compressed: `read` and `readLast` of the run store, for one run. */
 export interface LogSource {
   read(options: { after: number; maxBytes: number }): LogBatch[] | Promise<LogBatch[]>;
   readLast(): LogBatch | undefined | Promise<LogBatch | undefined>;
 }
 
 /**
- * Seals a finished log.
+ * Compresses a finished log.
  * @throws GatewayError `internal_error` where it has no end or is not contiguous.
  */
-export async function sealLog(source: LogSource): Promise<Buffer> {
+export async function compressLog(source: LogSource): Promise<Buffer> {
   const terminal = await source.readLast();
-  if (!terminal?.end) throw new GatewayError('internal_error', 'A log without an end cannot be sealed.');
+  if (!terminal?.end) throw new GatewayError('internal_error', 'A log without an end cannot be compressed.');
   const segments: { last: number; plain: number; bytes: Buffer }[] = [];
   const add = async (last: number, frames: Uint8Array) => {
     segments.push({ last, plain: frames.length, bytes: await compress(frames, CHECKED) });
@@ -74,30 +74,30 @@ interface Segment {
   plain: Promise<Uint8Array> | undefined;
 }
 
-/** A sealed log, opened. Segments are decompressed at their first read and kept with it. */
-export class SealedLog {
+/** A compressed log, opened. Segments are decompressed at their first read and kept with it. */
+export class CompressedLog {
   /** Bytes in memory when everything was read. */
   readonly weight: number;
   readonly #segments: Segment[] = [];
 
   /** @throws GatewayError `internal_error` where the value is damaged. */
-  constructor(sealed: Buffer) {
-    if (!sealed.subarray(0, 4).equals(MAGIC)) throw damaged();
-    const count = sealed.readUInt32LE(4);
+  constructor(compressed: Buffer) {
+    if (!compressed.subarray(0, 4).equals(MAGIC)) throw damaged();
+    const count = compressed.readUInt32LE(4);
     let start = HEADER_BYTES + count * ENTRY_BYTES;
     let first = 1;
-    let weight = sealed.length;
+    let weight = compressed.length;
     for (let index = 0; index < count; index++) {
       const entry = HEADER_BYTES + index * ENTRY_BYTES;
-      const last = sealed.readUInt32LE(entry);
-      const end = start + sealed.readUInt32LE(entry + 4);
-      const bytes = sealed.subarray(start, end);
+      const last = compressed.readUInt32LE(entry);
+      const end = start + compressed.readUInt32LE(entry + 4);
+      const bytes = compressed.subarray(start, end);
       this.#segments.push({ first, last, bytes, end: index === count - 1, plain: undefined });
-      weight += sealed.readUInt32LE(entry + 8);
+      weight += compressed.readUInt32LE(entry + 8);
       first = last + 1;
       start = end;
     }
-    if (start !== sealed.length || count === 0) throw damaged();
+    if (start !== compressed.length || count === 0) throw damaged();
     this.weight = weight;
   }
 
@@ -131,5 +131,5 @@ async function open(segment: Segment): Promise<LogBatch> {
 }
 
 function damaged(cause?: unknown): GatewayError {
-  return new GatewayError('internal_error', 'A sealed event log is damaged.', { cause });
+  return new GatewayError('internal_error', 'A compressed event log is damaged.', { cause });
 }

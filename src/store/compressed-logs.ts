@@ -1,33 +1,36 @@
 import type { RunId } from '../base/ids.ts';
-import { SealedLog } from './sealed-log.ts';
+import { CompressedLog } from './compressed-log.ts';
 
 /**
- * Sealed logs that were read lately, up to a bound of bytes; the one used longest ago goes first. A sealed log never
+ * Compressed logs that were read lately, up to a bound of bytes; the one used longest ago goes first. A compressed log never
  * changes, so a kept one is as good as the stored one until its run is removed.
  */
-export class SealedLogs {
+export class CompressedLogs {
   readonly #maxBytes: number;
-  readonly #logs = new Map<RunId, SealedLog>();
+  readonly #logs = new Map<RunId, CompressedLog>();
   #bytes = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
 
-  /** The run's sealed log, from memory or through `load`. */
-  async get(id: RunId, load: () => Buffer | undefined | Promise<Buffer | undefined>): Promise<SealedLog | undefined> {
+  /** The run's compressed log, from memory or through `load`. */
+  async get(
+    id: RunId,
+    load: () => Buffer | undefined | Promise<Buffer | undefined>,
+  ): Promise<CompressedLog | undefined> {
     const known = this.#logs.get(id);
     if (known) {
       this.#logs.delete(id);
       this.#logs.set(id, known);
       return known;
     }
-    const sealed = await load();
-    if (!sealed) return undefined;
+    const compressed = await load();
+    if (!compressed) return undefined;
     // Somebody else may have loaded it meanwhile.
     const arrived = this.#logs.get(id);
     if (arrived) return arrived;
-    const log = new SealedLog(sealed);
+    const log = new CompressedLog(compressed);
     this.#keep(id, log);
     return log;
   }
@@ -37,7 +40,7 @@ export class SealedLogs {
     this.#logs.delete(id);
   }
 
-  #keep(id: RunId, log: SealedLog): void {
+  #keep(id: RunId, log: CompressedLog): void {
     if (log.weight > this.#maxBytes / 2) return;
     this.#logs.set(id, log);
     this.#bytes += log.weight;

@@ -1,0 +1,131 @@
+import type { RunId } from '../../base/ids.ts';
+import { bucketOf, type IndexRange, type Position, type RunIndexes } from '../list-page.ts';
+import type { RunApi, RunSummary } from '../run-store.ts';
+import type { RedisConnection } from './connection.ts';
+import type { Keys } from './keys.ts';
+import { type Facts, maybeText, parseSummary, SUMMARY_FIELDS, textList, withScores } from './replies.ts';
+
+/** An entry of an index whose run is not there is removed once it is this old: a younger one may be in the making. */
+export const MISSING_AFTER_MS = 60_000;
+
+/** A run as the indexes know it. */
+export type IndexedRun = { id: RunId } & Pick<Facts, 'user' | 'api' | 'model'>;
+
+/** A member of a list with the key that it was found under. */
+export interface ListEntry extends Position {
+  tie: RunId;
+  key: string;
+}
+
+type List = { user: string; api: RunApi };
+
+/**
+ * Users' lists: for each user and interface a sorted set of all runs, and one for each model and bucket (see `Bucket`),
+ * so that a filter reads what matches. They are only an index; see `Indexes`.
+ */
+export class Lists {
+  readonly #redis: RedisConnection;
+  readonly #keys: Keys;
+
+  constructor(parts: { redis: RedisConnection; keys: Keys }) {
+    this.#redis = parts.redis;
+    this.#keys = parts.keys;
+  }
+
+  async add(run: IndexedRun, position: number): Promise<void> {
+    const entry = ['NX', `${position}`, run.id];
+    await Promise.all([
+      this.#redis.command(['SADD', this.#keys.models(run), run.model]),
+      this.#redis.command(['ZADD', this.#keys.list(run.user, run.api), ...entry]),
+      this.#redis.command(['ZADD', this.#keys.listPart(run, { model: run.model, bucket: 'open' }), ...entry]),
+    ]);
+  }
+
+  /** Moves an ended run to the index of its end. Also right for one that no index by model knows yet. */
+  async markEnded(run: IndexedRun & Pick<Facts, 'status'>): Promise<void> {
+    const { id, model } = run;
+    const position = await this.#score(this.#keys.list(run.user, run.api), id);
+    if (position === null) return;
+    await Promise.all([
+      this.#redis.command(['SADD', this.#keys.models(run), model]),
+      this.#redis.command(['ZADD', this.#keys.listPart(run, { model, bucket: bucketOf(run.status) }), position, id]),
+      this.#redis.command(['ZREM', this.#keys.listPart(run, { model, bucket: 'open' }), id]),
+    ]);
+  }
+
+  async remove(run: List & { id: RunId }, facts: Pick<Facts, 'model' | 'status'> | undefined): Promise<void> {
+    const part = facts && this.#keys.listPart(run, { model: facts.model, bucket: bucketOf(facts.status) });
+    await Promise.all(
+      [this.#keys.list(run.user, run.api), ...(part === undefined ? [] : [part])].map((key) =>
+        this.#redis.command(['ZREM', key, run.id]),
+      ),
+    );
+  }
+
+  /** The indexes of a list. `corrected` is told of runs that stand where they do not belong. */
+  of(list: List, options: { corrected(id: RunId): Promise<void>; now: number }): RunIndexes<ListEntry> {
+    return {
+      models: async () => textList.parse(await this.#redis.command(['SMEMBERS', this.#keys.models(list)])),
+      position: async (id) => {
+        const score = await this.#score(this.#keys.list(list.user, list.api), id);
+        return score === null ? undefined : { at: Number(score), tie: id };
+      },
+      entries: (index, range) => {
+        const key = index === 'all' ? this.#keys.list(list.user, list.api) : this.#keys.listPart(list, index);
+        return this.#entries(key, range);
+      },
+      summaries: async (entries) => {
+        const found = await Promise.all(entries.map((entry) => this.#summary(entry.tie)));
+        await this.#correct(entries, found, { list, ...options });
+        return found;
+      },
+    };
+  }
+
+  async #score(key: string, id: RunId): Promise<string | null> {
+    return maybeText.parse(await this.#redis.command(['ZSCORE', key, id]));
+  }
+
+  async #summary(id: RunId): Promise<RunSummary | undefined> {
+    return parseSummary(await this.#redis.command(['HMGET', this.#keys.run(id), ...SUMMARY_FIELDS]));
+  }
+
+  async #entries(key: string, { newestFirst, from, count }: IndexRange): Promise<ListEntry[]> {
+    const found: ListEntry[] = [];
+    // Those of the same score lie on both sides of `from`: they are asked for and left out.
+    const range = newestFirst
+      ? ['ZREVRANGEBYSCORE', key, from ? `${from.at}` : '+inf', '-inf']
+      : ['ZRANGEBYSCORE', key, from ? `${from.at}` : '-inf', '+inf'];
+    for (let offset = 0; ; offset += count) {
+      const reply = await this.#redis.command([...range, 'WITHSCORES', 'LIMIT', `${offset}`, `${count}`]);
+      const members = withScores(reply);
+      for (const { member, score } of members) {
+        const beyond = !from || score !== from.at || (newestFirst ? member < from.tie : member > from.tie);
+        if (beyond) found.push({ at: score, tie: member, key });
+      }
+      if (members.length < count || found.length >= count) return found.slice(0, count);
+    }
+  }
+
+  /** Puts right what an index said of runs that are gone or have ended meanwhile. */
+  async #correct(
+    entries: readonly ListEntry[],
+    found: readonly (RunSummary | undefined)[],
+    options: { list: List; corrected(id: RunId): Promise<void>; now: number },
+  ): Promise<void> {
+    for (const [index, entry] of entries.entries()) {
+      const run = found[index];
+      if (!run) {
+        // A young one may be in the making.
+        const old = entry.at / 1000 <= options.now - MISSING_AFTER_MS;
+        if (old) await this.#redis.command(['ZREM', entry.key, entry.tie]);
+      } else if (run.endedAt !== null && entry.key === this.#open(options.list, run.model)) {
+        await options.corrected(run.id);
+      }
+    }
+  }
+
+  #open(list: List, model: string): string {
+    return this.#keys.listPart(list, { model, bucket: 'open' });
+  }
+}

@@ -1,0 +1,82 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { Bucket, IndexRange, Position, RunIndexes } from '../list-page.ts';
+import type { RunApi, RunSummary } from '../run-store.ts';
+import { integer, type Row, text } from './rows.ts';
+
+/** A run found in an index, with its row. */
+export interface ListEntry extends Position {
+  row: Row;
+}
+
+/** One statement for each order. */
+interface Ordered {
+  newestFirst: StatementSync;
+  oldestFirst: StatementSync;
+}
+
+/** Users' lists: the index over all runs of a user and interface, and the one by model and bucket (see `Bucket`). */
+export class Lists {
+  readonly #summary: (row: Row) => RunSummary;
+  readonly #all: Ordered;
+  readonly #part: Ordered;
+  readonly #models;
+  readonly #position;
+
+  constructor(db: DatabaseSync, options: { summary(row: Row): RunSummary }) {
+    this.#summary = options.summary;
+    this.#all = prepare(db, 'user = :user AND api = :api');
+    this.#part = prepare(db, 'user = :user AND api = :api AND model = :model AND bucket = :bucket');
+    // Goes from model to model along the index instead of over all runs.
+    this.#models = db.prepare(`
+      WITH RECURSIVE models (model) AS (
+        SELECT min(model) FROM runs WHERE user = :user AND api = :api
+        UNION ALL
+        SELECT (SELECT min(runs.model) FROM runs WHERE user = :user AND api = :api AND runs.model > models.model)
+        FROM models WHERE models.model IS NOT NULL
+      )
+      SELECT model FROM models WHERE model IS NOT NULL`);
+    this.#position = db.prepare('SELECT created_at, key FROM runs WHERE id = ?');
+  }
+
+  of({ user, api }: { user: string; api: RunApi }): RunIndexes<ListEntry> {
+    return {
+      models: async () => this.#models.all({ user, api }).map((row) => text(row, 'model')),
+      position: async (id) => {
+        const row = this.#position.get(id);
+        return row && positionOf(row);
+      },
+      entries: async (index, range) =>
+        index === 'all'
+          ? find(this.#all, { user, api }, range)
+          : find(this.#part, { user, api, model: index.model, bucket: index.bucket }, range),
+      summaries: async (entries) => entries.map(({ row }) => this.#summary(row)),
+    };
+  }
+}
+
+function prepare(db: DatabaseSync, where: string): Ordered {
+  const statement = (beyond: '<' | '>', order: 'ASC' | 'DESC') =>
+    db.prepare(`
+      SELECT * FROM runs WHERE ${where} AND (created_at, key) ${beyond} (:at, :tie)
+      ORDER BY created_at ${order}, key ${order} LIMIT :count`);
+  return { newestFirst: statement('<', 'DESC'), oldestFirst: statement('>', 'ASC') };
+}
+
+function find(
+  statements: Ordered,
+  index: { user: string; api: RunApi; model?: string; bucket?: Bucket },
+  { newestFirst, from, count }: IndexRange,
+): ListEntry[] {
+  const at = from?.at ?? (newestFirst ? Number.MAX_SAFE_INTEGER : -1);
+  const rows = statements[newestFirst ? 'newestFirst' : 'oldestFirst'].all({
+    ...index,
+    at,
+    tie: from?.tie ?? 0,
+    count,
+  });
+  return rows.map((row) => ({ ...positionOf(row), row }));
+}
+
+function positionOf(row: Row): Position {
+  return { at: integer(row, 'created_at'), tie: integer(row, 'key') };
+}
