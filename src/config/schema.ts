@@ -25,6 +25,8 @@ const server = z
     /** A second port for /healthz, /readyz, /metrics, /openapi.json, /docs and /console; absent: the main one. */
     admin_port: z.int().min(0).max(65_535).optional(),
     body_limit: size.prefault('10mb'),
+    /** All bodies that are being read or answered, together. One key may take half of it. */
+    body_memory: size.prefault('256mb'),
     heartbeat_seconds: seconds.prefault(15),
     shutdown_grace_seconds: seconds.prefault(30),
     /** Addresses or ranges of proxies whose X-Forwarded-For is believed. */
@@ -33,12 +35,14 @@ const server = z
   .transform(
     ({
       body_limit: bodyLimitBytes,
+      body_memory: bodyMemoryBytes,
       heartbeat_seconds: heartbeatMs,
       shutdown_grace_seconds: shutdownGraceMs,
       ...rest
     }) => ({
       ...rest,
       bodyLimitBytes,
+      bodyMemoryBytes,
       heartbeatMs,
       shutdownGraceMs,
     }),
@@ -316,6 +320,7 @@ export const configSchema = z.strictObject({
 /** What a setting is called in the file, where its parsed name has another unit. */
 export const NAME_IN_FILE: Readonly<Record<string, string>> = {
   bodyLimitBytes: 'body_limit',
+  bodyMemoryBytes: 'body_memory',
   heartbeatMs: 'heartbeat_seconds',
   shutdownGraceMs: 'shutdown_grace_seconds',
   retentionMs: 'retention_hours',

@@ -12,6 +12,7 @@ import type { Instances } from '../store/instances.ts';
 import type { ProviderState } from '../upstream/provider.ts';
 import type { Heartbeats } from './heartbeat.ts';
 import type { Admission } from './limits/admission.ts';
+import type { BodyBudget } from './limits/body-budget.ts';
 import type { HttpMetrics } from './metrics.ts';
 import type { Activity } from './operator/activity.ts';
 import type { RequestContext } from './request-context.ts';
@@ -59,6 +60,7 @@ export interface HttpParts {
 
 /** The parts and what the app made of them once: what endpoints work with. */
 export interface AppDeps extends Omit<HttpParts, 'console'> {
+  bodies: BodyBudget;
   heartbeats: Heartbeats;
   metrics: HttpMetrics;
   retries: Retries;

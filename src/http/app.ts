@@ -3,6 +3,7 @@ import { GatewayError } from '../base/errors.ts';
 import type { AppDeps, HttpParts } from './app-deps.ts';
 import { type Endpoint, handlerOf, methodNotAllowed, openHandler, refuseMethods } from './endpoint.ts';
 import { Heartbeats } from './heartbeat.ts';
+import { BodyBudget } from './limits/body-budget.ts';
 import { HttpMetrics } from './metrics.ts';
 import { keyrings } from './middleware/auth.ts';
 import { entry } from './middleware/entry.ts';
@@ -47,10 +48,12 @@ export function createApp(parts: HttpParts): Express {
 /** The apps for one port or two; they share limits and metrics. */
 export function createApps(parts: HttpParts): Apps {
   const { console: pages, ...rest } = parts;
+  const bodies = new BodyBudget(() => parts.config.current().server.bodyMemoryBytes);
   const deps: AppDeps = {
     ...rest,
+    bodies,
     heartbeats: new Heartbeats(() => parts.config.current().server.heartbeatMs),
-    metrics: new HttpMetrics(parts.registry, parts.runs),
+    metrics: new HttpMetrics(parts.registry, { runs: parts.runs, bodies }),
     retries: new Retries(parts.caches),
   };
   const app = (serves: { api: boolean; admin: boolean }) => {

@@ -3,10 +3,14 @@ import { GatewayError } from '../base/errors.ts';
 import { type Answer, writeAnswer } from './answer.ts';
 import type { AppDeps, Identity } from './app-deps.ts';
 import { authenticate, type Keyring } from './middleware/auth.ts';
+import type { BodySource } from './middleware/read-body.ts';
 import type { RequestContexts } from './request-context.ts';
 
+/** How long nothing of a body may come, in milliseconds. */
+const BODY_IDLE_MS = 30_000;
+
 /** One authenticated request. */
-export interface Call {
+export interface Call extends BodySource {
   req: Request;
   res: Response;
   identity: Identity;
@@ -32,10 +36,17 @@ export function handlerOf(route: string, endpoint: Endpoint, options: EndpointOp
     const key = authenticate(req, options.keyring(config));
     context.key = key.id;
     const identity = { key, caller: { user: key.user ?? key.id, keyId: key.id }, config, context };
-    const answer = await endpoint({ req, res, identity });
+    const answer = await answerOf(deps, endpoint, { req, res, identity });
     using _ = answer.kind === 'stream' ? deps.metrics.stream() : undefined;
     await writeAnswer(res, answer, { heartbeats: deps.heartbeats, signal: context.signal });
   };
+}
+
+/** What the endpoint answers. The memory of the body is given back then: nothing of it is needed to write the answer. */
+async function answerOf(deps: AppDeps, endpoint: Endpoint, call: Omit<Call, 'bodies'>): Promise<Answer> {
+  const { key, config } = call.identity;
+  using place = deps.bodies.open(key.id);
+  return await endpoint({ ...call, bodies: { limit: config.server.bodyLimitBytes, place, idleMs: BODY_IDLE_MS } });
 }
 
 /** An Express handler without a key, that writes its answer itself. */

@@ -1,5 +1,6 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Runs } from '../runs/runs.ts';
+import type { BodyBudget } from './limits/body-budget.ts';
 import type { RequestContext } from './request-context.ts';
 
 /** Metrics of the HTTP floor. Labels come from the configuration and the routes, never from what clients send. */
@@ -10,7 +11,10 @@ export class HttpMetrics {
   readonly #refused: Counter<'code'>;
   readonly #streams: Gauge;
 
-  constructor(registry: Registry, runs: Pick<Runs, 'countOpen'>) {
+  constructor(
+    registry: Registry,
+    { runs, bodies }: { runs: Pick<Runs, 'countOpen'>; bodies: Pick<BodyBudget, 'taken'> },
+  ) {
     const registers = [registry];
     this.#requests = new Counter({
       name: 'gateway_http_requests_total',
@@ -38,6 +42,14 @@ export class HttpMetrics {
       registers,
     });
     this.#streams = new Gauge({ name: 'gateway_sse_streams', help: 'Streams that are open.', registers });
+    new Gauge({
+      name: 'gateway_body_bytes',
+      help: 'Memory of bodies that are being read or answered.',
+      registers,
+      collect() {
+        this.set(bodies.taken);
+      },
+    });
     new Gauge({
       name: 'gateway_runs_open',
       help: 'Runs that have not ended.',

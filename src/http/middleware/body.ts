@@ -1,8 +1,9 @@
 import { isUtf8 } from 'node:buffer';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import { nestingDepth } from '../../protocol/json-spans.ts';
+import { type BodySource, readBody } from './read-body.ts';
 
 /** A JSON object and the bytes that it came in: what is passed on is the bytes, what is understood the object. */
 export interface JsonBody {
@@ -28,19 +29,19 @@ export function mediaType(req: IncomingMessage): string {
 
 /**
  * Reads a JSON object, after looking at its headers.
- * @throws GatewayError `unsupported_media_type`, `request_too_large`, `invalid_json`.
+ * @throws GatewayError `unsupported_media_type`, `invalid_json`, and as `readBody`.
  */
-export async function readJson(req: IncomingMessage, res: ServerResponse, limit: number): Promise<JsonBody> {
-  if (hasBody(req)) requireJson(req);
-  const raw = await readBody(req, res, limit);
+export async function readJson(source: BodySource): Promise<JsonBody> {
+  if (hasBody(source.req)) requireJson(source.req);
+  const raw = await readBody(source);
   return { raw, json: parseObject(raw) };
 }
 
 /** Reads away the body of an endpoint that needs none, under the same rules for type and size. */
-export async function skipBody(req: IncomingMessage, res: ServerResponse, limit: number): Promise<void> {
-  if (!hasBody(req)) return;
-  requireJson(req);
-  await readBody(req, res, limit);
+export async function skipBody(source: BodySource): Promise<void> {
+  if (!hasBody(source.req)) return;
+  requireJson(source.req);
+  await readBody(source);
 }
 
 function requireJson(req: IncomingMessage): void {
@@ -57,42 +58,6 @@ export function requireIdentity(req: IncomingMessage): void {
   const encoding = req.headers['content-encoding']?.trim().toLowerCase();
   if (encoding === undefined || encoding === '' || encoding === 'identity') return;
   throw new GatewayError('unsupported_media_type', 'Send the body without Content-Encoding.');
-}
-
-/**
- * The body's bytes, read once.
- * @throws GatewayError `request_too_large` over `limit` bytes, before reading where the length is announced.
- */
-export function readBody(req: IncomingMessage, res: ServerResponse, limit: number): Promise<Buffer> {
-  const announced = Number(req.headers['content-length'] ?? 0);
-  if (announced > limit) return Promise.reject(tooLarge(limit));
-  // A client that sent `Expect: 100-continue` waits for this before it sends the body.
-  if (req.headers.expect !== undefined) res.writeContinue();
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    let length = 0;
-    const settle = (finish: () => void) => {
-      req.off('data', onData).off('end', onEnd).off('error', onError).off('close', onClose);
-      finish();
-    };
-    const onData = (chunk: Buffer) => {
-      length += chunk.length;
-      chunks.push(chunk);
-      if (length > limit) settle(() => reject(tooLarge(limit)));
-    };
-    const onEnd = () => settle(() => resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)));
-    const onError = () => settle(() => reject(broken()));
-    const onClose = () => settle(() => reject(broken()));
-    req.on('data', onData).on('end', onEnd).on('error', onError).on('close', onClose);
-  });
-}
-
-function tooLarge(limit: number): GatewayError {
-  return new GatewayError('request_too_large', `The body is larger than ${limit} bytes.`);
-}
-
-function broken(): GatewayError {
-  return new GatewayError('invalid_json', 'The body ended before it was complete.');
 }
 
 /** @throws GatewayError `invalid_json`. */

@@ -5,8 +5,9 @@ import { skipBody } from '../middleware/body.ts';
 
 /** `POST /v1/responses/:id/cancel` (contract section 5). Never counted against a limit. */
 export function cancelResponse({ runs }: AppDeps): Endpoint {
-  return async ({ req, res, identity }) => {
-    await skipBody(req, res, identity.config.server.bodyLimitBytes);
+  return async (call) => {
+    const { req, identity } = call;
+    await skipBody(call);
     const run = await runs.find(identity.caller, 'responses', String(req.params.id));
     return json(await runs.cancel(run));
   };

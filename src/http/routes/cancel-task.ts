@@ -5,8 +5,9 @@ import { skipBody } from '../middleware/body.ts';
 
 /** `POST /v1/async/:id/cancel` (contract section 6). Ended tasks are answered with their true status. */
 export function cancelTask({ runs }: AppDeps): Endpoint {
-  return async ({ req, res, identity }) => {
-    await skipBody(req, res, identity.config.server.bodyLimitBytes);
+  return async (call) => {
+    const { req, identity } = call;
+    await skipBody(call);
     const id = String(req.params.id);
     await runs.cancel(await runs.find(identity.caller, 'async', id));
     return json(runs.taskEntry(await runs.find(identity.caller, 'async', id)));

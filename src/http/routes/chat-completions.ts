@@ -21,7 +21,7 @@ export function chatCompletions(deps: AppDeps): Endpoint {
   return async (call) => {
     const { req, res, identity } = call;
     const { key, caller, config, context } = identity;
-    const body = await readJson(req, res, config.server.bodyLimitBytes);
+    const body = await readJson(call);
     const { name, model } = chooseModel(identity, body.json.model, 'chat_completions');
     if (model.kind === 'proxy') {
       return await forward(deps, call, { ...jsonForwarding(body), modelName: name, model, api: 'chat_completions' });

@@ -17,8 +17,8 @@ import { submitRun } from '../submission/submit-run.ts';
 export function createResponse(deps: AppDeps): Endpoint {
   return async (call) => {
     const { req, res, identity } = call;
-    const { key, caller, config, context } = identity;
-    const body = await readJson(req, res, config.server.bodyLimitBytes);
+    const { key, caller, context } = identity;
+    const body = await readJson(call);
     const { name, model } = chooseModel(identity, body.json.model, 'responses');
     if (model.kind === 'proxy') {
       return await forward(deps, call, { ...jsonForwarding(body), modelName: name, model, api: 'responses' });

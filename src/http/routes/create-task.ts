@@ -16,7 +16,7 @@ import { type RunSubmission, submitRun } from '../submission/submit-run.ts';
 export function createTask(deps: AppDeps): Endpoint {
   return async (call) => {
     const { req, res, identity } = call;
-    const body = await readJson(req, res, identity.config.server.bodyLimitBytes);
+    const body = await readJson(call);
     const chosen = chooseModel(identity, body.json.model, 'async');
     const { submission, tokens, headers } = await taskOf(deps, call, { body, ...chosen });
     const { run } = await submitRun(deps, { req, res, identity, raw: body.raw, submission, tokens });

@@ -4,7 +4,8 @@ import { isPlainPath } from '../../protocol/request-target.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Call, Endpoint } from '../endpoint.ts';
 import { type Forwarding, forward, jsonForwarding } from '../forward.ts';
-import { mediaType, parseObject, readBody, requireIdentity } from '../middleware/body.ts';
+import { mediaType, parseObject, requireIdentity } from '../middleware/body.ts';
+import { readBody } from '../middleware/read-body.ts';
 import { chooseModel } from '../models.ts';
 
 type Body = Pick<Forwarding, 'body' | 'modelAt' | 'encoding' | 'stream'> & { model: unknown };
@@ -27,13 +28,13 @@ export function passthrough(deps: AppDeps): Endpoint {
 }
 
 /** The body, if it names a model; what names none is an unknown path. */
-async function namedModel({ req, res, identity }: Call): Promise<Body> {
+async function namedModel(call: Call): Promise<Body> {
+  const { req } = call;
   const type = mediaType(req);
-  const limit = identity.config.server.bodyLimitBytes;
   if (req.method === 'GET' || req.method === 'HEAD') throw unknownPath();
   if (type === 'application/json') {
     requireIdentity(req);
-    const raw = await readBody(req, res, limit);
+    const raw = await readBody(call);
     const json = parseObject(raw);
     if (!Object.hasOwn(json, 'model')) throw unknownPath();
     return { ...jsonForwarding({ raw, json }), model: json.model };
@@ -41,7 +42,7 @@ async function namedModel({ req, res, identity }: Call): Promise<Body> {
   const boundary = type === 'multipart/form-data' ? boundaryOf(req.headers['content-type'] ?? '') : undefined;
   if (boundary === undefined) throw unknownPath();
   requireIdentity(req);
-  const body = await readBody(req, res, limit);
+  const body = await readBody(call);
   const [field, second] = formFields(body, boundary, 'model');
   if (!field) throw unknownPath();
   if (second) throw new GatewayError('invalid_parameter', 'model: give this field once.', { param: 'model' });

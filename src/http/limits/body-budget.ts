@@ -1,0 +1,57 @@
+import { GatewayError } from '../../base/errors.ts';
+
+/** How much of the memory for bodies one key may take. */
+const SHARE_OF_KEY = 0.5;
+
+/**
+ * Memory for the bodies of requests that are being read or answered, in bytes, all of them together. What counts is
+ * what has arrived: an announced length takes no place from anybody.
+ */
+export class BodyBudget {
+  readonly #limit: () => number;
+  readonly #byKey = new Map<string, number>();
+  #total = 0;
+
+  /** @param limit in bytes. */
+  constructor(limit: () => number) {
+    this.#limit = limit;
+  }
+
+  /** What is taken now, in bytes. */
+  get taken(): number {
+    return this.#total;
+  }
+
+  /** The place of one request, empty at first. Disposing it gives back what it took. */
+  open(keyId: string): BodyPlace {
+    let held = 0;
+    return {
+      grow: (bytes) => {
+        const ofKey = this.#byKey.get(keyId) ?? 0;
+        const limit = this.#limit();
+        if (this.#total + bytes > limit || ofKey + bytes > limit * SHARE_OF_KEY) {
+          throw new GatewayError('overloaded', 'The gateway is reading too many large requests. Try again.');
+        }
+        held += bytes;
+        this.#take(keyId, bytes);
+      },
+      [Symbol.dispose]: () => {
+        this.#take(keyId, -held);
+        held = 0;
+      },
+    };
+  }
+
+  #take(keyId: string, bytes: number): void {
+    this.#total += bytes;
+    const ofKey = (this.#byKey.get(keyId) ?? 0) + bytes;
+    if (ofKey > 0) this.#byKey.set(keyId, ofKey);
+    else this.#byKey.delete(keyId);
+  }
+}
+
+/** What one request takes of the budget. */
+export interface BodyPlace extends Disposable {
+  /** @throws GatewayError `overloaded` where there is no place for so many bytes more. */
+  grow(bytes: number): void;
+}
