@@ -23,7 +23,10 @@ if (Number.parseInt(process.versions.node, 10) < MINIMUM) {
   process.exitCode = await runCommandLine(process.argv.slice(2), {
     environment,
     terminal: processTerminal({ plain: environment.plain }),
-    startGateway: async (options) => (await import('./server.ts')).startGateway(options),
+    startGateway: async ({ file, workers = 1, ...options }) => {
+      if (workers === 1 || file === undefined) return (await import('./server.ts')).startGateway(options);
+      return (await import('./workers.ts')).startWorkers({ ...options, file, workers });
+    },
     projectRoot: fileURLToPath(new URL('..', import.meta.url)),
     version: project.version,
   });

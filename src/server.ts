@@ -45,6 +45,17 @@ export interface Gateway extends AsyncDisposable {
   reload(config: GatewayConfig): Promise<void>;
 }
 
+export interface GatewayOptions {
+  config: GatewayConfig;
+  log: Logger;
+  /** Opens what a worker has in the place of a store of its own; what `config.store` names where absent. */
+  openStorage?(): Promise<Storage>;
+  /** Where metrics are kept; a registry of its own where absent. */
+  registry?: Registry;
+  /** What /metrics shows; what the registry holds where absent. */
+  showMetrics?(): Promise<string>;
+}
+
 /** What the parts are made with. */
 interface Foundation {
   live: LiveConfig;
@@ -60,12 +71,12 @@ interface Foundation {
  * The composition root: configuration -> parts -> listen -> graceful stop. What is opened first is closed last.
  * @throws Error with the fix where a part cannot start, or the system's own where an address cannot be listened on.
  */
-export async function startGateway(options: { config: GatewayConfig; log: Logger }): Promise<Gateway> {
+export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, log } = options;
   await using stack = new AsyncDisposableStack();
   const live = new LiveConfig(config);
-  const storage = stack.use(await openStorage(config.store, { log }));
-  const registry = new Registry();
+  const storage = stack.use(await (options.openStorage?.() ?? openStorage(config.store, { log })));
+  const registry = options.registry ?? new Registry();
   collectDefaultMetrics({ register: registry });
   const metrics = new RunMetrics(registry, { active: () => executor.active });
   const admission = new Admission(storage.limits);
@@ -106,13 +117,14 @@ export async function startGateway(options: { config: GatewayConfig; log: Logger
     log,
     clock: systemClock,
     registry,
+    showMetrics: () => options.showMetrics?.() ?? registry.metrics(),
     readiness: () => readiness(storage, upstream),
     stopping: closing.signal,
     operator: { instance: owner, instances, providers: () => upstream.states(), activity },
   });
 
   await executor.start();
-  stack.use(sweepExpired({ store: storage.runs, log }));
+  if (storage.upkeep === 'here') stack.use(sweepExpired({ store: storage.runs, log }));
   const { host, port, admin_port } = config.server;
   const listening = stack.use(
     await listen(

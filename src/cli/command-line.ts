@@ -1,4 +1,4 @@
-import { Command, CommanderError, Option } from 'commander';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import type { Environment } from '../config/environment.ts';
 import type { Effort } from '../config/schema.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
@@ -44,7 +44,12 @@ export async function runCommandLine(args: readonly string[], parts: CommandLine
     .command('serve', { isDefault: true })
     .description('run the gateway')
     .option('-c, --config <file>', 'configuration file; else GATEWAY_CONFIG, else config/gateway.yaml')
-    .action(async (options: { config?: string }) => {
+    .addOption(
+      new Option('-w, --workers <number>', 'processes behind one port, or auto; else server.workers').argParser(
+        parseWorkers,
+      ),
+    )
+    .action(async (options: { config?: string; workers?: number | 'auto' }) => {
       const { serve } = await import('./serve.ts');
       code = await serve(options, parts);
     });
@@ -122,4 +127,14 @@ export async function runCommandLine(args: readonly string[], parts: CommandLine
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.completed : EXIT.usage;
     throw error;
   }
+}
+
+/** @throws InvalidArgumentError for what is neither `auto` nor a number that makes sense. */
+function parseWorkers(value: string): number | 'auto' {
+  const number = Number(value);
+  if (value === 'auto') return value;
+  if (!Number.isInteger(number) || number < 1 || number > 64) {
+    throw new InvalidArgumentError('give a number from 1 to 64, or auto for one per core.');
+  }
+  return number;
 }

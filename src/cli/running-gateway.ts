@@ -9,7 +9,18 @@ export interface RunningGateway extends AsyncDisposable {
   close(): Promise<void>;
   /** Takes over new providers, models, keys and tools without dropping a run. Absent: a restart is needed. */
   reload?(config: GatewayConfig): void | Promise<void>;
+  /** Resolves where the gateway cannot be kept running, with the reason. */
+  readonly failed?: Promise<string>;
 }
 
 /** The composition root, given to the commands because it stands above them. */
-export type StartGateway = (options: { config: GatewayConfig; log: Logger }) => Promise<RunningGateway>;
+export type StartGateway = (options: StartOptions) => Promise<RunningGateway>;
+
+export interface StartOptions {
+  config: GatewayConfig;
+  log: Logger;
+  /** Where the configuration was read, for processes that read it again. */
+  file?: string;
+  /** Processes behind one port; 1 where absent. */
+  workers?: number;
+}

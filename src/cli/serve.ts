@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { messageOf } from '../base/errors.ts';
 import { createLogger, type Logger, Redactor } from '../base/logger.ts';
 import { ConfigError } from '../config/config-error.ts';
@@ -16,7 +17,10 @@ export interface ServeParts {
 }
 
 /** Runs a gateway until SIGINT or SIGTERM, and reloads its configuration when the file changes. */
-export async function serve(options: { config?: string | undefined }, parts: ServeParts): Promise<ExitCode> {
+export async function serve(
+  options: { config?: string | undefined; workers?: number | 'auto' | undefined },
+  parts: ServeParts,
+): Promise<ExitCode> {
   const { terminal, environment } = parts;
   const load: LoadOptions = { environment, file: options.config };
   const loaded = await loadOrExplain(load, terminal);
@@ -28,22 +32,29 @@ export async function serve(options: { config?: string | undefined }, parts: Ser
   // Listened to before anything starts: a stop during the start is obeyed once the start is over.
   const stop = terminal.onSignal(['SIGINT', 'SIGTERM'], () => stopped.resolve());
   try {
-    const gateway = await parts.startGateway({ config: loaded.config, log });
+    const { config, file } = loaded;
+    const workers = processCount(options.workers ?? config.server.workers);
+    const gateway = await parts.startGateway({ config, log, file, workers });
     log.info({ url: gateway.url, config: loaded.file }, 'listening');
     for (const notice of loaded.notices) log.warn(notice);
     using _ = watch({ gateway, loaded, load, log, redactor });
-    await stopped.promise;
+    const failure = await Promise.race([stopped.promise, ...(gateway.failed ? [gateway.failed] : [])]);
+    if (failure !== undefined) log.fatal({ reason: failure }, 'the gateway cannot go on');
     log.info('stopping');
     // From here on a second signal ends the process at once.
     stop[Symbol.dispose]();
     await gateway.close();
-    return EXIT.completed;
+    return failure === undefined ? EXIT.completed : EXIT.failed;
   } catch (error) {
     terminal.err(`error: ${redactor.redact(startFailure(error, loaded))}\n`);
     return EXIT.failed;
   } finally {
     stop[Symbol.dispose]();
   }
+}
+
+function processCount(workers: number | 'auto'): number {
+  return workers === 'auto' ? availableParallelism() : workers;
 }
 
 /** The configuration, or undefined after telling what is wrong with it. */

@@ -24,6 +24,8 @@ const server = z
     port: z.int().min(0).max(65_535).default(8080),
     /** A second port for /healthz, /readyz, /metrics, /openapi.json, /docs and /console; absent: the main one. */
     admin_port: z.int().min(0).max(65_535).optional(),
+    /** Processes behind one port; `auto`: one per core. */
+    workers: z.union([z.int().min(1).max(64), z.literal('auto')], 'must be a number from 1 to 64, or auto').default(1),
     body_limit: size.prefault('10mb'),
     /** All bodies that are being read or answered, together. One key may take half of it. */
     body_memory: size.prefault('256mb'),

@@ -49,6 +49,8 @@ export interface HttpParts {
   admission: Admission;
   /** Metrics of all floors; shown at /metrics. */
   registry: Registry;
+  /** The text of /metrics; the registry's where absent. */
+  showMetrics?(): Promise<string>;
   readiness(): Promise<Readiness>;
   /** Aborts when the gateway begins to stop: new work is refused. */
   stopping: AbortSignal;

@@ -51,6 +51,8 @@ export class HttpMetrics {
       },
     });
     new Gauge({
+      // Read from the store that all processes share: their sum would count each run once for every process.
+      aggregator: 'max',
       name: 'gateway_runs_open',
       help: 'Runs that have not ended.',
       labelNames: ['state'],

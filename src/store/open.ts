@@ -17,6 +17,8 @@ export interface Storage extends AsyncDisposable {
    * store and needs none.
    */
   readonly openQueue: (() => Promise<QueueConnection>) | undefined;
+  /** Who removes expired runs and compresses ended logs. */
+  readonly upkeep: 'here' | 'elsewhere';
   /** Closes both and frees connections and locks. */
   close(): Promise<void>;
 }
@@ -40,7 +42,19 @@ export async function openStorage(config: StoreConfig, options: { log: Logger })
         openQueue: undefined,
       };
   const close = () => runs.close();
-  return { runs, caches, limits, openQueue, close, [Symbol.asyncDispose]: close };
+  return { runs, caches, limits, openQueue, upkeep: 'here', close, [Symbol.asyncDispose]: close };
+}
+
+/**
+ * The storage of a worker: the process that holds the store is at `path`, and does its upkeep.
+ * @throws the system's own error where nobody listens there.
+ */
+export async function connectStorage(path: string, options: { log: Logger }): Promise<Storage> {
+  const { connectStore } = await import('./shared/store-client.ts');
+  const { runs, limits } = await connectStore(path);
+  const close = () => runs.close();
+  const caches = memoryCaches(options);
+  return { runs, caches, limits, openQueue: undefined, upkeep: 'elsewhere', close, [Symbol.asyncDispose]: close };
 }
 
 /** Its client is 400 modules: loaded only where it is used. */

@@ -3,6 +3,9 @@ import { randomUUID } from 'node:crypto';
 import { silentLogger } from '../../src/base/logger.ts';
 import { type LimitStore, memoryLimits } from '../../src/store/limits.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
+import { connectStore } from '../../src/store/shared/store-client.ts';
+import { serveStore } from '../../src/store/shared/store-server.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 
 /** Limits as two instances see them; the same object twice where they are one process's own. */
@@ -116,4 +119,20 @@ describe('limits over Redis', () => {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   });
+});
+
+limitContract('memory, shared with other processes of the gateway', async () => {
+  const runs = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
+  const server = await serveStore({ runs, limits: memoryLimits(Date.now) });
+  const here = await connectStore(server.path);
+  const there = await connectStore(server.path);
+  return {
+    here: here.limits,
+    there: there.limits,
+    async [Symbol.asyncDispose]() {
+      await Promise.all([here.runs.close(), there.runs.close()]);
+      await server[Symbol.asyncDispose]();
+      await runs.close();
+    },
+  };
 });

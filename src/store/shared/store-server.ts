@@ -1,0 +1,165 @@
+import { once } from 'node:events';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { RunId } from '../../base/ids.ts';
+import type { Counter, LimitStore, Slots } from '../limits.ts';
+import type { RunStore } from '../run-store.ts';
+import { type Answer, Outbox, type Question, readMessages, toWireError } from './wire.ts';
+
+/** A worker that takes nothing for so long that this many bytes wait for it is told of gaps instead of batches. */
+const MAX_UNSENT_BYTES = 16 * 1024 ** 2;
+
+/** A store that other processes of this gateway reach. */
+export interface StoreServer extends AsyncDisposable {
+  /** Where they connect: a socket that only this user may open. */
+  readonly path: string;
+}
+
+/** Shares a store and limits with the other processes of this gateway; both stay the caller's to close. */
+export async function serveStore(shared: { runs: RunStore; limits: LimitStore }): Promise<StoreServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'research-gateway-'));
+  await chmod(folder, 0o700);
+  const path = process.platform === 'win32' ? `\\\\.\\pipe\\${folder.replaceAll(/[:\\]/g, '-')}` : join(folder, 's');
+  const limits = new SharedLimits(shared.limits);
+  const sockets = new Set<Socket>();
+  const server = createServer({ noDelay: true }, (socket) => {
+    sockets.add(socket);
+    const served = new ServedWorker(socket, shared.runs, limits);
+    socket.on('error', () => socket.destroy());
+    socket.once('close', () => {
+      sockets.delete(socket);
+      served[Symbol.dispose]();
+    });
+  });
+  server.listen(path);
+  await once(server, 'listening');
+  return {
+    path,
+    async [Symbol.asyncDispose]() {
+      const closed = once(server, 'close');
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await closed;
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** One worker's connection. */
+class ServedWorker implements Disposable {
+  readonly #runs: RunStore;
+  readonly #limits: SharedLimits;
+  readonly #outbox: Outbox<Answer>;
+  readonly #subscriptions = new Map<number, Disposable>();
+  readonly #changes: Disposable;
+  /** Appends of this worker under way: it delivers them to its own readers itself. */
+  readonly #appending = new Set<string>();
+  #left = false;
+
+  constructor(socket: Socket, runs: RunStore, limits: SharedLimits) {
+    this.#runs = runs;
+    this.#limits = limits;
+    this.#outbox = new Outbox(socket);
+    this.#changes = runs.onChange((change) => this.#outbox.send({ say: 'change', change }));
+    readMessages<Question>(socket, (question) => this.#take(question));
+  }
+
+  [Symbol.dispose](): void {
+    this.#left = true;
+    this.#changes[Symbol.dispose]();
+    for (const subscription of this.#subscriptions.values()) subscription[Symbol.dispose]();
+    this.#subscriptions.clear();
+  }
+
+  #take(question: Question): void {
+    if (question.ask === 'unsubscribe') {
+      this.#subscriptions.get(question.subscription)?.[Symbol.dispose]();
+      this.#subscriptions.delete(question.subscription);
+      return;
+    }
+    const { call } = question;
+    this.#work(question).then(
+      (value) => this.#outbox.send({ say: 'value', call, value }),
+      (thrown: unknown) => this.#outbox.send({ say: 'error', call, error: toWireError(thrown) }),
+    );
+  }
+
+  async #work(question: Exclude<Question, { ask: 'unsubscribe' }>): Promise<unknown> {
+    switch (question.ask) {
+      case 'subscribe':
+        return await this.#subscribe(question.id, question.subscription);
+      case 'counter':
+        return await invoke(this.#limits.counter(question), question.method, question.args);
+      case 'slots':
+        return await invoke(this.#limits.slots(question), question.method, question.args);
+      case 'store':
+        if (question.method !== 'append') return await invoke(this.#runs, question.method, question.args);
+        return await this.#append(question.args);
+    }
+  }
+
+  async #append(args: readonly unknown[]): Promise<unknown> {
+    const [id, batch] = args;
+    const name = `${id} ${hasFirst(batch) ? batch.first : ''}`;
+    this.#appending.add(name);
+    try {
+      return await invoke(this.#runs, 'append', args);
+    } finally {
+      this.#appending.delete(name);
+    }
+  }
+
+  async #subscribe(id: RunId, subscription: number): Promise<void> {
+    const outbox = this.#outbox;
+    let behind = false;
+    const subscribed = await this.#runs.subscribe(id, {
+      onBatch: (batch) => {
+        if (this.#appending.has(`${id} ${batch.first}`)) return;
+        if (outbox.unsentBytes > MAX_UNSENT_BYTES) {
+          behind = true;
+          return;
+        }
+        // The gap is told with the next batch that fits; until then the reader has nothing new to read anyway.
+        if (behind) outbox.send({ say: 'gap', subscription });
+        behind = false;
+        outbox.send({ say: 'batch', subscription, batch });
+      },
+      onGap: () => outbox.send({ say: 'gap', subscription }),
+    });
+    if (this.#left) subscribed[Symbol.dispose]();
+    else this.#subscriptions.set(subscription, subscribed);
+  }
+}
+
+function hasFirst(batch: unknown): batch is { first: number } {
+  return typeof batch === 'object' && batch !== null && 'first' in batch && typeof batch.first === 'number';
+}
+
+async function invoke(target: object, method: string, args: readonly unknown[]): Promise<unknown> {
+  return await Reflect.apply(Reflect.get(target, method), target, args);
+}
+
+/** The counters and slots that workers ask for, one of a name for all of them. */
+class SharedLimits {
+  readonly #limits: LimitStore;
+  readonly #counters = new Map<string, Counter>();
+  readonly #slots = new Map<string, Slots>();
+
+  constructor(limits: LimitStore) {
+    this.#limits = limits;
+  }
+
+  counter({ name, windowSeconds }: { name: string; windowSeconds: number }): Counter {
+    const counter = this.#counters.get(name) ?? this.#limits.counter({ name, windowSeconds });
+    this.#counters.set(name, counter);
+    return counter;
+  }
+
+  slots({ name }: { name: string }): Slots {
+    const slots = this.#slots.get(name) ?? this.#limits.slots({ name });
+    this.#slots.set(name, slots);
+    return slots;
+  }
+}

@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import type { RunEvent } from '../../src/protocol/events.ts';
+import { eventually } from '../contract/run-store-fixture.ts';
+import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
+import { stallAfter, startScriptedProvider, turn } from '../support/scripted-provider.ts';
+import { SseReader } from '../support/sse-reader.ts';
+
+const KEY = 'sk-workers-test';
+const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
+const WORKERS = 2;
+
+function configOf(options: { folder: string; provider: string; port?: number }) {
+  return {
+    server: { port: options.port ?? 0, workers: WORKERS, shutdown_grace_seconds: 5 },
+    store: { url: `file:${join(options.folder, 'data')}` },
+    providers: { scripted: { base_url: options.provider } },
+    models: {
+      researcher: { kind: 'research', routes: [{ provider: 'scripted', model: 'm' }], research: { tools: [] } },
+    },
+    keys: [{ id: 'ann', secret: KEY, limits: { requests_per_minute: 12 } }],
+  };
+}
+
+describe('a gateway in several processes over SQLite', () => {
+  it('goes on with a run whose process was killed, and every process shows the same bytes', async () => {
+    await using provider = await startScriptedProvider();
+    await using folder = await gatewayFolder();
+    provider.respond = () => stallAfter(3, { reasoning: 'a thought that never ends' });
+    await using gateway = await startGatewayProcess(configOf({ folder: folder.path, provider: provider.url }), {
+      folder: folder.path,
+    });
+    const first = await allWorkers(gateway, []);
+    const reader = await SseReader.open(`${gateway.url}/v1/responses`, {
+      method: 'POST',
+      headers: HEADERS,
+      body: JSON.stringify({ model: 'researcher', input: 'Why do runs survive?', stream: true }),
+    });
+    const [created] = await reader.until((events) => count(events, 'response.reasoning_text.delta') > 0);
+    assert.equal(created?.type, 'response.created');
+    const { id } = created.response;
+
+    provider.respond = ({ body }) =>
+      turn(body.tools ? { reasoning: 'I know enough.' } : { text: 'Their log is written first.' });
+    for (const pid of first) process.kill(pid, 'SIGKILL');
+    await reader.end();
+    await allWorkers(gateway, first);
+    const after = reader.events.at(-1)?.sequence_number ?? 0;
+    const resumed = await SseReader.open(`${gateway.url}/v1/responses/${id}?stream=true&after=${after}`, {
+      headers: HEADERS,
+    });
+    const events = await resumed.end();
+    assert.equal(events.at(-1)?.type, 'response.completed');
+
+    // Connections are dealt out in turn: enough readers meet every process.
+    const whole = Buffer.concat([reader.bytes, resumed.bytes]);
+    for (let n = 0; n < 2 * WORKERS; n++) {
+      const replay = await SseReader.open(`${gateway.url}/v1/responses/${id}?stream=true`, {
+        headers: { ...HEADERS, connection: 'close' },
+      });
+      await replay.end();
+      assert.deepEqual(replay.bytes, whole);
+    }
+    assert.equal(await gateway.terminate(), 0);
+  });
+
+  it('counts limits and metrics of all processes together', async () => {
+    await using provider = await startScriptedProvider();
+    await using folder = await gatewayFolder();
+    provider.respond = ({ body }) => turn(body.tools ? { reasoning: 'I know.' } : { text: 'Yes.' });
+    await using gateway = await startGatewayProcess(configOf({ folder: folder.path, provider: provider.url }), {
+      folder: folder.path,
+    });
+    await allWorkers(gateway, []);
+    const submit = () =>
+      fetch(`${gateway.url}/v1/responses`, {
+        method: 'POST',
+        headers: { ...HEADERS, connection: 'close' },
+        body: JSON.stringify({ model: 'researcher', input: 'Yes?', stream: false }),
+      });
+    const statuses = await Promise.all(Array.from({ length: 16 }, async () => (await submit()).status));
+    assert.equal(statuses.filter((status) => status === 200).length, 12);
+    assert.equal(statuses.filter((status) => status === 429).length, 4);
+    const metrics = await (await fetch(`${gateway.url}/metrics`)).text();
+    assert.match(metrics, /^gateway_runs_ended_total\{model="researcher",status="completed"\} 12$/m);
+  });
+
+  it('says which port is in use, and ends', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    await using folder = await gatewayFolder();
+    const address = taken.address();
+    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const config = configOf({ folder: folder.path, provider: 'http://127.0.0.1:9', port });
+    await assert.rejects(startGatewayProcess(config, { folder: folder.path }), /ended with 1:.*is in use; set PORT/s);
+    taken.close();
+  });
+});
+
+/** The process ids of all workers that listen, others than `before`. */
+async function allWorkers(gateway: GatewayProcess, before: readonly number[]): Promise<number[]> {
+  return await eventually('all workers listen', () => {
+    const pids = gateway.log.flatMap((line) => /"worker":(\d+),"msg":"a worker is listening"/.exec(line)?.[1] ?? []);
+    const found = pids.map(Number).filter((pid) => !before.includes(pid));
+    return found.length >= WORKERS ? found : undefined;
+  });
+}
+
+function count(events: readonly RunEvent[], type: RunEvent['type']): number {
+  return events.filter((event) => event.type === type).length;
+}

@@ -1,0 +1,61 @@
+import assert from 'node:assert/strict';
+import { statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { silentLogger } from '../../../src/base/logger.ts';
+import { memoryLimits } from '../../../src/store/limits.ts';
+import { connectStore } from '../../../src/store/shared/store-client.ts';
+import { serveStore } from '../../../src/store/shared/store-server.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
+import { claimedRun, events, newRun } from '../../contract/run-store-fixture.ts';
+
+describe('a store that another process of the gateway holds', () => {
+  it('is unavailable once that process is gone, for calls under way and later ones, and readers are told', async () => {
+    const held = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
+    const server = await serveStore({ runs: held, limits: memoryLimits(Date.now) });
+    const { runs, closed } = await connectStore(server.path);
+    const { run } = await claimedRun(runs);
+    let gaps = 0;
+    using _ = await runs.subscribe(run.id, { onBatch: () => {}, onGap: () => void gaps++ });
+    const underWay = runs.create(newRun());
+    await server[Symbol.asyncDispose]();
+    await closed;
+    await assert.rejects(underWay, { code: 'store_unavailable' });
+    await assert.rejects(runs.get(run.id), { code: 'store_unavailable' });
+    assert.deepEqual(await runs.check(), { ok: false, reason: 'the process that holds the store cannot be reached' });
+    assert.equal(gaps, 1);
+    await held.close();
+  });
+
+  it('delivers what a worker appends to its own readers once, and to those of others', async () => {
+    const held = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
+    const server = await serveStore({ runs: held, limits: memoryLimits(Date.now) });
+    const [here, there] = await Promise.all([connectStore(server.path), connectStore(server.path)]);
+    const { run, token } = await claimedRun(here.runs);
+    const seen: Record<'here' | 'there', number[]> = { here: [], there: [] };
+    const whole = Promise.withResolvers<void>();
+    const reader = (side: 'here' | 'there') => ({
+      onBatch: ({ first, last }: { first: number; last: number }) => {
+        seen[side].push(first, last);
+        if (seen.here.length === 4 && seen.there.length === 4) whole.resolve();
+      },
+      onGap: () => assert.fail('no gap'),
+    });
+    using _here = await here.runs.subscribe(run.id, reader('here'));
+    using _there = await there.runs.subscribe(run.id, reader('there'));
+    await here.runs.append(run.id, events(token, 3, 4));
+    await here.runs.append(run.id, events(token, 5, 9));
+    await whole.promise;
+    assert.deepEqual(seen, { here: [3, 4, 5, 9], there: [3, 4, 5, 9] });
+    await Promise.all([here.runs.close(), there.runs.close()]);
+    await server[Symbol.asyncDispose]();
+    await held.close();
+  });
+
+  it('lets nobody else of this machine connect', async () => {
+    if (process.platform === 'win32') return;
+    const held = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
+    await using server = await serveStore({ runs: held, limits: memoryLimits(Date.now) });
+    assert.equal(statSync(dirname(server.path)).mode & 0o077, 0);
+    await held.close();
+  });
+});
