@@ -111,7 +111,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     config: live,
     runs,
     proxy,
-    caches: storage.caches,
     schemas,
     admission,
     log,

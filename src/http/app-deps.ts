@@ -7,7 +7,6 @@ import type { GatewayConfig, KeyConfig } from '../config/schema.ts';
 import type { ModelProxy } from '../gateway/proxy-call.ts';
 import type { SchemaChecker } from '../research/answer/schema/schema-job.ts';
 import type { Caller, Runs } from '../runs/runs.ts';
-import type { Caches } from '../store/cache.ts';
 import type { Instances } from '../store/instances.ts';
 import type { ProviderState } from '../upstream/provider.ts';
 import type { Heartbeats } from './heartbeat.ts';
@@ -16,7 +15,6 @@ import type { BodyBudget } from './limits/body-budget.ts';
 import type { HttpMetrics } from './metrics.ts';
 import type { Activity } from './operator/activity.ts';
 import type { RequestContext } from './request-context.ts';
-import type { Retries } from './retries.ts';
 
 /** Whether the gateway can do its work, and why not. */
 export interface Readiness {
@@ -40,7 +38,6 @@ export interface HttpParts {
   runs: Runs;
   /** Proxy models; background tasks reach them through runs. */
   proxy: Pick<ModelProxy, 'forward'>;
-  caches: Caches;
   /** Looks at the schemas that clients send. */
   schemas: SchemaChecker;
   log: Logger;
@@ -65,7 +62,6 @@ export interface AppDeps extends Omit<HttpParts, 'console'> {
   bodies: BodyBudget;
   heartbeats: Heartbeats;
   metrics: HttpMetrics;
-  retries: Retries;
 }
 
 /** Who sent a request, and the configuration it is answered under. */

@@ -9,7 +9,6 @@ import { keyrings } from './middleware/auth.ts';
 import { entry } from './middleware/entry.ts';
 import { failure } from './middleware/failure.ts';
 import { RequestContexts } from './request-context.ts';
-import { Retries } from './retries.ts';
 import { cancelResponse } from './routes/cancel-response.ts';
 import { cancelTask } from './routes/cancel-task.ts';
 import { chatCompletions } from './routes/chat-completions.ts';
@@ -54,7 +53,6 @@ export function createApps(parts: HttpParts): Apps {
     bodies,
     heartbeats: new Heartbeats(() => parts.config.current().server.heartbeatMs),
     metrics: new HttpMetrics(parts.registry, { runs: parts.runs, bodies }),
-    retries: new Retries(parts.caches),
   };
   const app = (serves: { api: boolean; admin: boolean }) => {
     const contexts = new RequestContexts();

@@ -259,7 +259,7 @@ class Execution {
       error: errorObject,
       incomplete: outcome?.incomplete ?? null,
       usage: lease.run.kind === 'proxy' ? zeroUsage() : this.#state.usage,
-      startedAt: toSeconds(lease.run.startedAt ?? at),
+      startedAt: lease.run.startedAt === null ? null : toSeconds(lease.run.startedAt),
       completedAt: toSeconds(at),
     });
     const type = status === 'completed' ? 'response.completed' : 'response.failed';

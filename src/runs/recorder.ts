@@ -11,7 +11,8 @@ export interface RunEnd {
   error: ErrorObject | null;
   incomplete: IncompleteReason | null;
   usage: Usage;
-  startedAt: number;
+  /** Null where the run was cancelled before it began. */
+  startedAt: number | null;
   completedAt: number;
 }
 

@@ -3,7 +3,7 @@ import type { JsonObject } from '../base/json.ts';
 import type { ResponseObject } from '../protocol/response.ts';
 import type { Task } from '../protocol/tasks.ts';
 import type { ResearchRequest } from '../research/run/request.ts';
-import type { LogBatch, RunApi, RunRecord, RunSummary } from '../store/run-store.ts';
+import type { LogBatch, RunApi, RunRecord, RunSummary, SubmissionKey } from '../store/run-store.ts';
 
 /** Who asks: the user that owns runs, and the key used. */
 export interface Caller {
@@ -32,14 +32,26 @@ export interface Submission {
   background: boolean;
   metadata: JsonObject;
   previousResponseId: string | null;
-  /** Contract section 2: the same key, user and body within `ttlMs` gives the same run. */
-  idempotency?: { key: string; fingerprint: string; ttlMs: number };
+  /** What a repeat of it is recognised by (contract section 2). */
+  repeat?: RepeatKey;
   /**
-   * Called once with the id of a run that is no replay, after its idempotency key was reserved and before anything of
-   * it is stored: replays count against no limit. Where it rejects, the submission is refused with that error and the
-   * key is free again.
+   * Called with the id of a run before anything of it is stored, unless the submission is known to be a repeat:
+   * replays count against no limit, so it has to be undone where one is found only then. Where it rejects, the
+   * submission is refused with that error.
    */
   admit?: (id: RunId) => Promise<HeldLimits>;
+}
+
+/** What recognises a repeated submission. */
+export interface RepeatKey extends SubmissionKey {
+  /** Whether this may be a repeat; where not, it is a new run even if the same was submitted before. */
+  sentBefore: boolean;
+}
+
+/** The run that a submission became; `replayed`: an earlier one. */
+export interface Submitted {
+  run: RunRecord;
+  replayed: boolean;
 }
 
 /**
@@ -86,9 +98,10 @@ export interface RunListQuery {
 export interface Runs {
   /**
    * Stores a run with its first two events and wakes the executor.
-   * @throws GatewayError `overloaded` (queue full), `shutting_down`, `idempotency_key_reused`.
+   * @throws GatewayError `overloaded` (queue full), `shutting_down`, `idempotency_key_reused`, `not_found` (the run of
+   * an idempotency key was deleted).
    */
-  submit(submission: Submission): Promise<{ run: RunRecord; replayed: boolean }>;
+  submit(submission: Submission): Promise<Submitted>;
 
   /**
    * The one way from an id to a run (promise 7): unknown, foreign and wrongly prefixed ids are all `not_found`.
@@ -121,8 +134,13 @@ export interface Runs {
   /** Input items in the order submitted, each with an id. */
   inputItems(run: RunRecord): JsonObject[];
 
-  /** Cancels, waits for the end (bounded) and gives the ended response; an ended run is given unchanged. */
+  /**
+   * Cancels, waits for the end (bounded) and gives the ended response; an ended run is given unchanged. Where the store
+   * is away the work stops all the same, and the cancel is kept: then `store_unavailable`.
+   */
   cancel(run: RunRecord): Promise<ResponseObject>;
+  /** `find`, then `cancel`. A run that is driven here is stopped without asking the store whose it is. */
+  cancelById(caller: Caller, api: 'responses' | 'async', id: string): Promise<ResponseObject>;
   /** Cancels a run in progress, lets its readers see the end, then removes it. */
   delete(run: RunRecord): Promise<void>;
 

@@ -1,22 +1,23 @@
-import { linkSignals, sleep, TimeoutError } from '../base/abort.ts';
+import { linkSignals } from '../base/abort.ts';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
-import { newRunId, parseItemId, parsePublicId, publicId, type RunId } from '../base/ids.ts';
+import { parseItemId, parsePublicId, publicId, type RunId } from '../base/ids.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { Logger } from '../base/logger.ts';
 import { decodeFrames } from '../protocol/frames.ts';
 import type { ResponseObject } from '../protocol/response.ts';
 import type { LogBatch, RunApi, RunRecord, RunStatus, RunStore, RunSummary } from '../store/run-store.ts';
+import { Cancels } from './cancels.ts';
 import { EndedLogs } from './ended-logs.ts';
 import type { Executor } from './executor.ts';
 import { follow } from './follow.ts';
 import { conversationOf } from './history.ts';
-import { newRun } from './new-run.ts';
 import { foldResponse } from './projections/fold.ts';
 import { taskEntry, taskJson } from './projections/task.ts';
 import { retryWhileStoreAway } from './retry-while-store-away.ts';
-import type { Caller, RunListQuery, Runs, Submission } from './runs.ts';
-import { readInput, writeRequest } from './stored-request.ts';
+import type { Caller, RunListQuery, Runs, Submission, Submitted } from './runs.ts';
+import { readInput } from './stored-request.ts';
+import { Submissions } from './submissions.ts';
 
 export interface RunsOptions {
   store: RunStore;
@@ -33,10 +34,6 @@ export interface RunsOptions {
   stopped: AbortSignal;
 }
 
-/** How long a cancel waits for the executor before it takes the run over, in milliseconds. */
-const CANCEL_WAIT_MS = 1500;
-/** How long a second request of one idempotency key waits for the first to be stored, in milliseconds. */
-const RESERVED_WAIT_MS = 2000;
 const READ_BYTES = 1024 * 1024;
 
 const OPEN: readonly RunStatus[] = ['queued', 'in_progress'];
@@ -61,18 +58,20 @@ class StoredRuns implements Runs {
   readonly #options: RunsOptions;
   readonly #store: RunStore;
   readonly #endedLogs: EndedLogs;
+  readonly #cancels: Cancels;
+  readonly #submissions: Submissions;
 
   constructor(options: RunsOptions) {
     this.#options = options;
     this.#store = options.store;
     this.#endedLogs = new EndedLogs(options.store);
+    this.#cancels = new Cancels(options);
+    this.#submissions = new Submissions({ ...options, cancels: this.#cancels });
   }
 
-  async submit(submission: Submission): Promise<{ run: RunRecord; replayed: boolean }> {
+  async submit(submission: Submission): Promise<Submitted> {
     if (this.#options.closing.aborted) throw shuttingDown();
-    const { idempotency } = submission;
-    if (!idempotency) return { run: await this.#create(newRunId(), submission), replayed: false };
-    return await this.#submitOnce(submission, idempotency);
+    return await this.#submissions.submit(submission);
   }
 
   async find(caller: Caller, api: 'responses' | 'async', id: string): Promise<RunRecord> {
@@ -167,10 +166,22 @@ class StoredRuns implements Runs {
   }
 
   async cancel(run: RunRecord): Promise<ResponseObject> {
-    const requested = await this.#store.requestCancel(run.id);
-    if (requested.result === 'missing') throw notFound(publicId('responses', run.id));
-    if (requested.result === 'accepted') await this.#endCancelled(run);
+    if (!isOpen(run)) return await this.response(run);
+    if ((await this.#cancels.cancel(run)) === 'missing') throw notFound(publicId('responses', run.id));
     return await this.response(await this.#again(run));
+  }
+
+  async cancelById(caller: Caller, api: 'responses' | 'async', id: string): Promise<ResponseObject> {
+    const runId = parsePublicId(api, id);
+    const driven = runId === undefined ? undefined : this.#options.executor.driven(runId);
+    if (driven?.user === caller.user && readableThrough(driven, api)) return await this.cancel(driven);
+    let run: RunRecord;
+    try {
+      run = await this.find(caller, api, id);
+    } catch (thrown) {
+      throw runId === undefined ? thrown : this.#cancels.keepWhileAway(runId, thrown, { user: caller.user });
+    }
+    return await this.cancel(run);
   }
 
   async delete(run: RunRecord): Promise<void> {
@@ -213,62 +224,6 @@ class StoredRuns implements Runs {
     return publicId(api, run.id);
   }
 
-  async #create(id: RunId, submission: Submission): Promise<RunRecord> {
-    const { clock, retentionMs, executor, encryptionKeyOf } = this.#options;
-    await this.#refuseWhenFull();
-    const held = (await submission.admit?.(id)) ?? {};
-    const key = encryptionKeyOf(submission.caller.keyId);
-    if (!key) throw new GatewayError('invalid_api_key', 'The API key is no longer known.');
-    const request = writeRequest(submission, { key, held });
-    await this.#store.create(newRun(id, submission, { now: clock.now(), retentionMs, request }));
-    executor.wake(id);
-    const run = await this.#store.get(id);
-    if (!run) throw new GatewayError('store_unavailable', 'The run was not stored. Try again.', { retryAfterMs: 1000 });
-    return run;
-  }
-
-  async #refuseWhenFull(): Promise<void> {
-    const { queued } = await this.#store.countOpen();
-    if (queued >= this.#options.maxQueued()) {
-      throw new GatewayError('overloaded', 'Too many runs are waiting. Try again later.', { retryAfterMs: 5000 });
-    }
-  }
-
-  /**
-   * One run for one key. While another request holds the key without a run, it is about to store one or to be refused,
-   * which frees the key; where it does neither it died, and this request stands in for it.
-   */
-  async #submitOnce(submission: Submission, { key, fingerprint, ttlMs }: NonNullable<Submission['idempotency']>) {
-    const { clock, closing } = this.#options;
-    const runId = newRunId();
-    const until = performance.now() + RESERVED_WAIT_MS;
-    for (;;) {
-      const held = await this.#store.reserve(key, { runId, fingerprint }, { ttlMs, now: clock.now() });
-      if (held.fingerprint !== fingerprint) {
-        throw new GatewayError(
-          'idempotency_key_reused',
-          'This Idempotency-Key was used with another body. Use a new key.',
-        );
-      }
-      const original = held.runId === runId ? undefined : await this.#store.get(held.runId);
-      if (original) return { run: original, replayed: true };
-      if (held.runId === runId || performance.now() > until) {
-        return { run: await this.#createHolding(key, held.runId, submission), replayed: false };
-      }
-      await sleep(25, { signal: closing });
-    }
-  }
-
-  /** Creates the run that holds an idempotency key; a refused one frees it. */
-  async #createHolding(key: string, id: RunId, submission: Submission): Promise<RunRecord> {
-    try {
-      return await this.#create(id, submission);
-    } catch (thrown) {
-      await this.#store.unreserve(key, id).catch(() => {});
-      throw thrown;
-    }
-  }
-
   /** The run, if it is this user's: every look-up by id goes through here (promise 7). */
   async #owned(caller: Caller, id: RunId): Promise<RunRecord | undefined> {
     const run = await this.#store.get(id);
@@ -298,20 +253,6 @@ class StoredRuns implements Runs {
       // At shutdown a stream ends in order, without a terminal event: clients go on elsewhere.
       if (!closing.aborted || options.signal.aborted) throw thrown;
     }
-  }
-
-  /** After an accepted cancel: its executor ends the run; where there is none, or it is frozen, this instance does. */
-  async #endCancelled(run: RunRecord): Promise<void> {
-    const { executor } = this.#options;
-    if (!executor.cancel(run.id) && (await executor.takeOver(run.id, { force: false }))) return;
-    using limit = linkSignals([], { what: 'cancel', timeoutMs: CANCEL_WAIT_MS });
-    try {
-      for await (const batch of follow(this.#store, run.id, { after: run.last, signal: limit.signal }))
-        if (batch.end) return;
-    } catch (thrown) {
-      if (!(thrown instanceof TimeoutError)) throw thrown;
-    }
-    await executor.takeOver(run.id, { force: true });
   }
 }
 

@@ -181,7 +181,7 @@ export interface RunStore {
 
   /**
    * Claims the oldest queued run, or one whose claim has run out. Undefined where there is none. Sets `startedAt` the
-   * first time.
+   * first time, unless a cancel was accepted before.
    */
   claimNext(options: { owner: string; leaseMs: number }): Promise<Claim | undefined>;
   /**

@@ -53,6 +53,18 @@ export function cancelContract(open: () => Promise<StoreFixture>): void {
       assert.equal((await peer.append(run.id, ending(next.token, 3, 'completed'))).result, 'cancelled');
     });
 
+    it('of a run that has not begun lets it never begin', async () => {
+      await using fixture = await open();
+      const { store, peer } = fixture;
+      const run = newRun();
+      await store.create(run);
+      await store.requestCancel(run.id);
+      const { token, run: taken } = await claimed(peer, run.id);
+      assert.equal(taken.startedAt, null);
+      await peer.append(run.id, ending(token, 3, 'cancelled'));
+      assert.equal((await store.get(run.id))?.startedAt, null);
+    });
+
     it('of a queued run is accepted; whoever claims it writes the end', async () => {
       await using fixture = await open();
       const { store } = fixture;

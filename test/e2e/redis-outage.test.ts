@@ -17,7 +17,10 @@ describe('while Redis cannot serve', function () {
   });
   after(() => redis?.[Symbol.asyncDispose]());
 
-  /** One gateway with a run whose provider says a word, waits for `goOn`, and says the rest. */
+  /**
+   * One gateway with a run whose provider says a word, waits for `goOn`, and says the rest; with another one to be
+   * cancelled and a chat client that will leave, whose providers say a word and never end.
+   */
   async function openWithRun() {
     const instances = await startInstances({ storeUrl: freshDatabase(redis.url, databases++), names: ['one'] });
     const [gateway] = [...instances.gateways.values()];
@@ -27,13 +30,35 @@ describe('while Redis cannot serve', function () {
     const steps = [...words.steps];
     steps.splice(4, 0, { do: 'until', promise: waiting.promise });
     const script: Script = { ...words, steps };
-    instances.provider.respond = () => script;
+    const endless: Script = {
+      ...words,
+      steps: words.steps.toSpliced(4, 0, { do: 'until', promise: new Promise(() => {}) }),
+    };
+    instances.provider.respond = ({ body }) => (JSON.stringify(body).includes('endless') ? endless : script);
+    const doomed = await submit(gateway, 'endless response');
+    const leaving = new AbortController();
+    const messages = [{ role: 'user', content: 'endless chat' }];
+    const chat = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: HEADERS,
+      body: JSON.stringify({ model: 'researcher', messages, stream: true }),
+      signal: leaving.signal,
+    });
+    chat.text().catch(() => {});
+    await instances.provider.waitForRequest(2);
+    const unread = instances.provider.requests.slice(0, 2);
     const id = await submit(gateway);
     const reader = await SseReader.open(`${gateway.url}/v1/responses/${id}?stream=true`, { headers: HEADERS });
     await reader.until((events) => events.some((event) => event.type === 'response.output_text.delta'));
     return {
       gateway,
       id,
+      doomed,
+      /** The chat client leaves; resolves when its provider and that of the cancelled run see that nobody listens. */
+      async leave() {
+        leaving.abort();
+        for (const { closed } of unread) assert.deepEqual(await closed, { left: true });
+      },
       reader,
       goOn: () => waiting.resolve(),
       [Symbol.asyncDispose]: () => instances[Symbol.asyncDispose](),
@@ -52,7 +77,7 @@ describe('while Redis cannot serve', function () {
     for (const [path, init] of [
       ['/v1/responses', { method: 'POST', body }],
       ['/v1/responses', { method: 'POST', body, headers: { ...HEADERS, 'idempotency-key': 'a' } }],
-      [`/v1/responses/${opened.id}/cancel`, { method: 'POST' }],
+      [`/v1/responses/${opened.doomed}/cancel`, { method: 'POST' }],
     ] as const) {
       const response = await ask(opened, path, init);
       assert.equal(response.status, 503);
@@ -60,6 +85,7 @@ describe('while Redis cannot serve', function () {
       const { error } = (await response.json()) as { error: { code: string } };
       assert.equal(error.code, 'store_unavailable');
     }
+    await opened.leave();
     const ready = await ask(opened, '/readyz');
     assert.equal(ready.status, 503);
     assert.match(await ready.text(), /store/);
@@ -67,7 +93,7 @@ describe('while Redis cannot serve', function () {
   }
 
   /** The stream that was open all the time: heartbeats, then the rest, and the whole run as one. */
-  async function assertGoesOn({ gateway, id, reader }: Opened) {
+  async function assertGoesOn({ gateway, id, doomed, reader }: Opened) {
     const end = (await reader.end()).at(-1);
     assert.equal(end?.type, 'response.completed');
     assert.equal(end.response.output_text, 'one two three four');
@@ -77,6 +103,10 @@ describe('while Redis cannot serve', function () {
     await eventually('it is ready', async () => {
       const response = await fetch(`${gateway.url}/readyz`);
       return response.status === 200 ? true : undefined;
+    });
+    await eventually('the cancel is carried out', async () => {
+      const response = await fetch(`${gateway.url}/v1/responses/${doomed}`, { headers: HEADERS });
+      return ((await response.json()) as { status?: string }).status === 'cancelled' ? true : undefined;
     });
     const next = await submit(gateway);
     const following = await SseReader.open(`${gateway.url}/v1/responses/${next}?stream=true`, { headers: HEADERS });

@@ -399,6 +399,7 @@ function bound(runs: Runs): Runs {
     taskEntry: (run) => runs.taskEntry(run),
     inputItems: (run) => runs.inputItems(run),
     cancel: (run) => runs.cancel(run),
+    cancelById: (caller, api, id) => runs.cancelById(caller, api, id),
     delete: (run) => runs.delete(run),
     findItem: (caller, id) => runs.findItem(caller, id),
     history: (caller, id) => runs.history(caller, id),

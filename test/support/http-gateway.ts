@@ -133,7 +133,6 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
         return (options.proxy ?? echo)(call);
       },
     },
-    caches: storage.caches,
     schemas,
     admission,
     log,

@@ -8,7 +8,6 @@ export function cancelResponse({ runs }: AppDeps): Endpoint {
   return async (call) => {
     const { req, identity } = call;
     await skipBody(call);
-    const run = await runs.find(identity.caller, 'responses', String(req.params.id));
-    return json(await runs.cancel(run));
+    return json(await runs.cancelById(identity.caller, 'responses', String(req.params.id)));
   };
 }

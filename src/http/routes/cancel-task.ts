@@ -9,7 +9,7 @@ export function cancelTask({ runs }: AppDeps): Endpoint {
     const { req, identity } = call;
     await skipBody(call);
     const id = String(req.params.id);
-    await runs.cancel(await runs.find(identity.caller, 'async', id));
+    await runs.cancelById(identity.caller, 'async', id);
     return json(runs.taskEntry(await runs.find(identity.caller, 'async', id)));
   };
 }

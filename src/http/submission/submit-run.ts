@@ -1,10 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { GatewayError } from '../../base/errors.ts';
-import { publicId, type RunId } from '../../base/ids.ts';
-import type { RunRecord, Submission } from '../../runs/runs.ts';
+import type { RunId } from '../../base/ids.ts';
+import type { Submission, Submitted } from '../../runs/runs.ts';
 import type { AppDeps, Identity } from '../app-deps.ts';
 import type { Admitted } from '../limits/admission.ts';
-import { type Fingerprint, fingerprintOf, idempotencyOf, isRetry } from '../retries.ts';
+import { repeatKeyOf } from '../retries.ts';
 
 /** A run to submit, and the request it came with. */
 export interface RunSubmission {
@@ -13,15 +12,9 @@ export interface RunSubmission {
   identity: Identity;
   /** The body's bytes. */
   raw: Buffer;
-  submission: Omit<Submission, 'caller' | 'idempotency' | 'admit'>;
+  submission: Omit<Submission, 'caller' | 'repeat' | 'admit'>;
   /** Tokens that the run will use at most, as far as can be said. */
   tokens: number;
-}
-
-/** The run that a request became; `replayed`: an earlier one. */
-export interface Submitted {
-  run: RunRecord;
-  replayed: boolean;
 }
 
 /** Path of the endpoint whose submissions may be repeated, by interface; chat completions may not. */
@@ -33,32 +26,15 @@ const REPEATABLE: Partial<Record<Submission['api'], string>> = { responses: '/v1
  * @throws GatewayError whatever refuses it; nothing of a refused submission counts.
  */
 export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<Submitted> {
-  const { req, res, identity, submission } = request;
-  const path = REPEATABLE[submission.api];
-  const fingerprint = path === undefined ? undefined : fingerprintOf(path, request.raw, identity.key);
-  const idempotency = fingerprint && idempotencyOf(req, { user: identity.caller.user, fingerprint });
-  const retried =
-    fingerprint && !idempotency && isRetry(req) ? await earlierRun(deps, request, fingerprint) : undefined;
-  const { run, replayed } = retried
-    ? { run: retried, replayed: true }
-    : await submitNew(deps, request, { fingerprint, idempotency });
-  identity.context.run = run.id;
-  if (replayed) res.setHeader('idempotent-replayed', 'true');
-  return { run, replayed };
-}
-
-async function submitNew(
-  deps: AppDeps,
-  { res, identity, submission, tokens }: RunSubmission,
-  { fingerprint, idempotency }: { fingerprint: Fingerprint | undefined; idempotency: Submission['idempotency'] },
-): Promise<Submitted> {
+  const { req, res, identity, raw, submission, tokens } = request;
   const { key, caller, config } = identity;
+  const path = REPEATABLE[submission.api];
   let admitted: Admitted | undefined;
   try {
-    return await deps.runs.submit({
+    const { run, replayed } = await deps.runs.submit({
       ...submission,
       caller,
-      ...(idempotency && { idempotency }),
+      ...(path !== undefined && { repeat: repeatKeyOf(req, { path, raw, caller }) }),
       admit: async (id: RunId) => {
         admitted = await deps.admission.admit({
           key,
@@ -67,28 +43,17 @@ async function submitNew(
           tokens,
           announce: (headers) => setHeaders(res, headers),
         });
-        if (fingerprint) await deps.retries.remember(fingerprint, id);
         return admitted.held;
       },
     });
+    identity.context.run = run.id;
+    if (replayed) {
+      res.setHeader('idempotent-replayed', 'true');
+      await admitted?.undo();
+    }
+    return { run, replayed };
   } catch (thrown) {
     await admitted?.undo();
-    throw thrown;
-  }
-}
-
-/** The run that the same key and body became within two minutes, if the caller can still read it. */
-async function earlierRun(
-  { retries, runs }: AppDeps,
-  { identity: { caller }, submission: { api } }: RunSubmission,
-  fingerprint: Fingerprint,
-): Promise<RunRecord | undefined> {
-  const id = await retries.find(fingerprint);
-  if (id === undefined || api === 'chat_completions') return undefined;
-  try {
-    return await runs.find(caller, api, publicId(api, id));
-  } catch (thrown) {
-    if (thrown instanceof GatewayError && thrown.code === 'not_found') return undefined;
     throw thrown;
   }
 }

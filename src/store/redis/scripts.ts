@@ -47,7 +47,7 @@ return 1`,
 
   /** KEYS run. ARGV now, milliseconds of the lease, 1 for force, random part of the token. */
   claim: `${NOW}
-local r = redis.call('HMGET', KEYS[1], 'status', 'token', 'until', 'claims', 'attempts', 'startedAt')
+local r = redis.call('HMGET', KEYS[1], 'status', 'token', 'until', 'claims', 'attempts', 'startedAt', 'cancelRequested')
 if not r[1] then return {'missing'} end
 if r[1] ~= 'queued' and r[1] ~= 'in_progress' then return {'ended'} end
 local now = timeOf(ARGV[1])
@@ -57,7 +57,7 @@ local claims = tonumber(r[4]) + 1
 local attempts = tonumber(r[5]) + 1
 local token = claims .. '-' .. ARGV[4]
 local started = r[6]
-if started == '' then started = whole(now) end
+if started == '' and r[7] ~= '1' then started = whole(now) end
 redis.call('HSET', KEYS[1], 'status', 'in_progress', 'token', token, 'until', ends, 'claims', claims,
   'attempts', attempts, 'startedAt', started)
 return {'claimed', token, attempts, redis.call('HGETALL', KEYS[1]), ends}`,

@@ -27,7 +27,8 @@ export class Claims {
     run.queued = false;
     const token = newToken(run.claims);
     run.claim = { token, until: now + leaseMs };
-    this.#statements.claim.run(now, run.claims, run.attempts, run.key);
+    // A run that was cancelled before it began does not begin: it is only claimed to be ended.
+    this.#statements.claim.run(run.cancelRequested ? null : now, run.claims, run.attempts, run.key);
     return token;
   }
 

@@ -3,7 +3,15 @@ import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
 import { lookups } from '../../support/research-run.ts';
-import { type Harness, openHarness, question, readAll, runToEnd, testTool } from '../../support/run-harness.ts';
+import {
+  type Harness,
+  openHarness,
+  question,
+  readAll,
+  runToEnd,
+  testConfig,
+  testTool,
+} from '../../support/run-harness.ts';
 import { isAnswerTurn, ScriptedModel } from '../../support/scripted-model.ts';
 import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
 
@@ -142,6 +150,18 @@ describe('cancelling a run', () => {
       assert.deepEqual(await readAll(other.runs, run), bytes, 'what the frozen owner still wanted to write is refused');
     }
     await inner.close();
+  });
+
+  it('that has not begun leaves it without a start', async () => {
+    const config = testConfig({ runs: { max_concurrent: 1 } });
+    await using harness = await openHarness({ chat: stuckModel(), tools: [lookup], config });
+    await harness.runs.submit(question());
+    while (harness.executor.active === 0) await turnOfLoop();
+    const { run } = await harness.runs.submit(question());
+    const answer = await harness.runs.cancel(run);
+    assert.deepEqual([answer.status, answer.started_at], ['cancelled', null]);
+    const ended = await harness.runs.find(run, 'async', `task_${run.id}`);
+    assert.equal('started_at' in harness.runs.taskEntry(ended), false);
   });
 
   it('leaves an ended run as it is', async () => {

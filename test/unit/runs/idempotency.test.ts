@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { GatewayError } from '../../../src/base/errors.ts';
+import { silentLogger } from '../../../src/base/logger.ts';
 import type { Submission } from '../../../src/runs/runs.ts';
+import { openStore } from '../../../src/store/open.ts';
 import { type Harness, openHarness, question, readAll, testConfig } from '../../support/run-harness.ts';
 import { ScriptedModel } from '../../support/scripted-model.ts';
 import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
@@ -10,7 +15,18 @@ const TTL_MS = 60_000;
 
 function keyed(key: string, changes: Partial<Submission> & { fingerprint?: string } = {}): Submission {
   const { fingerprint = 'same body', ...rest } = changes;
-  return question({ idempotency: { key, fingerprint, ttlMs: TTL_MS }, ...rest });
+  return question({
+    repeat: { kind: 'idempotency', hash: key, fingerprint, ttlMs: TTL_MS, sentBefore: true },
+    ...rest,
+  });
+}
+
+/** As an official SDK sends it: the first time, or once more. */
+function attempt(sentBefore: boolean, changes: Partial<Submission> = {}): Submission {
+  return question({
+    repeat: { kind: 'retry', hash: 'body1', fingerprint: 'body 1', ttlMs: TTL_MS, sentBefore },
+    ...changes,
+  });
 }
 
 describe('submissions with one idempotency key', () => {
@@ -133,6 +149,107 @@ describe('submissions with one idempotency key', () => {
   it('with other keys give other runs', async () => {
     const all = await Promise.all(Array.from({ length: 10 }, (_, n) => harness.runs.submit(keyed(`key-${n}`))));
     assert.equal(new Set(all.map(({ run }) => run.id)).size, 10);
+  });
+});
+
+describe('a submission that an SDK repeats by itself', () => {
+  const stuck = () => new ScriptedModel(() => ({ gate: new Promise(() => {}) }));
+
+  it('is the run that it became, while it is open and after its end', async () => {
+    await using harness = await openHarness({ chat: new ScriptedModel([]) });
+    let admitted = 0;
+    const admit = async () => {
+      admitted++;
+      return {};
+    };
+    const { run } = await harness.runs.submit(attempt(false, { admit }));
+    const open = await harness.runs.submit(attempt(true, { admit }));
+    const bytes = await readAll(harness.runs, run);
+    const ended = await harness.runs.submit(attempt(true, { admit }));
+    assert.deepEqual([open.run.id, ended.run.id], [run.id, run.id]);
+    assert.deepEqual([open.replayed, ended.replayed], [true, true]);
+    assert.equal(admitted, 1, 'replays count against no limit');
+    assert.deepEqual(await readAll(harness.runs, ended.run), bytes);
+  });
+
+  it('is the same run after a restart', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'retries-'));
+    const open = () => openStore({ ...testConfig().store, url: `file:${folder}` }, { log: silentLogger });
+    let store = await open();
+    const first = await openHarness({ chat: stuck(), store });
+    const { run } = await first.runs.submit(attempt(false));
+    await first[Symbol.asyncDispose]();
+    await store.close();
+    store = await open();
+    {
+      await using second = await openHarness({ chat: new ScriptedModel([]), store });
+      const again = await second.runs.submit(attempt(true));
+      assert.equal(again.run.id, run.id);
+      await readAll(second.runs, again.run);
+    }
+    await store.close();
+    await rm(folder, { recursive: true });
+  });
+
+  it('waits for the first that is still being stored', async () => {
+    const inner = await memoryStore();
+    const held = Promise.withResolvers<void>();
+    const slow = wrapStore(inner, {
+      create: async (run) => {
+        await held.promise;
+        return await inner.create(run);
+      },
+    });
+    {
+      await using harness = await openHarness({ chat: new ScriptedModel([]), store: slow });
+      const both = [harness.runs.submit(attempt(false)), harness.runs.submit(attempt(true))];
+      await turnOfLoop();
+      held.resolve();
+      const [first, again] = await Promise.all(both);
+      assert.equal(again?.run.id, first?.run.id);
+      assert.equal(again?.replayed, true);
+    }
+    await inner.close();
+  });
+
+  it('is one run where its first attempt arrives at the store after the repeat', async () => {
+    const inner = await memoryStore();
+    const held = Promise.withResolvers<void>();
+    const late = wrapStore(inner, {
+      create: async (run) => {
+        await held.promise;
+        return await inner.create(run);
+      },
+    });
+    {
+      await using one = await openHarness({ chat: new ScriptedModel([]), store: late });
+      await using two = await openHarness({ chat: new ScriptedModel([]), store: inner });
+      const first = one.runs.submit(attempt(true));
+      const again = await two.runs.submit(attempt(true));
+      held.resolve();
+      assert.equal((await first).run.id, again.run.id);
+    }
+    await inner.close();
+  });
+
+  it('is not taken for another one of the same text, that nobody calls a repeat', async () => {
+    await using harness = await openHarness({ chat: stuck() });
+    const twins = [];
+    for (let n = 0; n < 6; n++) twins.push((await harness.runs.submit(attempt(false))).run.id);
+    assert.equal(new Set(twins).size, 6);
+    const again = await harness.runs.submit(attempt(true));
+    assert.equal(again.replayed, true);
+    assert.ok(twins.includes(again.run.id));
+  });
+
+  it('is a new run once the first was deleted; an idempotency key stands for the deleted one', async () => {
+    await using harness = await openHarness({ chat: stuck() });
+    const retried = await harness.runs.submit(attempt(false));
+    await harness.runs.delete(retried.run);
+    assert.equal((await harness.runs.submit(attempt(true))).replayed, false);
+    const keyedRun = await harness.runs.submit(keyed('key-1'));
+    await harness.runs.delete(keyedRun.run);
+    await assert.rejects(harness.runs.submit(keyed('key-1')), { code: 'not_found' });
   });
 });
 
