@@ -8,6 +8,9 @@ export type { Logger };
  */
 const REDACTED = '[redacted]';
 
+/** Characters of log that are held back at most. */
+const MAX_BATCH = 64 * 1024;
+
 /** Removes known secrets and anything that looks like a bearer credential from text. */
 export class Redactor {
   #secrets: string[] = [];
@@ -40,12 +43,43 @@ export interface LoggerOptions {
 /** A pino logger whose every line passes the redactor before it is written. */
 export function createLogger(options: LoggerOptions = {}): Logger {
   const { redactor } = options;
-  const destination = options.destination ?? pino.destination({ dest: 2, sync: false });
-  const redacting: DestinationStream = redactor
-    ? { write: (line: string) => destination.write(redactor.redact(line)) }
-    : destination;
-  return pino({ level: options.level ?? 'info', base: null, timestamp: pino.stdTimeFunctions.isoTime }, redacting);
+  const stream = options.destination
+    ? redacting(options.destination, redactor)
+    : new LineBatches(redacting(pino.destination({ dest: 2, sync: false }), redactor));
+  return pino({ level: options.level ?? 'info', base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream);
+}
+
+function redacting(destination: DestinationStream, redactor: Redactor | undefined): DestinationStream {
+  return redactor ? { write: (lines: string) => destination.write(redactor.redact(lines)) } : destination;
 }
 
 /** A logger that writes nothing. */
 export const silentLogger: Logger = pino({ level: 'silent' });
+
+/** Collects the lines of one turn of the event loop, to redact and write them together: a write is a system call. */
+class LineBatches implements DestinationStream {
+  readonly #destination: DestinationStream;
+  #lines = '';
+
+  constructor(destination: DestinationStream) {
+    this.#destination = destination;
+  }
+
+  write(line: string): void {
+    if (this.#lines === '') setImmediate(() => this.#flush());
+    this.#lines += line;
+    if (this.#lines.length > MAX_BATCH) this.#flush();
+  }
+
+  /** Called by pino after a fatal line: the process may not see another turn. */
+  flushSync(): void {
+    this.#flush();
+  }
+
+  #flush(): void {
+    const lines = this.#lines;
+    if (lines === '') return;
+    this.#lines = '';
+    this.#destination.write(lines);
+  }
+}

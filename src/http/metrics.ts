@@ -6,6 +6,8 @@ import type { RequestContext } from './request-context.ts';
 /** Metrics of the HTTP floor. Labels come from the configuration and the routes, never from what clients send. */
 export class HttpMetrics {
   readonly #requests: Counter<'route' | 'method' | 'status' | 'model'>;
+  /** As many as there are combinations of labels, which are bounded. */
+  readonly #counters = new Map<string, Counter.Internal>();
   readonly #seconds: Histogram<'route'>;
   readonly #left: Counter<'route'>;
   readonly #refused: Counter<'code'>;
@@ -69,10 +71,22 @@ export class HttpMetrics {
   /** Counts a request that was answered, or whose client left. */
   count(context: RequestContext, { method, status }: { method: string; status: number }): void {
     const { route, model } = context;
-    this.#requests.inc({ route, model, method: METHODS.has(method) ? method : 'other', status });
+    this.#answered({ route, model, method: METHODS.has(method) ? method : 'other', status }).inc();
     this.#seconds.observe({ route }, (performance.now() - context.startedAt) / 1000);
     if (context.left) this.#left.inc({ route });
     if (context.error !== '') this.#refused.inc({ code: context.error });
+  }
+
+  /** The counter of these labels, found without putting them into words for each request. */
+  #answered(labels: { route: string; model: string; method: string; status: number }): Counter.Internal {
+    const { route, model, method, status } = labels;
+    const name = `${method} ${status} ${model} ${route}`;
+    let counter = this.#counters.get(name);
+    if (counter === undefined) {
+      counter = this.#requests.labels(labels);
+      this.#counters.set(name, counter);
+    }
+    return counter;
   }
 
   /** Counts a stream as open until disposed. */

@@ -1,5 +1,3 @@
-import { RateLimiterMemory, type RateLimiterRes } from 'rate-limiter-flexible';
-
 /** The state of a counter after it was asked. */
 export interface Count {
   /** Points used in the window, those just asked for included where they were granted. */
@@ -33,65 +31,95 @@ export interface LimitStore {
 /** Limits counted in this process. */
 export function memoryLimits(now: () => number): LimitStore {
   return {
-    counter: ({ name, windowSeconds }) => memoryCounter(name, windowSeconds),
+    counter: ({ windowSeconds }) => new MemoryCounter(windowSeconds, now),
     slots: () => new MemorySlots(now),
   };
 }
 
-function memoryCounter(name: string, windowSeconds: number): Counter {
-  // The limit differs by key, so the limiter only counts.
-  const limiter = new RateLimiterMemory({
-    keyPrefix: name,
-    points: Number.MAX_SAFE_INTEGER,
-    duration: windowSeconds,
-  });
-  const giveBack = async (key: string, points: number) => {
-    if (points === 0 || (await limiter.get(key)) === null) return;
-    await (points > 0 ? limiter.reward(key, points) : limiter.penalty(key, -points));
-  };
-  return {
-    giveBack,
-    async take(key, points, { limit, force = false }) {
-      const state: RateLimiterRes = await limiter.consume(key, points);
-      const resetMs = Math.max(0, state.msBeforeNext);
-      if (state.consumedPoints <= limit || force) return { granted: true, used: state.consumedPoints, resetMs };
-      await giveBack(key, points);
-      return { granted: false, used: state.consumedPoints - points, resetMs };
-    },
-  };
+/** A window of a key. */
+interface Window {
+  used: number;
+  endsAt: number;
+}
+
+/** Points in fixed windows, each beginning with the first point that is taken in it. One window a key at most. */
+class MemoryCounter implements Counter {
+  readonly #windowMs: number;
+  readonly #now: () => number;
+  readonly #windows = new Map<string, Window>();
+
+  constructor(windowSeconds: number, now: () => number) {
+    this.#windowMs = windowSeconds * 1000;
+    this.#now = now;
+  }
+
+  async take(
+    key: string,
+    points: number,
+    { limit, force = false }: { limit: number; force?: boolean },
+  ): Promise<Count & { granted: boolean }> {
+    const now = this.#now();
+    let window = this.#windows.get(key);
+    if (window === undefined || window.endsAt <= now) {
+      window = { used: 0, endsAt: now + this.#windowMs };
+      this.#windows.set(key, window);
+    }
+    const granted = force || window.used + points <= limit;
+    if (granted) window.used += points;
+    return { granted, used: window.used, resetMs: window.endsAt - now };
+  }
+
+  async giveBack(key: string, points: number): Promise<void> {
+    const window = this.#windows.get(key);
+    if (window !== undefined && window.endsAt > this.#now()) window.used -= points;
+  }
+}
+
+/** The places of a key that are held. */
+interface Held {
+  /** When each id's place is free by itself. */
+  until: Map<string, number>;
+  /** No place is free by itself before; so that not every look goes through all of them. */
+  soonest: number;
 }
 
 class MemorySlots implements Slots {
   readonly #now: () => number;
-  readonly #held = new Map<string, Map<string, number>>();
+  readonly #held = new Map<string, Held>();
 
   constructor(now: () => number) {
     this.#now = now;
   }
 
   async take(key: string, id: string, { limit, ttlMs }: { limit: number; ttlMs: number }): Promise<boolean> {
-    if (this.#current(key).size >= limit) return false;
-    const held = this.#held.get(key) ?? new Map<string, number>();
-    held.set(id, this.#now() + ttlMs);
+    const held = this.#current(key) ?? { until: new Map<string, number>(), soonest: Number.POSITIVE_INFINITY };
+    if (held.until.size >= limit) return false;
+    const until = this.#now() + ttlMs;
+    held.until.set(id, until);
+    held.soonest = Math.min(held.soonest, until);
     this.#held.set(key, held);
     return true;
   }
 
   async release(key: string, id: string): Promise<void> {
     const held = this.#held.get(key);
-    held?.delete(id);
-    if (held?.size === 0) this.#held.delete(key);
+    held?.until.delete(id);
+    if (held?.until.size === 0) this.#held.delete(key);
   }
 
   async count(key: string): Promise<number> {
-    return this.#current(key).size;
+    return this.#current(key)?.until.size ?? 0;
   }
 
-  #current(key: string): ReadonlyMap<string, number> {
+  #current(key: string): Held | undefined {
     const held = this.#held.get(key);
-    if (!held) return new Map();
     const now = this.#now();
-    for (const [id, until] of held) if (until <= now) held.delete(id);
+    if (held === undefined || held.soonest > now) return held;
+    held.soonest = Number.POSITIVE_INFINITY;
+    for (const [id, until] of held.until) {
+      if (until <= now) held.until.delete(id);
+      else held.soonest = Math.min(held.soonest, until);
+    }
     return held;
   }
 }
