@@ -78,6 +78,8 @@ const timeouts = z.strictObject({
   first_token: seconds.optional(),
   /** Between two chunks. */
   idle: seconds.prefault(60),
+  /** Until the first token, while another route could be asked; three times as long for answers that are not streamed. */
+  patience: seconds.prefault(30),
   /** A whole call, from the request to the end of the answer; absent: no limit. */
   total: seconds.optional(),
 });

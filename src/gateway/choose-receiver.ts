@@ -10,6 +10,7 @@ import { RelayedBody } from './relayed-body.ts';
 import { RelayedStream } from './relayed-stream.ts';
 import type { StreamKind } from './stream-kind.ts';
 import { judgeCompletion, judgeError, judgeJson, WholeAnswer } from './whole-answer.ts';
+import { streamOfCompletion } from './whole-as-stream.ts';
 
 /** JSON of a known length up to this is kept until it is whole, in bytes. */
 const MAX_KEPT = 1024 * 1024;
@@ -23,6 +24,7 @@ export interface ReceiverContext {
   res: ServerResponse;
   kind: StreamKind;
   modelName: string;
+  isChat: boolean;
   /** See `RelayedStreamOptions`. */
   holdMs: number;
 }
@@ -111,12 +113,32 @@ function relayedBody(head: AnswerHead, control: ResultControl, { target, res }: 
 }
 
 /** A stream was asked for, and JSON came: an error, or a provider that cannot stream. */
-function judgeInsteadOfStream(answer: Answer, { target, kind }: ReceiverContext): AttemptResult {
+function judgeInsteadOfStream(answer: Answer, context: ReceiverContext): AttemptResult {
+  const { target, kind, isChat } = context;
   const payload = parseJson(answer.body.toString('utf8'));
   if (isPayload(payload) && kind.isError(payload)) {
     return { is: 'failed', failure: target.failureOfStreamError(payload) };
   }
+  const stream = isPayload(payload) && isChat ? streamOfCompletion(payload) : undefined;
+  if (stream !== undefined) return relayWhole(answer, Buffer.from(stream), context);
   return { is: 'failed', failure: brokenStream('an answer of another type than the stream that was asked for') };
+}
+
+/** Passes a whole answer on as the stream that was asked for. */
+function relayWhole(answer: Answer, stream: Buffer, context: ReceiverContext): AttemptResult {
+  let early: AttemptResult | undefined;
+  const control: ResultControl = {
+    pause() {},
+    resume() {},
+    started() {},
+    finish(result) {
+      early = result;
+    },
+    soon() {},
+  };
+  const receiver = relayedStream(answer, control, context);
+  receiver.data(stream);
+  return early ?? receiver.end();
 }
 
 function isEncoded({ headers }: AnswerHead): boolean {

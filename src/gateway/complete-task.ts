@@ -23,14 +23,13 @@ export async function completeTask(
   const passed = await withFailover({
     tries: upstream.attempts({ modelName, model, key }),
     modelName,
-    ask: (route) => {
+    ask: ({ route }) => {
       return targetOf(route).call(requestFor(request, route.model), {
         receiver: completionReceiver({ target: targetOf(route), memory: account }),
         unanswered: (failure) => ({ is: 'failed', failure }),
         signal,
       });
     },
-    attended: false,
     signal,
   });
   if (passed.is === 'delivered') throw new Error('a task has no client to deliver to');

@@ -13,8 +13,8 @@ const DATA = 'data:';
 export type Flaw =
   /** A frame that tells of an error; it ends at `end`. */
   | { is: 'error'; payload: JsonObject; end: number }
-  /** A frame that starts at `start` and is no JSON. */
-  | { is: 'malformed'; start: number }
+  /** A frame that goes from `start` to `end` and is no JSON. */
+  | { is: 'malformed'; start: number; end: number }
   /** A frame that starts at `start` and goes on in what follows. */
   | { is: 'unfinished'; start: number };
 
@@ -56,7 +56,7 @@ function lookAtData(lines: Buffer, line: Range, rules: Rules): Flaw | number {
   const isRead = !beginsInnocently(lines, from) || (rules.mayTellOfError && lines.subarray(from, to).includes(ERROR));
   if (!isRead) return line.next;
   const payload = parseJson(lines.toString('utf8', from, to));
-  if (payload === undefined) return { is: 'malformed', start: line.start };
+  if (payload === undefined) return { is: 'malformed', start: line.start, end: line.next };
   return isJsonObject(payload) && rules.isError(payload) ? { is: 'error', payload, end: line.next } : line.next;
 }
 
@@ -74,8 +74,13 @@ function lookAtFrame(lines: Buffer, start: number, { isError }: Rules): Flaw | n
     .filter((line) => line.startsWith(DATA))
     .map((line) => line.slice(DATA.length));
   const payload = parseJson(data.join('\n'));
-  if (payload === undefined) return { is: 'malformed', start };
+  if (payload === undefined) return { is: 'malformed', start, end };
   return isJsonObject(payload) && isError(payload) ? { is: 'error', payload, end } : end;
+}
+
+/** Whether there is a frame of JSON, as far as its braces tell. */
+export function holdsPayload(lines: Buffer): boolean {
+  return /(?:^|\n)data: *\{/.test(lines.toString('latin1'));
 }
 
 function endOfFrame(lines: Buffer, start: number): number {

@@ -12,9 +12,7 @@ const OWN_CREDENTIALS = new Set([401, 403]);
 export interface FailoverOptions {
   tries: RouteTries;
   modelName: string;
-  ask(route: Route): Promise<AttemptResult>;
-  /** Whether somebody waits for the answer who can repeat the request himself. */
-  attended: boolean;
+  ask(attempt: RouteAttempt): Promise<AttemptResult>;
   signal: AbortSignal;
 }
 
@@ -34,8 +32,8 @@ export async function withFailover(options: FailoverOptions): Promise<Passed> {
   let last: Passed | undefined;
   for await (const attempt of tries.attempts({ signal })) {
     const { route } = attempt;
-    const result = await options.ask(route);
-    report(attempt, result, options);
+    const result = await options.ask(attempt);
+    report(attempt, result);
     if (result.is !== 'failed') return { route, ...result };
     const { answer, failure } = result;
     last = answer && { is: 'refused', route, answer, failure };
@@ -45,18 +43,14 @@ export async function withFailover(options: FailoverOptions): Promise<Passed> {
 }
 
 /** Tells limiter and breaker how an attempt ended, and by that whether another one follows. */
-function report(attempt: RouteAttempt, result: AttemptResult, { attended }: FailoverOptions): void {
+function report(attempt: RouteAttempt, result: AttemptResult): void {
   if (result.is !== 'failed') {
     if (result.is === 'delivered' && result.failure) attempt.failed(result.failure, { delivered: true });
     else attempt.succeeded();
     return;
   }
   const { failure, answer } = result;
-  if (answer && REQUEST_AT_FAULT.has(answer.status)) {
-    attempt.succeeded();
-    return;
-  }
-  // A client waits better than we do where waiting is what it takes: the official SDKs do it by themselves.
-  const elsewhere = attended && (failure.kind === 'rate_limit' || failure.kind === 'timeout');
-  attempt.failed(elsewhere ? failure.with({ advice: 'elsewhere' }) : failure, { delivered: false });
+  // What is too long for one route may fit another.
+  if (answer && REQUEST_AT_FAULT.has(answer.status) && failure.kind !== 'context_length') attempt.succeeded();
+  else attempt.failed(failure, { delivered: false });
 }

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { GatewayError } from '../base/errors.ts';
 import { topLevelSpans } from '../protocol/json-spans.ts';
 import type { Answer, ProviderTarget } from '../upstream/provider-target.ts';
-import { type BackoffPolicy, type Route, targetOf, type Upstream } from '../upstream/upstream.ts';
+import { type BackoffPolicy, type RouteAttempt, targetOf, type Upstream } from '../upstream/upstream.ts';
 import type { AttemptResult } from './attempt-result.ts';
 import { chatReceiver, otherReceiver } from './choose-receiver.ts';
 import { endAnswer } from './client-writer.ts';
@@ -34,18 +34,20 @@ export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }:
   const kind = isChat ? chatStream(modelName, () => asksForSeveral(call.body)) : streamOf(call.api, modelName);
   const request = requestOf(call);
   const account = memory.account();
-  const ask = (route: Route): Promise<AttemptResult> => {
+  const ask = ({ route, hasAlternative }: RouteAttempt): Promise<AttemptResult> => {
     const target = targetOf(route);
-    const common = { route, target, memory: account, res, kind, modelName, holdMs };
+    const common = { route, target, memory: account, res, kind, modelName, isChat, holdMs };
     return target.call(requestFor(request, route.model), {
       receiver: isChat ? chatReceiver({ ...common, stream: call.stream }) : otherReceiver(common),
+      patient: !hasAlternative,
+      streamed: call.stream,
       unanswered: (failure) => ({ is: 'failed', failure }),
       signal,
     });
   };
-  const tries = upstream.attempts({ modelName, model, key, backoff: BACKOFF });
+  const tries = upstream.attempts({ modelName, model, key, backoff: BACKOFF, attended: true });
   try {
-    const passed = await withFailover({ tries, modelName, ask, attended: true, signal });
+    const passed = await withFailover({ tries, modelName, ask, signal });
     return { tokens: finish(passed, { res, kind, target: targetOf(passed.route) }) };
   } catch (thrown) {
     if (!res.headersSent || signal.aborted || !(thrown instanceof GatewayError)) throw thrown;

@@ -5,7 +5,7 @@ import { type AttemptFailure, brokenStream } from '../upstream/provider-answer.t
 import type { ProviderTarget } from '../upstream/provider-target.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from './attempt-result.ts';
 import { ClientWriter } from './client-writer.ts';
-import { findFlaw, lastPayloads, saysDone } from './event-lines.ts';
+import { findFlaw, holdsPayload, lastPayloads, saysDone } from './event-lines.ts';
 import { HeldBytes } from './held-bytes.ts';
 import { lastReportedTokens } from './reported-usage.ts';
 import type { StreamKind } from './stream-kind.ts';
@@ -18,6 +18,9 @@ const MAX_FRAME = 8 * 1024 * 1024;
 const MAX_OPENING = 1024 * 1024;
 /** The longest stream, in bytes: beyond it an answer does not end. */
 const MAX_STREAM = 256 * 1024 * 1024;
+const MALFORMED = 'malformed JSON in the stream';
+/** Malformed frames that are left out of one stream. */
+const MAX_SKIPPED = 3;
 /** Comments are not held back beyond this, in bytes. */
 const MAX_HELD_COMMENTS = 16 * 1024;
 /** Events looked at when a stream ends. */
@@ -53,6 +56,9 @@ export class RelayedStream implements ResultReceiver {
   /** The beginning of a line, or of a stream. */
   readonly #held = new HeldBytes();
   #received = 0;
+  /** A malformed frame was left out and no other one came since. */
+  #isFlawed = false;
+  #skipped = 0;
   #first: JsonObject | undefined;
 
   constructor(options: RelayedStreamOptions, control: ResultControl) {
@@ -146,6 +152,10 @@ export class RelayedStream implements ResultReceiver {
     const flaw = findFlaw(lines, this.#options.kind.isError);
     switch (flaw?.is) {
       case undefined:
+        if (this.#isFlawed) {
+          this.#isFlawed = !holdsPayload(lines);
+          if (this.#isFlawed && lines.includes('[DONE]')) return this.#fail(brokenStream(MALFORMED));
+        }
         this.#write(bytes);
         return undefined;
       case 'unfinished':
@@ -153,12 +163,22 @@ export class RelayedStream implements ResultReceiver {
         this.#holdBack(lines.subarray(flaw.start));
         return undefined;
       case 'malformed':
-        this.#write(lines.subarray(0, flaw.start));
-        return this.#fail(brokenStream('malformed JSON in the stream'));
+        return this.#skip(lines, flaw);
       case 'error':
         this.#write(lines.subarray(0, flaw.end));
         return this.#fail(this.#options.failureOf(flaw.payload), flaw.payload);
     }
+  }
+
+  /** A malformed frame is left out, if what comes next is none. */
+  #skip(lines: Buffer, { start, end }: { start: number; end: number }): AttemptResult | undefined {
+    const before = lines.subarray(0, start);
+    if ((this.#isFlawed && !holdsPayload(before)) || ++this.#skipped > MAX_SKIPPED) {
+      return this.#fail(brokenStream(MALFORMED));
+    }
+    this.#isFlawed = true;
+    this.#write(before);
+    return this.#pass(lines.subarray(end));
   }
 
   /** A frame that goes on in what follows: it stands before the beginning of a line that is held. */
@@ -178,11 +198,14 @@ export class RelayedStream implements ResultReceiver {
   #conclude(broken?: AttemptFailure): AttemptResult {
     if (!this.#first) return { is: 'failed', failure: broken ?? this.#failureOfUnopened() };
     const isWhole = this.#options.kind.isWhole({
-      done: saysDone(this.#tail.end),
+      done: saysDone(this.#tail.end) && !this.#isFlawed,
       payloads: () => lastPayloads(this.#tail.text(), LAST_EVENTS),
       inOrder: broken === undefined,
     });
-    if (!isWhole) return this.#fail(broken ?? brokenStream('the stream ended before the answer did'));
+    if (!isWhole || this.#isFlawed) {
+      const reason = this.#isFlawed ? MALFORMED : 'the stream ended before the answer did';
+      return this.#fail(broken ?? brokenStream(reason));
+    }
     this.#writer.end();
     return { is: 'delivered', tokens: this.#tokens() };
   }

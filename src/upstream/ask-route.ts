@@ -17,6 +17,8 @@ export interface RouteRequestOptions {
   /** Tokens spent on earlier attempts of the turn, for the usage of this one. */
   spent: TurnUsage;
   log: Logger;
+  /** See `CallOptions`; true where it is not given. */
+  patient?: boolean;
   /** Told of the turn as it came, before it goes out. */
   onTurn?: (turn: DecodedTurn) => void;
   signal: AbortSignal;
@@ -56,6 +58,7 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
     mayBeEmpty: request.mayBeEmpty ?? false,
     startsThinking: traits.startsThinking,
     estimate: (characters) => estimated(request, Math.ceil(characters / 4)),
+    patient: options.patient ?? true,
     signal: options.signal,
   });
   const mask = target.maskText;

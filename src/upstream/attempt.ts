@@ -26,6 +26,8 @@ export interface AttemptOptions {
   startsThinking: boolean;
   /** Tokens spent so far, for a failure after output came without a count. */
   estimate: (outputCharacters: number) => TurnUsage;
+  /** See `CallOptions`. */
+  patient: boolean;
   signal: AbortSignal;
 }
 
@@ -57,6 +59,7 @@ export async function* attempt(options: AttemptOptions): AsyncGenerator<AttemptP
         return new TurnReceiver(deltas, control, { ...options, idleMs: target.config.timeouts.idle });
       },
       unanswered: (failure) => ({ failure }),
+      patient: options.patient,
       signal: left.signal,
     },
   );

@@ -24,7 +24,12 @@ async function* runTurn(
     const { route } = attempt;
     let started = false;
     try {
-      for await (const part of askRoute(route, request, { spent, log: context.log, signal })) {
+      for await (const part of askRoute(route, request, {
+        spent,
+        log: context.log,
+        patient: !attempt.hasAlternative,
+        signal,
+      })) {
         // Before the last part goes out: its reader asks for no further one.
         if (part.type === 'finish') attempt.succeeded();
         started = true;

@@ -11,7 +11,8 @@ export interface BreakerPolicy {
   probeMs: number;
 }
 
-export const DEFAULT_BREAKER: BreakerPolicy = { failures: 5, openMs: 10_000, maxOpenMs: 120_000, probeMs: 30_000 };
+/** Recovered routes are in use again within ten seconds, however long they were away. */
+export const DEFAULT_BREAKER: BreakerPolicy = { failures: 5, openMs: 2000, maxOpenMs: 8000, probeMs: 8000 };
 
 type State =
   | { is: 'closed'; failures: number }
@@ -52,6 +53,11 @@ export class CircuitBreaker {
   /** Milliseconds until an open circuit is probed; 0 where it may be tried now. */
   get retryInMs(): number {
     return this.#state.is === 'open' ? Math.max(0, this.#state.until - this.#clock.now()) : 0;
+  }
+
+  /** Whether the next attempt would be a probe. */
+  get wantsProbe(): boolean {
+    return this.#state.is !== 'closed' && this.allows;
   }
 
   /** Tells that an attempt begins: on an open circuit it is the probe. */

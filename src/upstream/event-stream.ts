@@ -8,6 +8,9 @@ const MAX_FRAME = 8 * 1024 * 1024;
 /** Lines over which one frame may be spread. */
 const MAX_PARTIAL_LINES = 100;
 
+/** Malformed frames that are left out of one stream. */
+const MAX_SKIPPED = 3;
+
 const TAIL = 3;
 
 /**
@@ -28,6 +31,8 @@ export class EventStream {
   #start: 'unknown' | 'events' | 'json' = 'unknown';
   #body = '';
   #partialLines = 0;
+  #skipped = 0;
+  #hasBegun = false;
   /** The last characters fed. */
   #tail = '';
   #done = false;
@@ -104,17 +109,28 @@ export class EventStream {
       this.#accept(payload, name);
       return;
     }
-    if (text.length > MAX_FRAME || this.#partialLines > MAX_PARTIAL_LINES || !/^\s*[{[]/.test(text)) {
-      throw brokenStream('a frame is no JSON');
+    if (text.length > MAX_FRAME || this.#partialLines > MAX_PARTIAL_LINES) throw brokenStream('a frame is no JSON');
+    // A whole frame after a broken one: the broken one will not be completed, and is left out.
+    const next = this.#partial === '' ? undefined : parse(line);
+    if (isObject(next)) {
+      this.#skip();
+      this.#partial = '';
+      this.#accept(next, name);
+      return;
     }
-    // A whole frame after a broken one: the broken one will not be completed.
-    if (this.#partial !== '' && isObject(parse(line))) throw brokenStream('a frame is no JSON');
+    if (!/^\s*[{[]/.test(text)) throw brokenStream('a frame is no JSON');
     this.#partialLines = this.#partial === '' ? 1 : this.#partialLines + 1;
     this.#partial = text;
   }
 
+  /** Before the first payload another provider is asked instead. */
+  #skip(): void {
+    if (!this.#hasBegun || ++this.#skipped > MAX_SKIPPED) throw brokenStream('a frame is no JSON');
+  }
+
   #accept(payload: unknown, name: string | undefined): void {
     if (this.#done || !isObject(payload)) return;
+    this.#hasBegun = true;
     this.#payloads.push(name === 'error' && !payload.error ? { error: payload } : payload);
   }
 

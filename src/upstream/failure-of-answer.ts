@@ -24,7 +24,10 @@ export function failureOfAnswer(answer: ErrorAnswer, scrubber: Scrubber, now: nu
   const message = detail === '' ? `HTTP status ${status}` : `HTTP status ${status}: ${detail}`;
   const common = { status, retryAfterMs: wait };
   if (status === 413 || (status !== 429 && saysContextLength(text))) {
-    return new AttemptFailure(message, { ...common, kind: 'context_length', advice: 'never' });
+    return new AttemptFailure(message, { ...common, kind: 'context_length', advice: 'elsewhere' });
+  }
+  if (status < 500 && status !== 429 && saysContentFilter(text)) {
+    return new AttemptFailure(message, { ...common, kind: 'refused', advice: 'never' });
   }
   if (status === 429) {
     return new AttemptFailure(message, {
@@ -51,7 +54,7 @@ export function failureOfStreamError(payload: Record<string, unknown>, scrubber:
   const text = JSON.stringify(payload.error ?? payload).slice(0, MAX_READ);
   const detail = scrubber.scrub(errorText(JSON.stringify(payload)));
   const message = `an error inside the stream: ${detail === '' ? 'no message' : detail}`;
-  if (saysContextLength(text)) return new AttemptFailure(message, { kind: 'context_length', advice: 'never' });
+  if (saysContextLength(text)) return new AttemptFailure(message, { kind: 'context_length', advice: 'elsewhere' });
   const status = statusIn(payload);
   if (status === 429 || /rate.?limit|too many requests|throttl/i.test(text)) {
     return new AttemptFailure(message, { kind: 'rate_limit', advice: 'again', status: 429 });
@@ -95,6 +98,13 @@ function titleOf(html: string): string {
   const head = html.slice(0, MAX_READ);
   const title = /<title[^>]{0,200}>([^<]{1,200})/i.exec(head)?.[1] ?? /<h1[^>]{0,200}>([^<]{1,200})/i.exec(head)?.[1];
   return title?.trim() ?? 'an HTML page';
+}
+
+/** The provider's content filter refused the request: the reason is told, nobody else is asked to let it pass. */
+function saysContentFilter(text: string): boolean {
+  return /content_filter|content_policy_violation|content management policy|ResponsibleAIPolicyViolation|rejected (?:as a result of|by) our safety system|moderation_blocked|data_inspection_failed|input was flagged/i.test(
+    text,
+  );
 }
 
 /** Out of credit or daily quota: asking again does not help soon. */

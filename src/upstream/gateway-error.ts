@@ -1,7 +1,7 @@
 import { type ErrorCode, GatewayError } from '../base/errors.ts';
 import type { FailedRoute } from './route-tries.ts';
 import type { TurnFailureKind } from './turn.ts';
-import { describe, jointKind } from './turn-failure.ts';
+import { describe, finalKind } from './turn-failure.ts';
 
 /** The code of the contract (sections 2 and 10) for a request on a proxy model none of whose routes answered. */
 const CODE: Readonly<Record<TurnFailureKind, ErrorCode>> = {
@@ -18,7 +18,7 @@ export function gatewayErrorOf(modelName: string, failures: readonly FailedRoute
   if (!last) return new GatewayError('upstream_error', `The model ${modelName} has no usable route.`);
   const { retryAfterMs } = last.failure;
   return new GatewayError(
-    CODE[jointKind(failures)],
+    CODE[finalKind(failures)],
     describe(last),
     retryAfterMs === undefined ? {} : { retryAfterMs },
   );

@@ -7,10 +7,13 @@ import { SecretMask } from './secret-mask.ts';
 import { maskOf, Scrubber } from './secrets.ts';
 import type { ConnectionPool } from './transport/connection-pool.ts';
 import type { Answer, AnswerHead } from './transport/exchange.ts';
-import { HeldCall, type HeldCallOptions } from './transport/held-call.ts';
+import { type CallLimits, HeldCall, type HeldCallOptions } from './transport/held-call.ts';
 
 export type { Answer, AnswerHead } from './transport/exchange.ts';
 export type { Receiver, ReceiverControl } from './transport/held-call.ts';
+
+/** How much longer an answer may take that comes whole. */
+const WHOLE = 3;
 
 /** Paths whose addresses are remembered at most; clients choose them. */
 const MAX_PATHS = 32;
@@ -23,7 +26,12 @@ export interface TargetRequest extends ApiTarget {
   body: Buffer | string | null;
 }
 
-export type CallOptions<T> = Omit<HeldCallOptions<T>, 'limits'>;
+export interface CallOptions<T> extends Omit<HeldCallOptions<T>, 'limits'> {
+  /** No other route could be asked: this one gets all its time. */
+  patient?: boolean;
+  /** The answer comes as it is made, so that silence tells something. */
+  streamed?: boolean;
+}
 
 /**
  * A provider under one credential: where its APIs are, what goes out to it and what comes back from it. Made once, so
@@ -83,9 +91,18 @@ export class ProviderTarget {
   /** Sends a request and gives what the receiver makes of its answer. @throws the signal's reason. */
   call<T>(request: TargetRequest, options: CallOptions<T>): Promise<T> {
     const { method, headers, body } = request;
-    const call = new HeldCall<T>({ ...options, limits: this.config.timeouts });
+    const call = new HeldCall<T>({ ...options, limits: this.#limits(options) });
     const { origin, path } = this.address(request);
     return call.send(this.#pool, { method, origin, path, headers: this.headersToProvider(headers), body });
+  }
+
+  /** Somebody waits: while there is another route, a silent one is not given all its time. */
+  #limits({ patient = true, streamed = true }: { patient?: boolean; streamed?: boolean }): CallLimits {
+    const { timeouts } = this.config;
+    if (patient) return timeouts;
+    const { first_byte, first_token = first_byte } = timeouts;
+    const patience = streamed ? timeouts.patience : timeouts.patience * WHOLE;
+    return { ...timeouts, first_byte: Math.min(first_byte, patience), first_token: Math.min(first_token, patience) };
   }
 
   /** What a status other than 2xx means. */

@@ -29,11 +29,15 @@ export interface RouteTriesOptions {
   /** Streams broken so far, by route; shared by the turns of a run. */
   penalties: Map<string, number>;
   observe: (report: AttemptReport) => void;
+  /** See `AttemptsQuery`. */
+  attended?: boolean;
 }
 
 /** One attempt at one route, under the limiter and the circuit breaker. Report one outcome. */
 export interface RouteAttempt {
   readonly route: Route;
+  /** Whether another route could be asked at once: then this one need not be waited for as long. */
+  readonly hasAlternative: boolean;
   succeeded(): void;
   /** `delivered`: something reached the client before the failure, so that the route is avoided for now. */
   failed(failure: AttemptFailure, details: { delivered: boolean }): void;
@@ -44,15 +48,29 @@ export interface FailedRoute {
   failure: AttemptFailure;
 }
 
+/** A wait that a provider asks for up to this is worth it before another one is asked, in milliseconds. */
+const SHORT_WAIT_MS = 3000;
+/** The pause before a route is asked again at once, in milliseconds. */
+const QUICK_MS = 150;
+/** Faults that are often gone with the next request. */
+const TRANSIENT = new Set([500, 502, 503]);
+
 /**
  * The attempts of one request over its routes, in rounds: each usable route once in order, then a pause, then again,
- * as often as the providers' `max_retries` allow. So another provider is asked before the same one is asked again.
+ * as often as the providers' `max_retries` allow. So another provider is asked before the same one is asked again, but
+ * for one quick repetition after a fault that passes (500, 502, 503) or a short `Retry-After`.
+ *
+ * Several iterations may run beside each other: what one of them is asking the others leave alone.
  */
 export class RouteTries {
   readonly #options: RouteTriesOptions;
   /** Routes that will not be asked again. */
   readonly #given = new Set<string>();
   readonly #failures = new Map<string, FailedRoute>();
+  /** Attempts so far, by route. */
+  readonly #tries = new Map<string, number>();
+  readonly #repeated = new Set<string>();
+  readonly #asking = new Set<string>();
   #over = false;
 
   constructor(options: RouteTriesOptions) {
@@ -64,6 +82,11 @@ export class RouteTries {
     return [...this.#failures.values()];
   }
 
+  /** Whether there is a route that nobody asks now and that could be asked at once. */
+  get hasAnother(): boolean {
+    return !this.#over && this.#left().some(isReady);
+  }
+
   /**
    * Gives attempts until one succeeds, delivers something, or none is left. Each is over when the next is asked for
    * or the iteration ends. @throws the signal's reason after an abort, also during a pause.
@@ -72,38 +95,53 @@ export class RouteTries {
     const { backoff, random } = this.#options;
     for (let round = 0; ; round += 1) {
       options.signal.throwIfAborted();
-      for (const route of this.#candidates(round)) {
-        const attempt = await this.#begin(route, { ...options, round });
-        try {
-          yield attempt;
-        } finally {
-          attempt.end();
+      for (const route of this.#candidates()) {
+        for (let repeat = true; repeat; ) {
+          const attempt = await this.#begin(route, { ...options, round });
+          try {
+            yield attempt;
+          } finally {
+            attempt.end();
+          }
+          if (this.#over) return;
+          repeat = this.#repeats(route, attempt.failure);
+          if (repeat) await sleep(QUICK_MS * (0.5 + random()), options);
         }
-        if (this.#over) return;
       }
-      const pause = this.#pauseBefore(round + 1, backoffMs(backoff, round + 1, random));
+      const pause = this.#pauseBefore(backoffMs(backoff, round + 1, random));
       if (pause === undefined) return;
       await sleep(pause, options);
     }
   }
 
-  async #begin(route: Route, options: { signal: AbortSignal; round: number }): Promise<RouteAttempt & { end(): void }> {
+  async #begin(
+    route: Route,
+    options: { signal: AbortSignal; round: number },
+  ): Promise<RouteAttempt & { failure: AttemptFailure | undefined; end(): void }> {
     const { provider, model, credential } = route;
+    const id = routeId(route);
     const limiter = provider.limiter(credential);
     const use = provider.use();
+    this.#asking.add(id);
     let slot: Disposable;
     try {
       slot = await limiter.enter(options);
     } catch (error) {
+      this.#asking.delete(id);
       use[Symbol.dispose]();
       throw error;
     }
     const breaker = provider.breaker(model);
     const startedAt = this.#options.clock.now();
     let outcome: 'ok' | AttemptFailure | undefined;
+    this.#tries.set(id, (this.#tries.get(id) ?? 0) + 1);
     breaker.begin();
     return {
       route,
+      hasAlternative: this.hasAnother,
+      get failure() {
+        return outcome === 'ok' ? undefined : outcome;
+      },
       succeeded: () => {
         outcome = 'ok';
         this.#over = true;
@@ -113,6 +151,7 @@ export class RouteTries {
         this.#failed(route, failure, { delivered, round: options.round });
       },
       end: () => {
+        this.#asking.delete(id);
         this.#report(route, outcome, startedAt);
         if (outcome === 'ok') limiter.succeeded();
         else if (outcome?.kind === 'rate_limit') limiter.limited(outcome.retryAfterMs);
@@ -128,13 +167,43 @@ export class RouteTries {
     const id = routeId(route);
     this.#failures.delete(id);
     this.#failures.set(id, { route, failure });
-    if (failure.advice === 'elsewhere') this.#given.add(id);
+    if (this.#isGivenUp(route, failure)) this.#given.add(id);
+    if (failure.kind === 'context_length') this.#giveUpSmaller(route);
     if (details.delivered) penalties.set(id, (penalties.get(id) ?? 0) + 1);
     if (details.delivered || failure.advice === 'never') this.#over = true;
     const { kind, status } = failure;
     const where = { model: modelName, provider: route.provider.name, upstream_model: route.model };
     const when = details.delivered ? 'broke off' : `failed at attempt ${details.round + 1}`;
     log.warn({ ...where, kind, status }, `provider ${route.provider.name} ${when}: ${failure.message}`);
+  }
+
+  /** A client waits better than we do where waiting is what it takes: the official SDKs do it by themselves. */
+  #isGivenUp(route: Route, failure: AttemptFailure): boolean {
+    if (failure.advice === 'elsewhere') return true;
+    const waits = failure.kind === 'rate_limit' || failure.kind === 'timeout';
+    return this.#options.attended === true && waits && !this.#mayRepeat(route, failure);
+  }
+
+  /** What does not fit one route does not fit one that reads no more. */
+  #giveUpSmaller({ contextLength }: Route): void {
+    if (contextLength === undefined) return;
+    for (const route of this.#options.routes()) {
+      if (route.contextLength !== undefined && route.contextLength <= contextLength) this.#given.add(routeId(route));
+    }
+  }
+
+  /** Whether a route is asked once more before the next one. */
+  #repeats(route: Route, failure: AttemptFailure | undefined): boolean {
+    if (!failure || !this.#mayRepeat(route, failure)) return false;
+    this.#repeated.add(routeId(route));
+    return true;
+  }
+
+  #mayRepeat(route: Route, { advice, kind, status, retryAfterMs }: AttemptFailure): boolean {
+    const id = routeId(route);
+    if (advice !== 'again' || this.#repeated.has(id) || !this.#hasTries(route)) return false;
+    if (kind === 'rate_limit') return retryAfterMs !== undefined && retryAfterMs <= SHORT_WAIT_MS;
+    return kind === 'failed' && TRANSIENT.has(status ?? 0) && (retryAfterMs ?? 0) <= SHORT_WAIT_MS;
   }
 
   #report(route: Route, outcome: 'ok' | AttemptFailure | undefined, startedAt: number): void {
@@ -152,13 +221,13 @@ export class RouteTries {
    * The routes of a round, best first: those that broke a stream come after those that did not. Those that keep
    * failing or told us to wait are asked only when no other one is left.
    */
-  *#candidates(round: number): Generator<Route> {
-    const routes = this.#left(round);
+  *#candidates(): Generator<Route> {
+    const routes = this.#left();
     const ready = routes.filter(isReady);
-    yield* ready;
-    if (this.#left(round + 1).some(isReady)) return;
+    for (const route of ready) if (this.#mayAsk(route)) yield route;
+    if (this.#left().some(isReady)) return;
     for (const route of routes) {
-      if (ready.includes(route)) continue;
+      if (ready.includes(route) || !this.#mayAsk(route)) continue;
       const pause = route.provider.limiter(route.credential).pauseMs;
       const id = routeId(route);
       if (pause <= this.#options.backoff.patienceMs) yield route;
@@ -167,19 +236,28 @@ export class RouteTries {
   }
 
   /** Milliseconds to wait before a further round, or undefined where no route is left or the wait would be too long. */
-  #pauseBefore(round: number, backoff: number): number | undefined {
-    const left = this.#left(round);
+  #pauseBefore(backoff: number): number | undefined {
+    const left = this.#left();
     if (left.length === 0) return undefined;
     const asked = Math.min(...left.map((route) => this.#failures.get(routeId(route))?.failure.retryAfterMs ?? 0));
     return asked > this.#options.backoff.patienceMs ? undefined : Math.max(asked, backoff);
   }
 
-  #left(round: number): Route[] {
+  #left(): Route[] {
     const { penalties } = this.#options;
     return this.#options
       .routes()
-      .filter((route) => !this.#given.has(routeId(route)) && round <= route.provider.config.max_retries)
+      .filter((route) => this.#mayAsk(route))
       .sort((a, b) => (penalties.get(routeId(a)) ?? 0) - (penalties.get(routeId(b)) ?? 0));
+  }
+
+  #mayAsk(route: Route): boolean {
+    const id = routeId(route);
+    return !this.#given.has(id) && !this.#asking.has(id) && this.#hasTries(route);
+  }
+
+  #hasTries(route: Route): boolean {
+    return (this.#tries.get(routeId(route)) ?? 0) <= route.provider.config.max_retries;
   }
 }
 

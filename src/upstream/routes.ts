@@ -7,6 +7,9 @@ export interface Route {
   /** The provider's name of the model. */
   model: string;
   credential: string | undefined;
+  /** Tokens that it reads at most, where the configuration says so. */
+  contextLength?: number | undefined;
+  price?: RouteConfig['price'];
 }
 
 export interface RouteQuery {
@@ -24,10 +27,11 @@ export function routesOf(query: RouteQuery, providers: ReadonlyMap<string, Provi
   const { key } = query;
   const configured = query.routes ?? own(key?.routes, query.modelName) ?? query.model.routes;
   const routes: Route[] = [];
-  for (const { provider: name, model } of configured) {
+  for (const { provider: name, model, context_length: contextLength, price } of configured) {
     const provider = providers.get(name);
-    if (provider)
-      routes.push({ provider, model, credential: own(key?.provider_keys, name) ?? provider.config.api_key });
+    if (!provider) continue;
+    const credential = own(key?.provider_keys, name) ?? provider.config.api_key;
+    routes.push({ provider, model, credential, contextLength, price });
   }
   return routes;
 }

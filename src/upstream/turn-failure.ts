@@ -24,6 +24,12 @@ export function describe({ route, failure }: FailedRoute): string {
   return `Provider ${route.provider.name} failed: ${failure.message}`;
 }
 
+/** As `jointKind`, where nobody makes the request shorter: it is too long only if every route said so. */
+export function finalKind(failures: readonly FailedRoute[]): TurnFailureKind {
+  const others = failures.filter(({ failure }) => failure.kind !== 'context_length');
+  return jointKind(others.length > 0 ? others : failures);
+}
+
 /** What several routes' failures are together: of one kind where all agree, too long a request where any said so. */
 export function jointKind(failures: readonly FailedRoute[]): TurnFailureKind {
   const kinds = failures.map(({ failure }) => failure.kind);

@@ -44,6 +44,8 @@ export interface ChatModelQuery extends RouteQuery {
 export interface AttemptsQuery extends ChatModelQuery {
   /** Other pauses between rounds than those of research. */
   backoff?: BackoffPolicy | undefined;
+  /** Somebody waits who can repeat the request himself: long waits and time limits are his to repeat. */
+  attended?: boolean;
 }
 
 /** Everything that talks to LLM providers. */
@@ -99,7 +101,12 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
     update,
     chatModel: (query) => createChatModel(triesOptions(query)),
     attempts: (query) =>
-      new RouteTries({ ...triesOptions(query), backoff: query.backoff ?? backoff, penalties: new Map() }),
+      new RouteTries({
+        ...triesOptions(query),
+        backoff: query.backoff ?? backoff,
+        attended: query.attended ?? false,
+        penalties: new Map(),
+      }),
     states: () => [...providers.values()].map(({ state }) => state),
     health: () => [...providers.values()].map((provider) => ({ name: provider.name, usable: provider.usable })),
     async [Symbol.asyncDispose]() {
@@ -123,7 +130,7 @@ function remoteConfig(name: string, config: ProviderConfig, options: UpstreamOpt
     base_url: url,
     wire: 'chat',
     headers: {},
-    timeouts: { connect: 5000, first_byte: 120_000, idle: 60_000 },
+    timeouts: { connect: 5000, first_byte: 120_000, idle: 60_000, patience: 30_000 },
     max_retries: 2,
     max_connections: 256,
   };

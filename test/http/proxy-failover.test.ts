@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import OpenAI from 'openai';
 import { completion, goodAnswer } from '../support/chat-faults.ts';
-import { chat, payloadsOf, send, startProxyGateway, type TestProvider } from '../support/proxy-gateway.ts';
+import { CLIENT_KEY, chat, payloadsOf, send, startProxyGateway, type TestProvider } from '../support/proxy-gateway.ts';
 import {
   chunk,
   frames,
@@ -39,9 +40,52 @@ async function pair(script: Script, options: Partial<TestProvider> & { alone?: b
   return { first, second, url: gateway.url, log: gateway.log, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
 
+/** What the official SDK makes of a stream. */
+async function readWithSdk({ url }: Pair): Promise<{ deltas: string }> {
+  const client = new OpenAI({ baseURL: url, apiKey: CLIENT_KEY, maxRetries: 0 });
+  const messages = [{ role: 'user' as const, content: 'hello' }];
+  const stream = await client.chat.completions.create({ model: 'fast', messages, stream: true });
+  let deltas = '';
+  for await (const { choices } of stream) deltas += choices[0]?.delta.content ?? '';
+  return { deltas };
+}
+
 const PATHS = ['/chat/completions', '/embeddings', '/responses'];
 
 describe('failover of a proxy model', () => {
+  it('makes a stream of an answer that came whole', async () => {
+    const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{}' } };
+    const whole = completion('all of it', {
+      choices: [
+        {
+          index: 0,
+          message: { role: 'assistant', content: 'all of it', tool_calls: [call] },
+          finish_reason: 'tool_calls',
+        },
+      ],
+    });
+    await using gateway = await pair(json(whole));
+    const text = await (await send(gateway, '/chat/completions', { body: chat({ stream: true }) })).text();
+    const chunks = payloadsOf(text);
+    assert.equal(chunks.at(-1), '[DONE]');
+    assert.match(text, /"content":"all of it","tool_calls":\[\{"index":0,"id":"call_1"/);
+    assert.match(text, /"finish_reason":"tool_calls"/);
+    assert.match(text, /"prompt_tokens":11/);
+    assert.equal(gateway.second.requests.length, 0);
+    const { deltas } = await readWithSdk(gateway);
+    assert.equal(deltas, 'all of it');
+  });
+
+  it('waits for a short Retry-After and for a fault that passes before it asks another route', async () => {
+    for (const script of [status(429, { headers: { 'retry-after-ms': '30' } }), status(500), status(503)]) {
+      await using gateway = await pair(script, { maxRetries: 2 });
+      gateway.first.respond = (_, n) => (n === 0 ? script : json(completion('first')));
+      const answer = await send(gateway, '/chat/completions', { body: chat() });
+      assert.equal(JSON.parse(await answer.text()).choices[0].message.content, 'first');
+      assert.deepEqual([gateway.first.requests.length, gateway.second.requests.length], [2, 0]);
+    }
+  });
+
   for (const path of PATHS) {
     for (const code of [401, 403, 404, 408, 429, 500, 502, 503, 504]) {
       it(`asks the next route after ${code} (${path})`, async () => {
@@ -53,7 +97,7 @@ describe('failover of a proxy model', () => {
       });
     }
 
-    for (const code of [400, 413, 422]) {
+    for (const code of [400, 422]) {
       it(`passes ${code} on at once: the request is at fault (${path})`, async () => {
         await using gateway = await pair(status(code, { message: 'no such parameter' }));
         const answer = await send(gateway, path, { body: chat() });
@@ -64,6 +108,34 @@ describe('failover of a proxy model', () => {
         assert.equal(again.status, code, 'the provider is healthy');
       });
     }
+
+    it(`asks a route that reads more where the request is too long for one, which stays healthy (${path})`, async () => {
+      const tooLong = {
+        error: { message: 'too long', type: 'invalid_request_error', code: 'context_length_exceeded' },
+      };
+      for (const script of [status(400, { body: JSON.stringify(tooLong) }), status(413)]) {
+        await using gateway = await pair(script);
+        for (let n = 1; n <= 7; n += 1) {
+          assert.equal((await send(gateway, path, { body: chat() })).status, 200);
+          assert.deepEqual([gateway.first.requests.length, gateway.second.requests.length], [n, n]);
+        }
+      }
+      await using alone = await pair(status(400, { body: JSON.stringify(tooLong) }), { alone: true });
+      const answer = await send(alone, path, { body: chat() });
+      assert.equal(answer.status, 400);
+      assert.deepEqual(await answer.json(), tooLong);
+    });
+
+    it(`passes the reason of a content filter on, asked once (${path})`, async () => {
+      const filtered = {
+        error: { message: 'Rejected.', type: 'invalid_request_error', code: 'content_policy_violation' },
+      };
+      await using gateway = await pair(status(400, { body: JSON.stringify(filtered) }), { maxRetries: 2 });
+      const answer = await send(gateway, path, { body: chat() });
+      assert.equal(answer.status, 400);
+      assert.deepEqual(await answer.json(), filtered);
+      assert.deepEqual([gateway.first.requests.length, gateway.second.requests.length], [1, 0]);
+    });
 
     it(`asks the next route after a connection that breaks (${path})`, async () => {
       await using gateway = await pair(reset());

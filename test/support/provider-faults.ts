@@ -14,6 +14,8 @@ export interface ProviderFault {
   kind?: 'timeout' | 'rate_limit' | 'refused' | 'failed';
   /** Whether the same route is worth another try. */
   retried: boolean;
+  /** Whether it is asked once more before another one is. */
+  repeated?: boolean;
 }
 
 /** Time limits in seconds that make the slow faults quick to see. */
@@ -70,16 +72,32 @@ export const FAULTS: readonly ProviderFault[] = [
     outcome: 'next',
     kind: 'rate_limit',
     retried: true,
+    repeated: true,
   },
-  { name: 'status 500', script: () => scripted.status(500), outcome: 'next', kind: 'failed', retried: true },
+  {
+    name: 'status 500',
+    script: () => scripted.status(500),
+    outcome: 'next',
+    kind: 'failed',
+    retried: true,
+    repeated: true,
+  },
   {
     name: 'status 502 with an HTML page',
     script: () => scripted.status(502, { body: '<html><title>Bad Gateway</title></html>' }),
     outcome: 'next',
     kind: 'failed',
     retried: true,
+    repeated: true,
   },
-  { name: 'status 503', script: () => scripted.status(503), outcome: 'next', kind: 'failed', retried: true },
+  {
+    name: 'status 503',
+    script: () => scripted.status(503),
+    outcome: 'next',
+    kind: 'failed',
+    retried: true,
+    repeated: true,
+  },
   { name: 'empty 200', script: () => scripted.raw(''), outcome: 'next', kind: 'failed', retried: true },
   {
     name: 'error event first',

@@ -33,6 +33,7 @@ export class Continuation {
   #needed(): number {
     const before = this.#before.length;
     const common = this.#common;
+    if (before < MIN_OVERLAP && (common === before || common < this.#held.length)) return 0;
     if (common === before && common >= MIN_OVERLAP) return before;
     if (common >= REWRITTEN) return before + SEAM;
     return common === this.#held.length && common >= MIN_OVERLAP ? before : WINDOW;
@@ -42,6 +43,8 @@ export class Continuation {
     this.#decided = true;
     const { length } = this.#before;
     const common = this.#common;
+    // Too little for a repeat by chance to matter: the model began again.
+    if (length < MIN_OVERLAP) return common === length ? this.#held.slice(length) : this.#held;
     if (common >= Math.min(length, this.#held.length) && common >= MIN_OVERLAP) return this.#held.slice(length);
     if (common >= REWRITTEN) return this.#held.slice(seam(this.#before, this.#held));
     return this.#held.slice(overlap(this.#before, this.#held));

@@ -101,7 +101,8 @@ const GOOD: Readonly<Record<string, string>> = {
 const FLAWED: Readonly<Record<string, [text: string, end?: 'in order' | 'cut']>> = {
   'with an error': [framed([...TURN.slice(0, 3), ERROR, ...TURN.slice(3)])],
   'with an error of another shape': [framed([...TURN.slice(0, 3), { object: 'error', message: 'x' }, '[DONE]'])],
-  'with a broken frame': [framed([...TURN.slice(0, 3), '{"id": "chat', ...TURN.slice(3)])],
+  'with two broken frames in a row': [framed([...TURN.slice(0, 3), '{"id": "chat', '{"id": "chat', ...TURN.slice(3)])],
+  'with a broken frame before its end': [framed([...TURN.slice(0, 3), '{"id": "chat', '[DONE]'])],
   'without a finish reason': [framed(TURN.slice(0, 3))],
   'cut inside a frame': [`${framed(TURN.slice(0, 3))}data: {"id": "chatc`, 'cut'],
   'cut between frames': [framed(TURN.slice(0, 3)), 'cut'],
@@ -137,6 +138,15 @@ describe('a relayed stream, cut into network chunks anywhere', () => {
       }
     });
   }
+
+  it('leaves a broken frame in the middle out', () => {
+    const text = framed([...TURN.slice(0, 3), '{"id": "chat', ...TURN.slice(3)]);
+    for (const pieces of cuts(text)) {
+      const { written, asked } = relay(pieces);
+      assert.ok(asked.is === 'delivered' && asked.failure === undefined, JSON.stringify(asked));
+      assert.equal(written.replaceAll(/\n+/g, '\n'), framed(TURN).replaceAll(/\n+/g, '\n'));
+    }
+  });
 
   it('looks at comments before the first event once, however many and whatever their line ends', () => {
     for (const comment of [': ping\r\n', ':\r\n', '\r\n', ': ping\n\n']) {
