@@ -91,7 +91,11 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const owner = randomUUID();
   const { retentionMs } = config.store;
   const common = { store: storage.runs, driver, clock: systemClock, log, owner, retentionMs };
-  const executor = await openExecutor(storage, { ...common, maxConcurrent: config.runs.max_concurrent }, stack);
+  const executor = await openExecutor(
+    storage,
+    { ...common, maxConcurrent: config.runs.max_concurrent, mayRun: (run) => mayRun(live, run.keyId) },
+    stack,
+  );
   stack.defer(() => executor.stop({ graceMs: 0 }));
   const { caches } = storage;
   const instances = stack.use(
@@ -210,6 +214,11 @@ function openDriver(
       activity.failed({ at: systemClock.now(), where: 'run', code: error, model, key: keyId });
     },
   });
+}
+
+/** Whether the runs of a key go on: where it was removed, by choice. */
+function mayRun(live: LiveConfig, keyId: string): boolean {
+  return live.current().runs.keys_removed === 'keep' || live.keyById(keyId) !== undefined;
 }
 
 /** Alone, this process asks the store for runs; where several share it, a queue deals them out. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ConfigProblem } from './config-error.ts';
 import type { GatewayConfig } from './schema.ts';
 import { SEARCH_PROVIDERS, type SearchOption } from './search-providers.ts';
+import { DEFAULT_SECRET, secretHash } from './secrets.ts';
 
 /** A problem before its position in the file is known. */
 export interface CrossCheckProblem extends Pick<ConfigProblem, 'message'> {
@@ -10,9 +11,6 @@ export interface CrossCheckProblem extends Pick<ConfigProblem, 'message'> {
 
 /** The sections that were valid by themselves; a missing one leaves out the rules that need it. */
 export type Sections = { [Section in keyof GatewayConfig]?: GatewayConfig[Section] | undefined };
-
-/** The key of the default configuration. Everybody knows it, so it is for loopback addresses only. */
-export const DEFAULT_SECRET = 'sk-local';
 
 const BUILTIN_TOOLS = ['web_search', 'fetch_url_content', 'execute_python'];
 
@@ -103,7 +101,7 @@ function* checkKeys({ keys = [], models, providers }: Sections): Iterable<CrossC
 function* checkPublicAddress({ server, keys = [] }: Sections): Iterable<CrossCheckProblem> {
   if (server === undefined || isLoopback(server.host)) return;
   for (const [index, key] of keys.entries()) {
-    if ((key.secret_sha256 ?? sha256(key.secret ?? '')) !== sha256(DEFAULT_SECRET)) continue;
+    if (secretHash(key) !== secretHash({ secret: DEFAULT_SECRET })) continue;
     const message =
       `is the well-known key ${DEFAULT_SECRET}, refused on the public address ${server.host}: ` +
       'set GATEWAY_API_KEY (`research-gateway keys new` makes one), or listen on 127.0.0.1';

@@ -2,10 +2,11 @@ import { readFile, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { isObject } from '../base/json.ts';
 import { ConfigError, type ConfigProblem, formatPath } from './config-error.ts';
-import { crossCheck, DEFAULT_SECRET, type Sections } from './cross-checks.ts';
+import { crossCheck, type Sections } from './cross-checks.ts';
 import type { Environment } from './environment.ts';
 import { describeIssue } from './issue-messages.ts';
 import { configSchema, type GatewayConfig } from './schema.ts';
+import { acceptedDefaultKey } from './secrets.ts';
 import { readYaml, type YamlSource } from './yaml-source.ts';
 
 /** The file that is read where neither `--config` nor `GATEWAY_CONFIG` names one. */
@@ -148,8 +149,9 @@ function resolveStoreUrl(url: string, root: string): string {
 }
 
 function noticesOf(config: GatewayConfig): string[] {
-  if (!config.keys.some((key) => key.secret === DEFAULT_SECRET)) return [];
-  return [`accepts the well-known API key ${DEFAULT_SECRET}, on this machine only; set GATEWAY_API_KEY to another one`];
+  const secret = acceptedDefaultKey(config);
+  if (secret === undefined) return [];
+  return [`accepts the well-known API key ${secret}, on this machine only; set GATEWAY_API_KEY to another one`];
 }
 
 /** A notice and no problem: the folder may be mounted or filled later. */

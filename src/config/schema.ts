@@ -18,6 +18,11 @@ const httpUrl = z
 const credential = z.string().regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces, and not empty');
 const headers = z.record(z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'is not a header name'), z.string());
 
+/** The origin of a web page, as browsers send it. */
+const origin = z
+  .string()
+  .regex(/^(?:\*|[a-z][a-z\d+.-]*:\/\/[^/?#\s]+)$/i, 'must be an origin such as https://app.example.com, or *');
+
 const server = z
   .strictObject({
     host: z.string().min(1).default('127.0.0.1'),
@@ -31,6 +36,8 @@ const server = z
     body_memory: size.prefault('256mb'),
     heartbeat_seconds: seconds.prefault(15),
     shutdown_grace_seconds: seconds.prefault(30),
+    /** Origins of web pages that may call the gateway; `*`: every one. */
+    cors_origins: z.array(origin).default([]),
     /** Addresses or ranges of proxies whose X-Forwarded-For is believed. */
     trust_proxy: z.array(z.string()).default([]),
   })
@@ -66,6 +73,8 @@ const runs = z
   .strictObject({
     max_concurrent: z.int().positive().default(200),
     max_queued: z.int().nonnegative().default(1000),
+    /** What becomes of the runs of a key that is removed. */
+    keys_removed: z.enum(['keep', 'cancel']).default('keep'),
     max_minutes: minutes.prefault(60),
   })
   .transform(({ max_minutes: maxRunMs, ...rest }) => ({ ...rest, maxRunMs }));

@@ -1,6 +1,13 @@
 import { hash } from 'node:crypto';
-import { DEFAULT_SECRET } from './cross-checks.ts';
 import type { GatewayConfig, KeyConfig, McpServerConfig, ProviderConfig } from './schema.ts';
+
+/** The key of the default configuration. Everybody knows it, so it is for loopback addresses only. */
+export const DEFAULT_SECRET = 'sk-local';
+
+/** Whether a key is the one that everybody knows. */
+function isDefaultKey(key: Pick<KeyConfig, 'secret' | 'secret_sha256'>): boolean {
+  return secretHash(key) === hash('sha256', DEFAULT_SECRET, 'hex');
+}
 
 /** Everything in a configuration that must not be seen in a log line, for the redactor. */
 export function secretsOf(config: GatewayConfig): string[] {
@@ -35,11 +42,11 @@ function storePassword(url: string): string | undefined {
 }
 
 /** The SHA-256 of an API key's secret in hex: what keys are found by, and what encrypts a request's credentials. */
-export function secretHash(key: KeyConfig): string {
+export function secretHash(key: Pick<KeyConfig, 'secret' | 'secret_sha256'>): string {
   return key.secret_sha256 ?? hash('sha256', key.secret ?? '');
 }
 
 /** The well-known key while it is accepted (contract section 10). It is no secret; nothing else of `keys` may be shown. */
 export function acceptedDefaultKey(config: GatewayConfig): string | undefined {
-  return config.keys.some(({ secret }) => secret === DEFAULT_SECRET) ? DEFAULT_SECRET : undefined;
+  return config.keys.some(isDefaultKey) ? DEFAULT_SECRET : undefined;
 }

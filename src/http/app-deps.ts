@@ -13,6 +13,7 @@ import type { Heartbeats } from './heartbeat.ts';
 import type { Admission } from './limits/admission.ts';
 import type { BodyBudget } from './limits/body-budget.ts';
 import type { HttpMetrics } from './metrics.ts';
+import type { OpenAnswers } from './open-answers.ts';
 import type { Activity } from './operator/activity.ts';
 import type { RequestContext } from './request-context.ts';
 
@@ -34,7 +35,7 @@ export interface OperatorParts {
 
 /** What the HTTP app is made of. */
 export interface HttpParts {
-  config: Pick<LiveConfig, 'current'>;
+  config: Pick<LiveConfig, 'current' | 'onChange'>;
   runs: Runs;
   /** Proxy models; background tasks reach them through runs. */
   proxy: Pick<ModelProxy, 'forward'>;
@@ -62,6 +63,7 @@ export interface AppDeps extends Omit<HttpParts, 'console'> {
   bodies: BodyBudget;
   heartbeats: Heartbeats;
   metrics: HttpMetrics;
+  openAnswers: OpenAnswers;
 }
 
 /** Who sent a request, and the configuration it is answered under. */

@@ -8,6 +8,7 @@ import { HttpMetrics } from './metrics.ts';
 import { keyrings } from './middleware/auth.ts';
 import { entry } from './middleware/entry.ts';
 import { failure } from './middleware/failure.ts';
+import { OpenAnswers } from './open-answers.ts';
 import { RequestContexts } from './request-context.ts';
 import { cancelResponse } from './routes/cancel-response.ts';
 import { cancelTask } from './routes/cancel-task.ts';
@@ -51,6 +52,7 @@ export function createApps(parts: HttpParts): Apps {
   const deps: AppDeps = {
     ...rest,
     bodies,
+    openAnswers: new OpenAnswers(parts.config),
     heartbeats: new Heartbeats(() => parts.config.current().server.heartbeatMs),
     metrics: new HttpMetrics(parts.registry, { runs: parts.runs, bodies }),
   };

@@ -35,6 +35,7 @@ export function handlerOf(route: string, endpoint: Endpoint, options: EndpointOp
     const config = deps.config.current();
     const key = authenticate(req, options.keyring(config));
     context.key = key.id;
+    using _open = deps.openAnswers.add(key, context.end);
     const identity = { key, caller: { user: key.user ?? key.id, keyId: key.id }, config, context };
     const answer = await answerOf(deps, endpoint, { req, res, identity });
     using _ = answer.kind === 'stream' ? deps.metrics.stream() : undefined;

@@ -1,13 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { GatewayError } from '../base/errors.ts';
 
 /** What is known of one request while it is answered: for its answer's headers, the access log and the metrics. */
 export interface RequestContext {
   readonly id: string;
   /** `performance.now()` at its start. */
   readonly startedAt: number;
-  /** Aborts when the connection closes before the answer is complete. Watched from the first byte. */
+  /** Aborts when the connection closes before the answer is complete (watched from the first byte), or by `end`. */
   readonly signal: AbortSignal;
+  /** Ends the request early: the signal aborts with the reason, which is answered where nothing was answered yet. */
+  end(reason: GatewayError): void;
   /** The path that was asked for, without its query; its start only, because it is the client's. */
   readonly path: string;
   /** Pattern of the route, never a path with ids in it. */
@@ -24,7 +27,7 @@ export interface RequestContext {
   left: boolean;
 }
 
-/** The reason of `RequestContext.signal`. */
+/** The reason of `RequestContext.signal` where the client left. */
 export class ClientLeft extends Error {
   override readonly name = 'ClientLeft';
   constructor() {
@@ -47,6 +50,7 @@ export class RequestContexts {
       id: typeof sent === 'string' && SANE_ID.test(sent) ? sent : randomUUID(),
       startedAt: performance.now(),
       signal: controller.signal,
+      end: (reason) => controller.abort(reason),
       path: pathOf(req.url ?? ''),
       route: 'unmatched',
       model: '',

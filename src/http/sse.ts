@@ -45,9 +45,9 @@ export async function writeStream(
       pulse.touch();
       joinWrites(res);
       if (!res.write(chunk)) await writable(res);
-      if (signal.aborted) return;
+      if (signal.aborted) break;
     }
-    res.end();
+    if (!res.destroyed) res.end();
   } catch (thrown) {
     res.destroy();
     if (!signal.aborted) throw thrown;

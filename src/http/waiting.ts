@@ -18,7 +18,7 @@ export interface WaitingAnswer {
 export async function writeWhenReady(
   res: ServerResponse,
   answer: WaitingAnswer,
-  { heartbeats, signal }: { heartbeats: Heartbeats; signal: AbortSignal },
+  { heartbeats }: { heartbeats: Heartbeats },
 ): Promise<void> {
   const state = { started: false };
   using _ = heartbeats.watch(() => {
@@ -29,10 +29,10 @@ export async function writeWhenReady(
   });
   try {
     const text = await answer.text(state);
-    if (signal.aborted) return;
+    if (res.destroyed) return;
     if (state.started) res.end(text);
     else sendJson(res, { status: 200, headers: answer.headers, body: text });
   } catch (thrown) {
-    if (!signal.aborted) throw thrown;
+    if (!res.destroyed) throw thrown;
   }
 }

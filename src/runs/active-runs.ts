@@ -14,6 +14,8 @@ export interface ActiveRunsOptions {
   /** Names this instance in claims. */
   owner: string;
   retentionMs: number;
+  /** Whether a run may (still) be driven; one that may not ends as cancelled. Absent: every run may. */
+  mayRun?(run: RunRecord): boolean;
 }
 
 /** Also how long a cancel may take whose news was lost. */
@@ -55,7 +57,7 @@ export class ActiveRuns {
     const { store, log } = this.#options;
     const { id } = claim.run;
     const lease = new RunLease(claim, { store, log });
-    if (this.#cancelled.has(id)) lease.cancel();
+    if (this.#cancelled.has(id) || !this.#mayRun(lease)) lease.cancel();
     if (this.#pausing) pause(lease);
     const run: ActiveRun = { lease, done: this.#execute(lease) };
     this.#runs.set(id, run);
@@ -125,8 +127,15 @@ export class ActiveRuns {
     return result;
   }
 
+  #mayRun({ run }: RunLease): boolean {
+    return this.#options.mayRun?.(run) ?? true;
+  }
+
   #renewAll(): void {
-    for (const { lease } of this.#runs.values()) void lease.renew();
+    for (const { lease } of this.#runs.values()) {
+      if (!this.#mayRun(lease)) lease.cancel();
+      void lease.renew();
+    }
   }
 
   #stopRenewal(): void {

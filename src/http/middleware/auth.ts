@@ -42,6 +42,10 @@ const BEARER = /^bearer[ \t]+(\S+)[ \t]*$/i;
  */
 export function authenticate(req: IncomingMessage, keyring: Keyring): KeyConfig {
   const header = req.headers.authorization;
+  if (isRepeated(req)) {
+    // Which of them a proxy in front of the gateway looked at is not known here.
+    throw new GatewayError('invalid_api_key', 'Send one Authorization header, not several.');
+  }
   if (header === undefined || header.trim() === '') {
     throw new GatewayError('missing_api_key', 'Send an API key in the header "Authorization: Bearer <key>".');
   }
@@ -50,6 +54,17 @@ export function authenticate(req: IncomingMessage, keyring: Keyring): KeyConfig 
   if (!key) throw new GatewayError('invalid_api_key', 'The API key is not known to this gateway.');
   return key;
 }
+
+/** Node keeps the first of several and says nothing. */
+function isRepeated({ rawHeaders }: IncomingMessage): boolean {
+  let seen = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    if (rawHeaders[at]?.length === AUTHORIZATION.length && rawHeaders[at]?.toLowerCase() === AUTHORIZATION) seen++;
+  }
+  return seen > 1;
+}
+
+const AUTHORIZATION = 'authorization';
 
 function sha256(text: string): string {
   return hash('sha256', text, 'hex');

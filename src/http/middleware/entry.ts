@@ -3,13 +3,15 @@ import { checkedTarget } from '../../protocol/request-target.ts';
 import { logRequest } from '../access-log.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { RequestContext, RequestContexts } from '../request-context.ts';
+import { originCheck } from './origin.ts';
 
 /**
  * Opens the context of every request: its id, the headers of every answer, the watch over its connection, and the line
  * of log and the metrics at its end. One handler, because each one that Express calls costs more than its work.
  */
 export function entry(deps: AppDeps, contexts: RequestContexts): RequestHandler {
-  const { log, metrics, stopping } = deps;
+  const { config, log, metrics, stopping } = deps;
+  const checkOrigin = originCheck();
   return (req, res, next) => {
     const context = contexts.open(req, res, (ended) => {
       metrics.count(ended, { method: req.method, status: res.headersSent ? res.statusCode : 0 });
@@ -21,6 +23,7 @@ export function entry(deps: AppDeps, contexts: RequestContexts): RequestHandler 
     res.setHeader('x-request-id', context.id);
     res.setHeader('x-content-type-options', 'nosniff');
     req.url = checkedTarget(req.url);
+    checkOrigin(req.headers, config.current());
     next();
   };
 }

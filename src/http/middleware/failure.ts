@@ -2,15 +2,16 @@ import type { ErrorRequestHandler } from 'express';
 import { toGatewayError } from '../../base/errors.ts';
 import type { AppDeps } from '../app-deps.ts';
 import { errorAnswer, fromHttpFailure } from '../errors.ts';
+import { closeAfter } from '../last-answer.ts';
 import type { RequestContexts } from '../request-context.ts';
 import { sendJson } from '../send-json.ts';
 
 /** Answers every failure as JSON (contract section 2). The last handler of the app. */
 export function failure({ log }: AppDeps, contexts: RequestContexts): ErrorRequestHandler {
-  return (thrown, _req, res, _next) => {
+  return (thrown, req, res, _next) => {
     const context = contexts.of(res);
     // A client that left is no failure, and nobody is there to hear of one.
-    if (context.signal.aborted) return;
+    if (context.left) return;
     const error = fromHttpFailure(thrown) ?? toGatewayError(thrown);
     context.error = error.code;
     if (error.code === 'internal_error') log.error({ req: context.id, err: thrown }, 'a request failed');
@@ -19,6 +20,8 @@ export function failure({ log }: AppDeps, contexts: RequestContexts): ErrorReque
       res.destroy();
       return;
     }
+    // Who has no key is not given a connection to try more on.
+    if (error.type === 'authentication_error') closeAfter(req, res);
     const allow = res.getHeader('allow');
     sendJson(res, errorAnswer(error, { allow: typeof allow === 'string' ? allow : undefined }));
   };

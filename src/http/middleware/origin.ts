@@ -1,0 +1,44 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { GatewayError } from '../../base/errors.ts';
+import type { GatewayConfig } from '../../config/schema.ts';
+import { acceptedDefaultKey } from '../../config/secrets.ts';
+
+/** Checks where a request comes from. */
+export type OriginCheck = (headers: IncomingHttpHeaders, config: GatewayConfig) => void;
+
+/**
+ * While a key is accepted that everybody knows, any page that a user of this machine opens could use it: by a name of
+ * its own that leads here (DNS rebinding), or by asking this address. So `Host` must name loopback then, and a
+ * browser's `Origin` must be the gateway's own or one of `server.cors_origins` (contract section 2). With a key of one's
+ * own neither is checked: reverse proxies send other hosts.
+ */
+export function originCheck(): OriginCheck {
+  const known = new WeakMap<GatewayConfig, boolean>();
+  return (headers, config) => {
+    let applies = known.get(config);
+    if (applies === undefined) {
+      applies = acceptedDefaultKey(config) !== undefined;
+      known.set(config, applies);
+    }
+    if (applies) requireLocal(headers, config.server.cors_origins);
+  };
+}
+
+/** @throws GatewayError `origin_not_allowed`. */
+function requireLocal({ host, origin }: IncomingHttpHeaders, allowed: readonly string[]): void {
+  // Browsers always send it.
+  if (host !== undefined && !LOOPBACK.test(host)) {
+    throw refused('the host of its address must be localhost, 127.0.0.1 or [::1]');
+  }
+  if (origin === undefined || allowed.includes('*') || allowed.includes(origin)) return;
+  if (host === undefined || (origin !== `http://${host}` && origin !== `https://${host}`)) {
+    throw refused('the page that sent it is not of the gateway: add its origin to server.cors_origins');
+  }
+}
+
+const LOOPBACK = /^(?:localhost\.?|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i;
+
+function refused(what: string): GatewayError {
+  const message = `The gateway accepts the well-known key, so it answers requests of this machine only: ${what}.`;
+  return new GatewayError('origin_not_allowed', `${message} Or set a key of your own (GATEWAY_API_KEY).`);
+}

@@ -1,0 +1,187 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { silentLogger } from '../../src/base/logger.ts';
+import { configSchema } from '../../src/config/schema.ts';
+import { responseObject } from '../../src/protocol/response.ts';
+import { startGateway } from '../../src/server.ts';
+import { eventsIn, open, rawExchange, send } from '../support/http-client.ts';
+import { KEYS, openGateway, type TestGateway, until } from '../support/http-gateway.ts';
+import { startScriptedProvider, turn } from '../support/scripted-provider.ts';
+
+/** Takes a key away, as a reload does. */
+function removeKey(gateway: TestGateway, id: string): void {
+  const config = gateway.parts.config.current();
+  gateway.configure({ ...config, keys: config.keys.filter((key) => key.id !== id) });
+}
+
+/** Waits until so many runs wait to be released. */
+function running({ runs }: TestGateway, count: number): Promise<true> {
+  return until(async () => ((await runs.countOpen()).inProgress === count ? true : undefined));
+}
+
+describe('the Authorization header', () => {
+  for (const [what, lines] of [
+    ['twice the same key', [`Authorization: Bearer ${KEYS.ann}`, `authorization: Bearer ${KEYS.ann}`]],
+    ['a good key before another', [`Authorization: Bearer ${KEYS.ann}`, 'AUTHORIZATION: Bearer sk-wrong']],
+    ['an empty one before a good key', ['Authorization:', `Authorization: Bearer ${KEYS.ann}`]],
+  ] as const) {
+    it(`given several times is refused: ${what}`, async () => {
+      await using gateway = await openGateway();
+      const head = ['GET /v1/models HTTP/1.1', 'Host: a', ...lines, 'Connection: close'].join('\r\n');
+      assert.match(await rawExchange(gateway, `${head}\r\n\r\n`), /^HTTP\/1\.1 401 .*"invalid_api_key"/s);
+    });
+  }
+});
+
+describe('a connection without a key', () => {
+  it('is closed after its 401, and what it sends further is no request', async () => {
+    await using gateway = await openGateway();
+    const one = 'GET /v1/models HTTP/1.1\r\nHost: a\r\n';
+    const good = `${one}Authorization: Bearer ${KEYS.ann}\r\n\r\n`;
+    const answer = await rawExchange(gateway, `${one}Authorization: Bearer sk-wrong\r\n\r\n${good}${good}`);
+    assert.match(answer, /^HTTP\/1\.1 401 .*connection: close/is);
+    assert.equal(answer.match(/HTTP\/1\.1/g)?.length, 1, answer);
+  });
+
+  it('is closed after a 401 in the middle of a body that never ends', async () => {
+    await using gateway = await openGateway();
+    const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+    await once(socket, 'connect');
+    let received = '';
+    socket.setEncoding('latin1').on('data', (text: string) => {
+      received += text;
+    });
+    socket.on('error', () => {});
+    const closed = once(socket, 'close');
+    socket.write('POST /v1/responses HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nabcd\r\n');
+    const writing = setInterval(() => socket.write('4\r\nabcd\r\n'), 5);
+    await closed;
+    clearInterval(writing);
+    assert.match(received, /^HTTP\/1\.1 401 /);
+  });
+
+  it('gets its 401 whole, also while it still sends megabytes', async () => {
+    await using gateway = await openGateway();
+    const body = { model: 'deep', input: 'x'.repeat(8_000_000) };
+    for (let n = 0; n < 5; n++) {
+      const answer = await send(gateway, 'POST /v1/responses', { body, headers: { authorization: 'Bearer sk-wrong' } });
+      assert.equal(answer.status, 401, answer.text);
+      assert.match(answer.text, /invalid_api_key/);
+    }
+  });
+});
+
+describe('a key that is removed', () => {
+  it('ends its open streams without a terminal event; the run goes on, and other keys’ streams too', async () => {
+    await using gateway = await openGateway();
+    const body = { model: 'deep', input: 'wait', stream: true };
+    const mine = await open(gateway, 'POST /v1/responses', { key: 'ann2', body });
+    const other = await open(gateway, 'POST /v1/responses', { key: 'bob', body });
+    await running(gateway, 2);
+    removeKey(gateway, 'ann-2');
+    const text = await mine.text();
+    assert.match(text, /event: response\.created/);
+    assert.doesNotMatch(text, /event: response\.(?:completed|failed|incomplete)/);
+    assert.equal((await send(gateway, 'GET /v1/models', { key: 'ann2' })).status, 401);
+    await gateway.release();
+    await gateway.release();
+    const ends = await other.text();
+    assert.match(ends, /event: response\.completed/);
+    // The other key of the same user still reads it.
+    const id = /"id":"(resp_[^"]+)"/.exec(text)?.[1];
+    const replay = await send(gateway, `GET /v1/responses/${id}?stream=true`, { key: 'ann' });
+    assert.equal(eventsIn(replay).at(-1)?.type, 'response.completed');
+  });
+
+  it('and one whose secret was changed, answers 401 to those that wait', async () => {
+    await using gateway = await openGateway();
+    const body = { model: 'deep', input: 'wait', stream: false };
+    const waiting = send(gateway, 'POST /v1/responses', { key: 'ann2', body });
+    await running(gateway, 1);
+    const config = gateway.parts.config.current();
+    const keys = config.keys.map((key) => (key.id === 'ann-2' ? { ...key, secret: 'sk-rotated' } : key));
+    gateway.configure({ ...config, keys });
+    const answer = await waiting;
+    assert.equal(answer.status, 401, answer.text);
+  });
+
+  it('ends its chat completions and the streams that are passed on', async () => {
+    const passed = Promise.withResolvers<unknown>();
+    await using gateway = await openGateway({
+      proxy: ({ res, signal }) =>
+        new Promise((_, reject) => {
+          res.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: {}\n\n');
+          signal.addEventListener('abort', () => {
+            passed.resolve(signal.reason);
+            reject(signal.reason);
+          });
+        }),
+    });
+    const messages = [{ role: 'user', content: 'wait' }];
+    const chat = await open(gateway, 'POST /v1/chat/completions', { key: 'bob', body: { model: 'gpt', messages } });
+    const deep = send(gateway, 'POST /v1/chat/completions', { key: 'bob', body: { model: 'deep', messages } });
+    await running(gateway, 1);
+    removeKey(gateway, 'bob');
+    assert.match(String(await passed.promise), /The API key was removed/);
+    await assert.rejects(chat.text());
+    assert.equal((await deep).status, 401);
+  });
+
+  it('a reload that keeps it ends nothing', async () => {
+    await using gateway = await openGateway();
+    const stream = await open(gateway, 'POST /v1/responses', { body: { model: 'deep', input: 'wait', stream: true } });
+    gateway.configure({ ...gateway.parts.config.current() });
+    await gateway.release();
+    assert.match(await stream.text(), /event: response\.completed/);
+  });
+});
+
+describe('runs of a key that is removed', () => {
+  for (const keysRemoved of ['keep', 'cancel'] as const) {
+    it(`${keysRemoved === 'keep' ? 'go on' : 'are cancelled where runs.keys_removed says so'}`, async () => {
+      const waits = Promise.withResolvers<void>();
+      await using provider = await startScriptedProvider({
+        respond: async () => {
+          await waits.promise;
+          return turn({ text: 'The answer.' });
+        },
+      });
+      const second = { id: 'second', user: 'client', secret: 'sk-second' };
+      await using gateway = await startGatewayOf(provider.url, { keysRemoved, keys: [second] });
+      const ask = (path: string, key: string, body?: object) =>
+        fetch(gateway.url + path, {
+          method: body ? 'POST' : 'GET',
+          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+          ...(body && { body: JSON.stringify(body) }),
+        }).then(async (answer) => responseObject.partial().parse(await answer.json()));
+      const { id } = await ask('/v1/responses', 'sk-second', { model: 'deep', input: 'why?', background: true });
+      await provider.waitForRequest();
+      await gateway.removeKey('second');
+      if (keysRemoved === 'keep') waits.resolve();
+      const status = await until(async () => {
+        const run = await ask(`/v1/responses/${id}`, 'sk-client');
+        return run.status === 'in_progress' ? undefined : run.status;
+      });
+      waits.resolve();
+      assert.equal(status, keysRemoved === 'keep' ? 'completed' : 'cancelled');
+    });
+  }
+});
+
+async function startGatewayOf(url: string, { keysRemoved, keys }: { keysRemoved: string; keys: object[] }) {
+  const config = configSchema.parse({
+    server: { port: 0, shutdown_grace_seconds: 1 },
+    store: { url: 'memory:' },
+    runs: { keys_removed: keysRemoved },
+    providers: { only: { base_url: url } },
+    models: { deep: { kind: 'research', routes: [{ provider: 'only', model: 'm' }], research: { tools: [] } } },
+    keys: [{ id: 'client', secret: 'sk-client' }, ...keys],
+  });
+  const gateway = await startGateway({ config, log: silentLogger });
+  return {
+    url: gateway.url,
+    removeKey: (id: string) => gateway.reload({ ...config, keys: config.keys.filter((key) => key.id !== id) }),
+    [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
+  };
+}
