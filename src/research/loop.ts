@@ -24,7 +24,7 @@ import { askModel, ContextWall, EndlessRepetition } from './turns.ts';
  */
 export async function* research(run: ResearchRun): AsyncGenerator<Step, ResearchOutcome | 'paused'> {
   const context = createContext(run);
-  if (run.answerSoFar === '' && run.tools.size > 0 && !run.state.answered) {
+  if (run.answerSoFar.text === '' && run.tools.size > 0 && !run.state.answered) {
     const left = yield* researchPhase(run, context);
     if (left === 'paused') return 'paused';
   }

@@ -4,6 +4,7 @@ import { type ErrorCode, GatewayError, messageOf, toGatewayError } from '../base
 import type { RunId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import { decodeFrames } from '../protocol/frames.ts';
+import type { UrlCitation } from '../protocol/items.ts';
 import { cancelledError, type ResponseObject, zeroUsage } from '../protocol/response.ts';
 import { interruptedStep } from '../research/interrupted-step.ts';
 import type { ResearchOutcome, Step } from '../research/run/steps.ts';
@@ -27,7 +28,8 @@ export interface RunDriver {
   research(options: {
     run: RunRecord;
     state: ResearchState;
-    answerSoFar: string;
+    /** An answer that was begun, as its reader has it. */
+    answerSoFar: { text: string; annotations: readonly UrlCitation[] };
     signal: AbortSignal;
     shouldPause(): boolean;
   }): AsyncGenerator<Step, ResearchOutcome | 'paused'>;
@@ -198,12 +200,12 @@ class Execution {
   async #driveProxy(): Promise<ResearchOutcome> {
     const { driver, lease } = this.#options;
     // The provider's answer was stored before the last owner died: it is not paid for again.
-    if (this.#entries > 0) return { annotations: [], incomplete: null };
+    if (this.#entries > 0) return { incomplete: null };
     const request = readProxyRequest(lease.run);
     if (!request) throw new Error('the run holds no proxy request');
     const body = await driver.proxy({ run: lease.run, request, signal: lease.signal });
     this.#writer.pushTranscript({ t: 'proxy_result', body });
-    return { annotations: [], incomplete: null };
+    return { incomplete: null };
   }
 
   /**
@@ -252,7 +254,7 @@ class Execution {
     // From here to the terminal event nothing waits: all of it stands in one append, written or refused as one.
     const restore = this.#recorder.checkpoint();
     if (errorObject) this.#recorder.closeOpenItems(errorObject);
-    else this.#recorder.endMessage('completed', outcome?.annotations ?? []);
+    else this.#recorder.endMessage('completed');
     const at = clock.now();
     const response = this.#recorder.response(this.#created, {
       status,

@@ -27,7 +27,7 @@ export class Recorder {
   /** Index in the output of each tool call, by its number in the run. */
   readonly #callIndexes: number[];
   #reasoning: { index: number; item: ReasoningItem; text: string } | undefined;
-  #message: { index: number; item: MessageItem; text: string } | undefined;
+  #message: { index: number; item: MessageItem; text: string; annotations: UrlCitation[] } | undefined;
 
   constructor(options: { runId: RunId; writer: LogWriter; output: readonly OutputItem[] }) {
     this.#runId = options.runId;
@@ -39,7 +39,8 @@ export class Recorder {
         this.#reasoning = { index, item, text: item.content[0]?.text ?? '' };
       }
       if (item.type === 'message' && item.status === 'in_progress') {
-        this.#message = { index, item, text: item.content[0]?.text ?? '' };
+        const { text = '', annotations = [] } = item.content[0] ?? {};
+        this.#message = { index, item, text, annotations: [...annotations] };
       }
     });
   }
@@ -56,9 +57,10 @@ export class Recorder {
     };
   }
 
-  /** Text of the answer so far; '' where none was begun. */
-  get answer(): string {
-    return this.#message?.text ?? '';
+  /** The answer so far, as its reader has it; text '' where none was begun. */
+  get answer(): { text: string; annotations: readonly UrlCitation[] } {
+    const { text = '', annotations = [] } = this.#message ?? {};
+    return { text, annotations };
   }
 
   record(step: Step): void {
@@ -77,7 +79,7 @@ export class Recorder {
         this.#endCall(step);
         break;
       case 'answer':
-        this.#addAnswer(step.delta);
+        this.#addAnswer(step.delta, step.annotations ?? []);
         break;
       case 'note':
         break;
@@ -99,16 +101,13 @@ export class Recorder {
     this.#reasoning = undefined;
   }
 
-  /** Writes the whole answer's end: annotations, then everything that closes the message. */
-  endMessage(status: 'completed' | 'incomplete', annotations: readonly UrlCitation[]): void {
+  /** Closes the open message, if any. */
+  endMessage(status: 'completed' | 'incomplete'): void {
     if (!this.#message) return;
-    const { index, text } = this.#message;
-    const part = { type: 'output_text' as const, text, annotations: [...annotations], logprobs: [] };
+    const { index, text, annotations } = this.#message;
+    const part = { type: 'output_text' as const, text, annotations, logprobs: [] };
     const item: MessageItem = { ...this.#message.item, status, content: [part] };
     const place = { item_id: item.id, output_index: index, content_index: 0 };
-    annotations.forEach((annotation, annotation_index) => {
-      this.#writer.push({ type: 'response.output_text.annotation.added', ...place, annotation_index, annotation });
-    });
     this.#writer.push({ type: 'response.output_text.done', ...place, text, logprobs: [] });
     this.#writer.push({ type: 'response.content_part.done', ...place, part });
     this.#writer.push({ type: 'response.output_item.done', output_index: index, item });
@@ -125,7 +124,7 @@ export class Recorder {
         this.#closeCall(index, { ...item, status: 'failed', result });
       }
     });
-    this.endMessage('incomplete', []);
+    this.endMessage('incomplete');
   }
 
   /** The terminal event's response object. */
@@ -171,15 +170,15 @@ export class Recorder {
     });
   }
 
-  #addAnswer(delta: string): void {
-    if (delta === '') return;
+  #addAnswer(delta: string, annotations: readonly UrlCitation[]): void {
+    if (delta === '' && annotations.length === 0) return;
     this.endReasoning('completed');
     if (!this.#message) {
       const index = this.#output.length;
       const id = itemId('msg', this.#runId, { output: index });
       const item: MessageItem = { id, type: 'message', role: 'assistant', status: 'in_progress', content: [] };
       this.#output.push(item);
-      this.#message = { index, item, text: '' };
+      this.#message = { index, item, text: '', annotations: [] };
       this.#writer.push({ type: 'response.output_item.added', output_index: index, item });
       this.#writer.push({
         type: 'response.content_part.added',
@@ -191,12 +190,24 @@ export class Recorder {
     }
     const open = this.#message;
     open.text += delta;
-    this.#writer.pushDelta({
-      type: 'response.output_text.delta',
-      itemId: open.item.id,
-      outputIndex: open.index,
-      delta,
-    });
+    if (delta !== '') {
+      this.#writer.pushDelta({
+        type: 'response.output_text.delta',
+        itemId: open.item.id,
+        outputIndex: open.index,
+        delta,
+      });
+    }
+    for (const annotation of annotations) this.#addAnnotation(open, annotation);
+  }
+
+  #addAnnotation(
+    open: { index: number; item: MessageItem; annotations: UrlCitation[] },
+    annotation: UrlCitation,
+  ): void {
+    const place = { item_id: open.item.id, output_index: open.index, content_index: 0 };
+    const annotation_index = open.annotations.push(annotation) - 1;
+    this.#writer.push({ type: 'response.output_text.annotation.added', ...place, annotation_index, annotation });
   }
 
   #startCall(started: { call: number; name: string; arguments: string }): void {

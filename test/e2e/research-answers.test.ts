@@ -155,7 +155,7 @@ describe('citations over HTTP', () => {
     assert.ok(Array.isArray(json.search_results));
     const found: unknown[] = json.search_results.map((result: unknown) => isObject(result) && result.url);
     assert.deepEqual(found.toSorted(), ['corpus:///harbour.md', 'corpus:///mill.md']);
-    assert.deepEqual(Object.keys(json.search_results[0]).toSorted(), ['snippet', 'title', 'url']);
+    assert.deepEqual(Object.keys(json.search_results[0]).toSorted(), ['snippet', 'source_id', 'title', 'url']);
 
     const chunks = await chunksOf(gateway, chat('cite'));
     assert.equal(contentOf(chunks).join(''), CITING);

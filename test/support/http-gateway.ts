@@ -206,7 +206,7 @@ async function* script(
   yield { type: 'reasoning_end', status: 'completed', entry };
   const count = /^long (\d+)$/.exec(question)?.[1];
   for (const delta of answerOf(question, count)) yield delta;
-  return { annotations: [], incomplete: null };
+  return { incomplete: null };
 }
 
 function* answerOf(question: string, count: string | undefined): Generator<Step> {

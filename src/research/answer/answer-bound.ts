@@ -45,7 +45,7 @@ export class AnswerBound {
   }
 }
 
-/** Not between the halves of a character. */
-function endOfPiece(text: string, end: number): number {
+/** Where a piece ends: not between the halves of a character. */
+export function endOfPiece(text: string, end: number): number {
   return /[\udc00-\udfff]/.test(text[end] ?? '') ? end + 1 : end;
 }

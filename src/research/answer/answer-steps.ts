@@ -3,8 +3,10 @@ import type { IncompleteReason } from '../../protocol/response.ts';
 import type { Context } from '../context/context.ts';
 import { noted, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
+import { citationsWithoutSource } from '../run/warnings.ts';
 import { afterCut, ContextWall, type Finish, type Tries } from '../turns.ts';
 import type { AnswerRequest } from './answer-request.ts';
+import type { CitedText } from './cited-answer.ts';
 
 /** What writing an answer has in common, whether it is text or a JSON value. */
 
@@ -19,6 +21,14 @@ export interface Written {
   text: string;
   /** Why the text ends before its end. */
   cut: IncompleteReason | null;
+}
+
+/** The answer as its reader gets it, with its citations and what is to be said of them. */
+export function* citedSteps({ state, log }: ResearchRun, { text, annotations, unknown }: CitedText): Generator<Step> {
+  if (unknown.length > 0) log.warn({ numbers: unknown }, 'the answer cites sources that do not exist');
+  const warnings = citationsWithoutSource(unknown);
+  const entry = warnings.length > 0 ? { entry: noted(state, { t: 'warned', warnings }) } : {};
+  if (text !== '' || annotations.length > 0) yield { type: 'answer', delta: text, annotations, ...entry };
 }
 
 /** What a turn of the answer cost. `answerLength`: the length of the answer that is paid for with it. */

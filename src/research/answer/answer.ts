@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { linkSignals } from '../../base/abort.ts';
 import { GatewayError } from '../../base/errors.ts';
 import type { IncompleteReason } from '../../protocol/response.ts';
@@ -6,10 +7,18 @@ import type { Context } from '../context/context.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { ResearchOutcome, Step } from '../run/steps.ts';
 import { estimatedUsage, type Finish, unfinished } from '../turns.ts';
-import { AnswerBound } from './answer-bound.ts';
+import { AnswerBound, endOfPiece } from './answer-bound.ts';
 import { type AnswerRequest, answerRequest, outputLimit, structuredFormat } from './answer-request.ts';
-import { type Answering, answeredStep, noAnswerInTime, recover, spentStep, type Written } from './answer-steps.ts';
-import { findCitations } from './citations.ts';
+import {
+  type Answering,
+  answeredStep,
+  citedSteps,
+  noAnswerInTime,
+  recover,
+  spentStep,
+  type Written,
+} from './answer-steps.ts';
+import { CitedAnswer } from './cited-answer.ts';
 import { Continuation } from './continuation.ts';
 import { writeStructured } from './structured-answer.ts';
 
@@ -19,6 +28,8 @@ import { writeStructured } from './structured-answer.ts';
 const MIN_ANSWER_MS = 180_000;
 /** The part of a run's minutes that is the answer's. */
 const ANSWER_SHARE = 0.1;
+/** Longer deltas are read in pieces, so that one that holds a whole answer does not stop everybody else. */
+const PIECE = 4096;
 
 /**
  * Writes the answer, or the rest of one that was cut.
@@ -29,56 +40,57 @@ export async function* writeAnswer(run: ResearchRun, context: Context): AsyncGen
   using limit = linkSignals([run.signal], { what: 'the answer', timeoutMs });
   const answering = { context, signal: limit.signal };
   const format = structuredFormat(run);
-  const { text, cut } = format
-    ? yield* writeStructured(run, { ...answering, format })
-    : yield* writeText(run, answering);
-  const { annotations, unknownMarkers } = findCitations(text, run.state.sources, { json: format !== undefined });
-  if (unknownMarkers.length > 0)
-    run.log.warn({ markers: unknownMarkers }, 'the answer cites sources that do not exist');
-  return { annotations, incomplete: cut ?? run.state.forced?.reason ?? withoutSources(run) };
+  const { cut } = format ? yield* writeStructured(run, { ...answering, format }) : yield* writeText(run, answering);
+  return { incomplete: cut ?? run.state.forced?.reason ?? withoutSources(run) };
 }
 
 async function* writeText(run: ResearchRun, { context, signal }: Answering): AsyncGenerator<Step, Written> {
   const { answered } = run.state;
-  const written: Written = { text: run.answerSoFar, cut: answered?.cut ?? null };
+  const cited = new CitedAnswer(run.state.sources, run.answerSoFar);
+  const written: Written = { text: cited.begunByModel, cut: answered?.cut ?? null };
   const tries = { cuts: 0 };
   let again = false;
   while (!run.state.answered) {
     const before = written.text;
     const asked = answerRequest(run, { context, soFar: before, again });
     try {
-      const finish = yield* streamAnswer(run, { asked, written, signal });
+      const finish = yield* streamAnswer(run, { asked, written, cited, signal });
       if (finish?.reason === 'length') written.cut = 'max_output_tokens';
       const usage =
         finish?.usage ?? estimatedUsage({ estimate: asked.estimate, text: written.text.slice(before.length) });
-      if (finish?.reason !== 'content_filter' && written.text.trim() !== '') yield answeredStep(run, written, usage);
-      else yield* tryAgain(run, { finish, usage, again });
+      if (finish?.reason !== 'content_filter' && written.text.trim() !== '') {
+        yield* citedSteps(run, cited.end());
+        yield answeredStep(run, written, usage);
+      } else yield* tryAgain(run, { finish, usage, again });
       again = true;
     } catch (thrown) {
       if (!signal.aborted) {
-        yield* recover(run, { thrown, tries, context, asked, answerLength: written.text.length });
+        yield* recover(run, { thrown, tries, context, asked, answerLength: cited.length });
         continue;
       }
       const text = written.text.slice(before.length);
       const usage = text === '' ? noUsage() : estimatedUsage({ estimate: asked.estimate, text });
       if (run.signal.aborted || written.text.trim() === '') {
-        yield spentStep(run, usage, written.text.length);
+        yield spentStep(run, usage, cited.length);
         run.signal.throwIfAborted();
         throw noAnswerInTime(thrown);
       }
       written.cut = 'budget';
+      yield* citedSteps(run, cited.end());
       yield answeredStep(run, written, usage);
     }
   }
+  // Of an answer that was whole when its instance died, citations may not have been told.
+  yield* citedSteps(run, cited.end());
   return written;
 }
 
 /** Streams one turn into `written`. Undefined where this side stopped it; `written.cut` says why. */
 async function* streamAnswer(
   run: ResearchRun,
-  turn: { asked: AnswerRequest; written: Written; signal: AbortSignal },
+  turn: { asked: AnswerRequest; written: Written; cited: CitedAnswer; signal: AbortSignal },
 ): AsyncGenerator<Step, Finish | undefined> {
-  const { asked, written, signal } = turn;
+  const { asked, written, cited, signal } = turn;
   const continuation = new Continuation(written.text);
   const bound = new AnswerBound(written.text, outputLimit(run));
   let started = written.text !== '';
@@ -97,7 +109,12 @@ async function* streamAnswer(
       if (thought && !started) yield { type: 'reasoning_end', status: 'completed' };
       started = true;
       written.text += fresh;
-      yield { type: 'answer', delta: fresh };
+      for (let at = 0; at < fresh.length; ) {
+        if (at > 0) await setImmediate();
+        const end = endOfPiece(fresh, at + PIECE);
+        yield* citedSteps(run, cited.push(fresh.slice(at, end)));
+        at = end;
+      }
     }
     if (part.type === 'finish') {
       if (thought && !started) yield { type: 'reasoning_end', status: 'completed' };

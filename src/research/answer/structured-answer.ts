@@ -6,7 +6,17 @@ import type { Step } from '../run/steps.ts';
 import { estimatedUsage, type Finish, unfinished } from '../turns.ts';
 import { AnswerBound } from './answer-bound.ts';
 import { answerRequest, outputLimit, schemaText } from './answer-request.ts';
-import { type Answering, answeredStep, noAnswerInTime, recover, spentStep, type Written } from './answer-steps.ts';
+import {
+  type Answering,
+  answeredStep,
+  citedSteps,
+  noAnswerInTime,
+  recover,
+  spentStep,
+  type Written,
+} from './answer-steps.ts';
+import { citeJson } from './citations.ts';
+import type { CitedText } from './cited-answer.ts';
 import { checkAnswer, type StructuredFormat } from './schema/structured.ts';
 
 /** What of an answer that does not validate is shown to the model again, in UTF-16 code units. */
@@ -21,7 +31,7 @@ export async function* writeStructured(
   answering: Answering & { format: StructuredFormat },
 ): AsyncGenerator<Step, Written> {
   // It is shown in one piece, once it is valid: what stands there is whole.
-  if (run.answerSoFar !== '') return { text: run.answerSoFar, cut: null };
+  if (run.answerSoFar.text !== '') return { text: run.answerSoFar.text, cut: null };
   const { format, signal } = answering;
   const tail: TurnMessage[] = [];
   let problem = '';
@@ -30,7 +40,7 @@ export async function* writeStructured(
     const checked = await checkAnswer(answer.text, { format, schemas: run.schemas, signal });
     if ('text' in checked) {
       const written = { text: checked.text, cut: null };
-      yield { type: 'answer', delta: checked.text };
+      yield* citedSteps(run, await citedJson(checked.text, { run, format, signal }));
       yield answeredStep(run, written, answer.usage);
       return written;
     }
@@ -43,6 +53,21 @@ export async function* writeStructured(
     );
   }
   throw new GatewayError('invalid_output', `The answer does not fit text.format: ${problem}.`);
+}
+
+/** The answer with its markers numbered, unless it would not validate any more: then they keep their own numbers. */
+async function citedJson(
+  text: string,
+  { run, format, signal }: { run: ResearchRun; format: StructuredFormat; signal: AbortSignal },
+): Promise<CitedText> {
+  const { sources } = run.state;
+  const cited = citeJson(text, sources);
+  if (cited.text === text) return cited;
+  const stillFits = checkAnswer(cited.text, { format, schemas: run.schemas, signal }).then(
+    (checked) => 'text' in checked,
+    () => false,
+  );
+  return (await stillFits) ? cited : citeJson(text, sources, { keepNumbers: true });
 }
 
 interface Collected {

@@ -3,6 +3,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { ResearchModelConfig } from '../../config/schema.ts';
 import type { Tool } from '../../tools/tool.ts';
 import type { ChatModel } from '../../upstream/turn.ts';
+import type { BegunAnswer } from '../answer/cited-answer.ts';
 import type { SchemaChecker } from '../answer/schema/schema-job.ts';
 import type { Prompts } from '../prompts/load-prompts.ts';
 import type { Budget } from './budget.ts';
@@ -24,8 +25,8 @@ export interface ResearchRun {
   schemas: SchemaChecker;
   /** The fold of the stored transcript; the loop goes on from it. */
   state: ResearchState;
-  /** Text of an answer that was cut by a crash and is continued in place; '' otherwise. */
-  answerSoFar: string;
+  /** An answer that was cut by a crash and is continued in place, as its reader has it; text '' otherwise. */
+  answerSoFar: BegunAnswer;
   /** When the run was submitted, in milliseconds: the date that the model is told, whenever it is taken up again. */
   startedAt: number;
   clock: Clock;

@@ -6,6 +6,8 @@ export interface Source extends ToolSource {
   id: number;
   /** Where redirects led: the same source under another address. */
   movedTo?: string;
+  /** It was listed, and reading it failed. */
+  unreadable?: true;
 }
 
 /**
@@ -23,7 +25,8 @@ export class SourceRegistry {
     for (const source of found) {
       const known = this.#byUrl.get(urlKey(source.url));
       if (known && (known.kind === 'read' || source.kind === 'listed')) continue;
-      const entry: Source = { ...known, ...source, id: known?.id ?? ++this.#last };
+      const { unreadable: _, ...before } = known ?? {};
+      const entry: Source = { ...before, ...source, id: known?.id ?? ++this.#last };
       this.#set(entry);
       changed.push(entry);
     }
@@ -33,6 +36,12 @@ export class SourceRegistry {
   /** Takes sources as they are: stored ones after a crash, or with more known of them. */
   restore(sources: readonly Source[]): void {
     for (const source of sources) this.#set(source);
+  }
+
+  /** Notes that a page could not be read. One that was read before stays so. */
+  failedToRead(url: string): void {
+    const source = this.byUrl(url);
+    if (source && source.kind !== 'read') this.#set({ ...source, unreadable: true });
   }
 
   byUrl(url: string): Source | undefined {

@@ -15,8 +15,11 @@ export type Step =
   | { type: 'tool_calls'; calls: readonly StartedCall[]; entry: TranscriptEntry }
   /** A tool call is done. `call` is its number in the run. */
   | { type: 'tool_result'; call: number; status: 'completed' | 'failed'; result: string; entry: TranscriptEntry }
-  /** Text of the final answer. Opens the message item where none is open. */
-  | { type: 'answer'; delta: string }
+  /**
+   * Text of the final answer as the client reads it, and the citations that are complete with it. Opens the message
+   * item where none is open.
+   */
+  | { type: 'answer'; delta: string; annotations?: readonly UrlCitation[]; entry?: TranscriptEntry }
   /** Something to remember that nobody sees: a note to the model, tokens of a failed turn. */
   | { type: 'note'; entry: TranscriptEntry };
 
@@ -31,6 +34,5 @@ export interface StartedCall {
 
 /** How a research run that wrote an answer ended. */
 export interface ResearchOutcome {
-  annotations: UrlCitation[];
   incomplete: IncompleteReason | null;
 }

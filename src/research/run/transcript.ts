@@ -1,8 +1,11 @@
+import { isObject, parseJson } from '../../base/json.ts';
 import type { IncompleteReason, Usage } from '../../protocol/response.ts';
 import { zeroUsage } from '../../protocol/response.ts';
+import type { Warning } from '../../protocol/warnings.ts';
 import type { AssistantMessage, TurnUsage } from '../../upstream/turn.ts';
 import type { EarlierSource } from './request.ts';
 import { type Source, SourceRegistry } from './sources.ts';
+import { addWarning } from './warnings.ts';
 
 /** What the loop needs to go on after a crash, in entries that are only ever appended. */
 export type TranscriptEntry =
@@ -12,7 +15,8 @@ export type TranscriptEntry =
   | RestartEntry
   | ForceEntry
   | SpentEntry
-  | AnsweredEntry;
+  | AnsweredEntry
+  | WarnedEntry;
 
 /** A finished research turn. */
 export interface TurnEntry {
@@ -106,6 +110,12 @@ export interface AnsweredEntry {
   cut: IncompleteReason | null;
 }
 
+/** What the client is to be told of when the run ends. */
+export interface WarnedEntry {
+  t: 'warned';
+  warnings: Warning[];
+}
+
 /** A planned call that is to be executed. */
 export type ExecutableCall = Extract<PlannedCall, { call: number }>;
 
@@ -125,6 +135,8 @@ export class ResearchState {
   /** The length of the answer whose tokens are counted, in UTF-16 code units. */
   answerLength = 0;
   usage: Usage = zeroUsage();
+  /** What was noted for the client, each once. */
+  readonly warnings: Warning[] = [];
 
   /** The state after the given entries, as stored. Sources of an earlier run of the conversation come first. */
   static of(entries: Iterable<TranscriptEntry>, earlier: readonly EarlierSource[] = []): ResearchState {
@@ -147,6 +159,7 @@ export class ResearchState {
       case 'result':
         this.results.set(entry.call, entry);
         this.sources.restore(entry.sources);
+        if (entry.status === 'failed') this.#noteUnreadable(entry.call);
         this.usage.num_tool_calls++;
         this.usage.num_search_queries += entry.queries;
         break;
@@ -160,6 +173,9 @@ export class ResearchState {
       case 'answered':
         this.#spend(entry.usage);
         this.answered = entry;
+        break;
+      case 'warned':
+        for (const warning of entry.warnings) addWarning(this.warnings, warning);
         break;
       case 'note':
       case 'restart':
@@ -213,6 +229,12 @@ export class ResearchState {
   attempt(): readonly TranscriptEntry[] {
     const restart = this.entries.findLastIndex((entry) => entry.t === 'restart');
     return restart === -1 ? this.entries : this.entries.slice(restart);
+  }
+
+  #noteUnreadable(call: number): void {
+    const made = this.made.get(call);
+    const args = made?.name === 'fetch_url_content' ? parseJson(made.arguments) : undefined;
+    if (isObject(args) && typeof args.url === 'string') this.sources.failedToRead(args.url);
   }
 
   #spend(spent: TurnUsage): void {

@@ -1,17 +1,10 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { findCitations } from '../../../src/research/answer/citations.ts';
-import { SourceRegistry } from '../../../src/research/run/sources.ts';
+import { citedAnswer, coveredBy, readSources } from '../../support/cited-answer.ts';
 import { lookups, runResearch } from '../../support/research-run.ts';
 import { testTool } from '../../support/run-harness.ts';
 
-function registry(...urls: string[]): SourceRegistry {
-  const sources = new SourceRegistry();
-  sources.add(urls.map((url, index) => ({ url, title: `Title ${index + 1}`, snippet: '', kind: 'read' })));
-  return sources;
-}
-
-const four = registry(
+const four = readSources(
   'https://a.example/one',
   'https://b.example/two',
   'https://c.example/three',
@@ -20,10 +13,9 @@ const four = registry(
 
 /** What each annotation covers in the text, with its source. */
 function cited(text: string, sources = four): [string, number | null][] {
-  return findCitations(text, sources).annotations.map(({ start_index, end_index, source_id, verified }) => {
-    assert.equal(verified, source_id !== null);
-    return [text.slice(start_index, end_index), source_id];
-  });
+  const answer = citedAnswer(text, sources);
+  for (const { verified, source_id } of answer.annotations) assert.equal(verified, source_id !== null);
+  return coveredBy(answer);
 }
 
 describe('markers in an answer', () => {
@@ -37,14 +29,16 @@ describe('markers in an answer', () => {
       'Twice ``a ` b[2]`` so.',
       '````\n```\nx[1]\n```\ny[2]\n````',
       '```\nnever closed[1]',
-    ])
+    ]) {
       assert.deepEqual(cited(code), [], code);
+      assert.equal(citedAnswer(code, four).text, code, 'nor is code rewritten');
+    }
   });
 
   it('count beside code', () => {
     assert.deepEqual(cited('It `runs` [1].\n\n```\nx[2]\n```\n\nAnd ends [3].'), [
       ['[1]', 1],
-      ['[3]', 3],
+      ['[2]', 3],
     ]);
     assert.deepEqual(cited('A lone ` tick [1].\n\nAnother ` here [2].'), [
       ['[1]', 1],
@@ -54,13 +48,15 @@ describe('markers in an answer', () => {
 
   it('are read as models write them', () => {
     for (const [text, marker, ids] of [
-      ['So [1-3].', '[1-3]', [1, 2, 3]],
-      ['So [1–2, 4].', '[1–2, 4]', [1, 2, 4]],
-      ['So [source_id: 2].', '[source_id: 2]', [2]],
-      ['So [Source 2, 3].', '[Source 2, 3]', [2, 3]],
-      ['So [^3].', '[^3]', [3]],
-      ['所以【3†L10-L12】。', '【3†L10-L12】', [3]],
-      ['所以［1、2］。', '［1、2］', [1, 2]],
+      ['So [1-3].', '[1, 2, 3]', [1, 2, 3]],
+      ['So [1–2, 4].', '[1, 2, 3]', [1, 2, 4]],
+      ['So [4, 2, 4].', '[1, 2]', [4, 2]],
+      ['So [source_id: 2].', '[1]', [2]],
+      ['So [Source 2, 3].', '[1, 2]', [2, 3]],
+      ['So [^3].', '[1]', [3]],
+      ['So it is[3].', '[1]', [3]],
+      ['所以【3†L10-L12】。', '[1]', [3]],
+      ['所以［1、2］。', '[1, 2]', [1, 2]],
     ] as const)
       assert.deepEqual(
         cited(text),
@@ -70,9 +66,9 @@ describe('markers in an answer', () => {
   });
 
   it('of years and other numbers are not reported as missing sources', () => {
-    for (const text of ['Founded [1871].', 'From [2019-2021].', 'Item [1024]'])
-      assert.deepEqual(findCitations(text, four), { annotations: [], unknownMarkers: [] }, text);
-    assert.deepEqual(findCitations('Unknown [12].', four).unknownMarkers, [12]);
+    for (const text of ['Founded [1871].', 'From [2019-2021].', 'Item [1024]', 'In [0, 1].', '[2](#two)'])
+      assert.deepEqual(citedAnswer(text, four), { text, annotations: [], unknown: [] }, text);
+    assert.deepEqual(citedAnswer('Unknown [12].', four).unknown, [12]);
   });
 
   it('of a reference list are found with their addresses', () => {
@@ -94,7 +90,7 @@ describe('markers in an answer', () => {
     );
     fc.assert(
       fc.property(before, before, (left, right) => {
-        const text = `${left.join('')}[1]${right.join('')}https://b.example/two `;
+        const text = `${left.join('')}[1]${right.join('')} https://b.example/two `;
         const found = cited(text);
         assert.deepEqual(found.at(0), ['[1]', 1]);
         assert.deepEqual(found.at(-1), ['https://b.example/two', 2]);
@@ -138,7 +134,7 @@ describe('addresses in an answer', () => {
       'https://x.example/a,b;c',
       'https://x.example/~ann/notes_',
     ]) {
-      const sources = registry(url);
+      const sources = readSources(url);
       for (const text of [`See ${url}.`, `(${url})`, `**${url}**`, `[x](${url}), and`])
         assert.deepEqual(cited(text, sources), [[url, 1]], text);
     }

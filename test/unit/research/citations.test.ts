@@ -1,49 +1,41 @@
 import assert from 'node:assert/strict';
-import { findCitations } from '../../../src/research/answer/citations.ts';
-import { SourceRegistry, urlKey } from '../../../src/research/run/sources.ts';
+import { urlKey } from '../../../src/research/run/sources.ts';
+import { citedAnswer, coveredBy, readSources } from '../../support/cited-answer.ts';
 import { lookups, runResearch } from '../../support/research-run.ts';
 
-function registry(...urls: string[]): SourceRegistry {
-  const sources = new SourceRegistry();
-  sources.add(urls.map((url, index) => ({ url, title: `Title ${index + 1}`, snippet: '', kind: 'read' })));
-  return sources;
-}
-
-const three = registry('https://a.example/one', 'https://b.example/two', 'corpus:///three.md');
+const three = readSources('https://a.example/one', 'https://b.example/two', 'corpus:///three.md');
 
 /** What each annotation covers in the text, with its source. */
 function cited(text: string, sources = three): [string, number | null, boolean][] {
-  return findCitations(text, sources).annotations.map(({ start_index, end_index, source_id, verified }) => [
-    text.slice(start_index, end_index),
-    source_id,
-    verified,
-  ]);
+  const answer = citedAnswer(text, sources);
+  const verified = answer.annotations.map((annotation) => annotation.verified);
+  return coveredBy(answer).map(([covered, id], at) => [covered, id, verified[at] ?? false]);
 }
 
 describe('citations in an answer', () => {
   it('are markers with the range that they cover', () => {
     assert.deepEqual(cited('Runs survive [1]. Streams resume [3].'), [
       ['[1]', 1, true],
-      ['[3]', 3, true],
+      ['[2]', 3, true],
     ]);
   });
 
   it('keep their ranges behind emoji, combining marks and CJK, in UTF-16 code units', () => {
     const text = '👩‍🔬 says 深度研究は可能です[2]。é🇯🇵【1】 “näh”[3]';
     assert.deepEqual(cited(text), [
-      ['[2]', 2, true],
-      ['【1】', 1, true],
+      ['[1]', 2, true],
+      ['[2]', 1, true],
       ['[3]', 3, true],
     ]);
-    const [first] = findCitations(text, three).annotations;
+    const [first] = citedAnswer(text, three).annotations;
     assert.equal(first?.start_index, text.indexOf('[2]'));
   });
 
   it('with several numbers give one annotation each, over the whole marker', () => {
     for (const marker of ['[1, 2]', '[1,2]', '[1; 2]', '[1 , 2]'])
       assert.deepEqual(cited(`So it is ${marker}.`), [
-        [marker, 1, true],
-        [marker, 2, true],
+        ['[1, 2]', 1, true],
+        ['[1, 2]', 2, true],
       ]);
     assert.deepEqual(cited('So it is [1][2].'), [
       ['[1]', 1, true],
@@ -71,7 +63,7 @@ describe('citations in an answer', () => {
   });
 
   it('keep brackets that belong to the URL', () => {
-    const sources = registry('https://en.example/wiki/Run_(complete)');
+    const sources = readSources('https://en.example/wiki/Run_(complete)');
     assert.deepEqual(cited('(https://en.example/wiki/Run_(complete))', sources), [
       ['https://en.example/wiki/Run_(complete)', 1, true],
     ]);
@@ -94,7 +86,7 @@ describe('citations in an answer', () => {
   });
 
   it('of a URL that the run never saw are not verified and have no source', () => {
-    const { annotations } = findCitations('See https://invented.example/page.', three);
+    const { annotations } = citedAnswer('See https://invented.example/page.', three);
     assert.equal(annotations.length, 1);
     assert.deepEqual(
       [annotations[0]?.verified, annotations[0]?.source_id, annotations[0]?.url, annotations[0]?.title],
@@ -102,13 +94,14 @@ describe('citations in an answer', () => {
     );
   });
 
-  it('without a source are reported and not annotated', () => {
-    const found = findCitations('Known [1], unknown [7], half [2, 9].', three);
+  it('without a source become [?], are reported and not annotated', () => {
+    const found = citedAnswer('Known [1], unknown [7], half [2, 9], none [8-9]【77】.', three);
+    assert.equal(found.text, 'Known [1], unknown [?], half [2], none [?][?].');
     assert.deepEqual(
       found.annotations.map((annotation) => annotation.source_id),
       [1, 2],
     );
-    assert.deepEqual(found.unknownMarkers, [7, 9]);
+    assert.deepEqual(found.unknown, [7, 9, 8, 9, 77]);
   });
 
   it('are not what only looks like one', () => {
@@ -130,26 +123,34 @@ describe('citations in an answer', () => {
 });
 
 describe('citations of a run', () => {
-  it('are told as events after the last delta and stand in the message', async () => {
+  it('are told as events as soon as they are complete, numbered as they are read, and stand in the message', async () => {
     const { events, message } = await runResearch({
       turns: [{ calls: lookups('a', 'b') }],
-      answers: [{ text: ['🐈 Cats sleep [1]', ', dogs [2, 1]. See https://made.up/page.'] }],
+      answers: [{ text: ['🐈 Cats sleep [', '2], ', 'dogs [1, 2]. See https://made.up/page. So.'] }],
     });
     const added = events.flatMap((event, at) =>
       event.type === 'response.output_text.annotation.added' ? [{ ...event, at }] : [],
     );
     assert.deepEqual(
-      added.map(({ annotation_index, annotation }) => [annotation_index, annotation.source_id, annotation.verified]),
+      added.map(({ annotation_index: at, annotation }) => [
+        at,
+        annotation.index,
+        annotation.source_id,
+        annotation.verified,
+      ]),
       [
-        [0, 1, true],
-        [1, 2, true],
-        [2, 1, true],
-        [3, null, false],
+        [0, 1, 2, true],
+        [1, 2, 1, true],
+        [2, 1, 2, true],
+        [3, null, null, false],
       ],
     );
-    const lastDelta = events.findLastIndex((event) => event.type === 'response.output_text.delta');
-    const done = events.findIndex((event) => event.type === 'response.output_text.done');
-    assert.ok(added.every(({ at }) => lastDelta < at && at < done));
+    const shownBefore = (at: number) =>
+      events.slice(0, at).map((event) => (event.type === 'response.output_text.delta' ? event.delta : ''));
+    for (const { at, annotation } of added)
+      assert.ok(shownBefore(at).join('').length >= annotation.end_index, 'no citation is told before its marker');
+    assert.equal(shownBefore(added[0]?.at ?? 0).join(''), '🐈 Cats sleep [1], ', 'nor later than it has to be');
+    assert.equal(message?.content[0]?.text, '🐈 Cats sleep [1], dogs [2, 1]. See https://made.up/page. So.');
     assert.deepEqual(
       message?.content[0]?.annotations,
       added.map(({ annotation }) => annotation),

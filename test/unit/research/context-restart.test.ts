@@ -287,7 +287,7 @@ describe('a run that is taken up again', function () {
           return await store.append(id, batch);
         },
       });
-      const text = '{"all": "is known [1]"}';
+      const text = '{"all": "is known"}';
       const said = new ScriptedModel((request) => (isAnswerTurn(request) ? { text: [text] } : { text: ['Ready.'] }));
       await using first = await openHarness({ chat: said, tools: [pages()], store: neverEnding });
       const { run } = await first.runs.submit(question({ research: { format } }));

@@ -1,0 +1,266 @@
+import { type FoundMarker, markerAt } from './marker.ts';
+
+/** A part of an answer, in order: together they are its text. */
+export type AnswerPart =
+  | { type: 'text'; text: string }
+  | { type: 'marker'; text: string; numbers: number[] }
+  | { type: 'url'; text: string };
+
+/** How much text decides whether a run of back-ticks opens code, in UTF-16 code units. A longer span is none. */
+const LONGEST_CODE = 1000;
+/** A longer run of characters is no address. */
+const LONGEST_URL = 2000;
+/** How much of a line decides whether it opens or closes a code block. */
+const LONGEST_FENCE = 200;
+
+const NEXT = /[[【［`\n]|(?<![a-z])(?:https?|corpus):\/\//gi;
+/** The same, or the beginning of a scheme at the end of the text. */
+const NEXT_OR_BEGUN =
+  /[[【［`\n]|(?<![a-z])(?:https?|corpus):\/\/|(?<![a-z])(?:h(?:t(?:t(?:ps?(?::\/?)?)?)?)?|c(?:o(?:r(?:p(?:us?(?::\/?)?)?)?)?)?)$/gi;
+/** Bounded, because a text of nothing but schemes is looked at anew at each of them. */
+const URL_RUN = /(?:https?|corpus):\/\/[^\s<>"`|\\^{}\u3000-\u303f\uff00-\uffef]{1,2001}/iy;
+const OPENS_BLOCK = /^[^\S\n>]*(?:>[^\S\n>]*)*(?:[-*+][^\S\n]+|\d{1,9}[.)][^\S\n]+)?(`{3,}|~{3,})/;
+const MAY_OPEN_BLOCK = /^[^\S\n>]*(?:>[^\S\n>]*)*(?:(?:[-*+]|\d{1,9}[.)])[^\S\n]+|[-*+]|\d{1,9}[.)]?)?(?:`+|~+)?$/;
+const CLOSES_BLOCK = /^[\s>]*(`{3,}|~{3,})\s*$/;
+const MAY_CLOSE_BLOCK = /^[\s>]*(?:`*|~*)\s*$/;
+
+/**
+ * Tells text, citation markers and addresses of a Markdown answer apart while it streams. What cannot be told yet is
+ * held back: an open bracket, an address that may go on, code that may not be closed. What is held is bounded, and
+ * what comes out does not depend on how the answer was cut into deltas. Code is text, but for an address that is all
+ * of it.
+ */
+export class AnswerScanner {
+  readonly #urlLength: (raw: string) => number;
+  /** Held text; one character before it that went out stays, for what may not stand before an address. */
+  #buffer = '';
+  #from = 0;
+  /** The mark of the code block that is open. */
+  #block: string | undefined;
+  #atLineStart = true;
+
+  /** @param urlLength how much of a run of characters is the address, without the sentence around it. */
+  constructor(urlLength: (raw: string) => number) {
+    this.#urlLength = urlLength;
+  }
+
+  /** The parts that are complete with this delta. */
+  push(delta: string): AnswerPart[] {
+    this.#buffer += delta;
+    return this.#scan(false);
+  }
+
+  /** The parts that were held back. Nothing comes after. */
+  end(): AnswerPart[] {
+    return this.#scan(true);
+  }
+
+  #scan(final: boolean): AnswerPart[] {
+    const parts = new Parts();
+    let at = this.#from;
+    while (at < this.#buffer.length) {
+      const next = this.#step(at, final, parts);
+      if (next === 'more') break;
+      at = next;
+    }
+    const keep = Math.max(0, at - 1);
+    this.#buffer = this.#buffer.slice(keep);
+    this.#from = at - keep;
+    return parts.list;
+  }
+
+  /** Takes what stands at `at`; where the next begins. */
+  #step(at: number, final: boolean, parts: Parts): number | 'more' {
+    if (this.#block !== undefined) return this.#inBlock(at, this.#block, final, parts);
+    if (this.#atLineStart) {
+      const opened = this.#openBlock(at, final, parts);
+      if (opened !== undefined) return opened;
+      this.#atLineStart = false;
+    }
+    return this.#inline(at, final, parts);
+  }
+
+  /** A line of a code block, or the rest of one. */
+  #inBlock(at: number, mark: string, final: boolean, parts: Parts): number | 'more' {
+    const newline = this.#buffer.indexOf('\n', at);
+    const end = newline === -1 ? this.#buffer.length : newline + 1;
+    const line = this.#buffer.slice(at, end);
+    if (this.#atLineStart) {
+      if (newline === -1 && !final && line.length < LONGEST_FENCE && MAY_CLOSE_BLOCK.test(line)) return 'more';
+      if (line.length <= LONGEST_FENCE && CLOSES_BLOCK.exec(line)?.[1]?.startsWith(mark)) this.#block = undefined;
+    }
+    this.#atLineStart = newline !== -1;
+    parts.text(line);
+    return end;
+  }
+
+  /** The line that opens a code block, or undefined where the line does not. */
+  #openBlock(at: number, final: boolean, parts: Parts): number | 'more' | undefined {
+    const line = lineAt(this.#buffer, at, LONGEST_FENCE);
+    const whole = final || line.ended || line.text.length === LONGEST_FENCE;
+    if (!whole && MAY_OPEN_BLOCK.test(line.text)) return 'more';
+    const opening = OPENS_BLOCK.exec(line.text);
+    const mark = opening?.[1];
+    if (!opening || mark === undefined) return undefined;
+    if (mark[0] === '`') {
+      if (line.text.includes('`', opening[0].length)) return undefined;
+      if (!whole) return 'more';
+    }
+    this.#block = mark;
+    parts.text(line.text);
+    this.#atLineStart = false;
+    return at + line.text.length;
+  }
+
+  #inline(at: number, final: boolean, parts: Parts): number | 'more' {
+    const pattern = final ? NEXT : NEXT_OR_BEGUN;
+    pattern.lastIndex = at;
+    const match = pattern.exec(this.#buffer);
+    const found = match?.index ?? this.#buffer.length;
+    if (found > at) {
+      parts.text(this.#buffer.slice(at, found));
+      return found;
+    }
+    const [first = ''] = match?.[0] ?? '';
+    if (first === '\n') {
+      this.#atLineStart = true;
+      parts.text(first);
+      return at + 1;
+    }
+    if (first === '`') return this.#code(at, final, parts);
+    if (/[[【［]/.test(first)) return this.#marker(at, markerAt(this.#buffer, at, { final }), parts);
+    return match?.[0].endsWith('://') ? this.#url(at, final, parts) : 'more';
+  }
+
+  #marker(at: number, found: FoundMarker, parts: Parts): number | 'more' {
+    if (found === 'more') return 'more';
+    const end = found?.end ?? at + 1;
+    const text = this.#buffer.slice(at, end);
+    if (found) parts.list.push({ type: 'marker', text, numbers: found.numbers });
+    else parts.text(text);
+    return end;
+  }
+
+  #url(at: number, final: boolean, parts: Parts): number | 'more' {
+    const scheme = this.#buffer.indexOf('://', at) + '://'.length;
+    const raw = this.#urlRun(at);
+    const end = Math.max(scheme, at + raw.length);
+    if (raw.length <= LONGEST_URL && end === this.#buffer.length && !final) return 'more';
+    if (raw.length > LONGEST_URL || raw === '') {
+      parts.text(this.#buffer.slice(at, scheme));
+      return scheme;
+    }
+    const length = this.#beforeMarker(at, end, final);
+    return length === 'more' ? 'more' : this.#takeUrl(at, raw.slice(0, length), parts);
+  }
+
+  #takeUrl(at: number, raw: string, parts: Parts): number {
+    const length = this.#urlLength(raw);
+    const url = raw.slice(0, length);
+    if (URL.canParse(url)) parts.list.push({ type: 'url', text: url });
+    else parts.text(url || raw);
+    return at + (url || raw).length;
+  }
+
+  #urlRun(at: number): string {
+    URL_RUN.lastIndex = at;
+    return URL_RUN.exec(this.#buffer)?.[0] ?? '';
+  }
+
+  /** The length of an address at `at` that a marker follows without a space, else all of it up to `end`. */
+  #beforeMarker(at: number, end: number, final: boolean): number | 'more' {
+    for (
+      let open = this.#buffer.indexOf('[', at);
+      open !== -1 && open < end;
+      open = this.#buffer.indexOf('[', open + 1)
+    ) {
+      const marker = markerAt(this.#buffer, open, { final });
+      if (marker === 'more') return 'more';
+      if (marker && !/[\w=&/]/.test(this.#buffer[marker.end] ?? '')) return open - at;
+    }
+    return end - at;
+  }
+
+  /** Code within a paragraph: from a run of back-ticks to the next run of the same length. */
+  #code(at: number, final: boolean, parts: Parts): number | 'more' {
+    const opened = endOfRun(this.#buffer, at);
+    if (opened === this.#buffer.length && !final) return 'more';
+    const closed = closingRun(this.#buffer, { opened, length: opened - at, final });
+    if (closed === 'more') return 'more';
+    const end = closed ?? opened;
+    const text = this.#buffer.slice(at, end);
+    const url = closed === undefined ? undefined : this.#onlyUrl(text);
+    if (url) {
+      parts.text(text.slice(0, url.start));
+      parts.list.push({ type: 'url', text: url.text });
+      parts.text(text.slice(url.start + url.text.length));
+    } else {
+      parts.text(text);
+    }
+    return end;
+  }
+
+  /** The address that is all of a code span. */
+  #onlyUrl(code: string): { start: number; text: string } | undefined {
+    const start = code.search(/[^`\s<>]/);
+    URL_RUN.lastIndex = start;
+    const raw = start === -1 ? undefined : URL_RUN.exec(code)?.[0];
+    if (raw === undefined) return undefined;
+    const text = raw.slice(0, this.#urlLength(raw));
+    return URL.canParse(text) && /^[`\s<>]*$/.test(code.slice(start + text.length)) ? { start, text } : undefined;
+  }
+}
+
+/** Parts as they are found; neighbouring text is one part. */
+class Parts {
+  readonly list: AnswerPart[] = [];
+
+  text(text: string): void {
+    if (text === '') return;
+    const last = this.list.at(-1);
+    if (last?.type === 'text') last.text += text;
+    else this.list.push({ type: 'text', text });
+  }
+}
+
+/** The line at `at` without its newline, `longest` characters of it at most. */
+function lineAt(text: string, at: number, longest: number): { text: string; ended: boolean } {
+  const line = text.slice(at, at + longest + 1);
+  const newline = line.indexOf('\n');
+  return newline === -1
+    ? { text: line.slice(0, longest), ended: false }
+    : { text: line.slice(0, newline), ended: true };
+}
+
+function endOfRun(text: string, at: number): number {
+  let end = at;
+  while (text[end] === '`') end++;
+  return end;
+}
+
+/** Where the run that closes a code span ends, or undefined where the paragraph has none near enough. */
+function closingRun(
+  text: string,
+  { opened, length, final }: { opened: number; length: number; final: boolean },
+): number | 'more' | undefined {
+  const limit = opened + LONGEST_CODE;
+  let from = opened;
+  for (;;) {
+    const at = text.indexOf('`', from);
+    const until = Math.min(limit, at === -1 ? text.length : at);
+    if (endsParagraph(text, from, until)) return undefined;
+    if (at === -1 || at >= limit) return final || text.length >= limit ? undefined : 'more';
+    from = endOfRun(text, at);
+    if (from === text.length && !final) return 'more';
+    if (from - at === length) return from;
+  }
+}
+
+/** Whether a paragraph ends in a part of the text: at a blank line, or before a code block. */
+function endsParagraph(text: string, from: number, until: number): boolean {
+  for (let at = text.indexOf('\n', from); at !== -1 && at < until; at = text.indexOf('\n', at + 1)) {
+    const line = lineAt(text, at + 1, LONGEST_FENCE);
+    if (line.text.trim() === '' ? line.ended : OPENS_BLOCK.test(line.text)) return true;
+  }
+  return false;
+}

@@ -1,0 +1,158 @@
+import type { UrlCitation } from '../../protocol/items.ts';
+import type { Source, SourceRegistry } from '../run/sources.ts';
+import { type AnswerPart, AnswerScanner } from './answer-scanner.ts';
+import { urlIn } from './url-in-text.ts';
+
+/** A piece of the answer as the client reads it. */
+export interface CitedText {
+  text: string;
+  /** Citations that are complete with it, in the order of the text. */
+  annotations: UrlCitation[];
+  /** Numbers in markers that belong to no source. */
+  unknown: number[];
+}
+
+/** An answer that was begun by another instance, or before a cut: its text and annotations as the log has them. */
+export interface BegunAnswer {
+  text: string;
+  annotations: readonly UrlCitation[];
+}
+
+/** What stands for a marker that belongs to no source. */
+const NO_SOURCE = '[?]';
+
+/**
+ * The answer of the model as its client reads it (contract section 3.3): while it streams, markers are renumbered
+ * 1, 2, 3 in the order of their first use, and citations are told as soon as they are complete. The model keeps its
+ * own numbers. All of its state comes from the log, so that an answer goes on after a crash as it began.
+ */
+export class CitedAnswer {
+  readonly #sources: SourceRegistry;
+  readonly #scanner: AnswerScanner;
+  /** Numbers in the text by source id. */
+  readonly #numbers = new Map<number, number>();
+  readonly #begun: BegunAnswer;
+  /** Markers stay as they are. Earlier versions wrote them so: what was begun so ends so. */
+  #keepsNumbers: boolean;
+  /** Citations of what was begun that nobody was told of: earlier versions told them at the end. */
+  #owed: CitedText = { text: '', annotations: [], unknown: [] };
+  /** Length of the text so far, in UTF-16 code units. */
+  #length = 0;
+
+  constructor(
+    sources: SourceRegistry,
+    begun: BegunAnswer = { text: '', annotations: [] },
+    { keepNumbers = false }: { keepNumbers?: boolean } = {},
+  ) {
+    this.#sources = sources;
+    this.#begun = begun;
+    this.#keepsNumbers = keepNumbers;
+    this.#scanner = new AnswerScanner((raw) => urlIn(raw, sources).length);
+    for (const { index, source_id } of begun.annotations)
+      if (index !== null && source_id !== null) this.#numbers.set(source_id, index);
+    if (begun.text !== '') this.#read(begun);
+  }
+
+  /** Length of what the client has, in UTF-16 code units. */
+  get length(): number {
+    return this.#length;
+  }
+
+  /** What was begun, as the model wrote it. */
+  get begunByModel(): string {
+    const { text, annotations } = this.#begun;
+    let own = '';
+    let taken = 0;
+    for (const [start, marked] of Map.groupBy(annotations, ({ start_index }) => start_index)) {
+      if (text[start] !== '[') continue;
+      own += `${text.slice(taken, start)}[${marked.map(({ source_id }) => source_id).join(', ')}]`;
+      taken = marked[0]?.end_index ?? taken;
+    }
+    return own + text.slice(taken);
+  }
+
+  /** What is ready for the client with this delta of the model. */
+  push(delta: string): CitedText {
+    return this.#cite(this.#scanner.push(delta));
+  }
+
+  /** What was held back: a paragraph, or all of it, ends here. */
+  end(): CitedText {
+    return this.#cite(this.#scanner.end());
+  }
+
+  /** Text that cites nothing, as it is. */
+  pass(text: string): CitedText {
+    return this.#cite([{ type: 'text', text }]);
+  }
+
+  #cite(parts: readonly AnswerPart[]): CitedText {
+    const cited = { ...this.#owed, text: '' };
+    this.#owed = { text: '', annotations: [], unknown: [] };
+    for (const part of parts) {
+      const text = part.type === 'marker' ? this.#marker(part, cited) : part.text;
+      if (part.type === 'url') cited.annotations.push(this.#address(part.text));
+      cited.text += text;
+      this.#length += text.length;
+    }
+    return cited;
+  }
+
+  /** The marker as the client reads it. */
+  #marker({ text, numbers }: { text: string; numbers: readonly number[] }, cited: CitedText): string {
+    const sources = numbers.map((number) => this.#sources.byId(number)).filter((source) => source !== undefined);
+    cited.unknown.push(...numbers.filter((number) => !this.#sources.byId(number)));
+    const places = sources.map((source) => ({ source, index: this.#numberOf(source) }));
+    const shown = places.map(({ index }) => index).join(', ');
+    const marker = this.#keepsNumbers ? text : sources.length === 0 ? NO_SOURCE : `[${shown}]`;
+    const range = { start_index: this.#length, end_index: this.#length + marker.length };
+    for (const { source, index } of places) cited.annotations.push(citation(range, { source, index }));
+    return marker;
+  }
+
+  #numberOf({ id }: Source): number {
+    if (this.#keepsNumbers) return id;
+    const number = this.#numbers.get(id) ?? this.#numbers.size + 1;
+    this.#numbers.set(id, number);
+    return number;
+  }
+
+  /** An address that stands in the text itself; it takes no number of its own. */
+  #address(url: string): UrlCitation {
+    const range = { start_index: this.#length, end_index: this.#length + url.length };
+    const source = this.#sources.byUrl(url);
+    if (!source) {
+      return { type: 'url_citation', ...range, url, title: '', index: null, source_id: null, verified: false };
+    }
+    const index = this.#keepsNumbers ? source.id : (this.#numbers.get(source.id) ?? null);
+    return { ...citation(range, { source, index }), url };
+  }
+
+  /** Takes up an answer where the log has it: only what state the text leaves behind counts. */
+  #read({ text, annotations }: BegunAnswer): void {
+    const told = new Set(annotations.map(({ start_index }) => start_index));
+    const parts = [...this.#scanner.push(text), ...this.#scanner.end()];
+    let at = 0;
+    for (const part of parts) {
+      if (part.type === 'marker' && !told.has(at)) this.#keepsNumbers = true;
+      at += part.text.length;
+    }
+    if (this.#keepsNumbers) this.#owed = this.#cite(parts);
+    this.#length = text.length;
+  }
+}
+
+function citation(
+  range: { start_index: number; end_index: number },
+  { source, index }: { source: Source; index: number | null },
+): UrlCitation {
+  return {
+    type: 'url_citation',
+    ...range,
+    url: source.url,
+    title: source.title,
+    index,
+    source_id: source.id,
+    verified: source.unreadable !== true,
+  };
+}

@@ -1,0 +1,62 @@
+/** Citation markers as models write them (contract section 3.3): `[1]`, `[1, 2]`, `[1-3]`, `[^1]`, `[source_id: 1]`, `【1†L3】`. */
+
+/** A marker, or what may become one with more text: `more`. */
+export type FoundMarker = { end: number; numbers: number[] } | 'more' | undefined;
+
+/** Lone numbers above are years and the like, not sources. */
+const MOST_LIKELY = 999;
+/** A range of more numbers is read as its two ends. */
+const WIDEST_RANGE = 20;
+/** A longer one is text, in UTF-16 code units. */
+const LONGEST = 200;
+
+const OPENING = '[[【［]';
+const CLOSING = '[\\]】］]';
+const SEPARATOR = '[^\\S\\n]*[,;、，–-][^\\S\\n]*';
+const MARKER = new RegExp(
+  `${OPENING}(?:source(?:_id|s)?[ :#]*|ref[ .:#]*|\\^)?(?<numbers>\\d{1,4}(?:${SEPARATOR}\\d{1,4})*)(?:†[^\\]】］\\n]{0,60})?${CLOSING}`,
+  'iy',
+);
+/** What a marker may begin with; `words` has to begin one of `WORDS`. */
+const BEGUN = new RegExp(
+  `^${OPENING}(?:(?<words>[a-z_]{0,9})[ .:#]*|\\^)(?:\\d[\\d,;、，–\\-\\t ]*)?(?:†[^\\]】］\\n]{0,60})?$`,
+  'i',
+);
+const WORDS = ['source_id', 'sources', 'ref'];
+
+/**
+ * The marker at `at`, where an opening bracket stands. One before `(` is a Markdown link. `final`: no more text comes.
+ */
+export function markerAt(text: string, at: number, { final }: { final: boolean }): FoundMarker {
+  MARKER.lastIndex = at;
+  const match = MARKER.exec(text);
+  if (!match) return final || !mayBecome(text.slice(at, at + LONGEST + 1)) ? undefined : 'more';
+  const end = MARKER.lastIndex;
+  if (end - at > LONGEST || text[end] === '(') return undefined;
+  if (end === text.length && !final) return 'more';
+  const numbers = numbersIn(match.groups?.numbers ?? '');
+  return isCitation(numbers) ? { end, numbers } : undefined;
+}
+
+function mayBecome(rest: string): boolean {
+  const begun = rest.length > LONGEST ? null : BEGUN.exec(rest);
+  const words = begun?.groups?.words?.toLowerCase() ?? '';
+  return begun !== null && WORDS.some((word) => word.startsWith(words));
+}
+
+/** Years are none, and no source has the number 0: `[0, 1]` is an interval. */
+function isCitation(numbers: readonly number[]): boolean {
+  if (numbers.length > 1 && numbers.includes(0)) return false;
+  return numbers.some((number) => number <= MOST_LIKELY);
+}
+
+function numbersIn(marker: string): number[] {
+  const numbers = marker.split(/[,;、，]/).flatMap((part) => {
+    const [first = 0, ...others] = part.split(/[–-]/).map(Number);
+    const last = others.at(-1) ?? first;
+    if (others.length > 1) return [first, ...others];
+    if (last < first || last - first > WIDEST_RANGE) return [first, last];
+    return Array.from({ length: last - first + 1 }, (_, i) => first + i);
+  });
+  return [...new Set(numbers)];
+}

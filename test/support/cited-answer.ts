@@ -1,0 +1,39 @@
+import { type BegunAnswer, CitedAnswer, type CitedText } from '../../src/research/answer/cited-answer.ts';
+import { SourceRegistry } from '../../src/research/run/sources.ts';
+
+/** Sources 1, 2, 3 that were read at these addresses. */
+export function readSources(...urls: string[]): SourceRegistry {
+  const sources = new SourceRegistry();
+  sources.add(urls.map((url, index) => ({ url, title: `Title ${index + 1}`, snippet: '', kind: 'read' })));
+  return sources;
+}
+
+/** What the reader of an answer gets, joined. */
+export function joinCited(pieces: Iterable<CitedText>): CitedText {
+  const whole: CitedText = { text: '', annotations: [], unknown: [] };
+  for (const { text, annotations, unknown } of pieces) {
+    whole.text += text;
+    whole.annotations.push(...annotations);
+    whole.unknown.push(...unknown);
+  }
+  return whole;
+}
+
+/** Feeds an answer to what renumbers it, cut into pieces of `length`, and joins what comes out. */
+export function citedAnswer(
+  text: string,
+  sources: SourceRegistry,
+  { length = 7, begun }: { length?: number; begun?: BegunAnswer } = {},
+): CitedText {
+  const answer = new CitedAnswer(sources, begun);
+  function* pieces() {
+    for (let at = 0; at < text.length; at += length) yield answer.push(text.slice(at, at + length));
+    yield answer.end();
+  }
+  return joinCited(pieces());
+}
+
+/** What each annotation covers in the text, with the number of its source in tool results. */
+export function coveredBy({ text, annotations }: CitedText): [string, number | null][] {
+  return annotations.map(({ start_index, end_index, source_id }) => [text.slice(start_index, end_index), source_id]);
+}
