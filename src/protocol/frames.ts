@@ -14,6 +14,28 @@ export function decodeFrames(frames: Uint8Array): RunEvent[] {
   return events;
 }
 
+/** The events in joined frames, each parsed when it is asked for. */
+export function* eventsIn(frames: Uint8Array): Generator<RunEvent, void> {
+  const text = decoder.decode(frames);
+  for (let from = 0; from < text.length; ) {
+    const end = text.indexOf('\n\n', from);
+    const start = text.indexOf('\ndata: ', from);
+    if (end === -1 || start === -1) return;
+    yield JSON.parse(text.slice(start + 7, end));
+    from = end + 2;
+  }
+}
+
+const RESPONSE = Buffer.from('"response":');
+
+/** The response of the last frame as it stands in its payload, where it ends with it: the first and last events do. */
+export function lastResponseJson(frames: Uint8Array): string | undefined {
+  const bytes = Buffer.from(frames.buffer, frames.byteOffset, frames.byteLength);
+  const frame = bytes.lastIndexOf('\n\n', bytes.length - 3);
+  const start = bytes.indexOf(RESPONSE, Math.max(0, frame));
+  return start === -1 ? undefined : bytes.toString('utf8', start + RESPONSE.length, bytes.length - '}\n\n'.length);
+}
+
 const NEWLINE = 10;
 
 /** `frames` without its first `count` frames. JSON holds no raw newline, so a blank line always ends a frame. */

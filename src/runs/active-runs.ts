@@ -2,7 +2,7 @@ import { sleep } from '../base/abort.ts';
 import type { Clock } from '../base/clock.ts';
 import type { RunId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
-import type { Claim, RunRecord, RunStore } from '../store/run-store.ts';
+import type { Claim, RunStore } from '../store/run-store.ts';
 import { type ExecutionResult, executeRun, type RunDriver } from './execute-run.ts';
 import { LEASE_MS, RunLease } from './run-lease.ts';
 
@@ -47,9 +47,8 @@ export class ActiveRuns {
     return this.#runs.size;
   }
 
-  /** The record of a run that is driven here, as it was when it was claimed. */
-  get(id: RunId): RunRecord | undefined {
-    return this.#runs.get(id)?.lease.run;
+  get(id: RunId): RunLease | undefined {
+    return this.#runs.get(id)?.lease;
   }
 
   /** Drives a claimed run until it has ended or this instance lets go of it. Never rejects for what the run does. */

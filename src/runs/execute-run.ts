@@ -3,7 +3,6 @@ import { toSeconds } from '../base/clock.ts';
 import { type ErrorCode, GatewayError, messageOf, toGatewayError } from '../base/errors.ts';
 import type { RunId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
-import { decodeFrames } from '../protocol/frames.ts';
 import type { UrlCitation } from '../protocol/items.ts';
 import { cancelledError, type ResponseObject, zeroUsage } from '../protocol/response.ts';
 import { interruptedStep } from '../research/interrupted-step.ts';
@@ -11,16 +10,14 @@ import type { ResearchOutcome, Step } from '../research/run/steps.ts';
 import { ResearchState, type TranscriptEntry } from '../research/run/transcript.ts';
 import type { RunRecord, RunStore, TerminalStatus } from '../store/run-store.ts';
 import { LogWriter } from './log-writer.ts';
-import { foldResponse } from './projections/fold.ts';
 import { Recorder } from './recorder.ts';
+import { ResponseFold } from './response-fold.ts';
 import { ClaimLostError, HandOver, type RunLease } from './run-lease.ts';
 import type { ProxyRequest } from './runs.ts';
 import { readProxyRequest, readResearchRequest } from './stored-request.ts';
 
 /** Claims of a run without a finished step between them before it fails with `run_crashed`. */
 const MAX_ATTEMPTS = 5;
-/** Bytes read from the log at once. */
-const READ_BYTES = 1024 * 1024;
 
 /** What the execution of runs needs from the parts above and beside it. */
 export interface RunDriver {
@@ -99,7 +96,7 @@ class Execution {
 
   private constructor(
     options: ExecutionOptions,
-    log: { response: ResponseObject; state: ResearchState; last: number; entries: number },
+    log: { response: ResponseObject; fold: ResponseFold; state: ResearchState; entries: number },
   ) {
     const { store, lease } = options;
     this.#options = options;
@@ -109,7 +106,8 @@ class Execution {
     this.#writer = new LogWriter({
       store,
       lease,
-      last: log.last,
+      last: log.fold.last,
+      fold: log.fold,
       entries: log.entries,
       graceMs: options.storeGraceMs,
       log: options.log,
@@ -120,23 +118,17 @@ class Execution {
   static async open(options: ExecutionOptions): Promise<Execution> {
     const { store, lease } = options;
     const { id } = lease.run;
-    let response: ResponseObject | undefined;
-    let last = 0;
-    for (;;) {
-      const batches = await store.read(id, { after: last, maxBytes: READ_BYTES });
-      if (batches.length === 0) break;
-      for (const batch of batches) {
-        response = foldResponse(decodeFrames(batch.frames), response);
-        last = batch.last;
-      }
-    }
+    const fold = new ResponseFold();
+    await fold.readOn(store, id);
+    const { response } = fold;
     if (!response) throw new Error('the log has no first event');
+    lease.fold = fold;
     const stored = await store.readTranscript(id);
     const entries = lease.run.kind === 'proxy' ? [] : stored.map(parseEntry);
     return new Execution(options, {
       response,
+      fold,
       state: ResearchState.of(entries, readResearchRequest(lease.run)?.earlierSources),
-      last,
       entries: stored.length,
     });
   }

@@ -1,7 +1,7 @@
 import type { RunId } from '../base/ids.ts';
-import type { RunRecord } from '../store/run-store.ts';
 import type { ActiveRunsOptions } from './active-runs.ts';
 import type { ExecutionResult } from './execute-run.ts';
+import type { RunLease } from './run-lease.ts';
 
 /** Who executes runs: claims them, drives them, renews the claims, and lets go in order. */
 export interface Executor {
@@ -17,8 +17,8 @@ export interface Executor {
    * Takes the run over, free or not (`force`), to end it. Undefined where it has ended or is held and `force` is false.
    */
   takeOver(id: RunId, options: { force: boolean }): Promise<ExecutionResult | undefined>;
-  /** The record of a run that this executor drives, as it was claimed. */
-  driven(id: RunId): RunRecord | undefined;
+  /** A run that this executor drives: its record as it was claimed, and the response as far as it is stored. */
+  driven(id: RunId): Pick<RunLease, 'run' | 'fold'> | undefined;
   readonly active: number;
   /** Takes no new runs; hands running ones over at their next step boundary, after `graceMs` wherever they are. */
   stop(options: { graceMs: number }): Promise<void>;

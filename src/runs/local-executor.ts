@@ -1,7 +1,6 @@
 import { linkSignals, sleep } from '../base/abort.ts';
 import { messageOf } from '../base/errors.ts';
 import type { RunId } from '../base/ids.ts';
-import type { RunRecord } from '../store/run-store.ts';
 import { ActiveRuns } from './active-runs.ts';
 import type { Executor, ExecutorOptions } from './executor.ts';
 
@@ -49,7 +48,7 @@ export class LocalExecutor implements Executor {
     return this.#runs.takeOver(id, options);
   }
 
-  driven(id: RunId): RunRecord | undefined {
+  driven(id: RunId) {
     return this.#runs.get(id);
   }
 

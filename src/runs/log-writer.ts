@@ -4,6 +4,7 @@ import type { Logger } from '../base/logger.ts';
 import type { UnnumberedEvent } from '../protocol/events.ts';
 import type { Append, RunStore, TerminalStatus } from '../store/run-store.ts';
 import { AppendedRing } from './appended-ring.ts';
+import type { ResponseFold } from './response-fold.ts';
 import { ClaimLostError, type RunLease } from './run-lease.ts';
 
 /** Bytes waiting to be appended before the writer asks its source to stop. */
@@ -24,10 +25,13 @@ export interface LogWriterOptions {
   /** How long a store may be away before the claim is dropped, in milliseconds. */
   graceMs: number;
   log: Logger;
+  /** Carried on with every event that is stored. */
+  fold?: ResponseFold;
 }
 
 interface PendingEvent {
   type: string;
+  event: UnnumberedEvent;
   /** The payload after `sequence_number`, from its first key to the closing brace. */
   rest: string;
 }
@@ -69,7 +73,7 @@ export class LogWriter {
   push(event: UnnumberedEvent): void {
     const { type, ...payload } = event;
     const rest = JSON.stringify(payload).slice(1);
-    this.#pending.push({ type, rest });
+    this.#pending.push({ type, event, rest });
     this.#grow(rest.length);
   }
 
@@ -135,11 +139,28 @@ export class LogWriter {
     // One microtask: whatever the caller pushes in one go stands in one batch.
     await Promise.resolve();
     try {
-      while (!this.#lost && (this.#pending.length > 0 || this.#transcript.length > 0)) await this.#append(this.#cut());
+      while (!this.#lost && (this.#pending.length > 0 || this.#transcript.length > 0)) await this.#appendPending();
     } catch (thrown) {
       this.#lose(thrown instanceof ClaimLostError ? thrown : new ClaimLostError(messageOf(thrown), { cause: thrown }));
     } finally {
       this.#flushing = undefined;
+    }
+  }
+
+  async #appendPending(): Promise<void> {
+    const events = this.#pending;
+    const last = this.#last;
+    await this.#append(this.#cut());
+    // Refused as a whole where a cancel came first.
+    if (this.#last > last) this.#carryOn(events);
+  }
+
+  #carryOn(events: readonly (PendingEvent | PendingDelta)[]): void {
+    const { fold } = this.#options;
+    if (!fold) return;
+    for (const pending of events) {
+      if ('delta' in pending) fold.addText(pending.outputIndex, pending.delta);
+      else fold.add(pending.event);
     }
   }
 
@@ -222,7 +243,7 @@ export class LogWriter {
   }
 }
 
-function eventFrame(event: PendingEvent, number: number): string {
+function eventFrame(event: Pick<PendingEvent, 'type' | 'rest'>, number: number): string {
   return `event: ${event.type}\ndata: {"type":"${event.type}","sequence_number":${number},${event.rest}\n\n`;
 }
 

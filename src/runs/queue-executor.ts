@@ -3,7 +3,7 @@ import { sleep, withTimeout } from '../base/abort.ts';
 import { messageOf } from '../base/errors.ts';
 import type { RunId } from '../base/ids.ts';
 import type { QueueConnection } from '../store/open.ts';
-import type { Claim, RunRecord } from '../store/run-store.ts';
+import type { Claim } from '../store/run-store.ts';
 import { ActiveRuns } from './active-runs.ts';
 import type { Executor, ExecutorOptions } from './executor.ts';
 
@@ -107,7 +107,7 @@ export class QueueExecutor implements Executor {
     return this.#runs.takeOver(id, options);
   }
 
-  driven(id: RunId): RunRecord | undefined {
+  driven(id: RunId) {
     return this.#runs.get(id);
   }
 

@@ -1,6 +1,7 @@
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Claim, FencingToken, RunRecord, RunStore } from '../store/run-store.ts';
+import type { ResponseFold } from './response-fold.ts';
 
 /** A claim that is not renewed for this long is free, in milliseconds. Takeover follows within 6 s of a kill. */
 export const LEASE_MS = 5000;
@@ -30,6 +31,8 @@ export class RunLease {
   readonly token: FencingToken;
   /** See `Claim`. */
   readonly attempts: number;
+  /** The response as far as it is stored, once the log was read. */
+  fold: ResponseFold | undefined;
   readonly #store: Pick<RunStore, 'renew' | 'release'>;
   readonly #log: Logger;
   readonly #controller = new AbortController();

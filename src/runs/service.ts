@@ -1,10 +1,11 @@
+import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { linkSignals } from '../base/abort.ts';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
 import { parseItemId, parsePublicId, publicId, type RunId } from '../base/ids.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { Logger } from '../base/logger.ts';
-import { decodeFrames } from '../protocol/frames.ts';
+import { decodeFrames, lastResponseJson } from '../protocol/frames.ts';
 import type { ResponseObject } from '../protocol/response.ts';
 import type { LogBatch, RunApi, RunRecord, RunStatus, RunStore, RunSummary } from '../store/run-store.ts';
 import { Cancels } from './cancels.ts';
@@ -12,10 +13,10 @@ import { EndedLogs } from './ended-logs.ts';
 import type { Executor } from './executor.ts';
 import { follow } from './follow.ts';
 import { conversationOf } from './history.ts';
-import { foldResponse } from './projections/fold.ts';
 import { taskEntry, taskJson } from './projections/task.ts';
 import { retryWhileStoreAway } from './retry-while-store-away.ts';
 import type { Caller, RunListQuery, Runs, Submission, Submitted } from './runs.ts';
+import { Snapshots } from './snapshots.ts';
 import { readInput } from './stored-request.ts';
 import { Submissions } from './submissions.ts';
 
@@ -33,8 +34,6 @@ export interface RunsOptions {
   /** Aborts when it drives no run any more: until then chat completions go on, because nobody can take them over. */
   stopped: AbortSignal;
 }
-
-const READ_BYTES = 1024 * 1024;
 
 const OPEN: readonly RunStatus[] = ['queued', 'in_progress'];
 const STATUS_OF_QUERY: Readonly<Record<NonNullable<RunListQuery['status']>, readonly RunStatus[]>> = {
@@ -58,6 +57,7 @@ class StoredRuns implements Runs {
   readonly #options: RunsOptions;
   readonly #store: RunStore;
   readonly #endedLogs: EndedLogs;
+  readonly #snapshots: Snapshots;
   readonly #cancels: Cancels;
   readonly #submissions: Submissions;
 
@@ -65,6 +65,7 @@ class StoredRuns implements Runs {
     this.#options = options;
     this.#store = options.store;
     this.#endedLogs = new EndedLogs(options.store);
+    this.#snapshots = new Snapshots(options.store);
     this.#cancels = new Cancels(options);
     this.#submissions = new Submissions({ ...options, cancels: this.#cancels });
   }
@@ -123,18 +124,20 @@ class StoredRuns implements Runs {
       if (event && 'response' in event) return event.response;
       throw notFound(publicId('responses', run.id));
     }
-    let response: ResponseObject | undefined;
-    let after = 0;
-    for (;;) {
-      const batches = await this.#store.read(run.id, { after, maxBytes: READ_BYTES });
-      const end = batches.at(-1);
-      if (!end) break;
-      for (const batch of batches) response = foldResponse(decodeFrames(batch.frames), response);
-      after = end.last;
-    }
+    const fold = this.#options.executor.driven(run.id)?.fold;
+    // What was stored a moment ago is not in the fold before the writer has heard of it.
+    if (fold && fold.last < run.last) await turnOfLoop();
+    // The owner's fold, unless this instance lost the claim and does not know yet.
+    const response = fold && fold.last >= run.last ? fold.response : await this.#snapshots.of(run);
     if (!response) throw notFound(publicId('responses', run.id));
     if (response.status !== 'in_progress' || run.startedAt === null) return response;
     return { ...response, started_at: Math.floor(run.startedAt / 1000) };
+  }
+
+  async responseJson(run: RunRecord): Promise<string> {
+    const last = isOpen(run) ? undefined : await this.#store.readLast(run.id);
+    const stored = last && lastResponseJson(last.frames);
+    return stored ?? JSON.stringify(await this.response(run));
   }
 
   async ended(run: RunRecord, options: { signal: AbortSignal }): Promise<ResponseObject> {
@@ -173,7 +176,7 @@ class StoredRuns implements Runs {
 
   async cancelById(caller: Caller, api: 'responses' | 'async', id: string): Promise<ResponseObject> {
     const runId = parsePublicId(api, id);
-    const driven = runId === undefined ? undefined : this.#options.executor.driven(runId);
+    const driven = runId === undefined ? undefined : this.#options.executor.driven(runId)?.run;
     if (driven?.user === caller.user && readableThrough(driven, api)) return await this.cancel(driven);
     let run: RunRecord;
     try {

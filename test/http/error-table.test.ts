@@ -394,6 +394,7 @@ function bound(runs: Runs): Runs {
     list: (caller, api, query) => runs.list(caller, api, query),
     follow: (run, options) => runs.follow(run, options),
     response: (run) => runs.response(run),
+    responseJson: (run) => runs.responseJson(run),
     ended: (run, options) => runs.ended(run, options),
     taskJson: (run) => runs.taskJson(run),
     taskEntry: (run) => runs.taskEntry(run),

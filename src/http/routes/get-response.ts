@@ -1,7 +1,7 @@
 import type { Request } from 'express';
 import { GatewayError } from '../../base/errors.ts';
 import type { RunRecord } from '../../runs/runs.ts';
-import { json } from '../answer.ts';
+import { jsonText } from '../answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { Query } from '../query.ts';
@@ -22,8 +22,8 @@ export function getResponse(deps: AppDeps): Endpoint {
       const chunks = empty ? nothing() : framesOf(deps, run, { after: after.value, context: identity.context });
       return { kind: 'stream', headers: {}, chunks };
     }
-    const response = await deps.runs.response(run);
-    return json(response, response.status === 'in_progress' ? { headers: POLL_HEADERS } : {});
+    const open = run.status === 'queued' || run.status === 'in_progress';
+    return jsonText(await deps.runs.responseJson(run), open ? { headers: POLL_HEADERS } : {});
   };
 }
 

@@ -1,15 +1,12 @@
-import type { RunEvent } from '../../protocol/events.ts';
+import type { RunEvent, UnnumberedEvent } from '../../protocol/events.ts';
 import type { OutputItem } from '../../protocol/items.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 
-/** The response object at a point of the log: the fold of its events up to there. Pure; never reads anything else. */
-export function foldResponse(events: Iterable<RunEvent>, before?: ResponseObject): ResponseObject | undefined {
-  let response = before;
-  for (const event of events) response = applyEvent(response, event);
-  return response;
-}
-
-function applyEvent(response: ResponseObject | undefined, event: RunEvent): ResponseObject | undefined {
+/**
+ * The response object at a point of the log is the fold of its events up to there, and of nothing else. This is one
+ * more event; `response` itself is changed.
+ */
+export function applyEvent(response: ResponseObject | undefined, event: UnnumberedEvent): ResponseObject | undefined {
   if ('response' in event) return event.response;
   if (!response) return undefined;
   switch (event.type) {
@@ -47,7 +44,8 @@ function setPart(response: ResponseObject, index: number, part: Part): ResponseO
   return response;
 }
 
-function addText(response: ResponseObject, index: number, delta: string): ResponseObject {
+/** Adds a delta to the text of an item. */
+export function addText(response: ResponseObject, index: number, delta: string): ResponseObject {
   const item: OutputItem | undefined = response.output[index];
   const part = item?.type === 'tool_call' ? undefined : item?.content[0];
   if (part) part.text += delta;

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import { runEvent } from '../../../src/protocol/events.ts';
 import { decodeFrames, skipFrames } from '../../../src/protocol/frames.ts';
-import { foldResponse } from '../../../src/runs/projections/fold.ts';
+import type { ResponseObject } from '../../../src/protocol/response.ts';
+import { applyEvent } from '../../../src/runs/projections/fold.ts';
 import { openHarness, question, readAll, runToEnd, testTool } from '../../support/run-harness.ts';
 import { cutTurn, isAnswerTurn, ScriptedModel, type ScriptedTurn } from '../../support/scripted-model.ts';
 
@@ -59,7 +60,7 @@ describe('the event log of a run', () => {
           assert.deepEqual(await readAll(harness.runs, run, after), Buffer.from(skipFrames(bytes, after)));
         }
 
-        const folded = foldResponse(decodeFrames(bytes).slice(0, -1));
+        const folded = decodeFrames(bytes).slice(0, -1).reduce<ResponseObject | undefined>(applyEvent, undefined);
         assert.deepEqual(folded?.output, response.output);
         assert.equal(folded?.output_text, response.output_text);
 
