@@ -2,7 +2,7 @@ import { sleep } from '../base/abort.ts';
 import type { Clock } from '../base/clock.ts';
 import type { RunId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
-import type { Claim, RunStore } from '../store/run-store.ts';
+import type { Claim, RunRecord, RunStore } from '../store/run-store.ts';
 import { type ExecutionResult, executeRun, type RunDriver } from './execute-run.ts';
 import { LEASE_MS, RunLease } from './run-lease.ts';
 
