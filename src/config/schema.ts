@@ -61,11 +61,29 @@ const store = z
   .strictObject({
     url: z
       .string()
-      .regex(/^(file:(?!\/\/[^/]).+|memory:|rediss?:\/\/.+)$/, 'must be file:<folder>, memory: or redis://host:port/db')
+      .regex(
+        /^(file:(?!\/\/[^/]).+|memory:|rediss?(-cluster|-sentinel)?:\/\/.+)$/,
+        'must be file:<folder>, memory:, redis://host:port/db, redis-cluster://a:6379,b:6379 or redis-sentinel://s1:26379,s2:26379/name',
+      )
       .default('file:./data'),
     retention_hours: hours.prefault(168),
     /** SQLite only. `normal`: a process crash loses nothing; `full`: nor does a power loss, at a cost. */
     sync: z.enum(['normal', 'full']).default('normal'),
+    /** For `rediss...`: files in PEM, and the name that certificates must have where it is not the host's. */
+    tls: z
+      .strictObject({
+        ca_file: z.string().optional(),
+        cert_file: z.string().optional(),
+        key_file: z.string().optional(),
+        server_name: z.string().optional(),
+      })
+      .transform(({ ca_file: caFile, cert_file: certFile, key_file: keyFile, server_name: serverName }) => ({
+        caFile,
+        certFile,
+        keyFile,
+        serverName,
+      }))
+      .optional(),
   })
   .transform(({ retention_hours: retentionMs, ...rest }) => ({ ...rest, retentionMs }));
 

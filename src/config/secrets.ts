@@ -17,7 +17,7 @@ export function secretsOf(config: GatewayConfig): string[] {
     ...Object.values(config.providers).flatMap(providerSecrets),
     ...[search, ...search.fallbacks].map((backend) => backend.api_key),
     ...mcpServers.flatMap(mcpSecrets),
-    storePassword(config.store.url),
+    ...storePasswords(config.store.url),
   ];
   return secrets.filter((secret) => secret !== undefined && secret !== DEFAULT_SECRET).map(String);
 }
@@ -36,9 +36,11 @@ function headerSecrets(headers: Record<string, string>): string[] {
   return Object.values(headers).flatMap((value) => [value, ...value.split(/\s+/).slice(1)]);
 }
 
-function storePassword(url: string): string | undefined {
-  const password = /^rediss?:\/\/[^@/]*?:([^@/]*)@/.exec(url)?.[1];
-  return password === undefined || password === '' ? undefined : decodeURIComponent(password);
+/** Of Redis, and of the sentinels that watch it. */
+function storePasswords(url: string): string[] {
+  const parts = [/^rediss?(?:-cluster|-sentinel)?:\/\/[^@/]*?:([^@/]*)@/, /[?&]sentinel_password=([^&]*)/];
+  const found = parts.map((part) => part.exec(url)?.[1]);
+  return found.flatMap((password) => (password === undefined || password === '' ? [] : [decodeURIComponent(password)]));
 }
 
 /** The SHA-256 of an API key's secret in hex: what keys are found by, and what encrypts a request's credentials. */

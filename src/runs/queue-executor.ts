@@ -64,10 +64,11 @@ export class QueueExecutor implements Executor {
     this.#options = options;
     this.#runs = new ActiveRuns(options);
     const { client: connection, prefix } = options.connection;
-    this.#queue = new Queue(QUEUE, { connection, prefix, defaultJobOptions: JOB_OPTIONS });
+    // The store has looked at the version; a user without the right to ask for it is enough.
+    const common = { connection, prefix, skipVersionCheck: true };
+    this.#queue = new Queue(QUEUE, { ...common, defaultJobOptions: JOB_OPTIONS });
     this.#worker = new Worker(QUEUE, (job, token) => this.#work(job, token), {
-      connection,
-      prefix,
+      ...common,
       autorun: false,
       concurrency: options.maxConcurrent,
       lockDuration: LOCK_MS,

@@ -33,8 +33,8 @@ type StoreConfig = GatewayConfig['store'];
  */
 export async function openStorage(config: StoreConfig, options: { log: Logger }): Promise<Storage> {
   const { log } = options;
-  const { runs, caches, limits, openQueue } = /^rediss?:/.test(config.url)
-    ? await openRedis({ url: config.url, log })
+  const { runs, caches, limits, openQueue } = /^redis/.test(config.url)
+    ? await openRedis({ url: config.url, tls: config.tls, log })
     : {
         runs: openSqliteStore(config.url, { sync: config.sync, log }),
         caches: memoryCaches({ log }),
@@ -58,7 +58,7 @@ export async function connectStorage(path: string, options: { log: Logger }): Pr
 }
 
 /** Its client is 400 modules: loaded only where it is used. */
-async function openRedis(options: { url: string; log: Logger }) {
+async function openRedis(options: { url: string; tls: StoreConfig['tls']; log: Logger }) {
   const { openRedisStore } = await import('./redis/open.ts');
   return await openRedisStore(options);
 }

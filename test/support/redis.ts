@@ -83,20 +83,27 @@ function works(): boolean {
 }
 
 async function launch(port: number, folder: string, settings: readonly string[]): Promise<ChildProcess> {
-  const child = spawn(
-    'redis-server',
-    [
-      ...['--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder, '--daemonize', 'no'],
-      ...['--appendonly', 'yes', '--appendfsync', 'everysec', '--save', '', '--maxmemory-policy', 'noeviction'],
-      ...settings,
-    ],
-    { stdio: ['ignore', 'pipe', 'pipe'] },
+  return await ready(
+    spawn(
+      'redis-server',
+      [
+        ...['--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder, '--daemonize', 'no'],
+        ...['--appendonly', 'yes', '--appendfsync', 'everysec', '--save', '', '--maxmemory-policy', 'noeviction'],
+        ...settings,
+      ],
+      { stdio: ['ignore', 'pipe', 'pipe'] },
+    ),
+    'Ready to accept connections',
   );
+}
+
+/** The process once it has said so. */
+export async function ready(child: ChildProcess, words: string): Promise<ChildProcess> {
   let output = '';
   const ready = Promise.withResolvers<void>();
   child.stdout?.on('data', (chunk) => {
     output += chunk;
-    if (output.includes('Ready to accept connections')) ready.resolve();
+    if (output.includes(words)) ready.resolve();
   });
   child.on('exit', (code, signal) => ready.reject(new Error(`redis-server ended (${code ?? signal}): ${output}`)));
   const timer = setTimeout(() => ready.reject(new Error(`redis-server does not start: ${output}`)), START_LIMIT_MS);
@@ -111,7 +118,7 @@ async function launch(port: number, folder: string, settings: readonly string[])
   return child;
 }
 
-async function end(child: ChildProcess): Promise<void> {
+export async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, 'exit');
   child.kill('SIGKILL');

@@ -4,7 +4,7 @@ import type { RunId } from '../../base/ids.ts';
 import type { Logger } from '../../base/logger.ts';
 import { ChangeListeners, type LogHandlers, LogListeners } from '../listeners.ts';
 import type { Append, LogBatch } from '../run-store.ts';
-import type { RedisConnection } from './connection.ts';
+import type { ChannelOptions, RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
 
 /** One channel's subscription: wanted by `readers`, changed by one command at a time. */
@@ -23,28 +23,37 @@ export class Channels {
   readonly #redis: RedisConnection;
   readonly #keys: Keys;
   readonly #log: Logger;
+  /** How the channel of a run's batches is subscribed to. */
+  readonly #live: ChannelOptions;
   readonly #instance = randomBytes(6).toString('base64url');
   readonly #readers = new LogListeners();
   readonly #changes = new ChangeListeners();
   readonly #channels = new Map<RunId, Channel>();
 
-  private constructor(redis: RedisConnection, keys: Keys, log: Logger) {
-    this.#redis = redis;
-    this.#keys = keys;
-    this.#log = log;
+  private constructor(parts: { redis: RedisConnection; keys: Keys; log: Logger; sharded: boolean }) {
+    this.#redis = parts.redis;
+    this.#keys = parts.keys;
+    this.#log = parts.log;
+    this.#live = { sharded: parts.sharded };
   }
 
   /**
    * Listens to changes from the start. Takes over `redis`, which does nothing else; `commands` is the connection that
-   * readers read over.
+   * readers read over. `sharded`: the channels of runs belong to the slots of their runs, as in a cluster.
    */
-  static async open(parts: { redis: RedisConnection; commands: RedisConnection; keys: Keys; log: Logger }) {
-    const { redis, keys, log } = parts;
-    const channels = new Channels(redis, keys, log);
+  static async open(parts: {
+    redis: RedisConnection;
+    commands: RedisConnection;
+    keys: Keys;
+    log: Logger;
+    sharded: boolean;
+  }) {
+    const { redis, keys } = parts;
+    const channels = new Channels(parts);
     redis.onReady(() => channels.#onReconnect());
     // A reader that was told before it could read is told again.
     parts.commands.onReady(() => channels.#readers.gapEverywhere());
-    await redis.subscribe(keys.changes, (message) => channels.#onChange(message.toString()));
+    await redis.subscribe(keys.changes, (message) => channels.#onChange(message.toString()), { sharded: false });
     return channels;
   }
 
@@ -76,10 +85,10 @@ export class Channels {
     const work = channel.work.then(async () => {
       const name = this.#keys.live(id);
       if (channel.readers > 0 && !channel.subscribed) {
-        await this.#redis.subscribe(name, (message) => this.#onMessage(id, message));
+        await this.#redis.subscribe(name, (message) => this.#onMessage(id, message), this.#live);
         channel.subscribed = true;
       } else if (channel.readers === 0 && channel.subscribed) {
-        await this.#redis.unsubscribe(name);
+        await this.#redis.unsubscribe(name, this.#live);
         channel.subscribed = false;
       }
       if (channel.readers === 0 && !channel.subscribed) this.#channels.delete(id);

@@ -1,5 +1,6 @@
 import { ErrorReply } from '@redis/client';
 import { GatewayError, messageOf } from '../../base/errors.ts';
+import type { Address } from './target.ts';
 
 const RETRY_AFTER_MS = 2000;
 
@@ -13,6 +14,8 @@ const REASON_OF_REPLY: ReadonlyMap<string, string> = new Map([
   ['MASTERDOWN', 'Redis has lost its master'],
   ['CLUSTERDOWN', 'the Redis cluster is down'],
   ['TRYAGAIN', 'the Redis cluster is moving data'],
+  ['MOVED', 'the Redis cluster is changing'],
+  ['ASK', 'the Redis cluster is changing'],
   ['NOREPLICAS', 'Redis lacks replicas'],
   ['NOAUTH', 'Redis asks for a password'],
   ['WRONGPASS', 'Redis refuses the password'],
@@ -21,6 +24,17 @@ const REASON_OF_REPLY: ReadonlyMap<string, string> = new Map([
 /** Whether another connection may help: this one leads to a node that was demoted. */
 export function leadsToReplica(thrown: unknown): boolean {
   return thrown instanceof ErrorReply && thrown.message.includes('READONLY');
+}
+
+/** Where a cluster says that a key is: for good (`moved`), or for this one command (`ask`). */
+export function isRedirect(thrown: unknown): { kind: 'moved' | 'ask'; address: Address } | undefined {
+  if (!(thrown instanceof ErrorReply)) return undefined;
+  const parts = /^(MOVED|ASK) \d+ (.*):(\d+)$/.exec(thrown.message);
+  if (!parts) return undefined;
+  return {
+    kind: parts[1] === 'ASK' ? 'ask' : 'moved',
+    address: { host: parts[2] ?? '', port: Number(parts[3]) },
+  };
 }
 
 /** `store_unavailable` where Redis cannot serve for now or cannot be reached; `internal_error` for other replies. */

@@ -1,19 +1,28 @@
-import { createKeyv } from '@keyv/redis';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import { type Caches, keyvCache } from '../cache.ts';
 import type { LimitStore } from '../limits.ts';
 import type { RunStore } from '../run-store.ts';
 import { Channels } from './channels.ts';
-import { RedisConnection } from './connection.ts';
+import { ClusterConnection } from './cluster-connection.ts';
+import { ClusterTopology } from './cluster-topology.ts';
+import type { RedisConnection } from './connection.ts';
 import { Keys } from './keys.ts';
+import { redisKeyv } from './keyv-store.ts';
 import { redisLimits } from './limits.ts';
-import { openQueueClient, type QueueConnection } from './queue-client.ts';
+import type { Locate } from './moving-client.ts';
+import { type ConnectionOptions, NodeConnection } from './node-connection.ts';
+import { openQueueClient, type QueueConnection, queuePrefix } from './queue-client.ts';
+import { loadScripts } from './scripts.ts';
+import { sentinelLocator } from './sentinel.ts';
 import { checkRedis } from './startup-checks.ts';
 import { RedisRunStore } from './store.ts';
+import { parseTarget, type RedisTarget, type TlsFiles } from './target.ts';
 
 export interface RedisOptions {
+  /** See `parseTarget`. */
   url: string;
+  tls?: TlsFiles | undefined;
   log: Logger;
   /** Before every key; several gateways may share a database under different ones. */
   prefix?: string;
@@ -28,6 +37,8 @@ export interface RedisOptions {
 const DEFAULT_PREFIX = 'gateway';
 const DEFAULT_LIMIT_MS = 2000;
 const DEFAULT_CONNECT_LIMIT_MS = 5000;
+/** Into how many keys each set over all runs is divided in a cluster. It must never change: runs would be lost sight of. */
+const CLUSTER_SHARDS = 16;
 
 export interface RedisStorage {
   runs: RunStore;
@@ -37,42 +48,87 @@ export interface RedisStorage {
   openQueue(): Promise<QueueConnection>;
 }
 
+/** The way to a Redis of any form. */
+interface Route extends AsyncDisposable {
+  connect(): Promise<RedisConnection>;
+  /** Where the server is that a queue lies on; absent where it is always the same. */
+  locateQueue: Locate | undefined;
+}
+
 /**
- * Opens the run store and the caches of several instances over one Redis: one connection for commands, shared by
- * both, one for subscriptions.
+ * Opens the run store and the caches of several instances over one Redis, alone, watched by sentinels or a cluster: one
+ * connection for commands, shared by both, one for subscriptions (in a cluster, to each of its masters).
  * @throws Error with the fix where there is no connection or Redis is too old.
  */
 export async function openRedisStore(options: RedisOptions): Promise<RedisStorage> {
-  const { log, url, prefix = DEFAULT_PREFIX, limitMs = DEFAULT_LIMIT_MS, clock } = options;
-  const { connectLimitMs = DEFAULT_CONNECT_LIMIT_MS } = options;
-  const keys = new Keys(prefix);
+  const { log, prefix = DEFAULT_PREFIX, clock } = options;
+  const target = parseTarget(options.url, options.tls);
+  const cluster = target.kind === 'cluster';
+  const keys = new Keys(prefix, { shards: cluster ? CLUSTER_SHARDS : 1 });
   await using opening = new AsyncDisposableStack();
+  const route = opening.use(await findRoute(target, { options, prefix }));
   const open = async () => {
-    const connection = await RedisConnection.open({ url, log, limitMs, connectLimitMs });
+    const connection = await route.connect();
     opening.defer(() => connection.close());
     return connection;
   };
   const redis = await open();
-  await checkRedis(redis, log);
-  const channels = await Channels.open({ redis: await open(), commands: redis, keys, log });
-  const runs = new RedisRunStore({ redis, channels, keys, log, ...(clock && { clock }) });
-  opening.move();
+  await checkRedis(redis, { log, cluster });
+  const channels = await Channels.open({ redis: await open(), commands: redis, keys, log, sharded: cluster });
+  const scripts = loadScripts({ sharded: cluster });
+  const parts = opening.move();
+  const runs = new RedisRunStore({
+    redis,
+    channels,
+    keys,
+    scripts,
+    log,
+    ...(clock && { clock }),
+    onClose: () => parts.disposeAsync(),
+  });
   return {
     runs,
     caches: redisCaches({ redis, keys, log }),
     limits: redisLimits({ redis, keys, log, now: systemClock.now }),
-    openQueue: () => openQueueClient({ url, prefix, log }),
+    openQueue: () => openQueueClient({ target, prefix, log, locate: route.locateQueue }),
+  };
+}
+
+async function findRoute(
+  target: RedisTarget,
+  { options, prefix }: { options: RedisOptions; prefix: string },
+): Promise<Route> {
+  const { log, limitMs = DEFAULT_LIMIT_MS, connectLimitMs = DEFAULT_CONNECT_LIMIT_MS } = options;
+  const connecting: ConnectionOptions = { target, log, limitMs, connectLimitMs };
+  if (target.kind === 'cluster') {
+    const topology = await ClusterTopology.open({ target, log });
+    return {
+      connect: () => ClusterConnection.open({ ...connecting, topology }),
+      locateQueue: async () => {
+        await topology.refresh();
+        return topology.ownerOfKey(queuePrefix(prefix));
+      },
+      [Symbol.asyncDispose]: async () => topology[Symbol.dispose](),
+    };
+  }
+  const locate = target.kind === 'sentinel' ? sentinelLocator(target) : undefined;
+  return {
+    connect: async () => {
+      const address = locate ? await locate() : target.nodes[0];
+      return await NodeConnection.open({ ...connecting, address, ...(locate && { locate }) });
+    },
+    locateQueue: locate,
+    [Symbol.asyncDispose]: async () => {},
   };
 }
 
 /** Caches that all instances share, on the connection of the store. */
 function redisCaches(parts: { redis: RedisConnection; keys: Keys; log: Logger }): Caches {
+  const { redis, keys, log } = parts;
   return {
     open: (cache) => {
-      const namespace = parts.keys.cache(cache.namespace);
-      // Its defaults swallow errors, and hang while Redis is away.
-      const keyv = createKeyv(parts.redis.client, { namespace, throwOnErrors: true, throwOnConnectError: true });
-      return keyvCache(keyv, { ...cache, log: parts.log, closed: () => parts.redis.closed });
+      const keyv = redisKeyv(redis, keys.cache(cache.namespace));
+      return keyvCache(keyv, { ...cache, log, closed: () => redis.closed });
     },
   };
 }

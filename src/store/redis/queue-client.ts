@@ -2,7 +2,9 @@ import { createClient } from '@redis/client';
 import { withTimeout } from '../../base/abort.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
-import { leadsToReplica } from './failure.ts';
+import { isRedirect, leadsToReplica } from './failure.ts';
+import { type Locate, MovingClient } from './moving-client.ts';
+import { type Address, clientOptions, type RedisTarget } from './target.ts';
 
 const CONNECT_LIMIT_MS = 5000;
 /** Above the longest wait of a queue for work, during which nothing comes. */
@@ -11,21 +13,27 @@ const LONGEST_RECONNECT_PAUSE_MS = 1000;
 /** Commands that wait for Redis to come back. Who asks for more than that is told at once. */
 const MOST_WAITING_COMMANDS = 10_000;
 
-function makeClient(url: string) {
+function makeClient(target: RedisTarget, address: Address, lost: () => void) {
+  const { socket, ...rest } = clientOptions(target, address);
   return createClient({
-    url,
+    ...rest,
     name: 'research-gateway',
     pingInterval: 3000,
     maintNotifications: 'disabled',
     commandsQueueMaxLength: MOST_WAITING_COMMANDS,
     socket: {
+      ...socket,
       connectTimeout: CONNECT_LIMIT_MS,
       socketTimeout: SILENCE_LIMIT_MS,
-      reconnectStrategy: (retries) =>
-        Math.min(50 * 2 ** Math.min(retries, 10), LONGEST_RECONNECT_PAUSE_MS) * (0.5 + Math.random() / 2),
+      reconnectStrategy: (retries) => {
+        lost();
+        return Math.min(50 * 2 ** Math.min(retries, 10), LONGEST_RECONNECT_PAUSE_MS) * (0.5 + Math.random() / 2);
+      },
     },
   });
 }
+
+type Client = ReturnType<typeof makeClient>;
 
 /** What a queue of work is kept in: a connection that is its own to use and to duplicate. */
 export interface QueueConnection extends AsyncDisposable {
@@ -36,49 +44,118 @@ export interface QueueConnection extends AsyncDisposable {
   failed(thrown: unknown): void;
 }
 
-/**
- * Opens a connection for a queue. Other than the store's own, it keeps commands while Redis is away: a queue waits for
- * work without anyone waiting for the queue, and one that failed at once would ask again and again.
- * @throws Error where there is no connection within 5 s.
- */
-export async function openQueueClient(options: { url: string; prefix: string; log: Logger }): Promise<QueueConnection> {
-  const { url, prefix, log } = options;
-  const client = makeClient(url);
-  client.on('error', (thrown: unknown) => log.debug({ reason: messageOf(thrown) }, 'connection of the queue failed'));
-  const all = withDuplicates(client);
-  const close = async () => {
-    for (const each of all) if (each.isOpen) each.destroy();
-  };
-  try {
-    await withTimeout('connecting', CONNECT_LIMIT_MS, () => client.connect());
-  } catch (thrown) {
-    await close();
-    throw new Error(`store.url: no connection to Redis for the queue of runs: ${messageOf(thrown)}`, { cause: thrown });
-  }
-  return {
-    client,
-    prefix: `{${prefix}:queue}`,
-    failed(thrown) {
-      if (!leadsToReplica(thrown) || !client.isReady) return;
-      client.destroy();
-      client.connect().catch((again: unknown) => log.debug({ reason: messageOf(again) }, 'reconnecting failed'));
-    },
-    [Symbol.asyncDispose]: close,
-  };
+/** All keys of the queue lie in the slot of this tag. */
+export function queuePrefix(prefix: string): string {
+  return `{${prefix}:queue}`;
 }
 
-type Client = ReturnType<typeof makeClient>;
+/**
+ * Opens a connection for a queue, to the one server that it lies on. Other than the store's own, it keeps commands
+ * while Redis is away: a queue waits for work without anyone waiting for the queue, and one that failed at once would
+ * ask again and again.
+ * @throws Error where there is no connection within 5 s.
+ */
+export async function openQueueClient(options: {
+  target: RedisTarget;
+  prefix: string;
+  log: Logger;
+  locate: Locate | undefined;
+}): Promise<QueueConnection> {
+  const { target, locate, log } = options;
+  const clients = new QueueClients({ ...options, address: locate ? await locate() : target.nodes[0] });
+  const close = async () => clients.close();
+  try {
+    const { client } = clients;
+    await withTimeout('connecting', CONNECT_LIMIT_MS, () => client.connect());
+    return {
+      client,
+      prefix: queuePrefix(options.prefix),
+      failed(thrown) {
+        if (leadsToReplica(thrown) || isRedirect(thrown)) clients.restart();
+      },
+      [Symbol.asyncDispose]: close,
+    };
+  } catch (thrown) {
+    await close();
+    log.debug({ reason: messageOf(thrown) }, 'no connection for the queue');
+    throw new Error(`store.url: no connection to Redis for the queue of runs: ${messageOf(thrown)}`, { cause: thrown });
+  }
+}
 
-/** The client and whatever is duplicated from it later: while Redis is away, nobody else can close those. */
-function withDuplicates(client: Client): ReadonlySet<Pick<Client, 'isOpen' | 'destroy'>> {
-  const all = new Set<Pick<Client, 'isOpen' | 'destroy'>>([client]);
-  const duplicate = client.duplicate.bind(client);
-  Object.defineProperty(client, 'duplicate', {
-    value: (overrides?: Parameters<typeof duplicate>[0]) => {
-      const copy = duplicate(overrides);
-      all.add(copy);
-      return copy;
-    },
-  });
-  return all;
+/** A client for a queue, and whatever is duplicated from it later: while Redis is away, nobody else can close those. */
+class QueueClients {
+  readonly #options: { target: RedisTarget; locate: Locate | undefined; log: Logger; address: Address };
+  readonly #all = new Set<MovingClient<Client>>();
+  readonly client: Client;
+
+  constructor(options: { target: RedisTarget; locate: Locate | undefined; log: Logger; address: Address }) {
+    this.#options = options;
+    this.client = this.#open(options.address);
+  }
+
+  /** The servers are others by now, or this one was demoted. */
+  restart(): void {
+    for (const moving of this.#all) moving.restart((thrown) => this.#failed(thrown));
+  }
+
+  close(): void {
+    for (const moving of this.#all) {
+      moving.close();
+      if (moving.current.isOpen) moving.current.destroy();
+    }
+  }
+
+  #failed(thrown: unknown): void {
+    this.#options.log.debug({ reason: messageOf(thrown) }, 'connection of the queue failed');
+  }
+
+  /**
+   * A client that stays the same object while what is underneath moves. Its listeners hear of the client of the moment.
+   */
+  #open(address: Address): Client {
+    const { target, locate, log } = this.#options;
+    const moving: MovingClient<Client> = new MovingClient({
+      address,
+      locate,
+      log,
+      make: (at, lost) => {
+        const client = makeClient(target, at, lost);
+        client.on('error', (thrown: unknown) => this.#failed(thrown));
+        return client;
+      },
+      moved: async (client) => {
+        forward(client, first);
+        first.emit('ready');
+      },
+    });
+    this.#all.add(moving);
+    const first = moving.current;
+    return new Proxy(first, {
+      get: (_, name) => {
+        if (name === 'duplicate') return () => this.#open(moving.address);
+        const owner = LISTENING.has(name) ? first : moving.current;
+        const value: unknown = Reflect.get(owner, name, owner);
+        return typeof value === 'function' ? value.bind(owner) : value;
+      },
+    });
+  }
+}
+
+/** What is done with the listeners of a client. */
+const LISTENING: ReadonlySet<string | symbol> = new Set([
+  'on',
+  'once',
+  'off',
+  'addListener',
+  'removeListener',
+  'removeAllListeners',
+  'emit',
+  'listenerCount',
+  'getMaxListeners',
+  'setMaxListeners',
+]);
+
+function forward(from: Client, to: Client): void {
+  for (const event of ['ready', 'end', 'reconnecting']) from.on(event, () => to.emit(event));
+  from.on('error', (thrown: unknown) => to.emit('error', thrown));
 }

@@ -125,6 +125,13 @@ export function parseKeys(text: string | null) {
   return text === null ? [] : storedKeys.parse(JSON.parse(text));
 }
 
+/** Host and port; null where there is no such server. */
+export const maybeAddressReply = z.tuple([z.string(), z.string()]).nullable();
+
+const clusterNode = z.tuple([z.string().nullable(), z.number()]).rest(z.unknown());
+/** The reply to `CLUSTER SLOTS`: first slot, last slot, the master, its replicas. */
+export const clusterSlotsReply = z.array(z.tuple([z.number(), z.number(), clusterNode]).rest(z.unknown()));
+
 /** Entries of a log's stream, read as buffers. */
 export const streamReply = z.array(z.tuple([z.instanceof(Buffer), z.array(z.instanceof(Buffer))]));
 export const bufferOrNull = z.instanceof(Buffer).nullable();

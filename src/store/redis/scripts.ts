@@ -124,7 +124,7 @@ if count > 0 then
 end
 for i = 13, #ARGV do redis.call('RPUSH', KEYS[3], ARGV[i]) end
 if ending then for i = 1, 3 do redis.call('PEXPIRE', KEYS[i], ARGV[11]) end end
-if count > 0 then redis.call('PUBLISH', ARGV[5], ARGV[6] .. ARGV[4]) end
+if count > 0 then redis.call('PUBLISH_LIVE', ARGV[5], ARGV[6] .. ARGV[4]) end
 if not ending then return {'ok', last, cancel} end
 return {'ok', last, cancel, redis.call('HMGET', KEYS[1], ${FACTS})}`,
 
@@ -145,7 +145,7 @@ redis.call('UNLINK', unpack(KEYS, 1, 4))
 if not facts[1] then return facts end
 local left = keyed and tonumber(keyed) - timeOf(ARGV[3]) or 0
 if left > 0 then redis.call('SET', KEYS[5], 'deleted', 'PX', whole(left)) end
-redis.call('PUBLISH', ARGV[1], ARGV[2])
+redis.call('PUBLISH_LIVE', ARGV[1], ARGV[2])
 return facts`,
 
   /** KEYS sorted set by time. ARGV now, milliseconds, limit. Members whose time was so long ago, oldest first. */
@@ -228,9 +228,12 @@ export function loadScript(source: string): Script {
   return { source, digest: createHash('sha1').update(source).digest('hex') };
 }
 
-/** The scripts of the run store. */
-export function loadScripts(): Scripts {
-  const load = loadScript;
+/**
+ * The scripts of the run store. `sharded`: the channels of runs belong to the slots of their runs, so that a cluster
+ * does not carry each message to all its nodes.
+ */
+export function loadScripts({ sharded }: { sharded: boolean }): Scripts {
+  const load = (source: string) => loadScript(source.replaceAll('PUBLISH_LIVE', sharded ? 'SPUBLISH' : 'PUBLISH'));
   return {
     create: load(SOURCES.create),
     claim: load(SOURCES.claim),

@@ -5,18 +5,17 @@ import { textList } from './replies.ts';
 
 /** Ranges of streams that leave out their start came with this version. */
 const OLDEST = [6, 2] as const;
+/** Channels that belong to slots came with this version. */
+const OLDEST_CLUSTER = [7, 0] as const;
 
 /**
  * Looks whether this Redis keeps what it is given. Settings that risk runs are a warning, not a refusal: a managed
  * Redis may hide or fix them.
  * @throws Error where Redis is too old.
  */
-export async function checkRedis(redis: RedisConnection, log: Logger): Promise<void> {
-  const version = /redis_version:(\d+)\.(\d+)/.exec(String(await redis.command(['INFO', 'server'])));
-  const [major, minor] = [Number(version?.[1] ?? OLDEST[0]), Number(version?.[2] ?? OLDEST[1])];
-  if (major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1])) {
-    throw new Error(`store.url: Redis ${major}.${minor} is too old; ${OLDEST.join('.')} or newer is needed`);
-  }
+export async function checkRedis(redis: RedisConnection, options: { log: Logger; cluster: boolean }): Promise<void> {
+  const { log, cluster } = options;
+  await checkVersion(redis, { log, oldest: cluster ? OLDEST_CLUSTER : OLDEST });
   const policy = await setting(redis, log, 'maxmemory-policy');
   if (policy !== undefined && policy !== 'noeviction') {
     log.warn(
@@ -27,6 +26,24 @@ export async function checkRedis(redis: RedisConnection, log: Logger): Promise<v
   const appendOnly = await setting(redis, log, 'appendonly');
   if (appendOnly !== undefined && appendOnly !== 'yes') {
     log.warn({ appendonly: appendOnly }, 'Redis loses runs when it restarts: set appendonly yes');
+  }
+}
+
+async function checkVersion(
+  redis: RedisConnection,
+  { log, oldest }: { log: Logger; oldest: readonly [number, number] },
+): Promise<void> {
+  let info: string;
+  try {
+    info = String(await redis.command(['INFO', 'server']));
+  } catch (thrown) {
+    log.info({ reason: messageOf(thrown) }, `Redis does not tell its version; ${oldest.join('.')} or newer is needed`);
+    return;
+  }
+  const version = /redis_version:(\d+)\.(\d+)/.exec(info);
+  const [major, minor] = [Number(version?.[1] ?? oldest[0]), Number(version?.[2] ?? oldest[1])];
+  if (major < oldest[0] || (major === oldest[0] && minor < oldest[1])) {
+    throw new Error(`store.url: Redis ${major}.${minor} is too old; ${oldest.join('.')} or newer is needed`);
   }
 }
 

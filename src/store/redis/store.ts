@@ -31,7 +31,7 @@ import { Lists } from './lists.ts';
 import { Log } from './log.ts';
 import { Records } from './records.ts';
 import { type Facts, parseCancel, parseFacts, parseKeys, parseRenew } from './replies.ts';
-import { loadScripts, type Scripts } from './scripts.ts';
+import type { Scripts } from './scripts.ts';
 import { SubmissionKeys } from './submission-keys.ts';
 
 /** How many free runs a claimer looks at before it asks again. */
@@ -45,7 +45,7 @@ export class RedisRunStore implements RunStore {
   readonly #redis: RedisConnection;
   readonly #channels: Channels;
   readonly #keys: Keys;
-  readonly #scripts: Scripts = loadScripts();
+  readonly #scripts: Scripts;
   readonly #lists: Lists;
   readonly #indexes: Indexes;
   readonly #submissions: SubmissionKeys;
@@ -53,11 +53,21 @@ export class RedisRunStore implements RunStore {
   readonly #log: Log;
   readonly #logger: Logger;
   readonly #now: () => string;
+  readonly #onClose: () => Promise<void>;
 
-  /** Takes over both connections. `clock` is the store's time; that of Redis where absent. */
-  constructor(parts: { redis: RedisConnection; channels: Channels; keys: Keys; log: Logger; clock?: Clock }) {
-    const { redis, channels, keys, log, clock } = parts;
-    const scripts = this.#scripts;
+  /** Takes over both connections; `onClose` frees what belongs to them. `clock` is the store's time; that of Redis where absent. */
+  constructor(parts: {
+    redis: RedisConnection;
+    channels: Channels;
+    keys: Keys;
+    scripts: Scripts;
+    log: Logger;
+    clock?: Clock;
+    onClose(): Promise<void>;
+  }) {
+    const { redis, channels, keys, scripts, log, clock } = parts;
+    this.#scripts = scripts;
+    this.#onClose = parts.onClose;
     const now = () => (clock ? `${clock.now()}` : '');
     this.#now = now;
     this.#redis = redis;
@@ -276,5 +286,6 @@ export class RedisRunStore implements RunStore {
 
   async close(): Promise<void> {
     await Promise.all([this.#channels.close(), this.#redis.close()]);
+    await this.#onClose();
   }
 }

@@ -1,0 +1,21 @@
+/** How many slots a Redis Cluster has. */
+export const SLOTS = 16_384;
+
+const POLYNOMIAL = 0x1021;
+
+/** CRC-16/XMODEM of one byte, for each byte. */
+const TABLE = Uint16Array.from({ length: 256 }, (_, byte) => {
+  let crc = byte << 8;
+  for (let bit = 0; bit < 8; bit++) crc = crc & 0x8000 ? (crc << 1) ^ POLYNOMIAL : crc << 1;
+  return crc;
+});
+
+/** The slot of a key: of its hash tag where it has one (https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/). */
+export function slotOf(key: string): number {
+  const open = key.indexOf('{');
+  const close = open === -1 ? -1 : key.indexOf('}', open + 1);
+  const hashed = close > open + 1 ? key.slice(open + 1, close) : key;
+  let crc = 0;
+  for (const byte of Buffer.from(hashed)) crc = ((crc << 8) ^ (TABLE[(crc >> 8) ^ byte] ?? 0)) & 0xffff;
+  return crc % SLOTS;
+}

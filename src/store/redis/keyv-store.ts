@@ -1,0 +1,25 @@
+import { Keyv } from 'keyv';
+import { z } from 'zod';
+import type { RedisConnection } from './connection.ts';
+
+const maybeValue = z.string().nullable();
+
+/** A Keyv over the store's connection: what it keeps, all instances share. Its values are texts that Keyv makes. */
+export function redisKeyv(redis: RedisConnection, namespace: string): Keyv<unknown> {
+  const nameOf = (key: string) => `${namespace}::${key}`;
+  const store = {
+    async get(key: string) {
+      return maybeValue.parse(await redis.command(['GET', nameOf(key)])) ?? undefined;
+    },
+    async set(key: string, value: string, ttlMs?: number) {
+      const expiry = ttlMs === undefined ? [] : ['PX', `${Math.max(1, Math.ceil(ttlMs))}`];
+      return await redis.command(['SET', nameOf(key), value, ...expiry]);
+    },
+    async delete(key: string) {
+      return (await redis.command(['UNLINK', nameOf(key)])) === 1;
+    },
+    /** Values go with their time; nothing here removes all of them. */
+    async clear() {},
+  };
+  return new Keyv({ store, useKeyPrefix: false, throwOnErrors: true });
+}

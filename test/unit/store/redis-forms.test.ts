@@ -1,0 +1,241 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Queue } from 'bullmq';
+import { silentLogger } from '../../../src/base/logger.ts';
+import { slotOf } from '../../../src/store/redis/hash-slot.ts';
+import { openRedisStore, type RedisStorage } from '../../../src/store/redis/open.ts';
+import { parseTarget } from '../../../src/store/redis/target.ts';
+import type { RunStore } from '../../../src/store/run-store.ts';
+import {
+  claimedRun,
+  endedRun,
+  ending,
+  events,
+  eventually,
+  LiveReader,
+  newRun,
+  readAll,
+} from '../../contract/run-store-fixture.ts';
+import { freePort, redisOrSkip } from '../../support/redis.ts';
+import {
+  ask,
+  type RedisCluster,
+  type SentinelGroup,
+  startCluster,
+  startSentinels,
+} from '../../support/redis-groups.ts';
+
+describe('what store.url names', () => {
+  const addresses = (url: string) => parseTarget(url).nodes.map(({ host, port }) => `${host} ${port}`);
+
+  it('is one server, a cluster or sentinels', () => {
+    assert.deepEqual(addresses('redis://u:p@host/2'), ['host 6379']);
+    assert.deepEqual(addresses('redis-cluster://a:7000,b,[::1]:7002'), ['a 7000', 'b 6379', '::1 7002']);
+    assert.deepEqual(addresses('redis-sentinel://s1,s2:1/runs'), ['s1 26379', 's2 1']);
+    const target = parseTarget('rediss-sentinel://u%40:p%3A%2F@s1/runs/3?sentinel_password=x%20y');
+    assert.deepEqual(
+      [target.kind, target.username, target.password, target.master, target.database, target.sentinel, target.tls],
+      ['sentinel', 'u@', 'p:/', 'runs', 3, { password: 'x y' }, {}],
+    );
+  });
+
+  it('is refused with the reason and without the password', () => {
+    const refused = {
+      'redis://:secret@a,b': /redis-cluster/,
+      'redis-sentinel://:secret@s1': /name of the master/,
+      'redis-cluster://:secret@a/1': /database 0/,
+      'redis://:secret@a/x': /database must be a number/,
+      'redis://:secret@a:b:c': /not host:port/,
+    };
+    for (const [url, reason] of Object.entries(refused)) {
+      assert.throws(
+        () => parseTarget(url),
+        (thrown: Error) => reason.test(thrown.message) && !thrown.message.includes('secret'),
+      );
+    }
+    assert.throws(() => parseTarget('rediss://a', { caFile: '/nowhere.pem' }), /store\.tls\.ca_file: \/nowhere\.pem/);
+  });
+
+  it('slots are those of the cluster', () => {
+    assert.deepEqual(
+      ['123456789', 'foo', '{user1000}.following', 'foo{}{bar}', 'foo{{bar}}zap'].map(slotOf),
+      [12739, 12182, 3443, 8363, 4015],
+    );
+  });
+});
+
+describe('a Redis with an own authority and users with few rights', () => {
+  it('is spoken to over TLS with store.tls, by a user who may not run INFO or CONFIG', async function () {
+    if (spawnSync('openssl', ['version']).status !== 0 && !process.env.CI) return this.skip();
+    const folder = await mkdtemp(join(tmpdir(), 'redis-tls-'));
+    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+    const subject = ['-subj', '/CN=redis.internal', '-addext', 'subjectAltName=DNS:redis.internal'];
+    const made = spawnSync('openssl', [
+      ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'],
+      ...['-keyout', key, '-out', cert, ...subject],
+    ]);
+    assert.equal(made.status, 0, `openssl makes a certificate: ${made.error ?? made.stderr}`);
+    const port = await freePort();
+    await using server = await redisOrSkip(this, [
+      ...['--tls-port', `${port}`, '--tls-cert-file', cert, '--tls-key-file', key, '--tls-ca-cert-file', cert],
+      ...['--tls-auth-clients', 'yes'],
+    ]);
+    const rights = ['on', '>pa:ss', '~*', '&*', '+@all', '-@dangerous', '-@admin'];
+    await ask(server.port, 'ACL', 'SETUSER', 'gateway', ...rights);
+    const url = `rediss://gateway:${encodeURIComponent('pa:ss')}@127.0.0.1:${port}/0`;
+    const tls = { caFile: cert, certFile: cert, keyFile: key };
+    const options = { log: silentLogger, limitMs: 1000, connectLimitMs: 1500 };
+    await assert.rejects(openRedisStore({ url, tls, ...options }), /127\.0\.0\.1.*certificate/);
+    const storage = await openRedisStore({ url, tls: { ...tls, serverName: 'redis.internal' }, ...options });
+    const { run } = await endedRun(storage.runs);
+    assert.equal((await storage.runs.get(run.id))?.status, 'completed');
+    await canQueue(storage);
+    await storage.runs.close();
+    await rm(folder, { recursive: true });
+  });
+});
+
+describe('Redis that sentinels watch', () => {
+  let group: SentinelGroup;
+  before(async function () {
+    await (await redisOrSkip(this))[Symbol.asyncDispose]();
+    group = await startSentinels();
+  });
+  after(() => group?.[Symbol.asyncDispose]());
+
+  it('after a failover, writers, readers, the queue and live streams go on at the new master', async function () {
+    this.timeout(60_000);
+    const prefix = randomUUID();
+    const options = { url: group.url, log: silentLogger, prefix, limitMs: 1000 };
+    const here = await openRedisStore(options);
+    const there = await openRedisStore(options);
+    await using queue = await here.openQueue();
+    const { run, token } = await claimedRun(here.runs);
+    const reader = new LiveReader(there.runs, run.id);
+    using _ = await there.runs.subscribe(run.id, reader.handlers);
+    await reader.catchUp();
+    await here.runs.append(run.id, events(token, 3, 5));
+    await caughtUp(group);
+
+    await group.failOver();
+    const after = await appendUntilDone(here.runs, run.id, token);
+    assert.equal(after, 'ok');
+    await eventually('the reader has the end', () => reader.last === 6 || undefined);
+    assert.deepEqual(await reader.bytes(), (await readAll(there.runs, run.id)).bytes);
+    await eventually('the queue works', () => queued(queue).catch((thrown) => queue.failed(thrown)));
+    await Promise.all([here.runs.close(), there.runs.close()]);
+  });
+
+  it('says which master no sentinel knows, and which sentinel does not answer', async () => {
+    const wrong = group.url.replace('/runs', '/other');
+    await assert.rejects(openRedisStore({ url: wrong, log: silentLogger }), /does not know a master named other/);
+    const none = 'redis-sentinel://127.0.0.1:1/runs';
+    await assert.rejects(openRedisStore({ url: none, log: silentLogger }), /127\.0\.0\.1:1.*ECONNREFUSED/);
+  });
+});
+
+describe('a Redis Cluster whose master dies', () => {
+  let cluster: RedisCluster;
+  before(async function () {
+    await (await redisOrSkip(this))[Symbol.asyncDispose]();
+    this.timeout(60_000);
+    cluster = await startCluster({ replicas: true });
+  });
+  after(() => cluster?.[Symbol.asyncDispose]());
+
+  it('fails only what lay there, and goes on with its replica', async function () {
+    this.timeout(60_000);
+    const prefix = randomUUID();
+    const options = { url: cluster.url, log: silentLogger, prefix, limitMs: 1000 };
+    const here = await openRedisStore(options);
+    const there = await openRedisStore(options);
+    await using queue = await here.openQueue();
+    const [hit, spared] = [await claimedRun(here.runs), await claimedRun(here.runs)];
+    const victim = await cluster.ownerOf(slotOf(`{${hit.run.id}}`));
+    assert.ok(victim);
+    const reader = new LiveReader(there.runs, hit.run.id);
+    using _ = await there.runs.subscribe(hit.run.id, reader.handlers);
+    await reader.catchUp();
+    await here.runs.append(hit.run.id, events(hit.token, 3, 5));
+    await ask(victim.port, 'WAIT', '1', '2000');
+
+    await victim.kill();
+    const elsewhere = (await cluster.ownerOf(slotOf(`{${spared.run.id}}`)))?.port !== victim.port;
+    if (elsewhere) assert.equal((await here.runs.append(spared.run.id, events(spared.token, 3, 3))).result, 'ok');
+    assert.equal(await appendUntilDone(here.runs, hit.run.id, hit.token), 'ok');
+    await eventually('the reader has the end', () => reader.last === 6 || undefined);
+    assert.deepEqual(await reader.bytes(), (await readAll(there.runs, hit.run.id)).bytes);
+    await eventually('the queue works', () => queued(queue).catch((thrown) => queue.failed(thrown)));
+    await eventually('new runs start', () => here.runs.create(newRun()).catch(() => undefined));
+    await Promise.all([here.runs.close(), there.runs.close()]);
+  });
+});
+
+describe('a Redis Cluster that moves a slot', () => {
+  it('writers and live readers go with it', async function () {
+    this.timeout(60_000);
+    await (await redisOrSkip(this))[Symbol.asyncDispose]();
+    await using cluster = await startCluster();
+    const options = { url: cluster.url, log: silentLogger, prefix: randomUUID() };
+    const here = await openRedisStore(options);
+    const there = await openRedisStore(options);
+    const { run, token } = await claimedRun(here.runs);
+    const reader = new LiveReader(there.runs, run.id);
+    using _ = await there.runs.subscribe(run.id, reader.handlers);
+    await reader.catchUp();
+
+    const slot = slotOf(`{${run.id}}`);
+    const from = await cluster.ownerOf(slot);
+    const to = cluster.masters.find(({ port }) => port !== from?.port);
+    assert.ok(from && to);
+    await moveSlot(slot, from.port, to.port);
+    assert.equal((await here.runs.append(run.id, events(token, 3, 5))).result, 'ok');
+    assert.equal((await here.runs.append(run.id, ending(token, 6, 'completed'))).result, 'ok');
+    await eventually('the reader hears of it', () => reader.last === 6 || undefined);
+    assert.deepEqual(await reader.bytes(), (await readAll(there.runs, run.id)).bytes);
+    await Promise.all([here.runs.close(), there.runs.close()]);
+  });
+});
+
+/** Moves a slot with its keys to another master, as `redis-cli --cluster reshard` does. */
+async function moveSlot(slot: number, from: number, to: number): Promise<void> {
+  const [source, target] = [String(await ask(from, 'CLUSTER', 'MYID')), String(await ask(to, 'CLUSTER', 'MYID'))];
+  await ask(to, 'CLUSTER', 'SETSLOT', `${slot}`, 'IMPORTING', source);
+  await ask(from, 'CLUSTER', 'SETSLOT', `${slot}`, 'MIGRATING', target);
+  const keys = await ask(from, 'CLUSTER', 'GETKEYSINSLOT', `${slot}`, '1000');
+  assert.ok(Array.isArray(keys) && keys.length > 0);
+  await ask(from, 'MIGRATE', '127.0.0.1', `${to}`, '', '0', '5000', 'KEYS', ...keys.map(String));
+  for (const port of [to, from]) await ask(port, 'CLUSTER', 'SETSLOT', `${slot}`, 'NODE', target);
+}
+
+/** Appends the end until the store takes it, as an owner does whose store is away. */
+async function appendUntilDone(store: RunStore, id: string, token: string): Promise<string> {
+  return await eventually('the end is written', async () => {
+    const { result } = await store.append(id, ending(token, 6, 'completed')).catch(() => ({ result: 'away' }));
+    if (result === 'away') return undefined;
+    return result === 'duplicate' ? 'ok' : result;
+  });
+}
+
+async function caughtUp(group: SentinelGroup): Promise<void> {
+  await ask(await group.masterPort(), 'WAIT', '1', '2000');
+}
+
+async function canQueue(storage: RedisStorage): Promise<void> {
+  await using queue = await storage.openQueue();
+  assert.equal(await queued(queue), true);
+}
+
+/** Whether a job can be added and is there. */
+async function queued(connection: Awaited<ReturnType<RedisStorage['openQueue']>>): Promise<boolean> {
+  const { client, prefix } = connection;
+  const queue = new Queue('test', { connection: client, prefix, skipVersionCheck: true });
+  queue.on('error', () => {});
+  const job = await queue.add('run', {}, { jobId: randomUUID() });
+  const found = await queue.getJob(job.id ?? '');
+  return found !== undefined;
+}
