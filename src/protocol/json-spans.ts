@@ -33,17 +33,35 @@ export function topLevelSpans(json: Buffer, name: string): Span[] {
   }
 }
 
-/** How deeply arrays and objects are nested in valid JSON. */
-export function nestingDepth(json: Buffer): number {
+/** What reading a JSON text costs besides its length. */
+export interface JsonShape {
+  /** How deeply arrays and objects are nested. */
+  depth: number;
+  /** Arrays and objects. */
+  containers: number;
+  /** Members of objects. */
+  members: number;
+  /** Entries of arrays and members of objects, counted by what parts them. */
+  entries: number;
+}
+
+/** The shape of valid JSON, found without reading it; stops where the shape is past `limit`. */
+export function shapeOf(json: Buffer, limit: JsonShape): JsonShape {
+  const shape: JsonShape = { depth: 0, containers: 0, members: 0, entries: 0 };
   let depth = 0;
-  let deepest = 0;
   for (let at = 0; at < json.length; at++) {
     const byte = json[at];
     if (byte === QUOTE) at = endOfString(json, at) - 1;
-    else if (isOpening(byte)) deepest = Math.max(deepest, ++depth);
-    else if (isClosing(byte)) depth--;
+    else if (byte === COMMA) {
+      if (++shape.entries > limit.entries) return shape;
+    } else if (byte === COLON) {
+      if (++shape.members > limit.members) return shape;
+    } else if (isOpening(byte)) {
+      shape.depth = Math.max(shape.depth, ++depth);
+      if (++shape.containers > limit.containers || depth > limit.depth) return shape;
+    } else if (isClosing(byte)) depth--;
   }
-  return deepest;
+  return shape;
 }
 
 function isName(json: Buffer, span: Span, name: string): boolean {

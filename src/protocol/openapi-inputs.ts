@@ -51,7 +51,7 @@ export const inputComponents = {
     description: 'A prompt, or items with at least one user message that has text.',
     anyOf: [
       { type: 'string', minLength: 1 },
-      { ...arrayOf(reference('InputItem')), minItems: 1 },
+      { ...arrayOf(reference('InputItem')), minItems: 1, maxItems: 10_000 },
     ],
   },
   ChatMessage: object({ role, content: reference('Content') }, ['role', 'content']),
@@ -73,6 +73,20 @@ export const inputComponents = {
       ),
     ],
   },
+  McpServer: object(
+    {
+      name: { type: 'string', pattern: '^[A-Za-z0-9_-]{1,64}$' },
+      url: { type: 'string', format: 'uri' },
+      headers: { type: 'object', additionalProperties: text },
+      access_token: text,
+      allowed_tools: arrayOf(text),
+      oauth: object({ client_id: text, client_secret: text, token_url: text, issuer: text, scope: text }, [
+        'client_id',
+        'client_secret',
+      ]),
+    },
+    ['name', 'url'],
+  ),
   TextFormat: {
     anyOf: [
       object({ type: literal('text', 'json_object') }, ['type']),

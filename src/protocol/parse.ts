@@ -46,6 +46,46 @@ export function optional<T extends z.ZodType>(schema: T) {
   return schema.nullish().transform((value) => value ?? undefined);
 }
 
+/** Problems after which a value is not looked at any further. */
+const MAX_PROBLEMS = 20;
+
+/**
+ * A list of what `item` takes, with at most `max` entries: a longer one is refused without a look at what is in it, and
+ * after 20 problems nothing more of it is looked at.
+ */
+export function listOf<T extends z.ZodType>(
+  item: T,
+  { min = 0, max, described = {} }: { min?: number; max: number; described?: Described },
+) {
+  const list = z
+    .array(z.unknown())
+    .min(min, 'must not be empty')
+    .max(max)
+    .transform((values, context): z.output<T>[] => {
+      const found: z.output<T>[] = [];
+      let problems = 0;
+      for (const [index, value] of values.entries()) {
+        const result = item.safeParse(value, { reportInput: true });
+        if (result.success) found.push(result.data);
+        else problems += report(result.error.issues.slice(0, MAX_PROBLEMS - problems), [index], context);
+        if (problems >= MAX_PROBLEMS) break;
+      }
+      return problems > 0 ? z.NEVER : found;
+    });
+  return list.meta({ type: 'array', items: described, minItems: min, maxItems: max });
+}
+
+/** A map of at most `max` names. */
+export function mapOf<T extends z.ZodType>(value: T, { max }: { max: number }) {
+  return chosenBy(
+    (map) =>
+      isObject(map) && Object.keys(map).length > max
+        ? { refuse: 'invalid_parameter', message: `expected at most ${max} names` }
+        : z.record(z.string(), value),
+    { type: 'object', maxProperties: max },
+  );
+}
+
 /** Why no schema fits a value: the code and message to report, and the field inside the value that is at fault. */
 export interface Refusal {
   refuse: ErrorCode;
@@ -85,13 +125,19 @@ export function chosenBy<const C extends z.ZodType | Refusal>(
     }
     const result = schema.safeParse(value, { reportInput: true });
     if (result.success) return result.data as OutputOf<C>;
-    for (const issue of result.error.issues) {
-      const params = { code: codeOf(issue) };
-      context.addIssue({ code: 'custom', message: explain(issue), params, path: [...issue.path] });
-    }
+    report(result.error.issues.slice(0, MAX_PROBLEMS), [], context);
     return z.NEVER;
   });
   return chosen.meta(described);
+}
+
+/** Hands on what a schema inside found, and gives its number. */
+function report(issues: readonly z.core.$ZodIssue[], path: PropertyKey[], context: z.RefinementCtx): number {
+  for (const issue of issues) {
+    const params = { code: codeOf(issue) };
+    context.addIssue({ code: 'custom', message: explain(issue), params, path: [...path, ...issue.path] });
+  }
+  return issues.length;
 }
 
 /** A field that is known but cannot be honoured: whatever it holds, 400 `unsupported_parameter`. */

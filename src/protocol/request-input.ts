@@ -1,8 +1,13 @@
 import { z } from 'zod';
 import { isObject } from '../base/json.ts';
-import { chosenBy, optional, reference } from './parse.ts';
+import { chosenBy, listOf, optional, type Refusal, reference } from './parse.ts';
 
 /** What a run is asked: input items (contract section 3.1) and chat messages (section 7). */
+
+/** Bounds of contract section 2. */
+const MAX_ITEMS = 10_000;
+const MAX_PARTS = 1000;
+const MAX_PARTS_IN_ALL = 10_000;
 
 const role = z.enum(['user', 'assistant', 'system', 'developer']);
 const textPart = z.object({ text: z.string() }).transform(({ text }) => ({ type: 'text' as const, text }));
@@ -35,7 +40,7 @@ export type ContentPart = z.output<typeof contentPart>;
 
 const content = chosenBy((value) => {
   if (typeof value === 'string') return z.string().transform((text): ContentPart[] => [{ type: 'text', text }]);
-  if (Array.isArray(value)) return z.array(contentPart);
+  if (Array.isArray(value)) return listOf(contentPart, { max: MAX_PARTS });
   return { refuse: 'invalid_parameter', message: 'expected a string or an array of parts' };
 }, reference('Content'));
 
@@ -78,13 +83,21 @@ export const input = chosenBy((value) => {
       .min(1, 'must not be empty')
       .transform((text): InputItem[] => [{ type: 'message', role: 'user', content: [{ type: 'text', text }] }]);
   }
-  if (Array.isArray(value)) return z.array(inputItem).min(1, 'must not be empty').max(10_000);
+  if (Array.isArray(value)) return tooManyParts(value) ?? listOf(inputItem, { min: 1, max: MAX_ITEMS });
   return { refuse: 'invalid_parameter', message: 'expected a string or an array of items' };
 }, reference('Input')).superRefine((items, context) => {
   if (Array.isArray(items) && items.length > 0 && !items.some(isUserText)) {
     context.addIssue({ code: 'custom', message: 'needs at least one user message with text' });
   }
 });
+
+/** Counted before anything is looked at: what is looked at costs. */
+function tooManyParts(items: readonly unknown[]): Refusal | undefined {
+  let parts = 0;
+  for (const item of items) if (isObject(item) && Array.isArray(item.content)) parts += item.content.length;
+  if (parts <= MAX_PARTS_IN_ALL) return undefined;
+  return { refuse: 'invalid_parameter', message: `expected at most ${MAX_PARTS_IN_ALL} content parts in all` };
+}
 
 function isUserText(item: InputItem): boolean {
   return (
@@ -97,7 +110,7 @@ function isUserText(item: InputItem): boolean {
 export const chatMessages = chosenBy(
   (value) =>
     Array.isArray(value)
-      ? z.array(chatMessage).min(1, 'must not be empty').max(10_000)
+      ? (tooManyParts(value) ?? listOf(chatMessage, { min: 1, max: MAX_ITEMS }))
       : { refuse: 'invalid_parameter', message: 'expected an array of messages' },
   { type: 'array', items: reference('ChatMessage'), minItems: 1 },
 ).superRefine((messages, context) => {

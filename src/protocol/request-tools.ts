@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import { isObject } from '../base/json.ts';
-import { chosenBy, optional, reference } from './parse.ts';
+import { chosenBy, listOf, mapOf, optional, reference } from './parse.ts';
 
 /** The parts of a request that say which tools may be used (contract sections 3 and 7). All of them run on the server. */
 
-const headerMap = z.record(z.string(), z.string());
+const headerMap = mapOf(z.string(), { max: 64 });
+const names = listOf(z.string(), { max: 1000, described: { type: 'string' } });
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 
 /** A per-request MCP server, `mcp_servers[]`. Its credentials never leave the gateway except to that server. */
@@ -13,7 +14,7 @@ export const mcpServer = z.object({
   url: httpUrl,
   headers: optional(headerMap),
   access_token: optional(z.string()),
-  allowed_tools: optional(z.array(z.string())),
+  allowed_tools: optional(names),
   oauth: optional(
     z.object({
       client_id: z.string().min(1),
@@ -25,7 +26,7 @@ export const mcpServer = z.object({
   ),
 });
 export type RequestMcpServer = z.output<typeof mcpServer>;
-export const mcpServers = z.array(mcpServer).max(32);
+export const mcpServers = listOf(mcpServer, { max: 32, described: reference('McpServer') });
 
 const TOOLS_RUN_HERE =
   'function tools cannot be used: tools run on the server. Leave tools out, or name server-side ones.';
@@ -41,16 +42,13 @@ const mcpTool = z.object({
       ? z.unknown()
       : { refuse: 'unsupported_parameter', message: 'nobody is asked for approval here: use "never"' },
   ).optional(),
-  allowed_tools: optional(
-    z.union(
-      [z.array(z.string()), z.object({ tool_names: z.array(z.string()).optional() })],
-      'expected an array of names',
-    ),
-  ),
+  allowed_tools: optional(z.union([names, z.object({ tool_names: names.optional() })], 'expected an array of names')),
 });
 const webSearchTool = z.object({
   type: z.string().transform(() => 'web_search' as const),
-  filters: optional(z.object({ allowed_domains: optional(z.array(z.string()).max(100)) })),
+  filters: optional(
+    z.object({ allowed_domains: optional(listOf(z.string(), { max: 100, described: { type: 'string' } })) }),
+  ),
 });
 const codeInterpreterTool = z.object({ type: z.literal('code_interpreter') });
 

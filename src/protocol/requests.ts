@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isObject, type JsonObject } from '../base/json.ts';
-import { chosenBy, optional, unsupported } from './parse.ts';
+import { chosenBy, listOf, optional, reference, unsupported } from './parse.ts';
 import { responseFormat, textFormat } from './request-formats.ts';
 import { chatMessages, input } from './request-input.ts';
 import { chatTool, mcpServers, responseTool, toolChoice } from './request-tools.ts';
@@ -40,7 +40,7 @@ export const createResponse = z.object({
   top_p: topP.optional(),
   metadata: metadata.optional(),
   reasoning: z.object({ effort: optional(effort) }).optional(),
-  tools: z.array(responseTool).max(64).optional(),
+  tools: listOf(responseTool, { max: 64, described: reference('Tool') }).optional(),
   tool_choice: toolChoice.optional(),
   mcp_servers: mcpServers.optional(),
   text: z.object({ format: optional(textFormat) }).optional(),
@@ -64,7 +64,7 @@ export const createChatCompletion = z.object({
   top_p: topP.optional(),
   metadata: metadata.optional(),
   reasoning_effort: effort.optional(),
-  tools: z.array(chatTool).max(64).optional(),
+  tools: listOf(chatTool, { max: 64, described: reference('Tool') }).optional(),
   tool_choice: toolChoice.optional(),
   functions: z
     .array(z.unknown())

@@ -1,3 +1,4 @@
+import { nextTurn } from '../base/event-loop.ts';
 import { isObject, parseJson } from '../base/json.ts';
 import { findingsOf } from '../research/context/findings.ts';
 import type { ConversationMessage, EarlierSource, ResearchRequest } from '../research/run/request.ts';
@@ -12,6 +13,8 @@ import { readResearchRequest } from './stored-request.ts';
 const MAX_SOURCES = 200;
 /** Key facts of one page, in UTF-16 code units. */
 const FACTS_LENGTH = 800;
+/** What of one page is looked through for them, in UTF-16 code units. */
+const PAGE_LENGTH = 200_000;
 /** Messages that a follow-up takes over at most, and their length together, in UTF-16 code units. */
 const MAX_MESSAGES = 2000;
 const MAX_LENGTH = 4_000_000;
@@ -31,7 +34,7 @@ export async function conversationOf(
   const state = ResearchState.of(await readTranscript(store, run.id), request.earlierSources);
   const about = keywords(`${questionOf(request)} ${answer}`);
   const before = new Map(request.earlierSources.map((source) => [state.sources.byUrl(source.url)?.id, source.facts]));
-  const facts = readPages(state, about);
+  const facts = await readPages(state, about);
   const sources = state.sources.all().map(({ id, url, title, snippet }): EarlierSource => {
     const read = facts.get(id) ?? before.get(id);
     return { url, title, snippet, ...(read === undefined ? {} : { facts: read }) };
@@ -52,7 +55,7 @@ function latest(messages: readonly ConversationMessage[]): ConversationMessage[]
 }
 
 /** What was read of each source, reduced to key facts, by source id: a follow-up uses it without fetching again. */
-function readPages(state: ResearchState, about: ReadonlySet<string>): Map<number, string> {
+async function readPages(state: ResearchState, about: ReadonlySet<string>): Promise<Map<number, string>> {
   const texts = new Map<number, string[]>();
   for (const { result } of findingsOf(state.entries, state)) {
     const page = parseJson(result.result);
@@ -60,6 +63,11 @@ function readPages(state: ResearchState, about: ReadonlySet<string>): Map<number
     const parts = texts.get(page.source_id) ?? [];
     texts.set(page.source_id, [...parts, page.content]);
   }
-  const facts = (parts: readonly string[]) => keyFacts(parts.join('\n'), { about, maxLength: FACTS_LENGTH });
-  return new Map([...texts].map(([id, parts]) => [id, facts(parts)]));
+  const facts = new Map<number, string>();
+  for (const [id, parts] of texts) {
+    facts.set(id, keyFacts(parts.join('\n').slice(0, PAGE_LENGTH), { about, maxLength: FACTS_LENGTH }));
+    // Hundreds of pages at once would hold up everybody.
+    await nextTurn();
+  }
+  return facts;
 }

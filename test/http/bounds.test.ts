@@ -81,6 +81,8 @@ const RESPONSES: typeof SHARED = {
     { tools: mcpTool({ require_approval: null }) },
     { tools: mcpTool({ authorization: 't', allowed_tools: { tool_names: ['a'] }, require_approval: 'never' }) },
     { input: say([{ type: 'text', text: 'a' }]) },
+    { input: say(parts(1000)) },
+    { input: say('a'.repeat(80_000)) },
     { input: [{ type: null, role: 'user', content: 'a' }] },
     { prompt: null, conversation: null },
   ],
@@ -111,6 +113,9 @@ const RESPONSES: typeof SHARED = {
     [{ input: [...say('a'), { type: 'function_call', name: 'f' }] }, 'input[1]', UNSUPPORTED],
     [{ input: [...say('a'), { type: 'function_call_output', output: 'x' }] }, 'input[1]', UNSUPPORTED],
     [{ input: Array.from({ length: 10_001 }, () => say('a')[0]) }, 'input'],
+    [{ input: say(parts(1001)) }, 'input[0].content'],
+    [{ input: Array.from({ length: 11 }, () => say(parts(910))[0]) }, 'input'],
+    [{ input: say('a'.repeat(80_001)) }, 'input', 'context_length_exceeded'],
     [{ max_output_tokens: 0 }, 'max_output_tokens'],
     [{ max_output_tokens: -1 }, 'max_output_tokens'],
     [{ max_output_tokens: 1.5 }, 'max_output_tokens'],
@@ -167,6 +172,8 @@ const CHAT: typeof SHARED = {
       'messages[1].tool_calls',
       UNSUPPORTED,
     ],
+    [{ messages: say(parts(1001)) }, 'messages[0].content'],
+    [{ messages: say('a'.repeat(80_001)) }, 'messages', 'context_length_exceeded'],
     [{ max_tokens: 0 }, 'max_tokens'],
     [{ max_tokens: 1001 }, 'max_tokens'],
     [{ max_completion_tokens: 0 }, 'max_completion_tokens'],
@@ -216,6 +223,24 @@ describe('the bounds of every field', () => {
     });
   }
 
+  for (const [what, value] of [
+    ['values', '1,'.repeat(1_000_001)],
+    ['objects and lists', '{},'.repeat(100_001)],
+    ['members of objects', `{${'"a":1,'.repeat(200_001)}"b":2},`],
+  ] as const) {
+    it(`refuses a body of too many ${what} before it is read, on every road`, async () => {
+      for (const [target, model] of [
+        ['POST /v1/responses', 'deep'],
+        ['POST /v1/chat/completions', 'gpt'],
+        ['POST /v1/embeddings', 'gpt'],
+      ] as const) {
+        const answer = await send(gateway, target, { raw: `{"model":"${model}","input":[${value}1]}` });
+        assertRefused(answer, { status: 400, code: 'invalid_json' });
+        assert.match(answer.text, new RegExp(`more than \\d+ ${what}`));
+      }
+    });
+  }
+
   it('takes a body of exactly the limit, and not one byte more', async () => {
     await using small = await openGateway({ server: { body_limit: 2000 } });
     const body = (length: number) => {
@@ -227,6 +252,10 @@ describe('the bounds of every field', () => {
     assertRefused(over, { status: 413, code: 'request_too_large' });
   });
 });
+
+function parts(count: number): object[] {
+  return Array.from({ length: count }, () => ({ type: 'text', text: 'a' }));
+}
 
 function show(fields: object): string {
   return JSON.stringify(fields, (_key, value) => (value === undefined ? 'absent' : value)).slice(0, 90);

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
-import { nestingDepth } from '../../protocol/json-spans.ts';
+import { type JsonShape, shapeOf } from '../../protocol/json-spans.ts';
 import { type BodySource, readBody } from './read-body.ts';
 
 /** A JSON object and the bytes that it came in: what is passed on is the bytes, what is understood the object. */
@@ -11,8 +11,11 @@ export interface JsonBody {
   json: Record<string, unknown>;
 }
 
-/** Deeper JSON is refused: writing it again would overflow the stack. */
-const MAX_DEPTH = 256;
+/**
+ * JSON that goes beyond is refused. Deeper JSON overflows the stack when it is written again; many small values take a
+ * second and a quarter of a gigabyte to read, which longer texts with few of them do not.
+ */
+const MAX_SHAPE: JsonShape = { depth: 256, containers: 100_000, members: 200_000, entries: 1_000_000 };
 
 /** Whether the request announces a body. */
 export function hasBody(req: IncomingMessage): boolean {
@@ -63,9 +66,7 @@ export function requireIdentity(req: IncomingMessage): void {
 /** @throws GatewayError `invalid_json`. */
 export function parseObject(raw: Buffer): Record<string, unknown> {
   if (!isUtf8(raw)) throw new GatewayError('invalid_json', 'The body is not UTF-8.');
-  if (raw.length > MAX_DEPTH && nestingDepth(raw) > MAX_DEPTH) {
-    throw new GatewayError('invalid_json', `The body is nested more than ${MAX_DEPTH} levels deep.`);
-  }
+  refuseExcess(raw);
   let parsed: unknown;
   try {
     parsed = JSON.parse(raw.toString('utf8'));
@@ -74,4 +75,20 @@ export function parseObject(raw: Buffer): Record<string, unknown> {
   }
   if (!isObject(parsed)) throw new GatewayError('invalid_json', 'The body must be a JSON object.');
   return parsed;
+}
+
+function refuseExcess(raw: Buffer): void {
+  if (raw.length <= MAX_SHAPE.depth) return;
+  const { depth, containers, members, entries } = shapeOf(raw, MAX_SHAPE);
+  if (depth > MAX_SHAPE.depth) {
+    throw new GatewayError('invalid_json', `The body is nested more than ${MAX_SHAPE.depth} levels deep.`);
+  }
+  const most = {
+    'objects and lists': [containers, MAX_SHAPE.containers],
+    'members of objects': [members, MAX_SHAPE.members],
+    values: [entries, MAX_SHAPE.entries],
+  } as const;
+  for (const [what, [found, limit]] of Object.entries(most)) {
+    if (found > limit) throw new GatewayError('invalid_json', `The body holds more than ${limit} ${what}.`);
+  }
 }

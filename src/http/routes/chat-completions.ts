@@ -27,7 +27,7 @@ export function chatCompletions(deps: AppDeps): Endpoint {
       return await forward(deps, call, { ...jsonForwarding(body), modelName: name, model, api: 'chat_completions' });
     }
     const { value, ignored } = parseBody(createChatCompletion, body.json);
-    const request = await fromChat(value, { ...deps, caller, key, model, signal: context.signal });
+    const request = await fromChat(value, { ...deps, caller, key, name, model, signal: context.signal });
     const { run } = await submitRun(deps, {
       req,
       res,

@@ -25,7 +25,7 @@ export function createResponse(deps: AppDeps): Endpoint {
     }
     const { value, ignored } = parseBody(createResponseBody, body.json);
     const mode = deliveryOf(value, req.headers.accept);
-    const request = await fromResponse(value, { ...deps, caller, key, model, signal: context.signal });
+    const request = await fromResponse(value, { ...deps, caller, key, name, model, signal: context.signal });
     const submission = {
       api: 'responses' as const,
       model: name,

@@ -62,7 +62,7 @@ async function taskOf(
   return {
     submission: {
       ...common,
-      request: await fromChat(value, { ...deps, caller, key, model, signal: context.signal }),
+      request: await fromChat(value, { ...deps, caller, key, name, model, signal: context.signal }),
       input: sentItems(fields.messages, 'text'),
       metadata: value.metadata ?? {},
     },

@@ -1,11 +1,12 @@
 import { GatewayError } from '../../base/errors.ts';
 import { isObject, type JsonObject } from '../../base/json.ts';
-import type { KeyConfig, ResearchModelConfig } from '../../config/schema.ts';
+import type { KeyConfig, ResearchModelConfig, RouteConfig } from '../../config/schema.ts';
 import type { TextFormat } from '../../protocol/request-formats.ts';
+import type { InputItem } from '../../protocol/request-input.ts';
 import type { CreateChatCompletion, CreateResponse } from '../../protocol/requests.ts';
 import type { SchemaChecker } from '../../research/answer/schema/schema-job.ts';
 import { requireUsableSchema } from '../../research/answer/schema/structured.ts';
-import type { ResearchRequest } from '../../research/run/request.ts';
+import type { ConversationMessage, ResearchRequest } from '../../research/run/request.ts';
 import type { Caller, Runs } from '../../runs/runs.ts';
 import { conversationOf } from './conversation.ts';
 import { requestedTools } from './input-tools.ts';
@@ -14,6 +15,8 @@ import { requestedTools } from './input-tools.ts';
 export interface RequestContext {
   caller: Caller;
   key: KeyConfig;
+  /** The model's name and configuration. */
+  name: string;
   model: ResearchModelConfig;
   runs: Pick<Runs, 'findItem' | 'history'>;
   schemas: SchemaChecker;
@@ -36,11 +39,7 @@ export async function fromResponse(body: CreateResponse, context: RequestContext
     kind: 'research',
     history,
     earlierSources,
-    conversation: await conversationOf(body.input, {
-      model,
-      field: 'input',
-      findItem: (id) => runs.findItem(caller, id),
-    }),
+    conversation: await conversationIn(body.input, { ...context, param: 'input' }),
     instructions: body.instructions ?? null,
     effort: body.reasoning?.effort ?? model.research.effort,
     ...tools,
@@ -58,7 +57,7 @@ export async function fromResponse(body: CreateResponse, context: RequestContext
  * @throws GatewayError for everything that cannot be honoured.
  */
 export async function fromChat(body: CreateChatCompletion, context: RequestContext): Promise<ResearchRequest> {
-  const { caller, key, model, runs } = context;
+  const { key, model } = context;
   const tools = requestedTools(body, { model, key });
   checkAnswerLength(body.max_completion_tokens, { model, param: 'max_completion_tokens' });
   checkAnswerLength(body.max_tokens, { model, param: 'max_tokens' });
@@ -66,11 +65,7 @@ export async function fromChat(body: CreateChatCompletion, context: RequestConte
     kind: 'research',
     history: [],
     earlierSources: [],
-    conversation: await conversationOf(body.messages, {
-      model,
-      field: 'messages',
-      findItem: (id) => runs.findItem(caller, id),
-    }),
+    conversation: await conversationIn(body.messages, { ...context, param: 'messages' }),
     instructions: null,
     effort: body.reasoning_effort ?? model.research.effort,
     ...tools,
@@ -90,6 +85,33 @@ export function sentItems(input: unknown, part: 'input_text' | 'text'): JsonObje
   }
   const items = Array.isArray(input) ? input.filter((item): item is JsonObject => isObject(item)) : [];
   return items.map((item) => ('type' in item ? item : { type: 'message', ...item }));
+}
+
+/** UTF-16 code units that no token is shorter than, over a whole text. */
+const UNITS_OF_TOKEN = 8;
+
+async function conversationIn(
+  items: readonly InputItem[],
+  { caller, key, name, model, runs, param }: RequestContext & { param: string },
+): Promise<ConversationMessage[]> {
+  const findItem = (id: string) => runs.findItem(caller, id);
+  const conversation = await conversationOf(items, { model, field: param, findItem });
+  checkQuestionLength(conversation, { model, routes: key.routes[name] ?? model.routes, param });
+  return conversation;
+}
+
+/** Refuses what no route can read, beyond doubt: whatever counts its tokens (contract section 2). */
+function checkQuestionLength(
+  conversation: readonly ConversationMessage[],
+  { model, routes, param }: { model: ResearchModelConfig; routes: readonly RouteConfig[]; param: string },
+): void {
+  const window = Math.max(model.context_length, ...routes.map((route) => route.context_length ?? 0));
+  let units = 0;
+  for (const message of conversation)
+    for (const part of message.content) if (part.type === 'text') units += part.text.length;
+  if (units <= window * UNITS_OF_TOKEN) return;
+  const message = `${param}: it has ${units} characters, more than the ${window} tokens of this model can be.`;
+  throw new GatewayError('context_length_exceeded', message, { param });
 }
 
 function checkAnswerLength(

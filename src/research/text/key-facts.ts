@@ -1,9 +1,16 @@
+import { endsOf } from './prose.ts';
+
 /** Finding what matters in a text without a model. */
+
+/** Of longer texts the beginning and the end are read, in UTF-16 code units: what is asked stands there. */
+const MAX_READ = 40_000;
 
 /** The words of a text that carry its meaning, in lower case and singular. CJK text gives pairs of characters. */
 export function keywords(text: string): Set<string> {
   const words = new Set<string>();
-  for (const word of text.toLowerCase().match(/[\p{L}\p{M}\p{N}]+/gu) ?? []) {
+  for (const word of endsOf(text, MAX_READ)
+    .toLowerCase()
+    .match(/[\p{L}\p{M}\p{N}]+/gu) ?? []) {
     if (CJK.test(word)) for (let i = 0; i + 1 < word.length; i++) words.add(word.slice(i, i + 2));
     else if (word.length > 2 && !STOP_WORDS.has(word)) words.add(singular(word));
   }

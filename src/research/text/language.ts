@@ -1,9 +1,15 @@
+import { endsOf } from './prose.ts';
+
+/** The beginning and the end of a long question are read, in UTF-16 code units: what is asked stands there. */
+const MAX_READ = 4000;
+
 /**
  * The language of a question, in English words for the prompt, or undefined where it cannot be told from a few words.
  * Scripts tell most languages apart, common words the larger ones of the same script. A wrong guess would make the
  * answer come in a wrong language: in doubt there is none.
  */
-export function languageOf(text: string): string | undefined {
+export function languageOf(question: string): string | undefined {
+  const text = endsOf(question, MAX_READ);
   const letters = count(text, /\p{L}/gu);
   if (letters === 0) return undefined;
   const script = SCRIPTS.find(({ letters: own }) => count(text, own) * 4 >= letters);

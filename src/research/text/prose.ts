@@ -13,6 +13,12 @@ export function fence(text: string): string {
   return `<tool_result>\n${text.replaceAll(/<(\s*(?:\/\s*)?)tool_result/gi, '<$1tool\u200b_result')}\n</tool_result>`;
 }
 
+/** The first and the last half of `length` UTF-16 code units of a text, or the whole where it is no longer. */
+export function endsOf(text: string, length: number): string {
+  if (text.length <= length) return text;
+  return `${text.slice(0, length / 2)} ${text.slice(-length / 2)}`;
+}
+
 /** The text parts of a message, joined. */
 export function textOf(message: ConversationMessage): string {
   return message.content

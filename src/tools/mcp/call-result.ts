@@ -34,8 +34,10 @@ export function toToolOutput(result: CallToolResult, options: CallResultOptions)
 
 function structuredContent(content: unknown, options: CallResultOptions): JsonValue | undefined {
   const { outputSchema, server } = options;
-  const value = content === undefined ? undefined : parseJson(JSON.stringify(content));
-  if (outputSchema === undefined) return value;
+  const json = content === undefined ? undefined : JSON.stringify(content);
+  const value = json === undefined ? undefined : parseJson(json);
+  // What is cut below does not match any more, and a large value takes long to check.
+  if (outputSchema === undefined || (json?.length ?? 0) > MCP_LIMITS.result) return value;
   const problem =
     value === undefined ? 'it gave no structured content although it declares a schema' : mismatch(outputSchema, value);
   if (!problem) return value;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { nestingDepth, topLevelSpans } from '../../../src/protocol/json-spans.ts';
+import { shapeOf, topLevelSpans } from '../../../src/protocol/json-spans.ts';
 
 const spansIn = (text: string, name = 'model') => {
   const json = Buffer.from(text);
@@ -45,9 +45,20 @@ describe('topLevelSpans', () => {
   });
 });
 
-describe('nestingDepth', () => {
-  it('counts arrays and objects, and no brackets in strings', () => {
-    const depth = (text: string) => nestingDepth(Buffer.from(text));
-    assert.deepEqual([depth('1'), depth('{}'), depth('[[],{"a":[1]}]'), depth('{"a":"[[[["}')], [0, 1, 3, 1]);
+describe('shapeOf', () => {
+  const limit = { depth: 9, containers: 9, members: 9, entries: 9 };
+  const shape = (text: string) => shapeOf(Buffer.from(text), limit);
+
+  it('counts arrays, objects, members and entries, and nothing in strings', () => {
+    assert.deepEqual(shape('1'), { depth: 0, containers: 0, members: 0, entries: 0 });
+    assert.deepEqual(shape('[[],{"a":[1],"b":"x,\\",:[["}]'), { depth: 3, containers: 4, members: 2, entries: 2 });
+    assert.deepEqual(shape('{"a":"[[[["}'), { depth: 1, containers: 1, members: 1, entries: 0 });
+  });
+
+  it('stops where the shape is past the limit', () => {
+    assert.equal(shape('['.repeat(1000)).depth, 10);
+    assert.equal(shape('[],'.repeat(1000)).containers, 10);
+    assert.equal(shape('1,'.repeat(1000)).entries, 10);
+    assert.equal(shape('"a":1 '.repeat(1000)).members, 10);
   });
 });

@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { z } from 'zod';
+import { GatewayError } from '../../../src/base/errors.ts';
+import { listOf, mapOf, parseValue } from '../../../src/protocol/parse.ts';
+import { createResponse } from '../../../src/protocol/requests.ts';
+
+function problems(schema: z.ZodType, value: unknown): number {
+  const result = schema.safeParse(value);
+  return result.success ? 0 : result.error.issues.length;
+}
+
+describe('a list', () => {
+  it('is not looked at any further after 20 problems', () => {
+    let looked = 0;
+    const item = z.unknown().superRefine((_, context) => {
+      looked++;
+      context.addIssue({ code: 'custom', message: 'no' });
+    });
+    assert.equal(problems(listOf(item, { max: 1000 }), Array.from({ length: 1000 })), 20);
+    assert.equal(looked, 20);
+  });
+
+  it('that is too long is not looked at, nor a map of too many names', () => {
+    const item = z.unknown().superRefine(() => assert.fail('it was looked at'));
+    assert.equal(problems(listOf(item, { max: 3 }), [1, 2, 3, 4]), 1);
+    assert.equal(problems(mapOf(item, { max: 1 }), { a: 1, b: 2 }), 1);
+  });
+
+  it('names the entry and the field at fault', () => {
+    const schema = listOf(z.object({ a: z.string() }), { max: 3 });
+    assert.deepEqual(parseValue(schema, [{ a: 'x' }]), [{ a: 'x' }]);
+    assert.throws(
+      () => parseValue(schema, [{ a: 'x' }, {}]),
+      (error) => error instanceof GatewayError && error.param === '[1].a' && error.code === 'missing_parameter',
+    );
+  });
+
+  it('inside of lists has 20 problems too: all that is wrong with a request costs no more', () => {
+    const part = { type: 'nonsense' };
+    const item = { role: 'user', content: Array.from({ length: 1000 }, () => part) };
+    const body = { model: 'a', input: Array.from({ length: 10 }, () => item) };
+    assert.equal(problems(createResponse, body), 20);
+  });
+});
