@@ -5,7 +5,9 @@ import type { RunId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import type { UrlCitation } from '../protocol/items.ts';
 import { cancelledError, type ResponseObject, zeroUsage } from '../protocol/response.ts';
+import type { Warning } from '../protocol/warnings.ts';
 import { interruptedStep } from '../research/interrupted-step.ts';
+import { type EndingRun, finalWarnings } from '../research/run/final-warnings.ts';
 import type { ResearchOutcome, Step } from '../research/run/steps.ts';
 import { ResearchState, type TranscriptEntry } from '../research/run/transcript.ts';
 import type { RunRecord, RunStore, TerminalStatus } from '../store/run-store.ts';
@@ -245,6 +247,7 @@ class Execution {
     await this.#writer.flush();
     // From here to the terminal event nothing waits: all of it stands in one append, written or refused as one.
     const restore = this.#recorder.checkpoint();
+    const { annotations } = this.#recorder.answer;
     if (errorObject) this.#recorder.closeOpenItems(errorObject);
     else this.#recorder.endMessage('completed');
     const at = clock.now();
@@ -252,6 +255,7 @@ class Execution {
       status,
       error: errorObject,
       incomplete: outcome?.incomplete ?? null,
+      warnings: this.#warnings({ annotations, completed: status === 'completed' }),
       usage: lease.run.kind === 'proxy' ? zeroUsage() : this.#state.usage,
       startedAt: lease.run.startedAt === null ? null : toSeconds(lease.run.startedAt),
       completedAt: toSeconds(at),
@@ -274,6 +278,12 @@ class Execution {
       'run ended',
     );
     return written;
+  }
+
+  #warnings(ending: Pick<EndingRun, 'annotations' | 'completed'>): Warning[] {
+    const { run } = this.#options.lease;
+    if (run.kind === 'proxy') return [];
+    return finalWarnings({ ...ending, request: readResearchRequest(run), state: this.#state });
   }
 }
 

@@ -2,6 +2,7 @@ import type { ErrorObject } from '../base/errors.ts';
 import { itemId, type RunId } from '../base/ids.ts';
 import type { MessageItem, OutputItem, ReasoningItem, ToolCallItem, UrlCitation } from '../protocol/items.ts';
 import type { IncompleteReason, ResponseObject, Usage } from '../protocol/response.ts';
+import type { Warning } from '../protocol/warnings.ts';
 import type { Step } from '../research/run/steps.ts';
 import type { LogWriter } from './log-writer.ts';
 
@@ -10,6 +11,7 @@ export interface RunEnd {
   status: 'completed' | 'failed' | 'cancelled';
   error: ErrorObject | null;
   incomplete: IncompleteReason | null;
+  warnings: Warning[];
   usage: Usage;
   /** Null where the run was cancelled before it began. */
   startedAt: number | null;
@@ -140,6 +142,7 @@ export class Recorder {
       usage: end.usage,
       error: end.error,
       incomplete_details: end.incomplete === null ? null : { reason: end.incomplete },
+      warnings: end.warnings,
     };
   }
 

@@ -3,11 +3,16 @@ import { type ErrorCode, GatewayError } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { LiveConfig } from '../config/live-config.ts';
 import type { KeyConfig, ResearchModelConfig, RouteConfig } from '../config/schema.ts';
+import type { Warning } from '../protocol/warnings.ts';
 import type { SchemaChecker } from '../research/answer/schema/schema-job.ts';
 import { research } from '../research/loop.ts';
 import type { Prompts } from '../research/prompts/load-prompts.ts';
 import { budgetOf } from '../research/run/budget.ts';
 import type { RequestedMcpServer, ResearchRequest } from '../research/run/request.ts';
+import { noted } from '../research/run/run.ts';
+import type { ResearchOutcome, Step } from '../research/run/steps.ts';
+import type { ResearchState } from '../research/run/transcript.ts';
+import { addWarning, hasWarning } from '../research/run/warnings.ts';
 import type { RunRecord } from '../store/run-store.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { ChatModel } from '../upstream/turn.ts';
@@ -35,6 +40,8 @@ export interface DriverParts {
     runId: string;
     /** Other routes than the model's. */
     routes?: readonly RouteConfig[];
+    /** Told of what the client of the run should know, again with every turn. */
+    onWarning?: (warning: Warning) => void;
   }): ChatModel;
   openTools(options: {
     /** Names of built-in tools. */
@@ -77,9 +84,18 @@ export function createDriver(parts: DriverParts): RunDriver {
         signal,
         log,
       });
-      const query = { modelName: run.model, model, key, runId: run.id };
+      const told = unreachableServers(opened.tools.values());
+      const query = {
+        modelName: run.model,
+        model,
+        key,
+        runId: run.id,
+        onWarning(warning: Warning) {
+          if (concerns(request, warning)) addWarning(told, warning);
+        },
+      };
       const chat = parts.chatModel(query);
-      return yield* research({
+      const steps = research({
         request,
         model,
         budget: budgetOf(model, request.effort, { maxMinutes: parts.config.current().runs.maxRunMs / 60_000 }),
@@ -97,8 +113,42 @@ export function createDriver(parts: DriverParts): RunDriver {
         shouldPause,
         onToolCall: (call) => parts.metrics?.toolCall(call),
       });
+      return yield* withWarnings(steps, { state, told });
     },
   };
+}
+
+/** The steps of a run, with a note where there is something new to tell its client. */
+async function* withWarnings(
+  steps: AsyncGenerator<Step, ResearchOutcome | 'paused'>,
+  { state, told }: { state: ResearchState; told: readonly Warning[] },
+): AsyncGenerator<Step, ResearchOutcome | 'paused'> {
+  await using _ = { [Symbol.asyncDispose]: async () => void (await steps.return('paused')) };
+  for (;;) {
+    const next = await steps.next();
+    const warnings = told.filter((warning) => !hasWarning(state.warnings, warning));
+    if (warnings.length > 0) yield { type: 'note', entry: noted(state, { t: 'warned', warnings }) };
+    if (next.done) return next.value;
+    yield next.value;
+  }
+}
+
+/** Whether a warning is about something that the client asked for. */
+function concerns({ maxOutputTokens }: ResearchRequest, { param }: Warning): boolean {
+  return param !== 'max_output_tokens' || maxOutputTokens !== null;
+}
+
+function unreachableServers(tools: Iterable<Tool>): Warning[] {
+  return [...tools].flatMap(({ unreachable }) =>
+    unreachable
+      ? [
+          {
+            code: 'mcp_server_unavailable' as const,
+            message: `The MCP server ${unreachable.server} could not be reached: ${unreachable.reason}`,
+          },
+        ]
+      : [],
+  );
 }
 
 function lookUp(parts: DriverParts, run: RunRecord): { model: ResearchModelConfig; key: KeyConfig | undefined } {

@@ -121,7 +121,8 @@ class StoredRuns implements Runs {
     if (!isOpen(run)) {
       const last = await this.#store.readLast(run.id);
       const event = last && decodeFrames(last.frames).at(-1);
-      if (event && 'response' in event) return event.response;
+      // Logs that were written before there were warnings have none.
+      if (event && 'response' in event) return { ...event.response, warnings: event.response.warnings ?? [] };
       throw notFound(publicId('responses', run.id));
     }
     const fold = this.#options.executor.driven(run.id)?.fold;

@@ -56,6 +56,8 @@ export interface Tool {
   readonly parameters: JsonObject;
   /** Time limit of one call in milliseconds. */
   readonly timeoutMs: number;
+  /** Stands in for the tools of a server that could not be reached, and why; shown to clients. */
+  readonly unreachable?: { server: string; reason: string };
   /**
    * Runs the tool. `args` is parsed JSON and not yet validated.
    * @throws ToolError for everything that the model should hear of.

@@ -1,21 +1,33 @@
+import type { Warning } from '../protocol/warnings.ts';
 import { askRoute } from './ask-route.ts';
 import { AttemptFailure } from './attempt-failure.ts';
-import { RouteTries, type RouteTriesOptions } from './route-tries.ts';
+import { type FailedRoute, RouteTries, type RouteTriesOptions } from './route-tries.ts';
+import type { Route } from './routes.ts';
 import { type ChatModel, noUsage, type TurnPart, type TurnRequest } from './turn.ts';
 import { brokenTurn, failedTurn } from './turn-failure.ts';
+import { adaptedParameters, failedOver } from './turn-warnings.ts';
 import { addUsage } from './usage.ts';
 
-export type ChatModelOptions = Omit<RouteTriesOptions, 'penalties'>;
+export type ChatModelOptions = Omit<RouteTriesOptions, 'penalties'> & {
+  /** Told of what a client should know, again with every turn. */
+  onWarning?: ((warning: Warning) => void) | undefined;
+};
+
+interface ChatContext extends ChatModelOptions {
+  penalties: Map<string, number>;
+  /** Routes that broke off a turn, until another one has answered. */
+  broken: FailedRoute[];
+}
 
 /** The model of one run over its routes. It remembers which routes broke a stream in this run. */
 export function createChatModel(options: ChatModelOptions): ChatModel {
-  const context = { ...options, penalties: new Map<string, number>() };
+  const context: ChatContext = { ...options, penalties: new Map(), broken: [] };
   return { turn: (request, { signal }) => runTurn(request, context, signal) };
 }
 
 async function* runTurn(
   request: TurnRequest,
-  context: RouteTriesOptions,
+  context: ChatContext,
   signal: AbortSignal,
 ): AsyncGenerator<TurnPart, void, undefined> {
   const tries = new RouteTries(context);
@@ -31,7 +43,10 @@ async function* runTurn(
         signal,
       })) {
         // Before the last part goes out: its reader asks for no further one.
-        if (part.type === 'finish') attempt.succeeded();
+        if (part.type === 'finish') {
+          attempt.succeeded();
+          warn(context, { request, route, failures: tries.failures });
+        }
         started = true;
         yield part;
       }
@@ -40,8 +55,20 @@ async function* runTurn(
       if (!(error instanceof AttemptFailure)) throw error;
       attempt.failed(error, { delivered: started });
       if (error.usage) spent = addUsage(spent, error.usage);
-      if (started) throw brokenTurn({ route, failure: error }, spent);
+      if (!started) continue;
+      context.broken.push({ route, failure: error });
+      throw brokenTurn({ route, failure: error }, spent);
     }
   }
   throw failedTurn(context.modelName, tries.failures, spent);
+}
+
+/** Tells of what was done to get an answer. */
+function warn(
+  context: ChatContext,
+  { request, route, failures }: { request: TurnRequest; route: Route; failures: readonly FailedRoute[] },
+): void {
+  const failed = [...context.broken.splice(0), ...failures];
+  const adapted = adaptedParameters(request, route.provider.traits(route.model));
+  for (const warning of [...failedOver(failed, route), ...adapted]) context.onWarning?.(warning);
 }

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { ProviderConfig, RemoteProviderConfig } from '../config/schema.ts';
+import type { Warning } from '../protocol/warnings.ts';
 import { type BackoffPolicy, DEFAULT_BACKOFF } from './backoff.ts';
 import { type ChatModelOptions, createChatModel } from './chat-model.ts';
 import type { BreakerPolicy } from './circuit-breaker.ts';
@@ -39,6 +40,8 @@ export interface ProviderHealth {
 export interface ChatModelQuery extends RouteQuery {
   /** For log lines. */
   runId?: string | undefined;
+  /** Told of what the client of the run should know, again with every turn. */
+  onWarning?: ((warning: Warning) => void) | undefined;
 }
 
 export interface AttemptsQuery extends ChatModelQuery {
@@ -93,6 +96,7 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
       random,
       backoff,
       observe: options.observe ?? (() => {}),
+      onWarning: query.onWarning,
     };
   }
 

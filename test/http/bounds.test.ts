@@ -51,7 +51,6 @@ const SHARED: { good: object[]; bad: Case[] } = {
     [{ tools: mcpTool({ server_url: 'ftp://m.example/' }) }, 'tools[0].server_url'],
     [{ tools: mcpTool({ require_approval: 'always' }) }, 'tools[0].require_approval', UNSUPPORTED],
     [{ tools: Array.from({ length: 65 }, () => ({ type: 'web_search' })) }, 'tools'],
-    [{ tools: [{ type: 'code_interpreter' }] }, 'tools[0]', UNSUPPORTED],
     [{ mcp_servers: {} }, 'mcp_servers'],
     [{ mcp_servers: [{ url: 'https://mcp.example/' }] }, 'mcp_servers[0].name', MISSING],
     [{ mcp_servers: [{ name: 'm' }] }, 'mcp_servers[0].url', MISSING],

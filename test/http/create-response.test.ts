@@ -247,3 +247,22 @@ describe('POST /v1/responses', () => {
     assert.equal((await send(gateway, `GET /v1/responses/${id}`, { key: 'ann2' })).status, 200);
   });
 });
+
+describe('a tool that is named and that the model lacks', () => {
+  it('is told in the warnings of whatever the run becomes', async () => {
+    await using gateway = await openGateway();
+    const tools = [{ type: 'web_search' }, { type: 'code_interpreter', container: { type: 'auto' } }];
+    const warnings = [
+      { code: 'tool_unavailable', message: 'This model has no code_interpreter tool.', param: 'tools[1]' },
+    ];
+    const named = ({ json }: { json: Record<string, unknown> }) =>
+      (json.warnings as { code: string }[]).filter(({ code }) => code === 'tool_unavailable');
+    const response = await send(gateway, 'POST /v1/responses', {
+      body: { model: 'deep', input: 'hello', stream: false, tools },
+    });
+    assert.deepEqual(named(response), warnings);
+    const messages = [{ role: 'user', content: 'hello' }];
+    const completion = await send(gateway, 'POST /v1/chat/completions', { body: { model: 'deep', messages, tools } });
+    assert.deepEqual(named(completion), warnings);
+  });
+});

@@ -1,6 +1,7 @@
 import { GatewayError } from '../../base/errors.ts';
 import type { KeyConfig, ResearchModelConfig } from '../../config/schema.ts';
 import type { RequestMcpServer, ResponseTool } from '../../protocol/request-tools.ts';
+import type { Warning } from '../../protocol/warnings.ts';
 import type { RequestedMcpServer, ResearchRequest } from '../../research/run/request.ts';
 
 /** The parts of a body that say which tools a run may use. */
@@ -10,7 +11,7 @@ export interface ToolFields {
 }
 
 /** The tools of a request as the research loop wants them. */
-export type RequestedTools = Pick<ResearchRequest, 'tools' | 'mcpServers'>;
+export type RequestedTools = Pick<ResearchRequest, 'tools' | 'mcpServers' | 'warnings'>;
 
 /** Searching is of little use without opening what was found, and no tool type of the API names that alone. */
 const BUILTIN_OF_TYPE = {
@@ -20,8 +21,9 @@ const BUILTIN_OF_TYPE = {
 
 /**
  * The named tools, checked against the model and the key. Without `tools` (or with an empty one) the model's own are
- * used.
- * @throws GatewayError `unsupported_parameter`, `mcp_servers_not_allowed`, `invalid_parameter`.
+ * used. One that the model lacks is no error, because clients of other services name them as a matter of course: the
+ * answer says so in its warnings.
+ * @throws GatewayError `mcp_servers_not_allowed`, `invalid_parameter`.
  */
 export function requestedTools(
   { tools = [], mcp_servers = [] }: ToolFields,
@@ -30,6 +32,7 @@ export function requestedTools(
   const servers = mcp_servers.map((server, index) => ({ param: `mcp_servers[${index}]`, server: fromServer(server) }));
   const builtin = new Set<string>();
   const allowedDomains: string[] = [];
+  const warnings: Warning[] = [];
   for (const [index, tool] of tools.entries()) {
     const param = `tools[${index}]`;
     if (tool.type === 'mcp') {
@@ -39,7 +42,8 @@ export function requestedTools(
     const [needed, ...others] = BUILTIN_OF_TYPE[tool.type];
     const offered = model.research.tools;
     if (!offered.includes(needed)) {
-      throw new GatewayError('unsupported_parameter', `${param}: this model has no ${tool.type} tool.`, { param });
+      warnings.push({ code: 'tool_unavailable', message: `This model has no ${tool.type} tool.`, param });
+      continue;
     }
     for (const name of [needed, ...others]) if (offered.includes(name)) builtin.add(name);
     if (tool.type === 'web_search') allowedDomains.push(...(tool.filters?.allowed_domains ?? []));
@@ -48,6 +52,7 @@ export function requestedTools(
   return {
     tools: tools.length === 0 ? null : { builtin: [...builtin], allowedDomains },
     mcpServers: servers.map(({ server }) => server),
+    ...(warnings.length > 0 ? { warnings } : {}),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Effort } from '../../config/schema.ts';
 import type { TextFormat } from '../../protocol/request-formats.ts';
 import type { ContentPart } from '../../protocol/request-input.ts';
+import type { Warning } from '../../protocol/warnings.ts';
 
 /** A message of the conversation that a run answers. */
 export interface ConversationMessage {
@@ -50,4 +51,6 @@ export interface ResearchRequest {
   temperature: number | null;
   topP: number | null;
   format: TextFormat | null;
+  /** What the client is to be told of its request when the run ends. */
+  warnings?: Warning[];
 }

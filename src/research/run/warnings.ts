@@ -5,9 +5,12 @@ const MOST = 50;
 
 /** Adds a warning, if it is not there. */
 export function addWarning(warnings: Warning[], warning: Warning): void {
-  const { code, message } = warning;
-  if (warnings.length < MOST && !warnings.some((known) => known.code === code && known.message === message))
-    warnings.push(warning);
+  if (warnings.length < MOST && !hasWarning(warnings, warning)) warnings.push(warning);
+}
+
+/** Whether the same was said already, or so much that nothing more is said. */
+export function hasWarning(warnings: readonly Warning[], { code, message }: Warning): boolean {
+  return warnings.length >= MOST || warnings.some((known) => known.code === code && known.message === message);
 }
 
 /** What is said of numbers in markers that belong to no source. */

@@ -26,6 +26,7 @@ export function unreachableTool(connection: McpConnection, reason: ToolError): T
       additionalProperties: false,
     },
     timeoutMs: timeoutMs * TOTAL_TIMEOUT_FACTOR,
+    unreachable: { server: name, reason: reason.message },
     async call(args: JsonObject, context) {
       const parsed = argumentsSchema.safeParse(args);
       if (!parsed.success) throw new ToolError('invalid_arguments', 'expected {"tool"?: string, "arguments"?: object}');

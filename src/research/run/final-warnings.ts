@@ -1,0 +1,86 @@
+import { isObject, parseJson } from '../../base/json.ts';
+import type { UrlCitation } from '../../protocol/items.ts';
+import type { Warning } from '../../protocol/warnings.ts';
+import type { ResearchRequest } from './request.ts';
+import type { ResearchState } from './transcript.ts';
+import { addWarning } from './warnings.ts';
+
+/** What is known of a run when it ends. */
+export interface EndingRun {
+  request: Pick<ResearchRequest, 'warnings'> | undefined;
+  state: ResearchState;
+  /** The citations of its answer. */
+  annotations: readonly UrlCitation[];
+  completed: boolean;
+}
+
+/** The warnings of an ended run (contract section 3.2): what was noted on the way, and what only its end tells. */
+export function finalWarnings({ request, state, annotations, completed }: EndingRun): Warning[] {
+  const warnings: Warning[] = [];
+  const found = [
+    ...(request?.warnings ?? []),
+    ...state.warnings,
+    ...uselessTools(state),
+    ...unreadableSources(annotations),
+    ...unsupportedClaims(state),
+    ...(completed && restsOnNothing(state, annotations) ? [NO_SOURCES] : []),
+  ];
+  for (const warning of found) addWarning(warnings, warning);
+  return warnings;
+}
+
+const NO_SOURCES: Warning = {
+  code: 'no_sources',
+  message: 'The answer rests on nothing that was retrieved: the model wrote it from memory.',
+};
+
+/** Neither a source nor a result of an MCP server; sources of earlier answers count where this one cites them. */
+function restsOnNothing(state: ResearchState, annotations: readonly UrlCitation[]): boolean {
+  if (annotations.some(({ source_id, verified }) => source_id !== null && verified)) return false;
+  const { made, results } = state;
+  const served = made
+    .values()
+    .some(({ name, call }) => name.includes('.') && results.get(call)?.status === 'completed');
+  if (served) return false;
+  const found = results.values().some(({ sources }) => sources.length > 0);
+  return !found && (made.size === 0 || state.sources.size === 0);
+}
+
+/** Tools of which no call came back with anything. */
+function uselessTools({ made, results }: ResearchState): Warning[] {
+  const outcomes = new Map<string, boolean>();
+  for (const [call, { status, result }] of results) {
+    const name = made.get(call)?.name;
+    if (name === undefined || (status === 'failed' && codeOf(result) === 'unknown_tool')) continue;
+    outcomes.set(name, (outcomes.get(name) ?? false) || status === 'completed');
+  }
+  return [...outcomes]
+    .filter(([, worked]) => !worked)
+    .map(([name]) => ({ code: 'tool_unavailable', message: `Every call of ${name} failed.` }));
+}
+
+function codeOf(result: string): unknown {
+  const value = parseJson(result);
+  return isObject(value) && isObject(value.error) ? value.error.code : undefined;
+}
+
+/** Sources that the answer cites and nobody could read. */
+function unreadableSources(annotations: readonly UrlCitation[]): Warning[] {
+  return annotations
+    .filter(({ source_id, verified }) => source_id !== null && !verified)
+    .map(({ index, url }) => ({
+      code: 'source_unreadable',
+      message: `${index === null ? 'A source' : `Source [${index}]`} was listed by a search and could not be read: ${url}`,
+    }));
+}
+
+/** The model marked claims of its own that nothing supports, before it wrote the answer. */
+function unsupportedClaims({ entries }: ResearchState): Warning[] {
+  const asked = entries.findLastIndex((entry) => entry.t === 'note' && entry.guard === 'verify');
+  const checked =
+    asked !== -1 &&
+    entries.slice(asked).some((entry) => entry.t === 'turn' && /\bUNSUPPORTED\b/.test(entry.message.content));
+  if (!checked) return [];
+  const message = 'The check before the answer found claims that no source supports; they were to be left out.';
+  return [{ code: 'unsupported_claims', message }];
+}

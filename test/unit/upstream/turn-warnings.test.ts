@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import type { Warning } from '../../../src/protocol/warnings.ts';
+import { startScriptedProvider, status, turn } from '../../support/scripted-provider.ts';
+import { ask, chat, config, QUESTION } from './chat-harness.ts';
+
+describe('what a client is told of how its turns were answered', () => {
+  it('a route that was given up for another one; not one that answered when it was asked again', async () => {
+    let asked = 0;
+    await using failing = await startScriptedProvider({ respond: () => status(404) });
+    await using flaky = await startScriptedProvider({
+      respond: () => (++asked === 1 ? status(503) : turn({ text: 'yes' })),
+    });
+    const parsed = config({ a: { base_url: failing.url }, b: { base_url: flaky.url } });
+    const { upstream } = chat(parsed);
+    await using _ = upstream;
+    const told: Warning[] = [];
+    const { deep } = parsed.models;
+    assert.ok(deep);
+    const model = upstream.chatModel({
+      modelName: 'deep',
+      model: deep,
+      key: parsed.keys[0],
+      onWarning: (w) => told.push(w),
+    });
+    await ask(model);
+    assert.deepEqual(
+      told.map(({ code, message }) => [code, message]),
+      [['route_failed_over', 'The route to a (a-model) was given up for another one: refused.']],
+    );
+  });
+
+  it('parameters that the provider does not take', async () => {
+    await using provider = await startScriptedProvider({
+      respond: ({ body }) =>
+        'temperature' in Object(body)
+          ? status(400, { message: "Unsupported parameter: 'temperature'" })
+          : turn({ text: 'yes' }),
+    });
+    const parsed = config({ a: { base_url: provider.url } });
+    const { upstream } = chat(parsed);
+    await using _ = upstream;
+    const told: Warning[] = [];
+    const { deep } = parsed.models;
+    assert.ok(deep);
+    const model = upstream.chatModel({
+      modelName: 'deep',
+      model: deep,
+      key: parsed.keys[0],
+      onWarning: (w) => told.push(w),
+    });
+    await ask(model);
+    assert.deepEqual(told, []);
+    await ask(model, { ...QUESTION, temperature: 0.5, topP: 0.9 });
+    assert.deepEqual(told, [
+      {
+        code: 'parameter_adapted',
+        param: 'temperature',
+        message: 'The provider takes no temperature: it was left out.',
+      },
+    ]);
+  });
+});
