@@ -1,34 +1,57 @@
 import { parseArgs } from 'node:util';
-import { firstEvent } from './first-event.ts';
-import { liveStreams } from './live-streams.ts';
-import { passthrough } from './passthrough.ts';
-import { replay } from './replay.ts';
-import { researchDeltas } from './research-deltas.ts';
-import type { StoreKind } from './support/processes.ts';
+import { manyStreams, overload, shortRun, steadyDelta } from './scenarios/live-streams.ts';
+import { pacedPassThrough, passThrough } from './scenarios/pass-through.ts';
+import { install, start, workers } from './scenarios/processes.ts';
+import { replay, snapshots } from './scenarios/reading.ts';
+import type { BenchOptions } from './support/options.ts';
+import { installPeers } from './support/peers.ts';
+import { type Row, scoreboard } from './support/scoreboard.ts';
 
-/** `npm run bench -- [--store sqlite|redis] [--streams N] [name ...]`: runs benchmarks and prints their tables. See README.md. */
-const BENCHMARKS: Readonly<
-  Record<string, (options: { stores: readonly StoreKind[]; streams?: number }) => Promise<string>>
-> = {
-  'research-deltas': researchDeltas,
-  passthrough,
+/** `npm run bench -- [--peers] [--rounds N] [--store sqlite|redis] [scenario ...]`: one table. See README.md. */
+const SCENARIOS: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>>> = {
+  'pass-through': passThrough,
+  'paced-pass-through': pacedPassThrough,
+  'steady-delta': steadyDelta,
+  'short-run': shortRun,
+  'many-streams': manyStreams,
+  overload,
   replay,
-  'first-event': firstEvent,
-  'live-streams': liveStreams,
+  snapshots,
+  workers,
+  start,
+  install,
 };
 
 const { values, positionals: names } = parseArgs({
-  options: { store: { type: 'string' }, streams: { type: 'string' } },
+  options: {
+    peers: { type: 'boolean', default: false },
+    rounds: { type: 'string', default: '5' },
+    store: { type: 'string' },
+  },
   allowPositionals: true,
 });
-const stores = (['SQLite', 'Redis'] as const).filter((kind) => !values.store || values.store === kind.toLowerCase());
-const unknown = names.filter((name) => !(name in BENCHMARKS));
+const unknown = names.filter((name) => !(name in SCENARIOS));
 if (unknown.length > 0) {
-  console.error(`There is no benchmark ${unknown.join(', ')}. There are: ${Object.keys(BENCHMARKS).join(', ')}`);
+  console.error(`There is no scenario ${unknown.join(', ')}. There are: ${Object.keys(SCENARIOS).join(', ')}`);
   process.exit(2);
 }
-for (const [name, run] of Object.entries(BENCHMARKS)) {
+const options: BenchOptions = {
+  stores: (['SQLite', 'Redis'] as const).filter((kind) => !values.store || values.store === kind.toLowerCase()),
+  rounds: Number(values.rounds),
+  peers: values.peers ? installPeers() : {},
+};
+const rows: Row[] = [];
+for (const [name, run] of Object.entries(SCENARIOS)) {
   if (names.length > 0 && !names.includes(name)) continue;
-  console.log(`${await run({ stores, ...(values.streams ? { streams: Number(values.streams) } : {}) })}\n`);
+  try {
+    const measured = await run(options);
+    rows.push(...measured);
+    // Progress goes to standard error: standard output is the table.
+    console.error(`${scoreboard(measured)}\n`);
+  } catch (thrown) {
+    console.error(`${name} could not be measured:`, thrown);
+    process.exitCode = 1;
+  }
 }
-process.exit(0);
+console.log(scoreboard(rows));
+process.exit();

@@ -1,7 +1,5 @@
 #!/usr/bin/env node
 // Plain JavaScript, because older versions of Node cannot even read the TypeScript that would tell them so.
-import { fileURLToPath } from 'node:url';
-
 const MINIMUM = 26;
 
 if (Number.parseInt(process.versions.node, 10) < MINIMUM) {
@@ -12,11 +10,5 @@ if (Number.parseInt(process.versions.node, 10) < MINIMUM) {
   );
   process.exitCode = 2;
 } else {
-  const { enableCompileCache, flushCompileCache } = await import('node:module');
-  // Halves the CPU of a start. Beside what was installed, not in a shared folder for temporary files, where another
-  // user could plant code; where it cannot be written (a read-only image) the runtime does without.
-  enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/compile', import.meta.url)));
-  // A process that is killed writes nothing at its end.
-  setTimeout(flushCompileCache, 5000).unref();
   await import('./main.ts');
 }

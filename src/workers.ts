@@ -2,6 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { fileURLToPath } from 'node:url';
 import { AggregatorRegistry } from 'prom-client';
 import type { Logger } from './base/logger.ts';
+import { COMPILE_CACHE } from './compile-cache.ts';
 import type { GatewayConfig } from './config/schema.ts';
 import { sweepExpired } from './runs/expiry.ts';
 import { openStorage } from './store/open.ts';
@@ -125,7 +126,7 @@ class WorkerPool {
   }
 
   #fork(): void {
-    const worker = cluster.fork();
+    const worker = cluster.fork({ NODE_COMPILE_CACHE: COMPILE_CACHE });
     this.#startedAt.set(worker.id, performance.now());
     const { file, socket } = this.#options;
     worker.once('online', () => tell(worker, { tell: 'start', file, socket, port: this.#port }));

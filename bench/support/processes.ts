@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -21,6 +21,32 @@ export async function startScript(file: string, args: readonly string[] = []): P
   return await started([path, ...args], 'stdout', /(http:\S+)/);
 }
 
+/** Starts another program and waits until it says `ready`, or until it can be expected to listen. */
+export async function startProgram(
+  command: string,
+  args: readonly string[],
+  ready: RegExp | undefined,
+): Promise<Target> {
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+  const isReady = new Promise<void>((resolve) => {
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (bytes) => ready?.test(String(bytes)) && resolve());
+    }
+    setTimeout(resolve, ready ? 10_000 : 1000);
+  });
+  await Promise.race([isReady, exited]);
+  if (child.exitCode !== null) throw new Error(`${command} ended with ${child.exitCode}`);
+  return { url: '', pid: child.pid ?? 0, [Symbol.asyncDispose]: () => stop(child, exited) };
+}
+
+async function stop(child: ChildProcess, exited: Promise<void>): Promise<void> {
+  child.kill('SIGTERM');
+  const force = setTimeout(() => child.kill('SIGKILL'), 5000);
+  await exited;
+  clearTimeout(force);
+}
+
 /** One research model without tools over a provider. */
 export function researchConfig(provider: { url: string }): object {
   return {
@@ -38,7 +64,10 @@ export interface GatewayTarget extends Target {
 }
 
 /** Starts the gateway with this configuration over a folder of its own, or a Redis of its own. */
-export async function startGateway(config: object, kind: StoreKind = 'SQLite'): Promise<GatewayTarget> {
+export async function startGateway(
+  config: { server?: object; runs?: object },
+  kind: StoreKind = 'SQLite',
+): Promise<GatewayTarget> {
   const folder = await mkdtemp(join(tmpdir(), 'gateway-bench-'));
   const file = join(folder, 'gateway.yaml');
   const redis = kind === 'Redis' ? await startRedis() : undefined;
@@ -46,11 +75,11 @@ export async function startGateway(config: object, kind: StoreKind = 'SQLite'): 
   await writeFile(
     file,
     stringify({
-      server: { port: 0 },
       store,
-      runs: { max_concurrent: 4000, max_queued: 4000 },
       keys: [{ id: 'bench', secret: KEY }],
       ...config,
+      server: { port: 0, ...config.server },
+      runs: { max_concurrent: 4000, max_queued: 4000, ...config.runs },
     }),
   );
   const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
@@ -83,11 +112,6 @@ async function started(args: readonly string[], stream: 'stdout' | 'stderr', add
   return {
     url,
     pid: child.pid ?? 0,
-    async [Symbol.asyncDispose]() {
-      child.kill('SIGTERM');
-      const force = setTimeout(() => child.kill('SIGKILL'), 5000);
-      await exited;
-      clearTimeout(force);
-    },
+    [Symbol.asyncDispose]: () => stop(child, exited),
   };
 }

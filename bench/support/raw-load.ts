@@ -38,6 +38,8 @@ export async function rawLoad(load: RawLoad): Promise<RawResult> {
     Array.from({ length: load.connections }, async () => {
       const socket = connect({ host: hostname, port: Number(port), noDelay: true });
       await once(socket, 'connect');
+      // A connection that breaks is told by its end.
+      socket.on('error', () => {});
       while (left > 0) {
         left--;
         await exchange(socket, request, { load, result });

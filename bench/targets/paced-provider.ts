@@ -4,6 +4,8 @@ import { setImmediate } from 'node:timers/promises';
 
 /** A provider that sends each delta in a write of its own, so that each becomes an event of its own. */
 const deltas = Number(process.argv[2] ?? 10_000);
+/** `hold`: the last chunk never comes. */
+const holds = process.argv[3] === 'hold';
 const envelope = '"id":"chatcmpl-bench","object":"chat.completion.chunk","created":1700000000,"model":"bench"';
 const chunk = (delta: string, finish = 'null') =>
   `data: {${envelope},"choices":[{"index":0,"delta":${delta},"finish_reason":${finish}}]}\n\n`;
@@ -22,6 +24,7 @@ async function answer(res: ServerResponse): Promise<void> {
     await setImmediate();
     if (n % 4 === 0) await new Promise((resolve) => setTimeout(resolve, 0));
   }
+  if (holds) return;
   res.write(chunk('{}', '"stop"'));
   res.end('data: [DONE]\n\n');
 }

@@ -40,6 +40,15 @@ const burst = Buffer.from(
   `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n${chunked}0\r\n\r\n`,
 );
 
+/** Where the request ends whose head ends at `head`. */
+function endOf(pending: string, head: number): number {
+  const length = /content-length: (\d+)/i.exec(pending.slice(0, head))?.[1];
+  if (length !== undefined) return head + 4 + Number(length);
+  if (!/transfer-encoding: chunked/i.test(pending.slice(0, head))) return head + 4;
+  const last = pending.indexOf('\r\n0\r\n\r\n', head);
+  return last === -1 ? Number.POSITIVE_INFINITY : last + 7;
+}
+
 const server = createServer({ noDelay: true }, (socket) => {
   let pending = '';
   socket.on('error', () => {});
@@ -48,7 +57,7 @@ const server = createServer({ noDelay: true }, (socket) => {
     for (;;) {
       const head = pending.indexOf('\r\n\r\n');
       if (head === -1) return;
-      const end = head + 4 + Number(/content-length: (\d+)/i.exec(pending.slice(0, head))?.[1] ?? 0);
+      const end = endOf(pending, head);
       if (pending.length < end) return;
       const isStream = pending.slice(head, end).includes('"stream":true');
       pending = pending.slice(end);

@@ -1,0 +1,109 @@
+import { execFileSync } from 'node:child_process';
+import { liveLoad } from '../support/live-load.ts';
+import { cpuMicros, rssMb } from '../support/measure.ts';
+import type { BenchOptions } from '../support/options.ts';
+import { startPortkey } from '../support/peers.ts';
+import { KEY, researchConfig, startGateway, startScript } from '../support/processes.ts';
+import { rawLoad } from '../support/raw-load.ts';
+import { interleaved, type Row } from '../support/scoreboard.ts';
+import { proxyConfig } from './pass-through.ts';
+
+/** Two processes beside one, a start, and what rests in memory. */
+
+/** Deltas and requests a second of two workers beside one process. */
+export async function workers({ rounds }: BenchOptions): Promise<Row[]> {
+  await using ticking = await startScript('targets/ticking-provider.ts', ['20', '100']);
+  await using raw = await startScript('targets/raw-provider.ts', ['200']);
+  const research = async (workers: number) => {
+    await using gateway = await startGateway({ ...researchConfig(ticking), server: { workers } });
+    const { delays, seconds } = await liveLoad(gateway, {
+      path: '/v1/responses',
+      streams: 2000,
+      deltas: 100,
+      mayRefuse: true,
+    });
+    return delays.length / seconds;
+  };
+  const pass = async (workers: number) => {
+    await using gateway = await startGateway({ ...proxyConfig(raw), server: { workers } });
+    const { seconds } = await rawLoad({
+      url: gateway.url,
+      path: '/v1/chat/completions',
+      headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'bench', messages: [{ role: 'user', content: 'Go.' }] }),
+      connections: 64,
+      total: 10_000,
+      frames: 0,
+      mark: '"total_tokens":100',
+    });
+    return 10_000 / seconds;
+  };
+  const rows: Row[] = [];
+  for (const { what, unit, run } of [
+    { what: 'research, 2 000 streams, two workers', unit: 'deltas/s', run: research },
+    { what: 'pass-through, 64 connections, two workers', unit: 'requests/s', run: pass },
+  ]) {
+    const results = await interleaved(
+      [
+        { name: 'one', run: () => run(1) },
+        { name: 'two', run: () => run(2) },
+      ],
+      Math.min(3, rounds),
+    );
+    rows.push({
+      what,
+      unit,
+      ours: results.get('two') ?? [],
+      peer: { name: 'one process', rounds: results.get('one') ?? [] },
+      goal: { atLeast: 1.7 },
+    });
+  }
+  return rows;
+}
+
+/** CPU until it listens, and memory at rest. */
+export async function start({ rounds, peers }: BenchOptions): Promise<Row[]> {
+  await using provider = await startScript('targets/raw-provider.ts', ['1']);
+  // The first start keeps compiled code for the others.
+  await (await startGateway(proxyConfig(provider)))[Symbol.asyncDispose]();
+  const ours = async () => {
+    await using gateway = await startGateway(proxyConfig(provider));
+    return { seconds: cpuMicros(gateway.pid) / 1e6, rss: rssMb(gateway.pid) };
+  };
+  const theirs = async (folder: string) => {
+    await using portkey = await startPortkey(folder);
+    return { seconds: cpuMicros(portkey.pid) / 1e6, rss: rssMb(portkey.pid) };
+  };
+  const { folder } = peers;
+  const results = await interleaved(
+    [{ name: 'ours', run: ours }, ...(folder ? [{ name: 'Portkey', run: () => theirs(folder) }] : [])],
+    rounds,
+  );
+  const own = results.get('ours') ?? [];
+  const portkey = results.get('Portkey');
+  return [
+    {
+      what: 'start, CPU until it listens',
+      unit: 's',
+      ours: own.map(({ seconds }) => seconds),
+      ...(portkey ? { peer: { name: 'Portkey', rounds: portkey.map(({ seconds }) => seconds) } } : {}),
+      goal: { atMost: portkey ? 2 : 0.48 },
+    },
+    { what: 'memory at rest', unit: 'MiB', ours: own.map(({ rss }) => rss), goal: { atMost: 120 } },
+  ];
+}
+
+/** What an installation without development packages and without Node itself takes on disk. */
+export async function install(): Promise<Row[]> {
+  const listed = execFileSync('npm', ['ls', '--omit=dev', '--omit=optional', '--all', '--parseable'], {
+    encoding: 'utf8',
+  });
+  const folders = listed.split('\n').filter((path) => path.includes('node_modules'));
+  const kilobytes = execFileSync('du', ['-sk', '--exclude=node_modules', ...folders], { encoding: 'utf8' })
+    .trim()
+    .split('\n')
+    .reduce((sum, line) => sum + Number(line.split('\t')[0]), 0);
+  return [
+    { what: 'installation without Node and development', unit: 'MiB', ours: [kilobytes / 1024], goal: { atMost: 100 } },
+  ];
+}

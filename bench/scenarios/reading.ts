@@ -1,0 +1,169 @@
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { request } from 'undici';
+import { cpuMicros, quantile } from '../support/measure.ts';
+import type { BenchOptions } from '../support/options.ts';
+import { startNginx } from '../support/peers.ts';
+import { KEY, researchConfig, startGateway, startScript, type Target } from '../support/processes.ts';
+import { interleaved, type Row } from '../support/scoreboard.ts';
+import { agent, inParallel, readStream } from '../support/stream-client.ts';
+
+/** Reading runs again: replays of ended ones, snapshots of ended and running ones. */
+
+const EVENTS = 10_000;
+const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
+
+export async function replay({ stores, rounds, peers }: BenchOptions): Promise<Row[]> {
+  await using stack = new AsyncDisposableStack();
+  const provider = stack.use(await startScript('targets/paced-provider.ts', [String(EVENTS)]));
+  const rows: Row[] = [];
+  for (const kind of stores) {
+    await using gateway = await startGateway(researchConfig(provider), kind);
+    const url = `${gateway.url}/v1/responses/${await endedRun(gateway)}?stream=true`;
+    const bytes = Buffer.from(await (await fetch(url, { headers: HEADERS })).arrayBuffer());
+    await using peer = await servedBytes(bytes, peers.nginx);
+    for (const readers of [8, 64]) {
+      const read = async (from: string, pid: number | undefined) => {
+        const cpu = pid === undefined ? 0 : cpuMicros(pid);
+        const began = performance.now();
+        await inParallel(readers * 5, readers, async () => {
+          const got = await readStream(from, { headers: HEADERS });
+          if (got.bytes < bytes.length) throw new Error('a replay is short');
+        });
+        const seconds = (performance.now() - began) / 1000;
+        return { rate: (readers * 5 * EVENTS) / seconds, cpu: pid === undefined ? 0 : cpuMicros(pid) - cpu };
+      };
+      const results = await interleaved(
+        [
+          { name: 'peer', run: () => read(peer.url, peer.pid) },
+          { name: 'ours', run: () => read(url, gateway.pid) },
+        ],
+        rounds,
+      );
+      const ours = results.get('ours') ?? [];
+      const theirs = results.get('peer') ?? [];
+      const what = `replay of ${EVENTS} events, ${readers} readers, ${kind}`;
+      const of = (pick: (round: { rate: number; cpu: number }) => number) => ({
+        ours: ours.map(pick),
+        peer: { name: peer.name, rounds: theirs.map(pick) },
+      });
+      rows.push({ what, unit: 'events/s', ...of(({ rate }) => rate), goal: { atLeast: 1 } });
+      if (peer.pid !== undefined) rows.push({ what, unit: 'CPU us', ...of(({ cpu }) => cpu), goal: { atMost: 3 } });
+    }
+  }
+  return rows;
+}
+
+/** Snapshots of a run that has ended, and of one that still speaks, with the effect on `/healthz`. */
+export async function snapshots({ stores, rounds }: BenchOptions): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const kind of stores) {
+    await using provider = await startScript('targets/paced-provider.ts', ['6000', 'hold']);
+    await using gateway = await startGateway(researchConfig(provider), kind);
+    const id = await startedRun(gateway);
+    const url = `${gateway.url}/v1/responses/${id}`;
+    // All of its text is there, but the run has not ended: the provider holds the last chunk back.
+    await untilLength(url, 50_000);
+    const bytes = Buffer.from(await (await fetch(url, { headers: HEADERS })).arrayBuffer());
+    await using bare = await servedBytes(bytes, undefined);
+    const results = await interleaved(
+      [
+        { name: 'bare', run: () => poll(bare.url) },
+        { name: 'ours', run: () => poll(url) },
+      ],
+      rounds,
+    );
+    rows.push({
+      what: `snapshot of a running run of ${Math.round(bytes.length / 1000)} kB, ${kind}`,
+      unit: 'requests/s',
+      ours: results.get('ours') ?? [],
+      peer: { name: 'bare node:http, the same bytes', rounds: results.get('bare') ?? [] },
+      goal: { atLeast: 0.5 },
+    });
+    rows.push({
+      what: `/healthz beside 10 pollers of a running run, ${kind}`,
+      unit: 'p99 ms',
+      ours: [await healthBeside(gateway, url)],
+      goal: { atMost: 10 },
+    });
+  }
+  return rows;
+}
+
+async function poll(url: string): Promise<number> {
+  const began = performance.now();
+  await inParallel(1000, 10, async () => void (await readStream(url, { headers: HEADERS })));
+  return 1000 / ((performance.now() - began) / 1000);
+}
+
+async function healthBeside(gateway: Target, url: string): Promise<number> {
+  let polling = true;
+  const pollers = Array.from({ length: 10 }, async () => {
+    while (polling) await readStream(url, { headers: HEADERS });
+  });
+  const waits: number[] = [];
+  for (let n = 0; n < 300; n++) {
+    const began = performance.now();
+    await readStream(`${gateway.url}/healthz`, {});
+    waits.push(performance.now() - began);
+  }
+  polling = false;
+  await Promise.all(pollers);
+  return quantile(waits, 0.99);
+}
+
+async function startedRun(gateway: Target): Promise<string> {
+  const body = JSON.stringify({ model: 'bench', input: 'Go.', background: true, tool_choice: 'none' });
+  const created = await request(`${gateway.url}/v1/responses`, {
+    method: 'POST',
+    headers: HEADERS,
+    body,
+    dispatcher: agent,
+  });
+  const { id } = (await created.body.json()) as { id: string };
+  return id;
+}
+
+async function endedRun(gateway: Target): Promise<string> {
+  const id = await startedRun(gateway);
+  await readStream(`${gateway.url}/v1/responses/${id}?stream=true`, { headers: HEADERS });
+  return id;
+}
+
+async function untilLength(url: string, length: number): Promise<void> {
+  const limit = performance.now() + 60_000;
+  for (;;) {
+    const { bytes } = await readStream(url, { headers: HEADERS });
+    if (bytes > length) return;
+    if (performance.now() > limit) throw new Error('the run does not grow');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}
+
+/** The same bytes from nginx, or from a bare server in this process where there is none. */
+async function servedBytes(
+  bytes: Buffer,
+  nginx: string | undefined,
+): Promise<AsyncDisposable & { name: string; url: string; pid?: number }> {
+  if (nginx !== undefined) {
+    const files = await mkdtemp(join(tmpdir(), 'bench-replay-'));
+    await writeFile(join(files, 'log'), bytes);
+    const target = await startNginx(nginx, { files });
+    return { ...target, name: 'nginx, a file', url: `${target.url}/log` };
+  }
+  const server = createServer((_req, res) => {
+    res.writeHead(200, { 'content-type': 'text/event-stream' }).end(bytes);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    name: 'bare node:http, the bytes in memory',
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

@@ -1,0 +1,17 @@
+import type { StoreKind } from './processes.ts';
+
+/** What a scenario is asked to do. */
+export interface BenchOptions {
+  stores: readonly StoreKind[];
+  rounds: number;
+  /** Peers beside those that are built in; see `npm run bench -- --peers`. */
+  peers: Peers;
+}
+
+/** Programs that were installed outside of the project. */
+export interface Peers {
+  /** A folder with `fastify`, `@fastify/http-proxy` and `@portkey-ai/gateway` in its node_modules. */
+  folder?: string;
+  /** The nginx binary. */
+  nginx?: string;
+}

@@ -1,0 +1,73 @@
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Peers } from './options.ts';
+import { startProgram, startScript, type Target } from './processes.ts';
+
+const PACKAGES = ['fastify@5', '@fastify/http-proxy@11', '@portkey-ai/gateway@1'];
+
+/** Installs the peers into a folder outside of the project, once; nginx where it can be found or installed. */
+export function installPeers(): Peers {
+  const folder = join(tmpdir(), 'research-gateway-bench-peers');
+  if (!existsSync(join(folder, 'node_modules', '@portkey-ai'))) {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, 'package.json'), '{"private": true, "type": "module"}');
+    execFileSync('npm', ['install', '--no-audit', '--no-fund', '--ignore-scripts', ...PACKAGES], {
+      cwd: folder,
+      stdio: 'ignore',
+    });
+  }
+  const nginx = findNginx();
+  return { folder, ...(nginx === undefined ? {} : { nginx }) };
+}
+
+function findNginx(): string | undefined {
+  return ['/usr/sbin/nginx', '/usr/local/sbin/nginx', '/opt/homebrew/bin/nginx'].find(existsSync);
+}
+
+/** `@fastify/http-proxy` in front of the provider, bare. */
+export function startFastify(folder: string, provider: Target): Promise<Target> {
+  return startScript('targets/fastify-proxy.ts', [provider.url, folder]);
+}
+
+/** Portkey's gateway, which takes the provider's address from a header of each request. */
+export async function startPortkey(folder: string): Promise<Target> {
+  const port = 20_000 + Math.floor(Math.random() * 20_000);
+  const script = join(folder, 'node_modules/@portkey-ai/gateway/build/start-server.js');
+  const target = await startProgram(process.execPath, [script, `--port=${port}`, '--headless'], /running|ready|http/i);
+  return { ...target, url: `http://127.0.0.1:${port}` };
+}
+
+export function portkeyHeaders(provider: Target): Record<string, string> {
+  return { 'x-portkey-provider': 'openai', 'x-portkey-custom-host': provider.url };
+}
+
+/** nginx in front of the provider, with kept connections, one worker. */
+export async function startNginx(nginx: string, options: { provider: Target } | { files: string }): Promise<Target> {
+  const folder = await mkdtemp(join(tmpdir(), 'bench-nginx-'));
+  const port = 20_000 + Math.floor(Math.random() * 20_000);
+  const file = join(folder, 'nginx.conf');
+  const provider = 'provider' in options ? new URL(options.provider.url) : undefined;
+  const location =
+    'files' in options
+      ? `root ${options.files}; default_type text/event-stream;`
+      : 'proxy_pass http://up; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_buffering off;';
+  await writeFile(
+    file,
+    `daemon off; worker_processes 1; pid ${folder}/pid; error_log stderr; events { worker_connections 4096; }
+http {
+  access_log off; keepalive_requests 10000000; sendfile on;
+  client_body_temp_path ${folder}; proxy_temp_path ${folder}; fastcgi_temp_path ${folder};
+  uwsgi_temp_path ${folder}; scgi_temp_path ${folder};
+  ${provider ? `upstream up { server ${provider.host}; keepalive 512; }` : ''}
+  server { listen 127.0.0.1:${port} backlog=4096; location / { ${location} } }
+}`,
+  );
+  const target = await startProgram(nginx, ['-c', file, '-e', 'stderr'], undefined);
+  const worker = execFileSync('pgrep', ['-P', String(target.pid)], { encoding: 'utf8' })
+    .trim()
+    .split('\n')[0];
+  return { ...target, pid: Number(worker), url: `http://127.0.0.1:${port}` };
+}
