@@ -1,14 +1,16 @@
+import type { JsonObject } from '../base/json.ts';
 import type { Logger } from '../base/logger.ts';
 import { attempt } from './attempt.ts';
 import { AttemptFailure } from './attempt-failure.ts';
-import { chatBody } from './chat-body.ts';
 import { learn, learnFromContextOverflow } from './dialects/requests/lessons.ts';
 import type { ToolNames } from './dialects/requests/tool-names.ts';
 import { estimateInput, estimateTokens } from './estimate.ts';
 import type { Route } from './routes.ts';
 import { type AssistantMessage, noUsage, type TurnPart, type TurnRequest, type TurnUsage } from './turn.ts';
 import type { DecodedTurn } from './turn-decoder.ts';
-import { addUsage } from './usage.ts';
+import { addUsage, priced } from './usage.ts';
+import { learnReplayRefusal, newRunTraits, type RunTraits } from './wires/replay-lessons.ts';
+import { WIRES } from './wires/wires.ts';
 
 /** Refusals in a row that one turn learns from. */
 const MAX_LESSONS = 6;
@@ -19,6 +21,8 @@ export interface RouteRequestOptions {
   log: Logger;
   /** See `CallOptions`; true where it is not given. */
   patient?: boolean;
+  /** What the run learned about its history. */
+  run?: RunTraits;
   /** Told of the turn as it came, before it goes out. */
   onTurn?: (turn: DecodedTurn) => void;
   signal: AbortSignal;
@@ -34,12 +38,14 @@ export async function* askRoute(
   request: TurnRequest,
   options: RouteRequestOptions,
 ): AsyncGenerator<TurnPart, void, undefined> {
+  const run = options.run ?? newRunTraits();
   for (let lessons = 0; ; lessons += 1) {
     try {
-      yield* askOnce(route, request, options);
+      yield* askOnce(route, request, { ...options, run });
       return;
     } catch (error) {
-      if (!(error instanceof AttemptFailure) || lessons === MAX_LESSONS || !teaches(error, route)) throw error;
+      if (!(error instanceof AttemptFailure) || lessons === MAX_LESSONS || !teaches(error, route, { request, run }))
+        throw error;
       const where = { provider: route.provider.name, upstream_model: route.model };
       options.log.info(where, `provider ${route.provider.name} is asked in another way after: ${error.message}`);
     }
@@ -50,9 +56,12 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
   const { provider, model, credential } = route;
   const target = provider.target(credential);
   const traits = provider.traits(model);
-  const { body, names } = chatBody(request, { provider: provider.name, model, traits });
+  const wire = WIRES[provider.config.wire];
+  const run = options.run ?? newRunTraits();
+  const { body, names } = wire.request(request, { provider: provider.name, model, traits, run });
   const parts = attempt({
     target,
+    wire,
     body,
     tools: request.tools,
     mayBeEmpty: request.mayBeEmpty ?? false,
@@ -69,27 +78,33 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
     }
     if (part.startsThinking !== undefined) traits.startsThinking = part.startsThinking;
     options.onTurn?.(part.turn);
-    const usage = part.turn.usage ?? estimated(request, outputTokens(part.turn));
-    yield* wholeParts(part.turn, { provider: provider.name, names, usage: addUsage(options.spent, usage), mask });
+    const usage = priced(part.turn.usage ?? estimated(request, outputTokens(part.turn)), route.price);
+    yield* wholeParts(part.turn, { route, names, usage: addUsage(options.spent, usage), mask });
   }
 }
 
 /** Whether a refusal taught how to ask again. */
-function teaches(failure: AttemptFailure, route: Route): boolean {
+function teaches(
+  failure: AttemptFailure,
+  route: Route,
+  { request, run }: { request: TurnRequest; run: RunTraits },
+): boolean {
   const { refused, status } = failure;
   if (refused === undefined || status === undefined) return false;
   if (status !== 500 && status !== 501 && (status < 400 || status >= 500 || [401, 403, 408, 429].includes(status)))
     return false;
   const traits = route.provider.traits(route.model);
   const lesson = { status, text: refused.text, body: refused.body };
+  if (learnReplayRefusal(refused.text, request.messages, run)) return true;
   return failure.kind === 'context_length' ? learnFromContextOverflow(lesson, traits) : learn(lesson, traits);
 }
 
 function* wholeParts(
   turn: DecodedTurn,
-  context: { provider: string; names: ToolNames; usage: TurnUsage; mask(text: string): string },
+  context: { route: Route; names: ToolNames; usage: TurnUsage; mask(text: string): string },
 ): Generator<TurnPart> {
-  const { provider, names, usage, mask } = context;
+  const { route, names, usage, mask } = context;
+  const { provider, model, contextLength, price } = route;
   const calls = turn.calls.map((call) => ({
     ...call,
     name: names.original(call.name),
@@ -98,8 +113,15 @@ function* wholeParts(
   for (const call of calls) yield { type: 'tool_call', call };
   const message: AssistantMessage = { role: 'assistant', content: mask(turn.text) };
   if (calls.length > 0) message.tool_calls = calls;
-  if (turn.replay) message.replay = { provider, fields: turn.replay };
-  yield { type: 'finish', reason: turn.reason, usage, message };
+  if (turn.replay) message.replay = { provider: provider.name, fields: replayFields(turn.replay, route) };
+  const answering = { provider: provider.name, model, contextLength, price };
+  yield { type: 'finish', reason: turn.reason, usage, message, route: answering };
+}
+
+/** Thoughts that are encrypted or signed can be read by the model that wrote them only. */
+function replayFields(fields: JsonObject, { provider, model }: Route): JsonObject {
+  const { wire } = provider.config;
+  return wire === 'chat' ? fields : { ...fields, wire, model };
 }
 
 function estimated(request: TurnRequest, output: number): TurnUsage {

@@ -4,7 +4,8 @@ import { EventStream } from './event-stream.ts';
 import type { ProviderTarget, Receiver, ReceiverControl } from './provider-target.ts';
 import type { AnswerHead } from './transport/exchange.ts';
 import type { TurnTool, TurnUsage } from './turn.ts';
-import { type DecodedTurn, type Delta, TurnDecoder } from './turn-decoder.ts';
+import type { DecodedTurn, Delta } from './turn-decoder.ts';
+import type { TurnReader, Wire } from './wires/wire.ts';
 
 /** How long the rest of a stream (usage, `[DONE]`) is waited for after the finish reason, in milliseconds. */
 const AFTER_FINISH_MS = 1000;
@@ -20,6 +21,7 @@ const MAX_WAITING = 256 * 1024;
 
 export interface AttemptOptions {
   target: ProviderTarget;
+  wire: Wire;
   body: JsonObject;
   tools: readonly TurnTool[] | undefined;
   mayBeEmpty: boolean;
@@ -39,7 +41,7 @@ export type AttemptPart = Delta | { type: 'done'; turn: DecodedTurn; startsThink
  * @throws AttemptFailure, or the signal's reason.
  */
 export async function* attempt(options: AttemptOptions): AsyncGenerator<AttemptPart, void, undefined> {
-  const { target, body, signal } = options;
+  const { target, wire, body, signal } = options;
   const deltas = new WaitingDeltas();
   const left = new AbortController();
   const onAbort = () => left.abort(signal.reason);
@@ -48,8 +50,8 @@ export async function* attempt(options: AttemptOptions): AsyncGenerator<AttemptP
   const call = target.call<AttemptEnd>(
     {
       method: 'POST',
-      path: '/chat/completions',
-      api: 'chat_completions',
+      path: wire.path,
+      api: wire.api,
       headers: HEADERS,
       body: JSON.stringify(body),
     },
@@ -125,7 +127,7 @@ class TurnReceiver implements Receiver<AttemptEnd> {
   readonly #control: ReceiverControl<AttemptEnd>;
   readonly #options: AttemptOptions & { idleMs: number };
   readonly #stream = new EventStream();
-  readonly #decoder: TurnDecoder;
+  readonly #decoder: TurnReader;
   readonly #resume = () => this.#control.resume();
   #phase: 'waiting' | 'speaking' | 'finished' = 'waiting';
 
@@ -137,7 +139,7 @@ class TurnReceiver implements Receiver<AttemptEnd> {
     this.#deltas = deltas;
     this.#control = control;
     this.#options = options;
-    this.#decoder = new TurnDecoder({
+    this.#decoder = options.wire.reader({
       failureOf: (payload) => options.target.failureOfStreamError(payload),
       tools: options.tools,
       mayBeEmpty: options.mayBeEmpty,
@@ -149,7 +151,7 @@ class TurnReceiver implements Receiver<AttemptEnd> {
     try {
       this.#read(this.#stream.feed(chunk));
       this.#enterPhase();
-      if (this.#stream.done) this.#control.finish(this.#end(), { lingerMs: AFTER_DONE_MS });
+      if (this.#stream.done || this.#decoder.complete) this.#control.finish(this.#end(), { lingerMs: AFTER_DONE_MS });
     } catch (error) {
       this.#control.finish(this.#failed(error));
     }

@@ -6,7 +6,8 @@ import type { Route } from './routes.ts';
 import { type ChatModel, noUsage, type TurnPart, type TurnRequest } from './turn.ts';
 import { brokenTurn, failedTurn } from './turn-failure.ts';
 import { adaptedParameters, failedOver } from './turn-warnings.ts';
-import { addUsage } from './usage.ts';
+import { addUsage, priced } from './usage.ts';
+import { newRunTraits, type RunTraits } from './wires/replay-lessons.ts';
 
 export type ChatModelOptions = Omit<RouteTriesOptions, 'penalties'> & {
   /** Told of what a client should know, again with every turn. */
@@ -17,11 +18,12 @@ interface ChatContext extends ChatModelOptions {
   penalties: Map<string, number>;
   /** Routes that broke off a turn, until another one has answered. */
   broken: FailedRoute[];
+  run: RunTraits;
 }
 
 /** The model of one run over its routes. It remembers which routes broke a stream in this run. */
 export function createChatModel(options: ChatModelOptions): ChatModel {
-  const context: ChatContext = { ...options, penalties: new Map(), broken: [] };
+  const context: ChatContext = { ...options, penalties: new Map(), broken: [], run: newRunTraits() };
   return { turn: (request, { signal }) => runTurn(request, context, signal) };
 }
 
@@ -40,6 +42,7 @@ async function* runTurn(
         spent,
         log: context.log,
         patient: !attempt.hasAlternative,
+        run: context.run,
         signal,
       })) {
         // Before the last part goes out: its reader asks for no further one.
@@ -54,7 +57,7 @@ async function* runTurn(
     } catch (error) {
       if (!(error instanceof AttemptFailure)) throw error;
       attempt.failed(error, { delivered: started });
-      if (error.usage) spent = addUsage(spent, error.usage);
+      if (error.usage) spent = addUsage(spent, priced(error.usage, route.price));
       if (!started) continue;
       context.broken.push({ route, failure: error });
       throw brokenTurn({ route, failure: error }, spent);

@@ -1,7 +1,7 @@
 import { isObject, parseJson } from '../base/json.ts';
 import { AttemptFailure } from './attempt-failure.ts';
 import { saysContextLength } from './context-length.ts';
-import { type AnswerHeaders, retryAfterMs } from './retry-after.ts';
+import { type AnswerHeaders, durationMs, retryAfterMs } from './retry-after.ts';
 import type { Scrubber } from './secrets.ts';
 
 /** What a provider answered instead of a stream. */
@@ -19,7 +19,7 @@ const MAX_READ = 16 * 1024;
 export function failureOfAnswer(answer: ErrorAnswer, scrubber: Scrubber, now: number): AttemptFailure {
   const { status } = answer;
   const text = answer.text.slice(0, MAX_READ);
-  const wait = retryAfterMs(answer.headers, now, status === 429);
+  const wait = retryAfterMs(answer.headers, now, status === 429) ?? (status === 429 ? waitIn(text) : undefined);
   const detail = scrubber.scrub(errorText(answer.text));
   const message = detail === '' ? `HTTP status ${status}` : `HTTP status ${status}: ${detail}`;
   const common = { status, retryAfterMs: wait };
@@ -33,7 +33,7 @@ export function failureOfAnswer(answer: ErrorAnswer, scrubber: Scrubber, now: nu
     return new AttemptFailure(message, {
       ...common,
       kind: 'rate_limit',
-      advice: saysNoQuota(text) ? 'elsewhere' : 'again',
+      advice: saysNoQuota(text) || neverFits(text) || mayNotRetry(answer) ? 'elsewhere' : 'again',
     });
   }
   if (status === 408)
@@ -56,11 +56,15 @@ export function failureOfStreamError(payload: Record<string, unknown>, scrubber:
   const message = `an error inside the stream: ${detail === '' ? 'no message' : detail}`;
   if (saysContextLength(text)) return new AttemptFailure(message, { kind: 'context_length', advice: 'elsewhere' });
   const status = statusIn(payload);
-  if (status === 429 || /rate.?limit|too many requests|throttl/i.test(text)) {
-    return new AttemptFailure(message, { kind: 'rate_limit', advice: 'again', status: 429 });
+  if (status === 429 || /rate.?limit|too many requests|throttl|insufficient_quota/i.test(text)) {
+    const advice = saysNoQuota(text) || neverFits(text) ? 'elsewhere' : 'again';
+    return new AttemptFailure(message, { kind: 'rate_limit', advice, status: 429, retryAfterMs: waitIn(text) });
   }
   if (status !== undefined && status >= 400 && status < 500 && status !== 408 && status !== 409) {
     return new AttemptFailure(message, { kind: 'refused', advice: 'elsewhere', status });
+  }
+  if (/"(?:invalid_request|authentication|permission|not_found|billing)_error"/.test(text)) {
+    return new AttemptFailure(message, { kind: 'refused', advice: 'elsewhere' });
   }
   return new AttemptFailure(message, { kind: 'failed', advice: 'again', status, unhealthy: true });
 }
@@ -105,6 +109,22 @@ function saysContentFilter(text: string): boolean {
   return /content_filter|content_policy_violation|content management policy|ResponsibleAIPolicyViolation|rejected (?:as a result of|by) our safety system|moderation_blocked|data_inspection_failed|input was flagged/i.test(
     text,
   );
+}
+
+/** A single request above the limit of a minute: no wait helps (OpenAI: "Request too large for gpt-4o"). */
+function neverFits(text: string): boolean {
+  return /request too large for/i.test(text);
+}
+
+/** The provider's own word on repeating; the official SDKs obey it too. */
+function mayNotRetry({ headers }: ErrorAnswer): boolean {
+  return headers['x-should-retry'] === 'false';
+}
+
+/** "Please try again in 18.642s", "in 1m9.696s", "in 350ms": the wait in milliseconds. */
+function waitIn(text: string): number | undefined {
+  const said = /try again in ((?:\d{1,6}(?:\.\d{1,6})?(?:ms|h|m|s)){1,4})/i.exec(text)?.[1];
+  return said === undefined ? undefined : durationMs(said);
 }
 
 /** Out of credit or daily quota: asking again does not help soon. */

@@ -21,7 +21,7 @@ export function retryAfterMs(headers: AnswerHeaders, now: number, limited = fals
   }
   if (!limited) return undefined;
   const exhausted = RESET_HEADERS.filter((name) => headers[name.replace('reset', 'remaining')] === '0');
-  const waits = exhausted.map((name) => duration(String(headers[name] ?? ''))).filter((wait) => wait !== undefined);
+  const waits = exhausted.map((name) => durationMs(String(headers[name] ?? ''))).filter((wait) => wait !== undefined);
   return waits.length > 0 ? Math.max(...waits) : undefined;
 }
 
@@ -31,7 +31,8 @@ function numeric(value: unknown): number | undefined {
 
 const UNIT_MS = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 } as const;
 
-function duration(text: string): number | undefined {
+/** A duration in the words of OpenAI and Groq, in milliseconds. */
+export function durationMs(text: string): number | undefined {
   if (/^\d+(\.\d+)?$/.test(text)) return Number(text) * 1000;
   let total = 0;
   let end = 0;

@@ -1,9 +1,13 @@
 import type { JsonObject } from '../base/json.ts';
+import type { RouteConfig } from '../config/schema.ts';
 
 /**
  * One LLM turn as the research loop sees it. Whatever providers do differently ends on this floor: behind this
  * contract there is one kind of stream and one kind of failure.
  */
+
+/** What a million tokens cost. */
+export type RoutePrice = NonNullable<RouteConfig['price']>;
 
 /** A message sent to a provider, in the words of chat completions. */
 export type TurnMessage =
@@ -49,6 +53,15 @@ export interface TurnRequest {
   topP?: number;
   /** As `response_format` of chat completions. */
   responseFormat?: JsonObject;
+  /**
+   * `none`: the tools stay on offer, so that the provider's cache of the prefix holds, and none may be called. Where a
+   * provider knows no such thing they are left out.
+   */
+  toolChoice?: 'auto' | 'none';
+  /** Requests of one conversation have the same: providers keep their caches by it. */
+  cacheKey?: string;
+  /** How many of the first messages later requests will repeat unchanged: where a provider wants its cache marked. */
+  stablePrefix?: number;
   /** What is to be continued may be whole already: a turn without output is no failure. */
   mayBeEmpty?: boolean;
 }
@@ -60,6 +73,20 @@ export interface TurnUsage {
   outputTokens: number;
   reasoningTokens: number;
   estimated: boolean;
+  /** Input tokens that the provider put into its cache, where it tells. */
+  cacheWriteTokens?: number;
+  /** In the configured currency; absent where no route that was used has a price. */
+  cost?: number;
+}
+
+/** The route that answered a turn. */
+export interface AnsweringRoute {
+  /** The provider's name in the configuration. */
+  provider: string;
+  /** The provider's name of the model. */
+  model: string;
+  contextLength?: number | undefined;
+  price?: RoutePrice | undefined;
 }
 
 /** Why the model stopped. A stream that ends without telling is a failure, not a `stop`. */
@@ -73,7 +100,7 @@ export type TurnPart =
   | { type: 'reasoning'; delta: string }
   | { type: 'text'; delta: string }
   | { type: 'tool_call'; call: TurnToolCall }
-  | { type: 'finish'; reason: FinishReason; usage: TurnUsage; message: AssistantMessage };
+  | { type: 'finish'; reason: FinishReason; usage: TurnUsage; message: AssistantMessage; route?: AnsweringRoute };
 
 /** How a turn failed. */
 export type TurnFailureKind =

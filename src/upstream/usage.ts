@@ -1,5 +1,5 @@
 import { isObject } from '../base/json.ts';
-import type { TurnUsage } from './turn.ts';
+import type { RoutePrice, TurnUsage } from './turn.ts';
 
 /**
  * Token counts in a provider's words, or undefined where there are none. Providers that count reasoning beside the
@@ -50,5 +50,22 @@ export function addUsage(a: TurnUsage, b: TurnUsage): TurnUsage {
     outputTokens: a.outputTokens + b.outputTokens,
     reasoningTokens: a.reasoningTokens + b.reasoningTokens,
     estimated: a.estimated || b.estimated,
+    ...sum('cacheWriteTokens', a, b),
+    ...sum('cost', a, b),
   };
+}
+
+function sum(field: 'cacheWriteTokens' | 'cost', a: TurnUsage, b: TurnUsage): Partial<TurnUsage> {
+  if (a[field] === undefined && b[field] === undefined) return {};
+  return { [field]: (a[field] ?? 0) + (b[field] ?? 0) };
+}
+
+const MILLION = 1_000_000;
+
+/** The tokens with what they cost on a route that has a price. */
+export function priced(usage: TurnUsage, price: RoutePrice | undefined): TurnUsage {
+  if (!price) return usage;
+  const fresh = usage.inputTokens - usage.cachedTokens;
+  const cached = usage.cachedTokens * (price.cached_input ?? price.input);
+  return { ...usage, cost: (fresh * price.input + cached + usage.outputTokens * price.output) / MILLION };
 }

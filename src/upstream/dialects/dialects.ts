@@ -12,7 +12,7 @@ const DIALECTS: Readonly<Record<string, Dialect>> = {
   generic: { traits: {} },
   openai: {
     hosts: /(^|\.)openai\.com$|\.openai\.azure\.com$|\.services\.ai\.azure\.com$/,
-    traits: { outputLimitField: 'max_completion_tokens' },
+    traits: { outputLimitField: 'max_completion_tokens', promptCacheKey: true },
   },
   /** Providers that answer 400 unless every tool-call turn comes back with its reasoning. */
   reasoning_required: { traits: { reasoningRequired: true } },

@@ -4,6 +4,7 @@ import { learnMessageOrder } from './message-order.ts';
 import { learnLargestOutput, learnOutputLimit } from './output-limit.ts';
 import { learnRefusedParameters } from './refused-parameters.ts';
 import { learnReplay } from './replay.ts';
+import { learnCacheControl, learnThinking } from './thinking.ts';
 import { learnToolCallIds } from './tool-call-ids.ts';
 import { learnToolProtocol } from './tool-protocol.ts';
 import { learnToolSchemas } from './tool-schemas.ts';
@@ -13,6 +14,8 @@ import type { Lesson, Refusal, RequestTraits } from './traits.ts';
 const LESSONS: readonly Lesson[] = [
   learnToolCallIds,
   learnOutputLimit,
+  learnThinking,
+  learnCacheControl,
   learnReplay,
   learnRefusedParameters,
   learnToolProtocol,

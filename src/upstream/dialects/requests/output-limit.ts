@@ -7,7 +7,7 @@ const LEAST = 256;
 /** The largest output that the provider named in its refusal. */
 export const learnLargestOutput: Lesson = ({ text, body }, traits) => {
   const allowed = largestAllowed(text);
-  const asked = Number(body.max_tokens ?? body.max_completion_tokens);
+  const asked = Number(body.max_tokens ?? body.max_completion_tokens ?? body.max_output_tokens);
   if (allowed === undefined || allowed < LEAST || !(allowed < asked)) return false;
   traits.outputLimit = allowed;
   return true;
@@ -34,14 +34,24 @@ export function applyOutputLimit(body: JsonObject, limit: number | undefined, tr
   body[traits.outputLimitField] = Math.min(limit, traits.outputLimit ?? limit);
 }
 
+/** The bound in the field of another wire, which is always sent. */
+export function applyOutputBound(
+  body: JsonObject,
+  field: string,
+  limit: number | undefined,
+  traits: RequestTraits,
+): void {
+  if (limit !== undefined) body[field] = Math.min(limit, traits.outputLimit ?? limit);
+}
+
 const WORDINGS: readonly RegExp[] = [
   // OpenAI: "max_tokens is too large: 100000. This model supports at most 16384 completion tokens".
   /supports at most (\d+) (?:completion|output) tokens/i,
   // Anthropic behind a proxy: "max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens".
-  /max_(?:completion_)?tokens\b.{0,20}> (\d+),? which is the maximum/i,
+  /max_(?:completion_|output_)?tokens\b.{0,20}> (\d+),? which is the maximum/i,
   // Groq, Qwen, DeepSeek: "must be less than or equal to 32768", "Range of max_tokens should be [1, 8192]".
-  /max_(?:completion_)?tokens\b.{0,60}(?:less than or equal to|<=|at most|no more than|not exceed|maximum(?: value)?(?: is| of)?) `?(\d+)/i,
-  /max_(?:completion_)?tokens\b.{0,40}\[\d+, ?(\d+)\]/i,
+  /max_(?:completion_|output_)?tokens\b.{0,60}(?:less than or equal to|<=|at most|no more than|not exceed|maximum(?: value)?(?: is| of)?) `?(\d+)/i,
+  /max_(?:completion_|output_)?tokens\b.{0,40}\[\d+, ?(\d+)\]/i,
 ];
 
 function largestAllowed(text: string): number | undefined {

@@ -2,7 +2,24 @@ import type { JsonObject } from '../../../base/json.ts';
 import { type Lesson, type RequestTraits, refuses } from './traits.ts';
 
 /** Parameters without which the request still means the same, or nearly so. */
-const OPTIONAL = ['temperature', 'top_p', 'stream_options', 'parallel_tool_calls', 'tool_choice', 'response_format'];
+const OPTIONAL = [
+  'temperature',
+  'top_p',
+  'stream_options',
+  'parallel_tool_calls',
+  'tool_choice',
+  'response_format',
+  'prompt_cache_key',
+  'include',
+  'reasoning',
+];
+
+/** Other words by which a parameter is refused. */
+const ALSO_CALLED: Readonly<Record<string, string>> = {
+  stream_options: '(?:stream_options|include_usage)',
+  include: '(?:include|encrypted content|encrypted_content)',
+  reasoning: '(?:reasoning|reasoning summar(?:y|ies))',
+};
 
 /** Optional parameters that a provider refuses are left out from then on. */
 export const learnRefusedParameters: Lesson = ({ text, body }, traits) => {
@@ -10,7 +27,7 @@ export const learnRefusedParameters: Lesson = ({ text, body }, traits) => {
     (name) =>
       name in body &&
       !traits.refusedParameters.has(name) &&
-      refuses(text, name === 'stream_options' ? '(?:stream_options|include_usage)' : name),
+      (refuses(text, ALSO_CALLED[name] ?? name) || (name === 'reasoning' && /verified.{0,80}reasoning/i.test(text))),
   );
   for (const name of refused) traits.refusedParameters.add(name);
   return refused.length > 0;

@@ -24,7 +24,9 @@ export const learnReplay: Lesson = ({ text, body }, traits) => {
 
 /** The replayed fields of an assistant message for this provider. */
 export function replayOf(message: AssistantMessage, provider: string, traits: RequestTraits): JsonObject {
-  const fields = message.replay?.provider === provider ? message.replay.fields : {};
+  // What another wire keeps is none of the fields of chat completions.
+  const own = message.replay?.provider === provider && message.replay.fields.wire === undefined;
+  const fields = own ? (message.replay?.fields ?? {}) : {};
   const result: JsonObject = {};
   for (const [field, value] of Object.entries(fields)) {
     if (field === EXTRAS || traits.refusedReplay.has(field)) continue;

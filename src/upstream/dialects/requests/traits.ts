@@ -29,6 +29,10 @@ export interface RequestTraits {
   refusedParameters: Set<string>;
   /** Fields of replayed messages that were refused. */
   refusedReplay: Set<string>;
+  /** `prompt_cache_key` is known and helps. */
+  promptCacheKey: boolean;
+  /** How a model of the Messages API is asked to think; `summarized`: by its own measure, with readable thoughts. */
+  thinking: 'summarized' | 'adaptive' | 'enabled' | 'off';
   /** The model begins with reasoning and writes only the closing tag. */
   startsThinking: boolean;
 }
@@ -48,6 +52,8 @@ export function defaultTraits(): RequestTraits {
     reasoningRequired: false,
     refusedParameters: new Set(),
     refusedReplay: new Set(),
+    promptCacheKey: false,
+    thinking: 'summarized',
     startsThinking: false,
   };
 }

@@ -1,30 +1,32 @@
-import type { JsonObject } from '../base/json.ts';
-import { withInstruction } from './dialects/requests/added-instruction.ts';
-import { applyInstructionRole } from './dialects/requests/instruction-role.ts';
-import { applyMessageOrder } from './dialects/requests/message-order.ts';
-import { applyOutputLimit } from './dialects/requests/output-limit.ts';
-import { applyRefusedParameters, formatInstruction } from './dialects/requests/refused-parameters.ts';
-import { callExtras, replayOf } from './dialects/requests/replay.ts';
-import { sentArguments } from './dialects/requests/tool-arguments.ts';
-import { toolCallId } from './dialects/requests/tool-call-ids.ts';
-import { ToolNames } from './dialects/requests/tool-names.ts';
-import { textProtocol } from './dialects/requests/tool-protocol.ts';
-import { plainSchema } from './dialects/requests/tool-schemas.ts';
-import type { RequestTraits } from './dialects/requests/traits.ts';
-import type { AssistantMessage, TurnMessage, TurnRequest, TurnTool, UserPart } from './turn.ts';
+import type { JsonObject } from '../../base/json.ts';
+import { withInstruction } from '../dialects/requests/added-instruction.ts';
+import { applyInstructionRole } from '../dialects/requests/instruction-role.ts';
+import { applyMessageOrder } from '../dialects/requests/message-order.ts';
+import { applyOutputLimit } from '../dialects/requests/output-limit.ts';
+import { applyRefusedParameters, formatInstruction } from '../dialects/requests/refused-parameters.ts';
+import { callExtras, replayOf } from '../dialects/requests/replay.ts';
+import { sentArguments } from '../dialects/requests/tool-arguments.ts';
+import { toolCallId } from '../dialects/requests/tool-call-ids.ts';
+import { ToolNames } from '../dialects/requests/tool-names.ts';
+import { textProtocol } from '../dialects/requests/tool-protocol.ts';
+import { plainSchema } from '../dialects/requests/tool-schemas.ts';
+import type { RequestTraits } from '../dialects/requests/traits.ts';
+import type { AssistantMessage, TurnMessage, TurnRequest, TurnTool, UserPart } from '../turn.ts';
+import { TurnDecoder } from '../turn-decoder.ts';
+import type { BodyTarget, Wire, WireRequest } from './wire.ts';
 
-export interface BodyTarget {
-  /** The provider's name in the configuration. */
-  provider: string;
-  /** The provider's name of the model. */
-  model: string;
-  traits: RequestTraits;
-}
+/** OpenAI's chat completions, spoken by nearly everybody. */
+export const chatWire: Wire = {
+  path: '/chat/completions',
+  api: 'chat_completions',
+  request: chatBody,
+  reader: (options) => new TurnDecoder(options),
+};
 
 /** A streamed chat completion as this route wants it, and how its tool names are read. */
-export function chatBody(request: TurnRequest, target: BodyTarget): { body: JsonObject; names: ToolNames } {
+function chatBody(request: TurnRequest, target: BodyTarget): WireRequest {
   const { traits } = target;
-  const tools = request.tools ?? [];
+  const tools = offeredTools(request, traits);
   const native = traits.toolProtocol === 'native';
   const names = new ToolNames(tools.map((tool) => tool.name));
   const messages = native ? request.messages : textProtocol(request.messages, tools);
@@ -35,13 +37,23 @@ export function chatBody(request: TurnRequest, target: BodyTarget): { body: Json
     stream: true,
     stream_options: { include_usage: true },
   };
-  if (native && tools.length > 0) body.tools = tools.map((tool) => chatTool(tool, names, traits));
+  if (native && tools.length > 0) {
+    body.tools = tools.map((tool) => chatTool(tool, names, traits));
+    if (request.toolChoice === 'none') body.tool_choice = 'none';
+  }
+  if (request.cacheKey !== undefined && traits.promptCacheKey) body.prompt_cache_key = request.cacheKey;
   applyOutputLimit(body, request.maxOutputTokens, traits);
   if (request.temperature !== undefined) body.temperature = request.temperature;
   if (request.topP !== undefined) body.top_p = request.topP;
   if (request.responseFormat !== undefined) body.response_format = request.responseFormat;
   applyRefusedParameters(body, traits);
   return { body, names };
+}
+
+/** Where `tool_choice` was refused or tools are told in the text, tools that may not be called are not offered. */
+function offeredTools({ tools = [], toolChoice }: TurnRequest, traits: RequestTraits): readonly TurnTool[] {
+  const cannot = traits.toolProtocol === 'text' || traits.refusedParameters.has('tool_choice');
+  return toolChoice === 'none' && cannot ? [] : tools;
 }
 
 function chatTool(tool: TurnTool, names: ToolNames, traits: RequestTraits): JsonObject {

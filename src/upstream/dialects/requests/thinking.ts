@@ -1,0 +1,25 @@
+import { isObject } from '../../../base/json.ts';
+import { type Lesson, refuses } from './traits.ts';
+
+/**
+ * How Anthropic's models are asked to think: newer ones decide by themselves (`adaptive`) and refuse a budget, older
+ * ones know nothing but a budget, and some do not think at all.
+ */
+export const learnThinking: Lesson = ({ text, body }, traits) => {
+  if (!isObject(body.thinking) || !/thinking|adaptive|budget_tokens/i.test(text)) return false;
+  if (traits.thinking === 'off') return false;
+  if (
+    /(?:not|n't) support.{0,40}thinking|thinking.{0,40}(?:is not|isn't|not) (?:supported|available|enabled)/i.test(text)
+  ) {
+    traits.thinking = /adaptive/i.test(text) && traits.thinking !== 'enabled' ? 'enabled' : 'off';
+  } else if (traits.thinking === 'summarized' && /display/i.test(text)) traits.thinking = 'adaptive';
+  else traits.thinking = traits.thinking === 'enabled' ? 'off' : 'enabled';
+  return true;
+};
+
+/** Relays that know no marks for the cache. */
+export const learnCacheControl: Lesson = ({ text }, traits) => {
+  if (traits.refusedParameters.has('cache_control') || !refuses(text, 'cache_control')) return false;
+  traits.refusedParameters.add('cache_control');
+  return true;
+};

@@ -1,0 +1,220 @@
+import { isObject, type JsonObject, parseJson } from '../../../base/json.ts';
+import { brokenStream } from '../../attempt-failure.ts';
+import { newCallId } from '../../dialects/native-tool-calls.ts';
+import type { FinishReason, TurnToolCall, TurnUsage } from '../../turn.ts';
+import type { DecodedTurn, DecoderOptions, Delta } from '../../turn-decoder.ts';
+import { Deltas } from '../deltas.ts';
+import type { TurnReader } from '../wire.ts';
+
+/** Content blocks of one answer at most. */
+const MAX_BLOCKS = 1024;
+
+interface Block {
+  content: JsonObject;
+  /** The JSON of a call's input, as far as it came. */
+  input: string;
+  /** Whether the provider said that the block is whole. */
+  isWhole: boolean;
+}
+
+const REASONS: Readonly<Record<string, FinishReason>> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  tool_use: 'tool_calls',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  refusal: 'content_filter',
+};
+
+/** Reads the events of Anthropic's Messages API. Every block is kept as it came, with fields nobody here knows. */
+export class MessagesReader implements TurnReader {
+  readonly #options: DecoderOptions;
+  readonly #deltas = new Deltas();
+  #blocks = new Map<number, Block>();
+  #counts: Record<string, number> = {};
+  #stopReason: string | undefined;
+  #isOver = false;
+
+  constructor(options: DecoderOptions) {
+    this.#options = options;
+  }
+
+  get finished(): boolean {
+    return this.#isOver;
+  }
+
+  get complete(): boolean {
+    return this.#isOver;
+  }
+
+  /** All input counts: what was read from the cache and written to it stands beside `input_tokens` here. */
+  get usage(): TurnUsage | undefined {
+    const {
+      input_tokens: fresh,
+      cache_read_input_tokens: read = 0,
+      cache_creation_input_tokens: written = 0,
+    } = this.#counts;
+    const { output_tokens: output = 0 } = this.#counts;
+    if (fresh === undefined && output === 0) return undefined;
+    return {
+      inputTokens: (fresh ?? 0) + read + written,
+      cachedTokens: read,
+      outputTokens: output,
+      reasoningTokens: Math.min(output, this.#deltas.reasoningTokens),
+      estimated: false,
+      ...(written > 0 ? { cacheWriteTokens: written } : {}),
+    };
+  }
+
+  get hasOutput(): boolean {
+    return this.#deltas.characters > 0 || this.#calls(false).length > 0;
+  }
+
+  get outputCharacters(): number {
+    return this.#deltas.characters;
+  }
+
+  accept(payload: Record<string, unknown>): void {
+    const { type } = payload;
+    if (type === 'error' || (payload.error && type === undefined)) throw this.#options.failureOf(payload);
+    const index = typeof payload.index === 'number' ? payload.index : this.#blocks.size;
+    switch (type) {
+      case 'message':
+        this.#start(payload);
+        this.#isOver = true;
+        return;
+      case 'message_start':
+        if (isObject(payload.message)) this.#start(payload.message);
+        return;
+      case 'content_block_start':
+        this.#open(index, payload.content_block);
+        return;
+      case 'content_block_delta':
+        if (isObject(payload.delta)) this.#delta(index, payload.delta);
+        return;
+      case 'content_block_stop':
+        this.#close(index);
+        return;
+      case 'message_delta':
+        this.#readUsage(payload.usage);
+        if (isObject(payload.delta)) this.#readEnd(payload.delta);
+        return;
+      case 'message_stop':
+        this.#isOver = true;
+    }
+  }
+
+  take(): Delta[] {
+    return this.#deltas.take();
+  }
+
+  finish(): { parts: Delta[]; turn: DecodedTurn } {
+    if (!this.#isOver) throw brokenStream('the stream ended without its last event');
+    const reason = REASONS[this.#stopReason ?? ''] ?? 'stop';
+    const calls = this.#calls(reason === 'length');
+    const text = this.#text();
+    if (reason === 'stop' && text === '' && calls.length === 0 && !this.#options.mayBeEmpty) {
+      throw brokenStream('an empty answer');
+    }
+    const turn: DecodedTurn = {
+      reason:
+        calls.length > 0 && reason === 'stop'
+          ? 'tool_calls'
+          : calls.length === 0 && reason === 'tool_calls'
+            ? 'stop'
+            : reason,
+      calls,
+      writtenCalls: 0,
+      text,
+      reasoningTokens: this.#deltas.reasoningTokens,
+      usage: this.usage,
+      replay: this.#blocks.size > 0 ? { content: [...this.#blocks.values()].map(({ content }) => content) } : undefined,
+    };
+    return { parts: this.take(), turn };
+  }
+
+  /** A message begins, or begins anew: a proxy may have asked twice. What was shown stays shown. */
+  #start(message: Record<string, unknown>): void {
+    this.#blocks = new Map();
+    this.#counts = {};
+    this.#stopReason = undefined;
+    this.#readUsage(message.usage);
+    if (!Array.isArray(message.content)) return;
+    for (const [index, block] of message.content.entries()) {
+      this.#open(index, block);
+      this.#close(index);
+    }
+    this.#readEnd(message);
+  }
+
+  #open(index: number, value: unknown): void {
+    if (!isObject(value)) return;
+    if (this.#blocks.size >= MAX_BLOCKS) throw brokenStream('the answer does not end');
+    const content: JsonObject = JSON.parse(JSON.stringify(value));
+    this.#blocks.set(index, { content, input: '', isWhole: false });
+    if (content.type === 'text' && typeof content.text === 'string') this.#deltas.push('text', content.text);
+    if (content.type === 'thinking' && typeof content.thinking === 'string') {
+      this.#deltas.push('reasoning', content.thinking);
+    }
+  }
+
+  #delta(index: number, delta: Record<string, unknown>): void {
+    const block = this.#blocks.get(index);
+    if (!block) return;
+    const { content } = block;
+    if (delta.type === 'text_delta' && typeof delta.text === 'string') {
+      content.text = `${typeof content.text === 'string' ? content.text : ''}${delta.text}`;
+      this.#deltas.push('text', delta.text);
+    } else if (delta.type === 'thinking_delta' && typeof delta.thinking === 'string') {
+      content.thinking = `${typeof content.thinking === 'string' ? content.thinking : ''}${delta.thinking}`;
+      this.#deltas.push('reasoning', delta.thinking);
+    } else if (delta.type === 'signature_delta' && typeof delta.signature === 'string') {
+      content.signature = delta.signature;
+    } else if (delta.type === 'input_json_delta' && typeof delta.partial_json === 'string') {
+      block.input += delta.partial_json;
+      this.#deltas.count(delta.partial_json.length);
+    } else if (delta.type === 'citations_delta' && isObject(delta.citation)) {
+      const known = Array.isArray(content.citations) ? content.citations : [];
+      content.citations = [...known, JSON.parse(JSON.stringify(delta.citation))];
+    }
+  }
+
+  #close(index: number): void {
+    const block = this.#blocks.get(index);
+    if (!block) return;
+    block.isWhole = true;
+    const input = block.input.trim() === '' ? undefined : parseJson(block.input);
+    if (input !== undefined) block.content.input = input;
+  }
+
+  #readEnd({ stop_reason: reason }: Record<string, unknown>): void {
+    if (typeof reason === 'string') this.#stopReason = reason;
+  }
+
+  /** Counts are cumulative: later ones replace earlier ones, absent ones leave them. */
+  #readUsage(usage: unknown): void {
+    if (!isObject(usage)) return;
+    for (const [name, value] of Object.entries(usage)) if (typeof value === 'number') this.#counts[name] = value;
+  }
+
+  #text(): string {
+    return [...this.#blocks.values()]
+      .map(({ content }) => (content.type === 'text' && typeof content.text === 'string' ? content.text : ''))
+      .join('');
+  }
+
+  /** `cut`: the answer ended for its length, so that a call with broken input is none. */
+  #calls(cut: boolean): TurnToolCall[] {
+    const calls: TurnToolCall[] = [];
+    const ids = new Set<string>();
+    for (const { content, input } of this.#blocks.values()) {
+      if (content.type !== 'tool_use' || typeof content.name !== 'string') continue;
+      const isBroken = input.trim() !== '' && parseJson(input) === undefined;
+      if (cut && isBroken) continue;
+      const id = typeof content.id === 'string' && content.id !== '' && !ids.has(content.id) ? content.id : newCallId();
+      ids.add(id);
+      calls.push({ id, name: content.name, arguments: isBroken ? input : JSON.stringify(content.input ?? {}) });
+    }
+    return calls;
+  }
+}

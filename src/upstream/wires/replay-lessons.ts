@@ -1,0 +1,61 @@
+import { isObject } from '../../base/json.ts';
+import type { AssistantMessage, TurnMessage } from '../turn.ts';
+
+/** What one run learned about sending its own history back. */
+export interface RunTraits {
+  /** Earlier turns whose thoughts were refused, by `replayKey`. */
+  readonly stale: Set<string>;
+  /** The provider wants a thought where there is none any more: it is asked without thinking. */
+  withoutThinking: boolean;
+}
+
+export function newRunTraits(): RunTraits {
+  return { stale: new Set(), withoutThinking: false };
+}
+
+/** What a turn's thoughts are known by: their signature, their cipher, or an id. */
+export function replayKey({ replay }: AssistantMessage): string | undefined {
+  if (!replay) return undefined;
+  const parts = Object.values(replay.fields).flatMap((field) => (Array.isArray(field) ? field : []));
+  for (const part of parts) {
+    if (!isObject(part)) continue;
+    const key = part.signature ?? part.encrypted_content ?? part.data ?? part.id;
+    if (typeof key === 'string' && key !== '') return key;
+  }
+  return JSON.stringify(replay.fields);
+}
+
+/** Refusals of thoughts that were sent back: another key, another model, another conversation, a fault of the service. */
+const REFUSED: readonly RegExp[] = [
+  /encrypted[ _]content.{0,200}(?:could not be|cannot be|invalid|not be) ?(?:verified|decrypted|parsed)?/is,
+  /invalid_encrypted_content/i,
+  /without its required (?:following item|['"`]?reasoning)/i,
+  /item with id .{0,80} not found/i,
+  /missing required field [`'"]?summary/i,
+  /signature.{0,60}(?:thinking|field required|invalid)|(?:thinking|invalid).{0,60}signature/is,
+  /thinking.{0,60}blocks?.{0,120}(?:cannot be modified|must remain)/is,
+  /bound to a different conversation/i,
+  /cannot contain [`'"]?thinking/i,
+];
+
+const WANTS_THOUGHT = /expected [`'"]?thinking/i;
+
+/**
+ * Learns from the refusal of a history: its thoughts are left out, or none are asked for. True: the request may be asked
+ * again in its new form.
+ */
+export function learnReplayRefusal(text: string, messages: readonly TurnMessage[], run: RunTraits): boolean {
+  if (WANTS_THOUGHT.test(text) && !run.withoutThinking) {
+    run.withoutThinking = true;
+    return true;
+  }
+  if (!REFUSED.some((refusal) => refusal.test(text))) return false;
+  let fresh = 0;
+  for (const message of messages) {
+    const key = message.role === 'assistant' ? replayKey(message) : undefined;
+    if (key === undefined || run.stale.has(key)) continue;
+    run.stale.add(key);
+    fresh += 1;
+  }
+  return fresh > 0;
+}

@@ -1,0 +1,231 @@
+import { isObject, type JsonObject, type JsonValue } from '../../../base/json.ts';
+import { brokenStream } from '../../attempt-failure.ts';
+import { newCallId } from '../../dialects/native-tool-calls.ts';
+import type { FinishReason, TurnToolCall, TurnUsage } from '../../turn.ts';
+import type { DecodedTurn, DecoderOptions, Delta } from '../../turn-decoder.ts';
+import { readUsage } from '../../usage.ts';
+import { Deltas } from '../deltas.ts';
+import type { TurnReader } from '../wire.ts';
+
+/** Items of one answer at most. */
+const MAX_ITEMS = 1024;
+
+interface Shown {
+  /** What of the item was shown so far, to tell what its end adds. */
+  text: string;
+  reasoning: string;
+  /** Notes of the model before its answer, not a part of it. */
+  isCommentary: boolean;
+}
+
+/**
+ * Reads the events of the Responses API. The item in `output_item.done` is the truth, deltas are for showing: there are
+ * servers that send none. Items are known by their position, since a relay gives them another id in every event.
+ */
+export class ResponsesReader implements TurnReader {
+  readonly #options: DecoderOptions;
+  readonly #deltas = new Deltas();
+  readonly #items = new Map<number, JsonObject>();
+  readonly #shown = new Map<number, Shown>();
+  #usage: TurnUsage | undefined;
+  #end: { status: unknown; reason: unknown } | undefined;
+  #hasCall = false;
+
+  constructor(options: DecoderOptions) {
+    this.#options = options;
+  }
+
+  get finished(): boolean {
+    return this.#end !== undefined;
+  }
+
+  get complete(): boolean {
+    return this.finished;
+  }
+
+  get usage(): TurnUsage | undefined {
+    return this.#usage;
+  }
+
+  get hasOutput(): boolean {
+    return this.#deltas.characters > 0 || this.#hasCall;
+  }
+
+  get outputCharacters(): number {
+    return this.#deltas.characters;
+  }
+
+  accept(payload: Record<string, unknown>): void {
+    const { type } = payload;
+    if (type === 'error' || (type === undefined && payload.error)) throw this.#options.failureOf(payload);
+    if (payload.object === 'response') this.#whole(payload);
+    else if (typeof type === 'string') this.#event(type, payload);
+  }
+
+  take(): Delta[] {
+    return this.#deltas.take();
+  }
+
+  finish(): { parts: Delta[]; turn: DecodedTurn } {
+    if (this.#end === undefined) throw brokenStream('the stream ended without a final event');
+    const items = [...this.#items].sort(([a], [b]) => a - b).map(([, item]) => item);
+    const reason = this.#reason();
+    const calls = callsOf(items, reason === 'length');
+    if (reason === 'stop' && !this.hasOutput && !items.some(isHosted) && !this.#options.mayBeEmpty) {
+      throw brokenStream('an empty answer');
+    }
+    const turn: DecodedTurn = {
+      reason: calls.length > 0 && reason === 'stop' ? 'tool_calls' : reason,
+      calls,
+      writtenCalls: 0,
+      text: this.#deltas.text,
+      reasoningTokens: this.#deltas.reasoningTokens,
+      usage: this.#usage,
+      replay: items.length > 0 ? { output: items } : undefined,
+    };
+    return { parts: this.take(), turn };
+  }
+
+  #event(type: string, payload: Record<string, unknown>): void {
+    const index = typeof payload.output_index === 'number' ? payload.output_index : this.#items.size;
+    const delta = typeof payload.delta === 'string' ? payload.delta : '';
+    switch (type) {
+      case 'response.output_item.added':
+        this.#added(index, payload.item);
+        return;
+      case 'response.output_text.delta':
+      case 'response.refusal.delta':
+        this.#show(index, 'text', delta);
+        return;
+      case 'response.reasoning_summary_text.delta':
+      case 'response.reasoning_text.delta':
+        this.#show(index, 'reasoning', delta);
+        return;
+      case 'response.function_call_arguments.delta':
+      case 'response.custom_tool_call_input.delta':
+        this.#deltas.count(delta.length);
+        return;
+      case 'response.output_item.done':
+        this.#done(index, payload.item);
+        return;
+      case 'response.completed':
+      case 'response.incomplete':
+      case 'response.failed':
+        if (isObject(payload.response)) this.#whole(payload.response);
+    }
+  }
+
+  #added(index: number, item: unknown): void {
+    if (!isObject(item)) return;
+    const shown = this.#shownOf(index);
+    if (item.type === 'message') shown.isCommentary = item.phase === 'commentary' && !this.#options.tools?.length;
+    if (isCall(item)) this.#hasCall = true;
+  }
+
+  #done(index: number, value: unknown): void {
+    const item = plain(value);
+    if (!item) return;
+    if (this.#items.size >= MAX_ITEMS) throw brokenStream('the answer does not end');
+    this.#added(index, item);
+    this.#items.set(index, item);
+    if (item.type === 'message') this.#showRest(index, 'text', textOfParts(item.content));
+    else if (item.type === 'reasoning') this.#showRest(index, 'reasoning', reasoningOf(item));
+    else if (isCall(item)) this.#deltas.count(1);
+  }
+
+  /** A whole response: the last event, or an answer that was not streamed. */
+  #whole(response: Record<string, unknown>): void {
+    const { status, incomplete_details: details, error, output } = response;
+    if (status === 'failed') throw this.#options.failureOf({ error: isObject(error) ? error : 'the response failed' });
+    if (status === 'in_progress' || status === 'queued') return;
+    const usage = readUsage(response.usage);
+    if (usage) this.#usage = usage;
+    if (Array.isArray(output)) {
+      for (const [index, item] of output.entries()) if (!this.#items.has(index)) this.#done(index, item);
+    }
+    this.#end = { status, reason: isObject(details) ? details.reason : undefined };
+  }
+
+  #reason(): FinishReason {
+    if (this.#end?.status === 'cancelled') throw brokenStream('the provider broke the answer off');
+    if (this.#end?.status !== 'incomplete') return 'stop';
+    return this.#end.reason === 'content_filter' ? 'content_filter' : 'length';
+  }
+
+  #shownOf(index: number): Shown {
+    const known = this.#shown.get(index);
+    if (known) return known;
+    if (this.#shown.size >= MAX_ITEMS) throw brokenStream('the answer does not end');
+    const shown = { text: '', reasoning: '', isCommentary: false };
+    this.#shown.set(index, shown);
+    return shown;
+  }
+
+  #show(index: number, type: Delta['type'], delta: string): void {
+    const shown = this.#shownOf(index);
+    shown[type] += delta;
+    this.#deltas.push(shown.isCommentary ? 'reasoning' : type, delta);
+  }
+
+  /** What the deltas left out. */
+  #showRest(index: number, type: Delta['type'], whole: string): void {
+    const shown = this.#shownOf(index)[type];
+    if (whole.startsWith(shown)) this.#show(index, type, whole.slice(shown.length));
+  }
+}
+
+/** Calls in order; one with arguments cut for its length is none. */
+function callsOf(items: readonly JsonObject[], cut: boolean): TurnToolCall[] {
+  const calls: TurnToolCall[] = [];
+  const ids = new Set<string>();
+  for (const item of items) {
+    if (!isCall(item) || typeof item.name !== 'string' || item.name === '') continue;
+    if (cut && item.status === 'incomplete') continue;
+    const known = [item.call_id, item.id].find((id) => typeof id === 'string' && id !== '' && !ids.has(id));
+    const id = typeof known === 'string' ? known : newCallId();
+    ids.add(id);
+    calls.push({ id, name: item.name, arguments: argumentsOf(item) });
+  }
+  return calls;
+}
+
+function argumentsOf(item: JsonObject): string {
+  if (item.type === 'custom_tool_call') return JSON.stringify({ input: item.input ?? '' });
+  const { arguments: text } = item;
+  if (typeof text !== 'string') return isObject(text) ? JSON.stringify(text) : '{}';
+  return text.trim() === '' ? '{}' : text;
+}
+
+/** What the provider did by itself: searches, programs. */
+function isHosted({ type }: JsonObject): boolean {
+  return type !== 'message' && type !== 'reasoning';
+}
+
+export function isCall(item: Record<string, unknown>): boolean {
+  return item.type === 'function_call' || item.type === 'custom_tool_call';
+}
+
+/** The text of a message's content. */
+export function textOfParts(content: JsonValue | undefined): string {
+  if (typeof content === 'string') return content;
+  if (!Array.isArray(content)) return '';
+  return content
+    .map((part) => {
+      if (!isObject(part)) return '';
+      const text = part.text ?? part.refusal;
+      return typeof text === 'string' ? text : '';
+    })
+    .join('');
+}
+
+function reasoningOf({ summary, content }: JsonObject): string {
+  const texts = [summary, content].map((parts) =>
+    Array.isArray(parts) ? parts.map((part) => textOfParts([part])).filter((text) => text !== '') : [],
+  );
+  const [summaries = [], contents = []] = texts;
+  return (summaries.length > 0 ? summaries : contents).join('');
+}
+
+function plain(value: unknown): JsonObject | undefined {
+  return isObject(value) ? JSON.parse(JSON.stringify(value)) : undefined;
+}

@@ -1,0 +1,52 @@
+import type { JsonObject } from '../../base/json.ts';
+import type { ToolNames } from '../dialects/requests/tool-names.ts';
+import type { RequestTraits } from '../dialects/requests/traits.ts';
+import type { TurnRequest, TurnUsage } from '../turn.ts';
+import type { DecodedTurn, DecoderOptions, Delta } from '../turn-decoder.ts';
+import type { RunTraits } from './replay-lessons.ts';
+
+/** What a request is made for. */
+export interface BodyTarget {
+  /** The provider's name in the configuration. */
+  provider: string;
+  /** The provider's name of the model. */
+  model: string;
+  traits: RequestTraits;
+  run: RunTraits;
+}
+
+/** A request as it goes out, and how its tool names are read. */
+export interface WireRequest {
+  body: JsonObject;
+  names: ToolNames;
+}
+
+/** Reads the payloads of one streamed turn. */
+export interface TurnReader {
+  /** Whether the provider told why it stopped. */
+  readonly finished: boolean;
+  /** Whether nothing more can follow, so that the end of the body need not be waited for. */
+  readonly complete?: boolean;
+  readonly usage: TurnUsage | undefined;
+  /** Whether the model has said anything, delivered or not. */
+  readonly hasOutput: boolean;
+  /** Characters of output so far, for an estimate. */
+  readonly outputCharacters: number;
+  /** See `RequestTraits`; undefined: nothing new was seen. */
+  readonly startsThinking?: boolean | undefined;
+  /** @throws AttemptFailure for an error inside the stream. */
+  accept(payload: Record<string, unknown>): void;
+  /** The deltas since the last call. */
+  take(): Delta[];
+  /** Ends the turn. @throws AttemptFailure where it is none. */
+  finish(): { parts: Delta[]; turn: DecodedTurn };
+}
+
+/** An API that a turn can be asked for: how a request looks and how its answer is read. */
+export interface Wire {
+  /** After the provider's base address. */
+  path: string;
+  api: string;
+  request(request: TurnRequest, target: BodyTarget): WireRequest;
+  reader(options: DecoderOptions): TurnReader;
+}

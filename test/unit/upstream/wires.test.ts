@@ -1,0 +1,161 @@
+import assert from 'node:assert/strict';
+import type { ChatModel, TurnMessage, TurnRequest } from '../../../src/upstream/turn.ts';
+import { tool } from '../../support/decode-turn.ts';
+import { startScriptedProvider, status, turn } from '../../support/scripted-provider.ts';
+import { type StrictServer, strictMessages, strictResponses } from '../../support/strict-wires.ts';
+import { chat, config, finishOf, textOf } from './chat-harness.ts';
+
+const TURNS = 40;
+const START: TurnMessage[] = [
+  { role: 'system', content: 'Look things up.' },
+  { role: 'user', content: 'What is the answer?' },
+];
+const SERVERS = {
+  responses: () => strictResponses(TURNS),
+  'messages, adaptive thinking': () => strictMessages(TURNS, { thinks: 'adaptive' }),
+  'messages, thinking with a budget': () => strictMessages(TURNS, { thinks: 'enabled' }),
+};
+
+const wireOf = (name: string) => name.split(',')[0];
+
+interface Loop {
+  messages: TurnMessage[];
+  text: string;
+  reasoning: string;
+}
+
+/** A tool loop to its end; what is kept goes through JSON every time, as it does over a crash. */
+async function loop(model: ChatModel, messages: TurnMessage[], most = Number.POSITIVE_INFINITY): Promise<Loop> {
+  let kept = messages;
+  let reasoning = '';
+  for (let n = 0; n < most; n += 1) {
+    const request: TurnRequest = {
+      messages: kept,
+      tools: [tool('look_up', { n: 'integer' })],
+      maxOutputTokens: 4096,
+      temperature: 0.3,
+      cacheKey: 'run-1',
+    };
+    const parts = await Array.fromAsync(model.turn(request, { signal: new AbortController().signal }));
+    for (const part of parts) if (part.type === 'reasoning') reasoning += part.delta;
+    const { message, reason, usage } = finishOf(parts);
+    assert.equal(usage.estimated, false);
+    kept = JSON.parse(JSON.stringify([...kept, message]));
+    if (reason === 'stop') return { messages: kept, text: textOf(parts), reasoning };
+    assert.equal(reason, 'tool_calls');
+    for (const call of message.tool_calls ?? []) {
+      kept.push({ role: 'tool', tool_call_id: call.id, content: `found ${call.arguments}` });
+    }
+  }
+  return { messages: kept, text: '', reasoning };
+}
+
+async function start(strict: StrictServer, wire: string | undefined, others: Record<string, object> = {}) {
+  const provider = await startScriptedProvider({ respond: (request) => strict.respond(request) });
+  const made = chat(config({ strict: { base_url: provider.url, api_key: 'sk-strict', wire }, ...others }));
+  return {
+    provider,
+    ...made,
+    async [Symbol.asyncDispose]() {
+      await made.upstream[Symbol.asyncDispose]();
+      await provider[Symbol.asyncDispose]();
+    },
+  };
+}
+
+describe('a tool loop over another wire', () => {
+  for (const [name, make] of Object.entries(SERVERS)) {
+    it(`goes on for ${TURNS} turns with its thoughts sent back (${name})`, async () => {
+      const strict = make();
+      await using world = await start(strict, wireOf(name));
+      const { text, reasoning } = await loop(world.model, START);
+      assert.equal(text, 'All found.');
+      assert.ok(reasoning.startsWith('Thought 0.Thought 1.') && reasoning.endsWith(`Thought ${TURNS}.`));
+      // How to ask is learned once, from at most three refusals.
+      assert.ok(strict.refusals.length <= 3, strict.refusals.join('\n'));
+      const last = JSON.stringify(world.provider.requests.at(-1)?.body);
+      assert.equal(last.split(name === 'responses' ? '"encrypted_content":' : '"signature":').length - 1, TURNS);
+    });
+
+    it(`goes on where its history was changed: thoughts are left out (${name})`, async () => {
+      const strict = make();
+      await using world = await start(strict, wireOf(name));
+      const { messages } = await loop(world.model, START, 6);
+      const changed = messages.map(
+        (message, n): TurnMessage =>
+          message.role === 'tool' && n < 5 ? { ...message, content: 'shortened' } : message,
+      );
+      const { text } = await loop(world.model, changed);
+      assert.equal(text, 'All found.');
+      assert.ok(strict.refusals.length <= 6, strict.refusals.join('\n'));
+    });
+
+    it(`moves to a provider of chat completions and back, without the thoughts of the other (${name})`, async () => {
+      const strict = make();
+      let down = false;
+      await using other = await startScriptedProvider({
+        respond: (_, n) =>
+          turn({ reasoning: 'hm', toolCalls: [{ name: 'look_up', arguments: `{"n":${n}}` }], text: '' }),
+      });
+      await using world = await start(strict, wireOf(name), { other: { base_url: other.url } });
+      world.provider.respond = (request) => (down ? status(503) : strict.respond(request));
+      const first = await loop(world.model, START, 3);
+      down = true;
+      const second = await loop(world.model, first.messages, 2);
+      down = false;
+      const sent = JSON.stringify(other.requests[0]?.body);
+      assert.ok(!/encrypted_content|signature|"wire"/.test(sent), sent);
+      const { text } = await loop(world.model, second.messages);
+      assert.equal(text, 'All found.');
+      assert.ok(!JSON.stringify(world.provider.requests.at(-1)?.body).includes('"hm"'));
+    });
+  }
+});
+
+describe('a request over another wire', () => {
+  const body = async (wire: string, request: Partial<TurnRequest>) => {
+    const strict = wire === 'responses' ? strictResponses(0) : strictMessages(0, { thinks: 'adaptive' });
+    await using world = await start(strict, wire);
+    const full = { messages: START, tools: [tool('look_up')], ...request };
+    await Array.fromAsync(world.model.turn(full, { signal: new AbortController().signal }));
+    assert.deepEqual(strict.refusals, []);
+    return world.provider.requests[0]?.body ?? {};
+  };
+
+  it('keeps tools on offer that may not be called', async () => {
+    assert.equal((await body('responses', { toolChoice: 'none' })).tool_choice, 'none');
+    const messages = await body('messages', { toolChoice: 'none' });
+    assert.deepEqual(messages.tool_choice, { type: 'none' });
+    assert.equal(messages.tools?.length, 1);
+  });
+
+  it('says how the answer is to look and where the cache ends', async () => {
+    const schema = { type: 'object', properties: {} };
+    const responseFormat = { type: 'json_schema', json_schema: { name: 'x', schema, strict: true } };
+    const responses = await body('responses', { responseFormat, cacheKey: 'k' });
+    assert.deepEqual(responses.text, { format: { type: 'json_schema', name: 'x', schema, strict: true } });
+    assert.equal(responses.prompt_cache_key, 'k');
+    assert.equal(responses.instructions, 'Look things up.');
+    const messages = await body('messages', { responseFormat });
+    assert.match(JSON.stringify(messages.system), /follows this schema.*"cache_control":\{"type":"ephemeral"\}/);
+    assert.match(JSON.stringify(messages.messages), /What is the answer\?","cache_control"/);
+  });
+
+  it('reads images as the wire has them', async () => {
+    const content = [
+      { type: 'text' as const, text: 'What is this?' },
+      { type: 'image_url' as const, image_url: { url: 'data:image/png;base64,AAAA' } },
+      { type: 'image_url' as const, image_url: { url: 'https://a.example/b.png' } },
+    ];
+    const messages = [{ role: 'user' as const, content }];
+    assert.match(
+      JSON.stringify((await body('responses', { messages })).input),
+      /"input_image","image_url":"data:image/,
+    );
+    const sent = JSON.stringify((await body('messages', { messages })).messages);
+    assert.match(
+      sent,
+      /"base64","media_type":"image\/png","data":"AAAA".*"type":"url","url":"https:\/\/a\.example\/b\.png"/,
+    );
+  });
+});
