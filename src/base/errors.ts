@@ -81,7 +81,7 @@ const TYPE_OF_CODE: Readonly<Record<ErrorCode, ErrorType>> = {
   store_unavailable: 'api_error',
   shutting_down: 'api_error',
   upstream_timeout: 'api_error',
-  context_length_exceeded: 'api_error',
+  context_length_exceeded: 'invalid_request_error',
   invalid_output: 'api_error',
   run_crashed: 'api_error',
   cancelled: 'api_error',

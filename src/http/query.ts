@@ -1,6 +1,15 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../base/errors.ts';
 
+/** Where a page of a list begins and how long it is (contract section 5). */
+export interface PageQuery {
+  limit: number;
+  /** The list's own where absent. */
+  order?: 'asc' | 'desc';
+  after?: string;
+  before?: string;
+}
+
 /** The query parameters of a request, read strictly: what is there is valid or an error that names it. */
 export class Query {
   readonly #params: URLSearchParams;
@@ -32,6 +41,18 @@ export class Query {
     const number = /^\d{1,16}$/.test(value) ? Number(value) : Number.NaN;
     if (number >= min && number <= max) return number;
     throw invalid(name, `expected an integer from ${min} to ${max}`);
+  }
+
+  page({ limit, max }: { limit: number; max: number }): PageQuery {
+    const order = this.choice('order', ['asc', 'desc']);
+    const after = this.text('after');
+    const before = this.text('before');
+    return {
+      limit: this.integer('limit', { min: 1, max }) ?? limit,
+      ...(order && { order }),
+      ...(after !== undefined && { after }),
+      ...(before !== undefined && { before }),
+    };
   }
 
   /** One of `values`. */

@@ -5,19 +5,20 @@ import { taskStatus } from './tasks.ts';
 /** Query parameters (contract sections 5 and 6), for the API description; `http/query.ts` reads them. */
 
 const cursor = z.string().optional();
+const page = { after: cursor, before: cursor, order: z.enum(['asc', 'desc']).optional() };
 
 export const listResponsesQuery = z.object({
   limit: z.int().min(1).max(100).default(20),
-  after: cursor,
+  ...page,
   status: responseStatus.optional(),
   model: z.string().optional(),
 });
 
-export const listInputItemsQuery = z.object({ limit: z.int().min(1).max(100).default(20), after: cursor });
+export const listInputItemsQuery = z.object({ limit: z.int().min(1).max(100).default(20), ...page });
 
 export const listTasksQuery = z.object({
   limit: z.int().min(1).max(1000).default(100),
-  after: cursor,
+  ...page,
   status: taskStatus.optional(),
 });
 

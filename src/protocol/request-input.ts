@@ -11,10 +11,16 @@ const MAX_PARTS_IN_ALL = 10_000;
 
 const role = z.enum(['user', 'assistant', 'system', 'developer']);
 const textPart = z.object({ text: z.string() }).transform(({ text }) => ({ type: 'text' as const, text }));
+const imageUrl = z
+  .string()
+  .refine(
+    (url) => (/^https:\/\//i.test(url) ? URL.canParse(url) : /^data:[^,]*,./is.test(url)),
+    'must be an https URL or a data URL',
+  );
 const imagePart = z
   .object({
     image_url: chosenBy((value) =>
-      isObject(value) ? z.object({ url: z.string().min(1) }).transform(({ url }) => url) : z.string().min(1),
+      isObject(value) ? z.object({ url: imageUrl }).transform(({ url }) => url) : imageUrl,
     ),
   })
   .transform(({ image_url }) => ({ type: 'image' as const, url: image_url }));

@@ -76,8 +76,12 @@ export interface EndedRun {
 
 export interface RunListQuery {
   limit: number;
-  /** Public id of the last entry of the page before. */
+  /** By creation; `desc` where absent. */
+  order?: 'asc' | 'desc';
+  /** Public id of the entry behind which the page begins. */
   after?: string;
+  /** Public id of the entry before which the page ends. */
+  before?: string;
   status?:
     | 'in_progress'
     | 'completed'
@@ -110,7 +114,7 @@ export interface Runs {
    */
   find(caller: Caller, api: 'responses' | 'async', id: string): Promise<RunRecord>;
 
-  /** @throws GatewayError `invalid_parameter` (`after`) for a cursor that is unknown or foreign. */
+  /** @throws GatewayError `invalid_parameter` (`after`, `before`) for a cursor that is unknown or foreign. */
   list(
     caller: Caller,
     api: 'responses' | 'async',

@@ -87,21 +87,15 @@ class StoredRuns implements Runs {
     api: 'responses' | 'async',
     query: RunListQuery,
   ): Promise<{ runs: RunSummary[]; hasMore: boolean }> {
-    let after: RunId | undefined;
-    if (query.after !== undefined) {
-      after = parsePublicId(api, query.after);
-      const run = after && (await this.#owned(caller, after));
-      if (!run || run.api !== api) {
-        throw new GatewayError('invalid_parameter', `after: there is no ${query.after} in this list.`, {
-          param: 'after',
-        });
-      }
-    }
+    const after = await this.#cursor(caller, api, { param: 'after', id: query.after });
+    const before = await this.#cursor(caller, api, { param: 'before', id: query.before });
     return await this.#store.list({
       user: caller.user,
       api,
       limit: query.limit,
+      ...(query.order === undefined ? {} : { order: query.order }),
       ...(after === undefined ? {} : { after }),
+      ...(before === undefined ? {} : { before }),
       ...(query.status === undefined ? {} : { status: STATUS_OF_QUERY[query.status] }),
       ...(query.model === undefined ? {} : { model: query.model }),
     });
@@ -226,6 +220,19 @@ class StoredRuns implements Runs {
 
   idOf(run: Pick<RunRecord, 'id'>, api: RunApi): string {
     return publicId(api, run.id);
+  }
+
+  /** The run that a cursor of a list names. */
+  async #cursor(
+    caller: Caller,
+    api: 'responses' | 'async',
+    { param, id }: { param: string; id: string | undefined },
+  ): Promise<RunId | undefined> {
+    if (id === undefined) return undefined;
+    const runId = parsePublicId(api, id);
+    const run = runId === undefined ? undefined : await this.#owned(caller, runId);
+    if (run?.api === api) return runId;
+    throw new GatewayError('invalid_parameter', `${param}: there is no ${id.slice(0, 80)} in this list.`, { param });
   }
 
   /** The run, if it is this user's: every look-up by id goes through here (promise 7). */

@@ -3,6 +3,7 @@ import { checkedTarget } from '../../protocol/request-target.ts';
 import { logRequest } from '../access-log.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { RequestContext, RequestContexts } from '../request-context.ts';
+import { allowOrigin } from './cors.ts';
 import { originCheck } from './origin.ts';
 
 /**
@@ -24,7 +25,8 @@ export function entry(deps: AppDeps, contexts: RequestContexts): RequestHandler 
     res.setHeader('x-content-type-options', 'nosniff');
     req.url = checkedTarget(req.url);
     checkOrigin(req.headers, config.current());
-    next();
+    if (allowOrigin(req, res, config.current().server.cors_origins)) context.route = 'preflight';
+    else next();
   };
 }
 

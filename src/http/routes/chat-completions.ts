@@ -1,4 +1,5 @@
 import { toSeconds } from '../../base/clock.ts';
+import { requireExactMetadata } from '../../protocol/exact-numbers.ts';
 import { parseBody } from '../../protocol/parse.ts';
 import { createChatCompletion } from '../../protocol/requests.ts';
 import { chatCompletion } from '../../runs/projections/chat.ts';
@@ -27,6 +28,7 @@ export function chatCompletions(deps: AppDeps): Endpoint {
       return await forward(deps, call, { ...jsonForwarding(body), modelName: name, model, api: 'chat_completions' });
     }
     const { value, ignored } = parseBody(createChatCompletion, body.json);
+    requireExactMetadata(body.raw);
     const request = await fromChat(value, { ...deps, caller, key, name, model, signal: context.signal });
     const { run } = await submitRun(deps, {
       req,

@@ -1,4 +1,5 @@
 import { GatewayError } from '../../base/errors.ts';
+import { requireExactMetadata } from '../../protocol/exact-numbers.ts';
 import { parseBody } from '../../protocol/parse.ts';
 import { type CreateResponse, createResponse as createResponseBody } from '../../protocol/requests.ts';
 import { createdResponse } from '../../runs/new-run.ts';
@@ -24,6 +25,7 @@ export function createResponse(deps: AppDeps): Endpoint {
       return await forward(deps, call, { ...jsonForwarding(body), modelName: name, model, api: 'responses' });
     }
     const { value, ignored } = parseBody(createResponseBody, body.json);
+    requireExactMetadata(body.raw);
     const mode = deliveryOf(value, req.headers.accept);
     const request = await fromResponse(value, { ...deps, caller, key, name, model, signal: context.signal });
     const submission = {

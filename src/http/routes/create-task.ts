@@ -1,5 +1,6 @@
 import { GatewayError } from '../../base/errors.ts';
 import { publicId } from '../../base/ids.ts';
+import { requireExactMetadata } from '../../protocol/exact-numbers.ts';
 import { parseBody } from '../../protocol/parse.ts';
 import { createChatCompletion } from '../../protocol/requests.ts';
 import { type Answer, json } from '../answer.ts';
@@ -59,6 +60,7 @@ async function taskOf(
     };
   }
   const { value, ignored } = parseBody(createChatCompletion, fields);
+  requireExactMetadata(raw);
   return {
     submission: {
       ...common,

@@ -1,26 +1,31 @@
 import { GatewayError } from '../../base/errors.ts';
-import type { JsonObject } from '../../base/json.ts';
 import { listOf } from '../../protocol/response.ts';
 import { json } from '../answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
-import { Query } from '../query.ts';
+import { type PageQuery, Query } from '../query.ts';
 
-/** `GET /v1/responses/:id/input_items` (contract section 5): in the order submitted. */
+/** `GET /v1/responses/:id/input_items` (contract section 5): in the order submitted unless `order` says otherwise. */
 export function listInputItems({ runs }: AppDeps): Endpoint {
   return async ({ req, identity }) => {
-    const query = new Query(req);
-    const limit = query.integer('limit', { min: 1, max: 100 }) ?? 20;
-    const after = query.text('after');
+    const page = new Query(req).page({ limit: 20, max: 100 });
     const run = await runs.find(identity.caller, 'responses', String(req.params.id));
     const items = runs.inputItems(run).map((item) => ({ ...item, id: String(item.id) }));
-    const start = after === undefined ? 0 : placeAfter(items, after);
-    return json(listOf(items.slice(start, start + limit), start + limit < items.length));
+    return json(pageOf(page.order === 'desc' ? items.toReversed() : items, page));
   };
 }
 
-function placeAfter(items: readonly JsonObject[], after: string): number {
-  const index = items.findIndex((item) => item.id === after);
-  if (index !== -1) return index + 1;
-  throw new GatewayError('invalid_parameter', 'after: there is no such item in this response.', { param: 'after' });
+/** The items behind `after`, or those that are nearest to `before`, in the order of the list. */
+function pageOf<T extends { id: string }>(items: readonly T[], { limit, after, before }: PageQuery) {
+  const from = after === undefined ? 0 : placeOf(items, after, 'after') + 1;
+  const to = before === undefined ? items.length : placeOf(items, before, 'before');
+  const between = items.slice(from, Math.max(from, to));
+  const data = before === undefined ? between.slice(0, limit) : between.slice(-limit);
+  return listOf(data, data.length < between.length);
+}
+
+function placeOf(items: readonly { id: string }[], id: string, param: string): number {
+  const index = items.findIndex((item) => item.id === id);
+  if (index !== -1) return index;
+  throw new GatewayError('invalid_parameter', `${param}: there is no such item in this response.`, { param });
 }

@@ -8,16 +8,14 @@ import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { Query } from '../query.ts';
 
-/** `GET /v1/responses` (contract section 5): the caller's own, newest first. */
+/** `GET /v1/responses` (contract section 5): the caller's own, newest first unless `order` says otherwise. */
 export function listResponses({ runs }: AppDeps): Endpoint {
   return async ({ req, identity }) => {
     const query = new Query(req);
-    const after = query.text('after');
     const status = query.choice('status', ['in_progress', 'completed', 'failed', 'cancelled']);
     const model = query.text('model');
     const page = await runs.list(identity.caller, 'responses', {
-      limit: query.integer('limit', { min: 1, max: 100 }) ?? 20,
-      ...(after !== undefined && { after }),
+      ...query.page({ limit: 20, max: 100 }),
       ...(status !== undefined && { status }),
       ...(model !== undefined && { model }),
     });

@@ -3,15 +3,13 @@ import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { Query } from '../query.ts';
 
-/** `GET /v1/async` (contract section 6): the caller's own tasks, newest first. */
+/** `GET /v1/async` (contract section 6): the caller's own tasks, newest first unless `order` says otherwise. */
 export function listTasks({ runs }: AppDeps): Endpoint {
   return async ({ req, identity }) => {
     const query = new Query(req);
-    const after = query.text('after');
     const status = query.choice('status', ['CREATED', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED']);
     const page = await runs.list(identity.caller, 'async', {
-      limit: query.integer('limit', { min: 1, max: 1000 }) ?? 100,
-      ...(after !== undefined && { after }),
+      ...query.page({ limit: 100, max: 1000 }),
       ...(status !== undefined && { status }),
     });
     return json({ tasks: page.runs.map((run) => runs.taskEntry(run)), has_more: page.hasMore });
