@@ -7,7 +7,8 @@ import type { JsonValue } from './base/json.ts';
 import type { Logger } from './base/logger.ts';
 import { LiveConfig } from './config/live-config.ts';
 import type { GatewayConfig } from './config/schema.ts';
-import { secretHash } from './config/secrets.ts';
+import { acceptedDefaultKey, secretHash } from './config/secrets.ts';
+import { consolePages } from './console/console-pages.ts';
 import { startDemoProvider } from './demo/demo-provider.ts';
 import { createModelProxy } from './gateway/model-proxy.ts';
 import type { ModelProxy } from './gateway/proxy-call.ts';
@@ -123,6 +124,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     showMetrics: () => options.showMetrics?.() ?? registry.metrics(),
     readiness: () => readiness(storage, upstream),
     stopping: closing.signal,
+    console: consolePages({ wellKnownKey: () => acceptedDefaultKey(live.current()) }),
     operator: { instance: owner, instances, providers: () => upstream.states(), activity },
   });
 

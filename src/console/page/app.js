@@ -1,0 +1,111 @@
+import { Client, startHints } from './client.js';
+import { RunSession } from './run/session.js';
+import { Store } from './store.js';
+
+const KEY = 'key';
+const THEME = 'theme';
+/** Runs whose events are kept in this page. */
+const MAX_RUNS = 6;
+
+/** What all views share. Ids and keys stand in the page's memory and history, never in an address. */
+export const app = new Store({
+  /** `starting`, `out` or `in`. */
+  signedIn: 'starting',
+  client: null,
+  models: [],
+  /** Whether the key may see the operator's page. */
+  admin: false,
+  wellKnownKey: '',
+  refusal: null,
+  view: history.state?.view ?? { name: 'ask' },
+  theme: localStorage.getItem(THEME) ?? 'auto',
+});
+
+const runs = new Map();
+
+/** Finds a key: the one this tab kept, else the one that is no secret while the gateway accepts it. */
+export async function start() {
+  addEventListener('popstate', ({ state }) => app.set({ view: state?.view ?? { name: 'ask' } }));
+  applyTheme();
+  const hints = await startHints().catch(() => ({}));
+  app.set({ wellKnownKey: hints.api_key ?? '' });
+  const kept = sessionStorage.getItem(KEY);
+  // Whoever signed out wants another key.
+  const key = kept ?? (history.state?.signedOut ? null : hints.api_key);
+  if (!key) return app.set({ signedIn: 'out' });
+  await signIn(key, { keep: kept !== null }).catch((error) => app.set({ signedIn: 'out', refusal: error }));
+}
+
+/** `keep`: until this tab is closed; else until it is loaded again. @throws ApiError where the key is refused. */
+export async function signIn(key, { keep }) {
+  const client = new Client(key, {
+    onDenied: (error) => {
+      if (app.value.client === client) signOut(error);
+    },
+  });
+  const { data } = await client.models();
+  if (keep) sessionStorage.setItem(KEY, key);
+  else sessionStorage.removeItem(KEY);
+  app.set({ signedIn: 'in', client, models: data, refusal: null, admin: false });
+  client.overview().then(
+    () => app.value.client === client && app.set({ admin: true }),
+    () => {},
+  );
+}
+
+export function signOut(refusal = null) {
+  sessionStorage.removeItem(KEY);
+  sessionStorage.removeItem('times');
+  for (const session of runs.values()) session.stop();
+  runs.clear();
+  history.replaceState({ signedOut: true }, '', ADDRESS);
+  app.set({ signedIn: 'out', client: null, models: [], admin: false, refusal, view: { name: 'ask' } });
+}
+
+const ADDRESS = location.pathname;
+
+/** Shows another view. It stands in the history with its ids, which stay out of the address. */
+export function go(view, { replace = false } = {}) {
+  if (replace) history.replaceState({ view }, '', ADDRESS);
+  else history.pushState({ view }, '', ADDRESS);
+  app.set({ view });
+  scrollTo(0, 0);
+}
+
+/** The run with this id as the page follows it; the ones not looked at for longest are left. */
+export function runOf(id, { fresh = false } = {}) {
+  const known = runs.get(id);
+  runs.delete(id);
+  const session = known ?? new RunSession({ client: app.value.client, id, fresh });
+  runs.set(id, session);
+  if (runs.size > MAX_RUNS) {
+    const [oldest, left] = runs.entries().next().value;
+    left.stop();
+    runs.delete(oldest);
+  }
+  return session;
+}
+
+/** Forgets what was read of a run, so that it is read again. */
+export function forget(id) {
+  runs.get(id)?.stop();
+  runs.delete(id);
+}
+
+export function setTheme(theme) {
+  localStorage.setItem(THEME, theme);
+  app.set({ theme });
+  applyTheme();
+}
+
+function applyTheme() {
+  document.documentElement.dataset.theme = app.value.theme;
+}
+
+/** Submits a run and shows it. @throws ApiError. */
+export async function ask(body, { once }) {
+  const response = await app.value.client.submit(body, { once });
+  runOf(response.id, { fresh: true });
+  go({ name: 'run', id: response.id, asked: { max_cost: body.max_cost } });
+  return response;
+}

@@ -1,0 +1,156 @@
+import { eventsIn } from './sse.js';
+
+/** The gateway's address, wherever it is mounted: this file is `<gateway>/console/client.js`. */
+const GATEWAY = new URL('..', import.meta.url);
+/** An answer that is not a stream takes no longer, in milliseconds. */
+const TIMEOUT_MS = 30_000;
+
+/** What the gateway refused, in its own words. `code` is `unreachable` where no answer came. */
+export class ApiError extends Error {
+  name = 'ApiError';
+
+  constructor({ code, message, status = 0, param = null, requestId = '' }, options) {
+    super(message, options);
+    Object.assign(this, { code, status, param, requestId });
+  }
+}
+
+/**
+ * A client of the public API, with nothing that other clients cannot do. The key goes into a header, never into an
+ * address.
+ */
+export class Client {
+  #key;
+  #onDenied;
+
+  constructor(key, { onDenied = () => {} } = {}) {
+    this.#key = key;
+    this.#onDenied = onDenied;
+  }
+
+  models() {
+    return this.#json('v1/models');
+  }
+
+  /** Submits a run in the background; `once` makes a repeat after an unknown outcome harmless. */
+  submit(body, { once }) {
+    const headers = { 'idempotency-key': once };
+    return this.#json('v1/responses', { method: 'POST', body: { ...body, background: true }, headers });
+  }
+
+  response(id) {
+    return this.#json(`v1/responses/${encodeURIComponent(id)}`);
+  }
+
+  /** Events after `after`, in arrays, until the run or the connection ends. */
+  async *stream(id, { after, signal, onBytes, onOpen }) {
+    const path = `v1/responses/${encodeURIComponent(id)}?stream=true&after=${after}`;
+    const answer = await this.#fetch(path, { signal, headers: { accept: 'text/event-stream' } });
+    onOpen();
+    yield* eventsIn(answer.body, { onBytes });
+  }
+
+  cancel(id) {
+    return this.#json(`v1/responses/${encodeURIComponent(id)}/cancel`, { method: 'POST' });
+  }
+
+  remove(id) {
+    return this.#json(`v1/responses/${encodeURIComponent(id)}`, { method: 'DELETE' });
+  }
+
+  responses(query) {
+    return this.#json(`v1/responses?${parameters(query)}`);
+  }
+
+  input(id) {
+    return this.#json(`v1/responses/${encodeURIComponent(id)}/input_items?limit=100`);
+  }
+
+  tasks(query) {
+    return this.#json(`v1/async?${parameters(query)}`);
+  }
+
+  task(id) {
+    return this.#json(`v1/async/${encodeURIComponent(id)}`);
+  }
+
+  cancelTask(id) {
+    return this.#json(`v1/async/${encodeURIComponent(id)}/cancel`, { method: 'POST' });
+  }
+
+  removeTask(id) {
+    return this.#json(`v1/async/${encodeURIComponent(id)}`, { method: 'DELETE' });
+  }
+
+  /** The report as `{name, blob}`. */
+  async report(id, format) {
+    const answer = await this.#fetch(`v1/responses/${encodeURIComponent(id)}/report?format=${format}`);
+    const said = answer.headers.get('content-disposition') ?? '';
+    const own = /filename\*=UTF-8''([^;]+)/i.exec(said)?.[1];
+    const name = own ? decodeURIComponent(own) : /filename="([^"]+)"/i.exec(said)?.[1];
+    return { name: name ?? `report.${format}`, blob: await answer.blob() };
+  }
+
+  overview() {
+    return this.#json('admin/overview');
+  }
+
+  /** Prometheus text; needs no key. */
+  async metrics() {
+    return await (await this.#fetch('metrics')).text();
+  }
+
+  async #json(path, options) {
+    return await (await this.#fetch(path, options)).json();
+  }
+
+  async #fetch(path, { method = 'GET', body, headers = {}, signal } = {}) {
+    let answer;
+    try {
+      answer = await fetch(new URL(path, GATEWAY), {
+        method,
+        signal: signal ?? AbortSignal.timeout(TIMEOUT_MS),
+        cache: 'no-store',
+        credentials: 'omit',
+        redirect: 'error',
+        headers: {
+          authorization: `Bearer ${this.#key}`,
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+          ...headers,
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      });
+    } catch (cause) {
+      if (signal?.aborted) throw signal.reason;
+      throw new ApiError({ code: 'unreachable', message: 'The gateway cannot be reached.' }, { cause });
+    }
+    if (answer.ok) return answer;
+    const error = await refusal(answer);
+    if (error.status === 401) this.#onDenied(error);
+    throw error;
+  }
+}
+
+/** What the page is told before anybody has signed in: the key that is no secret, while the gateway accepts it. */
+export async function startHints() {
+  const answer = await fetch(new URL('console/start.json', GATEWAY), { cache: 'no-store', credentials: 'omit' });
+  return answer.ok ? await answer.json() : {};
+}
+
+async function refusal(answer) {
+  const requestId = answer.headers.get('x-request-id') ?? '';
+  const { error } = await answer.json().catch(() => ({}));
+  const message = error?.message ?? `The gateway answered ${answer.status}.`;
+  return new ApiError({
+    code: error?.code ?? 'unknown',
+    param: error?.param ?? null,
+    message,
+    status: answer.status,
+    requestId,
+  });
+}
+
+function parameters(query) {
+  const set = Object.entries(query).filter(([, value]) => value !== undefined && value !== '');
+  return new URLSearchParams(set.map(([name, value]) => [name, String(value)]));
+}

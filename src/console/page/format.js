@@ -1,0 +1,77 @@
+const LOCALE = navigator.language;
+const whole = new Intl.NumberFormat(LOCALE);
+const short = new Intl.NumberFormat(LOCALE, { notation: 'compact', maximumFractionDigits: 1 });
+const day = new Intl.DateTimeFormat(LOCALE, { dateStyle: 'medium', timeStyle: 'short' });
+const ago = new Intl.RelativeTimeFormat('en', { numeric: 'auto', style: 'short' });
+
+export const number = (value) => whole.format(value);
+
+/** Large numbers in few letters: `12.4K`. */
+export const compact = (value) => (Math.abs(value) < 10_000 ? whole.format(value) : short.format(value));
+
+/** Milliseconds as people say them: `0.4 s`, `12 s`, `3 m 20 s`, `1 h 5 m`. */
+export function duration(ms) {
+  if (ms < 9950) return `${(Math.max(0, ms) / 1000).toFixed(ms < 95 ? 2 : 1)} s`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return seconds % 60 === 0 ? `${minutes} m` : `${minutes} m ${seconds % 60} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} m`;
+}
+
+/** A time in Unix milliseconds, near ones relative. */
+export function when(ms) {
+  const seconds = Math.round((ms - Date.now()) / 1000);
+  if (seconds > -45) return 'just now';
+  if (seconds > -3600) return ago.format(Math.round(seconds / 60), 'minute');
+  if (seconds > -86_400) return ago.format(Math.round(seconds / 3600), 'hour');
+  return day.format(ms);
+}
+
+export const exactly = (ms) => day.format(ms);
+
+/** An amount as its currency writes it; an unknown currency is named. */
+export function money({ total, currency }) {
+  const digits = total !== 0 && Math.abs(total) < 0.1 ? 4 : 2;
+  try {
+    const style = { style: 'currency', currency, minimumFractionDigits: 2, maximumFractionDigits: digits };
+    return new Intl.NumberFormat(LOCALE, style).format(total);
+  } catch {
+    return `${total.toFixed(digits)} ${currency ?? ''}`.trim();
+  }
+}
+
+/** One line of a text, cut at `length` letters. */
+export function line(text, length = 160) {
+  const flat = text
+    .slice(0, length * 4)
+    .replace(/\s+/g, ' ')
+    .trim();
+  return flat.length > length ? `${flat.slice(0, length - 1).trimEnd()}…` : flat;
+}
+
+/** The part of an address that people know it by. */
+export function placeOf(url) {
+  if (url.startsWith('corpus:///')) return `documents / ${safeDecode(url.slice(10))}`;
+  if (!URL.canParse(url)) return line(url, 80);
+  const { host, pathname } = new URL(url);
+  const path = pathname === '/' ? '' : safeDecode(pathname);
+  return line(host.replace(/^www\./, '') + path, 90);
+}
+
+function safeDecode(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+/** The address, if a browser may open it. Anything else than the web is only shown. */
+export function openable(url) {
+  return /^https?:\/\//i.test(url) && URL.canParse(url) ? url : undefined;
+}
+
+export function plural(count, one, many = `${one}s`) {
+  return `${whole.format(count)} ${count === 1 ? one : many}`;
+}

@@ -1,0 +1,91 @@
+import { app, go, setTheme, signOut, start } from './app.js';
+import { html, render, useEffect, useRef } from './lib/preact.js';
+import { Button } from './parts/controls.js';
+import { Icon } from './parts/icons.js';
+import { useStore } from './store.js';
+import { Ask } from './views/ask.js';
+import { Compare } from './views/compare.js';
+import { Operate } from './views/operate.js';
+import { Run } from './views/run.js';
+import { Runs } from './views/runs.js';
+import { SignIn } from './views/sign-in.js';
+import { Task } from './views/task.js';
+
+const VIEWS = { ask: Ask, run: Run, runs: Runs, task: Task, compare: Compare, operate: Operate };
+const TITLES = { ask: 'Ask', run: 'Run', runs: 'Runs', task: 'Task', compare: 'Compare', operate: 'Operate' };
+
+function Console() {
+  const signedIn = useStore(app, (value) => value.signedIn);
+  const view = useStore(app, (value) => value.view);
+  const main = useRef(null);
+  useEffect(() => {
+    document.title = signedIn === 'in' ? `${TITLES[view.name] ?? 'Console'} · research-gateway` : 'research-gateway';
+  }, [view.name, signedIn]);
+  // A new view is read from its start, also by those who do not see it.
+  const shown = useRef(view);
+  useEffect(() => {
+    if (shown.current === view) return;
+    shown.current = view;
+    main.current?.querySelector('h1')?.focus({ preventScroll: true });
+  }, [view]);
+  if (signedIn === 'starting') return null;
+  if (signedIn === 'out') return html`<main id="main" class="alone"><${SignIn} /></main>`;
+  const View = VIEWS[view.name] ?? Ask;
+  return html`
+    <a class="skip" href="#main" onClick=${(event) => skip(event, main.current)}>Skip to the content</a>
+    <${Header} view=${view.name} />
+    <main id="main" ref=${main} tabindex="-1"><${View} key=${keyOf(view)} ...${view} /></main>
+  `;
+}
+
+/** A view of other things starts anew. */
+function keyOf({ name, id, ids = [] }) {
+  return [name, id, ...ids].join(' ');
+}
+
+function skip(event, main) {
+  event.preventDefault();
+  main.focus();
+}
+
+function Header({ view }) {
+  const admin = useStore(app, (value) => value.admin);
+  const entries = [
+    { name: 'ask', label: 'Ask' },
+    { name: 'runs', label: 'Runs' },
+    ...(admin ? [{ name: 'operate', label: 'Operate' }] : []),
+  ];
+  const current = { run: 'runs', task: 'runs', compare: 'runs' }[view] ?? view;
+  return html`<header class="top">
+    <button type="button" class="brand" onClick=${() => go({ name: 'ask' })}><${Brand} />research-gateway</button>
+    <nav aria-label="Main">
+      ${entries.map(
+        ({ name, label }) => html`<button
+          type="button"
+          key=${name}
+          aria-current=${name === current ? 'page' : undefined}
+          onClick=${() => go({ name })}
+        >
+          <${Icon} name=${name} /><span>${label}</span>
+        </button>`,
+      )}
+    </nav>
+    <div class="top-side"><${Theme} /><${Button} kind="bare" icon="leave" aria-label="Sign out" title="Sign out" onClick=${() => signOut()} /></div>
+  </header>`;
+}
+
+const NEXT = { auto: 'light', light: 'dark', dark: 'auto' };
+const LOOK = { auto: 'auto', light: 'sun', dark: 'moon' };
+
+function Theme() {
+  const theme = useStore(app, (value) => value.theme);
+  const label = `Colours: ${theme}`;
+  return html`<${Button} kind="bare" icon=${LOOK[theme]} aria-label=${label} title=${label} onClick=${() => setTheme(NEXT[theme])} />`;
+}
+
+export function Brand() {
+  return html`<svg class="brand-mark" viewBox="0 0 20 20" aria-hidden="true"><path d="M3 5h9M3 10h5.5M3 15h3.5M16 16l-2.2-2.2M12 14.7a3 3 0 1 0 0-6 3 3 0 0 0 0 6" /></svg>`;
+}
+
+await start();
+render(html`<${Console} />`, document.getElementById('app'));

@@ -1,0 +1,182 @@
+import { html, useEffect, useRef, useState } from '../lib/preact.js';
+import { Attachments, partsOf } from './attachments.js';
+import { Failure } from './controls.js';
+import { Icon } from './icons.js';
+import { McpServers } from './mcp-servers.js';
+
+const EFFORTS = [
+  { id: '', label: "model's own" },
+  { id: 'low', label: 'low' },
+  { id: 'medium', label: 'medium' },
+  { id: 'high', label: 'high' },
+];
+const TOOLS = [
+  { type: 'web_search', label: 'Search and read' },
+  { type: 'code_interpreter', label: 'Python' },
+];
+const TITLE_LENGTH = 200;
+
+const FRESH = {
+  effort: '',
+  ownTools: true,
+  tools: ['web_search'],
+  instructions: '',
+  schema: '',
+  maxToolCalls: '',
+  maxOutputTokens: '',
+  maxCost: '',
+};
+
+/**
+ * A question with all that may go with it. `previous`: the id of the response that it follows.
+ * @param onSubmit `(body, {once})`, rejects with an ApiError.
+ */
+export function Composer({ models, model: chosen, previous, initial = '', onSubmit, focus = false, compact = false }) {
+  const [text, setText] = useState(initial);
+  const [model, setModel] = useState(chosen ?? models[0]?.id);
+  const [options, setOptions] = useState(FRESH);
+  const [servers, setServers] = useState([]);
+  const [files, setFiles] = useState([]);
+  const [error, setError] = useState(null);
+  const [busy, setBusy] = useState(false);
+  const once = useRef(null);
+  const field = useRef(null);
+  useEffect(() => {
+    if (!focus) return;
+    field.current.focus();
+    field.current.setSelectionRange(initial.length, initial.length);
+  }, []);
+  useEffect(() => grow(field.current), [text]);
+  const change = (name) => (value) => setOptions({ ...options, [name]: value });
+
+  const submit = async (event) => {
+    event?.preventDefault();
+    if (busy || text.trim() === '') return;
+    setError(null);
+    let body;
+    try {
+      body = bodyOf({ text, model, previous, options, servers, files });
+    } catch (problem) {
+      setError(problem);
+      return;
+    }
+    setBusy(true);
+    // The same key for the same body: pressing again after a lost answer does not ask twice.
+    const sent = JSON.stringify(body);
+    if (once.current?.sent !== sent)
+      once.current = { sent, key: crypto.randomUUID?.() ?? `${Date.now()}-${Math.random()}` };
+    try {
+      await onSubmit(body, { once: once.current.key });
+    } catch (thrown) {
+      if (thrown.code !== 'unreachable') once.current = null;
+      setError(thrown);
+      setBusy(false);
+    }
+  };
+  const keys = (event) => {
+    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void submit(event);
+  };
+
+  return html`<form class="composer" data-compact=${compact} onSubmit=${submit} onKeyDown=${keys}>
+    <label class="sr" for="question">${compact ? 'Follow-up question' : 'Question'}</label>
+    <textarea
+      id="question"
+      ref=${field}
+      rows=${compact ? 2 : 3}
+      dir="auto"
+      placeholder=${compact ? 'Ask a follow-up…' : 'A question, as you would ask a colleague who has an hour for it'}
+      value=${text}
+      onInput=${(event) => setText(event.currentTarget.value)}
+    ></textarea>
+    <${Attachments} files=${files} onChange=${setFiles} onProblem=${setError} />
+    <div class="composer-bar">
+      <label class="inline">Model <select value=${model} onChange=${(event) => setModel(event.currentTarget.value)}>
+        ${models.map(({ id }) => html`<option value=${id} key=${id}>${id}</option>`)}
+      </select></label>
+      <label class="inline">Effort <select value=${options.effort} onChange=${(event) => change('effort')(event.currentTarget.value)}>
+        ${EFFORTS.map(({ id, label }) => html`<option value=${id} key=${id}>${label}</option>`)}
+      </select></label>
+      <span class="grow"></span>
+      <button type="submit" class="button primary" disabled=${busy || text.trim() === ''}>
+        <span>${busy ? 'Sending…' : compact ? 'Follow up' : 'Research'}</span><kbd aria-hidden="true">Ctrl ⏎</kbd>
+      </button>
+    </div>
+    <${Failure} error=${error} />
+    <details class="options">
+      <summary><${Icon} name="down" />Tools, limits and format</summary>
+      <${Options} options=${options} change=${change} />
+      <${McpServers} servers=${servers} onChange=${setServers} />
+    </details>
+  </form>`;
+}
+
+function Options({ options, change }) {
+  const typed = (name) => (event) => change(name)(event.currentTarget.value);
+  const toggle = (type) => () => {
+    const { tools } = options;
+    change('tools')(tools.includes(type) ? tools.filter((other) => other !== type) : [...tools, type]);
+  };
+  return html`<div class="options-grid">
+    <fieldset>
+      <legend>Tools</legend>
+      <label class="check"><input type="checkbox" checked=${options.ownTools} onChange=${(event) => change('ownTools')(event.currentTarget.checked)} /> All that the model has</label>
+      ${TOOLS.map(
+        ({ type, label }) => html`<label class="check" key=${type}
+          ><input type="checkbox" disabled=${options.ownTools} checked=${options.ownTools || options.tools.includes(type)} onChange=${toggle(type)} /> ${label}</label
+        >`,
+      )}
+    </fieldset>
+    <fieldset>
+      <legend>Limits</legend>
+      <label class="field">Tool calls <input type="number" min="1" step="1" placeholder="no limit" value=${options.maxToolCalls} onInput=${typed('maxToolCalls')} /></label>
+      <label class="field">Tokens of the report <input type="number" min="1" step="1" placeholder="the model's" value=${options.maxOutputTokens} onInput=${typed('maxOutputTokens')} /></label>
+      <label class="field">Cost <input type="number" min="0" step="any" placeholder="no limit" value=${options.maxCost} onInput=${typed('maxCost')} /></label>
+    </fieldset>
+    <label class="field wide">Instructions <textarea rows="3" dir="auto" placeholder="Said before the question, for example what kind of report you need" value=${options.instructions} onInput=${typed('instructions')}></textarea></label>
+    <label class="field wide">JSON schema of the answer <textarea rows="3" class="code" spellcheck="false" placeholder=${'{ "type": "object", "properties": { … } }'} value=${options.schema} onInput=${typed('schema')}></textarea></label>
+  </div>`;
+}
+
+/** @throws Error that names the field. */
+function bodyOf({ text, model, previous, options, servers, files }) {
+  const { effort, ownTools, tools, instructions, schema, maxToolCalls, maxOutputTokens, maxCost } = options;
+  const title = text.replace(/\s+/g, ' ').trim();
+  const body = { model, input: inputOf(text, files), metadata: { title: [...title].slice(0, TITLE_LENGTH).join('') } };
+  if (previous) body.previous_response_id = previous;
+  if (effort !== '') body.reasoning = { effort };
+  if (!ownTools) {
+    if (tools.length === 0) body.tool_choice = 'none';
+    else body.tools = tools.map((type) => ({ type }));
+  }
+  if (servers.length > 0) body.mcp_servers = servers.map(serverOf);
+  if (instructions.trim() !== '') body.instructions = instructions;
+  if (schema.trim() !== '')
+    body.text = { format: { type: 'json_schema', name: 'answer', schema: parsed(schema), strict: true } };
+  if (maxToolCalls !== '') body.max_tool_calls = Number(maxToolCalls);
+  if (maxOutputTokens !== '') body.max_output_tokens = Number(maxOutputTokens);
+  if (maxCost !== '') body.max_cost = Number(maxCost);
+  return body;
+}
+
+function inputOf(text, files) {
+  if (files.length === 0) return text;
+  return [{ type: 'message', role: 'user', content: [...partsOf(files), { type: 'input_text', text }] }];
+}
+
+function serverOf({ name, url, token }) {
+  return { name, url, ...(token !== '' && { access_token: token }) };
+}
+
+function parsed(schema) {
+  try {
+    return JSON.parse(schema);
+  } catch (cause) {
+    throw new Error(`The JSON schema is not JSON: ${cause.message}`, { cause });
+  }
+}
+
+/** As tall as its text, up to half of the window. */
+function grow(field) {
+  field.style.height = 'auto';
+  field.style.height = `${Math.min(field.scrollHeight + 2, innerHeight / 2)}px`;
+}

@@ -1,0 +1,67 @@
+/** A text that takes longer to read is shown as it is, in milliseconds. */
+const LIMIT_MS = 4000;
+
+const address = new URL('./lexer-worker.js', import.meta.url).href;
+/** The one script address that the page may start a worker from (trusted types). */
+const policy = globalThis.trustedTypes?.createPolicy('console-worker', { createScriptURL: () => address });
+
+/**
+ * Reads Markdown into tokens, the latest text first: while one is being read, only the newest waits. `onTokens` gets
+ * what was read and its tokens, or undefined where it could not be read in time.
+ */
+export class MarkdownReader {
+  #worker;
+  #onTokens;
+  #busy;
+  #next;
+  #timer;
+  #id = 0;
+
+  constructor(onTokens) {
+    this.#onTokens = onTokens;
+  }
+
+  /** `about.text` is read; `about` comes back with its tokens. */
+  read(about) {
+    if (this.#busy !== undefined) {
+      this.#next = about;
+      return;
+    }
+    this.#busy = about;
+    this.#id += 1;
+    this.#started().postMessage({ id: this.#id, text: about.text });
+    this.#timer = setTimeout(() => this.#give(undefined), LIMIT_MS);
+  }
+
+  stop() {
+    clearTimeout(this.#timer);
+    this.#worker?.terminate();
+    this.#worker = undefined;
+    this.#busy = undefined;
+    this.#next = undefined;
+  }
+
+  #started() {
+    if (this.#worker) return this.#worker;
+    this.#worker = new Worker(policy ? policy.createScriptURL(address) : address, { type: 'module' });
+    this.#worker.onmessage = ({ data: { id, tokens } }) => {
+      if (id === this.#id && this.#busy !== undefined) this.#give(tokens);
+    };
+    this.#worker.onerror = () => this.#give(undefined);
+    return this.#worker;
+  }
+
+  #give(tokens) {
+    clearTimeout(this.#timer);
+    const about = this.#busy;
+    const next = this.#next;
+    this.#busy = undefined;
+    this.#next = undefined;
+    if (tokens === undefined) {
+      this.#worker?.terminate();
+      this.#worker = undefined;
+    }
+    if (about !== undefined) this.#onTokens(about, tokens);
+    if (next !== undefined) this.read(next);
+  }
+}

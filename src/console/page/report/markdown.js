@@ -1,0 +1,148 @@
+import { Component, html } from '../lib/preact.js';
+import { PLACEHOLDER, restored } from './markers.js';
+
+/** Deeper nesting is shown as text. */
+const MAX_DEPTH = 40;
+
+/**
+ * Markdown tokens as elements, made one by one: no text ever becomes markup. HTML is shown as text, links lead to web
+ * addresses only, pictures are their names, because nothing is loaded from elsewhere.
+ * @param context `{markers, Cite}`: what placeholders stand for, and the element of a citation.
+ */
+export function blocks(tokens, context, depth = 0) {
+  if (depth > MAX_DEPTH) return tokens.map(({ raw }) => restored(raw, context.markers));
+  return tokens.map((token, index) => block(token, context, depth, index));
+}
+
+/** A top-level block, drawn again only when its text changed: a report that is being written grows at its end. */
+export class Block extends Component {
+  shouldComponentUpdate(next) {
+    const { token, context } = this.props;
+    if (next.token.raw !== token.raw || next.token.type !== token.type) return true;
+    // What a placeholder stands for may have become known.
+    return next.context !== context && PLACEHOLDER.test(token.raw);
+  }
+
+  render({ token, context }) {
+    return block(token, context, 0, 0);
+  }
+}
+
+function block(token, context, depth, key) {
+  const inner = (tokens) => blocks(tokens ?? [], context, depth + 1);
+  const words = (tokens) => inline(tokens ?? [], context, depth + 1);
+  switch (token.type) {
+    case 'space':
+    case 'def':
+      return null;
+    case 'heading':
+      // The page's own heading stands above.
+      return html`<${`h${Math.min(6, token.depth + 1)}`} dir="auto" key=${key}>${words(token.tokens)}<//>`;
+    case 'paragraph':
+      return html`<p dir="auto" key=${key}>${words(token.tokens)}</p>`;
+    case 'text':
+      return token.tokens ? html`<span key=${key}>${words(token.tokens)}</span>` : prose(token.text, context);
+    case 'blockquote':
+      return html`<blockquote dir="auto" key=${key}>${inner(token.tokens)}</blockquote>`;
+    case 'list':
+      return list(token, context, depth, key);
+    case 'code':
+      return html`<pre key=${key} tabindex="0"><code>${restored(token.text, context.markers)}</code></pre>`;
+    case 'table':
+      return table(token, context, depth, key);
+    case 'hr':
+      return html`<hr key=${key} />`;
+    case 'html':
+      return html`<p dir="auto" key=${key}>${prose(token.text, context)}</p>`;
+    default:
+      return inline([token], context, depth + 1);
+  }
+}
+
+function list({ ordered, start, items }, context, depth, key) {
+  const entries = items.map(
+    (item, index) =>
+      html`<li dir="auto" key=${index}>
+        ${item.task ? (item.checked ? '☑ ' : '☐ ') : ''}${blocks(item.tokens ?? [], context, depth + 1)}
+      </li>`,
+  );
+  if (!ordered) return html`<ul key=${key}>${entries}</ul>`;
+  return html`<ol key=${key} start=${Number.isSafeInteger(start) ? start : 1}>${entries}</ol>`;
+}
+
+function table({ header, rows, align }, context, depth, key) {
+  const cell = (tag) => (found, index) =>
+    html`<${tag} dir="auto" data-align=${align[index] ?? 'start'} key=${index}>
+    ${inline(found.tokens ?? [], context, depth + 1)}
+  <//>`;
+  return html`<div class="table" role="region" aria-label="Table" tabindex="0" key=${key}>
+    <table>
+      <thead><tr>${header.map(cell('th'))}</tr></thead>
+      <tbody>${rows.map((row, index) => html`<tr key=${index}>${row.map(cell('td'))}</tr>`)}</tbody>
+    </table>
+  </div>`;
+}
+
+function inline(tokens, context, depth) {
+  if (depth > MAX_DEPTH) return tokens.map(({ raw }) => restored(raw, context.markers));
+  const inner = (found) => inline(found ?? [], context, depth + 1);
+  return tokens.map((token, index) => {
+    switch (token.type) {
+      case 'strong':
+        return html`<strong key=${index}>${inner(token.tokens)}</strong>`;
+      case 'em':
+        return html`<em key=${index}>${inner(token.tokens)}</em>`;
+      case 'del':
+        return html`<del key=${index}>${inner(token.tokens)}</del>`;
+      case 'codespan':
+        return html`<code key=${index}>${restored(token.text, context.markers)}</code>`;
+      case 'br':
+        return html`<br key=${index} />`;
+      case 'link':
+        return link(token.href, inner(token.tokens), context, index);
+      case 'image':
+        return link(token.href, prose(token.text || token.href, context), context, index);
+      case 'checkbox':
+        return null;
+      default:
+        return token.tokens ? inner(token.tokens) : prose(token.text ?? token.raw ?? '', context);
+    }
+  });
+}
+
+function link(href, content, context, key) {
+  const address = restored(href, context.markers);
+  if (!/^(https?:\/\/|mailto:)/i.test(address) || !URL.canParse(address)) return content;
+  return html`<a key=${key} href=${address} target="_blank" rel="noreferrer noopener nofollow">${content}</a>`;
+}
+
+const ENTITIES = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: '\u00a0', '#39': "'" };
+
+/** Text with its citations. Markdown's entities are single letters. */
+function prose(text, { markers, Cite }) {
+  const plain = text.replace(/&(amp|lt|gt|quot|apos|nbsp|#39|#\d{1,7}|#x[\da-f]{1,6});/gi, (whole, name) => {
+    const known = ENTITIES[name.toLowerCase()];
+    if (known) return known;
+    const code = /^#x/i.test(name) ? Number.parseInt(name.slice(2), 16) : Number(name.slice(1));
+    return code > 0 && code <= 0x10ffff ? String.fromCodePoint(code) : whole;
+  });
+  const parts = plain.split(PLACEHOLDER);
+  return parts.map((part, index) => {
+    if (index % 2 === 1) {
+      const marker = markers[Number(part)];
+      return marker ? html`<${Cite} marker=${marker} />` : '';
+    }
+    return part.includes('[?]') ? unsourced(part) : part;
+  });
+}
+
+/** A marker that belonged to no source. */
+function unsourced(text) {
+  return text
+    .split('[?]')
+    .flatMap((part, index) =>
+      index === 0
+        ? [part]
+        : [html`<span class="unsourced" title="The model cited a source that does not exist">[?]</span>`, part],
+    );
+}

@@ -1,0 +1,35 @@
+import { numberOf } from '../run/fold.js';
+
+/** Stand for a marker while Markdown is read; such letters of the text itself are replaced before. */
+const OPEN = '\u{e000}';
+const CLOSE = '\u{e001}';
+export const PLACEHOLDER = /\u{e000}(\d+)\u{e001}/u;
+
+/**
+ * The text with its citation markers replaced by placeholders that Markdown leaves alone, and what each stands for:
+ * `{original, annotations}`. Markers that name several sources have one annotation for each, with the same range.
+ */
+export function withPlaceholders(text, annotations) {
+  const markers = [];
+  for (const annotation of annotations) {
+    const { start_index: start, end_index: end } = annotation;
+    const original = text.slice(start, end);
+    if (numberOf(annotation) === null || !/^[[【]/.test(original)) continue;
+    const last = markers.at(-1);
+    if (last?.start === start) last.annotations.push(annotation);
+    else if (!last || start >= last.end) markers.push({ start, end, original, annotations: [annotation] });
+  }
+  const clean = text.replace(/[\u{e000}\u{e001}]/gu, '\u{fffd}');
+  let written = '';
+  let at = 0;
+  for (const [index, { start, end }] of markers.entries()) {
+    written += `${clean.slice(at, start)}${OPEN}${index}${CLOSE}`;
+    at = end;
+  }
+  return { text: written + clean.slice(at), markers };
+}
+
+/** The text with its markers as they were written. */
+export function restored(text, markers) {
+  return text.replace(new RegExp(PLACEHOLDER, 'gu'), (_, index) => markers[Number(index)]?.original ?? '');
+}

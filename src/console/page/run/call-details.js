@@ -1,0 +1,82 @@
+import { number, openable, placeOf } from '../format.js';
+import { html, useState } from '../lib/preact.js';
+import { parseJson } from './sources.js';
+
+/** What of a long text is shown at first, in characters. */
+const SHOWN = 2500;
+
+/** Arguments and result of a call: built-in tools in words, others as JSON. */
+export function CallDetails({ item }) {
+  const args = parseJson(item.arguments);
+  const result = parseJson(item.result);
+  const problem = result?.error;
+  return html`<div class="call">
+    <${Arguments} item=${item} args=${args} />
+    ${problem && html`<p class="bad" dir="auto">${problem.message ?? String(problem)}${problem.code ? ` (${problem.code})` : ''}</p>`}
+    ${!problem && html`<${Result} item=${item} result=${result} />`}
+    <details class="raw"><summary>JSON</summary>
+      <${LongText} text=${pretty(args, item.arguments)} label="Arguments" />
+      ${item.result !== undefined && html`<${LongText} text=${pretty(result, item.result)} label="Result" />`}
+    </details>
+  </div>`;
+}
+
+function Arguments({ item, args }) {
+  if (item.name === 'web_search') {
+    const queries = [args?.queries ?? args?.query ?? []].flat();
+    return html`<ul class="queries">${queries.map((query, at) => html`<li key=${at} dir="auto">${String(query)}</li>`)}</ul>`;
+  }
+  if (item.name === 'fetch_url_content') {
+    return html`<p class="address"><${Address} url=${String(args?.url ?? '')} />${args?.goal && html`<span dir="auto"> · ${String(args.goal)}</span>`}</p>`;
+  }
+  if (typeof args?.code === 'string') return html`<${LongText} text=${args.code} label="Code" />`;
+  return html`<${LongText} text=${pretty(args, item.arguments)} label="Arguments" />`;
+}
+
+function Result({ item, result }) {
+  if (item.result === undefined) return null;
+  if (item.name === 'web_search' && Array.isArray(result?.results)) {
+    if (result.results.length === 0) return html`<p class="quiet">Nothing was found.</p>`;
+    return html`<ol class="found">
+      ${result.results.map(
+        (found, at) => html`<li key=${at} value=${Number.isSafeInteger(found?.source_id) ? found.source_id : at + 1}>
+          <span dir="auto">${String(found?.title || placeOf(String(found?.url ?? '')))}</span>
+          <span class="address">${placeOf(String(found?.url ?? ''))}</span>
+        </li>`,
+      )}
+    </ol>`;
+  }
+  if (item.name === 'fetch_url_content' && typeof result?.content === 'string') {
+    const cut = result.truncated ? ', cut' : '';
+    return html`<${LongText} text=${result.content} label=${`${number(result.content.length)} characters read${cut}`} prose />`;
+  }
+  if (typeof result?.stdout === 'string') {
+    const printed = [result.stdout, result.stderr, result.result].filter(
+      (text) => text !== undefined && text !== null && text !== '',
+    );
+    return html`<${LongText} text=${printed.map((text) => (typeof text === 'string' ? text : pretty(text))).join('\n')} label="Output" />`;
+  }
+  return html`<${LongText} text=${pretty(result, item.result)} label="Result" />`;
+}
+
+/** A text in a box, its start first. */
+export function LongText({ text, label, prose = false }) {
+  const [whole, setWhole] = useState(false);
+  const long = text.length > SHOWN;
+  return html`<figure class="text-box" data-prose=${prose}>
+    <figcaption>${label}</figcaption>
+    <pre tabindex="0" dir="auto">${whole || !long ? text : `${text.slice(0, SHOWN)}…`}</pre>
+    ${long && html`<button type="button" class="link" onClick=${() => setWhole(!whole)}>${whole ? 'Show less' : `Show all ${number(text.length)} characters`}</button>`}
+  </figure>`;
+}
+
+/** An address that opens where a browser may open it. */
+export function Address({ url }) {
+  const href = openable(url);
+  if (!href) return html`<span class="url">${placeOf(url)}</span>`;
+  return html`<a class="url" href=${href} target="_blank" rel="noreferrer noopener nofollow">${placeOf(url)}</a>`;
+}
+
+function pretty(value, otherwise = '') {
+  return value === undefined ? otherwise : JSON.stringify(value, null, 2);
+}

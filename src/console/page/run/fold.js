@@ -1,0 +1,166 @@
+import { sourcesFromCall } from './sources.js';
+
+/**
+ * What a run's events say up to one of them. The event log is the only truth: live, resumed and replayed runs are the
+ * same fold, so they look the same.
+ */
+export class RunState {
+  /** The response object of the first or last event. */
+  response = null;
+  status = 'in_progress';
+  /** Output items in order, as the timeline shows them. */
+  items = [];
+  /** Sources by address, in the order met. */
+  sources = new Map();
+  /** Sequence number of the last event. */
+  last = 0;
+  /** How many events there were of each type. */
+  counts = new Map();
+  /** Characters of thoughts and answer so far. */
+  written = 0;
+  ended = false;
+
+  /** `at`: when the event arrived in milliseconds, or null where that says nothing of when it happened. */
+  apply(event, at = null) {
+    const { type } = event;
+    this.last = event.sequence_number ?? this.last;
+    this.counts.set(type, (this.counts.get(type) ?? 0) + 1);
+    switch (type) {
+      case 'response.created':
+      case 'response.in_progress':
+        this.#respond(event.response);
+        break;
+      case 'response.completed':
+      case 'response.failed':
+      case 'response.incomplete':
+        this.#respond(event.response);
+        this.ended = true;
+        for (const [index, item] of (event.response.output ?? []).entries()) this.#finish(index, item, null);
+        break;
+      case 'response.output_item.added':
+        this.#add(event.output_index, event.item, at);
+        break;
+      case 'response.output_item.done':
+        this.#finish(event.output_index, event.item, at);
+        break;
+      case 'response.reasoning_text.delta':
+      case 'response.output_text.delta':
+        this.#write(event);
+        break;
+      case 'response.output_text.annotation.added':
+        this.#annotate(event);
+        break;
+    }
+  }
+
+  get message() {
+    return this.items.findLast((item) => item.type === 'message');
+  }
+
+  /** Model turns: a stretch of thoughts and the calls that follow it. */
+  get turns() {
+    let turns = 0;
+    let before;
+    for (const { kind } of this.items) {
+      if (kind === 'thought' || (kind === 'call' && before !== 'thought' && before !== 'call')) turns += 1;
+      before = kind;
+    }
+    return turns;
+  }
+
+  get calls() {
+    return this.items.filter(({ kind }) => kind === 'call');
+  }
+
+  #respond(response) {
+    this.response = response;
+    this.status = response.status;
+  }
+
+  #add(index, item, at) {
+    this.items[index] = {
+      id: item.id,
+      index,
+      type: item.type,
+      kind: kindOf(item.type),
+      status: item.status ?? 'in_progress',
+      startedAt: at,
+      endedAt: null,
+      text: '',
+      annotations: [],
+      ...callOf(item),
+    };
+  }
+
+  #finish(index, item, at) {
+    if (this.items[index]?.done) return;
+    if (!this.items[index]) this.#add(index, item, null);
+    const known = this.items[index];
+    const text = textOf(item);
+    // A new object: what was drawn from the old one is drawn again.
+    const finished = { ...known, ...callOf(item), status: item.status ?? 'completed', endedAt: at, done: true };
+    if (text !== undefined) {
+      this.written += Math.max(0, text.length - known.text.length);
+      finished.text = text;
+    }
+    const annotations = item.content?.[0]?.annotations;
+    if (annotations) finished.annotations = annotations;
+    this.items[index] = finished;
+    if (finished.kind === 'call') sourcesFromCall(this.sources, finished);
+    if (finished.kind === 'answer') this.#cite(finished.annotations);
+  }
+
+  #write({ output_index, delta }) {
+    const item = this.items[output_index];
+    if (!item || item.done) return;
+    this.items[output_index] = { ...item, text: item.text + delta };
+    this.written += delta.length;
+  }
+
+  #annotate({ output_index, annotation }) {
+    const item = this.items[output_index];
+    if (!item || item.done) return;
+    this.items[output_index] = { ...item, annotations: [...item.annotations, annotation] };
+    this.#cite([annotation]);
+  }
+
+  #cite(annotations) {
+    for (const annotation of annotations) {
+      const { url, title, verified } = annotation;
+      const known = this.sources.get(url) ?? { url, title, snippet: '', content: '', state: 'unseen', sourceId: null };
+      this.sources.set(url, { ...known, number: numberOf(annotation) ?? known.number, cited: true, verified });
+    }
+  }
+}
+
+/** The number of a citation in the text: `index`, or in logs written before it existed the source's own. */
+export function numberOf({ index, source_id }) {
+  return index === undefined ? (source_id ?? null) : index;
+}
+
+function kindOf(type) {
+  if (type === 'reasoning') return 'thought';
+  return type === 'message' ? 'answer' : 'call';
+}
+
+function textOf(item) {
+  if (item.type !== 'reasoning' && item.type !== 'message') return undefined;
+  return (item.content ?? []).map(({ text = '' }) => text).join('');
+}
+
+/** A tool call in this gateway's shape, or in OpenAI's own (`profile: openai`). */
+function callOf(item) {
+  if (kindOf(item.type) !== 'call') return {};
+  const { type, name, arguments: args, result, output, action, code, outputs, server_label, error } = item;
+  if (type === 'tool_call') return { name, arguments: args ?? '', result };
+  const label = type.replace(/_call$/, '');
+  return {
+    name: name ? `${server_label ?? label}.${name}` : action?.type === 'open_page' ? 'fetch_url_content' : label,
+    arguments: args ?? (code === undefined ? json(action) : json({ code })),
+    result: result ?? output ?? (outputs ? json(outputs) : error ? json({ error }) : undefined),
+  };
+}
+
+function json(value) {
+  return value === undefined ? '' : JSON.stringify(value);
+}

@@ -1,0 +1,53 @@
+import { line, number } from '../format.js';
+import { html, useState } from '../lib/preact.js';
+import { Empty } from '../parts/controls.js';
+import { VirtualList } from '../parts/virtual-list.js';
+import { LongText } from './call-details.js';
+
+const ROW = 30;
+
+/** The events themselves, for whoever builds a client or tunes a model. */
+export function Log({ session, state }) {
+  const [chosen, setChosen] = useState(null);
+  const [type, setType] = useState('');
+  const shown = session.events.filter(
+    (event) => event.sequence_number <= state.last && (type === '' || event.type === type),
+  );
+  const types = [...state.counts.keys()].sort();
+  const draw = (at) => {
+    const event = shown[at];
+    return html`<button
+      type="button"
+      class="log-row"
+      aria-pressed=${String(event === chosen)}
+      onClick=${() => setChosen(event === chosen ? null : event)}
+    >
+      <span class="log-number">${event.sequence_number}</span>
+      <span class="log-type">${event.type.replace(/^response\./, '')}</span>
+      <span class="log-text" dir="auto">${aboutOf(event)}</span>
+    </button>`;
+  };
+  return html`<div class="log">
+    <div class="log-tools">
+      <label>Events <select value=${type} onChange=${(event) => setType(event.currentTarget.value)}>
+        <option value="">all ${number(state.last)}</option>
+        ${types.map((name) => html`<option value=${name} key=${name}>${name.replace(/^response\./, '')} (${state.counts.get(name)})</option>`)}
+      </select></label>
+      <span class="quiet">Byte for byte what every reader of this run gets.</span>
+    </div>
+    ${
+      shown.length === 0
+        ? html`<${Empty} title="No events" />`
+        : html`<${VirtualList} count=${shown.length} draw=${draw} keyOf=${(at) => shown[at].sequence_number} estimate=${ROW} label="Events" follow=${!state.ended} version=${type} />`
+    }
+    ${chosen && html`<${LongText} key=${chosen.sequence_number} text=${JSON.stringify(chosen, null, 2)} label=${`Event ${chosen.sequence_number}`} />`}
+  </div>`;
+}
+
+function aboutOf({ type, delta, item, text, annotation, response, part }) {
+  if (delta !== undefined) return line(delta, 120);
+  if (item) return line([item.type, item.name, item.status].filter(Boolean).join(' · '), 120);
+  if (annotation) return line(annotation.url, 120);
+  if (response) return response.status;
+  return line(text ?? part?.type ?? type, 120);
+}

@@ -1,0 +1,63 @@
+import { compact, duration, money } from '../format.js';
+import { html, useEffect, useState } from '../lib/preact.js';
+
+/** Letters of a token, where the run has not yet said how many it used. */
+const LETTERS_PER_TOKEN = 4;
+
+/** What the run has used so far, and what is left of what it was given. */
+export function Meters({ state, asked }) {
+  const { response } = state;
+  const now = useSeconds(!state.ended);
+  if (!response) return null;
+  const { usage } = response;
+  const start = (response.started_at ?? response.created_at) * 1000;
+  const end = response.completed_at ? response.completed_at * 1000 : now;
+  const calls = state.calls.length;
+  const known = usage?.total_tokens > 0;
+  const written = Math.round(state.written / LETTERS_PER_TOKEN);
+  const left = response.max_tool_calls ? `${Math.max(0, response.max_tool_calls - calls)} left` : undefined;
+  const limit = asked?.max_cost ? `of ${asked.max_cost}` : undefined;
+  return html`<dl class="meters">
+    <${Meter} name="Time" value=${elapsed(end - start)} />
+    <${Meter} name="Turns" value=${state.turns} about=${response.reasoning?.effort && `${response.reasoning.effort} effort`} />
+    <${Meter} name="Tool calls" value=${calls} about=${left} />
+    <${Meter} name="Sources" value=${state.sources.size} about=${`${countRead(state)} read`} />
+    ${
+      known
+        ? html`<${Meter}
+            name="Tokens"
+            value=${compact(usage.total_tokens)}
+            about=${`${compact(usage.input_tokens)} in, ${compact(usage.output_tokens)} out${usage.estimated ? ', estimated' : ''}`}
+          />`
+        : html`<${Meter} name="Tokens" value=${`≈ ${compact(written)}`} about="written so far" />`
+    }
+    ${usage?.cost ? html`<${Meter} name="Cost" value=${money(usage.cost)} about=${limit} />` : limit && html`<${Meter} name="Cost" value="…" about=${limit} />`}
+  </dl>`;
+}
+
+function Meter({ name, value, about }) {
+  return html`<div class="meter"><dt>${name}</dt><dd>${value}${about && html`<span>${about}</span>`}</dd></div>`;
+}
+
+function countRead({ sources }) {
+  let count = 0;
+  for (const { state } of sources.values()) if (state === 'read') count += 1;
+  return count;
+}
+
+/** The time in Unix milliseconds, each second while `running`. */
+export function useSeconds(running) {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    if (!running) return;
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, [running]);
+  return now;
+}
+
+/** Whole seconds: the run's own times are no finer. */
+function elapsed(ms) {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  return seconds < 10 ? `${seconds} s` : duration(seconds * 1000);
+}

@@ -1,0 +1,39 @@
+import { html } from '../lib/preact.js';
+import { Icon } from '../parts/icons.js';
+
+const REASONS = {
+  max_output_tokens: 'The report was cut at its maximum length.',
+  max_tool_calls:
+    'The research ended at its maximum number of tool calls; the report is written from what was found until then.',
+  budget: 'The research ended with its budget; the report is written from what was found until then.',
+  stuck: 'The research did not get further; the report is written from what was found until then.',
+  no_sources: 'Nothing could be retrieved: this report rests on no source.',
+};
+/** Warnings of one kind that are shown one by one. */
+const SHOWN = 5;
+
+/** What a reader should know before reading: failures, cuts, warnings. */
+export function Notes({ response }) {
+  if (!response) return null;
+  const { status, error, incomplete_details: incomplete, warnings = [] } = response;
+  const notes = [];
+  if (status === 'failed') notes.push({ bad: true, title: 'The run failed.', text: error?.message, code: error?.code });
+  if (status === 'cancelled')
+    notes.push({ title: 'The run was stopped.', text: 'What stands here is all that it wrote.' });
+  if (incomplete?.reason) notes.push({ title: REASONS[incomplete.reason] ?? `Incomplete: ${incomplete.reason}.` });
+  for (const [code, group] of Map.groupBy(warnings, ({ code }) => code)) {
+    if (code === 'no_sources' && incomplete?.reason === 'no_sources') continue;
+    for (const { message, param } of group.slice(0, SHOWN))
+      notes.push({ title: message, code: param ? `${code}, ${param}` : code });
+    if (group.length > SHOWN) notes.push({ title: `${group.length - SHOWN} more warnings of this kind.`, code });
+  }
+  if (notes.length === 0) return null;
+  return html`<ul class="notes">
+    ${notes.map(
+      ({ bad, title, text, code }, at) => html`<li key=${at} data-bad=${bad === true}>
+        <${Icon} name="warn" />
+        <div><p dir="auto">${title}${text ? ` ${text}` : ''}</p>${code && html`<p class="detail">${code}</p>`}</div>
+      </li>`,
+    )}
+  </ul>`;
+}

@@ -1,0 +1,177 @@
+import { ApiError } from '../client.js';
+import { RunState } from './fold.js';
+import { loadTimes, saveTimes } from './times.js';
+
+const FIRST_RETRY_MS = 500;
+const MAX_RETRY_MS = 10_000;
+/** A stream that is silent for longer is dead, whatever the network says: heartbeats come every 15 s by default. */
+const SILENCE_MS = 50_000;
+/** Events that come faster after each other than this were stored before: their arrival says nothing, in milliseconds. */
+const BACKLOG_GAP_MS = 40;
+
+/**
+ * One run as the page follows it: its events, the state they add up to, and the connection. It reconnects by itself
+ * and goes on after the last event that it saw.
+ */
+export class RunSession {
+  events = [];
+  state = new RunState();
+  /** `connecting`, `live`, `lost`, `ended`, `gone` or `refused`. */
+  connection = 'connecting';
+  /** When the next attempt to reconnect begins, in Unix milliseconds. */
+  retryAt = 0;
+  error = null;
+  /** Whether the connection was lost since it was last fine; shown until it is back. */
+  resumed = false;
+  #client;
+  #id;
+  #listeners = new Set();
+  #drawing = 0;
+  #stopped = new AbortController();
+  #wake = () => {};
+  #live;
+  #replay = { state: new RunState(), at: 0 };
+
+  /** `fresh`: the run was submitted just now, so that its events are seen as they happen. */
+  constructor({ client, id, fresh = false }) {
+    this.#client = client;
+    this.#id = id;
+    this.#live = fresh;
+    this.times = loadTimes(id);
+    addEventListener('online', this.retryNow);
+    void this.#follow();
+  }
+
+  get id() {
+    return this.#id;
+  }
+
+  listen(listener) {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  retryNow = () => this.#wake();
+
+  stop() {
+    this.#stopped.abort(new DOMException('The page left the run.', 'AbortError'));
+    removeEventListener('online', this.retryNow);
+    cancelAnimationFrame(this.#drawing);
+  }
+
+  /** The state after the event with this number. */
+  stateAt(position) {
+    if (position >= this.state.last) return this.state;
+    if (this.#replay.state.last > position) this.#replay = { state: new RunState(), at: 0 };
+    const replay = this.#replay;
+    while (replay.at < this.events.length && this.events[replay.at].sequence_number <= position) {
+      replay.state.apply(this.events[replay.at]);
+      replay.at += 1;
+    }
+    // Views compare what they were given with what they had: another object each time.
+    return Object.assign(Object.create(RunState.prototype), replay.state);
+  }
+
+  async #follow() {
+    const { signal } = this.#stopped;
+    let failures = 0;
+    while (!signal.aborted && !this.state.ended) {
+      const before = this.state.last;
+      const problem = await this.#readOnce(signal);
+      if (signal.aborted) return;
+      if (this.state.ended) break;
+      if (problem instanceof ApiError && problem.status >= 400 && problem.status < 500 && problem.status !== 429) {
+        this.error = problem;
+        this.#set(problem.status === 404 ? 'gone' : 'refused');
+        return;
+      }
+      failures = this.state.last > before ? 0 : failures + 1;
+      const pause = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** failures);
+      this.retryAt = Date.now() + pause;
+      this.resumed = true;
+      this.#set('lost');
+      await this.#pause(pause, signal);
+    }
+    this.resumed = false;
+    this.#set('ended');
+    saveTimes(this.#id, this.times);
+  }
+
+  /** Reads until the connection ends; gives what ended it, if it was a failure. */
+  async #readOnce(signal) {
+    const attempt = new AbortController();
+    const stop = () => attempt.abort(signal.reason);
+    signal.addEventListener('abort', stop, { once: true });
+    let watch;
+    const heard = () => {
+      clearTimeout(watch);
+      watch = setTimeout(() => attempt.abort(new Error('The connection is silent.')), SILENCE_MS);
+    };
+    heard();
+    let arrived = performance.now();
+    try {
+      const onOpen = () => this.#set('live');
+      const options = { after: this.state.last, signal: attempt.signal, onBytes: heard, onOpen };
+      for await (const events of this.#client.stream(this.#id, options)) {
+        const now = performance.now();
+        if (now - arrived > BACKLOG_GAP_MS) this.#live = true;
+        arrived = now;
+        this.#take(events, this.#live ? Date.now() : null);
+      }
+      return undefined;
+    } catch (thrown) {
+      return thrown;
+    } finally {
+      clearTimeout(watch);
+      signal.removeEventListener('abort', stop);
+      this.#live = false;
+    }
+  }
+
+  #take(events, at) {
+    for (const event of events) {
+      // A repeat after a reconnection, though the gateway sends none.
+      if (event.sequence_number <= this.state.last) continue;
+      this.events.push(event);
+      this.state.apply(event, at);
+      if (at !== null) this.#note(event, at);
+    }
+    this.#draw();
+  }
+
+  /** The log holds no times: how long calls took is known to those who watched. */
+  #note({ type, output_index }, at) {
+    if (type === 'response.output_item.added') this.times[output_index] = [at, null];
+    else if (type === 'response.output_item.done' && this.times[output_index]) this.times[output_index][1] = at;
+  }
+
+  #set(connection) {
+    this.connection = connection;
+    this.#draw();
+  }
+
+  /** Views are drawn once a frame at most, however many events arrive. */
+  #draw() {
+    if (this.#drawing !== 0) return;
+    const draw = () => {
+      this.#drawing = 0;
+      for (const listener of [...this.#listeners]) listener();
+    };
+    this.#drawing = document.hidden ? setTimeout(draw, 250) : requestAnimationFrame(draw);
+  }
+
+  #pause(ms, signal) {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      this.#wake = resolve;
+      signal.addEventListener('abort', resolve, { once: true });
+      signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
+    });
+  }
+}
+
+/** Milliseconds that an item of a run took, where it was watched. */
+export function tookMs(session, index) {
+  const [start, end] = session.times[index] ?? [];
+  return start && end ? end - start : undefined;
+}

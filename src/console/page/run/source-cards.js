@@ -1,0 +1,98 @@
+import { line, openable, placeOf } from '../format.js';
+import { html, useEffect, useRef } from '../lib/preact.js';
+import { Button, Empty } from '../parts/controls.js';
+import { Icon } from '../parts/icons.js';
+import { LongText } from './call-details.js';
+import { passageFor } from './sources.js';
+
+const MARKS = {
+  read: { word: 'read', title: 'The run read this source' },
+  listed: { word: 'listed', title: 'The run saw this source in a search result only' },
+  unreadable: { word: 'unreadable', title: 'The run tried to read this source and could not' },
+  unseen: { word: 'unsupported', title: 'The report cites this address, but the run never saw it' },
+};
+
+function markOf(source) {
+  if (source.cited && source.verified === false) {
+    return source.state === 'unreadable' ? MARKS.unreadable : MARKS.unseen;
+  }
+  return MARKS[source.state] ?? MARKS.listed;
+}
+
+/** Cited sources by their number, then those that were read, then the rest. */
+export function sorted(sources) {
+  const rank = ({ cited, number, state }) =>
+    cited ? (number ?? 9e6) : state === 'read' ? 1e7 : state === 'listed' ? 2e7 : 3e7;
+  return [...sources.values()]
+    .map((source, at) => ({ source, at }))
+    .sort((a, b) => rank(a.source) - rank(b.source) || a.at - b.at)
+    .map(({ source }) => source);
+}
+
+/** All that the run met. No pictures and no icons: nothing is loaded from elsewhere. */
+export function SourceCards({ state, onOpen, limit = 400 }) {
+  const sources = sorted(state.sources);
+  if (sources.length === 0) {
+    return html`<${Empty} title=${state.ended ? 'No sources' : 'No sources yet'}>
+      ${state.ended ? 'This run retrieved nothing.' : 'What the run finds and reads appears here.'}
+    <//>`;
+  }
+  return html`<ul class="cards">
+      ${sources.slice(0, limit).map((source) => html`<${Card} key=${source.url} source=${source} onOpen=${onOpen} />`)}
+    </ul>
+    ${sources.length > limit && html`<p class="quiet">${sources.length - limit} more are in the log.</p>`}`;
+}
+
+function Card({ source, onOpen }) {
+  const { word, title } = markOf(source);
+  const open = () => onOpen(source);
+  return html`<li class="card" data-mark=${word} data-cited=${source.cited}>
+    <button type="button" class="card-button" onClick=${open}>
+      <span class="card-title" dir="auto"
+        >${source.cited && Number.isSafeInteger(source.number) && html`<span class="card-number">${source.number}</span>`}${line(source.title || placeOf(source.url), 120)}</span
+      >
+      <span class="card-place">${placeOf(source.url)}</span>
+      <span class="mark" data-mark=${word} title=${title}>${word}</span>
+    </button>
+  </li>`;
+}
+
+/** A source beside the report, at the passage that a claim rests on. */
+export function SourceDialog({ source, claim, onClose }) {
+  const dialog = useRef(null);
+  useEffect(() => {
+    const element = dialog.current;
+    if (!element.open) element.showModal();
+    element.querySelector('mark')?.scrollIntoView({ block: 'nearest' });
+    return () => element.close();
+  }, []);
+  const passage = claim ? passageFor(claim, source) : undefined;
+  const { word, title } = markOf(source);
+  const href = openable(source.url);
+  const away = (event) => {
+    if (event.target === dialog.current) onClose();
+  };
+  return html`<dialog class="drawer" ref=${dialog} onClose=${onClose} onClick=${away} aria-labelledby="source-title">
+    <div class="drawer-inside">
+      <header>
+        <h2 id="source-title" dir="auto">${source.title || placeOf(source.url)}</h2>
+        <${Button} icon="cross" kind="bare" aria-label="Close" onClick=${onClose} />
+      </header>
+      <p class="drawer-place">
+        <span class="mark" data-mark=${word}>${word}</span>
+        ${href ? html`<a href=${href} target="_blank" rel="noreferrer noopener nofollow">${placeOf(source.url)} <${Icon} name="link" /></a>` : html`<span class="url">${source.url}</span>`}
+      </p>
+      ${word !== 'read' && html`<p class="quiet">${title}.</p>`}
+      ${claim && html`<section><h3>The report says</h3><p class="claim" dir="auto">${claim}</p></section>`}
+      ${
+        passage &&
+        html`<section>
+        <h3>The nearest passage</h3>
+        <blockquote class="passage" dir="auto">…${passage.before}<mark>${passage.quote}</mark>${passage.after}…</blockquote>
+      </section>`
+      }
+      ${claim && !passage && html`<p class="quiet">No passage of what the run retrieved shares words with this sentence.</p>`}
+      ${source.content ? html`<section><h3>What was read</h3><${LongText} text=${source.content} label="Text as the model got it" prose /></section>` : source.snippet && html`<section><h3>What the search showed</h3><p dir="auto">${source.snippet}</p></section>`}
+    </div>
+  </dialog>`;
+}

@@ -1,0 +1,97 @@
+/** Reads a text as JSON; undefined where it is none. */
+export function parseJson(text) {
+  if (typeof text !== 'string') return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Adds what a finished call found, read or failed to read to the sources by address. */
+export function sourcesFromCall(sources, call) {
+  const result = parseJson(call.result);
+  if (call.name === 'web_search') {
+    for (const found of Array.isArray(result?.results) ? result.results : []) listed(sources, found);
+    const action = parseJson(call.arguments);
+    for (const found of Array.isArray(action?.sources) ? action.sources : []) listed(sources, found);
+  }
+  if (call.name !== 'fetch_url_content') return;
+  const url = typeof result?.url === 'string' ? result.url : parseJson(call.arguments)?.url;
+  if (typeof url !== 'string') return;
+  const known = sources.get(url) ?? empty(url);
+  const failed = call.status === 'failed' || typeof result?.content !== 'string';
+  if (failed) {
+    if (known.state !== 'read') sources.set(url, { ...known, state: 'unreadable' });
+    return;
+  }
+  sources.set(url, {
+    ...known,
+    state: 'read',
+    title: text(result.title) || known.title,
+    content: known.content === '' ? result.content : `${known.content}\n\n${result.content}`,
+    sourceId: result.source_id ?? known.sourceId,
+  });
+}
+
+function listed(sources, found) {
+  const url = found?.url;
+  if (typeof url !== 'string') return;
+  const known = sources.get(url) ?? empty(url);
+  sources.set(url, {
+    ...known,
+    title: known.title || text(found.title),
+    snippet: known.snippet || text(found.snippet),
+    sourceId: known.sourceId ?? found.source_id ?? null,
+  });
+}
+
+function empty(url) {
+  return { url, title: '', snippet: '', content: '', state: 'listed', sourceId: null, number: null, cited: false };
+}
+
+function text(value) {
+  return typeof value === 'string' ? value : '';
+}
+
+/** Words that say something, lower case; Chinese and Japanese letter by letter. */
+const WORDS = /\p{Script=Han}|[\p{L}\p{N}]{3,}/gu;
+/** Longer contents are searched up to here, in characters. */
+const SEARCHED = 400_000;
+const AROUND = 260;
+
+/**
+ * The passage of a source that a claim most likely rests on: `{before, quote, after}`. Found by shared words, rare ones
+ * counting more; undefined where nothing is shared.
+ */
+export function passageFor(claim, source) {
+  const content = unwrapped((source.content || source.snippet || '').slice(0, SEARCHED));
+  const asked = new Set(claim.toLowerCase().match(WORDS) ?? []);
+  if (content === '' || asked.size === 0) return undefined;
+  const sentences = [...content.matchAll(/[^.!?。！？\n]+[.!?。！？]*/gu)].filter(([sentence]) => /\S/.test(sentence));
+  const words = sentences.map(([sentence]) => new Set(sentence.toLowerCase().match(WORDS) ?? []));
+  const spread = new Map();
+  for (const own of words) for (const word of own) if (asked.has(word)) spread.set(word, (spread.get(word) ?? 0) + 1);
+  let best = 0;
+  let at = -1;
+  for (const [index, own] of words.entries()) {
+    let score = 0;
+    for (const word of own) if (asked.has(word)) score += 1 / Math.sqrt(spread.get(word));
+    score /= 1 + Math.log1p(own.size / 12);
+    if (score > best) [best, at] = [score, index];
+  }
+  if (at === -1) return undefined;
+  const { 0: sentence, index } = sentences[at];
+  const start = index + sentence.length - sentence.trimStart().length;
+  const end = index + sentence.trimEnd().length;
+  return {
+    before: content.slice(Math.max(0, start - AROUND), start),
+    quote: content.slice(start, end),
+    after: content.slice(end, end + AROUND),
+  };
+}
+
+/** Lines of one paragraph joined. */
+function unwrapped(text) {
+  return text.replace(/([^\n])\n(?=[^\n\s#>|*+-])/g, '$1 ');
+}

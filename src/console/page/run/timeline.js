@@ -1,0 +1,106 @@
+import { duration, line, placeOf } from '../format.js';
+import { html, useState } from '../lib/preact.js';
+import { Icon } from '../parts/icons.js';
+import { VirtualList } from '../parts/virtual-list.js';
+import { CallDetails } from './call-details.js';
+import { tookMs } from './session.js';
+import { parseJson } from './sources.js';
+
+/** Thoughts and tool calls in the order of the log. */
+export function Timeline({ session, state }) {
+  const [open, setOpen] = useState(() => new Set());
+  const items = state.items.filter((item) => item !== undefined);
+  const plan = items.find(({ kind }) => kind === 'thought');
+  const toggle = (index) => {
+    const next = new Set(open);
+    if (!next.delete(index)) next.add(index);
+    setOpen(next);
+  };
+  const draw = (at) => {
+    const item = items[at];
+    // The first thought is the plan: it is shown unless it was closed; others are shown when they were opened.
+    const shown = (item === plan) !== open.has(item.index);
+    return html`<${Entry}
+      item=${item}
+      plan=${item === plan}
+      running=${!state.ended}
+      took=${tookMs(session, item.index)}
+      open=${shown}
+      onToggle=${() => toggle(item.index)}
+    />`;
+  };
+  if (items.length === 0) {
+    return html`<p class="quiet">${state.ended ? 'This run did nothing.' : 'The run begins…'}</p>`;
+  }
+  return html`<${VirtualList}
+    count=${items.length}
+    draw=${draw}
+    keyOf=${(at) => items[at].index}
+    estimate=${46}
+    label="Timeline"
+    follow=${!state.ended}
+  />`;
+}
+
+function Entry({ item, plan, running, took, open, onToggle }) {
+  const { title, icon } = headingOf(item, plan);
+  const working = running && !item.done;
+  const state = working
+    ? 'working'
+    : item.status === 'failed'
+      ? 'failed'
+      : item.status === 'incomplete'
+        ? 'cut'
+        : 'done';
+  const details = `details-${item.index}`;
+  return html`<div class="entry" data-kind=${item.kind} data-state=${state}>
+    <button type="button" class="entry-head" aria-expanded=${String(open)} aria-controls=${open ? details : undefined} onClick=${onToggle}>
+      <span class="entry-mark"><${Icon} name=${state === 'failed' ? 'cross' : icon} /></span>
+      <span class="entry-title">
+        <span class="entry-name">${title.name}</span>
+        ${!open && title.about && html`<span class="entry-about" dir="auto">${title.about}</span>`}
+      </span>
+      <span class="entry-side">
+        ${state === 'failed' && html`<span class="bad">failed</span>`}
+        ${state === 'cut' && html`<span class="bad">interrupted</span>`}
+        ${working ? html`<span class="pulse" role="img" aria-label="working"></span>` : took !== undefined && duration(took)}
+      </span>
+    </button>
+    ${open && html`<div class="entry-body" id=${details}><${Details} item=${item} /></div>`}
+  </div>`;
+}
+
+function Details({ item }) {
+  if (item.kind === 'call') return html`<${CallDetails} item=${item} />`;
+  if (item.kind === 'answer') return html`<p class="quiet">${item.text.length} characters, shown as the report.</p>`;
+  return html`<p class="thought-text" dir="auto">${item.text || '…'}</p>`;
+}
+
+/** What a row says while it is closed. */
+export function headingOf(item, plan) {
+  if (item.kind === 'thought') {
+    return { icon: 'thought', title: { name: plan ? 'Plan' : 'Thought', about: line(item.text, 220) } };
+  }
+  if (item.kind === 'answer') return { icon: 'pen', title: { name: 'Report', about: '' } };
+  const args = parseJson(item.arguments) ?? {};
+  const result = parseJson(item.result);
+  switch (item.name) {
+    case 'web_search': {
+      const queries = [args.queries ?? args.query ?? []].flat().map(String);
+      const found = Array.isArray(result?.results) ? ` (${result.results.length} found)` : '';
+      return { icon: 'search', title: { name: 'Search', about: line(queries.join(' · '), 200) + found } };
+    }
+    case 'fetch_url_content': {
+      const about =
+        typeof result?.title === 'string' && result.title !== '' ? result.title : placeOf(String(args.url ?? ''));
+      return { icon: 'read', title: { name: 'Read', about: line(about, 160) } };
+    }
+    case 'execute_python':
+    case 'code_interpreter':
+      return { icon: 'code', title: { name: 'Python', about: line(String(args.code ?? ''), 120) } };
+    default: {
+      const about = line(item.arguments ?? '', 140);
+      return { icon: 'plug', title: { name: line(String(item.name), 60), about: about === '{}' ? '' : about } };
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import { useLayoutEffect, useState } from './lib/preact.js';
+
+/** One value that views read and listen to. */
+export class Store {
+  #value;
+  #listeners = new Set();
+
+  constructor(value) {
+    this.#value = value;
+  }
+
+  get value() {
+    return this.#value;
+  }
+
+  set(change) {
+    this.#value = { ...this.#value, ...change };
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  /** Calls `listener` after each change; gives what stops it. */
+  listen(listener) {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}
+
+/** The part of a store that a view shows; the view is drawn again when that part changes. */
+export function useStore(store, select) {
+  const [, draw] = useState(0);
+  const selected = select(store.value);
+  useLayoutEffect(() => {
+    let shown = select(store.value);
+    const look = () => {
+      const next = select(store.value);
+      if (Object.is(next, shown)) return;
+      shown = next;
+      draw((n) => n + 1);
+    };
+    return store.listen(look);
+  }, [store]);
+  return selected;
+}

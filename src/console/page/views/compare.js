@@ -1,0 +1,80 @@
+import { app, go } from '../app.js';
+import { line, number, placeOf } from '../format.js';
+import { html, useState } from '../lib/preact.js';
+import { Button, Status, Tabs } from '../parts/controls.js';
+import { ReportView } from '../report/report-view.js';
+import { Connection } from '../run/connection.js';
+import { Meters } from '../run/meters.js';
+import { Notes } from '../run/notes.js';
+import { sorted } from '../run/source-cards.js';
+import { Timeline } from '../run/timeline.js';
+import { useQuestion, useRun } from '../run/use-run.js';
+
+/** Two runs side by side, for whoever tunes a model. */
+export function Compare({ ids }) {
+  const left = useRun(ids[0]);
+  const right = useRun(ids[1]);
+  const [tab, setTab] = useState('report');
+  const sides = [
+    { session: left, other: right },
+    { session: right, other: left },
+  ];
+  return html`<section class="compare">
+    <header class="list-head"><h1 tabindex="-1">Compare</h1><${Button} onClick=${() => go({ name: 'runs' })}>All runs<//></header>
+    <${Tabs} label="What to compare" panel="compare-panel" selected=${tab} onSelect=${setTab} tabs=${[
+      { id: 'report', label: 'Reports' },
+      { id: 'sources', label: 'Sources' },
+      { id: 'events', label: 'Events' },
+      { id: 'timeline', label: 'Timelines' },
+    ]} />
+    <div class="compare-sides" id="compare-panel" role="tabpanel" aria-labelledby=${`tab-${tab}`}>
+      ${sides.map(({ session, other }) => html`<${Side} key=${session.id} session=${session} other=${other} tab=${tab} />`)}
+    </div>
+  </section>`;
+}
+
+function Side({ session, other, tab }) {
+  const { state } = session;
+  const question = useQuestion(app.value.client, session.id);
+  const message = state.message;
+  return html`<section class="compare-side">
+    <h2 dir="auto"><button type="button" class="link" onClick=${() => go({ name: 'run', id: session.id })}>${line(question?.text ?? '…', 140)}</button></h2>
+    <p class="run-about"><${Status} status=${state.status} /><span>${state.response?.model}</span></p>
+    <${Connection} session=${session} />
+    <${Meters} state=${state} />
+    ${tab === 'report' && html`<div class="report"><${Notes} response=${state.response} />${message ? html`<${ReportView} text=${message.text} annotations=${message.annotations} writing=${!message.done} onCite=${() => {}} />` : html`<p class="quiet">No report yet.</p>`}</div>`}
+    ${tab === 'sources' && html`<${Shared} state=${state} other=${other.state} />`}
+    ${tab === 'events' && html`<${Counts} state=${state} other=${other.state} />`}
+    ${tab === 'timeline' && html`<div class="timeline-wide"><${Timeline} session=${session} state=${state} /></div>`}
+  </section>`;
+}
+
+function Shared({ state, other }) {
+  const sources = sorted(state.sources);
+  const both = sources.filter(({ url }) => other.sources.has(url)).length;
+  return html`<p class="quiet">${number(sources.length)} sources, ${number(both)} of them in both runs.</p>
+    <ul class="plain">
+      ${sources.map(
+        (source) => html`<li key=${source.url} data-both=${other.sources.has(source.url)}>
+          <span dir="auto">${line(source.title || placeOf(source.url), 100)}</span>
+          <span class="mark" data-mark=${source.state === 'read' ? 'read' : 'listed'}>${source.state === 'read' ? 'read' : source.state}</span>
+          ${!other.sources.has(source.url) && html`<span class="mark">only here</span>`}
+        </li>`,
+      )}
+    </ul>`;
+}
+
+function Counts({ state, other }) {
+  const types = [...new Set([...state.counts.keys(), ...other.counts.keys()])].sort();
+  return html`<table class="counts">
+    <thead><tr><th scope="col">Event</th><th scope="col">here</th><th scope="col">difference</th></tr></thead>
+    <tbody>
+      ${types.map((type) => {
+        const here = state.counts.get(type) ?? 0;
+        const difference = here - (other.counts.get(type) ?? 0);
+        return html`<tr key=${type}><th scope="row">${type.replace(/^response\./, '')}</th><td>${number(here)}</td><td>${difference > 0 ? '+' : ''}${difference === 0 ? '' : number(difference)}</td></tr>`;
+      })}
+      <tr class="total"><th scope="row">all</th><td>${number(state.last)}</td><td></td></tr>
+    </tbody>
+  </table>`;
+}

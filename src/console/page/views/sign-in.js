@@ -1,0 +1,47 @@
+import { app, signIn } from '../app.js';
+import { html, useEffect, useRef, useState } from '../lib/preact.js';
+import { Failure } from '../parts/controls.js';
+
+/** The key goes into this page's memory, or into this tab's storage where its user wants that. */
+export function SignIn() {
+  const { wellKnownKey, refusal } = app.value;
+  const [key, setKey] = useState(wellKnownKey);
+  const [keep, setKeep] = useState(true);
+  const [error, setError] = useState(refusal);
+  const [busy, setBusy] = useState(false);
+  const field = useRef(null);
+  useEffect(() => field.current.focus(), []);
+  const submit = async (event) => {
+    event.preventDefault();
+    setBusy(true);
+    setError(null);
+    try {
+      await signIn(key.trim(), { keep });
+    } catch (thrown) {
+      setError(thrown);
+      setBusy(false);
+      field.current?.focus();
+    }
+  };
+  return html`<form class="sign-in" onSubmit=${submit}>
+    <h1 tabindex="-1">research-gateway</h1>
+    <p class="lead">Ask a question, watch how it is researched, read a report that shows its sources.</p>
+    <label class="field"
+      >API key
+      <input
+        ref=${field}
+        type="password"
+        autocomplete="off"
+        spellcheck="false"
+        required
+        value=${key}
+        onInput=${(event) => setKey(event.currentTarget.value)}
+      />
+    </label>
+    ${wellKnownKey !== '' && html`<p class="hint">This gateway runs with its default configuration, so its key is filled in.</p>`}
+    <label class="check"><input type="checkbox" checked=${keep} onChange=${(event) => setKeep(event.currentTarget.checked)} /> Keep it until this tab is closed</label>
+    <p class="hint">Otherwise it is forgotten when the page is loaded again. It is sent to this gateway only, in a header.</p>
+    <${Failure} error=${error} />
+    <button type="submit" class="button primary" disabled=${busy || key.trim() === ''}><span>${busy ? 'Signing in…' : 'Sign in'}</span></button>
+  </form>`;
+}

@@ -1,0 +1,48 @@
+import { app, go } from '../app.js';
+import { exactly } from '../format.js';
+import { html, useEffect, useState } from '../lib/preact.js';
+import { Button, Failure, Status } from '../parts/controls.js';
+import { ReportView } from '../report/report-view.js';
+import { LongText } from '../run/call-details.js';
+
+const REFRESH_MS = 2000;
+
+/** A task: of a research model the run itself, of a proxy model its result. */
+export function Task({ id }) {
+  const { client } = app.value;
+  const [task, setTask] = useState(null);
+  const [error, setError] = useState(null);
+  const run = id.replace(/^task_/, 'resp_');
+  useEffect(() => {
+    let timer;
+    let left = false;
+    const look = async () => {
+      try {
+        const found = await client.task(id);
+        if (left) return;
+        setTask(found);
+        if (/^(CREATED|IN_PROGRESS)$/.test(found.status)) timer = setTimeout(look, REFRESH_MS);
+      } catch (thrown) {
+        if (!left) setError(thrown);
+      }
+    };
+    // A research run is read through either interface; a proxy model's task only as a task.
+    client.response(run).then(() => !left && go({ name: 'run', id: run }, { replace: true }), look);
+    return () => {
+      left = true;
+      clearTimeout(timer);
+    };
+  }, [id]);
+  const answer = task?.result?.choices?.[0]?.message?.content;
+  return html`<article class="run">
+    <header class="run-head">
+      <div class="run-title"><h1 tabindex="-1">Task</h1>
+        ${task && html`<p class="run-about"><${Status} status=${task.status} /><span>${task.model}</span><span>${exactly(Date.parse(task.created_at))}</span></p>`}
+      </div>
+      <div class="actions"><${Button} onClick=${() => go({ name: 'runs', kind: 'tasks' })}>All tasks<//></div>
+    </header>
+    <${Failure} error=${error ?? task?.error} />
+    ${typeof answer === 'string' && html`<div class="report"><${ReportView} text=${answer} annotations=${[]} writing=${false} onCite=${() => {}} /></div>`}
+    ${task?.result && html`<${LongText} text=${JSON.stringify(task.result, null, 2)} label="Result" />`}
+  </article>`;
+}

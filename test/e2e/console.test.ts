@@ -1,0 +1,362 @@
+import assert from 'node:assert/strict';
+import { text as readAll } from 'node:stream/consumers';
+import type { Browser, Page } from 'playwright-core';
+import { silentLogger } from '../../src/base/logger.ts';
+import { configSchema } from '../../src/config/schema.ts';
+import { type Gateway, startGateway } from '../../src/server.ts';
+import { launchBrowser } from '../support/browser.ts';
+import { askOn, type ConsolePage, openConsole, untilStatus } from '../support/console-page.ts';
+import { startCuttableProxy } from '../support/cuttable-proxy.ts';
+import { until } from '../support/http-gateway.ts';
+
+const QUESTION = 'How does a client resume a dropped stream?';
+const OWN_KEY = 'sk-console-of-ann';
+
+/** The default configuration, but in memory and on a free port; the demo model writes at a pace that can be watched. */
+function demoConfig(change: { keys?: object[]; pace?: number } = {}) {
+  const routes = [{ provider: 'demo', model: 'demo' }];
+  return configSchema.parse({
+    server: { port: 0, shutdown_grace_seconds: 1 },
+    store: { url: 'memory:' },
+    providers: { demo: { builtin: 'demo', pace_ms: change.pace ?? 0 } },
+    models: {
+      deep: { kind: 'research', routes },
+      'deep-mini': { kind: 'research', routes },
+      plain: { kind: 'proxy', routes, apis: ['async', 'chat_completions'] },
+    },
+    keys: change.keys ?? [{ id: 'local', secret: 'sk-local', mcp_servers: true, admin: true }],
+    tools: { web_search: { provider: 'local', folder: './docs' } },
+  });
+}
+
+describe('the console', function () {
+  this.timeout(120_000);
+  let browser: Browser;
+  let gateway: Gateway;
+  before(async () => {
+    browser = await launchBrowser();
+    gateway = await startGateway({ config: demoConfig(), log: silentLogger });
+  });
+  after(async () => {
+    await gateway?.[Symbol.asyncDispose]();
+    await browser?.close();
+  });
+
+  const open = async (change: Partial<Parameters<typeof openConsole>[1]> = {}): Promise<ConsolePage> => {
+    const opened = await openConsole(browser, { url: gateway.url, secrets: ['sk-local', OWN_KEY], ...change });
+    await opened.page.goto(change.url ?? gateway.url);
+    return opened;
+  };
+
+  it('is where a browser is led to, and answers a first question without a page of documentation', async () => {
+    await using console = await open();
+    const { page } = console;
+    assert.equal(new URL(page.url()).pathname, '/console');
+    await page.getByRole('button', { name: /^How does a client resume/ }).click();
+    assert.match(await page.getByLabel('Question', { exact: true }).inputValue(), /^How does a client resume/);
+    await page.getByRole('button', { name: 'Research', exact: true }).click();
+    await untilStatus(page, 'completed');
+    await page.locator('.prose li').first().waitFor();
+    assert.match(await page.locator('h1').innerText(), /^How does a client resume/);
+    const timeline = page.getByRole('complementary', { name: 'Timeline' });
+    assert.match(await timeline.innerText(), /Plan[\s\S]*Search[\s\S]*Read[\s\S]*Report/);
+    assert.match(await page.locator('.meters').innerText(), /Tool calls\s+[1-9]/);
+    await console.assertHarmless();
+  });
+
+  it('a citation opens its source at the passage that the sentence rests on', async () => {
+    await using console = await open();
+    const { page } = console;
+    await askOn(page, QUESTION);
+    await untilStatus(page, 'completed');
+    const claim = page.locator('.prose li').first();
+    await claim.locator('.cite').first().click();
+    const dialog = page.getByRole('dialog');
+    const said = await dialog.locator('.claim').innerText();
+    assert.ok((await claim.innerText()).startsWith(said.slice(0, 40)), said);
+    const quote = (await dialog.locator('mark').innerText()).replace(/[`*]/g, '');
+    assert.ok(quote.includes(said.slice(0, 40)) || said.includes(quote.slice(0, 40)), `${said} / ${quote}`);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await page
+      .getByRole('button', { name: /^Search/ })
+      .first()
+      .click();
+    await page.locator('.found li').first().waitFor();
+    await console.assertHarmless();
+  });
+
+  it('exports Markdown, HTML and JSON, and copies', async () => {
+    await using console = await open({ permissions: ['clipboard-read', 'clipboard-write'] });
+    const { page } = console;
+    await askOn(page, QUESTION);
+    await untilStatus(page, 'completed');
+    const exported = async (entry: string) => {
+      await page.getByRole('button', { name: 'Download' }).click();
+      const [download] = await Promise.all([
+        page.waitForEvent('download'),
+        page.getByRole('menuitem', { name: entry }).click(),
+      ]);
+      return { name: download.suggestedFilename(), text: await readAll(await download.createReadStream()) };
+    };
+    const markdown = await exported('Markdown');
+    assert.match(markdown.name, /^how-does-a-client-resume-a-dropped-stream-\d{4}-\d\d-\d\d\.md$/);
+    assert.match(markdown.text, /^# How does a client[\s\S]*\n## Sources\n/);
+    const html = await exported('HTML');
+    assert.match(html.name, /\.html$/);
+    assert.match(html.text, /<li id="source-1" value="1">/);
+    const json = await exported('JSON');
+    assert.equal(JSON.parse(json.text).status, 'completed');
+    await page.getByRole('button', { name: 'Copy' }).click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    assert.equal(await page.evaluate('navigator.clipboard.readText()'), markdown.text);
+    await console.assertHarmless();
+  });
+
+  it('follows up, lists, filters, compares and deletes', async () => {
+    await using console = await open();
+    const { page } = console;
+    await askOn(page, QUESTION);
+    await untilStatus(page, 'completed');
+    await page.getByLabel('Follow-up question').fill('And what happens at the end of a stream?');
+    await page.getByRole('button', { name: 'Follow up' }).click();
+    await page.getByRole('heading', { name: 'And what happens at the end of a stream?' }).waitFor();
+    await untilStatus(page, 'completed');
+    await page.getByRole('button', { name: 'follows another run' }).click();
+    await page.getByRole('heading', { name: QUESTION }).waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { name: /^And what happens/ }).waitFor();
+
+    await page.getByRole('button', { name: 'Runs' }).click();
+    const entries = page.locator('.entry-line');
+    await entries.first().waitFor();
+    assert.match(await entries.first().innerText(), /^And what happens at the end of a stream\?/);
+    const before = await entries.count();
+    await page.getByLabel('State').selectOption('failed');
+    await page.getByText('Nothing fits').waitFor();
+    await page.getByLabel('State').selectOption('completed');
+    await page.getByLabel('Model').selectOption('deep');
+    await entries.first().waitFor();
+    await entries.nth(0).getByRole('checkbox').check();
+    await entries.nth(1).getByRole('checkbox').check();
+    await page.getByRole('button', { name: 'Compare (2 of 2)' }).click();
+    await page.locator('.compare-side').nth(1).locator('.prose li').first().waitFor();
+    await page.getByRole('tab', { name: 'Sources' }).click();
+    await page
+      .getByText(/of them in both runs/)
+      .first()
+      .waitFor();
+    await page.getByRole('tab', { name: 'Events' }).click();
+    await page
+      .getByRole('row', { name: /^output_text.delta/ })
+      .first()
+      .waitFor();
+
+    await page.getByRole('button', { name: 'All runs' }).click();
+    await entries.first().waitFor();
+    assert.equal(await entries.count(), before);
+    await entries.first().getByRole('button', { name: 'Delete' }).click();
+    await entries.first().getByRole('button', { name: 'Delete?' }).click();
+    await until(async () => ((await entries.count()) === before - 1 ? true : undefined));
+    await console.assertHarmless();
+  });
+
+  it('replays a finished run from any point', async () => {
+    await using console = await open();
+    const { page } = console;
+    await askOn(page, QUESTION);
+    await untilStatus(page, 'completed');
+    const whole = await page.locator('.prose').innerText();
+    await page.getByRole('button', { name: 'Replay' }).click();
+    const slider = page.getByRole('slider', { name: 'Event' });
+    await slider.fill('8');
+    await untilStatus(page, 'in_progress');
+    await page.locator('.waiting-thought').waitFor();
+    assert.equal(await page.locator('.prose').count(), 0);
+    await page.getByLabel('Speed').selectOption('64');
+    await page.getByRole('button', { name: 'Play', exact: true }).click();
+    await untilStatus(page, 'completed');
+    await page.getByRole('button', { name: 'Play', exact: true }).waitFor();
+    await until(async () => ((await page.locator('.prose').innerText()) === whole ? true : undefined));
+    await console.assertHarmless();
+  });
+
+  it('tasks are listed with their results, of research and of proxy models', async () => {
+    const submit = async (model: string) => {
+      const body = JSON.stringify({ model, messages: [{ role: 'user', content: QUESTION }] });
+      const headers = { authorization: 'Bearer sk-local', 'content-type': 'application/json' };
+      const answer = await fetch(`${gateway.url}/v1/async`, { method: 'POST', headers, body });
+      assert.equal(answer.status, 201);
+    };
+    await submit('deep');
+    await submit('plain');
+    await using console = await open();
+    const { page } = console;
+    await page.getByRole('button', { name: 'Runs' }).click();
+    await page.getByRole('tab', { name: 'Tasks' }).click();
+    const entry = (model: string) => page.locator('.entry-line', { hasText: model });
+    await entry('plain').locator('.entry-open').click();
+    await page.getByRole('heading', { name: 'Task' }).waitFor();
+    await page
+      .getByText(/This is the demo model/)
+      .first()
+      .waitFor();
+    await page.getByRole('button', { name: 'All tasks' }).click();
+    await entry('deep').locator('.entry-open').click();
+    await page.getByRole('heading', { name: QUESTION }).waitFor();
+    await untilStatus(page, 'completed');
+    await console.assertHarmless();
+  });
+
+  it('shows operators the gateway, live and without secrets', async () => {
+    await using console = await open();
+    const { page } = console;
+    await page.getByRole('button', { name: 'Operate' }).click();
+    await page.getByRole('cell', { name: 'demo' }).waitFor();
+    const shown = await page.locator('main').innerText();
+    assert.match(shown, /Instances 1[\s\S]*Providers 1[\s\S]*healthy[\s\S]*Keys 1/);
+    assert.doesNotMatch(shown, /sk-/);
+    await console.assertHarmless();
+  });
+});
+
+describe('the console over a bad connection', function () {
+  this.timeout(120_000);
+  let browser: Browser;
+  let gateway: Gateway;
+  before(async () => {
+    browser = await launchBrowser();
+    gateway = await startGateway({ config: demoConfig({ pace: 20 }), log: silentLogger });
+  });
+  after(async () => {
+    await gateway?.[Symbol.asyncDispose]();
+    await browser?.close();
+  });
+
+  const seen = (page: Page) => page.getByRole('tab', { name: /^Log \d+/ }).innerText();
+  const eventsSeen = async (page: Page) => Number((await seen(page)).replace(/\D/g, ''));
+
+  it('a reload in the middle returns to the run, which goes on to the same end', async () => {
+    await using console = await openConsole(browser, { url: gateway.url });
+    const { page } = console;
+    await page.goto(gateway.url);
+    await askOn(page, QUESTION);
+    await page.locator('.entry[data-kind=call]').first().waitFor();
+    await page.reload();
+    await page.getByRole('heading', { name: QUESTION }).waitFor();
+    await page.locator('.entry[data-kind=call]').first().waitFor();
+    await untilStatus(page, 'completed');
+    await page.locator('.prose li').first().waitFor();
+    await console.assertHarmless();
+  });
+
+  it('a cut connection is told, comes back by itself and misses nothing', async () => {
+    await using proxy = await startCuttableProxy(gateway);
+    await using console = await openConsole(browser, { url: proxy.url });
+    const { page } = console;
+    await page.goto(proxy.url);
+    await askOn(page, QUESTION);
+    await page.locator('.entry[data-kind=call]').first().waitFor();
+    proxy.cut();
+    await page.getByText('The connection is lost').waitFor();
+    const before = await eventsSeen(page);
+    proxy.restore();
+    await page
+      .getByRole('button', { name: 'Now' })
+      .click({ timeout: 2000 })
+      .catch(() => {});
+    await page.getByText('Connected again').waitFor();
+    await untilStatus(page, 'completed');
+    await page.locator('.prose li').first().waitFor();
+    assert.ok((await eventsSeen(page)) > before);
+    await page.getByRole('tab', { name: /^Log/ }).click();
+    await page.evaluate(`document.querySelector('.log .virtual').scrollTo(0, 1e9)`);
+    await page.locator('.log-row', { hasText: /^\d+completed/ }).waitFor();
+    await console.assertHarmless();
+  });
+
+  it('a run is stopped, and says so', async () => {
+    await using console = await openConsole(browser, { url: gateway.url });
+    const { page } = console;
+    await page.goto(gateway.url);
+    await askOn(page, QUESTION);
+    await page.locator('.entry').first().waitFor();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await untilStatus(page, 'cancelled');
+    await page.getByText('The run was stopped.').waitFor();
+    await console.assertHarmless();
+  });
+
+  it('a gateway that is away is an error in words, and asking again asks once', async () => {
+    await using proxy = await startCuttableProxy(gateway);
+    await using console = await openConsole(browser, { url: proxy.url });
+    const { page } = console;
+    await page.goto(proxy.url);
+    await page.getByLabel('Question', { exact: true }).fill(QUESTION);
+    proxy.cut();
+    await page.getByRole('button', { name: 'Research', exact: true }).click();
+    await page.getByRole('alert').getByText('The gateway cannot be reached.').waitFor();
+    proxy.restore();
+    await page.getByRole('button', { name: 'Research', exact: true }).click();
+    await page.locator('.run').waitFor();
+    await console.assertHarmless();
+  });
+});
+
+describe('signing in to the console', function () {
+  this.timeout(60_000);
+  let browser: Browser;
+  let gateway: Gateway;
+  before(async () => {
+    browser = await launchBrowser();
+    const keys = [
+      { id: 'ann', secret: OWN_KEY },
+      { id: 'boss', secret: 'sk-boss', admin: true },
+    ];
+    gateway = await startGateway({ config: demoConfig({ keys }), log: silentLogger });
+  });
+  after(async () => {
+    await gateway?.[Symbol.asyncDispose]();
+    await browser?.close();
+  });
+
+  const signIn = async (page: Page, key: string) => {
+    await page.getByLabel('API key').fill(key);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+  };
+
+  it('asks for a key, refuses a wrong one in words, and keeps a right one for this tab or not at all', async () => {
+    await using console = await openConsole(browser, { url: gateway.url, secrets: [OWN_KEY] });
+    const { page } = console;
+    await page.goto(gateway.url);
+    assert.equal(await page.getByLabel('API key').inputValue(), '');
+    await signIn(page, 'sk-wrong');
+    await page.getByRole('alert').getByText('not known to this gateway').waitFor();
+    await signIn(page, OWN_KEY);
+    await page.getByRole('heading', { name: 'What do you want to know?' }).waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Operate' }).count(), 0);
+    await page.reload();
+    await page.getByRole('heading', { name: 'What do you want to know?' }).waitFor();
+    assert.equal(await page.evaluate(`JSON.stringify({ ...localStorage })`), '{}');
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('API key').waitFor();
+    assert.doesNotMatch(String(await page.evaluate(`JSON.stringify({ ...sessionStorage })`)), /sk-/);
+    await page.getByLabel('Keep it until this tab is closed').uncheck();
+    await signIn(page, OWN_KEY);
+    await page.getByRole('heading', { name: 'What do you want to know?' }).waitFor();
+    assert.doesNotMatch(String(await page.evaluate(`JSON.stringify({ ...sessionStorage })`)), /sk-/);
+    await page.reload();
+    await page.getByLabel('API key').waitFor();
+    await console.assertHarmless();
+  });
+
+  it('the operator’s page is there for keys that may see it', async () => {
+    await using console = await openConsole(browser, { url: gateway.url });
+    await console.page.goto(gateway.url);
+    await signIn(console.page, 'sk-boss');
+    await console.page.getByRole('button', { name: 'Operate' }).click();
+    await console.page.getByRole('cell', { name: 'ann' }).first().waitFor();
+    assert.doesNotMatch(await console.page.locator('main').innerText(), /sk-/);
+    await console.assertHarmless();
+  });
+});

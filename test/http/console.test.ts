@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict';
+import type { RequestHandler } from 'express';
+import { Registry } from 'prom-client';
+import supertest from 'supertest';
+import { consolePages } from '../../src/console/console-pages.ts';
+import { createApps } from '../../src/http/app.ts';
+import { openGateway, type TestGateway } from '../support/http-gateway.ts';
+
+/** Everything that a first visit loads, compressed. */
+const BUDGET = 150 * 1024;
+
+describe('GET /console', () => {
+  let gateway: TestGateway;
+  before(async () => {
+    gateway = await openGateway();
+  });
+  after(() => gateway[Symbol.asyncDispose]());
+
+  const app = (wellKnownKey?: string) => {
+    const pages: RequestHandler = consolePages({ wellKnownKey: () => wellKnownKey });
+    return createApps({ ...gateway.parts, registry: new Registry(), console: pages });
+  };
+
+  it('is a page whose policy allows nothing from elsewhere, no inline script and no markup made of text', async () => {
+    const { headers, text } = await supertest(app().both).get('/console').expect(200);
+    const policy = String(headers['content-security-policy']);
+    for (const part of [
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+      "connect-src 'self'",
+      "base-uri 'none'",
+      "form-action 'none'",
+      "frame-ancestors 'none'",
+      "require-trusted-types-for 'script'",
+    ]) {
+      assert.ok(policy.split(';').includes(part), `${part} in ${policy}`);
+    }
+    assert.doesNotMatch(policy, /unsafe|https?:|upgrade/);
+    assert.equal(headers['strict-transport-security'], undefined);
+    assert.equal(headers['referrer-policy'], 'no-referrer');
+    assert.doesNotMatch(text, /https?:|<script(?! type="module" src=)|<style|\son\w+=/);
+  });
+
+  it('loads files that are there, within the budget, compressed and remembered', async () => {
+    const { both } = app();
+    const page = await supertest(both).get('/console').expect(200);
+    const files = [...page.text.matchAll(/(?:href|src)="(console\/[^"]+)"/g)].map((match) => `/${match[1]}`);
+    files.push('/console/report/lexer-worker.js', '/console/lib/marked.js');
+    assert.ok(files.length > 30);
+    let total = Number(page.headers['content-length']);
+    for (const file of new Set(files)) {
+      const { headers } = await supertest(both).get(file).set('accept-encoding', 'gzip').expect(200);
+      assert.equal(headers['content-encoding'], 'gzip');
+      assert.match(String(headers['content-type']), /javascript|css|svg/);
+      total += Number(headers['content-length']);
+      await supertest(both).get(file).set('if-none-match', String(headers.etag)).expect(304);
+    }
+    assert.ok(total < BUDGET, `${total} bytes`);
+    const plain = await supertest(both).get('/console/client.js').set('accept-encoding', 'identity').expect(200);
+    assert.equal(plain.headers['content-encoding'], undefined);
+    assert.match(plain.text, /authorization/);
+  });
+
+  it('gives nothing but its own files', async () => {
+    const { both } = app();
+    for (const path of [
+      '/console/../package.json',
+      '/console/%2e%2e/console-pages.ts',
+      '/console/index.html',
+      '/console/lib',
+      '/console/constructor',
+    ]) {
+      await supertest(both).get(path).expect(404);
+    }
+    await supertest(both).post('/console').expect(404);
+    await supertest(both).head('/console').expect(200);
+    await supertest(both).get('/console/').expect(308).expect('location', '../console');
+  });
+
+  it('says no key but the well-known one, while that is accepted', async () => {
+    await supertest(app().both).get('/console/start.json').expect(200, { api_key: null });
+    await supertest(app('sk-local').both).get('/console/start.json').expect(200, { api_key: 'sk-local' });
+  });
+
+  it('is where a browser is led to from /, while programs are told that there is nothing', async () => {
+    const { both, api, admin } = app();
+    await supertest(both).get('/').set('accept', 'text/html,*/*').expect(302).expect('location', 'console');
+    await supertest(admin).get('/').set('accept', 'text/html').expect(302);
+    await supertest(both).get('/').set('accept', '*/*').expect(404);
+    await supertest(api).get('/').set('accept', 'text/html').expect(404);
+    await supertest(api).get('/console').expect(404);
+  });
+});

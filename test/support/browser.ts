@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { accessSync, constants } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { type Browser, chromium } from 'playwright-core';
+
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+/**
+ * A headless Chromium: the one in PATH, else Debian's from apt-get.
+ * @throws Error that says how to get one where there is none.
+ */
+export async function launchBrowser(): Promise<Browser> {
+  const executablePath = findChromium() ?? installChromium();
+  return await chromium.launch({ executablePath, headless: true, args: FLAGS });
+}
+
+function findChromium(): string | undefined {
+  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+    for (const name of NAMES) {
+      const path = join(folder, name);
+      try {
+        accessSync(path, constants.X_OK);
+        return path;
+      } catch {
+        // Not this one.
+      }
+    }
+  }
+  return undefined;
+}
+
+function installChromium(): string {
+  try {
+    const options = { stdio: 'ignore', timeout: 300_000 } as const;
+    execFileSync('apt-get', ['update', '-q'], options);
+    execFileSync('apt-get', ['install', '-y', '-q', '--no-install-recommends', 'chromium'], options);
+  } catch (cause) {
+    throw new Error('The tests of the console need a Chromium in PATH: install the package chromium.', { cause });
+  }
+  const found = findChromium();
+  assert.ok(found, 'apt-get installed chromium, but it is not in PATH');
+  return found;
+}

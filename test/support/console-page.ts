@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+
+/** Tags that the console never makes: none of its own, and none from texts of models, pages or clients. */
+const FORBIDDEN =
+  'script:not([src]), iframe, object, embed, img, video, audio, form[action], style, base, meta[http-equiv]';
+
+/** The console in a browser, watched: what it loads, what it logs, what runs in it. */
+export interface ConsolePage extends AsyncDisposable {
+  page: Page;
+  /**
+   * Fails where a request left the gateway's origin, an address held an id or a key, a script threw, the policy had to
+   * step in, or an element stands in the page that has no business there.
+   */
+  assertHarmless(): Promise<void>;
+}
+
+/** Opens the console. Its waits end with an error after 20 s. */
+export async function openConsole(
+  browser: Browser,
+  { url, secrets = [], ...options }: { url: string; secrets?: string[] } & BrowserContextOptions,
+): Promise<ConsolePage> {
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 800 },
+    acceptDownloads: true,
+    ...options,
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  const origin = new URL(url).origin;
+  const problems: string[] = [];
+  context.on('request', (request) => {
+    const address = request.url();
+    if (/^(blob|data):/.test(address) && request.resourceType() !== 'script') return;
+    if (new URL(address).origin !== origin) problems.push(`a request left the origin: ${address}`);
+    for (const secret of secrets) if (address.includes(secret)) problems.push(`a key stands in an address: ${address}`);
+  });
+  page.on('pageerror', (error) => problems.push(`a script threw: ${error.stack ?? error.message}`));
+  page.on('dialog', (dialog) => {
+    problems.push(`a dialog opened: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on('console', (message) => {
+    const text = message.text();
+    // A connection that a test cuts is told of by the browser.
+    if (message.type() !== 'error' || /^Failed to load resource/.test(text)) return;
+    problems.push(`the console said: ${text}`);
+  });
+  context.on('page', (other) => problems.push(`a window opened: ${other.url()}`));
+  return {
+    page,
+    async assertHarmless() {
+      assert.deepEqual(problems, []);
+      assert.doesNotMatch(page.url(), /resp_|task_|sk-/, 'an id or a key stands in the address');
+      assert.equal(await page.locator(`#app :is(${FORBIDDEN})`).count(), 0);
+      assert.equal(await page.evaluate('globalThis.hit'), undefined, 'a payload ran');
+    },
+    [Symbol.asyncDispose]: () => context.close(),
+  };
+}
+
+/** Waits until the shown run has this status. */
+export async function untilStatus(page: Page, status: string): Promise<void> {
+  await page.locator(`.run-about .status[data-status="${status}"]`).waitFor();
+}
+
+/** Asks a question on the page for it. */
+export async function askOn(page: Page, question: string): Promise<void> {
+  await page.getByLabel('Question', { exact: true }).fill(question);
+  await page.getByRole('button', { name: 'Research', exact: true }).click();
+  await page.locator('.run').waitFor();
+}
