@@ -166,6 +166,8 @@ describe('the console', function () {
     const { page } = console;
     await askOn(page, QUESTION);
     await untilStatus(page, 'completed');
+    // Its last sentence: what is read in the worker is shown a moment after it came.
+    await page.locator('.prose').getByText('Written by the demo model').waitFor();
     const whole = await page.locator('.prose').innerText();
     await page.getByRole('button', { name: 'Replay' }).click();
     const slider = page.getByRole('slider', { name: 'Event' });
