@@ -59,7 +59,7 @@ async function startOf(
   if (question === undefined || question.trim() === '') return undefined;
   const model = options.model ?? (await firstModel(client, signal));
   const reasoning = options.effort === undefined ? {} : { reasoning: { effort: options.effort } };
-  return { submit: { model, input: question, stream: true, ...reasoning } };
+  return { submit: { model, input: question, ...reasoning } };
 }
 
 async function firstModel(client: GatewayClient, signal: AbortSignal): Promise<string> {

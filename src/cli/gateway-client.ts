@@ -1,8 +1,10 @@
 import { createParser } from 'eventsource-parser';
+import OpenAI, { APIError } from 'openai';
 import { z } from 'zod';
 import { linkSignals } from '../base/abort.ts';
 import { messageOf } from '../base/errors.ts';
 import { parseJson } from '../base/json.ts';
+import type { Effort } from '../config/schema.ts';
 import { type RunEvent, runEvent } from '../protocol/events.ts';
 
 /** The gateway answered with an error. */
@@ -35,68 +37,79 @@ const SILENCE_MS = 60_000;
 /** For answers that are no stream, in milliseconds. */
 const ANSWER_MS = 30_000;
 
-const modelList = z.object({ data: z.array(z.object({ id: z.string(), supported_apis: z.array(z.string()) })) });
-const errorBody = z.object({ error: z.object({ message: z.string(), code: z.string().nullable() }) });
+const modelList = z.array(z.object({ id: z.string(), supported_apis: z.array(z.string()) }));
+const errorBody = z.object({ message: z.string(), code: z.string().nullable() });
+
+/** What `ask` submits. */
+export interface RunRequest {
+  model: string;
+  input: string;
+  reasoning?: { effort: Effort };
+}
 
 export interface ListedModel {
   id: string;
   supported_apis: string[];
 }
 
-/** A client of the gateway's HTTP API, on nothing but `fetch`. */
+/** A client of the gateway as any other program has one: OpenAI's SDK with another `baseURL`. */
 export class GatewayClient {
   readonly baseUrl: string;
-  readonly #apiKey: string;
+  readonly #openai: OpenAI;
 
   /** @param options.baseUrl of the gateway, with or without the final `/v1`. */
   constructor(options: { baseUrl: string; apiKey: string }) {
     this.baseUrl = `${options.baseUrl.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1`;
-    this.#apiKey = options.apiKey;
+    this.#openai = new OpenAI({
+      baseURL: this.baseUrl,
+      apiKey: options.apiKey,
+      // A lost connection is taken up again by whoever follows a run.
+      maxRetries: 0,
+      timeout: ANSWER_MS,
+      fetchOptions: { redirect: 'error' },
+      // Nothing of the surroundings of an operator's terminal goes along.
+      organization: null,
+      project: null,
+    });
   }
 
-  async models(options: { signal: AbortSignal }): Promise<ListedModel[]> {
-    const answer = await this.#call('GET', '/models', options);
-    return modelList.parse(await answer.json()).data;
+  async models({ signal }: { signal: AbortSignal }): Promise<ListedModel[]> {
+    const { data } = await this.#answered(this.#openai.models.list({ signal }), signal);
+    return modelList.parse(data);
   }
 
   /** Submits a run and follows it from its first event. The same `idempotencyKey` never makes a second run. */
   submit(
-    body: object,
+    body: RunRequest,
     options: { idempotencyKey: string; signal: AbortSignal },
   ): AsyncGenerator<RunEvent, void, undefined> {
-    const headers = { 'content-type': 'application/json', 'idempotency-key': options.idempotencyKey };
-    return this.#events('POST', '/responses', { headers, body: JSON.stringify(body), signal: options.signal });
+    const headers = { 'Idempotency-Key': options.idempotencyKey };
+    return this.#events(
+      (signal) => this.#openai.responses.create({ ...body, stream: true }, { headers, signal }).asResponse(),
+      options.signal,
+    );
   }
 
   /** Follows a run from the event after number `after`. */
   follow(id: string, options: { after: number; signal: AbortSignal }): AsyncGenerator<RunEvent, void, undefined> {
-    const path = `/responses/${encodeURIComponent(id)}?stream=true&after=${options.after}`;
-    return this.#events('GET', path, { signal: options.signal });
+    const cursor = options.after === 0 ? {} : { starting_after: options.after };
+    return this.#events(
+      (signal) => this.#openai.responses.retrieve(id, { stream: true, ...cursor }, { signal }).asResponse(),
+      options.signal,
+    );
   }
 
-  async cancel(id: string, options: { signal: AbortSignal }): Promise<void> {
-    const answer = await this.#call('POST', `/responses/${encodeURIComponent(id)}/cancel`, options);
-    await answer.body?.cancel();
+  async cancel(id: string, { signal }: { signal: AbortSignal }): Promise<void> {
+    await this.#answered(this.#openai.responses.cancel(id, { signal }), signal);
   }
 
-  async #call(method: string, path: string, options: { signal: AbortSignal }): Promise<Response> {
-    using limited = linkSignals([options.signal], { what: `${method} ${path}`, timeoutMs: ANSWER_MS });
-    const answer = await this.#fetch(method, path, { signal: limited.signal });
-    // Read to its end under the limit.
-    return new Response(await answer.arrayBuffer(), { status: answer.status });
-  }
-
+  /** The SDK opens the stream; it is read here, because its iterator does not tell of heartbeats. */
   async *#events(
-    method: string,
-    path: string,
-    options: { headers?: Record<string, string>; body?: string; signal: AbortSignal },
+    open: (signal: AbortSignal) => Promise<Response>,
+    signal: AbortSignal,
   ): AsyncGenerator<RunEvent, void, undefined> {
-    using silence = silenceLimit(options.signal);
-    const answer = await this.#fetch(method, path, {
-      ...options,
-      headers: { ...options.headers, accept: 'text/event-stream' },
-      signal: silence.signal,
-    });
+    using silence = silenceLimit(signal);
+    const answer = await this.#answered(open(silence.signal), signal);
     const events: RunEvent[] = [];
     const parser = createParser({
       onEvent: ({ data }) => {
@@ -112,41 +125,40 @@ export class GatewayClient {
         yield* events.splice(0);
       }
     } catch (error) {
-      options.signal.throwIfAborted();
+      signal.throwIfAborted();
       throw new ConnectionError(`the connection broke: ${messageOf(error)}`, { cause: error, answered: true });
     }
   }
 
-  async #fetch(
-    method: string,
-    path: string,
-    options: { headers?: Record<string, string>; body?: string; signal: AbortSignal },
-  ): Promise<Response> {
-    const headers = { ...options.headers, authorization: `Bearer ${this.#apiKey}` };
-    let answer: Response;
+  /** @throws RefusedError, ConnectionError, or the signal's reason. */
+  async #answered<T>(answer: PromiseLike<T>, signal: AbortSignal): Promise<T> {
     try {
-      answer = await fetch(this.baseUrl + path, { ...options, method, headers, redirect: 'error' });
+      return await answer;
     } catch (error) {
-      if (options.signal.aborted) throw options.signal.reason;
-      const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+      signal.throwIfAborted();
+      if (error instanceof APIError && error.status !== undefined) throw refusal(error);
+      const cause = rootCause(error);
       throw new ConnectionError(`${this.baseUrl} cannot be reached: ${messageOf(cause)}`, {
         cause: error,
         answered: false,
       });
     }
-    if (!answer.ok) throw await refusal(answer);
-    return answer;
   }
 }
 
-async function refusal(answer: Response): Promise<RefusedError> {
-  const text = await answer.text().catch(() => '');
-  const parsed = errorBody.safeParse(parseJson(text));
+/** The SDK and `fetch` wrap what the system said. */
+function rootCause(error: unknown): unknown {
+  return error instanceof Error && error.cause instanceof Error ? rootCause(error.cause) : error;
+}
+
+function refusal(error: InstanceType<typeof APIError>): RefusedError {
+  const status = Number(error.status);
+  const parsed = errorBody.safeParse(error.error);
   const message = parsed.success
-    ? `${parsed.data.error.message} (${parsed.data.error.code ?? answer.status})`
-    : `HTTP status ${answer.status}; is this the address of a research gateway?`;
-  const seconds = Number(answer.headers.get('retry-after') ?? Number.NaN);
-  return new RefusedError(answer.status, message, Number.isFinite(seconds) ? seconds * 1000 : undefined);
+    ? `${parsed.data.message} (${parsed.data.code ?? status})`
+    : `HTTP status ${status}; is this the address of a research gateway?`;
+  const seconds = Number(error.headers?.get('retry-after') ?? Number.NaN);
+  return new RefusedError(status, message, Number.isFinite(seconds) ? seconds * 1000 : undefined);
 }
 
 /** A signal that also aborts after a silence. */

@@ -99,10 +99,10 @@ describe('research-gateway ask over a bad connection', () => {
       requests.slice(1).map((request) => request.replace(/resp_[\w-]+/, 'ID')),
       [
         'POST /v1/responses',
-        'GET /v1/responses/ID?stream=true&after=3',
-        'GET /v1/responses/ID?stream=true&after=3',
-        'GET /v1/responses/ID?stream=true&after=5',
-        'GET /v1/responses/ID?stream=true&after=6',
+        'GET /v1/responses/ID?stream=true&starting_after=3',
+        'GET /v1/responses/ID?stream=true&starting_after=3',
+        'GET /v1/responses/ID?stream=true&starting_after=5',
+        'GET /v1/responses/ID?stream=true&starting_after=6',
       ],
     );
     assert.equal(err.match(/thought:/g)?.length, 1);
@@ -128,7 +128,7 @@ describe('research-gateway ask over a bad connection', () => {
 
   it('goes on with a run that is named, from its first event', async () => {
     const { code, requests, err } = await askFake({ resume: 'resp_x', question: undefined });
-    assert.deepEqual([code, requests], [0, ['GET /v1/responses/resp_x?stream=true&after=0']]);
+    assert.deepEqual([code, requests], [0, ['GET /v1/responses/resp_x?stream=true']]);
     assert.match(err, /thought: Let me think/);
   });
 

@@ -55,7 +55,7 @@ export async function startFakeGateway(script: FakeScript = {}): Promise<FakeGat
       submitted.push(await bodyOf(request));
     }
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    const after = script.ignoresCursor ? 0 : Number(searchParams.get('after') ?? 0);
+    const after = script.ignoresCursor ? 0 : Number(searchParams.get('starting_after') ?? 0);
     await run.write(response, { after, cut: script.cuts?.[connection] });
   });
   server.listen(0, '127.0.0.1');
