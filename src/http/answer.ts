@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import type { Heartbeats } from './heartbeat.ts';
-import { sendJson } from './send-json.ts';
+import type { HeldTexts } from './limits/held-texts.ts';
 import { type StreamAnswer, writeStream } from './sse.ts';
 import { type WaitingAnswer, writeWhenReady } from './waiting.ts';
+import { writeJson } from './write-text.ts';
 
 /** A complete JSON answer. `text` is its JSON, written as it is. */
 export interface JsonAnswer {
@@ -32,11 +33,15 @@ export function jsonText(
 export async function writeAnswer(
   res: ServerResponse,
   answer: Answer,
-  options: { heartbeats: Heartbeats; signal: AbortSignal },
+  options: { heartbeats: Heartbeats; heldTexts: HeldTexts; signal: AbortSignal },
 ): Promise<void> {
   switch (answer.kind) {
     case 'json':
-      return sendJson(res, { status: answer.status, headers: answer.headers, body: answer.text });
+      return await writeJson(
+        res,
+        { status: answer.status, headers: answer.headers, body: answer.text },
+        options.heldTexts,
+      );
     case 'stream':
       return await writeStream(res, answer, options);
     case 'waiting':

@@ -12,6 +12,7 @@ import type { ProviderState } from '../upstream/provider.ts';
 import type { Heartbeats } from './heartbeat.ts';
 import type { Admission } from './limits/admission.ts';
 import type { BodyBudget } from './limits/body-budget.ts';
+import type { HeldTexts } from './limits/held-texts.ts';
 import type { HttpMetrics } from './metrics.ts';
 import type { OpenAnswers } from './open-answers.ts';
 import type { Activity } from './operator/activity.ts';
@@ -62,6 +63,7 @@ export interface HttpParts {
 export interface AppDeps extends Omit<HttpParts, 'console'> {
   bodies: BodyBudget;
   heartbeats: Heartbeats;
+  heldTexts: HeldTexts;
   metrics: HttpMetrics;
   openAnswers: OpenAnswers;
 }

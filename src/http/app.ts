@@ -4,6 +4,7 @@ import type { AppDeps, HttpParts } from './app-deps.ts';
 import { type Endpoint, handlerOf, methodNotAllowed, openHandler, refuseMethods } from './endpoint.ts';
 import { Heartbeats } from './heartbeat.ts';
 import { BodyBudget } from './limits/body-budget.ts';
+import { HeldTexts } from './limits/held-texts.ts';
 import { HttpMetrics } from './metrics.ts';
 import { keyrings } from './middleware/auth.ts';
 import { entry } from './middleware/entry.ts';
@@ -31,6 +32,9 @@ import { metricsPage } from './routes/metrics.ts';
 import { openapi } from './routes/openapi.ts';
 import { passthrough } from './routes/passthrough.ts';
 
+/** Memory of long answers that are being read, in bytes. */
+const MAX_HELD = 128 * 1024 * 1024;
+
 /** What the apps of a gateway answer: `api` the `/v1` endpoints, `admin` health, metrics and pages. */
 export interface Apps {
   /** Everything, for one port. */
@@ -49,12 +53,14 @@ export function createApp(parts: HttpParts): Express {
 export function createApps(parts: HttpParts): Apps {
   const { console: pages, ...rest } = parts;
   const bodies = new BodyBudget(() => parts.config.current().server.bodyMemoryBytes);
+  const heldTexts = new HeldTexts({ limit: MAX_HELD });
   const deps: AppDeps = {
     ...rest,
     bodies,
     openAnswers: new OpenAnswers(parts.config),
+    heldTexts,
     heartbeats: new Heartbeats(() => parts.config.current().server.heartbeatMs),
-    metrics: new HttpMetrics(parts.registry, { runs: parts.runs, bodies }),
+    metrics: new HttpMetrics(parts.registry, { runs: parts.runs, bodies, heldTexts }),
   };
   const app = (serves: { api: boolean; admin: boolean }) => {
     const contexts = new RequestContexts();

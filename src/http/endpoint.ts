@@ -39,7 +39,7 @@ export function handlerOf(route: string, endpoint: Endpoint, options: EndpointOp
     const identity = { key, caller: { user: key.user ?? key.id, keyId: key.id }, config, context };
     const answer = await answerOf(deps, endpoint, { req, res, identity });
     using _ = answer.kind === 'stream' ? deps.metrics.stream() : undefined;
-    await writeAnswer(res, answer, { heartbeats: deps.heartbeats, signal: context.signal });
+    await writeAnswer(res, answer, { ...deps, signal: context.signal });
   };
 }
 

@@ -1,6 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { Runs } from '../runs/runs.ts';
 import type { BodyBudget } from './limits/body-budget.ts';
+import type { HeldTexts } from './limits/held-texts.ts';
 import type { RequestContext } from './request-context.ts';
 
 /** Metrics of the HTTP floor. Labels come from the configuration and the routes, never from what clients send. */
@@ -15,7 +16,11 @@ export class HttpMetrics {
 
   constructor(
     registry: Registry,
-    { runs, bodies }: { runs: Pick<Runs, 'countOpen'>; bodies: Pick<BodyBudget, 'taken'> },
+    {
+      runs,
+      bodies,
+      heldTexts,
+    }: { runs: Pick<Runs, 'countOpen'>; bodies: Pick<BodyBudget, 'taken'>; heldTexts: Pick<HeldTexts, 'total'> },
   ) {
     const registers = [registry];
     this.#requests = new Counter({
@@ -44,6 +49,14 @@ export class HttpMetrics {
       registers,
     });
     this.#streams = new Gauge({ name: 'gateway_sse_streams', help: 'Streams that are open.', registers });
+    new Gauge({
+      name: 'gateway_held_answer_bytes',
+      help: 'Memory of long answers that are being read.',
+      registers,
+      collect() {
+        this.set(heldTexts.total);
+      },
+    });
     new Gauge({
       name: 'gateway_body_bytes',
       help: 'Memory of bodies that are being read or answered.',

@@ -66,7 +66,7 @@ function uncork(res: ServerResponse): void {
 }
 
 /** Waits until more can be written, or the connection is gone: waiting for `drain` alone would hang when it goes. */
-function writable(res: ServerResponse): Promise<void> {
+export function writable(res: ServerResponse): Promise<void> {
   while (res.writableCorked > 0) res.uncork();
   if (!res.writableNeedDrain || res.destroyed) return Promise.resolve();
   return new Promise((resolve) => {

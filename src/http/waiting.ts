@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import type { Heartbeats } from './heartbeat.ts';
-import { JSON_HEADERS, sendJson } from './send-json.ts';
+import type { HeldTexts } from './limits/held-texts.ts';
+import { JSON_HEADERS } from './send-json.ts';
+import { endWithText, writeJson } from './write-text.ts';
 
 /** A JSON answer that takes minutes. */
 export interface WaitingAnswer {
@@ -18,10 +20,10 @@ export interface WaitingAnswer {
 export async function writeWhenReady(
   res: ServerResponse,
   answer: WaitingAnswer,
-  { heartbeats }: { heartbeats: Heartbeats },
+  { heartbeats, heldTexts }: { heartbeats: Heartbeats; heldTexts: HeldTexts },
 ): Promise<void> {
   const state = { started: false };
-  using _ = heartbeats.watch(() => {
+  using pulse = heartbeats.watch(() => {
     if (res.destroyed || res.writableNeedDrain) return;
     if (!state.started) res.writeHead(200, { ...JSON_HEADERS, ...answer.headers });
     state.started = true;
@@ -30,8 +32,10 @@ export async function writeWhenReady(
   try {
     const text = await answer.text(state);
     if (res.destroyed) return;
-    if (state.started) res.end(text);
-    else sendJson(res, { status: 200, headers: answer.headers, body: text });
+    // White space in the middle of it would break it.
+    pulse[Symbol.dispose]();
+    if (state.started) await endWithText(res, text, heldTexts);
+    else await writeJson(res, { status: 200, headers: answer.headers, body: text }, heldTexts);
   } catch (thrown) {
     if (!res.destroyed) throw thrown;
   }

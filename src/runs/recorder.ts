@@ -18,6 +18,10 @@ export interface RunEnd {
   completedAt: number;
 }
 
+/** What a run may think aloud in all, in UTF-16 code units: beyond it a model that thinks without end fills the log. */
+const MAX_REASONING = 4 * 1024 * 1024;
+const LEFT_OUT = '\n\n(Further thoughts are left out.)';
+
 /**
  * Turns the steps of a run into events of contract section 4 and keeps the output as it grows. Items that a crash
  * left open come in with `output`; an open message is continued in place.
@@ -28,6 +32,8 @@ export class Recorder {
   readonly #output: OutputItem[];
   /** Index in the output of each tool call, by its number in the run. */
   readonly #callIndexes: number[];
+  /** UTF-16 code units of all reasoning so far. */
+  #reasoned = 0;
   #reasoning: { index: number; item: ReasoningItem; text: string } | undefined;
   #message: { index: number; item: MessageItem; text: string; annotations: UrlCitation[] } | undefined;
 
@@ -37,6 +43,7 @@ export class Recorder {
     this.#output = [...options.output];
     this.#callIndexes = this.#output.flatMap((item, index) => (item.type === 'tool_call' ? [index] : []));
     this.#output.forEach((item, index) => {
+      if (item.type === 'reasoning') this.#reasoned += item.content[0]?.text.length ?? 0;
       if (item.type === 'reasoning' && item.status === 'in_progress') {
         this.#reasoning = { index, item, text: item.content[0]?.text ?? '' };
       }
@@ -52,7 +59,9 @@ export class Recorder {
     const output = [...this.#output];
     const reasoning = this.#reasoning;
     const message = this.#message;
+    const reasoned = this.#reasoned;
     return () => {
+      this.#reasoned = reasoned;
       this.#output.splice(0, this.#output.length, ...output);
       this.#reasoning = reasoning;
       this.#message = message;
@@ -146,7 +155,8 @@ export class Recorder {
     };
   }
 
-  #addReasoning(delta: string): void {
+  #addReasoning(whole: string): void {
+    const delta = this.#within(whole);
     if (delta === '') return;
     if (!this.#reasoning) {
       const index = this.#output.length;
@@ -171,6 +181,14 @@ export class Recorder {
       outputIndex: open.index,
       delta,
     });
+  }
+
+  /** What of a thought is still told. */
+  #within(delta: string): string {
+    if (this.#reasoned >= MAX_REASONING) return '';
+    const left = MAX_REASONING - this.#reasoned;
+    this.#reasoned += delta.length;
+    return delta.length < left ? delta : delta.slice(0, left).toWellFormed() + LEFT_OUT;
   }
 
   #addAnswer(delta: string, annotations: readonly UrlCitation[]): void {

@@ -1,9 +1,15 @@
 import { createParser } from 'eventsource-parser';
 import { isObject } from '../base/json.ts';
+import { shapeOf } from '../protocol/json-spans.ts';
 import { brokenStream } from './attempt-failure.ts';
 
 /** The longest frame that is accepted, in characters. */
-const MAX_FRAME = 8 * 1024 * 1024;
+const MAX_FRAME = 4 * 1024 * 1024;
+
+/** Frames longer than this are looked at before they are read, in characters. */
+const LONG_FRAME = 128 * 1024;
+/** A frame beyond it is no turn of a model: reading it would take as long as whole answers do. */
+const MAX_SHAPE = { depth: 200, containers: 20_000, members: 50_000, entries: 100_000 };
 
 /** Lines over which one frame may be spread. */
 const MAX_PARTIAL_LINES = 100;
@@ -31,6 +37,8 @@ export class EventStream {
   #start: 'unknown' | 'events' | 'json' = 'unknown';
   #body = '';
   #partialLines = 0;
+  /** Characters that were read in vain for it. */
+  #tried = 0;
   #skipped = 0;
   #hasBegun = false;
   /** The last characters fed. */
@@ -59,14 +67,15 @@ export class EventStream {
   #text(text: string): Record<string, unknown>[] {
     if (text === '') return [];
     if (this.#start === 'unknown') {
-      this.#body += text;
-      const first = /[^\s\uFEFF]/.exec(this.#body)?.[0];
-      if (first === undefined) return [];
-      if (first === '<') throw brokenStream('an HTML page instead of a stream');
-      this.#start = first === '{' ? 'json' : 'events';
-      if (this.#start === 'json') return this.#bounded();
-      const held = this.#body.replace(/^[\s\uFEFF]+/, '');
-      this.#body = '';
+      // Blanks before the first frame say nothing, however many there are.
+      const held = text.replace(/^[\s\uFEFF]+/, '');
+      if (held === '') return [];
+      if (held.startsWith('<')) throw brokenStream('an HTML page instead of a stream');
+      this.#start = held.startsWith('{') ? 'json' : 'events';
+      if (this.#start === 'json') {
+        this.#body = held;
+        return this.#bounded();
+      }
       this.#feed(held);
       return this.#take();
     }
@@ -103,6 +112,9 @@ export class EventStream {
       return;
     }
     const text = this.#partial === '' ? line : `${this.#partial}\n${line}`;
+    // Each line tries the whole anew.
+    this.#tried = this.#partial === '' ? text.length : this.#tried + text.length;
+    if (this.#tried > MAX_FRAME) throw brokenStream('a frame is no JSON');
     const payload = parse(text);
     if (payload !== undefined) {
       this.#partial = '';
@@ -162,7 +174,18 @@ export class EventStream {
   }
 }
 
+function refuseExcess(text: string): void {
+  const { depth, containers, members, entries } = shapeOf(Buffer.from(text), MAX_SHAPE);
+  const fits =
+    depth <= MAX_SHAPE.depth &&
+    containers <= MAX_SHAPE.containers &&
+    members <= MAX_SHAPE.members &&
+    entries <= MAX_SHAPE.entries;
+  if (!fits) throw brokenStream('a frame holds too many values');
+}
+
 function parse(text: string): unknown {
+  if (text.length > LONG_FRAME) refuseExcess(text);
   try {
     return JSON.parse(text);
   } catch {

@@ -12,7 +12,7 @@ import type { FinishReason, TurnTool, TurnToolCall, TurnUsage } from './turn.ts'
 import { readUsage } from './usage.ts';
 
 /** The most text that one turn may bring, in characters: beyond it the stream is a fault. */
-const MAX_CHARACTERS = 16 * 1024 * 1024;
+const MAX_CHARACTERS = 2 * 1024 * 1024;
 
 export type Delta = { type: 'reasoning' | 'text'; delta: string };
 

@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, IncomingMessage, ServerResponse } from 'node:http';
+import { type AddressInfo, connect, Socket } from 'node:net';
+import { HeldTexts } from '../../src/http/limits/held-texts.ts';
+import { writeJson } from '../../src/http/write-text.ts';
+import { ended, send, submit } from '../support/http-client.ts';
+import { KEYS, openGateway, type TestGateway, until } from '../support/http-gateway.ts';
+
+async function held({ parts }: TestGateway): Promise<number> {
+  return Number(/^gateway_held_answer_bytes (\d+)$/m.exec(await parts.registry.metrics())?.[1]);
+}
+
+/** Asks for a response and reads nothing of it. */
+async function stall(gateway: TestGateway, id: string): Promise<Socket> {
+  const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+  await once(socket, 'connect');
+  socket.on('error', () => {});
+  socket.pause();
+  socket.write(`GET /v1/responses/${id} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${KEYS.ann}\r\n\r\n`);
+  return socket;
+}
+
+describe('long answers', () => {
+  it('go out at the pace of their readers, together within a bound; whoever stands still makes room', async () => {
+    await using gateway = await openGateway({ runs: { max_minutes: 10 } });
+    const id = await submit(gateway, 'long 300000');
+    await ended(gateway, id);
+    const whole = await send(gateway, `GET /v1/responses/${id}`);
+    const bytes = Buffer.byteLength(whole.text);
+    assert.ok(bytes > 4e6, `${bytes} bytes`);
+    const fitting = Math.floor((128 * 1024 * 1024) / bytes);
+    const sockets: Socket[] = [];
+    for (let n = 0; n < fitting; n++) sockets.push(await stall(gateway, id));
+    await until(async () => ((await held(gateway)) > (fitting - 1) * bytes ? true : undefined));
+    const before = process.memoryUsage();
+    for (let n = 0; n < 3; n++) {
+      // A reader that came later is answered, though there is no room left: one that stands still loses its place.
+      const answer = await until(async () => {
+        const asked = await send(gateway, `GET /v1/responses/${id}`);
+        return asked.status === 503 ? undefined : asked;
+      });
+      assert.equal(answer.text.length, whole.text.length);
+    }
+    assert.ok((await held(gateway)) <= 128 * 1024 * 1024);
+    const { arrayBuffers, external } = process.memoryUsage();
+    assert.ok(external + arrayBuffers - before.external - before.arrayBuffers < 64e6, 'bodies lie in sockets');
+    for (const socket of sockets) socket.destroy();
+    await until(async () => ((await held(gateway)) === 0 ? true : undefined));
+  });
+
+  it('are the same text, piece by piece, wherever pieces would part a character; HEAD has their length', async () => {
+    const held = new HeldTexts({ limit: 1e9 });
+    let body = '';
+    const server = createServer((_req, res) => void writeJson(res, { status: 200, headers: {}, body }, held));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    for (const before of [0, 1, 2, 3]) {
+      body = `${'x'.repeat(before)}${'\u{1F600}\u00fc'.repeat(150_000)}`;
+      assert.equal(await (await fetch(url)).text(), body);
+    }
+    const head = await fetch(url, { method: 'HEAD' });
+    assert.equal(head.headers.get('content-length'), String(Buffer.byteLength(body)));
+    assert.equal(held.total, 0);
+    server.closeAllConnections();
+    server.close();
+  });
+});
+
+describe('the memory for long answers', () => {
+  const response = () => new ServerResponse(new IncomingMessage(new Socket()));
+
+  it('is refused where nobody stands still, and taken from who stands still longest', () => {
+    let now = 0;
+    const texts = new HeldTexts({ limit: 100, now: () => now });
+    const [first, second, third] = [response(), response(), response()];
+    const a = texts.hold(first, 50);
+    texts.hold(second, 50);
+    assert.throws(() => texts.hold(third, 10), /Too many long answers/);
+    now = 1500;
+    a.moved();
+    texts.hold(third, 10);
+    assert.deepEqual([first.destroyed, second.destroyed, texts.total], [false, true, 60]);
+    a[Symbol.dispose]();
+    a[Symbol.dispose]();
+    assert.equal(texts.total, 10);
+  });
+
+  it('lets one through that is larger than all of it, where it is alone', () => {
+    const texts = new HeldTexts({ limit: 100 });
+    using _ = texts.hold(response(), 1000);
+    assert.throws(() => texts.hold(response(), 1), /Too many long answers/);
+  });
+});

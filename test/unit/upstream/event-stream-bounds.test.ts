@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict';
+import { EventStream } from '../../../src/upstream/event-stream.ts';
+
+const MB = 1024 * 1024;
+const bytes = (text: string) => Buffer.from(text);
+
+/** Milliseconds that it takes. */
+function timeOf(work: () => void): number {
+  const began = performance.now();
+  work();
+  return performance.now() - began;
+}
+
+describe('a stream that is made to cost much', () => {
+  it('blanks before the first frame are not collected', () => {
+    const stream = new EventStream();
+    const before = process.memoryUsage().rss;
+    const chunk = bytes(' \r\n'.repeat(100_000));
+    const ms = timeOf(() => {
+      for (let n = 0; n < 100; n++) assert.deepEqual(stream.feed(chunk), []);
+    });
+    assert.ok(ms < 3000, `${ms} ms`);
+    assert.ok(process.memoryUsage().rss - before < 100 * MB);
+    assert.deepEqual(stream.feed(bytes('data: {"a":1}\n\n')), [{ a: 1 }]);
+  });
+
+  it('a frame of many lines is not tried anew for each without end', () => {
+    const stream = new EventStream();
+    const line = `data: {"a":"${'x'.repeat(40_000)}"\n`;
+    const ms = timeOf(() => {
+      assert.throws(() => stream.feed(bytes(`${line.repeat(90)}\n`)), /a frame is no JSON/);
+    });
+    assert.ok(ms < 500, `${ms} ms`);
+  });
+
+  it('a frame of many small values is not read', () => {
+    for (const item of ['{},', '[],', '1,', '{"a":1},']) {
+      const stream = new EventStream();
+      const frame = `data: {"choices":[${item.repeat((3 * MB) / item.length)}1]}\n\n`;
+      const ms = timeOf(() => assert.throws(() => stream.feed(bytes(frame)), /too many values/));
+      assert.ok(ms < 500, `${item} ${ms} ms`);
+    }
+  });
+
+  it('a frame of a long text is read', () => {
+    const stream = new EventStream();
+    const text = '{"x":[1,2,3]}, \\" '.repeat(100_000);
+    const payload = { choices: [{ delta: { content: text } }] };
+    assert.deepEqual(stream.feed(bytes(`data: ${JSON.stringify(payload)}\n\n`)), [payload]);
+  });
+
+  it('a line that comes byte by byte costs what its length costs', () => {
+    const run = (length: number) => {
+      const stream = new EventStream();
+      const chunk = bytes('x'.repeat(16));
+      stream.feed(bytes('data: {"a":"'));
+      return timeOf(() => {
+        for (let n = 0; n < length / 16; n++) stream.feed(chunk);
+      });
+    };
+    run(MB / 8);
+    const short = Math.min(run(MB / 8), run(MB / 8));
+    const long = run(MB);
+    // Eight times the length: twenty times the time leaves room for a busy machine, quadratic would be sixty-four.
+    assert.ok(long < Math.max(200, short * 24), `${short} ms, then ${long} ms`);
+  });
+});
