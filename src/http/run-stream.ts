@@ -1,23 +1,27 @@
 import type { RunRecord } from '../runs/runs.ts';
 import type { AppDeps } from './app-deps.ts';
 import type { RequestContext } from './request-context.ts';
+import type { LiveChunks } from './sse.ts';
 
 /**
  * The stored frames of a run after `after`, then live, as bytes to be copied. Ends early when the request's
  * signal aborts.
  */
-export async function* framesOf(
+export function framesOf(
   { runs }: AppDeps,
   run: RunRecord,
   { after, context }: { after: number; context: RequestContext },
-): AsyncGenerator<Uint8Array, void> {
+): LiveChunks {
   const { signal } = context;
-  try {
-    for await (const batch of runs.follow(run, { after, signal })) yield batch.frames;
-  } catch (thrown) {
-    // The client left, or its key was removed: the stream ends without a terminal event.
-    if (!signal.aborted) throw thrown;
-  }
+  return async function* (pass) {
+    try {
+      const batches = runs.follow(run, { after, signal, pass: ({ frames }) => pass(frames) });
+      for await (const batch of batches) yield batch.frames;
+    } catch (thrown) {
+      // The client left, or its key was removed: the stream ends without a terminal event.
+      if (!signal.aborted) throw thrown;
+    }
+  };
 }
 
 /** A stream of nothing. */

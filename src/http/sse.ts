@@ -4,9 +4,15 @@ import type { Heartbeats } from './heartbeat.ts';
 /** A stream of server-sent events. Chunks are whole frames. */
 export interface StreamAnswer {
   kind: 'stream';
-  chunks: AsyncIterable<Uint8Array | string>;
+  chunks: AsyncIterable<Uint8Array | string> | LiveChunks;
   headers: Record<string, string>;
 }
+
+/**
+ * A stream whose source can hand a chunk over at once while the writer waits for the next one: `pass` gives false where
+ * it cannot be written now; then it has to come with the iteration.
+ */
+export type LiveChunks = (pass: (chunk: Uint8Array) => boolean) => AsyncIterable<Uint8Array>;
 
 /** Headers of every stream (contract section 2): proxies must neither buffer nor compress it. */
 const STREAM_HEADERS = {
@@ -40,8 +46,15 @@ export async function writeStream(
   using pulse = heartbeats.watch(() => {
     if (!res.writableNeedDrain) res.write(HEARTBEAT);
   });
+  const pass = (chunk: Uint8Array) => {
+    if (res.writableNeedDrain || res.destroyed || signal.aborted) return false;
+    pulse.touch();
+    res.write(chunk);
+    return true;
+  };
+  const chunks = typeof stream.chunks === 'function' ? stream.chunks(pass) : stream.chunks;
   try {
-    for await (const chunk of stream.chunks) {
+    for await (const chunk of chunks) {
       pulse.touch();
       joinWrites(res);
       if (!res.write(chunk)) await writable(res);

@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts';
 import type { RunId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Claim, RunRecord, RunStore } from '../store/run-store.ts';
+import { AppendTick } from './append-tick.ts';
 import { type ExecutionResult, executeRun, type RunDriver } from './execute-run.ts';
 import { LEASE_MS, RunLease } from './run-lease.ts';
 
@@ -36,6 +37,7 @@ export class ActiveRuns {
   readonly #runs = new Map<RunId, ActiveRun>();
   /** Runs whose cancel this instance knows of, the store perhaps not yet: they are not taken up again. */
   readonly #cancelled = new Set<RunId>();
+  readonly #tick = new AppendTick();
   #renewal: NodeJS.Timeout | undefined;
   #pausing = false;
 
@@ -121,7 +123,16 @@ export class ActiveRuns {
   async #execute(lease: RunLease): Promise<ExecutionResult> {
     const { store, driver, clock, retentionMs } = this.#options;
     const log = this.#options.log.child({ run: lease.run.id });
-    const result = await executeRun({ lease, store, driver, clock, log, retentionMs, storeGraceMs: STORE_GRACE_MS });
+    const result = await executeRun({
+      lease,
+      tick: this.#tick,
+      store,
+      driver,
+      clock,
+      log,
+      retentionMs,
+      storeGraceMs: STORE_GRACE_MS,
+    });
     if (result !== 'ended') log.info({ result, attempts: lease.attempts }, 'run left');
     return result;
   }

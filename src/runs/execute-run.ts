@@ -11,6 +11,7 @@ import { type EndingRun, finalWarnings } from '../research/run/final-warnings.ts
 import type { ResearchOutcome, Step } from '../research/run/steps.ts';
 import { ResearchState, type TranscriptEntry } from '../research/run/transcript.ts';
 import type { RunRecord, RunStore, TerminalStatus } from '../store/run-store.ts';
+import type { AppendTick } from './append-tick.ts';
 import { LogWriter } from './log-writer.ts';
 import { Recorder } from './recorder.ts';
 import { ResponseFold } from './response-fold.ts';
@@ -47,6 +48,7 @@ export interface ExecutionOutcome {
 
 export interface ExecutionOptions {
   lease: RunLease;
+  tick: AppendTick;
   store: RunStore;
   driver: RunDriver;
   clock: Clock;
@@ -108,6 +110,7 @@ class Execution {
     this.#writer = new LogWriter({
       store,
       lease,
+      tick: options.tick,
       last: log.fold.last,
       fold: log.fold,
       entries: log.entries,

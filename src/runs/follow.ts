@@ -11,16 +11,23 @@ const MAX_LIVE_BYTES = 256 * 1024;
 /** The store is read again after this long without news, in milliseconds: notifications may be lost. */
 const REREAD_MS = 1500;
 
+export interface FollowOptions {
+  /** Sequence number of the last event that the reader has. */
+  after: number;
+  signal: AbortSignal;
+  /**
+   * Takes a live batch while the reader waits for the next one, so that it costs no promise; false where the reader
+   * cannot take it now: then it comes with the iteration.
+   */
+  pass?: ((batch: LogBatch) => boolean) | undefined;
+}
+
 /**
  * The log of a run after `after`: what is stored, the cut-over, then live, until the terminal event. Written once
  * over the store contract. Waits while the store is away. Ends without a terminal event where the run was removed.
  * @throws the signal's reason.
  */
-export async function* follow(
-  store: RunStore,
-  id: RunId,
-  options: { after: number; signal: AbortSignal },
-): AsyncGenerator<LogBatch, void> {
+export async function* follow(store: RunStore, id: RunId, options: FollowOptions): AsyncGenerator<LogBatch, void> {
   const { signal } = options;
   const cursor = { last: options.after };
 
@@ -28,13 +35,14 @@ export async function* follow(
   if (yield* readAll(store, id, cursor, signal)) return;
 
   // Cut-over: from here on every append is either still to be read or on its way to the tail.
-  const tail = new LiveTail();
+  const tail = new LiveTail(cursor, options.pass);
   using _ = await retryWhileStoreAway(() => subscribe(store, id, { tail, signal }), signal);
   tail.onGap();
 
   // Live: batches that continue the sequence are passed on; whatever does not fit is read from the store.
   for (;;) {
     signal.throwIfAborted();
+    if (tail.ended) return;
     const batch = tail.take();
     if (!batch) {
       if (tail.gap || !(await tail.wait(REREAD_MS, signal))) {
@@ -106,20 +114,44 @@ function fromCursor(batch: LogBatch, last: number): LogBatch {
   return { ...batch, first: last + 1, frames: skipFrames(batch.frames, last + 1 - batch.first) };
 }
 
-/** Batches that were announced and not taken yet; too many of them are given up for a read. */
+/**
+ * Batches that were announced. One that continues the sequence is passed on at once while the reader waits; the others
+ * are kept until they are taken, and too many of them are given up for a read.
+ */
 class LiveTail {
+  readonly #cursor: { last: number };
+  readonly #pass: FollowOptions['pass'];
   #batches: LogBatch[] = [];
   #bytes = 0;
   #wake: (() => void) | undefined;
+  #passedAt = 0;
   gap = false;
+  /** The terminal event was passed on. */
+  ended = false;
+
+  constructor(cursor: { last: number }, pass: FollowOptions['pass']) {
+    this.#cursor = cursor;
+    this.#pass = pass;
+  }
 
   onBatch(batch: LogBatch): void {
+    if (this.#passOn(batch)) return;
     if (!this.gap) {
       this.#batches.push(batch);
       this.#bytes += batch.frames.length;
       if (this.#bytes > MAX_LIVE_BYTES) this.onGap();
     }
     this.#wake?.();
+  }
+
+  #passOn(batch: LogBatch): boolean {
+    const waits = this.#wake && !this.gap && this.#batches.length === 0;
+    if (!waits || batch.first !== this.#cursor.last + 1 || !this.#pass?.(batch)) return false;
+    this.#cursor.last = batch.last;
+    this.#passedAt = performance.now();
+    this.ended = batch.end;
+    if (batch.end) this.#wake?.();
+    return true;
   }
 
   onGap(): void {
@@ -142,7 +174,7 @@ class LiveTail {
     return batch;
   }
 
-  /** True when there is news within `ms`. */
+  /** True when there is something to do; false after `ms` without news. */
   wait(ms: number, signal: AbortSignal): Promise<boolean> {
     return new Promise((resolve, reject) => {
       const finish = (settle: () => void) => {
@@ -152,7 +184,12 @@ class LiveTail {
         settle();
       };
       const onAbort = () => finish(() => reject(signal.reason));
-      const timer = setTimeout(() => finish(() => resolve(false)), ms);
+      const onSilence = () => {
+        const left = this.#passedAt + ms - performance.now();
+        if (left <= 0) return finish(() => resolve(false));
+        timer = setTimeout(onSilence, left);
+      };
+      let timer = setTimeout(onSilence, ms);
       signal.addEventListener('abort', onAbort, { once: true });
       this.#wake = () => finish(() => resolve(true));
     });

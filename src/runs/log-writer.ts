@@ -3,6 +3,7 @@ import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { UnnumberedEvent } from '../protocol/events.ts';
 import type { Append, RunStore, TerminalStatus } from '../store/run-store.ts';
+import type { AppendTick } from './append-tick.ts';
 import { AppendedRing } from './appended-ring.ts';
 import type { ResponseFold } from './response-fold.ts';
 import { ClaimLostError, type RunLease } from './run-lease.ts';
@@ -25,6 +26,8 @@ export interface LogWriterOptions {
   /** How long a store may be away before the claim is dropped, in milliseconds. */
   graceMs: number;
   log: Logger;
+  /** When to append; shared by the runs of this process. */
+  tick: AppendTick;
   /** Carried on with every event that is stored. */
   fold?: ResponseFold;
 }
@@ -136,10 +139,11 @@ export class LogWriter {
   }
 
   async #flushAll(): Promise<void> {
-    // One microtask: whatever the caller pushes in one go stands in one batch.
-    await Promise.resolve();
     try {
-      while (!this.#lost && (this.#pending.length > 0 || this.#transcript.length > 0)) await this.#appendPending();
+      while (!this.#lost && (this.#pending.length > 0 || this.#transcript.length > 0)) {
+        await this.#options.tick.next(this);
+        await this.#appendPending();
+      }
     } catch (thrown) {
       this.#lose(thrown instanceof ClaimLostError ? thrown : new ClaimLostError(messageOf(thrown), { cause: thrown }));
     } finally {

@@ -1,4 +1,4 @@
-import { setImmediate as turnOfLoop } from 'node:timers/promises';
+import { nextTurn } from '../base/event-loop.ts';
 import type { RunId } from '../base/ids.ts';
 import type { UnnumberedEvent } from '../protocol/events.ts';
 import { eventsIn } from '../protocol/frames.ts';
@@ -51,7 +51,7 @@ export class ResponseFold {
     for (const event of eventsIn(batch.frames)) {
       this.#response = applyEvent(this.#response, event);
       if (performance.now() - began < SLICE_MS) continue;
-      await turnOfLoop();
+      await nextTurn();
       began = performance.now();
     }
     this.last = batch.last;

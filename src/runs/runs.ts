@@ -4,6 +4,7 @@ import type { ResponseObject } from '../protocol/response.ts';
 import type { Task } from '../protocol/tasks.ts';
 import type { ResearchRequest } from '../research/run/request.ts';
 import type { LogBatch, RunApi, RunRecord, RunSummary, SubmissionKey } from '../store/run-store.ts';
+import type { FollowOptions } from './follow.ts';
 
 /** Who asks: the user that owns runs, and the key used. */
 export interface Caller {
@@ -124,9 +125,10 @@ export interface Runs {
   /**
    * The log after `after`: what is stored, then live, until the terminal event was yielded, the signal aborts or the
    * gateway shuts down (`followEnded`). Frames are bytes to be copied. A slow reader is switched back to the store.
+   * `pass`: see `FollowOptions`.
    * @throws GatewayError `invalid_parameter` (`after`) past the end of a run in progress.
    */
-  follow(run: RunRecord, options: { after: number; signal: AbortSignal }): AsyncIterable<LogBatch>;
+  follow(run: RunRecord, options: FollowOptions): AsyncIterable<LogBatch>;
 
   /** The response object, folded from the log at this moment (contract section 5). */
   response(run: RunRecord): Promise<ResponseObject>;

@@ -1,7 +1,7 @@
-import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { linkSignals } from '../base/abort.ts';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
+import { nextTurn } from '../base/event-loop.ts';
 import { parseItemId, parsePublicId, publicId, type RunId } from '../base/ids.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { Logger } from '../base/logger.ts';
@@ -11,7 +11,7 @@ import type { LogBatch, RunApi, RunRecord, RunStatus, RunStore, RunSummary } fro
 import { Cancels } from './cancels.ts';
 import { EndedLogs } from './ended-logs.ts';
 import type { Executor } from './executor.ts';
-import { follow } from './follow.ts';
+import { type FollowOptions, follow } from './follow.ts';
 import { conversationOf } from './history.ts';
 import { taskEntry, taskJson } from './projections/task.ts';
 import { retryWhileStoreAway } from './retry-while-store-away.ts';
@@ -101,7 +101,7 @@ class StoredRuns implements Runs {
     });
   }
 
-  follow(run: RunRecord, options: { after: number; signal: AbortSignal }): AsyncIterable<LogBatch> {
+  follow(run: RunRecord, options: FollowOptions): AsyncIterable<LogBatch> {
     if (!isOpen(run)) return this.#replay(run, options);
     if (options.after > run.last) {
       throw new GatewayError('invalid_parameter', `after: the last event of this run so far is ${run.last}.`, {
@@ -121,7 +121,7 @@ class StoredRuns implements Runs {
     }
     const fold = this.#options.executor.driven(run.id)?.fold;
     // What was stored a moment ago is not in the fold before the writer has heard of it.
-    if (fold && fold.last < run.last) await turnOfLoop();
+    if (fold && fold.last < run.last) await nextTurn();
     // The owner's fold, unless this instance lost the claim and does not know yet.
     const response = fold && fold.last >= run.last ? fold.response : await this.#snapshots.of(run);
     if (!response) throw notFound(publicId('responses', run.id));
@@ -248,18 +248,18 @@ class StoredRuns implements Runs {
   }
 
   /** An ended run: its whole log from memory shared by its readers, or a very long one from the store. */
-  async *#replay(run: RunRecord, options: { after: number; signal: AbortSignal }): AsyncGenerator<LogBatch> {
+  async *#replay(run: RunRecord, options: FollowOptions): AsyncGenerator<LogBatch> {
     if (options.after >= run.last) return;
     const log = await this.#endedLogs.after(run, options.after);
     if (log) yield log;
     else yield* this.#followUntilClosing(run, options);
   }
 
-  async *#followUntilClosing({ id, api }: RunRecord, options: { after: number; signal: AbortSignal }) {
+  async *#followUntilClosing({ id, api }: RunRecord, options: FollowOptions) {
     const closing = api === 'chat_completions' ? this.#options.stopped : this.#options.closing;
     using linked = linkSignals([options.signal, closing]);
     try {
-      yield* follow(this.#store, id, { after: options.after, signal: linked.signal });
+      yield* follow(this.#store, id, { ...options, signal: linked.signal });
     } catch (thrown) {
       // At shutdown a stream ends in order, without a terminal event: clients go on elsewhere.
       if (!closing.aborted || options.signal.aborted) throw thrown;

@@ -115,6 +115,62 @@ describe('following a run', () => {
     assert.deepEqual(await rest, frames(1, 60));
   });
 
+  it('hands live batches over while the reader waits, in order with those it cannot take', async () => {
+    const { run, token } = await claimedRun(store);
+    for (const seed of [1, 2, 3, 5]) {
+      const got: Uint8Array[] = [];
+      let passed = 0;
+      let busy = 0;
+      const pass = (batch: LogBatch) => {
+        if (busy++ % seed !== 0) return false;
+        passed++;
+        got.push(batch.frames);
+        return true;
+      };
+      const { last } = (await store.get(run.id)) ?? assert.fail();
+      const left = new AbortController();
+      const reading = (async () => {
+        for await (const { frames } of follow(store, run.id, { after: last, signal: left.signal, pass })) {
+          got.push(frames);
+          await turnOfLoop();
+        }
+      })();
+      for (let n = last + 1; n <= last + 40; n++) {
+        await store.append(run.id, events(token, n, n));
+        if (n % 3 === 0) await turnOfLoop();
+      }
+      while (Buffer.concat(got).length < frames(last + 1, last + 40).length) await turnOfLoop();
+      assert.deepEqual(Buffer.concat(got), frames(last + 1, last + 40));
+      assert.ok(passed > 0);
+      left.abort(new Error('enough'));
+      await assert.rejects(reading, /enough/);
+    }
+  });
+
+  it('ends with a terminal event that was handed over', async () => {
+    const { run, token } = await claimedRun(store);
+    const got: Uint8Array[] = [];
+    const subscribed = Promise.withResolvers<void>();
+    const watched = wrapStore(store, {
+      subscribe: async (id, handlers) => {
+        const subscription = await store.subscribe(id, handlers);
+        setImmediate(subscribed.resolve);
+        return subscription;
+      },
+    });
+    const pass = (batch: LogBatch) => got.push(batch.frames) > 0;
+    const iterated: LogBatch[] = [];
+    const reading = (async () => {
+      for await (const batch of follow(watched, run.id, { after: 2, signal: LIMIT(), pass })) iterated.push(batch);
+    })();
+    await subscribed.promise;
+    await store.append(run.id, events(token, 3, 5));
+    await store.append(run.id, ending(token, 6, 'completed'));
+    await reading;
+    assert.deepEqual(Buffer.concat(got), frames(3, 6));
+    assert.deepEqual(iterated, []);
+  });
+
   it('ends when the run is removed', async () => {
     const { run } = await claimedRun(store);
     const rest = reader(store, run.id).rest();

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
+import { AppendTick } from '../../../src/runs/append-tick.ts';
 import { LogWriter } from '../../../src/runs/log-writer.ts';
 import { ClaimLostError, RunLease } from '../../../src/runs/run-lease.ts';
 import type { Claim, RunStore } from '../../../src/store/run-store.ts';
@@ -27,6 +28,7 @@ function open(store: RunStore, claim: Claim, changes: { graceMs?: number } = {})
   const writer = new LogWriter({
     store,
     lease,
+    tick: new AppendTick(),
     last: claim.run.last,
     entries: 0,
     graceMs: changes.graceMs ?? 20_000,

@@ -3,6 +3,7 @@ import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { newRunId } from '../../../src/base/ids.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import type { ResponseObject } from '../../../src/protocol/response.ts';
+import { AppendTick } from '../../../src/runs/append-tick.ts';
 import { LogWriter } from '../../../src/runs/log-writer.ts';
 import { newRun as newRunOf } from '../../../src/runs/new-run.ts';
 import { ResponseFold } from '../../../src/runs/response-fold.ts';
@@ -174,7 +175,15 @@ describe('the fold of a long log', () => {
     await store.create(newRunOf(id, question(), { now: Date.now(), retentionMs: 60_000, request }));
     const claim = (await store.claim(id, { owner: 'test', leaseMs: 60_000, force: true })) ?? assert.fail();
     const lease = new RunLease(claim, { store, log: silentLogger });
-    const writer = new LogWriter({ store, lease, last: 2, entries: 0, graceMs: 1000, log: silentLogger });
+    const writer = new LogWriter({
+      store,
+      lease,
+      tick: new AppendTick(),
+      last: 2,
+      entries: 0,
+      graceMs: 1000,
+      log: silentLogger,
+    });
     const item = { id: 'msg_1', type: 'message', role: 'assistant', status: 'in_progress', content: [] } as const;
     writer.push({ type: 'response.output_item.added', output_index: 0, item: { ...item, content: [] } });
     const part = { type: 'output_text', text: '', annotations: [], logprobs: [] } as const;
@@ -215,7 +224,15 @@ describe('a log that a failover cut', () => {
       await each.create(newRunOf(id, question(), { now: 1_750_000_000_000, retentionMs: 60_000, request }));
       const claim = (await each.claim(id, { owner: 'test', leaseMs: 60_000, force: true })) ?? assert.fail();
       const lease = new RunLease(claim, { store: each, log: silentLogger });
-      const writer = new LogWriter({ store: each, lease, last: 2, entries: 0, graceMs: 1000, log: silentLogger });
+      const writer = new LogWriter({
+        store: each,
+        lease,
+        tick: new AppendTick(),
+        last: 2,
+        entries: 0,
+        graceMs: 1000,
+        log: silentLogger,
+      });
       const call = { id: 'tc_1', type: 'tool_call', name: 'lookup', arguments: '{}', status: 'in_progress' } as const;
       writer.push({ type: 'response.output_item.added', output_index: 0, item: call });
       if (each === store)
