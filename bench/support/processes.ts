@@ -82,7 +82,7 @@ export async function startGateway(
       runs: { max_concurrent: 4000, max_queued: 4000, ...config.runs },
     }),
   );
-  const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+  const main = fileURLToPath(new URL('../../src/research-gateway.js', import.meta.url));
   const target = await started([main, 'serve', '--config', file], 'stderr', /"url":"(http:[^"]+)".*"msg":"listening"/);
   return {
     ...target,
