@@ -154,7 +154,7 @@ const api = z
   .string()
   .regex(/^[a-z][a-z0-9_/.-]*$/, 'must be an API name such as responses, async, chat_completions, embeddings');
 
-const effort = z.enum(['low', 'medium', 'high']);
+export const effortLevel = z.enum(['low', 'medium', 'high']);
 const budget = z.strictObject({
   turns: z.int().positive().optional(),
   tool_calls: z.int().positive().optional(),
@@ -163,10 +163,10 @@ const budget = z.strictObject({
   parallel_tool_calls: z.int().positive().max(64).optional(),
 });
 const research = z.strictObject({
-  effort: effort.default('medium'),
+  effort: effortLevel.default('medium'),
   tools: z.array(z.string().min(1)).default(['web_search', 'fetch_url_content']),
   /** Own budgets; what is absent keeps its default (see docs/configuration.md). */
-  budgets: z.partialRecord(effort, budget).default({}),
+  budgets: z.partialRecord(effortLevel, budget).default({}),
   /** Recent tool results that stay whole in the context. */
   keep_tool_results: z.int().positive().default(5),
   /** A cheaper route that summarises huge pages; absent: the model's own routes. */
@@ -370,5 +370,5 @@ export type RouteConfig = z.output<typeof route>;
 export type KeyConfig = GatewayConfig['keys'][number];
 export type McpServerConfig = z.output<typeof mcpServer>;
 export type ToolsConfig = GatewayConfig['tools'];
-export type Effort = z.output<typeof effort>;
+export type Effort = z.output<typeof effortLevel>;
 export type BudgetConfig = z.output<typeof budget>;

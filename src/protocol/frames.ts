@@ -1,15 +1,32 @@
+import { GatewayError } from '../base/errors.ts';
+import { isObject, parseJson } from '../base/json.ts';
 import type { RunEvent } from './events.ts';
 
 /** Server-sent events as bytes (contract section 4): `event: <type>`, `data: <json>`, a blank line. */
 
 const decoder = new TextDecoder();
 
+/**
+ * A stored event. Its envelope is checked and no more: an event was made by this code or its former versions, and a whole
+ * check of each delta would cost more than reading it.
+ * @throws GatewayError `internal_error` where it is none.
+ */
+function parseEvent(text: string): RunEvent {
+  const event: unknown = parseJson(text);
+  if (isStoredEvent(event)) return event;
+  throw new GatewayError('internal_error', 'A stored event cannot be read.');
+}
+
+function isStoredEvent(event: unknown): event is RunEvent {
+  return isObject(event) && typeof event.type === 'string' && Number.isSafeInteger(event.sequence_number);
+}
+
 /** The events in joined frames, as the gateway itself wrote them. Foreign bytes are not expected here. */
 export function decodeFrames(frames: Uint8Array): RunEvent[] {
   const events: RunEvent[] = [];
   for (const frame of decoder.decode(frames).split('\n\n')) {
     const start = frame.indexOf('\ndata: ');
-    if (start !== -1) events.push(JSON.parse(frame.slice(start + 7)));
+    if (start !== -1) events.push(parseEvent(frame.slice(start + 7)));
   }
   return events;
 }
@@ -21,7 +38,7 @@ export function* eventsIn(frames: Uint8Array): Generator<RunEvent, void> {
     const end = text.indexOf('\n\n', from);
     const start = text.indexOf('\ndata: ', from);
     if (end === -1 || start === -1) return;
-    yield JSON.parse(text.slice(start + 7, end));
+    yield parseEvent(text.slice(start + 7, end));
     from = end + 2;
   }
 }

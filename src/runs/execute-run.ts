@@ -1,7 +1,6 @@
 import type { Clock } from '../base/clock.ts';
 import { toSeconds } from '../base/clock.ts';
 import { type ErrorCode, GatewayError, messageOf, toGatewayError } from '../base/errors.ts';
-import type { RunId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import type { UrlCitation } from '../protocol/items.ts';
 import { cancelledError, type ResponseObject, zeroUsage } from '../protocol/response.ts';
@@ -9,7 +8,7 @@ import type { Warning } from '../protocol/warnings.ts';
 import { interruptedStep } from '../research/interrupted-step.ts';
 import { type EndingRun, finalWarnings } from '../research/run/final-warnings.ts';
 import type { ResearchOutcome, Step } from '../research/run/steps.ts';
-import { ResearchState, type TranscriptEntry } from '../research/run/transcript.ts';
+import { ResearchState } from '../research/run/transcript.ts';
 import type { RunRecord, RunStore, TerminalStatus } from '../store/run-store.ts';
 import type { AppendTick } from './append-tick.ts';
 import { LogWriter } from './log-writer.ts';
@@ -17,7 +16,9 @@ import { Recorder } from './recorder.ts';
 import { ResponseFold } from './response-fold.ts';
 import { ClaimLostError, HandOver, type RunLease } from './run-lease.ts';
 import type { ProxyRequest } from './runs.ts';
+import { NewerDataError } from './stored-data.ts';
 import { readProxyRequest, readResearchRequest } from './stored-request.ts';
+import { parseTranscript } from './stored-transcript.ts';
 
 /** Claims of a run without a finished step between them before it fails with `run_crashed`. */
 const MAX_ATTEMPTS = 5;
@@ -70,21 +71,14 @@ export async function executeRun(options: ExecutionOptions): Promise<ExecutionRe
     execution = await Execution.open(options);
     result = await execution.drive();
   } catch (thrown) {
-    // Reading the log failed: the run stays open and is claimed again.
+    // Reading the log failed: the run stays open and is claimed again. One that a newer gateway has to go on with is
+    // given back without having been tried.
+    if (thrown instanceof NewerDataError) await lease.release().catch(() => {});
     if (!(thrown instanceof ClaimLostError))
       log.error({ run: lease.run.id, err: messageOf(thrown) }, 'run cannot be driven now');
   }
   driver.left?.({ run: lease.run, result, ended: execution?.ended });
   return result;
-}
-
-/** The stored transcript of a research run. */
-export async function readTranscript(store: RunStore, id: RunId): Promise<TranscriptEntry[]> {
-  return (await store.readTranscript(id)).map(parseEntry);
-}
-
-function parseEntry(text: string): TranscriptEntry {
-  return JSON.parse(text);
 }
 
 class Execution {
@@ -129,7 +123,7 @@ class Execution {
     if (!response) throw new Error('the log has no first event');
     lease.fold = fold;
     const stored = await store.readTranscript(id);
-    const entries = lease.run.kind === 'proxy' ? [] : stored.map(parseEntry);
+    const entries = lease.run.kind === 'proxy' ? [] : parseTranscript(stored);
     return new Execution(options, {
       response,
       fold,

@@ -6,8 +6,8 @@ import { ResearchState } from '../research/run/transcript.ts';
 import { keyFacts, keywords } from '../research/text/key-facts.ts';
 import { questionOf } from '../research/text/prose.ts';
 import type { RunRecord, RunStore } from '../store/run-store.ts';
-import { readTranscript } from './execute-run.ts';
 import { readResearchRequest } from './stored-request.ts';
+import { readTranscript } from './stored-transcript.ts';
 
 /** Sources that a follow-up takes over at most: the latest of a long chain. */
 const MAX_SOURCES = 200;

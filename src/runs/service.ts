@@ -18,6 +18,7 @@ import { retryWhileStoreAway } from './retry-while-store-away.ts';
 import type { Caller, RunListQuery, Runs, Submission, Submitted } from './runs.ts';
 import { Snapshots } from './snapshots.ts';
 import { readInput } from './stored-request.ts';
+import { parseProxyResult } from './stored-transcript.ts';
 import { Submissions } from './submissions.ts';
 
 export interface RunsOptions {
@@ -151,8 +152,8 @@ class StoredRuns implements Runs {
     const response = await this.response(run);
     if (run.kind === 'research' || run.status !== 'completed') return taskJson(run, { response });
     const entry = (await this.#store.readTranscript(run.id)).at(-1);
-    const stored: { body: string } | undefined = entry === undefined ? undefined : JSON.parse(entry);
-    return taskJson(run, { response, ...(stored ? { proxyBody: stored.body } : {}) });
+    const body = entry === undefined ? undefined : parseProxyResult(entry);
+    return taskJson(run, { response, ...(body === undefined ? {} : { proxyBody: body }) });
   }
 
   taskEntry(run: RunSummary) {

@@ -20,6 +20,8 @@ export interface IndexRange {
  */
 export type Bucket = 'open' | TerminalStatus;
 
+export const BUCKETS: readonly Bucket[] = ['open', 'completed', 'failed', 'cancelled'];
+
 /** Indexes of a user's runs of one interface: one over all, and one for each model and bucket. */
 export interface RunIndexes<Entry extends Position> {
   /** The models that the user has or had runs of. */
@@ -72,7 +74,7 @@ const ALL = ['all'] as const;
 async function choose<Entry extends Position>(query: ListQuery, indexes: RunIndexes<Entry>) {
   if (query.status === undefined && query.model === undefined) return ALL;
   const models = query.model === undefined ? await indexes.models() : [query.model];
-  const buckets = new Set<Bucket>(query.status?.map(bucketOf) ?? ['open', 'completed', 'failed', 'cancelled']);
+  const buckets = new Set<Bucket>(query.status?.map(bucketOf) ?? BUCKETS);
   return models.flatMap((model) => [...buckets].map((bucket) => ({ model, bucket })));
 }
 

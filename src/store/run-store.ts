@@ -237,22 +237,7 @@ export interface RunStore {
    */
   compressEnded(options: { endedForMs: number; limit: number }): Promise<number>;
 
-  /**
-   * Reserves an idempotency key for a run id (contract section 2). The first caller within `ttlMs` gets its own values
-   * back; later ones get the first one's. Atomic.
-   */
-  reserve(key: string, entry: Reservation, options: { ttlMs: number; now: number }): Promise<Reservation>;
-  /** Frees a reservation, if it is still this run's: a refused request does not hold its key. */
-  unreserve(key: string, runId: RunId): Promise<void>;
-
   /** Whether the store can be written to; the reason if not. Answers within a second. */
   check(): Promise<{ ok: true } | { ok: false; reason: string }>;
   close(): Promise<void>;
-}
-
-/** What an idempotency key stands for. */
-export interface Reservation {
-  runId: RunId;
-  /** Hash of the request body. */
-  fingerprint: string;
 }

@@ -32,7 +32,9 @@ export const LEASE = { owner: 'test', leaseMs: 10_000 };
 
 /** The bytes of event `n`; the text holds what frames may hold: emptiness, unicode, escaped newlines. */
 export function frame(n: number, text = 'some text'): Buffer {
-  return Buffer.from(`event: test.delta\ndata: ${JSON.stringify({ sequence_number: n, delta: text })}\n\n`);
+  return Buffer.from(
+    `event: test.delta\ndata: ${JSON.stringify({ type: 'test.delta', sequence_number: n, delta: text })}\n\n`,
+  );
 }
 
 /** The bytes of events `first` to `last`. */

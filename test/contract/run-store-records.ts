@@ -13,7 +13,7 @@ import {
   T0,
 } from './run-store-fixture.ts';
 
-/** Records, lists, counts, deletion, expiry, reservations. */
+/** Records, lists, counts, deletion, expiry. */
 export function recordContract(open: () => Promise<StoreFixture>): void {
   describe('records', () => {
     it('a created run is queued and has the events it was created with', async () => {
@@ -257,45 +257,6 @@ export function recordContract(open: () => Promise<StoreFixture>): void {
       const { runs } = await store.list({ user: 'ada', api: 'responses', limit: 10 });
       assert.deepEqual(runs.map((run) => run.id).sort(), [kept.id, working.id].sort());
       assert.equal(runs.find((run) => run.id === kept.id)?.expiresAt, T0 + 1000);
-    });
-  });
-
-  describe('reservations', () => {
-    it('the first caller gets a key, whoever comes at the same time gets the first one’s', async () => {
-      await using fixture = await open();
-      const { store, peer } = fixture;
-      const entries = Array.from({ length: 20 }, (_, n) => ({ runId: newRunId(), fingerprint: `hash ${n}` }));
-      const answers = await Promise.all(
-        entries.map((entry, n) => (n % 2 ? store : peer).reserve('ada:key', entry, { ttlMs: 1000, now: Date.now() })),
-      );
-      const winner = answers[0];
-      assert.ok(winner);
-      assert.ok(entries.some((entry) => entry.runId === winner.runId && entry.fingerprint === winner.fingerprint));
-      for (const answer of answers) assert.deepEqual(answer, winner);
-    });
-
-    it('keys are apart, and free again once given back by their run', async () => {
-      await using fixture = await open();
-      const { store } = fixture;
-      const options = { ttlMs: 60_000, now: Date.now() };
-      const [first, second] = [newRunId(), newRunId()];
-      const reserve = (key: string, runId: string) => store.reserve(key, { runId, fingerprint: 'x' }, options);
-      await reserve('one', first);
-      assert.equal((await reserve('two', second)).runId, second);
-      await store.unreserve('one', second);
-      assert.equal((await reserve('one', second)).runId, first);
-      await store.unreserve('one', first);
-      assert.equal((await reserve('one', second)).runId, second);
-    });
-
-    it('end with their time', async () => {
-      await using fixture = await open();
-      const { store } = fixture;
-      const [first, second] = [newRunId(), newRunId()];
-      const now = Date.now();
-      await store.reserve('key', { runId: first, fingerprint: 'x' }, { ttlMs: 1, now: now - 10 });
-      const later = await store.reserve('key', { runId: second, fingerprint: 'y' }, { ttlMs: 60_000, now: now + 10 });
-      assert.equal(later.runId, second);
     });
   });
 

@@ -35,6 +35,8 @@ export class Keys {
   /** Channel of cancels and claimable runs. */
   readonly changes: string;
   readonly probe: string;
+  /** The version of all this. */
+  readonly format: string;
 
   /** `shards`: into how many keys each set over all runs is divided, for a cluster to spread. */
   constructor(prefix: string, { shards = 1 }: { shards?: number } = {}) {
@@ -45,6 +47,7 @@ export class Keys {
     this.uncompressed = new Sharded(`${prefix}:unsealed`, shards);
     this.changes = `${prefix}:changes`;
     this.probe = `${prefix}:probe`;
+    this.format = `${prefix}:format`;
   }
 
   run(id: RunId): string {
@@ -81,9 +84,6 @@ export class Keys {
   /** Set of the models that a user's runs of one interface have. */
   models(list: { user: string; api: RunApi }): string {
     return `${this.#prefix}:models:${list.api}:${list.user}`;
-  }
-  reservation(key: string): string {
-    return `${this.#prefix}:reservation:${key}`;
   }
   /** Points or places of an API key. */
   limit(name: string, key: string): string {

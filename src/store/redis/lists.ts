@@ -1,12 +1,16 @@
 import type { RunId } from '../../base/ids.ts';
-import { bucketOf, type IndexRange, type Position, type RunIndexes } from '../list-page.ts';
+import { BUCKETS, bucketOf, type IndexRange, type Position, type RunIndexes } from '../list-page.ts';
 import type { RunApi, RunSummary } from '../run-store.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
-import { type Facts, maybeText, parseSummary, SUMMARY_FIELDS, textList, withScores } from './replies.ts';
+import { type Facts, maybeText, numberReply, parseSummary, SUMMARY_FIELDS, textList, withScores } from './replies.ts';
 
 /** An entry of an index whose run is not there is removed once it is this old: a younger one may be in the making. */
 export const MISSING_AFTER_MS = 60_000;
+/** Runs that are looked at in one step of a repair. */
+const REPAIR_CHUNK = 250;
+/** More open runs of one list than the limits of a gateway allow are not looked at. */
+const MOST_OPEN = 2000;
 
 /** A run as the indexes know it. */
 export type IndexedRun = { id: RunId } & Pick<Facts, 'user' | 'api' | 'model'>;
@@ -62,10 +66,69 @@ export class Lists {
     );
   }
 
+  /**
+   * Puts the indexes by model and bucket right: runs that have ended without having been moved, and all where together
+   * they hold another number of runs than the list. A gateway of the first version knows no such indexes, and an instance
+   * may have died between two steps.
+   */
+  async repair(list: List): Promise<void> {
+    const all = this.#keys.list(list.user, list.api);
+    for (const model of await this.#models(list)) await this.#moveEnded(list, this.#open(list, model));
+    const parts = (await this.#models(list)).flatMap((model) =>
+      BUCKETS.map((bucket) => this.#keys.listPart(list, { model, bucket })),
+    );
+    const counts = await Promise.all([all, ...parts].map((key) => this.#redis.command(['ZCARD', key])));
+    const [whole = 0, ...each] = counts.map((count) => numberReply.parse(count));
+    if (each.reduce((sum, count) => sum + count, 0) === whole) return;
+    for (let start = 0; start < whole; start += REPAIR_CHUNK) {
+      const range = ['ZRANGE', all, `${start}`, `${start + REPAIR_CHUNK - 1}`, 'WITHSCORES'];
+      const entries = withScores(await this.#redis.command(range));
+      await Promise.all(entries.map((entry) => this.#index(list, entry)));
+    }
+    for (const part of parts) await this.#dropStrangers(part, all);
+  }
+
+  async #moveEnded(list: List, open: string): Promise<void> {
+    const range = ['ZRANGE', open, '0', `${MOST_OPEN - 1}`, 'WITHSCORES'];
+    const entries = withScores(await this.#redis.command(range));
+    await Promise.all(entries.map((entry) => this.#index(list, entry)));
+  }
+
+  /** Adds a run of the list to the index where it belongs. */
+  async #index(list: List, { member: id, score }: { member: RunId; score: number }): Promise<void> {
+    const run = await this.#summary(id);
+    if (!run) return;
+    const { model } = run;
+    await Promise.all([
+      this.#redis.command(['SADD', this.#keys.models(list), model]),
+      this.#redis.command(['ZADD', this.#keys.listPart(list, { model, bucket: bucketOf(run.status) }), `${score}`, id]),
+    ]);
+    if (run.endedAt !== null) await this.#redis.command(['ZREM', this.#open(list, model), id]);
+  }
+
+  /** Takes runs out of a part that are not in the list any more. */
+  async #dropStrangers(part: string, all: string): Promise<void> {
+    for (let start = 0; ; start += REPAIR_CHUNK) {
+      const range = ['ZRANGE', part, `${start}`, `${start + REPAIR_CHUNK - 1}`];
+      const members = textList.parse(await this.#redis.command(range));
+      const strangers = await Promise.all(
+        members.map(async (id) => ((await this.#score(all, id)) === null ? [id] : [])),
+      );
+      const gone = strangers.flat();
+      if (gone.length > 0) await this.#redis.command(['ZREM', part, ...gone]);
+      start -= gone.length;
+      if (members.length < REPAIR_CHUNK) return;
+    }
+  }
+
+  async #models(list: List): Promise<string[]> {
+    return textList.parse(await this.#redis.command(['SMEMBERS', this.#keys.models(list)]));
+  }
+
   /** The indexes of a list. `corrected` is told of runs that stand where they do not belong. */
   of(list: List, options: { corrected(id: RunId): Promise<void>; now: number }): RunIndexes<ListEntry> {
     return {
-      models: async () => textList.parse(await this.#redis.command(['SMEMBERS', this.#keys.models(list)])),
+      models: () => this.#models(list),
       position: async (id) => {
         const score = await this.#score(this.#keys.list(list.user, list.api), id);
         return score === null ? undefined : { at: Number(score), tie: id };

@@ -7,6 +7,7 @@ import { Channels } from './channels.ts';
 import { ClusterConnection } from './cluster-connection.ts';
 import { ClusterTopology } from './cluster-topology.ts';
 import type { RedisConnection } from './connection.ts';
+import { enterFormat } from './format.ts';
 import { Keys } from './keys.ts';
 import { redisKeyv } from './keyv-store.ts';
 import { redisLimits } from './limits.ts';
@@ -74,6 +75,7 @@ export async function openRedisStore(options: RedisOptions): Promise<RedisStorag
   };
   const redis = await open();
   await checkRedis(redis, { log, cluster });
+  await enterFormat(redis, keys);
   const channels = await Channels.open({ redis: await open(), commands: redis, keys, log, sharded: cluster });
   const scripts = loadScripts({ sharded: cluster });
   const parts = opening.move();

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import { sleep } from '../../base/abort.ts';
 import type { RunId } from '../../base/ids.ts';
-import type { Claim, KeyHolder, NewRun, Reservation, RunRecord, SubmissionKey } from '../run-store.ts';
+import type { Claim, KeyHolder, NewRun, RunRecord, SubmissionKey } from '../run-store.ts';
 import type { RedisConnection } from './connection.ts';
 import { unavailable } from './failure.ts';
 import type { Indexes } from './indexes.ts';
 import type { Keys } from './keys.ts';
 import type { Lists } from './lists.ts';
-import { FACT_FIELDS, type Facts, pairReply, parseClaim, parseFacts, parseKeys, parseRecord } from './replies.ts';
+import { FACT_FIELDS, type Facts, parseClaim, parseFacts, parseKeys, parseRecord } from './replies.ts';
 import type { Scripts } from './scripts.ts';
 import type { SubmissionKeys } from './submission-keys.ts';
 
@@ -21,7 +21,7 @@ export type ClaimOutcome =
   | { outcome: 'held'; until: number }
   | { outcome: 'missing' | 'ended' };
 
-/** Records, claims and reservations, as hashes. */
+/** Records and claims, as hashes. */
 export class Records {
   readonly #redis: RedisConnection;
   readonly #keys: Keys;
@@ -122,18 +122,6 @@ export class Records {
     const facts = parseFacts(reply);
     if (facts) await this.#submissions.runRemoved(id, parseKeys(facts.keys));
     return facts;
-  }
-
-  async reserve(key: string, entry: Reservation, options: { ttlMs: number; now: number }): Promise<Reservation> {
-    const { now, ttlMs } = options;
-    const args = [`${now}`, `${Math.max(1, ttlMs)}`, entry.runId, entry.fingerprint, `${now + ttlMs}`];
-    const reply = await this.#redis.script(this.#scripts.reserve, [this.#keys.reservation(key)], args);
-    const [runId, fingerprint] = pairReply.parse(reply);
-    return { runId, fingerprint };
-  }
-
-  async unreserve(key: string, runId: RunId): Promise<void> {
-    await this.#redis.script(this.#scripts.unreserve, [this.#keys.reservation(key)], [runId]);
   }
 }
 

@@ -125,6 +125,8 @@ export function parseKeys(text: string | null) {
   return text === null ? [] : storedKeys.parse(JSON.parse(text));
 }
 
+export const formatReply = z.tuple([z.enum(['shared', 'newer']), z.number()]);
+
 /** Host and port; null where there is no such server. */
 export const maybeAddressReply = z.tuple([z.string(), z.string()]).nullable();
 

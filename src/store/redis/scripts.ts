@@ -206,19 +206,6 @@ end
 local open = r[1] == 'queued' or r[1] == 'in_progress'
 if not open and ARGV[2] ~= '' and timeOf(ARGV[1]) >= tonumber(r[3] or r[2]) + tonumber(ARGV[2]) then return {'over'} end
 return {'held', redis.call('HGETALL', KEYS[1])}`,
-
-  /** KEYS reservation. ARGV now, time to live, run, fingerprint, end of its time. */
-  reserve: `
-local r = redis.call('HMGET', KEYS[1], 'runId', 'fingerprint', 'until')
-if r[1] and tonumber(r[3]) > tonumber(ARGV[1]) then return {r[1], r[2]} end
-redis.call('HSET', KEYS[1], 'runId', ARGV[3], 'fingerprint', ARGV[4], 'until', ARGV[5])
-redis.call('PEXPIRE', KEYS[1], ARGV[2])
-return {ARGV[3], ARGV[4]}`,
-
-  /** KEYS reservation. ARGV run. */
-  unreserve: `
-if redis.call('HGET', KEYS[1], 'runId') == ARGV[1] then redis.call('UNLINK', KEYS[1]) end
-return 1`,
 } as const;
 
 export type Scripts = Readonly<Record<keyof typeof SOURCES, Script>>;
@@ -248,7 +235,5 @@ export function loadScripts({ sharded }: { sharded: boolean }): Scripts {
     findKey: load(SOURCES.findKey),
     leaveKey: load(SOURCES.leaveKey),
     keyRun: load(SOURCES.keyRun),
-    reserve: load(SOURCES.reserve),
-    unreserve: load(SOURCES.unreserve),
   };
 }

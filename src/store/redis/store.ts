@@ -6,6 +6,7 @@ import type { Logger } from '../../base/logger.ts';
 import { isDamage } from '../frames.ts';
 import { listPage } from '../list-page.ts';
 import type { LogHandlers } from '../listeners.ts';
+import { LruMap } from '../lru-map.ts';
 import type {
   Append,
   AppendResult,
@@ -16,7 +17,6 @@ import type {
   ListQuery,
   LogBatch,
   NewRun,
-  Reservation,
   RunRecord,
   RunStore,
   SubmissionKey,
@@ -38,6 +38,8 @@ import { SubmissionKeys } from './submission-keys.ts';
 const CANDIDATES = 10;
 const MOST_ROUNDS = 50;
 const CHECK_LIMIT_MS = 900;
+const REPAIR_AGAIN_MS = 60_000;
+const REPAIRED_BYTES = 256 * 1024;
 const PROBE_TTL_MS = 60_000;
 
 /** The run store over Redis, for any number of instances. Each step that must be atomic is one script. */
@@ -52,6 +54,8 @@ export class RedisRunStore implements RunStore {
   readonly #records: Records;
   readonly #log: Log;
   readonly #logger: Logger;
+  /** When each list was looked at for repair. */
+  readonly #repaired = new LruMap(REPAIRED_BYTES);
   readonly #now: () => string;
   readonly #onClose: () => Promise<void>;
 
@@ -102,9 +106,19 @@ export class RedisRunStore implements RunStore {
     return this.#records.get(id);
   }
 
-  list(query: ListQuery) {
+  async list(query: ListQuery) {
+    if (query.status || query.model !== undefined) await this.#repairList(query);
     const corrected = (id: RunId) => this.#indexEnd(id);
-    return listPage(query, this.#lists.of(query, { corrected, now: systemClock.now() }));
+    return await listPage(query, this.#lists.of(query, { corrected, now: systemClock.now() }));
+  }
+
+  /** At most once a minute for each list: while runs are being created its indexes differ for a moment. */
+  async #repairList(list: ListQuery): Promise<void> {
+    const name = `${list.api} ${list.user}`;
+    const last = Number(this.#repaired.get(name) ?? Number.NEGATIVE_INFINITY);
+    if (performance.now() - last < REPAIR_AGAIN_MS) return;
+    this.#repaired.set(name, `${performance.now()}`);
+    await this.#lists.repair(list);
   }
 
   countOpen() {
@@ -264,14 +278,6 @@ export class RedisRunStore implements RunStore {
       this.#logger.error({ run: id, reason: messageOf(thrown) }, 'a log cannot be compressed');
       return false;
     }
-  }
-
-  reserve(key: string, entry: Reservation, options: { ttlMs: number; now: number }): Promise<Reservation> {
-    return this.#records.reserve(key, entry, options);
-  }
-
-  unreserve(key: string, runId: RunId): Promise<void> {
-    return this.#records.unreserve(key, runId);
   }
 
   async check(): Promise<{ ok: true } | { ok: false; reason: string }> {

@@ -197,8 +197,6 @@ class SharedRunStore implements RunStore {
   readonly delete: RunStore['delete'] = (...args) => this.#link.call('delete', ...args);
   readonly removeExpired: RunStore['removeExpired'] = (...args) => this.#link.call('removeExpired', ...args);
   readonly compressEnded: RunStore['compressEnded'] = (...args) => this.#link.call('compressEnded', ...args);
-  readonly reserve: RunStore['reserve'] = (...args) => this.#link.call('reserve', ...args);
-  readonly unreserve: RunStore['unreserve'] = (...args) => this.#link.call('unreserve', ...args);
 
   /** What this worker appended reaches its own readers without another way through the socket. */
   async append(id: RunId, batch: Append): Promise<AppendResult> {

@@ -1,10 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { RunId } from '../../base/ids.ts';
-import type { NewRun, Reservation, RunRecord, RunSummary } from '../run-store.ts';
+import type { NewRun, RunRecord, RunSummary } from '../run-store.ts';
 import type { OpenRuns } from './open-runs.ts';
 import { integer, type Row, text, toSummary } from './rows.ts';
 
-/** Reads and writes of `runs`, `requests` and `reservations`. The caller gives the transaction. */
+/** Reads and writes of `runs` and `requests`. The caller gives the transaction. */
 export class Records {
   readonly #open: OpenRuns;
   readonly #statements;
@@ -28,13 +28,6 @@ export class Records {
         'transcript WHERE run',
         'sealed_logs WHERE run',
       ].map((where) => db.prepare(`DELETE FROM ${where} = ?`)),
-      reserve: db.prepare(`
-        INSERT INTO reservations (key, run_id, fingerprint, expires_at) VALUES (:key, :runId, :fingerprint, :expiresAt)
-        ON CONFLICT (key) DO UPDATE SET run_id = :runId, fingerprint = :fingerprint, expires_at = :expiresAt
-          WHERE expires_at <= :now`),
-      reservation: db.prepare('SELECT run_id, fingerprint FROM reservations WHERE key = ?'),
-      unreserve: db.prepare('DELETE FROM reservations WHERE key = ? AND run_id = ?'),
-      expireReservations: db.prepare('DELETE FROM reservations WHERE expires_at <= ?'),
       probe: db.prepare('INSERT INTO probe (id, at) VALUES (1, ?) ON CONFLICT (id) DO UPDATE SET at = excluded.at'),
     };
   }
@@ -75,21 +68,6 @@ export class Records {
 
   expired(now: number, limit: number): RunId[] {
     return this.#statements.expired.all(now, limit).map((row) => text(row, 'id'));
-  }
-
-  reserve(key: string, entry: Reservation, options: { ttlMs: number; now: number }): Reservation {
-    const { now, ttlMs } = options;
-    this.#statements.reserve.run({ key, ...entry, expiresAt: now + ttlMs, now });
-    const row = this.#statements.reservation.get(key);
-    return row ? { runId: text(row, 'run_id'), fingerprint: text(row, 'fingerprint') } : entry;
-  }
-
-  unreserve(key: string, runId: RunId): void {
-    this.#statements.unreserve.run(key, runId);
-  }
-
-  expireReservations(now: number): void {
-    this.#statements.expireReservations.run(now);
   }
 
   /** A write that changes nothing of meaning. */

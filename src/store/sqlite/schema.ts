@@ -89,8 +89,16 @@ ALTER TABLE runs ADD COLUMN bucket TEXT NOT NULL AS (iif(ended_at IS NULL, 'open
 CREATE INDEX runs_parts ON runs (user, api, model, bucket, created_at, key);
 `;
 
+/** Idempotency keys of the first version. */
+const VERSION_4 = `
+INSERT INTO submission_keys (kind, hash, run_id, fingerprint, ttl, expires_at)
+  SELECT 'idempotency', key, run_id, fingerprint, 86400000, expires_at FROM reservations
+  WHERE true ON CONFLICT (kind, hash) DO NOTHING;
+DROP TABLE reservations;
+`;
+
 /** What leads from each version to the next; the first from an empty database to version 1. */
-const STEPS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3];
+const STEPS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4];
 
 /** The version that this gateway reads and writes. */
 export const SCHEMA_VERSION = STEPS.length;

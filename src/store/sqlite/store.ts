@@ -18,7 +18,6 @@ import type {
   ListQuery,
   LogBatch,
   NewRun,
-  Reservation,
   RunRecord,
   RunStore,
   SubmissionKey,
@@ -277,23 +276,12 @@ export class SqliteRunStore implements RunStore {
   }
 
   async removeExpired(options: { limit: number }): Promise<number> {
-    await this.#writer.run(() => {
-      this.#records.expireReservations(this.#clock.now());
-      this.#keys.removeExpired();
-    });
+    await this.#writer.run(() => this.#keys.removeExpired());
     const ids = this.#read(() => this.#records.expired(this.#clock.now(), options.limit));
     let removed = 0;
     // One transaction each: long logs must not hold up the appends of live runs.
     for (const id of ids) if (await this.delete(id)) removed++;
     return removed;
-  }
-
-  reserve(key: string, entry: Reservation, options: { ttlMs: number; now: number }): Promise<Reservation> {
-    return this.#writer.run(() => this.#records.reserve(key, entry, options));
-  }
-
-  unreserve(key: string, runId: RunId): Promise<void> {
-    return this.#writer.run(() => this.#records.unreserve(key, runId));
   }
 
   async check(): Promise<{ ok: true } | { ok: false; reason: string }> {

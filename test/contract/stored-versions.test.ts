@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { createClient } from '@redis/client';
+import { z } from 'zod';
+import { silentLogger } from '../../src/base/logger.ts';
+import { openRedisStore } from '../../src/store/redis/open.ts';
+import type { RunStore } from '../../src/store/run-store.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { type RedisServer, redisOrSkip } from '../support/redis.ts';
+import { FirstVersion } from '../support/redis-v1.ts';
+import { lookups } from '../support/research-run.ts';
+import { CALLER, readAll as follow, openHarness, question, testTool } from '../support/run-harness.ts';
+import { isAnswerTurn, ScriptedModel } from '../support/scripted-model.ts';
+import { claimed, ending, events, frames, newRun, readAll, testClock } from './run-store-fixture.ts';
+
+/**
+ * Data of earlier versions, as their own code wrote it: each format that comes has to read it, byte for byte, and to go
+ * on with what was interrupted. A new version adds a folder and changes none.
+ */
+const VERSIONS = join(import.meta.dirname, '../fixtures/stores');
+
+const known = z.record(
+  z.string(),
+  z.object({
+    id: z.string(),
+    api: z.enum(['responses', 'async']),
+    kind: z.enum(['research', 'proxy']),
+    status: z.enum(['queued', 'in_progress', 'completed', 'failed', 'cancelled']),
+    last: z.number(),
+    /** SHA-256 of the log. */
+    log: z.string(),
+    transcript: z.number(),
+  }),
+);
+type Known = z.output<typeof known>[string];
+
+async function knownRuns(version: string, backend: string): Promise<Record<string, Known>> {
+  return known.parse(JSON.parse(await readFile(join(VERSIONS, version, `${backend}.json`), 'utf8')));
+}
+
+/** Everything that was stored is there, and what was under way goes on. */
+async function readsAndGoesOn(store: RunStore, runs: Record<string, Known>): Promise<void> {
+  for (const [name, { id, log, last, status, transcript }] of Object.entries(runs)) {
+    const read = await readAll(store, id);
+    assert.equal(createHash('sha256').update(read.bytes).digest('hex'), log, name);
+    assert.deepEqual([read.last, (await store.get(id))?.status], [last, status], name);
+    assert.equal((await store.readTranscript(id)).length, transcript, name);
+  }
+  const ids = Object.values(runs);
+  for (const status of ['completed', 'failed', 'in_progress', 'queued'] as const) {
+    const list = { user: CALLER.user, api: 'responses', limit: 100, status: [status] } as const;
+    const expected = ids.filter((run) => run.api === 'responses' && run.status === status).map(({ id }) => id);
+    assert.deepEqual((await store.list(list)).runs.map(({ id }) => id).sort(), expected.sort(), status);
+  }
+
+  // A model that has read what the interrupted run knew says so; the others need none.
+  const said = new ScriptedModel((request) => {
+    if (isAnswerTurn(request)) return { text: ['Going on.'] };
+    const rounds = request.messages.filter((message) => message.role === 'tool').length;
+    return rounds === 0 ? { calls: lookups('a', 'b') } : { text: ['Ready.'] };
+  });
+  const asked: string[] = [];
+  const lookup = testTool('lookup', ({ q }) => {
+    asked.push(String(q));
+    return { result: `{"found":"${q}"}` };
+  });
+  await using harness = await openHarness({ chat: said, tools: [lookup], store });
+  const signal = AbortSignal.timeout(20_000);
+  for (const name of ['interrupted', 'queued', 'cancelling']) {
+    const id = runs[name]?.id ?? '';
+    const run = await harness.runs.find(CALLER, 'responses', `resp_${id}`);
+    const { status } = await harness.runs.ended(run, { signal });
+    assert.equal(status, name === 'cancelling' ? 'cancelled' : 'completed', name);
+    const read = await readAll(store, id);
+    assert.equal(read.end, true);
+    const before = read.bytes.subarray(0, lengthOf(read.bytes, runs[name]?.last ?? 0));
+    assert.equal(createHash('sha256').update(before).digest('hex'), runs[name]?.log, 'what was sent before stays');
+  }
+  // Of the interrupted run only the call that was cut is made again.
+  assert.deepEqual(
+    asked.filter((word) => word === 'hold'),
+    ['hold'],
+  );
+
+  // A follow-up reads the transcript of the earlier answer; a task keeps the bytes of its provider.
+  const before = await harness.runs.history(CALLER, `resp_${runs.compressed?.id}`);
+  assert.match(JSON.stringify(before.history), /The answer is known \[1\]/);
+  assert.ok(before.earlierSources.some(({ url }) => url === 'https://example.com/a'));
+  const task = await harness.runs.find(CALLER, 'async', `task_${runs.task?.id}`);
+  assert.match(await harness.runs.taskJson(task), /"echo":\{"model":"m","messages":\[\]\}/);
+  const fresh = await harness.runs.submit(question());
+  assert.ok((await follow(harness.runs, fresh.run)).length > 0);
+}
+
+/** Bytes of the first `count` frames. */
+function lengthOf(bytes: Buffer, count: number): number {
+  let offset = 0;
+  for (let seen = 0; seen < count; seen++) offset = bytes.indexOf('\n\n', offset) + 2;
+  return offset;
+}
+
+describe('data of earlier versions', () => {
+  it('in SQLite is led to this version, a copy is kept, and everything goes on', async () => {
+    for (const version of await readdir(VERSIONS)) {
+      const folder = await mkdtemp(join(tmpdir(), 'stored-version-'));
+      await mkdir(folder, { recursive: true });
+      const db = new DatabaseSync(join(folder, 'runs.db'));
+      db.exec(await readFile(join(VERSIONS, version, 'sqlite.sql'), 'utf8'));
+      db.close();
+      const store = openSqliteStore(`file:${folder}`, { sync: 'normal', log: silentLogger, clock: testClock() });
+      const runs = await knownRuns(version, 'sqlite');
+      const holder = await store.findKey([{ kind: 'idempotency', hash: 'idem-1' }]);
+      assert.equal(holder?.runId, runs.compressed?.id, 'idempotency keys of the first version');
+      await readsAndGoesOn(store, runs);
+      await store.close();
+
+      // The copy is what it was.
+      const copy = new DatabaseSync(join(folder, 'runs.db.v1'), { readOnly: true });
+      assert.equal(copy.prepare('PRAGMA user_version').get()?.user_version, 1);
+      assert.equal(copy.prepare('SELECT count(*) AS n FROM runs').get()?.n, Object.keys(runs).length);
+      copy.close();
+      await rm(folder, { recursive: true });
+    }
+  });
+});
+
+describe('data of earlier versions in Redis', () => {
+  let server: RedisServer;
+  before(async function () {
+    server = await redisOrSkip(this);
+  });
+  after(() => server?.[Symbol.asyncDispose]());
+
+  it('is read and goes on', async () => {
+    for (const version of await readdir(VERSIONS)) {
+      const client = await createClient({ url: server.url }).connect();
+      await client.flushAll();
+      const lines = (await readFile(join(VERSIONS, version, 'redis.jsonl'), 'utf8')).trim().split('\n');
+      for (const line of lines) {
+        const args = z.array(z.string()).parse(JSON.parse(line));
+        await client.sendCommand(
+          args.map((text) => (text.startsWith('base64:') ? Buffer.from(text.slice(7), 'base64') : text)),
+        );
+      }
+      await client.close();
+      const { runs: store } = await openRedisStore({ url: server.url, log: silentLogger });
+      await readsAndGoesOn(store, await knownRuns(version, 'redis'));
+      await store.close();
+    }
+  });
+
+  it('is shared with instances of the version before during a rolling update', async () => {
+    const prefix = randomUUID();
+    const now = Date.now();
+    await using old = await FirstVersion.open(server.url, prefix);
+    const begun = newRun({ createdAt: now, expiresAt: now + 3_600_000 });
+    await old.create(begun);
+    const { runs: store } = await openRedisStore({ url: server.url, log: silentLogger, prefix });
+
+    // What the old one began, the new one goes on with, and the other way round.
+    const oldToken = (await old.claim(begun.id, { now, leaseMs: 60_000 })) ?? '';
+    assert.equal(
+      await old.append(begun, { token: oldToken, first: 3, count: 2, frames: frames(3, 4), transcript: ['{"t":"x"}'] }),
+      'ok',
+    );
+    assert.equal(await store.claimNext({ owner: 'new', leaseMs: 1000 }), undefined, 'its claim holds for both');
+    const taken = await claimed(store, begun.id);
+    assert.equal(await old.append(begun, { token: oldToken, first: 5, count: 1, frames: frames(5, 5) }), 'fenced');
+    assert.equal((await store.append(begun.id, ending(taken.token, 5, 'completed'))).result, 'ok');
+    assert.equal(await old.read(begun.id), frames(1, 5).toString());
+
+    const other = newRun({
+      createdAt: now + 1,
+      expiresAt: now + 3_600_000,
+      keys: [{ kind: 'retry', hash: 'r', fingerprint: 'f', ttlMs: 60_000 }],
+    });
+    await store.create(other);
+    const { token } = await claimed(store, other.id);
+    assert.equal(await old.claim(other.id, { now: Date.now(), leaseMs: 1000 }), undefined);
+    const stolen = await old.claim(other.id, { now: Date.now(), leaseMs: 1000, force: true });
+    assert.equal((await store.append(other.id, events(token, 3, 3))).result, 'fenced');
+    const end = { status: 'completed', at: Date.now(), retainUntil: Date.now() + 60_000 };
+    assert.equal(await old.append(other, { token: stolen ?? '', first: 3, count: 1, frames: frames(3, 3), end }), 'ok');
+    assert.deepEqual(await readAll(store, other.id), { bytes: frames(1, 3), last: 3, end: true });
+    assert.equal((await store.findKey([{ kind: 'retry', hash: 'r' }]))?.run?.status, 'completed');
+
+    // Filtered lists show the runs of both.
+    const list = { user: 'ada', api: 'responses', limit: 10, status: ['completed'] } as const;
+    assert.deepEqual(
+      (await store.list(list)).runs.map(({ id }) => id),
+      [other.id, begun.id],
+    );
+    await store.close();
+  });
+
+  it('of a version that it cannot share is refused, with what to do', async () => {
+    const prefix = randomUUID();
+    const client = await createClient({ url: server.url }).connect();
+    await client.hSet(`${prefix}:format`, { version: '99', sharesWith: '98' });
+    await assert.rejects(
+      openRedisStore({ url: server.url, log: silentLogger, prefix }),
+      /format 99; this gateway knows 2 .*Start the gateway that wrote it or a newer one/,
+    );
+    await client.hSet(`${prefix}:format`, { version: '3', sharesWith: '2' });
+    const { runs } = await openRedisStore({ url: server.url, log: silentLogger, prefix });
+    assert.equal(await client.hGet(`${prefix}:format`, 'version'), '3');
+    await runs.close();
+    await client.close();
+  });
+});
