@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Registry } from 'prom-client';
 import { systemClock } from './base/clock.ts';
 import { encryptionKey } from './base/encrypt.ts';
 import { GatewayError, messageOf } from './base/errors.ts';
 import type { JsonValue } from './base/json.ts';
 import type { Logger } from './base/logger.ts';
+import { LoopWatch } from './base/loop-watch.ts';
 import { LiveConfig } from './config/live-config.ts';
 import type { GatewayConfig } from './config/schema.ts';
 import { acceptedDefaultKey, secretHash } from './config/secrets.ts';
@@ -128,6 +129,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     operator: { instance: owner, instances, providers: () => upstream.states(), activity },
   });
 
+  stack.use(watchLoop(foundation, { routes: () => apps.openRoutes(), runs: () => executor.active }));
   await executor.start();
   if (storage.upkeep === 'here') stack.use(sweepExpired({ store: storage.runs, log }));
   const { host, port, admin_port } = config.server;
@@ -215,6 +217,23 @@ function openDriver(
       if (error === undefined || error === 'cancelled') return;
       activity.failed({ at: systemClock.now(), where: 'run', code: error, model, key: keyId });
     },
+  });
+}
+
+function watchLoop(
+  { log, registry }: Foundation,
+  { routes, runs }: { routes(): Record<string, number>; runs(): number },
+): LoopWatch {
+  const seconds = new Counter({
+    name: 'gateway_event_loop_stood_seconds_total',
+    help: 'Time for which one step held the event loop, of steps of more than 200 ms.',
+    labelNames: ['step'],
+    registers: [registry],
+  });
+  return new LoopWatch({
+    log,
+    stood: (step, ms) => seconds.inc({ step }, ms / 1000),
+    busyWith: () => ({ routes: routes(), runs: runs() }),
   });
 }
 

@@ -1,6 +1,45 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { channel } from 'node:diagnostics_channel';
 import { setImmediate } from 'node:timers/promises';
 
 /** Lets everything else that waits have a turn: for work in pieces, whose whole would hold up everybody. */
 export async function nextTurn(): Promise<void> {
   await setImmediate();
+}
+
+/** What work is done for, for logs: the route of a request, or the id of a run. */
+export interface WorkScope {
+  route?: string;
+  run?: string;
+}
+
+/** A step that held the event loop for long. */
+export interface SlowStep extends WorkScope {
+  /** What it did, in a few words. */
+  step: string;
+  ms: number;
+}
+
+/** From here on a step is told of, in milliseconds. */
+export const SLOW_MS = 200;
+
+const scopes = new AsyncLocalStorage<WorkScope>();
+
+/** Tells of slow steps; see `LoopWatch`. */
+export const slowSteps = channel('research-gateway:slow-step');
+
+/** Does work for a request or a run: slow steps in it are told with it. */
+export function workFor<T>(scope: WorkScope, work: () => T): T {
+  return scopes.run(scope, work);
+}
+
+/** Does a step whose cost grows with what came from outside, and tells of it where it was slow. */
+export function step<T>(what: string, work: () => T): T {
+  const began = performance.now();
+  try {
+    return work();
+  } finally {
+    const ms = performance.now() - began;
+    if (ms > SLOW_MS) slowSteps.publish({ step: what, ms, ...scopes.getStore() } satisfies SlowStep);
+  }
 }

@@ -42,6 +42,8 @@ export interface Apps {
   /** For two ports. */
   api: Express;
   admin: Express;
+  /** How many answers of each route are being written now. */
+  openRoutes(): Record<string, number>;
 }
 
 /** The app that answers everything on one port. */
@@ -74,6 +76,7 @@ export function createApps(parts: HttpParts): Apps {
     return made;
   };
   return {
+    openRoutes: () => deps.openAnswers.routes(),
     get both() {
       return app({ api: true, admin: true });
     },

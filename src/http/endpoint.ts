@@ -1,5 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { GatewayError } from '../base/errors.ts';
+import { workFor } from '../base/event-loop.ts';
 import { type Answer, writeAnswer } from './answer.ts';
 import type { AppDeps, Identity } from './app-deps.ts';
 import { authenticate, type Keyring } from './middleware/auth.ts';
@@ -29,18 +30,20 @@ export interface EndpointOptions {
 /** An Express handler that authenticates, runs the endpoint and writes its answer. */
 export function handlerOf(route: string, endpoint: Endpoint, options: EndpointOptions): RequestHandler {
   const { deps, contexts } = options;
-  return async (req, res) => {
+  const handle: RequestHandler = async (req, res) => {
     const context = contexts.of(res);
     context.route = route;
     const config = deps.config.current();
     const key = authenticate(req, options.keyring(config));
     context.key = key.id;
-    using _open = deps.openAnswers.add(key, context.end);
+    using _open = deps.openAnswers.add({ key, route, end: context.end });
     const identity = { key, caller: { user: key.user ?? key.id, keyId: key.id }, config, context };
     const answer = await answerOf(deps, endpoint, { req, res, identity });
     using _ = answer.kind === 'stream' ? deps.metrics.stream() : undefined;
     await writeAnswer(res, answer, { ...deps, signal: context.signal });
   };
+  const scope = { route };
+  return (req, res, next) => workFor(scope, () => handle(req, res, next));
 }
 
 /** What the endpoint answers. The memory of the body is given back then: nothing of it is needed to write the answer. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { type ErrorCode, GatewayError } from '../base/errors.ts';
+import { step } from '../base/event-loop.ts';
 import { isObject } from '../base/json.ts';
 
 /**
@@ -35,7 +36,7 @@ export function parseBody<T extends z.ZodObject>(schema: T, body: unknown): Pars
  * @throws GatewayError for the first issue.
  */
 export function parseValue<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
-  const result = schema.safeParse(value, { reportInput: true });
+  const result = step('checking a request', () => schema.safeParse(value, { reportInput: true }));
   if (result.success) return result.data;
   const issue = result.error.issues[0];
   throw issue ? toError(issue) : new GatewayError('invalid_parameter', 'The request is invalid.');

@@ -1,5 +1,6 @@
 import { sleep } from '../base/abort.ts';
 import type { Clock } from '../base/clock.ts';
+import { workFor } from '../base/event-loop.ts';
 import type { RunId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import type { Claim, RunRecord, RunStore } from '../store/run-store.ts';
@@ -123,7 +124,7 @@ export class ActiveRuns {
   async #execute(lease: RunLease): Promise<ExecutionResult> {
     const { store, driver, clock, retentionMs } = this.#options;
     const log = this.#options.log.child({ run: lease.run.id });
-    const result = await executeRun({
+    const options = {
       lease,
       tick: this.#tick,
       store,
@@ -132,7 +133,8 @@ export class ActiveRuns {
       log,
       retentionMs,
       storeGraceMs: STORE_GRACE_MS,
-    });
+    };
+    const result = await workFor({ run: lease.run.id }, () => executeRun(options));
     if (result !== 'ended') log.info({ result, attempts: lease.attempts }, 'run left');
     return result;
   }

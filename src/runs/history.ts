@@ -1,4 +1,4 @@
-import { nextTurn } from '../base/event-loop.ts';
+import { nextTurn, step } from '../base/event-loop.ts';
 import { isObject, parseJson } from '../base/json.ts';
 import { findingsOf } from '../research/context/findings.ts';
 import type { ConversationMessage, EarlierSource, ResearchRequest } from '../research/run/request.ts';
@@ -65,7 +65,11 @@ async function readPages(state: ResearchState, about: ReadonlySet<string>): Prom
   }
   const facts = new Map<number, string>();
   for (const [id, parts] of texts) {
-    facts.set(id, keyFacts(parts.join('\n').slice(0, PAGE_LENGTH), { about, maxLength: FACTS_LENGTH }));
+    const text = parts.join('\n').slice(0, PAGE_LENGTH);
+    facts.set(
+      id,
+      step('ranking what was read', () => keyFacts(text, { about, maxLength: FACTS_LENGTH })),
+    );
     // Hundreds of pages at once would hold up everybody.
     await nextTurn();
   }

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../../base/errors.ts';
+import { step } from '../../base/event-loop.ts';
 import { isObject } from '../../base/json.ts';
 import { type JsonShape, shapeOf } from '../../protocol/json-spans.ts';
 import { type BodySource, readBody } from './read-body.ts';
@@ -65,6 +66,10 @@ export function requireIdentity(req: IncomingMessage): void {
 
 /** @throws GatewayError `invalid_json`. */
 export function parseObject(raw: Buffer): Record<string, unknown> {
+  return step('reading a JSON body', () => read(raw));
+}
+
+function read(raw: Buffer): Record<string, unknown> {
   if (!isUtf8(raw)) throw new GatewayError('invalid_json', 'The body is not UTF-8.');
   refuseExcess(raw);
   let parsed: unknown;

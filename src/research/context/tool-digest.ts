@@ -1,3 +1,4 @@
+import { step } from '../../base/event-loop.ts';
 import { isObject, parseJson } from '../../base/json.ts';
 import type { ExecutableCall, ResultEntry } from '../run/transcript.ts';
 import { keywords, pickFacts, type RankedText, rankText } from '../text/key-facts.ts';
@@ -24,7 +25,7 @@ export class Digests {
     this.#made.set(result, made);
     const known = made.get(maxLength);
     if (known !== undefined) return known;
-    const read = this.#read.get(result) ?? readResult(call, result, this.about);
+    const read = this.#read.get(result) ?? step('ranking a tool result', () => readResult(call, result, this.about));
     this.#read.set(result, read);
     const text = reduce(read, maxLength);
     made.set(maxLength, text);

@@ -1,3 +1,4 @@
+import { step } from '../../base/event-loop.ts';
 import { type AttemptFailure, brokenStream } from '../attempt-failure.ts';
 import { failureOfConnection, failureOfDeadline } from './connection-failure.ts';
 import type { ConnectionPool } from './connection-pool.ts';
@@ -93,7 +94,7 @@ export class HeldCall<T> implements ExchangeListener, ReceiverControl<T> {
   data(chunk: Buffer): void {
     if (this.#isOver) return;
     this.#deadline.touch('idle');
-    this.#guarded(() => this.#receiver?.data(chunk));
+    step("reading a provider's answer", () => this.#guarded(() => this.#receiver?.data(chunk)));
   }
 
   end(): void {

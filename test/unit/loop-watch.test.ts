@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict';
+import { setTimeout as delay } from 'node:timers/promises';
+import { step, workFor } from '../../src/base/event-loop.ts';
+import { createLogger } from '../../src/base/logger.ts';
+import { LoopWatch } from '../../src/base/loop-watch.ts';
+
+function hold(ms: number): void {
+  const until = performance.now() + ms;
+  while (performance.now() < until);
+}
+
+describe('the watch over the event loop', () => {
+  const watching = () => {
+    const lines: Record<string, unknown>[] = [];
+    const stood: string[] = [];
+    const log = createLogger({ destination: { write: (line: string) => void lines.push(JSON.parse(line)) } });
+    const watch = new LoopWatch({
+      log,
+      stood: (what) => void stood.push(what),
+      busyWith: () => ({ routes: { '/v1/models': 1 }, runs: 2 }),
+    });
+    return { lines, stood, [Symbol.dispose]: () => watch[Symbol.dispose]() };
+  };
+  const beaten = async (lines: unknown[]) => {
+    for (let n = 0; n < 100 && lines.length === 0; n++) await delay(20);
+  };
+
+  it('logs a slow step with the route or the run that it was for, once', async () => {
+    using watch = watching();
+    await workFor({ route: '/v1/responses' }, async () => {
+      await delay(1);
+      step('reading a JSON body', () => hold(260));
+    });
+    await delay(150);
+    const slow = watch.lines.filter(({ step: what }) => what === 'reading a JSON body');
+    assert.equal(slow.length, 1);
+    assert.equal(slow[0]?.route, '/v1/responses');
+    assert.ok(Number(slow[0]?.ms) >= 250);
+    assert.ok(watch.stood.includes('reading a JSON body'));
+  });
+
+  it('logs what was being worked on where no step tells', async () => {
+    using watch = watching();
+    await delay(60);
+    hold(400);
+    await beaten(watch.lines);
+    const line = watch.lines.find(({ msg }) => msg === 'the event loop stood');
+    assert.deepEqual(line?.routes, { '/v1/models': 1 });
+    assert.equal(line?.runs, 2);
+    assert.ok(watch.stood.includes('unknown'));
+  });
+
+  it('gives back what a step gives, and hands on what it throws', () => {
+    assert.equal(
+      step('a', () => 7),
+      7,
+    );
+    assert.throws(() => step('b', () => assert.fail('no')), /no/);
+  });
+});
