@@ -1,10 +1,9 @@
 import type { DomDocument, DomElement } from './dom.ts';
+import { blocksOf, proseLength } from './prose.ts';
 
 /** Never reading text. */
 const NOISE = [
   'nav',
-  'aside',
-  'form',
   'button',
   'input',
   'textarea',
@@ -13,70 +12,117 @@ const NOISE = [
   '[role="navigation"]',
   '[role="banner"]',
   '[role="contentinfo"]',
-  '[role="complementary"]',
   '[role="search"]',
   '[role="dialog"]',
+  '[role="alertdialog"]',
   '[role="menu"]',
   '[role="menubar"]',
   '[role="tablist"]',
-  '[role="alert"]',
-  '[aria-hidden="true"]',
   '[hidden]',
 ].join(', ');
 
-/** Names that themes give to what stands around the text. */
-const NOISY_NAME =
-  /(^|[\s_-])(nav|navbar|navigation|navbox|menu|sidebar|side-bar|breadcrumbs?|crumbs|cookies?|consent|gdpr|banner|masthead|footer|site-header|share|sharing|social|related|recommended|recommendations|trending|newsletter|subscribe|signup|sign-up|promo|promoted|sponsored|advert|adverts|advertisement|ads|ad|toc|table-of-contents|pagination|pager|skip-link|skip|popup|modal|toolbar|edit-link|mw-editsection|widget)($|[\s_-])/i;
+/** Around the text, unless it holds much of it. */
+const SIDE = 'aside, form, [role="complementary"], [role="alert"], [aria-hidden="true"]';
+
+/**
+ * Classes that themes give to what stands around the text. Whole words of a class: `sidebar-left`, `site_footer`. Ids
+ * are not judged: they name what a section is about (`related-work`, `menu`).
+ */
+const NOISY_CLASS =
+  /(?:^|[\s_-])(?:nav|navbar|navigation|navbox|sidebar|side-bar|breadcrumbs?|crumbs|cookies?|consent|gdpr|masthead|footer|site-header|share|sharing|sharedaddy|addtoany|social|socials|newsletter|subscribe|subscription|paywall|signup|sign-up|promo|promoted|promotion|sponsored|advert|adverts|advertisement|advertising|ads|ad|adsbygoogle|teaser-list|pagination|pager|skip-link|skiplink|popup|modal|lightbox|toolbar|edit-link|mw-editsection|disqus|outbrain|taboola|screen-reader-text|visually-hidden|sr-only|noprint|printonly|print-only)(?:$|[\s_-])/i;
+
+/** Names that are as often given to the text itself; they count only as a whole class, and for what is no section of prose. */
+const DOUBTFUL_CLASS =
+  /(?:^|\s)(?:menu|widget|widget-area|sidebar-widget|related|related-(?:posts|articles|content|links|stories|news|topics|items)|relatedposts|jp-relatedposts|recommended|recommendations?|recommended-(?:posts|articles)|trending|most-?(?:read|popular)|popular-posts|more-(?:stories|news|articles)|read-?more|also-read|toc|table-of-contents|toctree|banner|tags|tag-list|post-tags|entry-tags|tags-links|cat-links|post-navigation|posts-navigation|author-bio|author-box|about-author|post-author-box|entry-footer|post-footer|article-footer|post-meta-bottom|comment-respond|comments-area|comments-section)(?:\s|$)/i;
 
 /** The top of a page, if it holds neither the page's heading nor much text. */
 const TOP_NAME = /^(header|page-?header|top-?bar|top|branding|logo)$/i;
 
 /** Elements whose names are not looked at: they hold the page, or the text itself. */
-const TRUSTED = new Set(['BODY', 'MAIN', 'ARTICLE', 'H1', 'PRE', 'CODE', 'TABLE', 'TBODY', 'TR', 'TD', 'TH', 'P']);
+const TRUSTED = new Set(
+  'HTML BODY MAIN ARTICLE H1 H2 H3 H4 H5 H6 PRE CODE TABLE TBODY THEAD TR TD TH P DL DT DD BLOCKQUOTE A EM STRONG B I'.split(
+    ' ',
+  ),
+);
 
-const CONTENT = 'h1, h2, h3, p, pre, table, blockquote';
+const CONTENT = 'h1, h2, h3, h4, h5, h6, p, pre, table, blockquote, dl';
 
 /**
  * Takes out of a page what stands around its text, and returns the element that holds the text: `main`, the only
  * `article`, or the whole body.
  */
 export function cleanPage(document: DomDocument): DomElement {
-  const { body } = document;
-  const root = contentRoot(document) ?? body;
-  for (const element of [...root.querySelectorAll(NOISE)]) if (!holdsPage(element, root)) element.remove();
+  const root = contentRoot(document) ?? document.body;
+  removeNoise(root);
+  return root;
+}
+
+/** Takes out of `root` what the marks of themes and roles say is no text. */
+export function removeNoise(root: DomElement): void {
+  const whole = Math.max(1, textLength(root));
+  const holdsPage = (element: DomElement, share: number) => {
+    const length = textLength(element);
+    return length > whole * share && element.querySelector(CONTENT) !== null;
+  };
+  for (const element of [...root.querySelectorAll(NOISE)]) if (!holdsPage(element, 0.5)) element.remove();
+  for (const element of [...root.querySelectorAll(SIDE)]) if (!holdsPage(element, 0.3)) element.remove();
   for (const element of [...root.querySelectorAll('header, footer')]) {
     // Those inside an article may hold its title, author and date.
-    if (!element.closest('article') || element.tagName === 'FOOTER') if (!element.querySelector('h1')) element.remove();
+    const isAround = !element.closest('article') || element.tagName === 'FOOTER';
+    if (isAround && !element.querySelector('h1') && !holdsPage(element, 0.3)) element.remove();
   }
   for (const element of [...root.querySelectorAll('[class], [id]')]) {
-    const names = `${element.getAttribute('class') ?? ''} ${element.getAttribute('id') ?? ''}`;
     if (TRUSTED.has(element.tagName)) continue;
-    if (NOISY_NAME.test(names) && !holdsPage(element, root)) element.remove();
-    else if (names.split(/\s+/).some((name) => TOP_NAME.test(name)) && isTop(element)) element.remove();
+    const names = (element.getAttribute('class') ?? '').slice(0, 500);
+    const isNoisy =
+      (NOISY_CLASS.test(names) || isSideById(element)) && !holdsPage(element, 0.5) && !isSectionOfProse(element);
+    const isDoubtful = !isNoisy && DOUBTFUL_CLASS.test(names) && !holdsPage(element, 0.3) && !isSectionOfProse(element);
+    if (isNoisy || isDoubtful) element.remove();
+    else if (isTopName(element, names) && isTop(element)) element.remove();
   }
   for (const element of [...root.querySelectorAll('ul, ol, div, section')]) {
     if (isLinkList(element)) element.remove();
   }
-  return root;
 }
 
 function contentRoot(document: DomDocument): DomElement | undefined {
   const mains = [...document.querySelectorAll('main, [role="main"]')];
   const [main] = mains;
-  if (main && mains.length === 1 && textLength(main) > 200) return main;
+  if (main && mains.length === 1 && textLength(main) > Math.max(200, textLength(document.body) * 0.25)) return main;
   const articles = [...document.querySelectorAll('article')];
   const [article] = articles;
   if (article && articles.length === 1 && textLength(article) > textLength(document.body) * 0.4) return article;
   return undefined;
 }
 
-function isTop(element: DomElement): boolean {
-  return !element.closest('article') && !element.querySelector('h1, p') && textLength(element) < 300;
+function isTopName(element: DomElement, classes: string): boolean {
+  const names = `${classes} ${element.getAttribute('id') ?? ''}`;
+  return names.length < 600 && names.split(/\s+/).some((name) => TOP_NAME.test(name));
 }
 
-/** A wrapper that is called `page-with-sidebar` or sits in a form is not what its name says. */
-function holdsPage(element: DomElement, root: DomElement): boolean {
-  return textLength(element) > textLength(root) * 0.5 && element.querySelector(CONTENT) !== null;
+function isTop(element: DomElement): boolean {
+  return !element.closest('article') && !element.querySelector('h1, h2, h3, p') && textLength(element) < 300;
+}
+
+/** Links under an id that only the frame of a page has. Ids say nothing of what has sentences. */
+function isSideById(element: DomElement): boolean {
+  const id = element.getAttribute('id') ?? '';
+  if (
+    !/^(?:(?:left|right|main|page|site)-?)?(?:side-?bar|nav-?bar|navigation|breadcrumbs?|masthead|cookie-\w{1,20}|footer)$/i.test(
+      id.slice(0, 60),
+    )
+  )
+    return false;
+  const blocks = blocksOf(element);
+  const linked = blocks.reduce((sum, block) => sum + block.linked, 0);
+  return proseLength(blocks) === 0 && (linked >= textLength(element) * 0.5 || textLength(element) < 60);
+}
+
+/** A section of the text that has a name like that of a part of the theme: sentences under a heading of its own. */
+function isSectionOfProse(element: DomElement): boolean {
+  return (
+    element.querySelector('h1, h2, h3, h4, pre') !== null && proseLength(blocksOf(element)) > textLength(element) * 0.6
+  );
 }
 
 /** Many short links and little else: a menu without the name of one. Lists with sentences in them are kept. */

@@ -26,6 +26,7 @@ export interface DomElement extends DomNode {
   querySelectorAll(selector: string): ArrayLike<DomElement> & Iterable<DomElement>;
   closest(selector: string): DomElement | null;
   contains(other: DomElement): boolean;
+  before(...nodes: (DomNode | string)[]): void;
   replaceWith(...nodes: (DomNode | string)[]): void;
 }
 
@@ -35,6 +36,12 @@ export interface DomDocument {
   createElement(name: string): DomElement;
   querySelector(selector: string): DomElement | null;
   querySelectorAll(selector: string): ArrayLike<DomElement> & Iterable<DomElement>;
+}
+
+/** The element that holds a page's text, in its document. */
+export interface MainText {
+  root: DomElement;
+  document: DomDocument;
 }
 
 /** `nodeType` of elements and of text. */

@@ -114,7 +114,8 @@ function simplifyLinks(root: DomElement, base: string): void {
     const target = href === '' || href.startsWith('#') ? null : URL.parse(href, base);
     const leads = target !== null && /^(https?|mailto|ftp|corpus):$/.test(target.protocol);
     const text = link.textContent.trim();
-    if (/^[#¶§🔗]?$/u.test(text) && !link.querySelector('img')) link.remove();
+    if (link.querySelector('h1, h2, h3, h4, h5, h6')) unwrap(link);
+    else if (/^[#¶§🔗]?$/u.test(text) && !link.querySelector('img')) link.remove();
     else if (leads) {
       link.setAttribute('href', target.href);
       link.removeAttribute('title');
