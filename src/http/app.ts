@@ -19,7 +19,7 @@ import { createTask } from './routes/create-task.ts';
 import { deleteResponse } from './routes/delete-response.ts';
 import { deleteTask } from './routes/delete-task.ts';
 import { docsPages } from './routes/docs.ts';
-import { getOverview } from './routes/get-overview.ts';
+import { getOverview, OVERVIEW } from './routes/get-overview.ts';
 import { getReport } from './routes/get-report.ts';
 import { getResponse } from './routes/get-response.ts';
 import { getTask } from './routes/get-task.ts';

@@ -228,7 +228,7 @@ describe('the console over a bad connection', function () {
   let gateway: Gateway;
   before(async () => {
     browser = await launchBrowser();
-    gateway = await startGateway({ config: demoConfig({ pace: 20 }), log: silentLogger });
+    gateway = await startGateway({ config: demoConfig({ pace: 10 }), log: silentLogger });
   });
   after(async () => {
     await gateway?.[Symbol.asyncDispose]();

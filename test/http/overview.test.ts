@@ -50,6 +50,7 @@ describe('GET /admin/overview', () => {
     await send(gateway, 'POST /v1/responses', { body });
     await send(gateway, 'POST /v1/responses', { body: { ...body, model: 'nope-canary' } });
     await send(gateway, 'GET /v1/models', { key: null, headers: { authorization: 'Bearer sk-stranger' } });
+    await send(gateway, 'GET /admin/overview');
     const after = await until(async () => {
       const now = await read();
       return now.failures.latest.some(({ where }) => where === 'run') ? now : undefined;
@@ -59,6 +60,7 @@ describe('GET /admin/overview', () => {
     assert.ok(shown.some((row) => row.join() === 'request,model_not_found,ann,unknown'));
     assert.ok(shown.some(([where, code]) => where === 'provider' && code !== ''));
     assert.ok(!shown.some(([, code]) => code === 'invalid_api_key'), 'strangers push nothing out');
+    assert.ok(!shown.some(([, code]) => code === 'not_found'), 'nor does the console that asks whether a key may look');
     assert.equal(after.providers[0]?.models[0]?.model, 'm');
     assert.ok((after.providers[0]?.recent.failed ?? 0) > 0);
     const ann = after.keys.find(({ id }) => id === 'ann');

@@ -3,6 +3,7 @@ import { checkedTarget } from '../../protocol/request-target.ts';
 import { logRequest } from '../access-log.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { RequestContext, RequestContexts } from '../request-context.ts';
+import { OVERVIEW } from '../routes/get-overview.ts';
 import { allowOrigin } from './cors.ts';
 import { originCheck } from './origin.ts';
 
@@ -30,7 +31,11 @@ export function entry(deps: AppDeps, contexts: RequestContexts): RequestHandler 
   };
 }
 
-/** What is refused for want of a key is the clients' matter: strangers must not push an operator's failures out. */
-function noteFailure({ operator, clock }: AppDeps, { error, model, key }: RequestContext): void {
-  if (key !== '') operator?.activity.failed({ at: clock.now(), where: 'request', code: error, model, key });
+/**
+ * What is refused for want of a key is the clients' matter: strangers must not push an operator's failures out. So is
+ * the console's question whether a key is an operator's.
+ */
+function noteFailure({ operator, clock }: AppDeps, { error, model, key, route }: RequestContext): void {
+  if (key === '' || route === OVERVIEW) return;
+  operator?.activity.failed({ at: clock.now(), where: 'request', code: error, model, key });
 }

@@ -9,6 +9,8 @@ import type { AppDeps, OperatorParts } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
 import type { Activity } from '../operator/activity.ts';
 
+/** Its address. */
+export const OVERVIEW = '/admin/overview';
 /** Failures that are shown one by one. */
 const LATEST = 50;
 

@@ -5,6 +5,9 @@ const address = new URL('./lexer-worker.js', import.meta.url).href;
 /** The one script address that the page may start a worker from (trusted types). */
 const policy = globalThis.trustedTypes?.createPolicy('console-worker', { createScriptURL: () => address });
 
+/** A worker that nobody uses now: starting one takes longer than reading most texts. */
+let spare;
+
 /**
  * Reads Markdown into tokens, the latest text first: while one is being read, only the newest waits. `onTokens` gets
  * what was read and its tokens, or undefined where it could not be read in time.
@@ -35,7 +38,8 @@ export class MarkdownReader {
 
   stop() {
     clearTimeout(this.#timer);
-    this.#worker?.terminate();
+    if (this.#busy !== undefined || spare) this.#worker?.terminate();
+    else spare = this.#worker;
     this.#worker = undefined;
     this.#busy = undefined;
     this.#next = undefined;
@@ -43,7 +47,8 @@ export class MarkdownReader {
 
   #started() {
     if (this.#worker) return this.#worker;
-    this.#worker = new Worker(policy ? policy.createScriptURL(address) : address, { type: 'module' });
+    this.#worker = spare ?? new Worker(policy ? policy.createScriptURL(address) : address, { type: 'module' });
+    spare = undefined;
     this.#worker.onmessage = ({ data: { id, tokens } }) => {
       if (id === this.#id && this.#busy !== undefined) this.#give(tokens);
     };

@@ -1,0 +1,280 @@
+import assert from 'node:assert/strict';
+import type { Browser, Page } from 'playwright-core';
+import { launchBrowser } from '../support/browser.ts';
+import { openConsole, untilStatus } from '../support/console-page.ts';
+import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
+import { KEYS } from '../support/http-gateway.ts';
+import { fetchDocument, openResearchGateway, type ResearchGateway } from '../support/research-gateway.ts';
+import { syntheticRun, syntheticStream } from '../support/synthetic-run.ts';
+
+/** Payloads that stand in one real run. */
+const TOGETHER = 6;
+
+describe('the console shows hostile texts as text', function () {
+  this.timeout(120_000);
+  let browser: Browser;
+  let gateway: ResearchGateway;
+  before(async () => {
+    browser = await launchBrowser();
+    gateway = await openResearchGateway({
+      documents: Object.fromEntries(
+        HOSTILE_TEXTS.map((text, at) => [
+          `d${at}.md`,
+          `# ${text}\n\nTea of kind k${at}k: ${text}\n\nMore about tea.\n`,
+        ]),
+      ),
+      model: ({ research, text }) => {
+        const own = HOSTILE_TEXTS.filter(
+          (payload) => text.includes(JSON.stringify(payload).slice(1, -1)) || text.includes(payload),
+        );
+        if (!research)
+          return { text: `# ${own[0]}\n\n${own.map((payload) => `${payload}\n\nCited [1]. Odd [77].`).join('\n\n')}` };
+        if (text.includes('corpus:///')) return { reasoning: own.join('\n'), text: 'Ready.' };
+        const calls = own.map((payload) => ({ name: 'web_search', arguments: { queries: [payload, 'tea'] } }));
+        const read = HOSTILE_TEXTS.flatMap((payload, at) =>
+          own.includes(payload) ? [fetchDocument(`d${at}.md`)] : [],
+        );
+        return {
+          reasoning: own.join('\n'),
+          toolCalls: [...calls.slice(0, 2), ...read, { name: own[0] ?? 'x', arguments: own[0] ?? '' }],
+        };
+      },
+    });
+  });
+  after(async () => {
+    await gateway?.[Symbol.asyncDispose]();
+    await browser?.close();
+  });
+
+  const open = async () => {
+    const console = await openConsole(browser, { url: gateway.url, secrets: [KEYS.ann] });
+    await console.page.goto(`${gateway.url}/console`);
+    return console;
+  };
+  const signIn = async (page: Page) => {
+    await page.getByLabel('API key').fill(KEYS.ann);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { name: 'What do you want to know?' }).waitFor();
+  };
+  /** Opens everything that opens, so that everything is drawn. */
+  const openEverything = async (page: Page) => {
+    for (const closed of ['.entry-head[aria-expanded=false]', '.raw:not([open]) > summary']) {
+      await page.evaluate(`document.querySelectorAll('.run-side ${closed}').forEach((element) => element.click())`);
+    }
+    for (const tab of [/^Sources/, /^Log/, /^Report/]) await page.getByRole('tab', { name: tab }).click();
+  };
+
+  it('in questions, titles, thoughts, tool calls, pages and answers of real runs', async () => {
+    for (let at = 0; at < HOSTILE_TEXTS.length; at += TOGETHER) {
+      const question = HOSTILE_TEXTS.slice(at, at + TOGETHER).join('\n');
+      const metadata = { title: HOSTILE_TEXTS[at], note: question };
+      const response = await gateway.respond({ input: question, metadata, instructions: question });
+      assert.equal(response.status, 'completed', JSON.stringify(response.error));
+    }
+    await using console = await open();
+    const { page } = console;
+    await signIn(page);
+    await page.getByRole('button', { name: 'Runs' }).click();
+    const entries = page.locator('.entry-line');
+    await entries.first().waitFor();
+    const count = await entries.count();
+    assert.equal(count, Math.ceil(HOSTILE_TEXTS.length / TOGETHER));
+    for (let at = 0; at < count; at += 1) {
+      await entries.nth(at).locator('.entry-open').click();
+      await untilStatus(page, 'completed');
+      await page.locator('.prose').getByText('Cited').first().waitFor();
+      await openEverything(page);
+      await page.locator('.prose .cite').first().click();
+      await page.getByRole('dialog').waitFor();
+      await page.keyboard.press('Escape');
+      await console.assertHarmless();
+      await page.getByRole('button', { name: 'Runs', exact: true }).click();
+      await entries.first().waitFor();
+    }
+    await page.getByText('<script>globalThis.hit=1</script>').first().waitFor();
+  });
+
+  it('in the Markdown of an answer, each by itself', async () => {
+    await using console = await open();
+    const { page } = console;
+    await signIn(page);
+    const entry = (at: number) => ({
+      id: `resp_${at}`,
+      object: 'response',
+      status: 'completed',
+      model: 'deep',
+      created_at: 1_795_304_000 - at,
+      started_at: null,
+      completed_at: 1_795_304_000,
+      metadata: { title: HOSTILE_TEXTS[at] },
+    });
+    const data = HOSTILE_TEXTS.map((_, at) => entry(at));
+    await page.route('**/v1/responses?*', (route) =>
+      route.fulfill({ json: { object: 'list', data, has_more: false } }),
+    );
+    await page.route('**/v1/responses/*/input_items*', (route) => route.fulfill({ json: { data: [] } }));
+    await page.route('**/v1/responses/*?stream=true*', (route) => {
+      const at = Number(/resp_(\d+)/.exec(route.request().url())?.[1]);
+      const events = syntheticRun({ id: `resp_${at}`, answer: `Start\n\n${HOSTILE_TEXTS[at]}` });
+      return route.fulfill({ contentType: 'text/event-stream', body: syntheticStream(events) });
+    });
+    await page.getByRole('button', { name: 'Runs' }).click();
+    for (const at of HOSTILE_TEXTS.keys()) {
+      await page.locator('.entry-open').nth(at).click();
+      await page.locator('.prose').getByText('Start').waitFor();
+      const links = await page.locator('.prose a').evaluateAll((found) => found.map((link) => link.outerHTML));
+      for (const link of links)
+        assert.match(link, /^<a href="https?:\/\/[^>]* target="_blank" rel="noreferrer noopener nofollow"/);
+      await page.goBack();
+      await page.locator('.entry-open').first().waitFor();
+    }
+    await console.assertHarmless();
+  });
+
+  it('in every other field: names, models, errors, warnings, addresses, kinds of items', async () => {
+    await using console = await open();
+    const { page } = console;
+    await signIn(page);
+    const items = HOSTILE_TEXTS.flatMap((text, at) => [
+      { id: `rs_${at}`, type: 'reasoning', status: 'completed', content: [{ type: 'reasoning_text', text }] },
+      {
+        id: `tc_${at}`,
+        type: 'tool_call',
+        name: text,
+        arguments: text,
+        result: text,
+        status: at % 2 ? 'failed' : 'completed',
+      },
+      {
+        id: `ws_${at}`,
+        type: 'tool_call',
+        name: 'web_search',
+        arguments: JSON.stringify({ queries: [text] }),
+        result: JSON.stringify({ results: [{ title: text, url: text, snippet: text, source_id: text }] }),
+        status: 'completed',
+      },
+      {
+        id: `fe_${at}`,
+        type: 'tool_call',
+        name: 'fetch_url_content',
+        arguments: JSON.stringify({ url: text, goal: text }),
+        result: JSON.stringify({
+          url: `javascript:globalThis.hit=1//${at}`,
+          title: text,
+          content: text,
+          source_id: at,
+        }),
+        status: 'completed',
+      },
+      {
+        id: `er_${at}`,
+        type: 'tool_call',
+        name: 'execute_python',
+        arguments: JSON.stringify({ code: text }),
+        result: JSON.stringify({ error: { message: text, code: text } }),
+        status: 'failed',
+      },
+      { id: `mc_${at}`, type: 'mcp_call', server_label: text, name: text, arguments: text, output: text, status: text },
+      { id: `un_${at}`, type: text, status: text, action: { type: text } },
+    ]);
+    const answer = HOSTILE_TEXTS.map((_, at) => `Claim [${at + 1}].`).join(' ');
+    const annotations = HOSTILE_TEXTS.map((text, at) => {
+      const start = answer.indexOf(`[${at + 1}]`);
+      return {
+        type: 'url_citation',
+        start_index: start,
+        end_index: start + `[${at + 1}]`.length,
+        url: at % 2 ? text : `javascript:globalThis.hit=1//${at}`,
+        title: text,
+        index: at + 1,
+        source_id: at,
+        verified: at % 3 === 0,
+      };
+    });
+    const text = HOSTILE_TEXTS.join('\n');
+    const response = {
+      model: text,
+      previous_response_id: text,
+      error: { message: text, code: text, type: text, param: text },
+      incomplete_details: { reason: text },
+      warnings: HOSTILE_TEXTS.map((message, at) => ({ code: message, message, param: HOSTILE_TEXTS[at - 1] ?? 'x' })),
+      reasoning: { effort: text },
+      usage: { total_tokens: 5, input_tokens: 3, output_tokens: 2, cost: { total: 1.5, currency: text } },
+    };
+    const events = syntheticRun({ id: 'resp_1', answer, items, annotations, response });
+    const listed = HOSTILE_TEXTS.map((title, at) => ({
+      id: `resp_${at}`,
+      status: title,
+      model: title,
+      created_at: 1,
+      metadata: { title },
+    }));
+    await page.route('**/v1/responses?*', (route) => route.fulfill({ json: { data: listed, has_more: false } }));
+    await page.route('**/v1/responses/*/input_items*', (route) =>
+      route.fulfill({ json: { data: [{ role: 'user', content: text }] } }),
+    );
+    await page.route('**/v1/responses/*?stream=true*', (route) =>
+      route.fulfill({ contentType: 'text/event-stream', body: syntheticStream(events) }),
+    );
+    await page.route('**/v1/responses/*/cancel', (route) =>
+      route.fulfill({ status: 400, json: { error: { message: text, code: text, param: text, type: text } } }),
+    );
+    await page.getByRole('button', { name: 'Runs' }).click();
+    await page.locator('.entry-open').first().click();
+    await page.locator('.prose .cite').nth(40).waitFor();
+    await openEverything(page);
+    for (const at of [0, 1, 2, 20, 40]) {
+      await page.locator('.prose .cite').nth(at).click();
+      const dialog = page.getByRole('dialog');
+      await dialog.waitFor();
+      assert.equal(await dialog.locator('a[href]:not([href^="http"])').count(), 0);
+      await page.keyboard.press('Escape');
+      await dialog.waitFor({ state: 'detached' });
+    }
+    // The timeline from its start to its end.
+    for (let part = 0; part <= 20; part += 1) {
+      await page.evaluate(
+        `{ const list = document.querySelector('.run-side .virtual'); list.scrollTop = (list.scrollHeight * ${part}) / 20; }`,
+      );
+      await openEverything(page);
+    }
+    await console.assertHarmless();
+    await page.getByRole('button', { name: 'Runs', exact: true }).click();
+    await page.getByRole('checkbox').nth(0).check();
+    await page.getByRole('checkbox').nth(1).check();
+    await page.getByRole('button', { name: /^Compare/ }).click();
+    for (const tab of ['Sources', 'Events', 'Timelines']) {
+      await page.getByRole('tab', { name: tab }).click();
+      await page.locator('.compare-side').nth(1).waitFor();
+    }
+    await console.assertHarmless();
+  });
+
+  it('a Markdown text that takes for ever to read holds nothing up, and is shown as it is', async () => {
+    await using console = await open();
+    const { page } = console;
+    await signIn(page);
+    const answer = `Start of it ${'*a **b _c '.repeat(30_000)}${'['.repeat(30_000)}`;
+    const events = syntheticRun({ id: 'resp_1', answer });
+    await page.route('**/v1/responses?*', (route) =>
+      route.fulfill({
+        json: {
+          data: [{ id: 'resp_1', status: 'completed', model: 'deep', created_at: 1, metadata: { title: 'Slow' } }],
+          has_more: false,
+        },
+      }),
+    );
+    await page.route('**/v1/responses/*/input_items*', (route) => route.fulfill({ json: { data: [] } }));
+    await page.route('**/v1/responses/*?stream=true*', (route) =>
+      route.fulfill({ contentType: 'text/event-stream', body: syntheticStream(events) }),
+    );
+    await page.getByRole('button', { name: 'Runs' }).click();
+    await page.locator('.entry-open').first().click();
+    // Meanwhile the page answers.
+    await page.getByRole('tab', { name: /^Log/ }).click();
+    await page.locator('.log-row').first().waitFor();
+    await page.getByRole('tab', { name: /^Report/ }).click();
+    await page.locator('.prose').getByText('Start of it').waitFor();
+    await console.assertHarmless();
+  });
+});
