@@ -148,11 +148,11 @@ function addAdmin(
   route('/metrics', metricsPage(deps));
   route('/openapi.json', openapi());
   app.use('/docs', openHandler('/docs', contexts, docsPages()));
-  const overview = handlerOf('/admin/overview', getOverview(deps), { deps, contexts, keyring: keyrings() });
+  const overview = handlerOf(OVERVIEW, getOverview(deps), { deps, contexts, keyring: keyrings() });
   app
     .route('/admin/overview')
     .get(overview)
-    .all(openHandler('/admin/overview', contexts, onlyGet));
+    .all(openHandler(OVERVIEW, contexts, onlyGet));
   if (!pages) return;
   app.get('/', openHandler('/', contexts, toConsole));
   app.use('/console', openHandler('/console', contexts, pages));
