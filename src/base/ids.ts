@@ -26,7 +26,7 @@ export function parsePublicId(api: keyof typeof ID_PREFIX, text: string): RunId 
   return UUID.test(id) ? id : undefined;
 }
 
-export type ItemPrefix = 'rs' | 'tc' | 'msg';
+export type ItemPrefix = 'rs' | 'tc' | 'msg' | 'ws' | 'ci' | 'mcp' | 'mcpl';
 
 /**
  * The id of an item of a run. It holds the run's id, so that an `item_reference` is found without an index, and a
@@ -40,7 +40,9 @@ export function itemId(prefix: ItemPrefix, run: RunId, place: { output: number }
 /** The run and place that an item id names, or undefined where it is none of ours. */
 export function parseItemId(id: string): { run: RunId; place: { output: number } | { input: number } } | undefined {
   const match =
-    /^(?:rs|tc|msg)_([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})([oi])(\d{1,9})$/.exec(id);
+    /^(?:rs|tc|msg|ws|ci|mcpl?)_([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})([oi])(\d{1,9})$/.exec(
+      id,
+    );
   if (!match) return undefined;
   const [, a, b, c, d, e, kind, digits] = match;
   const index = Number(digits);

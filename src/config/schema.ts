@@ -155,6 +155,8 @@ const api = z
   .regex(/^[a-z][a-z0-9_/.-]*$/, 'must be an API name such as responses, async, chat_completions, embeddings');
 
 export const effortLevel = z.enum(['low', 'medium', 'high']);
+/** Whose grammar responses have where it is not the service's own. */
+const profile = z.enum(['openai']);
 const budget = z.strictObject({
   turns: z.int().positive().optional(),
   tool_calls: z.int().positive().optional(),
@@ -197,6 +199,7 @@ const model = z.discriminatedUnion(
         .default(['responses', 'async', 'chat_completions']),
       /** Whether the provider's model reads images; absent: `input_image` is refused. */
       vision: z.boolean().default(false),
+      profile: profile.optional(),
       research: research.prefault({}),
     }),
     z.strictObject({ kind: z.literal('proxy'), ...modelBase }),
@@ -226,6 +229,8 @@ const key = z
     provider_keys: z.record(z.string(), credential).default({}),
     limits: limits.prefault({}),
     mcp_servers: z.boolean().default(false),
+    /** Whose grammar the responses of this key have, whatever the model says. */
+    profile: profile.optional(),
     /** Whether it may read the operator's endpoint behind the console. */
     admin: z.boolean().default(false),
   })
@@ -371,4 +376,5 @@ export type KeyConfig = GatewayConfig['keys'][number];
 export type McpServerConfig = z.output<typeof mcpServer>;
 export type ToolsConfig = GatewayConfig['tools'];
 export type Effort = z.output<typeof effortLevel>;
+export type Profile = z.output<typeof profile>;
 export type BudgetConfig = z.output<typeof budget>;

@@ -1,21 +1,17 @@
 import { z } from 'zod';
-import {
-  messageItem,
-  nothing,
-  outputItem,
-  outputText,
-  reasoningItem,
-  reasoningText,
-  toolCallItem,
-  urlCitation,
-} from './items.ts';
+import { nothing, outputItem, outputText, reasoningText, summaryText, urlCitation } from './items.ts';
+import { openAiEvents } from './openai-items.ts';
 import { responseObject } from './response.ts';
 
-/** The events of a run (contract section 4). Only these types exist: newer SDK helpers throw on any other. */
+/**
+ * The events of a run (contract section 4). Only these types exist: newer SDK helpers throw on any other. Those of
+ * summaries and of OpenAI's items stand only in the logs of runs that asked for them.
+ */
 
 const numbered = { sequence_number: z.int().positive() };
 const inItem = { ...numbered, output_index: z.int().nonnegative(), item_id: z.string() };
 const inPart = { ...inItem, content_index: z.int().nonnegative() };
+const inSummary = { ...inItem, summary_index: z.literal(0) };
 const noLogprobs = { logprobs: nothing };
 
 const part = z.discriminatedUnion('type', [outputText, reasoningText]);
@@ -45,8 +41,13 @@ export const runEvent = z.discriminatedUnion('type', [
     type: z.literal('response.output_item.done'),
     ...numbered,
     output_index: z.int().nonnegative(),
-    item: z.discriminatedUnion('type', [reasoningItem, toolCallItem, messageItem]),
+    item: outputItem,
   }),
+  z.object({ type: z.literal('response.reasoning_summary_part.added'), ...inSummary, part: summaryText }),
+  z.object({ type: z.literal('response.reasoning_summary_text.delta'), ...inSummary, delta: z.string() }),
+  z.object({ type: z.literal('response.reasoning_summary_text.done'), ...inSummary, text: z.string() }),
+  z.object({ type: z.literal('response.reasoning_summary_part.done'), ...inSummary, part: summaryText }),
+  ...openAiEvents,
   z.object({ type: z.literal('response.completed'), ...numbered, response: responseObject }),
   z.object({ type: z.literal('response.failed'), ...numbered, response: responseObject }),
 ]);

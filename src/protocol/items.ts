@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { openAiItems } from './openai-items.ts';
 
 /** Output items and their parts (contract section 3.3). */
 
@@ -28,10 +29,13 @@ export const outputText = z.object({
   logprobs: nothing,
 });
 
+export const summaryText = z.object({ type: z.literal('summary_text'), text: z.string() });
+
 export const reasoningItem = z.object({
   id: z.string().startsWith('rs_'),
   type: z.literal('reasoning'),
-  summary: nothing,
+  /** Empty unless the request asked for a summary. */
+  summary: z.array(summaryText),
   content: z.array(reasoningText),
   status: z.enum(['in_progress', 'completed', 'incomplete']),
 });
@@ -55,11 +59,12 @@ export const messageItem = z.object({
   content: z.array(outputText),
 });
 
-export const outputItem = z.discriminatedUnion('type', [reasoningItem, toolCallItem, messageItem]);
+export const outputItem = z.discriminatedUnion('type', [reasoningItem, toolCallItem, messageItem, ...openAiItems]);
 
 export type UrlCitation = z.output<typeof urlCitation>;
 export type OutputText = z.output<typeof outputText>;
 export type ReasoningText = z.output<typeof reasoningText>;
+export type SummaryText = z.output<typeof summaryText>;
 export type ReasoningItem = z.output<typeof reasoningItem>;
 export type ToolCallItem = z.output<typeof toolCallItem>;
 export type MessageItem = z.output<typeof messageItem>;

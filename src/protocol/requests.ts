@@ -4,6 +4,7 @@ import { chosenBy, listOf, optional, reference, unsupported } from './parse.ts';
 import { responseFormat, textFormat } from './request-formats.ts';
 import { chatMessages, input } from './request-input.ts';
 import { chatTool, mcpServers, responseTool, toolChoice } from './request-tools.ts';
+import { reasoningSummary } from './response.ts';
 
 /** The bodies of POST requests on research models. */
 
@@ -39,7 +40,7 @@ export const createResponse = z.object({
   temperature: temperature.optional(),
   top_p: topP.optional(),
   metadata: metadata.optional(),
-  reasoning: z.object({ effort: optional(effort) }).optional(),
+  reasoning: z.object({ effort: optional(effort), summary: optional(reasoningSummary) }).optional(),
   tools: listOf(responseTool, { max: 64, described: reference('Tool') }).optional(),
   tool_choice: toolChoice.optional(),
   mcp_servers: mcpServers.optional(),

@@ -24,6 +24,9 @@ export const usage = z.object({
 
 export const incompleteReason = z.enum(['max_output_tokens', 'max_tool_calls', 'budget', 'stuck', 'no_sources']);
 
+/** How long a summary of thoughts should be. Here it is what the model wrote, whatever was asked for. */
+export const reasoningSummary = z.enum(['auto', 'concise', 'detailed']);
+
 const freeForm = z
   .record(z.string(), z.custom<JsonValue>())
   .meta({ type: 'object', additionalProperties: true, description: 'The `metadata` of the request.' });
@@ -56,7 +59,7 @@ export const responseObject = z.object({
   tool_choice: z.enum(['auto', 'none']),
   tools: nothing,
   text: z.object({ format: z.looseObject({ type: z.string() }) }),
-  reasoning: z.object({ effort: z.string(), summary: z.null() }),
+  reasoning: z.object({ effort: z.string(), summary: reasoningSummary.nullable() }),
   truncation: z.literal('disabled'),
   store: z.literal(true),
   service_tier: z.literal('default'),
@@ -68,6 +71,7 @@ export const responseObject = z.object({
 
 export type ResponseStatus = z.output<typeof responseStatus>;
 export type Usage = z.output<typeof usage>;
+export type ReasoningSummary = z.output<typeof reasoningSummary>;
 export type IncompleteReason = z.output<typeof incompleteReason>;
 export type ResponseObject = z.output<typeof responseObject>;
 
@@ -101,6 +105,7 @@ export interface ResponseSeed {
   toolChoice: 'auto' | 'none';
   textFormat: { type: string; [key: string]: unknown } | null;
   effort: string;
+  reasoningSummary?: ReasoningSummary | null;
 }
 
 /** The response object of a run that has just been submitted. */
@@ -133,7 +138,7 @@ export function newResponse(seed: ResponseSeed): ResponseObject {
     tool_choice: seed.toolChoice,
     tools: [],
     text: { format: seed.textFormat ?? { type: 'text' } },
-    reasoning: { effort: seed.effort, summary: null },
+    reasoning: { effort: seed.effort, summary: seed.reasoningSummary ?? null },
     truncation: 'disabled',
     store: true,
     service_tier: 'default',

@@ -12,6 +12,7 @@ import { ResearchState } from '../research/run/transcript.ts';
 import type { RunRecord, RunStore, TerminalStatus } from '../store/run-store.ts';
 import type { AppendTick } from './append-tick.ts';
 import { LogWriter } from './log-writer.ts';
+import { reasoningOf } from './reasoning-events.ts';
 import { Recorder } from './recorder.ts';
 import { ResponseFold } from './response-fold.ts';
 import { ClaimLostError, HandOver, type RunLease } from './run-lease.ts';
@@ -111,7 +112,13 @@ class Execution {
       graceMs: options.storeGraceMs,
       log: options.log,
     });
-    this.#recorder = new Recorder({ runId: lease.run.id, writer: this.#writer, output: log.response.output });
+    this.#recorder = new Recorder({
+      runId: lease.run.id,
+      writer: this.#writer,
+      output: log.response.output,
+      profile: readResearchRequest(lease.run)?.profile,
+      summary: log.response.reasoning.summary !== null,
+    });
   }
 
   static async open(options: ExecutionOptions): Promise<Execution> {
@@ -160,8 +167,9 @@ class Execution {
   /** Reasoning that a crash cut is closed; its tokens are estimated, so that they are in the usage. */
   #noteCutStep(): void {
     const open = this.#created.output.at(-1);
-    if (open?.type === 'tool_call' || open?.status !== 'in_progress') return;
-    const entry = interruptedStep(this.#state, { type: open.type, text: open.content[0]?.text ?? '' });
+    if ((open?.type !== 'reasoning' && open?.type !== 'message') || open.status !== 'in_progress') return;
+    const text = open.type === 'reasoning' ? reasoningOf(open) : (open.content[0]?.text ?? '');
+    const entry = interruptedStep(this.#state, { type: open.type, text });
     if (entry) this.#state.apply(entry);
     this.#recorder.record({ type: 'reasoning_end', status: 'incomplete', ...(entry ? { entry } : {}) });
   }

@@ -5,6 +5,7 @@ import type { UnnumberedEvent } from '../protocol/events.ts';
 import type { Append, RunStore, TerminalStatus } from '../store/run-store.ts';
 import type { AppendTick } from './append-tick.ts';
 import { AppendedRing } from './appended-ring.ts';
+import type { TextDelta } from './projections/fold.ts';
 import type { ResponseFold } from './response-fold.ts';
 import { ClaimLostError, type RunLease } from './run-lease.ts';
 
@@ -41,7 +42,7 @@ interface PendingEvent {
 
 /** Deltas of one item that arrived together become one event. */
 interface PendingDelta {
-  type: 'response.reasoning_text.delta' | 'response.output_text.delta';
+  type: TextDelta;
   itemId: string;
   outputIndex: number;
   delta: string;
@@ -82,13 +83,20 @@ export class LogWriter {
 
   /** Adds text to an item; joined with what is still waiting for the same item. */
   pushDelta(delta: PendingDelta): void {
-    const previous = this.#pending.at(-1);
-    if (previous && 'delta' in previous && previous.itemId === delta.itemId && previous.type === delta.type) {
-      previous.delta += delta.delta;
-    } else {
-      this.#pending.push({ ...delta });
-    }
+    const previous = this.#waitingDelta(delta);
+    if (previous) previous.delta += delta.delta;
+    else this.#pending.push({ ...delta });
     this.#grow(delta.delta.length);
+  }
+
+  /** What a delta can be joined with: a thought that is told in two ways has two that wait. */
+  #waitingDelta({ itemId, type }: PendingDelta): PendingDelta | undefined {
+    for (const back of [-1, -2]) {
+      const previous = this.#pending.at(back);
+      if (!previous || !('delta' in previous) || previous.itemId !== itemId) return undefined;
+      if (previous.type === type) return previous;
+    }
+    return undefined;
   }
 
   /** Adds transcript entries to the batch of the events that show them. */
@@ -163,7 +171,7 @@ export class LogWriter {
     const { fold } = this.#options;
     if (!fold) return;
     for (const pending of events) {
-      if ('delta' in pending) fold.addText(pending.outputIndex, pending.delta);
+      if ('delta' in pending) fold.addText(pending.outputIndex, pending);
       else fold.add(pending.event);
     }
   }
@@ -253,7 +261,8 @@ function eventFrame(event: Pick<PendingEvent, 'type' | 'rest'>, number: number):
 
 function deltaFrame(delta: PendingDelta, number: number): string {
   const tail = delta.type === 'response.output_text.delta' ? ',"logprobs":[]}' : '}';
-  return `event: ${delta.type}\ndata: {"type":"${delta.type}","sequence_number":${number},"item_id":"${delta.itemId}","output_index":${delta.outputIndex},"content_index":0,"delta":${JSON.stringify(delta.delta)}${tail}\n\n`;
+  const part = delta.type === 'response.reasoning_summary_text.delta' ? 'summary_index' : 'content_index';
+  return `event: ${delta.type}\ndata: {"type":"${delta.type}","sequence_number":${number},"item_id":"${delta.itemId}","output_index":${delta.outputIndex},"${part}":0,"delta":${JSON.stringify(delta.delta)}${tail}\n\n`;
 }
 
 /** Frames 1, 2, ... of events, joined: how a new log begins. */

@@ -27,6 +27,7 @@ export function createdResponse(
     toolChoice: research?.toolChoice ?? 'auto',
     textFormat: research?.format ?? null,
     effort: research?.effort ?? 'medium',
+    reasoningSummary: research?.reasoningSummary ?? null,
   });
 }
 

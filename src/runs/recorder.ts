@@ -1,10 +1,13 @@
 import type { ErrorObject } from '../base/errors.ts';
 import { itemId, type RunId } from '../base/ids.ts';
-import type { MessageItem, OutputItem, ReasoningItem, ToolCallItem, UrlCitation } from '../protocol/items.ts';
+import type { Profile } from '../config/schema.ts';
+import type { MessageItem, OutputItem, ReasoningItem, UrlCitation } from '../protocol/items.ts';
 import type { IncompleteReason, ResponseObject, Usage } from '../protocol/response.ts';
 import type { Warning } from '../protocol/warnings.ts';
-import type { Step } from '../research/run/steps.ts';
+import type { ListedServer, StartedCall, Step } from '../research/run/steps.ts';
+import { beginCall, type CallItem, endCall, isCall, listedTools, type ToldItem } from './call-items.ts';
 import type { LogWriter } from './log-writer.ts';
+import { closedItem, openedParts, REASONING_DELTAS, type ReasoningStyle, reasoningOf } from './reasoning-events.ts';
 
 /** How a run ended, for the terminal event. Times are whole Unix seconds. */
 export interface RunEnd {
@@ -16,6 +19,17 @@ export interface RunEnd {
   /** Null where the run was cancelled before it began. */
   startedAt: number | null;
   completedAt: number;
+}
+
+export interface RecorderOptions {
+  runId: RunId;
+  writer: LogWriter;
+  /** The items so far. */
+  output: readonly OutputItem[];
+  /** Whose items and events the log has; the service's own where undefined. */
+  profile?: Profile | undefined;
+  /** Whether thoughts are shown as summaries, too. */
+  summary?: boolean;
 }
 
 /** What a run may think aloud in all, in UTF-16 code units: beyond it a model that thinks without end fills the log. */
@@ -32,20 +46,24 @@ export class Recorder {
   readonly #output: OutputItem[];
   /** Index in the output of each tool call, by its number in the run. */
   readonly #callIndexes: number[];
+  readonly #profile: Profile | undefined;
+  readonly #style: ReasoningStyle;
   /** UTF-16 code units of all reasoning so far. */
   #reasoned = 0;
   #reasoning: { index: number; item: ReasoningItem; text: string } | undefined;
   #message: { index: number; item: MessageItem; text: string; annotations: UrlCitation[] } | undefined;
 
-  constructor(options: { runId: RunId; writer: LogWriter; output: readonly OutputItem[] }) {
+  constructor(options: RecorderOptions) {
     this.#runId = options.runId;
     this.#writer = options.writer;
+    this.#profile = options.profile;
+    this.#style = options.profile === 'openai' ? 'summary' : options.summary ? 'text and summary' : 'text';
     this.#output = [...options.output];
-    this.#callIndexes = this.#output.flatMap((item, index) => (item.type === 'tool_call' ? [index] : []));
+    this.#callIndexes = this.#output.flatMap((item, index) => (isCall(item) ? [index] : []));
     this.#output.forEach((item, index) => {
-      if (item.type === 'reasoning') this.#reasoned += item.content[0]?.text.length ?? 0;
+      if (item.type === 'reasoning') this.#reasoned += reasoningOf(item).length;
       if (item.type === 'reasoning' && item.status === 'in_progress') {
-        this.#reasoning = { index, item, text: item.content[0]?.text ?? '' };
+        this.#reasoning = { index, item, text: reasoningOf(item) };
       }
       if (item.type === 'message' && item.status === 'in_progress') {
         const { text = '', annotations = [] } = item.content[0] ?? {};
@@ -92,6 +110,9 @@ export class Recorder {
       case 'answer':
         this.#addAnswer(step.delta, step.annotations ?? []);
         break;
+      case 'mcp_servers':
+        this.#listServers(step.servers);
+        break;
       case 'note':
         break;
     }
@@ -101,13 +122,9 @@ export class Recorder {
   /** Closes the open reasoning item, if any. */
   endReasoning(status: 'completed' | 'incomplete'): void {
     if (!this.#reasoning) return;
-    const { index, text } = this.#reasoning;
-    const part = { type: 'reasoning_text' as const, text };
-    const item: ReasoningItem = { ...this.#reasoning.item, content: [part], status };
-    const place = { item_id: item.id, output_index: index, content_index: 0 };
-    this.#writer.push({ type: 'response.reasoning_text.done', ...place, text });
-    this.#writer.push({ type: 'response.content_part.done', ...place, part });
-    this.#writer.push({ type: 'response.output_item.done', output_index: index, item });
+    const { index } = this.#reasoning;
+    const { item, events } = closedItem(this.#style, { ...this.#reasoning, status });
+    for (const event of events) this.#writer.push(event);
     this.#output[index] = item;
     this.#reasoning = undefined;
   }
@@ -131,9 +148,7 @@ export class Recorder {
     this.endReasoning('incomplete');
     const result = JSON.stringify({ error: { message: error.message, code: error.code } });
     this.#output.forEach((item, index) => {
-      if (item.type === 'tool_call' && item.status === 'in_progress') {
-        this.#closeCall(index, { ...item, status: 'failed', result });
-      }
+      if (isCall(item) && item.status === 'in_progress') this.#closeCall(index, item, { status: 'failed', result });
     });
     this.endMessage('incomplete');
   }
@@ -165,22 +180,12 @@ export class Recorder {
       this.#output.push(item);
       this.#reasoning = { index, item, text: '' };
       this.#writer.push({ type: 'response.output_item.added', output_index: index, item });
-      this.#writer.push({
-        type: 'response.content_part.added',
-        item_id: id,
-        output_index: index,
-        content_index: 0,
-        part: { type: 'reasoning_text', text: '' },
-      });
+      for (const event of openedParts(this.#style, { item_id: id, output_index: index })) this.#writer.push(event);
     }
     const open = this.#reasoning;
     open.text += delta;
-    this.#writer.pushDelta({
-      type: 'response.reasoning_text.delta',
-      itemId: open.item.id,
-      outputIndex: open.index,
-      delta,
-    });
+    for (const type of REASONING_DELTAS[this.#style])
+      this.#writer.pushDelta({ type, itemId: open.item.id, outputIndex: open.index, delta });
   }
 
   /** What of a thought is still told. */
@@ -231,30 +236,34 @@ export class Recorder {
     this.#writer.push({ type: 'response.output_text.annotation.added', ...place, annotation_index, annotation });
   }
 
-  #startCall(started: { call: number; name: string; arguments: string }): void {
+  #startCall(started: StartedCall): void {
     const index = this.#output.length;
-    const id = itemId('tc', this.#runId, { output: index });
-    const item: ToolCallItem = {
-      id,
-      type: 'tool_call',
-      name: started.name,
-      arguments: started.arguments,
-      status: 'in_progress',
-    };
-    this.#output.push(item);
     this.#callIndexes[started.call] = index;
-    this.#writer.push({ type: 'response.output_item.added', output_index: index, item });
+    this.#tell(beginCall(started, { profile: this.#profile, run: this.#runId, index }), index);
   }
 
   #endCall(done: { call: number; status: 'completed' | 'failed'; result: string }): void {
     const index = this.#callIndexes[done.call];
     const item = index === undefined ? undefined : this.#output[index];
-    if (index === undefined || item?.type !== 'tool_call') throw new Error(`tool call ${done.call} was never started`);
-    this.#closeCall(index, { ...item, result: done.result, status: done.status });
+    if (index === undefined || !item || !isCall(item)) throw new Error(`tool call ${done.call} was never started`);
+    this.#closeCall(index, item, done);
   }
 
-  #closeCall(index: number, item: ToolCallItem): void {
+  #closeCall(index: number, item: CallItem, done: { status: 'completed' | 'failed'; result: string }): void {
+    this.#tell(endCall(item, { index, status: done.status, result: done.result }), index);
+  }
+
+  /** Servers are listed once, before everything else. */
+  #listServers(servers: readonly ListedServer[]): void {
+    if (this.#profile === undefined || this.#output.length > 0) return;
+    for (const server of servers) {
+      const index = this.#output.length;
+      this.#tell(listedTools(server, { run: this.#runId, index }), index);
+    }
+  }
+
+  #tell({ item, events }: ToldItem<OutputItem>, index: number): void {
     this.#output[index] = item;
-    this.#writer.push({ type: 'response.output_item.done', output_index: index, item });
+    for (const event of events) this.#writer.push(event);
   }
 }

@@ -10,7 +10,7 @@ import type { Prompts } from '../research/prompts/load-prompts.ts';
 import { budgetOf } from '../research/run/budget.ts';
 import type { RequestedMcpServer, ResearchRequest } from '../research/run/request.ts';
 import { noted } from '../research/run/run.ts';
-import type { ResearchOutcome, Step } from '../research/run/steps.ts';
+import type { ListedServer, ResearchOutcome, Step } from '../research/run/steps.ts';
 import type { ResearchState } from '../research/run/transcript.ts';
 import { addWarning, hasWarning } from '../research/run/warnings.ts';
 import type { RunRecord } from '../store/run-store.ts';
@@ -113,6 +113,7 @@ export function createDriver(parts: DriverParts): RunDriver {
         shouldPause,
         onToolCall: (call) => parts.metrics?.toolCall(call),
       });
+      if (request.profile === 'openai') yield { type: 'mcp_servers', servers: serversOf(opened.tools.values()) };
       return yield* withWarnings(steps, { state, told });
     },
   };
@@ -136,6 +137,21 @@ async function* withWarnings(
 /** Whether a warning is about something that the client asked for. */
 function concerns({ maxOutputTokens }: ResearchRequest, { param }: Warning): boolean {
   return param !== 'max_output_tokens' || maxOutputTokens !== null;
+}
+
+/** The MCP servers among the tools of a run, each with its own tools. */
+function serversOf(tools: Iterable<Tool>): ListedServer[] {
+  const servers = new Map<string, ListedServer>();
+  for (const { name, description, parameters, unreachable } of tools) {
+    const dot = name.indexOf('.');
+    if (dot === -1) continue;
+    const label = name.slice(0, dot);
+    const server = servers.get(label) ?? { label, tools: [] };
+    servers.set(label, server);
+    if (unreachable) server.error = unreachable.reason;
+    else server.tools.push({ name: name.slice(dot + 1), description, parameters });
+  }
+  return [...servers.values()];
 }
 
 function unreachableServers(tools: Iterable<Tool>): Warning[] {

@@ -4,7 +4,7 @@ import type { UnnumberedEvent } from '../protocol/events.ts';
 import { eventsIn } from '../protocol/frames.ts';
 import type { ResponseObject } from '../protocol/response.ts';
 import type { LogBatch, RunStore } from '../store/run-store.ts';
-import { addText, applyEvent } from './projections/fold.ts';
+import { addText, applyEvent, type TextDelta } from './projections/fold.ts';
 
 /** Bytes of a log that are read at once. */
 const READ_BYTES = 256 * 1024;
@@ -32,8 +32,8 @@ export class ResponseFold {
   }
 
   /** Adds text to an item. */
-  addText(outputIndex: number, delta: string): void {
-    if (this.#response) addText(this.#response, outputIndex, delta);
+  addText(outputIndex: number, text: { type: TextDelta; delta: string }): void {
+    if (this.#response) addText(this.#response, outputIndex, text);
     this.last++;
   }
 
@@ -61,10 +61,13 @@ export class ResponseFold {
 
 /** Items that grow are copied, so that what was given does not grow with them. */
 function copyOf(item: ResponseObject['output'][number]): ResponseObject['output'][number] {
-  if (item.status !== 'in_progress') return item;
-  if (item.type === 'reasoning') return { ...item, content: item.content.map((part) => ({ ...part })) };
+  if (item.type === 'mcp_list_tools' || item.status !== 'in_progress') return item;
+  if (item.type === 'reasoning') {
+    const { content, summary } = item;
+    return { ...item, content: content.map((part) => ({ ...part })), summary: summary.map((part) => ({ ...part })) };
+  }
   if (item.type === 'message') return { ...item, content: item.content.map((part) => ({ ...part })) };
-  return item;
+  return { ...item };
 }
 
 /** An event whose objects nobody else changes: those of an item that has just begun. */
@@ -72,5 +75,6 @@ function isolated(event: UnnumberedEvent): UnnumberedEvent {
   if ('response' in event) return { ...event, response: { ...event.response, output: [...event.response.output] } };
   if (event.type === 'response.output_item.added') return { ...event, item: copyOf(event.item) };
   if (event.type === 'response.content_part.added') return { ...event, part: { ...event.part } };
+  if (event.type === 'response.reasoning_summary_part.added') return { ...event, part: { ...event.part } };
   return event;
 }

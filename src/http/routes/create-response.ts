@@ -11,7 +11,7 @@ import { readJson } from '../middleware/body.ts';
 import { chooseModel } from '../models.ts';
 import { framesOf } from '../run-stream.ts';
 import { ignoredHeader } from '../submission/ignored.ts';
-import { fromResponse, sentItems } from '../submission/research-request.ts';
+import { fromResponse, profileOf, sentItems } from '../submission/research-request.ts';
 import { submitRun } from '../submission/submit-run.ts';
 
 /** `POST /v1/responses` (contract section 3). Leaving the connection does not stop the run. */
@@ -26,7 +26,8 @@ export function createResponse(deps: AppDeps): Endpoint {
     }
     const { value, ignored } = parseBody(createResponseBody, body.json);
     requireExactMetadata(body.raw);
-    const mode = deliveryOf(value, req.headers.accept);
+    const streams = profileOf({ key, model }) !== 'openai' && !wantsJsonOnly(req.headers.accept);
+    const mode = deliveryOf(value, { streams });
     const request = await fromResponse(value, { ...deps, caller, key, name, model, signal: context.signal });
     const submission = {
       api: 'responses' as const,
@@ -63,15 +64,15 @@ type Delivery = 'stream' | 'wait' | 'background';
 
 /**
  * How the answer is delivered. `stream` in the body wins; without it, a client that says it reads JSON and no stream
- * gets JSON: the official SDKs say so on every call.
+ * gets JSON: the official SDKs say so on every call. So does everybody whose key or model has the profile of OpenAI.
  */
-function deliveryOf({ stream, background }: CreateResponse, accept: string | undefined): Delivery {
+function deliveryOf({ stream, background }: CreateResponse, { streams }: { streams: boolean }): Delivery {
   if (background === true) {
     if (stream !== true) return 'background';
     const message = 'background: cannot be combined with "stream": true. Submit, then stream GET /v1/responses/<id>.';
     throw new GatewayError('conflicting_parameters', message, { param: 'background' });
   }
-  return (stream ?? !wantsJsonOnly(accept)) ? 'stream' : 'wait';
+  return (stream ?? streams) ? 'stream' : 'wait';
 }
 
 function wantsJsonOnly(accept = ''): boolean {

@@ -5,7 +5,7 @@ const MAX_NAME = 64;
 
 /** Fields that are acted on only in part: the names of the parts that are. */
 const KNOWN_PARTS: Readonly<Record<string, readonly string[]>> = {
-  reasoning: ['effort'],
+  reasoning: ['effort', 'summary'],
   text: ['format'],
   stream_options: ['include_usage'],
 };

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../base/errors.ts';
 import { isObject, type JsonObject } from '../../base/json.ts';
-import type { KeyConfig, ResearchModelConfig, RouteConfig } from '../../config/schema.ts';
+import type { KeyConfig, Profile, ResearchModelConfig, RouteConfig } from '../../config/schema.ts';
 import type { TextFormat } from '../../protocol/request-formats.ts';
 import type { InputItem } from '../../protocol/request-input.ts';
 import type { CreateChatCompletion, CreateResponse } from '../../protocol/requests.ts';
@@ -29,6 +29,7 @@ export interface RequestContext {
  */
 export async function fromResponse(body: CreateResponse, context: RequestContext): Promise<ResearchRequest> {
   const { caller, key, model, runs } = context;
+  const profile = profileOf(context);
   const tools = requestedTools(body, { model, key });
   checkAnswerLength(body.max_output_tokens, { model, param: 'max_output_tokens' });
   const { history, earlierSources } =
@@ -49,6 +50,8 @@ export async function fromResponse(body: CreateResponse, context: RequestContext
     temperature: body.temperature ?? null,
     topP: body.top_p ?? null,
     format: await formatOf(body.text?.format, { ...context, param: 'text.format.schema' }),
+    ...(body.reasoning?.summary && { reasoningSummary: body.reasoning.summary }),
+    ...(profile && { profile }),
   };
 }
 
@@ -76,6 +79,11 @@ export async function fromChat(body: CreateChatCompletion, context: RequestConte
     topP: body.top_p ?? null,
     format: await formatOf(body.response_format, { ...context, param: 'response_format.json_schema.schema' }),
   };
+}
+
+/** Whose items and events a response has, and whether it is streamed unless that is asked for (contract section 9). */
+export function profileOf({ key, model }: Pick<RequestContext, 'key' | 'model'>): Profile | undefined {
+  return key.profile ?? model.profile;
 }
 
 /** Input items as the client sent them, for `input_items` (contract section 5). A string is one user message. */

@@ -1,6 +1,7 @@
-import type { Effort } from '../../config/schema.ts';
+import type { Effort, Profile } from '../../config/schema.ts';
 import type { TextFormat } from '../../protocol/request-formats.ts';
 import type { ContentPart } from '../../protocol/request-input.ts';
+import type { ReasoningSummary } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
 
 /** A message of the conversation that a run answers. */
@@ -51,6 +52,10 @@ export interface ResearchRequest {
   temperature: number | null;
   topP: number | null;
   format: TextFormat | null;
+  /** Whether thoughts are shown as summaries, too. */
+  reasoningSummary?: ReasoningSummary;
+  /** Whose items and events its log has; the service's own where absent. Chosen at submission. */
+  profile?: Profile;
   /** What the client is to be told of its request when the run ends. */
   warnings?: Warning[];
 }

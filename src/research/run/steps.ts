@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../base/json.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
 import type { IncompleteReason } from '../../protocol/response.ts';
 import type { TranscriptEntry } from './transcript.ts';
@@ -20,8 +21,17 @@ export type Step =
    * item where none is open.
    */
   | { type: 'answer'; delta: string; annotations?: readonly UrlCitation[]; entry?: TranscriptEntry }
+  /** The MCP servers of the run and their tools, before anything else. Shown where the log has OpenAI's items. */
+  | { type: 'mcp_servers'; servers: readonly ListedServer[] }
   /** Something to remember that nobody sees: a note to the model, tokens of a failed turn. */
   | { type: 'note'; entry: TranscriptEntry };
+
+/** An MCP server as a run found it. `error`: it could not be reached. */
+export interface ListedServer {
+  label: string;
+  tools: { name: string; description: string; parameters: JsonObject }[];
+  error?: string;
+}
 
 /** A tool call as the client sees it start. */
 export interface StartedCall {

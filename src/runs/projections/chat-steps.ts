@@ -1,6 +1,8 @@
 import { isObject, type JsonObject, parseJson } from '../../base/json.ts';
 import type { ReasoningStep, SearchResult } from '../../protocol/chat.ts';
 import type { OutputItem, ToolCallItem } from '../../protocol/items.ts';
+import type { OpenAiCall } from '../../protocol/openai-items.ts';
+import { reasoningOf } from '../reasoning-events.ts';
 
 /** What a run thought and did, in the words of chat completions: reasoning steps, lines of progress, search results. */
 
@@ -11,9 +13,41 @@ const LINE = 300;
 
 /** The step of an item, or undefined for a message. */
 export function reasoningStep(item: OutputItem, index: number): ReasoningStep | undefined {
-  if (item.type === 'message') return undefined;
-  if (item.type === 'reasoning') return { index, type: 'thinking', thought: item.content[0]?.text ?? '' };
-  return toolStep(item, index);
+  switch (item.type) {
+    case 'reasoning':
+      return { index, type: 'thinking', thought: reasoningOf(item) };
+    case 'tool_call':
+      return toolStep(item, index);
+    case 'web_search_call':
+    case 'code_interpreter_call':
+    case 'mcp_call':
+      return openAiStep(item, index);
+    case 'mcp_list_tools':
+    case 'message':
+      return undefined;
+  }
+}
+
+/** The step of a call that stands in the log as OpenAI has it: with what that item says. */
+function openAiStep(item: OpenAiCall, index: number): ReasoningStep {
+  switch (item.type) {
+    case 'web_search_call': {
+      const { action } = item;
+      if (action.type === 'open_page')
+        return { index, type: 'fetch_url_content', fetch_url_content: { url: action.url, title: '', snippet: '' } };
+      const search_results = action.sources.map(({ url }) => ({ title: '', url, snippet: '', source_id: null }));
+      return { index, type: 'web_search', web_search: { search_keywords: action.queries, search_results } };
+    }
+    case 'code_interpreter_call': {
+      const result = item.outputs.map(({ logs }) => logs).join('\n');
+      return { index, type: 'execute_python', execute_python: { code: item.code, result } };
+    }
+    case 'mcp_call': {
+      const { server_label, name, arguments: args, output, error } = item;
+      const call = { name: `${server_label}.${name}`, arguments: args, result: output ?? error ?? '' };
+      return { index, type: 'tool_call', tool_call: call };
+    }
+  }
 }
 
 function toolStep(item: ToolCallItem, index: number): ReasoningStep {
@@ -64,11 +98,15 @@ export function progressLine(item: ToolCallItem): string {
 export function searchResults(output: readonly OutputItem[]): SearchResult[] {
   const found = new Map<string, SearchResult>();
   for (const item of output) {
-    if (item.type !== 'tool_call') continue;
-    for (const result of [...resultsOf(item), ...pageOf(item)])
-      if (result.url !== '' && !found.has(result.url)) found.set(result.url, result);
+    for (const result of foundBy(item)) if (result.url !== '' && !found.has(result.url)) found.set(result.url, result);
   }
   return [...found.values()];
+}
+
+function foundBy(item: OutputItem): SearchResult[] {
+  if (item.type === 'tool_call') return [...resultsOf(item), ...pageOf(item)];
+  if (item.type !== 'web_search_call' || item.action.type !== 'search') return [];
+  return item.action.sources.map(({ url }) => ({ title: '', url, snippet: '', source_id: null }));
 }
 
 function resultsOf(item: ToolCallItem): SearchResult[] {

@@ -20,9 +20,26 @@ export function applyEvent(response: ResponseObject | undefined, event: Unnumber
     case 'response.content_part.added':
     case 'response.content_part.done':
       return setPart(response, event.output_index, event.part);
+    case 'response.reasoning_summary_part.added':
+    case 'response.reasoning_summary_part.done': {
+      const item = response.output[event.output_index];
+      if (item?.type === 'reasoning') item.summary[0] = event.part;
+      return response;
+    }
     case 'response.reasoning_text.delta':
+    case 'response.reasoning_summary_text.delta':
     case 'response.output_text.delta':
-      return addText(response, event.output_index, event.delta);
+      return addText(response, event.output_index, event);
+    case 'response.code_interpreter_call_code.done': {
+      const item = response.output[event.output_index];
+      if (item?.type === 'code_interpreter_call') item.code = event.code;
+      return response;
+    }
+    case 'response.mcp_call_arguments.done': {
+      const item = response.output[event.output_index];
+      if (item?.type === 'mcp_call') item.arguments = event.arguments;
+      return response;
+    }
     case 'response.output_text.annotation.added': {
       const item = response.output[event.output_index];
       if (item?.type === 'message') item.content[0]?.annotations.push(event.annotation);
@@ -30,7 +47,11 @@ export function applyEvent(response: ResponseObject | undefined, event: Unnumber
     }
     // Their text is that of the deltas.
     case 'response.reasoning_text.done':
+    case 'response.reasoning_summary_text.done':
     case 'response.output_text.done':
+      return response;
+    // How far a call of OpenAI's profile is; its item says what of it counts.
+    default:
       return response;
   }
 }
@@ -44,11 +65,27 @@ function setPart(response: ResponseObject, index: number, part: Part): ResponseO
   return response;
 }
 
+/** Events that add text. */
+export type TextDelta =
+  | 'response.reasoning_text.delta'
+  | 'response.reasoning_summary_text.delta'
+  | 'response.output_text.delta';
+
 /** Adds a delta to the text of an item. */
-export function addText(response: ResponseObject, index: number, delta: string): ResponseObject {
+export function addText(
+  response: ResponseObject,
+  index: number,
+  { type, delta }: { type: TextDelta; delta: string },
+): ResponseObject {
   const item: OutputItem | undefined = response.output[index];
-  const part = item?.type === 'tool_call' ? undefined : item?.content[0];
-  if (part) part.text += delta;
-  if (item?.type === 'message') response.output_text = part?.text ?? '';
+  if (item?.type === 'reasoning') {
+    const [part] = type === 'response.reasoning_summary_text.delta' ? item.summary : item.content;
+    if (part) part.text += delta;
+  }
+  if (item?.type === 'message') {
+    const [part] = item.content;
+    if (part) part.text += delta;
+    response.output_text = part?.text ?? '';
+  }
   return response;
 }

@@ -123,7 +123,7 @@ describe('the answer of a research run', () => {
       answers: [{ reasoning: ['How do I put it?'], text: ['So it is.'] }],
     });
     assert.deepEqual(
-      response.output.map((item) => (item.type === 'tool_call' ? item.name : item.content[0]?.text)),
+      response.output.map((item) => ('content' in item ? item.content[0]?.text : item.type)),
       ['I am ready.', 'How do I put it?', 'So it is.'],
     );
     assert.equal(response.output_text, 'So it is.');

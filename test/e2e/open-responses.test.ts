@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict';
+import { z } from 'zod';
+import { open, send } from '../support/http-client.ts';
+import { openResearchGateway, type ResearchGateway } from '../support/research-gateway.ts';
+
+/**
+ * The cases of the Open Responses compliance suite (openresponses.org) that need no client-side function, against a
+ * model with the profile of OpenAI. What the suite's schemas ask of a response and of events is written down anew here.
+ */
+
+const int = z.number().int();
+const text = z.object({ type: z.enum(['output_text', 'summary_text', 'reasoning_text']), text: z.string() });
+const annotation = z.object({
+  type: z.literal('url_citation'),
+  url: z.string(),
+  title: z.string(),
+  start_index: int,
+  end_index: int,
+});
+const outputText = text.extend({
+  type: z.literal('output_text'),
+  annotations: z.array(annotation),
+  logprobs: z.array(z.unknown()),
+});
+const item = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('message'),
+    id: z.string(),
+    status: z.enum(['in_progress', 'completed', 'incomplete']),
+    role: z.literal('assistant'),
+    content: z.array(outputText),
+  }),
+  z.object({ type: z.literal('reasoning'), id: z.string(), summary: z.array(text), content: z.array(text).optional() }),
+  z.object({
+    type: z.literal('web_search_call'),
+    id: z.string(),
+    status: z.enum(['in_progress', 'searching', 'completed', 'failed']),
+    action: z.union([
+      z.object({ type: z.literal('search'), query: z.string(), queries: z.array(z.string()).optional() }),
+      z.object({ type: z.literal('open_page'), url: z.string() }),
+    ]),
+  }),
+]);
+const usage = z.object({
+  input_tokens: int,
+  output_tokens: int,
+  total_tokens: int,
+  input_tokens_details: z.object({ cached_tokens: int }),
+  output_tokens_details: z.object({ reasoning_tokens: int }),
+});
+const resource = z.object({
+  id: z.string(),
+  object: z.literal('response'),
+  created_at: int,
+  completed_at: int.nullable(),
+  status: z.string(),
+  incomplete_details: z.object({ reason: z.string() }).nullable(),
+  model: z.string(),
+  previous_response_id: z.string().nullable(),
+  instructions: z.string().nullable(),
+  output: z.array(item),
+  error: z.object({ code: z.string(), message: z.string() }).nullable(),
+  tools: z.array(z.unknown()),
+  tool_choice: z.enum(['none', 'auto', 'required']),
+  truncation: z.enum(['auto', 'disabled']),
+  parallel_tool_calls: z.boolean(),
+  text: z.object({ format: z.object({ type: z.enum(['text', 'json_object', 'json_schema']) }) }),
+  top_p: z.number(),
+  presence_penalty: z.number(),
+  frequency_penalty: z.number(),
+  top_logprobs: int,
+  temperature: z.number(),
+  reasoning: z.object({ effort: z.string().nullable(), summary: z.string().nullable() }).nullable(),
+  usage: usage.nullable(),
+  max_output_tokens: int.nullable(),
+  max_tool_calls: int.nullable(),
+  store: z.boolean(),
+  background: z.boolean(),
+  service_tier: z.string(),
+  metadata: z.unknown(),
+  safety_identifier: z.string().nullable(),
+  prompt_cache_key: z.string().nullable(),
+});
+
+const numbered = { sequence_number: int };
+const inItem = { ...numbered, item_id: z.string(), output_index: int };
+const inContent = { ...inItem, content_index: int };
+const inSummary = { ...inItem, summary_index: int };
+/** All events that the suite knows and a run without client-side functions may have: any other is a failure there. */
+const event = z.discriminatedUnion('type', [
+  z.object({ type: z.enum(['response.created', 'response.in_progress']), ...numbered, response: resource }),
+  z.object({ type: z.enum(['response.completed', 'response.failed']), ...numbered, response: resource }),
+  z.object({
+    type: z.enum(['response.output_item.added', 'response.output_item.done']),
+    ...numbered,
+    output_index: int,
+    item: item.nullable(),
+  }),
+  z.object({ type: z.enum(['response.content_part.added', 'response.content_part.done']), ...inContent, part: text }),
+  z.object({ type: z.literal('response.output_text.delta'), ...inContent, delta: z.string() }),
+  z.object({ type: z.literal('response.output_text.done'), ...inContent, text: z.string() }),
+  z.object({
+    type: z.literal('response.output_text.annotation.added'),
+    ...inContent,
+    annotation_index: int,
+    annotation,
+  }),
+  z.object({
+    type: z.enum(['response.reasoning_summary_part.added', 'response.reasoning_summary_part.done']),
+    ...inSummary,
+    part: text,
+  }),
+  z.object({ type: z.literal('response.reasoning_summary_text.delta'), ...inSummary, delta: z.string() }),
+  z.object({ type: z.literal('response.reasoning_summary_text.done'), ...inSummary, text: z.string() }),
+]);
+
+const PIXEL =
+  'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==';
+const say = (role: string, content: unknown) => ({ type: 'message', role, content });
+const CASES: Record<string, object[]> = {
+  'Basic Text Response': [say('user', 'Say hello in exactly 3 words.')],
+  'System Prompt': [say('system', 'You are a pirate. Always respond in pirate speak.'), say('user', 'Say hello.')],
+  'Image Input': [
+    say('user', [
+      { type: 'input_text', text: 'What do you see in this image? Answer in one sentence.' },
+      { type: 'input_image', image_url: PIXEL },
+    ]),
+  ],
+  'Multi-turn Conversation': [
+    say('user', 'My name is Alice.'),
+    say('assistant', 'Hello Alice! Nice to meet you. How can I help you today?'),
+    say('user', 'What is my name?'),
+  ],
+};
+
+describe('Open Responses, with the profile of OpenAI', () => {
+  let gateway: ResearchGateway;
+  before(async () => {
+    gateway = await openResearchGateway({
+      deep: { profile: 'openai', vision: true },
+      model: (request) => (request.research ? { reasoning: 'Hm.', text: 'I know it.' } : { text: 'Hello there, you.' }),
+    });
+  });
+  after(() => gateway[Symbol.asyncDispose]());
+
+  for (const [name, input] of Object.entries(CASES)) {
+    it(name, async () => {
+      const answer = await send(gateway, 'POST /v1/responses', { body: { model: 'deep', input, stream: false } });
+      assert.equal(answer.status, 200, answer.text);
+      const response = resource.parse(answer.json);
+      assert.equal(response.status, 'completed');
+      assert.ok(response.output.length > 0);
+    });
+  }
+
+  it('Streaming Response', async () => {
+    const body = { model: 'deep', input: [say('user', 'Count from 1 to 5.')], stream: true };
+    const frames = (await (await open(gateway, 'POST /v1/responses', { body })).text()).split('\n\n').filter(Boolean);
+    const events = frames.map((frame) => event.parse(JSON.parse(frame.slice(frame.indexOf('data: ') + 6))));
+    const last = events.at(-1);
+    assert.ok(last?.type === 'response.completed' && last.response.status === 'completed');
+    assert.ok(events.some(({ type }) => type === 'response.reasoning_summary_text.delta'));
+  });
+
+  it('without "stream" it waits, as the API of OpenAI does', async () => {
+    const body = { model: 'deep', input: 'Say hello.' };
+    resource.parse((await send(gateway, 'POST /v1/responses', { body })).json);
+    const streamed = await send(gateway, 'POST /v1/responses', { body: { ...body, stream: true } });
+    assert.equal(streamed.headers.get('content-type'), 'text/event-stream; charset=utf-8');
+  });
+});
