@@ -36,7 +36,10 @@ export function startFastify(folder: string, provider: Target): Promise<Target> 
 export async function startPortkey(folder: string): Promise<Target> {
   const port = 20_000 + Math.floor(Math.random() * 20_000);
   const script = join(folder, 'node_modules/@portkey-ai/gateway/build/start-server.js');
-  const target = await startProgram(process.execPath, [script, `--port=${port}`, '--headless'], /running|ready|http/i);
+  const target = await startProgram(process.execPath, [script, `--port=${port}`, '--headless'], {
+    ready: /Ready for connections/,
+    env: { TRUSTED_CUSTOM_HOSTS: '127.0.0.1' },
+  });
   return { ...target, url: `http://127.0.0.1:${port}` };
 }
 
@@ -65,7 +68,7 @@ http {
   server { listen 127.0.0.1:${port} backlog=4096; location / { ${location} } }
 }`,
   );
-  const target = await startProgram(nginx, ['-c', file, '-e', 'stderr'], undefined);
+  const target = await startProgram(nginx, ['-c', file, '-e', 'stderr']);
   const worker = execFileSync('pgrep', ['-P', String(target.pid)], { encoding: 'utf8' })
     .trim()
     .split('\n')[0];

@@ -25,9 +25,11 @@ export async function startScript(file: string, args: readonly string[] = []): P
 export async function startProgram(
   command: string,
   args: readonly string[],
-  ready: RegExp | undefined,
+  options: { ready?: RegExp; env?: Record<string, string> } = {},
 ): Promise<Target> {
-  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const { ready } = options;
+  const env = { PATH: process.env.PATH, ...options.env };
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], env });
   const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()));
   const isReady = new Promise<void>((resolve) => {
     for (const stream of [child.stdout, child.stderr]) {
