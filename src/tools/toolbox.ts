@@ -6,6 +6,7 @@ import { mcpServerOf } from './mcp/from-config.ts';
 import { type HttpMcpServer, MCP_EXCHANGE_TIMEOUTS } from './mcp/mcp-server.ts';
 import { createMcpTools } from './mcp/mcp-tools.ts';
 import { createSafeFetch } from './safe-fetch/safe-fetch.ts';
+import { withoutControlTokens } from './text/control-tokens.ts';
 import type { Tool } from './tool.ts';
 import type { ToolCache } from './tool-cache.ts';
 import { corpusFolder, createConfiguredSearch } from './web-search/configured-search.ts';
@@ -94,12 +95,13 @@ export function createToolbox(config: ToolsConfig, options: { log: Logger; cache
       const tools = new Map<string, Tool>();
       for (const name of names) {
         const make = builtin.get(name);
-        if (make) tools.set(name, make(request));
+        if (make) tools.set(name, withoutControlTokens(make(request)));
       }
       await using opened = new AsyncDisposableStack();
       const requested = opened.use(createMcpTools({ servers: mcpServers, fetch: requestedFetch.fetch, log }));
       const configured = request.configuredMcp ? await configuredMcp.tools({ signal }) : [];
-      for (const tool of [...configured, ...(await requested.tools({ signal }))]) tools.set(tool.name, tool);
+      for (const tool of [...configured, ...(await requested.tools({ signal }))])
+        tools.set(tool.name, withoutControlTokens(tool));
       const owned = opened.move();
       return { tools, [Symbol.asyncDispose]: () => owned.disposeAsync() };
     },

@@ -13,16 +13,24 @@ export const FETCH_PARAMETERS: JsonObject = {
       minimum: 0,
       description: 'Where to go on in a long document: the next_offset of the previous part.',
     },
+    find: {
+      type: 'string',
+      description: 'Words or a phrase to find in the document: returns the passages around them with their offsets.',
+    },
   },
   required: ['url'],
   additionalProperties: false,
 };
+
+/** The longest text to look for, in characters. */
+const MAX_FIND = 500;
 
 const given = z.object({
   url: z.string().trim().min(1).max(4000),
   goal: z.string().nullish(),
   /** Models also send numbers as text. */
   offset: z.coerce.number().int().nonnegative().nullish(),
+  find: z.string().max(MAX_FIND).nullish(),
 });
 
 /** What a call asks for. */
@@ -31,6 +39,8 @@ export interface FetchArguments {
   goal: string;
   /** In UTF-16 code units of the document's text. */
   offset: number;
+  /** What to look for; empty: nothing. */
+  find: string;
 }
 
 /**
@@ -46,8 +56,8 @@ export function parseFetchArguments(args: JsonObject): FetchArguments {
       `fetch_url_content needs {"url": "https://..."}; ${field} is missing or wrong.`,
     );
   }
-  const { url, goal, offset } = parsed.data;
+  const { url, goal, offset, find } = parsed.data;
   const complete =
     /^[a-z][a-z0-9+.-]*:/i.test(url) && !/^[\w.-]+:\d/.test(url) ? url : `https://${url.replace(/^\/+/, '')}`;
-  return { url: complete, goal: goal?.trim() ?? '', offset: offset ?? 0 };
+  return { url: complete, goal: goal?.trim() ?? '', offset: offset ?? 0, find: find?.trim() ?? '' };
 }

@@ -1,8 +1,9 @@
 import type { JsonValue } from '../../base/json.ts';
 import type { SafeFetch } from '../safe-fetch/safe-fetch.ts';
-import { type Tool, ToolError, type ToolOutput } from '../tool.ts';
+import { type Tool, ToolError, type ToolOutput, type ToolSource } from '../tool.ts';
 import type { ToolCache } from '../tool-cache.ts';
 import { FETCH_PARAMETERS, type FetchArguments, parseFetchArguments } from './fetch-arguments.ts';
+import { type FoundPassages, findPassages } from './find-passages.ts';
 import { type ReadPage, readAddress } from './page-reader.ts';
 import { partOf, type TextPart } from './paging.ts';
 import { ParsePool, type ParsePoolOptions } from './parsing/parse-pool.ts';
@@ -25,7 +26,7 @@ export interface FetchUrlContentOptions {
 
 const DESCRIPTION =
   'Reads a web page or document and returns its main text as Markdown, with links and tables. Understands HTML, PDF, ' +
-  'text, Markdown, JSON, CSV and feeds. Long documents come in parts: call again with next_offset for the following one.';
+  'text, Markdown, JSON, CSV and feeds. Long documents come in parts: call again with next_offset for the following one, or use find.';
 
 const SNIPPET_LENGTH = 300;
 
@@ -48,6 +49,7 @@ export function createFetchUrlContentTool(options: FetchUrlContentOptions): Tool
           `offset must be below ${page.content.length}, the length of this document.`,
         );
       }
+      if (request.find !== '') return foundOutput(request, page, await findPassages(page.content, request.find));
       const part = partOf(page.content, request.offset, partLength);
       const shown = { from: request.offset, to: part.nextOffset ?? page.content.length };
       const passages = await relevantPassages(page.content, request.goal, shown);
@@ -59,6 +61,44 @@ export function createFetchUrlContentTool(options: FetchUrlContentOptions): Tool
   };
 }
 
+/** The passages around what was looked for, each behind its offset. */
+function foundOutput({ url, find }: FetchArguments, page: ReadPage, found: FoundPassages): ToolOutput {
+  const { passages, places } = found;
+  const content = passages.map(({ offset, text }) => `[offset ${offset}]\n${text}`).join('\n\n');
+  const snippet = (passages[0]?.text ?? page.content.slice(0, 2 * SNIPPET_LENGTH)).replace(/\s+/g, ' ').trim();
+  return {
+    sources: [{ ...sourceOf(url, page), snippet: snippet.slice(0, SNIPPET_LENGTH) }],
+    result(sourceId) {
+      const result = described(url, page, { content, source_id: sourceId(url), truncated: true });
+      result.find = find;
+      result.matches = passages.map(({ offset, text }) => ({ offset, length: text.length }));
+      result.total_length = page.content.length;
+      if (passages.length === 0) result.note = 'None of these words stand in the document. Other words may.';
+      else if (places > passages.length) result.note = `${places - passages.length} more places have some of it.`;
+      return result;
+    },
+  };
+}
+
+function sourceOf(url: string, page: ReadPage): Omit<ToolSource, 'snippet'> {
+  return { url, title: page.title, kind: 'read', ...(page.published ? { published: page.published } : {}) };
+}
+
+/** A result with what is known of its page. */
+function described(
+  url: string,
+  page: ReadPage,
+  part: { content: string; source_id: number; truncated: boolean },
+): { [key: string]: JsonValue } {
+  const result: { [key: string]: JsonValue } = { url, title: page.title, ...part };
+  if (page.url !== url) result.final_url = page.url;
+  for (const key of ['author', 'published', 'updated', 'language'] as const) {
+    const value = page[key];
+    if (value) result[key] = value;
+  }
+  return result;
+}
+
 function toOutput(
   request: FetchArguments,
   read: { page: ReadPage; part: TextPart; passages: readonly RelevantPassage[] },
@@ -67,20 +107,12 @@ function toOutput(
   const { url } = request;
   const snippet = part.text.replace(/\s+/g, ' ').trim().slice(0, SNIPPET_LENGTH);
   return {
-    sources: [{ url, title: page.title, snippet, kind: 'read' }],
+    sources: [{ ...sourceOf(url, page), snippet }],
     result(sourceId) {
-      const result: { [key: string]: JsonValue } = {
-        url,
-        title: page.title,
-        content: part.text,
-        source_id: sourceId(url),
-        truncated: part.nextOffset !== undefined,
-      };
+      const truncated = part.nextOffset !== undefined;
+      const result = described(url, page, { content: part.text, source_id: sourceId(url), truncated });
       if (part.nextOffset !== undefined) result.next_offset = part.nextOffset;
       if (part.nextOffset !== undefined || request.offset > 0) result.total_length = page.content.length;
-      if (page.url !== url) result.final_url = page.url;
-      if (page.author) result.author = page.author;
-      if (page.published) result.published = page.published;
       if (passages.length > 0) result.more_on_goal = passages.map(({ offset, text }) => ({ offset, text }));
       if (page.incomplete) result.note = `Not everything: ${page.incomplete}.`;
       else if (page.content === '')

@@ -4,6 +4,7 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { z } from 'zod';
 import type { JsonObject, JsonValue } from '../../../src/base/json.ts';
 import { createFetchUrlContentTool } from '../../../src/tools/fetch-url-content/fetch-url-content.ts';
 import { createSafeFetch, type SafeFetch } from '../../../src/tools/safe-fetch/safe-fetch.ts';
@@ -193,6 +194,21 @@ describe('fetch_url_content', () => {
     assert.match(String(there.content), /The submarine cable to the island broke/);
     assert.equal((await read(`${server.origin}/hidden.txt`, { goal: 'zebras elsewhere' })).more_on_goal, undefined);
     assert.equal((await read(`${server.origin}/article`, { goal: 'tidal range' })).more_on_goal, undefined);
+  });
+
+  it('finds a phrase, or words that stand together, anywhere in a long document', async () => {
+    const url = `${server.origin}/hidden.txt`;
+    const found = await read(url, { find: 'Submarine cable' });
+    const [match] = z.array(z.object({ offset: z.number() })).parse(found.matches);
+    assert.ok(match && match.offset > 24_000);
+    assert.match(String(found.content), /^\[offset \d+\]\n[\s\S]*The submarine cable to the island broke\./);
+    const around = await read(url, { offset: match.offset });
+    assert.match(String(around.content).slice(0, 1000), /submarine cable/);
+    const words = await read(url, { find: 'which island had the cable that broke?' });
+    assert.match(String(words.content), /The submarine cable to the island broke/);
+    const none = await read(url, { find: 'elephants' });
+    assert.deepEqual([none.content, none.matches], ['', []]);
+    assert.match(String(none.note), /None of these words/);
   });
 
   it('says so when a page has no text', async () => {

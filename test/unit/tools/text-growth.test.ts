@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describeContent } from '../../../src/tools/fetch-url-content/content-kind.ts';
+import { findPassages } from '../../../src/tools/fetch-url-content/find-passages.ts';
 import { partOf } from '../../../src/tools/fetch-url-content/paging.ts';
 import { relevantPassages } from '../../../src/tools/fetch-url-content/relevant-passages.ts';
+import { breakControlTokens } from '../../../src/tools/text/control-tokens.ts';
 import { stripMarkup } from '../../../src/tools/text/html-text.ts';
 import { firstHeading, markdownHeading } from '../../../src/tools/text/markdown-heading.ts';
 import { trimLines } from '../../../src/tools/text/trim-lines.ts';
@@ -40,6 +42,9 @@ const PIECES = [
   '**',
   '=',
   '=> ',
+  '<|',
+  '<｜a',
+  '<invoke name=',
   '\u00a0',
   '\u3000',
   '\ud83d',
@@ -64,6 +69,7 @@ const READERS: readonly [name: string, read: (text: string) => unknown][] = [
   ['firstHeading', (text) => firstHeading(text, text.length)],
   ['trimLines', trimLines],
   ['stripMarkup', stripMarkup],
+  ['breakControlTokens', breakControlTokens],
   ['chunkDocument of Markdown', (text) => chunkDocument(text, { contentType: 'text/markdown', name: 'a.md' })],
   ['chunkDocument of HTML', (text) => chunkDocument(text, { contentType: 'text/html', name: 'a.html' })],
   ['bestPassage', (text) => bestPassage(text, ['word', 'a'])],
@@ -71,6 +77,7 @@ const READERS: readonly [name: string, read: (text: string) => unknown][] = [
   ['queryTerms', queryTerms],
   ['partOf', (text) => partOf(text, 0, Math.floor(text.length * 0.9))],
   ['relevantPassages', (text) => relevantPassages(text, 'word aaaa other', { from: 0, to: 0 })],
+  ['findPassages', (text) => findPassages(text, `${text.slice(0, 40)} word`)],
   ['content types', (text) => attempt(() => describeContent(new Uint8Array(), `application/${text}`))],
 ];
 

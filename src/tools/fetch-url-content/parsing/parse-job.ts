@@ -31,6 +31,10 @@ export const parsedDocument = z.object({
   author: z.string().optional(),
   /** As the page gives it, usually ISO 8601. */
   published: z.string().optional(),
+  /** When it was changed last, in the page's own words. */
+  updated: z.string().optional(),
+  /** BCP 47. */
+  language: z.string().optional(),
   /** Why this is less than the whole document, in a few words. */
   incomplete: z.string().optional(),
 });

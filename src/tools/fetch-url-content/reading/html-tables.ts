@@ -1,5 +1,6 @@
 import { type DomDocument, type DomElement, type DomNode, isElement, TEXT } from './dom.ts';
 import { markdownTable } from './markdown-table.ts';
+import { FORMULA } from './math.ts';
 
 const MAX_CELLS = 50_000;
 const MAX_SPAN = 60;
@@ -113,6 +114,7 @@ function inlineMarkdown(node: DomNode): string {
       return href && plain !== '' ? `[${plain}](${href})` : inner;
     }
     case 'CODE':
+      if (node.hasAttribute(FORMULA)) return plain;
       return plain === '' ? '' : `\`${plain}\``;
     case 'IMG':
       return node.getAttribute('alt') ?? '';

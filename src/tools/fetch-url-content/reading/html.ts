@@ -2,6 +2,7 @@ import { htmlToText } from '../../text/html-text.ts';
 import type { ParsedDocument } from '../parsing/parse-job.ts';
 import { type DomDocument, parseHtmlDocument } from './dom.ts';
 import { findMainText } from './main-text.ts';
+import { convertFormulas } from './math.ts';
 import { aboutArticle, readMetadata } from './page-metadata.ts';
 import { prepareHtml } from './prepare-html.ts';
 import { toMarkdown } from './to-markdown.ts';
@@ -17,6 +18,7 @@ export function readHtml(html: string, url: string): ParsedDocument {
   try {
     const document = parseHtmlDocument(prepared.html);
     const metadata = readMetadata(document, prepared.structuredData);
+    convertFormulas(document.body, document);
     const found = findMainText(document, { tags: prepared.tags, ...aboutArticle(document, prepared.structuredData) });
     const content = toMarkdown(found.root, { document: found.document, url: baseUrl(document, url) });
     return content === '' ? plain(html) : { ...metadata, content };

@@ -17,7 +17,6 @@ const DROPPED = new Set([
   'style',
   'template',
   'svg',
-  'math',
   'iframe',
   'object',
   'canvas',
@@ -51,9 +50,14 @@ export function prepareHtml(html: string): PreparedHtml {
       body.push(part.text === '<' ? '&lt;' : part.text);
       continue;
     }
-    const { name, closing } = part;
-    const tag =
+    const { closing } = part;
+    // `<m:math>` of XHTML is `<math>`.
+    const prefix = /^(?:m|mml):/.exec(part.name)?.[0] ?? '';
+    const name = part.name.slice(prefix.length);
+    const written =
       part.end - part.start > LONGEST_TAG ? `<${closing ? '/' : ''}${name}>` : html.slice(part.start, part.end);
+    const tag =
+      prefix === '' ? written : `<${closing ? '/' : ''}${written.slice(1 + (closing ? 1 : 0) + prefix.length)}`;
     if (STRUCTURE.has(name)) continue;
     if (!closing && name === 'title' && !hasTitle) {
       const title = scanner.skipTo('title');
@@ -63,6 +67,15 @@ export function prepareHtml(html: string): PreparedHtml {
     }
     if (HEAD.has(name)) {
       if (head.length < 500) head.push(tag);
+      continue;
+    }
+    const isFormula = name === 'script' && !closing && /type\s?=\s?["']?math\//i.test(tag);
+    if (isFormula) {
+      const source = scanner.skipTo(name);
+      if (source !== undefined) {
+        const display = /mode=display/i.test(tag) ? ' display="true"' : '';
+        body.push(`<code data-tex="${attributeText(source)}"${display}></code>`);
+      }
       continue;
     }
     if (DROPPED.has(name)) {
@@ -79,4 +92,8 @@ export function prepareHtml(html: string): PreparedHtml {
   }
   const document = `<!doctype html><html><head>${head.join('')}</head><body>${body.join('')}</body></html>`;
   return { html: document, structuredData, tags, depth: deepest };
+}
+
+function attributeText(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }

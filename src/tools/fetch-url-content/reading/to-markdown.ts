@@ -3,6 +3,7 @@ import { highlightedCodeBlock, strikethrough, taskListItems } from 'turndown-plu
 import { trimBlankEdges, trimLines } from '../../text/trim-lines.ts';
 import { type DomDocument, type DomElement, isElement } from './dom.ts';
 import { convertTables, FINISHED } from './html-tables.ts';
+import { FORMULA } from './math.ts';
 
 /** The Markdown of a cleaned element: headings, lists, code, links with full addresses, tables. */
 export function toMarkdown(root: DomElement, about: { document: DomDocument; url: string }): string {
@@ -42,6 +43,10 @@ function createConverter(): TurndownService {
     filter: (node) => node.nodeName === 'PRE' && !node.hasAttribute(FINISHED),
     replacement: (_content, node) => codeBlock(String(node.textContent), languageOf(node)),
   });
+  converter.addRule('formula', {
+    filter: (node) => node.nodeName === 'CODE' && node.hasAttribute(FORMULA),
+    replacement: (_content, node) => formula(String(node.textContent)),
+  });
   converter.addRule('item', { filter: 'li', replacement: (content, node) => listItem(content, node) });
   converter.addRule('link', {
     filter: (node) => node.nodeName === 'A' && node.hasAttribute('href'),
@@ -50,6 +55,11 @@ function createConverter(): TurndownService {
   converter.addRule('term', { filter: ['dt'], replacement: (content) => `\n\n**${content.trim()}**\n` });
   converter.addRule('details', { filter: ['dd'], replacement: (content) => `\n${content.trim()}\n` });
   return converter;
+}
+
+/** Formulas of their own lines stand on one. */
+function formula(text: string): string {
+  return text.startsWith('$$') ? `\n\n${text}\n\n` : text;
 }
 
 /** Addresses stay as they are: what is copied from here must be the address that was seen. */
