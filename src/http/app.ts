@@ -150,7 +150,7 @@ function addAdmin(
   app.use('/docs', openHandler('/docs', contexts, docsPages()));
   const overview = handlerOf(OVERVIEW, getOverview(deps), { deps, contexts, keyring: keyrings() });
   app
-    .route('/admin/overview')
+    .route(OVERVIEW)
     .get(overview)
     .all(openHandler(OVERVIEW, contexts, onlyGet));
   if (!pages) return;

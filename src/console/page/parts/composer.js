@@ -77,7 +77,7 @@ export function Composer({ models, model: chosen, previous, initial = '', onSubm
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) void submit(event);
   };
 
-  return html`<form class="composer" data-compact=${compact} onSubmit=${submit} onKeyDown=${keys}>
+  return html`<form class="composer" noValidate data-compact=${compact} onSubmit=${submit} onKeyDown=${keys}>
     <label class="sr" for="question">${compact ? 'Follow-up question' : 'Question'}</label>
     <textarea
       id="question"
@@ -148,7 +148,8 @@ function bodyOf({ text, model, previous, options, servers, files }) {
     if (tools.length === 0) body.tool_choice = 'none';
     else body.tools = tools.map((type) => ({ type }));
   }
-  if (servers.length > 0) body.mcp_servers = servers.map(serverOf);
+  const filled = servers.filter(({ name, url }) => name !== '' || url !== '');
+  if (filled.length > 0) body.mcp_servers = filled.map(serverOf);
   if (instructions.trim() !== '') body.instructions = instructions;
   if (schema.trim() !== '')
     body.text = { format: { type: 'json_schema', name: 'answer', schema: parsed(schema), strict: true } };

@@ -64,13 +64,15 @@ export function Empty({ title, children }) {
 export function Tabs({ tabs, selected, onSelect, label, panel }) {
   const list = useRef(null);
   const keys = (event) => {
-    const at = tabs.findIndex(({ id }) => id === selected);
+    // A tab may be hidden where the window is wide enough to show its panel beside the others.
+    const shown = [...list.current.querySelectorAll('[role=tab]')].filter((tab) => tab.offsetParent !== null);
+    const at = shown.findIndex((tab) => tab.id === `tab-${selected}`);
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    const to = event.key === 'Home' ? 0 : event.key === 'End' ? tabs.length - 1 : step && at + step;
-    if (to === undefined || !tabs[to]) return;
+    const to = event.key === 'Home' ? 0 : event.key === 'End' ? shown.length - 1 : step && at + step;
+    if (to === undefined || !shown[to]) return;
     event.preventDefault();
-    onSelect(tabs[to].id);
-    list.current.querySelectorAll('[role=tab]')[to].focus();
+    onSelect(shown[to].id.slice('tab-'.length));
+    shown[to].focus();
   };
   return html`<div class="tabs" role="tablist" aria-label=${label} ref=${list} onKeyDown=${keys}>
     ${tabs.map(

@@ -11,8 +11,8 @@ export function McpServers({ servers, onChange }) {
     <legend>MCP servers</legend>
     ${servers.map(
       ({ name, url, token }, at) => html`<div class="server" key=${at}>
-        <label class="field">Name <input required pattern="[A-Za-z0-9_\\-]{1,64}" value=${name} onInput=${edit(at, 'name')} /></label>
-        <label class="field">Address <input required type="url" placeholder="https://…/mcp" value=${url} onInput=${edit(at, 'url')} /></label>
+        <label class="field">Name <input value=${name} onInput=${edit(at, 'name')} /></label>
+        <label class="field">Address <input type="url" placeholder="https://…/mcp" value=${url} onInput=${edit(at, 'url')} /></label>
         <label class="field">Token <input type="password" autocomplete="off" placeholder="if it needs one" value=${token} onInput=${edit(at, 'token')} /></label>
         <${Button} kind="bare" icon="cross" aria-label="Remove this server" onClick=${() => onChange(servers.filter((_, index) => index !== at))} />
       </div>`,

@@ -1,0 +1,311 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import type { Browser, Page } from 'playwright-core';
+import { silentLogger } from '../../src/base/logger.ts';
+import { configSchema } from '../../src/config/schema.ts';
+import { type Gateway, startGateway } from '../../src/server.ts';
+import { launchBrowser } from '../support/browser.ts';
+import { askOn, openConsole, untilStatus } from '../support/console-page.ts';
+import { until } from '../support/http-gateway.ts';
+import { syntheticRun, syntheticStream } from '../support/synthetic-run.ts';
+
+const QUESTION = 'How does a client resume a dropped stream?';
+const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
+
+interface Violation {
+  id: string;
+  impact: string | null;
+  nodes: { html: string; failureSummary?: string }[];
+}
+
+describe('the console for everybody', function () {
+  this.timeout(120_000);
+  let browser: Browser;
+  let gateway: Gateway;
+  before(async () => {
+    browser = await launchBrowser();
+    const routes = [{ provider: 'demo', model: 'demo' }];
+    const config = configSchema.parse({
+      server: { port: 0, shutdown_grace_seconds: 1 },
+      store: { url: 'memory:' },
+      providers: { demo: { builtin: 'demo' } },
+      models: { 'a-model-with-a-rather-long-name-deepresearch': { kind: 'research', routes } },
+      keys: [{ id: 'local', secret: 'sk-local', admin: true, limits: { requests_per_minute: 600 } }],
+      tools: { web_search: { provider: 'local', folder: './docs' } },
+    });
+    gateway = await startGateway({ config, log: silentLogger });
+  });
+  after(async () => {
+    await gateway?.[Symbol.asyncDispose]();
+    await browser?.close();
+  });
+
+  const open = async (change: Partial<Parameters<typeof openConsole>[1]> = {}) => {
+    const console = await openConsole(browser, { url: gateway.url, ...change });
+    await console.page.goto(gateway.url);
+    await console.page.getByRole('heading', { name: 'What do you want to know?' }).waitFor();
+    return console;
+  };
+
+  /** Fails where axe finds something serious. */
+  const assertAccessible = async (page: Page, view: string) => {
+    await page.evaluate(AXE);
+    const found: unknown = await page.evaluate(
+      `axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }).then(({ violations }) => violations)`,
+    );
+    assert.ok(Array.isArray(found));
+    const serious = (found as Violation[]).filter(({ impact }) => impact === 'serious' || impact === 'critical');
+    const shown = serious.map(
+      ({ id, nodes }) =>
+        `${id}: ${nodes
+          .slice(0, 3)
+          .map(({ html, failureSummary }) => `${html} ${failureSummary}`)
+          .join('\n')}`,
+    );
+    assert.deepEqual(shown, [], view);
+  };
+
+  const assertNothingSticksOut = async (page: Page, view: string) => {
+    const width: unknown = await page.evaluate(
+      'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+    );
+    assert.equal(width, 0, `${view} is wider than its window`);
+  };
+
+  for (const colorScheme of ['light', 'dark'] as const) {
+    it(`axe finds nothing serious in any view, ${colorScheme}`, async () => {
+      await using console = await open({ colorScheme, reducedMotion: 'reduce' });
+      const { page } = console;
+      await page.getByText('Tools, limits and format').click();
+      await page.getByRole('button', { name: 'Add a server' }).click();
+      await assertAccessible(page, 'ask');
+      await askOn(page, QUESTION);
+      await untilStatus(page, 'completed');
+      await page.locator('.prose .cite').first().waitFor();
+      await page
+        .getByRole('button', { name: /^Search/ })
+        .first()
+        .click();
+      await page.getByRole('button', { name: 'Replay' }).click();
+      await assertAccessible(page, 'run');
+      await page.getByRole('button', { name: 'Download' }).click();
+      await assertAccessible(page, 'run with an open menu');
+      await page.keyboard.press('Escape');
+      await page.locator('.prose .cite').first().click();
+      await page.getByRole('dialog').waitFor();
+      await assertAccessible(page, 'source');
+      await page.keyboard.press('Escape');
+      for (const tab of [/^Sources/, /^Log/]) {
+        await page.getByRole('tab', { name: tab }).click();
+        await assertAccessible(page, `run, ${tab}`);
+      }
+      await page.getByRole('button', { name: 'Runs', exact: true }).click();
+      await page.locator('.entry-line').first().waitFor();
+      await assertAccessible(page, 'runs');
+      await page.getByRole('button', { name: 'Operate' }).click();
+      await page.getByRole('cell', { name: 'demo' }).waitFor();
+      await assertAccessible(page, 'operate');
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.getByLabel('API key').waitFor();
+      await assertAccessible(page, 'sign in');
+      await console.assertHarmless();
+    });
+  }
+
+  it('the colours can be chosen, and stay', async () => {
+    await using console = await open({ colorScheme: 'light' });
+    const { page } = console;
+    const background = () => page.evaluate('getComputedStyle(document.documentElement).backgroundColor');
+    const light = await background();
+    await page.getByRole('button', { name: 'Colours: auto' }).click();
+    await page.getByRole('button', { name: 'Colours: light' }).click();
+    await page.getByRole('button', { name: 'Colours: dark' }).waitFor();
+    const dark = await background();
+    assert.notEqual(dark, light);
+    await page.reload();
+    await page.getByRole('button', { name: 'Colours: dark' }).waitFor();
+    assert.equal(await background(), dark);
+  });
+
+  it('the keyboard alone is enough: ask, read, open a citation, replay, follow up, list', async () => {
+    await using console = await open();
+    const { page } = console;
+    const press = async (...keys: string[]) => {
+      for (const key of keys) await page.keyboard.press(key);
+    };
+    const focused = () =>
+      page.evaluate(
+        'document.activeElement?.textContent?.trim().slice(0, 60) || document.activeElement?.getAttribute("aria-label") || document.activeElement?.id',
+      );
+    /** Presses Tab until the focus is on what is looked for. */
+    const tabTo = async (found: RegExp) => {
+      for (let n = 0; n < 80; n += 1) {
+        await press('Tab');
+        if (found.test(String(await focused()))) return;
+      }
+      assert.fail(`Tab does not reach ${found}; the focus is on ${await focused()}`);
+    };
+    // The question has the focus from the start.
+    await page.keyboard.type(QUESTION);
+    await press('Control+Enter');
+    await untilStatus(page, 'completed');
+    await page.locator('.prose .cite').first().waitFor();
+    await tabTo(/^Report$/);
+    await press('ArrowRight');
+    assert.match(String(await focused()), /^Sources/);
+    await press('ArrowLeft');
+    await page.locator('.prose .cite').first().waitFor();
+    await tabTo(/^1$/);
+    await press('Enter');
+    await page.getByRole('dialog').waitFor();
+    await press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    assert.match(String(await focused()), /^1$/, 'the focus is where it was');
+    await tabTo(/^question$/);
+    await page.keyboard.type('And at the end?');
+    await press('Control+Enter');
+    await page.getByRole('heading', { name: 'And at the end?' }).waitFor();
+    await untilStatus(page, 'completed');
+    await tabTo(/^Replay$/);
+    await press('Enter');
+    await tabTo(/^Event$/);
+    await press('Home');
+    await untilStatus(page, 'in_progress');
+    await press('End');
+    await untilStatus(page, 'completed');
+    await page.evaluate('document.activeElement.blur()');
+    await tabTo(/^Skip to the content$/);
+    await press('Enter');
+    await page.evaluate('document.activeElement.blur()');
+    await tabTo(/^Runs$/);
+    await press('Enter');
+    await page.locator('.entry-line').first().waitFor();
+    assert.equal(await focused(), 'Runs', 'the focus is on the heading of the new view');
+    await console.assertHarmless();
+  });
+
+  it('fits a phone in every view, and long German and Chinese words', async () => {
+    await using console = await open({ viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true });
+    const { page } = console;
+    await assertNothingSticksOut(page, 'ask');
+    await page.getByText('Tools, limits and format').click();
+    await page.getByRole('button', { name: 'Add a server' }).click();
+    await assertNothingSticksOut(page, 'ask with its options');
+    const german =
+      'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft und Rindfleischetikettierungsüberwachungsaufgabenübertragungsgesetz?';
+    await askOn(page, german);
+    await untilStatus(page, 'completed');
+    await assertNothingSticksOut(page, 'run');
+    for (const tab of [/^Timeline/, /^Sources/, /^Log/]) {
+      await page.getByRole('tab', { name: tab }).click();
+      await assertNothingSticksOut(page, `run, ${tab}`);
+    }
+    await page.getByRole('button', { name: 'Replay' }).click();
+    await assertNothingSticksOut(page, 'replay');
+    await page.getByRole('button', { name: 'Runs', exact: true }).click();
+    await page.locator('.entry-line').first().waitFor();
+    await assertNothingSticksOut(page, 'runs');
+    await page.getByRole('button', { name: 'Operate' }).click();
+    await page.getByRole('cell', { name: 'demo' }).waitFor();
+    await assertNothingSticksOut(page, 'operate');
+    await page.getByRole('button', { name: 'Ask', exact: true }).click();
+    await askOn(page, '流式传输中断后客户端如何恢复？'.repeat(12));
+    await untilStatus(page, 'completed');
+    await assertNothingSticksOut(page, 'run in Chinese');
+    const chinese = `# 标题${'很长的标题'.repeat(20)}\n\n${'没有空格的中文段落。'.repeat(60)} [1]\n\n| 列 | ${'宽'.repeat(40)} |\n|---|---|\n| ${'a'.repeat(90)} | b |\n\n\`${'x'.repeat(200)}\`\n\n- ${'https://example.org/'.padEnd(200, 'y')}\n`;
+    const annotations = [
+      {
+        type: 'url_citation',
+        start_index: chinese.indexOf('[1]'),
+        end_index: chinese.indexOf('[1]') + 3,
+        url: `https://example.org/${'z'.repeat(300)}`,
+        title: '来'.repeat(200),
+        index: 1,
+        source_id: 1,
+        verified: true,
+      },
+    ];
+    await showSynthetic(page, syntheticRun({ id: 'resp_1', answer: chinese, annotations }));
+    await page.locator('.prose table').waitFor();
+    await assertNothingSticksOut(page, 'a report with long words');
+    await page.locator('.prose .cite').click();
+    await page.getByRole('dialog').waitFor();
+    await assertNothingSticksOut(page, 'a source with a long name');
+    await console.assertHarmless();
+  });
+
+  it('a run of 10 000 events is drawn by what can be seen of it', async () => {
+    await using console = await open();
+    const { page } = console;
+    const calls = Array.from({ length: 5000 }, (_, at) => ({
+      id: `tc_${at}`,
+      type: 'tool_call',
+      name: 'web_search',
+      arguments: JSON.stringify({ queries: [`query ${at}`] }),
+      result: JSON.stringify({
+        results: [{ title: `Page ${at}`, url: `https://example.org/${at}`, snippet: 'x', source_id: at + 1 }],
+      }),
+      status: 'completed',
+    }));
+    const events = syntheticRun({ id: 'resp_1', answer: 'Done with all of it.', items: calls });
+    assert.ok(events.length > 10_000);
+    await showSynthetic(page, events);
+    await page.getByText('Done with all of it.').waitFor();
+    const rows = () => page.locator('.run-side .row').count();
+    assert.ok((await rows()) < 80, `${await rows()} rows are drawn`);
+    const last = page.locator('.run-side .row', { hasText: 'Report' });
+    await until(async () => {
+      await page.evaluate(`document.querySelector('.run-side .virtual').scrollTo(0, 1e9)`);
+      return (await last.isVisible()) || undefined;
+    });
+    assert.ok((await rows()) < 80, `${await rows()} rows are drawn`);
+    await page.evaluate(
+      `document.querySelector('.run-side .virtual').scrollTo(0, document.querySelector('.run-side .virtual').scrollHeight / 2)`,
+    );
+    await page
+      .locator('.run-side .row', { hasText: /query 2[45]\d\d/ })
+      .first()
+      .waitFor();
+    await page.getByRole('tab', { name: /^Log/ }).click();
+    await page.evaluate(`document.querySelector('.log .virtual').scrollTo(0, 1e9)`);
+    await page.locator('.log-row', { hasText: /^100\d\dcompleted/ }).waitFor();
+    assert.ok((await page.locator('.log-row').count()) < 120);
+    await page.getByRole('tab', { name: /^Sources/ }).click();
+    await page.locator('.card').first().waitFor();
+    assert.ok((await page.locator('.card').count()) <= 400);
+    await console.assertHarmless();
+  });
+
+  it('prints the report, its question and the sources that it cites, and nothing of the page around it', async () => {
+    await using console = await open({ colorScheme: 'dark' });
+    const { page } = console;
+    await askOn(page, QUESTION);
+    await untilStatus(page, 'completed');
+    await page.locator('.report-sources').waitFor();
+    await page.locator('.prose li').first().waitFor();
+    await page.emulateMedia({ media: 'print' });
+    for (const shown of ['h1', '.prose', '.report-sources']) assert.ok(await page.locator(shown).isVisible(), shown);
+    for (const hidden of ['.top', '.actions', '.meters', '.run-side', '.follow-up']) {
+      assert.ok(!(await page.locator(hidden).first().isVisible()), hidden);
+    }
+    assert.equal(await page.evaluate('getComputedStyle(document.querySelector(".prose")).color'), 'rgb(0, 0, 0)');
+    const pdf = await page.pdf({ format: 'A4' });
+    assert.equal(pdf.subarray(0, 5).toString(), '%PDF-');
+    await page.emulateMedia({ media: null });
+  });
+
+  /** Shows a finished run with these events, as if it were in the list. */
+  async function showSynthetic(page: Page, events: object[]): Promise<void> {
+    const data = [
+      { id: 'resp_1', status: 'completed', model: 'deep', created_at: 1, metadata: { title: 'Synthetic' } },
+    ];
+    await page.route('**/v1/responses?*', (route) => route.fulfill({ json: { data, has_more: false } }));
+    await page.route('**/v1/responses/*/input_items*', (route) => route.fulfill({ json: { data: [] } }));
+    await page.route('**/v1/responses/resp_1?stream=true*', (route) =>
+      route.fulfill({ contentType: 'text/event-stream', body: syntheticStream(events) }),
+    );
+    await page.getByRole('button', { name: 'Runs', exact: true }).click();
+    await page.locator('.entry-open', { hasText: 'Synthetic' }).click();
+  }
+});
