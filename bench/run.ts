@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { manyStreams, overload, shortRun, steadyDelta } from './scenarios/live-streams.ts';
+import { manyRuns } from './scenarios/many-runs.ts';
 import { pacedPassThrough, passThrough } from './scenarios/pass-through.ts';
 import { install, start, workers } from './scenarios/processes.ts';
 import { replay, snapshots } from './scenarios/reading.ts';
@@ -17,6 +18,7 @@ const SCENARIOS: Readonly<Record<string, (options: BenchOptions) => Promise<Row[
   overload,
   replay,
   snapshots,
+  'many-runs': manyRuns,
   workers,
   start,
   install,

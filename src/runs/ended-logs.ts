@@ -6,6 +6,8 @@ import type { LogBatch, RunRecord, RunStore } from '../store/run-store.ts';
 const MAX_BYTES = 64 * 1024 * 1024;
 /** Longer logs are streamed from the store piece by piece instead of being kept. */
 const MAX_LOG_BYTES = 8 * 1024 * 1024;
+/** Long logs that are remembered. */
+const MOST_LONG = 10_000;
 
 /**
  * Logs of ended runs that were read lately, each as one piece of memory shared by all its readers. An ended log never
@@ -14,6 +16,8 @@ const MAX_LOG_BYTES = 8 * 1024 * 1024;
 export class EndedLogs {
   readonly #store: Pick<RunStore, 'read'>;
   readonly #logs = new Map<RunId, Uint8Array>();
+  /** Logs that turned out too long to be kept: nobody begins to read them whole again. */
+  readonly #long = new Set<RunId>();
   readonly #loading = new Map<RunId, Promise<Uint8Array | undefined>>();
   #bytes = 0;
 
@@ -23,6 +27,7 @@ export class EndedLogs {
 
   /** Everything after `after`, or undefined where the log is too long to be kept. */
   async after(run: RunRecord, after: number): Promise<LogBatch | undefined> {
+    if (this.#long.has(run.id)) return undefined;
     const frames = this.#logs.get(run.id) ?? (await this.#load(run.id));
     if (!frames) return undefined;
     return { first: after + 1, last: run.last, frames: skipFrames(frames, after), end: true };
@@ -46,13 +51,24 @@ export class EndedLogs {
         pieces.push(frames);
         bytes += frames.length;
       }
-      if (bytes > MAX_LOG_BYTES) return undefined;
+      if (bytes > MAX_LOG_BYTES) {
+        this.#rememberLong(id);
+        return undefined;
+      }
       if (end.end) break;
       last = end.last;
     }
     const log = Buffer.concat(pieces);
     this.#keep(id, log);
     return log;
+  }
+
+  #rememberLong(id: RunId): void {
+    this.#long.add(id);
+    for (const oldest of this.#long) {
+      if (this.#long.size <= MOST_LONG) return;
+      this.#long.delete(oldest);
+    }
   }
 
   #keep(id: RunId, log: Uint8Array): void {

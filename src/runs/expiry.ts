@@ -1,3 +1,4 @@
+import { sleep } from '../base/abort.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { RunStore } from '../store/run-store.ts';
@@ -13,14 +14,22 @@ const COMPRESS_AFTER_MS = 10 * 60_000;
 /** Removes ended runs whose retention has passed and compresses the logs of ended ones, until disposed. */
 export function sweepExpired(parts: { store: RunStore; log: Logger }): Disposable {
   const { store, log } = parts;
-  let stopped = false;
+  const stopping = new AbortController();
   let sweeping = false;
+  /** Until a step finds less than it may take. Between steps it rests as long as the last one took: runs come first. */
+  const inSteps = async (step: () => Promise<number>) => {
+    for (;;) {
+      const began = performance.now();
+      if (stopping.signal.aborted || (await step()) < STEP) return;
+      await sleep(performance.now() - began, { signal: stopping.signal }).catch(() => {});
+    }
+  };
   const sweep = async () => {
     if (sweeping) return;
     sweeping = true;
     try {
-      while (!stopped && (await store.removeExpired({ limit: STEP })) === STEP);
-      while (!stopped && (await store.compressEnded({ endedForMs: COMPRESS_AFTER_MS, limit: STEP })) === STEP);
+      await inSteps(() => store.removeExpired({ limit: STEP }));
+      await inSteps(() => store.compressEnded({ endedForMs: COMPRESS_AFTER_MS, limit: STEP }));
     } catch (thrown) {
       log.warn({ err: messageOf(thrown) }, 'ended runs could not be swept now');
     } finally {
@@ -31,7 +40,7 @@ export function sweepExpired(parts: { store: RunStore; log: Logger }): Disposabl
   timer.unref();
   return {
     [Symbol.dispose]() {
-      stopped = true;
+      stopping.abort();
       clearInterval(timer);
     },
   };

@@ -65,69 +65,140 @@ export async function compressLog(source: LogSource): Promise<Buffer> {
   return Buffer.concat([header, ...segments.map((segment) => segment.bytes)]);
 }
 
+/** A stored value that is read in parts. */
+export interface StoredBytes {
+  /** Length of the value; undefined where there is none. */
+  size(): number | undefined | Promise<number | undefined>;
+  /** What there is of this range. */
+  range(offset: number, length: number): Buffer | Promise<Buffer>;
+}
+
 interface Segment {
   first: number;
   last: number;
-  bytes: Uint8Array;
+  /** Where its compressed bytes stand in the value. */
+  offset: number;
+  length: number;
+  plainLength: number;
   end: boolean;
-  /** The frames, once somebody read them. */
+  /** The frames, once somebody read them, where they are kept. */
   plain: Promise<Uint8Array> | undefined;
 }
 
-/** A compressed log, opened. Segments are decompressed at their first read and kept with it. */
+/**
+ * A compressed log, opened. One that is small is loaded once and its segments kept as they are decompressed; of a large
+ * one only the table is kept, and each read loads the segments that it needs.
+ */
 export class CompressedLog {
   /** Bytes in memory when everything was read. */
   readonly weight: number;
-  readonly #segments: Segment[] = [];
+  readonly #stored: StoredBytes;
+  readonly #segments: readonly Segment[];
+  #value: Promise<Buffer> | undefined;
+  readonly #size: number;
+  readonly #whole: boolean;
 
-  /** @throws GatewayError `internal_error` where the value is damaged. */
-  constructor(compressed: Buffer) {
-    if (!compressed.subarray(0, 4).equals(MAGIC)) throw damaged();
-    const count = compressed.readUInt32LE(4);
-    let start = HEADER_BYTES + count * ENTRY_BYTES;
-    let first = 1;
-    let weight = compressed.length;
-    for (let index = 0; index < count; index++) {
-      const entry = HEADER_BYTES + index * ENTRY_BYTES;
-      const last = compressed.readUInt32LE(entry);
-      const end = start + compressed.readUInt32LE(entry + 4);
-      const bytes = compressed.subarray(start, end);
-      this.#segments.push({ first, last, bytes, end: index === count - 1, plain: undefined });
-      weight += compressed.readUInt32LE(entry + 8);
-      first = last + 1;
-      start = end;
-    }
-    if (start !== compressed.length || count === 0) throw damaged();
-    this.weight = weight;
+  private constructor(stored: StoredBytes, table: { segments: Segment[]; size: number; keepUpTo: number }) {
+    const { segments, size, keepUpTo } = table;
+    this.#stored = stored;
+    this.#segments = segments;
+    this.#size = size;
+    const whole = segments.reduce((sum, segment) => sum + segment.plainLength, size);
+    this.#whole = whole <= keepUpTo;
+    this.weight = this.#whole ? whole : segments.length * SEGMENT_WEIGHT;
+  }
+
+  /**
+   * `keepUpTo`: bytes up to which a log is kept whole. Undefined where there is none.
+   * @throws GatewayError `internal_error` where the value is damaged.
+   */
+  static async open(stored: StoredBytes, { keepUpTo }: { keepUpTo: number }): Promise<CompressedLog | undefined> {
+    const size = await stored.size();
+    if (size === undefined) return undefined;
+    let table = await stored.range(0, Math.min(size, FIRST_READ_BYTES));
+    if (table.length < HEADER_BYTES || !table.subarray(0, 4).equals(MAGIC)) throw damaged();
+    const count = table.readUInt32LE(4);
+    const length = HEADER_BYTES + count * ENTRY_BYTES;
+    if (length > size) throw damaged();
+    if (length > table.length) table = await stored.range(0, length);
+    if (length > table.length) throw damaged();
+    return new CompressedLog(stored, { segments: readTable(table, { count, size }), size, keepUpTo });
   }
 
   /** See `RunStore.read`. */
   async read(options: { after: number; maxBytes: number }): Promise<LogBatch[]> {
-    const batches: LogBatch[] = [];
+    const wanted: Segment[] = [];
     let bytes = 0;
     for (const segment of this.#segments) {
       if (segment.last <= options.after) continue;
-      const batch = dropUpTo(await open(segment), options.after);
-      batches.push(batch);
-      bytes += batch.frames.length;
+      wanted.push(segment);
+      bytes += segment.plainLength;
       if (bytes >= options.maxBytes) break;
     }
-    return batches;
+    const batches = await this.#batches(wanted);
+    return batches.map((batch) => dropUpTo(batch, options.after));
   }
 
   /** See `RunStore.readLast`. */
   async readLast(): Promise<LogBatch | undefined> {
-    const segment = this.#segments.at(-1);
-    return segment && (await open(segment));
+    return (await this.#batches(this.#segments.slice(-1)))[0];
+  }
+
+  /** Segments that follow each other, as batches. None where the value is gone by now. */
+  async #batches(segments: readonly Segment[]): Promise<LogBatch[]> {
+    const [head] = segments;
+    const tail = segments.at(-1);
+    if (!head || !tail) return [];
+    const base = this.#whole ? 0 : head.offset;
+    const bytes = this.#whole ? await this.#load() : await this.#stored.range(base, tail.offset + tail.length - base);
+    if (bytes.length === 0) return [];
+    return await Promise.all(
+      segments.map(async (segment) => {
+        const { first, last, end, offset, length } = segment;
+        const frames = await (segment.plain ?? open(bytes.subarray(offset - base, offset - base + length)));
+        if (this.#whole) segment.plain ??= Promise.resolve(frames);
+        return { first, last, end, frames };
+      }),
+    );
+  }
+
+  #load(): Promise<Buffer> {
+    this.#value ??= Promise.resolve(this.#stored.range(0, this.#size));
+    this.#value.catch(() => {
+      this.#value = undefined;
+    });
+    return this.#value;
   }
 }
 
-async function open(segment: Segment): Promise<LogBatch> {
-  segment.plain ??= decompress(segment.bytes).catch((thrown: unknown) => {
+/** How much of a value is read first: the table of 5 000 segments, a log of more than a gigabyte. */
+const FIRST_READ_BYTES = 64 * 1024;
+/** An entry of the table in memory, in bytes. */
+const SEGMENT_WEIGHT = 100;
+
+function readTable(table: Buffer, { count, size }: { count: number; size: number }): Segment[] {
+  const segments: Segment[] = [];
+  let offset = HEADER_BYTES + count * ENTRY_BYTES;
+  let first = 1;
+  for (let index = 0; index < count; index++) {
+    const entry = HEADER_BYTES + index * ENTRY_BYTES;
+    const last = table.readUInt32LE(entry);
+    const length = table.readUInt32LE(entry + 4);
+    const plainLength = table.readUInt32LE(entry + 8);
+    segments.push({ first, last, offset, length, plainLength, end: index === count - 1, plain: undefined });
+    first = last + 1;
+    offset += length;
+  }
+  if (offset !== size || count === 0) throw damaged();
+  return segments;
+}
+
+async function open(bytes: Buffer): Promise<Uint8Array> {
+  try {
+    return await decompress(bytes);
+  } catch (thrown) {
     throw damaged(thrown);
-  });
-  const { first, last, end } = segment;
-  return { first, last, end, frames: await segment.plain };
+  }
 }
 
 function damaged(cause?: unknown): GatewayError {

@@ -1,5 +1,5 @@
 import type { RunId } from '../base/ids.ts';
-import { CompressedLog } from './compressed-log.ts';
+import { CompressedLog, type StoredBytes } from './compressed-log.ts';
 
 /**
  * Compressed logs that were read lately, up to a bound of bytes; the one used longest ago goes first. A compressed log never
@@ -14,23 +14,19 @@ export class CompressedLogs {
     this.#maxBytes = maxBytes;
   }
 
-  /** The run's compressed log, from memory or through `load`. */
-  async get(
-    id: RunId,
-    load: () => Buffer | undefined | Promise<Buffer | undefined>,
-  ): Promise<CompressedLog | undefined> {
+  /** The run's compressed log, from memory or opened. Undefined where there is none. */
+  async get(id: RunId, stored: StoredBytes): Promise<CompressedLog | undefined> {
     const known = this.#logs.get(id);
     if (known) {
       this.#logs.delete(id);
       this.#logs.set(id, known);
       return known;
     }
-    const compressed = await load();
-    if (!compressed) return undefined;
-    // Somebody else may have loaded it meanwhile.
+    const log = await CompressedLog.open(stored, { keepUpTo: this.#maxBytes / 2 });
+    if (!log) return undefined;
+    // Somebody else may have opened it meanwhile.
     const arrived = this.#logs.get(id);
     if (arrived) return arrived;
-    const log = new CompressedLog(compressed);
     this.#keep(id, log);
     return log;
   }
@@ -41,7 +37,6 @@ export class CompressedLogs {
   }
 
   #keep(id: RunId, log: CompressedLog): void {
-    if (log.weight > this.#maxBytes / 2) return;
     this.#logs.set(id, log);
     this.#bytes += log.weight;
     for (const oldest of this.#logs.keys()) {

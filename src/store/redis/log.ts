@@ -5,7 +5,7 @@ import { dropUpTo, joinBatches, notContiguous } from '../frames.ts';
 import type { Append, LogBatch } from '../run-store.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
-import { bufferOrNull, parseAppend, streamReply, textList } from './replies.ts';
+import { bufferReply, numberReply, parseAppend, streamReply, textList } from './replies.ts';
 import type { Scripts } from './scripts.ts';
 
 /** Memory for finished logs that are read again and again. */
@@ -143,9 +143,13 @@ export class Log {
   }
 
   async #compressedLog(id: RunId): Promise<CompressedLog | undefined> {
-    return await this.#compressed.get(id, async () => {
-      const reply = await this.#redis.command(['GET', this.#keys.compressed(id)], { binary: true });
-      return bufferOrNull.parse(reply) ?? undefined;
+    const key = this.#keys.compressed(id);
+    return await this.#compressed.get(id, {
+      size: async () => numberReply.parse(await this.#redis.command(['STRLEN', key])) || undefined,
+      range: async (offset, length) => {
+        const range = ['GETRANGE', key, `${offset}`, `${offset + length - 1}`];
+        return bufferReply.parse(await this.#redis.command(range, { binary: true }));
+      },
     });
   }
 }

@@ -136,7 +136,7 @@ export const clusterSlotsReply = z.array(z.tuple([z.number(), z.number(), cluste
 
 /** Entries of a log's stream, read as buffers. */
 export const streamReply = z.array(z.tuple([z.instanceof(Buffer), z.array(z.instanceof(Buffer))]));
-export const bufferOrNull = z.instanceof(Buffer).nullable();
+export const bufferReply = z.instanceof(Buffer);
 
 /** Members and scores that come in turn. */
 export function withScores(reply: unknown): { member: string; score: number }[] {

@@ -17,6 +17,7 @@ import type {
   ListQuery,
   LogBatch,
   NewRun,
+  RunApi,
   RunRecord,
   RunStore,
   SubmissionKey,
@@ -37,6 +38,8 @@ import { SubmissionKeys } from './submission-keys.ts';
 /** How many free runs a claimer looks at before it asks again. */
 const CANDIDATES = 10;
 const MOST_ROUNDS = 50;
+/** Small enough that others' commands do not wait. */
+const REMOVED_AT_ONCE = 20;
 const CHECK_LIMIT_MS = 900;
 const REPAIR_AGAIN_MS = 60_000;
 const REPAIRED_BYTES = 256 * 1024;
@@ -251,13 +254,19 @@ export class RedisRunStore implements RunStore {
 
   async removeExpired(options: { limit: number }): Promise<number> {
     let removed = 0;
-    for (const run of await this.#indexes.expired(options.limit)) {
-      this.#log.forget(run.id);
-      const facts = await this.#records.remove(run.id, this.#channels.notice);
-      if (facts) removed++;
-      await this.#indexes.remove(run, facts);
+    const expired = await this.#indexes.expired(options.limit);
+    for (let start = 0; start < expired.length; start += REMOVED_AT_ONCE) {
+      const some = expired.slice(start, start + REMOVED_AT_ONCE);
+      removed += (await Promise.all(some.map((run) => this.#removeExpired(run)))).filter(Boolean).length;
     }
     return removed;
+  }
+
+  async #removeExpired(run: { id: RunId; user: string; api: RunApi }): Promise<boolean> {
+    this.#log.forget(run.id);
+    const facts = await this.#records.remove(run.id, this.#channels.notice);
+    await this.#indexes.remove(run, facts);
+    return facts !== undefined;
   }
 
   async compressEnded(options: { endedForMs: number; limit: number }): Promise<number> {

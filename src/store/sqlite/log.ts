@@ -46,7 +46,8 @@ export class Log {
       leaveUncompressed: db.prepare('UPDATE runs SET sealed = 2 WHERE key = ? AND id = ?'),
       insertCompressed: db.prepare('INSERT INTO sealed_logs (run, log) VALUES (?, ?)'),
       removeBatches: db.prepare('DELETE FROM batches WHERE run = ?'),
-      compressed: db.prepare('SELECT log FROM sealed_logs WHERE run = ?'),
+      compressedSize: db.prepare('SELECT length(log) AS size FROM sealed_logs WHERE run = ?'),
+      compressedRange: db.prepare('SELECT substr(log, ?, ?) AS bytes FROM sealed_logs WHERE run = ?'),
       transcript: db.prepare('SELECT entry FROM transcript WHERE run = ? ORDER BY key'),
     };
   }
@@ -125,10 +126,16 @@ export class Log {
     this.#statements.leaveUncompressed.run(run.key, run.id);
   }
 
-  compressed(key: number): Buffer | undefined {
-    const row = this.#statements.compressed.get(key);
-    if (!row) return undefined;
-    const { buffer, byteOffset, byteLength } = blob(row, 'log');
+  /** Length of a compressed log. */
+  compressedSize(key: number): number | undefined {
+    const row = this.#statements.compressedSize.get(key);
+    return row && integer(row, 'size');
+  }
+
+  compressedRange(key: number, range: { offset: number; length: number }): Buffer {
+    const row = this.#statements.compressedRange.get(range.offset + 1, range.length, key);
+    if (!row) return Buffer.alloc(0);
+    const { buffer, byteOffset, byteLength } = blob(row, 'bytes');
     return Buffer.from(buffer, byteOffset, byteLength);
   }
 

@@ -241,7 +241,10 @@ export class SqliteRunStore implements RunStore {
   }
 
   async #compressedLog(id: RunId, key: number): Promise<CompressedLog | undefined> {
-    return await this.#compressed.get(id, () => this.#read(() => this.#log.compressed(key)));
+    return await this.#compressed.get(id, {
+      size: () => this.#read(() => this.#log.compressedSize(key)),
+      range: (offset, length) => this.#read(() => this.#log.compressedRange(key, { offset, length })),
+    });
   }
 
   async subscribe(id: RunId, handlers: LogHandlers) {

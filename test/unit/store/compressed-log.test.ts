@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { GatewayError } from '../../../src/base/errors.ts';
-import { CompressedLog, compressLog, type LogSource, SEGMENT_BYTES } from '../../../src/store/compressed-log.ts';
+import {
+  CompressedLog,
+  compressLog,
+  type LogSource,
+  SEGMENT_BYTES,
+  type StoredBytes,
+} from '../../../src/store/compressed-log.ts';
 import { CompressedLogs } from '../../../src/store/compressed-logs.ts';
 import { dropUpTo } from '../../../src/store/frames.ts';
 import type { LogBatch } from '../../../src/store/run-store.ts';
@@ -37,13 +44,31 @@ async function bytesOf(compressed: CompressedLog, after: number, maxBytes: numbe
   }
 }
 
+/** A value as a store reads it, and how much was read of it. */
+function stored(value: Buffer): StoredBytes & { read: number } {
+  return {
+    read: 0,
+    size: () => value.length,
+    range(offset, length) {
+      this.read += length;
+      return value.subarray(offset, offset + length);
+    },
+  };
+}
+
+async function opened(value: Buffer, keepUpTo = Number.MAX_SAFE_INTEGER): Promise<CompressedLog> {
+  const log = await CompressedLog.open(stored(value), { keepUpTo });
+  assert.ok(log);
+  return log;
+}
+
 describe('a compressed log', () => {
   it('gives the bytes of the log and is much smaller', async () => {
     const batches = log(100, 80, 'A sentence of some length that models like to write.');
     const value = await compressLog(source(batches));
     const plain = frames(1, 8000, 'A sentence of some length that models like to write.');
     assert.ok(value.length < plain.length / 10, `${value.length} of ${plain.length}`);
-    const compressed = new CompressedLog(value);
+    const compressed = await opened(value);
     assert.deepEqual(await bytesOf(compressed, 0, SEGMENT_BYTES), plain);
     assert.deepEqual(
       await bytesOf(compressed, 7950, 1),
@@ -53,7 +78,7 @@ describe('a compressed log', () => {
   });
 
   it('is made of logs of a single batch too', async () => {
-    const compressed = new CompressedLog(await compressLog(source(log(3, 1))));
+    const compressed = await opened(await compressLog(source(log(3, 1))));
     assert.deepEqual(await bytesOf(compressed, 0, 1), frames(1, 3));
     assert.deepEqual(await bytesOf(compressed, 3, 1), Buffer.alloc(0));
   });
@@ -67,30 +92,52 @@ describe('a compressed log', () => {
 
   it('that is damaged is an error, never other bytes', async () => {
     const value = await compressLog(source(log(2, 5)));
-    assert.throws(() => new CompressedLog(value.subarray(0, value.length - 1)), GatewayError);
-    assert.throws(() => new CompressedLog(Buffer.concat([Buffer.from('XXXX'), value.subarray(4)])), GatewayError);
+    await assert.rejects(opened(value.subarray(0, value.length - 1)), GatewayError);
+    await assert.rejects(opened(Buffer.concat([Buffer.from('XXXX'), value.subarray(4)])), GatewayError);
     const flipped = Buffer.from(value);
     flipped.fill(0xff, value.length - 40);
-    await assert.rejects(new CompressedLog(flipped).readLast(), GatewayError);
+    await assert.rejects((await opened(flipped)).readLast(), GatewayError);
+  });
+});
+
+describe('a large compressed log', () => {
+  it('is read piece by piece: a resume near its end costs no more than what it asks for', async () => {
+    const text = () => randomBytes(3000).toString('base64');
+    const batches = Array.from({ length: 300 }, (_, n) => {
+      return { first: n * 5 + 1, last: n * 5 + 5, frames: frames(n * 5 + 1, n * 5 + 5, text()), end: n === 299 };
+    });
+    const value = await compressLog(source(batches));
+    const bytes = stored(value);
+    const large = await CompressedLog.open(bytes, { keepUpTo: 100_000 });
+    assert.ok(large && value.length > 500_000);
+    assert.ok(large.weight < value.length / 10, 'only its table is kept');
+    assert.deepEqual(await bytesOf(large, 0, 1), Buffer.concat(batches.map((batch) => batch.frames)));
+    bytes.read = 0;
+    await large.read({ after: 1400, maxBytes: 1 });
+    assert.deepEqual(await large.readLast(), batches.at(-1));
+    assert.ok(bytes.read < value.length / 4, `${bytes.read} of ${value.length}`);
   });
 });
 
 describe('compressed logs in memory', () => {
   it('are loaded once, up to a bound, and forgotten on demand', async () => {
     const value = await compressLog(source(log(10, 10)));
-    const { weight } = new CompressedLog(value);
+    const { weight } = await opened(value);
     const logs = new CompressedLogs(weight * 3);
     const loads: string[] = [];
     const get = (id: string) =>
-      logs.get(id, () => {
-        loads.push(id);
-        return value;
+      logs.get(id, {
+        ...stored(value),
+        size: () => {
+          loads.push(id);
+          return value.length;
+        },
       });
     for (const id of ['a', 'b', 'a', 'c', 'a', 'd', 'a', 'b']) await get(id);
     assert.deepEqual(loads, ['a', 'b', 'c', 'd', 'b']);
     logs.forget('a');
     await get('a');
     assert.equal(loads.at(-1), 'a');
-    assert.equal(await logs.get('none', () => undefined), undefined);
+    assert.equal(await logs.get('none', { ...stored(value), size: () => undefined }), undefined);
   });
 });
