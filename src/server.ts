@@ -23,6 +23,7 @@ import { loadPrompts } from './research/prompts/load-prompts.ts';
 import type { RunDriver } from './runs/execute-run.ts';
 import type { Executor, ExecutorOptions } from './runs/executor.ts';
 import { sweepExpired } from './runs/expiry.ts';
+import { EventLoopLoad, MAX_LAG_MS } from './runs/load-meter.ts';
 import { LocalExecutor } from './runs/local-executor.ts';
 import { RunMetrics } from './runs/metrics.ts';
 import { createDriver } from './runs/research-driver.ts';
@@ -78,9 +79,14 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   await using stack = new AsyncDisposableStack();
   const live = new LiveConfig(config);
   const storage = stack.use(await (options.openStorage?.() ?? openStorage(config.store, { log })));
+  const load = stack.use(new EventLoopLoad());
   const registry = options.registry ?? new Registry();
   collectDefaultMetrics({ register: registry });
-  const metrics = new RunMetrics(registry, { active: () => executor.active });
+  const metrics = new RunMetrics(registry, {
+    load,
+    active: () => executor.active,
+    overloaded: () => executor.overloaded,
+  });
   const admission = new Admission(storage.limits);
   const activity = new Activity();
   const foundation = { live, storage, registry, metrics, admission, activity, log };
@@ -95,7 +101,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const common = { store: storage.runs, driver, clock: systemClock, log, owner, retentionMs };
   const executor = await openExecutor(
     storage,
-    { ...common, maxConcurrent: config.runs.max_concurrent, mayRun: (run) => mayRun(live, run.keyId) },
+    { ...common, load, maxConcurrent: config.runs.max_concurrent, mayRun: (run) => mayRun(live, run.keyId) },
     stack,
   );
   stack.defer(() => executor.stop({ graceMs: 0 }));
@@ -118,12 +124,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     runs,
     proxy,
     schemas,
+    load,
     admission,
     log,
     clock: systemClock,
     registry,
     showMetrics: () => options.showMetrics?.() ?? registry.metrics(),
-    readiness: () => readiness(storage, upstream),
+    readiness: () => readiness(storage, { upstream, overloaded: executor.overloaded || load.lagMs >= MAX_LAG_MS }),
     stopping: closing.signal,
     console: consolePages({ wellKnownKey: () => acceptedDefaultKey(live.current()) }),
     operator: { instance: owner, instances, providers: () => upstream.states(), activity },
@@ -288,11 +295,15 @@ function shuttingDown(): GatewayError {
   return new GatewayError('shutting_down', 'The gateway shuts down. Try again.', { retryAfterMs: 1000 });
 }
 
-async function readiness(storage: Storage, upstream: Upstream): Promise<Readiness> {
+async function readiness(
+  storage: Storage,
+  { upstream, overloaded }: { upstream: Upstream; overloaded: boolean },
+): Promise<Readiness> {
   const reasons: string[] = [];
   const checked = await storage.runs.check();
   if (!checked.ok) reasons.push(`store: ${checked.reason}`);
   if (!upstream.health().some(({ usable }) => usable)) reasons.push('no provider is usable');
+  if (overloaded) reasons.push('overloaded: new work is refused or held back');
   return { ready: reasons.length === 0, reasons };
 }
 

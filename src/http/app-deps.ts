@@ -6,6 +6,7 @@ import type { LiveConfig } from '../config/live-config.ts';
 import type { GatewayConfig, KeyConfig } from '../config/schema.ts';
 import type { ModelProxy } from '../gateway/proxy-call.ts';
 import type { SchemaChecker } from '../research/answer/schema/schema-job.ts';
+import type { LoadMeter } from '../runs/load-meter.ts';
 import type { Caller, Runs } from '../runs/runs.ts';
 import type { Instances } from '../store/instances.ts';
 import type { ProviderState } from '../upstream/provider.ts';
@@ -44,6 +45,8 @@ export interface HttpParts {
   schemas: SchemaChecker;
   log: Logger;
   clock: Clock;
+  /** How busy this process is: new work is refused before what is under way suffers. */
+  load: LoadMeter;
   /** Limits of API keys. */
   admission: Admission;
   /** Metrics of all floors; shown at /metrics. */

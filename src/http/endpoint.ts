@@ -1,6 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { GatewayError } from '../base/errors.ts';
 import { workFor } from '../base/event-loop.ts';
+import { MAX_LAG_MS } from '../runs/load-meter.ts';
 import { type Answer, writeAnswer } from './answer.ts';
 import type { AppDeps, Identity } from './app-deps.ts';
 import { authenticate, type Keyring } from './middleware/auth.ts';
@@ -75,7 +76,9 @@ export function methodNotAllowed(method: string, allowed: readonly string[], res
   return new GatewayError('method_not_allowed', `${method} is not possible here; use ${allow}.`);
 }
 
-/** @throws GatewayError `shutting_down` where the gateway takes no new work. */
-export function refuseWhenStopping({ stopping }: AppDeps): void {
+/** @throws GatewayError `shutting_down`, `overloaded` where the gateway takes no new work. */
+export function refuseNewWork({ stopping, load }: AppDeps): void {
   if (stopping.aborted) throw new GatewayError('shutting_down', 'The gateway is shutting down: try again.');
+  if (load.lagMs < MAX_LAG_MS) return;
+  throw new GatewayError('overloaded', 'The gateway carries what it can. Try again.', { retryAfterMs: 2000 });
 }

@@ -5,7 +5,7 @@ import { type Span, topLevelSpans } from '../protocol/json-spans.ts';
 import type { Answer } from './answer.ts';
 import type { AppDeps } from './app-deps.ts';
 import type { Call } from './endpoint.ts';
-import { refuseWhenStopping } from './endpoint.ts';
+import { refuseNewWork } from './endpoint.ts';
 import type { JsonBody } from './middleware/body.ts';
 
 /** A request to pass on. */
@@ -31,7 +31,7 @@ export function jsonForwarding({ raw, json }: JsonBody): Pick<Forwarding, 'body'
 
 /** Passes a request to the provider of a proxy model, counted against the limits of its key. */
 export async function forward(deps: AppDeps, { req, res, identity }: Call, forwarding: Forwarding): Promise<Answer> {
-  refuseWhenStopping(deps);
+  refuseNewWork(deps);
   const { key, context } = identity;
   const admitted = await deps.admission.admit({
     key,

@@ -6,6 +6,7 @@ import type { Logger } from '../base/logger.ts';
 import type { Claim, RunRecord, RunStore } from '../store/run-store.ts';
 import { AppendTick } from './append-tick.ts';
 import { type ExecutionResult, executeRun, type RunDriver } from './execute-run.ts';
+import type { LoadMeter } from './load-meter.ts';
 import { LEASE_MS, RunLease } from './run-lease.ts';
 
 export interface ActiveRunsOptions {
@@ -18,6 +19,8 @@ export interface ActiveRunsOptions {
   retentionMs: number;
   /** Whether a run may (still) be driven; one that may not ends as cancelled. Absent: every run may. */
   mayRun?(run: RunRecord): boolean;
+  /** How busy this process is. */
+  load: LoadMeter;
 }
 
 /** Also how long a cancel may take whose news was lost. */
@@ -38,12 +41,13 @@ export class ActiveRuns {
   readonly #runs = new Map<RunId, ActiveRun>();
   /** Runs whose cancel this instance knows of, the store perhaps not yet: they are not taken up again. */
   readonly #cancelled = new Set<RunId>();
-  readonly #tick = new AppendTick();
+  readonly #tick: AppendTick;
   #renewal: NodeJS.Timeout | undefined;
   #pausing = false;
 
   constructor(options: ActiveRunsOptions) {
     this.#options = options;
+    this.#tick = new AppendTick(options.load);
   }
 
   get size(): number {

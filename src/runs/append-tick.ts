@@ -1,4 +1,4 @@
-import { EventLoopLoad, type LoadMeter } from './load-meter.ts';
+import type { LoadMeter } from './load-meter.ts';
 
 /** The longest that an append waits for those of other runs, in milliseconds. */
 export const MAX_TICK_MS = 20;
@@ -24,7 +24,7 @@ export class AppendTick {
   #lastWriter: object | undefined;
   #sharedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(load: LoadMeter = new EventLoopLoad()) {
+  constructor(load: LoadMeter) {
     this.#load = load;
   }
 
@@ -52,7 +52,7 @@ export class AppendTick {
   }
 
   #lengthMs(now: number): number {
-    const busy = Math.max(0, (this.#load.utilization() - BUSY) / (1 - BUSY));
+    const busy = Math.max(0, (this.#load.utilization - BUSY) / (1 - BUSY));
     const shared = now - this.#sharedAt < SHARED_MS ? SHARED_TICK_MS : 0;
     return Math.max(shared, Math.min(1, busy ** 2) * MAX_TICK_MS);
   }

@@ -20,6 +20,8 @@ export interface Executor {
   /** A run that this executor drives: its record as it was claimed, and the response as far as it is stored. */
   driven(id: RunId): Pick<RunLease, 'run' | 'fold'> | undefined;
   readonly active: number;
+  /** Whether it has held queued runs back for seconds, because the process carries what it can. */
+  readonly overloaded: boolean;
   /** Takes no new runs; hands running ones over at their next step boundary, after `graceMs` wherever they are. */
   stop(options: { graceMs: number }): Promise<void>;
 }

@@ -1,27 +1,46 @@
 import { performance } from 'node:perf_hooks';
 
-/** How long a measurement counts, in milliseconds. */
-const WINDOW_MS = 100;
-
-/** How busy this process's event loop is: the share of the time in which it works, 0 to 1. */
+/** How busy this process's event loop is. */
 export interface LoadMeter {
-  utilization(): number;
+  /** The share of the time in which it works, 0 to 1, over the last tenth of a second. */
+  readonly utilization: number;
+  /** How late it comes to what is due, in milliseconds, over about the last quarter of a second. */
+  readonly lagMs: number;
 }
 
-/** Measures the event loop when it is asked, over windows of a tenth of a second. */
-export class EventLoopLoad implements LoadMeter {
-  #before = performance.eventLoopUtilization();
-  #measuredAt = performance.now();
-  #utilization = 0;
+const SAMPLE_MS = 50;
+/** How much a sample counts. */
+const WEIGHT = 0.2;
 
-  utilization(): number {
+/** Measures the event loop of this process until it is disposed. */
+export class EventLoopLoad implements LoadMeter, Disposable {
+  utilization = 0;
+  lagMs = 0;
+  readonly #timer: NodeJS.Timeout;
+  #before = performance.eventLoopUtilization();
+  #dueAt = performance.now() + SAMPLE_MS;
+  #odd = false;
+
+  constructor() {
+    this.#timer = setInterval(() => this.#sample(), SAMPLE_MS);
+    this.#timer.unref();
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+  }
+
+  #sample(): void {
     const now = performance.now();
-    if (now - this.#measuredAt >= WINDOW_MS) {
-      const current = performance.eventLoopUtilization();
-      this.#utilization = performance.eventLoopUtilization(current, this.#before).utilization;
-      this.#before = current;
-      this.#measuredAt = now;
-    }
-    return this.#utilization;
+    this.lagMs += WEIGHT * (Math.max(0, now - this.#dueAt) - this.lagMs);
+    this.#dueAt = now + SAMPLE_MS;
+    this.#odd = !this.#odd;
+    if (this.#odd) return;
+    const current = performance.eventLoopUtilization();
+    this.utilization = performance.eventLoopUtilization(current, this.#before).utilization;
+    this.#before = current;
   }
 }
+
+/** A lag from which on new work of any kind is refused, in milliseconds: what is under way comes first. */
+export const MAX_LAG_MS = 250;

@@ -2,10 +2,13 @@ import { linkSignals, sleep } from '../base/abort.ts';
 import { messageOf } from '../base/errors.ts';
 import type { RunId } from '../base/ids.ts';
 import { ActiveRuns } from './active-runs.ts';
+import { Capacity } from './capacity.ts';
 import type { Executor, ExecutorOptions } from './executor.ts';
 
 /** How often free runs are looked for without being told, in milliseconds. */
 const LOOK_MS = 1000;
+/** The same while runs are held back. */
+const HELD_BACK_LOOK_MS = 50;
 
 /**
  * The executor of a single instance: it asks the store for free runs. It claims whatever is offered, up to
@@ -14,6 +17,7 @@ const LOOK_MS = 1000;
 export class LocalExecutor implements Executor {
   readonly #options: ExecutorOptions;
   readonly #runs: ActiveRuns;
+  readonly #capacity: Capacity;
   readonly #stopping = new AbortController();
   #wake = Promise.withResolvers<void>();
   #claiming: Promise<void> | undefined;
@@ -22,6 +26,7 @@ export class LocalExecutor implements Executor {
   constructor(options: ExecutorOptions) {
     this.#options = options;
     this.#runs = new ActiveRuns(options);
+    this.#capacity = new Capacity(options);
   }
 
   async start(): Promise<void> {
@@ -34,6 +39,10 @@ export class LocalExecutor implements Executor {
 
   get active(): number {
     return this.#runs.size;
+  }
+
+  get overloaded(): boolean {
+    return this.#capacity.overloaded;
   }
 
   wake(_id: RunId): void {
@@ -69,16 +78,18 @@ export class LocalExecutor implements Executor {
         this.#options.log.warn({ err: messageOf(thrown) }, 'runs cannot be claimed now');
       }
       using pause = linkSignals([signal]);
-      await Promise.race([this.#wake.promise, sleep(LOOK_MS, { signal: pause.signal }).catch(() => {})]);
+      await Promise.race([
+        this.#wake.promise,
+        sleep(this.#capacity.heldBack ? HELD_BACK_LOOK_MS : LOOK_MS, { signal: pause.signal }).catch(() => {}),
+      ]);
       pause.abort();
     }
   }
 
   async #claimAll(): Promise<void> {
-    const { maxConcurrent } = this.#options;
-    while (this.#runs.size < maxConcurrent && !this.#stopping.signal.aborted) {
+    while (!this.#stopping.signal.aborted && this.#capacity.start(this.#runs.size)) {
       const claim = await this.#runs.claimNext();
-      if (!claim) return;
+      if (!claim) return this.#capacity.giveBack();
       void this.#runs.drive(claim).finally(() => this.#wake.resolve());
     }
   }

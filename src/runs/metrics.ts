@@ -2,6 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { ObservedToolCall } from '../research/run/run.ts';
 import type { RunRecord, TerminalStatus } from '../store/run-store.ts';
 import type { AttemptReport } from '../upstream/route-tries.ts';
+import type { LoadMeter } from './load-meter.ts';
 
 /**
  * Metrics of runs, their tools and their providers, in Prometheus' words. Labels come from the configuration, never
@@ -16,7 +17,7 @@ export class RunMetrics {
   readonly #attempts: Counter<'provider' | 'model' | 'outcome'>;
   readonly #attemptSeconds: Histogram<'provider'>;
 
-  constructor(registry: Registry, options: { active(): number }) {
+  constructor(registry: Registry, options: { load: LoadMeter; active(): number; overloaded(): boolean }) {
     const registers = [registry];
     this.#ended = new Counter({
       name: 'gateway_runs_ended_total',
@@ -69,6 +70,30 @@ export class RunMetrics {
       registers,
       collect() {
         this.set(options.active());
+      },
+    });
+    new Gauge({
+      name: 'gateway_event_loop_utilization_ratio',
+      help: 'Share of the time in which the event loop works, over the last tenth of a second.',
+      registers,
+      collect() {
+        this.set(options.load.utilization);
+      },
+    });
+    new Gauge({
+      name: 'gateway_event_loop_delay_seconds',
+      help: 'How late the event loop comes to what is due; new work is refused from 0.25 on.',
+      registers,
+      collect() {
+        this.set(options.load.lagMs / 1000);
+      },
+    });
+    new Gauge({
+      name: 'gateway_overloaded',
+      help: '1 while queued runs are held back because this instance carries what it can.',
+      registers,
+      collect() {
+        this.set(options.overloaded() ? 1 : 0);
       },
     });
   }

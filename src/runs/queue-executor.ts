@@ -5,6 +5,7 @@ import type { RunId } from '../base/ids.ts';
 import type { QueueConnection } from '../store/open.ts';
 import type { Claim } from '../store/run-store.ts';
 import { ActiveRuns } from './active-runs.ts';
+import { Capacity } from './capacity.ts';
 import type { Executor, ExecutorOptions } from './executor.ts';
 
 const QUEUE = 'runs';
@@ -23,6 +24,8 @@ const ENQUEUE_MS = 5000;
  */
 const HELD_MS = 1500;
 const HELD_LOOK_MS = 100;
+/** How long a job waits here for room before it is put off, so that another instance may take it, in milliseconds. */
+const HELD_BACK_MS = 1000;
 /** How long a job is put off that could not be worked on, in milliseconds. */
 const RETRY_MS = 1000;
 /** How long the worker may take to close, in milliseconds. */
@@ -53,6 +56,7 @@ export interface QueueExecutorOptions extends ExecutorOptions {
 export class QueueExecutor implements Executor {
   readonly #options: QueueExecutorOptions;
   readonly #runs: ActiveRuns;
+  readonly #capacity: Capacity;
   readonly #queue: Queue;
   readonly #worker: Worker;
   readonly #stopping = new AbortController();
@@ -63,6 +67,7 @@ export class QueueExecutor implements Executor {
   constructor(options: QueueExecutorOptions) {
     this.#options = options;
     this.#runs = new ActiveRuns(options);
+    this.#capacity = new Capacity(options);
     const { client: connection, prefix } = options.connection;
     // The store has looked at the version; a user without the right to ask for it is enough.
     const common = { connection, prefix, skipVersionCheck: true };
@@ -94,6 +99,10 @@ export class QueueExecutor implements Executor {
 
   get active(): number {
     return this.#runs.size;
+  }
+
+  get overloaded(): boolean {
+    return this.#capacity.overloaded;
   }
 
   wake(id: RunId): void {
@@ -135,6 +144,8 @@ export class QueueExecutor implements Executor {
   async #work(job: Job, token: string | undefined): Promise<void> {
     const id = job.id;
     if (id === undefined) return;
+    const room = await this.#capacity.startWithin(HELD_BACK_MS, () => this.#runs.size);
+    if (!room) throw new Error('this instance carries what it can');
     const claim = await this.#claim(id, { waitMs: job.attemptsMade === 0 ? HELD_MS : 0 });
     if (claim === 'ended') return;
     const result = claim === 'not now' ? 'released' : await this.#runs.drive(claim);
@@ -179,10 +190,10 @@ export class QueueExecutor implements Executor {
    * queue does not work.
    */
   async #sweep(before: ReadonlySet<RunId>): Promise<ReadonlySet<RunId>> {
-    const { store, maxConcurrent, log } = this.#options;
+    const { store, log } = this.#options;
     const free = await store.claimable({ limit: SWEEP_LIMIT });
     for (const id of free) {
-      if (!before.has(id) || this.#runs.size >= maxConcurrent || this.#stopping.signal.aborted) continue;
+      if (!before.has(id) || this.#stopping.signal.aborted || !this.#capacity.start(this.#runs.size)) continue;
       const claim = await this.#runs.claim(id, { force: false });
       if (!claim) continue;
       log.warn({ run: id }, 'the queue did not deal out a run, it is taken without');

@@ -99,11 +99,10 @@ export class Submissions {
   }
 
   async #refuseWhenFull(): Promise<void> {
-    const { store, maxQueued } = this.#options;
+    const { store, maxQueued, executor } = this.#options;
     const { queued } = await store.countOpen();
-    if (queued >= maxQueued()) {
-      throw new GatewayError('overloaded', 'Too many runs are waiting. Try again later.', { retryAfterMs: 5000 });
-    }
+    if (queued < maxQueued() && !(queued > 0 && executor.overloaded)) return;
+    throw new GatewayError('overloaded', 'Too many runs are waiting. Try again later.', { retryAfterMs: 5000 });
   }
 }
 

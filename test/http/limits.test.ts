@@ -11,6 +11,20 @@ const ask = (input: string, fields: object = {}): SendOptions => ({
 });
 const refused = (code: string) => ({ status: 429, code, type: 'rate_limit_error', param: null });
 
+describe('a process that does not keep up', () => {
+  it('refuses to pass more on, and counts nothing of it', async () => {
+    await using gateway = await openGateway({ limits: { requests_per_minute: 1 } });
+    const call: SendOptions = { key, body: { model: 'gpt', input: 'a' } };
+    gateway.load.lagMs = 300;
+    const answer = await send(gateway, 'POST /v1/embeddings', call);
+    assertRefused(answer, { status: 503, code: 'overloaded', type: 'api_error', param: null });
+    assert.equal(answer.headers.get('retry-after'), '2');
+    assert.equal(answer.headers.get('x-should-retry'), 'true');
+    gateway.load.lagMs = 20;
+    assert.equal((await send(gateway, 'POST /v1/embeddings', call)).status, 200);
+  });
+});
+
 describe('requests_per_minute', () => {
   it('counts submissions of every interface and says what is left', async () => {
     await using gateway = await openGateway({ limits: { requests_per_minute: 4 } });

@@ -72,6 +72,8 @@ export interface TestGateway extends AsyncDisposable {
   url: string;
   server: Server;
   parts: HttpParts;
+  /** How busy the process says it is. */
+  load: { utilization: number; lagMs: number };
   runs: Runs;
   /** Lines of the access log and everything else that was logged, parsed. */
   lines: Record<string, unknown>[];
@@ -112,9 +114,10 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
       if (ended) void admission.runEnded({ id: run.id, keyId: run.keyId, held: readHeld(run), tokens: ended.tokens });
     },
   };
+  const load = { utilization: 0, lagMs: 0 };
   const common = { store: storage.runs, clock: systemClock, log, retentionMs: 3_600_000 };
   const maxConcurrent = live.current().runs.max_concurrent;
-  const executor = new LocalExecutor({ ...common, driver, owner: randomUUID(), maxConcurrent });
+  const executor = new LocalExecutor({ ...common, driver, owner: randomUUID(), maxConcurrent, load });
   const runs = createRuns({
     ...common,
     executor,
@@ -134,6 +137,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
       },
     },
     schemas,
+    load,
     admission,
     log,
     clock: systemClock,
@@ -149,6 +153,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     server,
     parts,
+    load,
     runs,
     lines,
     calls,

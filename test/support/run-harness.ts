@@ -10,6 +10,7 @@ import { SchemaChecks } from '../../src/research/answer/schema/schema-checks.ts'
 import { loadPrompts } from '../../src/research/prompts/load-prompts.ts';
 import type { ResearchRequest } from '../../src/research/run/request.ts';
 import type { Executor, ExecutorOptions } from '../../src/runs/executor.ts';
+import type { LoadMeter } from '../../src/runs/load-meter.ts';
 import { LocalExecutor } from '../../src/runs/local-executor.ts';
 import { createDriver, type DriverParts } from '../../src/runs/research-driver.ts';
 import type { Caller, RunRecord, Runs, Submission } from '../../src/runs/runs.ts';
@@ -54,6 +55,8 @@ export interface HarnessOptions {
   store?: RunStore;
   config?: GatewayConfig;
   clock?: Clock;
+  /** How busy the process says it is; idle where absent. */
+  load?: LoadMeter;
   /** Told of what the tools of a run are opened with. */
   onOpenTools?(request: Parameters<DriverParts['openTools']>[0]): void;
   /** The executor; the one of a single instance where absent. */
@@ -94,6 +97,7 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
     owner,
     maxConcurrent: config.runs.max_concurrent,
     retentionMs,
+    load: options.load ?? { utilization: 0, lagMs: 0 },
   });
   const runs = createRuns({
     store,

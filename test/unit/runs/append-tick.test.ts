@@ -3,8 +3,8 @@ import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { AppendTick, MAX_TICK_MS } from '../../../src/runs/append-tick.ts';
 
 describe('the tick of appends', () => {
-  const idle = { utilization: () => 0 };
-  const full = { utilization: () => 1 };
+  const idle = { utilization: 0, lagMs: 0 };
+  const full = { utilization: 1, lagMs: 0 };
 
   /** Whether it is resolved without any time passing. */
   async function atOnce(waiting: Promise<void>): Promise<boolean> {

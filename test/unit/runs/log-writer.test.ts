@@ -28,7 +28,7 @@ function open(store: RunStore, claim: Claim, changes: { graceMs?: number } = {})
   const writer = new LogWriter({
     store,
     lease,
-    tick: new AppendTick(),
+    tick: new AppendTick({ utilization: 0, lagMs: 0 }),
     last: claim.run.last,
     entries: 0,
     graceMs: changes.graceMs ?? 20_000,

@@ -178,7 +178,7 @@ describe('the fold of a long log', () => {
     const writer = new LogWriter({
       store,
       lease,
-      tick: new AppendTick(),
+      tick: new AppendTick({ utilization: 0, lagMs: 0 }),
       last: 2,
       entries: 0,
       graceMs: 1000,
@@ -227,7 +227,7 @@ describe('a log that a failover cut', () => {
       const writer = new LogWriter({
         store: each,
         lease,
-        tick: new AppendTick(),
+        tick: new AppendTick({ utilization: 0, lagMs: 0 }),
         last: 2,
         entries: 0,
         graceMs: 1000,
