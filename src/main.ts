@@ -1,4 +1,4 @@
-import { enableCompileCache, flushCompileCache } from 'node:module';
+import { enableCompileCache } from 'node:module';
 import { COMPILE_CACHE } from './compile-cache.ts';
 
 /**
@@ -6,8 +6,6 @@ import { COMPILE_CACHE } from './compile-cache.ts';
  * commands that run a gateway.
  */
 const MINIMUM = 26;
-/** By then a start is over, in milliseconds. */
-const FLUSH_MS = 3000;
 
 if (Number.parseInt(process.versions.node, 10) < MINIMUM) {
   process.stderr.write(
@@ -17,8 +15,6 @@ if (Number.parseInt(process.versions.node, 10) < MINIMUM) {
   process.exitCode = 2;
 } else {
   enableCompileCache(COMPILE_CACHE);
-  // A process that is killed writes nothing at its end.
-  setTimeout(flushCompileCache, FLUSH_MS).unref();
   const [{ runCommandLine }, { processTerminal }, { readEnvironment }, { fileURLToPath }, { default: project }] =
     await Promise.all([
       import('./cli/command-line.ts'),

@@ -56,9 +56,9 @@ describe('the AI SDK with a research model', () => {
     await assert.rejects(sdk.generate(target('responses'), QUESTION), /Invalid JSON response/);
   });
 
-  it('a chat stream that fails in its answer ends with the finish reason "other"', async () => {
-    // The client reads no error beside choices: see docs/compatibility.md.
+  it('a chat stream that fails in its answer ends with the finish reason "error"', async () => {
+    // It reads the frame that holds the error alone, not the one beside choices.
     const [answer] = await sdk.stream(target('chat', MODEL.cut), [QUESTION]);
-    assert.deepEqual([answer?.text, answer?.finish], ['The first half of the answer', 'other']);
+    assert.deepEqual([answer?.text, answer?.finish], ['The first half of the answer', 'error']);
   });
 });
