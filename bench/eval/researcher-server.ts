@@ -21,10 +21,10 @@ export async function startResearcher(): Promise<AsyncDisposable & { url: string
 }
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const body: { model: string; messages: SentMessage[]; tools?: unknown[] } = JSON.parse(
+  const body: { model: string; messages: SentMessage[]; tools?: unknown[]; tool_choice?: unknown } = JSON.parse(
     Buffer.concat(await Array.fromAsync(request)).toString(),
   );
-  const turn = takeTurn(body.messages, { tools: (body.tools?.length ?? 0) > 0 });
+  const turn = takeTurn(body.messages, { tools: (body.tools?.length ?? 0) > 0 && body.tool_choice !== 'none' });
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   for (const chunk of chunksOf(turn, body)) response.write(`data: ${JSON.stringify(chunk)}\n\n`);
   response.end('data: [DONE]\n\n');

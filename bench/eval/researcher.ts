@@ -131,7 +131,7 @@ function seenIn(messages: readonly SentMessage[]): Map<string, Seen> {
 }
 
 function documentsIn(content: string): Seen[] {
-  const inner = content.replace(/^<tool_result>\s*|\s*<\/tool_result>$/g, '');
+  const inner = content.replace(/^<tool_result[-\w]*>\s*|\s*<\/tool_result[-\w]*>$/g, '');
   const parsed = parse(inner);
   if (parsed === undefined) {
     return [...inner.matchAll(/^\[(\d+)\] ([^:\n]+): (.*)$/gm)].map(([, id, title = '', text = '']) => ({

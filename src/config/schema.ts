@@ -171,6 +171,8 @@ const research = z.strictObject({
   budgets: z.partialRecord(effortLevel, budget).default({}),
   /** Recent tool results that stay whole in the context. */
   keep_tool_results: z.int().positive().default(5),
+  /** The part of the context up to which requests only grow; then older turns become findings. */
+  compact_at: z.number().min(0.1).max(0.9).default(0.42),
   /** A cheaper route that summarises huge pages; absent: the model's own routes. */
   reader: z.array(route).optional(),
   verify: z.boolean().default(false),

@@ -14,5 +14,9 @@ export function interruptedStep(
   if (text === '') return undefined;
   const last = state.entries.findLast((entry) => entry.t === 'turn');
   const usage = estimatedUsage({ estimate: last?.usage.inputTokens ?? 0, text });
-  return { t: 'spent', usage, ...(shown.type === 'message' ? { answerLength: shown.text.length } : {}) };
+  return {
+    t: 'spent',
+    usage,
+    ...(shown.type === 'message' ? { answerLength: shown.text.length, answerTokens: usage.outputTokens } : {}),
+  };
 }

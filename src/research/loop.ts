@@ -1,11 +1,13 @@
 import { linkSignals, TimeoutError } from '../base/abort.ts';
 import type { IncompleteReason } from '../protocol/response.ts';
-import type { AssistantMessage, TurnTool } from '../upstream/turn.ts';
+import type { AssistantMessage } from '../upstream/turn.ts';
 import { writeAnswer } from './answer/answer.ts';
 import { repairArguments } from './calls/repair-arguments.ts';
 import { runToolCalls } from './calls/tool-calls.ts';
 import { type Context, createContext } from './context/context.ts';
+import { notesIn } from './context/model-notes.ts';
 import { restartNotes } from './context/restart.ts';
+import { recordsOf } from './context/result-records.ts';
 import { judge } from './guards/guards.ts';
 import { inventedResult } from './guards/refusals.ts';
 import { callKey, refuseRepeated } from './guards/repeated-calls.ts';
@@ -75,12 +77,12 @@ async function* guard(run: ResearchRun, context: Context): AsyncGenerator<Step> 
   if (run.state.forced) return;
   const verdict = judge(run.state);
   if (verdict?.do === 'tell') yield tell(run, verdict.guard, verdict.text);
-  if (verdict?.do === 'stop') yield giveUp(run, context, verdict.why);
+  if (verdict?.do === 'stop') yield await giveUp(run, context, verdict.why);
 }
 
 /** The attempt is given up: once for a fresh one with notes, then for the answer. */
-function giveUp(run: ResearchRun, context: Context, why: string): Step {
-  const restart = restartNotes(run.state, { why, context });
+async function giveUp(run: ResearchRun, context: Context, why: string): Promise<Step> {
+  const restart = await restartNotes(run.state, { why, context });
   if (!restart) return force(run, 'stuck', why);
   run.log.info({ why }, 'beginning anew with notes');
   return { type: 'note', entry: noted(run.state, restart) };
@@ -98,7 +100,7 @@ async function* afterWall(
   } else if (thrown instanceof EndlessRepetition && run.state.toldInARow('repetition') === 0) {
     yield tell(run, 'repetition', 'You repeated the same text without end and were stopped. Go on with the next step.');
   } else if (thrown instanceof ContextWall || thrown instanceof EndlessRepetition) {
-    yield giveUp(run, context, thrown instanceof ContextWall ? 'the context was full' : thrown.message);
+    yield await giveUp(run, context, thrown instanceof ContextWall ? 'the context was full' : thrown.message);
   } else {
     throw thrown;
   }
@@ -110,10 +112,7 @@ async function* researchTurn(
 ): AsyncGenerator<Step> {
   const { context, signal } = options;
   const { state } = run;
-  const tools = [...run.tools.values()].map(
-    ({ name, description, parameters }): TurnTool => ({ name, description, parameters }),
-  );
-  const { finish, estimate } = yield* askModel(run, { context, tools, signal });
+  const { finish, reasoning, estimate } = yield* askModel(run, { context, signal });
   const { calls, forced } = planCalls(run, finish.message.tool_calls ?? []);
   const { message, invented } = cleaned(finish.message, calls);
   const entry: TurnEntry = {
@@ -126,6 +125,9 @@ async function* researchTurn(
     ...(forced ? { forced } : {}),
     estimate,
     elapsedMs: options.elapsed(),
+    notes: notesIn({ text: message.content, reasoning }, { turn: state.turns + 1, about: context.about }),
+    ...(finish.route ? { route: finish.route } : {}),
+    ...(state.turns === 0 ? { opening: context.opening } : {}),
   };
   noted(state, entry);
   const started = calls
@@ -179,6 +181,9 @@ async function* executePending(
   );
   for await (const entry of results) {
     for (const usage of takeSpent()) yield { type: 'note', entry: noted(state, { t: 'spent', usage }) };
+    const made = state.made.get(entry.call);
+    const about = { about: context.about, turn: state.turns };
+    if (made) entry.records = await recordsOf(made, entry, about);
     noted(state, entry);
     yield { type: 'tool_result', call: entry.call, status: entry.status, result: entry.result, entry };
   }

@@ -2,9 +2,9 @@ import { GatewayError } from '../base/errors.ts';
 import {
   noUsage,
   TurnError,
+  type TurnMessage,
   type TurnPart,
   type TurnRequest,
-  type TurnTool,
   type TurnUsage,
 } from '../upstream/turn.ts';
 import type { Context } from './context/context.ts';
@@ -30,6 +30,28 @@ export class EndlessRepetition extends Error {
   override readonly name = 'EndlessRepetition';
 }
 
+/** The messages of the next request, with room made for them where that is due: a step to be stored before it is sent. */
+export async function* fittedMessages(
+  run: ResearchRun,
+  { context, tail }: { context: Context; tail: readonly TurnMessage[] },
+): AsyncGenerator<Step, ReturnType<Context['messages']>> {
+  const entry = await context.makeRoom(tail);
+  if (entry) {
+    run.log.info({ from: entry.from, anew: entry.anew ?? false }, 'room was made in the context');
+    yield { type: 'note', entry: noted(run.state, entry) };
+  }
+  return context.messages(tail);
+}
+
+/** What a research turn gave, and what its request was. */
+export interface AskedTurn {
+  finish: Finish;
+  /** What the model thought and said, as it was shown. */
+  reasoning: string;
+  /** The size of the request by the gateway's estimate. */
+  estimate: number;
+}
+
 /**
  * One research turn and the estimated size of its request: what the model thinks and says is shown as reasoning. A
  * turn that was cut midway closes its reasoning as incomplete and is asked for again, on the next route (contract
@@ -38,27 +60,33 @@ export class EndlessRepetition extends Error {
  */
 export async function* askModel(
   run: ResearchRun,
-  options: { context: Context; tools: readonly TurnTool[]; signal: AbortSignal },
-): AsyncGenerator<Step, { finish: Finish; estimate: number }> {
-  const { context, tools, signal } = options;
+  options: { context: Context; signal: AbortSignal },
+): AsyncGenerator<Step, AskedTurn> {
+  const { context, signal } = options;
   const { window } = context;
   const tries = { cuts: 0 };
   for (;;) {
-    const { messages, estimate } = context.messages([], tools);
-    const shown = { text: '' };
+    const { messages, estimate, stable } = yield* fittedMessages(run, { context, tail: [] });
+    const shown = { text: '', reasoning: '' };
+    const maxOutputTokens = Math.max(16, Math.min(run.model.max_completion_tokens, window.roomToWrite(estimate)));
     try {
-      const maxOutputTokens = Math.max(16, Math.min(run.model.max_completion_tokens, window.roomToWrite(estimate)));
-      const request: TurnRequest = { messages, tools, maxOutputTokens, ...sampling(run) };
+      const request: TurnRequest = {
+        messages,
+        tools: context.opening.tools,
+        maxOutputTokens,
+        ...hints(run, stable),
+        ...sampling(run),
+      };
       const finish = yield* showTurn(run, request, { shown, signal });
       if (!finish.usage.estimated) window.learn(estimate, finish.usage.inputTokens);
-      return { finish, estimate };
+      return { finish, reasoning: shown.reasoning, estimate };
     } catch (thrown) {
       if (signal.aborted || thrown instanceof EndlessRepetition) {
         yield closeCut(run, { estimate, text: shown.text });
         signal.throwIfAborted();
         throw thrown;
       }
-      yield* afterCut(run, { thrown, tries, context, estimate });
+      yield* afterCut(run, { thrown, tries, context, estimate, asked: maxOutputTokens });
     }
   }
 }
@@ -67,7 +95,7 @@ export async function* askModel(
 async function* showTurn(
   run: ResearchRun,
   request: TurnRequest,
-  { shown, signal }: { shown: { text: string }; signal: AbortSignal },
+  { shown, signal }: { shown: { text: string; reasoning: string }; signal: AbortSignal },
 ): AsyncGenerator<Step, Finish> {
   const repetition = new RepetitionWatch();
   let last: 'reasoning' | 'text' | undefined;
@@ -77,6 +105,7 @@ async function* showTurn(
     const paragraph = last !== undefined && last !== part.type ? '\n\n' : '';
     last = part.type;
     shown.text += part.delta;
+    if (part.type === 'reasoning') shown.reasoning += part.delta;
     yield { type: 'reasoning', delta: paragraph + part.delta };
     if (repetition.push(part.delta)) throw new EndlessRepetition('the model repeated itself without end');
   }
@@ -86,6 +115,12 @@ async function* showTurn(
 /** A stream that ended without saying why. */
 export function unfinished(): TurnError {
   return new TurnError('failed', 'the provider ended its stream without finishing', { started: true });
+}
+
+/** What helps providers to find the prefix that requests of a run share, of which `stable` messages stay as they are. */
+export function hints(run: ResearchRun, stable: number): Pick<TurnRequest, 'cacheKey' | 'stablePrefix' | 'warmRoute'> {
+  const { route } = run.state;
+  return { cacheKey: run.id, stablePrefix: stable, ...(route ? { warmRoute: route } : {}) };
 }
 
 /** The sampling parameters of the request, passed to the provider. */
@@ -108,6 +143,12 @@ export function estimatedUsage({ estimate, text }: { estimate: number; text: str
   return { ...noUsage(), inputTokens: estimate, outputTokens: estimateTokens(text), estimated: true };
 }
 
+/** How far an answer was written: its length in UTF-16 code units, and the tokens of the part that came last. */
+export interface CountedPart {
+  length: number;
+  tokens: number;
+}
+
 /** How often a turn was cut so far. */
 export interface Tries {
   cuts: number;
@@ -119,20 +160,28 @@ export interface Tries {
  */
 export async function* afterCut(
   run: ResearchRun,
-  failure: { thrown: unknown; tries: Tries; context: Context; estimate: number; answerLength?: number },
+  failure: {
+    thrown: unknown;
+    tries: Tries;
+    context: Context;
+    estimate: number;
+    /** The most that the model might have written, in tokens. */
+    asked: number;
+    answer?: CountedPart;
+  },
 ): AsyncGenerator<Step> {
-  const { thrown, tries, context, estimate, answerLength } = failure;
+  const { thrown, tries, context, estimate, asked, answer } = failure;
   if (!(thrown instanceof TurnError)) throw thrown;
   const contextOverflow = thrown.kind === 'context_length';
   const entry = noted(run.state, {
     t: 'spent',
     usage: thrown.usage,
-    ...(contextOverflow ? { tooLarge: estimate } : {}),
-    ...(answerLength === undefined ? {} : { answerLength }),
+    ...(contextOverflow ? { tooLarge: estimate, asked } : {}),
+    ...(answer ? { answerLength: answer.length, answerTokens: answer.tokens } : {}),
   });
   yield { type: 'reasoning_end', status: 'incomplete', entry };
   if (contextOverflow) {
-    if (!context.window.refused(estimate)) throw new ContextWall(thrown.message, { cause: thrown });
+    if (!context.window.refused(estimate, asked)) throw new ContextWall(thrown.message, { cause: thrown });
     run.log.info({ estimate, room: context.window.room }, 'the request did not fit the context, asking with less');
     return;
   }

@@ -13,6 +13,7 @@ import { noted } from '../research/run/run.ts';
 import type { ListedServer, ResearchOutcome, Step } from '../research/run/steps.ts';
 import type { ResearchState } from '../research/run/transcript.ts';
 import { addWarning, hasWarning } from '../research/run/warnings.ts';
+import { createFence } from '../research/text/fence.ts';
 import type { RunRecord } from '../store/run-store.ts';
 import type { Tool } from '../tools/tool.ts';
 import type { ChatModel } from '../upstream/turn.ts';
@@ -96,6 +97,7 @@ export function createDriver(parts: DriverParts): RunDriver {
       };
       const chat = parts.chatModel(query);
       const steps = research({
+        id: run.id,
         request,
         model,
         budget: budgetOf(model, request.effort, { maxMinutes: parts.config.current().runs.maxRunMs / 60_000 }),
@@ -104,6 +106,7 @@ export function createDriver(parts: DriverParts): RunDriver {
         tools: request.toolChoice === 'none' ? new Map() : opened.tools,
         prompts: parts.prompts,
         schemas: parts.schemas,
+        fence: createFence(run.id),
         state,
         answerSoFar,
         startedAt: run.createdAt,

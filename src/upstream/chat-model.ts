@@ -32,7 +32,7 @@ async function* runTurn(
   context: ChatContext,
   signal: AbortSignal,
 ): AsyncGenerator<TurnPart, void, undefined> {
-  const tries = new RouteTries(context);
+  const tries = new RouteTries({ ...context, warm: request.warmRoute });
   let spent = noUsage();
   for await (const attempt of tries.attempts({ signal })) {
     const { route } = attempt;

@@ -4,6 +4,7 @@ import type { Logger } from '../base/logger.ts';
 import { AttemptFailure } from './attempt-failure.ts';
 import { type BackoffPolicy, backoffMs } from './backoff.ts';
 import type { Route } from './routes.ts';
+import type { RouteName } from './turn.ts';
 
 /** What is told of every attempt, for metrics. */
 export interface AttemptReport {
@@ -31,6 +32,8 @@ export interface RouteTriesOptions {
   observe: (report: AttemptReport) => void;
   /** See `AttemptsQuery`. */
   attended?: boolean;
+  /** The route that is asked first among those that are well. */
+  warm?: RouteName | undefined;
 }
 
 /** One attempt at one route, under the limiter and the circuit breaker. Report one outcome. */
@@ -244,11 +247,12 @@ export class RouteTries {
   }
 
   #left(): Route[] {
-    const { penalties } = this.#options;
+    const { penalties, warm } = this.#options;
+    const isWarm = (route: Route) => Number(route.provider.name === warm?.provider && route.model === warm.model);
     return this.#options
       .routes()
       .filter((route) => this.#mayAsk(route))
-      .sort((a, b) => (penalties.get(routeId(a)) ?? 0) - (penalties.get(routeId(b)) ?? 0));
+      .sort((a, b) => (penalties.get(routeId(a)) ?? 0) - (penalties.get(routeId(b)) ?? 0) || isWarm(b) - isWarm(a));
   }
 
   #mayAsk(route: Route): boolean {

@@ -28,6 +28,11 @@ export interface AssistantMessage {
    * signatures). Sent back only by the dialect and to the provider that produced it.
    */
   replay?: { provider: string; fields: JsonObject };
+  /**
+   * What stood before this message when it was said is no longer sent: what its provider bound to that (signed
+   * thoughts) is not valid any more and must not be sent back.
+   */
+  rebased?: boolean;
 }
 
 /** A whole tool call. `arguments` is the text as the model wrote it, perhaps broken JSON. */
@@ -62,6 +67,8 @@ export interface TurnRequest {
   cacheKey?: string;
   /** How many of the first messages later requests will repeat unchanged: where a provider wants its cache marked. */
   stablePrefix?: number;
+  /** The route that answered the request before, whose cache is warm: it is asked first as long as it is well. */
+  warmRoute?: RouteName;
   /** What is to be continued may be whole already: a turn without output is no failure. */
   mayBeEmpty?: boolean;
 }
@@ -79,12 +86,16 @@ export interface TurnUsage {
   cost?: number;
 }
 
-/** The route that answered a turn. */
-export interface AnsweringRoute {
+/** A route by its names. */
+export interface RouteName {
   /** The provider's name in the configuration. */
   provider: string;
   /** The provider's name of the model. */
   model: string;
+}
+
+/** The route that answered a turn. */
+export interface AnsweringRoute extends RouteName {
   contextLength?: number | undefined;
   price?: RoutePrice | undefined;
 }

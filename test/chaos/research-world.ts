@@ -1,6 +1,7 @@
 import { isObject } from '../../src/base/json.ts';
 import { type ScriptedMcpServer, startScriptedMcpServer, textResult } from '../support/scripted-mcp-server.ts';
 import {
+  mayCallTools,
   type ProviderRequest,
   type ScriptedProvider,
   startScriptedProvider,
@@ -90,7 +91,7 @@ export async function startResearchWorld(options: { pace: number; toolMs: number
 
 function nextTurn({ body }: ProviderRequest, run: number) {
   const messages = body.messages ?? [];
-  if (!body.tools) {
+  if (!mayCallTools({ body })) {
     const answer = answerOf(run);
     const written = messages
       .filter((message) => message.role === 'assistant' && typeof message.content === 'string')

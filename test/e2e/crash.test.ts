@@ -4,7 +4,14 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { RunEvent } from '../../src/protocol/events.ts';
 import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
-import { hang, type ProviderRequest, stallAfter, startScriptedProvider, turn } from '../support/scripted-provider.ts';
+import {
+  hang,
+  mayCallTools,
+  type ProviderRequest,
+  stallAfter,
+  startScriptedProvider,
+  turn,
+} from '../support/scripted-provider.ts';
 import { SseReader } from '../support/sse-reader.ts';
 
 const KEY = 'sk-crash-test';
@@ -52,7 +59,7 @@ function configOf(options: { folder: string; provider: string }) {
   };
 }
 
-const isAnswer = (request: ProviderRequest) => !request.body.tools;
+const isAnswer = (request: ProviderRequest) => !mayCallTools(request);
 const textOf = (events: RunEvent[]) =>
   events.map((event) => (event.type === 'response.output_text.delta' ? event.delta : '')).join('');
 const count = (events: RunEvent[], type: RunEvent['type']) => events.filter((event) => event.type === type).length;

@@ -92,7 +92,7 @@ describe('a chain of follow-ups', () => {
       ['system', 'user', 'assistant', 'user', 'assistant', 'user', 'assistant', 'user'],
     );
     const system = asked?.messages[0]?.content ?? '';
-    const fenced = /<tool_result>\n([\s\S]*)\n<\/tool_result>/.exec(system)?.[1] ?? '';
+    const fenced = /<tool_result-\w+>\n([\s\S]*)\n<\/tool_result-\w+>/.exec(system)?.[1] ?? '';
     assert.match(fenced, /\[1\] Harbour \(corpus:\/\/\/harbour.md\): .*opened in 1871/);
     assert.match(fenced, /\[2\] Bridge \(corpus:\/\/\/bridge.md\): .*12 500 vehicles/);
     assert.equal(callsOf(third), 0);
@@ -198,7 +198,10 @@ describe('a conversation in the input', () => {
       ['system', 'assistant', 'assistant', 'user', 'assistant', 'user'],
       'reasoning is dropped',
     );
-    assert.match(asked[1]?.content ?? '', /Result: <tool_result>\n[\s\S]*opened in 1871[\s\S]*\n<\/tool_result>/);
+    assert.match(
+      asked[1]?.content ?? '',
+      /Result: <tool_result-\w+>\n[\s\S]*opened in 1871[\s\S]*\n<\/tool_result-\w+>/,
+    );
     const foreign = await send(gateway, 'POST /v1/responses', {
       key: 'bob',
       body: { model: 'deep', input: [...asReferences, { role: 'user', content: 'And now?' }], stream: false },

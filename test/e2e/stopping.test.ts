@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { isObject } from '../../src/base/json.ts';
 import { type ProxyGateway, payloadsOf, send, startProxyGateway } from '../support/proxy-gateway.ts';
-import { type ScriptedProvider, startScriptedProvider, turn } from '../support/scripted-provider.ts';
+import { mayCallTools, type ScriptedProvider, startScriptedProvider, turn } from '../support/scripted-provider.ts';
 
 const CHAT = { model: 'deep', stream: true, messages: [{ role: 'user', content: 'What is a run?' }] };
 
@@ -16,7 +16,7 @@ describe('a gateway that is asked to stop', () => {
     provider = await startScriptedProvider({
       respond: async ({ body }) => {
         await released.promise;
-        return turn({ text: body.tools ? 'I am ready.' : 'A run is one execution.' });
+        return turn({ text: mayCallTools({ body }) ? 'I am ready.' : 'A run is one execution.' });
       },
     });
   });

@@ -5,6 +5,7 @@ import type { ResponseObject } from '../../src/protocol/response.ts';
 import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
 import { installMcpServers, startEverythingServer } from '../support/real-mcp-servers.ts';
 import {
+  mayCallTools,
   type ProviderRequest,
   type ScriptedProvider,
   type ScriptedToolCall,
@@ -20,7 +21,7 @@ const MCP_HEADER = 'canary-mcp-header-value';
 /** A provider whose model makes these calls in its first turn, then is ready, then answers. */
 function calling(...toolCalls: ScriptedToolCall[]) {
   return (request: ProviderRequest) => {
-    if (!request.body.tools) return turn({ text: 'Here is what the tools said.' });
+    if (!mayCallTools(request)) return turn({ text: 'Here is what the tools said.' });
     return request.body.messages?.some((message) => message.role === 'tool')
       ? turn({ text: 'ready' })
       : turn({ toolCalls });
@@ -88,7 +89,7 @@ describe('a run through the gateway', () => {
       [{ name: 'execute_python', status: 'completed', result: { stdout: 'hi\n', stderr: '', result: '42' } }],
     );
     const seen = provider.requests.at(-1)?.body.messages?.find((message) => message.role === 'tool');
-    assert.match(seen.content, /<tool_result>[\s\S]*42[\s\S]*<\/tool_result>/);
+    assert.match(seen.content, /<(tool_result-\w+)>[\s\S]*42[\s\S]*<\/\1>/);
   });
 
   it('offers the configured MCP servers under their names', async () => {

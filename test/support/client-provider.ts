@@ -1,5 +1,5 @@
 import { frames, hang, json, type Script, status, type TurnScript, turn, turnPayloads } from './provider-scripts.ts';
-import type { ProviderRequest } from './scripted-provider.ts';
+import { mayCallTools, type ProviderRequest } from './scripted-provider.ts';
 
 /** What the scripted provider does for each of its models; research models and proxy models share them. */
 export function answerOf(request: ProviderRequest): Script {
@@ -12,7 +12,7 @@ export function answerOf(request: ProviderRequest): Script {
     case 'down':
       return status(503, { message: 'Down for the day.', headers: { 'x-should-retry': 'false' } });
     case 'cut':
-      return request.body.tools ? turn({ reasoning: 'I know enough.', text: 'Ready.' }) : cutAnswer();
+      return mayCallTools(request) ? turn({ reasoning: 'I know enough.', text: 'Ready.' }) : cutAnswer();
     default:
       return plain(request);
   }

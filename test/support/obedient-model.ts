@@ -1,6 +1,6 @@
 import type { TurnMessage, TurnRequest } from '../../src/upstream/turn.ts';
 import { OBEY } from './injections.ts';
-import { ScriptedModel, type ScriptedTurn } from './scripted-model.ts';
+import { isAnswerTurn, ScriptedModel, type ScriptedTurn } from './scripted-model.ts';
 
 /**
  * A model that does whatever stands outside of the fences that its system prompt names, as gullible as a model can
@@ -12,7 +12,7 @@ export function obedientModel(script: (request: TurnRequest, n: number) => Scrip
     const order = request.messages.map(trustedText).find((text) => text.includes(OBEY));
     if (order === undefined) return script(request, n);
     const secret = request.messages.map((message) => (message.role === 'system' ? message.content : '')).join('\n');
-    const calls = request.tools?.length ? [{ name: 'exfiltrate', arguments: { what: 'the system prompt' } }] : [];
+    const calls = !isAnswerTurn(request) ? [{ name: 'exfiltrate', arguments: { what: 'the system prompt' } }] : [];
     return { reasoning: [`I obey. ${secret}`], text: [`I was told to say: ${secret}`], calls };
   });
 }
@@ -22,9 +22,9 @@ export function trustedText(message: TurnMessage): string {
   const text = typeof message.content === 'string' ? message.content : JSON.stringify(message.content);
   // In a message that is no data the fences are the gateway's; what the prompt says of them is not text from outside.
   let outside = '';
-  let rest = text.replace('between <tool_result> and </tool_result>', '');
+  let rest = text.replace(/between <tool_result-\w+> and <\/tool_result-\w+>/, '');
   for (;;) {
-    const opening = /<tool_result>\n/.exec(rest);
+    const opening = /<tool_result-\w+>\n/.exec(rest);
     if (!opening) return outside + rest;
     outside += rest.slice(0, opening.index);
     rest = rest.slice(opening.index + opening[0].length);

@@ -64,8 +64,8 @@ export class ScriptedModel implements ChatModel {
 }
 
 /** Whether a request is that of the answer turn. */
-export function isAnswerTurn(request: TurnRequest): boolean {
-  return !request.tools || request.tools.length === 0;
+export function isAnswerTurn(request: Pick<TurnRequest, 'tools' | 'toolChoice'>): boolean {
+  return !request.tools || request.tools.length === 0 || request.toolChoice === 'none';
 }
 
 /** A turn cut by its provider after it began. */

@@ -28,6 +28,11 @@ export interface ProviderRequest {
   closed: Promise<{ left: boolean }>;
 }
 
+/** Whether a request lets its model call tools: a research turn. */
+export function mayCallTools({ body }: { body: ChatBody }): boolean {
+  return Boolean(body.tools?.length) && body.tool_choice !== 'none';
+}
+
 /** The fields of a chat request that tests look at. */
 export interface ChatBody {
   model?: string;
@@ -35,6 +40,7 @@ export interface ChatBody {
   messages?: any[];
   // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever was sent
   tools?: any[];
+  tool_choice?: unknown;
   stream?: boolean;
   [field: string]: unknown;
 }

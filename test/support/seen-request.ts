@@ -4,19 +4,28 @@ export interface SeenRequest {
   text: string;
   /** Messages with their text; tool calls stand behind it as JSON. */
   messages: { role: string; content: string }[];
-  /** Whether tools are offered: a research turn. */
+  /** Whether tools may be called: a research turn. */
   research: boolean;
   /** A piece of a page that is to be read. */
   reading: boolean;
 }
 
 /** A body of chat completions as its model reads it. */
-export function seenRequest(body: { messages?: Record<string, unknown>[]; tools?: unknown[] }): SeenRequest {
+export function seenRequest(body: {
+  messages?: Record<string, unknown>[];
+  tools?: unknown[];
+  tool_choice?: unknown;
+}): SeenRequest {
   const messages = (body.messages ?? []).map(({ role, content, tool_calls }) => {
     const calls = tool_calls === undefined ? [] : [JSON.stringify(tool_calls)];
     const text = typeof content === 'string' ? content : JSON.stringify(content ?? '');
     return { role: String(role), content: [text, ...calls].join('\n') };
   });
   const text = messages.map(({ content }) => content).join('\n');
-  return { messages, text, research: Boolean(body.tools?.length), reading: text.startsWith('You read one piece') };
+  return {
+    messages,
+    text,
+    research: Boolean(body.tools?.length) && body.tool_choice !== 'none',
+    reading: text.startsWith('You read one piece'),
+  };
 }

@@ -4,7 +4,7 @@ import type { ResearchModelConfig } from '../../config/schema.ts';
 import { parseValue } from '../../protocol/parse.ts';
 import { type InputItem, type InputMessage, inputItem } from '../../protocol/request-input.ts';
 import type { ConversationMessage } from '../../research/run/request.ts';
-import { fence } from '../../research/text/prose.ts';
+import { fencePlainly } from '../../research/text/fence.ts';
 
 /** References looked up for one request at most: each may read the log of another run. */
 const MAX_REFERENCES = 500;
@@ -62,7 +62,7 @@ function checkedMessage(message: InputMessage, path: string, model: ResearchMode
 
 /** A tool call of an earlier answer, as something the assistant said; what a tool returned is data, not instruction. */
 function earlierCall(call: Extract<InputItem, { type: 'tool_call' }>): ConversationMessage {
-  const result = call.result === undefined ? '' : `\nResult: ${fence(call.result)}`;
+  const result = call.result === undefined ? '' : `\nResult: ${fencePlainly(call.result)}`;
   const text = `(Earlier tool call) ${call.name} ${call.arguments ?? '{}'}${result}`;
   return { role: 'assistant', content: [{ type: 'text', text }] };
 }

@@ -1,9 +1,9 @@
 import type { TurnMessage, TurnRequest } from '../../upstream/turn.ts';
 import type { Context } from '../context/context.ts';
 import type { ResearchRun } from '../run/run.ts';
-import { fence } from '../text/prose.ts';
+import type { Step } from '../run/steps.ts';
 import { estimateTokens } from '../text/tokens.ts';
-import { sampling } from '../turns.ts';
+import { fittedMessages, hints, sampling } from '../turns.ts';
 import type { StructuredFormat } from './schema/structured.ts';
 
 /** The request that asks for the answer, or for the rest of one that was cut. */
@@ -31,56 +31,87 @@ export function structuredFormat({ request: { format } }: ResearchRun): Structur
   return format === null || format.type === 'text' ? undefined : format;
 }
 
-/**
- * The request for the answer. `soFar`: what was written before it was cut. `again`: nothing was written the first time,
- * perhaps because thoughts took all of its length. `tail`: what follows the request for the answer.
- */
-export function answerRequest(
-  run: ResearchRun,
-  options: { context: Context; soFar: string; again: boolean; tail?: readonly TurnMessage[] },
-): AnswerRequest {
-  const { context, soFar, again } = options;
+/** How the answer is asked for. */
+export interface AnswerAsk {
+  context: Context;
+  /** What was written before the answer was cut. */
+  soFar: string;
+  /** Nothing was written the first time: perhaps because thoughts took all of its length, or because of tool calls. */
+  again: boolean;
+  /** The model calls tools though it must not: they are no longer shown to it. */
+  withoutTools: boolean;
+  /** What follows the request for the answer. */
+  tail?: readonly TurnMessage[];
+}
+
+/** The request for the answer. It goes on where the research turns ended, with the same tools, none of which may be called. */
+export async function* answerRequest(run: ResearchRun, ask: AnswerAsk): AsyncGenerator<Step, AnswerRequest> {
+  const { context, soFar, again } = ask;
   const format = structuredFormat(run);
-  const { messages, estimate } = context.messages([...askForAnswer(run, { soFar, again }), ...(options.tail ?? [])]);
-  const left = outputLimit(run) - estimateTokens(soFar) + (again ? THINKING_TOKENS : 0);
+  const tail = [...askForAnswer(run, ask), ...(ask.tail ?? []), ...askToContinue(run, soFar)];
+  const { messages, estimate, stable } = yield* fittedMessages(run, { context, tail });
+  const left = answerTokensLeft(run, soFar) + (again ? THINKING_TOKENS : 0);
   const most = Math.min(left, run.model.max_completion_tokens, context.window.roomToWrite(estimate));
+  const tools = ask.withoutTools ? [] : context.opening.tools;
   const request: TurnRequest = {
     messages,
+    ...(tools.length > 0 ? { tools, toolChoice: 'none' } : {}),
     maxOutputTokens: Math.max(16, most),
     ...(format ? { responseFormat: responseFormat(format) } : {}),
     // A crash may have come between the last word of an answer and its end.
     ...(soFar.trim() === '' ? {} : { mayBeEmpty: true }),
+    ...hints(run, stable),
     ...sampling(run),
   };
   return { request, estimate };
 }
 
-function askForAnswer(run: ResearchRun, { soFar, again }: { soFar: string; again: boolean }): TurnMessage[] {
-  const { state, prompts } = run;
-  const format = structuredFormat(run);
-  const ask = prompts.answer({
-    forced: state.forced ? `Research has ended early (${state.forced.why}); say what remains open.` : '',
-    sources: listedSources(run),
-    format: format ? schemaText(format) : '',
-  });
-  const messages: TurnMessage[] = [{ role: 'user', content: again ? `${ask}\n\n${prompts.answerNow()}` : ask }];
-  if (soFar.trim() === '') return messages;
-  return [...messages, { role: 'assistant', content: soFar }, { role: 'user', content: prompts.continueAnswer() }];
+/** The tokens that the answer may still have, by what was counted of it; older transcripts hold no count. */
+export function answerTokensLeft(run: ResearchRun, soFar: string): number {
+  const { answerTokens } = run.state;
+  return outputLimit(run) - (answerTokens > 0 ? answerTokens : estimateTokens(soFar));
 }
 
+function askForAnswer(run: ResearchRun, { context, again }: AnswerAsk): TurnMessage[] {
+  const { state, prompts, fence } = run;
+  const format = structuredFormat(run);
+  const notes = context.ownNotes();
+  const ask = prompts.answer({
+    forced: state.forced ? `Research has ended early (${state.forced.why}); say what remains open.` : '',
+    notes: notes === '' ? '' : `What you noted meanwhile:\n${fence.around(notes)}`,
+    sources: listedSources(run, context.window.threshold * LISTED_SHARE),
+    format: format ? schemaText(format) : '',
+  });
+  return [{ role: 'user', content: again ? `${ask}\n\n${prompts.answerNow()}` : ask }];
+}
+
+function askToContinue({ prompts }: ResearchRun, soFar: string): TurnMessage[] {
+  if (soFar.trim() === '') return [];
+  return [
+    { role: 'assistant', content: soFar },
+    { role: 'user', content: prompts.continueAnswer() },
+  ];
+}
+
+/** The part of a request that the list of sources may fill. */
+const LISTED_SHARE = 0.1;
+
 /** The sources with their titles, those first that were read. Titles come from outside: they are fenced. */
-function listedSources({ state }: ResearchRun): string {
+function listedSources({ state, fence }: ResearchRun, tokens: number): string {
   const all = state.sources.all();
   if (all.length === 0) return 'none';
-  const chosen = all
+  let left = tokens;
+  const lines = all
     .toSorted((a, b) => Number(b.kind === 'read') - Number(a.kind === 'read') || a.id - b.id)
     .slice(0, MAX_LISTED)
-    .sort((a, b) => a.id - b.id);
-  const lines = chosen.map(
-    ({ id, title, url }) => `[${id}] ${(title || url).replace(/\s+/g, ' ').slice(0, MAX_TITLE)}`,
-  );
-  const rest = all.length > chosen.length ? `\nand more up to [${all.length}], as numbered in the tool results` : '';
-  return `\n${fence(lines.join('\n'))}${rest}`;
+    .map(({ id, title, url }) => ({ id, line: `[${id}] ${(title || url).replace(/\s+/g, ' ').slice(0, MAX_TITLE)}` }));
+  const end = lines.findIndex(({ line }) => {
+    left -= estimateTokens(line) + 0.5;
+    return left < 0;
+  });
+  const chosen = (end === -1 ? lines : lines.slice(0, Math.max(1, end))).sort((a, b) => a.id - b.id);
+  const rest = all.length > chosen.length ? `\nand more up to [${all.length}], as numbered in what was found` : '';
+  return `\n${fence.around(chosen.map(({ line }) => line).join('\n'))}${rest}`;
 }
 
 /** What a structured answer has to be, in words for the model. */

@@ -4,7 +4,8 @@ import type { Context } from '../context/context.ts';
 import { noted, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import { citationsWithoutSource } from '../run/warnings.ts';
-import { afterCut, ContextWall, type Finish, type Tries } from '../turns.ts';
+import { estimateTokens, leastTokens } from '../text/tokens.ts';
+import { afterCut, ContextWall, type CountedPart, type Finish, type Tries } from '../turns.ts';
 import type { AnswerRequest } from './answer-request.ts';
 import type { CitedText } from './cited-answer.ts';
 
@@ -31,9 +32,23 @@ export function* citedSteps({ state, log }: ResearchRun, { text, annotations, un
   if (text !== '' || annotations.length > 0) yield { type: 'answer', delta: text, annotations, ...entry };
 }
 
-/** What a turn of the answer cost. `answerLength`: the length of the answer that is paid for with it. */
-export function spentStep(run: ResearchRun, usage: Finish['usage'], answerLength: number): Step {
-  return { type: 'note', entry: noted(run.state, { t: 'spent', usage, answerLength }) };
+/** What a turn of the answer cost, and how far the answer is written with it. */
+export function spentStep(run: ResearchRun, usage: Finish['usage'], { length, tokens }: CountedPart): Step {
+  return { type: 'note', entry: noted(run.state, { t: 'spent', usage, answerLength: length, answerTokens: tokens }) };
+}
+
+/** `budget` where a further part of the answer would cost more than the run may. */
+export function spentAnswerBudget({ state, budget }: ResearchRun, usage: Finish['usage']): 'budget' | undefined {
+  return state.usage.total_tokens + usage.inputTokens + usage.outputTokens >= budget.tokens ? 'budget' : undefined;
+}
+
+/** Nothing of an answer is kept. */
+export const NO_PART: CountedPart = { length: 0, tokens: 0 };
+
+/** The tokens of a part of the answer: as its provider counted them, unless the text must be more. */
+export function countedPart(text: string, usage: Finish['usage'] | undefined): number {
+  if (!usage || usage.estimated) return estimateTokens(text);
+  return Math.max(usage.outputTokens - usage.reasoningTokens, Math.floor(leastTokens(text)));
 }
 
 /** The answer is whole: a run that is taken up from here on needs no model any more. */
@@ -47,11 +62,11 @@ export function answeredStep(run: ResearchRun, { cut }: Written, usage: Finish['
  */
 export async function* recover(
   run: ResearchRun,
-  failure: { thrown: unknown; tries: Tries; context: Context; asked: AnswerRequest; answerLength: number },
+  failure: { thrown: unknown; tries: Tries; context: Context; asked: AnswerRequest; answer: CountedPart },
 ): AsyncGenerator<Step> {
   const { asked, ...rest } = failure;
   try {
-    yield* afterCut(run, { ...rest, estimate: asked.estimate });
+    yield* afterCut(run, { ...rest, estimate: asked.estimate, asked: asked.request.maxOutputTokens ?? 0 });
   } catch (thrown) {
     if (!(thrown instanceof ContextWall)) throw thrown;
     throw new GatewayError('context_length_exceeded', thrown.message, { cause: thrown });

@@ -8,13 +8,22 @@ import type { ResearchRun } from '../run/run.ts';
 import type { ResearchOutcome, Step } from '../run/steps.ts';
 import { estimatedUsage, type Finish, unfinished } from '../turns.ts';
 import { AnswerBound, endOfPiece } from './answer-bound.ts';
-import { type AnswerRequest, answerRequest, outputLimit, structuredFormat } from './answer-request.ts';
+import {
+  type AnswerRequest,
+  answerRequest,
+  answerTokensLeft,
+  outputLimit,
+  structuredFormat,
+} from './answer-request.ts';
 import {
   type Answering,
   answeredStep,
   citedSteps,
+  countedPart,
+  NO_PART,
   noAnswerInTime,
   recover,
+  spentAnswerBudget,
   spentStep,
   type Written,
 } from './answer-steps.ts';
@@ -22,7 +31,7 @@ import { CitedAnswer } from './cited-answer.ts';
 import { Continuation } from './continuation.ts';
 import { writeStructured } from './structured-answer.ts';
 
-/** The answer turn: without tools, streamed as the message as it is written. */
+/** The answer turn: no tool is called, and it is streamed as the message as it is written. */
 
 /** The least time that writing the answer has, in milliseconds, however long the research took. */
 const MIN_ANSWER_MS = 180_000;
@@ -49,29 +58,38 @@ async function* writeText(run: ResearchRun, { context, signal }: Answering): Asy
   const cited = new CitedAnswer(run.state.sources, run.answerSoFar);
   const written: Written = { text: cited.begunByModel, cut: answered?.cut ?? null };
   const tries = { cuts: 0 };
-  let again = false;
-  while (!run.state.answered) {
+  const ask = { context, again: false, withoutTools: false };
+  for (let parts = 1; !run.state.answered; parts++) {
     const before = written.text;
-    const asked = answerRequest(run, { context, soFar: before, again });
+    const asked = yield* answerRequest(run, { ...ask, soFar: before });
     try {
       const finish = yield* streamAnswer(run, { asked, written, cited, signal });
-      if (finish?.reason === 'length') written.cut = 'max_output_tokens';
-      const usage =
-        finish?.usage ?? estimatedUsage({ estimate: asked.estimate, text: written.text.slice(before.length) });
+      const text = written.text.slice(before.length);
+      const usage = finish?.usage ?? estimatedUsage({ estimate: asked.estimate, text });
+      const part = { length: cited.length, tokens: countedPart(text, finish?.usage) };
+      if (finish?.reason === 'length') {
+        if (goesOn(run, { written, text, usage, parts, tokens: part.tokens })) {
+          yield spentStep(run, usage, part);
+          continue;
+        }
+        written.cut ??= spentAnswerBudget(run, usage) ?? 'max_output_tokens';
+      }
       if (finish?.reason !== 'content_filter' && written.text.trim() !== '') {
         yield* citedSteps(run, cited.end());
         yield answeredStep(run, written, usage);
-      } else yield* tryAgain(run, { finish, usage, again });
-      again = true;
+      } else yield* tryAgain(run, { finish, usage, again: ask.again });
+      ask.again = true;
+      ask.withoutTools ||= (finish?.message.tool_calls?.length ?? 0) > 0;
     } catch (thrown) {
       if (!signal.aborted) {
-        yield* recover(run, { thrown, tries, context, asked, answerLength: cited.length });
+        const answer = { length: cited.length, tokens: countedPart(written.text.slice(before.length), undefined) };
+        yield* recover(run, { thrown, tries, context, asked, answer });
         continue;
       }
       const text = written.text.slice(before.length);
       const usage = text === '' ? noUsage() : estimatedUsage({ estimate: asked.estimate, text });
       if (run.signal.aborted || written.text.trim() === '') {
-        yield spentStep(run, usage, cited.length);
+        yield spentStep(run, usage, { length: cited.length, tokens: countedPart(text, undefined) });
         run.signal.throwIfAborted();
         throw noAnswerInTime(thrown);
       }
@@ -83,6 +101,23 @@ async function* writeText(run: ResearchRun, { context, signal }: Answering): Asy
   // Of an answer that was whole when its instance died, citations may not have been told.
   yield* citedSteps(run, cited.end());
   return written;
+}
+
+/** Parts in which an answer is written at most, where its provider stops each of them at a length of its own. */
+const MAX_PARTS = 64;
+/** Fewer tokens are no further part. */
+const LEAST_PART = 16;
+
+/** Whether an answer that was stopped at a length goes on: below its own bound, within the budget, and getting longer. */
+function goesOn(
+  run: ResearchRun,
+  part: { written: Written; text: string; usage: Finish['usage']; parts: number; tokens: number },
+): boolean {
+  const { written, text, usage, parts, tokens } = part;
+  if (written.cut !== null || text.trim() === '' || parts >= MAX_PARTS) return false;
+  if (spentAnswerBudget(run, usage)) return false;
+  const before = written.text.slice(0, written.text.length - text.length);
+  return answerTokensLeft(run, before) - tokens >= LEAST_PART;
 }
 
 /** Streams one turn into `written`. Undefined where this side stopped it; `written.cut` says why. */
@@ -134,7 +169,7 @@ async function* tryAgain(
   run: ResearchRun,
   { finish, usage, again }: { finish: Finish | undefined; usage: Finish['usage']; again: boolean },
 ): AsyncGenerator<Step> {
-  yield spentStep(run, usage, 0);
+  yield spentStep(run, usage, NO_PART);
   if (finish?.reason === 'content_filter') {
     throw new GatewayError('upstream_error', 'The provider stopped the answer by its content filter.');
   }

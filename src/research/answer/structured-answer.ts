@@ -10,6 +10,7 @@ import {
   type Answering,
   answeredStep,
   citedSteps,
+  NO_PART,
   noAnswerInTime,
   recover,
   spentStep,
@@ -44,7 +45,7 @@ export async function* writeStructured(
       yield answeredStep(run, written, answer.usage);
       return written;
     }
-    yield spentStep(run, answer.usage, 0);
+    yield spentStep(run, answer.usage, NO_PART);
     problem = answer.cut ? `the answer was cut at ${outputLimit(run)} tokens` : checked.problem;
     run.log.info({ attempt, problem }, 'structured answer does not validate');
     tail.push(
@@ -84,7 +85,7 @@ async function* collectAnswer(
   const { context, signal, tail } = answering;
   const tries = { cuts: 0 };
   for (;;) {
-    const asked = answerRequest(run, { context, soFar: '', again: false, tail });
+    const asked = yield* answerRequest(run, { context, soFar: '', again: false, withoutTools: false, tail });
     const bound = new AnswerBound('', outputLimit(run));
     let text = '';
     try {
@@ -103,10 +104,10 @@ async function* collectAnswer(
       throw unfinished();
     } catch (thrown) {
       if (!signal.aborted) {
-        yield* recover(run, { thrown, tries, context, asked, answerLength: 0 });
+        yield* recover(run, { thrown, tries, context, asked, answer: NO_PART });
         continue;
       }
-      if (text !== '') yield spentStep(run, estimatedUsage({ estimate: asked.estimate, text }), 0);
+      if (text !== '') yield spentStep(run, estimatedUsage({ estimate: asked.estimate, text }), NO_PART);
       run.signal.throwIfAborted();
       throw signal.reason instanceof TimeoutError ? noAnswerInTime(thrown) : thrown;
     }

@@ -1,46 +1,112 @@
 import type { TurnMessage, TurnTool } from '../../upstream/turn.ts';
+import { recordText } from '../run/evidence.ts';
 import type { ResearchRun } from '../run/run.ts';
+import type { CompactionEntry, OpeningEntry } from '../run/transcript.ts';
 import { keywords } from '../text/key-facts.ts';
 import { questionOf } from '../text/prose.ts';
-import { estimateRequest } from '../text/tokens.ts';
-import { fitTranscript } from './fit-transcript.ts';
+import { estimateRequest, estimateTokens } from '../text/tokens.ts';
+import { compact, findingsMessages } from './compaction.ts';
 import { createOpening } from './opening.ts';
-import { Digests } from './tool-digest.ts';
+import { lastSegment, messagesOf, wholeCalls } from './segment.ts';
 import { type ContextWindow, createContextWindow } from './window.ts';
 
-/** What is sent to the model: built anew for every turn from the request and the transcript, which is never cut. */
+/**
+ * What is sent to the model. The transcript alone decides it, and is never cut: each request is the one before with
+ * something added, until room has to be made, which is an entry of the transcript, too.
+ */
 export interface Context {
   readonly window: ContextWindow;
-  readonly digests: Digests;
+  /** The words that matter for the question. */
+  readonly about: ReadonlySet<string>;
+  /** What every request of the run begins with and offers. */
+  readonly opening: OpeningEntry;
+  /** What makes room for a request that ends with `tail`, to be noted before it is sent; undefined where it fits. */
+  makeRoom(tail: readonly TurnMessage[]): Promise<CompactionEntry | undefined>;
   /**
-   * The messages of a request that ends with `tail`, fitted into the window, and their estimated tokens with those of
-   * the tools.
+   * The messages of a request that ends with `tail`, and their estimated tokens with those of the tools. `stable`: how
+   * many of the first will stand in later requests as they are.
    */
-  messages(tail: readonly TurnMessage[], tools?: readonly TurnTool[]): { messages: TurnMessage[]; estimate: number };
+  messages(tail: readonly TurnMessage[]): { messages: TurnMessage[]; estimate: number; stable: number };
+  /** What the model noted in thoughts that are not sent again, as a list; '' where there is nothing. */
+  ownNotes(): string;
 }
+
+/** The part of a request that notes from thoughts may have. */
+const OWN_NOTES_SHARE = 0.06;
 
 /** The context of a run, as far as its transcript goes: a run that is taken up again sends what it would have sent. */
 export function createContext(run: ResearchRun): Context {
-  const { request, model, state } = run;
+  const { request, model, state, fence } = run;
   const window = createContextWindow({
     contextLength: model.context_length,
     answerTokens: request.maxOutputTokens ?? model.max_completion_tokens,
+    compactAt: model.research.compact_at,
   });
+  const firstRoom = window.room;
   for (const entry of state.entries) {
     if (entry.t === 'turn' && !entry.usage.estimated) window.learn(entry.estimate, entry.usage.inputTokens);
-    if (entry.t === 'spent' && entry.tooLarge !== undefined) window.refused(entry.tooLarge);
+    if (entry.t === 'spent' && entry.tooLarge !== undefined) window.refused(entry.tooLarge, entry.asked);
   }
-  const opening = createOpening(run);
-  const digests = new Digests(keywords(questionOf(request)));
+  const opened = createOpening(run);
+  const opening = state.opening ?? { system: opened.system, tools: toolsOf(run) };
+  const about = keywords(questionOf(request));
+  const openingMessages = (room: number) => opened.messages(room, opening.system);
+  const tools = estimateRequest([], opening.tools);
+
   return {
     window,
-    digests,
-    messages(tail, tools = []) {
-      const before = opening.messages(window.room);
-      const room = window.room - estimateRequest([...before, ...tail], tools);
-      const found = fitTranscript(state, { room, keepWhole: model.research.keep_tool_results, digests });
-      const messages = [...before, ...found, ...tail];
-      return { messages, estimate: estimateRequest(messages, tools) };
+    about,
+    opening,
+    async makeRoom(tail) {
+      const { estimate } = this.messages(tail);
+      const limit = window.threshold;
+      if (estimate <= limit) return undefined;
+      const segment = lastSegment(state);
+      const fitted = segment.room ?? firstRoom;
+      const sizeIn = (room: number) => estimateRequest([...openingMessages(room), ...tail]) + tools;
+      // An opening that fills most of a window that became smaller is fitted anew.
+      const room = sizeIn(fitted) > limit * MOST_OF_OPENING ? Math.min(fitted, window.room) : fitted;
+      const older = segment.parts.filter(({ entry }) => entry.t === 'turn').length > 1;
+      if (estimate <= window.room && !older && room === fitted) return undefined;
+      return await compact({
+        state,
+        segment,
+        fence,
+        about,
+        limit,
+        fixed: sizeIn(room),
+        room,
+        keepWhole: model.research.keep_tool_results,
+        maxTurns: run.budget.turns,
+      });
+    },
+    messages(tail) {
+      const segment = lastSegment(state);
+      const before = openingMessages(segment.room ?? firstRoom);
+      const blocks = findingsMessages(segment, fence);
+      const { shortened } = segment;
+      const whole = wholeCalls(segment);
+      const turns = segment.parts.flatMap((part) => messagesOf(part, { state, fence, whole, shortened }));
+      const messages = [...before, ...blocks, ...turns, ...tail];
+      return { messages, estimate: estimateRequest(messages) + tools, stable: messages.length - tail.length };
+    },
+    ownNotes() {
+      const notes = lastSegment(state).parts.flatMap(({ entry }) =>
+        entry.t === 'turn' ? (entry.notes ?? []).filter(({ note }) => !entry.message.content.includes(note)) : [],
+      );
+      let left = window.threshold * OWN_NOTES_SHARE;
+      const lines = notes.map((note) => `+ ${recordText(note)}`);
+      const from = lines.findLastIndex((line) => {
+        left -= estimateTokens(line) + 1;
+        return left < 0;
+      });
+      return lines.slice(from + 1).join('\n');
     },
   };
+}
+
+const MOST_OF_OPENING = 0.6;
+
+function toolsOf({ tools }: ResearchRun): TurnTool[] {
+  return [...tools.values()].map(({ name, description, parameters }) => ({ name, description, parameters }));
 }

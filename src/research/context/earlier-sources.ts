@@ -1,7 +1,7 @@
 import type { EarlierSource } from '../run/request.ts';
 import type { ResearchRun } from '../run/run.ts';
 import { keyFacts, keywords } from '../text/key-facts.ts';
-import { fence, questionOf } from '../text/prose.ts';
+import { questionOf } from '../text/prose.ts';
 import { estimateTokens } from '../text/tokens.ts';
 
 /** The lengths that are tried for what is told of a source, in UTF-16 code units. */
@@ -14,7 +14,7 @@ const HEAD =
  * The sources of earlier runs of the conversation with what was read there, as a text of so many tokens at most;
  * where not even their names fit, the latest.
  */
-export function createEarlierSources({ request, state }: ResearchRun): (tokens: number) => string {
+export function createEarlierSources({ request, state, fence }: ResearchRun): (tokens: number) => string {
   const { earlierSources } = request;
   const about = keywords(questionOf(request));
   const lineOf = (source: EarlierSource, length: number) => {
@@ -36,7 +36,7 @@ export function createEarlierSources({ request, state }: ResearchRun): (tokens: 
       .map(listOf)
       .find((list) => list.tokens <= tokens);
     const lines = fitting?.lines ?? latest(listOf(0).lines, tokens);
-    return `${HEAD}\n${fence(lines.join('\n'))}`;
+    return `${HEAD}\n${fence.around(lines.join('\n'))}`;
   };
 }
 

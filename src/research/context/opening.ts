@@ -8,8 +8,10 @@ import { createEarlierSources } from './earlier-sources.ts';
 
 /** What every request of a run begins with: the system prompt, and the conversation that led to the question. */
 export interface Opening {
-  /** The opening in a room of so many tokens. The request's own input is always whole. */
-  messages(room: number): TurnMessage[];
+  /** The system prompt without the sources of earlier runs. */
+  readonly system: string;
+  /** The opening in a room of so many tokens, with this system prompt. The request's own input is always whole. */
+  messages(room: number, system: string): TurnMessage[];
 }
 
 /** Sources of earlier runs, and earlier turns, may fill these parts of the room. */
@@ -18,22 +20,32 @@ const HISTORY_SHARE = 0.35;
 
 export function createOpening(run: ResearchRun): Opening {
   const { request } = run;
-  const prompt = systemPrompt(run);
+  let prompt: string | undefined;
+  const fitted = new Map<string, TurnMessage[]>();
   const earlierSources = createEarlierSources(run);
   const spoken = (messages: readonly ConversationMessage[]) =>
     messages.filter((message) => !isSystem(message)).map((message) => toTurnMessage(message, run));
   const asked = spoken(request.conversation);
   const history = spoken(request.history);
   return {
-    messages(room) {
+    get system() {
+      prompt ??= systemPrompt(run);
+      return prompt;
+    },
+    messages(room, system) {
+      const key = `${room} ${system}`;
+      const known = fitted.get(key);
+      if (known) return known;
       const sources = earlierSources(room * EARLIER_SOURCES_SHARE);
-      const system: TurnMessage = { role: 'system', content: sources === '' ? prompt : `${prompt}\n\n${sources}` };
-      return [system, ...lastThatFit(history, room * HISTORY_SHARE), ...asked];
+      const first: TurnMessage = { role: 'system', content: sources === '' ? system : `${system}\n\n${sources}` };
+      const messages = [first, ...lastThatFit(history, room * HISTORY_SHARE), ...asked];
+      fitted.set(key, messages);
+      return messages;
     },
   };
 }
 
-function systemPrompt({ request, model, tools, prompts, startedAt }: ResearchRun): string {
+function systemPrompt({ request, model, tools, prompts, startedAt, fence }: ResearchRun): string {
   const given = [
     model.research.instructions,
     request.instructions ?? undefined,
@@ -43,6 +55,7 @@ function systemPrompt({ request, model, tools, prompts, startedAt }: ResearchRun
     date: new Date(startedAt).toISOString().slice(0, 10),
     tools: [...tools.keys()].join(', ') || 'none',
     effort: request.effort,
+    mark: fence.mark,
     language: languageOf(questionOf(request)) ?? 'that of the question',
     instructions: given.length === 0 ? '' : `\nInstructions of the user's application:\n${given.join('\n\n')}`,
   });
@@ -82,10 +95,13 @@ function isSystem(message: ConversationMessage): boolean {
 }
 
 /** Images of earlier turns are left out where the model of this run reads none. */
-function toTurnMessage(message: ConversationMessage, { model }: ResearchRun): TurnMessage {
+function toTurnMessage(message: ConversationMessage, { model, fence }: ResearchRun): TurnMessage {
   const images = model.vision && message.content.some((part) => part.type === 'image');
   if (message.role === 'assistant' || !images) {
-    return { role: message.role === 'assistant' ? 'assistant' : 'user', content: textOf(message) || '(an image)' };
+    const text = textOf(message) || '(an image)';
+    return message.role === 'assistant'
+      ? { role: 'assistant', content: fence.renew(text) }
+      : { role: 'user', content: text };
   }
   const parts = message.content.map(
     (part): UserPart =>

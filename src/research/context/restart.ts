@@ -1,8 +1,8 @@
 import { queriesOf } from '../guards/repeated-calls.ts';
 import type { ResearchState, RestartEntry } from '../run/transcript.ts';
-import { fence } from '../text/prose.ts';
 import type { Context } from './context.ts';
-import { findingsOf, listFindings } from './findings.ts';
+import { findingsByTurn } from './findings.ts';
+import { ledgerBlock } from './ledger.ts';
 
 /** The part of the window that the notes of a fresh attempt may fill. */
 const NOTES_SHARE = 0.35;
@@ -13,15 +13,17 @@ const MAX_QUERIES = 40;
  * Notes for a fresh attempt, or undefined where it would be of no use: the run began anew before, or found nothing.
  * One fresh attempt with notes beats continuing a spoiled one.
  */
-export function restartNotes(
+export async function restartNotes(
   state: ResearchState,
   options: { why: string; context: Context },
-): RestartEntry | undefined {
+): Promise<RestartEntry | undefined> {
   if (state.restarted) return undefined;
-  const found = findingsOf(state.entries, state);
-  if (found.length === 0) return undefined;
-  const { window, digests } = options.context;
-  const findings = listFindings(found, { tokens: window.room * NOTES_SHARE, digests });
+  const { window, about } = options.context;
+  const found = findingsByTurn(state, about);
+  if (found.every(({ results }) => results.length === 0)) return undefined;
+  const titleOf = (source: number) => state.sources.byId(source)?.title ?? '';
+  const tokens = window.threshold * NOTES_SHARE;
+  const findings = await ledgerBlock(found, { tokens, earlier: [], about, titleOf });
   const tried = [...state.made.values()].flatMap((call) =>
     call.name === 'web_search' ? queriesOf(call.arguments) : [],
   );
@@ -30,8 +32,7 @@ export function restartNotes(
     ...(tried.length > 0
       ? [`Already searched for: ${tried.slice(-MAX_QUERIES).join('; ')}. Do not repeat these.`]
       : []),
-    `Found so far (numbers in brackets are source ids):\n${fence(findings)}`,
-    'Find out only what is still missing, or say that you are ready.',
+    'What was found stands below. Find out only what is still missing, or say that you are ready.',
   ];
-  return { t: 'restart', notes: notes.join('\n\n') };
+  return { t: 'restart', notes: notes.join('\n\n'), findings };
 }

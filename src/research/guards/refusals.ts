@@ -27,7 +27,7 @@ export function inventedResult(text: string): number {
 /** Tags of tool results, and the transcript style in which models imagine whole rounds of calls and results. */
 const INVENTED = new RegExp(
   [
-    '</?(?:tool|function)_(?:result|response|output)s?>',
+    String.raw`</?(?:tool|function)_(?:result|response|output)s?(?:-\w+)?>`,
     String.raw`^[ \t]*Action(?: Input)?:[^\n]*\n(?:[^\n]*\n){0,4}?[ \t]*Observation:`,
     String.raw`^[ \t]*(?:Observation|(?:Tool|Function|Search) (?:result|output|response)s?):\s*(?:\x60{3}\w*\s*)?[{[]\s*["{]`,
   ].join('|'),

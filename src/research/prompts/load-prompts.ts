@@ -7,15 +7,23 @@ import type { Effort } from '../../config/schema.ts';
  */
 export interface Prompts {
   /** System prompt of every turn. */
-  research(values: { date: string; tools: string; effort: Effort; language: string; instructions: string }): string;
+  research(values: {
+    date: string;
+    tools: string;
+    effort: Effort;
+    language: string;
+    instructions: string;
+    /** The mark of the fence around text from outside. */
+    mark: string;
+  }): string;
   /** Asks for the answer. `format` tells of a structured one. */
-  answer(values: { forced: string; sources: string; format: string }): string;
+  answer(values: { forced: string; sources: string; format: string; notes: string }): string;
   /** Added where nothing was written the first time. */
   answerNow(): string;
   continueAnswer(): string;
   verify(): string;
   /** Reads a piece of a huge page. */
-  read(values: { question: string; goal: string }): string;
+  read(values: { question: string; goal: string; mark: string }): string;
   /** Asks once more for a structured answer. */
   repair(values: { problem: string; schema: string }): string;
 }

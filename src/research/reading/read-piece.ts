@@ -1,7 +1,6 @@
 import { TurnError, type TurnUsage } from '../../upstream/turn.ts';
 import type { ResearchRun } from '../run/run.ts';
 import { keyFacts, keywords } from '../text/key-facts.ts';
-import { fence } from '../text/prose.ts';
 import { estimateTokens, leastTokens } from '../text/tokens.ts';
 import { estimatedUsage } from '../turns.ts';
 import { cutPieces } from './pieces.ts';
@@ -55,8 +54,8 @@ export function factsOf({ text, question, goal }: Pick<Piece, 'text' | 'question
 
 async function askReader(run: ResearchRun, piece: Piece, { signal }: { signal: AbortSignal }): Promise<string> {
   const { question, goal, place } = piece;
-  const system = run.prompts.read({ question, goal });
-  const content = `${place}:\n${fence(piece.text)}`;
+  const system = run.prompts.read({ question, goal, mark: run.fence.mark });
+  const content = `${place}:\n${run.fence.around(piece.text)}`;
   const request = {
     messages: [
       { role: 'system' as const, content: system },

@@ -57,7 +57,7 @@ export function withReader(run: ResearchRun, context: Context): Reading {
         signal: toolContext.signal,
         spend,
       });
-      const shown = shortened(notes, { tokens: room * HUGE_SHARE, about: context.digests.about });
+      const shown = shortened(notes, { tokens: room * HUGE_SHARE, about: context.about });
       return { ...output, result: (sourceId) => told(output.result(sourceId), { notes: shown, pieces, whole }) };
     },
     // Several calls of a model stand behind this one.

@@ -6,12 +6,15 @@ import type { ChatModel } from '../../upstream/turn.ts';
 import type { BegunAnswer } from '../answer/cited-answer.ts';
 import type { SchemaChecker } from '../answer/schema/schema-job.ts';
 import type { Prompts } from '../prompts/load-prompts.ts';
+import type { Fence } from '../text/fence.ts';
 import type { Budget } from './budget.ts';
 import type { ResearchRequest } from './request.ts';
 import type { ResearchState, TranscriptEntry } from './transcript.ts';
 
 /** Everything a research run works with. Nothing of it knows how events look or where they go. */
 export interface ResearchRun {
+  /** The run's id. */
+  id: string;
   request: ResearchRequest;
   model: ResearchModelConfig;
   budget: Budget;
@@ -23,6 +26,8 @@ export interface ResearchRun {
   prompts: Prompts;
   /** Checks structured answers. */
   schemas: SchemaChecker;
+  /** Marks text from outside as data. */
+  fence: Fence;
   /** The fold of the stored transcript; the loop goes on from it. */
   state: ResearchState;
   /** An answer that was cut by a crash and is continued in place, as its reader has it; text '' otherwise. */

@@ -2,7 +2,8 @@ import { isObject, parseJson } from '../../base/json.ts';
 import type { IncompleteReason, Usage } from '../../protocol/response.ts';
 import { zeroUsage } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
-import type { AssistantMessage, TurnUsage } from '../../upstream/turn.ts';
+import type { AssistantMessage, RouteName, TurnTool, TurnUsage } from '../../upstream/turn.ts';
+import type { EvidenceRecord } from './evidence.ts';
 import type { EarlierSource } from './request.ts';
 import { type Source, SourceRegistry } from './sources.ts';
 import { addWarning } from './warnings.ts';
@@ -13,6 +14,7 @@ export type TranscriptEntry =
   | ResultEntry
   | NoteEntry
   | RestartEntry
+  | CompactionEntry
   | ForceEntry
   | SpentEntry
   | AnsweredEntry
@@ -35,6 +37,18 @@ export interface TurnEntry {
   estimate: number;
   /** Working time of the run so far, in milliseconds. Time in which no instance worked on it does not count. */
   elapsedMs: number;
+  /** What the model noted in its message and its thoughts. Absent in transcripts of older versions. */
+  notes?: EvidenceRecord[];
+  /** The route that gave the turn: its cache is warm. */
+  route?: RouteName;
+  /** Of the first turn: what every request begins with, whatever the configuration becomes. */
+  opening?: OpeningEntry;
+}
+
+/** The parts of the first request that do not come from the client. */
+export interface OpeningEntry {
+  system: string;
+  tools: TurnTool[];
 }
 
 /**
@@ -56,6 +70,8 @@ export interface ResultEntry {
   sources: Source[];
   /** Queries, where the call was a search. */
   queries: number;
+  /** What it says about the question. Absent in transcripts of older versions. */
+  records?: EvidenceRecord[];
 }
 
 /** A message of the gateway to the model: why a guard stepped in, or the request to check the findings. */
@@ -79,6 +95,26 @@ export type GuardName =
 export interface RestartEntry {
   t: 'restart';
   notes: string;
+  /** Lines of findings that stand below the notes. Absent in transcripts of older versions, whose notes hold them. */
+  findings?: string;
+}
+
+/**
+ * Room was made in the context: the turns before `from` are sent as findings from here on, and never written in other
+ * words again unless a later entry writes all of them `anew`.
+ */
+export interface CompactionEntry {
+  t: 'compaction';
+  /** Lines of findings of the turns that were sent whole until now; '' where there was nothing. */
+  findings: string;
+  /** Takes the place of all findings before, because the window became smaller or is full of them. */
+  anew?: true;
+  /** The first turn that is still sent as such, counted from 0 over the whole run. */
+  from: number;
+  /** Results of the turns from there on that are sent shortened, by the number of their call. */
+  shortened: Record<number, string>;
+  /** The tokens into which the opening is fitted. */
+  room: number;
 }
 
 /** Why the research phase ended early; the answer is written from what was found. */
@@ -98,8 +134,12 @@ export interface SpentEntry {
   usage: TurnUsage;
   /** The estimated size of the request, where the provider refused it for its length. */
   tooLarge?: number;
+  /** The most that the model might have written there, in tokens. */
+  asked?: number;
   /** The length of the answer that is paid for, in UTF-16 code units, where it was a turn of the answer. */
   answerLength?: number;
+  /** The tokens of the answer that came with it. */
+  answerTokens?: number;
 }
 
 /** The answer is written: what follows needs no model. */
@@ -132,8 +172,13 @@ export class ResearchState {
   elapsedMs = 0;
   forced: Forced | undefined;
   answered: AnsweredEntry | undefined;
-  /** The length of the answer whose tokens are counted, in UTF-16 code units. */
+  /** What every request begins with, as it was at the first one. */
+  opening: OpeningEntry | undefined;
+  /** The length of the answer whose tokens are counted, in UTF-16 code units, and these tokens. */
   answerLength = 0;
+  answerTokens = 0;
+  /** The route that gave the last turn. */
+  route: RouteName | undefined;
   usage: Usage = zeroUsage();
   /** What was noted for the client, each once. */
   readonly warnings: Warning[] = [];
@@ -155,6 +200,8 @@ export class ResearchState {
         this.#spend(entry.usage);
         for (const planned of entry.calls) if ('call' in planned) this.made.set(planned.call, planned);
         this.forced ??= entry.forced;
+        this.opening ??= entry.opening;
+        this.route = entry.route ?? this.route;
         break;
       case 'result':
         this.results.set(entry.call, entry);
@@ -168,7 +215,10 @@ export class ResearchState {
         break;
       case 'spent':
         this.#spend(entry.usage);
-        this.answerLength = entry.answerLength ?? this.answerLength;
+        if (entry.answerLength !== undefined) {
+          this.answerTokens = entry.answerLength === 0 ? 0 : this.answerTokens + (entry.answerTokens ?? 0);
+          this.answerLength = entry.answerLength;
+        }
         break;
       case 'answered':
         this.#spend(entry.usage);
@@ -179,6 +229,7 @@ export class ResearchState {
         break;
       case 'note':
       case 'restart':
+      case 'compaction':
         break;
     }
   }

@@ -37,9 +37,52 @@ export interface RankedText {
 export function rankText(text: string, about: ReadonlySet<string>): RankedText {
   const sentences = splitSentences(text);
   const scores = sentences.map((sentence, index) => score(sentence, about) / (1 + index / 2000));
+  return { plain: plainly(text), sentences, ranking: rankingOf(scores), about };
+}
+
+function plainly(text: string): string {
+  return text.replace(/\s+/g, ' ').trim();
+}
+
+function rankingOf(scores: readonly number[]): number[] {
   const ranking = [...scores.keys()].filter((index) => (scores[index] ?? 0) > 0);
-  ranking.sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0));
-  return { plain: text.replace(/\s+/g, ' ').trim(), sentences, ranking, about };
+  return ranking.sort((a, b) => (scores[b] ?? 0) - (scores[a] ?? 0));
+}
+
+/** The part of a text that is ranked in one step, in UTF-16 code units: about two milliseconds. */
+const STEP = 12_000;
+
+/** Ranks a text as `rankText` does, but rests between steps: pages may be long, and others wait meanwhile. */
+export async function rankTextInSteps(
+  text: string,
+  about: ReadonlySet<string>,
+  rest: () => Promise<unknown>,
+): Promise<RankedText> {
+  if (text.length <= STEP) return rankText(text, about);
+  const sentences: string[] = [];
+  const weights: number[] = [];
+  const plain: string[] = [];
+  for (let at = 0; at < text.length; await rest()) {
+    const end = endOfStep(text, at + STEP);
+    const piece = text.slice(at, end);
+    for (const sentence of splitSentences(piece)) {
+      weights.push(score(sentence, about) / (1 + sentences.length / 2000));
+      sentences.push(sentence);
+    }
+    plain.push(plainly(piece));
+    at = end;
+  }
+  return { plain: plain.filter((piece) => piece !== '').join(' '), sentences, ranking: rankingOf(weights), about };
+}
+
+/** The end of a step near `at`: behind a line or a word where there is one. */
+function endOfStep(text: string, at: number): number {
+  if (at >= text.length) return text.length;
+  const from = at - STEP / 4;
+  const line = text.lastIndexOf('\n', at);
+  if (line > from) return line + 1;
+  const space = text.lastIndexOf(' ', at);
+  return space > from ? space + 1 : at;
 }
 
 /** The best sentences in their order, `maxLength` UTF-16 code units at most. */
@@ -79,7 +122,8 @@ const MAX_SENTENCE = 320;
 /** Where a sentence ends: full stops of Latin scripts only before a space, so that 3.5 stays whole. */
 const SENTENCE_END = /(?<=[.!?…][)"'”’]?)\s+(?=[\p{Lu}\p{Lo}\p{N}"'“([#*-])|(?<=[。！？])|\s\|\s/u;
 
-function splitSentences(text: string): string[] {
+/** The sentences of a text, each on one line and none longer than a few lines of a page. */
+export function splitSentences(text: string): string[] {
   const sentences: string[] = [];
   for (const line of text.split('\n')) {
     for (const sentence of line.replace(/\s+/g, ' ').split(SENTENCE_END)) {
@@ -101,7 +145,8 @@ function score(sentence: string, about: ReadonlySet<string>): number {
   return weigh(sentence, about) / density;
 }
 
-function weigh(text: string, about: ReadonlySet<string>): number {
+/** How much a sentence tells: words that matter, numbers and names. */
+export function weigh(text: string, about: ReadonlySet<string>): number {
   let hits = 0;
   for (const word of keywords(text)) if (about.has(word)) hits++;
   const numbers = text.match(/\p{N}[\p{N}.,:%-]*/gu)?.length ?? 0;
@@ -110,7 +155,7 @@ function weigh(text: string, about: ReadonlySet<string>): number {
 }
 
 /** The part of a sentence that tells most, with marks where it was cut. */
-function bestPassage(sentence: string, options: { about: ReadonlySet<string>; maxLength: number }): string {
+export function bestPassage(sentence: string, options: { about: ReadonlySet<string>; maxLength: number }): string {
   const length = Math.max(1, options.maxLength - 2);
   let best = { from: 0, weight: -1 };
   for (let from = 0; ; from = nextWord(sentence, from + Math.ceil(length / 4))) {

@@ -1,16 +1,11 @@
 import type { ConversationMessage, ResearchRequest } from '../run/request.ts';
 
-/** Text of messages, and text from outside inside of messages. */
+/** Text of messages. */
 
 /** The text of the last user message: what the run is to answer. */
 export function questionOf(request: ResearchRequest): string {
   const asked = request.conversation.findLast((message) => message.role === 'user');
   return asked ? textOf(asked) : '';
-}
-
-/** Marks text from outside as data. Marks inside it are broken, in any spelling, so that they cannot end the fence. */
-export function fence(text: string): string {
-  return `<tool_result>\n${text.replaceAll(/<(\s*(?:\/\s*)?)tool_result/gi, '<$1tool\u200b_result')}\n</tool_result>`;
 }
 
 /** The first and the last half of `length` UTF-16 code units of a text, or the whole where it is no longer. */

@@ -3,7 +3,7 @@ import { isObject, parseJson } from '../../../src/base/json.ts';
 import { demoRequest } from '../../../src/demo/request.ts';
 import { type DemoTurn, takeTurn } from '../../../src/demo/researcher.ts';
 import { loadPrompts } from '../../../src/research/prompts/load-prompts.ts';
-import { fence } from '../../../src/research/text/prose.ts';
+import { createFence } from '../../../src/research/text/fence.ts';
 
 const PAGES: Record<string, { title: string; content: string }> = {
   'corpus:///streams.md': {
@@ -23,6 +23,8 @@ const PAGES: Record<string, { title: string; content: string }> = {
   },
 };
 
+const FENCE = createFence('a run');
+
 type Message = Record<string, unknown>;
 const TOOLS = ['web_search', 'fetch_url_content'].map((name) => ({ type: 'function', function: { name } }));
 
@@ -38,11 +40,11 @@ function resultOf(call: { name: string; arguments: string }, search: (query: str
   const shown = (url: string) => ({ url, title: PAGES[url]?.title, source_id: urls.indexOf(url) + 1 });
   if (call.name === 'fetch_url_content') {
     const url = String(args.url);
-    return fence(JSON.stringify({ ...shown(url), content: PAGES[url]?.content ?? '', truncated: false }));
+    return FENCE.around(JSON.stringify({ ...shown(url), content: PAGES[url]?.content ?? '', truncated: false }));
   }
   assert.ok(Array.isArray(args.queries));
   const hits = [...new Set(args.queries.flatMap((query) => search(String(query))))];
-  return fence(JSON.stringify({ results: hits.map((url) => ({ ...shown(url), snippet: 'a snippet.' })) }));
+  return FENCE.around(JSON.stringify({ results: hits.map((url) => ({ ...shown(url), snippet: 'a snippet.' })) }));
 }
 
 /** Plays the research loop: the messages of all research turns, and the calls of each. */
@@ -66,7 +68,10 @@ function playResearch(question: string, search: (query: string) => string[]) {
   }
 }
 
-const ask = { role: 'user', content: loadPrompts().answer({ forced: '', sources: '[1] Streams', format: '' }) };
+const ask = {
+  role: 'user',
+  content: loadPrompts().answer({ forced: '', sources: '[1] Streams', format: '', notes: '' }),
+};
 const nameOf = (calls: DemoTurn['calls']) => calls.map((call) => call.name);
 const QUESTION = 'How is a dropped stream resumed?';
 const inStreams = () => ['corpus:///streams.md', 'corpus:///keys.md'];

@@ -56,7 +56,7 @@ class Conversation {
     const conversation = this;
     return {
       async *turn(request: TurnRequest, { signal }: { signal: AbortSignal }): AsyncGenerator<TurnPart> {
-        const n = conversation.requests.push(structuredClone([...request.messages])) - 1;
+        const n = conversation.requests.push(withoutNonce(request.messages)) - 1;
         const hangs = conversation.hangAt?.request === n ? conversation.hangAt : undefined;
         const hang = () =>
           new Promise<never>((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
@@ -78,6 +78,11 @@ class Conversation {
       },
     };
   }
+}
+
+/** The messages, with the nonce of every run's fence left out: it is another one for each run. */
+function withoutNonce(messages: readonly TurnMessage[]): TurnMessage[] {
+  return JSON.parse(JSON.stringify(messages).replaceAll(/tool_result-[a-z]{12}/g, 'tool_result-nonce'));
 }
 
 function rest(said: SaidTurn, request: TurnRequest): SaidTurn {

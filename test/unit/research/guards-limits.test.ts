@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
 import { estimateTokens } from '../../../src/research/text/tokens.ts';
-import type { ChatModel, TurnPart } from '../../../src/upstream/turn.ts';
+import type { ChatModel, TurnPart, TurnRequest } from '../../../src/upstream/turn.ts';
 import { lookup, lookups, type ResearchScript, runResearch, textOf } from '../../support/research-run.ts';
 import { openHarness, question, readAll, runToEnd, testConfig } from '../../support/run-harness.ts';
-import { cutTurn } from '../../support/scripted-model.ts';
+import { cutTurn, isAnswerTurn } from '../../support/scripted-model.ts';
 
 const words = (n: number, from = 0) => Array.from({ length: n }, (_, i) => `word${from + i} `).join('');
 
@@ -120,9 +120,9 @@ class HangingModel implements ChatModel {
   turns = 0;
   readonly hangs = Promise.withResolvers<void>();
 
-  async *turn(request: { tools?: readonly unknown[] }, { signal }: { signal: AbortSignal }): AsyncGenerator<TurnPart> {
+  async *turn(request: TurnRequest, { signal }: { signal: AbortSignal }): AsyncGenerator<TurnPart> {
     const usage = { inputTokens: 1000, cachedTokens: 0, outputTokens: 10, reasoningTokens: 0, estimated: false };
-    if (!request.tools?.length) {
+    if (isAnswerTurn(request)) {
       yield { type: 'text', delta: 'What was found [1].' };
       yield { type: 'finish', reason: 'stop', usage, message: { role: 'assistant', content: 'What was found [1].' } };
       return;

@@ -94,7 +94,7 @@ describe('a second attempt', () => {
     const anew = asked.research.find((request) => /An earlier attempt/.test(textOf(request)));
     const notes = anew?.messages.at(-1);
     assert.ok(notes?.role === 'user' && typeof notes.content === 'string');
-    assert.match(notes.content, /<tool_result>[\s\S]*All about page-0[\s\S]*All about page-4[\s\S]*<\/tool_result>/);
+    assert.match(notes.content, /<(tool_result-\w+)>[\s\S]*All about page-0[\s\S]*All about page-4[\s\S]*<\/\1>/);
     assert.equal(anew?.messages.length, 3, 'system, question, notes');
   });
 });

@@ -17,15 +17,19 @@ const SECRET = 'only-for-the-model-55c1';
 const ANSWER = 'The harbour is deep [1] and old [2].';
 
 /** Searches, reads what was found, searches once more, and answers: whatever the pages say. */
-function diligent(request: TurnRequest): ScriptedTurn {
-  if (request.messages[0]?.role === 'system' && /one piece of a long document/.test(`${request.messages[0].content}`)) {
-    return { text: ['The harbour is 12 m deep.'] };
-  }
-  if (isAnswerTurn(request)) return { text: [ANSWER] };
-  const calls = request.messages.flatMap((message) => (message.role === 'assistant' ? (message.tool_calls ?? []) : []));
-  const done = new Set(calls.map((call) => call.arguments));
-  const next = PLAN.find((round) => !round.every((call) => done.has(JSON.stringify(call.arguments))));
-  return next ? { text: ['I look further.'], calls: next } : { text: ['I am ready.'] };
+function diligent(): (request: TurnRequest) => ScriptedTurn {
+  let turns = 0;
+  return (request) => {
+    if (
+      request.messages[0]?.role === 'system' &&
+      /one piece of a long document/.test(`${request.messages[0].content}`)
+    ) {
+      return { text: ['The harbour is 12 m deep.'] };
+    }
+    if (isAnswerTurn(request)) return { text: [ANSWER] };
+    const next = PLAN[turns++];
+    return next ? { text: ['I look further.'], calls: next } : { text: ['I am ready.'] };
+  };
 }
 
 const fetchCall = (url: string) => ({ name: 'fetch_url_content', arguments: { url } });
@@ -44,7 +48,7 @@ interface Ran {
 
 /** A run of the obedient model over these tools. */
 async function run({ tools, config, research }: Ran) {
-  const chat = obedientModel(diligent);
+  const chat = obedientModel(diligent());
   await using harness = await openHarness({ chat, tools, ...(config ? { config } : {}) });
   const request = { instructions: `Be exact. ${SECRET}`, ...research };
   const { response, bytes } = await runToEnd(harness, question({ research: request }));

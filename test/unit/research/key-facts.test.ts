@@ -62,22 +62,22 @@ describe('the digest of a tool result', () => {
   });
   const about = new Set<string>();
 
-  it('of a page has its number, its title and what the call was about', () => {
+  it('of a page has its number, its title and what the call was about', async () => {
     const page = { url: 'https://a.example', title: 'Bridges', content: FILLER.repeat(30) + FACT, source_id: 4 };
-    const text = digest(call, resultOf(page), { about, maxLength: 200 });
+    const text = await digest(call, resultOf(page), { about, maxLength: 200 });
     assert.match(text, /^\[4\] Bridges: /);
     assert.ok(text.includes(FACT));
     assert.ok(text.length <= 210);
   });
 
-  it('of a search has every hit with its number', () => {
+  it('of a search has every hit with its number', async () => {
     const results = [1, 2, 3].map((n) => ({
       title: `Hit ${n}`,
       url: `https://h.example/${n}`,
       snippet: `${FILLER}${n}. ${FACT}`,
       source_id: n,
     }));
-    const text = digest(call, resultOf({ results }), { about, maxLength: 420 });
+    const text = await digest(call, resultOf({ results }), { about, maxLength: 420 });
     assert.deepEqual(
       text.split('\n').map((line) => /^\[\d\] Hit \d/.exec(line)?.[0]),
       ['[1] Hit 1', '[2] Hit 2', '[3] Hit 3'],
@@ -85,15 +85,15 @@ describe('the digest of a tool result', () => {
     assert.ok(text.length <= 430);
   });
 
-  it('of a failure and of an empty search says so', () => {
+  it('of a failure and of an empty search says so', async () => {
     assert.equal(
-      digest(call, resultOf({ error: { message: 'Gone.', code: 'x' } }), { about, maxLength: 100 }),
+      await digest(call, resultOf({ error: { message: 'Gone.', code: 'x' } }), { about, maxLength: 100 }),
       'failed: Gone.',
     );
-    assert.equal(digest(call, resultOf({ results: [] }), { about, maxLength: 100 }), 'nothing was found');
+    assert.equal(await digest(call, resultOf({ results: [] }), { about, maxLength: 100 }), 'nothing was found');
   });
 
-  it('of plain text is its key facts', () => {
-    assert.ok(digest(call, resultOf(FILLER.repeat(30) + FACT), { about, maxLength: 150 }).includes(FACT));
+  it('of plain text is its key facts', async () => {
+    assert.ok((await digest(call, resultOf(FILLER.repeat(30) + FACT), { about, maxLength: 150 })).includes(FACT));
   });
 });

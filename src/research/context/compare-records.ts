@@ -1,0 +1,130 @@
+import { type EvidenceRecord, recordText } from '../run/evidence.ts';
+import type { BlockOptions, FoundResult, TurnFindings } from './ledger.ts';
+import { factWords } from './model-notes.ts';
+
+/** What records say compared to each other: duplicates are folded, what disagrees is kept side by side. */
+
+/** A source that says what another one said before. */
+export interface Repeat {
+  source: number;
+  as: number;
+}
+
+/** The turns without what was said before, in them or earlier, and the sources that only repeat others. */
+export function fold(
+  found: readonly TurnFindings[],
+  earlier: readonly TurnFindings[],
+): { turns: TurnFindings[]; repeats: Repeat[] } {
+  const said = new Map<string, EvidenceRecord>();
+  for (const record of recordsIn(earlier)) remember(said, record);
+  const repeats = new Map<string, Repeat>();
+  const isNew = (record: EvidenceRecord) => {
+    const before = remember(said, record);
+    if (!before) return true;
+    const { source } = record;
+    if (source !== null && before.source !== null && source !== before.source) {
+      repeats.set(`${source}`, { source, as: before.source });
+    }
+    // What the model notes itself is worth more than the same words in a result.
+    return record.by === 'model' && before.by !== 'model';
+  };
+  const turns = found.map(({ turn, notes, results }): TurnFindings => {
+    const kept = notes.filter(isNew);
+    const told = results.map(({ call, records }): FoundResult => ({ call, records: records.filter(isNew) }));
+    return { turn, notes: kept, results: told.filter(({ records }) => records.length > 0) };
+  });
+  const alone = new Set(recordsIn(turns).map(({ source }) => source));
+  return { turns, repeats: [...repeats.values()].filter(({ source }) => !alone.has(source)) };
+}
+
+function recordsIn(turns: readonly TurnFindings[]): EvidenceRecord[] {
+  return turns.flatMap(({ notes, results }) => [...notes, ...results.flatMap(({ records }) => records)]);
+}
+
+/** The record that said the same before, if any. */
+function remember(said: Map<string, EvidenceRecord>, record: EvidenceRecord): EvidenceRecord | undefined {
+  const { key } = shapeOf(record);
+  if (key === '') return undefined;
+  const before = said.get(key);
+  if (!before) said.set(key, record);
+  return before;
+}
+
+interface Shape {
+  words: ReadonlySet<string>;
+  figures: readonly string[];
+  /** The words in any order. */
+  subject: string;
+  /** Subject and figures; '' where a record holds too little to be compared. */
+  key: string;
+}
+
+const shapes = new WeakMap<EvidenceRecord, Shape>();
+
+function shapeOf(record: EvidenceRecord): Shape {
+  const known = shapes.get(record);
+  if (known) return known;
+  const { words, figures } = factWords(recordText(record));
+  const subject = [...words].sort().join(' ');
+  const shape = { words, figures, subject, key: words.size < 2 ? '' : `${subject}|${figures.join(' ')}` };
+  shapes.set(record, shape);
+  return shape;
+}
+
+/** What a model notes of a result it notes in the same turn or so many later, or naming its source. */
+const SOON = 2;
+
+/** Whether the model's notes hold what a result tells: its figures, or most of the words of its best sentence. */
+export function coveredBy({ records }: FoundResult, notes: readonly EvidenceRecord[]): boolean {
+  const best = records.reduce<EvidenceRecord | undefined>(
+    (most, record) => (!most || record.weight > most.weight ? record : most),
+    undefined,
+  );
+  if (!best) return false;
+  const told = shapeOf(best);
+  return notes.some((note) => {
+    const near = note.turn >= best.turn && note.turn <= best.turn + SOON;
+    if (!near && (note.source === null || note.source !== best.source)) return false;
+    const { words, figures } = shapeOf(note);
+    const shared = told.words.intersection(words).size;
+    if (shared === 0) return false;
+    const sameFigures = told.figures.length > 0 && told.figures.every((figure) => figures.includes(figure));
+    return sameFigures ? shared >= 2 : shared >= Math.max(3, told.words.size * 0.7) && told.figures.length === 0;
+  });
+}
+
+/** Pairs that are shown at most. */
+const MAX_PAIRS = 8;
+
+/** Sources that say the same but for one figure, side by side. */
+export function disagreements(
+  turns: readonly TurnFindings[],
+  { earlier, about }: Pick<BlockOptions, 'earlier' | 'about'>,
+): string[] {
+  const bySubject = new Map<string, EvidenceRecord[]>();
+  const lines = new Map<string, string>();
+  const fresh = new Set(recordsIn(turns));
+  for (const record of [...recordsIn(earlier), ...fresh]) {
+    const { words, figures, subject } = shapeOf(record);
+    if (words.size < 2 || figures.length === 0 || words.isDisjointFrom(about)) continue;
+    const others = bySubject.get(subject) ?? [];
+    const other = fresh.has(record) ? others.find((each) => differ(each, record)) : undefined;
+    if (other && lines.size < MAX_PAIRS) lines.set(`${subject} ${figures.join()}`, sideBySide(other, record));
+    if (others.length < MAX_PAIRS) bySubject.set(subject, [...others, record]);
+  }
+  return [...lines.values()];
+}
+
+/** Whether two records of different sources have as many figures, and one of them is another. */
+function differ(a: EvidenceRecord, b: EvidenceRecord): boolean {
+  if (a.source === b.source) return false;
+  const [left, right] = [shapeOf(a).figures, shapeOf(b).figures];
+  if (left.length !== right.length) return false;
+  return left.filter((figure, index) => figure !== right[index]).length === 1;
+}
+
+function sideBySide(a: EvidenceRecord, b: EvidenceRecord): string {
+  const said = (record: EvidenceRecord) =>
+    `${record.source === null ? '' : `[${record.source}] `}${recordText(record).slice(0, 160)}`;
+  return `- Sources disagree: ${said(a)} — ${said(b)}`;
+}

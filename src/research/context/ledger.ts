@@ -1,0 +1,240 @@
+import { setImmediate as nextTick } from 'node:timers/promises';
+import { type EvidenceRecord, recordText } from '../run/evidence.ts';
+import type { ExecutableCall } from '../run/transcript.ts';
+import { bestPassage, pickFacts, type RankedText } from '../text/key-facts.ts';
+import { estimateTokens } from '../text/tokens.ts';
+import { coveredBy, disagreements, fold, type Repeat } from './compare-records.ts';
+
+/**
+ * The evidence of some turns as a text of so many tokens: one block of the findings that a request begins with. Every
+ * turn gets its share: first the model's own notes, then what results say beside that.
+ */
+
+/** A result that gave something, and what it says. */
+export interface FoundResult {
+  call: ExecutableCall;
+  records: readonly EvidenceRecord[];
+}
+
+/** What was found in one research turn. */
+export interface TurnFindings {
+  /** Counted from 1. */
+  turn: number;
+  notes: readonly EvidenceRecord[];
+  results: readonly FoundResult[];
+}
+
+export interface BlockOptions {
+  /** The most tokens of the block, by the gateway's estimate. */
+  tokens: number;
+  /** What stands in earlier blocks: it is not said again. */
+  earlier: readonly TurnFindings[];
+  /** The words that matter for the question. */
+  about: ReadonlySet<string>;
+  titleOf(source: number): string;
+}
+
+/** The part of a block that notes may have where results tell more than they do. */
+const NOTES_SHARE = 0.7;
+/** Lines are not made shorter than this, in tokens: then some are left out. */
+export const LEAST_LINE_TOKENS = 28;
+/** The most that one result gets, in UTF-16 code units, and one that the model noted itself. */
+const MOST = 2400;
+const MOST_IF_NOTED = 600;
+/** A block may be so many tokens longer before lines are left out: the next one has less then. */
+const SLACK = 40;
+/** The part of a block in which sources that disagree stand side by side. */
+const DISAGREEMENT_SHARE = 0.15;
+
+/** The block, '' where nothing was found. Where not all fits, lines are left out evenly, the last never. */
+export async function ledgerBlock(found: readonly TurnFindings[], options: BlockOptions): Promise<string> {
+  const { tokens, titleOf } = options;
+  const { turns, repeats } = fold(found, options.earlier);
+  const disagreeing = within(disagreements(turns, options), tokens * DISAGREEMENT_SHARE);
+  let left = tokens - cost(disagreeing);
+  const results = turns.flatMap(({ results: each }) => each);
+  const notes = turns.flatMap((each) => each.notes);
+  const untold = results.filter((result) => !coveredBy(result, notes));
+  const reserved = Math.min((1 - NOTES_SHARE) * left, untold.length * LEAST_LINE_TOKENS);
+  const noted = chooseNotes(turns, { tokens: left - reserved, atMost: left });
+  left -= cost(noted.values());
+  const lines = new Map<TurnFindings | FoundResult, string>(noted);
+  const told = results.filter((result) => !untold.includes(result));
+  for (const [list, most] of [
+    [untold, MOST],
+    [told, MOST_IF_NOTED],
+  ] as const) {
+    const fitted = await fitResults(list, { tokens: left, most, titleOf });
+    left -= cost(fitted.values());
+    for (const [result, line] of fitted) lines.set(result, line);
+  }
+  const ordered = turns.flatMap((turn) => [turn, ...turn.results].map((each) => lines.get(each)));
+  const rest = within(repeats.map(repeatLine), left);
+  return [...ordered, ...disagreeing, ...rest].filter((line) => line !== undefined).join('\n');
+}
+
+function cost(lines: Iterable<string>): number {
+  let tokens = 0;
+  for (const line of lines) tokens += estimateTokens(line) + 0.5;
+  return tokens;
+}
+
+/** As many lines from the first on as fit. */
+function within(lines: readonly string[], tokens: number): string[] {
+  let left = tokens;
+  const end = lines.findIndex((line) => {
+    left -= estimateTokens(line) + 1;
+    return left < 0;
+  });
+  return end === -1 ? [...lines] : lines.slice(0, end);
+}
+
+function repeatLine({ source, as }: Repeat): string {
+  return `- [${source}] says the same as [${as}].`;
+}
+
+/** Shorter notes tell nothing, in UTF-16 code units. */
+const LEAST_NOTE = 100;
+
+/** The best note of every turn first, then the second best of each, and so on: as many as fit. */
+function chooseNotes(
+  turns: readonly TurnFindings[],
+  { tokens, atMost }: { tokens: number; atMost: number },
+): Map<TurnFindings, string> {
+  const ranked = turns.map((turn) => ({ turn, notes: turn.notes.toSorted((a, b) => b.weight - a.weight) }));
+  const chosen = new Map<TurnFindings, Set<EvidenceRecord>>();
+  const best = ranked.filter(({ notes }) => notes.length > 0);
+  const firsts = best.flatMap(({ notes: [note] }) => (note ? [note] : []));
+  const length = lengthFor(firsts, tokens);
+  const needed = firsts.reduce((sum, note) => sum + estimateTokens(noteText(note, LEAST_NOTE)) + 2, 0);
+  // The notes come first: where they do not fit into their part they take more, before any of them is left out.
+  const keep = needed <= atMost + SLACK ? best : spread(best, Math.ceil((best.length * atMost) / needed));
+  const textOf = (note: EvidenceRecord) => noteText(note, length ?? LEAST_NOTE);
+  let left = length === undefined ? atMost : tokens;
+  for (let rank = 0; keep.some(({ notes }) => notes.length > rank); rank++) {
+    const round = keep.flatMap(({ turn, notes }) => {
+      const note = notes[rank];
+      return note ? [{ turn, note, tokens: estimateTokens(textOf(note)) + 2 }] : [];
+    });
+    const sum = round.reduce((total, each) => total + each.tokens, 0);
+    if (sum > left && rank > 0) break;
+    for (const { turn, note } of round) chosen.set(turn, (chosen.get(turn) ?? new Set()).add(note));
+    left -= sum;
+  }
+  return new Map(
+    [...chosen].map(([turn, notes]) => {
+      const inOrder = turn.notes.filter((note) => notes.has(note));
+      return [turn, inOrder.map((note) => `+ ${textOf(note)}`).join('\n')];
+    }),
+  );
+}
+
+/** The length at which notes fit together, in UTF-16 code units; undefined where they do not. */
+function lengthFor(notes: readonly EvidenceRecord[], tokens: number): number | undefined {
+  for (let length = 400; length >= LEAST_NOTE; length = Math.floor(length * 0.8)) {
+    const sum = notes.reduce((total, note) => total + estimateTokens(noteText(note, length)) + 2, 0);
+    if (sum <= tokens) return length;
+  }
+  return undefined;
+}
+
+function noteText(note: EvidenceRecord, length: number): string {
+  const text = recordText(note);
+  return text.length <= length ? text : bestPassage(text, { about: NOTHING, maxLength: length });
+}
+
+const NOTHING: ReadonlySet<string> = new Set();
+
+/** A line of this length, in UTF-16 code units, is rather longer than its share than cut in the middle of its fact. */
+const SHORT = 140;
+
+/** Results as lines of the same length, together as long as the tokens allow. */
+async function fitResults(
+  results: readonly FoundResult[],
+  options: { tokens: number; most: number; titleOf(source: number): string },
+): Promise<Map<FoundResult, string>> {
+  const { tokens, most, titleOf } = options;
+  if (results.length === 0 || tokens < LEAST_LINE_TOKENS / 2) return new Map();
+  const least = LEAST_LINE_TOKENS * results.length;
+  const ranked = results.map((result) => rank(result));
+  let length = Math.min(most, (Math.max(tokens, least) * 4) / results.length);
+  let lines: string[] = [];
+  for (let round = 0; round < ADAPTATIONS; round++) {
+    lines = [];
+    for (const [index, result] of ranked.entries()) {
+      lines.push(`- ${lineOf(result, { length, titleOf })}`);
+      if (index % 32 === 31) await nextTick();
+    }
+    const sum = cost(lines);
+    const most = length <= SHORT ? tokens + Math.min(SLACK, tokens / 3) : tokens;
+    if (sum <= most) break;
+    if (sum <= least || round === ADAPTATIONS - 1) return thinned(results, lines, most);
+    length = Math.min(length / 1.2, (length * Math.max(tokens, least)) / sum);
+  }
+  return new Map(results.map((result, index) => [result, lines[index] ?? '']));
+}
+
+/** How often the length is adapted to what the lines turned out to cost. */
+const ADAPTATIONS = 6;
+
+/** As many lines as fit, evenly spread; the last is always among them. */
+function thinned(results: readonly FoundResult[], lines: readonly string[], tokens: number): Map<FoundResult, string> {
+  const all = results.map((result, index) => [result, lines[index] ?? ''] as const);
+  for (let keep = all.length; keep > 0; keep = Math.floor(keep * 0.9)) {
+    const kept = spread(all, keep);
+    if (cost(kept.map(([, line]) => line)) <= tokens) return new Map(kept);
+  }
+  return new Map();
+}
+
+/** So many of a list, evenly spread up to the last. */
+function spread<T>(list: readonly T[], keep: number): T[] {
+  if (keep >= list.length) return [...list];
+  return list.filter((_, i) => Math.floor(((i + 1) * keep) / list.length) > Math.floor((i * keep) / list.length));
+}
+
+/** A result whose sentences are ranked, by source. */
+interface Ranked {
+  name: string;
+  groups: { source: number | null; text: RankedText; weight: number }[];
+}
+
+function rank({ call, records }: FoundResult): Ranked {
+  const bySource = Map.groupBy(records, (record) => record.source);
+  const groups = [...bySource].map(([source, group]) => {
+    const sentences = group.map(recordText);
+    const ranking = [...sentences.keys()].sort((a, b) => (group[b]?.weight ?? 0) - (group[a]?.weight ?? 0));
+    const text: RankedText = { plain: sentences.join(' '), sentences, ranking, about: NOTHING };
+    return { source, text, weight: Math.max(...group.map((record) => record.weight)) };
+  });
+  return { name: call.name, groups };
+}
+
+/** Titles get this part of a line at most, and so many UTF-16 code units. */
+const TITLE_SHARE = 0.3;
+const MAX_TITLE = 80;
+/** A source that gets less than this is left out, or loses its title. */
+const LEAST_GROUP = 90;
+
+/** A result in one line a source: those that tell most where there is no room for all, in their order. */
+function lineOf({ name, groups }: Ranked, options: { length: number; titleOf(source: number): string }): string {
+  const { length, titleOf } = options;
+  const fitting = Math.max(1, Math.floor(length / LEAST_GROUP));
+  const chosen = groups.toSorted((a, b) => b.weight - a.weight).slice(0, fitting);
+  const each = Math.floor(length / chosen.length);
+  return groups
+    .filter((group) => chosen.includes(group))
+    .map(({ source, text }) => {
+      const title = shorten(source === null ? name : titleOf(source), Math.min(MAX_TITLE, each * TITLE_SHARE));
+      const number = source === null ? '' : `[${source}] `;
+      const head = text.plain.toLowerCase().includes(title.toLowerCase()) ? number : `${number}${title}: `;
+      return head + pickFacts(text, Math.max(40, each - head.length));
+    })
+    .join('\n');
+}
+
+function shorten(text: string, length: number): string {
+  const most = Math.max(8, Math.floor(length));
+  const plain = text.replace(/\s+/g, ' ');
+  return plain.length <= most ? plain : `${plain.slice(0, most - 1)}…`;
+}

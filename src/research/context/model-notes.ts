@@ -1,0 +1,86 @@
+import type { EvidenceRecord } from '../run/evidence.ts';
+import { keywords, splitSentences, weigh } from '../text/key-facts.ts';
+
+/** Evidence in what the model says and thinks: its notes are facts that no digest would find again. */
+
+/** The most that is kept of one turn, and the end of a text that is looked at, in UTF-16 code units. */
+const MOST = 2000;
+const LOOKED_AT = 24_000;
+
+/** What a turn said, and what it thought before. */
+export interface Said {
+  text: string;
+  reasoning: string;
+}
+
+/** The notes of a turn, those of its message before those of its thoughts. What was said twice is kept once. */
+export function notesIn(
+  { text, reasoning }: Said,
+  options: { turn: number; about: ReadonlySet<string> },
+): EvidenceRecord[] {
+  const { turn, about } = options;
+  const seen = new Set<string>();
+  const notes = [text, reasoning].flatMap((said) =>
+    splitSentences(said.slice(-LOOKED_AT)).flatMap((sentence): EvidenceRecord[] => {
+      const note = sentence.replace(BULLET, '').replace(LABEL, '').trim();
+      const key = note.toLowerCase();
+      if (!isNote(note) || seen.has(key)) return [];
+      seen.add(key);
+      return [{ turn, by: 'model', source: sourceIn(note), quote: '', at: null, note, weight: weightOf(note, about) }];
+    }),
+  );
+  return fitting(notes);
+}
+
+/** The notes that tell most, in their order, as many as are kept. */
+function fitting(notes: readonly EvidenceRecord[]): EvidenceRecord[] {
+  let left = MOST;
+  const chosen = new Set<EvidenceRecord>();
+  for (const note of notes.toSorted((a, b) => b.weight - a.weight)) {
+    left -= note.note.length;
+    if (left < 0) break;
+    chosen.add(note);
+  }
+  return notes.filter((note) => chosen.has(note));
+}
+
+const BULLET = /^(?:[-*•+]|#{1,6}|\d{1,2}[.)])\s+/;
+const LABEL = /^\W{0,2}(?:noted?|key facts?|facts?|findings?)\W{0,2}:\W{0,3}(?=[\p{L}\p{N}])/iu;
+/** A source that is cited, as `[3]` or `[source_id: 3]`. */
+const CITED = /[[【［](?:source(?:_id|s)?[ :#]*)?(\d{1,4})(?:[,;†–-][^\]】］]{0,40})?[\]】］]/i;
+/** Sentences about the work and not about the question: plans, and that all is well. */
+const PLAN =
+  /^(?:(?:ok(?:ay)?|so|now|next|first|then|hmm|well|good|great|alright|and|but)[,.:]?\s+)*(?:I(?:'ll|’ll|'m|’m|'d|’d| )|we(?:'ll|’ll| (?:will|should|need|can|could|have to))|let(?:'s|’s| me| us)\b)/i;
+/** Such sentences too, where no number stands in them. */
+const DOING = /^(?:looking|searching|reading|checking|trying|going|time to)\b\P{N}*$/iu;
+/** What begins like a plan and tells what was found all the same. */
+const FOUND =
+  /^\W*(?:\w+[,.:]?\s+){0,2}?(?:I|we)(?:'ve|’ve| have)?(?: now| also)? (?:found|learn(?:ed|t)|note[ds]?\b|know|see that|read that|saw|conclude|confirmed|remember|keep in mind)/i;
+/** Shorter ones tell nothing. */
+const LEAST_LENGTH = 12;
+
+function isNote(sentence: string): boolean {
+  if (sentence.length < LEAST_LENGTH || !/[\p{L}\p{N}]/u.test(sentence)) return false;
+  if (CITED.test(sentence)) return true;
+  if (/[?？]$/.test(sentence)) return false;
+  return FOUND.test(sentence) || !(PLAN.test(sentence) || DOING.test(sentence));
+}
+
+function weightOf(note: string, about: ReadonlySet<string>): number {
+  const codes = note.match(/\b(?=[\p{L}\p{N}-]*\p{N})(?=[\p{L}\p{N}-]*\p{L})[\p{L}\p{N}-]+/gu)?.length ?? 0;
+  return weigh(note, about) + (CITED.test(note) ? 6 : 0) + Math.min(codes, 3) * 2;
+}
+
+function sourceIn(note: string): number | null {
+  const number = CITED.exec(note)?.[1];
+  return number === undefined ? null : Number(number);
+}
+
+/** The words and figures that make a fact another one, without the numbers of sources. */
+export function factWords(text: string): { words: Set<string>; figures: string[] } {
+  const plain = text.replaceAll(MARKERS, ' ');
+  const words = new Set([...keywords(plain)].filter((word) => !/\p{N}/u.test(word)));
+  return { words, figures: plain.match(/\p{N}[\p{N}.,]*(?<=\p{N})/gu) ?? [] };
+}
+
+const MARKERS = new RegExp(CITED, 'gi');

@@ -1,0 +1,118 @@
+import { setImmediate as nextTick } from 'node:timers/promises';
+import { isObject, parseJson } from '../../base/json.ts';
+import type { EvidenceRecord } from '../run/evidence.ts';
+import type { ExecutableCall, ResultEntry } from '../run/transcript.ts';
+import { keywords, type RankedText, rankText, rankTextInSteps } from '../text/key-facts.ts';
+
+/** Evidence in the results of tools, without a model: the sentences that tell most about the question and the call. */
+
+/** The most that is kept of one result, in UTF-16 code units, and of one hit of a search. */
+const MOST = 2400;
+const MOST_OF_HIT = 400;
+
+type Result = Pick<ResultEntry, 'status' | 'result'>;
+
+export interface Extraction {
+  /** The words that matter for the question. */
+  about: ReadonlySet<string>;
+  /** The research turn, counted from 1. */
+  turn: number;
+}
+
+/** The records of a result, taken in steps that do not hold up others. Failed and empty results have none. */
+export async function recordsOf(
+  call: ExecutableCall,
+  result: Result,
+  { about, turn }: Extraction,
+): Promise<EvidenceRecord[]> {
+  const read = readResult(call, result);
+  const wanted = about.union(keywords(call.arguments));
+  const records: EvidenceRecord[] = [];
+  for (const part of read) {
+    const ranked = part.kind === 'text' ? await rankTextInSteps(part.text, wanted, nextTick) : undefined;
+    records.push(...(ranked ? sentencesOf(part, ranked, turn) : [hitOf(part, wanted, turn)]));
+  }
+  return records;
+}
+
+/** The same at once, for transcripts that were written without records. */
+export function recordsAtOnce(call: ExecutableCall, result: Result, { about, turn }: Extraction): EvidenceRecord[] {
+  const wanted = about.union(keywords(call.arguments));
+  return readResult(call, result).flatMap((part) =>
+    part.kind === 'text' ? sentencesOf(part, rankText(part.text, wanted), turn) : [hitOf(part, wanted, turn)],
+  );
+}
+
+/** A text that a result holds. `from`: where it begins in its source. */
+interface Part {
+  kind: 'text' | 'hit';
+  source: number | null;
+  text: string;
+  from: number;
+}
+
+function readResult(call: ExecutableCall, { status, result }: Result): Part[] {
+  if (status !== 'completed') return [];
+  const value = parseJson(result);
+  const whole: Part = { kind: 'text', source: null, text: result, from: 0 };
+  if (!isObject(value)) return [whole];
+  if (isObject(value.error)) return [];
+  if (Array.isArray(value.results)) {
+    return value.results.flatMap((hit): Part[] =>
+      isObject(hit) ? [{ kind: 'hit', source: numberOf(hit.source_id), text: hitText(hit), from: 0 }] : [],
+    );
+  }
+  if (typeof value.content !== 'string') return [whole];
+  const args = parseJson(call.arguments);
+  const from = isObject(args) ? Number(args.offset ?? 0) || 0 : 0;
+  return [{ kind: 'text', source: numberOf(value.source_id), text: value.content, from }];
+}
+
+function hitText({ snippet, title }: Record<string, unknown>): string {
+  if (typeof snippet === 'string' && snippet.trim() !== '') return snippet;
+  return typeof title === 'string' ? title : '';
+}
+
+function hitOf({ source, text }: Part, about: ReadonlySet<string>, turn: number): EvidenceRecord {
+  const ranked = rankText(text.slice(0, MOST), about);
+  const told = keywords(ranked.plain).intersection(about).size + (/\p{N}/u.test(ranked.plain) ? 1 : 0);
+  const quote = ranked.plain.slice(0, MOST_OF_HIT);
+  return { turn, by: 'tool', source, quote, at: placeOf(quote, text, 0), note: '', weight: told };
+}
+
+/** The best sentences, as many as are kept, in their order. */
+function sentencesOf({ source, text, from }: Part, ranked: RankedText, turn: number): EvidenceRecord[] {
+  const { sentences, ranking } = ranked;
+  const chosen: number[] = [];
+  let left = MOST;
+  for (const index of ranking.length > 0 ? ranking : sentences.keys()) {
+    const { length } = sentences[index] ?? '';
+    if (length + 1 > left) break;
+    chosen.push(index);
+    left -= length + 1;
+  }
+  const weights = new Map(chosen.map((index, rank) => [index, chosen.length - rank]));
+  let after = 0;
+  return chosen
+    .sort((a, b) => a - b)
+    .map((index): EvidenceRecord => {
+      const quote = sentences[index] ?? '';
+      const place = placeOf(quote, text, after);
+      if (place !== null) after = place + 1;
+      const at = place === null ? null : from + place;
+      return { turn, by: 'tool', source, quote, at, note: '', weight: weights.get(index) ?? 0 };
+    });
+}
+
+/** Where a quote stands in a text whose spaces may be others. */
+function placeOf(quote: string, text: string, after: number): number | null {
+  const whole = text.indexOf(quote, after);
+  if (whole !== -1) return whole;
+  const first = quote.slice(0, 24).split(' ').slice(0, -1).join(' ');
+  const at = first === '' ? -1 : text.indexOf(first, after);
+  return at === -1 ? null : at;
+}
+
+function numberOf(value: unknown): number | null {
+  return typeof value === 'number' && value > 0 ? value : null;
+}

@@ -1,0 +1,97 @@
+import type { TurnMessage } from '../../upstream/turn.ts';
+import type { NoteEntry, PlannedCall, ResearchState, TurnEntry } from '../run/transcript.ts';
+import type { Fence } from '../text/fence.ts';
+
+/**
+ * The part of the transcript that is sent as it was said: turns with their results, and what the gateway said, since
+ * room was made last. It only grows, and nothing in it is ever written differently.
+ */
+export interface Segment {
+  /** What a fresh attempt began with, as a message. */
+  notes: string | undefined;
+  /** Findings that stand before it, as they were written each time that room was made. */
+  blocks: readonly string[];
+  /** The first turn that is sent as such, counted from 0 over the whole run. */
+  from: number;
+  /** Results that are sent shortened, by the number of their call. */
+  shortened: Readonly<Record<number, string>>;
+  /** The tokens into which the opening is fitted, or undefined where that was never fitted anew. */
+  room: number | undefined;
+  parts: readonly SegmentPart[];
+}
+
+export interface SegmentPart {
+  entry: TurnEntry | NoteEntry;
+  /** What stood before it when it was said is no longer sent. */
+  rebased: boolean;
+}
+
+/** The segment that the transcript ends with. */
+export function lastSegment({ entries }: ResearchState): Segment {
+  let notes: string | undefined;
+  let blocks: string[] = [];
+  let from = 0;
+  let shortened: Segment['shortened'] = {};
+  let room: number | undefined;
+  let parts: SegmentPart[] = [];
+  let turns = 0;
+  for (const entry of entries) {
+    if (entry.t === 'turn') turns++;
+    if (entry.t === 'turn' || entry.t === 'note') parts.push({ entry, rebased: false });
+    if (entry.t === 'restart') {
+      notes = entry.notes;
+      blocks = entry.findings ? [entry.findings] : [];
+      from = turns;
+      shortened = {};
+      parts = [];
+    }
+    if (entry.t === 'compaction') {
+      if (entry.anew) blocks = [];
+      if (entry.findings !== '') blocks.push(entry.findings);
+      from = entry.from;
+      shortened = entry.shortened;
+      room = entry.room;
+      parts = lastTurns(parts, turns - from).map((part) => ({ ...part, rebased: true }));
+    }
+  }
+  return { notes, blocks, from, shortened, room, parts };
+}
+
+/** The last `keep` turns and what was said since the first of them; without turns, what was said after the last. */
+export function lastTurns<P extends Pick<SegmentPart, 'entry'>>(parts: readonly P[], keep: number): P[] {
+  const places = parts.flatMap(({ entry }, index) => (entry.t === 'turn' ? [index] : []));
+  return parts.slice(keep <= 0 ? (places.at(-1) ?? -1) + 1 : (places.at(-keep) ?? 0));
+}
+
+/** The messages of a part of a segment. */
+export function messagesOf(
+  { entry, rebased }: SegmentPart,
+  context: { state: ResearchState; fence: Fence; whole: ReadonlySet<number>; shortened: Segment['shortened'] },
+): TurnMessage[] {
+  if (entry.t === 'note') return [{ role: 'user', content: entry.text }];
+  const said: TurnMessage = rebased ? { ...entry.message, rebased } : entry.message;
+  return [said, ...entry.calls.map((planned) => toolMessage(planned, context))];
+}
+
+/** The calls whose results a segment holds as they came. */
+export function wholeCalls({ parts, shortened }: Pick<Segment, 'parts' | 'shortened'>): Set<number> {
+  const calls = parts.flatMap(({ entry }) => (entry.t === 'turn' ? entry.calls : []));
+  return new Set(calls.flatMap((planned) => ('call' in planned && !shortened[planned.call] ? [planned.call] : [])));
+}
+
+/** A result stands behind its call; behind one that was refused only where it is not whole elsewhere. */
+function toolMessage(
+  planned: PlannedCall,
+  { state, fence, whole, shortened }: Parameters<typeof messagesOf>[1],
+): TurnMessage {
+  const base = { role: 'tool' as const, tool_call_id: planned.id };
+  if ('call' in planned) {
+    const result = state.results.get(planned.call)?.result;
+    if (result === undefined) return { ...base, content: 'The call was interrupted.' };
+    return { ...base, content: fence.around(shortened[planned.call] ?? result) };
+  }
+  const { again, refused } = planned;
+  const shown = again === undefined || whole.has(again) ? undefined : state.results.get(again)?.result;
+  if (again === undefined || shown === undefined) return { ...base, content: refused };
+  return { ...base, content: `${refused}\n${fence.around(shortened[again] ?? shown)}` };
+}
