@@ -30,12 +30,19 @@ export function replayOf(message: AssistantMessage, provider: string, traits: Re
   const result: JsonObject = {};
   for (const [field, value] of Object.entries(fields)) {
     if (field === EXTRAS || traits.refusedReplay.has(field)) continue;
+    if (message.rebased && isBound(field, value)) continue;
     if (wanted(field, fields, message)) result[field] = value;
   }
   if (traits.reasoningRequired && result.reasoning_content === undefined) {
     result.reasoning_content = fields.reasoning_content ?? ' ';
   }
   return result;
+}
+
+/** Signed thoughts are bound to what stood before them: providers refuse them behind anything else. */
+function isBound(field: string, value: unknown): boolean {
+  if (field === 'thinking_blocks') return true;
+  return Array.isArray(value) && value.some((part) => isObject(part) && typeof part.signature === 'string');
 }
 
 /** What the provider attached to one tool call. */

@@ -90,7 +90,7 @@ function thinkingFor(history: readonly TurnMessage[], target: BodyTarget, maxTok
 }
 
 function startsWithThought(message: AssistantMessage, target: BodyTarget): boolean {
-  const [first] = replayedBlocks(message, target) ?? [];
+  const [first] = message.rebased ? [] : (replayedBlocks(message, target) ?? []);
   return first !== undefined && isThought(first);
 }
 
@@ -136,7 +136,7 @@ function assistantBlocks(message: AssistantMessage, { target, names, keepsThinki
   if (received && saysTheSame(received, message, names)) {
     const ids = calls.map(({ id }) => id);
     return received
-      .filter((block) => keepsThinking || !isThought(block))
+      .filter((block) => (keepsThinking && !message.rebased) || !isThought(block))
       .map((block) => (block.type === 'tool_use' ? { ...block, id: ids.shift() ?? block.id ?? '' } : block));
   }
   const blocks = message.content.trim() === '' ? [] : [textBlock(message.content.trimEnd())];
