@@ -181,7 +181,7 @@ describe('a model that was told', () => {
       },
       tools: [tool],
       config: testConfig({
-        model: { context_length: 3300, max_completion_tokens: 400 },
+        model: { context_length: 2800, max_completion_tokens: 400 },
         research: { keep_tool_results: 1 },
       }),
     });
