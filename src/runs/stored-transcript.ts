@@ -52,6 +52,24 @@ const source = z.looseObject({
   unreadable: z.literal(true).optional(),
 });
 
+const records = z.array(
+  z.looseObject({
+    turn: count,
+    by: z.enum(['tool', 'reader', 'model']),
+    source: count.nullable(),
+    quote: z.string(),
+    at: count.nullable(),
+    note: z.string(),
+    weight: z.number(),
+  }),
+);
+const route = z.looseObject({ provider: z.string(), model: z.string() });
+const tool = z.looseObject({
+  name: z.string(),
+  description: z.string(),
+  parameters: z.custom<JsonObject>(isObject),
+});
+
 const entry: z.ZodType<TranscriptEntry> = z.discriminatedUnion('t', [
   z.looseObject({
     t: z.literal('turn'),
@@ -63,6 +81,9 @@ const entry: z.ZodType<TranscriptEntry> = z.discriminatedUnion('t', [
     forced: z.looseObject(forced).optional(),
     estimate: z.number().nonnegative().default(0),
     elapsedMs: z.number().nonnegative(),
+    notes: records.optional(),
+    route: route.optional(),
+    opening: z.looseObject({ system: z.string(), tools: z.array(tool) }).optional(),
   }),
   z.looseObject({
     t: z.literal('result'),
@@ -71,15 +92,31 @@ const entry: z.ZodType<TranscriptEntry> = z.discriminatedUnion('t', [
     result: z.string(),
     sources: z.array(source),
     queries: count.default(0),
+    records: records.optional(),
   }),
   z.looseObject({
     t: z.literal('note'),
     guard: z.enum(['repetition', 'invented_result', 'refusal', 'said_nothing', 'cut', 'empty_result', 'verify']),
     text: z.string(),
   }),
-  z.looseObject({ t: z.literal('restart'), notes: z.string() }),
+  z.looseObject({ t: z.literal('restart'), notes: z.string(), findings: z.string().optional() }),
+  z.looseObject({
+    t: z.literal('compaction'),
+    findings: z.string(),
+    anew: z.literal(true).optional(),
+    from: count,
+    shortened: z.record(z.string(), z.string()),
+    room: z.number(),
+  }),
   z.looseObject({ t: z.literal('force'), ...forced }),
-  z.looseObject({ t: z.literal('spent'), usage, tooLarge: count.optional(), answerLength: count.optional() }),
+  z.looseObject({
+    t: z.literal('spent'),
+    usage,
+    tooLarge: count.optional(),
+    asked: count.optional(),
+    answerLength: count.optional(),
+    answerTokens: count.optional(),
+  }),
   z.looseObject({ t: z.literal('answered'), usage, cut: incompleteReason.nullable() }),
   z.looseObject({ t: z.literal('warned'), warnings: z.array(warning) }),
 ]);
@@ -90,6 +127,7 @@ const KINDS: ReadonlySet<unknown> = new Set([
   'result',
   'note',
   'restart',
+  'compaction',
   'force',
   'spent',
   'answered',

@@ -4,9 +4,10 @@ import type { CompactionEntry, ResearchState, TurnEntry } from '../run/transcrip
 import type { Fence } from '../text/fence.ts';
 import { estimateRequest, estimateTokens } from '../text/tokens.ts';
 import { findingsByTurn } from './findings.ts';
-import { LEAST_LINE_TOKENS, ledgerBlock, type TurnFindings } from './ledger.ts';
+import { LEAST_LINE_TOKENS, ledgerBlock } from './ledger.ts';
 import { lastTurns, messagesOf, type Segment, type SegmentPart, wholeCalls } from './segment.ts';
 import { digest } from './tool-digest.ts';
+import type { TurnFindings } from './turn-findings.ts';
 
 /**
  * Making room (architecture: "Research loop", Context): the older turns of the segment become one block of findings,

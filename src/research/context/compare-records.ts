@@ -1,6 +1,6 @@
 import { type EvidenceRecord, recordText } from '../run/evidence.ts';
-import type { BlockOptions, FoundResult, TurnFindings } from './ledger.ts';
 import { factWords } from './model-notes.ts';
+import type { FoundResult, TurnFindings } from './turn-findings.ts';
 
 /** What records say compared to each other: duplicates are folded, what disagrees is kept side by side. */
 
@@ -99,7 +99,7 @@ const MAX_PAIRS = 8;
 /** Sources that say the same but for one figure, side by side. */
 export function disagreements(
   turns: readonly TurnFindings[],
-  { earlier, about }: Pick<BlockOptions, 'earlier' | 'about'>,
+  { earlier, about }: { earlier: readonly TurnFindings[]; about: ReadonlySet<string> },
 ): string[] {
   const bySubject = new Map<string, EvidenceRecord[]>();
   const lines = new Map<string, string>();

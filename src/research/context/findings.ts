@@ -1,8 +1,8 @@
 import { isEmptyResult } from '../guards/guards.ts';
 import type { ExecutableCall, ResearchState, ResultEntry, TranscriptEntry, TurnEntry } from '../run/transcript.ts';
-import type { TurnFindings } from './ledger.ts';
 import { notesIn } from './model-notes.ts';
 import { recordsAtOnce } from './result-records.ts';
+import type { TurnFindings } from './turn-findings.ts';
 
 /** What research turns found, in the records of the transcript. */
 

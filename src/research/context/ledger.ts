@@ -1,28 +1,14 @@
-import { setImmediate as nextTick } from 'node:timers/promises';
+import { nextTurn } from '../../base/event-loop.ts';
 import { type EvidenceRecord, recordText } from '../run/evidence.ts';
-import type { ExecutableCall } from '../run/transcript.ts';
 import { bestPassage, pickFacts, type RankedText } from '../text/key-facts.ts';
 import { estimateTokens } from '../text/tokens.ts';
 import { coveredBy, disagreements, fold, type Repeat } from './compare-records.ts';
+import type { FoundResult, TurnFindings } from './turn-findings.ts';
 
 /**
  * The evidence of some turns as a text of so many tokens: one block of the findings that a request begins with. Every
  * turn gets its share: first the model's own notes, then what results say beside that.
  */
-
-/** A result that gave something, and what it says. */
-export interface FoundResult {
-  call: ExecutableCall;
-  records: readonly EvidenceRecord[];
-}
-
-/** What was found in one research turn. */
-export interface TurnFindings {
-  /** Counted from 1. */
-  turn: number;
-  notes: readonly EvidenceRecord[];
-  results: readonly FoundResult[];
-}
 
 export interface BlockOptions {
   /** The most tokens of the block, by the gateway's estimate. */
@@ -163,7 +149,7 @@ async function fitResults(
     lines = [];
     for (const [index, result] of ranked.entries()) {
       lines.push(`- ${lineOf(result, { length, titleOf })}`);
-      if (index % 32 === 31) await nextTick();
+      if (index % 32 === 31) await nextTurn();
     }
     const sum = cost(lines);
     const most = length <= SHORT ? tokens + Math.min(SLACK, tokens / 3) : tokens;

@@ -1,4 +1,4 @@
-import { setImmediate as nextTick } from 'node:timers/promises';
+import { nextTurn } from '../../base/event-loop.ts';
 import { isObject, parseJson } from '../../base/json.ts';
 import type { EvidenceRecord } from '../run/evidence.ts';
 import type { ExecutableCall, ResultEntry } from '../run/transcript.ts';
@@ -29,7 +29,7 @@ export async function recordsOf(
   const wanted = about.union(keywords(call.arguments));
   const records: EvidenceRecord[] = [];
   for (const part of read) {
-    const ranked = part.kind === 'text' ? await rankTextInSteps(part.text, wanted, nextTick) : undefined;
+    const ranked = part.kind === 'text' ? await rankTextInSteps(part.text, wanted, nextTurn) : undefined;
     records.push(...(ranked ? sentencesOf(part, ranked, turn) : [hitOf(part, wanted, turn)]));
   }
   return records;
@@ -64,7 +64,8 @@ function readResult(call: ExecutableCall, { status, result }: Result): Part[] {
   }
   if (typeof value.content !== 'string') return [whole];
   const args = parseJson(call.arguments);
-  const from = isObject(args) ? Number(args.offset ?? 0) || 0 : 0;
+  const offset = isObject(args) ? Math.floor(Number(args.offset ?? 0)) : 0;
+  const from = Number.isSafeInteger(offset) && offset > 0 ? offset : 0;
   return [{ kind: 'text', source: numberOf(value.source_id), text: value.content, from }];
 }
 
@@ -114,5 +115,5 @@ function placeOf(quote: string, text: string, after: number): number | null {
 }
 
 function numberOf(value: unknown): number | null {
-  return typeof value === 'number' && value > 0 ? value : null;
+  return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : null;
 }

@@ -1,4 +1,4 @@
-import { setImmediate as nextTick } from 'node:timers/promises';
+import { nextTurn } from '../../base/event-loop.ts';
 import { isObject, parseJson } from '../../base/json.ts';
 import type { ExecutableCall, ResultEntry } from '../run/transcript.ts';
 import { keywords, pickFacts, type RankedText, rankText, rankTextInSteps } from '../text/key-facts.ts';
@@ -17,7 +17,7 @@ export async function digest(
   const { maxLength } = options;
   const about = options.about.union(keywords(call.arguments));
   const value = parseJson(result.result);
-  const whole = async (text: string) => await rankTextInSteps(text, about, nextTick);
+  const whole = async (text: string) => await rankTextInSteps(text, about, nextTurn);
   if (!isObject(value)) return pickFacts(await whole(result.result), maxLength);
   if (isObject(value.error)) return `failed: ${textOf(value.error.message).slice(0, 160)}`;
   if (Array.isArray(value.results)) {

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 export interface Fence {
   /** What stands between the angle brackets, such as `tool_result-qhwzxkpvbnrd`. */
   readonly mark: string;
-  /** The text between the marks. Whatever in it looks like a mark, or like a token of a chat template, is broken. */
+  /** The text between the marks. Whatever in it looks like a mark is broken. */
   around(text: string): string;
   /** A text in which earlier parts were fenced without a nonce, with the marks of this run. */
   renew(text: string): string;
@@ -40,8 +40,5 @@ function wrap(text: string, mark: string): string {
 
 /** A character without width parts what must not be read as a mark. */
 function broken(text: string): string {
-  return text
-    .replaceAll(/<(\s*(?:\/\s*)?)tool_result/gi, '<$1tool\u200b_result')
-    .replaceAll(/<(?=[|｜][\w▁ -]{1,40}[|｜]>|\/?(?:start|end)_of_turn>|\/?s>|\/?think>|\/?tool_call>)/gi, '<\u200b')
-    .replaceAll(/\[(?=\/?INST\]|\/?(?:AVAILABLE_TOOLS|TOOL_RESULTS|TOOL_CALLS|SYSTEM_PROMPT)\])/g, '[\u200b');
+  return text.replaceAll(/<(\s*(?:\/\s*)?)tool_result/gi, '<$1tool\u200b_result');
 }
