@@ -1,4 +1,6 @@
 import type { Environment } from '../config/environment.ts';
+import type { GatewayConfig } from '../config/schema.ts';
+import { findConfinement } from '../tools/execute-python/confinement.ts';
 import { DIALECT_NAMES } from '../upstream/dialects/dialects.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { count } from './printable.ts';
@@ -27,6 +29,17 @@ export async function checkConfig(
     count(config.keys.length, 'key'),
   ];
   parts.terminal.out(`${file} is valid: ${sizes.join(', ')}\n`);
+  if (runsPython(config)) {
+    const { holds } = await findConfinement();
+    const what = holds.length === 0 ? 'nothing besides what Node refuses it' : holds.join(', ');
+    parts.terminal.out(`execute_python is confined on this system by: ${what}\n`);
+  }
   for (const notice of notices) parts.terminal.err(`note: it ${notice}\n`);
   return EXIT.completed;
+}
+
+function runsPython(config: GatewayConfig): boolean {
+  return Object.values(config.models).some(
+    (model) => model.kind === 'research' && model.research.tools.includes('execute_python'),
+  );
 }

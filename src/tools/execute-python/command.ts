@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Confinement } from './confinement.ts';
 
 /** How a sandbox process is started. */
 export interface SandboxCommand {
@@ -19,6 +20,8 @@ export interface SandboxBounds {
   cpuSeconds: number;
   /** Whether descriptor `SNAPSHOT_FD` holds a memory snapshot to start from. */
   fromSnapshot?: boolean;
+  /** What the system takes from it first; absent: nothing. */
+  confinement?: Confinement | undefined;
 }
 
 /** WebAssembly memory comes in pages of 64 KiB. */
@@ -36,6 +39,7 @@ const SHELL = '/bin/sh';
  *   WASI or inspector. `node:sqlite` opens files past it (seen with Node 26), so it is off altogether.
  * - no code generation from strings: nothing that Python reaches in JavaScript can be turned into a program;
  * - a bound on WebAssembly memory, which Python meets as `MemoryError`;
+ * - where Linux allows it: another user, namespaces without a network, no privileges (see `confinement.ts`);
  * - limits of the system, where there is a shell to set them: processor time, no core dumps, no bytes to files.
  */
 export function sandboxCommand(program: SandboxProgram, bounds: SandboxBounds): SandboxCommand {
@@ -58,5 +62,6 @@ export function sandboxCommand(program: SandboxProgram, bounds: SandboxBounds): 
   ];
   if (!existsSync(SHELL)) return { file: process.execPath, args: node };
   const limits = `ulimit -c 0; ulimit -f 0; ulimit -t ${Math.ceil(bounds.cpuSeconds)}; exec "$0" "$@"`;
-  return { file: SHELL, args: ['-c', limits, process.execPath, ...node] };
+  const [file, ...args] = [...(bounds.confinement?.command ?? []), SHELL, '-c', limits, process.execPath, ...node];
+  return { file: file ?? SHELL, args };
 }

@@ -1,10 +1,11 @@
 import { abortable, linkSignals } from '../../base/abort.ts';
 import type { Logger } from '../../base/logger.ts';
 import { ToolError } from '../tool.ts';
+import { type Confinement, findConfinement } from './confinement.ts';
 import { type SandboxOptions, SandboxProcess, type SandboxResult } from './sandbox-process.ts';
 import { SandboxSnapshot } from './sandbox-snapshot.ts';
 
-export interface SandboxPoolOptions extends Omit<SandboxOptions, 'snapshot'> {
+export interface SandboxPoolOptions extends Omit<SandboxOptions, 'snapshot' | 'confinement'> {
   /** Runs at the same time; further ones wait. */
   maxConcurrent: number;
   /** Runs that may wait; further ones are refused. */
@@ -12,6 +13,8 @@ export interface SandboxPoolOptions extends Omit<SandboxOptions, 'snapshot'> {
   /** A spare process that nobody needed for this long is ended, in milliseconds. */
   idleMs: number;
 }
+
+type StartFrom = Pick<SandboxOptions, 'snapshot' | 'confinement'>;
 
 /**
  * Sandbox processes, each used once. The first run starts one; from then on one spare process is loaded in advance, so
@@ -23,6 +26,7 @@ export class SandboxPool implements AsyncDisposable {
   readonly #waiting: (() => void)[] = [];
   readonly #closing = new AbortController();
   readonly #snapshot = new SandboxSnapshot();
+  #confinement: Promise<Confinement> | undefined;
   #running = 0;
   #spare: SandboxProcess | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
@@ -50,9 +54,9 @@ export class SandboxPool implements AsyncDisposable {
     const { signal } = linked;
     await this.#enter(signal);
     try {
-      const snapshot = await abortable(this.#snapshot.descriptor(options.log), signal);
-      const sandbox = this.#take(snapshot);
-      this.#prepareSpare(snapshot);
+      const start = await abortable(this.#startFrom(options.log), signal);
+      const sandbox = this.#take(start);
+      this.#prepareSpare(start);
       return await sandbox.run(code, { signal });
     } catch (error) {
       if (signal.aborted) throw signal.reason;
@@ -75,6 +79,16 @@ export class SandboxPool implements AsyncDisposable {
     }
     await Promise.all(processes.map((each) => each.ended));
     await this.#snapshot[Symbol.asyncDispose]();
+  }
+
+  /** What every process starts from, found out once. */
+  async #startFrom(log: Logger): Promise<StartFrom> {
+    this.#confinement ??= findConfinement().then((found) => {
+      log.info({ holds: found.holds }, 'the Python sandbox is confined by the system');
+      return found;
+    });
+    const [confinement, snapshot] = await Promise.all([this.#confinement, this.#snapshot.descriptor(log)]);
+    return { confinement, snapshot };
   }
 
   async #enter(signal: AbortSignal): Promise<void> {
@@ -106,26 +120,26 @@ export class SandboxPool implements AsyncDisposable {
     else this.#running--;
   }
 
-  #take(snapshot: number | undefined): SandboxProcess {
+  #take(start: StartFrom): SandboxProcess {
     clearTimeout(this.#idleTimer);
     const spare = this.#spare;
     this.#spare = undefined;
-    const sandbox = spare?.usable ? spare : this.#start(snapshot);
+    const sandbox = spare?.usable ? spare : this.#start(start);
     sandbox.hold(true);
     return sandbox;
   }
 
-  #prepareSpare(snapshot: number | undefined): void {
+  #prepareSpare(start: StartFrom): void {
     clearTimeout(this.#idleTimer);
     this.#idleTimer = setTimeout(() => this.#spare?.[Symbol.dispose](), this.#options.idleMs);
     this.#idleTimer.unref();
     if (this.#spare?.usable) return;
-    this.#spare = this.#start(snapshot);
+    this.#spare = this.#start(start);
     this.#spare.hold(false);
   }
 
-  #start(snapshot: number | undefined): SandboxProcess {
-    const sandbox = new SandboxProcess({ ...this.#options, snapshot });
+  #start(start: StartFrom): SandboxProcess {
+    const sandbox = new SandboxProcess({ ...this.#options, ...start });
     this.#processes.add(sandbox);
     void sandbox.ended.then(() => this.#processes.delete(sandbox));
     return sandbox;

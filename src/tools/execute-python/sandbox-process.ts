@@ -4,6 +4,7 @@ import { setPriority } from 'node:os';
 import { Duplex } from 'node:stream';
 import { abortable } from '../../base/abort.ts';
 import { sandboxCommand } from './command.ts';
+import type { Confinement } from './confinement.ts';
 import { watchMemory } from './memory-watch.ts';
 import { type Job, type OutputLimits, REPORT_FD } from './messages.ts';
 import { ForgedReportError, ReportReader, type RunRecord } from './report-reader.ts';
@@ -15,6 +16,8 @@ export interface SandboxOptions {
   limits: OutputLimits;
   /** Descriptor of the memory snapshot to start from; without it, starting takes ten times as long. */
   snapshot?: number | undefined;
+  /** What the system takes from the process before it starts. */
+  confinement?: Confinement | undefined;
 }
 
 /** Why a run ended other than by itself. */
@@ -55,8 +58,9 @@ export class SandboxProcess implements Disposable {
     this.#options = options;
     this.#reader = new ReportReader(this.#nonce, options.limits);
     const cpuSeconds = START_CPU_SECONDS + options.timeoutMs / 1000;
-    const { memoryMb, snapshot } = options;
-    const { file, args } = sandboxCommand('main.ts', { memoryMb, cpuSeconds, fromSnapshot: snapshot !== undefined });
+    const { memoryMb, snapshot, confinement } = options;
+    const fromSnapshot = snapshot !== undefined;
+    const { file, args } = sandboxCommand('main.ts', { memoryMb, cpuSeconds, fromSnapshot, confinement });
     this.#child = spawn(file, args, {
       env: {},
       cwd: '/',

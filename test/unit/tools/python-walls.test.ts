@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { sandboxCommand } from '../../../src/tools/execute-python/command.ts';
+import { findConfinement } from '../../../src/tools/execute-python/confinement.ts';
 import { residentBytes } from '../../../src/tools/execute-python/memory-watch.ts';
 import { READY_LINE } from '../../../src/tools/execute-python/messages.ts';
 import { ForgedReportError, ReportReader } from '../../../src/tools/execute-python/report-reader.ts';
@@ -140,5 +141,38 @@ describe('reports of a Python sandbox', () => {
       const made = reader(`secret ${JSON.stringify({ type: 'end', outcome })}`);
       assert.equal(made.record.outcome?.error?.code, 'crashed');
     }
+  });
+
+  it('are joined by those of the system, as far as it has any: no network, no privileges, another user', async function () {
+    const confinement = await findConfinement();
+    if (confinement.holds.length === 0) return this.skip();
+    const [file = '', ...args] = [
+      ...confinement.command,
+      '/bin/sh',
+      '-c',
+      'cat /proc/self/status; ls /sys/class/net; id -u',
+    ];
+    const child = spawn(file, args, { env: {}, cwd: '/', stdio: ['ignore', 'pipe', 'ignore'] });
+    const told = await text(child.stdout);
+    assert.match(told, /NoNewPrivs:\s1/);
+    const has = (what: string) => confinement.holds.some((each) => each.includes(what));
+    if (has('no capabilities')) assert.match(told, /CapEff:\s0+\n[\s\S]*CapBnd:\s0+\n/);
+    if (has('nobody')) assert.match(told, /\n65534\s*$/);
+  });
+
+  it('leave the code of a run without the network of the gateway', async function () {
+    const confinement = await findConfinement();
+    if (!confinement.holds.some((each) => each.includes('network'))) return this.skip();
+    const [file = '', ...args] = [...confinement.command, '/bin/cat', '/proc/net/dev'];
+    const child = spawn(file, args, { env: {}, cwd: '/', stdio: ['ignore', 'pipe', 'ignore'] });
+    const interfaces = [...(await text(child.stdout)).matchAll(/^\s*(\w+):/gm)].map(([, name]) => name);
+    assert.deepEqual(interfaces, ['lo']);
+  });
+
+  it('are told in the command line of a sandbox process', () => {
+    const confinement = { command: ['/usr/bin/setpriv', '--no-new-privs', '--'], holds: ['no new privileges'] };
+    const { file, args } = sandboxCommand('main.ts', { memoryMb: 128, cpuSeconds: 4, confinement });
+    assert.equal(file, '/usr/bin/setpriv');
+    assert.deepEqual(args.slice(0, 4), ['--no-new-privs', '--', '/bin/sh', '-c']);
   });
 });
