@@ -3,12 +3,14 @@ import { messageOf } from '../base/errors.ts';
 import { createLogger, type Logger, Redactor } from '../base/logger.ts';
 import { ConfigError } from '../config/config-error.ts';
 import type { Environment } from '../config/environment.ts';
-import { type LoadedConfig, type LoadOptions, loadConfig } from '../config/load.ts';
+import { defaultKeyNotice, type LoadedConfig, type LoadOptions, loadConfig } from '../config/load.ts';
 import { secretsOf } from '../config/secrets.ts';
 import { watchConfig } from '../config/watch.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import type { RunningGateway, StartGateway } from './running-gateway.ts';
+import { startScreen } from './start-screen.ts';
 import type { Terminal } from './terminal.ts';
+import { terminalLog } from './terminal-log.ts';
 
 export interface ServeParts {
   environment: Environment;
@@ -27,7 +29,9 @@ export async function serve(
   if (loaded === undefined) return EXIT.usage;
   const redactor = new Redactor();
   redactor.setSecrets(secretsOf(loaded.config));
-  const log = createLogger({ level: loaded.config.logging.level, redactor });
+  const { level } = loaded.config.logging;
+  const destination = terminal.live ? { destination: terminalLog(terminal.err) } : {};
+  const log = createLogger({ level, redactor, ...destination });
   const stopped = Promise.withResolvers<void>();
   // Listened to before anything starts: a stop during the start is obeyed once the start is over.
   const stop = terminal.onSignal(['SIGINT', 'SIGTERM'], () => stopped.resolve());
@@ -35,8 +39,12 @@ export async function serve(
     const { config, file } = loaded;
     const workers = processCount(options.workers ?? config.server.workers);
     const gateway = await parts.startGateway({ config, log, file, workers });
-    log.info({ url: gateway.url, config: loaded.file }, 'listening');
-    for (const notice of loaded.notices) log.warn(notice);
+    log.info({ url: gateway.url, config: file }, 'listening');
+    if (terminal.live) terminal.err(redactor.redact(startScreen({ config, file, url: gateway.url })));
+    for (const notice of loaded.notices) {
+      // The screen has said it.
+      if (!terminal.live || notice !== defaultKeyNotice(config)) log.warn(notice);
+    }
     using _ = watch({ gateway, loaded, load, log, redactor });
     const failure = await Promise.race([stopped.promise, ...(gateway.failed ? [gateway.failed] : [])]);
     if (failure !== undefined) log.fatal({ reason: failure }, 'the gateway cannot go on');

@@ -149,9 +149,15 @@ function resolveStoreUrl(url: string, root: string): string {
 }
 
 function noticesOf(config: GatewayConfig): string[] {
+  const notice = defaultKeyNotice(config);
+  return notice === undefined ? [] : [notice];
+}
+
+/** What is said of the well-known key while it is accepted (contract section 10). */
+export function defaultKeyNotice(config: GatewayConfig): string | undefined {
   const secret = acceptedDefaultKey(config);
-  if (secret === undefined) return [];
-  return [`accepts the well-known API key ${secret}, on this machine only; set GATEWAY_API_KEY to another one`];
+  if (secret === undefined) return undefined;
+  return `accepts the well-known API key ${secret}, on this machine only; set GATEWAY_API_KEY to another one`;
 }
 
 /** A notice and no problem: the folder may be mounted or filled later. */

@@ -131,6 +131,19 @@ logging: { level: silent }
     assert.deepEqual([code, started.length, started[0]?.closed], [0, 1, true]);
   });
 
+  it('says in a terminal where it is, and logs JSON lines elsewhere', async () => {
+    await writeFile(file, CONFIG.replace('silent', 'info'));
+    const { start } = recordingStart('http://127.0.0.1:4321');
+    const terminal = new RecordedTerminal({ live: true });
+    const served = run(['serve', '--config', file], { terminal, startGateway: start });
+    await terminal.shown(/The gateway runs/);
+    terminal.interrupt();
+    const { code, err } = await served;
+    assert.equal(code, 0);
+    assert.match(err, /Console +http:\/\/127\.0\.0\.1:4321\n/);
+    assert.doesNotMatch(err, /\{"level"|sk-a/);
+  });
+
   it('hands a changed configuration to the gateway', async () => {
     const { start, started } = recordingStart('http://x');
     const terminal = new RecordedTerminal();
