@@ -98,6 +98,25 @@ export async function runCommandLine(args: readonly string[], parts: CommandLine
       code = await checkConfig({ file }, parts);
     });
 
+  const store = program.command('store').description('about the store of runs');
+  store
+    .command('check')
+    .description('look through the store for damage, also while gateways use it')
+    .option('-c, --config <file>', 'configuration file; else GATEWAY_CONFIG, else config/gateway.yaml')
+    .action(async (options: { config?: string }) => {
+      const { checkStoreCommand } = await import('./store.ts');
+      code = await checkStoreCommand(options, parts);
+    });
+  store
+    .command('backup')
+    .description('copy a file: store as it is at this moment, also while a gateway uses it')
+    .argument('<file>', 'the copy, which must not exist yet')
+    .option('-c, --config <file>', 'configuration file; else GATEWAY_CONFIG, else config/gateway.yaml')
+    .action(async (file: string, options: { config?: string }) => {
+      const { backUpStoreCommand } = await import('./store.ts');
+      code = await backUpStoreCommand({ ...options, file }, parts);
+    });
+
   program
     .command('probe')
     .description('ask a configured provider what it can do; costs a few hundred tokens')

@@ -5,12 +5,14 @@ import { type Clock, systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { RunStore } from '../run-store.ts';
 import { isDamaged } from './failure.ts';
+import { DatabaseHealth } from './health.ts';
 import { lockFolder } from './lock.ts';
 import { prepareDatabase, SCHEMA_VERSION } from './schema.ts';
 import { SqliteRunStore } from './store.ts';
 
 /** Longest wait for a lock, in milliseconds: a backup tool may hold one for a moment. The event loop stands still. */
 const BUSY_TIMEOUT_MS = 250;
+const MEMORY = ':memory:';
 
 export interface SqliteOptions {
   /** `normal`: a crash of the process loses nothing; `full`: nor does a loss of power. */
@@ -26,7 +28,7 @@ export interface SqliteOptions {
  * database of another version.
  */
 export function openSqliteStore(url: string, options: SqliteOptions): RunStore {
-  if (url === 'memory:') return openAt(':memory:', { ...options, onClose: () => {} });
+  if (url === 'memory:') return openAt(MEMORY, { ...options, onClose: () => {} });
   const folder = resolve(url.slice('file:'.length));
   let lock: Disposable | undefined;
   try {
@@ -61,7 +63,8 @@ function openAt(path: string, options: SqliteOptions & { onClose: () => void }):
         log.info({ from: version, to: SCHEMA_VERSION, copy }, 'the database is led to a new version; a copy is kept');
       },
     });
-    return new SqliteRunStore(db, { log, onClose, clock });
+    const health = new DatabaseHealth(path === MEMORY ? undefined : path);
+    return new SqliteRunStore(db, { log, onClose, clock, health });
   } catch (thrown) {
     db.close();
     throw thrown;

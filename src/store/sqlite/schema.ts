@@ -123,7 +123,7 @@ function configure(db: DatabaseSync, options: { sync: 'normal' | 'full' }): void
 }
 
 /** The version of a database, 0 where it is empty. */
-function schemaVersion(db: DatabaseSync): number {
+export function schemaVersion(db: DatabaseSync): number {
   return Number(db.prepare('PRAGMA user_version').get()?.user_version ?? 0);
 }
 

@@ -25,6 +25,7 @@ import type {
 import { checkAppend } from '../run-store-checks.ts';
 import { Claims } from './claims.ts';
 import { reasonOf, toStoreError, unavailable } from './failure.ts';
+import type { DatabaseHealth } from './health.ts';
 import { SubmissionKeys } from './keys.ts';
 import { Lists } from './lists.ts';
 import { appendAfterEnd, Log, type LogRef } from './log.ts';
@@ -45,6 +46,7 @@ export class SqliteRunStore implements RunStore {
   readonly #logger: Logger;
   readonly #onClose: () => void;
   readonly #clock: Clock;
+  readonly #health: DatabaseHealth;
   readonly #writer: Writer;
   readonly #open: OpenRuns;
   readonly #records: Records;
@@ -59,12 +61,13 @@ export class SqliteRunStore implements RunStore {
   #closed = false;
 
   /** Takes over an open, prepared database; `onClose` frees what belongs to it. */
-  constructor(db: DatabaseSync, options: { log: Logger; clock: Clock; onClose: () => void }) {
+  constructor(db: DatabaseSync, options: { log: Logger; clock: Clock; health: DatabaseHealth; onClose: () => void }) {
     this.#db = db;
     this.#logger = options.log;
     this.#onClose = options.onClose;
     this.#clock = options.clock;
-    this.#writer = new Writer(db);
+    this.#health = options.health;
+    this.#writer = new Writer(db, { failed: (thrown) => this.#health.note(thrown) });
     this.#open = new OpenRuns(db);
     this.#records = new Records(db, this.#open);
     this.#lists = new Lists(db, { summary: (row) => this.#records.summary(row) });
@@ -76,6 +79,7 @@ export class SqliteRunStore implements RunStore {
 
   create(run: NewRun): Promise<'created' | 'exists' | { taken: KeyHolder }> {
     return this.#writer.run((transaction) => {
+      this.#refuseWhereUnsound();
       const holder = run.keys && this.#keys.find(run.keys);
       if (holder && holder.runId !== run.id) return { taken: holder };
       const key = this.#records.insert(run);
@@ -290,7 +294,8 @@ export class SqliteRunStore implements RunStore {
   async check(): Promise<{ ok: true } | { ok: false; reason: string }> {
     try {
       await this.#writer.run(() => this.#records.probe(this.#clock.now()));
-      return { ok: true };
+      const problem = this.#health.problem();
+      return problem === undefined ? { ok: true } : { ok: false, reason: problem };
     } catch (thrown) {
       return { ok: false, reason: reasonOf(thrown) };
     }
@@ -318,8 +323,15 @@ export class SqliteRunStore implements RunStore {
     try {
       return read();
     } catch (thrown) {
+      this.#health.note(thrown);
       throw toStoreError(thrown);
     }
+  }
+
+  /** What runs already goes on as long as it can; new work is not begun where it may be lost. */
+  #refuseWhereUnsound(): void {
+    const problem = this.#health.problem();
+    if (problem !== undefined) throw unavailable(problem);
   }
 }
 

@@ -23,11 +23,14 @@ export class Writer {
   readonly #db: DatabaseSync;
   readonly #begin;
   readonly #commit;
+  readonly #failed: (thrown: unknown) => void;
   #jobs: Job[] = [];
   #closed = false;
 
-  constructor(db: DatabaseSync) {
+  /** `failed` is told of every transaction that fails. */
+  constructor(db: DatabaseSync, options: { failed(thrown: unknown): void }) {
     this.#db = db;
+    this.#failed = options.failed;
     this.#begin = db.prepare('BEGIN IMMEDIATE');
     this.#commit = db.prepare('COMMIT');
   }
@@ -91,6 +94,7 @@ export class Writer {
       for (const action of rollbacks.reverse()) action();
       // SQLite has rolled back by itself after some failures, a full disk among them.
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK');
+      this.#failed(thrown);
       return { thrown };
     }
     for (const action of commits) action();

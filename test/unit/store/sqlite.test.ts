@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -8,6 +8,8 @@ import { GatewayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { openStorage, openStore } from '../../../src/store/open.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
+import { DatabaseHealth } from '../../../src/store/sqlite/health.ts';
+import { backUpDatabase, checkDatabase } from '../../../src/store/sqlite/maintenance.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { prepareDatabase } from '../../../src/store/sqlite/schema.ts';
 import { SqliteRunStore } from '../../../src/store/sqlite/store.ts';
@@ -106,6 +108,66 @@ describe('the SQLite store in a folder', () => {
     again.close();
   });
 
+  it('that is deleted or replaced under a running gateway takes no new runs and says why; open runs go on', async () => {
+    const { run, token } = await claimedRun(store);
+    const path = join(folder, 'runs.db');
+    for (const spoil of ['deleted', 'replaced'] as const) {
+      await rename(path, `${path}.away`);
+      if (spoil === 'replaced') await writeFile(path, '');
+      const state = await store.check();
+      assert.match(state.ok ? '' : state.reason, new RegExp(`runs\\.db was ${spoil} under the running gateway`));
+      await assert.rejects(store.create(newRun()), unavailable);
+      assert.notEqual((await store.append(run.id, events(token, 3, 3))).result, 'fenced');
+      await rename(`${path}.away`, path);
+      assert.deepEqual(await store.check(), { ok: true });
+      assert.equal(await store.create(newRun()), 'created');
+    }
+  });
+
+  it('whose pages fail their check takes no new runs and says so', async () => {
+    const runs: string[] = [];
+    for (let n = 0; n < 50; n++) runs.push((await endedRun(store, { request: 'x'.repeat(20_000) })).run.id);
+    await reopen();
+    const file = await open(join(folder, 'runs.db'), 'r+');
+    const { size } = await file.stat();
+    // Everything but the first pages, which hold the tables' names.
+    await file.write(Buffer.alloc(size - 40 * 8192, 0xaa), 0, size - 40 * 8192, 40 * 8192);
+    await file.close();
+    const reads = await Promise.allSettled(runs.map((id) => store.get(id)));
+    assert.ok(reads.some(({ status }) => status === 'rejected'));
+    const state = await store.check();
+    assert.match(state.ok ? '' : state.reason, /damaged.*restore a backup|malformed/);
+    await assert.rejects(store.create(newRun()), GatewayError);
+  });
+
+  it('is looked through and backed up while it is used', async () => {
+    const { run } = await endedRun(store, { request: 'a request' });
+    const live = await claimedRun(store);
+    await endedRun(store);
+    await store.compressEnded({ endedForMs: 0, limit: 1 });
+    assert.deepEqual(await checkDatabase(folder), { summary: '3 runs, 1 of them open; version 4', problems: [] });
+    const copy = join(folder, 'backup');
+    await mkdir(copy);
+    backUpDatabase(folder, join(copy, 'runs.db'));
+    assert.throws(() => backUpDatabase(folder, join(copy, 'runs.db')), /EEXIST/);
+    assert.equal((await stat(join(copy, 'runs.db'))).mode & 0o077, 0);
+    await store.append(live.run.id, events(live.token, 3, 3));
+    const restored = openSqliteStore(`file:${copy}`, { sync: 'normal', log: silentLogger });
+    assert.equal((await restored.get(run.id))?.request, 'a request');
+    assert.equal((await restored.get(live.run.id))?.last, 2);
+    await restored.close();
+
+    const db = new DatabaseSync(join(copy, 'runs.db'));
+    db.prepare('DELETE FROM batches WHERE run = (SELECT key FROM runs WHERE id = ?) AND first = 1').run(live.run.id);
+    db.prepare('UPDATE sealed_logs SET log = substr(log, 1, length(log) - 1)').run();
+    db.close();
+    const { problems } = await checkDatabase(copy);
+    assert.equal(problems.length, 2);
+    assert.ok(problems.some((problem) => /compressed event log is damaged/.test(problem)));
+    assert.ok(problems.includes(`run ${live.run.id}: its log has no events`));
+    await assert.rejects(checkDatabase(join(folder, 'none')), /There is no/);
+  });
+
   it('knows repeated submissions over a restart', async () => {
     const key = { hash: 'a', fingerprint: 'body', ttlMs: 60_000 };
     const open = newRun({ keys: [{ kind: 'retry', ...key }] });
@@ -154,7 +216,15 @@ describe('the SQLite store over its database', () => {
   function open() {
     const db = new DatabaseSync(':memory:');
     prepareDatabase(db, { sync: 'normal', keepCopy: () => {} });
-    return { db, store: new SqliteRunStore(db, { log: silentLogger, clock: systemClock, onClose: () => {} }) };
+    return {
+      db,
+      store: new SqliteRunStore(db, {
+        log: silentLogger,
+        clock: systemClock,
+        health: new DatabaseHealth(undefined),
+        onClose: () => {},
+      }),
+    };
   }
 
   it('pauses while the disk is full and goes on when there is room, without a gap', async () => {
