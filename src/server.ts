@@ -13,6 +13,7 @@ import { consolePages } from './console/console-pages.ts';
 import { startDemoProvider } from './demo/demo-provider.ts';
 import { createModelProxy } from './gateway/model-proxy.ts';
 import type { ModelProxy } from './gateway/proxy-call.ts';
+import { createStreamedPassage } from './gateway/streamed-passage.ts';
 import { createApps } from './http/app.ts';
 import type { Readiness } from './http/app-deps.ts';
 import { Admission } from './http/limits/admission.ts';
@@ -93,6 +94,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const upstream = stack.use(await openUpstream(foundation, stack));
   const toolbox = stack.use(openToolbox(foundation));
   const proxy = createModelProxy({ upstream });
+  const streamed = stack.use(createStreamedPassage({ upstream }));
   const schemas = stack.use(new SchemaChecks());
   const driver = openDriver(foundation, { upstream, toolbox, proxy, schemas });
 
@@ -123,6 +125,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     config: live,
     runs,
     proxy,
+    streamed,
     schemas,
     load,
     admission,
@@ -144,9 +147,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     await listen(
       host,
       admin_port === undefined
-        ? [{ app: apps.both, port }]
+        ? [{ app: apps.both, port, upgrade: apps.upgrade }]
         : [
-            { app: apps.api, port },
+            { app: apps.api, port, upgrade: apps.upgrade },
             { app: apps.admin, port: admin_port },
           ],
     ),

@@ -19,6 +19,7 @@ export function crossCheck(sections: Sections): CrossCheckProblem[] {
   return [
     ...checkModels(sections),
     ...checkKeys(sections),
+    ...checkPassthrough(sections),
     ...checkPublicAddress(sections),
     ...checkPorts(sections),
     ...checkSearch(sections),
@@ -40,6 +41,23 @@ function* checkModels({ models = {}, providers }: Sections): Iterable<CrossCheck
     if (model.max_completion_tokens >= model.context_length) {
       const message = 'must be smaller than context_length, which also has to hold the question and what was found';
       yield { path: ['models', name, 'max_completion_tokens'], message };
+    }
+  }
+}
+
+function* checkPassthrough({ passthrough = [], providers, keys = [] }: Sections): Iterable<CrossCheckProblem> {
+  for (const [index, { path, provider }] of passthrough.entries()) {
+    const same = passthrough.findIndex((entry) => entry.path === path);
+    if (same < index)
+      yield { path: ['passthrough', index, 'path'], message: `is the path of passthrough[${same}] too` };
+    if (providers === undefined || Object.hasOwn(providers, provider)) continue;
+    yield { path: ['passthrough', index, 'provider'], message: unknownName('provider', provider, providers) };
+  }
+  for (const [index, key] of keys.entries()) {
+    if (key.passthrough === 'all') continue;
+    for (const [at, path] of key.passthrough.entries()) {
+      if (passthrough.some((entry) => entry.path === path || entry.path.startsWith(`${path}/`))) continue;
+      yield { path: ['keys', index, 'passthrough', at], message: 'is under no path of the top-level passthrough' };
     }
   }
 }

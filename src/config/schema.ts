@@ -204,7 +204,10 @@ const model = z.discriminatedUnion(
       profile: profile.optional(),
       research: research.prefault({}),
     }),
-    z.strictObject({ kind: z.literal('proxy'), ...modelBase }),
+    z.strictObject({
+      kind: z.literal('proxy'),
+      ...modelBase,
+    }),
   ],
   { error: 'must be one of: research, proxy' },
 );
@@ -214,6 +217,9 @@ const limits = z.strictObject({
   concurrent_runs: z.int().positive().optional(),
   tokens_per_day: z.int().positive().optional(),
 });
+/** Paths that have endpoints of their own. */
+const OWN_PATHS = ['/v1/responses', '/v1/async', '/v1/models', '/v1/chat/completions'];
+
 const key = z
   .strictObject({
     id: name,
@@ -235,6 +241,8 @@ const key = z
     profile: profile.optional(),
     /** Whether it may read the operator's endpoint behind the console. */
     admin: z.boolean().default(false),
+    /** The passed-through paths that it may use. */
+    passthrough: z.union([z.literal('all'), z.array(z.string().regex(/^\/v1\/./, 'must begin with /v1/'))]).default([]),
   })
   .refine((value) => (value.secret === undefined) !== (value.secret_sha256 === undefined), {
     path: ['secret'],
@@ -344,12 +352,26 @@ const logging = z.strictObject({
   level: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
 });
 
+/** An API that is passed as it comes to one provider (contract section 8.1). */
+const passthrough = z.strictObject({
+  path: z
+    .string()
+    .regex(/^\/v1(?:\/[A-Za-z0-9_.~-]+)+$/, 'must be a path under /v1 such as /v1/files')
+    .refine((path) => !OWN_PATHS.some((own) => path === own || path.startsWith(`${own}/`)), {
+      error: `must not be one of the gateway's own: ${OWN_PATHS.join(', ')}`,
+    }),
+  provider: name,
+  websocket: z.boolean().default(false),
+});
+
 export const configSchema = z.strictObject({
   server: server.prefault({}),
   store: store.prefault({}),
   runs: runs.prefault({}),
   providers: z.record(name, provider),
   models: z.record(name, model),
+  /** Off unless both this and a key name the path. */
+  passthrough: z.array(passthrough).default([]),
   keys: z.array(key).min(1, 'needs at least one key: { id, secret }'),
   tools: tools.prefault({}),
   logging: logging.prefault({}),

@@ -58,6 +58,13 @@ const RESPONSE_STREAM: StreamKind = {
   failure: errorEvent,
 };
 
+/** Streams of Anthropic's Messages. */
+const MESSAGE_STREAM: StreamKind = {
+  isError: isPlainError,
+  isWhole: ({ payloads }) => payloads().some(({ type }) => type === 'message_stop'),
+  failure: ({ message }) => ({ type: 'error', error: { type: 'api_error', message } }),
+};
+
 /** Streams of other APIs (audio, images): what their last event is, only their provider knows. */
 const OTHER_STREAM: StreamKind = {
   isError: isPlainError,
@@ -68,6 +75,7 @@ const OTHER_STREAM: StreamKind = {
 /** The kind of stream that an API other than chat completions answers with. */
 export function streamOf(api: string, model: string): StreamKind {
   if (api === 'completions') return completionStream(model);
+  if (api === 'messages') return MESSAGE_STREAM;
   return api === 'responses' ? RESPONSE_STREAM : OTHER_STREAM;
 }
 

@@ -5,6 +5,7 @@ import type { Logger } from '../base/logger.ts';
 import type { LiveConfig } from '../config/live-config.ts';
 import type { GatewayConfig, KeyConfig } from '../config/schema.ts';
 import type { ModelProxy } from '../gateway/proxy-call.ts';
+import type { StreamedPassage } from '../gateway/streamed-passage.ts';
 import type { SchemaChecker } from '../research/answer/schema/schema-job.ts';
 import type { LoadMeter } from '../runs/load-meter.ts';
 import type { Caller, Runs } from '../runs/runs.ts';
@@ -41,6 +42,8 @@ export interface HttpParts {
   runs: Runs;
   /** Proxy models; background tasks reach them through runs. */
   proxy: Pick<ModelProxy, 'forward'>;
+  /** Calls that are passed as they come, without being held. */
+  streamed: Pick<StreamedPassage, 'pass' | 'connect'>;
   /** Looks at the schemas that clients send. */
   schemas: SchemaChecker;
   log: Logger;

@@ -31,6 +31,7 @@ import { listTasks } from './routes/list-tasks.ts';
 import { metricsPage } from './routes/metrics.ts';
 import { openapi } from './routes/openapi.ts';
 import { passthrough } from './routes/passthrough.ts';
+import { type UpgradeHandler, webSockets } from './web-sockets.ts';
 
 /** Memory of long answers that are being read, in bytes. */
 const MAX_HELD = 128 * 1024 * 1024;
@@ -44,6 +45,8 @@ export interface Apps {
   admin: Express;
   /** How many answers of each route are being written now. */
   openRoutes(): Record<string, number>;
+  /** WebSockets, for every port that has the API. */
+  upgrade: UpgradeHandler;
 }
 
 /** The app that answers everything on one port. */
@@ -77,6 +80,7 @@ export function createApps(parts: HttpParts): Apps {
   };
   return {
     openRoutes: () => deps.openAnswers.routes(),
+    upgrade: webSockets(deps, keyrings()),
     get both() {
       return app({ api: true, admin: true });
     },

@@ -63,7 +63,7 @@ export function estimateTokens(body: Buffer, answer: number): number {
   return Math.ceil(body.length / 4) + answer;
 }
 
-const ANSWERING = new Set(['chat_completions', 'completions', 'responses']);
+const ANSWERING = new Set(['chat_completions', 'completions', 'responses', 'messages']);
 
 function tokensOf({ api, body, model }: Forwarding): number {
   return estimateTokens(body, ANSWERING.has(api) ? model.max_completion_tokens : 0);

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { RequestListener, Server } from 'node:http';
 import { createHttpServer } from './server.ts';
+import type { UpgradeHandler } from './web-sockets.ts';
 
 /** The servers of a gateway that listen. */
 export interface Listening extends AsyncDisposable {
@@ -16,12 +17,12 @@ export interface Listening extends AsyncDisposable {
  */
 export async function listen(
   host: string,
-  doors: readonly { app: RequestListener; port: number }[],
+  doors: readonly { app: RequestListener; port: number; upgrade?: UpgradeHandler }[],
 ): Promise<Listening> {
   await using opened = new AsyncDisposableStack();
   const servers: Server[] = [];
-  for (const { app, port } of doors) {
-    const server = createHttpServer(app);
+  for (const { app, port, upgrade } of doors) {
+    const server = createHttpServer(app, { upgrade });
     opened.defer(() => drainServer(server, { graceMs: 0 }));
     server.listen(port, host);
     await once(server, 'listening');

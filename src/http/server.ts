@@ -4,7 +4,10 @@ import type { Socket } from 'node:net';
 import { GatewayError } from '../base/errors.ts';
 import { withoutOrigin } from '../protocol/request-target.ts';
 import { errorAnswer } from './errors.ts';
+import { refuseOnSocket } from './refuse-on-socket.ts';
+import { wantsWebSocket } from './routes/streamed.ts';
 import { sendJson } from './send-json.ts';
+import type { UpgradeHandler } from './web-sockets.ts';
 
 /** Times that connections get, in milliseconds. None of them is about answers: streams last as long as they like. */
 export interface ServerTimes {
@@ -21,8 +24,11 @@ export interface ServerTimes {
 const TIMES: ServerTimes = { headers: 30_000, request: 300_000, idle: 65_000, check: 5000 };
 
 /** A Node server whose own failures are JSON too (contract section 2). The caller listens and closes. */
-export function createHttpServer(app: RequestListener, times: Partial<ServerTimes> = {}): Server {
-  const { headers, request, idle, check } = { ...TIMES, ...times };
+export function createHttpServer(
+  app: RequestListener,
+  options: Partial<ServerTimes> & { upgrade?: UpgradeHandler | undefined } = {},
+): Server {
+  const { headers, request, idle, check, upgrade } = { ...TIMES, ...options };
   // Express keeps the origin of an absolute target aside; nothing here depends on it.
   const answer: RequestListener = (req, res) => {
     req.url = withoutOrigin(req.url ?? '');
@@ -36,9 +42,12 @@ export function createHttpServer(app: RequestListener, times: Partial<ServerTime
       connectionsCheckingInterval: check,
       // Without a Host header Node would answer with an empty 400; nothing here depends on it.
       requireHostHeader: false,
+      // Other protocols that a client offers to change to are its wish only: the request is answered as it is.
+      shouldUpgradeCallback: (req) => upgrade !== undefined && wantsWebSocket(req),
     },
     answer,
   );
+  if (upgrade) server.on('upgrade', upgrade);
   // The body reader asks for the body once the headers are found good.
   server.on('checkContinue', answer);
   server.on('checkExpectation', (_req, res) => {
@@ -48,11 +57,11 @@ export function createHttpServer(app: RequestListener, times: Partial<ServerTime
   });
   server.on('connect', (_req, socket: Socket) => {
     const error = new GatewayError('method_not_allowed', 'CONNECT is not possible here.');
-    refuse(socket, error, { allow: 'GET, POST, DELETE' });
+    refuseOnSocket(socket, error, { allow: 'GET, POST, DELETE' });
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
-    else refuse(socket, parserError(error.code));
+    else refuseOnSocket(socket, parserError(error.code));
   });
   return server;
 }
@@ -69,23 +78,3 @@ function parserError(code: string | undefined): GatewayError {
       return new GatewayError('invalid_parameter', 'The request is not valid HTTP.');
   }
 }
-
-/** Answers on a socket that has no response object, and closes it. */
-function refuse(socket: Socket, error: GatewayError, options: { allow?: string } = {}): void {
-  const { status, headers, body } = errorAnswer(error, options);
-  const lines = Object.entries({
-    ...headers,
-    'x-request-id': randomUUID(),
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': Buffer.byteLength(body),
-    connection: 'close',
-  }).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${status} ${REASON[status] ?? 'Error'}\r\n${lines.join('')}\r\n${body}`);
-  socket.once('finish', () => socket.destroy());
-}
-
-const REASON: Readonly<Record<number, string>> = {
-  400: 'Bad Request',
-  405: 'Method Not Allowed',
-  413: 'Payload Too Large',
-};

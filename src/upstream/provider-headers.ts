@@ -40,6 +40,38 @@ const REQUEST_IDS = ['x-request-id', 'request-id', 'apim-request-id', 'x-amzn-re
 /** A longer id is none, in characters. */
 const LONGEST_ID = 256;
 
+/** What else goes on with a body that is passed as it comes. */
+const STREAMED_TO_PROVIDER = [
+  ...TO_PROVIDER,
+  'content-length',
+  'transfer-encoding',
+  'trailer',
+  'content-disposition',
+  'content-language',
+  'content-md5',
+  'digest',
+  'accept-encoding',
+  'accept-language',
+  'range',
+  'if-range',
+  'if-match',
+  'if-none-match',
+  'if-modified-since',
+  'if-unmodified-since',
+] as const;
+
+/** What makes a WebSocket; a credential among the protocols is the client's own. */
+const SOCKET_TO_PROVIDER = [
+  'connection',
+  'upgrade',
+  'sec-websocket-key',
+  'sec-websocket-version',
+  'sec-websocket-extensions',
+  'openai-beta',
+  'traceparent',
+  'tracestate',
+] as const;
+
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /** The headers of all requests under one credential: the credential, and the operator's own headers, which win. */
@@ -65,6 +97,31 @@ export function headersToProvider(incoming: Headers, own: Readonly<Record<string
     if (value !== undefined) headers[name] = typeof value === 'string' ? value : value.join(', ');
   }
   for (const name in own) headers[name] = own[name] ?? '';
+  return headers;
+}
+
+/** The headers of a request whose body passes as it comes; `own` ones win. */
+export function streamedHeaders(incoming: Headers, own: Readonly<Record<string, string>>): Record<string, string> {
+  return { ...picked(incoming, STREAMED_TO_PROVIDER), ...own };
+}
+
+/** The headers of a WebSocket's request; `own` ones win. */
+export function socketHeaders(incoming: Headers, own: Readonly<Record<string, string>>): Record<string, string> {
+  const headers = picked(incoming, SOCKET_TO_PROVIDER);
+  const protocols = String(incoming['sec-websocket-protocol'] ?? '')
+    .split(',')
+    .map((protocol) => protocol.trim())
+    .filter((protocol) => protocol !== '' && !/api-?key|token|authorization/i.test(protocol));
+  if (protocols.length > 0) headers['sec-websocket-protocol'] = protocols.join(', ');
+  return { ...headers, ...own };
+}
+
+function picked(incoming: Headers, names: readonly string[]): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const name of names) {
+    const value = incoming[name];
+    if (value !== undefined) headers[name] = typeof value === 'string' ? value : value.join(', ');
+  }
   return headers;
 }
 

@@ -2,7 +2,14 @@ import type { RemoteProviderConfig } from '../config/schema.ts';
 import { type ApiTarget, type ProviderAddress, providerAddress } from '../protocol/request-target.ts';
 import type { AttemptFailure } from './attempt-failure.ts';
 import { failureOfAnswer, failureOfStreamError } from './failure-of-answer.ts';
-import { headersToClient, headersToProvider, ownHeaders, requestIdOf } from './provider-headers.ts';
+import {
+  headersToClient,
+  headersToProvider,
+  ownHeaders,
+  requestIdOf,
+  socketHeaders,
+  streamedHeaders,
+} from './provider-headers.ts';
 import { SecretMask } from './secret-mask.ts';
 import { maskOf, Scrubber } from './secrets.ts';
 import type { ConnectionPool } from './transport/connection-pool.ts';
@@ -46,6 +53,7 @@ export class ProviderTarget {
   readonly #pool: ConnectionPool;
   readonly #base: URL;
   readonly #own: Readonly<Record<string, string>>;
+  readonly #ownOfMessages: Readonly<Record<string, string>>;
   readonly #addresses = new Map<string, ProviderAddress>();
 
   constructor(provider: { config: RemoteProviderConfig; pool: ConnectionPool }, credential: string | undefined) {
@@ -58,6 +66,7 @@ export class ProviderTarget {
     this.#pool = pool;
     this.#base = new URL(config.base_url);
     this.#own = ownHeaders(config, credential);
+    this.#ownOfMessages = ownHeaders({ ...config, wire: 'messages' }, credential);
   }
 
   /** Where an API is. @throws GatewayError as `providerAddress`. */
@@ -71,8 +80,23 @@ export class ProviderTarget {
   }
 
   /** The headers of a passed request: the client's that describe it, and what is the provider's own, which wins. */
-  headersToProvider(incoming: TargetRequest['headers']): Record<string, string> {
-    return headersToProvider(incoming, this.#own);
+  headersToProvider(incoming: TargetRequest['headers'], api: string): Record<string, string> {
+    return headersToProvider(incoming, this.#ownFor(api));
+  }
+
+  /** The same for a request whose body is not held. */
+  streamedHeaders(incoming: TargetRequest['headers'], api: string): Record<string, string> {
+    return streamedHeaders(incoming, this.#ownFor(api));
+  }
+
+  /** The same for a WebSocket. */
+  socketHeaders(incoming: TargetRequest['headers']): Record<string, string> {
+    return socketHeaders(incoming, this.#own);
+  }
+
+  /** Anthropic's API has its own way of showing a credential, whatever else the provider is used for. */
+  #ownFor(api: string): Readonly<Record<string, string>> {
+    return api === 'messages' || api.startsWith('messages/') ? this.#ownOfMessages : this.#own;
   }
 
   /** The headers of an answer as a client gets them. */
@@ -93,7 +117,7 @@ export class ProviderTarget {
     const { method, headers, body } = request;
     const call = new HeldCall<T>({ ...options, limits: this.#limits(options) });
     const { origin, path } = this.address(request);
-    return call.send(this.#pool, { method, origin, path, headers: this.headersToProvider(headers), body });
+    return call.send(this.#pool, { method, origin, path, headers: this.headersToProvider(headers, request.api), body });
   }
 
   /** Somebody waits: while there is another route, a silent one is not given all its time. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
-import type { ProviderConfig, RemoteProviderConfig } from '../config/schema.ts';
+import type { KeyConfig, ProviderConfig, RemoteProviderConfig } from '../config/schema.ts';
 import type { Warning } from '../protocol/warnings.ts';
 import { type BackoffPolicy, DEFAULT_BACKOFF } from './backoff.ts';
 import { type ChatModelOptions, createChatModel } from './chat-model.ts';
@@ -57,6 +57,8 @@ export interface Upstream extends AsyncDisposable {
   chatModel(query: ChatModelQuery): ChatModel;
   /** The attempts of one request on a proxy model: the same routes, limits and health as research has. */
   attempts(query: AttemptsQuery): RouteTries;
+  /** A provider under the credential that a key uses there; undefined where it is not configured. */
+  target(provider: string, key: KeyConfig): ProviderTarget | undefined;
   health(): ProviderHealth[];
   /** The same in detail, for operators. */
   states(): ProviderState[];
@@ -112,6 +114,11 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
         penalties: new Map(),
       }),
     states: () => [...providers.values()].map(({ state }) => state),
+    target(name, key) {
+      const own = Object.hasOwn(key.provider_keys, name) ? key.provider_keys[name] : undefined;
+      const provider = providers.get(name);
+      return provider?.target(own ?? provider.config.api_key);
+    },
     health: () => [...providers.values()].map((provider) => ({ name: provider.name, usable: provider.usable })),
     async [Symbol.asyncDispose]() {
       await Promise.all([...providers.values(), ...retired].map((provider) => provider[Symbol.asyncDispose]()));

@@ -136,6 +136,10 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
         return (options.proxy ?? echo)(call);
       },
     },
+    streamed: {
+      pass: () => Promise.reject(new Error('nothing is passed here')),
+      connect: (_, socket) => socket.destroy(),
+    },
     schemas,
     load,
     admission,

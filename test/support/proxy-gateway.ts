@@ -22,6 +22,7 @@ export interface ProxyGatewayOptions {
   models?: object;
   storeUrl?: string;
   server?: object;
+  passthrough?: readonly object[];
   tools?: object;
 }
 
@@ -59,6 +60,7 @@ export async function startProxyGateway(options: ProxyGatewayOptions): Promise<P
     },
     keys: [{ id: 'client', secret: CLIENT_KEY, ...options.key }],
     tools: options.tools ?? {},
+    passthrough: options.passthrough ?? [],
   });
   const logger = createLogger({ destination: { write: (line: string) => void log.push(line) } });
   const gateway = await startGateway({ config, log: logger });

@@ -41,7 +41,7 @@ const BEARER = /^bearer[ \t]+(\S+)[ \t]*$/i;
  * @throws GatewayError `missing_api_key`, `invalid_api_key`.
  */
 export function authenticate(req: IncomingMessage, keyring: Keyring): KeyConfig {
-  const header = req.headers.authorization;
+  const header = req.headers.authorization ?? ownCredential(req);
   if (isRepeated(req)) {
     // Which of them a proxy in front of the gateway looked at is not known here.
     throw new GatewayError('invalid_api_key', 'Send one Authorization header, not several.');
@@ -53,6 +53,17 @@ export function authenticate(req: IncomingMessage, keyring: Keyring): KeyConfig 
   const key = secret === undefined ? undefined : keyring.find(secret);
   if (!key) throw new GatewayError('invalid_api_key', 'The API key is not known to this gateway.');
   return key;
+}
+
+/** Anthropic's clients show their key as `x-api-key`, those of Realtime in a browser as a protocol of the WebSocket. */
+function ownCredential({ url = '', headers }: IncomingMessage): string | undefined {
+  const key = headers['x-api-key'];
+  if (/^\/v1\/messages(?:[/?]|$)/.test(url)) return typeof key === 'string' ? `Bearer ${key}` : undefined;
+  if (headers.upgrade === undefined) return undefined;
+  const shown = /(?:^|,) *openai-insecure-api-key\.([\x21-\x2b\x2d-\x7e]+)/.exec(
+    headers['sec-websocket-protocol'] ?? '',
+  );
+  return shown ? `Bearer ${shown[1]}` : undefined;
 }
 
 /** Node keeps the first of several and says nothing. */

@@ -7,16 +7,19 @@ import { type Forwarding, forward, jsonForwarding } from '../forward.ts';
 import { mediaType, parseObject, requireIdentity } from '../middleware/body.ts';
 import { readBody } from '../middleware/read-body.ts';
 import { chooseModel } from '../models.ts';
+import { entryFor, passStreamed } from './streamed.ts';
 
 type Body = Pick<Forwarding, 'body' | 'modelAt' | 'encoding' | 'stream'> & { model: unknown };
 
 /**
- * Any other `/v1/*` call whose body names a proxy model that declares it (contract section 8): JSON, or a form with
+ * Any other `/v1/*` call: one whose path is passed through as it comes (contract section 8.1), or one whose body names a proxy model that declares it (contract section 8): JSON, or a form with
  * the field `model`.
  */
 export function passthrough(deps: AppDeps): Endpoint {
   return async (call) => {
     const { identity } = call;
+    const entry = entryFor(call.req.path, identity.config);
+    if (entry) return await passStreamed(deps, call, entry);
     const api = apiOf(call.req.path);
     const body = await namedModel(call);
     const { name, model } = chooseModel(identity, body.model, api);

@@ -1,0 +1,33 @@
+import type { Readable } from 'node:stream';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+/** How much passes before what it left behind is collected, in bytes. */
+const STEP = 8 * 1024 * 1024;
+
+type Collect = (options: { type: 'minor' }) => void;
+
+/**
+ * Collects the buffers of bodies that pass through. The runtime lets 64 MB of them pile up before it looks, since they
+ * lie outside of its heap; a minor collection after every 8 MB takes about a millisecond and keeps memory flat.
+ */
+export class ShortLivedMemory {
+  #collect: Collect | undefined;
+  #passed = 0;
+
+  /** Counts what comes out of a stream that is read anyway. */
+  watch(stream: Readable): void {
+    stream.on('data', (chunk: Buffer) => {
+      this.#passed += chunk.length;
+      if (this.#passed < STEP) return;
+      this.#passed = 0;
+      this.#collect ??= collector();
+      this.#collect({ type: 'minor' });
+    });
+  }
+}
+
+function collector(): Collect {
+  setFlagsFromString('--expose-gc');
+  return runInNewContext('gc');
+}

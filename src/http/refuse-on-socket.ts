@@ -1,0 +1,19 @@
+import { randomUUID } from 'node:crypto';
+import { STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { GatewayError } from '../base/errors.ts';
+import { errorAnswer } from './errors.ts';
+
+/** Answers on a socket that has no response object, and closes it. */
+export function refuseOnSocket(socket: Duplex, error: GatewayError, options: { allow?: string } = {}): void {
+  const { status, headers, body } = errorAnswer(error, options);
+  const lines = Object.entries({
+    ...headers,
+    'x-request-id': randomUUID(),
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(body),
+    connection: 'close',
+  }).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}\r\n${lines.join('')}\r\n${body}`);
+  socket.once('finish', () => socket.destroy());
+}

@@ -1,0 +1,69 @@
+import type { IncomingMessage } from 'node:http';
+import { GatewayError } from '../../base/errors.ts';
+import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
+import type { StreamedCall } from '../../gateway/streamed-passage.ts';
+import { isPlainPath } from '../../protocol/request-target.ts';
+import type { Answer } from '../answer.ts';
+import type { AppDeps } from '../app-deps.ts';
+import { type Call, refuseNewWork } from '../endpoint.ts';
+
+/** One entry of `passthrough` in the configuration. */
+export type PassthroughEntry = GatewayConfig['passthrough'][number];
+
+/** The entry that a path (with `/v1`, without query) is under, the longest first. */
+export function entryFor(path: string, { passthrough }: GatewayConfig): PassthroughEntry | undefined {
+  if (passthrough.length === 0 || !isPlainPath(path)) return undefined;
+  const under = passthrough.filter((entry) => isUnder(path, entry.path));
+  return under.sort((a, b) => b.path.length - a.path.length)[0];
+}
+
+/** Where a call goes. @throws GatewayError `passthrough_not_allowed` for a key that may not use the path. */
+export function streamedCall(url: string, entry: PassthroughEntry, key: KeyConfig): StreamedCall {
+  const allowed = key.passthrough === 'all' || key.passthrough.some((path) => isUnder(entry.path, path));
+  if (!allowed) {
+    throw new GatewayError(
+      'passthrough_not_allowed',
+      `This key may not use ${entry.path}: its passthrough names it not.`,
+    );
+  }
+  const path = url.slice('/v1'.length);
+  return { provider: entry.provider, key, path, api: entry.path.slice('/v1/'.length) };
+}
+
+/** Passes a call on that is not held, counted as one request of its key. */
+export async function passStreamed(
+  deps: AppDeps,
+  { req, res, identity }: Call,
+  entry: PassthroughEntry,
+): Promise<Answer> {
+  refuseNewWork(deps);
+  const { key, context } = identity;
+  const call = streamedCall(req.url, entry, key);
+  const admitted = await deps.admission.admit({
+    key,
+    id: crypto.randomUUID(),
+    tokens: 0,
+    announce: (headers) => {
+      for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
+    },
+  });
+  try {
+    // A client that sent `Expect: 100-continue` waits for this before it sends the body.
+    if (req.headers.expect !== undefined) res.writeContinue();
+    context.signal.throwIfAborted();
+    context.signal.addEventListener('abort', () => res.destroy(), { once: true });
+    await deps.streamed.pass(req, res, call);
+  } finally {
+    await admitted.settle(0);
+  }
+  return { kind: 'written' };
+}
+
+function isUnder(path: string, prefix: string): boolean {
+  return path === prefix || path.startsWith(`${prefix}/`);
+}
+
+/** Whether a request wants a WebSocket. */
+export function wantsWebSocket({ headers }: IncomingMessage): boolean {
+  return headers.upgrade?.toLowerCase() === 'websocket';
+}

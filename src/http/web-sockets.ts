@@ -1,0 +1,59 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { GatewayError, toGatewayError } from '../base/errors.ts';
+import { checkedTarget, withoutOrigin } from '../protocol/request-target.ts';
+import type { AppDeps } from './app-deps.ts';
+import { refuseNewWork } from './endpoint.ts';
+import { authenticate, type Keyring } from './middleware/auth.ts';
+import { originCheck } from './middleware/origin.ts';
+import { refuseOnSocket } from './refuse-on-socket.ts';
+import { entryFor, streamedCall } from './routes/streamed.ts';
+
+/** WebSockets that are open at once at most; each is two connections and no more memory than their buffers. */
+const MOST_SOCKETS = 10_000;
+
+/** Answers a request for another protocol. */
+export type UpgradeHandler = (req: IncomingMessage, socket: Duplex, head: Buffer) => void;
+
+/**
+ * WebSockets of passed-through APIs (contract section 8.1). They end with their key and when the gateway stops: a
+ * connection that was upgraded is no longer one of the server's.
+ */
+export function webSockets(
+  deps: AppDeps,
+  keyring: (config: ReturnType<AppDeps['config']['current']>) => Keyring,
+): UpgradeHandler {
+  const checkOrigin = originCheck();
+  const open = new Set<Duplex>();
+  deps.stopping.addEventListener('abort', () => {
+    for (const socket of open) socket.destroy();
+  });
+
+  async function connect(req: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const config = deps.config.current();
+    req.url = checkedTarget(withoutOrigin(req.url ?? ''));
+    checkOrigin(req.headers, config);
+    const key = authenticate(req, keyring(config));
+    refuseNewWork(deps);
+    const entry = entryFor(req.url.split('?', 1)[0] ?? '', config);
+    if (!entry?.websocket) throw new GatewayError('not_found', 'There is no WebSocket at this address.');
+    const call = streamedCall(req.url, entry, key);
+    if (open.size >= MOST_SOCKETS) throw new GatewayError('overloaded', 'Too many WebSockets are open: try again.');
+    open.add(socket);
+    const answer = deps.openAnswers.add({ key, route: 'websocket', end: () => socket.destroy() });
+    const id = crypto.randomUUID();
+    socket.once('close', () => {
+      open.delete(socket);
+      answer[Symbol.dispose]();
+    });
+    const admitted = await deps.admission.admit({ key, id, tokens: 0, announce: () => {} });
+    socket.once('close', () => void admitted.settle(0));
+    if (socket.destroyed) await admitted.settle(0);
+    else deps.streamed.connect(req, socket, { head, call });
+  }
+
+  return (req, socket, head) => {
+    socket.on('error', () => socket.destroy());
+    connect(req, socket, head).catch((thrown: unknown) => refuseOnSocket(socket, toGatewayError(thrown)));
+  };
+}

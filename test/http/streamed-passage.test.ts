@@ -1,0 +1,340 @@
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { CLIENT_KEY, chat, type ProxyGateway, send, startProxyGateway } from '../support/proxy-gateway.ts';
+
+const MEGABYTE = Buffer.alloc(1024 * 1024, 'abcdefghijklmnopqrstuvwxyz012345');
+const SIZE = 100;
+const SECRET = 'sk-secret-of-the-provider';
+
+setFlagsFromString('--expose_gc');
+const collectGarbage: () => void = runInNewContext('gc');
+
+function* megabytes(count: number): Generator<Buffer> {
+  for (let n = 0; n < count; n += 1) yield MEGABYTE;
+}
+
+const NONE: IncomingMessage['headers'] = {};
+
+const digestOf = (count: number) => {
+  const hash = createHash('sha256');
+  for (const piece of megabytes(count)) hash.update(piece);
+  return hash.digest('hex');
+};
+
+/** A provider with files, errors and an echo on a socket. */
+interface FileProvider extends AsyncDisposable {
+  url: string;
+  seen: IncomingMessage[];
+  sockets: Set<Socket>;
+}
+
+async function startFileProvider(): Promise<FileProvider> {
+  const seen: IncomingMessage[] = [];
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((req, res) => {
+    seen.push(req);
+    void answer(req, res).catch(() => res.destroy());
+  });
+  server.on('upgrade', (req, socket: Socket) => {
+    seen.push(req);
+    sockets.add(socket);
+    socket.on('error', () => {}).on('close', () => sockets.delete(socket));
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: upgrade\r\nset-cookie: a=b\r\nx-request-id: ws-1\r\nsec-websocket-protocol: ${req.headers['sec-websocket-protocol']}\r\n\r\n`,
+    );
+    socket.pipe(socket);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  assert.ok(address && typeof address === 'object');
+  return {
+    url: `http://127.0.0.1:${address.port}/v1`,
+    seen,
+    sockets,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  const path = req.url?.split('?')[0] ?? '';
+  if (path.endsWith('/error')) {
+    res.writeHead(400, { 'content-type': 'application/json', 'x-request-id': 'req-1' });
+    res.end(JSON.stringify({ error: { message: `not with ${SECRET}` } }));
+    return;
+  }
+  if (path.endsWith('/denied')) return void res.writeHead(401).end(`bad key ${SECRET}`);
+  if (path.endsWith('/cut')) {
+    res.writeHead(200, { 'content-length': 1000 });
+    res.write('half', () => res.destroy());
+    return;
+  }
+  if (req.method === 'POST') {
+    const hash = createHash('sha256');
+    let size = 0;
+    for await (const chunk of req) {
+      hash.update(chunk);
+      size += chunk.length;
+    }
+    res.writeHead(200, { 'content-type': 'application/json', 'set-cookie': 'session=1' });
+    res.end(JSON.stringify({ size, digest: hash.digest('hex'), trailers: req.trailers }));
+    return;
+  }
+  const range = /bytes=(\d+)-(\d+)/.exec(req.headers.range ?? '');
+  if (range) {
+    const [from, to] = [Number(range[1]), Number(range[2])];
+    res.writeHead(206, { 'content-range': `bytes ${from}-${to}/${SIZE * MEGABYTE.length}`, 'accept-ranges': 'bytes' });
+    res.end(MEGABYTE.subarray(from, to + 1));
+    return;
+  }
+  const length = SIZE * MEGABYTE.length;
+  if (req.method === 'HEAD') return void res.writeHead(200, { 'content-length': length, etag: '"x"' }).end();
+  if (path.endsWith('/trailers')) {
+    res.writeHead(200, { trailer: 'x-digest' });
+    res.write('body');
+    res.addTrailers({ 'x-digest': 'abc' });
+    res.end();
+    return;
+  }
+  res.writeHead(200, { 'content-length': length });
+  Readable.from(megabytes(SIZE)).pipe(res);
+}
+
+describe('passed-through APIs', () => {
+  let provider: FileProvider;
+  let gateway: ProxyGateway;
+  const stack = new AsyncDisposableStack();
+
+  before(async () => {
+    provider = stack.use(await startFileProvider());
+    gateway = stack.use(
+      await startProxyGateway({
+        providers: { files: { url: provider.url, apiKey: SECRET } },
+        passthrough: [
+          { path: '/v1/files', provider: 'files' },
+          { path: '/v1/realtime', provider: 'files', websocket: true },
+          { path: '/v1/messages', provider: 'files' },
+          { path: '/v1/batches', provider: 'files' },
+        ],
+        key: { passthrough: ['/v1/files', '/v1/realtime', '/v1/messages'] },
+      }),
+    );
+  });
+  after(() => stack.disposeAsync());
+  beforeEach(() => {
+    provider.seen.length = 0;
+  });
+
+  const get = (path: string, options: { method?: string; headers?: Record<string, string> } = {}) =>
+    fetch(gateway.url + path, {
+      method: options.method ?? 'GET',
+      headers: { authorization: `Bearer ${CLIENT_KEY}`, ...options.headers },
+    });
+
+  it('take and give 100 MB at flat memory, byte for byte', async function () {
+    this.timeout(60_000);
+    collectGarbage();
+    const before = process.memoryUsage();
+    let most = 0;
+    let watched = 0;
+    /** What is in use, looked at now and then: garbage is no growth. */
+    const watch = () => {
+      if (watched++ % 40 !== 0) return;
+      collectGarbage();
+      const { arrayBuffers, heapUsed } = process.memoryUsage();
+      most = Math.max(most, arrayBuffers + heapUsed - before.arrayBuffers - before.heapUsed);
+    };
+    const upload = request(`${gateway.url}/files?purpose=a%20b`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${CLIENT_KEY}`, 'content-type': 'application/octet-stream' },
+    });
+    const answered = once(upload, 'response');
+    for (const piece of megabytes(SIZE)) {
+      watch();
+      if (!upload.write(piece)) await once(upload, 'drain');
+    }
+    upload.end();
+    const [response] = await answered;
+    const told = JSON.parse(Buffer.concat(await Array.fromAsync(response)).toString());
+    assert.deepEqual([told.size, told.digest], [SIZE * MEGABYTE.length, digestOf(SIZE)]);
+    assert.equal(provider.seen[0]?.url, '/v1/files?purpose=a%20b');
+    assert.equal(response.headers['set-cookie'], undefined);
+
+    const download = await get('/files/file-1/content');
+    const hash = createHash('sha256');
+    assert.ok(download.body);
+    for await (const chunk of download.body) {
+      watch();
+      hash.update(chunk);
+    }
+    assert.equal(hash.digest('hex'), digestOf(SIZE));
+    assert.ok(most < 40 * 1024 * 1024, `${most} bytes more`);
+  });
+
+  it('go out under the credential of the provider, without what identifies the client', async () => {
+    const identity = {
+      cookie: 'a=b',
+      'x-forwarded-for': '1.2.3.4',
+      'x-stainless-os': 'x',
+      origin: 'https://a.example',
+    };
+    await (await get('/files/trailers', { headers: { ...identity, 'openai-beta': 'assistants=v2' } })).text();
+    const { headers } = provider.seen[0] ?? { headers: NONE };
+    assert.equal(headers.authorization, `Bearer ${SECRET}`);
+    for (const name of Object.keys(identity)) assert.equal(headers[name], undefined, name);
+    assert.equal(headers['openai-beta'], 'assistants=v2');
+    assert.equal(headers['user-agent'], 'research-gateway');
+    assert.ok(!JSON.stringify(headers).includes(CLIENT_KEY));
+  });
+
+  it('know HEAD, ranges and trailers', async () => {
+    const head = await get('/files/x', { method: 'HEAD' });
+    assert.equal(head.headers.get('content-length'), String(SIZE * MEGABYTE.length));
+    assert.equal(head.headers.get('etag'), '"x"');
+    const part = await get('/files/x', { headers: { range: 'bytes=3-7' } });
+    assert.equal(part.status, 206);
+    assert.equal(await part.text(), 'defgh');
+    assert.match(part.headers.get('content-range') ?? '', /^bytes 3-7\//);
+
+    const sent = request(`${gateway.url}/files/trailers`, { headers: { authorization: `Bearer ${CLIENT_KEY}` } });
+    sent.end();
+    const [answered] = await once(sent, 'response');
+    await Array.fromAsync(answered);
+    assert.equal(answered.trailers['x-digest'], 'abc');
+
+    const upload = request(`${gateway.url}/files`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${CLIENT_KEY}`, trailer: 'x-sum', expect: '100-continue' },
+    });
+    upload.flushHeaders();
+    await once(upload, 'continue');
+    upload.write('hello');
+    upload.addTrailers([['x-sum', '5']]);
+    upload.end();
+    const [told] = await once(upload, 'response');
+    const body = JSON.parse(Buffer.concat(await Array.fromAsync(told)).toString());
+    assert.deepEqual([body.size, body.trailers], [5, { 'x-sum': '5' }]);
+  });
+
+  it('tell of errors without the credential', async () => {
+    const error = await get('/files/error');
+    assert.equal(error.status, 400);
+    assert.equal(error.headers.get('x-upstream-request-id'), 'req-1');
+    assert.deepEqual(await error.json(), { error: { message: `not with ${'*'.repeat(SECRET.length)}` } });
+    const denied = await get('/files/denied');
+    assert.equal(denied.status, 502);
+    const text = await denied.text();
+    assert.ok(text.includes('upstream_error') && !text.includes(SECRET), text);
+    await assert.rejects(async () => (await get('/files/cut')).text());
+  });
+
+  it('are for the keys that name them', async () => {
+    const refused = await get('/batches');
+    assert.equal(refused.status, 403);
+    assert.match(await refused.text(), /passthrough_not_allowed/);
+    assert.equal((await get('/vector_stores')).status, 404);
+    assert.equal((await get('/filesystem')).status, 404);
+    assert.equal((await fetch(`${gateway.url}/files`)).status, 401);
+    assert.equal(provider.seen.length, 0);
+  });
+
+  it("take x-api-key as the client's credential where Anthropic's API is", async () => {
+    const answered = await fetch(`${gateway.url}/messages`, {
+      method: 'POST',
+      headers: { 'x-api-key': CLIENT_KEY, 'anthropic-version': '2023-06-01', 'content-type': 'application/json' },
+      body: '{"model":"claude"}',
+    });
+    assert.equal(answered.status, 200);
+    const { headers } = provider.seen[0] ?? { headers: NONE };
+    assert.equal(headers['x-api-key'], SECRET);
+    assert.equal(headers['anthropic-version'], '2023-06-01');
+    assert.equal(headers.authorization, undefined);
+    const elsewhere = await fetch(`${gateway.url}/files`, { headers: { 'x-api-key': CLIENT_KEY } });
+    assert.equal(elsewhere.status, 401);
+  });
+
+  /** A WebSocket as far as its handshake. */
+  async function open(path: string, headers: Record<string, string>): Promise<{ head: string; socket: Socket }> {
+    const { hostname, port } = new URL(gateway.url);
+    const socket = connect({ host: hostname, port: Number(port) });
+    const lines = Object.entries({ host: 'x', connection: 'Upgrade', upgrade: 'websocket', ...headers });
+    socket.write(`GET /v1${path} HTTP/1.1\r\n${lines.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`);
+    let head = '';
+    while (!head.includes('\r\n\r\n')) {
+      const [chunk] = await once(socket, 'data');
+      head += chunk;
+    }
+    return { head, socket };
+  }
+
+  it('connect WebSockets, a thousand at a time', async function () {
+    this.timeout(30_000);
+    const headers = {
+      authorization: `Bearer ${CLIENT_KEY}`,
+      'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+      'sec-websocket-version': '13',
+      'sec-websocket-protocol': `realtime, openai-insecure-api-key.${CLIENT_KEY}`,
+    };
+    const echoes = Array.from({ length: 1000 }, async (_, n) => {
+      const { head, socket } = await open('/realtime?model=x', headers);
+      assert.match(head, /^HTTP\/1\.1 101 /);
+      assert.doesNotMatch(head, /set-cookie/i);
+      const said = `hello ${n}`;
+      socket.write(said);
+      let heard = '';
+      while (heard.length < said.length) heard += (await once(socket, 'data'))[0];
+      assert.equal(heard, said);
+      socket.destroy();
+    });
+    await Promise.all(echoes);
+    const seen = provider.seen[0]?.headers ?? {};
+    assert.equal(seen.authorization, `Bearer ${SECRET}`);
+    assert.equal(seen['sec-websocket-protocol'], 'realtime');
+    for (const socket of [...provider.sockets]) if (!socket.destroyed) await once(socket, 'close');
+  });
+
+  it('refuse WebSockets like other calls, and other upgrades are none', async () => {
+    const authorization = `Bearer ${CLIENT_KEY}`;
+    assert.match((await open('/realtime', {})).head, /^HTTP\/1\.1 401 /);
+    assert.match((await open('/files', { authorization })).head, /^HTTP\/1\.1 404 /);
+    assert.match((await open('/realtime/../files', { authorization })).head, /^HTTP\/1\.1 404 /);
+    assert.match((await open('/models', { authorization, upgrade: 'h2c' })).head, /^HTTP\/1\.1 200 /);
+    assert.match(
+      (await open('/realtime', { 'sec-websocket-protocol': `openai-insecure-api-key.${CLIENT_KEY}` })).head,
+      / 101 /,
+    );
+  });
+
+  it('end with a gateway that stops', async () => {
+    await using stopping = await startProxyGateway({
+      providers: { files: { url: provider.url } },
+      passthrough: [{ path: '/v1/realtime', provider: 'files', websocket: true }],
+      key: { passthrough: 'all' },
+    });
+    const { hostname, port } = new URL(stopping.url);
+    const socket = connect({ host: hostname, port: Number(port) });
+    socket.write(
+      `GET /v1/realtime HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${CLIENT_KEY}\r\nconnection: upgrade\r\nupgrade: websocket\r\n\r\n`,
+    );
+    await once(socket, 'data');
+    const closed = once(socket, 'close');
+    await stopping.gateway.close();
+    await closed;
+  });
+
+  it('leave models that are named in a body to their routes', async () => {
+    const answered = await send(gateway, '/embeddings', { body: chat() });
+    assert.equal(answered.status, 200);
+    assert.match(JSON.parse(await answered.text()).digest, /^[0-9a-f]{64}$/);
+  });
+});
