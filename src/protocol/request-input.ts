@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isObject } from '../base/json.ts';
+import { type DroppedItem, foreignItems, isForeign, type PriorCall, toolCalls, toolMessage } from './foreign-items.ts';
 import { chosenBy, listOf, optional, type Refusal, reference } from './parse.ts';
 
 /** What a run is asked: input items (contract section 3.1) and chat messages (section 7). */
@@ -25,6 +26,10 @@ const imagePart = z
   })
   .transform(({ image_url }) => ({ type: 'image' as const, url: image_url }));
 
+const refusalPart = z
+  .object({ refusal: z.string() })
+  .transform(({ refusal }) => ({ type: 'text' as const, text: refusal }));
+
 /** A content part, of Responses (`input_text`, `output_text`, `input_image`) or chat (`text`, `image_url`). */
 const contentPart = chosenBy((value) => {
   if (!isObject(value)) return { refuse: 'invalid_parameter', message: 'expected an object' };
@@ -33,6 +38,8 @@ const contentPart = chosenBy((value) => {
     case 'output_text':
     case 'text':
       return textPart;
+    case 'refusal':
+      return refusalPart;
     case 'input_image':
     case 'image_url':
       return imagePart;
@@ -50,8 +57,29 @@ const content = chosenBy((value) => {
   return { refuse: 'invalid_parameter', message: 'expected a string or an array of parts' };
 }, reference('Content'));
 
-const message = z.object({ role, content }).transform((item) => ({ type: 'message' as const, ...item }));
-export type InputMessage = z.output<typeof message>;
+const message = z.object({ role, content }).transform((item): InputMessage => ({ type: 'message', ...item }));
+/** What an assistant said, and the tools that it called with it. One that did neither says nothing. */
+const assistantMessage = z
+  .object({
+    role: z.literal('assistant'),
+    content: optional(content),
+    refusal: optional(z.string()),
+    tool_calls: optional(toolCalls),
+  })
+  .transform(({ content: said = [], refusal, tool_calls: calls = [] }): InputMessage | DroppedItem => {
+    const whole = said.length > 0 || refusal === undefined ? said : [{ type: 'text' as const, text: refusal }];
+    const parts = calls.length === 0 ? whole : whole.filter((part) => part.type !== 'text' || part.text !== '');
+    if (parts.length === 0 && calls.length === 0) return { type: 'dropped' };
+    return { type: 'message', role: 'assistant', content: parts, ...(calls.length > 0 ? { calls } : {}) };
+  });
+/** A message of a thread. */
+export interface InputMessage {
+  type: 'message';
+  role: z.output<typeof role>;
+  content: ContentPart[];
+  /** Tools that the assistant called with it. */
+  calls?: PriorCall[];
+}
 
 const priorToolCall = z
   .object({ name: z.string(), arguments: optional(z.string()), result: optional(z.string()) })
@@ -66,17 +94,15 @@ export const inputItem = chosenBy((value) => {
   if (!isObject(value)) return { refuse: 'invalid_parameter', message: 'expected an object' };
   switch (value.type ?? 'message') {
     case 'message':
-      return message;
+      return value.role === 'assistant' ? assistantMessage : message;
     case 'tool_call':
       return priorToolCall;
     case 'reasoning':
       return priorReasoning;
     case 'item_reference':
       return itemReference;
-    case 'function_call':
-    case 'function_call_output':
-      return { refuse: 'unsupported_parameter', message: 'function calls cannot be used: tools run on the server' };
     default:
+      if (isForeign(value.type)) return foreignItems[value.type];
       return { refuse: 'invalid_parameter', message: 'unknown item type: use message', at: 'type' };
   }
 }, reference('InputItem'));
@@ -105,7 +131,7 @@ function tooManyParts(items: readonly unknown[]): Refusal | undefined {
   return { refuse: 'invalid_parameter', message: `expected at most ${MAX_PARTS_IN_ALL} content parts in all` };
 }
 
-function isUserText(item: InputItem): boolean {
+function isUserText(item: InputItem | z.output<typeof chatMessage>): boolean {
   return (
     item.type === 'message' &&
     item.role === 'user' &&
@@ -127,19 +153,6 @@ export const chatMessages = chosenBy(
 
 const chatMessage = chosenBy((value) => {
   if (!isObject(value)) return { refuse: 'invalid_parameter', message: 'expected an object' };
-  if (value.role === 'tool' || value.role === 'function') {
-    return {
-      refuse: 'unsupported_parameter',
-      message: 'tool messages cannot be used: tools run on the server',
-      at: 'role',
-    };
-  }
-  if (Array.isArray(value.tool_calls) && value.tool_calls.length > 0) {
-    return {
-      refuse: 'unsupported_parameter',
-      message: 'tool calls cannot be used: tools run on the server',
-      at: 'tool_calls',
-    };
-  }
-  return message;
+  if (value.role === 'tool' || value.role === 'function') return toolMessage;
+  return value.role === 'assistant' ? assistantMessage : message;
 });

@@ -1,6 +1,4 @@
 import { toSeconds } from '../../base/clock.ts';
-import { requireExactMetadata } from '../../protocol/exact-numbers.ts';
-import { parseBody } from '../../protocol/parse.ts';
 import { createChatCompletion } from '../../protocol/requests.ts';
 import { chatCompletion } from '../../runs/projections/chat.ts';
 import { chatStream } from '../../runs/projections/chat-stream.ts';
@@ -12,7 +10,7 @@ import { estimateTokens, forward, jsonForwarding } from '../forward.ts';
 import { readJson } from '../middleware/body.ts';
 import { chooseModel } from '../models.ts';
 import type { RequestContext } from '../request-context.ts';
-import { ignoredHeader } from '../submission/ignored.ts';
+import { parseChat } from '../submission/parse-submission.ts';
 import { fromChat, sentItems } from '../submission/research-request.ts';
 import { submitRun } from '../submission/submit-run.ts';
 import type { WaitingAnswer } from '../waiting.ts';
@@ -27,8 +25,7 @@ export function chatCompletions(deps: AppDeps): Endpoint {
     if (model.kind === 'proxy') {
       return await forward(deps, call, { ...jsonForwarding(body), modelName: name, model, api: 'chat_completions' });
     }
-    const { value, ignored } = parseBody(createChatCompletion, body.json);
-    requireExactMetadata(body.raw);
+    const { value, headers } = parseChat(createChatCompletion, body);
     const request = await fromChat(value, { ...deps, caller, key, name, model, signal: context.signal });
     const { run } = await submitRun(deps, {
       req,
@@ -47,7 +44,6 @@ export function chatCompletions(deps: AppDeps): Endpoint {
       },
     });
     cancelWhenLeft(deps, run, context);
-    const headers = ignoredHeader(ignored, body.json);
     if (value.stream !== true) return wholeCompletion(deps, run, { headers, context });
     const batches = deps.runs.follow(run, { after: 0, signal: context.signal });
     const stream = chatStream(batches, {

@@ -1,6 +1,4 @@
 import { GatewayError } from '../../base/errors.ts';
-import { requireExactMetadata } from '../../protocol/exact-numbers.ts';
-import { parseBody } from '../../protocol/parse.ts';
 import { type CreateResponse, createResponse as createResponseBody } from '../../protocol/requests.ts';
 import { createdResponse } from '../../runs/new-run.ts';
 import { json } from '../answer.ts';
@@ -10,7 +8,7 @@ import { estimateTokens, forward, jsonForwarding } from '../forward.ts';
 import { readJson } from '../middleware/body.ts';
 import { chooseModel } from '../models.ts';
 import { framesOf } from '../run-stream.ts';
-import { ignoredHeader } from '../submission/ignored.ts';
+import { parseResponse } from '../submission/parse-submission.ts';
 import { fromResponse, profileOf, sentItems } from '../submission/research-request.ts';
 import { submitRun } from '../submission/submit-run.ts';
 
@@ -24,8 +22,7 @@ export function createResponse(deps: AppDeps): Endpoint {
     if (model.kind === 'proxy') {
       return await forward(deps, call, { ...jsonForwarding(body), modelName: name, model, api: 'responses' });
     }
-    const { value, ignored } = parseBody(createResponseBody, body.json);
-    requireExactMetadata(body.raw);
+    const { value, headers } = parseResponse(createResponseBody, body);
     const streams = profileOf({ key, model }) !== 'openai' && !wantsJsonOnly(req.headers.accept);
     const mode = deliveryOf(value, { streams });
     const request = await fromResponse(value, { ...deps, caller, key, name, model, signal: context.signal });
@@ -46,7 +43,6 @@ export function createResponse(deps: AppDeps): Endpoint {
       tokens: estimateTokens(body.raw, value.max_output_tokens ?? model.max_completion_tokens),
       submission,
     });
-    const headers = ignoredHeader(ignored, body.json);
     if (mode === 'stream') return { kind: 'stream', headers, chunks: framesOf(deps, run, { after: 0, context }) };
     if (mode === 'background') {
       // The executor may have gone on since: a new run is shown as it was submitted, an earlier one as it is now.

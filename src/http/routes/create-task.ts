@@ -1,7 +1,5 @@
 import { GatewayError } from '../../base/errors.ts';
 import { publicId } from '../../base/ids.ts';
-import { requireExactMetadata } from '../../protocol/exact-numbers.ts';
-import { parseBody } from '../../protocol/parse.ts';
 import { createChatCompletion } from '../../protocol/requests.ts';
 import { type Answer, json } from '../answer.ts';
 import type { AppDeps } from '../app-deps.ts';
@@ -9,7 +7,7 @@ import type { Call, Endpoint } from '../endpoint.ts';
 import { estimateTokens, jsonForwarding } from '../forward.ts';
 import { type JsonBody, readJson } from '../middleware/body.ts';
 import { type ChosenModel, chooseModel } from '../models.ts';
-import { ignoredHeader } from '../submission/ignored.ts';
+import { parseChat } from '../submission/parse-submission.ts';
 import { fromChat, sentItems } from '../submission/research-request.ts';
 import { type RunSubmission, submitRun } from '../submission/submit-run.ts';
 
@@ -59,8 +57,7 @@ async function taskOf(
       headers: {},
     };
   }
-  const { value, ignored } = parseBody(createChatCompletion, fields);
-  requireExactMetadata(raw);
+  const { value, headers } = parseChat(createChatCompletion, body);
   return {
     submission: {
       ...common,
@@ -69,7 +66,7 @@ async function taskOf(
       metadata: value.metadata ?? {},
     },
     tokens: estimateTokens(raw, value.max_completion_tokens ?? value.max_tokens ?? model.max_completion_tokens),
-    headers: ignoredHeader(ignored, fields),
+    headers,
   };
 }
 

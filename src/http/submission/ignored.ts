@@ -29,8 +29,41 @@ export function ignoredHeader(
     }
   }
   if (names.length === 0) return {};
-  const shown = names.slice(0, MAX_NAMES).map((name) => encodeURIComponent(name.slice(0, MAX_NAME).toWellFormed()));
+  const shown = names.slice(0, MAX_NAMES).map(headerText);
   return { 'x-ignored-parameters': shown.join(', ') };
+}
+
+function headerText(name: string): string {
+  const encoded = encodeURIComponent(name.slice(0, MAX_NAME).toWellFormed());
+  return encoded.replaceAll('%5B', '[').replaceAll('%5D', ']');
+}
+
+/**
+ * A body without the tools that nothing may call: with `tool_choice: "none"` function tools change nothing (contract
+ * section 3). `unused` names what was taken out.
+ */
+export function withoutUnusedTools(body: Readonly<Record<string, unknown>>): {
+  body: Readonly<Record<string, unknown>>;
+  unused: string[];
+} {
+  const { tools, tool_choice, function_call, functions, ...rest } = body;
+  const none = tool_choice === 'none' || (tool_choice == null && function_call === 'none');
+  if (!none) return { body, unused: [] };
+  const unused: string[] = [];
+  if (functions != null) unused.push('functions');
+  if (function_call != null) unused.push('function_call');
+  if (!Array.isArray(tools))
+    return { body: { ...rest, tool_choice: 'none', ...(tools == null ? {} : { tools }) }, unused };
+  const kept = tools.filter((tool: unknown, index) => {
+    if (!isFunction(tool)) return true;
+    unused.push(`tools[${index}]`);
+    return false;
+  });
+  return { body: { ...rest, tool_choice: 'none', ...(kept.length > 0 ? { tools: kept } : {}) }, unused };
+}
+
+function isFunction(tool: unknown): boolean {
+  return isObject(tool) && (tool.type === 'function' || tool.type === 'custom' || 'function' in tool);
 }
 
 function isEmpty(value: unknown): boolean {
