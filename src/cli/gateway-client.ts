@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { linkSignals } from '../base/abort.ts';
 import { messageOf } from '../base/errors.ts';
 import { parseJson } from '../base/json.ts';
+import { withoutTrailing } from '../base/text.ts';
 import type { Effort } from '../config/schema.ts';
 import { type RunEvent, runEvent } from '../protocol/events.ts';
 
@@ -59,7 +60,7 @@ export class GatewayClient {
 
   /** @param options.baseUrl of the gateway, with or without the final `/v1`. */
   constructor(options: { baseUrl: string; apiKey: string }) {
-    this.baseUrl = `${options.baseUrl.replace(/\/+$/, '').replace(/\/v1$/, '')}/v1`;
+    this.baseUrl = `${withoutTrailing(options.baseUrl, '/').replace(/\/v1$/, '')}/v1`;
     this.#openai = new OpenAI({
       baseURL: this.baseUrl,
       apiKey: options.apiKey,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { withoutTrailing } from '../base/text.ts';
 import { SEARCH_PROVIDER_NAMES } from './search-providers.ts';
 import { hours, minutes, minutesOrNone, seconds, size } from './units.ts';
 
@@ -13,7 +14,7 @@ const httpUrl = z
   .refine((url) => !/^https?:\/\/[^/?#]*@/i.test(url), {
     error: 'must not hold a user or password: URLs are shown in logs; use api_key or headers',
   })
-  .transform((url) => url.replace(/\/+$/, ''));
+  .transform((url) => withoutTrailing(url, '/'));
 /** A credential as it can stand in a header. */
 const credential = z.string().regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces, and not empty');
 const headers = z.record(z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'is not a header name'), z.string());

@@ -59,17 +59,27 @@ export function keywordMatcher(keyword: string): (text: string) => boolean {
 
 /** The sentences of a Markdown text as plain text, without headings, code, tables and addresses. */
 export function sentencesOf(markdown: string): string[] {
-  const prose = markdown
-    .replace(/<!--[\s\S]*?-->/g, ' ')
+  const prose = withoutComments(markdown)
     .replace(/^(```|~~~)[\s\S]*?^\1.*$/gm, '\n')
-    .replace(/!\[[^\]]*\]\([^)]*\)/g, ' ')
-    .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1');
+    .replace(/!\[[^\][]{0,500}\]\([^()]{0,2000}\)/g, ' ')
+    .replace(/\[([^\][]{0,500})\]\([^()]{0,2000}\)/g, '$1');
   const paragraphs = prose
     .split('\n')
-    .map((line) => (/^\s*(#|\||[-=]{3,}\s*$|>?\s*$)/.test(line) ? '' : line))
+    .map((line) => (/^(?:#|\||[-=]{3,}$|>?$)/.test(line.trim()) ? '' : line))
     .join('\n')
     .split(/\n\s*\n|\n(?=\s*(?:[-*+]|\d+[.)])\s)/);
   return paragraphs.flatMap(splitParagraph);
+}
+
+function withoutComments(text: string): string {
+  const [first = '', ...others] = text.split('<!--');
+  let rest = first;
+  for (const other of others) {
+    const end = other.indexOf('-->');
+    // One that is not closed is no comment.
+    rest += end === -1 ? `<!--${other}` : ` ${other.slice(end + '-->'.length)}`;
+  }
+  return rest;
 }
 
 function splitParagraph(paragraph: string): string[] {

@@ -1,5 +1,6 @@
 import { GatewayError } from '../base/errors.ts';
 import { isObject } from '../base/json.ts';
+import { withoutTrailing } from '../base/text.ts';
 import { topLevelSpans } from './json-spans.ts';
 import { pathText } from './parse.ts';
 
@@ -49,7 +50,7 @@ function digitsOf(text: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(text) ?? [];
   const all = (whole + fraction).replace(/^0+/, '');
-  const digits = all.replace(/0+$/, '');
+  const digits = withoutTrailing(all, '0');
   if (digits === '') return '0';
   return `${sign}${digits}e${Number(exponent) - fraction.length + all.length - digits.length}`;
 }

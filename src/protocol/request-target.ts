@@ -1,4 +1,5 @@
 import { GatewayError } from '../base/errors.ts';
+import { withoutTrailing } from '../base/text.ts';
 
 /**
  * Request targets: what a client asked for, checked once, and where that is at a provider. Everything that goes to a
@@ -72,7 +73,7 @@ export function providerAddress(base: URL, { path: target, api }: ApiTarget): Pr
   const mark = target.indexOf('?');
   const path = mark === -1 ? target : target.slice(0, mark);
   if (!isPlainPath(path)) throw new GatewayError('not_found', 'There is nothing at this address.');
-  const start = base.pathname.replace(/\/+$/, '');
+  const start = withoutTrailing(base.pathname, '/');
   const pathname = start + path;
   const declared = `${start}/${pathOfApi(api)}`;
   const read = new URL(base.origin + pathname);

@@ -22,8 +22,13 @@ interface BlockFormat {
 }
 
 function anyBlock(block: string, offered: OfferedTools): FoundCall[] | undefined {
-  const bare = block.replace(/^\s*```[\w-]*\s*|\s*```\s*$/g, '');
+  const bare = unfenced(block.trim());
   return jsonCalls(bare, offered) ?? xmlCalls(bare, offered);
+}
+
+function unfenced(block: string): string {
+  const body = block.replace(/^```[\w-]*/, '');
+  return (body.endsWith('```') ? body.slice(0, -'```'.length) : body).trim();
 }
 
 const FORMATS: Readonly<Record<string, BlockFormat>> = {

@@ -4,20 +4,28 @@ import { argumentsText, callsInJson, type FoundCall, type OfferedTools } from '.
 
 /** Kimi: `<|tool_call_begin|>functions.name:0<|tool_call_argument_begin|>{...}<|tool_call_end|>`. */
 export function kimiCalls(block: string, offered: OfferedTools): FoundCall[] | undefined {
-  const pattern =
-    /<\|tool_call_begin\|>\s*([^<]+?)\s*<\|tool_call_argument_begin\|>([\s\S]*?)(?:<\|tool_call_end\|>|$)/g;
-  return collect(block, pattern, offered, (name) => name);
+  const calls: FoundCall[] = [];
+  for (const inner of sections(block, { opening: '<|tool_call_begin|>', closing: '<|tool_call_end|>' })) {
+    const [written, args] = halves(inner, '<|tool_call_argument_begin|>');
+    if (args === undefined || written.trim() === '' || written.includes('<')) continue;
+    const id = written.trim();
+    const call = offered.call(id, argumentsText(args));
+    if (call) calls.push({ ...call, id });
+  }
+  return calls.length > 0 ? calls : undefined;
 }
 
 /** DeepSeek: `function<｜tool▁sep｜>name` and a JSON fence, or `name<｜tool▁sep｜>{...}`. */
 export function deepseekCalls(block: string, offered: OfferedTools): FoundCall[] | undefined {
-  const pattern = /<｜tool▁call▁begin｜>([\s\S]*?)(?:<｜tool▁call▁end｜>|$)/g;
   const calls: FoundCall[] = [];
-  for (const [, inner = ''] of block.matchAll(pattern)) {
-    const [first = '', second = ''] = inner.split('<｜tool▁sep｜>');
-    const fence = /^\s*([^\n`]+)\s*```(?:json)?\s*([\s\S]*?)(?:```|$)/.exec(second);
-    const call = fence
-      ? offered.call(fence[1] ?? '', argumentsText(fence[2]))
+  for (const inner of sections(block, { opening: '<｜tool▁call▁begin｜>', closing: '<｜tool▁call▁end｜>' })) {
+    const [first, rest = ''] = halves(inner, '<｜tool▁sep｜>');
+    const [second] = halves(rest, '<｜tool▁sep｜>');
+    const [written, fenced] = halves(second, FENCE);
+    const name = written.trim();
+    const isFence = fenced !== undefined && name !== '' && !/[\n`]/.test(name);
+    const call = isFence
+      ? offered.call(name, argumentsText(halves(fenced, FENCE)[0].replace(/^json/, '')))
       : offered.call(first, argumentsText(second));
     if (call) calls.push(call);
   }
@@ -30,20 +38,32 @@ export function mistralCalls(block: string, offered: OfferedTools): FoundCall[] 
   if (list) return list;
   const calls: FoundCall[] = [];
   for (let rest = block.trim(); rest !== ''; ) {
-    const head = /^(?:\[TOOL_CALLS\])?\s*([\w.:/-]+)\s*(?:\[CALL_ID\]\s*\w+)?\s*(?:\[ARGS\])?\s*(?=\{)/.exec(rest);
-    const read = head && repairJson(rest.slice(head[0].length));
-    const call = read && offered.call(head[1] ?? '', JSON.stringify(read.value));
+    const head = mistralHead(rest);
+    const read = head && repairJson(head.rest);
+    const call = read && offered.call(head.name, JSON.stringify(read.value));
     if (!call) return undefined;
     calls.push(call);
-    rest = rest.slice(head[0].length + read.end).trim();
+    rest = head.rest.slice(read.end).trim();
   }
   return calls.length > 0 ? calls : undefined;
 }
 
+/** `[TOOL_CALLS]name[CALL_ID]id[ARGS]`, of which only the name has to be there, and what comes after it. */
+function mistralHead(text: string): { name: string; rest: string } | undefined {
+  let rest = withoutStart(text, '[TOOL_CALLS]').trimStart();
+  const name = /^[\w.:/-]+/.exec(rest)?.[0];
+  if (name === undefined) return undefined;
+  rest = rest.slice(name.length).trimStart();
+  if (rest.startsWith('[CALL_ID]')) rest = withoutStart(rest, '[CALL_ID]').trimStart().replace(/^\w+/, '').trimStart();
+  rest = withoutStart(rest, '[ARGS]').trimStart();
+  return rest.startsWith('{') ? { name, rest } : undefined;
+}
+
 /** Harmony (gpt-oss) that a server did not parse: ` to=functions.name ...<|message|>{...}`. */
 export function harmonyCalls(block: string, offered: OfferedTools): FoundCall[] | undefined {
-  const match = /to=([\w.:-]+)[\s\S]*?<\|message\|>([\s\S]*)$/.exec(block);
-  const call = match && offered.call(match[1] ?? '', argumentsText(match[2]));
+  const name = /to=([\w.:-]+)/.exec(block);
+  const message = name ? halves(block.slice(name.index), '<|message|>')[1] : undefined;
+  const call = name && message !== undefined && offered.call(name[1] ?? '', argumentsText(message));
   return call ? [call] : undefined;
 }
 
@@ -58,16 +78,24 @@ export function fencedCalls(block: string, offered: OfferedTools): FoundCall[] |
   return calls?.every((call) => offered.names.includes(call.name)) ? calls : undefined;
 }
 
-function collect(
-  block: string,
-  pattern: RegExp,
-  offered: OfferedTools,
-  nameOf: (written: string) => string,
-): FoundCall[] | undefined {
-  const calls: FoundCall[] = [];
-  for (const [, written = '', args = ''] of block.matchAll(pattern)) {
-    const call = offered.call(nameOf(written), argumentsText(args));
-    if (call) calls.push({ ...call, id: written });
+const FENCE = '```';
+
+/** What stands after each opening mark, up to the closing one or the end. */
+function* sections(text: string, { opening, closing }: { opening: string; closing: string }): Iterable<string> {
+  for (let at = text.indexOf(opening); at !== -1; ) {
+    const start = at + opening.length;
+    const end = text.indexOf(closing, start);
+    yield end === -1 ? text.slice(start) : text.slice(start, end);
+    at = end === -1 ? -1 : text.indexOf(opening, end);
   }
-  return calls.length > 0 ? calls : undefined;
+}
+
+/** A text before and after the first of a mark; no second half where there is none. */
+function halves(text: string, mark: string): [string, string?] {
+  const at = text.indexOf(mark);
+  return at === -1 ? [text] : [text.slice(0, at), text.slice(at + mark.length)];
+}
+
+function withoutStart(text: string, start: string): string {
+  return text.startsWith(start) ? text.slice(start.length) : text;
 }

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { analyse } from 'scslre';
+import { attacksOn, type FoundRegex, regexesIn, timeOf } from '../support/regex-attacks.ts';
+
+/**
+ * Every regular expression of src/ against texts that are made for it: what a client, a page, a model or a provider
+ * sends meets one sooner or later, and one with nested or neighbouring repetitions holds the event loop for seconds.
+ */
+
+/** Expressions that may take more than linear time, each with what bounds the text that it meets. */
+const BOUNDED: readonly { file: string; literal: string; because: string }[] = [
+  { file: 'upstream/dialects/think-tags.ts', literal: '/`*$/', because: '64 characters are looked at' },
+  {
+    file: 'research/answer/answer-scanner.ts',
+    literal: '/^[\\s>]*(?:`*|~*)\\s*$/',
+    because: 'LONGEST_FENCE bounds the line',
+  },
+  {
+    file: 'tools/fetch-url-content/reading/charset.ts',
+    literal: `/<meta[^>]{1,200}charset\\s*=\\s*["']?\\s*([\\w.:-]+)/i`,
+    because: 'DECLARATION_BYTES, and it runs in the parse process',
+  },
+  {
+    file: 'config/substitution.ts',
+    literal: '/\\$\\$\\{|\\$\\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\\}|\\$\\{/g',
+    because: "the operator's own file",
+  },
+  {
+    file: 'config/secrets.ts',
+    literal: '/^rediss?(?:-cluster|-sentinel)?:\\/\\/[^@/]*?:([^@/]*)@/',
+    because: "the operator's own file",
+  },
+  {
+    file: 'upstream/context-length.ts',
+    literal: "/exceed\\w* (?:the )?(?:model(?:'s)? )?(?:total |maximum |max )?token limit(?!.{0,20}per)/i",
+    because: 'LONGEST bounds the error',
+  },
+];
+
+/** The first is where what is exponential shows without taking for ever. */
+const LENGTHS = [24, 300, 2000, 16_000];
+/** Faster than this is never slow, in milliseconds. */
+const FAST_MS = 8;
+/** A quarter of the text takes a quarter of the time; where it takes less than this part of it, growth is not linear. */
+const LINEAR_SHARE = 1 / 9;
+
+/** The first attack that an expression is slow at; undefined: none. */
+function slowAt(regex: FoundRegex): string | undefined {
+  const best = (text: string) => Math.min(...[1, 2, 3].map(() => timeOf(regex, text)));
+  for (const length of LENGTHS) {
+    for (const [index, text] of attacksOn(regex, length).entries()) {
+      // A busy machine is slow once, a bad expression every time.
+      if (timeOf(regex, text) < FAST_MS || best(text) < FAST_MS) continue;
+      const ms = best(text);
+      const quarter = attacksOn(regex, length / 4)[index] ?? '';
+      if (best(quarter) < ms * LINEAR_SHARE) {
+        return `${ms.toFixed(1)} ms for ${text.length} characters ${JSON.stringify(text.slice(0, 40))}`;
+      }
+    }
+  }
+  return undefined;
+}
+
+const isBounded = ({ file, literal }: FoundRegex) =>
+  BOUNDED.some((known) => known.file === file && known.literal === literal);
+
+const regexes = regexesIn();
+
+describe('the regular expressions of src/', () => {
+  it('are found', () => {
+    assert.ok(regexes.length > 400, `${regexes.length} were found`);
+    for (const { file, literal } of BOUNDED) {
+      assert.ok(
+        regexes.some((regex) => regex.file === file && regex.literal === literal),
+        `${file} has no ${literal} any more: take it off the list`,
+      );
+    }
+  });
+
+  it('take no exponential time, by their form', () => {
+    const found = regexes.filter(exponential);
+    assert.deepEqual(
+      found.map(({ file, literal }) => `${file} ${literal}`),
+      [],
+    );
+  });
+
+  it('take linear time, as measured on texts made for each of them', () => {
+    const slow: string[] = [];
+    for (const regex of regexes) {
+      if (isBounded(regex)) continue;
+      const found = slowAt(regex);
+      if (found !== undefined) slow.push(`${regex.file} ${regex.literal}: ${found}`);
+    }
+    assert.deepEqual(slow, []);
+  }).timeout(120_000);
+
+  it('are told apart: those that are known to be slow are found out', () => {
+    const literals = {
+      exponential: ['/^(a+)+$/'],
+      slow: ['/^(?:a|a)*b$/', '/\\s+$/', '/^\\s*([^\\n`]+)\\s*```/', '/<a>[\\s\\S]*?<\\/a>/g'],
+    };
+    const read = (literal: string) => {
+      const end = literal.lastIndexOf('/');
+      return { file: '', literal, source: literal.slice(1, end), flags: literal.slice(end + 1) };
+    };
+    for (const literal of literals.exponential) assert.ok(exponential(read(literal)), literal);
+    for (const literal of literals.slow) assert.ok(slowAt(read(literal)) !== undefined, literal);
+    assert.equal(slowAt({ file: '', literal: '/a+b/', source: '^a+b', flags: '' }), undefined);
+  });
+});
+
+function exponential({ source, flags }: FoundRegex): boolean {
+  return analyse({ source, flags }).reports.some((report) => report.exponential);
+}
