@@ -1,6 +1,6 @@
 import type { TurnMessage, TurnTool } from '../../upstream/turn.ts';
 import { recordText } from '../run/evidence.ts';
-import type { ResearchRun } from '../run/run.ts';
+import type { ContextRun } from '../run/run.ts';
 import type { CompactionEntry, OpeningEntry } from '../run/transcript.ts';
 import { keywords } from '../text/key-facts.ts';
 import { questionOf } from '../text/prose.ts';
@@ -35,7 +35,7 @@ export interface Context {
 const OWN_NOTES_SHARE = 0.06;
 
 /** The context of a run, as far as its transcript goes: a run that is taken up again sends what it would have sent. */
-export function createContext(run: ResearchRun): Context {
+export function createContext(run: ContextRun): Context {
   const { request, model, state, fence } = run;
   const window = createContextWindow({
     contextLength: model.context_length,
@@ -107,6 +107,6 @@ export function createContext(run: ResearchRun): Context {
 
 const MOST_OF_OPENING = 0.6;
 
-function toolsOf({ tools }: ResearchRun): TurnTool[] {
+function toolsOf({ tools }: ContextRun): TurnTool[] {
   return [...tools.values()].map(({ name, description, parameters }) => ({ name, description, parameters }));
 }

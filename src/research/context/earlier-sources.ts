@@ -1,5 +1,5 @@
 import type { EarlierSource } from '../run/request.ts';
-import type { ResearchRun } from '../run/run.ts';
+import type { ContextRun } from '../run/run.ts';
 import { keyFacts, keywords } from '../text/key-facts.ts';
 import { questionOf } from '../text/prose.ts';
 import { estimateTokens } from '../text/tokens.ts';
@@ -14,7 +14,7 @@ const HEAD =
  * The sources of earlier runs of the conversation with what was read there, as a text of so many tokens at most;
  * where not even their names fit, the latest.
  */
-export function createEarlierSources({ request, state, fence }: ResearchRun): (tokens: number) => string {
+export function createEarlierSources({ request, state, fence }: ContextRun): (tokens: number) => string {
   const { earlierSources } = request;
   const about = keywords(questionOf(request));
   const lineOf = (source: EarlierSource, length: number) => {

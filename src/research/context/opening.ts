@@ -1,6 +1,6 @@
 import type { TurnMessage, UserPart } from '../../upstream/turn.ts';
 import type { ConversationMessage } from '../run/request.ts';
-import type { ResearchRun } from '../run/run.ts';
+import type { ContextRun } from '../run/run.ts';
 import { languageOf } from '../text/language.ts';
 import { questionOf, textOf } from '../text/prose.ts';
 import { estimateRequest, estimateTokens } from '../text/tokens.ts';
@@ -18,7 +18,7 @@ export interface Opening {
 const EARLIER_SOURCES_SHARE = 0.15;
 const HISTORY_SHARE = 0.35;
 
-export function createOpening(run: ResearchRun): Opening {
+export function createOpening(run: ContextRun): Opening {
   const { request } = run;
   let prompt: string | undefined;
   const fitted = new Map<string, TurnMessage[]>();
@@ -45,7 +45,7 @@ export function createOpening(run: ResearchRun): Opening {
   };
 }
 
-function systemPrompt({ request, model, tools, prompts, startedAt, fence }: ResearchRun): string {
+function systemPrompt({ request, model, tools, prompts, startedAt, fence }: ContextRun): string {
   const given = [
     model.research.instructions,
     request.instructions ?? undefined,
@@ -95,7 +95,7 @@ function isSystem(message: ConversationMessage): boolean {
 }
 
 /** Images of earlier turns are left out where the model of this run reads none. */
-function toTurnMessage(message: ConversationMessage, { model, fence }: ResearchRun): TurnMessage {
+function toTurnMessage(message: ConversationMessage, { model, fence }: ContextRun): TurnMessage {
   const images = model.vision && message.content.some((part) => part.type === 'image');
   if (message.role === 'assistant' || !images) {
     const text = textOf(message) || '(an image)';

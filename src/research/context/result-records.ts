@@ -105,13 +105,21 @@ function sentencesOf({ source, text, from }: Part, ranked: RankedText, turn: num
     });
 }
 
-/** Where a quote stands in a text whose spaces may be others. */
+/** Places that are looked at for a quote whose spaces are others in the text. */
+const MAX_PLACES = 20;
+
+/** Where a quote stands in a text, whose spaces may be others. */
 function placeOf(quote: string, text: string, after: number): number | null {
   const whole = text.indexOf(quote, after);
   if (whole !== -1) return whole;
-  const first = quote.slice(0, 24).split(' ').slice(0, -1).join(' ');
-  const at = first === '' ? -1 : text.indexOf(first, after);
-  return at === -1 ? null : at;
+  const [first = ''] = quote.split(' ', 1);
+  let at = first === '' ? -1 : text.indexOf(first, after);
+  for (let places = 0; at !== -1 && places < MAX_PLACES; places++) {
+    const passage = text.slice(at, at + quote.length * 2).replace(/\s+/g, ' ');
+    if (passage.startsWith(quote)) return at;
+    at = text.indexOf(first, at + 1);
+  }
+  return null;
 }
 
 function numberOf(value: unknown): number | null {

@@ -44,6 +44,12 @@ export interface ResearchRun {
   shouldPause(): boolean;
 }
 
+/** What of a run decides what is sent to the model. */
+export type ContextRun = Pick<
+  ResearchRun,
+  'request' | 'model' | 'budget' | 'tools' | 'prompts' | 'fence' | 'state' | 'startedAt'
+>;
+
 /** A tool call that was executed, and how long it took in milliseconds. */
 export interface ObservedToolCall {
   name: string;
