@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { UnnumberedEvent } from '../protocol/events.ts';
-import type { Append, RunStore, TerminalStatus } from '../store/run-store.ts';
+import type { Append, AppendResult, RunStore, TerminalStatus } from '../store/run-store.ts';
 import type { AppendTick } from './append-tick.ts';
 import { AppendedRing } from './appended-ring.ts';
 import type { TextDelta } from './projections/fold.ts';
@@ -150,21 +150,16 @@ export class LogWriter {
     try {
       while (!this.#lost && (this.#pending.length > 0 || this.#transcript.length > 0)) {
         await this.#options.tick.next(this);
-        await this.#appendPending();
+        const events = this.#pending;
+        const batch = this.#cut();
+        const answer = await this.#append(batch);
+        if (this.#accept(batch, answer)) this.#carryOn(events);
       }
     } catch (thrown) {
       this.#lose(thrown instanceof ClaimLostError ? thrown : new ClaimLostError(messageOf(thrown), { cause: thrown }));
     } finally {
       this.#flushing = undefined;
     }
-  }
-
-  async #appendPending(): Promise<void> {
-    const events = this.#pending;
-    const last = this.#last;
-    await this.#append(this.#cut());
-    // Refused as a whole where a cancel came first.
-    if (this.#last > last) this.#carryOn(events);
   }
 
   #carryOn(events: readonly (PendingEvent | PendingDelta)[]): void {
@@ -197,54 +192,64 @@ export class LogWriter {
     return batch;
   }
 
-  async #append(batch: Append): Promise<void> {
-    const answer = await this.#appendUntilKnown(batch);
-    switch (answer.result) {
-      case 'ok':
-      case 'duplicate':
-        this.#last = batch.first + batch.count - 1;
-        this.#entries = (batch.entriesBefore ?? this.#entries) + (batch.transcript?.length ?? 0);
-        this.#ring.add(batch);
-        if (answer.cancel) this.#options.lease.cancel();
-        return;
-      case 'gap': {
-        // A failover lost appends that were acknowledged: they are sent again, then this one.
-        const lost = this.#ring.from(answer.last + 1, batch.first - 1);
-        if (!lost) throw new ClaimLostError(`the log ends at ${answer.last}, before what can be sent again`);
-        this.#options.log.warn(
-          { run: this.#options.lease.run.id, last: answer.last },
-          'the store lost appends, sending them again',
-        );
-        for (const earlier of lost) await this.#append(earlier);
-        return await this.#append(batch);
+  /** What became of a batch in the end. An append that goes well costs one promise, the store's. */
+  #append(batch: Append): Promise<AppendResult> {
+    const { store, lease } = this.#options;
+    this.#appendBegan = performance.now();
+    return store.append(lease.run.id, batch).then(this.#answered(batch), (thrown) => this.#repeat(batch, thrown));
+  }
+
+  #answered(batch: Append) {
+    return (answer: AppendResult) => {
+      if (answer.result === 'gap') return this.#sendAgain(batch, answer.last);
+      this.#appendBegan = undefined;
+      return answer;
+    };
+  }
+
+  /** A failover lost appends that were acknowledged: they are sent again, then this one. */
+  async #sendAgain(batch: Append, last: number): Promise<AppendResult> {
+    const { lease, log } = this.#options;
+    const lost = this.#ring.from(last + 1, batch.first - 1);
+    if (!lost) throw new ClaimLostError(`the log ends at ${last}, before what can be sent again`);
+    log.warn({ run: lease.run.id, last }, 'the store lost appends, sending them again');
+    for (const earlier of lost) made(await this.#append(earlier));
+    return await this.#append(batch);
+  }
+
+  /** Repeats an append whose outcome is unknown, with the same bytes, until the store answers. */
+  async #repeat(batch: Append, first: unknown): Promise<AppendResult> {
+    const { store, lease, graceMs, log } = this.#options;
+    const began = this.#appendBegan ?? performance.now();
+    let thrown = first;
+    for (let pause: number = RETRY_MS.first; ; pause = Math.min(pause * 2, RETRY_MS.most)) {
+      if (performance.now() - began > graceMs || lease.leaving) {
+        throw new ClaimLostError('the store stayed away', { cause: thrown });
       }
-      case 'cancelled':
-        this.#cancelledAtEnd = true;
-        return;
-      default:
-        throw new ClaimLostError(`the log refused an append: ${answer.result}`);
+      log.warn({ run: lease.run.id, err: messageOf(thrown) }, 'append failed, repeating it');
+      await delay(pause);
+      try {
+        return await this.#answered(batch)(await store.append(lease.run.id, batch));
+      } catch (again) {
+        if (again instanceof ClaimLostError) throw again;
+        thrown = again;
+      }
     }
   }
 
-  async #appendUntilKnown(batch: Append) {
-    const { store, lease, graceMs, log } = this.#options;
-    const began = performance.now();
-    this.#appendBegan = began;
-    try {
-      for (let pause: number = RETRY_MS.first; ; pause = Math.min(pause * 2, RETRY_MS.most)) {
-        try {
-          return await store.append(lease.run.id, batch);
-        } catch (thrown) {
-          if (performance.now() - began > graceMs || lease.leaving) {
-            throw new ClaimLostError('the store stayed away', { cause: thrown });
-          }
-          log.warn({ run: lease.run.id, err: messageOf(thrown) }, 'append failed, repeating it');
-          await delay(pause);
-        }
-      }
-    } finally {
-      this.#appendBegan = undefined;
+  /** Whether the batch is in the log. @throws ClaimLostError */
+  #accept(batch: Append, answer: AppendResult): boolean {
+    if (answer.result === 'cancelled') {
+      // Refused as a whole: a cancel came first.
+      this.#cancelledAtEnd = true;
+      return false;
     }
+    const { cancel } = made(answer);
+    this.#last = batch.first + batch.count - 1;
+    this.#entries = (batch.entriesBefore ?? this.#entries) + (batch.transcript?.length ?? 0);
+    this.#ring.add(batch);
+    if (cancel) this.#options.lease.cancel();
+    return true;
   }
 
   #lose(reason: ClaimLostError): void {
@@ -253,6 +258,12 @@ export class LogWriter {
     this.#transcript = [];
     this.#options.lease.lose(reason);
   }
+}
+
+/** The answer to an append that was made. @throws ClaimLostError where it was not. */
+function made(answer: AppendResult): Extract<AppendResult, { result: 'ok' | 'duplicate' }> {
+  if (answer.result === 'ok' || answer.result === 'duplicate') return answer;
+  throw new ClaimLostError(`the log refused an append: ${answer.result}`);
 }
 
 function eventFrame(event: Pick<PendingEvent, 'type' | 'rest'>, number: number): string {

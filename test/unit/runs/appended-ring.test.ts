@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { AppendedRing } from '../../../src/runs/appended-ring.ts';
+import type { Append } from '../../../src/store/run-store.ts';
+import { frames } from '../../contract/run-store-fixture.ts';
+
+/** Batches of one to three events, every seventh with a transcript entry, every eleventh with that alone. */
+function batches(count: number, from = 3): Append[] {
+  const made: Append[] = [];
+  let first = from;
+  for (let n = 0; n < count; n++) {
+    const events = n % 11 === 10 ? 0 : 1 + (n % 3);
+    const entry = n % 7 === 6 || events === 0 ? { transcript: [`"entry ${n}"`], entriesBefore: n } : {};
+    made.push({ token: 'a', first, count: events, frames: frames(first, first + events - 1), ...entry });
+    first += events;
+  }
+  return made;
+}
+
+describe('what is kept of acknowledged appends', () => {
+  it('is given again from any batch on: the same bytes, each transcript entry with its events', () => {
+    const ring = new AppendedRing();
+    const all = batches(400);
+    for (const batch of all) ring.add(batch);
+    const last = (all.at(-1)?.first ?? 0) + (all.at(-1)?.count ?? 0) - 1;
+    for (const batch of all) {
+      if (batch.count === 0) continue;
+      const again = ring.from(batch.first, last) ?? assert.fail(`nothing from ${batch.first}`);
+      assert.deepEqual(Buffer.concat(again.map((each) => each.frames)), frames(batch.first, last));
+      let next = batch.first;
+      for (const each of again) {
+        assert.equal(each.first, next);
+        next += each.count;
+      }
+      const entries = (list: readonly Append[]) => list.flatMap((each) => each.transcript ?? []);
+      // One that stands alone just before may have been lost with it; the store tells where it was not.
+      const from = all.findIndex((each) => each.first === batch.first);
+      assert.deepEqual(entries(again), entries(all.slice(from)));
+    }
+    assert.ok((ring.from(3, last)?.length ?? 400) < 300, 'small batches are joined');
+  });
+
+  it('is bounded; what is no longer kept is not given in part', () => {
+    const ring = new AppendedRing();
+    const size = frames(3, 3).length;
+    const count = Math.ceil((600 * 1024) / size);
+    for (let n = 3; n < 3 + count; n++) ring.add({ token: 'a', first: n, count: 1, frames: frames(n, n) });
+    assert.equal(ring.from(3, 2 + count), undefined);
+    const kept = ring.from(2 + count - 100, 2 + count);
+    assert.deepEqual(Buffer.concat((kept ?? []).map((each) => each.frames)), frames(2 + count - 100, 2 + count));
+  });
+});
