@@ -15,7 +15,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** Bounds of a corpus: what lies beyond them is not part of it. */
-const MAX_FILES = 50_000;
+const MAX_FILES = 200_000;
 const MAX_DEPTH = 16;
 const MAX_FILE_BYTES = 8 * 1024 * 1024;
 

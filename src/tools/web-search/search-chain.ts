@@ -41,7 +41,13 @@ interface Failed {
   waitMs: number;
 }
 
-type Outcome = { hits: SearchHit[]; cacheable: boolean } | { failures: Failed[] };
+/** The hits of a search, and what the model should know of them. */
+export interface FoundHits {
+  hits: SearchHit[];
+  note?: string;
+}
+
+type Outcome = (FoundHits & { cacheable: boolean }) | { failures: Failed[] };
 
 /** Providers tried in order, with their gates and the cache of their answers. */
 export interface SearchChain {
@@ -49,7 +55,7 @@ export interface SearchChain {
    * The answer of the first provider that can search.
    * @throws SearchFailure naming every provider and its failure.
    */
-  search(query: SearchQuery, options: SearchOptions): Promise<SearchHit[]>;
+  search(query: SearchQuery, options: SearchOptions): Promise<FoundHits>;
 }
 
 /** Creates the chain; its gates last as long as it does. */
@@ -61,7 +67,7 @@ export function createSearchChain(options: SearchChainOptions): SearchChain {
   }));
   const chainName = options.providers.map(({ name }) => name).join(',');
 
-  async function attempt(link: Link, query: SearchQuery, options: SearchOptions): Promise<SearchHit[]> {
+  async function attempt(link: Link, query: SearchQuery, options: SearchOptions): Promise<FoundHits> {
     const { gate } = link;
     if (gate.closedForMs() > 0) throw closed(gate);
     const leave = await gate.enter(options);
@@ -74,12 +80,16 @@ export function createSearchChain(options: SearchChainOptions): SearchChain {
     }
   }
 
-  async function askProvider({ provider, gate }: Link, query: SearchQuery, { signal, log }: SearchOptions) {
+  async function askProvider(
+    { provider, gate }: Link,
+    query: SearchQuery,
+    { signal, log }: SearchOptions,
+  ): Promise<FoundHits> {
     try {
       const search = (limited: AbortSignal) => provider.search(query, { signal: limited });
-      const { hits, restMs } = await withTimeout(provider.name, attemptTimeoutMs, search, { signal });
+      const { hits, restMs, note } = await withTimeout(provider.name, attemptTimeoutMs, search, { signal });
       gate.succeeded(restMs);
-      return hits;
+      return { hits, ...(note ? { note } : {}) };
     } catch (error) {
       signal.throwIfAborted();
       const failure = toFailure(error);
@@ -94,8 +104,8 @@ export function createSearchChain(options: SearchChainOptions): SearchChain {
     const failures: Failed[] = [];
     for (const link of links) {
       try {
-        const hits = await attempt(link, query, options);
-        return { hits, cacheable: link.provider.cacheable };
+        const found = await attempt(link, query, options);
+        return { ...found, cacheable: link.provider.cacheable };
       } catch (error) {
         options.signal.throwIfAborted();
         const failure = toFailure(error);
@@ -125,10 +135,10 @@ export function createSearchChain(options: SearchChainOptions): SearchChain {
     async search(query, options) {
       const key = cacheKey(chainName, query);
       const remembered = cache && (await recall(cache.store, key));
-      if (remembered) return remembered;
-      const { hits, cacheable } = await askPatiently(query, options);
-      if (cache && cacheable) await remember(cache, key, hits);
-      return hits;
+      if (remembered) return { hits: remembered };
+      const { cacheable, ...found } = await askPatiently(query, options);
+      if (cache && cacheable) await remember(cache, key, found.hits);
+      return found;
     },
   };
 }

@@ -31,6 +31,8 @@ export interface SearchAnswer {
   hits: SearchHit[];
   /** How long the provider wants no further search, in milliseconds. */
   restMs?: number;
+  /** What the model should know of these results, in a sentence. */
+  note?: string;
 }
 
 /** One way to search: a service on the web or the local index. */

@@ -54,7 +54,7 @@ export function createWebSearchTool(options: WebSearchOptions): WebSearchTool {
         signal.throwIfAborted();
         const lists = answers.map((answer) =>
           answer.status === 'fulfilled'
-            ? answer.value
+            ? answer.value.hits
                 .filter(({ url }) => wanted.every((layer) => admits(layer, url)))
                 .filter(({ published }) => isWithin(published, timeRange, now()))
             : [],
@@ -71,7 +71,8 @@ export function createWebSearchTool(options: WebSearchOptions): WebSearchTool {
           );
         }
         const isNarrowed = timeRange !== undefined || sites.length > 0;
-        return toOutput(mergeByRank(lists, maxResults), { errors, dropped, isNarrowed });
+        const notes = answers.flatMap((answer) => (answer.status === 'fulfilled' ? (answer.value.note ?? []) : []));
+        return toOutput(mergeByRank(lists, maxResults), { errors, dropped, isNarrowed, notes });
       },
     };
   }
@@ -96,7 +97,7 @@ function admits(filters: DomainFilters, url: string): boolean {
 
 function toOutput(
   hits: readonly SearchHit[],
-  about: { errors: { query: string; message: string }[]; dropped: number; isNarrowed: boolean },
+  about: { errors: { query: string; message: string }[]; dropped: number; isNarrowed: boolean; notes: string[] },
 ): ToolOutput {
   return {
     sources: hits.map((hit) => ({ ...hit, kind: 'listed' })),
@@ -110,6 +111,7 @@ function toOutput(
         const how = about.isNarrowed ? 'Other words, or no time_range and sites, may' : 'Other words may';
         result.note = `No results. ${how} find more.`;
       }
+      if (about.notes.length > 0) result.note = [result.note, about.notes[0]].filter(Boolean).join(' ');
       return result;
     },
   };

@@ -1,5 +1,6 @@
 import { htmlToText } from '../../text/html-text.ts';
 import { firstHeading, isFence, markdownHeading } from '../../text/markdown-heading.ts';
+import { publishedDate } from '../published.ts';
 
 /** A passage of a document under its heading. */
 export interface Chunk {
@@ -10,6 +11,8 @@ export interface Chunk {
 /** A document cut for the index. */
 export interface ChunkedDocument {
   title: string;
+  /** ISO 8601, where the document says so. */
+  published?: string;
   chunks: Chunk[];
 }
 
@@ -25,22 +28,32 @@ export function chunkDocument(text: string, about: { contentType: string; name: 
     const page = htmlToText(text);
     return { title: page.title || titleFromName(about.name), chunks: cut(page.text) };
   }
-  const { body, title } = about.contentType === 'text/markdown' ? withoutFrontMatter(text) : { body: text, title: '' };
+  const { body, title, published } =
+    about.contentType === 'text/markdown' ? withoutFrontMatter(text) : { body: text, title: '', published: undefined };
   const heading = firstHeading(body);
-  return { title: title || plainInline(heading ?? '') || titleFromName(about.name), chunks: cut(body) };
+  return {
+    title: title || plainInline(heading ?? '') || titleFromName(about.name),
+    ...(published ? { published } : {}),
+    chunks: cut(body),
+  };
 }
 
 function titleFromName(name: string): string {
   return name.replace(/\.[^.]+$/, '').replace(/[-_]+/g, ' ');
 }
 
-function withoutFrontMatter(text: string): { body: string; title: string } {
+function withoutFrontMatter(text: string): { body: string; title: string; published: string | undefined } {
   const match = /^---\r?\n([\s\S]{0,5000}?)\r?\n---\r?\n/.exec(text);
-  if (!match) return { body: text, title: '' };
-  const line = (match[1] ?? '').split('\n').find((each) => each.startsWith('title:')) ?? '';
-  const title = line.slice('title:'.length).trim();
-  const isQuoted = title.length > 1 && (title[0] === '"' || title[0] === "'") && title.at(-1) === title[0];
-  return { body: text.slice(match[0].length), title: isQuoted ? title.slice(1, -1) : title };
+  if (!match) return { body: text, title: '', published: undefined };
+  const lines = (match[1] ?? '').split('\n');
+  const fieldOf = (key: string) => {
+    const line = lines.find((each) => each.startsWith(`${key}:`)) ?? '';
+    const value = line.slice(key.length + 1).trim();
+    const isQuoted = value.length > 1 && (value[0] === '"' || value[0] === "'") && value.at(-1) === value[0];
+    return isQuoted ? value.slice(1, -1) : value;
+  };
+  const published = publishedDate(fieldOf('date') || fieldOf('published'), 0);
+  return { body: text.slice(match[0].length), title: fieldOf('title'), published };
 }
 
 /** Markdown links, emphasis and code marks removed from a heading. */

@@ -1,65 +1,55 @@
+import { Worker } from 'node:worker_threads';
 import { abortable } from '../../../base/abort.ts';
-import { listDocuments, readDocument } from '../../corpus/corpus.ts';
-import { corpusUrl } from '../../corpus/corpus-url.ts';
-import { ToolError } from '../../tool.ts';
-import { SearchFailure, type SearchProvider } from '../search-provider.ts';
-import { chunkDocument } from './chunks.ts';
-import { DocumentIndex } from './document-index.ts';
+import { type SearchAnswer, SearchFailure, type SearchProvider } from '../search-provider.ts';
+import { type SearchQuestion, type SearchThreadData, searchReply } from './search-messages.ts';
 
 export interface LocalSearchOptions {
-  /** The folder with Markdown, HTML and text files; its subfolders are searched too. */
+  /** The folder with the documents; its subfolders are searched too. */
   folder: string;
 }
 
-/**
- * Looking for changes may take this share of the time: after a look that took 5 ms the next comes 100 ms later at the
- * earliest, so a small folder is always fresh and a huge one is not walked for every query.
- */
-const REST_FACTOR = 20;
+/** The heap of the thread, in MiB. The index itself lies outside of it, in SQLite's memory. */
+const HEAP_MB = 512;
+/** Queries under way at once, at most: more would wait for longer than their time limit. */
+const MAX_WAITING = 64;
 
 /**
- * Full-text search over a folder. The index lives in memory, is built at the first query and follows the files:
- * each query first looks for changed ones. Hits have `corpus:///` URLs.
+ * Full-text search over a folder, in a thread of its own. The index lives in memory, is built from the first query on
+ * and follows the files. Hits have `corpus:///` URLs.
  */
 export function createLocalSearch(options: LocalSearchOptions): SearchProvider & Disposable {
-  const index = new DocumentIndex();
-  const closing = new AbortController();
-  let running: Promise<void> | undefined;
-  let nextLookAt = 0;
+  const waiting = new Map<number, PromiseWithResolvers<SearchAnswer>>();
+  let thread: Worker | undefined;
+  let lastId = 0;
+  let isClosed = false;
 
-  async function update(): Promise<void> {
-    const started = performance.now();
-    const known = index.signatures();
-    for (const file of await listDocuments(options.folder, { signal: closing.signal })) {
-      const before = known.get(file.path);
-      known.delete(file.path);
-      if (before !== file.signature) await add(file);
-    }
-    for (const gone of known.keys()) index.remove(gone);
-    const now = performance.now();
-    nextLookAt = now + REST_FACTOR * (now - started);
-  }
-
-  async function add(file: { path: string; signature: string }): Promise<void> {
-    const { path } = file;
-    try {
-      const { bytes, contentType } = await readDocument(options.folder, corpusUrl(path));
-      closing.signal.throwIfAborted();
-      const name = path.slice(path.lastIndexOf('/') + 1);
-      index.put(file, chunkDocument(new TextDecoder().decode(bytes), { contentType, name }));
-    } catch (error) {
-      // A file that vanished since it was listed is no document any more.
-      if (!(error instanceof ToolError)) throw error;
-      index.remove(path);
-    }
-  }
-
-  function refresh(): Promise<void> {
-    if (!running && performance.now() < nextLookAt) return Promise.resolve();
-    running ??= update().finally(() => {
-      running = undefined;
+  function start(): Worker {
+    const workerData: SearchThreadData = { folder: options.folder };
+    const worker = new Worker(new URL('./search-thread.ts', import.meta.url), {
+      workerData,
+      env: {},
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB },
     });
-    return running;
+    const gone = () => {
+      if (thread === worker) thread = undefined;
+      for (const { reject } of waiting.values()) reject(failed('The local search broke down.'));
+      waiting.clear();
+    };
+    worker.on('message', receive);
+    worker.once('error', gone);
+    worker.once('exit', gone);
+    // A thread that nobody waits for does not keep the gateway's process alive.
+    worker.unref();
+    return worker;
+  }
+
+  function receive(message: unknown): void {
+    const reply = searchReply.parse(message);
+    const question = waiting.get(reply.id);
+    waiting.delete(reply.id);
+    if (waiting.size === 0) thread?.unref();
+    if (reply.type === 'failed') question?.reject(failed('The folder of the local search cannot be read.'));
+    else question?.resolve({ hits: reply.hits, ...noteOf(reply.progress) });
   }
 
   return {
@@ -67,16 +57,31 @@ export function createLocalSearch(options: LocalSearchOptions): SearchProvider &
     cacheable: false,
     async search(query, { signal }) {
       signal.throwIfAborted();
-      await abortable(refresh(), signal).catch((error: unknown) => {
-        if (signal.aborted) throw error;
-        throw new SearchFailure('unavailable', 'The folder of the local search cannot be read.', { cause: error });
-      });
-      const hits = index.search(query.text, query.limit);
-      return { hits: hits.map(({ path, title, snippet }) => ({ url: corpusUrl(path), title, snippet })) };
+      if (isClosed) throw failed('The local search is closed.');
+      if (waiting.size >= MAX_WAITING) throw failed('Too many local searches are under way.');
+      lastId += 1;
+      const question: SearchQuestion = { id: lastId, text: query.text, limit: query.limit };
+      const answer = Promise.withResolvers<SearchAnswer>();
+      waiting.set(question.id, answer);
+      thread ??= start();
+      thread.ref();
+      thread.postMessage(question);
+      return await abortable(answer.promise, signal);
     },
     [Symbol.dispose]() {
-      closing.abort(new Error('The local search is closed.'));
-      index[Symbol.dispose]();
+      isClosed = true;
+      void thread?.terminate();
     },
   };
+}
+
+function failed(message: string): SearchFailure {
+  return new SearchFailure('unavailable', message);
+}
+
+function noteOf(progress: { indexed: number; all: number } | undefined): { note?: string } {
+  if (!progress) return {};
+  const { indexed, all } = progress;
+  const searched = all === 0 ? 'none could be searched yet' : `${indexed} of ${all} were searched`;
+  return { note: `The documents are still being indexed: ${searched}.` };
 }

@@ -28,6 +28,8 @@ function pairs(run: string): string[] {
 export interface QueryTerms {
   /** An FTS5 `MATCH` expression made of quoted strings only; empty if the query has no words. */
   match: string;
+  /** Its single terms, each a quoted string: words, and pairs of characters. */
+  terms: string[];
   /** The words and runs themselves, lower case, for finding a good passage. */
   words: string[];
 }
@@ -39,18 +41,23 @@ export interface QueryTerms {
 export function queryTerms(query: string): QueryTerms {
   const text = query.normalize('NFKC').replace(/(?:^|\s)-?(?:site|filetype|inurl|intitle):\S+/gi, ' ');
   const expressions = new Set<string>();
+  const terms = new Set<string>();
   const words = new Set<string>();
   for (const [run] of text.matchAll(UNSPACED)) {
     words.add(run);
     const characters = pairs(run);
     if (characters.length === 1) expressions.add(`${quote(run)}*`);
-    for (const pair of characters.slice(0, -1)) expressions.add(quote(pair));
+    for (const pair of characters.slice(0, -1)) {
+      expressions.add(quote(pair));
+      terms.add(quote(pair));
+    }
   }
   const spaced = [...text.replace(UNSPACED, ' ').matchAll(WORD)].map(([word]) => word.toLowerCase());
   const wanted = spaced.filter((word) => !STOP_WORDS.has(word));
   for (const word of wanted.length > 0 || words.size > 0 ? wanted : spaced) {
     words.add(word);
     expressions.add(quote(word));
+    terms.add(quote(word));
     const parts = word.split(/[._'’/+-]/).filter((part) => part.length > 1 && !STOP_WORDS.has(part));
     if (parts.length > 1) for (const part of parts) expressions.add(quote(part));
   }
@@ -59,7 +66,11 @@ export function queryTerms(query: string): QueryTerms {
     const next = spaced[index + 1];
     if (next !== undefined && !STOP_WORDS.has(word) && !STOP_WORDS.has(next)) expressions.add(quote(`${word} ${next}`));
   }
-  return { match: [...expressions].slice(0, MAX_TERMS).join(' OR '), words: [...words].slice(0, MAX_TERMS) };
+  return {
+    match: [...expressions].slice(0, MAX_TERMS).join(' OR '),
+    terms: [...terms].slice(0, MAX_TERMS),
+    words: [...words].slice(0, MAX_TERMS),
+  };
 }
 
 function quote(term: string): string {

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DocumentIndex } from '../../../src/tools/web-search/local/document-index.ts';
+import { createLocalSearch } from '../../../src/tools/web-search/local/local-search.ts';
+
+const NOTHING = { allowedDomains: [], blockedDomains: [] };
+const SENTENCE = 'The gateway keeps a log of what was done, and readers follow it from any place they like';
+
+describe('the local search', () => {
+  it('works in a thread of its own: the one that asks is hardly busy', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'corpus-'));
+    try {
+      for (let at = 0; at < 300; at++) {
+        const text = Array.from({ length: 300 }, (_, line) => `Line ${line} of ${at}: word${(at * line) % 997}.`).join(
+          '\n',
+        );
+        await writeFile(join(folder, `${at}.md`), `# Document ${at}\n\n${text}`);
+      }
+      using search = createLocalSearch({ folder });
+      const { signal } = new AbortController();
+      const before = process.threadCpuUsage();
+      const all = process.cpuUsage();
+      const { hits } = await search.search({ text: 'word997 document 17', limit: 5, filters: NOTHING }, { signal });
+      const own = process.threadCpuUsage(before);
+      const total = process.cpuUsage(all);
+      assert.ok(hits.length > 0);
+      assert.ok(own.user < total.user / 2, `${own.user} of ${total.user} us`);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it('answers several callers, also when one of them leaves, and after it broke down', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'corpus-'));
+    try {
+      await writeFile(join(folder, 'a.md'), `# One\n\n${SENTENCE}.`);
+      using search = createLocalSearch({ folder });
+      const leaving = new AbortController();
+      const ask = (text: string, signal = new AbortController().signal) =>
+        search.search({ text, limit: 5, filters: NOTHING }, { signal });
+      const answers = [ask('gateway'), ask('readers', leaving.signal), ask('log')];
+      leaving.abort(new Error('left'));
+      await assert.rejects(answers[1] ?? Promise.resolve(), /left/);
+      assert.equal((await answers[0])?.hits.length, 1);
+      assert.equal((await answers[2])?.hits.length, 1);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+
+  it('shows one of several copies of a document, and when it was published', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'corpus-'));
+    try {
+      await mkdir(join(folder, 'old'));
+      const body = `${SENTENCE}. ${SENTENCE.replaceAll('log', 'record').replaceAll('place', 'machine')}.`;
+      await writeFile(join(folder, 'guide.md'), `---\ntitle: Guide\ndate: 2024-05-06\n---\n\n${body}`);
+      await writeFile(join(folder, 'old', 'guide.md'), `---\ntitle: Guide\n---\n\n${body}`);
+      await writeFile(
+        join(folder, 'other.md'),
+        '# Other\n\nA gateway of another kind, about which readers know little.',
+      );
+      using search = createLocalSearch({ folder });
+      const query = { text: 'guide gateway readers', limit: 5, filters: NOTHING };
+      const { hits } = await search.search(query, { signal: new AbortController().signal });
+      assert.equal(hits.length, 2);
+      assert.deepEqual(hits.map(({ published }) => published).filter(Boolean), ['2024-05-06']);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+});
+
+describe('a large index', () => {
+  it('lets rare words decide, and asks for all words of a query that has none', () => {
+    using index = new DocumentIndex();
+    const put = Array.from({ length: 24_000 }, (_, at) => ({
+      file: { path: `${at}.md`, signature: 'x' },
+      document: {
+        title: `Note ${at}`,
+        chunks: [
+          {
+            heading: '',
+            text: `common ${at % 2 === 0 ? 'even' : 'odd'} ${at % 5 === 0 ? 'fifth' : 'rest'} ${at === 77 ? 'zeppelin' : ''}`,
+          },
+        ],
+      },
+    }));
+    index.update({ put, remove: [] });
+    assert.equal(index.search('common zeppelin odd', 5)[0]?.path, '77.md');
+    const both = index.search('even fifth', 5);
+    assert.equal(both.length, 5);
+    for (const { path } of both) assert.equal(Number.parseInt(path, 10) % 10, 0);
+    assert.deepEqual(index.search('nothing', 5), []);
+  });
+});
