@@ -1,4 +1,4 @@
-import { sleep } from '../base/abort.ts';
+import { sleep, withTimeout } from '../base/abort.ts';
 import type { Clock } from '../base/clock.ts';
 import { workFor } from '../base/event-loop.ts';
 import type { RunId } from '../base/ids.ts';
@@ -8,6 +8,9 @@ import { AppendTick } from './append-tick.ts';
 import { type ExecutionResult, executeRun, type RunDriver } from './execute-run.ts';
 import type { LoadMeter } from './load-meter.ts';
 import { LEASE_MS, RunLease } from './run-lease.ts';
+
+/** How long runs may take to store what they have and to give their claims back, in milliseconds. */
+const LEAVING_MS = 3000;
 
 export interface ActiveRunsOptions {
   store: RunStore;
@@ -113,16 +116,23 @@ export class ActiveRuns {
     await this.#runs.get(id)?.lease.renew();
   }
 
-  /** Hands every run over at its next step boundary, after `graceMs` wherever it is. */
+  /**
+   * Hands every run over at its next step boundary, near the end of `graceMs` wherever it is. A store that does not take
+   * the last events and the claim in time is not waited for: the claim runs out, and another instance goes on.
+   */
   async handOver({ graceMs }: { graceMs: number }): Promise<void> {
+    const last = Math.min(LEAVING_MS, graceMs / 4);
     this.#pausing = true;
     for (const { lease } of this.#runs.values()) pause(lease);
     const all = Promise.allSettled([...this.#runs.values()].map((run) => run.done));
     const grace = new AbortController();
-    await Promise.race([all, sleep(graceMs, { signal: grace.signal }).catch(() => {})]);
+    await Promise.race([all, sleep(graceMs - last, { signal: grace.signal }).catch(() => {})]);
     grace.abort();
     for (const { lease } of this.#runs.values()) lease.handOver();
-    await all;
+    const { log } = this.#options;
+    await withTimeout('handing over', Math.max(LEAVING_MS, last), () => all).catch(() =>
+      log.warn({ runs: this.#runs.size }, 'the store was too slow to give runs back; their claims run out'),
+    );
   }
 
   async #execute(lease: RunLease): Promise<ExecutionResult> {

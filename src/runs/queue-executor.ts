@@ -28,8 +28,8 @@ const HELD_LOOK_MS = 100;
 const HELD_BACK_MS = 1000;
 /** How long a job is put off that could not be worked on, in milliseconds. */
 const RETRY_MS = 1000;
-/** How long the worker may take to close, in milliseconds. */
-const CLOSE_MS = 2000;
+/** How long each step of closing the queue may take, in milliseconds. */
+const CLOSE_MS = 1000;
 /** Failures of the queue are logged at most this often, in milliseconds. */
 const COMPLAIN_MS = 5000;
 
@@ -124,12 +124,16 @@ export class QueueExecutor implements Executor {
   async stop({ graceMs }: { graceMs: number }): Promise<void> {
     this.#stopping.abort(new Error('the gateway shuts down'));
     this.#changes?.[Symbol.dispose]();
-    await this.#worker.pause(true);
-    await this.#runs.handOver({ graceMs });
-    await this.#sweeping;
-    // Redis may be away: then the locks run out, and whoever closes the connection ends the rest.
-    const closing = Promise.all([this.#worker.close(), this.#queue.close()]);
-    await withTimeout('closing the queue', CLOSE_MS, () => closing).catch((error: unknown) => this.#failed(error));
+    // Redis may be away or slow: then the locks run out, and whoever closes the connection ends the rest.
+    const inTime = async (what: string, work: Promise<unknown>) => {
+      await withTimeout(what, CLOSE_MS, () => work).catch((error: unknown) => this.#failed(error));
+    };
+    await Promise.all([
+      inTime('pausing the queue', this.#worker.pause(true)),
+      this.#runs.handOver({ graceMs: Math.max(0, graceMs - 2 * CLOSE_MS) }),
+    ]);
+    await inTime('the last sweep', Promise.resolve(this.#sweeping));
+    await inTime('closing the queue', Promise.all([this.#worker.close(true), this.#queue.close()]));
   }
 
   /**

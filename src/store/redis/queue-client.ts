@@ -133,6 +133,7 @@ class QueueClients {
     return new Proxy(first, {
       get: (_, name) => {
         if (name === 'duplicate') return () => this.#open(moving.address);
+        if (name === 'on') return (event: string, listener: Listener) => listen(first, event, listener);
         const owner = LISTENING.has(name) ? first : moving.current;
         const value: unknown = Reflect.get(owner, name, owner);
         return typeof value === 'function' ? value.bind(owner) : value;
@@ -154,6 +155,23 @@ const LISTENING: ReadonlySet<string | symbol> = new Set([
   'getMaxListeners',
   'setMaxListeners',
 ]);
+
+type Listener = (...args: unknown[]) => void;
+
+/**
+ * Listeners for errors may throw: the queue's adapter passes errors on to whoever listens to it, and once the queue is
+ * closed that is nobody. An error that nobody waits for must not end the process.
+ */
+function listen(client: Client, event: string, listener: Listener): void {
+  if (event !== 'error') return void client.on(event, listener);
+  client.on(event, (...args: unknown[]) => {
+    try {
+      listener(...args);
+    } catch {
+      // It was logged where it came up.
+    }
+  });
+}
 
 function forward(from: Client, to: Client): void {
   for (const event of ['ready', 'end', 'reconnecting']) from.on(event, () => to.emit(event));

@@ -1,0 +1,71 @@
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+
+/** A way to a port on loopback that can be slow or cut. */
+export interface TcpProxy extends AsyncDisposable {
+  readonly port: number;
+  /** How long every piece of data takes, in each direction, in milliseconds. */
+  latencyMs: number;
+  /** Nothing goes through from now on, and nobody is told: what a partition looks like. */
+  cut(): void;
+  /** Goes on with what was held up. */
+  mend(): void;
+  /** Where new connections lead from now on; those that there are stay. */
+  lead(port: number): void;
+}
+
+export async function startTcpProxy(target: number): Promise<TcpProxy> {
+  const sockets = new Set<Socket>();
+  const held = new Set<() => void>();
+  let port = target;
+  let isCut = false;
+  const proxy = { latencyMs: 0 };
+
+  /** Passes pieces on in order, each after the latency of the moment. */
+  const pass = (from: Socket, to: Socket) => {
+    let due = 0;
+    from.on('data', (piece) => {
+      from.pause();
+      const deliver = () => {
+        if (isCut) return void held.add(deliver);
+        if (!to.destroyed) to.write(piece);
+      };
+      due = Math.max(due, performance.now() + proxy.latencyMs);
+      setTimeout(deliver, Math.max(0, due - performance.now()));
+      from.resume();
+    });
+    from.on('error', () => {}).on('close', () => setTimeout(() => to.destroy(), proxy.latencyMs));
+  };
+
+  const server = createServer({ noDelay: true }, (client) => {
+    const upstream = connect({ port, host: '127.0.0.1', noDelay: true });
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+    }
+    pass(client, upstream);
+    pass(upstream, client);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return Object.assign(proxy, {
+    port: address.port,
+    cut() {
+      isCut = true;
+    },
+    mend() {
+      isCut = false;
+      for (const deliver of held) deliver();
+      held.clear();
+    },
+    lead(next: number) {
+      port = next;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  });
+}
