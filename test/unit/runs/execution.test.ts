@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict';
+import { setImmediate as turnOfLoop } from 'node:timers/promises';
+import { decodeFrames } from '../../../src/protocol/frames.ts';
+import { ActiveRuns } from '../../../src/runs/active-runs.ts';
+import { follow } from '../../../src/runs/follow.ts';
+import type { Append, RunStore } from '../../../src/store/run-store.ts';
+import { claimedRun, ending, events, frames } from '../../contract/run-store-fixture.ts';
+import { openHarness, question, readAll, runToEnd, testTool } from '../../support/run-harness.ts';
+import { isAnswerTurn, ScriptedModel } from '../../support/scripted-model.ts';
+import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
+
+const holds = (text: string) => (batch: Append) => Buffer.from(batch.frames).includes(text);
+const startsACall = holds('"type":"tool_call"');
+
+/** A store whose `append` can be made to wait or replaced. */
+async function storeWith(
+  append: (inner: RunStore, ...args: Parameters<RunStore['append']>) => ReturnType<RunStore['append']>,
+) {
+  const inner = await memoryStore();
+  return wrapStore(inner, { append: (id, batch) => append(inner, id, batch) });
+}
+
+describe('a tool call', () => {
+  it('is made only once the log says so: an instance that lost its claim meanwhile calls nothing', async () => {
+    const appending = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    const store = await storeWith(async (inner, id, batch) => {
+      if (startsACall(batch) && batch.end === undefined) {
+        appending.resolve();
+        await goOn.promise;
+      }
+      return await inner.append(id, batch);
+    });
+    let called = 0;
+    const lookup = testTool('lookup', () => {
+      called++;
+      return { result: '{}' };
+    });
+    const chat = new ScriptedModel((request, n) =>
+      isAnswerTurn(request) || n > 0 ? { text: ['done'] } : { calls: [{ name: 'lookup', arguments: { q: 'a' } }] },
+    );
+    await using harness = await openHarness({ chat, store, tools: [lookup] });
+    const ended = runToEnd(harness, question());
+    await appending.promise;
+    for (let n = 0; n < 200; n++) await turnOfLoop();
+    assert.equal(called, 0, 'the call waits for the log');
+    goOn.resolve();
+    assert.equal((await ended).response.status, 'completed');
+    assert.equal(called, 1);
+    await store.close();
+  });
+});
+
+describe('a reader whose notifications are lost', () => {
+  it('reads the store again, and gets everything', async () => {
+    const inner = await memoryStore();
+    const subscribed = Promise.withResolvers<void>();
+    const store = wrapStore(inner, {
+      subscribe: async () => {
+        subscribed.resolve();
+        return { [Symbol.dispose]: () => {} };
+      },
+    });
+    const { run, token } = await claimedRun(inner);
+    const reading = Array.fromAsync(follow(store, run.id, { after: 2, signal: AbortSignal.timeout(20_000) }));
+    await subscribed.promise;
+    // Behind the read that follows the subscription.
+    for (let n = 0; n < 50; n++) await turnOfLoop();
+    await inner.append(run.id, events(token, 3, 9));
+    await inner.append(run.id, ending(token, 10, 'completed'));
+    const batches = await reading;
+    assert.deepEqual(Buffer.concat(batches.map((batch) => batch.frames)), frames(3, 10));
+    await inner.close();
+  });
+});
+
+describe('a terminal event that an accepted cancel refuses', () => {
+  for (const [what, text] of [
+    ['an answer', ['The ', 'answer.']],
+    ['none', []],
+  ] as const) {
+    it(`is rolled back and written as cancelled, with every item closed once (${what})`, async () => {
+      const refused: Append[] = [];
+      const store = await storeWith(async (inner, id, batch) => {
+        // The cancel comes while the last append is on its way.
+        if (batch.end?.status === 'completed') assert.equal((await inner.requestCancel(id)).result, 'accepted');
+        const result = await inner.append(id, batch);
+        if (result.result === 'cancelled') refused.push(batch);
+        return result;
+      });
+      const chat = new ScriptedModel(() => ({ reasoning: ['Let me see.'], text: [...text, 'x'] }));
+      let claims = 0;
+      const counted = wrapStore(store, {
+        claimNext: async (options) => {
+          const claim = await store.claimNext(options);
+          if (claim) claims++;
+          return claim;
+        },
+      });
+      await using harness = await openHarness({ chat, store: counted });
+      const { run } = await harness.runs.submit(question());
+      const written = decodeFrames(await readAll(harness.runs, run));
+      assert.equal(refused.length, 1, 'the completed end was refused');
+      assert.equal(claims, 1, 'whoever was refused wrote the end, nobody had to take the run up again');
+      assert.deepEqual(
+        written.map((event) => event.sequence_number),
+        written.map((_, index) => index + 1),
+      );
+      const last = written.at(-1);
+      assert.ok(last?.type === 'response.failed');
+      assert.equal(last.response.status, 'cancelled');
+      assert.ok(!written.some((event) => event.type === 'response.completed'));
+      const added = written.filter((event) => event.type === 'response.output_item.added');
+      const done = written.filter((event) => event.type === 'response.output_item.done');
+      assert.ok(added.some(({ item }) => item.type === 'message'));
+      assert.deepEqual(
+        done.map(({ output_index }) => output_index).sort(),
+        added.map(({ output_index }) => output_index).sort(),
+      );
+      const message = last.response.output.find((item) => item.type === 'message');
+      assert.ok(message?.type === 'message');
+      assert.equal(message.status, 'incomplete');
+      assert.equal(message.content[0]?.text, [...text, 'x'].join(''));
+      assert.equal((await harness.runs.response(run)).status, 'cancelled');
+      await store.close();
+    });
+  }
+});
+
+describe('a claim that may have been lost', () => {
+  it('is confirmed: a run that somebody else took over stops, one that is still held goes on', async () => {
+    const inner = await memoryStore();
+    const renewed: string[] = [];
+    const store = wrapStore(inner, {
+      renew: async (id, options) => {
+        renewed.push(id);
+        return await inner.renew(id, options);
+      },
+    });
+    const started = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const never = Promise.withResolvers<void>();
+    const chat = new ScriptedModel((_request, n) => {
+      started[n]?.resolve();
+      return { gate: never.promise };
+    });
+    let active: ActiveRuns | undefined;
+    const driving: Promise<unknown>[] = [];
+    await using harness = await openHarness({
+      chat,
+      store,
+      executor: (options) => {
+        const runs = new ActiveRuns(options);
+        active = runs;
+        const drive = async (id: string) => {
+          const claim = await runs.claim(id, { force: false });
+          if (claim) await runs.drive(claim);
+        };
+        return {
+          start: async () => {},
+          wake: (id) => void driving.push(drive(id)),
+          cancel: (id) => runs.cancel(id),
+          takeOver: (id, how) => runs.takeOver(id, how),
+          driven: (id) => runs.get(id),
+          active: 0,
+          overloaded: false,
+          stop: (how) => runs.handOver(how),
+        };
+      },
+    });
+    const lost = (await harness.runs.submit(question())).run;
+    const held = (await harness.runs.submit(question())).run;
+    await Promise.all(started.map(({ promise }) => promise));
+    assert.ok(await inner.claim(lost.id, { owner: 'elsewhere', leaseMs: 5000, force: true }));
+    assert.ok(active);
+    await active.confirm(lost.id);
+    await active.confirm(held.id);
+    assert.ok(renewed.includes(lost.id) && renewed.includes(held.id), 'the store was asked');
+    await driving[0];
+    assert.equal(active.size, 1);
+    assert.ok(active.get(held.id));
+  });
+});
