@@ -66,7 +66,7 @@ const place = {
   output_index: z.int().nonnegative(),
   item_id: z.string(),
 };
-const stages = z.enum([
+const STAGES = [
   'response.web_search_call.in_progress',
   'response.web_search_call.searching',
   'response.web_search_call.completed',
@@ -79,16 +79,16 @@ const stages = z.enum([
   'response.mcp_list_tools.in_progress',
   'response.mcp_list_tools.completed',
   'response.mcp_list_tools.failed',
-]);
+] as const;
 
 /** The events of these items, besides those that every item has. */
 export const openAiEvents = [
-  z.object({ type: stages, ...place }),
+  ...STAGES.map((type) => z.object({ type: z.literal(type), ...place })),
   z.object({ type: z.literal('response.code_interpreter_call_code.delta'), ...place, delta: z.string() }),
   z.object({ type: z.literal('response.code_interpreter_call_code.done'), ...place, code: z.string() }),
   z.object({ type: z.literal('response.mcp_call_arguments.delta'), ...place, delta: z.string() }),
   z.object({ type: z.literal('response.mcp_call_arguments.done'), ...place, arguments: z.string() }),
-] as const;
+];
 
 export type WebSearchCall = z.output<typeof webSearchCall>;
 export type CodeInterpreterCall = z.output<typeof codeInterpreterCall>;

@@ -25,13 +25,32 @@ export const inputComponents = {
         ...object(
           {
             type: literal('input_image', 'image_url'),
-            image_url: { anyOf: [text, object({ url: text }, ['url'])] },
+            image_url: { anyOf: [text, object({ url: text }, ['url'])], description: 'An https or data URL.' },
           },
           ['type', 'image_url'],
         ),
         description: 'Only for models that read images.',
       },
     ],
+  },
+  PriorItem: {
+    description: 'A call of a tool that ran elsewhere, or its output: becomes context, or is dropped.',
+    ...object(
+      {
+        type: literal(
+          'function_call',
+          'function_call_output',
+          'web_search_call',
+          'file_search_call',
+          'code_interpreter_call',
+          'mcp_call',
+          'mcp_list_tools',
+          'image_generation_call',
+        ),
+      },
+      ['type'],
+    ),
+    additionalProperties: true,
   },
   Content: { anyOf: [text, arrayOf(reference('ContentPart'))] },
   InputMessage: object({ type: literal('message'), role, content: reference('Content') }, ['role', 'content']),
@@ -44,7 +63,12 @@ export const inputComponents = {
         ...object({ type: literal('tool_call'), name: text, arguments: text, result: text }, ['type', 'name']),
         description: 'Becomes context.',
       },
-      { ...object({ type: literal('reasoning') }, ['type']), description: 'Accepted and dropped.' },
+      {
+        ...object({ type: literal('reasoning') }, ['type']),
+        description: 'Accepted and dropped.',
+        additionalProperties: true,
+      },
+      reference('PriorItem'),
     ],
   },
   Input: {
@@ -54,7 +78,25 @@ export const inputComponents = {
       { ...arrayOf(reference('InputItem')), minItems: 1, maxItems: 10_000 },
     ],
   },
-  ChatMessage: object({ role, content: reference('Content') }, ['role', 'content']),
+  ChatMessage: {
+    anyOf: [
+      object({ role, content: reference('Content') }, ['role', 'content']),
+      {
+        description: 'What an assistant said or called, and what a tool answered: becomes context.',
+        ...object(
+          {
+            role: literal('assistant', 'tool', 'function'),
+            content: { anyOf: [reference('Content'), { type: 'null' }] },
+            refusal: { type: ['string', 'null'] },
+            tool_calls: arrayOf({ type: 'object', additionalProperties: true }),
+            tool_call_id: text,
+            name: text,
+          },
+          ['role'],
+        ),
+      },
+    ],
+  },
   Tool: {
     description: 'Tools that run on the server. Where any is named, only the named ones are used.',
     anyOf: [

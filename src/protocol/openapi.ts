@@ -9,6 +9,7 @@ import { chatChunk, chatCompletion } from './chat.ts';
 import { errorBody } from './errors.ts';
 import { runEvent } from './events.ts';
 import { modelList, modelObject } from './models.ts';
+import { eventSchemaName, operationId, withNulls } from './openapi-details.ts';
 import { inputComponents } from './openapi-inputs.ts';
 import { overview } from './overview.ts';
 import {
@@ -29,8 +30,10 @@ export function openApiDocument() {
     registry.registerComponent('schemas', name, JSON.parse(JSON.stringify(schema)));
   }
   registry.registerComponent('securitySchemes', 'key', { type: 'http', scheme: 'bearer' });
-  for (const route of routes()) registry.registerPath(route);
-  return new OpenApiGeneratorV31(registry.definitions).generateDocument({
+  for (const route of routes()) {
+    registry.registerPath({ ...route, operationId: operationId(route.method, route.path) });
+  }
+  const document = new OpenApiGeneratorV31(registry.definitions).generateDocument({
     openapi: '3.1.0',
     info: {
       title: 'research-gateway',
@@ -41,15 +44,35 @@ export function openApiDocument() {
     servers: [{ url: '/' }],
     security: [{ key: [] }],
   });
+  for (const name of ['CreateResponse', 'CreateChatCompletion']) withNulls(document.components?.schemas?.[name]);
+  return document;
 }
 
 const response = responseObject.meta({ id: 'Response' });
-const event = runEvent.meta({ id: 'Event', description: 'The `data:` of a frame; `event:` repeats its type.' });
-const taskObject = task.meta({ id: 'Task' });
+const event = z
+  .union(runEvent.options.map((option) => option.meta({ id: eventSchemaName(option.shape.type.value) })))
+  .meta({ id: 'Event', description: 'The `data:` of a frame; `event:` repeats its type.' });
 const completion = chatCompletion.meta({ id: 'ChatCompletion' });
+const taskObject = task
+  .extend({ result: completion.optional() })
+  .meta({ id: 'Task', description: 'The `result` of a task on a proxy model is the body of its provider.' });
 const chunk = chatChunk.meta({ id: 'ChatCompletionChunk' });
 const model = modelObject.meta({ id: 'Model' });
 const id = { params: z.object({ id: z.string() }) };
+const repeatable = {
+  headers: z.object({
+    'Idempotency-Key': z
+      .string()
+      .max(255)
+      .optional()
+      .meta({ description: 'For 24 hours the same key, user and body gives the same run.' }),
+  }),
+};
+const resumable = {
+  headers: z.object({
+    'Last-Event-ID': z.string().optional().meta({ description: 'As `after`, which goes before it.' }),
+  }),
+};
 
 function listOf<T extends z.ZodType>(entry: T) {
   return z.object({
@@ -94,7 +117,7 @@ function responseRoutes(): RouteConfig[] {
       path: '/v1/responses',
       tags,
       summary: 'Submit a response: streamed, waited for, or in the background.',
-      request: { body: jsonBody(createResponse.meta({ id: 'CreateResponse' })) },
+      request: { ...repeatable, body: jsonBody(createResponse.meta({ id: 'CreateResponse' })) },
       responses: { 200: answer, ...failures },
     },
     {
@@ -110,7 +133,7 @@ function responseRoutes(): RouteConfig[] {
       path: '/v1/responses/{id}',
       tags,
       summary: 'Read a response, or resume its stream.',
-      request: { ...id, query: getResponseQuery },
+      request: { ...id, ...resumable, query: getResponseQuery },
       responses: { 200: answer, ...failures },
     },
     {
@@ -173,7 +196,7 @@ function taskRoutes(): RouteConfig[] {
       path: '/v1/async',
       tags,
       summary: 'Run a chat completion in the background.',
-      request: { body: chat },
+      request: { ...repeatable, body: chat },
       responses: { 201: jsonAnswer('Submitted.', submitted), ...failures },
     },
     {
