@@ -161,6 +161,90 @@ describe('the console', function () {
     await console.assertHarmless();
   });
 
+  it('sends what was chosen: effort, tools, limits, instructions, a schema, files and servers', async () => {
+    await using console = await open();
+    const { page } = console;
+    await page.getByLabel('Question', { exact: true }).fill('What is tea?');
+    await page.getByRole('combobox', { name: 'Effort' }).selectOption('low');
+    await page.getByRole('combobox', { name: 'Model' }).selectOption('deep-mini');
+    await page.locator('input[type=file]').setInputFiles([
+      { name: 'notes.csv', mimeType: 'text/csv', buffer: Buffer.from('leaf,grade\na,1\n') },
+      { name: 'leaf.png', mimeType: 'image/png', buffer: Buffer.from('89504e47', 'hex') },
+    ]);
+    await page.getByText('leaf.png').waitFor();
+    await page.getByText('Tools, limits and format').click();
+    await page.getByLabel('All that the model has').uncheck();
+    await page.getByLabel('Python').check();
+    await page.getByLabel('Tool calls', { exact: true }).fill('7');
+    await page.getByLabel('Tokens of the report').fill('900');
+    await page.getByLabel('Cost', { exact: true }).fill('0.5');
+    await page.getByLabel('Instructions').fill('Be short.');
+    await page.getByLabel('JSON schema of the answer').fill('{ "type": ');
+    await page.getByRole('button', { name: 'Add a server' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('wiki');
+    await page.getByLabel('Address').fill('https://wiki.example/mcp');
+    await page.getByLabel('Token', { exact: true }).fill('secret');
+    await page.getByRole('button', { name: 'Research', exact: true }).click();
+    await page.getByRole('alert').getByText('The JSON schema is not JSON').waitFor();
+    await page.getByLabel('JSON schema of the answer').fill('{ "type": "object" }');
+    const [request] = await Promise.all([
+      page.waitForRequest((sent) => sent.method() === 'POST' && sent.url().endsWith('/v1/responses')),
+      page.getByRole('button', { name: 'Research', exact: true }).click(),
+    ]);
+    assert.match(request.headers()['idempotency-key'] ?? '', /^[\w-]{20,}$/);
+    assert.deepEqual(request.postDataJSON(), {
+      model: 'deep-mini',
+      input: [
+        {
+          type: 'message',
+          role: 'user',
+          content: [
+            { type: 'input_text', text: 'File notes.csv:\n\nleaf,grade\na,1\n' },
+            { type: 'input_image', image_url: 'data:image/png;base64,iVBORw==' },
+            { type: 'input_text', text: 'What is tea?' },
+          ],
+        },
+      ],
+      metadata: { title: 'What is tea?' },
+      reasoning: { effort: 'low' },
+      tools: [{ type: 'web_search' }, { type: 'code_interpreter' }],
+      mcp_servers: [{ name: 'wiki', url: 'https://wiki.example/mcp', access_token: 'secret' }],
+      instructions: 'Be short.',
+      text: { format: { type: 'json_schema', name: 'answer', schema: { type: 'object' }, strict: true } },
+      max_tool_calls: 7,
+      max_output_tokens: 900,
+      max_cost: 0.5,
+      background: true,
+    });
+    // This model reads no pictures: the gateway's own words say which field it is.
+    await page.getByRole('alert').waitFor();
+    assert.match(await page.getByRole('alert').innerText(), /field (input\[0\]|max_cost)/);
+    await console.assertHarmless();
+  });
+
+  it('reads older runs page by page', async () => {
+    const headers = { authorization: 'Bearer sk-local', 'content-type': 'application/json' };
+    for (let n = 1; n <= 23; n += 1) {
+      const body = JSON.stringify({ model: 'deep-mini', input: `Question number ${n} of many`, background: true });
+      assert.equal((await fetch(`${gateway.url}/v1/responses`, { method: 'POST', headers, body })).status, 200);
+    }
+    await using console = await open();
+    const { page } = console;
+    await page.getByRole('button', { name: 'Runs' }).click();
+    // They carry no title: what was asked is read from their input.
+    await page.getByText('Question number 23 of many').waitFor();
+    assert.equal(await page.locator('.entry-line').count(), 20);
+    await page.getByRole('button', { name: 'Older' }).click();
+    await page.getByText('Question number 1 of many').waitFor();
+    const titles = await page.locator('.entry-question').allInnerTexts();
+    const many = titles.filter((title) => title.startsWith('Question number'));
+    assert.deepEqual(
+      many,
+      Array.from({ length: 23 }, (_, n) => `Question number ${23 - n} of many`),
+    );
+    await console.assertHarmless();
+  });
+
   it('replays a finished run from any point', async () => {
     await using console = await open();
     const { page } = console;

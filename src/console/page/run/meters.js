@@ -4,10 +4,13 @@ import { html, useEffect, useState } from '../lib/preact.js';
 /** Letters of a token, where the run has not yet said how many it used. */
 const LETTERS_PER_TOKEN = 4;
 
-/** What the run has used so far, and what is left of what it was given. */
-export function Meters({ state, asked }) {
+/**
+ * What the run has used so far, and what is left of what it was given. `replaying`: its log holds no times, so how long
+ * it took to get to this point is not known.
+ */
+export function Meters({ state, asked, replaying = false }) {
   const { response } = state;
-  const now = useSeconds(!state.ended);
+  const now = useSeconds(!state.ended && !replaying);
   if (!response) return null;
   const { usage } = response;
   const start = (response.started_at ?? response.created_at) * 1000;
@@ -18,7 +21,7 @@ export function Meters({ state, asked }) {
   const left = response.max_tool_calls ? `${Math.max(0, response.max_tool_calls - calls)} left` : undefined;
   const limit = asked?.max_cost ? `of ${asked.max_cost}` : undefined;
   return html`<dl class="meters">
-    <${Meter} name="Time" value=${elapsed(end - start)} />
+    <${Meter} name="Time" value=${replaying && !state.ended ? '–' : elapsed(end - start)} />
     <${Meter} name="Turns" value=${state.turns} about=${response.reasoning?.effort && `${response.reasoning.effort} effort`} />
     <${Meter} name="Tool calls" value=${calls} about=${left} />
     <${Meter} name="Sources" value=${state.sources.size} about=${`${countRead(state)} read`} />

@@ -1,12 +1,12 @@
 import { app, go } from '../app.js';
 import { line, number, placeOf } from '../format.js';
-import { html, useState } from '../lib/preact.js';
+import { html, useCallback, useState } from '../lib/preact.js';
 import { Button, Status, Tabs } from '../parts/controls.js';
 import { ReportView } from '../report/report-view.js';
 import { Connection } from '../run/connection.js';
 import { Meters } from '../run/meters.js';
 import { Notes } from '../run/notes.js';
-import { sorted } from '../run/source-cards.js';
+import { SourceDialog, sorted } from '../run/source-cards.js';
 import { Timeline } from '../run/timeline.js';
 import { useQuestion, useRun } from '../run/use-run.js';
 
@@ -37,15 +37,19 @@ function Side({ session, other, tab }) {
   const { state } = session;
   const question = useQuestion(app.value.client, session.id);
   const message = state.message;
+  const [opened, setOpened] = useState(null);
+  const cite = useCallback(({ url }, claim) => setOpened({ url, claim }), []);
+  const source = opened && state.sources.get(opened.url);
   return html`<section class="compare-side">
     <h2 dir="auto"><button type="button" class="link" onClick=${() => go({ name: 'run', id: session.id })}>${line(question?.text ?? '…', 140)}</button></h2>
     <p class="run-about"><${Status} status=${state.status} /><span>${state.response?.model}</span></p>
     <${Connection} session=${session} />
     <${Meters} state=${state} />
-    ${tab === 'report' && html`<div class="report"><${Notes} response=${state.response} />${message ? html`<${ReportView} text=${message.text} annotations=${message.annotations} writing=${!message.done} onCite=${() => {}} />` : html`<p class="quiet">No report yet.</p>`}</div>`}
+    ${tab === 'report' && html`<div class="report"><${Notes} response=${state.response} />${message ? html`<${ReportView} text=${message.text} annotations=${message.annotations} writing=${!message.done} onCite=${cite} />` : html`<p class="quiet">No report yet.</p>`}</div>`}
     ${tab === 'sources' && html`<${Shared} state=${state} other=${other.state} />`}
     ${tab === 'events' && html`<${Counts} state=${state} other=${other.state} />`}
     ${tab === 'timeline' && html`<div class="timeline-wide"><${Timeline} session=${session} state=${state} /></div>`}
+    ${source && html`<${SourceDialog} source=${source} claim=${opened.claim} onClose=${() => setOpened(null)} />`}
   </section>`;
 }
 

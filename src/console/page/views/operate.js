@@ -1,7 +1,7 @@
 import { app } from '../app.js';
 import { compact, duration, exactly, number, when } from '../format.js';
 import { html, useEffect, useState } from '../lib/preact.js';
-import { Empty, Failure } from '../parts/controls.js';
+import { Failure } from '../parts/controls.js';
 import { gauge, rateBetween } from './operate-metrics.js';
 
 const REFRESH_MS = 3000;
@@ -66,7 +66,7 @@ export function Operate() {
       <${Panel} title="Failures" count=${failures.by_code.reduce((sum, { count }) => sum + count, 0)}>
         ${
           failures.by_code.length === 0
-            ? html`<${Empty} title="None" >This instance remembers no failure since its start.<//>`
+            ? html`<p class="quiet">None since this instance started.</p>`
             : html`<${Table} columns=${['Code', 'Where', 'Count', 'Last']} rows=${failures.by_code.map(({ code, where, count, last_at }) => [code, where, number(count), when(last_at * 1000)])} />
               <details><summary>The latest ${failures.latest.length}</summary>
                 <${Table} columns=${['When', 'Where', 'Code', 'Model', 'Key or provider']} rows=${failures.latest.map((failure) => [exactly(failure.at * 1000), failure.where, failure.code + (failure.status ? ` (${failure.status})` : ''), failure.model, failure.key || failure.provider])} />

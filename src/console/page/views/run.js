@@ -52,7 +52,7 @@ export function Run({ id, asked }) {
     <${Connection} session=${session} />
     ${session.connection === 'refused' && html`<${Failure} error=${session.error} />`}
     <${Failure} error=${problem} />
-    <${Meters} state=${state} asked=${asked} />
+    <${Meters} state=${state} asked=${asked} replaying=${position !== null} />
     ${replaying && html`<${Scrubber} session=${session} position=${position} onPosition=${setPosition} onClose=${closeReplay} />`}
     <div class="run-body">
       <${Tabs}
