@@ -30,15 +30,16 @@ function Arguments({ item, args }) {
     return html`<p class="address"><${Address} url=${String(args?.url ?? '')} />${args?.goal && html`<span dir="auto"> · ${String(args.goal)}</span>`}</p>`;
   }
   if (typeof args?.code === 'string') return html`<${LongText} text=${args.code} label="Code" />`;
+  if (item.arguments === '') return null;
   return html`<${LongText} text=${pretty(args, item.arguments)} label="Arguments" />`;
 }
 
 function Result({ item, result }) {
-  if (item.result === undefined) return null;
-  if (item.name === 'web_search' && Array.isArray(result?.results)) {
-    if (result.results.length === 0) return html`<p class="quiet">Nothing was found.</p>`;
+  const results = result?.results ?? parseJson(item.arguments)?.sources;
+  if (item.name === 'web_search' && Array.isArray(results)) {
+    if (results.length === 0) return html`<p class="quiet">Nothing was found.</p>`;
     return html`<ol class="found">
-      ${result.results.map(
+      ${results.map(
         (found, at) => html`<li key=${at} value=${Number.isSafeInteger(found?.source_id) ? found.source_id : at + 1}>
           <span dir="auto">${String(found?.title || placeOf(String(found?.url ?? '')))}</span>
           <span class="address">${placeOf(String(found?.url ?? ''))}</span>
@@ -46,6 +47,7 @@ function Result({ item, result }) {
       )}
     </ol>`;
   }
+  if (item.result === undefined) return null;
   if (item.name === 'fetch_url_content' && typeof result?.content === 'string') {
     const cut = result.truncated ? ', cut' : '';
     return html`<${LongText} text=${result.content} label=${`${number(result.content.length)} characters read${cut}`} prose />`;

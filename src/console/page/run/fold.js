@@ -140,6 +140,7 @@ export function numberOf({ index, source_id }) {
 
 function kindOf(type) {
   if (type === 'reasoning') return 'thought';
+  if (type === 'mcp_list_tools') return 'tools';
   return type === 'message' ? 'answer' : 'call';
 }
 
@@ -148,17 +149,29 @@ function textOf(item) {
   return (item.content ?? []).map(({ text = '' }) => text).join('');
 }
 
-/** A tool call in this gateway's shape, or in OpenAI's own (`profile: openai`). */
+/** A tool call in this gateway's shape, or in OpenAI's own (`profile: openai`), in the former's words. */
 function callOf(item) {
-  if (kindOf(item.type) !== 'call') return {};
-  const { type, name, arguments: args, result, output, action, code, outputs, server_label, error } = item;
-  if (type === 'tool_call') return { name, arguments: args ?? '', result };
-  const label = type.replace(/_call$/, '');
-  return {
-    name: name ? `${server_label ?? label}.${name}` : action?.type === 'open_page' ? 'fetch_url_content' : label,
-    arguments: args ?? (code === undefined ? json(action) : json({ code })),
-    result: result ?? output ?? (outputs ? json(outputs) : error ? json({ error }) : undefined),
-  };
+  const { type, name, arguments: args, result, output, error, action, code, outputs, server_label, tools } = item;
+  switch (type) {
+    case 'reasoning':
+    case 'message':
+      return {};
+    case 'tool_call':
+      return { name, arguments: args ?? '', result };
+    case 'web_search_call':
+      if (action?.type === 'open_page') return { name: 'fetch_url_content', arguments: json({ url: action.url }) };
+      return { name: 'web_search', arguments: json(action) };
+    case 'code_interpreter_call': {
+      const logs = (outputs ?? []).map((entry) => entry?.logs ?? json(entry)).join('\n');
+      return { name: 'execute_python', arguments: json({ code }), result: outputs && json({ stdout: logs }) };
+    }
+    case 'mcp_list_tools':
+      return { name: String(server_label), arguments: '', result: error ?? json(tools) };
+    default: {
+      const label = name ? `${server_label ?? type}.${name}` : String(type);
+      return { name: label, arguments: args ?? json(action), result: result ?? output ?? error ?? undefined };
+    }
+  }
 }
 
 function json(value) {

@@ -20,6 +20,11 @@ export function sourcesFromCall(sources, call) {
   const url = typeof result?.url === 'string' ? result.url : parseJson(call.arguments)?.url;
   if (typeof url !== 'string') return;
   const known = sources.get(url) ?? empty(url);
+  // In OpenAI's shape a page that was opened has no text.
+  if (call.status === 'completed' && call.result === undefined) {
+    sources.set(url, { ...known, state: 'read' });
+    return;
+  }
   const failed = call.status === 'failed' || typeof result?.content !== 'string';
   if (failed) {
     if (known.state !== 'read') sources.set(url, { ...known, state: 'unreadable' });

@@ -71,7 +71,7 @@ function Entry({ item, plan, running, took, open, onToggle }) {
 }
 
 function Details({ item }) {
-  if (item.kind === 'call') return html`<${CallDetails} item=${item} />`;
+  if (item.kind === 'call' || item.kind === 'tools') return html`<${CallDetails} item=${item} />`;
   if (item.kind === 'answer') return html`<p class="quiet">${item.text.length} characters, shown as the report.</p>`;
   return html`<p class="thought-text" dir="auto">${item.text || '…'}</p>`;
 }
@@ -82,12 +82,14 @@ export function headingOf(item, plan) {
     return { icon: 'thought', title: { name: plan ? 'Plan' : 'Thought', about: line(item.text, 220) } };
   }
   if (item.kind === 'answer') return { icon: 'pen', title: { name: 'Report', about: '' } };
+  if (item.kind === 'tools') return { icon: 'plug', title: { name: 'Tools', about: `of ${line(item.name, 80)}` } };
   const args = parseJson(item.arguments) ?? {};
   const result = parseJson(item.result);
   switch (item.name) {
     case 'web_search': {
       const queries = [args.queries ?? args.query ?? []].flat().map(String);
-      const found = Array.isArray(result?.results) ? ` (${result.results.length} found)` : '';
+      const results = result?.results ?? args.sources;
+      const found = Array.isArray(results) ? ` (${results.length} found)` : '';
       return { icon: 'search', title: { name: 'Search', about: line(queries.join(' · '), 200) + found } };
     }
     case 'fetch_url_content': {
