@@ -361,6 +361,35 @@ describe('the console over a bad connection', function () {
     await console.assertHarmless();
   });
 
+  it('follows the run that is looked at, and holds no connection for others', async () => {
+    const headers = { authorization: 'Bearer sk-local', 'content-type': 'application/json' };
+    for (let n = 0; n < 8; n += 1) {
+      const body = JSON.stringify({
+        model: 'deep',
+        input: `${QUESTION} ${n}`,
+        background: true,
+        metadata: { title: `Run ${n}` },
+      });
+      await fetch(`${gateway.url}/v1/responses`, { method: 'POST', headers, body });
+    }
+    await using console = await openConsole(browser, { url: gateway.url });
+    const { page } = console;
+    await page.goto(gateway.url);
+    // Browsers open six connections to one address: with a seventh run the page would stand still.
+    for (let n = 7; n >= 0; n -= 1) {
+      await page.getByRole('button', { name: 'Runs', exact: true }).click();
+      await page.locator('.entry-open', { hasText: `Run ${n}` }).click();
+      await page.getByRole('heading', { name: `${QUESTION} ${n}` }).waitFor();
+      await page.locator('.entry').first().waitFor();
+    }
+    await untilStatus(page, 'completed');
+    await page.goBack();
+    await page.goBack();
+    await untilStatus(page, 'completed');
+    await page.locator('.prose li').first().waitFor();
+    await console.assertHarmless();
+  });
+
   it('a run is stopped, and says so', async () => {
     await using console = await openConsole(browser, { url: gateway.url });
     const { page } = console;

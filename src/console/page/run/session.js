@@ -38,17 +38,23 @@ export class RunSession {
     this.#id = id;
     this.#live = fresh;
     this.times = loadTimes(id);
-    addEventListener('online', this.retryNow);
-    void this.#follow();
   }
 
   get id() {
     return this.#id;
   }
 
+  /**
+   * Calls `listener` after each change; gives what stops it. The connection is open while somebody listens: browsers
+   * have few for one address, and a run goes on without any.
+   */
   listen(listener) {
     this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    if (this.#listeners.size === 1) this.#begin();
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size === 0) this.stop();
+    };
   }
 
   retryNow = () => this.#wake();
@@ -57,6 +63,14 @@ export class RunSession {
     this.#stopped.abort(new DOMException('The page left the run.', 'AbortError'));
     removeEventListener('online', this.retryNow);
     cancelAnimationFrame(this.#drawing);
+    this.#drawing = 0;
+  }
+
+  #begin() {
+    if (this.state.ended || this.connection === 'gone') return;
+    this.#stopped = new AbortController();
+    addEventListener('online', this.retryNow);
+    void this.#follow(this.#stopped.signal);
   }
 
   /** The state after the event with this number. */
@@ -72,8 +86,7 @@ export class RunSession {
     return Object.assign(Object.create(RunState.prototype), replay.state);
   }
 
-  async #follow() {
-    const { signal } = this.#stopped;
+  async #follow(signal) {
     let failures = 0;
     while (!signal.aborted && !this.state.ended) {
       const before = this.state.last;
@@ -92,6 +105,7 @@ export class RunSession {
       this.#set('lost');
       await this.#pause(pause, signal);
     }
+    if (signal.aborted) return;
     this.resumed = false;
     this.#set('ended');
     saveTimes(this.#id, this.times);
