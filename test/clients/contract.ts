@@ -10,6 +10,8 @@ export interface Target {
 /** An answer as a client read it. */
 export interface Answer {
   text: string;
+  /** Thoughts, where the client shows them. */
+  reasoning?: string;
   /** URLs that the client shows as citations or sources. */
   sources: string[];
   /** Why it ended, in the client's own words. */
@@ -64,4 +66,18 @@ export interface AiSdkClient {
 
 export interface AiSdkTarget extends Target {
   api: 'responses' | 'chat';
+  /** The `Accept` header; the SDK's own where absent. */
+  accept?: string;
+}
+
+/** `llamaindex.ts`. */
+export interface LlamaIndexClient {
+  /** Asks and waits, then asks again and reads the stream. */
+  chat(target: Target, question: string): Promise<{ text: string; streamed: string }>;
+}
+
+/** `instructor.ts`. */
+export interface InstructorClient {
+  /** The field `answer` of a structured answer. */
+  extract(target: Target, mode: 'JSON' | 'JSON_SCHEMA' | 'MD_JSON', question: string): Promise<string>;
 }

@@ -17,6 +17,7 @@ describe('the AI SDK with a research model', () => {
     apiKey: KEY.main,
     model,
     api,
+    accept: 'application/json',
   });
 
   for (const api of ['responses', 'chat'] as const) {
@@ -62,3 +63,48 @@ describe('the AI SDK with a research model', () => {
     assert.deepEqual([answer?.text, answer?.finish], ['The first half of the answer', 'error']);
   });
 });
+
+for (const [version, file] of [
+  ['5', './ai-sdk-5.ts'],
+  ['6', './ai-sdk-6.ts'],
+  ['7', './ai-sdk.ts'],
+] as const) {
+  describe(`the AI SDK ${version} as it comes, with the profile of OpenAI`, () => {
+    const gateway = clientGateway();
+    let sdk: AiSdkClient;
+    before(async function () {
+      this.timeout(INSTALL_TIMEOUT_MS);
+      sdk = await loadClient<AiSdkClient>(file);
+    });
+    const target = (api: 'responses' | 'chat', model: string = MODEL.research) => ({
+      baseURL: gateway.baseURL,
+      apiKey: KEY.openai,
+      model,
+      api,
+    });
+
+    for (const api of ['responses', 'chat'] as const) {
+      it(`generateText over ${api} gives text, sources and usage`, async () => {
+        const answer = await sdk.generate(target(api), QUESTION);
+        assert.match(answer.text, /tidal turbine/);
+        assert.match(answer.sources[0] ?? '', /^corpus:/);
+        assert.ok(answer.tokens > 0);
+        if (api === 'responses') assert.notEqual(answer.reasoning, '', 'thoughts are shown');
+      });
+
+      it(`streamText over ${api} does, too, and goes on with the messages so far`, async () => {
+        const [first, second] = await sdk.stream(target(api), [QUESTION, SECOND]);
+        assert.deepEqual([first?.errors, first?.finish], [[], 'stop']);
+        assert.match(first?.text ?? '', /tidal turbine/);
+        assert.match(first?.sources[0] ?? '', /^corpus:/);
+        if (api === 'responses') assert.notEqual(first?.reasoning, '', 'thoughts are shown');
+        assert.deepEqual([second?.errors, second?.finish], [[], 'stop']);
+        assert.match(second?.text ?? '', /lamp.*burns 2 kilowatts/);
+      });
+    }
+
+    it('throws where a run fails', async () => {
+      await assert.rejects(sdk.generate(target('chat', MODEL.broken), QUESTION), /out of order/);
+    });
+  });
+}

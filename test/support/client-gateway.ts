@@ -39,6 +39,8 @@ export const KEY = {
   main: 'sk-clients-main',
   /** May attach MCP servers. */
   mcp: 'sk-clients-mcp',
+  /** Its responses have the profile of OpenAI. */
+  openai: 'sk-clients-openai',
 } as const;
 
 /** Keys of their own limits for each client, because limits are counted by key. */
@@ -129,6 +131,7 @@ function configuration(of: { provider: string; folder: string; clients: readonly
     keys: [
       { id: 'main', secret: KEY.main },
       { id: 'mcp', secret: KEY.mcp, mcp_servers: true },
+      { id: 'openai', secret: KEY.openai, profile: 'openai' },
       ...of.clients.flatMap((client) => [
         { id: `limited-${client}`, secret: limitedKey(client), limits: { requests_per_minute: 1 } },
         { id: `narrow-${client}`, secret: narrowKey(client), limits: { concurrent_runs: 1 } },

@@ -1,0 +1,69 @@
+import type { createOpenAI } from '@ai-sdk/openai';
+import type { generateText, ModelMessage, streamText } from 'ai';
+import type { AiSdkClient, AiSdkTarget, Answer } from './contract.ts';
+
+/** A version of the AI SDK. */
+export interface AiSdk {
+  createOpenAI: typeof createOpenAI;
+  generateText: typeof generateText;
+  streamText: typeof streamText;
+}
+
+/**
+ * The client that tests use, over a version of the SDK. `namesTools`: it only knows calls of hosted tools that the
+ * request names, as version 5 does.
+ */
+export function clientOf(sdk: AiSdk, { namesTools = false } = {}): AiSdkClient {
+  const toolsOf = ({ api }: AiSdkTarget) =>
+    namesTools && api === 'responses' ? { tools: { web_search: sdk.createOpenAI().tools.webSearch({}) } } : {};
+
+  function modelOf({ baseURL, apiKey, model, api, accept }: AiSdkTarget) {
+    // Without this header it asks for any type, and is sent a stream where it did not ask for one.
+    const headers = accept === undefined ? {} : { Accept: accept };
+    const openai = sdk.createOpenAI({ baseURL, apiKey, headers });
+    return api === 'responses' ? openai.responses(model) : openai.chat(model);
+  }
+
+  async function readStream(result: Pick<ReturnType<typeof streamText>, 'fullStream'>): Promise<Answer> {
+    const answer: Answer = { text: '', reasoning: '', sources: [], finish: undefined, tokens: 0, errors: [] };
+    for await (const part of result.fullStream) {
+      if (part.type === 'text-delta') answer.text += part.text;
+      if (part.type === 'reasoning-delta') answer.reasoning += part.text;
+      if (part.type === 'source' && part.sourceType === 'url') answer.sources.push(part.url);
+      if (part.type === 'error') answer.errors.push(part.error instanceof Error ? part.error.message : 'unknown');
+      if (part.type === 'finish') {
+        answer.finish = part.finishReason;
+        answer.tokens = part.totalUsage.totalTokens ?? 0;
+      }
+    }
+    return answer;
+  }
+
+  return {
+    async stream(target, questions) {
+      const messages: ModelMessage[] = [];
+      const answers: Answer[] = [];
+      for (const question of questions) {
+        messages.push({ role: 'user', content: question });
+        const model = modelOf(target);
+        const result = sdk.streamText({ model, messages, maxRetries: 0, onError: () => {}, ...toolsOf(target) });
+        const answer = await readStream(result);
+        answers.push(answer);
+        if (answer.errors.length === 0) messages.push(...(await result.response).messages);
+      }
+      return answers;
+    },
+    async generate(target, question) {
+      const model = modelOf(target);
+      const result = await sdk.generateText({ model, prompt: question, maxRetries: 0, ...toolsOf(target) });
+      return {
+        text: result.text,
+        reasoning: result.reasoningText ?? '',
+        sources: result.sources.map((source) => ('url' in source ? source.url : '')),
+        finish: result.finishReason,
+        tokens: result.totalUsage.totalTokens ?? 0,
+        errors: [],
+      };
+    },
+  };
+}
