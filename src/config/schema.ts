@@ -188,6 +188,8 @@ const modelBase = {
   owned_by: z.string().min(1).default('research-gateway'),
   /** Unix seconds, shown by /v1/models. */
   created: z.int().nonnegative().default(0),
+  /** After so long without a word a second route is asked beside the first; absent: never. */
+  hedge_after: seconds.optional(),
   routes,
 };
 const model = z.discriminatedUnion(
@@ -208,6 +210,8 @@ const model = z.discriminatedUnion(
     z.strictObject({
       kind: z.literal('proxy'),
       ...modelBase,
+      /** A stream that breaks is continued by the next route, in place. */
+      continue_streams: z.boolean().default(false),
     }),
   ],
   { error: 'must be one of: research, proxy' },

@@ -5,6 +5,8 @@ import type { Answer, AnswerHead, ProviderTarget } from '../upstream/provider-ta
 import type { Route } from '../upstream/upstream.ts';
 import { mediaTypeOf, streamHeaders } from './answer-headers.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from './attempt-result.ts';
+import type { ContinuedAnswer } from './continued-answer.ts';
+import { ContinuedStream } from './continued-stream.ts';
 import type { MemoryAccount } from './memory-budget.ts';
 import { RelayedBody } from './relayed-body.ts';
 import { RelayedStream } from './relayed-stream.ts';
@@ -27,6 +29,10 @@ export interface ReceiverContext {
   isChat: boolean;
   /** See `RelayedStreamOptions`. */
   holdMs: number;
+  /** Called before the first bytes go out: no other route is waited for then. */
+  onBegin(): void;
+  /** The answer that several routes may write one after the other; absent: what breaks fails. */
+  continued?: ContinuedAnswer | undefined;
 }
 
 /** Who takes the answer of a whole chat completion. `relay`: see `WholeAnswerOptions`. */
@@ -54,7 +60,9 @@ export function chatReceiver(context: ReceiverContext & { stream: boolean }): Ch
     if (mediaTypeOf(head) === 'application/json') {
       return new WholeAnswer(head, control, { judge: (answer) => judgeInsteadOfStream(answer, context), memory });
     }
-    return relayedStream(head, control, context);
+    return context.continued
+      ? continuedStream(head, control, { ...context, continued: context.continued })
+      : relayedStream(head, control, context);
   };
 }
 
@@ -88,12 +96,13 @@ function errorReceiver(
 }
 
 function relayedStream(head: AnswerHead, control: ResultControl, context: ReceiverContext): ResultReceiver {
-  const { route, target, res, kind, modelName, holdMs } = context;
+  const { route, target, res, kind, modelName, holdMs, onBegin } = context;
   return new RelayedStream(
     {
       res,
       headers: streamHeaders(target.requestId(head)),
       kind,
+      onBegin,
       mask: target.mask,
       holdMs,
       failureOf: (payload) => target.failureOfStreamError(payload),
@@ -103,11 +112,24 @@ function relayedStream(head: AnswerHead, control: ResultControl, context: Receiv
   );
 }
 
-function relayedBody(head: AnswerHead, control: ResultControl, { target, res }: ReceiverContext): ResultReceiver {
+function continuedStream(
+  head: AnswerHead,
+  control: ResultControl,
+  { target, res, kind, onBegin, continued }: ReceiverContext & { continued: ContinuedAnswer },
+): ResultReceiver {
+  const headers = streamHeaders(target.requestId(head));
+  return new ContinuedStream({ res, headers, answer: continued, kind, target, onBegin }, control);
+}
+
+function relayedBody(
+  head: AnswerHead,
+  control: ResultControl,
+  { target, res, onBegin }: ReceiverContext,
+): ResultReceiver {
   const isJson = mediaTypeOf(head) === 'application/json';
   const mayBeEmpty = !isJson || head.status === 204;
   return new RelayedBody(
-    { res, status: head.status, headers: target.headersToClient(head), mask: target.mask, mayBeEmpty, isJson },
+    { res, status: head.status, headers: target.headersToClient(head), mask: target.mask, onBegin, mayBeEmpty, isJson },
     control,
   );
 }
@@ -136,7 +158,9 @@ function relayWhole(answer: Answer, stream: Buffer, context: ReceiverContext): A
     },
     soon() {},
   };
-  const receiver = relayedStream(answer, control, context);
+  const receiver = context.continued
+    ? continuedStream(answer, control, { ...context, continued: context.continued })
+    : relayedStream(answer, control, context);
   receiver.data(stream);
   return early ?? receiver.end();
 }

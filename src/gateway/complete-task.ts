@@ -23,13 +23,14 @@ export async function completeTask(
   const passed = await withFailover({
     tries: upstream.attempts({ modelName, model, key }),
     modelName,
-    ask: ({ route }) => {
+    ask: ({ route }, lane) => {
       return targetOf(route).call(requestFor(request, route.model), {
         receiver: completionReceiver({ target: targetOf(route), memory: account }),
         unanswered: (failure) => ({ is: 'failed', failure }),
-        signal,
+        signal: lane.signal,
       });
     },
+    hedgeMs: model.hedge_after,
     signal,
   });
   if (passed.is === 'delivered') throw new Error('a task has no client to deliver to');

@@ -1,3 +1,4 @@
+import { Hedge, type Lane } from '../base/hedge.ts';
 import { type AttemptFailure, gatewayErrorOf } from '../upstream/provider-answer.ts';
 import type { Answer } from '../upstream/provider-target.ts';
 import type { Route, RouteAttempt, RouteTries } from '../upstream/upstream.ts';
@@ -12,7 +13,9 @@ const OWN_CREDENTIALS = new Set([401, 403]);
 export interface FailoverOptions {
   tries: RouteTries;
   modelName: string;
-  ask(attempt: RouteAttempt): Promise<AttemptResult>;
+  ask(attempt: RouteAttempt, lane: Lane): Promise<AttemptResult>;
+  /** After so long without a word another route is asked beside the first, in milliseconds; absent: never. */
+  hedgeMs?: number | undefined;
   signal: AbortSignal;
 }
 
@@ -28,15 +31,26 @@ export type Passed = { route: Route } & (
  * @throws GatewayError where none answered; the signal's reason.
  */
 export async function withFailover(options: FailoverOptions): Promise<Passed> {
-  const { tries, modelName, signal } = options;
+  const { tries, modelName, hedgeMs, signal } = options;
   let last: Passed | undefined;
-  for await (const attempt of tries.attempts({ signal })) {
-    const { route } = attempt;
-    const result = await options.ask(attempt);
-    report(attempt, result);
-    if (result.is !== 'failed') return { route, ...result };
-    const { answer, failure } = result;
-    last = answer && { is: 'refused', route, answer, failure };
+  const run = async (lane: Lane): Promise<Passed | undefined> => {
+    for await (const attempt of tries.attempts({ signal: lane.signal })) {
+      const { route } = attempt;
+      const result = await options.ask(attempt, lane);
+      report(attempt, result);
+      if (result.is !== 'failed') return { route, ...result };
+      const { answer, failure } = result;
+      last = answer && { is: 'refused', route, answer, failure };
+    }
+    return undefined;
+  };
+  if (hedgeMs === undefined) {
+    const passed = await run({ signal, win: () => {} });
+    if (passed) return passed;
+  } else {
+    using hedge = new Hedge(run, { afterMs: hedgeMs, hasAnother: () => tries.hasAnother, signal });
+    const passed = await hedge.run();
+    if (passed) return passed;
   }
   if (last?.is === 'refused' && !OWN_CREDENTIALS.has(last.answer.status)) return last;
   throw gatewayErrorOf(modelName, tries.failures);

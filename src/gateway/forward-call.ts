@@ -1,11 +1,14 @@
 import type { ServerResponse } from 'node:http';
 import { GatewayError } from '../base/errors.ts';
+import type { Lane } from '../base/hedge.ts';
+import type { JsonObject } from '../base/json.ts';
 import { topLevelSpans } from '../protocol/json-spans.ts';
 import type { Answer, ProviderTarget } from '../upstream/provider-target.ts';
-import { type BackoffPolicy, type RouteAttempt, targetOf, type Upstream } from '../upstream/upstream.ts';
+import { type BackoffPolicy, type Route, type RouteAttempt, targetOf, type Upstream } from '../upstream/upstream.ts';
 import type { AttemptResult } from './attempt-result.ts';
 import { chatReceiver, otherReceiver } from './choose-receiver.ts';
 import { endAnswer } from './client-writer.ts';
+import { ContinuedAnswer, isContinuable } from './continued-answer.ts';
 import { type Passed, withFailover } from './failover.ts';
 import type { MemoryAccount, MemoryBudget } from './memory-budget.ts';
 import { type PassedRequest, requestFor } from './passed-request.ts';
@@ -34,28 +37,51 @@ export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }:
   const kind = isChat ? chatStream(modelName, () => asksForSeveral(call.body)) : streamOf(call.api, modelName);
   const request = requestOf(call);
   const account = memory.account();
-  const ask = ({ route, hasAlternative }: RouteAttempt): Promise<AttemptResult> => {
+  const continued =
+    isChat && call.stream && model.continue_streams && isContinuable(call.body) ? new ContinuedAnswer() : undefined;
+  const ask = async ({ route, hasAlternative }: RouteAttempt, lane: Lane): Promise<AttemptResult> => {
     const target = targetOf(route);
-    const common = { route, target, memory: account, res, kind, modelName, isChat, holdMs };
-    return target.call(requestFor(request, route.model), {
-      receiver: isChat ? chatReceiver({ ...common, stream: call.stream }) : otherReceiver(common),
-      patient: !hasAlternative,
-      streamed: call.stream,
-      unanswered: (failure) => ({ is: 'failed', failure }),
-      signal,
-    });
+    const onBegin = () => lane.win();
+    const common = { route, target, memory: account, res, kind, modelName, isChat, holdMs, onBegin, continued };
+    const once = (): Promise<AttemptResult> =>
+      target.call(requestFor(goingOn(request, route, continued), route.model), {
+        receiver: isChat ? chatReceiver({ ...common, stream: call.stream }) : otherReceiver(common),
+        patient: !hasAlternative,
+        streamed: call.stream,
+        unanswered: (failure) => ({ is: 'failed', failure }),
+        signal: lane.signal,
+      });
+    const result = await once();
+    return continued?.begun && learnsOrder(result, route) ? await once() : result;
   };
   const tries = upstream.attempts({ modelName, model, key, backoff: BACKOFF, attended: true });
   try {
-    const passed = await withFailover({ tries, modelName, ask, signal });
-    return { tokens: finish(passed, { res, kind, target: targetOf(passed.route) }) };
+    const passed = await withFailover({ tries, modelName, ask, hedgeMs: model.hedge_after, signal });
+    return { tokens: finish(passed, { res, kind, target: targetOf(passed.route), envelope: continued?.envelope }) };
   } catch (thrown) {
     if (!res.headersSent || signal.aborted || !(thrown instanceof GatewayError)) throw thrown;
-    endStream(res, kind, thrown);
+    endStream(res, { kind, error: thrown, envelope: continued?.envelope });
     return { tokens: null };
   } finally {
     if (account.taken > 0) releaseWith(res, account);
   }
+}
+
+/** The request of a route that goes on where another one broke off. */
+function goingOn(request: PassedRequest, route: Route, continued: ContinuedAnswer | undefined): PassedRequest {
+  if (!continued?.begun) return request;
+  const { endsWithUser } = route.provider.traits(route.model);
+  return { ...request, changes: continued.changes(request.body, { endsWithUser }) };
+}
+
+/** A model may refuse to go on with words put into its mouth: then it is asked to, once. */
+function learnsOrder(result: AttemptResult, { provider, model }: Route): boolean {
+  const traits = provider.traits(model);
+  if (traits.endsWithUser || result.is !== 'failed' || result.answer?.status !== 400) return false;
+  if (!/prefill|(?:end|last).{0,60}(?:user|assistant)/i.test(result.answer.body.toString('utf8', 0, 4096)))
+    return false;
+  traits.endsWithUser = true;
+  return true;
 }
 
 /** What is written is still in memory until the client has taken it. */
@@ -72,7 +98,12 @@ function requestOf(call: ProxyCall): PassedRequest {
 /** Writes what is not written yet, and gives the tokens that were used. */
 function finish(
   passed: Passed,
-  { res, kind, target }: { res: ServerResponse; kind: StreamKind; target: ProviderTarget },
+  {
+    res,
+    kind,
+    target,
+    envelope,
+  }: { res: ServerResponse; kind: StreamKind; target: ProviderTarget; envelope: JsonObject | undefined },
 ): number | null {
   switch (passed.is) {
     case 'delivered':
@@ -82,7 +113,8 @@ function finish(
       return passed.tokens;
     case 'refused':
       if (res.headersSent) {
-        endStream(res, kind, new GatewayError('upstream_error', `The provider answered ${passed.answer.status}.`));
+        const error = new GatewayError('upstream_error', `The provider answered ${passed.answer.status}.`);
+        endStream(res, { kind, error, envelope });
       } else writeAnswer(res, passed.answer, target);
       return 0;
   }
@@ -100,8 +132,11 @@ function writeAnswer(res: ServerResponse, answer: Answer, target: ProviderTarget
 }
 
 /** Tells a client of a failure that was sent comments, and so the head of a stream, while every route failed. */
-function endStream(res: ServerResponse, kind: StreamKind, error: GatewayError): void {
-  endAnswer(res, `data: ${JSON.stringify(kind.failure(error.toObject(), {}))}\n\n`);
+function endStream(
+  res: ServerResponse,
+  { kind, error, envelope = {} }: { kind: StreamKind; error: GatewayError; envelope?: JsonObject | undefined },
+): void {
+  endAnswer(res, `data: ${JSON.stringify(kind.failure(error.toObject(), envelope))}\n\n`);
 }
 
 /** Whether a chat request asks for more than one choice. */

@@ -1,4 +1,6 @@
 const SMALLEST = 4096;
+/** Room for what follows: bytes are copied a few times each, and little memory is held for nothing. */
+const GROWTH = 1.25;
 
 /**
  * Bytes that are kept until there are enough of them. They are copied into one growing buffer: a network chunk of one
@@ -15,7 +17,7 @@ export class HeldBytes {
   push(chunk: Buffer): void {
     const length = this.#length + chunk.length;
     if (length > this.#buffer.length) {
-      const larger = Buffer.allocUnsafe(Math.max(SMALLEST, 2 ** Math.ceil(Math.log2(length))));
+      const larger = Buffer.allocUnsafe(Math.max(SMALLEST, Math.ceil(length * GROWTH)));
       this.#buffer.copy(larger, 0, 0, this.#length);
       this.#buffer = larger;
     }

@@ -11,6 +11,8 @@ export interface RelayedBodyOptions {
   status: number;
   headers: Readonly<Record<string, string>>;
   mask: ProviderTarget['mask'];
+  /** Called before the first bytes go out. */
+  onBegin(): void;
   /** Whether an empty body is an answer. */
   mayBeEmpty: boolean;
   /** Whether the body is JSON that may tell of usage. */
@@ -63,6 +65,7 @@ export class RelayedBody implements ResultReceiver {
   #begin(): void {
     if (this.#begun) return;
     this.#begun = true;
+    this.#options.onBegin();
     this.#writer.begin(this.#options.status, this.#options.headers);
   }
 }

@@ -36,6 +36,8 @@ export interface RelayedStreamOptions {
   holdMs: number;
   /** What an error inside the stream means. */
   failureOf(payload: JsonObject): AttemptFailure;
+  /** Called before the first payload goes out. */
+  onBegin(): void;
   /** How a failure is told to the client. */
   tell(failure: AttemptFailure): GatewayError;
 }
@@ -126,6 +128,7 @@ export class RelayedStream implements ResultReceiver {
       return undefined;
     }
     this.#first = opening.first;
+    this.#options.onBegin();
     this.#control.started();
     this.#writer.begin(200, this.#options.headers);
     this.#held.push(bytes.subarray(whole));

@@ -17,7 +17,7 @@ const MAX_LESSONS = 6;
 
 export interface RouteRequestOptions {
   /** Tokens spent on earlier attempts of the turn, for the usage of this one. */
-  spent: TurnUsage;
+  spent(): TurnUsage;
   log: Logger;
   /** See `CallOptions`; true where it is not given. */
   patient?: boolean;
@@ -79,7 +79,7 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
     if (part.startsThinking !== undefined) traits.startsThinking = part.startsThinking;
     options.onTurn?.(part.turn);
     const usage = priced(part.turn.usage ?? estimated(request, outputTokens(part.turn)), route.price);
-    yield* wholeParts(part.turn, { route, names, usage: addUsage(options.spent, usage), mask });
+    yield* wholeParts(part.turn, { route, names, usage: addUsage(options.spent(), usage), mask });
   }
 }
 

@@ -1,9 +1,11 @@
+import { MAX_TIMER_MS } from '../base/abort.ts';
+import { Hedge } from '../base/hedge.ts';
 import type { Warning } from '../protocol/warnings.ts';
 import { askRoute } from './ask-route.ts';
 import { AttemptFailure } from './attempt-failure.ts';
-import { type FailedRoute, RouteTries, type RouteTriesOptions } from './route-tries.ts';
+import { type FailedRoute, type RouteAttempt, RouteTries, type RouteTriesOptions } from './route-tries.ts';
 import type { Route } from './routes.ts';
-import { type ChatModel, noUsage, type TurnPart, type TurnRequest } from './turn.ts';
+import { type ChatModel, noUsage, type TurnPart, type TurnRequest, type TurnUsage } from './turn.ts';
 import { brokenTurn, failedTurn } from './turn-failure.ts';
 import { adaptedParameters, failedOver } from './turn-warnings.ts';
 import { addUsage, priced } from './usage.ts';
@@ -12,6 +14,8 @@ import { newRunTraits, type RunTraits } from './wires/replay-lessons.ts';
 export type ChatModelOptions = Omit<RouteTriesOptions, 'penalties'> & {
   /** Told of what a client should know, again with every turn. */
   onWarning?: ((warning: Warning) => void) | undefined;
+  /** After so long without a word another route is asked beside the first, in milliseconds; absent: never. */
+  hedgeMs?: number | undefined;
 };
 
 interface ChatContext extends ChatModelOptions {
@@ -27,43 +31,96 @@ export function createChatModel(options: ChatModelOptions): ChatModel {
   return { turn: (request, { signal }) => runTurn(request, context, signal) };
 }
 
+/** One turn while it is asked for. */
+interface Turn {
+  request: TurnRequest;
+  context: ChatContext;
+  tries: RouteTries;
+  /** Tokens of attempts that failed. */
+  spent: TurnUsage;
+}
+
+/** A route that has said something. */
+interface OpenedTurn {
+  attempts: AsyncGenerator<RouteAttempt, void, undefined>;
+  attempt: RouteAttempt;
+  parts: AsyncGenerator<TurnPart, void, undefined>;
+  first: IteratorResult<TurnPart, void>;
+}
+
 async function* runTurn(
   request: TurnRequest,
   context: ChatContext,
   signal: AbortSignal,
 ): AsyncGenerator<TurnPart, void, undefined> {
   const tries = new RouteTries({ ...context, warm: request.warmRoute });
-  let spent = noUsage();
-  for await (const attempt of tries.attempts({ signal })) {
-    const { route } = attempt;
-    let started = false;
+  const turn: Turn = { request, context, tries, spent: noUsage() };
+  const { hedgeMs = MAX_TIMER_MS } = context;
+  using hedge = new Hedge(({ signal: lane }) => open(turn, lane), {
+    afterMs: hedgeMs,
+    hasAnother: () => context.hedgeMs !== undefined && tries.hasAnother,
+    discard: (late) => void close(late),
+    signal,
+  });
+  const opened = context.hedgeMs === undefined ? await open(turn, signal) : await hedge.run();
+  if (!opened) throw failedTurn(context.modelName, tries.failures, turn.spent);
+  try {
+    yield* read(opened, turn);
+  } finally {
+    await close(opened);
+  }
+}
+
+async function close({ parts, attempts }: OpenedTurn): Promise<void> {
+  await parts.return();
+  await attempts.return();
+}
+
+/** The first route that says something; undefined where none does. @throws the signal's reason. */
+async function open(turn: Turn, signal: AbortSignal): Promise<OpenedTurn | undefined> {
+  const { request, context, tries } = turn;
+  const attempts = tries.attempts({ signal });
+  for (let next = await attempts.next(); !next.done; next = await attempts.next()) {
+    const attempt = next.value;
+    const { log, run } = context;
+    const asked = { spent: () => turn.spent, log, patient: !attempt.hasAlternative, run, signal };
+    const parts = askRoute(attempt.route, request, asked);
     try {
-      for await (const part of askRoute(route, request, {
-        spent,
-        log: context.log,
-        patient: !attempt.hasAlternative,
-        run: context.run,
-        signal,
-      })) {
-        // Before the last part goes out: its reader asks for no further one.
-        if (part.type === 'finish') {
-          attempt.succeeded();
-          warn(context, { request, route, failures: tries.failures });
-        }
-        started = true;
-        yield part;
-      }
-      return;
+      return { attempts, attempt, parts, first: await parts.next() };
     } catch (error) {
-      if (!(error instanceof AttemptFailure)) throw error;
-      attempt.failed(error, { delivered: started });
-      if (error.usage) spent = addUsage(spent, priced(error.usage, route.price));
-      if (!started) continue;
-      context.broken.push({ route, failure: error });
-      throw brokenTurn({ route, failure: error }, spent);
+      if (error instanceof AttemptFailure) failed(turn, attempt, error, { delivered: false });
+      else {
+        await attempts.return();
+        throw error;
+      }
     }
   }
-  throw failedTurn(context.modelName, tries.failures, spent);
+  return undefined;
+}
+
+async function* read({ attempt, parts, first }: OpenedTurn, turn: Turn): AsyncGenerator<TurnPart, void, undefined> {
+  const { request, context, tries } = turn;
+  const { route } = attempt;
+  try {
+    for (let next = first; !next.done; next = await parts.next()) {
+      // Before the last part goes out: its reader asks for no further one.
+      if (next.value.type === 'finish') {
+        attempt.succeeded();
+        warn(context, { request, route, failures: tries.failures });
+      }
+      yield next.value;
+    }
+  } catch (error) {
+    if (!(error instanceof AttemptFailure)) throw error;
+    failed(turn, attempt, error, { delivered: true });
+    context.broken.push({ route, failure: error });
+    throw brokenTurn({ route, failure: error }, turn.spent);
+  }
+}
+
+function failed(turn: Turn, attempt: RouteAttempt, failure: AttemptFailure, details: { delivered: boolean }): void {
+  attempt.failed(failure, details);
+  if (failure.usage) turn.spent = addUsage(turn.spent, priced(failure.usage, attempt.route.price));
 }
 
 /** Tells of what was done to get an answer. */

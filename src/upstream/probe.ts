@@ -163,7 +163,7 @@ class Probe {
       seen.turn = turn;
     };
     try {
-      const parts = await Array.fromAsync(askRoute(this.#route, request, { spent: noUsage(), log, onTurn, signal }));
+      const parts = await Array.fromAsync(askRoute(this.#route, request, { spent: noUsage, log, onTurn, signal }));
       const last = parts.at(-1);
       if (!seen.turn || last?.type !== 'finish') return undefined;
       return { parts, turn: seen.turn, message: last.message };

@@ -99,6 +99,7 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
       backoff,
       observe: options.observe ?? (() => {}),
       onWarning: query.onWarning,
+      hedgeMs: query.model.hedge_after,
     };
   }
 

@@ -55,6 +55,7 @@ function relay(pieces: readonly Uint8Array[], end: 'in order' | 'cut' = 'in orde
     {
       res,
       headers: {},
+      onBegin: () => {},
       kind: chatStream('fast', () => several),
       mask: new SecretMask({ credential: SECRET, headers: {} }),
       holdMs: 60_000,

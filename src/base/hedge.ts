@@ -1,0 +1,113 @@
+/** One of two tries that run beside each other. */
+export interface Lane {
+  /** Aborts with the caller's reason, or when the other lane wins. */
+  signal: AbortSignal;
+  /** Tells that this lane has something to show: the other one ends. */
+  win(): void;
+}
+
+export interface HedgeOptions<T> {
+  /** After so long without a winner a second lane starts, in milliseconds. */
+  afterMs: number;
+  /** Whether there is anything for a second lane to do. Asked when its time has come. */
+  hasAnother(): boolean;
+  /** Frees what a lane has opened that came second. */
+  discard?(value: T): void;
+  signal: AbortSignal;
+}
+
+/** The reason with which the slower lane ends. */
+class Overtaken extends Error {
+  override readonly name = 'Overtaken';
+}
+
+/**
+ * Runs the same work a second time beside the first where the first says nothing for a while, and takes what comes
+ * first. A lane that resolves with undefined has nothing to give; then the other one counts.
+ *
+ * Dispose it when the winner's work is over: until then its signal follows the caller's.
+ */
+export class Hedge<T> implements Disposable {
+  readonly #options: HedgeOptions<T>;
+  readonly #start: (lane: Lane) => Promise<T | undefined>;
+  readonly #lanes = new Set<AbortController>();
+  readonly #onAbort = () => this.#abort(this.#options.signal.reason);
+  #winner: AbortController | undefined;
+
+  constructor(start: (lane: Lane) => Promise<T | undefined>, options: HedgeOptions<T>) {
+    this.#start = start;
+    this.#options = options;
+    options.signal.addEventListener('abort', this.#onAbort);
+  }
+
+  /** @throws what the last lane threw where none gave anything; the signal's reason. */
+  async run(): Promise<T | undefined> {
+    const { afterMs, hasAnother, signal } = this.#options;
+    signal.throwIfAborted();
+    const first = this.#lane();
+    const isLate = await late(first, afterMs);
+    if (!isLate || this.#winner || !hasAnother()) return await first;
+    return await firstOf([first, this.#lane()]);
+  }
+
+  async #lane(): Promise<T | undefined> {
+    const controller = new AbortController();
+    this.#lanes.add(controller);
+    const win = () => {
+      this.#winner ??= controller;
+      for (const lane of this.#lanes) if (lane !== this.#winner) lane.abort(new Overtaken());
+    };
+    try {
+      const value = await this.#start({ signal: controller.signal, win });
+      if (value !== undefined) win();
+      if (this.#winner === controller) return value;
+      if (value !== undefined) this.#options.discard?.(value);
+      return undefined;
+    } catch (error) {
+      if (controller.signal.reason instanceof Overtaken) return undefined;
+      throw error;
+    }
+  }
+
+  #abort(reason: unknown): void {
+    for (const lane of this.#lanes) lane.abort(reason);
+  }
+
+  [Symbol.dispose](): void {
+    this.#options.signal.removeEventListener('abort', this.#onAbort);
+  }
+}
+
+/** Whether a promise has not settled within `ms`. */
+async function late(promise: Promise<unknown>, ms: number): Promise<boolean> {
+  const { promise: time, resolve } = Promise.withResolvers<boolean>();
+  const timer = setTimeout(() => resolve(true), ms);
+  const settled = promise.then(
+    () => false,
+    () => false,
+  );
+  try {
+    return await Promise.race([settled, time]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The first value that is one; undefined, or the last error, where there is none. */
+async function firstOf<T>(promises: readonly Promise<T | undefined>[]): Promise<T | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<T | undefined>();
+  let left = promises.length;
+  let failed: { error: unknown } | undefined;
+  const done = (value: T | undefined) => {
+    left -= 1;
+    if (value !== undefined) resolve(value);
+    else if (left === 0) failed ? reject(failed.error) : resolve(undefined);
+  };
+  for (const each of promises) {
+    each.then(done, (error: unknown) => {
+      failed = { error };
+      done(undefined);
+    });
+  }
+  return await promise;
+}

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { isObject } from '../../src/base/json.ts';
+import { goodAnswer } from '../support/chat-faults.ts';
+import { chat, type ProxyGateway, payloadsOf, send, startProxyGateway } from '../support/proxy-gateway.ts';
+import {
+  chunk,
+  cutAfter,
+  frames,
+  hang,
+  insertAfter,
+  type ProviderRequest,
+  type Script,
+  type ScriptedProvider,
+  stallAfter,
+  startScriptedProvider,
+  status,
+  turn,
+} from '../support/scripted-provider.ts';
+
+const WORDS = 'one two three four five six seven eight nine ten eleven twelve';
+const TURN = { text: WORDS };
+
+interface World extends AsyncDisposable {
+  first: ScriptedProvider;
+  second: ScriptedProvider;
+  gateway: ProxyGateway;
+}
+
+async function world(first: Script, second: (request: ProviderRequest) => Script): Promise<World> {
+  const stack = new AsyncDisposableStack();
+  const one = stack.use(await startScriptedProvider({ respond: () => first }));
+  const two = stack.use(await startScriptedProvider({ respond: second }));
+  const timeouts = { connect: 30, first_byte: 30, first_token: 30, idle: 0.3 };
+  const gateway = stack.use(
+    await startProxyGateway({
+      providers: { one: { url: one.url, timeouts }, two: { url: two.url } },
+      models: {
+        going: {
+          kind: 'proxy',
+          continue_streams: true,
+          routes: [
+            { provider: 'one', model: 'a' },
+            { provider: 'two', model: 'b' },
+          ],
+        },
+      },
+    }),
+  );
+  return { first: one, second: two, gateway, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+/** Goes on behind the words that it was given, as a model does that takes them for its own. */
+function goesOn({ body }: ProviderRequest): Script {
+  const last = body.messages?.at(-1);
+  const said = last?.role === 'assistant' ? String(last.content) : '';
+  assert.ok(WORDS.startsWith(said), said);
+  return turn({ text: WORDS.slice(said.length) });
+}
+
+async function ask({ gateway }: World, fields: object = {}) {
+  const answer = await send(gateway, '/chat/completions', { body: chat({ model: 'going', stream: true, ...fields }) });
+  const text = await answer.text();
+  const payloads = payloadsOf(text);
+  const chunks = payloads.filter(isObject);
+  const content = chunks.map((payload) => deltaOf(payload).content ?? '').join('');
+  return { answer, text, payloads, chunks, content };
+}
+
+function deltaOf(payload: Record<string, unknown>): Record<string, unknown> {
+  const [choice] = Array.isArray(payload.choices) ? payload.choices : [];
+  return isObject(choice?.delta) ? choice.delta : {};
+}
+
+describe('a stream that is continued', () => {
+  const breaks: Record<string, Script> = {
+    'is cut': cutAfter(5, TURN),
+    'is cut after the first words': cutAfter(2, TURN),
+    stalls: stallAfter(5, TURN),
+    'ends without a finish reason': frames([chunk({ role: 'assistant', content: '' }), chunk({ content: 'one two' })], {
+      done: false,
+    }),
+    'tells of an error': insertAfter(5, { error: { message: 'no capacity' } }, TURN),
+  };
+  for (const [name, script] of Object.entries(breaks)) {
+    it(`is one answer for the client where the first route ${name}`, async () => {
+      await using pair = await world(script, goesOn);
+      const { payloads, chunks, content, text } = await ask(pair);
+      assert.equal(content, WORDS);
+      assert.equal(payloads.at(-1), '[DONE]');
+      assert.equal(new Set(chunks.map(({ id }) => id)).size, 1, 'one id');
+      assert.equal(chunks.filter((payload) => deltaOf(payload).role !== undefined).length, 1, 'one role');
+      assert.equal(text.split('"finish_reason":"stop"').length, 2);
+      assert.deepEqual([pair.first.requests.length, pair.second.requests.length], [1, 1]);
+    });
+  }
+
+  it('has no doubled words where the next model begins again', async () => {
+    await using pair = await world(cutAfter(4, TURN), () => turn(TURN));
+    assert.equal((await ask(pair)).content, WORDS);
+  });
+
+  it('is asked for by the user where a model refuses to go on with words of its own', async () => {
+    await using pair = await world(cutAfter(5, TURN), ({ body }) =>
+      body.messages?.at(-1)?.role === 'assistant'
+        ? status(400, {
+            message:
+              'This model does not support assistant message prefill. The conversation must end with a user message.',
+          })
+        : turn(TURN),
+    );
+    assert.equal((await ask(pair)).content, WORDS);
+    assert.equal((await ask(pair)).content, WORDS);
+    // What it refused is known from then on.
+    assert.equal(pair.second.requests.length, 3);
+  });
+
+  it('begins tool calls again that were half written', async () => {
+    const call = { name: 'look_up', arguments: '{"query":"everything there is to know"}' };
+    const whole = turn({ text: 'Looking.', toolCalls: [call] });
+    const half = frames(
+      [
+        chunk({ role: 'assistant', content: 'Looking.' }),
+        chunk({
+          tool_calls: [
+            { index: 0, id: 'call_half', type: 'function', function: { name: 'look_up', arguments: '{"que' } },
+          ],
+        }),
+      ],
+      { done: false },
+    );
+    await using pair = await world(half, () => whole);
+    const { text, content } = await ask(pair);
+    assert.equal(content, 'Looking.');
+    assert.ok(!text.includes('call_half'), text);
+    const fragments = payloadsOf(text)
+      .filter(isObject)
+      .flatMap((payload) => deltaOf(payload).tool_calls ?? []);
+    const args = fragments.map((fragment) =>
+      isObject(fragment) && isObject(fragment.function) ? fragment.function.arguments : '',
+    );
+    assert.equal(args.join(''), call.arguments);
+  });
+
+  it('keeps numbers and other fields of the request as they came', async () => {
+    await using pair = await world(cutAfter(5, TURN), goesOn);
+    const body =
+      '{"model":"going","stream":true,"seed":12345678901234567890,"messages":[{"role":"user","content":"hi"}]}';
+    await (await send(pair.gateway, '/chat/completions', { body })).text();
+    assert.match(
+      pair.second.requests[0]?.bytes.toString() ?? '',
+      /"seed":12345678901234567890,"messages":\[\{"role":"user","content":"hi"\},\{"role":"assistant","content":"one two/,
+    );
+  });
+
+  it('fails loudly where no route is left, and where it cannot be continued', async () => {
+    await using pair = await world(cutAfter(5, TURN), () => status(503));
+    const failed = await ask(pair);
+    assert.match(failed.text, /"finish_reason":"error".*"error":\{"message"/);
+    assert.equal(new Set(failed.chunks.map(({ id }) => id).filter(Boolean)).size, 1);
+    assert.notEqual(failed.payloads.at(-1), '[DONE]');
+    for (const fields of [{ n: 2 }, { logprobs: true }, { modalities: ['text', 'audio'] }]) {
+      await using other = await world(cutAfter(5, TURN), goesOn);
+      assert.match((await ask(other, fields)).text, /"finish_reason":"error"/);
+      assert.equal(other.second.requests.length, 0);
+    }
+  });
+});
+
+describe('a call that is hedged', () => {
+  const silent: Record<string, Script> = {
+    'says nothing': hang(),
+    'sends headers only': { ...hang(), headersAfter: 0 },
+  };
+  for (const [name, script] of Object.entries(silent)) {
+    for (const stream of [true, false]) {
+      it(`is answered by another route while the first ${name} (${stream ? 'streamed' : 'whole'})`, async () => {
+        await using first = await startScriptedProvider({ respond: () => script });
+        await using second = await startScriptedProvider({
+          respond: ({ body }) => goodAnswer('second', body.stream === true),
+        });
+        const routes = ['one', 'two'].map((provider) => ({ provider, model: 'm' }));
+        await using gateway = await startProxyGateway({
+          providers: { one: { url: first.url }, two: { url: second.url } },
+          models: {
+            hedged: { kind: 'proxy', routes, hedge_after: 0.1 },
+            deep: { kind: 'research', routes, hedge_after: 0.1, research: { tools: [] } },
+          },
+        });
+        const answer = await send(gateway, '/chat/completions', { body: chat({ model: 'hedged', stream }) });
+        assert.match(await answer.text(), /second/);
+        await first.waitForActive(0);
+        const run = await send(gateway, '/responses', { body: { model: 'deep', input: 'What is it?', stream: false } });
+        assert.match(await run.text(), /second/);
+        await first.waitForActive(0);
+      });
+    }
+  }
+
+  it('asks nobody else where the first answers in time', async () => {
+    await using first = await startScriptedProvider({
+      respond: ({ body }) => goodAnswer('first', body.stream === true),
+    });
+    await using second = await startScriptedProvider();
+    await using gateway = await startProxyGateway({
+      providers: { one: { url: first.url }, two: { url: second.url } },
+      models: {
+        hedged: {
+          kind: 'proxy',
+          hedge_after: 30,
+          routes: ['one', 'two'].map((provider) => ({ provider, model: 'm' })),
+        },
+      },
+    });
+    for (const stream of [true, false]) {
+      const answer = await send(gateway, '/chat/completions', { body: chat({ model: 'hedged', stream }) });
+      assert.match(await answer.text(), /first/);
+    }
+    assert.equal(second.requests.length, 0);
+  });
+});
