@@ -49,7 +49,9 @@ async function startFlood(type: string) {
 /** A provider whose whole answers are `bytes` long. */
 async function startLarge(bytes: number) {
   const body = Buffer.from(JSON.stringify({ choices: [{ message: { content: 'x'.repeat(bytes) } }] }));
+  let asked = 0;
   const server = createServer((req, res) => {
+    asked++;
     req.resume();
     res.writeHead(200, { 'content-type': 'application/json' }).end(body);
   });
@@ -60,6 +62,9 @@ async function startLarge(bytes: number) {
   return {
     url: `http://127.0.0.1:${address.port}/v1`,
     length: body.length,
+    get asked() {
+      return asked;
+    },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -84,8 +89,11 @@ describe('slow clients of whole answers', () => {
     const body = JSON.stringify(chat());
     const request = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${CLIENT_KEY}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close\r\n\r\n${body}`;
     const before = heldBytes();
+    // A collection holds the event loop, and a gateway that lags takes no new work.
+    while ((await fetch(new URL('/readyz', gateway.url))).status !== 200) await delay(20);
     const sockets = Array.from({ length: 24 }, () => connect({ host: hostname, port: Number(port) }));
     for (const socket of sockets) socket.pause().write(request);
+    while (provider.asked < sockets.length) await delay(20);
     // All together they would be more than 96 MB.
     await whenStill(() => Math.round(heldBytes() / 1024 / 1024));
     const held = heldBytes() - before;
