@@ -1,0 +1,381 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { isObject } from '../../src/base/json.ts';
+import { completion } from '../support/chat-faults.ts';
+import { chat, type ProxyGateway, payloadsOf, send, startProxyGateway } from '../support/proxy-gateway.ts';
+import {
+  cutAfter,
+  frames,
+  hang,
+  insertAfter,
+  json,
+  type ProviderRequest,
+  raw,
+  reset,
+  type Script,
+  type ScriptedProvider,
+  stallAfter,
+  startScriptedProvider,
+  status,
+  turn,
+  turnPayloads,
+} from '../support/scripted-provider.ts';
+
+/**
+ * Sixteen ways in which a provider breaks, after the catalogue of Failover Bench, with the checks that it makes: for
+ * chat completions on a proxy model, streamed, streamed with `continue_streams` and whole, and for research runs. The
+ * table in docs/failover.md is what this test saw; `UPDATE_DOCS=1` writes it anew.
+ */
+const PAGE = new URL('../../docs/failover.md', import.meta.url);
+const BEGIN = '<!-- catalogue: written by test/http/provider-catalogue.test.ts -->\n';
+const END = '<!-- end of catalogue -->\n';
+
+const ANSWER = Array.from({ length: 60 }, (_, n) => `word${n}`).join(' ');
+const TURN = { text: ANSWER };
+
+type Way = 'streamed' | 'continued' | 'whole' | 'research';
+const WAYS: readonly Way[] = ['streamed', 'continued', 'whole', 'research'];
+
+interface Seen {
+  /** What the client got. */
+  answer: 'whole' | 'error' | 'cut';
+  text: string;
+  seconds: number;
+  /** When each request reached a provider, in milliseconds. */
+  first: number[];
+  second: number[];
+  model: string | undefined;
+  hasUsage: boolean;
+}
+
+interface Scenario {
+  id: string;
+  fault: string;
+  /** What the first provider does with its `n`th request, from 0. */
+  first(stream: boolean, n: number): Script;
+  second?(request: ProviderRequest): Script;
+  /** What a right gateway does beyond a whole answer in good time; throws where it did not. */
+  check?(seen: Seen): void;
+  /** An error is the right answer. */
+  fails?: boolean;
+  /** Where a stream that is not continued has to end with an error. */
+  breaksStreams?: boolean;
+}
+
+const good = (stream: boolean, model = 'm'): Script =>
+  stream ? frames(turnPayloads(TURN).map((payload) => ({ ...payload, model }))) : json(completion(ANSWER, { model }));
+const once = (fault: Script) => (stream: boolean, n: number) => (n === 0 ? fault : good(stream));
+const only =
+  (streamed: Script, whole: Script = streamed) =>
+  (stream: boolean) =>
+    stream ? streamed : whole;
+const TYPE = { headers: { 'content-type': 'application/json' } };
+const part = (bytes: string, end: 'cut' | 'hang' | 'end'): Script => ({
+  ...raw('', TYPE),
+  steps: [{ do: 'send', bytes }, { do: end }],
+});
+const COMPLETION = JSON.stringify(completion(ANSWER));
+const refusal = (code: string, message: string): Script =>
+  status(400, { body: JSON.stringify({ error: { message, type: 'invalid_request_error', code } }) });
+
+const retriedOnce = ({ first }: Seen) => assert.equal(first.length, 2);
+const askedOnce = ({ first }: Seen) => assert.equal(first.length, 1);
+const bounded = ({ first }: Seen) => assert.ok(first.length <= 6, `${first.length} attempts`);
+
+const SCENARIOS: readonly Scenario[] = [
+  {
+    id: 'S01',
+    fault: '429 with `Retry-After: 2`, once',
+    first: once(status(429, { headers: { 'retry-after': '2' } })),
+    check(seen) {
+      retriedOnce(seen);
+      const [one = 0, two = 0] = seen.first;
+      assert.ok(two - one >= 1800, `${two - one} ms`);
+    },
+  },
+  { id: 'S02', fault: '429 without Retry-After, always', first: only(status(429)), check: bounded },
+  { id: 'S03', fault: '500 once', first: once(status(500)), check: retriedOnce },
+  { id: 'S04', fault: '503 always', first: only(status(503)), check: bounded },
+  { id: 'S05', fault: 'connection reset, once', first: once(reset()) },
+  { id: 'S06', fault: 'no response at all', first: only(hang()), check: askedOnce },
+  { id: 'S07', fault: 'first token after 20 s', first: only({ ...hang(), headersAfter: 0 }) },
+  {
+    id: 'S08',
+    fault: 'cut after 40 of 60 tokens',
+    first: only(cutAfter(41, TURN), part(COMPLETION.slice(0, 200), 'cut')),
+    breaksStreams: true,
+  },
+  {
+    id: 'S09',
+    fault: 'silent after 20 tokens',
+    first: only(stallAfter(21, TURN), part(COMPLETION.slice(0, 100), 'hang')),
+    breaksStreams: true,
+  },
+  {
+    id: 'S10',
+    fault: 'malformed chunk in the middle',
+    first: only(
+      insertAfter(10, '{"id": "x", "choices": [{"delta": {"content": ', TURN),
+      part(`${COMPLETION.slice(0, 150)}"oops`, 'end'),
+    ),
+  },
+  {
+    id: 'S11',
+    fault: 'no `[DONE]`',
+    first: only(frames(turnPayloads(TURN), { done: false }), good(false)),
+    check: ({ hasUsage }) => assert.ok(hasUsage),
+  },
+  {
+    id: 'S12',
+    fault: '400 `context_length_exceeded`',
+    first: only(refusal('context_length_exceeded', 'maximum context length is 8192 tokens')),
+    check: askedOnce,
+  },
+  {
+    id: 'S13',
+    fault: '400 content filter',
+    first: only(refusal('content_policy_violation', 'Your request was rejected as a result of our safety system.')),
+    fails: true,
+    check(seen) {
+      askedOnce(seen);
+      assert.match(seen.text, /safety system/);
+    },
+  },
+  {
+    id: 'S14',
+    fault: 'cut, and the next refuses prefill',
+    first: only(cutAfter(41, TURN), part(COMPLETION.slice(0, 200), 'cut')),
+    second: ({ body }) =>
+      body.messages?.at(-1)?.role === 'assistant'
+        ? refusal(
+            'invalid_prefill',
+            'This model does not support assistant message prefill. The conversation must end with a user message.',
+          )
+        : good(body.stream === true, 'second'),
+    breaksStreams: true,
+  },
+  {
+    id: 'S16',
+    fault: '503 always: who is named',
+    first: only(status(503)),
+    check: ({ model, hasUsage }) => assert.ok(hasUsage && (model === undefined || model === 'second')),
+  },
+];
+
+/** A whole answer, or the rest of one that a message of the assistant began. */
+function goesOn({ body }: ProviderRequest): Script {
+  const last = body.messages?.at(-1);
+  const said = last?.role === 'assistant' ? String(last.content) : '';
+  if (said === '' || !ANSWER.startsWith(said)) return good(body.stream === true, 'second');
+  return body.stream ? turn({ text: ANSWER.slice(said.length) }) : json(completion(ANSWER.slice(said.length)));
+}
+
+interface Row {
+  id: string;
+  fault: string;
+  seen: Record<Way, Seen>;
+}
+
+describe('the catalogue of faults', () => {
+  const stack = new AsyncDisposableStack();
+  const rows: Row[] = [];
+  let gateway: ProxyGateway;
+
+  before(async function () {
+    this.timeout(60_000);
+    const providers: Record<string, object> = {};
+    const models: Record<string, object> = {};
+    const worlds: { scenario: Scenario; way: Way; name: string; first: Watched; second: Watched }[] = [];
+    for (const scenario of SCENARIOS) {
+      for (const way of WAYS) {
+        const name = `${scenario.id}-${way}`;
+        const first = await watched(({ body }, n) => scenario.first(body.stream === true, n), stack);
+        const second = await watched((request) => (scenario.second ?? goesOn)(request), stack);
+        const silent = ['S06', 'S07', 'S09'].includes(scenario.id);
+        // Those that fall silent do so for good: a busy machine changes no outcome.
+        const timeouts = silent ? { patience: 0.4, idle: 0.4 } : {};
+        providers[`${name}-1`] = { url: first.provider.url, timeouts, maxRetries: 2 };
+        providers[`${name}-2`] = { url: second.provider.url, maxRetries: 2 };
+        models[name] = {
+          kind: way === 'research' ? 'research' : 'proxy',
+          routes: [1, 2].map((n) => ({ provider: `${name}-${n}`, model: n === 1 ? 'first' : 'second' })),
+          ...(way === 'research' ? { research: { tools: [] } } : { continue_streams: way === 'continued' }),
+        };
+        worlds.push({ scenario, way, name, first, second });
+      }
+    }
+    gateway = stack.use(await startProxyGateway({ providers: providers as never, models }));
+    const seen = await Promise.all(
+      worlds.map(async ({ way, name, first, second }) => ({
+        ...(await ask(gateway, name, way)),
+        first: first.at,
+        second: second.at,
+      })),
+    );
+    for (const scenario of SCENARIOS) {
+      const of = (way: Way) =>
+        seen[worlds.findIndex((world) => world.scenario === scenario && world.way === way)] as Seen;
+      rows.push({
+        id: scenario.id,
+        fault: scenario.fault,
+        seen: { streamed: of('streamed'), continued: of('continued'), whole: of('whole'), research: of('research') },
+      });
+    }
+  });
+  after(() => stack.disposeAsync());
+
+  for (const [n, scenario] of SCENARIOS.entries()) {
+    for (const way of WAYS) {
+      const breaks = way === 'streamed' && scenario.breaksStreams;
+      const promise = breaks
+        ? 'ends with an error that says so'
+        : scenario.fails
+          ? 'is told with its reason'
+          : 'is answered';
+      it(`${scenario.id}, ${scenario.fault}: ${promise} (${way})`, () => {
+        const seen = rows[n]?.seen[way];
+        assert.ok(seen);
+        assert.equal(seen.answer, breaks || scenario.fails ? 'error' : 'whole', seen.text);
+        if (!breaks && !scenario.fails) assert.equal(seen.text.trim(), ANSWER);
+        // Twice the time that a person waits would be a failure too.
+        assert.ok(seen.seconds < 15, `${seen.seconds} s`);
+        if (!breaks) scenario.check?.(seen);
+      });
+    }
+  }
+
+  it('S15, down for a while: the second serves, and the first is in use again soon after it recovered', async function () {
+    this.timeout(30_000);
+    let isDown = true;
+    await using first = await startScriptedProvider({
+      respond: ({ body }) => (isDown ? status(503) : good(body.stream === true, 'first')),
+    });
+    await using second = await startScriptedProvider({ respond: ({ body }) => good(body.stream === true, 'second') });
+    const routes = ['one', 'two'].map((provider) => ({ provider, model: 'm' }));
+    await using flapping = await startProxyGateway({
+      providers: { one: { url: first.url, maxRetries: 2 }, two: { url: second.url } },
+      models: { flap: { kind: 'proxy', routes } },
+    });
+    for (let n = 0; n < 10; n += 1) assert.equal((await ask(flapping, 'flap', 'streamed')).answer, 'whole');
+    const during = first.requests.length;
+    assert.ok(during <= 8, `${during} requests at a provider that is down`);
+    isDown = false;
+    const recoveredAt = performance.now();
+    for (;;) {
+      const { answer, model } = await ask(flapping, 'flap', 'streamed');
+      assert.equal(answer, 'whole');
+      if (model === 'first') break;
+      assert.ok(performance.now() - recoveredAt < 12_000, 'the first route is not used again');
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  });
+
+  it('become what docs/failover.md says', () => {
+    const page = readFileSync(PAGE, 'utf8');
+    const [head = '', rest = ''] = page.split(BEGIN);
+    const [, tail = ''] = rest.split(END);
+    const expected = head + BEGIN + tableOf(rows) + END + tail;
+    if (process.env.UPDATE_DOCS === '1') writeFileSync(PAGE, expected);
+    else assert.equal(page, expected, 'run this test with UPDATE_DOCS=1 to write the table anew');
+  });
+});
+
+interface Watched {
+  provider: ScriptedProvider;
+  at: number[];
+}
+
+async function watched(
+  respond: (request: ProviderRequest, n: number) => Script,
+  stack: AsyncDisposableStack,
+): Promise<Watched> {
+  const at: number[] = [];
+  const provider = stack.use(
+    await startScriptedProvider({
+      respond: (request, n) => {
+        at.push(performance.now());
+        return respond(request, n);
+      },
+    }),
+  );
+  return { provider, at };
+}
+
+async function ask(gateway: ProxyGateway, model: string, way: Way): Promise<Omit<Seen, 'first' | 'second'>> {
+  const from = performance.now();
+  const got = way === 'research' ? await research(gateway, model) : await complete(gateway, model, way !== 'whole');
+  return { ...got, seconds: (performance.now() - from) / 1000 };
+}
+
+async function complete(gateway: ProxyGateway, model: string, stream: boolean) {
+  const options = stream ? { stream_options: { include_usage: true } } : {};
+  const answer = await send(gateway, '/chat/completions', { body: chat({ model, stream, ...options }) });
+  const text = await answer.text();
+  const hasUsage = text.includes('"completion_tokens"');
+  if (answer.status !== 200) return { answer: 'error' as const, text, model: undefined, hasUsage };
+  if (!stream) {
+    const { choices, model: named } = JSON.parse(text);
+    return { answer: 'whole' as const, text: String(choices[0].message.content), model: named, hasUsage };
+  }
+  const payloads = payloadsOf(text).filter(isObject);
+  const content = payloads.map(contentOf).join('');
+  const isError = payloads.some((payload) => isObject(payload.error));
+  const isEnded = text.includes('"finish_reason":"stop"');
+  const named = payloads[0]?.model;
+  return {
+    answer: isError ? ('error' as const) : isEnded ? ('whole' as const) : ('cut' as const),
+    text: isError ? text : content,
+    model: typeof named === 'string' ? named : undefined,
+    hasUsage,
+  };
+}
+
+async function research(gateway: ProxyGateway, model: string) {
+  const answer = await send(gateway, '/responses', { body: { model, input: 'What is it?', stream: false } });
+  const run: unknown = await answer.json();
+  assert.ok(isObject(run) && isObject(run.usage));
+  const isWhole = run.status === 'completed';
+  const text = isWhole ? String(run.output_text) : JSON.stringify(run.error);
+  return {
+    answer: isWhole ? ('whole' as const) : ('error' as const),
+    text,
+    model: undefined,
+    hasUsage: run.usage.estimated !== true,
+  };
+}
+
+function contentOf({ choices }: Record<string, unknown>): string {
+  const [choice] = Array.isArray(choices) ? choices : [];
+  return isObject(choice?.delta) && typeof choice.delta.content === 'string' ? choice.delta.content : '';
+}
+
+/** Seconds that a fault costs, as far as they are decided by a limit and not by the machine. */
+const COST: Readonly<Record<string, string>> = {
+  S01: '2 s (the `Retry-After`)',
+  S03: '0.2 s',
+  S04: '0.2 s',
+  S06: '`patience` (30 s; whole: 90 s), or `hedge_after`',
+  S07: '`hedge_after`; without it the 20 s are waited for',
+  S09: '`timeouts.idle` (60 s)',
+  S16: '0.2 s',
+};
+
+function tableOf(rows: readonly Row[]): string {
+  const head = ['', 'fault of the first provider', 'streamed', 'with `continue_streams`', 'whole', 'research', 'costs'];
+  const cells = rows.map(({ id, fault, seen }) => [
+    id,
+    fault,
+    ...WAYS.map((way) => outcomeOf(seen[way])),
+    COST[id] ?? 'nothing',
+  ]);
+  cells.push(['S15', 'down for a while', ...WAYS.map(() => 'answered'), '0.2 s for each probe; back within 8 s']);
+  cells.sort(([a = ''], [b = '']) => a.localeCompare(b));
+  const widths = head.map((title, n) => Math.max(title.length, ...cells.map((row) => (row[n] ?? '').length)));
+  const line = (row: readonly string[]) => `| ${row.map((cell, n) => cell.padEnd(widths[n] ?? 0)).join(' | ')} |\n`;
+  return `\n${line(head)}${line(widths.map((width) => '-'.repeat(width)))}${cells.map(line).join('')}\n`;
+}
+
+function outcomeOf({ answer, first, second }: Seen): string {
+  if (answer !== 'whole') return 'error';
+  return second.length === 0 ? 'answered by the first' : first.length > 0 ? 'answered' : 'answered by the second';
+}
