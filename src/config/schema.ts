@@ -70,6 +70,8 @@ const store = z
     retention_hours: hours.prefault(168),
     /** SQLite only. `normal`: a process crash loses nothing; `full`: nor does a power loss, at a cost. */
     sync: z.enum(['normal', 'full']).default('normal'),
+    /** Redis only: replicas that must have a write before it is answered and shown. */
+    replicas: z.int().nonnegative().default(0),
     /** For `rediss...`: files in PEM, and the name that certificates must have where it is not the host's. */
     tls: z
       .strictObject({

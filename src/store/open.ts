@@ -25,7 +25,7 @@ export interface Storage extends AsyncDisposable {
 
 export type { QueueConnection };
 
-type StoreConfig = GatewayConfig['store'];
+type StoreConfig = Omit<GatewayConfig['store'], 'replicas'> & Partial<Pick<GatewayConfig['store'], 'replicas'>>;
 
 /**
  * Opens what `store.url` names.
@@ -34,7 +34,7 @@ type StoreConfig = GatewayConfig['store'];
 export async function openStorage(config: StoreConfig, options: { log: Logger }): Promise<Storage> {
   const { log } = options;
   const { runs, caches, limits, openQueue } = /^redis/.test(config.url)
-    ? await openRedis({ url: config.url, tls: config.tls, log })
+    ? await openRedis({ url: config.url, tls: config.tls, replicas: config.replicas ?? 0, log })
     : {
         runs: openSqliteStore(config.url, { sync: config.sync, log }),
         caches: memoryCaches({ log }),
@@ -58,7 +58,7 @@ export async function connectStorage(path: string, options: { log: Logger }): Pr
 }
 
 /** Its client is 400 modules: loaded only where it is used. */
-async function openRedis(options: { url: string; tls: StoreConfig['tls']; log: Logger }) {
+async function openRedis(options: { url: string; tls: StoreConfig['tls']; replicas: number; log: Logger }) {
   const { openRedisStore } = await import('./redis/open.ts');
   return await openRedisStore(options);
 }

@@ -80,6 +80,14 @@ export class ClusterConnection implements RedisConnection {
     }
   }
 
+  serverOf(key: string): string {
+    return nameOf(this.#topology.ownerOfKey(key));
+  }
+
+  async replicated(key: string, options: { replicas: number; limitMs: number }): Promise<number> {
+    return await (await this.#nodeOfKey(key)).replicated(key, options);
+  }
+
   async script(
     script: Script,
     keys: readonly string[],

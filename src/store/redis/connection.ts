@@ -33,6 +33,13 @@ export interface RedisConnection {
   /** Subscribes to a channel; resolves once Redis has confirmed it. Where it fails, there is no subscription. */
   subscribe(channel: string, listener: (message: Buffer) => void, options: ChannelOptions): Promise<void>;
   unsubscribe(channel: string, options: ChannelOptions): Promise<void>;
+  /** Names the server that holds a key. */
+  serverOf(key: string): string;
+  /**
+   * Resolves with the number of replicas that have everything which this server was asked to write before, once there are
+   * `replicas` of them or after `limitMs`. `key` says which server, and is written.
+   */
+  replicated(key: string, options: { replicas: number; limitMs: number }): Promise<number>;
   /** Calls `listener` whenever a connection is there again, subscriptions included. */
   onReady(listener: () => void): Disposable;
   /** Whether `close` was called. */

@@ -66,6 +66,10 @@ export class Keys {
   gone(id: RunId): string {
     return `${this.#prefix}:{${id}}:gone`;
   }
+  /** Written to wait for replicas. */
+  mark(id: RunId): string {
+    return `${this.#prefix}:{${id}}:mark`;
+  }
   /** Channel of a run's batches. */
   live(id: RunId): string {
     return `${this.#prefix}:{${id}}:live`;

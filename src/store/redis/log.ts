@@ -1,7 +1,7 @@
 import type { RunId } from '../../base/ids.ts';
 import { type CompressedLog, compressLog } from '../compressed-log.ts';
 import { CompressedLogs } from '../compressed-logs.ts';
-import { dropUpTo, joinBatches, notContiguous } from '../frames.ts';
+import { dropUpTo, joinBatches, notContiguous, offsetAfter } from '../frames.ts';
 import type { Append, LogBatch } from '../run-store.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
@@ -29,9 +29,12 @@ export class Log {
   readonly #keys: Keys;
   readonly #scripts: Scripts;
   readonly #now: () => string;
+  /** Whether events are held back until replicas have them; see `show`. */
+  readonly #held: boolean;
   readonly #compressed = new CompressedLogs(COMPRESSED_LOGS_BYTES);
 
-  constructor(parts: { redis: RedisConnection; keys: Keys; scripts: Scripts; now(): string }) {
+  constructor(parts: { redis: RedisConnection; keys: Keys; scripts: Scripts; now(): string; held: boolean }) {
+    this.#held = parts.held;
     this.#redis = parts.redis;
     this.#keys = parts.keys;
     this.#scripts = parts.scripts;
@@ -50,7 +53,7 @@ export class Log {
         `${batch.first}`,
         `${batch.count}`,
         batch.count === 0 ? EMPTY : asBuffer(batch.frames),
-        this.#keys.live(id),
+        this.#held ? '' : this.#keys.live(id),
         header,
         `${batch.entriesBefore ?? -1}`,
         end?.status ?? '',
@@ -64,12 +67,19 @@ export class Log {
     return parseAppend(reply);
   }
 
+  /** Shows readers what replicas have by now: all of it, or up to a batch, whose message subscribers get. */
+  async show(id: RunId, batch?: { append: Append; header: string }): Promise<void> {
+    const last = batch ? `${batch.append.first + batch.append.count - 1}` : '';
+    const message = batch ? Buffer.concat([Buffer.from(batch.header), asBuffer(batch.append.frames)]) : '';
+    await this.#redis.script(this.#scripts.show, [this.#keys.run(id)], [last, this.#keys.live(id), message]);
+  }
+
   /** See `RunStore.read`. */
   async read(id: RunId, options: { after: number; maxBytes: number }): Promise<LogBatch[]> {
     const [state, first] = await Promise.all([this.#state(id), this.#entries(id, options.after, guess(options))]);
     if (!state) return [];
     if (state.compressed) return (await (await this.#compressedLog(id))?.read(options)) ?? [];
-    const joined = await this.#readOn(id, first, options);
+    const joined = cutBehind(await this.#readOn(id, first, options), state.last);
     if (joined) {
       if (joined.first > options.after + 1) throw notContiguous(options.after + 1, joined.first);
       return [dropUpTo(joined, options.after)];
@@ -106,7 +116,7 @@ export class Log {
     ]);
     if (!state) return undefined;
     const [batch] = toBatches(reply);
-    if (batch && !state.compressed) return batch;
+    if (batch && !state.compressed) return batch.last <= state.last ? batch : undefined;
     return await (await this.#compressedLog(id))?.readLast();
   }
 
@@ -131,9 +141,11 @@ export class Log {
   }
 
   async #state(id: RunId): Promise<{ last: number; compressed: boolean } | undefined> {
-    const reply = await this.#redis.command(['HMGET', this.#keys.run(id), 'last', 'sealed']);
-    const [last, compressed] = Array.isArray(reply) ? reply : [];
-    return typeof last === 'string' ? { last: Number(last), compressed: compressed === '1' } : undefined;
+    const reply = await this.#redis.command(['HMGET', this.#keys.run(id), 'last', 'sealed', 'shown']);
+    const [last, compressed, shown] = Array.isArray(reply) ? reply : [];
+    if (typeof last !== 'string') return undefined;
+    const visible = this.#held && typeof shown === 'string' ? Math.min(Number(shown), Number(last)) : Number(last);
+    return { last: visible, compressed: compressed === '1' };
   }
 
   /** Entries that hold events after `after`, at most `count`. */
@@ -152,6 +164,14 @@ export class Log {
       },
     });
   }
+}
+
+/** What a batch holds up to `last`. Appends are held back whole, so it is cut between two of them. */
+function cutBehind(batch: LogBatch | undefined, last: number): LogBatch | undefined {
+  if (!batch || batch.last <= last) return batch;
+  if (batch.first > last) return undefined;
+  const frames = batch.frames.subarray(0, offsetAfter(batch.frames, last - batch.first + 1));
+  return { first: batch.first, last, frames, end: false };
 }
 
 function guess(options: { maxBytes: number }): number {

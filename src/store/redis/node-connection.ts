@@ -33,6 +33,8 @@ const PING_EVERY_MS = 3000;
 /** A connection on which nothing moves for this long, pings included, leads nowhere. */
 const SILENCE_LIMIT_MS = 10_000;
 const LONGEST_RECONNECT_PAUSE_MS = 1000;
+/** How long the mark of a wait for replicas is kept, in milliseconds. */
+const MARK_MS = 10_000;
 
 const BINARY = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } };
 
@@ -133,10 +135,23 @@ export class NodeConnection implements RedisConnection {
     });
   }
 
-  #send(
+  serverOf(): string {
+    return '';
+  }
+
+  replicated(key: string, { replicas, limitMs }: { replicas: number; limitMs: number }): Promise<number> {
+    return this.#send({}, async (client) => {
+      // A write of this connection: only those are waited for, and what others wrote before goes before it.
+      const written = client.sendCommand(['SET', key, '1', 'PX', `${MARK_MS}`]);
+      const [, count] = await Promise.all([written, client.sendCommand<number>(['WAIT', `${replicas}`, `${limitMs}`])]);
+      return count;
+    });
+  }
+
+  #send<Reply>(
     options: CommandOptions,
-    send: (client: RedisClient, replies: typeof BINARY | undefined) => Promise<unknown>,
-  ): Promise<unknown> {
+    send: (client: RedisClient, replies: typeof BINARY | undefined) => Promise<Reply>,
+  ): Promise<Reply> {
     if (this.#closed) return Promise.reject(unavailable('it is closed'));
     return new Promise((resolve, reject) => {
       const settle = this.#pending.add(this.#options.limitMs, () => reject(unavailable('Redis does not answer')));

@@ -14,6 +14,7 @@ import { redisLimits } from './limits.ts';
 import type { Locate } from './moving-client.ts';
 import { type ConnectionOptions, NodeConnection } from './node-connection.ts';
 import { openQueueClient, type QueueConnection, queuePrefix } from './queue-client.ts';
+import { Replicas } from './replicas.ts';
 import { loadScripts } from './scripts.ts';
 import { sentinelLocator } from './sentinel.ts';
 import { checkRedis } from './startup-checks.ts';
@@ -31,6 +32,8 @@ export interface RedisOptions {
   limitMs?: number;
   /** Longest wait for the first connection, in milliseconds: Redis may be starting too. */
   connectLimitMs?: number;
+  /** Replicas that must have a write before it is answered and shown; 0 where absent. */
+  replicas?: number;
   /** The store's time; that of Redis where absent. */
   clock?: Clock;
 }
@@ -78,6 +81,9 @@ export async function openRedisStore(options: RedisOptions): Promise<RedisStorag
   await enterFormat(redis, keys);
   const channels = await Channels.open({ redis: await open(), commands: redis, keys, log, sharded: cluster });
   const scripts = loadScripts({ sharded: cluster });
+  const { replicas = 0, limitMs = DEFAULT_LIMIT_MS } = options;
+  const waits =
+    replicas > 0 ? new Replicas({ redis: await open(), keys, options: { replicas, limitMs: limitMs / 2 } }) : undefined;
   const parts = opening.move();
   const runs = new RedisRunStore({
     redis,
@@ -86,6 +92,7 @@ export async function openRedisStore(options: RedisOptions): Promise<RedisStorag
     scripts,
     log,
     ...(clock && { clock }),
+    replicas: waits,
     onClose: () => parts.disposeAsync(),
   });
   return {

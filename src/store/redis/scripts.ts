@@ -81,7 +81,7 @@ redis.call('PUBLISH', ARGV[2], 'claimable ' .. ARGV[3])
 return 1`,
 
   /**
-   * KEYS run, log, transcript. ARGV token, first, count, frames, channel, header of the message, entries before or -1,
+   * KEYS run, log, transcript. ARGV token, first, count, frames, channel or '' for no message, header of it, entries before or -1,
    * status of the end or '', its time, milliseconds until it is removed, and until Redis forgets it by itself, now, then transcript entries.
    */
   append: `${NOW}
@@ -124,9 +124,22 @@ if count > 0 then
 end
 for i = 13, #ARGV do redis.call('RPUSH', KEYS[3], ARGV[i]) end
 if ending then for i = 1, 3 do redis.call('PEXPIRE', KEYS[i], ARGV[11]) end end
-if count > 0 then redis.call('PUBLISH_LIVE', ARGV[5], ARGV[6] .. ARGV[4]) end
+if count > 0 and ARGV[5] ~= '' then redis.call('PUBLISH_LIVE', ARGV[5], ARGV[6] .. ARGV[4]) end
 if not ending then return {'ok', last, cancel} end
 return {'ok', last, cancel, redis.call('HMGET', KEYS[1], ${FACTS})}`,
+
+  /**
+   * KEYS run. ARGV last event that replicas have, or '' for all; channel, and message or ''. From then on readers are
+   * shown everything up to it.
+   */
+  show: `
+local last = redis.call('HGET', KEYS[1], 'last')
+if not last then return 0 end
+if ARGV[1] ~= '' then last = ARGV[1] end
+local shown = tonumber(redis.call('HGET', KEYS[1], 'shown') or '0')
+if tonumber(last) > shown then redis.call('HSET', KEYS[1], 'shown', last) end
+if ARGV[3] ~= '' then redis.call('PUBLISH_LIVE', ARGV[2], ARGV[3]) end
+return 1`,
 
   /** KEYS run. ARGV changes channel, id. */
   cancel: `
@@ -230,6 +243,7 @@ export function loadScripts({ sharded }: { sharded: boolean }): Scripts {
     cancel: load(SOURCES.cancel),
     delete: load(SOURCES.delete),
     due: load(SOURCES.due),
+    show: load(SOURCES.show),
     compress: load(SOURCES.compress),
     takeKey: load(SOURCES.takeKey),
     findKey: load(SOURCES.findKey),

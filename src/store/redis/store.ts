@@ -31,6 +31,7 @@ import type { Keys } from './keys.ts';
 import { Lists } from './lists.ts';
 import { Log } from './log.ts';
 import { Records } from './records.ts';
+import type { Replicas } from './replicas.ts';
 import { type Facts, parseCancel, parseFacts, parseKeys, parseRenew } from './replies.ts';
 import type { Scripts } from './scripts.ts';
 import { SubmissionKeys } from './submission-keys.ts';
@@ -56,6 +57,7 @@ export class RedisRunStore implements RunStore {
   readonly #submissions: SubmissionKeys;
   readonly #records: Records;
   readonly #log: Log;
+  readonly #replicas: Replicas | undefined;
   readonly #logger: Logger;
   /** When each list was looked at for repair. */
   readonly #repaired = new LruMap(REPAIRED_BYTES);
@@ -70,6 +72,8 @@ export class RedisRunStore implements RunStore {
     scripts: Scripts;
     log: Logger;
     clock?: Clock;
+    /** Where writes wait for replicas before anybody sees them. */
+    replicas?: Replicas | undefined;
     onClose(): Promise<void>;
   }) {
     const { redis, channels, keys, scripts, log, clock } = parts;
@@ -94,11 +98,22 @@ export class RedisRunStore implements RunStore {
       submissions: this.#submissions,
       now,
     });
-    this.#log = new Log({ redis, keys, scripts, now });
+    this.#replicas = parts.replicas;
+    this.#log = new Log({ redis, keys, scripts, now, held: parts.replicas !== undefined });
   }
 
-  create(run: NewRun): Promise<'created' | 'exists' | { taken: KeyHolder }> {
-    return this.#records.create(run);
+  async create(run: NewRun): Promise<'created' | 'exists' | { taken: KeyHolder }> {
+    const result = await this.#records.create(run);
+    // A repeat may find what an earlier attempt stored without waiting to the end.
+    if (typeof result === 'string') await this.#showAll(run.id);
+    return result;
+  }
+
+  /** Everything of the run is at replicas, and readers may see it. */
+  async #showAll(id: RunId): Promise<void> {
+    if (!this.#replicas) return;
+    await this.#replicas.have(id);
+    await this.#log.show(id);
   }
 
   findKey(keys: readonly Pick<SubmissionKey, 'kind' | 'hash'>[]): Promise<KeyHolder | undefined> {
@@ -137,7 +152,10 @@ export class RedisRunStore implements RunStore {
       let moved = false;
       for (const id of await this.#indexes.free(CANDIDATES)) {
         const attempt = await this.#records.claim(id, { ...options, force: false });
-        if (attempt.outcome === 'claimed') return attempt.claim;
+        if (attempt.outcome === 'claimed') {
+          await this.#showAll(id);
+          return attempt.claim;
+        }
         if (await this.#correct(id, attempt)) moved = true;
       }
       if (!moved) return undefined;
@@ -158,7 +176,10 @@ export class RedisRunStore implements RunStore {
 
   async claim(id: RunId, options: { owner: string; leaseMs: number; force: boolean }) {
     const attempt = await this.#records.claim(id, options);
-    return attempt.outcome === 'claimed' ? attempt.claim : undefined;
+    if (attempt.outcome !== 'claimed') return undefined;
+    // What the last owner wrote may not have been shown: the new one goes on behind it.
+    await this.#showAll(id);
+    return attempt.claim;
   }
 
   async renew(id: RunId, options: { token: FencingToken; leaseMs: number }) {
@@ -180,6 +201,7 @@ export class RedisRunStore implements RunStore {
     const reply = await this.#log.append(id, batch, this.#channels.header(batch));
     switch (reply[0]) {
       case 'ok': {
+        await this.#show(id, batch);
         this.#channels.deliver(id, batch);
         const [, last, cancel, ended] = reply;
         const facts = ended && parseFacts(ended);
@@ -187,6 +209,7 @@ export class RedisRunStore implements RunStore {
         return { result: 'ok', last, cancel: cancel === 1 };
       }
       case 'duplicate':
+        await this.#show(id, batch);
         // The first attempt was not answered, so nobody here has seen its events yet.
         this.#channels.gap(id);
         if (batch.end) await this.#tidy(this.#indexEnd(id));
@@ -197,6 +220,13 @@ export class RedisRunStore implements RunStore {
       default:
         return { result: reply[0] };
     }
+  }
+
+  /** Waits for replicas to have a batch, and shows it to readers everywhere. */
+  async #show(id: RunId, batch: Append): Promise<void> {
+    if (!this.#replicas) return;
+    await this.#replicas.have(id);
+    if (batch.count > 0) await this.#log.show(id, { append: batch, header: this.#channels.header(batch) });
   }
 
   /** The append is made whatever becomes of the indexes: the next claimer or a repeat puts right what stayed behind. */

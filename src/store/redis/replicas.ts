@@ -1,0 +1,57 @@
+import type { RunId } from '../../base/ids.ts';
+import type { RedisConnection } from './connection.ts';
+import { unavailable } from './failure.ts';
+import type { Keys } from './keys.ts';
+
+export interface ReplicaOptions {
+  /** How many replicas must have a write before it is answered. */
+  replicas: number;
+  /** Longest wait for them, in milliseconds. */
+  limitMs: number;
+}
+
+/**
+ * Waits until replicas have what was written, over a connection of its own: a wait holds its connection up. Whatever
+ * was answered before a wait begins is covered by it, so all runs of a server share one at a time.
+ */
+export class Replicas {
+  readonly #redis: RedisConnection;
+  readonly #keys: Keys;
+  readonly #options: ReplicaOptions;
+  /** The last wait that was begun, and the one that begins after it, by server. */
+  readonly #current = new Map<string, Promise<unknown>>();
+  readonly #next = new Map<string, Promise<number>>();
+
+  constructor(parts: { redis: RedisConnection; keys: Keys; options: ReplicaOptions }) {
+    this.#redis = parts.redis;
+    this.#keys = parts.keys;
+    this.#options = parts.options;
+  }
+
+  /**
+   * Resolves once enough replicas have what was written of this run.
+   * @throws GatewayError `store_unavailable` where they do not in time: it is written, but a failover may take it back.
+   */
+  async have(id: RunId): Promise<void> {
+    const { replicas } = this.#options;
+    const count = await this.#nextWait(id);
+    if (count < replicas) throw unavailable(`only ${count} of ${replicas} replicas have what was written`);
+  }
+
+  /** The next wait of the server that holds this run. */
+  #nextWait(id: RunId): Promise<number> {
+    const server = this.#redis.serverOf(this.#keys.run(id));
+    const next = this.#next.get(server);
+    if (next) return next;
+    const current = this.#current.get(server) ?? Promise.resolve();
+    const wait = current
+      .catch(() => {})
+      .then(() => {
+        this.#next.delete(server);
+        return this.#redis.replicated(this.#keys.mark(id), this.#options);
+      });
+    this.#next.set(server, wait);
+    this.#current.set(server, wait);
+    return wait;
+  }
+}

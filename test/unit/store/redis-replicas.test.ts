@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { GatewayError } from '../../../src/base/errors.ts';
+import { silentLogger } from '../../../src/base/logger.ts';
+import { openRedisStore } from '../../../src/store/redis/open.ts';
+import {
+  claimed,
+  claimedRun,
+  ending,
+  events,
+  eventually,
+  frames,
+  LiveReader,
+  newRun,
+  readAll,
+} from '../../contract/run-store-fixture.ts';
+import { redisOrSkip } from '../../support/redis.ts';
+import { ask, type SentinelGroup, startSentinels } from '../../support/redis-groups.ts';
+
+const unavailable = (thrown: unknown) => thrown instanceof GatewayError && thrown.code === 'store_unavailable';
+
+describe('a Redis store that waits for a replica', () => {
+  let group: SentinelGroup;
+  before(async function () {
+    await (await redisOrSkip(this))[Symbol.asyncDispose]();
+    group = await startSentinels();
+  });
+  after(() => group?.[Symbol.asyncDispose]());
+
+  it('shows nobody what no replica has, and after a failover nothing that was shown is gone', async function () {
+    this.timeout(60_000);
+    const options = { url: group.url, log: silentLogger, prefix: randomUUID(), limitMs: 600, replicas: 1 };
+    const here = (await openRedisStore(options)).runs;
+    const there = (await openRedisStore(options)).runs;
+    const { run, token } = await claimedRun(here);
+    const reader = new LiveReader(there, run.id);
+    using _ = await there.subscribe(run.id, reader.handlers);
+    await reader.catchUp();
+    assert.equal((await here.append(run.id, events(token, 3, 5))).result, 'ok');
+    await eventually('a live reader has it', () => reader.last === 5 || undefined);
+
+    group.replica.freeze();
+    await assert.rejects(here.append(run.id, events(token, 6, 8)), unavailable);
+    await assert.rejects(here.append(run.id, events(token, 6, 8)), unavailable, 'a repeat waits too');
+    await assert.rejects(here.create(newRun()), unavailable);
+    await reader.catchUp();
+    assert.equal(reader.last, 5, 'neither shown by news');
+    assert.equal((await readAll(there, run.id)).last, 5, 'nor by reading');
+    assert.equal((await there.readLast(run.id))?.last ?? 5, 5);
+    group.replica.thaw();
+    assert.equal((await here.append(run.id, events(token, 6, 8))).result, 'duplicate');
+    await eventually('a live reader has it', () => reader.last === 8 || undefined);
+
+    // Whoever takes over goes on behind what was written, shown or not.
+    const next = await claimed(there, run.id);
+    await group.master.kill();
+    await eventually(
+      'the replica is the master',
+      async () => (await group.masterPort()) === group.replica.port || undefined,
+    );
+    const shown = await eventually('it can be read', () => readAll(there, run.id).catch(() => undefined));
+    assert.deepEqual(shown.bytes, frames(1, 8));
+    // The only replica is the master now: until there is another, nothing is promised and nothing is shown.
+    await assert.rejects(there.append(run.id, ending(next.token, 9, 'completed')), unavailable);
+    await group.master.start();
+    // The sentinel would tell it so after a while.
+    await ask(group.master.port, 'REPLICAOF', '127.0.0.1', `${group.replica.port}`);
+    const result = await eventually('the former master follows', async () => {
+      const end = ending(next.token, 9, 'completed');
+      const appended = await there.append(run.id, end).catch(() => undefined);
+      return appended?.result;
+    });
+    assert.ok(result === 'ok' || result === 'duplicate', result);
+    await eventually('the reader has the end', () => reader.last === 9 || undefined);
+    assert.deepEqual(await reader.bytes(), frames(1, 9));
+    await Promise.all([here.close(), there.close()]);
+  });
+});
