@@ -12,24 +12,38 @@ export function heldLength(text: string, markers: readonly string[]): number {
   return 0;
 }
 
-/** The first marker in `text` from `from` on, or undefined. Markers are compared in lower case. */
-export function findMarker(
-  text: string,
-  markers: readonly string[],
-  from = 0,
-): { at: number; marker: string } | undefined {
-  const lower = lowerAscii(text);
-  let found: { at: number; marker: string } | undefined;
-  for (const marker of markers) {
-    const at = lower.indexOf(marker, from);
-    if (
-      at !== -1 &&
-      (found === undefined || at < found.at || (at === found.at && marker.length > found.marker.length))
-    ) {
-      found = { at, marker };
-    }
+/**
+ * Looks for markers in one text, from front to back. Where a marker is next is remembered, so that going over the text
+ * costs its length however many markers stand in it. Markers are compared in lower case.
+ */
+export class MarkerScan {
+  readonly #lower: string;
+  readonly #next = new Map<string, number>();
+
+  constructor(text: string) {
+    this.#lower = lowerAscii(text);
   }
-  return found;
+
+  /** The first of `markers` from `from` on, which never goes back; of several in one place the longest. */
+  find(markers: readonly string[], from: number): { at: number; marker: string } | undefined {
+    let found: { at: number; marker: string } | undefined;
+    for (const marker of markers) {
+      const at = this.#placeOf(marker, from);
+      if (at === -1) continue;
+      if (found === undefined || at < found.at || (at === found.at && marker.length > found.marker.length)) {
+        found = { at, marker };
+      }
+    }
+    return found;
+  }
+
+  #placeOf(marker: string, from: number): number {
+    const known = this.#next.get(marker);
+    if (known !== undefined && (known === -1 || known >= from)) return known;
+    const at = this.#lower.indexOf(marker, from);
+    this.#next.set(marker, at);
+    return at;
+  }
 }
 
 /** Lower case without changing the length, as `toLowerCase` does for some letters. */

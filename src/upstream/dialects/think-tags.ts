@@ -1,4 +1,4 @@
-import { findMarker, heldLength } from './marker-scan.ts';
+import { heldLength, MarkerScan } from './marker-scan.ts';
 
 /** Tags between which models write their reasoning into the text, in lower case. */
 const TAGS: Readonly<Record<string, string>> = {
@@ -88,10 +88,11 @@ export class ThinkTags {
 
   #scan(text: string): void {
     this.#held = '';
+    const scan = new MarkerScan(text);
     let from = 0;
     for (;;) {
       const markers = this.#markers();
-      const found = findMarker(text, markers, from);
+      const found = scan.find(markers, from);
       if (found === undefined) {
         const held = heldLength(text.slice(from), markers);
         this.#give(this.#closing === undefined ? 'text' : 'reasoning', text.slice(from, text.length - held));

@@ -1,5 +1,5 @@
 import type { TurnTool, TurnToolCall } from '../../turn.ts';
-import { findMarker, heldLength } from '../marker-scan.ts';
+import { heldLength, MarkerScan } from '../marker-scan.ts';
 import { newCallId } from '../native-tool-calls.ts';
 import { jsonCalls } from './json-block.ts';
 import { type FoundCall, OfferedTools } from './offered-tools.ts';
@@ -101,19 +101,20 @@ export class TextToolCalls {
   }
 
   #scan(text: string): void {
-    let rest = text;
+    const scan = new MarkerScan(text);
+    let from = 0;
     this.#held = '';
     for (;;) {
       const block = this.#block;
       const markers = block === undefined ? this.#openings : block.format.closings;
-      const found = findMarker(rest, markers);
+      const found = scan.find(markers, from);
       if (found === undefined) {
-        this.#keep(rest, markers);
+        this.#keep(text.slice(from), markers);
         return;
       }
-      const marker = rest.slice(found.at, found.at + found.marker.length);
-      const before = rest.slice(0, found.at);
-      rest = rest.slice(found.at + found.marker.length);
+      const before = text.slice(from, found.at);
+      from = found.at + found.marker.length;
+      const marker = text.slice(found.at, from);
       const format = this.#formats[found.marker];
       if (block !== undefined) {
         this.#block = undefined;
