@@ -39,6 +39,11 @@ const server = z
     shutdown_grace_seconds: seconds.prefault(30),
     /** Origins of web pages that may call the gateway; `*`: every one. */
     cors_origins: z.array(origin).default([]),
+    /** What prices are in. Shown beside costs, never converted. */
+    currency: z
+      .string()
+      .regex(/^[A-Za-z]{3}$/, 'must be three letters such as USD')
+      .default('USD'),
     /** Addresses or ranges of proxies whose X-Forwarded-For is believed. */
     trust_proxy: z.array(z.string()).default([]),
   })
@@ -165,6 +170,8 @@ const budget = z.strictObject({
   tool_calls: z.int().positive().optional(),
   tokens: z.int().positive().optional(),
   minutes: z.number().positive().optional(),
+  /** In `server.currency`; only where every route has a price. */
+  cost: z.number().positive().optional(),
   parallel_tool_calls: z.int().positive().max(64).optional(),
 });
 const research = z.strictObject({
@@ -223,6 +230,8 @@ const limits = z.strictObject({
   requests_per_minute: z.int().positive().optional(),
   concurrent_runs: z.int().positive().optional(),
   tokens_per_day: z.int().positive().optional(),
+  /** In `server.currency`, of research runs on routes that have a price. */
+  cost_per_day: z.number().positive().optional(),
 });
 /** Paths that have endpoints of their own. */
 const OWN_PATHS = ['/v1/responses', '/v1/async', '/v1/models', '/v1/chat/completions'];

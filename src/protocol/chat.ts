@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { errorObject } from './errors.ts';
+import { cost } from './response.ts';
 import { warning } from './warnings.ts';
 
 /** Chat completions of research models (contract section 7). */
@@ -38,6 +39,7 @@ export const chatUsage = z.object({
   prompt_tokens_details: z.object({ cached_tokens: z.int().nonnegative() }),
   completion_tokens_details: z.object({ reasoning_tokens: z.int().nonnegative() }),
   num_search_queries: z.int().nonnegative().optional(),
+  cost: cost.optional(),
 });
 
 const searchResult = z.object({

@@ -16,6 +16,8 @@ export const metadata = z
   .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= 16_384, 'must be at most 16 KiB as JSON')
   .meta({ type: 'object', additionalProperties: true, description: 'Free-form, at most 16 KiB as JSON.' });
 
+/** In the configured currency. */
+export const maxCost = z.number().positive();
 export const temperature = z.number().min(0).max(2);
 export const topP = z.number().min(0).max(1);
 
@@ -37,6 +39,7 @@ export const createResponse = z.object({
   previous_response_id: z.string().min(1).optional(),
   max_output_tokens: z.int().min(1).optional(),
   max_tool_calls: z.int().min(1).optional(),
+  max_cost: maxCost.optional(),
   temperature: temperature.optional(),
   top_p: topP.optional(),
   metadata: metadata.optional(),
@@ -61,6 +64,7 @@ export const createChatCompletion = z.object({
   max_tokens: z.int().min(1).optional(),
   max_completion_tokens: z.int().min(1).optional(),
   max_tool_calls: z.int().min(1).optional(),
+  max_cost: maxCost.optional(),
   temperature: temperature.optional(),
   top_p: topP.optional(),
   metadata: metadata.optional(),

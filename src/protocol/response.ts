@@ -10,6 +10,9 @@ import { warning } from './warnings.ts';
 
 export const responseStatus = z.enum(['in_progress', 'completed', 'failed', 'cancelled']);
 
+/** What something cost, in the configured currency. */
+export const cost = z.object({ total: z.number().nonnegative(), currency: z.string() });
+
 export const usage = z.object({
   input_tokens: z.int().nonnegative(),
   input_tokens_details: z.object({ cached_tokens: z.int().nonnegative() }),
@@ -20,6 +23,8 @@ export const usage = z.object({
   num_tool_calls: z.int().nonnegative(),
   /** Present and true where a provider reported no usage for a turn. */
   estimated: z.literal(true).optional(),
+  /** Present where every route that was used has a price. */
+  cost: cost.optional(),
 });
 
 export const incompleteReason = z.enum(['max_output_tokens', 'max_tool_calls', 'budget', 'stuck', 'no_sources']);

@@ -1,6 +1,6 @@
 import { linkSignals, TimeoutError } from '../base/abort.ts';
 import type { IncompleteReason } from '../protocol/response.ts';
-import type { AssistantMessage } from '../upstream/turn.ts';
+import type { AnsweringRoute, AssistantMessage } from '../upstream/turn.ts';
 import { writeAnswer } from './answer/answer.ts';
 import { repairArguments } from './calls/repair-arguments.ts';
 import { runToolCalls } from './calls/tool-calls.ts';
@@ -16,7 +16,7 @@ import { spentBudget } from './run/budget.ts';
 import { noted, type ResearchRun } from './run/run.ts';
 import type { ResearchOutcome, StartedCall, Step } from './run/steps.ts';
 import type { Forced, GuardName, PlannedCall, TurnEntry } from './run/transcript.ts';
-import { askModel, ContextWall, EndlessRepetition } from './turns.ts';
+import { askModel, ContextWall, CostLimit, EndlessRepetition } from './turns.ts';
 
 /**
  * The research loop (architecture: "Research loop"): research turns until the model knows enough or a budget ends,
@@ -97,6 +97,8 @@ async function* afterWall(
   if (phase.reason instanceof TimeoutError) {
     yield { type: 'reasoning_end', status: 'incomplete' };
     yield force(run, 'budget', `the time budget of ${run.budget.minutes} minutes is used`);
+  } else if (thrown instanceof CostLimit) {
+    yield force(run, 'budget', thrown.message);
   } else if (thrown instanceof EndlessRepetition && run.state.toldInARow('repetition') === 0) {
     yield tell(run, 'repetition', 'You repeated the same text without end and were stopped. Go on with the next step.');
   } else if (thrown instanceof ContextWall || thrown instanceof EndlessRepetition) {
@@ -126,7 +128,7 @@ async function* researchTurn(
     estimate,
     elapsedMs: options.elapsed(),
     notes: notesIn({ text: message.content, reasoning }, { turn: state.turns + 1, about: context.about }),
-    ...(finish.route ? { route: finish.route } : {}),
+    ...(finish.route ? { route: routeOf(finish.route) } : {}),
     ...(state.turns === 0 ? { opening: context.opening } : {}),
   };
   noted(state, entry);
@@ -136,6 +138,11 @@ async function* researchTurn(
   yield started.length > 0
     ? { type: 'tool_calls', calls: started, entry }
     : { type: 'reasoning_end', status: 'completed', entry };
+}
+
+/** What of the route is kept with a turn. */
+function routeOf({ provider, model, price }: AnsweringRoute): NonNullable<TurnEntry['route']> {
+  return { provider, model, ...(price ? { price } : {}) };
 }
 
 /** Numbers the calls that will be made; the others get a reason for the model instead of an item. */

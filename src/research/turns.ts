@@ -25,6 +25,11 @@ export class ContextWall extends Error {
   override readonly name = 'ContextWall';
 }
 
+/** A further research turn would leave too little for the answer. */
+export class CostLimit extends Error {
+  override readonly name = 'CostLimit';
+}
+
 /** The model repeats itself without end; the turn was stopped. */
 export class EndlessRepetition extends Error {
   override readonly name = 'EndlessRepetition';
@@ -33,9 +38,9 @@ export class EndlessRepetition extends Error {
 /** The messages of the next request, with room made for them where that is due: a step to be stored before it is sent. */
 export async function* fittedMessages(
   run: ResearchRun,
-  { context, tail }: { context: Context; tail: readonly TurnMessage[] },
+  { context, tail, most }: { context: Context; tail: readonly TurnMessage[]; most?: number },
 ): AsyncGenerator<Step, ReturnType<Context['messages']>> {
-  const entry = await context.makeRoom(tail);
+  const entry = await context.makeRoom(tail, most);
   if (entry) {
     run.log.info({ from: entry.from, anew: entry.anew ?? false }, 'room was made in the context');
     yield { type: 'note', entry: noted(run.state, entry) };
@@ -56,7 +61,7 @@ export interface AskedTurn {
  * One research turn and the estimated size of its request: what the model thinks and says is shown as reasoning. A
  * turn that was cut midway closes its reasoning as incomplete and is asked for again, on the next route (contract
  * section 4); one that did not fit the model's context is asked for again with less.
- * @throws GatewayError where no route can give the turn; ContextWall; EndlessRepetition.
+ * @throws GatewayError where no route can give the turn; ContextWall; CostLimit; EndlessRepetition.
  */
 export async function* askModel(
   run: ResearchRun,
@@ -68,7 +73,10 @@ export async function* askModel(
   for (;;) {
     const { messages, estimate, stable } = yield* fittedMessages(run, { context, tail: [] });
     const shown = { text: '', reasoning: '' };
-    const maxOutputTokens = Math.max(16, Math.min(run.model.max_completion_tokens, window.roomToWrite(estimate)));
+    const affordable = run.purse.turnTokens(window.counted(estimate));
+    if (affordable === undefined) throw new CostLimit('the cost budget is used');
+    const most = Math.min(run.model.max_completion_tokens, window.roomToWrite(estimate), affordable);
+    const maxOutputTokens = Math.max(16, most);
     try {
       const request: TurnRequest = {
         messages,

@@ -45,7 +45,7 @@ export interface RunDriver {
 export interface ExecutionOutcome {
   run: RunRecord;
   result: ExecutionResult;
-  ended: { status: TerminalStatus; tokens: number; error: ErrorCode | undefined } | undefined;
+  ended: { status: TerminalStatus; tokens: number; cost: number | undefined; error: ErrorCode | undefined } | undefined;
 }
 
 export interface ExecutionOptions {
@@ -271,13 +271,15 @@ class Execution {
       restore();
       return written;
     }
-    this.ended = { status, tokens: response.usage.total_tokens, error: errorObject?.code };
+    const cost = response.usage.cost?.total;
+    this.ended = { status, tokens: response.usage.total_tokens, cost, error: errorObject?.code };
     this.#options.log.info(
       {
         status,
         ...(errorObject && { error: errorObject.code }),
         ...(outcome?.incomplete && { incomplete: outcome.incomplete }),
         tokens: response.usage.total_tokens,
+        ...(cost !== undefined && { cost }),
         attempts: lease.attempts,
       },
       'run ended',

@@ -11,6 +11,7 @@ import type { LoadMeter } from './load-meter.ts';
 export class RunMetrics {
   readonly #ended: Counter<'model' | 'status'>;
   readonly #seconds: Histogram<'model'>;
+  readonly #cost: Counter<'model' | 'currency'>;
   readonly #taken: Counter<'result'>;
   readonly #toolCalls: Counter<'tool' | 'status'>;
   readonly #toolSeconds: Histogram<'tool'>;
@@ -30,6 +31,12 @@ export class RunMetrics {
       help: 'Time from the submission of a run to its end.',
       labelNames: ['model'],
       buckets: [1, 5, 15, 60, 180, 600, 1800, 3600],
+      registers,
+    });
+    this.#cost = new Counter({
+      name: 'gateway_run_cost_total',
+      help: 'What ended runs cost, in the configured currency, where their routes have prices.',
+      labelNames: ['model', 'currency'],
       registers,
     });
     this.#taken = new Counter({
@@ -104,6 +111,11 @@ export class RunMetrics {
     if (!outcome.status) return;
     this.#ended.inc({ model: run.model, status: outcome.status });
     this.#seconds.observe({ model: run.model }, (outcome.now - run.createdAt) / 1000);
+  }
+
+  /** What an ended run cost. */
+  cost(model: string, total: number, currency: string): void {
+    this.#cost.inc({ model, currency }, total);
   }
 
   toolCall(call: ObservedToolCall): void {

@@ -8,6 +8,7 @@ import type { SchemaChecker } from '../research/answer/schema/schema-job.ts';
 import { research } from '../research/loop.ts';
 import type { Prompts } from '../research/prompts/load-prompts.ts';
 import { budgetOf } from '../research/run/budget.ts';
+import { highestPrice, Purse } from '../research/run/money.ts';
 import type { RequestedMcpServer, ResearchRequest } from '../research/run/request.ts';
 import { noted } from '../research/run/run.ts';
 import type { ListedServer, ResearchOutcome, Step } from '../research/run/steps.ts';
@@ -57,7 +58,7 @@ export interface DriverParts {
   }): Promise<RunTools>;
   proxy(options: { run: RunRecord; request: ProxyRequest; signal: AbortSignal }): Promise<string>;
   encryptionKeyOf(keyId: string): Buffer | undefined;
-  metrics?: Pick<RunMetrics, 'left' | 'toolCall'>;
+  metrics?: Pick<RunMetrics, 'left' | 'toolCall' | 'cost'>;
   /** Told of every run that this instance ended. */
   ended?(run: EndedRun & { model: string; error: ErrorCode | undefined }): void;
 }
@@ -70,7 +71,9 @@ export function createDriver(parts: DriverParts): RunDriver {
       parts.metrics?.left(run, { result, status: ended?.status, now: parts.clock.now() });
       if (!ended) return;
       const { id, keyId, model } = run;
-      parts.ended?.({ id, keyId, model, held: readHeld(run), tokens: ended.tokens, error: ended.error });
+      const { tokens, cost, error } = ended;
+      if (cost !== undefined) parts.metrics?.cost(model, cost, parts.config.current().server.currency);
+      parts.ended?.({ id, keyId, model, held: readHeld(run), tokens, cost, error });
     },
     async *research({ run, state, answerSoFar, signal, shouldPause }) {
       const request = readResearchRequest(run);
@@ -96,11 +99,19 @@ export function createDriver(parts: DriverParts): RunDriver {
         },
       };
       const chat = parts.chatModel(query);
+      const routes = key?.routes[run.model] ?? model.routes;
+      const readerRoutes = model.research.reader ?? routes;
+      const { currency } = parts.config.current().server;
+      state.useMoney({ currency, price: routes[0]?.price });
+      const budget = budgetOf(model, request.effort, { maxMinutes: parts.config.current().runs.maxRunMs / 60_000 });
+      const most = Math.min(request.maxCost ?? Number.POSITIVE_INFINITY, budget.cost ?? Number.POSITIVE_INFINITY);
       const steps = research({
+        purse: new Purse({ most, price: highestPrice(routes) }, state),
+        readerPrice: highestPrice(readerRoutes),
         id: run.id,
         request,
         model,
-        budget: budgetOf(model, request.effort, { maxMinutes: parts.config.current().runs.maxRunMs / 60_000 }),
+        budget,
         chat,
         reader: model.research.reader ? parts.chatModel({ ...query, routes: model.research.reader }) : chat,
         tools: request.toolChoice === 'none' ? new Map() : opened.tools,

@@ -64,6 +64,8 @@ export interface HeldLimits {
   place?: boolean;
   /** Tokens reserved of `tokens_per_day`. */
   tokens?: number;
+  /** Millionths reserved of `cost_per_day`. */
+  cost?: number;
 }
 
 /** A run that has ended, with what it held. */
@@ -73,6 +75,8 @@ export interface EndedRun {
   held: HeldLimits;
   /** Tokens that it really used. */
   tokens: number;
+  /** What it really cost, in `server.currency`; absent where that is not known. */
+  cost?: number | undefined;
 }
 
 export interface RunListQuery {

@@ -79,6 +79,7 @@ const research: z.ZodType<ResearchRequest> = z.looseObject({
   maxToolCalls: z.number().nullable(),
   temperature: z.number().nullable(),
   topP: z.number().nullable(),
+  maxCost: z.number().positive().optional(),
   format: format.nullable(),
 });
 
@@ -87,14 +88,16 @@ const stored: z.ZodType<StoredRequest> = z.looseObject({
   input: z.array(jsonObject),
   request: z.union([research, z.looseObject({ kind: z.literal('proxy'), body: z.string() })]),
   mcpServers: z.string().optional(),
-  held: z.looseObject({ place: z.boolean().optional(), tokens: z.number().optional() }).optional(),
+  held: z
+    .looseObject({ place: z.boolean().optional(), tokens: z.number().optional(), cost: z.number().optional() })
+    .optional(),
 });
 const version = z.looseObject({ v: z.int().positive().default(1) });
 
 /** The text to store. `key` encrypts credentials; see `base/encrypt.ts`. */
 export function writeRequest(submission: Submission, { key, held }: { key: Buffer; held: HeldLimits }): string {
   const { request, input } = submission;
-  const limits = held.place || held.tokens !== undefined ? { held } : {};
+  const limits = held.place || held.tokens !== undefined || held.cost !== undefined ? { held } : {};
   if (request.kind === 'proxy' || request.mcpServers.length === 0)
     return JSON.stringify({ v: DATA_VERSION, input, request, ...limits } satisfies StoredRequest);
   const mcpServers = encrypt(JSON.stringify(request.mcpServers), key);

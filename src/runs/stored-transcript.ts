@@ -19,6 +19,7 @@ const usage = z.looseObject({
   outputTokens: count,
   reasoningTokens: count,
   estimated: z.boolean(),
+  cost: z.number().nonnegative().optional(),
 });
 
 const message = z.looseObject({
@@ -63,7 +64,17 @@ const records = z.array(
     weight: z.number(),
   }),
 );
-const route = z.looseObject({ provider: z.string(), model: z.string() });
+const route = z.looseObject({
+  provider: z.string(),
+  model: z.string(),
+  price: z
+    .looseObject({
+      input: z.number().nonnegative(),
+      cached_input: z.number().nonnegative().optional(),
+      output: z.number().nonnegative(),
+    })
+    .optional(),
+});
 const tool = z.looseObject({
   name: z.string(),
   description: z.string(),

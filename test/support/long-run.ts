@@ -18,6 +18,8 @@ export interface LongRun {
   context?: number;
   book: Handbook;
   turns: number;
+  /** What a million tokens cost on the route. */
+  price?: { input: number; cached_input?: number; output: number };
   ask?: string;
   provider?: Partial<NarrowProviderOptions>;
   model?: object;
@@ -48,12 +50,20 @@ export async function longRun(run: LongRun) {
     },
   };
   const config = testConfig({
-    model: { context_length: run.context ?? CONTEXT, max_completion_tokens: 8000, ...run.model },
+    model: {
+      context_length: run.context ?? CONTEXT,
+      max_completion_tokens: 8000,
+      ...(run.price && { routes: [{ provider: 'demo', model: 'demo', price: run.price }] }),
+      ...run.model,
+    },
     research: { budgets: { medium: { turns: run.turns + 5, tool_calls: 1000, tokens: 100_000_000, minutes: 30 } } },
   });
   const parsed = configSchema.shape.providers.parse(providers);
   await using upstream = createUpstream(parsed, { log: silentLogger });
-  const model = { ...configOf(config), routes: [{ provider: 'narrow', model: 'scripted' }] };
+  const model = {
+    ...configOf(config),
+    routes: [{ provider: 'narrow', model: 'scripted', ...(run.price && { price: run.price }) }],
+  };
   const chat = upstream.chatModel({ modelName: MODEL, model, key: undefined });
   await using harness = await openHarness({ chat, tools: run.book.tools, config });
   const asked = run.ask ?? QUESTION;

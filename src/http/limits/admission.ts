@@ -12,6 +12,8 @@ export interface AdmissionRequest {
   runMs?: number;
   /** Tokens that the request will use at most, as far as can be said. */
   tokens: number;
+  /** What a run will cost at most, as far as can be said; absent where its routes have no price. */
+  cost?: number | undefined;
   /** Gets the `x-ratelimit-*` headers, also where the request is refused. */
   announce(headers: Record<string, string>): void;
 }
@@ -29,6 +31,7 @@ const RUNS = 'runs';
 const RESERVED = 'reserved';
 const MINUTE = 60;
 const DAY = 86_400;
+const MILLIONTHS = 1_000_000;
 /** When a place may have become free, in milliseconds. */
 const CONCURRENCY_RETRY_MS = 2000;
 
@@ -39,15 +42,20 @@ const CONCURRENCY_RETRY_MS = 2000;
 export class Admission {
   readonly #requests: Counter;
   readonly #tokens: Counter;
+  /** Money in millionths. */
+  readonly #costs: Counter;
   readonly #runs: Slots;
   /** Requests with reserved tokens; the one that is alone may use up what is left. */
   readonly #reserved: Slots;
+  readonly #reservedCosts: Slots;
 
   constructor(store: LimitStore) {
     this.#requests = store.counter({ name: 'requests', windowSeconds: MINUTE });
     this.#tokens = store.counter({ name: 'tokens', windowSeconds: DAY });
+    this.#costs = store.counter({ name: 'costs', windowSeconds: DAY });
     this.#runs = store.slots({ name: RUNS });
     this.#reserved = store.slots({ name: RESERVED });
+    this.#reservedCosts = store.slots({ name: `${RESERVED}-costs` });
   }
 
   /**
@@ -59,9 +67,14 @@ export class Admission {
     await using undo = new AsyncDisposableStack();
     const place = await this.#takePlace(request, undo);
     const tokens = await this.#reserveTokens(request, undo);
+    const cost = await this.#reserveCost(request, undo);
     await this.#countRequest(request, undo);
     const taken = undo.move();
-    const held: HeldLimits = { ...(place && { place }), ...(tokens !== undefined && { tokens }) };
+    const held: HeldLimits = {
+      ...(place && { place }),
+      ...(tokens !== undefined && { tokens }),
+      ...(cost !== undefined && { cost }),
+    };
     return {
       held,
       undo: () => taken.disposeAsync(),
@@ -74,21 +87,30 @@ export class Admission {
     // Taking nothing from a counter reads it.
     const read = async (counter: Counter) => (await counter.take(id, 0, { limit: 0, force: true })).used;
     const { requests_per_minute: requests, concurrent_runs: runs, tokens_per_day: tokens } = limits;
+    const { cost_per_day: cost } = limits;
     return [
       ...(requests === undefined
         ? []
         : [{ name: 'requests_per_minute', limit: requests, used: await read(this.#requests) }]),
       ...(runs === undefined ? [] : [{ name: 'concurrent_runs', limit: runs, used: await this.#runs.count(id) }]),
       ...(tokens === undefined ? [] : [{ name: 'tokens_per_day', limit: tokens, used: await read(this.#tokens) }]),
+      ...(cost === undefined
+        ? []
+        : [{ name: 'cost_per_day', limit: cost, used: (await read(this.#costs)) / MILLIONTHS }]),
     ];
   }
 
   /** Frees what an ended run held, whoever admitted it. */
-  async runEnded({ tokens, ...run }: EndedRun): Promise<void> {
+  async runEnded({ tokens, cost, ...run }: EndedRun): Promise<void> {
     await this.#free(run, tokens);
+    // What has no price keeps nothing: the reservation goes back.
+    if (run.held.cost !== undefined) {
+      await this.#reservedCosts.release(run.keyId, run.id);
+      await this.#costs.giveBack(run.keyId, run.held.cost - Math.ceil((cost ?? 0) * MILLIONTHS));
+    }
   }
 
-  async #free({ keyId, id, held }: Omit<EndedRun, 'tokens'>, used: number | null): Promise<void> {
+  async #free({ keyId, id, held }: Omit<EndedRun, 'tokens' | 'cost'>, used: number | null): Promise<void> {
     if (held.place) await this.#runs.release(keyId, id);
     if (held.tokens === undefined) return;
     await this.#reserved.release(keyId, id);
@@ -116,7 +138,7 @@ export class Admission {
     await this.#reserved.take(key.id, id, { limit: Number.POSITIVE_INFINITY, ttlMs: request.runMs ?? DAY * 1000 });
     undo.defer(() => this.#reserved.release(key.id, id));
     const alone = (await this.#reserved.count(key.id)) === 1;
-    const count = await this.#take(key.id, tokens, { limit, alone });
+    const count = await this.#take(this.#tokens, key.id, tokens, { limit, alone });
     if (!count.granted) {
       throw new GatewayError('quota_exceeded', `This key has used up its ${limit} tokens a day.`, {
         retryAfterMs: count.resetMs,
@@ -127,10 +149,30 @@ export class Admission {
   }
 
   /** A request that is alone only needs something to be left; parallel ones have to fit together. */
-  async #take(key: string, tokens: number, { limit, alone }: { limit: number; alone: boolean }) {
-    const count = await this.#tokens.take(key, tokens, { limit });
+  async #take(counter: Counter, key: string, points: number, { limit, alone }: { limit: number; alone: boolean }) {
+    const count = await counter.take(key, points, { limit });
     if (count.granted || !alone || count.used >= limit) return count;
-    return await this.#tokens.take(key, tokens, { limit, force: true });
+    return await counter.take(key, points, { limit, force: true });
+  }
+
+  /** The millionths reserved; undefined where the key has no such limit. */
+  async #reserveCost(request: AdmissionRequest, undo: AsyncDisposableStack): Promise<number | undefined> {
+    const { key, id, cost, runMs } = request;
+    const limit = key.limits.cost_per_day;
+    if (limit === undefined || runMs === undefined || cost === undefined) return undefined;
+    const most = Math.round(limit * MILLIONTHS);
+    const wanted = Math.max(1, Math.min(most, Math.ceil(cost * MILLIONTHS)));
+    await this.#reservedCosts.take(key.id, id, { limit: Number.POSITIVE_INFINITY, ttlMs: runMs });
+    undo.defer(() => this.#reservedCosts.release(key.id, id));
+    const alone = (await this.#reservedCosts.count(key.id)) === 1;
+    const count = await this.#take(this.#costs, key.id, wanted, { limit: most, alone });
+    if (!count.granted) {
+      throw new GatewayError('quota_exceeded', `This key has used up its cost of ${limit} a day.`, {
+        retryAfterMs: count.resetMs,
+      });
+    }
+    undo.defer(() => this.#costs.giveBack(key.id, wanted));
+    return wanted;
   }
 
   async #countRequest({ key, announce }: AdmissionRequest, undo: AsyncDisposableStack): Promise<void> {

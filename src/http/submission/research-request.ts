@@ -6,7 +6,9 @@ import type { InputItem } from '../../protocol/request-input.ts';
 import type { CreateChatCompletion, CreateResponse } from '../../protocol/requests.ts';
 import type { SchemaChecker } from '../../research/answer/schema/schema-job.ts';
 import { requireUsableSchema } from '../../research/answer/schema/structured.ts';
+import { highestPrice, leastCost } from '../../research/run/money.ts';
 import type { ConversationMessage, ResearchRequest } from '../../research/run/request.ts';
+import { leastTokens } from '../../research/text/tokens.ts';
 import type { Caller, Runs } from '../../runs/runs.ts';
 import { conversationOf } from './conversation.ts';
 import { requestedTools } from './input-tools.ts';
@@ -32,6 +34,7 @@ export async function fromResponse(body: CreateResponse, context: RequestContext
   const profile = profileOf(context);
   const tools = requestedTools(body, { model, key });
   checkAnswerLength(body.max_output_tokens, { model, param: 'max_output_tokens' });
+  checkMaxCost(body.max_cost, { ...context, text: [body.instructions ?? '', textIn(body.input)] });
   const { history, earlierSources } =
     body.previous_response_id === undefined
       ? { history: [], earlierSources: [] }
@@ -47,6 +50,7 @@ export async function fromResponse(body: CreateResponse, context: RequestContext
     toolChoice: body.tool_choice ?? 'auto',
     maxOutputTokens: body.max_output_tokens ?? null,
     maxToolCalls: body.max_tool_calls ?? null,
+    ...(body.max_cost !== undefined && { maxCost: body.max_cost }),
     temperature: body.temperature ?? null,
     topP: body.top_p ?? null,
     format: await formatOf(body.text?.format, { ...context, param: 'text.format.schema' }),
@@ -64,6 +68,7 @@ export async function fromChat(body: CreateChatCompletion, context: RequestConte
   const tools = requestedTools(body, { model, key });
   checkAnswerLength(body.max_completion_tokens, { model, param: 'max_completion_tokens' });
   checkAnswerLength(body.max_tokens, { model, param: 'max_tokens' });
+  checkMaxCost(body.max_cost, { ...context, text: [textIn(body.messages)] });
   return {
     kind: 'research',
     history: [],
@@ -75,6 +80,7 @@ export async function fromChat(body: CreateChatCompletion, context: RequestConte
     toolChoice: body.tool_choice ?? 'auto',
     maxOutputTokens: body.max_completion_tokens ?? body.max_tokens ?? null,
     maxToolCalls: body.max_tool_calls ?? null,
+    ...(body.max_cost !== undefined && { maxCost: body.max_cost }),
     temperature: body.temperature ?? null,
     topP: body.top_p ?? null,
     format: await formatOf(body.response_format, { ...context, param: 'response_format.json_schema.schema' }),
@@ -120,6 +126,35 @@ function checkQuestionLength(
   if (units <= window * UNITS_OF_TOKEN) return;
   const message = `${param}: it has ${units} characters, more than the ${window} tokens of this model can be.`;
   throw new GatewayError('context_length_exceeded', message, { param });
+}
+
+/** Tokens of the prompts that every run has beside what the client sends. */
+const PROMPT_TOKENS = 700;
+
+/** Refuses a bound on the cost that cannot be counted, or that not even the answer alone keeps. */
+function checkMaxCost(
+  maxCost: number | undefined,
+  { key, name, model, text }: RequestContext & { text: readonly string[] },
+): void {
+  if (maxCost === undefined) return;
+  const price = highestPrice([...(key.routes[name] ?? model.routes), ...(model.research.reader ?? [])]);
+  if (!price) {
+    const message = 'max_cost: the routes of this model have no price, so that its cost cannot be bounded.';
+    throw new GatewayError('unsupported_parameter', message, { param: 'max_cost' });
+  }
+  const tokens = text.reduce((sum, part) => sum + leastTokens(part), PROMPT_TOKENS);
+  const least = leastCost(price, tokens);
+  if (maxCost >= least) return;
+  const message = `max_cost: an answer to this costs at least ${Number(least.toPrecision(2))}.`;
+  throw new GatewayError('invalid_parameter', message, { param: 'max_cost' });
+}
+
+/** The text of input items. */
+function textIn(items: readonly InputItem[]): string {
+  return items
+    .flatMap((item) => (item.type === 'message' ? item.content : []))
+    .map((part) => (part.type === 'text' ? part.text : ''))
+    .join('\n');
 }
 
 function checkAnswerLength(

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RunId } from '../../base/ids.ts';
+import { costOf, highestPrice } from '../../research/run/money.ts';
 import type { Submission, Submitted } from '../../runs/runs.ts';
 import type { AppDeps, Identity } from '../app-deps.ts';
 import type { Admitted } from '../limits/admission.ts';
@@ -41,6 +42,7 @@ export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<
           id,
           runMs: config.runs.maxRunMs,
           tokens,
+          cost: likelyCost(request),
           announce: (headers) => setHeaders(res, headers),
         });
         return admitted.held;
@@ -56,6 +58,18 @@ export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<
     await admitted?.undo();
     throw thrown;
   }
+}
+
+/** What a run will cost at most, as far as can be said; undefined where its routes have no price. */
+function likelyCost({ identity, submission, tokens }: RunSubmission): number | undefined {
+  const { key, config } = identity;
+  const model = config.models[submission.model];
+  const { request } = submission;
+  if (model?.kind !== 'research' || request.kind !== 'research') return undefined;
+  const price = highestPrice(key.routes[submission.model] ?? model.routes);
+  if (!price) return undefined;
+  const bound = request.maxCost ?? model.research.budgets[request.effort]?.cost;
+  return bound ?? costOf(price, { input: tokens, output: tokens });
 }
 
 function setHeaders(res: ServerResponse, headers: Record<string, string>): void {

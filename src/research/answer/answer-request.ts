@@ -49,9 +49,10 @@ export async function* answerRequest(run: ResearchRun, ask: AnswerAsk): AsyncGen
   const { context, soFar, again } = ask;
   const format = structuredFormat(run);
   const tail = [...askForAnswer(run, ask), ...(ask.tail ?? []), ...askToContinue(run, soFar)];
-  const { messages, estimate, stable } = yield* fittedMessages(run, { context, tail });
+  const { messages, estimate, stable } = yield* fittedMessages(run, { context, tail, most: run.purse.answerInput });
   const left = answerTokensLeft(run, soFar) + (again ? THINKING_TOKENS : 0);
-  const most = Math.min(left, run.model.max_completion_tokens, context.window.roomToWrite(estimate));
+  const affordable = run.purse.answerTokens(context.window.counted(estimate));
+  const most = Math.min(left, run.model.max_completion_tokens, context.window.roomToWrite(estimate), affordable);
   const tools = ask.withoutTools ? [] : context.opening.tools;
   const request: TurnRequest = {
     messages,

@@ -38,9 +38,13 @@ export function spentStep(run: ResearchRun, usage: Finish['usage'], { length, to
 }
 
 /** `budget` where a further part of the answer would cost more than the run may. */
-export function spentAnswerBudget({ state, budget }: ResearchRun, usage: Finish['usage']): 'budget' | undefined {
-  return state.usage.total_tokens + usage.inputTokens + usage.outputTokens >= budget.tokens ? 'budget' : undefined;
+export function spentAnswerBudget({ state, budget, purse }: ResearchRun, usage: Finish['usage']): 'budget' | undefined {
+  const tokens = state.usage.total_tokens + usage.inputTokens + usage.outputTokens;
+  const left = purse.answerTokens(usage.inputTokens + usage.outputTokens, { pending: usage.cost ?? 0 });
+  return tokens >= budget.tokens || left < LEAST_PART ? 'budget' : undefined;
 }
+/** Fewer tokens are no further part. */
+export const LEAST_PART = 16;
 
 /** Nothing of an answer is kept. */
 export const NO_PART: CountedPart = { length: 0, tokens: 0 };

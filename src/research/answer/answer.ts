@@ -6,6 +6,7 @@ import { noUsage } from '../../upstream/turn.ts';
 import type { Context } from '../context/context.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { ResearchOutcome, Step } from '../run/steps.ts';
+import { leastTokens } from '../text/tokens.ts';
 import { estimatedUsage, type Finish, unfinished } from '../turns.ts';
 import { AnswerBound, endOfPiece } from './answer-bound.ts';
 import {
@@ -20,6 +21,7 @@ import {
   answeredStep,
   citedSteps,
   countedPart,
+  LEAST_PART,
   NO_PART,
   noAnswerInTime,
   recover,
@@ -105,8 +107,6 @@ async function* writeText(run: ResearchRun, { context, signal }: Answering): Asy
 
 /** Parts in which an answer is written at most, where its provider stops each of them at a length of its own. */
 const MAX_PARTS = 64;
-/** Fewer tokens are no further part. */
-const LEAST_PART = 16;
 
 /** Whether an answer that was stopped at a length goes on: below its own bound, within the budget, and getting longer. */
 function goesOn(
@@ -127,7 +127,10 @@ async function* streamAnswer(
 ): AsyncGenerator<Step, Finish | undefined> {
   const { asked, written, cited, signal } = turn;
   const continuation = new Continuation(written.text);
-  const bound = new AnswerBound(written.text, outputLimit(run));
+  const most = run.purse.bounded
+    ? leastTokens(written.text) + (asked.request.maxOutputTokens ?? 0)
+    : Number.POSITIVE_INFINITY;
+  const bound = new AnswerBound(written.text, Math.min(outputLimit(run), most));
   let started = written.text !== '';
   let thought = false;
   for await (const part of run.chat.turn(asked.request, { signal })) {

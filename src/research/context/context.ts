@@ -20,8 +20,11 @@ export interface Context {
   readonly about: ReadonlySet<string>;
   /** What every request of the run begins with and offers. */
   readonly opening: OpeningEntry;
-  /** What makes room for a request that ends with `tail`, to be noted before it is sent; undefined where it fits. */
-  makeRoom(tail: readonly TurnMessage[]): Promise<CompactionEntry | undefined>;
+  /**
+   * What makes room for a request that ends with `tail`, to be noted before it is sent; undefined where it fits. `most`:
+   * tokens of the provider that it may have, where that is less than the window.
+   */
+  makeRoom(tail: readonly TurnMessage[], most?: number): Promise<CompactionEntry | undefined>;
   /**
    * The messages of a request that ends with `tail`, and their estimated tokens with those of the tools. `stable`: how
    * many of the first will stand in later requests as they are.
@@ -57,9 +60,10 @@ export function createContext(run: ContextRun): Context {
     window,
     about,
     opening,
-    async makeRoom(tail) {
+    async makeRoom(tail, most = Number.POSITIVE_INFINITY) {
       const { estimate } = this.messages(tail);
-      const limit = window.threshold;
+      const affordable = window.estimated(most);
+      const limit = Math.min(window.threshold, affordable);
       if (estimate <= limit) return undefined;
       const segment = lastSegment(state);
       const fitted = segment.room ?? firstRoom;
@@ -67,7 +71,7 @@ export function createContext(run: ContextRun): Context {
       // An opening that fills most of a window that became smaller is fitted anew.
       const room = sizeIn(fitted) > limit * MOST_OF_OPENING ? Math.min(fitted, window.room) : fitted;
       const older = segment.parts.filter(({ entry }) => entry.t === 'turn').length > 1;
-      if (estimate <= window.room && !older && room === fitted) return undefined;
+      if (estimate <= Math.min(window.room, affordable) && !older && room === fitted) return undefined;
       return await compact({
         state,
         segment,

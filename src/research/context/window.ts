@@ -8,6 +8,8 @@ export interface ContextWindow {
   roomToWrite(estimate: number): number;
   /** Tokens of the provider that a request of this estimated size is likely to have. */
   counted(estimate: number): number;
+  /** The estimated size of a request that has so many tokens of the provider. */
+  estimated(counted: number): number;
   /** Learns from what a provider counted for a request that was estimated. */
   learn(estimate: number, counted: number): void;
   /**
@@ -71,6 +73,7 @@ export function createContextWindow(options: {
       return Math.max(0, Math.floor(Math.min(mostToWrite, contextLength * (1 - WRITING_MARGIN) - counted)));
     },
     counted: (estimate) => Math.ceil(estimate * factor),
+    estimated: (counted) => Math.floor(counted / factor),
     learn(estimate, counted) {
       if (estimate < 500 || counted <= 0) return;
       learned = true;

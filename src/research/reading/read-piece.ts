@@ -6,7 +6,7 @@ import { estimatedUsage } from '../turns.ts';
 import { cutPieces } from './pieces.ts';
 
 /** What the reader may write about one piece, in tokens, with what it thinks before. */
-const NOTES_TOKENS = 2000;
+export const NOTES_TOKENS = 2000;
 /** A piece that no model could read is reduced to this much of its own text, in UTF-16 code units. */
 const FACTS_LENGTH = 1200;
 /** Smaller pieces are not cut again where a reader has less context than thought. */

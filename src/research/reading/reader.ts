@@ -4,12 +4,13 @@ import { type Tool, type ToolContext, ToolError, type ToolOutput } from '../../t
 import type { TurnUsage } from '../../upstream/turn.ts';
 import type { Context } from '../context/context.ts';
 import { researchTokens } from '../run/budget.ts';
+import { costOf } from '../run/money.ts';
 import type { ResearchRun } from '../run/run.ts';
 import { keyFacts } from '../text/key-facts.ts';
 import { questionOf } from '../text/prose.ts';
 import { estimateTokens } from '../text/tokens.ts';
 import { cutPieces } from './pieces.ts';
-import { factsOf, type Piece, readPiece } from './read-piece.ts';
+import { factsOf, NOTES_TOKENS, type Piece, readPiece } from './read-piece.ts';
 
 /**
  * Reading huge pages: one that would fill the context is read piece by piece by a model, each piece held against the
@@ -24,6 +25,8 @@ const MAX_PIECE_TOKENS = 8000;
 /** Parts of one page that are fetched, and pieces that are read; the rest is left to `offset`. */
 const MAX_PARTS = 12;
 const MAX_PIECES = 24;
+/** What one piece costs in tokens at most. */
+const PIECE_TOKENS = { input: MAX_PIECE_TOKENS * 1.5, output: NOTES_TOKENS };
 /** Pieces read at a time. */
 const PARALLEL = 3;
 /** What reading may take besides the fetching, and what is left then to put the rest together, in milliseconds. */
@@ -138,8 +141,12 @@ async function readPieces(
   const question = questionOf(run.request);
   const goal = typeof args.goal === 'string' && args.goal.trim() !== '' ? args.goal : 'the question itself';
   let left = researchTokens(run.budget) - run.state.usage.total_tokens;
+  let money = run.purse.forReading;
+  const piecePrice = run.readerPrice ? costOf(run.readerPrice, PIECE_TOKENS) * PARALLEL : Number.POSITIVE_INFINITY;
+  const affordable = () => money === Number.POSITIVE_INFINITY || money >= piecePrice;
   const spend = (usage: TurnUsage) => {
     left -= usage.inputTokens + usage.outputTokens;
+    money -= usage.cost ?? 0;
     options.spend(usage);
   };
   using limit = linkSignals([signal], { what: 'reading', timeoutMs: READING_MS });
@@ -148,7 +155,7 @@ async function readPieces(
   const worker = async () => {
     for (const [index, text] of waiting) {
       const piece = { text, place: `piece ${index + 1} of ${pieces.length}`, question, goal, spend };
-      notes[index] = left > 0 && !limit.signal.aborted ? await readInTime(piece) : factsOf(piece);
+      notes[index] = left > 0 && affordable() && !limit.signal.aborted ? await readInTime(piece) : factsOf(piece);
     }
   };
   const readInTime = async (piece: Piece) => {

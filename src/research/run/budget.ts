@@ -10,6 +10,8 @@ export interface Budget {
   tokens: number;
   minutes: number;
   parallelToolCalls: number;
+  /** In `server.currency`; absent: nothing bounds it. */
+  cost?: number | undefined;
 }
 
 const DEFAULTS: Readonly<Record<Effort, Budget>> = {
@@ -28,6 +30,7 @@ export function budgetOf(model: ResearchModelConfig, effort: Effort, options: { 
     tokens: own.tokens ?? base.tokens,
     minutes: Math.min(own.minutes ?? base.minutes, options.maxMinutes),
     parallelToolCalls: own.parallel_tool_calls ?? base.parallelToolCalls,
+    cost: own.cost,
   };
 }
 

@@ -49,6 +49,8 @@ export interface ResearchRequest {
   /** Bounds the final answer, in tokens. */
   maxOutputTokens: number | null;
   maxToolCalls: number | null;
+  /** The most that the run may cost, in the configured currency. */
+  maxCost?: number | undefined;
   temperature: number | null;
   topP: number | null;
   format: TextFormat | null;

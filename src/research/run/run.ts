@@ -2,12 +2,13 @@ import type { Clock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { ResearchModelConfig } from '../../config/schema.ts';
 import type { Tool } from '../../tools/tool.ts';
-import type { ChatModel } from '../../upstream/turn.ts';
+import type { ChatModel, RoutePrice } from '../../upstream/turn.ts';
 import type { BegunAnswer } from '../answer/cited-answer.ts';
 import type { SchemaChecker } from '../answer/schema/schema-job.ts';
 import type { Prompts } from '../prompts/load-prompts.ts';
 import type { Fence } from '../text/fence.ts';
 import type { Budget } from './budget.ts';
+import type { Purse } from './money.ts';
 import type { ResearchRequest } from './request.ts';
 import type { ResearchState, TranscriptEntry } from './transcript.ts';
 
@@ -18,6 +19,9 @@ export interface ResearchRun {
   request: ResearchRequest;
   model: ResearchModelConfig;
   budget: Budget;
+  /** What the run may cost, and the price of what reads long pages. */
+  purse: Purse;
+  readerPrice: RoutePrice | undefined;
   chat: ChatModel;
   /** Reads huge pages in pieces; a cheaper route where the configuration names one. */
   reader: ChatModel;

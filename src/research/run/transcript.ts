@@ -2,7 +2,8 @@ import { isObject, parseJson } from '../../base/json.ts';
 import type { IncompleteReason, Usage } from '../../protocol/response.ts';
 import { zeroUsage } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
-import type { AssistantMessage, RouteName, TurnTool, TurnUsage } from '../../upstream/turn.ts';
+import type { AnsweringRoute, AssistantMessage, RoutePrice, TurnTool, TurnUsage } from '../../upstream/turn.ts';
+import { priced } from '../../upstream/usage.ts';
 import type { EvidenceRecord } from './evidence.ts';
 import type { EarlierSource } from './request.ts';
 import { type Source, SourceRegistry } from './sources.ts';
@@ -40,7 +41,7 @@ export interface TurnEntry {
   /** What the model noted in its message and its thoughts. Absent in transcripts of older versions. */
   notes?: EvidenceRecord[];
   /** The route that gave the turn: its cache is warm. */
-  route?: RouteName;
+  route?: Pick<AnsweringRoute, 'provider' | 'model' | 'price'>;
   /** Of the first turn: what every request begins with, whatever the configuration becomes. */
   opening?: OpeningEntry;
 }
@@ -159,6 +160,9 @@ export interface WarnedEntry {
 /** A planned call that is to be executed. */
 export type ExecutableCall = Extract<PlannedCall, { call: number }>;
 
+/** Costs are told to so many decimals: sums of binary fractions end in noise. */
+const DECIMALS = 10;
+
 /** The state of a research run: the fold of its transcript. */
 export class ResearchState {
   readonly entries: TranscriptEntry[] = [];
@@ -178,8 +182,16 @@ export class ResearchState {
   answerLength = 0;
   answerTokens = 0;
   /** The route that gave the last turn. */
-  route: RouteName | undefined;
+  route: TurnEntry['route'];
   usage: Usage = zeroUsage();
+  /** What the run cost, as far as its routes have prices. */
+  cost = 0;
+  #currency: string | undefined;
+  #price: RoutePrice | undefined;
+  /** Estimated tokens of turns whose route is not known: they cost what the first route costs. */
+  readonly #unpriced: TurnUsage[] = [];
+  /** Something was spent on a route without a price: the sum is not told. */
+  #priceless = false;
   /** What was noted for the client, each once. */
   readonly warnings: Warning[] = [];
 
@@ -288,6 +300,33 @@ export class ResearchState {
     if (isObject(args) && typeof args.url === 'string') this.sources.failedToRead(args.url);
   }
 
+  /** Tells what money is counted in, and what a turn costs whose route is not known. */
+  useMoney({ currency, price }: { currency: string; price: RoutePrice | undefined }): void {
+    this.#currency = currency;
+    this.#price = price;
+    for (const usage of this.#unpriced.splice(0)) this.#pay(usage);
+    this.#tellCost();
+  }
+
+  #pay(spent: TurnUsage): void {
+    const tokens = spent.inputTokens + spent.outputTokens;
+    if (spent.cost !== undefined) this.cost += spent.cost;
+    else if (!spent.estimated) this.#priceless ||= tokens > 0;
+    else if (this.#currency === undefined) this.#unpriced.push(spent);
+    else {
+      const cost = priced(spent, this.route?.price ?? this.#price).cost;
+      this.#priceless ||= cost === undefined && tokens > 0;
+      this.cost += cost ?? 0;
+    }
+  }
+
+  #tellCost(): void {
+    const { usage } = this;
+    delete usage.cost;
+    if (this.#priceless || this.#currency === undefined || usage.total_tokens === 0) return;
+    usage.cost = { total: Number(this.cost.toFixed(DECIMALS)), currency: this.#currency };
+  }
+
   #spend(spent: TurnUsage): void {
     const { usage } = this;
     usage.input_tokens += spent.inputTokens;
@@ -296,5 +335,7 @@ export class ResearchState {
     usage.output_tokens_details.reasoning_tokens += spent.reasoningTokens;
     usage.total_tokens = usage.input_tokens + usage.output_tokens;
     if (spent.estimated) usage.estimated = true;
+    this.#pay(spent);
+    this.#tellCost();
   }
 }

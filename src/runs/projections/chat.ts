@@ -83,5 +83,6 @@ export function chatUsage(usage: Usage): ChatUsage {
     prompt_tokens_details: { cached_tokens: usage.input_tokens_details.cached_tokens },
     completion_tokens_details: { reasoning_tokens: usage.output_tokens_details.reasoning_tokens },
     num_search_queries: usage.num_search_queries,
+    ...(usage.cost && { cost: usage.cost }),
   };
 }

@@ -1,0 +1,97 @@
+import type { RouteConfig } from '../../config/schema.ts';
+import type { RoutePrice } from '../../upstream/turn.ts';
+import type { ResearchState } from './transcript.ts';
+
+/** What a run may cost, and what its next step costs at most (contract section 3, `max_cost`). */
+export interface Money {
+  /** The most that the run may cost, in `server.currency`; Infinity where nothing bounds it. */
+  readonly most: number;
+  /** The highest price of the routes that a turn may take; undefined where one of them has none. */
+  readonly price: RoutePrice | undefined;
+}
+
+const MILLION = 1_000_000;
+/** Tokens of an answer that is worth its name, kept for it from the first turn on. */
+const LEAST_ANSWER = 700;
+/** Tokens that a further turn has to be able to write. */
+const LEAST_TURN = 400;
+/** What a provider counts may be this much more than what is estimated. */
+const MISCOUNT = 1.15;
+/** The part of what is left that reading long pages may take. */
+const READING_SHARE = 0.4;
+
+/** The highest price of these routes, part by part; undefined where one of them has none. */
+export function highestPrice(routes: readonly RouteConfig[]): RoutePrice | undefined {
+  const prices = routes.flatMap(({ price }) => (price ? [price] : []));
+  if (prices.length === 0 || prices.length < routes.length) return undefined;
+  return {
+    input: Math.max(...prices.map(({ input }) => input)),
+    output: Math.max(...prices.map(({ output }) => output)),
+  };
+}
+
+/** What so many tokens cost at most. */
+export function costOf(price: RoutePrice, tokens: { input: number; output: number }): number {
+  return (tokens.input * price.input + tokens.output * price.output) / MILLION;
+}
+
+/** The least that a run costs whose opening has so many tokens: its answer alone. */
+export function leastCost(price: RoutePrice, openingTokens: number): number {
+  return costOf(price, { input: openingTokens * MISCOUNT, output: LEAST_OUTPUT });
+}
+const LEAST_OUTPUT = 64;
+
+/** What a bounded run may still spend. Every figure is Infinity where nothing bounds it. */
+export class Purse {
+  readonly #money: Money;
+  readonly #state: ResearchState;
+
+  constructor(money: Money, state: ResearchState) {
+    this.#money = money;
+    this.#state = state;
+  }
+
+  /** Whether the run's cost has a bound. */
+  get bounded(): boolean {
+    return this.#money.most !== Number.POSITIVE_INFINITY && this.#money.price !== undefined;
+  }
+
+  get left(): number {
+    return this.bounded ? Math.max(0, this.#money.most - this.#state.cost) : Number.POSITIVE_INFINITY;
+  }
+
+  /** Tokens that a research turn may write whose request has so many; undefined where it would cost too much. */
+  turnTokens(input: number): number | undefined {
+    const { price } = this.#money;
+    if (!this.bounded || !price) return Number.POSITIVE_INFINITY;
+    const answer = costOf(price, { input: input * MISCOUNT + LEAST_TURN, output: LEAST_ANSWER });
+    const output = this.#outputFor(this.left - answer, input);
+    return output >= LEAST_TURN ? output : undefined;
+  }
+
+  /** Tokens that the answer may have whose request has so many; `pending`: what was spent and is not counted yet. */
+  answerTokens(input: number, { pending = 0 }: { pending?: number } = {}): number {
+    return this.bounded ? this.#outputFor(this.left - pending, input) : Number.POSITIVE_INFINITY;
+  }
+
+  /** Tokens that the request for the answer may have, so that there is something left to write it. */
+  get answerInput(): number {
+    const { price } = this.#money;
+    if (!this.bounded || !price || price.input === 0) return Number.POSITIVE_INFINITY;
+    const left = this.left - costOf(price, { input: 0, output: LEAST_ANSWER });
+    return Math.max(0, (left * MILLION) / (price.input * MISCOUNT));
+  }
+
+  /** What reading long pages may cost now. */
+  get forReading(): number {
+    return this.bounded ? this.left * READING_SHARE : Number.POSITIVE_INFINITY;
+  }
+
+  #outputFor(left: number, input: number): number {
+    const { price } = this.#money;
+    if (!price) return Number.POSITIVE_INFINITY;
+    const rest = left - costOf(price, { input: input * MISCOUNT, output: 0 });
+    if (rest <= 0) return 0;
+    return price.output === 0 ? Number.POSITIVE_INFINITY : Math.floor((rest * MILLION) / price.output);
+  }
+}

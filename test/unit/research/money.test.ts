@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { handbook } from '../../support/handbook.ts';
+import { longRun } from '../../support/long-run.ts';
+import { lookups, runResearch } from '../../support/research-run.ts';
+import { testConfig } from '../../support/run-harness.ts';
+import { cutTurn } from '../../support/scripted-model.ts';
+
+const PRICE = { input: 2, cached_input: 0.2, output: 10 };
+const book = handbook({ chapters: 60, length: 5000 });
+
+describe('what a run costs', function () {
+  this.timeout(60_000);
+
+  it('is told where its routes have a price, to the last token', async () => {
+    const { response, narrow } = await longRun({ book, turns: 8, price: PRICE });
+    const { input, output } = narrow.counted;
+    assert.deepEqual(response.usage.cost, {
+      total: Number(((input * PRICE.input + output * PRICE.output) / 1_000_000).toFixed(10)),
+      currency: 'USD',
+    });
+  });
+
+  it('is not told where they have none', async () => {
+    const { response } = await longRun({ book, turns: 2 });
+    assert.equal('cost' in response.usage, false);
+  });
+
+  it('has cut turns in it, also those that nobody counted', async () => {
+    const priced = (cost: number) => ({ inputTokens: 1000, outputTokens: 100, cost });
+    const config = testConfig({ model: { routes: [{ provider: 'demo', model: 'demo', price: PRICE }] } });
+    const { response } = await runResearch({
+      config,
+      turns: [
+        { calls: lookups('a'), usage: priced(0.5) },
+        { reasoning: ['Hm.'], breaks: cutTurn() },
+        { calls: lookups('b'), usage: priced(0.25) },
+        { text: ['Ready.'], usage: priced(0.125) },
+      ],
+      answers: [{ text: ['It is known.'], usage: priced(1) }],
+    });
+    // What the cut turn used was estimated, without a cost: it has that of the route.
+    const cut = (10 * PRICE.input - 2 * (PRICE.input - PRICE.cached_input) + 5 * PRICE.output) / 1_000_000;
+    assert.equal(response.usage.cost?.total, Number((1.875 + cut).toFixed(10)));
+  });
+});
+
+describe('max_cost', function () {
+  this.timeout(60_000);
+
+  for (const maxCost of [0.012, 0.03, 0.1, 0.3]) {
+    it(`of ${maxCost} is kept, and the answer is written from what was found`, async () => {
+      const { response, told } = await longRun({ book, turns: 60, price: PRICE, request: { maxCost } });
+      assert.equal(response.status, 'completed');
+      assert.ok((response.usage.cost?.total ?? Infinity) <= maxCost, JSON.stringify(response.usage));
+      assert.deepEqual(response.incomplete_details, { reason: 'budget' });
+      assert.notEqual(response.output_text, '');
+      if (maxCost >= 0.1) assert.ok(told.size >= 4, `${told.size} facts are told`);
+    });
+  }
+
+  it('that is not reached changes nothing', async () => {
+    const { response, told } = await longRun({ book, turns: 10, price: PRICE, request: { maxCost: 50 } });
+    assert.equal(response.incomplete_details, null);
+    assert.equal(told.size, 10);
+  });
+
+  it('of the configuration bounds an effort in the same way', async () => {
+    const model = { research: { budgets: { medium: { cost: 0.05, turns: 60, tokens: 100_000_000 } } } };
+    const { response } = await longRun({ book, turns: 60, price: PRICE, model });
+    assert.ok((response.usage.cost?.total ?? Infinity) <= 0.05);
+    assert.deepEqual(response.incomplete_details, { reason: 'budget' });
+  });
+});
