@@ -6,6 +6,7 @@ import { configSchema, type GatewayConfig } from '../../src/config/schema.ts';
 import type { ResponseObject } from '../../src/protocol/response.ts';
 import { startGateway } from '../../src/server.ts';
 import { saveDocuments, writeDocuments } from './documents.ts';
+import { type RunCost, startMeter } from './meter.ts';
 import { askQuestions, type Question } from './questions.ts';
 import { startResearcher } from './researcher-server.ts';
 import { type Score, score } from './scores.ts';
@@ -26,6 +27,8 @@ export interface EvaluationOptions {
   parallel: number;
   provider?: EvaluatedProvider;
   onScore?(score: Score): void;
+  /** Told what each run sent, where that is to be metered. */
+  onCost?(run: { question: string; cost: RunCost; outputTokens: number }): void;
 }
 
 export interface Evaluation {
@@ -51,7 +54,9 @@ export async function evaluate(options: EvaluationOptions): Promise<Evaluation> 
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   await saveDocuments(folder, documents);
   const provider = options.provider ?? { baseUrl: stack.use(await startResearcher()).url, model: 'researcher' };
-  const gateway = stack.use(await startGateway({ config: configOf(folder, provider), log: silentLogger }));
+  const meter = options.onCost ? stack.use(await startMeter(provider.baseUrl)) : undefined;
+  const asked = meter ? { ...provider, baseUrl: meter.url } : provider;
+  const gateway = stack.use(await startGateway({ config: configOf(folder, asked), log: silentLogger }));
 
   const urlOf = new Map(documents.map(({ about, path }) => [about, `corpus:///${path}`]));
   const questions = askQuestions(world, { seed: options.seed, count: options.questions });
@@ -65,6 +70,8 @@ export async function evaluate(options: EvaluationOptions): Promise<Evaluation> 
       const scored = score(question, { response, urls, seconds: (performance.now() - began) / 1000 });
       scores.set(index, scored);
       options.onScore?.(scored);
+      const cost = meter?.costOf(response.id);
+      if (cost) options.onCost?.({ question: question.text, cost, outputTokens: response.usage.output_tokens });
     }
   };
   await Promise.all(Array.from({ length: options.parallel }, worker));

@@ -1,7 +1,10 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { evaluate } from './evaluate.ts';
+import { billed, type Prices, type RunCost } from './meter.ts';
 import { report } from './report.ts';
+
+type MeteredRun = { question: string; cost: RunCost; outputTokens: number };
 
 /** `npm run eval`: see docs/evaluation.md. */
 const { values } = parseArgs({
@@ -15,6 +18,8 @@ const { values } = parseArgs({
     parallel: { type: 'string', default: '4' },
     json: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
+    cost: { type: 'boolean', default: false },
+    price: { type: 'string', default: '2.5,0.25,10' },
     help: { type: 'boolean', default: false },
   },
 });
@@ -32,6 +37,8 @@ Without options the scripted researcher is the model: no key, no network, the sa
   --parallel N      questions at a time (4)
   --json            every score as JSON instead of the table
   --write           put the table into docs/evaluation.md
+  --cost            what each run sends: tokens, tokens read anew, billed cost, largest request
+  --price I,C,O     what a million tokens cost: input, cached input, output (2.5,0.25,10)
 `;
 const DOCUMENT = new URL('../../docs/evaluation.md', import.meta.url);
 
@@ -42,6 +49,8 @@ if (values.help) {
 const { 'base-url': baseUrl, 'api-key': apiKey, model, effort } = values;
 if ((baseUrl === undefined) !== (model === undefined)) refuse('--base-url and --model belong together.');
 if (effort !== 'low' && effort !== 'medium' && effort !== 'high') refuse('--effort is low, medium or high.');
+const total = { runs: 0, sent: 0, anew: 0, billed: 0, largest: 0 };
+pricesOf();
 const evaluation = await evaluate({
   seed: wholeNumber('seed'),
   questions: wholeNumber('questions'),
@@ -50,12 +59,14 @@ const evaluation = await evaluate({
   ...(baseUrl === undefined || model === undefined
     ? {}
     : { provider: { baseUrl, model, ...(apiKey === '' ? {} : { apiKey }) } }),
+  ...(values.cost && { onCost: printCost }),
   onScore: ({ question, correct, tokens }) => {
     process.stderr.write(`${correct ? 'right' : 'wrong'}  ${String(tokens).padStart(7)} tokens  ${question}\n`);
   },
 });
 const table = report(evaluation);
 process.stdout.write(values.json ? `${JSON.stringify(evaluation, null, 2)}\n` : `${table}\n`);
+if (values.cost) process.stdout.write(`\n${total.runs} runs: ${costLine(total)}\n`);
 if (values.write) {
   const text = await readFile(DOCUMENT, 'utf8');
   const written = text.replace(
@@ -63,6 +74,30 @@ if (values.write) {
     (_, open, close) => `${open}\n${table}\n${close}`,
   );
   await writeFile(DOCUMENT, written);
+}
+
+function printCost({ question, cost, outputTokens }: MeteredRun): void {
+  const prices = pricesOf();
+  total.runs++;
+  total.sent += cost.sent;
+  total.anew += cost.anew;
+  total.billed += billed(cost, outputTokens, prices);
+  total.largest = Math.max(total.largest, cost.largest);
+  process.stderr.write(`${costLine({ ...cost, billed: billed(cost, outputTokens, prices) })}  ${question}\n`);
+}
+
+function costLine({ sent, anew, billed: money, largest }: Omit<typeof total, 'runs'>): string {
+  const share = Math.round((1 - anew / Math.max(1, sent)) * 100);
+  return `${sent} tokens sent, ${anew} read anew (${share} % known), billed ${money.toFixed(4)}, largest ${largest}`;
+}
+
+function pricesOf(): Prices {
+  const [input, cached, output] = values.price.split(',').map(Number);
+  const given = [input, cached, output].every((price) => price !== undefined && Number.isFinite(price) && price >= 0);
+  if (!given || input === undefined || cached === undefined || output === undefined) {
+    return refuse('--price is three numbers with commas between: input, cached input, output.');
+  }
+  return { input, cached, output };
 }
 
 function wholeNumber(name: 'seed' | 'questions' | 'parallel'): number {
