@@ -30,7 +30,7 @@ export function budgetOf(model: ResearchModelConfig, effort: Effort, options: { 
     tokens: own.tokens ?? base.tokens,
     minutes: Math.min(own.minutes ?? base.minutes, options.maxMinutes),
     parallelToolCalls: own.parallel_tool_calls ?? base.parallelToolCalls,
-    cost: own.cost,
+    ...(own.cost === undefined ? {} : { cost: own.cost }),
   };
 }
 

@@ -10,7 +10,7 @@ import { memoryStore } from '../../support/wrapped-store.ts';
 /** A report of twelve sections, about 1 000 tokens each, that cites three sources. */
 const SECTIONS = Array.from({ length: 12 }, (_, n) => {
   const lines = Array.from(
-    { length: 40 },
+    { length: 75 },
     (_, i) => `Line ${i} of section ${n} says that ${n * 75 + i} things hold [${(i % 3) + 1}].`,
   );
   return `## Section ${n}\n\n${lines.join(' ')}`;
