@@ -64,7 +64,7 @@ export function createContext(run: ContextRun): Context {
       const { estimate } = this.messages(tail);
       const affordable = window.estimated(most);
       const limit = Math.min(window.threshold, affordable);
-      if (estimate <= limit) return undefined;
+      if (estimate <= limit || wasJustMade(state)) return undefined;
       const segment = lastSegment(state);
       const fitted = segment.room ?? firstRoom;
       const sizeIn = (room: number) => estimateRequest([...openingMessages(room), ...tail]) + tools;
@@ -110,6 +110,18 @@ export function createContext(run: ContextRun): Context {
 }
 
 const MOST_OF_OPENING = 0.6;
+
+/**
+ * Whether room was made and nothing came since that needs more: an instance that takes the run up before the request was
+ * answered sends what was sent.
+ */
+function wasJustMade({ entries }: ContextRun['state']): boolean {
+  const last = entries.findLast(
+    (entry) =>
+      entry.t !== 'warned' && (entry.t !== 'spent' || entry.tooLarge !== undefined || entry.answerLength !== undefined),
+  );
+  return last?.t === 'compaction';
+}
 
 function toolsOf({ tools }: ContextRun): TurnTool[] {
   return [...tools.values()].map(({ name, description, parameters }) => ({ name, description, parameters }));

@@ -216,7 +216,7 @@ describe('the requests of any run', function () {
           }
         },
       ),
-      { numRuns: 120 },
+      { numRuns: 150 },
     );
   });
 });
