@@ -2,6 +2,7 @@ import { Readable, type Transform } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { createDeflate, createGzip, deflateSync, gzipSync } from 'node:zlib';
 import { type PdfObject, pdfOf } from './pdf-file.ts';
+import { zipOf } from './zip-file.ts';
 
 /** A body that is made to hang or fill a reader. */
 export interface Bomb {
@@ -152,5 +153,55 @@ export function textBombs(): Bomb[] {
     text('CSV of wide rows', 'text/csv', () => `${'a,'.repeat(4000)}\n`.repeat(900)),
     text('XML of a million openings', 'application/xml', () => `<rss>${'<![CDATA['.repeat(400_000)}`),
     text('a feed of blanks', 'application/rss+xml', () => `<rss><item><title>${' '.repeat(2_000_000)}x</title></item>`),
+  ];
+}
+
+/** Office documents, books and rich text that unpack, nest or repeat without end. */
+export function officeBombs(): Bomb[] {
+  const office = (name: string, body: Bomb['body']): Bomb => ({ name, contentType: 'application/octet-stream', body });
+  const docx = (document: string | Uint8Array, claimed?: number) =>
+    zipOf([{ name: 'word/document.xml', data: document, ...(claimed === undefined ? {} : { claimed }) }]);
+  const sheet = (rows: string) =>
+    zipOf([
+      { name: 'xl/workbook.xml', data: '<workbook><sheets><sheet name="a" r:id="r1"/></sheets></workbook>' },
+      {
+        name: 'xl/_rels/workbook.xml.rels',
+        data: '<Relationships><Relationship Id="r1" Target="s.xml"/></Relationships>',
+      },
+      { name: 'xl/s.xml', data: `<worksheet><sheetData>${rows}</sheetData></worksheet>` },
+    ]);
+  const odf = (content: string) =>
+    zipOf([
+      { name: 'mimetype', data: 'application/vnd.oasis.opendocument.spreadsheet', stored: true },
+      { name: 'content.xml', data: content },
+    ]);
+  const entities = Array.from({ length: 30 }, (_, at) => `<!ENTITY a${at + 1} "&a${at};&a${at};">`).join('');
+  const million = Buffer.alloc(120_000_000, '<w:p> ');
+  return [
+    office('a Word document that unpacks to 120 MB', () => docx(million)),
+    office('a Word document that lies about what it unpacks to', () => docx(million, 10)),
+    office('a Word document of a million nested tables', () => docx('<w:tbl><w:tr><w:tc><w:p>'.repeat(400_000))),
+    office('a Word document with entities that multiply', () =>
+      docx(`<!DOCTYPE w [<!ENTITY a0 "ha">${entities}]><w:p><w:t>&a30;</w:t></w:p>`),
+    ),
+    office('a Word document of one endless word', () => docx(`<w:p><w:t>${'x'.repeat(20_000_000)}</w:t></w:p>`)),
+    office('a sheet of a million columns', () => sheet('<row><c r="ZZZ1"><v>1</v></c></row>'.repeat(300_000))),
+    office('a sheet whose cells repeat for ever', () =>
+      odf(
+        `<table:table>${'<table:table-row><table:table-cell table:number-columns-repeated="1000000"><text:p>x</text:p></table:table-cell></table:table-row>'.repeat(20_000)}</table:table>`,
+      ),
+    ),
+    office('an OpenDocument of lists in lists', () => odf('<text:list><text:list-item><text:p>x'.repeat(300_000))),
+    office('a book whose chapter is ten thousand nested div', () =>
+      zipOf([
+        { name: 'mimetype', data: 'application/epub+zip', stored: true },
+        { name: 'META-INF/container.xml', data: '<rootfile full-path="b.opf"/>' },
+        { name: 'b.opf', data: `<item id="c" href="c.xhtml"/>${'<itemref idref="c"/>'.repeat(5000)}` },
+        { name: 'c.xhtml', data: '<div>'.repeat(10_000) },
+      ]),
+    ),
+    office('rich text of a million groups', () => `{\\rtf1 ${'{'.repeat(3_000_000)}`),
+    office('rich text of backslashes', () => `{\\rtf1 ${'\\'.repeat(3_000_000)}`),
+    office('a ZIP file whose directory is not there', () => docx('<w:p/>').subarray(0, 60)),
   ];
 }

@@ -12,6 +12,16 @@ const TYPES: Readonly<Record<string, string>> = {
   '.xhtml': 'text/html',
   '.txt': 'text/plain',
   '.text': 'text/plain',
+  '.csv': 'text/csv',
+  '.pdf': 'application/pdf',
+  '.docx': 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  '.pptx': 'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+  '.xlsx': 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  '.odt': 'application/vnd.oasis.opendocument.text',
+  '.ods': 'application/vnd.oasis.opendocument.spreadsheet',
+  '.odp': 'application/vnd.oasis.opendocument.presentation',
+  '.epub': 'application/epub+zip',
+  '.rtf': 'application/rtf',
 };
 
 /** Bounds of a corpus: what lies beyond them is not part of it. */

@@ -1,5 +1,5 @@
 import { ToolError } from '../tool.ts';
-import type { ContentKind } from './parsing/parse-job.ts';
+import type { ContentKind, OfficeKind } from './parsing/parse-job.ts';
 
 /** What a body is, and the charset that its server named. */
 export interface ContentDescription {
@@ -11,15 +11,16 @@ const KINDS: readonly [type: RegExp, kind: ContentKind][] = [
   [/^(text\/html|application\/xhtml\+xml)$/, 'html'],
   [/^application\/(x-)?pdf$/, 'pdf'],
   [/^text\/(x-)?(markdown|md)$/, 'markdown'],
+  [/^(application|text)\/(x-)?rtf$|^application\/rtf$/, 'rtf'],
   [/^(text\/csv|text\/tab-separated-values|application\/csv)$/, 'csv'],
   [/^(application|text)\/([\w.-]+\+)?json(l|-seq)?$|^application\/(x-)?ndjson$/, 'json'],
   [/^(application|text)\/([\w.-]+\+)?xml$/, 'xml'],
-  [/^text\/|^application\/(x-)?(javascript|ecmascript|typescript|yaml|toml|sh|tex|latex|sql|rtf)$/, 'text'],
+  [/^text\/|^application\/(x-)?(javascript|ecmascript|typescript|yaml|toml|sh|tex|latex|sql)$/, 'text'],
 ];
 
 /** First bytes of what is not text, whatever the server calls it. */
 const SIGNATURES: readonly [name: string, bytes: readonly number[]][] = [
-  ['a ZIP archive or Office file', [0x50, 0x4b, 0x03, 0x04]],
+  ['a ZIP archive', [0x50, 0x4b, 0x03, 0x04]],
   ['an empty ZIP archive', [0x50, 0x4b, 0x05, 0x06]],
   ['a gzip archive', [0x1f, 0x8b]],
   ['a bzip2 archive', [0x42, 0x5a, 0x68]],
@@ -49,6 +50,8 @@ export function describeContent(bytes: Uint8Array, contentType: string | null): 
   const type = header.split(';', 1)[0]?.trim().toLowerCase() ?? '';
   const charset = /charset\s*=\s*"?([\w.:-]+)/i.exec(header)?.[1];
   if (startsWith(bytes, PDF) || isLatePdf(bytes, type)) return { kind: 'pdf', charset };
+  const office = officeKindOf(bytes);
+  if (office) return { kind: office, charset };
   const known = SIGNATURES.find(([, signature]) => startsWith(bytes, signature));
   if (known) throw unsupported(known[0]);
   const named = KINDS.find(([pattern]) => pattern.test(type))?.[1];
@@ -56,8 +59,27 @@ export function describeContent(bytes: Uint8Array, contentType: string | null): 
     throw unsupported(`of type ${type.slice(0, 80)}`);
   }
   if (isBinary(bytes)) throw unsupported('binary data');
-  if (named === 'pdf') return { kind: 'text', charset };
+  if (named === 'pdf' || named === 'rtf') return { kind: 'text', charset };
   return { kind: named && named !== 'text' ? named : guessKind(bytes, named), charset };
+}
+
+const RTF = [0x7b, 0x5c, 0x72, 0x74, 0x66];
+const ZIP = [0x50, 0x4b, 0x03, 0x04];
+/** How much of the end of a ZIP file is looked at for the names of its parts, in bytes. */
+const DIRECTORY = 64 * 1024;
+
+/** Which of the documents that are ZIP files inside, or rich text; undefined for everything else. */
+function officeKindOf(bytes: Uint8Array): OfficeKind | undefined {
+  if (startsWith(bytes, RTF)) return 'rtf';
+  if (!startsWith(bytes, ZIP)) return undefined;
+  const latin = new TextDecoder('latin1');
+  const head = latin.decode(bytes.subarray(0, 200));
+  if (head.includes('mimetypeapplication/epub+zip')) return 'epub';
+  if (head.includes('mimetypeapplication/vnd.oasis.opendocument.')) return 'odf';
+  const names = latin.decode(bytes.subarray(Math.max(0, bytes.length - DIRECTORY)));
+  if (names.includes('word/document.xml')) return 'docx';
+  if (names.includes('ppt/presentation.xml')) return 'pptx';
+  return names.includes('xl/workbook.xml') ? 'xlsx' : undefined;
 }
 
 /** Some PDFs have a few bytes before their mark; the format allows 1024. */

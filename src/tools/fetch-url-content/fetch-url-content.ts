@@ -25,7 +25,7 @@ export interface FetchUrlContentOptions {
 }
 
 const DESCRIPTION =
-  'Reads a web page or document and returns its main text as Markdown, with links and tables. Understands HTML, PDF, ' +
+  'Reads a web page or document and returns its main text as Markdown, with links and tables. Understands HTML, PDF, Office documents, EPUB, ' +
   'text, Markdown, JSON, CSV and feeds. Long documents come in parts: call again with next_offset for the following one, or use find.';
 
 const SNIPPET_LENGTH = 300;

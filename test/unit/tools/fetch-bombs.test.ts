@@ -3,7 +3,7 @@ import { withTimeout } from '../../../src/base/abort.ts';
 import { createFetchUrlContentTool } from '../../../src/tools/fetch-url-content/fetch-url-content.ts';
 import { createSafeFetch, type SafeFetch } from '../../../src/tools/safe-fetch/safe-fetch.ts';
 import { type Tool, ToolError } from '../../../src/tools/tool.ts';
-import { archiveBombs, type Bomb, htmlBombs, pdfBombs, textBombs } from '../../support/bombs.ts';
+import { archiveBombs, type Bomb, htmlBombs, officeBombs, pdfBombs, textBombs } from '../../support/bombs.ts';
 import { callTool } from '../../support/tool-calls.ts';
 import { startWebServer, type WebServer } from '../../support/web-server.ts';
 
@@ -19,7 +19,7 @@ const GOOD =
   '<!doctype html><html><body><main><h1>Good</h1><p>The next <a href="/x">page</a> reads well.</p></main></body></html>';
 
 describe('fetch_url_content: bombs', () => {
-  const bombs: Bomb[] = [...htmlBombs(), ...pdfBombs(), ...archiveBombs(), ...textBombs()];
+  const bombs: Bomb[] = [...htmlBombs(), ...pdfBombs(), ...archiveBombs(), ...textBombs(), ...officeBombs()];
   let body: string | Uint8Array = '';
   let server: WebServer;
   let safeFetch: SafeFetch;

@@ -1,12 +1,19 @@
 import { z } from 'zod';
 
 /** What a body is, as far as reading it goes. */
-export const contentKind = z.enum(['html', 'markdown', 'text', 'json', 'csv', 'xml', 'pdf']);
+export const officeKind = z.enum(['docx', 'pptx', 'xlsx', 'odf', 'epub', 'rtf']);
+export type OfficeKind = z.output<typeof officeKind>;
+export const contentKind = z.enum(['html', 'markdown', 'text', 'json', 'csv', 'xml', 'pdf', ...officeKind.options]);
 export type ContentKind = z.output<typeof contentKind>;
 
 /** Whether a body of this kind still says something when nothing but its characters is read. */
 export function hasPlainText(kind: ContentKind): boolean {
-  return kind !== 'pdf';
+  return kind !== 'pdf' && !isOffice(kind);
+}
+
+/** Whether it is an Office document, an e-book or rich text. */
+export function isOffice(kind: ContentKind): kind is OfficeKind {
+  return officeKind.safeParse(kind).success;
 }
 
 /** A body to read, as it is sent to the child process. */

@@ -29,6 +29,17 @@ export function readHtml(html: string, url: string): ParsedDocument {
   }
 }
 
+/** Everything that a page or a chapter says, as Markdown: for documents that have nothing around their text. */
+export function readWhole(html: string, url: string): string {
+  const prepared = prepareHtml(html);
+  if (prepared.tags > MAX_TAGS || prepared.depth > MAX_DEPTH || prepared.html.length > MAX_LENGTH) {
+    return htmlToText(html).text;
+  }
+  const document = parseHtmlDocument(prepared.html);
+  convertFormulas(document.body, document);
+  return toMarkdown(document.body, { document, url });
+}
+
 function plain(html: string): ParsedDocument {
   const page = htmlToText(html);
   return { title: page.title, content: page.text };

@@ -1,4 +1,4 @@
-import type { ParsedDocument, ParseJob } from '../parsing/parse-job.ts';
+import { isOffice, type ParsedDocument, type ParseJob } from '../parsing/parse-job.ts';
 import { decodeText } from './charset.ts';
 import { readCsv } from './csv.ts';
 import { readFeed } from './feed.ts';
@@ -18,6 +18,11 @@ async function readKind(job: ParseJob): Promise<ParsedDocument> {
     // Loaded when the first PDF comes: it is large.
     const { readPdf } = await import('./pdf.ts');
     return await readPdf(job.bytes, { softLimitMs: job.softLimitMs });
+  }
+  const { kind, bytes, url } = job;
+  if (isOffice(kind)) {
+    const { readOffice } = await import('./office/office.ts');
+    return readOffice({ kind, bytes, url });
   }
   const text = decodeText(job.bytes, { charset: job.charset });
   if (job.kind === 'html') return readHtml(text, job.url);

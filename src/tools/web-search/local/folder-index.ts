@@ -1,9 +1,12 @@
 import { sleep } from '../../../base/abort.ts';
 import { type CorpusFile, listDocuments, readDocument } from '../../corpus/corpus.ts';
 import { corpusUrl } from '../../corpus/corpus-url.ts';
+import { describeContent } from '../../fetch-url-content/content-kind.ts';
+import { ParsePool } from '../../fetch-url-content/parsing/parse-pool.ts';
+import { ParseFailure } from '../../fetch-url-content/parsing/parse-process.ts';
 import { ToolError } from '../../tool.ts';
 import type { SearchHit } from '../search-provider.ts';
-import { chunkDocument } from './chunks.ts';
+import { type ChunkedDocument, chunkDocument } from './chunks.ts';
 import { DocumentIndex } from './document-index.ts';
 
 /** Documents put into the index in one transaction. Between two of these, queries are answered. */
@@ -29,6 +32,7 @@ export interface FolderAnswer {
 export class FolderIndex implements Disposable {
   readonly #folder: string;
   readonly #index = new DocumentIndex();
+  readonly #pool = new ParsePool({ totalMs: 60_000 });
   readonly #closing = new AbortController();
   #running: { done: Promise<void>; startedAt: number } | undefined;
   #progress: { indexed: number; all: number } | undefined;
@@ -51,6 +55,7 @@ export class FolderIndex implements Disposable {
 
   [Symbol.dispose](): void {
     this.#closing.abort(new Error('The local search is closed.'));
+    this.#pool[Symbol.dispose]();
     this.#index[Symbol.dispose]();
   }
 
@@ -99,20 +104,29 @@ export class FolderIndex implements Disposable {
   async #take(files: readonly CorpusFile[]): Promise<void> {
     const read = await Promise.all(files.map((file) => this.#read(file)));
     this.#closing.signal.throwIfAborted();
-    const put = read.flatMap((document, at) => (document && files[at] ? [{ file: files[at], document }] : []));
-    // A file that vanished since it was listed is no document any more.
-    const remove = files.filter((_, at) => !read[at]).map(({ path }) => path);
-    this.#index.update({ put, remove });
+    const put = read.flatMap((document, at) => (files[at] ? [{ file: files[at], document }] : []));
+    this.#index.update({ put, remove: [] });
   }
 
-  async #read({ path }: CorpusFile) {
+  async #read({ path }: CorpusFile): Promise<ChunkedDocument> {
     try {
       const { bytes, contentType } = await readDocument(this.#folder, corpusUrl(path));
       const name = path.slice(path.lastIndexOf('/') + 1);
-      return chunkDocument(new TextDecoder().decode(bytes), { contentType, name });
+      if (isText(contentType)) return chunkDocument(new TextDecoder().decode(bytes), { contentType, name });
+      const { kind, charset } = describeContent(bytes, contentType);
+      const job = { kind, bytes, charset, url: corpusUrl(path) };
+      const { title, content, published } = await this.#pool.parse(job, { signal: this.#closing.signal });
+      const { chunks } = chunkDocument(content, { contentType: 'text/markdown', name });
+      return { title: title || name, chunks, ...(published ? { published: published.slice(0, 10) } : {}) };
     } catch (error) {
-      if (error instanceof ToolError) return undefined;
+      // Gone since it was listed, or nothing that can be read: no document of the index.
+      if (error instanceof ToolError || error instanceof ParseFailure) return { title: '', chunks: [] };
       throw error;
     }
   }
+}
+
+/** Kinds that are cut as they are; the others are read by the parsers of pages, in processes of their own. */
+function isText(contentType: string): boolean {
+  return contentType === 'text/markdown' || contentType === 'text/html' || contentType === 'text/plain';
 }

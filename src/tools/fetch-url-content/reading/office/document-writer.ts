@@ -1,0 +1,96 @@
+import { MAX_CONTENT } from '../../parsing/parse-job.ts';
+import { markdownTable } from '../markdown-table.ts';
+
+/** More rows or columns of a table are left out. */
+const MAX_ROWS = 20_000;
+const MAX_COLUMNS = 200;
+
+/** What a paragraph is besides text. */
+export interface ParagraphKind {
+  /** 1 to 6 for headings. */
+  heading?: number | undefined;
+  /** The depth of a list item, from 0. */
+  item?: number | undefined;
+}
+
+/** Puts a document together as Markdown, paragraph by paragraph and table by table. */
+export class DocumentWriter {
+  readonly #blocks: string[] = [];
+  readonly #tables: { rows: string[][]; cell: string[] }[] = [];
+  #length = 0;
+  #lastIsItem = false;
+
+  /** Whether it has become longer than what is kept. */
+  get isFull(): boolean {
+    return this.#length > MAX_CONTENT;
+  }
+
+  /** Adds a paragraph, or a line of the cell that is open. */
+  paragraph(text: string, kind: ParagraphKind = {}): void {
+    const line = text.replace(/[ \t\u00a0]+/g, ' ').trim();
+    const table = this.#tables.at(-1);
+    if (table) {
+      if (line !== '') table.cell.push(line);
+      return;
+    }
+    if (line === '') return;
+    if (kind.heading) this.#add(`${'#'.repeat(Math.min(Math.max(kind.heading, 1), 6))} ${line.replaceAll('\n', ' ')}`);
+    else if (kind.item !== undefined) this.#add(`${'  '.repeat(Math.min(kind.item, 8))}- ${line}`, true);
+    else this.#add(line);
+  }
+
+  /** A table in a cell of another becomes lines of that cell. */
+  openTable(): void {
+    this.#tables.push({ rows: [], cell: [] });
+  }
+
+  openRow(): void {
+    const table = this.#tables.at(-1);
+    if (table && table.rows.length < MAX_ROWS) table.rows.push([]);
+  }
+
+  /** Ends a cell; `repeat` is how often it stands there. */
+  closeCell(repeat = 1): void {
+    const table = this.#tables.at(-1);
+    const row = table?.rows.at(-1);
+    if (!table) return;
+    const text = table.cell.join(' ');
+    table.cell = [];
+    this.#length += text.length;
+    for (let count = 0; row && count < Math.min(repeat, MAX_COLUMNS) && row.length < MAX_COLUMNS; count++)
+      row.push(text);
+  }
+
+  closeTable(): void {
+    const table = this.#tables.pop();
+    if (!table) return;
+    const rows = table.rows.map(withoutEmptyEnd).filter((row) => row.length > 0);
+    const outer = this.#tables.at(-1);
+    if (outer) outer.cell.push(...rows.map((row) => row.join(' ')));
+    else this.table(rows);
+  }
+
+  table(rows: readonly (readonly string[])[]): void {
+    const [head, ...body] = rows;
+    if (!head) return;
+    if (rows.every((row) => row.length < 2)) for (const [text = ''] of rows) this.paragraph(text);
+    else this.#add(markdownTable(head, body));
+  }
+
+  toString(): string {
+    return this.#blocks.join('').trim();
+  }
+
+  #add(block: string, isItem = false): void {
+    if (this.isFull) return;
+    this.#blocks.push(isItem && this.#lastIsItem ? `\n${block}` : `\n\n${block}`);
+    this.#lastIsItem = isItem;
+    this.#length += block.length + 2;
+  }
+}
+
+function withoutEmptyEnd(row: string[]): string[] {
+  let end = row.length;
+  while (end > 0 && row[end - 1] === '') end -= 1;
+  return row.slice(0, end);
+}

@@ -1,0 +1,88 @@
+import type { ParsedDocument } from '../../parsing/parse-job.ts';
+import { readWhole } from '../html.ts';
+import { DocumentWriter } from './document-writer.ts';
+import { officeMetadata } from './office-metadata.ts';
+import { xmlEvents } from './xml-events.ts';
+import type { ZipFile } from './zip-file.ts';
+
+/** An OpenDocument text, spreadsheet or presentation. */
+export function readOdf(zip: ZipFile): ParsedDocument {
+  const writer = new DocumentWriter();
+  const isSheet = zip.text('mimetype').includes('spreadsheet');
+  let text = '';
+  let heading: number | undefined;
+  let inParagraph = 0;
+  let lists = 0;
+  let notes = 0;
+  let repeat = 1;
+  let link: { target: string; start: number } | undefined;
+  for (const event of xmlEvents(zip.text('content.xml'))) {
+    if (writer.isFull) break;
+    if (event.kind === 'text') {
+      if (inParagraph > 0 && notes === 0) text += event.text.replace(/\s+/g, ' ');
+      continue;
+    }
+    const isOpen = event.kind === 'open';
+    switch (event.name) {
+      case 'text:h':
+      case 'text:p':
+        inParagraph += isOpen ? 1 : -1;
+        if (isOpen && inParagraph === 1) {
+          text = '';
+          heading = event.name === 'text:h' ? Number(event.attribute('text:outline-level')) || 1 : undefined;
+        } else if (!isOpen && inParagraph === 0)
+          writer.paragraph(text, { heading, item: lists > 0 ? lists - 1 : undefined });
+        break;
+      case 'text:list':
+        lists += isOpen ? 1 : -1;
+        break;
+      case 'office:annotation':
+      case 'text:tracked-changes':
+        notes += isOpen ? 1 : -1;
+        break;
+      case 'text:s':
+      case 'text:tab':
+        if (isOpen) text += ' ';
+        break;
+      case 'text:line-break':
+        if (isOpen) text += '\n';
+        break;
+      case 'text:a':
+        if (isOpen) link = { target: event.attribute('xlink:href'), start: text.length };
+        else if (link) {
+          const label = text.slice(link.start);
+          if (/^https?:/.test(link.target) && label.trim() !== '')
+            text = `${text.slice(0, link.start)}[${label}](${link.target})`;
+          link = undefined;
+        }
+        break;
+      case 'draw:object':
+        if (isOpen) text += formula(zip, event.attribute('xlink:href'));
+        break;
+      case 'draw:page':
+        if (isOpen) writer.paragraph(event.attribute('draw:name') || 'Slide', { heading: 2 });
+        break;
+      case 'table:table':
+        if (isOpen) {
+          const name = event.attribute('table:name');
+          if (name !== '' && isSheet) writer.paragraph(name, { heading: 2 });
+          writer.openTable();
+        } else writer.closeTable();
+        break;
+      case 'table:table-row':
+        if (isOpen) writer.openRow();
+        break;
+      case 'table:table-cell':
+      case 'table:covered-table-cell':
+        if (isOpen) repeat = Number(event.attribute('table:number-columns-repeated')) || 1;
+        else writer.closeCell(repeat);
+        break;
+    }
+  }
+  return { ...officeMetadata(zip.text('meta.xml')), content: writer.toString() };
+}
+
+/** A formula lies in a part of its own, as MathML. */
+function formula(zip: ZipFile, path: string): string {
+  return readWhole(zip.text(`${path.replace(/^\.\//, '').replace(/\/$/, '')}/content.xml`), '');
+}

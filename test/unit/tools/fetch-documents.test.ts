@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { copyFile, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createFetchUrlContentTool } from '../../../src/tools/fetch-url-content/fetch-url-content.ts';
+import { createSafeFetch, type SafeFetch } from '../../../src/tools/safe-fetch/safe-fetch.ts';
+import type { Tool } from '../../../src/tools/tool.ts';
+import { createLocalSearch } from '../../../src/tools/web-search/local/local-search.ts';
+import { callTool } from '../../support/tool-calls.ts';
+import { startWebServer, type WebServer } from '../../support/web-server.ts';
+
+/** Made by pandoc and openpyxl from one text. */
+const SAMPLES = new URL('../../fixtures/documents/', import.meta.url);
+
+const TYPES: Readonly<Record<string, string>> = {
+  docx: 'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  pptx: 'application/octet-stream',
+  xlsx: 'application/zip',
+  odt: 'application/vnd.oasis.opendocument.text',
+  epub: 'application/epub+zip',
+  rtf: 'text/rtf',
+};
+
+const TEXT = ['The tidal range at Wick is', 'Wick, in the north', 'East pier', 'Straße, naïve, 東京, Ω ≈ 3.', '2.8 m'];
+const EXPECTED: Readonly<Record<string, readonly string[]>> = {
+  docx: [
+    ...TEXT,
+    '# Tides of the coast',
+    '## Stations',
+    '- Dover, in the south\n  - East pier',
+    '[harbour log](https://example.org/log)',
+    '| Wick | 2.8 m |',
+  ],
+  odt: [
+    ...TEXT,
+    '# Tides of the coast',
+    '## Stations',
+    '[harbour log](https://example.org/log)',
+    '| Wick | 2.8 m |',
+    '$E=mc^2$',
+  ],
+  epub: [
+    ...TEXT,
+    '# Tides of the coast',
+    '## Stations',
+    '[harbour log](https://example.org/log)',
+    '| Wick | 2.8 m |',
+    '$E = mc^2$',
+  ],
+  pptx: [...TEXT, '[Slide 2]', '## Tides of the coast', '| Wick | 2.8 m |'],
+  rtf: [...TEXT, 'Wick | 2.8 m'],
+  xlsx: ['## Stations', '| Wick | 2.8 | 2024-03-05 |', '| Dover \\| pier | 6 | 2024-03-06 |', 'Straße 東京 | TRUE'],
+};
+
+describe('fetch_url_content: documents', () => {
+  let server: WebServer;
+  let safeFetch: SafeFetch;
+  let tool: Tool & Disposable;
+  before(async () => {
+    server = await startWebServer(async (request, response) => {
+      const kind = request.url?.split('.').at(-1) ?? '';
+      response.writeHead(200, { 'content-type': TYPES[kind] ?? '' });
+      response.end(await readFile(new URL(`tides.${kind}`, SAMPLES)));
+    });
+    safeFetch = createSafeFetch({ allowPrivateAddresses: true });
+    tool = createFetchUrlContentTool({ safeFetch });
+  });
+  after(async () => {
+    tool[Symbol.dispose]();
+    await safeFetch[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  });
+
+  it('has a sample of every kind', async () => {
+    const kinds = (await readdir(SAMPLES)).map((name) => name.split('.').at(-1));
+    assert.deepEqual(kinds.sort(), Object.keys(EXPECTED).sort());
+  });
+
+  for (const [kind, expected] of Object.entries(EXPECTED)) {
+    it(`reads ${kind}, whatever the server calls it`, async () => {
+      const { result } = await callTool(tool, { url: `${server.origin}/tides.${kind}` });
+      for (const text of expected)
+        assert.ok(String(result.content).includes(text), `${text} is not in:\n${result.content}`);
+      if (kind !== 'rtf') assert.deepEqual([result.title, result.author], ['Tide tables', 'Ada Marsh']);
+    });
+  }
+
+  it('finds and reads them in the local folder too', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'corpus-'));
+    try {
+      for (const kind of ['docx', 'epub', 'xlsx']) {
+        await copyFile(new URL(`tides.${kind}`, SAMPLES), join(folder, `tides.${kind}`));
+      }
+      using search = createLocalSearch({ folder });
+      const query = { text: 'harbour log storms', limit: 5, filters: { allowedDomains: [], blockedDomains: [] } };
+      const { signal } = new AbortController();
+      // Reading them takes processes; until they are read, the search answers with what it has.
+      let answer = await search.search(query, { signal });
+      while (answer.note) answer = await search.search(query, { signal });
+      assert.equal(answer.hits.length, 1, 'copies are one');
+      assert.equal(answer.hits[0]?.title, 'Tide tables');
+      using local = createFetchUrlContentTool({ safeFetch, corpusFolder: folder });
+      const { result } = await callTool(local, { url: 'corpus:///tides.xlsx' });
+      assert.match(String(result.content), /\| Wick \| 2\.8 \| 2024-03-05 \|/);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+});
