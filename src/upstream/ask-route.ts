@@ -66,6 +66,7 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
     tools: request.tools,
     mayBeEmpty: request.mayBeEmpty ?? false,
     startsThinking: traits.startsThinking,
+    reasoningBeside: traits.reasoningBeside,
     estimate: (characters) => estimated(request, Math.ceil(characters / 4)),
     patient: options.patient ?? true,
     signal: options.signal,
@@ -76,6 +77,7 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
       yield part.type === 'text' || part.type === 'reasoning' ? { ...part, delta: mask(part.delta) } : part;
       continue;
     }
+    traits.reasoningBeside ||= part.reasoningBeside;
     if (part.startsThinking !== undefined) traits.startsThinking = part.startsThinking;
     options.onTurn?.(part.turn);
     const usage = priced(part.turn.usage ?? estimated(request, outputTokens(part.turn)), route.price);

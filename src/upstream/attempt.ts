@@ -26,6 +26,7 @@ export interface AttemptOptions {
   tools: readonly TurnTool[] | undefined;
   mayBeEmpty: boolean;
   startsThinking: boolean;
+  reasoningBeside: boolean;
   /** Tokens spent so far, for a failure after output came without a count. */
   estimate: (outputCharacters: number) => TurnUsage;
   /** See `CallOptions`. */
@@ -33,7 +34,9 @@ export interface AttemptOptions {
   signal: AbortSignal;
 }
 
-export type AttemptPart = Delta | { type: 'done'; turn: DecodedTurn; startsThinking: boolean | undefined };
+export type AttemptPart =
+  | Delta
+  | { type: 'done'; turn: DecodedTurn; startsThinking: boolean | undefined; reasoningBeside: boolean };
 
 /**
  * Asks one route once and gives the parts as they come; `done` is last. Ending the iteration or aborting the signal
@@ -144,6 +147,7 @@ class TurnReceiver implements Receiver<AttemptEnd> {
       tools: options.tools,
       mayBeEmpty: options.mayBeEmpty,
       startsThinking: options.startsThinking,
+      reasoningBeside: options.reasoningBeside,
     });
   }
 
@@ -196,7 +200,12 @@ class TurnReceiver implements Receiver<AttemptEnd> {
   #end(): AttemptEnd {
     const { parts, turn } = this.#decoder.finish();
     this.#give(parts);
-    return { type: 'done', turn, startsThinking: this.#decoder.startsThinking };
+    return {
+      type: 'done',
+      turn,
+      startsThinking: this.#decoder.startsThinking,
+      reasoningBeside: this.#decoder.reasoningBeside ?? false,
+    };
   }
 
   #failed(error: unknown): AttemptEnd {

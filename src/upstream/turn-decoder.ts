@@ -9,7 +9,7 @@ import { TextToolCalls } from './dialects/text-tool-calls/text-tool-calls.ts';
 import { ThinkTags } from './dialects/think-tags.ts';
 import { readFinishReason, type StreamEnd } from './finish-reason.ts';
 import type { FinishReason, TurnTool, TurnToolCall, TurnUsage } from './turn.ts';
-import { readUsage } from './usage.ts';
+import { readUsage, showsReasoningBeside } from './usage.ts';
 
 /** The most text that one turn may bring, in characters: beyond it the stream is a fault. */
 const MAX_CHARACTERS = 2 * 1024 * 1024;
@@ -39,6 +39,8 @@ export interface DecoderOptions {
   mayBeEmpty?: boolean;
   /** The model begins with reasoning without an opening tag. */
   startsThinking?: boolean;
+  /** See `RequestTraits`. */
+  reasoningBeside?: boolean;
 }
 
 /**
@@ -59,9 +61,11 @@ export class TurnDecoder {
   #reasoningCharacters = 0;
   #end: StreamEnd | undefined;
   #usage: TurnUsage | undefined;
+  #reasoningBeside: boolean;
 
   constructor(options: DecoderOptions) {
     this.#options = options;
+    this.#reasoningBeside = options.reasoningBeside ?? false;
     const textCalls = options.tools?.length
       ? new TextToolCalls(options.tools, (text) => this.#emit('text', text))
       : undefined;
@@ -95,6 +99,11 @@ export class TurnDecoder {
   get startsThinking(): boolean | undefined {
     if (this.#think.sawBareClosing) return true;
     return this.#think.missedClosing && this.#text !== '' ? false : undefined;
+  }
+
+  /** Whether reasoning was seen to be counted beside the completion. */
+  get reasoningBeside(): boolean {
+    return this.#reasoningBeside;
   }
 
   /** @throws AttemptFailure for an error inside the stream. */
@@ -232,7 +241,8 @@ export class TurnDecoder {
   #readUsage(payload: Record<string, unknown>): void {
     const value = payload.usage ?? (isObject(payload.x_groq) ? payload.x_groq.usage : undefined);
     if (!value) return;
-    const usage = readUsage(value);
+    if (!this.#reasoningBeside) this.#reasoningBeside = showsReasoningBeside(value);
+    const usage = readUsage(value, { reasoningBeside: this.#reasoningBeside });
     if (usage && (usage.inputTokens + usage.outputTokens > 0 || !this.#usage)) this.#usage = usage;
   }
 }

@@ -3,23 +3,39 @@ import type { RoutePrice, TurnUsage } from './turn.ts';
 
 /**
  * Token counts in a provider's words, or undefined where there are none. Providers that count reasoning beside the
- * completion (xAI, Gemini) tell so by a larger total: the output then is what the total leaves.
+ * completion tell so by a larger total (xAI), or by more reasoning than completion (Gemini through gateways, whose total
+ * leaves it out). `reasoningBeside`: it is known of the model that it does the latter.
  */
-export function readUsage(value: unknown): TurnUsage | undefined {
+export function readUsage(value: unknown, { reasoningBeside = false } = {}): TurnUsage | undefined {
   if (!isObject(value)) return undefined;
   const input = count(value.prompt_tokens) ?? count(value.input_tokens);
   const completion = count(value.completion_tokens) ?? count(value.output_tokens);
   const total = count(value.total_tokens);
   if (input === undefined && completion === undefined && total === undefined) return undefined;
   const inputTokens = input ?? 0;
-  const outputTokens = Math.max(completion ?? 0, (total ?? 0) - inputTokens);
+  const reasoning = reasoningTokens(value);
+  const told = Math.max(completion ?? 0, (total ?? 0) - inputTokens);
+  const isBeside = completion !== undefined && told === completion && (reasoningBeside || reasoning > completion);
+  const outputTokens = isBeside ? completion + reasoning : told;
   return {
     inputTokens,
     cachedTokens: Math.min(inputTokens, cachedTokens(value)),
     outputTokens,
-    reasoningTokens: Math.min(outputTokens, reasoningTokens(value)),
+    reasoningTokens: Math.min(outputTokens, reasoning),
     estimated: false,
   };
+}
+
+/** Whether a usage object shows that its reasoning is not within the completion, and that the total leaves it out. */
+export function showsReasoningBeside(value: unknown): boolean {
+  const plain = readUsage(value);
+  if (!plain || !isObject(value)) return false;
+  const completion = count(value.completion_tokens);
+  return (
+    completion !== undefined &&
+    plain.outputTokens === completion + reasoningTokens(value) &&
+    reasoningTokens(value) > completion
+  );
 }
 
 function cachedTokens(usage: Record<string, unknown>): number {

@@ -34,6 +34,8 @@ export interface TurnReader {
   readonly outputCharacters: number;
   /** See `RequestTraits`; undefined: nothing new was seen. */
   readonly startsThinking?: boolean | undefined;
+  /** See `RequestTraits`. */
+  readonly reasoningBeside?: boolean;
   /** @throws AttemptFailure for an error inside the stream. */
   accept(payload: Record<string, unknown>): void;
   /** The deltas since the last call. */

@@ -33,6 +33,8 @@ export interface RequestTraits {
   promptCacheKey: boolean;
   /** How a model of the Messages API is asked to think; `summarized`: by its own measure, with readable thoughts. */
   thinking: 'summarized' | 'adaptive' | 'enabled' | 'off';
+  /** Reasoning is counted beside the completion, and the total leaves it out. */
+  reasoningBeside: boolean;
   /** The model begins with reasoning and writes only the closing tag. */
   startsThinking: boolean;
 }
@@ -54,6 +56,7 @@ export function defaultTraits(): RequestTraits {
     refusedReplay: new Set(),
     promptCacheKey: false,
     thinking: 'summarized',
+    reasoningBeside: false,
     startsThinking: false,
   };
 }
