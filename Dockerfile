@@ -1,4 +1,7 @@
-FROM node:26-slim
+# For builds that can be repeated, pin the base image by its digest: docker build --build-arg \
+#   NODE_IMAGE="$(docker inspect --format '{{index .RepoDigests 0}}' node:26-slim)" .
+ARG NODE_IMAGE=node:26-slim
+FROM ${NODE_IMAGE}
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080
 WORKDIR /app
 # The image has the right Node: the one that npm could carry is left out.

@@ -29,6 +29,15 @@ function anchorsOf(text: string): Set<string> {
 }
 
 describe('the documentation', () => {
+  it('docs/security.md names tests that exist', () => {
+    const named = [...read('docs/security.md').matchAll(/`(test\/[^`]+\.ts)`/g)].map((match) => String(match[1]));
+    assert.ok(named.length > 20);
+    assert.deepEqual(
+      named.filter((path) => !existsSync(join(ROOT, path))),
+      [],
+    );
+  });
+
   for (const page of PAGES) {
     it(`${page} links to files and headings that exist`, () => {
       const links = [...read(page).matchAll(/\]\(([^)\s]+)\)/g)].map((match) => String(match[1]));

@@ -1,10 +1,22 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { licences } from '../../scripts/licences.ts';
 
 const names = z.record(z.string(), z.string()).default({});
 const lockfile = z.object({
-  packages: z.record(z.string(), z.looseObject({ optionalDependencies: names, resolved: z.string().optional() })),
+  packages: z.record(
+    z.string(),
+    z.looseObject({
+      optionalDependencies: names,
+      resolved: z.string().optional(),
+      integrity: z.string().optional(),
+      optional: z.boolean().default(false),
+      hasInstallScript: z.boolean().default(false),
+      os: z.unknown().optional(),
+      cpu: z.unknown().optional(),
+    }),
+  ),
 });
 
 describe('package-lock.json', () => {
@@ -20,6 +32,39 @@ describe('package-lock.json', () => {
       wanted.filter((name) => !packages[`node_modules/${name}`]),
       [],
     );
+  });
+
+  it('says what every package must be, but for optional ones of other platforms', () => {
+    const unsure = Object.entries(packages).filter(([place, entry]) => place !== '' && entry.integrity === undefined);
+    const bad = unsure.filter(([, entry]) => !entry.optional || (entry.cpu ?? entry.os) === undefined);
+    assert.deepEqual(
+      bad.map(([place]) => place),
+      [],
+    );
+    assert.ok(unsure.length <= 12, `${unsure.length} packages have no integrity: none may come to them`);
+    for (const [place, { integrity }] of Object.entries(packages)) {
+      if (integrity !== undefined) assert.match(integrity, /^sha512-/, place);
+    }
+  });
+
+  it('brings no script that an installation runs: they are turned off, and those that have one do without', () => {
+    const npmrc = readFileSync(new URL('../../.npmrc', import.meta.url), 'utf8');
+    assert.match(npmrc, /^ignore-scripts=true$/m);
+    const scripted = Object.entries(packages).filter(([, entry]) => entry.hasInstallScript);
+    // The telemetry of one, and the native half of another that has a half in JavaScript too.
+    assert.deepEqual(scripted.map(([place]) => place).sort(), [
+      'node_modules/@scarf/scarf',
+      'node_modules/msgpackr-extract',
+    ]);
+    const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
+    assert.deepEqual(manifest.scarfSettings, { enabled: false });
+  });
+
+  it('has only licences that may be passed on with the gateway', () => {
+    const allowed = ['MIT', 'ISC', '0BSD', 'BSD-2-Clause', 'BSD-3-Clause', 'Apache-2.0', 'MPL-2.0', 'BlueOak-1.0.0'];
+    const others = licences().filter(({ licence }) => !allowed.includes(licence));
+    assert.ok(licences().length > 100);
+    assert.deepEqual(others, []);
   });
 
   it('names no registry, so that it works behind any', () => {
