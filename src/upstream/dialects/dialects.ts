@@ -22,7 +22,12 @@ const DIALECTS: Readonly<Record<string, Dialect>> = {
   },
   mistral: {
     hosts: /(^|\.)mistral\.ai$/,
-    traits: { toolCallIds: 'short', endsWithUser: true, refusedReplay: new Set(['reasoning_content', 'reasoning']) },
+    traits: {
+      promptCacheKey: false,
+      toolCallIds: 'short',
+      endsWithUser: true,
+      refusedReplay: new Set(['reasoning_content', 'reasoning']),
+    },
   },
   /** Models without native tool calls: tools are described in the instructions, calls read from the text. */
   text_tools: { traits: { toolProtocol: 'text' } },

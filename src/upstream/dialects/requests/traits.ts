@@ -29,7 +29,7 @@ export interface RequestTraits {
   refusedParameters: Set<string>;
   /** Fields of replayed messages that were refused. */
   refusedReplay: Set<string>;
-  /** `prompt_cache_key` is known and helps. */
+  /** `prompt_cache_key` is sent; who does not know it ignores or refuses it. */
   promptCacheKey: boolean;
   /** How a model of the Messages API is asked to think; `summarized`: by its own measure, with readable thoughts. */
   thinking: 'summarized' | 'adaptive' | 'enabled' | 'off';
@@ -54,7 +54,7 @@ export function defaultTraits(): RequestTraits {
     reasoningRequired: false,
     refusedParameters: new Set(),
     refusedReplay: new Set(),
-    promptCacheKey: false,
+    promptCacheKey: true,
     thinking: 'summarized',
     reasoningBeside: false,
     startsThinking: false,
