@@ -6,6 +6,9 @@ import { ClientWriter } from './client-writer.ts';
 import { lastReportedTokens } from './reported-usage.ts';
 import { Tail } from './tail.ts';
 
+/** The longest body, in bytes: beyond it an answer does not end. */
+const MAX_BODY = 1024 * 1024 * 1024;
+
 export interface RelayedBodyOptions {
   res: ServerResponse;
   status: number;
@@ -26,6 +29,7 @@ export class RelayedBody implements ResultReceiver {
   readonly #writer: ClientWriter;
   readonly #tail = new Tail();
   #begun = false;
+  #received = 0;
   #held: Buffer = Buffer.alloc(0);
 
   constructor(options: RelayedBodyOptions, control: ResultControl) {
@@ -35,6 +39,11 @@ export class RelayedBody implements ResultReceiver {
   }
 
   data(chunk: Buffer): void {
+    this.#received += chunk.length;
+    if (this.#received > MAX_BODY) {
+      this.#control.finish(this.broken(brokenStream('the answer does not end')));
+      return;
+    }
     if (!this.#begun) this.#control.started();
     this.#begin();
     const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);

@@ -11,6 +11,7 @@ export interface TestProvider {
   headers?: Record<string, string>;
   timeouts?: { connect?: number; first_byte?: number; first_token?: number; idle?: number };
   maxRetries?: number;
+  wire?: string;
 }
 
 export interface ProxyGatewayOptions {
@@ -42,10 +43,11 @@ export async function startProxyGateway(options: ProxyGatewayOptions): Promise<P
     server: { port: 0, shutdown_grace_seconds: 1, ...options.server },
     store: { url: options.storeUrl ?? 'memory:' },
     providers: Object.fromEntries(
-      Object.entries(options.providers).map(([name, { url, apiKey, headers, timeouts, maxRetries }]) => [
+      Object.entries(options.providers).map(([name, { url, apiKey, headers, timeouts, maxRetries, wire }]) => [
         name,
         {
           base_url: url,
+          ...(wire && { wire }),
           ...(apiKey && { api_key: apiKey }),
           headers: headers ?? {},
           timeouts: timeouts ?? {},

@@ -9,6 +9,11 @@ export interface StrictServer {
   readonly refusals: string[];
 }
 
+/** The call of one turn. */
+export type CalledTool = (turn: number) => { name: string; arguments: string };
+
+const lookUp: CalledTool = (turn) => ({ name: 'look_up', arguments: `{"n":${turn}}` });
+
 type Item = Record<string, unknown>;
 
 const items = (value: unknown): Item[] => (Array.isArray(value) ? value.filter(isObject) : []);
@@ -23,7 +28,7 @@ function refuse(condition: boolean, message: string): void {
 }
 
 /** OpenAI's Responses API without a store: every item goes back as it was, each call with its output. */
-export function strictResponses(calls: number): StrictServer {
+export function strictResponses(calls: number, tool: CalledTool = lookUp): StrictServer {
   /** What came before each item with an id, as it was sent. */
   const before = new Map<string, string | undefined>();
   const sent = new Map<string, string>();
@@ -78,7 +83,7 @@ export function strictResponses(calls: number): StrictServer {
     sent.set(thought, `enc-${thought}`);
     const second =
       turn < calls
-        ? { type: 'function_call', id: next, call_id: `call_${turn}`, name: 'look_up', arguments: `{"n":${turn}}` }
+        ? { type: 'function_call', id: next, call_id: `call_${turn}`, ...tool(turn) }
         : { type: 'message', id: next, role: 'assistant', content: [{ type: 'output_text', text: 'All found.' }] };
     const done = [
       { ...reasoning, encrypted_content: sent.get(thought) },
@@ -118,7 +123,10 @@ export function strictResponses(calls: number): StrictServer {
 }
 
 /** Anthropic's Messages API: thoughts are bound to all that stood before them. */
-export function strictMessages(calls: number, { thinks }: { thinks: 'adaptive' | 'enabled' }): StrictServer {
+export function strictMessages(
+  calls: number,
+  { thinks, tool = lookUp }: { thinks: 'adaptive' | 'enabled'; tool?: CalledTool },
+): StrictServer {
   const signatures = new Map<string, string>();
   const refusals: string[] = [];
   const prefixOf = (body: Item, count: number) =>
@@ -200,7 +208,7 @@ export function strictMessages(calls: number, { thinks }: { thinks: 'adaptive' |
               content_block: {
                 type: 'tool_use',
                 id: `toolu_${turn}`,
-                name: 'look_up',
+                name: tool(turn).name,
                 input: {},
                 caller: { type: 'direct' },
               },
@@ -209,7 +217,7 @@ export function strictMessages(calls: number, { thinks }: { thinks: 'adaptive' |
             {
               type: 'content_block_delta',
               index: 1,
-              delta: { type: 'input_json_delta', partial_json: `{"n":${turn}}` },
+              delta: { type: 'input_json_delta', partial_json: tool(turn).arguments },
             },
           ]
         : [
