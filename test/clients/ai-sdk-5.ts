@@ -1,4 +1,4 @@
-import { createOpenAI } from 'ai-sdk-openai2';
+import { createOpenAI } from '@ai-sdk/openai2';
 import { generateText, streamText } from 'ai5';
 import { clientOf } from './ai-sdk-of.ts';
 

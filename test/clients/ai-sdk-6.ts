@@ -1,4 +1,4 @@
-import { createOpenAI } from 'ai-sdk-openai3';
+import { createOpenAI } from '@ai-sdk/openai3';
 import { generateText, streamText } from 'ai6';
 import { clientOf } from './ai-sdk-of.ts';
 

@@ -9,10 +9,10 @@ describe('docs/compatibility.md', () => {
   const { dependencies } = JSON.parse(read('test/clients/package.json'));
 
   it('names every client with the version that the lockfile installs', () => {
-    const documented = [...page.matchAll(/^\| `([^`]+)`(?: for Node (\d))? *\| (\d+\.\d+\.\d+) /gm)];
+    const documented = [...page.matchAll(/^\| `([^`]+)`(?:(?: for Node)? (\d))? *\| (\d+\.\d+\.\d+) /gm)];
     const named = documented.map(([, name, major = '', version]) => ({ name: `${name}${major}`, version }));
     for (const { name, version } of named) assert.equal(version, packages[`node_modules/${name}`]?.version, name);
-    const helpers = ['@langchain/core', 'zod'];
+    const helpers = ['@langchain/core', 'typescript', 'zod'];
     const clients = Object.keys(dependencies).filter((name) => !helpers.includes(name));
     assert.deepEqual(new Set(named.map(({ name }) => name)), new Set(clients));
   });
