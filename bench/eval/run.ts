@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { evaluate } from './evaluate.ts';
 import { billed, type Prices, type RunCost } from './meter.ts';
 import { report } from './report.ts';
+import { type Summary, summarise } from './scores.ts';
 
 type MeteredRun = { question: string; cost: RunCost; outputTokens: number };
 
@@ -20,6 +21,9 @@ const { values } = parseArgs({
     write: { type: 'boolean', default: false },
     cost: { type: 'boolean', default: false },
     price: { type: 'string', default: '2.5,0.25,10' },
+    'min-correct': { type: 'string' },
+    'min-recall': { type: 'string' },
+    'min-citations': { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 });
@@ -37,6 +41,9 @@ Without options the scripted researcher is the model: no key, no network, the sa
   --parallel N      questions at a time (4)
   --json            every score as JSON instead of the table
   --write           put the table into docs/evaluation.md
+  --min-correct P   end with status 1 below P % of correct answers
+  --min-recall P    ... of retrieval: recall at 5
+  --min-citations P ... of citation precision or recall, or with a citation that is not verified
   --cost            what each run sends: tokens, tokens read anew, billed cost, largest request
   --price I,C,O     what a million tokens cost: input, cached input, output (2.5,0.25,10)
 `;
@@ -51,6 +58,7 @@ if ((baseUrl === undefined) !== (model === undefined)) refuse('--base-url and --
 if (effort !== 'low' && effort !== 'medium' && effort !== 'high') refuse('--effort is low, medium or high.');
 const total = { runs: 0, sent: 0, anew: 0, billed: 0, largest: 0 };
 pricesOf();
+for (const name of ['min-correct', 'min-recall', 'min-citations'] as const) percentage(name);
 const evaluation = await evaluate({
   seed: wholeNumber('seed'),
   questions: wholeNumber('questions'),
@@ -65,6 +73,7 @@ const evaluation = await evaluate({
   },
 });
 const table = report(evaluation);
+const missed = missedThresholds(summarise(evaluation.scores));
 process.stdout.write(values.json ? `${JSON.stringify(evaluation, null, 2)}\n` : `${table}\n`);
 if (values.cost) process.stdout.write(`\n${total.runs} runs: ${costLine(total)}\n`);
 if (values.write) {
@@ -74,6 +83,31 @@ if (values.write) {
     (_, open, close) => `${open}\n${table}\n${close}`,
   );
   await writeFile(DOCUMENT, written);
+}
+
+for (const line of missed) process.stderr.write(`${line}\n`);
+if (missed.length > 0) process.exitCode = 1;
+
+/** What lies below the thresholds that were given, in words. */
+function missedThresholds(of: Summary): string[] {
+  const below = (name: string, share: number, least: number | undefined) =>
+    least !== undefined && share * 100 < least ? [`${name} ${(share * 100).toFixed(1)} % is below ${least} %`] : [];
+  const citations = percentage('min-citations');
+  return [
+    ...below('correct answers', of.correct, percentage('min-correct')),
+    ...below('recall at 5', of.recallAt5, percentage('min-recall')),
+    ...below('citation precision', of.citationPrecision, citations),
+    ...below('citation recall', of.citationRecall, citations),
+    ...(citations !== undefined && of.unverified > 0 ? [`${of.unverified} citations are not verified`] : []),
+  ];
+}
+
+function percentage(name: 'min-correct' | 'min-recall' | 'min-citations'): number | undefined {
+  const given = values[name];
+  if (given === undefined) return undefined;
+  const value = Number(given);
+  if (!(value >= 0 && value <= 100)) refuse(`--${name} is a percentage from 0 to 100.`);
+  return value;
 }
 
 function printCost({ question, cost, outputTokens }: MeteredRun): void {

@@ -103,7 +103,7 @@ function dateStyles(xml: string): boolean[] {
     if (event.name === 'numfmt') custom.set(event.attribute('numFmtId'), event.attribute('formatCode'));
     if (event.name !== 'xf' || !inCells) continue;
     const id = event.attribute('numFmtId');
-    const code = (custom.get(id) ?? '').replace(/"[^"]*"|\[[^\]]*\]/g, '');
+    const code = (custom.get(id) ?? '').slice(0, 200).replace(/"[^"]{0,100}"|\[[^\][]{0,100}\]/g, '');
     styles.push((Number(id) >= 14 && Number(id) <= 22) || /[ymd]/i.test(code));
   }
   return styles;
