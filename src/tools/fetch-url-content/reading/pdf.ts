@@ -1,5 +1,6 @@
 import { getDocumentProxy, getMeta } from 'unpdf';
 import { MAX_CONTENT, type ParsedDocument } from '../parsing/parse-job.ts';
+import { inReadingOrder, type Piece, withoutRunningLines } from './pdf-layout.ts';
 
 /**
  * The text of a PDF, page by page with `[Page n]` marks. Stops after the soft limit with the pages read so far.
@@ -14,9 +15,9 @@ export async function readPdf(bytes: Uint8Array, limits: { softLimitMs: number }
   for (let number = 1; number <= pdf.numPages; number++) {
     const page = await pdf.getPage(number);
     const { items } = await page.getTextContent();
-    const text = layOut(items.flatMap((item) => ('str' in item ? [toPiece(item)] : [])));
+    const text = layOut(inReadingOrder(items.flatMap((item) => ('str' in item ? [toPiece(item)] : []))));
     page.cleanup();
-    if (text !== '') pages.push(`[Page ${number}]\n\n${text}`);
+    pages.push(text);
     length += text.length;
     const tooLate = performance.now() - started > limits.softLimitMs;
     if (number < pdf.numPages && (tooLate || length > MAX_CONTENT)) {
@@ -24,10 +25,11 @@ export async function readPdf(bytes: Uint8Array, limits: { softLimitMs: number }
       break;
     }
   }
-  if (pages.length === 0) throw new Error('the PDF has no text; it may consist of scanned images');
+  const texts = withoutRunningLines(pages);
+  if (texts.every((text) => text === '')) throw new Error('the PDF has no text; it may consist of scanned images');
   return {
-    ...(await describe(pdf, pages[0] ?? '')),
-    content: pages.join('\n\n'),
+    ...(await describe(pdf, texts[0] ?? '')),
+    content: texts.flatMap((text, at) => (text === '' ? [] : [`[Page ${at + 1}]\n\n${text}`])).join('\n\n'),
     ...(incomplete ? { incomplete } : {}),
   };
 }
@@ -35,7 +37,7 @@ export async function readPdf(bytes: Uint8Array, limits: { softLimitMs: number }
 async function describe(pdf: Awaited<ReturnType<typeof getDocumentProxy>>, firstPage: string) {
   const { info } = await getMeta(pdf).catch(() => ({ info: undefined }));
   const given = (name: string) => (typeof info?.[name] === 'string' ? info[name].trim() : '');
-  const firstLine = firstPage.split('\n').find((line) => line.trim().length > 3 && !line.startsWith('[Page')) ?? '';
+  const firstLine = firstPage.split('\n').find((line) => line.trim().length > 3) ?? '';
   const published = pdfDate(given('CreationDate'));
   const author = given('Author');
   return {
@@ -49,14 +51,6 @@ async function describe(pdf: Awaited<ReturnType<typeof getDocumentProxy>>, first
 function pdfDate(text: string): string | undefined {
   const match = /^D:(\d{4})(\d{2})?(\d{2})?/.exec(text);
   return match ? [match[1], match[2], match[3]].filter(Boolean).join('-') : undefined;
-}
-
-interface Piece {
-  text: string;
-  x: number;
-  y: number;
-  width: number;
-  height: number;
 }
 
 function toPiece(item: { str: string; transform: unknown[]; width: number; height: number }): Piece {

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import {
+  inReadingOrder,
+  type Piece,
+  withoutRunningLines,
+} from '../../../src/tools/fetch-url-content/reading/pdf-layout.ts';
+
+const piece = (text: string, x: number, y: number, width = text.length * 5): Piece => ({
+  text,
+  x,
+  y,
+  width,
+  height: 10,
+});
+const left = (at: number) => `left line ${String(at).padStart(2, '0')} with words of it`;
+const right = (at: number) => `right line ${String(at).padStart(2, '0')} with words of it`;
+const textsOf = (pieces: readonly Piece[]) => pieces.map(({ text }) => text);
+
+describe('the layout of PDF pages', () => {
+  const numbers = Array.from({ length: 12 }, (_, at) => at);
+
+  it('puts columns one behind the other that were written line by line, below their common title', () => {
+    const page = [
+      piece('A title that goes over both of the columns of the whole page', 60, 760, 460),
+      ...numbers.flatMap((at) => [piece(left(at), 50, 740 - at * 12, 220), piece(right(at), 310, 740 - at * 12, 220)]),
+    ];
+    assert.deepEqual(textsOf(inReadingOrder(page)), [
+      'A title that goes over both of the columns of the whole page',
+      ...numbers.map(left),
+      ...numbers.map(right),
+    ]);
+  });
+
+  it('leaves pages alone that are in order: columns, one column, tables', () => {
+    const columns = [
+      ...numbers.map((at) => piece(left(at), 50, 740 - at * 12, 220)),
+      ...numbers.map((at) => piece(right(at), 310, 740 - at * 12, 220)),
+    ];
+    const single = numbers.map((at) => piece(`${left(at)} ${right(at)}`, 50, 740 - at * 12, 480));
+    const table = numbers.flatMap((at) => [
+      piece(`Station ${at}`, 50, 740 - at * 12, 60),
+      piece(`${at}.5 m`, 310, 740 - at * 12, 40),
+    ]);
+    for (const page of [columns, single, table]) assert.equal(inReadingOrder(page), page);
+  });
+
+  it('takes away the lines that stand on top and at the bottom of most pages, and no others', () => {
+    const pages = numbers.map(
+      (at) => `Journal of Tides, vol. ${at}\nText of page ${at}.\nMore of ${'abcdefghijkl'[at]}.\n${at + 1}`,
+    );
+    assert.deepEqual(
+      withoutRunningLines(pages),
+      numbers.map((at) => `Text of page ${at}.\nMore of ${'abcdefghijkl'[at]}.`),
+    );
+    const few = ['Title\nText', 'Title\nMore'];
+    assert.deepEqual(withoutRunningLines(few), few);
+  });
+});
