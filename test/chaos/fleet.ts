@@ -1,7 +1,6 @@
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
-import { type RedisServer, startRedis } from '../support/redis.ts';
+import { type BackendKind, startBackend } from './backends.ts';
 import type { ResearchWorld } from './research-world.ts';
 import { type RoundRobin, startRoundRobin } from './round-robin.ts';
 
@@ -20,7 +19,13 @@ export interface Fleet extends AsyncDisposable {
   killInstance(name: string, downMs: number): Promise<void>;
   /** SIGSTOP, and SIGCONT after `ms`. */
   freezeInstance(name: string, ms: number): Promise<void>;
-  /** `kill -9` of Redis, and a new process over the same append-only file after `downMs`. */
+  /** SIGTERM, and a new process once it has ended; whether it ended with code 0. */
+  terminateInstance(name: string): Promise<boolean>;
+  /** No data goes between an instance and the store for `ms`; nobody is told. */
+  partition(name: string, ms: number): Promise<void>;
+  /** Data between an instance and the store takes `latencyMs` for `ms`. */
+  slowDown(name: string, options: { ms: number; latencyMs: number }): Promise<void>;
+  /** `kill -9` of a Redis server, and a new process over the same files after `downMs`; a replica takes over meanwhile. */
   killRedis(downMs: number): Promise<void>;
   /** Lines of log of all processes so far that tell of what must not happen. */
   complaints(): string[];
@@ -29,7 +34,7 @@ export interface Fleet extends AsyncDisposable {
 }
 
 export interface FleetOptions {
-  backend: 'redis' | 'sqlite';
+  backend: BackendKind;
   instances: number;
   world: ResearchWorld;
 }
@@ -37,7 +42,7 @@ export interface FleetOptions {
 export async function startFleet(options: FleetOptions): Promise<Fleet> {
   await using opening = new AsyncDisposableStack();
   const folder = opening.use(await gatewayFolder());
-  const redis = options.backend === 'redis' ? opening.use(await startRedis()) : undefined;
+  const backend = opening.use(await startBackend(options.backend, folder.path));
   const balancer = opening.use(await startRoundRobin());
   const names = Array.from({ length: options.instances }, (_, at) => `instance-${at}`);
   const running = new Map<string, GatewayProcess>();
@@ -46,8 +51,8 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   });
   const logs: string[][] = [];
   const start = async (name: string) => {
-    const storeUrl = redis?.url ?? `file:${join(folder.path, 'data')}`;
-    const gateway = await startGatewayProcess(configOf({ name, storeUrl, world: options.world }), {
+    const store = await backend.storeOf(name);
+    const gateway = await startGatewayProcess(configOf({ name, store, world: options.world }), {
       folder: folder.path,
     });
     logs.push(gateway.log);
@@ -78,7 +83,28 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
       await delay(ms);
       child.kill('SIGCONT');
     },
-    killRedis: async (downMs) => await restart(redis, downMs),
+    async terminateInstance(name) {
+      const gateway = processOf(name);
+      running.delete(name);
+      balance(balancer, running);
+      const code = await gateway.terminate();
+      await start(name);
+      return code === 0;
+    },
+    async partition(name, ms) {
+      const way = backend.wayOf(name);
+      way?.cut();
+      await delay(ms);
+      way?.mend();
+    },
+    async slowDown(name, { ms, latencyMs }) {
+      const way = backend.wayOf(name);
+      if (!way) return;
+      way.latencyMs = latencyMs;
+      await delay(ms);
+      way.latencyMs = 0;
+    },
+    killRedis: (downMs) => backend.strike(downMs),
     complaints: () =>
       logs.flat().filter((line) => /"level":(50|60)|run failed unexpectedly|out of order|not contiguous/.test(line)),
     linesAbout: (id) =>
@@ -91,18 +117,11 @@ function balance(balancer: RoundRobin, running: ReadonlyMap<string, GatewayProce
   balancer.targets = [...running.values()].map((gateway) => Number(new URL(gateway.url).port));
 }
 
-async function restart(redis: RedisServer | undefined, downMs: number): Promise<void> {
-  if (!redis) throw new Error('there is no Redis in this storm');
-  await redis.kill();
-  await delay(downMs);
-  await redis.start();
-}
-
-function configOf({ name, storeUrl, world }: { name: string; storeUrl: string; world: ResearchWorld }) {
+function configOf({ name, store, world }: { name: string; store: object; world: ResearchWorld }) {
   const provider = new URL(world.provider.url);
   return {
-    server: { port: 0, heartbeat_seconds: 1 },
-    store: { url: storeUrl },
+    server: { port: 0, heartbeat_seconds: 1, shutdown_grace_seconds: 5 },
+    store,
     runs: { max_concurrent: 100, max_queued: 2000 },
     providers: { scripted: { base_url: `${provider.origin}/${name}/v1`, api_key: 'sk-provider' } },
     models: {

@@ -26,6 +26,8 @@ export interface ResearchWorld extends AsyncDisposable {
 
 export interface AskedTurn {
   instance: string;
+  /** The step of research that it is, from 0 on; undefined for one that asks for no tools any more. */
+  step: number | undefined;
   /** Unix milliseconds. */
   at: number;
 }
@@ -71,7 +73,8 @@ export async function startResearchWorld(options: { pace: number; toolMs: number
   const provider = await startScriptedProvider({
     respond(request) {
       const run = runOf(request);
-      turns.set(run, [...(turns.get(run) ?? []), { instance: request.path.split('/')[1] ?? '', at: Date.now() }]);
+      const asked = { instance: request.path.split('/')[1] ?? '', step: stepOf(request), at: Date.now() };
+      turns.set(run, [...(turns.get(run) ?? []), asked]);
       // Requests of a long storm would otherwise fill the memory.
       provider.requests.length = 0;
       return turn({ ...nextTurn(request, run), pace: options.pace });
@@ -87,6 +90,18 @@ export async function startResearchWorld(options: { pace: number; toolMs: number
       await tool[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Which step of research a turn is: the one whose tools were not called before. */
+function stepOf({ body }: ProviderRequest): number | undefined {
+  if (!mayCallTools({ body })) return undefined;
+  const results = (body.messages ?? []).filter((message) => message.role === 'tool').length;
+  let before = 0;
+  for (const [step, calls] of CALLS_OF_STEP.entries()) {
+    if (results <= before) return step;
+    before += calls;
+  }
+  return undefined;
 }
 
 function nextTurn({ body }: ProviderRequest, run: number) {

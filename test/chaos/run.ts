@@ -2,7 +2,7 @@ import { parseArgs } from 'node:util';
 import { type Blow, endlessly, runStorm, type StormOptions } from './storm.ts';
 
 /**
- * `npm run chaos [-- --runs 1000 --concurrent 60 --backend redis|sqlite]`: the long storm. Prints its numbers and
+ * `npm run chaos [-- --runs 1000 --concurrent 60 --backend redis|sqlite|sentinel|cluster]`: the long storm. Prints its numbers and
  * exits with 1 where a promise was broken.
  */
 const { values } = parseArgs({
@@ -10,16 +10,20 @@ const { values } = parseArgs({
     runs: { type: 'string', default: '1000' },
     concurrent: { type: 'string', default: '60' },
     backend: { type: 'string', default: '' },
+    takeover: { type: 'string', default: '6000' },
+    pause: { type: 'string', default: '30000' },
     verbose: { type: 'boolean', default: false },
   },
 });
 const STORMS: Record<StormOptions['backend'], { instances: number; blows: readonly Blow[] }> = {
-  redis: { instances: 3, blows: ['kill', 'freeze', 'kill', 'redis', 'freeze', 'kill', 'redis'] },
-  sqlite: { instances: 1, blows: ['kill', 'freeze', 'kill'] },
+  redis: { instances: 3, blows: ['kill', 'freeze', 'terminate', 'redis', 'partition', 'kill', 'slow', 'redis'] },
+  sqlite: { instances: 1, blows: ['kill', 'freeze', 'terminate', 'kill'] },
+  sentinel: { instances: 3, blows: ['kill', 'redis', 'freeze', 'terminate', 'redis'] },
+  cluster: { instances: 3, blows: ['kill', 'redis', 'freeze', 'terminate', 'redis'] },
 };
 
 let broken = 0;
-for (const backend of ['redis', 'sqlite'] as const) {
+for (const backend of ['redis', 'sqlite', 'sentinel', 'cluster'] as const) {
   if (values.backend !== '' && values.backend !== backend) continue;
   const runs = Number(values.runs);
   console.log(`${runs} runs, ${STORMS[backend].instances} instances over ${backend}`);
@@ -33,6 +37,8 @@ for (const backend of ['redis', 'sqlite'] as const) {
     pace: 60,
     cancelEvery: 20,
     limitMs: 60_000 + runs * 3000,
+    takeoverMs: Number(values.takeover),
+    pauseMs: Number(values.pause),
     ...(values.verbose ? { log: (line: string) => console.log(`  ${line}`) } : {}),
   });
   for (const [what, number] of Object.entries(report.numbers)) console.log(`  ${what}: ${number.toLocaleString('en')}`);

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { BackendKind } from './backends.ts';
 import { type Fleet, KEY, MODEL, startFleet } from './fleet.ts';
 import { questionOf, type ResearchWorld, startResearchWorld } from './research-world.ts';
 import { faultsOf, type RunEvidence } from './verify.ts';
@@ -8,7 +9,7 @@ import { type Viewed, viewRun } from './viewer.ts';
 /** How long after its waking a frozen instance's requests still arrive, in milliseconds. */
 const WAKING_MS = 1500;
 
-export type Blow = 'kill' | 'freeze' | 'redis';
+export type Blow = 'kill' | 'freeze' | 'redis' | 'terminate' | 'partition' | 'slow';
 
 /** The same blows again and again. */
 export function* endlessly(blows: readonly Blow[]): Generator<Blow> {
@@ -16,7 +17,7 @@ export function* endlessly(blows: readonly Blow[]): Generator<Blow> {
 }
 
 export interface StormOptions {
-  backend: 'redis' | 'sqlite';
+  backend: BackendKind;
   instances: number;
   runs: number;
   /** Runs under way at a time. */
@@ -30,6 +31,10 @@ export interface StormOptions {
   /** Every `n`th run is cancelled at some moment. */
   cancelEvery: number;
   limitMs: number;
+  /** How long a killed instance's runs may wait for another, in milliseconds; not looked at where absent. */
+  takeoverMs?: number;
+  /** How long a viewer may be shown nothing, in milliseconds; not looked at where absent. */
+  pauseMs?: number;
   log?(line: string): void;
 }
 
@@ -57,6 +62,7 @@ interface RunSeen {
   cancelled: boolean;
   viewed: Viewed[];
   doneAt: Map<string, number>;
+  turnedAt: Map<number, number>;
 }
 
 class Storm {
@@ -66,7 +72,8 @@ class Storm {
   readonly #limit: AbortSignal;
   /** When frozen instances were woken, Unix milliseconds. */
   readonly #wokenAt: number[] = [];
-  readonly #blows: Record<Blow, number> = { kill: 0, freeze: 0, redis: 0 };
+  readonly #blows: Record<Blow, number> = { kill: 0, freeze: 0, redis: 0, terminate: 0, partition: 0, slow: 0 };
+  readonly #badExits: string[] = [];
   readonly #cancelMs: number[] = [];
   readonly #takeoverMs: number[] = [];
   #refused = 0;
@@ -88,7 +95,7 @@ class Storm {
     const storming = performance.now() - began;
     const faults: string[] = [];
     for (const run of seen) faults.push(...(await this.#faultsOf(run)));
-    faults.push(...this.#fleet.complaints().slice(0, 20));
+    faults.push(...this.#fleet.complaints().slice(0, 20), ...this.#badExits, ...this.#boundsBroken(seen));
     return { faults, numbers: this.#numbers(seen, storming) };
   }
 
@@ -111,7 +118,7 @@ class Storm {
 
   async #oneRun(n: number): Promise<RunSeen> {
     const id = await this.#submit(n);
-    const run: RunSeen = { n, id, cancelled: false, viewed: [], doneAt: new Map() };
+    const run: RunSeen = { n, id, cancelled: false, viewed: [], doneAt: new Map(), turnedAt: new Map() };
     const view = () =>
       viewRun({
         url: this.#fleet.url,
@@ -177,6 +184,14 @@ class Storm {
       if (blow === 'redis') {
         this.#redisStruckAt = Date.now();
         await this.#fleet.killRedis(200 + Math.random() * 2000);
+      } else if (blow === 'terminate') {
+        if (!(await this.#fleet.terminateInstance(name))) this.#badExits.push(`${name} did not end with code 0`);
+      } else if (blow === 'partition') {
+        await this.#fleet.partition(name, 500 + Math.random() * 6000);
+        // What was on its way arrives now, as with one that was frozen.
+        this.#wokenAt.push(Date.now());
+      } else if (blow === 'slow') {
+        await this.#fleet.slowDown(name, { ms: 2000 + Math.random() * 4000, latencyMs: 50 + Math.random() * 400 });
       } else if (blow === 'freeze') {
         await this.#fleet.freezeInstance(name, 1000 + Math.random() * 7000);
         this.#wokenAt.push(Date.now());
@@ -228,13 +243,28 @@ class Storm {
         .filter(([key]) => key.startsWith(`${run.n}/`))
         .map(([key, times]) => [key, times.filter((time) => !this.#sentBeforeFreeze(time))]),
     );
+    const asked = new Map<number, number[]>();
+    for (const { step, at } of this.#world.turns.get(run.n) ?? []) {
+      if (step === undefined || this.#sentBeforeFreeze(at)) continue;
+      asked.set(step, [...(asked.get(step) ?? []), at]);
+    }
     const viewed = run.viewed.map(({ bytes }) => bytes);
-    return { ...run, replays, viewed, snapshot, executions };
+    return { ...run, replays, viewed, snapshot, executions, asked };
   }
 
   /** A request that was on its way when its instance was frozen arrives once it is woken: nobody can call it back. */
   #sentBeforeFreeze(time: number): boolean {
     return this.#wokenAt.some((woken) => time > woken - WAKING_MS && time < woken + WAKING_MS);
+  }
+
+  #boundsBroken(seen: readonly RunSeen[]): string[] {
+    const { takeoverMs, pauseMs } = this.#options;
+    const slowest = Math.max(0, ...this.#takeoverMs);
+    const longest = Math.max(0, ...seen.flatMap((run) => run.viewed.map((viewer) => viewer.longestPauseMs)));
+    const broken: string[] = [];
+    if (takeoverMs !== undefined && slowest > takeoverMs) broken.push(`a takeover took ${Math.round(slowest)} ms`);
+    if (pauseMs !== undefined && longest > pauseMs) broken.push(`a viewer saw nothing for ${Math.round(longest)} ms`);
+    return broken;
   }
 
   #numbers(seen: readonly RunSeen[], ms: number): Record<string, number> {
@@ -245,11 +275,15 @@ class Storm {
       seconds: round(ms / 1000),
       'instances killed': this.#blows.kill,
       'instances frozen': this.#blows.freeze,
+      'instances stopped in order': this.#blows.terminate,
+      partitions: this.#blows.partition,
+      'slow ways to the store': this.#blows.slow,
       'Redis killed': this.#blows.redis,
       viewers: viewed.length,
       'connections of viewers': viewed.reduce((sum, viewer) => sum + viewer.connections, 0),
       'requests refused or cut': this.#refused,
       'events seen': seen.reduce((sum, run) => sum + countEvents(run), 0),
+      'turns looked at for a second payment': seen.reduce((sum, run) => sum + run.turnedAt.size, 0),
       'tool calls': executions.length,
       'tool calls repeated unfinished': executions.filter((times) => times.length > 1).length,
       cancelled: seen.filter((run) => run.cancelled).length,
@@ -262,6 +296,9 @@ class Storm {
 }
 
 function noteDone(run: RunSeen, frame: string): void {
+  // A tool call that begins: the turn that asked for it is over and stored.
+  const step = /^event: response\.output_item\.added\n.*\\"key\\":\\"\d+\/(\d+)\/\d+\\"/s.exec(frame)?.[1];
+  if (step !== undefined && !run.turnedAt.has(Number(step))) run.turnedAt.set(Number(step), Date.now());
   // A call that failed was cut by a cancel: it has no end of its own.
   if (!frame.startsWith('event: response.output_item.done\n') || !frame.includes('"status":"completed"')) return;
   const key = /\\"key\\":\\"([\d/]+)\\"/.exec(frame)?.[1];

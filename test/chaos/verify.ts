@@ -16,6 +16,10 @@ export interface RunEvidence {
   snapshot: { status: string; output: unknown };
   /** When some viewer first saw each tool call done, by its key; Unix milliseconds. */
   doneAt: ReadonlyMap<string, number>;
+  /** When some viewer first saw a step's tool calls begin, by step: its turn was finished and stored by then. */
+  turnedAt: ReadonlyMap<number, number>;
+  /** When the provider was asked for each step, by step. */
+  asked: ReadonlyMap<number, readonly number[]>;
   /** When each tool call was executed, by its key. */
   executions: ReadonlyMap<string, readonly number[]>;
 }
@@ -39,6 +43,11 @@ export function faultsOf(run: RunEvidence): string[] {
   for (const [key, times] of run.executions) {
     const done = run.doneAt.get(key);
     if (done !== undefined && times.some((time) => time > done)) fault(`call ${key} was executed again after its end`);
+  }
+  for (const [step, times] of run.asked) {
+    const turned = run.turnedAt.get(step);
+    if (turned !== undefined && times.some((time) => time > turned))
+      fault(`the turn of step ${step} was paid for twice`);
   }
   return faults;
 }
