@@ -3,9 +3,10 @@ export const REPORT_STYLE = `
 :root { color-scheme: light dark; --text: #1d2125; --soft: #5b636b; --line: #dcdfe2; --paper: #fdfdfc; --accent: #17616b; }
 @media (prefers-color-scheme: dark) { :root { --text: #e3e5e6; --soft: #9aa3aa; --line: #343a3f; --paper: #16191b; --accent: #7cc4cc; } }
 * { box-sizing: border-box; }
-body { margin: 0; background: var(--paper); color: var(--text); font: 1.0625rem/1.65 Charter, "Bitstream Charter", "Iowan Old Style", "Source Serif 4", Cambria, Georgia, serif; overflow-wrap: break-word; }
+body { margin: 0; background: var(--paper); color: var(--text); font: 1.0625rem/1.65 Charter, "Bitstream Charter", "Iowan Old Style", "Source Serif 4", "Noto Serif", Cambria, Georgia, serif; overflow-wrap: break-word; }
 article { max-width: 42rem; margin: 0 auto; padding: 4rem 1.5rem; }
 h1, h2, h3, h4 { line-height: 1.25; text-wrap: balance; margin: 2em 0 .6em; }
+li { margin: .35em 0; }
 h1 { font-size: 1.9rem; margin-top: 0; } h2 { font-size: 1.35rem; } h3 { font-size: 1.12rem; }
 .question { color: var(--soft); white-space: pre-wrap; border-left: 2px solid var(--line); padding-left: 1rem; margin-left: 0; }
 .note { border: 1px solid var(--line); border-radius: 4px; padding: .5rem .8rem; font-size: .95rem; }

@@ -91,6 +91,21 @@ describe('the state of a run that the console shows', () => {
     assert.deepEqual([status, turns, calls.length, ended], ['completed', 1, 3, true]);
   });
 
+  it('a source that could not be read has the title that it is cited with', () => {
+    const cited = [{ ...annotations[1], url: 'https://c.example/', title: 'A title' }];
+    const failed = call(
+      'fetch_url_content',
+      { url: 'https://c.example/' },
+      { error: { message: 'no answer' } },
+      'failed',
+    );
+    const { sources } = fold(
+      syntheticRun({ id: 'resp_1', answer: 'Old [1] [2]', items: [failed], annotations: cited }),
+    );
+    const { title, state, verified } = sources.get('https://c.example/');
+    assert.deepEqual([title, state, verified], ['A title', 'unreadable', false]);
+  });
+
   it('logs without `index` number their citations by the source', () => {
     const old = annotations.map(({ index: _, ...annotation }) => annotation);
     const { sources } = fold(syntheticRun({ id: 'resp_1', answer: 'Old [1]', items, annotations: old.slice(0, 1) }));

@@ -128,7 +128,8 @@ export class RunState {
     for (const annotation of annotations) {
       const { url, title, verified } = annotation;
       const known = this.sources.get(url) ?? { url, title, snippet: '', content: '', state: 'unseen', sourceId: null };
-      this.sources.set(url, { ...known, number: numberOf(annotation) ?? known.number, cited: true, verified });
+      const number = numberOf(annotation) ?? known.number;
+      this.sources.set(url, { ...known, title: known.title || title, number, cited: true, verified });
     }
   }
 }
