@@ -107,9 +107,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     stack,
   );
   stack.defer(() => executor.stop({ graceMs: 0 }));
-  const { caches } = storage;
   const instances = stack.use(
-    new Instances({ caches, clock: systemClock, id: owner, executing: () => executor.active }),
+    new Instances({ limits: storage.limits, clock: systemClock, id: owner, executing: () => executor.active }),
   );
   const closing = new AbortController();
   const stopped = new AbortController();

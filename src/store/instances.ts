@@ -1,7 +1,8 @@
 import { hostname } from 'node:os';
 import { z } from 'zod';
 import type { Clock } from '../base/clock.ts';
-import type { Cache, Caches } from './cache.ts';
+import { parseJson } from '../base/json.ts';
+import type { LimitStore, Slots } from './limits.ts';
 
 /** An instance of the gateway that shares the store, as far as others know of it. Times are Unix milliseconds. */
 const instance = z.object({
@@ -23,18 +24,20 @@ const ANNOUNCE_MS = 5000;
 const GONE_MS = 16_000;
 /** More than anyone runs against one store. */
 const MAX_INSTANCES = 256;
-const LIST = 'all';
+const ALL = 'all';
 
 /**
- * Who else works on the store, for the operator's page only: nothing is decided by it. Instances keep one list in the
- * cache, each adding itself to what it reads; where two write at once, the one that was lost is back within seconds.
+ * Who else works on the store, for the operator's page only: nothing is decided by it. Each instance holds a place that
+ * says what it is, among the places that instances share as they share limits, and takes another before that one runs
+ * out.
  */
 export class Instances implements AsyncDisposable {
   readonly #own: () => Instance;
-  readonly #list: Cache<Instance[]>;
+  readonly #places: Slots;
   readonly #timer: NodeJS.Timeout;
+  #place: string | undefined;
 
-  constructor(parts: { caches: Caches; clock: Clock; id: string; executing(): number }) {
+  constructor(parts: { limits: LimitStore; clock: Clock; id: string; executing(): number }) {
     const { clock, id } = parts;
     const startedAt = clock.now();
     this.#own = () => ({
@@ -46,36 +49,35 @@ export class Instances implements AsyncDisposable {
       executing: parts.executing(),
       memory: process.memoryUsage.rss(),
     });
-    this.#list = parts.caches.open({
-      namespace: 'instances',
-      ttlMs: GONE_MS,
-      parse: (value) => z.array(instance).safeParse(value).data,
-      maxBytes: 1024 ** 2,
-    });
-    this.#timer = setInterval(() => void this.announce(), ANNOUNCE_MS).unref();
+    this.#places = parts.limits.slots({ name: 'instances' });
+    this.#timer = setInterval(() => void this.announce().catch(() => {}), ANNOUNCE_MS).unref();
   }
 
-  /** Adds this instance to the list, and takes off those that are gone. Never rejects. */
+  /** Says that this instance is there. */
   async announce(): Promise<void> {
-    await this.#list.set(LIST, await this.list());
+    const before = this.#place;
+    const place = JSON.stringify(this.#own());
+    await this.#places.take(ALL, place, { limit: MAX_INSTANCES, ttlMs: GONE_MS });
+    this.#place = place;
+    if (before !== undefined && before !== place) await this.#places.release(ALL, before);
   }
 
   /** The instances that were heard of lately, this one included, by the time of their start. */
   async list(): Promise<Instance[]> {
     const own = this.#own();
-    const known = (await this.#list.get(LIST)) ?? [];
-    const others = known.filter(({ id, seenAt }) => id !== own.id && own.seenAt - seenAt < GONE_MS);
-    return [...others.slice(-(MAX_INSTANCES - 1)), own].sort(
-      (a, b) => a.startedAt - b.startedAt || (a.id < b.id ? -1 : 1),
-    );
+    const byId = new Map<string, Instance>();
+    for (const place of await this.#places.holders(ALL)) {
+      const { data: other } = instance.safeParse(parseJson(place));
+      const known = other && byId.get(other.id);
+      if (other && (known === undefined || known.seenAt < other.seenAt)) byId.set(other.id, other);
+    }
+    byId.set(own.id, own);
+    return [...byId.values()].sort((a, b) => a.startedAt - b.startedAt || (a.id < b.id ? -1 : 1));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer);
-    const own = this.#own().id;
-    await this.#list.set(
-      LIST,
-      (await this.list()).filter(({ id }) => id !== own),
-    );
+    // The store may be gone: then the place runs out.
+    if (this.#place !== undefined) await this.#places.release(ALL, this.#place).catch(() => {});
   }
 }

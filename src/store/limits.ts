@@ -20,6 +20,8 @@ export interface Slots {
   take(key: string, id: string, options: { limit: number; ttlMs: number }): Promise<boolean>;
   release(key: string, id: string): Promise<void>;
   count(key: string): Promise<number>;
+  /** The ids that hold a place. */
+  holders(key: string): Promise<string[]>;
 }
 
 /** Where limits are counted: in this process's memory, or in a store that instances share. */
@@ -109,6 +111,10 @@ class MemorySlots implements Slots {
 
   async count(key: string): Promise<number> {
     return this.#current(key)?.until.size ?? 0;
+  }
+
+  async holders(key: string): Promise<string[]> {
+    return [...(this.#current(key)?.until.keys() ?? [])];
   }
 
   #current(key: string): Held | undefined {

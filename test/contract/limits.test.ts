@@ -56,6 +56,8 @@ function limitContract(name: string, open: () => Promise<LimitFixture>): void {
       );
       assert.equal(taken.filter(Boolean).length, 5);
       assert.equal(await both[1]?.count('ann'), 5);
+      const holding = [...taken.keys()].filter((n) => taken[n]).map((n) => `run-${n}`);
+      assert.deepEqual((await both[1]?.holders('ann'))?.sort(), holding.sort());
       const held = taken.indexOf(true);
       await both[1]?.release('ann', `run-${held}`);
       await both[1]?.release('ann', 'never taken');

@@ -5,7 +5,7 @@ import type { Logger } from '../../base/logger.ts';
 import { type Counter, type LimitStore, memoryLimits, type Slots } from '../limits.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
-import { numberReply } from './replies.ts';
+import { numberReply, textList } from './replies.ts';
 import { loadScript, NOW } from './scripts.ts';
 
 /** A limit is not worth waiting longer for, in milliseconds. */
@@ -104,6 +104,11 @@ export function redisLimits(parts: { redis: RedisConnection; keys: Keys; log: Lo
           shared(
             async () => numberReply.parse(await redis.script(COUNT_PLACES, [keyOf(key)], [])),
             () => own.count(key),
+          ),
+        holders: (key) =>
+          shared(
+            async () => textList.parse(await redis.command(['ZRANGEBYSCORE', keyOf(key), `(${now()}`, '+inf'])),
+            () => own.holders(key),
           ),
       };
     },

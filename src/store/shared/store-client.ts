@@ -91,6 +91,7 @@ class StoreLink {
       take: (...args) => ask('take', args),
       release: (...args) => ask('release', args),
       count: (...args) => ask('count', args),
+      holders: (...args) => ask('holders', args),
     };
   }
 

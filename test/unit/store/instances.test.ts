@@ -1,23 +1,20 @@
 import assert from 'node:assert/strict';
-import { Keyv } from 'keyv';
-import { silentLogger } from '../../../src/base/logger.ts';
-import { type Caches, keyvCache } from '../../../src/store/cache.ts';
 import { Instances } from '../../../src/store/instances.ts';
+import { type LimitStore, memoryLimits } from '../../../src/store/limits.ts';
 
 describe('instances that share a store', () => {
   const start = () => {
     let now = 1_000_000;
     const clock = { now: () => now };
-    // As in Redis: what one writes the other reads.
-    const store = new Map();
-    const caches: Caches = {
-      open: (options) => keyvCache(new Keyv({ store }), { ...options, log: silentLogger }),
-    };
+    const memory = memoryLimits(clock.now);
+    // As where they share a store: what one takes the other sees.
+    const places = memory.slots({ name: 'instances' });
+    const limits: LimitStore = { ...memory, slots: () => places };
     const instance = (id: string) => {
       now += 1;
-      return new Instances({ caches, clock, id, executing: () => 3 });
+      return new Instances({ limits, clock, id, executing: () => 3 });
     };
-    return { instance, caches, clock, pass: (ms: number) => (now += ms) };
+    return { instance, places, pass: (ms: number) => (now += ms) };
   };
   const idsOf = async (instances: Instances) => (await instances.list()).map(({ id }) => id);
 
@@ -26,8 +23,7 @@ describe('instances that share a store', () => {
     await using one = instance('one');
     await using two = instance('two');
     assert.deepEqual(await idsOf(two), ['two']);
-    await one.announce();
-    await two.announce();
+    for (const each of [one, two, one]) await each.announce();
     assert.deepEqual(await idsOf(one), ['one', 'two']);
     assert.deepEqual(await idsOf(two), ['one', 'two']);
     assert.equal((await one.list())[1]?.executing, 3);
@@ -48,13 +44,16 @@ describe('instances that share a store', () => {
     assert.deepEqual(await idsOf(four), ['one', 'four']);
   });
 
-  it('what another version wrote is no list, and is replaced', async () => {
-    const { instance, caches } = start();
+  it('say the newest of themselves once, and what another version says is left out', async () => {
+    const { instance, places, pass } = start();
     await using one = instance('one');
-    const raw = caches.open<unknown>({ namespace: 'instances', ttlMs: 1000, parse: (value) => value });
-    await raw.set('all', [{ id: 'two' }]);
-    await one.announce();
-    await using two = instance('two');
-    assert.deepEqual(await idsOf(two), ['one', 'two']);
+    for (let n = 0; n < 5; n += 1) {
+      await one.announce();
+      pass(100);
+    }
+    assert.equal(await places.count('all'), 1, 'older places are given back');
+    await places.take('all', '{"id":"odd"}', { limit: 10, ttlMs: 60_000 });
+    await places.take('all', 'no JSON', { limit: 10, ttlMs: 60_000 });
+    assert.deepEqual(await idsOf(one), ['one']);
   });
 });
