@@ -19,6 +19,9 @@ const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/j
 const ANSWER =
   'Runs survive because their log is written first. Every reader follows it [1]. That is all there is to say.';
 
+/** The answer of a run that read nothing: a marker would belong to no source. */
+const UNCITED = ANSWER.replace(' [1]', '');
+
 /** A web server that counts how often each path was read; a path can be held open. */
 async function startPages() {
   const reads = new Map<string, number>();
@@ -161,15 +164,15 @@ describe('a run in file mode', () => {
     await using provider = await startScriptedProvider();
     await using folder = await gatewayFolder();
     const config = configOf({ folder: folder.path, provider: provider.url });
-    const words = ANSWER.split(/(?<= )/).length;
+    const words = UNCITED.split(/(?<= )/).length;
     provider.respond = (request) =>
-      isAnswer(request) ? stallAfter(1 + words, { text: ANSWER, chunks: words }) : turn({ text: 'I know enough.' });
+      isAnswer(request) ? stallAfter(1 + words, { text: UNCITED, chunks: words }) : turn({ text: 'I know enough.' });
     let id = '';
     {
       await using gateway = await startGatewayProcess(config, { folder: folder.path });
       const body = JSON.stringify({ model: 'researcher', input: 'Will it end?', stream: true });
       const reader = await SseReader.open(`${gateway.url}/v1/responses`, { method: 'POST', headers: HEADERS, body });
-      const events = await reader.until((seen) => textOf(seen) === ANSWER);
+      const events = await reader.until((seen) => textOf(seen) === UNCITED);
       if (events[0]?.type === 'response.created') id = events[0].response.id;
     }
     provider.respond = () => turn({ text: '' });
@@ -177,7 +180,7 @@ describe('a run in file mode', () => {
     const reader = await SseReader.open(`${gateway.url}/v1/responses/${id}?stream=true`, { headers: HEADERS });
     const last = (await reader.end()).at(-1);
     assert.equal(last?.type, 'response.completed');
-    assert.equal(last.response.output_text, ANSWER);
+    assert.equal(last.response.output_text, UNCITED);
   });
 
   it('fails after five claims without progress instead of killing instance after instance', async () => {

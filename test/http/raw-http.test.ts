@@ -153,10 +153,10 @@ describe('what only a raw client sends', () => {
   });
 
   describe('a reader that stops reading', () => {
-    /** Asks for a stream of about 8 MB and reads nothing of it until the run has ended. */
+    /** Asks for a stream of about 50 MB, more than sockets hold, and reads nothing of it until the run has ended. */
     const stall = async () => {
       const socket = await dial(gateway);
-      const body = '{"model":"deep","input":"long 200000"}';
+      const body = '{"model":"deep","input":"long 800000"}';
       socket.pause();
       socket.write(
         `POST /v1/responses HTTP/1.1\r\n${AUTH}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n${CLOSE}\r\n${body}`,
@@ -177,7 +177,7 @@ describe('what only a raw client sends', () => {
       let received = '';
       for await (const data of socket) received += data;
       const text = chunksOf(received.slice(received.indexOf('\r\n\r\n') + 4)).join('');
-      assert.match(text, /word199999 /);
+      assert.match(text, /word799999 /);
       assert.match(text, /event: response\.completed/);
     });
 
