@@ -15,6 +15,7 @@ import type { Heartbeats } from './heartbeat.ts';
 import type { Admission } from './limits/admission.ts';
 import type { BodyBudget } from './limits/body-budget.ts';
 import type { HeldTexts } from './limits/held-texts.ts';
+import type { Turnstile } from './limits/turnstile.ts';
 import type { HttpMetrics } from './metrics.ts';
 import type { OpenAnswers } from './open-answers.ts';
 import type { Activity } from './operator/activity.ts';
@@ -72,6 +73,7 @@ export interface AppDeps extends Omit<HttpParts, 'console'> {
   heldTexts: HeldTexts;
   metrics: HttpMetrics;
   openAnswers: OpenAnswers;
+  turnstile: Turnstile;
 }
 
 /** Who sent a request, and the configuration it is answered under. */

@@ -5,6 +5,7 @@ import { type Endpoint, handlerOf, methodNotAllowed, openHandler, refuseMethods 
 import { Heartbeats } from './heartbeat.ts';
 import { BodyBudget } from './limits/body-budget.ts';
 import { HeldTexts } from './limits/held-texts.ts';
+import { Turnstile } from './limits/turnstile.ts';
 import { HttpMetrics } from './metrics.ts';
 import { keyrings } from './middleware/auth.ts';
 import { entry } from './middleware/entry.ts';
@@ -64,6 +65,7 @@ export function createApps(parts: HttpParts): Apps {
     bodies,
     openAnswers: new OpenAnswers(parts.config),
     heldTexts,
+    turnstile: new Turnstile(),
     heartbeats: new Heartbeats(() => parts.config.current().server.heartbeatMs),
     metrics: new HttpMetrics(parts.registry, { runs: parts.runs, bodies, heldTexts }),
   };

@@ -25,6 +25,7 @@ export function chatCompletions(deps: AppDeps): Endpoint {
     if (model.kind === 'proxy') {
       return await forward(deps, call, { ...jsonForwarding(body), modelName: name, model, api: 'chat_completions' });
     }
+    await deps.turnstile.enter(context.signal);
     const { value, headers } = parseChat(createChatCompletion, body);
     const request = await fromChat(value, { ...deps, caller, key, name, model, signal: context.signal });
     const { run } = await submitRun(deps, {

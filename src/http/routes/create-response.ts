@@ -22,6 +22,7 @@ export function createResponse(deps: AppDeps): Endpoint {
     if (model.kind === 'proxy') {
       return await forward(deps, call, { ...jsonForwarding(body), modelName: name, model, api: 'responses' });
     }
+    await deps.turnstile.enter(context.signal);
     const { value, headers } = parseResponse(createResponseBody, body);
     const streams = profileOf({ key, model }) !== 'openai' && !wantsJsonOnly(req.headers.accept);
     const mode = deliveryOf(value, { streams });

@@ -17,6 +17,7 @@ export function createTask(deps: AppDeps): Endpoint {
     const { req, res, identity } = call;
     const body = await readJson(call);
     const chosen = chooseModel(identity, body.json.model, 'async');
+    await deps.turnstile.enter(identity.context.signal);
     const { submission, tokens, headers } = await taskOf(deps, call, { body, ...chosen });
     const { run } = await submitRun(deps, { req, res, identity, raw: body.raw, submission, tokens });
     return created(
