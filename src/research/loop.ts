@@ -1,4 +1,5 @@
 import { linkSignals, TimeoutError } from '../base/abort.ts';
+import { isObject, parseJson } from '../base/json.ts';
 import type { IncompleteReason } from '../protocol/response.ts';
 import type { AnsweringRoute, AssistantMessage } from '../upstream/turn.ts';
 import { writeAnswer } from './answer/answer.ts';
@@ -12,6 +13,7 @@ import { judge } from './guards/guards.ts';
 import { inventedResult } from './guards/refusals.ts';
 import { callKey, refuseRepeated } from './guards/repeated-calls.ts';
 import { withReader } from './reading/reader.ts';
+import { readerRecords } from './reading/reader-records.ts';
 import { spentBudget } from './run/budget.ts';
 import { noted, type ResearchRun } from './run/run.ts';
 import type { ResearchOutcome, StartedCall, Step } from './run/steps.ts';
@@ -180,7 +182,7 @@ async function* executePending(
   { context, limit }: { context: Context; limit: AbortSignal },
 ): AsyncGenerator<Step> {
   const { state, log, signal } = run;
-  const { tools, takeSpent } = withReader(run, context);
+  const { tools, takeSpent, notesOn } = withReader(run, context);
   const results = runToolCalls(
     state.pendingCalls(),
     { tools, sources: state.sources, log, signal, limit, onToolCall: run.onToolCall },
@@ -189,8 +191,11 @@ async function* executePending(
   for await (const entry of results) {
     for (const usage of takeSpent()) yield { type: 'note', entry: noted(state, { t: 'spent', usage }) };
     const made = state.made.get(entry.call);
-    const about = { about: context.about, turn: state.turns };
-    if (made) entry.records = await recordsOf(made, entry, about);
+    const extraction = { about: context.about, turn: state.turns };
+    const args = made ? parseJson(made.arguments) : undefined;
+    const read = isObject(args) ? notesOn(args) : undefined;
+    if (read && isObject(args)) entry.records = readerRecords(read, { result: entry, args, ...extraction });
+    else if (made) entry.records = await recordsOf(made, entry, extraction);
     noted(state, entry);
     yield { type: 'tool_result', call: entry.call, status: entry.status, result: entry.result, entry };
   }

@@ -11,6 +11,7 @@ import { questionOf } from '../text/prose.ts';
 import { estimateTokens } from '../text/tokens.ts';
 import { cutPieces } from './pieces.ts';
 import { factsOf, NOTES_TOKENS, type Piece, readPiece } from './read-piece.ts';
+import type { PieceNotes } from './reader-records.ts';
 
 /**
  * Reading huge pages: one that would fill the context is read piece by piece by a model, each piece held against the
@@ -19,6 +20,8 @@ import { factsOf, NOTES_TOKENS, type Piece, readPiece } from './read-piece.ts';
 
 /** A page larger than this part of the window is read in pieces, each of this part at most. */
 const HUGE_SHARE = 0.4;
+/** From here on a page is a long one: where a reader is configured it writes what is kept of it. */
+const LONG_TOKENS = 3000;
 const PIECE_SHARE = 0.3;
 /** Pieces are no larger than this either: a model overlooks less in them. */
 const MAX_PIECE_TOKENS = 8000;
@@ -37,12 +40,15 @@ export interface Reading {
   tools: ReadonlyMap<string, Tool>;
   /** The tokens that reading cost since the last call. */
   takeSpent(): TurnUsage[];
+  /** What the reader wrote of a page, by the arguments of the call that fetched it; undefined where it read none. */
+  notesOn(args: JsonObject): readonly PieceNotes[] | undefined;
 }
 
 /** The run's tools, with a reader behind `fetch_url_content`. */
 export function withReader(run: ResearchRun, context: Context): Reading {
   const fetcher = run.tools.get('fetch_url_content');
-  if (!fetcher) return { tools: run.tools, takeSpent: () => [] };
+  if (!fetcher) return { tools: run.tools, takeSpent: () => [], notesOn: () => undefined };
+  const read = new Map<string, PieceNotes[]>();
   let spent: TurnUsage[] = [];
   const spend = (usage: TurnUsage) => void spent.push(usage);
   const reading: Tool = {
@@ -51,7 +57,15 @@ export function withReader(run: ResearchRun, context: Context): Reading {
       const output = await fetcher.call(args, toolContext);
       const { room } = context.window;
       const page = pageOf(output);
-      if (!page || tokensOf(page, args) <= room * HUGE_SHARE) return output;
+      if (!page) return output;
+      if (tokensOf(page, args) <= room * HUGE_SHARE) {
+        if (!run.model.research.reader || estimateTokens(page.text) < LONG_TOKENS) return output;
+        // The page is shown whole; what is kept of it later is what the reader finds in it.
+        const parts = cutPieces(page.text, MAX_PIECE_TOKENS).slice(0, MAX_PIECES);
+        const found = await readPieces(run, { pieces: parts, args, signal: toolContext.signal, spend });
+        read.set(JSON.stringify(args), placed(parts, found));
+        return output;
+      }
       const whole = fromStart(args) ? await fetchRest(fetcher, page, { args, toolContext }) : page;
       const pieces = cutPieces(whole.text, Math.min(MAX_PIECE_TOKENS, room * PIECE_SHARE));
       const notes = await readPieces(run, {
@@ -60,6 +74,7 @@ export function withReader(run: ResearchRun, context: Context): Reading {
         signal: toolContext.signal,
         spend,
       });
+      read.set(JSON.stringify(args), placed(pieces, notes));
       const shown = shortened(notes, { tokens: room * HUGE_SHARE, about: context.about });
       return { ...output, result: (sourceId) => told(output.result(sourceId), { notes: shown, pieces, whole }) };
     },
@@ -68,12 +83,24 @@ export function withReader(run: ResearchRun, context: Context): Reading {
   };
   return {
     tools: new Map(run.tools).set(fetcher.name, reading),
+    notesOn: (args) => read.get(JSON.stringify(args)),
     takeSpent() {
       const taken = spent;
       spent = [];
       return taken;
     },
   };
+}
+
+/** What was written of the pieces that hold anything. */
+function placed(pieces: readonly string[], notes: readonly string[]): PieceNotes[] {
+  let at = 0;
+  return notes.flatMap((note, index) => {
+    const text = pieces[index] ?? '';
+    const from = at;
+    at += text.length;
+    return note === '' ? [] : [{ notes: note, text, from }];
+  });
 }
 
 /** A page, or as much of it as was fetched. Lengths and offsets are in UTF-16 code units. */

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { createContextWindow } from '../../../src/research/context/window.ts';
 import { cutPieces } from '../../../src/research/reading/pieces.ts';
 import { estimateTokens } from '../../../src/research/text/tokens.ts';
+import { readTranscript } from '../../../src/runs/stored-transcript.ts';
 import { TurnError } from '../../../src/upstream/turn.ts';
 import { codesIn, handbook, telling } from '../../support/handbook.ts';
 import { textOf } from '../../support/research-run.ts';
@@ -181,5 +182,49 @@ describe('the window of a context', () => {
     window.refused(26_000);
     window.learn(15_000, 30_000);
     assert.ok(window.room > 12_000, `${window.room}`);
+  });
+});
+
+describe('a reader that the configuration names', () => {
+  async function evidenceOf(length: number, research: object) {
+    const page = handbook({ chapters: 1, length });
+    const read: string[] = [];
+    const chat = new ScriptedModel((request) => {
+      const text = textOf(request);
+      if (text.includes('You read one piece of a long document')) {
+        read.push(text);
+        return { text: ['- The access code of chapter 1 is HERON-1.\n- It is told nowhere else.'] };
+      }
+      if (isAnswerTurn(request)) return { text: ['It is known.'] };
+      const done = request.messages.some(({ role }) => role === 'tool');
+      return done ? { text: ['Ready.'] } : { calls: [{ name: 'fetch_url_content', arguments: ASKED }] };
+    });
+    const config = testConfig({ model: { context_length: 60_000, max_completion_tokens: 3000 }, research });
+    await using harness = await openHarness({ chat, tools: page.tools, config });
+    const { run, response } = await runToEnd(harness, question());
+    const entries = await readTranscript(harness.store, run.id);
+    const result = entries.find((entry) => entry.t === 'result');
+    return { read, result, response, text: page.chapter(1) };
+  }
+  const reader = [{ provider: 'demo', model: 'demo' }];
+
+  it('writes the records of a long page, quotes with their place; the page itself stays whole', async () => {
+    const { read, result, response, text } = await evidenceOf(16_000, { reader });
+    assert.ok(read.length >= 1);
+    const [quote, note] = result?.records ?? [];
+    assert.deepEqual([quote?.by, quote?.source, quote?.turn], ['reader', 1, 1]);
+    assert.equal(quote?.quote, 'The access code of chapter 1 is HERON-1.');
+    assert.equal(quote?.at, text.indexOf('The access code'));
+    assert.equal(note?.note, 'It is told nowhere else.');
+    assert.equal(JSON.parse(result?.result ?? '{}').content, text, 'the researching model sees the page');
+    assert.equal(response.usage.num_tool_calls, 1);
+    assert.ok(response.usage.total_tokens > 45, 'reading is counted');
+  });
+
+  it('is not asked for short pages, nor where there is none', async () => {
+    const short = await evidenceOf(3000, { reader });
+    assert.deepEqual([short.read.length, short.result?.records?.[0]?.by], [0, 'tool']);
+    const none = await evidenceOf(16_000, {});
+    assert.deepEqual([none.read.length, none.result?.records?.[0]?.by], [0, 'tool']);
   });
 });

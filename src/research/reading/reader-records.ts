@@ -1,0 +1,53 @@
+import { isObject, type JsonObject, parseJson } from '../../base/json.ts';
+import type { EvidenceRecord } from '../run/evidence.ts';
+import type { ResultEntry } from '../run/transcript.ts';
+import { splitSentences, weigh } from '../text/key-facts.ts';
+
+/** What the reader wrote of a piece of a page. */
+export interface PieceNotes {
+  /** Short lines. */
+  notes: string;
+  /** The piece, and where it begins in its page, in UTF-16 code units. */
+  text: string;
+  from: number;
+}
+
+/** The most that is kept of one page, in UTF-16 code units. */
+const MOST = 2400;
+const BULLET = /^\s*(?:[-*•+]|\d{1,2}[.)])\s+/;
+
+/** The reader's notes on a page as records: a line that stands in the page is a quote, with its place. */
+export function readerRecords(
+  pieces: readonly PieceNotes[],
+  of: { result: Pick<ResultEntry, 'result'>; args: JsonObject; turn: number; about: ReadonlySet<string> },
+): EvidenceRecord[] {
+  const { result, args, turn, about } = of;
+  const page = parseJson(result.result);
+  const source = isObject(page) && Number.isSafeInteger(page.source_id) ? Number(page.source_id) : 0;
+  const offset = Number.isSafeInteger(args.offset) ? Math.max(0, Number(args.offset)) : 0;
+  const records = pieces.flatMap(({ notes, text, from }) =>
+    splitSentences(notes).flatMap((line): EvidenceRecord[] => {
+      const note = line.replace(BULLET, '').trim();
+      if (note === '') return [];
+      const place = text.indexOf(note);
+      const told = { turn, by: 'reader' as const, source: source > 0 ? source : null, weight: weigh(note, about) };
+      return [
+        place === -1
+          ? { ...told, quote: '', at: offset + from, note }
+          : { ...told, quote: note, at: offset + from + place, note: '' },
+      ];
+    }),
+  );
+  let left = MOST;
+  const chosen = new Set(
+    records
+      .toSorted((a, b) => b.weight - a.weight)
+      .filter((record) => {
+        const { length } = record.quote || record.note;
+        if (length > left) return false;
+        left -= length;
+        return true;
+      }),
+  );
+  return records.filter((record) => chosen.has(record));
+}
