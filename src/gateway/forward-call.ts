@@ -39,7 +39,7 @@ export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }:
   const account = memory.account();
   const continued =
     isChat && call.stream && model.continue_streams && isContinuable(call.body) ? new ContinuedAnswer() : undefined;
-  const ask = async ({ route, hasAlternative }: RouteAttempt, lane: Lane): Promise<AttemptResult> => {
+  const ask = ({ route, hasAlternative }: RouteAttempt, lane: Lane): Promise<AttemptResult> => {
     const target = targetOf(route);
     const onBegin = () => lane.win();
     const common = { route, target, memory: account, res, kind, modelName, isChat, holdMs, onBegin, continued };
@@ -51,8 +51,7 @@ export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }:
         unanswered: (failure) => ({ is: 'failed', failure }),
         signal: lane.signal,
       });
-    const result = await once();
-    return continued?.begun && learnsOrder(result, route) ? await once() : result;
+    return continued ? onceMore(once, { continued, route }) : once();
   };
   const tries = upstream.attempts({ modelName, model, key, backoff: BACKOFF, attended: true });
   try {
@@ -65,6 +64,15 @@ export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }:
   } finally {
     if (account.taken > 0) releaseWith(res, account);
   }
+}
+
+/** Asks once, and once more where the route has to be asked in another way to go on. */
+async function onceMore(
+  once: () => Promise<AttemptResult>,
+  { continued, route }: { continued: ContinuedAnswer; route: Route },
+): Promise<AttemptResult> {
+  const result = await once();
+  return continued.begun && learnsOrder(result, route) ? await once() : result;
 }
 
 /** The request of a route that goes on where another one broke off. */

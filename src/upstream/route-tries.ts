@@ -87,7 +87,7 @@ export class RouteTries {
 
   /** Whether there is a route that nobody asks now and that could be asked at once. */
   get hasAnother(): boolean {
-    return !this.#over && this.#left().some(isReady);
+    return !this.#over && this.#options.routes().length > 1 && this.#left().some(isReady);
   }
 
   /**

@@ -78,6 +78,37 @@ describe('a proxy model', () => {
     });
   }
 
+  it("passes Anthropic's Messages of a model that declares them, with its way of showing a key", async () => {
+    await using anthropic = await startProxyGateway({
+      providers: { only: { url: provider.url, apiKey: 'sk-of-provider' } },
+      models: { claude: { kind: 'proxy', apis: ['messages'], routes: [{ provider: 'only', model: 'claude-x' }] } },
+    });
+    const events = [
+      {
+        type: 'message_start',
+        message: { type: 'message', content: [], usage: { input_tokens: 3, output_tokens: 1 } },
+      },
+      { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 5 } },
+      { type: 'message_stop' },
+    ].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+    const ask = (text: string) => {
+      provider.respond = () => raw(text);
+      const headers = {
+        'x-api-key': CLIENT_KEY,
+        'anthropic-version': '2023-06-01',
+        'content-type': 'application/json',
+      };
+      const body = '{"model":"claude","stream":true,"max_tokens":9,"messages":[]}';
+      return fetch(`${anthropic.url}/messages`, { method: 'POST', headers, body });
+    };
+    assert.equal(await (await ask(events.join(''))).text(), events.join(''));
+    const { headers = {}, bytes } = provider.requests[0] ?? {};
+    assert.deepEqual([headers['x-api-key'], headers.authorization], ['sk-of-provider', undefined]);
+    assert.match(String(bytes), /"model":"claude-x"/);
+    // Cut before its last event: the SDK throws on an event of type error.
+    assert.match(await (await ask(events.slice(0, 2).join(''))).text(), /"type":"error","error":\{"type":"api_error"/);
+  });
+
   it('passes multipart forms with the name of the model replaced', async () => {
     const sound = Buffer.from(Array.from({ length: 5000 }, (_, n) => n % 256));
     const form = new FormData();
