@@ -270,6 +270,36 @@ describe('the Redis store when Redis fails', () => {
     await assert.rejects(store.read(run.id, { after: 0, maxBytes: 1_000_000 }), damaged);
   });
 
+  it('an instance whose clock is half a minute off steals nothing and forgets nothing', async () => {
+    const options = { url: server.url, log: silentLogger, prefix: randomUUID() };
+    const right = (await openRedisStore(options)).runs;
+    const wrong = (await openRedisStore(options)).runs;
+    const now = Date.now;
+    try {
+      const { run, token } = await claimedRun(right, { createdAt: now() });
+      const { run: ended } = await endedRun(right, { createdAt: now(), retainMs: 20_000 });
+      for (const offset of [30_000, -30_000]) {
+        Date.now = () => now() + offset;
+        assert.equal(await wrong.claimNext(LEASE), undefined, 'the claim holds');
+        assert.equal(await wrong.claim(run.id, { ...LEASE, force: false }), undefined);
+        assert.deepEqual(await wrong.renew(run.id, { token, leaseMs: 10_000 }), { result: 'ok', cancel: false });
+        assert.equal(await wrong.removeExpired({ limit: 10 }), 0);
+        assert.equal((await wrong.get(ended.id))?.status, 'completed');
+      }
+      // What it claims holds for the others as long as it should: no longer, no shorter.
+      const own = newRun({ createdAt: now() });
+      await wrong.create(own);
+      const claim = await wrong.claim(own.id, { owner: 'wrong', leaseMs: 300, force: false });
+      assert.ok(claim);
+      Date.now = now;
+      assert.equal(await right.claim(own.id, { ...LEASE, force: false }), undefined);
+      await eventually('its claim has run out', () => right.claim(own.id, { ...LEASE, force: false }));
+    } finally {
+      Date.now = now;
+      await Promise.all([right.close(), wrong.close()]);
+    }
+  });
+
   it('indexes that stayed behind a crash are put right by the next claimer', async () => {
     await admin('FLUSHALL');
     const { run: held } = await claimedRun(store);
