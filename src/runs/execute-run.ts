@@ -75,8 +75,10 @@ export async function executeRun(options: ExecutionOptions): Promise<ExecutionRe
     // Reading the log failed: the run stays open and is claimed again. One that a newer gateway has to go on with is
     // given back without having been tried.
     if (thrown instanceof NewerDataError) await lease.release().catch(() => {});
-    if (!(thrown instanceof ClaimLostError))
-      log.error({ run: lease.run.id, err: messageOf(thrown) }, 'run cannot be driven now');
+    if (!(thrown instanceof ClaimLostError)) {
+      const passing = thrown instanceof NewerDataError || toGatewayError(thrown).code === 'store_unavailable';
+      log[passing ? 'warn' : 'error']({ run: lease.run.id, err: messageOf(thrown) }, 'run cannot be driven now');
+    }
   }
   driver.left?.({ run: lease.run, result, ended: execution?.ended });
   return result;
