@@ -113,12 +113,12 @@ export function readHeld(run: RunRecord): HeldLimits {
 /** The input items as submitted, each with the id by which a later request can refer to it. */
 export function readInput(run: RunRecord): JsonObject[] {
   return parse(run).input.map((item, index) => {
-    const prefix = INPUT_PREFIX[String(item.type)];
+    const prefix = INPUT_PREFIX[String(item.type)] ?? (typeof item.id === 'string' ? undefined : 'tc');
     return prefix ? { ...item, id: itemId(prefix, run.id, { input: index }) } : item;
   });
 }
 
-/** A reference keeps the id that it refers to. */
+/** A reference keeps the id that it refers to, a call of another service its own; what has none gets one. */
 const INPUT_PREFIX: Readonly<Partial<Record<string, ItemPrefix>>> = {
   message: 'msg',
   tool_call: 'tc',

@@ -266,3 +266,18 @@ describe('a tool that is named and that the model lacks', () => {
     assert.deepEqual(named(completion), warnings);
   });
 });
+
+describe('a key with the profile of OpenAI', () => {
+  it('gets no stream unless it asks for one, whatever it accepts; others do', async () => {
+    await using gateway = await openGateway({ keys: [{ id: 'o', secret: 'sk-openai-profile', profile: 'openai' }] });
+    const typeOf = async (headers: Record<string, string>, body: object = {}) => {
+      const answer = await send(gateway, 'POST /v1/responses', { body: { ...ask, ...body }, headers });
+      return answer.headers.get('content-type')?.split(';')[0];
+    };
+    const key = { authorization: 'Bearer sk-openai-profile' };
+    assert.equal(await typeOf(key), 'application/json');
+    assert.equal(await typeOf({ ...key, accept: 'text/event-stream' }), 'application/json');
+    assert.equal(await typeOf(key, { stream: true }), 'text/event-stream');
+    assert.equal(await typeOf({}), 'text/event-stream');
+  });
+});

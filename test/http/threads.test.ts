@@ -101,4 +101,21 @@ describe('a thread that began elsewhere', () => {
     });
     assert.equal(chat.ignored, 'tools[0]');
   });
+
+  it('is listed with an id for each item, by which it can be paged', async () => {
+    const input = [
+      user('Go on.'),
+      { type: 'function_call', call_id: 'c1', name: 'lookup', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'c1', output: 'So.' },
+      { type: 'web_search_call', id: 'ws_theirs', status: 'completed', action: { type: 'search', query: 'tea' } },
+    ];
+    const response = await gateway.respond({ input });
+    const list = await send(gateway, `GET /v1/responses/${response.id}/input_items`);
+    const ids = (list.json.data as { id: unknown }[]).map(({ id }) => id);
+    assert.equal(new Set(ids).size, input.length);
+    assert.ok(ids.every((id) => typeof id === 'string' && id !== 'undefined'));
+    assert.equal(ids[3], 'ws_theirs');
+    const rest = await send(gateway, `GET /v1/responses/${response.id}/input_items?after=${ids[1]}`);
+    assert.equal((rest.json.data as unknown[]).length, 2);
+  });
 });
