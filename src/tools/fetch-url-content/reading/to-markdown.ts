@@ -132,10 +132,14 @@ function simplifyLinks(root: DomElement, base: string): void {
     } else unwrap(link);
   }
   for (const image of [...root.querySelectorAll('img')]) {
-    const alt = image.getAttribute('alt')?.trim() ?? '';
+    const alt = (image.getAttribute('alt') ?? '').replace(/[[\]\s]+/g, ' ').trim();
     const source = URL.parse(image.getAttribute('src') ?? image.getAttribute('data-src') ?? '', base);
     if (alt === '' || !source || !/^https?:$/.test(source.protocol)) image.replaceWith(alt);
-    else image.setAttribute('src', source.href);
+    else {
+      image.setAttribute('src', source.href);
+      image.setAttribute('alt', alt);
+      image.removeAttribute('title');
+    }
   }
 }
 
