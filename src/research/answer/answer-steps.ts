@@ -6,7 +6,7 @@ import type { Step } from '../run/steps.ts';
 import { citationsWithoutSource } from '../run/warnings.ts';
 import { estimateTokens, leastTokens } from '../text/tokens.ts';
 import { afterCut, ContextWall, type CountedPart, type Finish, type Tries } from '../turns.ts';
-import type { AnswerRequest } from './answer-request.ts';
+import { type AnswerRequest, answerTokensLeft } from './answer-request.ts';
 import type { CitedText } from './cited-answer.ts';
 
 /** What writing an answer has in common, whether it is text or a JSON value. */
@@ -44,7 +44,7 @@ export function spentAnswerBudget({ state, budget, purse }: ResearchRun, usage: 
   return tokens >= budget.tokens || left < LEAST_PART ? 'budget' : undefined;
 }
 /** Fewer tokens are no further part. */
-export const LEAST_PART = 16;
+const LEAST_PART = 16;
 
 /** Nothing of an answer is kept. */
 export const NO_PART: CountedPart = { length: 0, tokens: 0 };
@@ -53,6 +53,23 @@ export const NO_PART: CountedPart = { length: 0, tokens: 0 };
 export function countedPart(text: string, usage: Finish['usage'] | undefined): number {
   if (!usage || usage.estimated) return estimateTokens(text);
   return Math.max(usage.outputTokens - usage.reasoningTokens, Math.floor(leastTokens(text)));
+}
+
+/** Parts in which an answer is written at most, where its provider stops each of them at a length of its own. */
+const MAX_PARTS = 64;
+/** A part that is shorter, in UTF-16 code units, gets no further: no provider stops answers so early. */
+const LEAST_PROGRESS = 100;
+
+/** Whether an answer that was stopped at a length goes on: below its own bound, within the budget, and getting longer. */
+export function goesOn(
+  run: ResearchRun,
+  part: { written: Written; text: string; usage: Finish['usage']; parts: number; tokens: number },
+): boolean {
+  const { written, text, usage, parts, tokens } = part;
+  if (written.cut !== null || text.trim().length < LEAST_PROGRESS || parts >= MAX_PARTS) return false;
+  if (spentAnswerBudget(run, usage)) return false;
+  const before = written.text.slice(0, written.text.length - text.length);
+  return answerTokensLeft(run, before) - tokens >= LEAST_PART;
 }
 
 /** The answer is whole: a run that is taken up from here on needs no model any more. */

@@ -9,19 +9,13 @@ import type { ResearchOutcome, Step } from '../run/steps.ts';
 import { leastTokens } from '../text/tokens.ts';
 import { estimatedUsage, type Finish, unfinished } from '../turns.ts';
 import { AnswerBound, endOfPiece } from './answer-bound.ts';
-import {
-  type AnswerRequest,
-  answerRequest,
-  answerTokensLeft,
-  outputLimit,
-  structuredFormat,
-} from './answer-request.ts';
+import { type AnswerRequest, answerRequest, outputLimit, structuredFormat } from './answer-request.ts';
 import {
   type Answering,
   answeredStep,
   citedSteps,
   countedPart,
-  LEAST_PART,
+  goesOn,
   NO_PART,
   noAnswerInTime,
   recover,
@@ -103,21 +97,6 @@ async function* writeText(run: ResearchRun, { context, signal }: Answering): Asy
   // Of an answer that was whole when its instance died, citations may not have been told.
   yield* citedSteps(run, cited.end());
   return written;
-}
-
-/** Parts in which an answer is written at most, where its provider stops each of them at a length of its own. */
-const MAX_PARTS = 64;
-
-/** Whether an answer that was stopped at a length goes on: below its own bound, within the budget, and getting longer. */
-function goesOn(
-  run: ResearchRun,
-  part: { written: Written; text: string; usage: Finish['usage']; parts: number; tokens: number },
-): boolean {
-  const { written, text, usage, parts, tokens } = part;
-  if (written.cut !== null || text.trim() === '' || parts >= MAX_PARTS) return false;
-  if (spentAnswerBudget(run, usage)) return false;
-  const before = written.text.slice(0, written.text.length - text.length);
-  return answerTokensLeft(run, before) - tokens >= LEAST_PART;
 }
 
 /** Streams one turn into `written`. Undefined where this side stopped it; `written.cut` says why. */

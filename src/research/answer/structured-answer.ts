@@ -10,6 +10,8 @@ import {
   type Answering,
   answeredStep,
   citedSteps,
+  countedPart,
+  goesOn,
   NO_PART,
   noAnswerInTime,
   recover,
@@ -18,6 +20,7 @@ import {
 } from './answer-steps.ts';
 import { citeJson } from './citations.ts';
 import type { CitedText } from './cited-answer.ts';
+import { Continuation } from './continuation.ts';
 import { checkAnswer, type StructuredFormat } from './schema/structured.ts';
 
 /** What of an answer that does not validate is shown to the model again, in UTF-16 code units. */
@@ -84,24 +87,36 @@ async function* collectAnswer(
 ): AsyncGenerator<Step, Collected> {
   const { context, signal, tail } = answering;
   const tries = { cuts: 0 };
-  for (;;) {
-    const asked = yield* answerRequest(run, { context, soFar: '', again: false, withoutTools: false, tail });
-    const bound = new AnswerBound('', outputLimit(run));
+  let before = '';
+  for (let parts = 1; ; parts++) {
+    const asked = yield* answerRequest(run, { context, soFar: before, again: false, withoutTools: false, tail });
+    const bound = new AnswerBound(before, outputLimit(run));
+    const continuation = new Continuation(before);
     let text = '';
     try {
+      let finish: Finish | undefined;
       for await (const part of run.chat.turn(asked.request, { signal })) {
         if (part.type === 'reasoning') yield { type: 'reasoning', delta: part.delta };
-        if (part.type === 'text') text += bound.take(part.delta);
-        if (part.type !== 'finish' && !bound.cut) continue;
-        yield { type: 'reasoning_end', status: 'completed' };
-        if (part.type !== 'finish')
-          return { text, cut: true, usage: estimatedUsage({ estimate: asked.estimate, text }) };
-        if (part.reason === 'content_filter') {
-          throw new GatewayError('upstream_error', 'The provider stopped the answer by its content filter.');
-        }
-        return { text, cut: part.reason === 'length' || bound.cut !== null, usage: part.usage };
+        if (part.type === 'text') text += bound.take(continuation.push(part.delta));
+        if (part.type === 'finish') finish = part;
+        if (finish || bound.cut) break;
       }
-      throw unfinished();
+      if (!finish && !bound.cut) throw unfinished();
+      text += bound.take(continuation.end());
+      yield { type: 'reasoning_end', status: 'completed' };
+      if (finish?.reason === 'content_filter') {
+        throw new GatewayError('upstream_error', 'The provider stopped the answer by its content filter.');
+      }
+      const usage = finish?.usage ?? estimatedUsage({ estimate: asked.estimate, text });
+      const written = { text: before + text, cut: bound.cut };
+      const tokens = countedPart(text, finish?.usage);
+      if (finish?.reason === 'length' && goesOn(run, { written, text, usage, parts, tokens })) {
+        // Nothing of it is shown before it is whole: an instance that takes the run up asks for all of it.
+        yield spentStep(run, usage, NO_PART);
+        before = written.text;
+        continue;
+      }
+      return { text: written.text, cut: finish?.reason === 'length' || bound.cut !== null, usage };
     } catch (thrown) {
       if (!signal.aborted) {
         yield* recover(run, { thrown, tries, context, asked, answer: NO_PART });

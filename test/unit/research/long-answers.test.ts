@@ -156,13 +156,33 @@ describe('a report whose provider stops every answer at 2 000 tokens', function 
   });
 });
 
+const AGAIN =
+  'A beginning that is said once more, and then again, word for word, whatever it is asked, without a further one.';
+
 describe('an answer that is stopped at its length and gets no further', () => {
   it('is told as cut', async () => {
     const { response, asked } = await runResearch({
-      answers: [{ text: ['A beginning that is said again.'], finish: 'length' }],
+      answers: [{ text: [AGAIN], finish: 'length' }],
     });
     assert.deepEqual(response.incomplete_details, { reason: 'max_output_tokens' });
-    assert.equal(response.output_text, 'A beginning that is said again.');
+    assert.equal(response.output_text, AGAIN);
     assert.equal(asked.answer.length, 2);
+  });
+});
+
+describe('a structured answer whose provider stops it at its length', () => {
+  const value = { items: Array.from({ length: 40 }, (_, n) => `the item of number ${n}`) };
+  const json = JSON.stringify(value);
+  const part = (from: number, to: number, finish: 'length' | 'stop') => ({ text: [json.slice(from, to)], finish });
+
+  it('is one whole JSON value', async () => {
+    const { response, asked } = await runResearch({
+      answers: [part(0, 400, 'length'), part(400, 800, 'length'), part(800, json.length, 'stop')],
+      request: { format: { type: 'json_object' } },
+    });
+    assert.equal(response.status, 'completed');
+    assert.deepEqual(JSON.parse(response.output_text), value);
+    assert.equal(asked.answer.length, 3);
+    assert.equal(asked.answer[2]?.messages.at(-2)?.content, json.slice(0, 800));
   });
 });
