@@ -62,6 +62,24 @@ describe('the writer of a run’s log', () => {
     assert.deepEqual(await storedTexts(store, claim.run.id), ['abc', 'd', 'abc', 'e']);
   });
 
+  it('joins the deltas of a thought that is told in two ways, each with its own', async () => {
+    const claim = await claimedRun(store);
+    const { writer } = open(store, claim);
+    for (const text of ['a', 'b', 'c']) {
+      writer.pushDelta(delta(text));
+      writer.pushDelta({ ...delta(text), type: 'response.reasoning_summary_text.delta' });
+    }
+    await writer.flush();
+    const events = decodeFrames((await readAll(store, claim.run.id)).bytes).slice(2);
+    assert.deepEqual(
+      events.map((event) => [event.type, 'delta' in event && event.delta, 'summary_index' in event]),
+      [
+        ['response.reasoning_text.delta', 'abc', false],
+        ['response.reasoning_summary_text.delta', 'abc', true],
+      ],
+    );
+  });
+
   it('has one append in flight; what piles up meanwhile goes together', async () => {
     const claim = await claimedRun(store);
     const held = Promise.withResolvers<void>();

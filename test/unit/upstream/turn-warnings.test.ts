@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Warning } from '../../../src/protocol/warnings.ts';
-import { startScriptedProvider, status, turn } from '../../support/scripted-provider.ts';
+import { cutAfter, startScriptedProvider, status, turn } from '../../support/scripted-provider.ts';
 import { ask, chat, config, QUESTION } from './chat-harness.ts';
 
 describe('what a client is told of how its turns were answered', () => {
@@ -58,5 +58,29 @@ describe('what a client is told of how its turns were answered', () => {
         message: 'The provider takes no temperature: it was left out.',
       },
     ]);
+  });
+
+  it('a route that broke off a turn, once another one has answered', async () => {
+    await using breaking = await startScriptedProvider({ respond: () => cutAfter(4) });
+    await using good = await startScriptedProvider({ respond: () => turn({ text: 'yes' }) });
+    const parsed = config({ a: { base_url: breaking.url }, b: { base_url: good.url } });
+    const { upstream } = chat(parsed);
+    await using _ = upstream;
+    const told: Warning[] = [];
+    const { deep } = parsed.models;
+    assert.ok(deep);
+    const model = upstream.chatModel({
+      modelName: 'deep',
+      model: deep,
+      key: parsed.keys[0],
+      onWarning: (w) => told.push(w),
+    });
+    await assert.rejects(ask(model));
+    assert.deepEqual(told, [], 'not before');
+    await ask(model);
+    assert.deepEqual(
+      told.map(({ code, message }) => [code, message]),
+      [['route_failed_over', 'The route to a (a-model) was given up for another one: failed.']],
+    );
   });
 });
