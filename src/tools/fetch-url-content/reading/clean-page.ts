@@ -119,7 +119,7 @@ function isSideById(element: DomElement): boolean {
 }
 
 /** A section of the text that has a name like that of a part of the theme: sentences under a heading of its own. */
-function isSectionOfProse(element: DomElement): boolean {
+export function isSectionOfProse(element: DomElement): boolean {
   return (
     element.querySelector('h1, h2, h3, h4, pre') !== null && proseLength(blocksOf(element)) > textLength(element) * 0.6
   );

@@ -1,5 +1,5 @@
 import { Readability } from '@mozilla/readability';
-import { cleanPage, textLength } from './clean-page.ts';
+import { cleanPage, isSectionOfProse, textLength } from './clean-page.ts';
 import { type DomDocument, type DomElement, type MainText, parseHtmlDocument } from './dom.ts';
 import { type Block, blocksOf, proseLength } from './prose.ts';
 import { pruneArticle } from './prune-article.ts';
@@ -134,10 +134,23 @@ function losesStructure(article: DomElement, whole: DomElement): boolean {
 /** The article that Readability finds. It takes the tree apart, hence its own. */
 function readability(html: string): MainText | undefined {
   const copy = parseHtmlDocument(wrap(html));
+  forgetIds(copy.body);
   const found = new Readability(copy, { charThreshold: 200, keepClasses: true }).parse();
   if (!found?.content) return undefined;
   const document = parseHtmlDocument(wrap(found.content));
   return { root: document.body, document };
+}
+
+/**
+ * Readability takes `related-work` or `menu` for the name of a part of the theme. Ids of headings, and of sections that
+ * are sentences under a heading, name what they are about.
+ */
+function forgetIds(root: DomElement): void {
+  for (const element of root.querySelectorAll('[id]')) {
+    const isHeading = /^H[1-6]$/.test(element.tagName);
+    const isComments = /comment|respond|disqus/i.test((element.getAttribute('id') ?? '').slice(0, 100));
+    if (isHeading || (!isComments && isSectionOfProse(element))) element.removeAttribute('id');
+  }
 }
 
 function container(cleaned: DomElement): MainText | undefined {
