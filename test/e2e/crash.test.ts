@@ -183,6 +183,44 @@ describe('a run in file mode', () => {
     assert.equal(last.response.output_text, UNCITED);
   });
 
+  it('writes a report in parts, each stopped by the provider, through kill -9 in every part', async () => {
+    const report = Array.from({ length: 120 }, (_, n) => `Line ${n} of the report tells of ${n * 7} things.`).join(' ');
+    const length = Math.ceil(report.length / 4);
+    await using provider = await startScriptedProvider();
+    await using folder = await gatewayFolder();
+    const config = configOf({ folder: folder.path, provider: provider.url });
+    let stalls = true;
+    provider.respond = (request) => {
+      if (!isAnswer(request)) return turn({ text: 'I know enough.' });
+      const said = (request.body.messages ?? []).filter(({ role }) => role === 'assistant').at(-1)?.content;
+      const from = typeof said === 'string' && report.startsWith(said) ? said.length : 0;
+      const text = report.slice(from, from + length);
+      const finish = from + length >= report.length ? 'stop' : 'length';
+      return stalls ? stallAfter(5, { text, chunks: 8, finish }) : turn({ text, chunks: 8, finish });
+    };
+    let id = '';
+    let written = 0;
+    for (let part = 0; part < 4; part++) {
+      await using gateway = await startGatewayProcess(config, { folder: folder.path });
+      const body = JSON.stringify({ model: 'researcher', input: 'Will it end?', stream: true });
+      const reader =
+        part === 0
+          ? await SseReader.open(`${gateway.url}/v1/responses`, { method: 'POST', headers: HEADERS, body })
+          : await SseReader.open(`${gateway.url}/v1/responses/${id}?stream=true`, { headers: HEADERS });
+      const events = await reader.until((seen) => textOf(seen).length > written + length / 4);
+      written = textOf(events).length;
+      if (events[0]?.type === 'response.created') id = events[0].response.id;
+      await gateway.kill();
+    }
+    stalls = false;
+    await using gateway = await startGatewayProcess(config, { folder: folder.path });
+    const reader = await SseReader.open(`${gateway.url}/v1/responses/${id}?stream=true`, { headers: HEADERS });
+    const last = (await reader.end()).at(-1);
+    assert.equal(last?.type, 'response.completed');
+    assert.equal(last.response.output_text, report);
+    assert.equal(last.response.incomplete_details, null);
+  });
+
   it('fails after five claims without progress instead of killing instance after instance', async () => {
     await using provider = await startScriptedProvider({ respond: () => hang() });
     await using folder = await gatewayFolder();
