@@ -60,6 +60,8 @@ export class QueueExecutor implements Executor {
   readonly #queue: Queue;
   readonly #worker: Worker;
   readonly #stopping = new AbortController();
+  /** Jobs that are worked on. */
+  readonly #working = new Set<Promise<void>>();
   #changes: Disposable | undefined;
   #sweeping: Promise<void> | undefined;
   #complainedAt = Number.NEGATIVE_INFINITY;
@@ -72,7 +74,7 @@ export class QueueExecutor implements Executor {
     // The store has looked at the version; a user without the right to ask for it is enough.
     const common = { connection, prefix, skipVersionCheck: true };
     this.#queue = new Queue(QUEUE, { ...common, defaultJobOptions: JOB_OPTIONS });
-    this.#worker = new Worker(QUEUE, (job, token) => this.#work(job, token), {
+    this.#worker = new Worker(QUEUE, (job, token) => this.#watched(this.#work(job, token)), {
       ...common,
       autorun: false,
       concurrency: options.maxConcurrent,
@@ -133,6 +135,8 @@ export class QueueExecutor implements Executor {
       this.#runs.handOver({ graceMs: Math.max(0, graceMs - 2 * CLOSE_MS) }),
     ]);
     await inTime('the last sweep', Promise.resolve(this.#sweeping));
+    // A job that is given back goes to another instance at once, one whose lock runs out seconds later.
+    await inTime('giving jobs back', Promise.allSettled(this.#working));
     await inTime('closing the queue', Promise.all([this.#worker.close(true), this.#queue.close()]));
   }
 
@@ -142,6 +146,15 @@ export class QueueExecutor implements Executor {
    */
   async #enqueue(ids: readonly RunId[]): Promise<void> {
     await Promise.all(ids.map((id) => this.#queue.add('run', {}, { jobId: id })));
+  }
+
+  async #watched(work: Promise<void>): Promise<void> {
+    this.#working.add(work);
+    try {
+      await work;
+    } finally {
+      this.#working.delete(work);
+    }
   }
 
   /** One job: resolves where the run needs no job any more, rejects where the job is to be put off. */
