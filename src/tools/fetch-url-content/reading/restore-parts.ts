@@ -29,7 +29,7 @@ function restoreHeadings({ root, document }: MainText, page: readonly Block[]): 
     const level = levelOf(element);
     if (level > 0) {
       // A heading above a higher one is not of this text: the name of the site, a menu.
-      pending = pending.filter((above) => above.level < level);
+      pending = pending.filter((above) => above.level <= level);
       if (!known.has(keyOf(text))) pending.push({ level, text, age: 0 });
       continue;
     }
