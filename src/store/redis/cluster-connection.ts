@@ -80,6 +80,8 @@ export class ClusterConnection implements RedisConnection {
     }
   }
 
+  readonly client = undefined;
+
   serverOf(key: string): string {
     return nameOf(this.#topology.ownerOfKey(key));
   }

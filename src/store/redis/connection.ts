@@ -1,4 +1,5 @@
 import type { RedisArgument } from '@redis/client';
+import type { RedisClient } from './make-client.ts';
 import type { Script } from './scripts.ts';
 
 export interface CommandOptions {
@@ -33,6 +34,8 @@ export interface RedisConnection {
   /** Subscribes to a channel; resolves once Redis has confirmed it. Where it fails, there is no subscription. */
   subscribe(channel: string, listener: (message: Buffer) => void, options: ChannelOptions): Promise<void>;
   unsubscribe(channel: string, options: ChannelOptions): Promise<void>;
+  /** The client itself, another one once the server has moved; undefined in a cluster, where there are many. */
+  readonly client: RedisClient | undefined;
   /** Names the server that holds a key. */
   serverOf(key: string): string;
   /**

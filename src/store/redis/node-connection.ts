@@ -1,13 +1,14 @@
-import { createClient, ErrorReply, RESP_TYPES, type RedisArgument } from '@redis/client';
+import { ErrorReply, RESP_TYPES, type RedisArgument } from '@redis/client';
 import { TimeoutError, withTimeout } from '../../base/abort.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { ChannelOptions, CommandOptions, RedisConnection } from './connection.ts';
 import { isRedirect, leadsToReplica, toStoreError, unavailable } from './failure.ts';
+import { makeClient, type RedisClient } from './make-client.ts';
 import { type Locate, MovingClient } from './moving-client.ts';
 import { PendingCommands } from './pending.ts';
 import type { Script } from './scripts.ts';
-import { type Address, clientOptions, nameOf, type RedisTarget } from './target.ts';
+import { type Address, nameOf, type RedisTarget } from './target.ts';
 
 export interface ConnectionOptions {
   target: RedisTarget;
@@ -27,36 +28,11 @@ export interface NodeOptions extends ConnectionOptions {
   onLost?(): void;
 }
 
-/** For one attempt to connect. */
-const ATTEMPT_LIMIT_MS = 3000;
-const PING_EVERY_MS = 3000;
-/** A connection on which nothing moves for this long, pings included, leads nowhere. */
-const SILENCE_LIMIT_MS = 10_000;
 const LONGEST_RECONNECT_PAUSE_MS = 1000;
 /** How long the mark of a wait for replicas is kept, in milliseconds. */
 const MARK_MS = 10_000;
 
 const BINARY = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } };
-
-function makeClient(options: NodeOptions, reconnect: (retries: number, cause: Error) => number | Error) {
-  const { socket, ...rest } = clientOptions(options.target, options.address);
-  return createClient({
-    ...rest,
-    name: 'research-gateway',
-    // What was not sent while Redis is away must not be sent later behind the back of a caller that was told so.
-    disableOfflineQueue: true,
-    pingInterval: PING_EVERY_MS,
-    maintNotifications: 'disabled',
-    socket: {
-      ...socket,
-      connectTimeout: ATTEMPT_LIMIT_MS,
-      socketTimeout: SILENCE_LIMIT_MS,
-      reconnectStrategy: reconnect,
-    },
-  });
-}
-
-type RedisClient = ReturnType<typeof makeClient>;
 
 /** The connection to one server, or to whichever server has its place by now; see `RedisConnection`. */
 export class NodeConnection implements RedisConnection {
@@ -95,7 +71,7 @@ export class NodeConnection implements RedisConnection {
   static async open(options: NodeOptions): Promise<NodeConnection> {
     const connection = new NodeConnection(options);
     try {
-      await withTimeout('connecting', options.connectLimitMs, () => connection.#client.connect());
+      await withTimeout('connecting', options.connectLimitMs, () => connection.client.connect());
     } catch (thrown) {
       await connection.close();
       const cause = connection.#lastFailure ?? thrown;
@@ -107,7 +83,7 @@ export class NodeConnection implements RedisConnection {
     return connection;
   }
 
-  get #client(): RedisClient {
+  get client(): RedisClient {
     return this.#moving.current;
   }
 
@@ -155,7 +131,7 @@ export class NodeConnection implements RedisConnection {
     if (this.#closed) return Promise.reject(unavailable('it is closed'));
     return new Promise((resolve, reject) => {
       const settle = this.#pending.add(this.#options.limitMs, () => reject(unavailable('Redis does not answer')));
-      send(this.#client, options.binary ? BINARY : undefined).then(
+      send(this.client, options.binary ? BINARY : undefined).then(
         (reply) => {
           settle();
           resolve(reply);
@@ -183,12 +159,12 @@ export class NodeConnection implements RedisConnection {
   }
 
   async subscribe(channel: string, listener: (message: Buffer) => void, options: ChannelOptions): Promise<void> {
-    await this.#limited(() => subscribe(this.#client, channel, { ...options, listener }));
+    await this.#limited(() => subscribe(this.client, channel, { ...options, listener }));
     this.#channels.set(channel, { ...options, listener });
   }
 
   async unsubscribe(channel: string, { sharded }: ChannelOptions): Promise<void> {
-    await this.#limited(() => (sharded ? this.#client.sUnsubscribe(channel) : this.#client.unsubscribe(channel)));
+    await this.#limited(() => (sharded ? this.client.sUnsubscribe(channel) : this.client.unsubscribe(channel)));
     this.#channels.delete(channel);
   }
 
@@ -197,8 +173,8 @@ export class NodeConnection implements RedisConnection {
     this.#closed = true;
     this.#moving.close();
     this.#pending[Symbol.dispose]();
-    if (this.#client.isReady) await withTimeout('closing', 500, () => this.#client.close()).catch(() => {});
-    if (this.#client.isOpen) this.#client.destroy();
+    if (this.client.isReady) await withTimeout('closing', 500, () => this.client.close()).catch(() => {});
+    if (this.client.isOpen) this.client.destroy();
   }
 
   /** A new client is in the place of the last one: it has to listen to the same channels. */
@@ -208,7 +184,7 @@ export class NodeConnection implements RedisConnection {
   }
 
   async #limited<T>(work: () => Promise<T>): Promise<T> {
-    if (!this.#client.isReady) throw unavailable('Redis cannot be reached');
+    if (!this.client.isReady) throw unavailable('Redis cannot be reached');
     try {
       return await withTimeout('Redis', this.#options.limitMs, work);
     } catch (thrown) {
@@ -219,9 +195,9 @@ export class NodeConnection implements RedisConnection {
   }
 
   #restart(): void {
-    if (this.#closed || !this.#client.isReady) return;
-    this.#failed(unavailable('Redis does not answer'), this.#client);
-    this.#moving.restart((thrown) => this.#failed(thrown, this.#client));
+    if (this.#closed || !this.client.isReady) return;
+    this.#failed(unavailable('Redis does not answer'), this.client);
+    this.#moving.restart((thrown) => this.#failed(thrown, this.client));
   }
 
   #pauseBeforeReconnect(retries: number, cause: Error): number | Error {
@@ -233,7 +209,7 @@ export class NodeConnection implements RedisConnection {
 
   #failed(thrown: unknown, client: RedisClient): void {
     this.#lastFailure = thrown;
-    if (this.#down || this.#closed || !this.#wasReady || client !== this.#client) return;
+    if (this.#down || this.#closed || !this.#wasReady || client !== this.client) return;
     this.#down = true;
     this.#options.log.warn({ reason: messageOf(thrown), address: nameOf(this.address) }, 'connection to Redis lost');
     this.#options.onLost?.();
@@ -241,7 +217,7 @@ export class NodeConnection implements RedisConnection {
 
   #ready(client: RedisClient): void {
     // One that is about to take the place of another is not used yet.
-    if (client !== this.#client) return;
+    if (client !== this.client) return;
     if (this.#down) this.#options.log.info({ address: nameOf(this.address) }, 'connection to Redis is back');
     this.#down = false;
     if (this.#wasReady) for (const listener of [...this.#onReady]) listener();
