@@ -21,19 +21,19 @@ import { type Listening, listen } from './http/listening.ts';
 import { Activity } from './http/operator/activity.ts';
 import { SchemaChecks } from './research/answer/schema/schema-checks.ts';
 import { loadPrompts } from './research/prompts/load-prompts.ts';
-import type { RunDriver } from './runs/execute-run.ts';
-import type { Executor, ExecutorOptions } from './runs/executor.ts';
+import type { RunDriver } from './runs/executing/execute-run.ts';
+import type { Executor, ExecutorOptions } from './runs/executing/executor.ts';
+import { EventLoopLoad, MAX_LAG_MS } from './runs/executing/load-meter.ts';
+import { LocalExecutor } from './runs/executing/local-executor.ts';
+import { createDriver } from './runs/executing/research-driver.ts';
 import { sweepExpired } from './runs/expiry.ts';
-import { EventLoopLoad, MAX_LAG_MS } from './runs/load-meter.ts';
-import { LocalExecutor } from './runs/local-executor.ts';
 import { RunMetrics } from './runs/metrics.ts';
-import { createDriver } from './runs/research-driver.ts';
 import { createRuns } from './runs/service.ts';
 import { Instances } from './store/instances.ts';
 import { openStorage, type Storage } from './store/open.ts';
 import { createLiveToolbox, type LiveToolbox } from './tools/live-toolbox.ts';
 import { createToolbox } from './tools/toolbox.ts';
-import type { AttemptReport } from './upstream/route-tries.ts';
+import type { AttemptReport } from './upstream/routing/route-tries.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
 
 /** The part of the grace time for runs; the rest is for the answers that end with them. */
@@ -260,7 +260,7 @@ async function openExecutor(
   if (!storage.openQueue) return new LocalExecutor(options);
   const connection = stack.use(await storage.openQueue());
   // Loaded only where it is needed: it takes a tenth of a second.
-  const { QueueExecutor } = await import('./runs/queue-executor.ts');
+  const { QueueExecutor } = await import('./runs/executing/queue-executor.ts');
   return new QueueExecutor({ ...options, connection });
 }
 

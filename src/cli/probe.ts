@@ -1,7 +1,7 @@
 import { messageOf } from '../base/errors.ts';
 import { silentLogger } from '../base/logger.ts';
 import type { Environment } from '../config/environment.ts';
-import { probeProvider } from '../upstream/probe.ts';
+import { probeProvider } from '../upstream/probing/probe.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { printable } from './printable.ts';
 import { loadOrExplain } from './serve.ts';

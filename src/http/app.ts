@@ -1,8 +1,9 @@
 import express, { type Express, type RequestHandler } from 'express';
 import { GatewayError } from '../base/errors.ts';
+import { Heartbeats } from './answers/heartbeat.ts';
+import { OpenAnswers } from './answers/open-answers.ts';
 import type { AppDeps, HttpParts } from './app-deps.ts';
 import { type Endpoint, handlerOf, methodNotAllowed, openHandler, refuseMethods } from './endpoint.ts';
-import { Heartbeats } from './heartbeat.ts';
 import { BodyBudget } from './limits/body-budget.ts';
 import { HeldTexts } from './limits/held-texts.ts';
 import { Turnstile } from './limits/turnstile.ts';
@@ -10,7 +11,6 @@ import { HttpMetrics } from './metrics.ts';
 import { keyrings } from './middleware/auth.ts';
 import { entry } from './middleware/entry.ts';
 import { failure } from './middleware/failure.ts';
-import { OpenAnswers } from './open-answers.ts';
 import { RequestContexts } from './request-context.ts';
 import { cancelResponse } from './routes/cancel-response.ts';
 import { cancelTask } from './routes/cancel-task.ts';

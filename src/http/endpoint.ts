@@ -1,8 +1,8 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { GatewayError } from '../base/errors.ts';
 import { workFor } from '../base/event-loop.ts';
-import { MAX_LAG_MS } from '../runs/load-meter.ts';
-import { type Answer, writeAnswer } from './answer.ts';
+import { MAX_LAG_MS } from '../runs/executing/load-meter.ts';
+import { type Answer, writeAnswer } from './answers/answer.ts';
 import type { AppDeps, Identity } from './app-deps.ts';
 import { authenticate, type Keyring } from './middleware/auth.ts';
 import type { BodySource } from './middleware/read-body.ts';

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '../base/errors.ts';
 import type { ProxyModelConfig } from '../config/schema.ts';
 import { type Span, topLevelSpans } from '../protocol/json-spans.ts';
-import type { Answer } from './answer.ts';
+import type { Answer } from './answers/answer.ts';
 import type { AppDeps } from './app-deps.ts';
 import type { Call } from './endpoint.ts';
 import { refuseNewWork } from './endpoint.ts';

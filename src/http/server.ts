@@ -3,10 +3,10 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { GatewayError } from '../base/errors.ts';
 import { withoutOrigin } from '../protocol/request-target.ts';
+import { sendJson } from './answers/send-json.ts';
 import { errorAnswer } from './errors.ts';
 import { refuseOnSocket } from './refuse-on-socket.ts';
 import { wantsWebSocket } from './routes/streamed.ts';
-import { sendJson } from './send-json.ts';
 import type { UpgradeHandler } from './web-sockets.ts';
 
 /** Times that connections get, in milliseconds. None of them is about answers: streams last as long as they like. */

@@ -4,7 +4,7 @@ import type { ResponseObject } from '../protocol/response.ts';
 import type { Task } from '../protocol/tasks.ts';
 import type { ResearchRequest } from '../research/run/request.ts';
 import type { LogBatch, RunApi, RunRecord, RunSummary, SubmissionKey } from '../store/run-store.ts';
-import type { FollowOptions } from './follow.ts';
+import type { FollowOptions } from './reading/follow.ts';
 
 /** Who asks: the user that owns runs, and the key used. */
 export interface Caller {

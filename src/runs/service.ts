@@ -8,18 +8,18 @@ import type { Logger } from '../base/logger.ts';
 import { decodeFrames, lastResponseJson } from '../protocol/frames.ts';
 import type { ResponseObject } from '../protocol/response.ts';
 import type { LogBatch, RunApi, RunRecord, RunStatus, RunStore, RunSummary } from '../store/run-store.ts';
-import { Cancels } from './cancels.ts';
-import { EndedLogs } from './ended-logs.ts';
-import type { Executor } from './executor.ts';
-import { type FollowOptions, follow } from './follow.ts';
-import { conversationOf } from './history.ts';
+import { Cancels } from './executing/cancels.ts';
+import type { Executor } from './executing/executor.ts';
 import { taskEntry, taskJson } from './projections/task.ts';
-import { retryWhileStoreAway } from './retry-while-store-away.ts';
+import { EndedLogs } from './reading/ended-logs.ts';
+import { type FollowOptions, follow } from './reading/follow.ts';
+import { retryWhileStoreAway } from './reading/retry-while-store-away.ts';
+import { Snapshots } from './reading/snapshots.ts';
 import type { Caller, RunListQuery, Runs, Submission, Submitted } from './runs.ts';
-import { Snapshots } from './snapshots.ts';
-import { readInput } from './stored-request.ts';
-import { parseProxyResult } from './stored-transcript.ts';
-import { Submissions } from './submissions.ts';
+import { readInput } from './stored/stored-request.ts';
+import { parseProxyResult } from './stored/stored-transcript.ts';
+import { conversationOf } from './submitting/history.ts';
+import { Submissions } from './submitting/submissions.ts';
 
 export interface RunsOptions {
   store: RunStore;

@@ -1,14 +1,14 @@
 import { MAX_TIMER_MS } from '../base/abort.ts';
 import { Hedge } from '../base/hedge.ts';
 import type { Warning } from '../protocol/warnings.ts';
-import { askRoute } from './ask-route.ts';
-import { AttemptFailure } from './attempt-failure.ts';
-import { type FailedRoute, type RouteAttempt, RouteTries, type RouteTriesOptions } from './route-tries.ts';
-import type { Route } from './routes.ts';
+import { addUsage, priced } from './decoding/usage.ts';
+import { askRoute } from './routing/ask-route.ts';
+import { AttemptFailure } from './routing/attempt-failure.ts';
+import { type FailedRoute, type RouteAttempt, RouteTries, type RouteTriesOptions } from './routing/route-tries.ts';
+import type { Route } from './routing/routes.ts';
+import { brokenTurn, failedTurn } from './routing/turn-failure.ts';
+import { adaptedParameters, failedOver } from './routing/turn-warnings.ts';
 import { type ChatModel, noUsage, type TurnPart, type TurnRequest, type TurnUsage } from './turn.ts';
-import { brokenTurn, failedTurn } from './turn-failure.ts';
-import { adaptedParameters, failedOver } from './turn-warnings.ts';
-import { addUsage, priced } from './usage.ts';
 import { newRunTraits, type RunTraits } from './wires/replay-lessons.ts';
 
 export type ChatModelOptions = Omit<RouteTriesOptions, 'penalties'> & {

@@ -1,7 +1,5 @@
 import type { RemoteProviderConfig } from '../config/schema.ts';
 import { type ApiTarget, type ProviderAddress, providerAddress } from '../protocol/request-target.ts';
-import type { AttemptFailure } from './attempt-failure.ts';
-import { failureOfAnswer, failureOfStreamError } from './failure-of-answer.ts';
 import {
   headersToClient,
   headersToProvider,
@@ -9,9 +7,11 @@ import {
   requestIdOf,
   socketHeaders,
   streamedHeaders,
-} from './provider-headers.ts';
-import { SecretMask } from './secret-mask.ts';
-import { maskOf, Scrubber } from './secrets.ts';
+} from './credentials/provider-headers.ts';
+import { SecretMask } from './credentials/secret-mask.ts';
+import { maskOf, Scrubber } from './credentials/secrets.ts';
+import type { AttemptFailure } from './routing/attempt-failure.ts';
+import { failureOfAnswer, failureOfStreamError } from './routing/failure-of-answer.ts';
 import type { ConnectionPool } from './transport/connection-pool.ts';
 import type { Answer, AnswerHead } from './transport/exchange.ts';
 import { type CallLimits, HeldCall, type HeldCallOptions } from './transport/held-call.ts';

@@ -3,19 +3,19 @@ import { type Clock, systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { KeyConfig, ProviderConfig, RemoteProviderConfig } from '../config/schema.ts';
 import type { Warning } from '../protocol/warnings.ts';
-import { type BackoffPolicy, DEFAULT_BACKOFF } from './backoff.ts';
 import { type ChatModelOptions, createChatModel } from './chat-model.ts';
-import type { BreakerPolicy } from './circuit-breaker.ts';
-import { Provider, type ProviderState } from './provider.ts';
 import type { ProviderTarget } from './provider-target.ts';
-import type { LimiterPolicy } from './rate-limiter.ts';
-import { type AttemptReport, RouteTries } from './route-tries.ts';
-import { type Route, type RouteQuery, routesOf } from './routes.ts';
+import { type BackoffPolicy, DEFAULT_BACKOFF } from './routing/backoff.ts';
+import type { BreakerPolicy } from './routing/circuit-breaker.ts';
+import { Provider, type ProviderState } from './routing/provider.ts';
+import type { LimiterPolicy } from './routing/rate-limiter.ts';
+import { type AttemptReport, RouteTries } from './routing/route-tries.ts';
+import { type Route, type RouteQuery, routesOf } from './routing/routes.ts';
 import type { ChatModel } from './turn.ts';
 
-export type { BackoffPolicy } from './backoff.ts';
-export type { AttemptReport, FailedRoute, RouteAttempt, RouteTries } from './route-tries.ts';
-export type { Route } from './routes.ts';
+export type { BackoffPolicy } from './routing/backoff.ts';
+export type { AttemptReport, FailedRoute, RouteAttempt, RouteTries } from './routing/route-tries.ts';
+export type { Route } from './routing/routes.ts';
 
 export interface UpstreamOptions {
   log: Logger;

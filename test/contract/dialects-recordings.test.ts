@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { AttemptFailure } from '../../src/upstream/attempt-failure.ts';
+import { AttemptFailure } from '../../src/upstream/routing/attempt-failure.ts';
 import type { TurnTool } from '../../src/upstream/turn.ts';
 import { decodeTurn, everyCut, piecesOf, tool } from '../support/decode-turn.ts';
 

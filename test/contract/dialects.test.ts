@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JsonObject } from '../../src/base/json.ts';
-import { AttemptFailure } from '../../src/upstream/attempt-failure.ts';
+import { AttemptFailure } from '../../src/upstream/routing/attempt-failure.ts';
 import type { TurnUsage } from '../../src/upstream/turn.ts';
 import { type Decoded, decodeTurn, everyCut, piecesOf, tool } from '../support/decode-turn.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { LEASE_MS } from '../../src/runs/run-lease.ts';
+import { LEASE_MS } from '../../src/runs/executing/run-lease.ts';
 import { type Harness, type HarnessOptions, question, readAll, testConfig } from '../support/run-harness.ts';
 import { ScriptedModel } from '../support/scripted-model.ts';
 
@@ -9,7 +9,7 @@ export interface ExecutorFixture extends AsyncDisposable {
   open(options: Pick<HarnessOptions, 'chat' | 'config'>): Promise<Harness>;
 }
 
-/** The contract of `src/runs/executor.ts`, for any executor: `open` gives an empty store. */
+/** The contract of `src/runs/executing/executor.ts`, for any executor: `open` gives an empty store. */
 export function executorContract(name: string, open: () => Promise<ExecutorFixture>): void {
   describe(`executor contract: ${name}`, () => {
     it('drives every submitted run once, whichever instance took it', async () => {

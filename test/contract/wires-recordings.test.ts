@@ -3,11 +3,11 @@ import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { AttemptFailure } from '../../src/upstream/attempt-failure.ts';
-import { EventStream } from '../../src/upstream/event-stream.ts';
-import { failureOfAnswer, failureOfStreamError } from '../../src/upstream/failure-of-answer.ts';
-import { Scrubber } from '../../src/upstream/secrets.ts';
-import type { DecodedTurn } from '../../src/upstream/turn-decoder.ts';
+import { Scrubber } from '../../src/upstream/credentials/secrets.ts';
+import { EventStream } from '../../src/upstream/decoding/event-stream.ts';
+import type { DecodedTurn } from '../../src/upstream/decoding/turn-decoder.ts';
+import { AttemptFailure } from '../../src/upstream/routing/attempt-failure.ts';
+import { failureOfAnswer, failureOfStreamError } from '../../src/upstream/routing/failure-of-answer.ts';
 import { WIRES } from '../../src/upstream/wires/wires.ts';
 import { piecesOf, tool } from '../support/decode-turn.ts';
 

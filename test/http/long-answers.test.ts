@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, Socket } from 'node:net';
+import { writeJson } from '../../src/http/answers/write-text.ts';
 import { HeldTexts } from '../../src/http/limits/held-texts.ts';
-import { writeJson } from '../../src/http/write-text.ts';
 import { ended, send, submit } from '../support/http-client.ts';
 import { KEYS, openGateway, type TestGateway, until } from '../support/http-gateway.ts';
 

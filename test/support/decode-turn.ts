@@ -1,8 +1,8 @@
-import { EventStream } from '../../src/upstream/event-stream.ts';
-import { failureOfStreamError } from '../../src/upstream/failure-of-answer.ts';
-import { Scrubber } from '../../src/upstream/secrets.ts';
+import { Scrubber } from '../../src/upstream/credentials/secrets.ts';
+import { EventStream } from '../../src/upstream/decoding/event-stream.ts';
+import { type DecodedTurn, TurnDecoder } from '../../src/upstream/decoding/turn-decoder.ts';
+import { failureOfStreamError } from '../../src/upstream/routing/failure-of-answer.ts';
 import type { TurnTool } from '../../src/upstream/turn.ts';
-import { type DecodedTurn, TurnDecoder } from '../../src/upstream/turn-decoder.ts';
 
 export interface Decoded {
   reasoning: string;

@@ -18,11 +18,11 @@ import { createHttpServer, type ServerTimes } from '../../src/http/server.ts';
 import { SchemaChecks } from '../../src/research/answer/schema/schema-checks.ts';
 import type { Step } from '../../src/research/run/steps.ts';
 import type { ResearchState } from '../../src/research/run/transcript.ts';
-import type { RunDriver } from '../../src/runs/execute-run.ts';
-import { LocalExecutor } from '../../src/runs/local-executor.ts';
+import type { RunDriver } from '../../src/runs/executing/execute-run.ts';
+import { LocalExecutor } from '../../src/runs/executing/local-executor.ts';
 import type { Runs } from '../../src/runs/runs.ts';
 import { createRuns } from '../../src/runs/service.ts';
-import { readHeld, readResearchRequest } from '../../src/runs/stored-request.ts';
+import { readHeld, readResearchRequest } from '../../src/runs/stored/stored-request.ts';
 import { openStorage } from '../../src/store/open.ts';
 
 /** API keys of the test gateway. `ann-2` is a second key of the same user. */

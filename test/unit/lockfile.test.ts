@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
-import { licences } from '../../scripts/licences.ts';
+import { licences } from '../../.ci/licences.ts';
 
 const names = z.record(z.string(), z.string()).default({});
 const lockfile = z.object({

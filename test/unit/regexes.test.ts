@@ -31,7 +31,7 @@ const BOUNDED: readonly { file: string; literal: string; because: string }[] = [
     because: "the operator's own file",
   },
   {
-    file: 'upstream/context-length.ts',
+    file: 'upstream/routing/context-length.ts',
     literal: "/exceed\\w* (?:the )?(?:model(?:'s)? )?(?:total |maximum |max )?token limit(?!.{0,20}per)/i",
     because: 'LONGEST bounds the error',
   },

@@ -1,10 +1,10 @@
 import type { ErrorRequestHandler } from 'express';
 import { toGatewayError } from '../../base/errors.ts';
+import { closeAfter } from '../answers/last-answer.ts';
+import { sendJson } from '../answers/send-json.ts';
 import type { AppDeps } from '../app-deps.ts';
 import { errorAnswer, fromHttpFailure } from '../errors.ts';
-import { closeAfter } from '../last-answer.ts';
 import type { RequestContexts } from '../request-context.ts';
-import { sendJson } from '../send-json.ts';
 
 /** Answers every failure as JSON (contract section 2). The last handler of the app. */
 export function failure({ log }: AppDeps, contexts: RequestContexts): ErrorRequestHandler {

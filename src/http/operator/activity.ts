@@ -1,4 +1,4 @@
-import type { AttemptReport } from '../../upstream/route-tries.ts';
+import type { AttemptReport } from '../../upstream/routing/route-tries.ts';
 
 /** A failure as operators see it: what and where, never a text that a client or provider wrote. */
 export interface RecentFailure {

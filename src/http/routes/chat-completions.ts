@@ -3,8 +3,9 @@ import { createChatCompletion } from '../../protocol/requests.ts';
 import { chatCompletion } from '../../runs/projections/chat.ts';
 import { chatStream } from '../../runs/projections/chat-stream.ts';
 import type { RunRecord } from '../../runs/runs.ts';
+import { beginChatStream, runError } from '../answers/chat-stream.ts';
+import type { WaitingAnswer } from '../answers/waiting.ts';
 import type { AppDeps } from '../app-deps.ts';
-import { beginChatStream, runError } from '../chat-stream.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { estimateTokens, forward, jsonForwarding } from '../forward.ts';
 import { readJson } from '../middleware/body.ts';
@@ -13,7 +14,6 @@ import type { RequestContext } from '../request-context.ts';
 import { parseChat } from '../submission/parse-submission.ts';
 import { fromChat, sentItems } from '../submission/research-request.ts';
 import { submitRun } from '../submission/submit-run.ts';
-import type { WaitingAnswer } from '../waiting.ts';
 
 /** `POST /v1/chat/completions` (contract section 7). Leaving the connection cancels a research run. */
 export function chatCompletions(deps: AppDeps): Endpoint {

@@ -1,13 +1,13 @@
 import { GatewayError } from '../../base/errors.ts';
 import { type CreateResponse, createResponse as createResponseBody } from '../../protocol/requests.ts';
-import { createdResponse } from '../../runs/new-run.ts';
-import { json } from '../answer.ts';
+import { createdResponse } from '../../runs/submitting/new-run.ts';
+import { json } from '../answers/answer.ts';
+import { framesOf } from '../answers/run-stream.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { estimateTokens, forward, jsonForwarding } from '../forward.ts';
 import { readJson } from '../middleware/body.ts';
 import { chooseModel } from '../models.ts';
-import { framesOf } from '../run-stream.ts';
 import { parseResponse } from '../submission/parse-submission.ts';
 import { fromResponse, profileOf, sentItems } from '../submission/research-request.ts';
 import { submitRun } from '../submission/submit-run.ts';

@@ -1,5 +1,5 @@
 import { publicId } from '../../base/ids.ts';
-import { json } from '../answer.ts';
+import { json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
 

@@ -1,11 +1,11 @@
 import type { Request } from 'express';
 import { GatewayError } from '../../base/errors.ts';
 import type { RunRecord } from '../../runs/runs.ts';
-import { jsonText } from '../answer.ts';
+import { jsonText } from '../answers/answer.ts';
+import { framesOf, nothing } from '../answers/run-stream.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { Query } from '../query.ts';
-import { framesOf, nothing } from '../run-stream.ts';
 
 /** When to ask again, in milliseconds: the official SDKs heed it while they poll. */
 const POLL_HEADERS = { 'openai-poll-after-ms': '1000' };

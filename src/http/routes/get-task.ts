@@ -1,4 +1,4 @@
-import { jsonText } from '../answer.ts';
+import { jsonText } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
 

@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express';
+import { sendJson } from '../answers/send-json.ts';
 import type { AppDeps } from '../app-deps.ts';
-import { sendJson } from '../send-json.ts';
 
 /** `GET /healthz`: the process is up. */
 export function healthz(): RequestHandler {

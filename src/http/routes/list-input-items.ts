@@ -1,6 +1,6 @@
 import { GatewayError } from '../../base/errors.ts';
 import { listOf } from '../../protocol/response.ts';
-import { json } from '../answer.ts';
+import { json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { type PageQuery, Query } from '../query.ts';

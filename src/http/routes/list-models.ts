@@ -1,7 +1,7 @@
 import { GatewayError } from '../../base/errors.ts';
 import type { ModelConfig } from '../../config/schema.ts';
 import type { ModelObject } from '../../protocol/models.ts';
-import { json } from '../answer.ts';
+import { json } from '../answers/answer.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { findModel, mayUse } from '../models.ts';
 

@@ -3,7 +3,7 @@ import { ID_PREFIX } from '../../base/ids.ts';
 import { isObject, parseJson } from '../../base/json.ts';
 import { listOf, type ResponseListEntry } from '../../protocol/response.ts';
 import type { RunSummary } from '../../runs/runs.ts';
-import { json } from '../answer.ts';
+import { json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { Query } from '../query.ts';

@@ -1,4 +1,4 @@
-import { json } from '../answer.ts';
+import { json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { Query } from '../query.ts';

@@ -3,7 +3,7 @@ import { GatewayError } from '../../base/errors.ts';
 import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
 import type { StreamedCall } from '../../gateway/streamed-passage.ts';
 import { isPlainPath } from '../../protocol/request-target.ts';
-import type { Answer } from '../answer.ts';
+import type { Answer } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import { type Call, refuseNewWork } from '../endpoint.ts';
 

@@ -2,7 +2,7 @@ import { isObject, type JsonObject, parseJson } from '../../base/json.ts';
 import type { ReasoningStep, SearchResult } from '../../protocol/chat.ts';
 import type { OutputItem, ToolCallItem } from '../../protocol/items.ts';
 import type { OpenAiCall } from '../../protocol/openai-items.ts';
-import { reasoningOf } from '../reasoning-events.ts';
+import { reasoningOf } from '../executing/reasoning-events.ts';
 
 /** What a run thought and did, in the words of chat completions: reasoning steps, lines of progress, search results. */
 

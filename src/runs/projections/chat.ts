@@ -2,7 +2,7 @@ import type { ChatAnnotation, ChatCompletion, ChatFinishReason, ChatUsage, Searc
 import type { UrlCitation } from '../../protocol/items.ts';
 import type { ResponseObject, Usage } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
-import { reasoningOf } from '../reasoning-events.ts';
+import { reasoningOf } from '../executing/reasoning-events.ts';
 import { reasoningStep, searchResults } from './chat-steps.ts';
 
 /** A run as a chat completion (contract section 7): another reader of the same log. */

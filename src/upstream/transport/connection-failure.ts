@@ -1,4 +1,4 @@
-import { AttemptFailure } from '../attempt-failure.ts';
+import { AttemptFailure } from '../routing/attempt-failure.ts';
 import type { DeadlineExceeded } from './deadline.ts';
 
 /** What a failed read or connect means. */

@@ -1,5 +1,5 @@
 import { step } from '../../base/event-loop.ts';
-import { type AttemptFailure, brokenStream } from '../attempt-failure.ts';
+import { type AttemptFailure, brokenStream } from '../routing/attempt-failure.ts';
 import { failureOfConnection, failureOfDeadline } from './connection-failure.ts';
 import type { ConnectionPool } from './connection-pool.ts';
 import { Deadline, type DeadlineExceeded } from './deadline.ts';

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../base/json.ts';
+import { TurnDecoder } from '../decoding/turn-decoder.ts';
 import { withInstruction } from '../dialects/requests/added-instruction.ts';
 import { applyInstructionRole } from '../dialects/requests/instruction-role.ts';
 import { applyMessageOrder } from '../dialects/requests/message-order.ts';
@@ -12,7 +13,6 @@ import { textProtocol } from '../dialects/requests/tool-protocol.ts';
 import { plainSchema } from '../dialects/requests/tool-schemas.ts';
 import type { RequestTraits } from '../dialects/requests/traits.ts';
 import type { AssistantMessage, TurnMessage, TurnRequest, TurnTool, UserPart } from '../turn.ts';
-import { TurnDecoder } from '../turn-decoder.ts';
 import type { BodyTarget, Wire, WireRequest } from './wire.ts';
 
 /** OpenAI's chat completions, spoken by nearly everybody. */

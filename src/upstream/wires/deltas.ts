@@ -1,5 +1,5 @@
-import { brokenStream } from '../attempt-failure.ts';
-import type { Delta } from '../turn-decoder.ts';
+import type { Delta } from '../decoding/turn-decoder.ts';
+import { brokenStream } from '../routing/attempt-failure.ts';
 
 /** The most text that one turn may bring, in characters: beyond it the stream is a fault. */
 const MAX_CHARACTERS = 16 * 1024 * 1024;

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../base/json.ts';
+import type { DecodedTurn, DecoderOptions, Delta } from '../decoding/turn-decoder.ts';
 import type { ToolNames } from '../dialects/requests/tool-names.ts';
 import type { RequestTraits } from '../dialects/requests/traits.ts';
 import type { TurnRequest, TurnUsage } from '../turn.ts';
-import type { DecodedTurn, DecoderOptions, Delta } from '../turn-decoder.ts';
 import type { RunTraits } from './replay-lessons.ts';
 
 /** What a request is made for. */

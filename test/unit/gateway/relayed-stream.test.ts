@@ -5,8 +5,8 @@ import { GatewayError } from '../../../src/base/errors.ts';
 import type { AttemptResult, ResultControl } from '../../../src/gateway/attempt-result.ts';
 import { RelayedStream } from '../../../src/gateway/relayed-stream.ts';
 import { chatStream } from '../../../src/gateway/stream-kind.ts';
-import { AttemptFailure, brokenStream } from '../../../src/upstream/attempt-failure.ts';
-import { SecretMask } from '../../../src/upstream/secret-mask.ts';
+import { SecretMask } from '../../../src/upstream/credentials/secret-mask.ts';
+import { AttemptFailure, brokenStream } from '../../../src/upstream/routing/attempt-failure.ts';
 import { chunk, turnPayloads } from '../../support/provider-scripts.ts';
 
 /** A response that keeps what is written to it. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { GatewayError } from '../../../src/base/errors.ts';
-import { beginChatStream } from '../../../src/http/chat-stream.ts';
+import { beginChatStream } from '../../../src/http/answers/chat-stream.ts';
 import type { ChatChunk } from '../../../src/protocol/chat.ts';
 
 type Choice = ChatChunk['choices'][number];

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Heartbeats } from '../../../src/http/heartbeat.ts';
+import { Heartbeats } from '../../../src/http/answers/heartbeat.ts';
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 

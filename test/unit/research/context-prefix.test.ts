@@ -8,7 +8,7 @@ import { budgetOf } from '../../../src/research/run/budget.ts';
 import { type ContextRun, noted } from '../../../src/research/run/run.ts';
 import { ResearchState, type TranscriptEntry } from '../../../src/research/run/transcript.ts';
 import { createFence } from '../../../src/research/text/fence.ts';
-import { parseTranscript } from '../../../src/runs/stored-transcript.ts';
+import { parseTranscript } from '../../../src/runs/stored/stored-transcript.ts';
 import type { TurnMessage } from '../../../src/upstream/turn.ts';
 import { handbook } from '../../support/handbook.ts';
 import { longRun } from '../../support/long-run.ts';

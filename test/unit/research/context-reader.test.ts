@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { createContextWindow } from '../../../src/research/context/window.ts';
 import { cutPieces } from '../../../src/research/reading/pieces.ts';
 import { estimateTokens } from '../../../src/research/text/tokens.ts';
-import { readTranscript } from '../../../src/runs/stored-transcript.ts';
+import { readTranscript } from '../../../src/runs/stored/stored-transcript.ts';
 import { TurnError } from '../../../src/upstream/turn.ts';
 import { codesIn, handbook, telling } from '../../support/handbook.ts';
 import { textOf } from '../../support/research-run.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { AppendedRing } from '../../../src/runs/appended-ring.ts';
+import { AppendedRing } from '../../../src/runs/executing/appended-ring.ts';
 import type { Append } from '../../../src/store/run-store.ts';
 import { frames } from '../../contract/run-store-fixture.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
-import { ActiveRuns } from '../../../src/runs/active-runs.ts';
-import { follow } from '../../../src/runs/follow.ts';
+import { ActiveRuns } from '../../../src/runs/executing/active-runs.ts';
+import { follow } from '../../../src/runs/reading/follow.ts';
 import type { Append, RunStore } from '../../../src/store/run-store.ts';
 import { claimedRun, ending, events, frames } from '../../contract/run-store-fixture.ts';
 import { openHarness, question, readAll, runToEnd, testTool } from '../../support/run-harness.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
-import { follow } from '../../../src/runs/follow.ts';
+import { follow } from '../../../src/runs/reading/follow.ts';
 import { openStore } from '../../../src/store/open.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
 import { claimedRun, ending, events, frames } from '../../contract/run-store-fixture.ts';

@@ -7,7 +7,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { skipFrames } from '../../../src/protocol/frames.ts';
-import { follow } from '../../../src/runs/follow.ts';
+import { follow } from '../../../src/runs/reading/follow.ts';
 import { openStore } from '../../../src/store/open.ts';
 import type { LogBatch, RunStore } from '../../../src/store/run-store.ts';
 import { claimedRun, endedRun, ending, events, frames, newRun } from '../../contract/run-store-fixture.ts';

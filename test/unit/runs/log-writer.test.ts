@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
-import { AppendTick } from '../../../src/runs/append-tick.ts';
-import { LogWriter } from '../../../src/runs/log-writer.ts';
-import { ClaimLostError, RunLease } from '../../../src/runs/run-lease.ts';
+import { AppendTick } from '../../../src/runs/executing/append-tick.ts';
+import { LogWriter } from '../../../src/runs/executing/log-writer.ts';
+import { ClaimLostError, RunLease } from '../../../src/runs/executing/run-lease.ts';
 import type { Claim, RunStore } from '../../../src/store/run-store.ts';
 import { claimedRun, newRun, readAll, T0 } from '../../contract/run-store-fixture.ts';
 import { faultyStore, memoryStore, wrapStore } from '../../support/wrapped-store.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { CircuitBreaker } from '../../../src/upstream/circuit-breaker.ts';
+import { CircuitBreaker } from '../../../src/upstream/routing/circuit-breaker.ts';
 
 const POLICY = { failures: 3, openMs: 100, maxOpenMs: 300, probeMs: 50 };
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { EventStream } from '../../../src/upstream/event-stream.ts';
+import { EventStream } from '../../../src/upstream/decoding/event-stream.ts';
 
 const MB = 1024 * 1024;
 const bytes = (text: string) => Buffer.from(text);

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { backoffMs } from '../../../src/upstream/backoff.ts';
-import { saysContextLength } from '../../../src/upstream/context-length.ts';
-import { errorText, failureOfAnswer } from '../../../src/upstream/failure-of-answer.ts';
-import { retryAfterMs } from '../../../src/upstream/retry-after.ts';
-import { Scrubber } from '../../../src/upstream/secrets.ts';
+import { Scrubber } from '../../../src/upstream/credentials/secrets.ts';
+import { backoffMs } from '../../../src/upstream/routing/backoff.ts';
+import { saysContextLength } from '../../../src/upstream/routing/context-length.ts';
+import { errorText, failureOfAnswer } from '../../../src/upstream/routing/failure-of-answer.ts';
+import { retryAfterMs } from '../../../src/upstream/routing/retry-after.ts';
 
 const NONE = new Scrubber([]);
 

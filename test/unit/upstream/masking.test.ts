@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { maskOf } from '../../../src/upstream/secrets.ts';
+import { maskOf } from '../../../src/upstream/credentials/secrets.ts';
 
 describe('credentials in what a model says', () => {
   const mask = maskOf(['sk-provider-credential', 'Bearer header-credential-1', 'EMPTY', undefined]);

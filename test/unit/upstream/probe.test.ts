@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { configSchema, type RemoteProviderConfig } from '../../../src/config/schema.ts';
-import { probeProvider } from '../../../src/upstream/probe.ts';
+import { probeProvider } from '../../../src/upstream/probing/probe.ts';
 import { type ChatBody, type Script, startScriptedProvider, status, turn } from '../../support/scripted-provider.ts';
 
 const signal = new AbortController().signal;

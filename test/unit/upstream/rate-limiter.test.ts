@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { RateLimiter } from '../../../src/upstream/rate-limiter.ts';
+import { RateLimiter } from '../../../src/upstream/routing/rate-limiter.ts';
 
 const signal = new AbortController().signal;
 const POLICY = { pauseMs: 1000, maxPauseMs: 4000 };

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { SecretMask } from '../../../src/upstream/secret-mask.ts';
+import { SecretMask } from '../../../src/upstream/credentials/secret-mask.ts';
 
 describe('a secret mask', () => {
   const mask = (credential: string | undefined, headers = {}) => new SecretMask({ credential, headers });

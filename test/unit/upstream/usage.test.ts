@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readUsage } from '../../../src/upstream/usage.ts';
+import { readUsage } from '../../../src/upstream/decoding/usage.ts';
 import { startScriptedProvider, turn } from '../../support/scripted-provider.ts';
 import { ask, chat, config, finishOf } from './chat-harness.ts';
 

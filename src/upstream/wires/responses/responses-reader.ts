@@ -1,9 +1,9 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../base/json.ts';
-import { brokenStream } from '../../attempt-failure.ts';
+import type { DecodedTurn, DecoderOptions, Delta } from '../../decoding/turn-decoder.ts';
+import { readUsage } from '../../decoding/usage.ts';
 import { newCallId } from '../../dialects/native-tool-calls.ts';
+import { brokenStream } from '../../routing/attempt-failure.ts';
 import type { FinishReason, TurnToolCall, TurnUsage } from '../../turn.ts';
-import type { DecodedTurn, DecoderOptions, Delta } from '../../turn-decoder.ts';
-import { readUsage } from '../../usage.ts';
 import { Deltas } from '../deltas.ts';
 import type { TurnReader } from '../wire.ts';
 

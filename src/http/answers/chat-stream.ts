@@ -1,0 +1,100 @@
+import { type ErrorCode, GatewayError, isErrorCode } from '../../base/errors.ts';
+import type { ChatChunk } from '../../protocol/chat.ts';
+import type { ErrorObject } from '../../protocol/errors.ts';
+
+/** A chat stream that was begun far enough to know that it is one. */
+export interface BegunChatStream {
+  frames: AsyncIterable<string>;
+}
+
+/**
+ * The frames of a chat stream from its chunks, with `[DONE]` after a last chunk without an error; a failure is told
+ * in the last chunk and in one more frame (contract section 10). Where the chunks end without a last one, because this
+ * instance stops, one with an error is added: a stream that just ends looks to clients like a whole answer.
+ * The first chunk only says that there will be an answer, so it is held back until the second is there: a run
+ * that fails before that is an HTTP error. Not longer than `holdMs`, because silence breaks connections.
+ * @throws GatewayError where the run failed first; whatever the source throws first.
+ */
+export async function beginChatStream(
+  chunks: AsyncGenerator<ChatChunk, void>,
+  { holdMs }: { holdMs: number },
+): Promise<BegunChatStream> {
+  const first = await chunks.next();
+  if (first.done) return { frames: framesOf([], chunks) };
+  const pending = chunks.next();
+  const second = await within(pending, holdMs);
+  if (second === undefined) return { frames: framesOf([first.value], chunks, pending) };
+  if (second.done) throw cutOff();
+  if (second.value.error) {
+    await chunks.return();
+    throw runError(second.value.error);
+  }
+  return { frames: framesOf([first.value, second.value], chunks) };
+}
+
+async function* framesOf(
+  begun: readonly ChatChunk[],
+  chunks: AsyncGenerator<ChatChunk, void>,
+  pending?: Promise<IteratorResult<ChatChunk, void>>,
+): AsyncGenerator<string, void> {
+  let last: ChatChunk | undefined;
+  let finished: ChatChunk | undefined;
+  const frameOf = (chunk: ChatChunk) => {
+    last = chunk;
+    if (isLast(chunk)) finished = chunk;
+    return frame(chunk);
+  };
+  try {
+    for (const chunk of begun) yield frameOf(chunk);
+    const next = await pending;
+    if (next && !next.done) yield frameOf(next.value);
+    for await (const chunk of chunks) yield frameOf(chunk);
+  } finally {
+    await chunks.return();
+  }
+  if (!last) return;
+  if (!finished) {
+    const error = cutOff().toObject();
+    yield frame(cutChunk(last, error));
+    yield frame({ error });
+  } else if (finished.error) yield frame({ error: finished.error });
+  else yield 'data: [DONE]\n\n';
+}
+
+function frame(payload: ChatChunk | { error: ErrorObject }): string {
+  return `data: ${JSON.stringify(payload)}\n\n`;
+}
+
+/** Whether a chunk says how the stream ended. */
+function isLast({ choices, error }: ChatChunk): boolean {
+  return error !== undefined || choices.some(({ finish_reason }) => finish_reason !== null);
+}
+
+/** The chunk that ends a stream in the middle, after `last`. */
+function cutChunk(last: ChatChunk, error: ErrorObject): ChatChunk {
+  return { ...last, choices: [{ index: 0, delta: {}, finish_reason: 'error', logprobs: null }], error };
+}
+
+function cutOff(): GatewayError {
+  return new GatewayError('shutting_down', 'The gateway shuts down before the answer is complete. Ask again.');
+}
+
+/** The error of a failed run as the HTTP error that a chat completion answers with. */
+export function runError(error: ErrorObject | null): GatewayError {
+  const code: ErrorCode = isErrorCode(error?.code) ? error.code : 'internal_error';
+  return new GatewayError(code, error?.message ?? 'The run did not complete.');
+}
+
+/** The promise's value, or undefined after `ms`; the promise goes on. */
+async function within<T>(promise: Promise<T>, ms: number): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), ms);
+  });
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    clearTimeout(timer);
+    promise.catch(() => {});
+  }
+}

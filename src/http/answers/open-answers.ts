@@ -1,0 +1,48 @@
+import { GatewayError } from '../../base/errors.ts';
+import type { LiveConfig } from '../../config/live-config.ts';
+import type { KeyConfig } from '../../config/schema.ts';
+import { secretHash } from '../../config/secrets.ts';
+
+/** An answer that is being written. */
+export interface OpenAnswer {
+  key: KeyConfig;
+  /** Pattern of its route. */
+  route: string;
+  /** Called at most once, with what to answer where nothing was answered yet. */
+  end(reason: GatewayError): void;
+}
+
+/**
+ * The answers that are being written, by the key that asked. A reload that takes a key away, or changes its secret,
+ * ends them: nobody goes on reading with a key that would be refused (contract section 10).
+ */
+export class OpenAnswers {
+  readonly #open = new Set<OpenAnswer>();
+
+  constructor(config: Pick<LiveConfig, 'onChange'>) {
+    config.onChange(({ keys }) => this.#endAllBut(keys));
+  }
+
+  /** How many answers of each route are being written. */
+  routes(): Record<string, number> {
+    const routes: Record<string, number> = {};
+    for (const { route } of this.#open) routes[route] = (routes[route] ?? 0) + 1;
+    return routes;
+  }
+
+  /** Until disposed. */
+  add(answer: OpenAnswer): Disposable {
+    this.#open.add(answer);
+    return { [Symbol.dispose]: () => void this.#open.delete(answer) };
+  }
+
+  #endAllBut(keys: readonly KeyConfig[]): void {
+    if (this.#open.size === 0) return;
+    const secrets = new Set(keys.map(secretHash));
+    for (const answer of [...this.#open]) {
+      if (secrets.has(secretHash(answer.key))) continue;
+      this.#open.delete(answer);
+      answer.end(new GatewayError('invalid_api_key', 'The API key was removed.'));
+    }
+  }
+}

@@ -1,0 +1,28 @@
+import type { RunRecord } from '../../runs/runs.ts';
+import type { AppDeps } from '../app-deps.ts';
+import type { RequestContext } from '../request-context.ts';
+import type { LiveChunks } from './sse.ts';
+
+/**
+ * The stored frames of a run after `after`, then live, as bytes to be copied. Ends early when the request's
+ * signal aborts.
+ */
+export function framesOf(
+  { runs }: AppDeps,
+  run: RunRecord,
+  { after, context }: { after: number; context: RequestContext },
+): LiveChunks {
+  const { signal } = context;
+  return async function* (pass) {
+    try {
+      const batches = runs.follow(run, { after, signal, pass: ({ frames }) => pass(frames) });
+      for await (const batch of batches) yield batch.frames;
+    } catch (thrown) {
+      // The client left, or its key was removed: the stream ends without a terminal event.
+      if (!signal.aborted) throw thrown;
+    }
+  };
+}
+
+/** A stream of nothing. */
+export async function* nothing(): AsyncGenerator<Uint8Array, void> {}

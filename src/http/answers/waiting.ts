@@ -1,0 +1,42 @@
+import type { ServerResponse } from 'node:http';
+import type { HeldTexts } from '../limits/held-texts.ts';
+import type { Heartbeats } from './heartbeat.ts';
+import { JSON_HEADERS } from './send-json.ts';
+import { endWithText, writeJson } from './write-text.ts';
+
+/** A JSON answer that takes minutes. */
+export interface WaitingAnswer {
+  kind: 'waiting';
+  headers: Record<string, string>;
+  /** The JSON text. `started`: status 200 was sent while waiting, so that a failure has to be told in the text. */
+  text(state: { readonly started: boolean }): Promise<string>;
+}
+
+/**
+ * Waits for an answer. After a heartbeat interval the headers go out, and white space, which JSON allows before a
+ * value, after every further one: idle proxies leave the connection alone (contract section 3).
+ * @throws what the wait throws, unless the client has left.
+ */
+export async function writeWhenReady(
+  res: ServerResponse,
+  answer: WaitingAnswer,
+  { heartbeats, heldTexts }: { heartbeats: Heartbeats; heldTexts: HeldTexts },
+): Promise<void> {
+  const state = { started: false };
+  using pulse = heartbeats.watch(() => {
+    if (res.destroyed || res.writableNeedDrain) return;
+    if (!state.started) res.writeHead(200, { ...JSON_HEADERS, ...answer.headers });
+    state.started = true;
+    res.write('\n');
+  });
+  try {
+    const text = await answer.text(state);
+    if (res.destroyed) return;
+    // White space in the middle of it would break it.
+    pulse[Symbol.dispose]();
+    if (state.started) await endWithText(res, text, heldTexts);
+    else await writeJson(res, { status: 200, headers: answer.headers, body: text }, heldTexts);
+  } catch (thrown) {
+    if (!res.destroyed) throw thrown;
+  }
+}

@@ -1,0 +1,54 @@
+import type { ServerResponse } from 'node:http';
+import type { HeldTexts } from '../limits/held-texts.ts';
+import { JSON_HEADERS, sendJson } from './send-json.ts';
+import { writable } from './sse.ts';
+
+/** From here on an answer goes out piece by piece, and the length of a piece, in UTF-16 code units. */
+const LONG = 256 * 1024;
+const PIECE = 64 * 1024;
+
+/**
+ * Writes a complete JSON body: a short one in one piece, a long one at the pace of its reader, so that nothing of it
+ * lies in the socket's memory besides the text itself.
+ * @throws GatewayError `overloaded` where too many long ones are being read.
+ */
+export async function writeJson(
+  res: ServerResponse,
+  answer: { status: number; headers: Record<string, string>; body: string },
+  held: HeldTexts,
+): Promise<void> {
+  const { status, headers, body } = answer;
+  if (body.length <= LONG) return sendJson(res, answer);
+  const bytes = Buffer.byteLength(body);
+  using place = held.hold(res, bytes);
+  res.writeHead(status, { ...JSON_HEADERS, ...headers, 'content-length': bytes });
+  await writePieces(res, body, place);
+}
+
+/** Ends an answer that was begun with a text. @throws GatewayError as `writeJson`. */
+export async function endWithText(res: ServerResponse, text: string, held: HeldTexts): Promise<void> {
+  if (text.length <= LONG) {
+    res.end(text);
+    return;
+  }
+  using place = held.hold(res, Buffer.byteLength(text));
+  await writePieces(res, text, place);
+}
+
+async function writePieces(res: ServerResponse, text: string, place: { moved(): void }): Promise<void> {
+  if (res.req.method !== 'HEAD') {
+    for (let at = 0; at < text.length && !res.destroyed; ) {
+      const end = endOfPiece(text, at + PIECE);
+      if (!res.write(text.slice(at, end))) await writable(res);
+      place.moved();
+      at = end;
+    }
+  }
+  if (!res.destroyed) res.end();
+}
+
+/** Not between the halves of a character. */
+function endOfPiece(text: string, end: number): number {
+  const code = text.charCodeAt(end);
+  return code >= 0xdc00 && code <= 0xdfff ? end + 1 : end;
+}

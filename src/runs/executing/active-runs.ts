@@ -1,0 +1,176 @@
+import { sleep, withTimeout } from '../../base/abort.ts';
+import type { Clock } from '../../base/clock.ts';
+import { workFor } from '../../base/event-loop.ts';
+import type { RunId } from '../../base/ids.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Claim, RunRecord, RunStore } from '../../store/run-store.ts';
+import { AppendTick } from './append-tick.ts';
+import { type ExecutionResult, executeRun, type RunDriver } from './execute-run.ts';
+import type { LoadMeter } from './load-meter.ts';
+import { LEASE_MS, RunLease } from './run-lease.ts';
+
+/** How long runs may take to store what they have and to give their claims back, in milliseconds. */
+const LEAVING_MS = 3000;
+
+export interface ActiveRunsOptions {
+  store: RunStore;
+  driver: RunDriver;
+  clock: Clock;
+  log: Logger;
+  /** Names this instance in claims. */
+  owner: string;
+  retentionMs: number;
+  /** Whether a run may (still) be driven; one that may not ends as cancelled. Absent: every run may. */
+  mayRun?(run: RunRecord): boolean;
+  /** How busy this process is. */
+  load: LoadMeter;
+}
+
+/** Also how long a cancel may take whose news was lost. */
+const RENEW_MS = 1000;
+/** How long the store may be away from a running run, in milliseconds (durability: "The append"). */
+const STORE_GRACE_MS = 60_000;
+/** Cancels of runs that are driven nowhere yet; the oldest are forgotten first, the store knows them by then. */
+const MAX_CANCELLED = 10_000;
+
+interface ActiveRun {
+  lease: RunLease;
+  done: Promise<ExecutionResult>;
+}
+
+/** The runs that this instance drives: renews their leases, stops them for a cancel, hands them over. */
+export class ActiveRuns {
+  readonly #options: ActiveRunsOptions;
+  readonly #runs = new Map<RunId, ActiveRun>();
+  /** Runs whose cancel this instance knows of, the store perhaps not yet: they are not taken up again. */
+  readonly #cancelled = new Set<RunId>();
+  readonly #tick: AppendTick;
+  #renewal: NodeJS.Timeout | undefined;
+  #pausing = false;
+
+  constructor(options: ActiveRunsOptions) {
+    this.#options = options;
+    this.#tick = new AppendTick(options.load);
+  }
+
+  get size(): number {
+    return this.#runs.size;
+  }
+
+  get(id: RunId): RunLease | undefined {
+    return this.#runs.get(id)?.lease;
+  }
+
+  /** Drives a claimed run until it has ended or this instance lets go of it. Never rejects for what the run does. */
+  async drive(claim: Claim): Promise<ExecutionResult> {
+    const { store, log } = this.#options;
+    const { id } = claim.run;
+    const lease = new RunLease(claim, { store, log });
+    if (this.#cancelled.has(id) || !this.#mayRun(lease)) lease.cancel();
+    if (this.#pausing) pause(lease);
+    const run: ActiveRun = { lease, done: this.#execute(lease) };
+    this.#runs.set(id, run);
+    this.#renewal ??= setInterval(() => this.#renewAll(), RENEW_MS);
+    try {
+      const result = await run.done;
+      if (result === 'ended') this.#cancelled.delete(id);
+      return result;
+    } finally {
+      if (this.#runs.get(id) === run) this.#runs.delete(id);
+      if (this.#runs.size === 0) this.#stopRenewal();
+    }
+  }
+
+  /** Claims a run; undefined where it is not to be had. */
+  async claim(id: RunId, { force }: { force: boolean }): Promise<Claim | undefined> {
+    const { store, owner } = this.#options;
+    return await store.claim(id, { owner, leaseMs: LEASE_MS, force });
+  }
+
+  /** The next free run, claimed. */
+  async claimNext(): Promise<Claim | undefined> {
+    const { store, owner } = this.#options;
+    return await store.claimNext({ owner, leaseMs: LEASE_MS });
+  }
+
+  /** See `Executor.takeOver`. */
+  async takeOver(id: RunId, options: { force: boolean }): Promise<ExecutionResult | undefined> {
+    const claim = await this.claim(id, options);
+    return claim && (await this.drive(claim));
+  }
+
+  /** Stops a run for a cancel, now or when it is taken up here; false where it is not driven here. */
+  cancel(id: RunId): boolean {
+    this.#cancelled.add(id);
+    for (const oldest of this.#cancelled) {
+      if (this.#cancelled.size <= MAX_CANCELLED) break;
+      this.#cancelled.delete(oldest);
+    }
+    const run = this.#runs.get(id);
+    run?.lease.cancel();
+    return run !== undefined;
+  }
+
+  /** Renews a claim that may have been lost, and stops the run if it was. */
+  async confirm(id: RunId): Promise<void> {
+    await this.#runs.get(id)?.lease.renew();
+  }
+
+  /**
+   * Hands every run over at its next step boundary, near the end of `graceMs` wherever it is. A store that does not take
+   * the last events and the claim in time is not waited for: the claim runs out, and another instance goes on.
+   */
+  async handOver({ graceMs }: { graceMs: number }): Promise<void> {
+    const last = Math.min(LEAVING_MS, graceMs / 4);
+    this.#pausing = true;
+    for (const { lease } of this.#runs.values()) pause(lease);
+    const all = Promise.allSettled([...this.#runs.values()].map((run) => run.done));
+    const grace = new AbortController();
+    await Promise.race([all, sleep(graceMs - last, { signal: grace.signal }).catch(() => {})]);
+    grace.abort();
+    for (const { lease } of this.#runs.values()) lease.handOver();
+    const { log } = this.#options;
+    await withTimeout('handing over', Math.max(LEAVING_MS, last), () => all).catch(() =>
+      log.warn({ runs: this.#runs.size }, 'the store was too slow to give runs back; their claims run out'),
+    );
+  }
+
+  async #execute(lease: RunLease): Promise<ExecutionResult> {
+    const { store, driver, clock, retentionMs } = this.#options;
+    const log = this.#options.log.child({ run: lease.run.id });
+    const options = {
+      lease,
+      tick: this.#tick,
+      store,
+      driver,
+      clock,
+      log,
+      retentionMs,
+      storeGraceMs: STORE_GRACE_MS,
+    };
+    const result = await workFor({ run: lease.run.id }, () => executeRun(options));
+    if (result !== 'ended') log.info({ result, attempts: lease.attempts }, 'run left');
+    return result;
+  }
+
+  #mayRun({ run }: RunLease): boolean {
+    return this.#options.mayRun?.(run) ?? true;
+  }
+
+  #renewAll(): void {
+    for (const { lease } of this.#runs.values()) {
+      if (!this.#mayRun(lease)) lease.cancel();
+      void lease.renew();
+    }
+  }
+
+  #stopRenewal(): void {
+    clearInterval(this.#renewal);
+    this.#renewal = undefined;
+  }
+}
+
+/** A chat completion cannot be handed over: it has the whole grace time to end. */
+function pause(lease: RunLease): void {
+  if (lease.run.api !== 'chat_completions') lease.pause();
+}

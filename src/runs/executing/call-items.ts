@@ -1,0 +1,211 @@
+import { itemId, type RunId } from '../../base/ids.ts';
+import { isObject, type JsonObject, parseJson } from '../../base/json.ts';
+import type { Profile } from '../../config/schema.ts';
+import type { UnnumberedEvent } from '../../protocol/events.ts';
+import type { OutputItem, ToolCallItem } from '../../protocol/items.ts';
+import type {
+  CodeInterpreterCall,
+  McpCall,
+  McpListTools,
+  OpenAiCall,
+  WebSearchCall,
+} from '../../protocol/openai-items.ts';
+import type { ListedServer, StartedCall } from '../../research/run/steps.ts';
+
+/** How tool calls stand in a log: as `tool_call` items, or as OpenAI's own (contract section 9, `profile`). */
+
+/** The item of a tool call. */
+export type CallItem = ToolCallItem | OpenAiCall;
+
+/** An item and the events that tell of it. */
+export interface ToldItem<T extends OutputItem> {
+  item: T;
+  events: UnnumberedEvent[];
+}
+
+export function isCall(item: OutputItem): item is CallItem {
+  return CALL_TYPES.has(item.type);
+}
+const CALL_TYPES: ReadonlySet<OutputItem['type']> = new Set([
+  'tool_call',
+  'web_search_call',
+  'code_interpreter_call',
+  'mcp_call',
+]);
+
+/** A call that begins as item `index` of its run. */
+export function beginCall(
+  call: StartedCall,
+  { profile, run, index }: { profile: Profile | undefined; run: RunId; index: number },
+): ToldItem<CallItem> {
+  const id = (prefix: 'tc' | 'ws' | 'ci' | 'mcp') => itemId(prefix, run, { output: index });
+  if (profile === undefined) {
+    const { name, arguments: args } = call;
+    const item: ToolCallItem = { id: id('tc'), type: 'tool_call', name, arguments: args, status: 'in_progress' };
+    return { item, events: [added(item, index)] };
+  }
+  const args = objectIn(call.arguments);
+  switch (call.name) {
+    case 'web_search':
+      return beginSearch({ type: 'search', ...queriesOf(args), sources: [] }, { id: id('ws'), index });
+    case 'fetch_url_content':
+      return beginSearch({ type: 'open_page', url: textOf(args.url) }, { id: id('ws'), index });
+    case 'execute_python':
+      return beginCode(textOf(args.code), { id: id('ci'), container: `cntr_${run.replaceAll('-', '')}`, index });
+    default:
+      return beginMcp(call, { id: id('mcp'), index });
+  }
+}
+
+/** The same call when it is done. */
+export function endCall(
+  open: CallItem,
+  { index, status, result }: { index: number; status: 'completed' | 'failed'; result: string },
+): ToldItem<CallItem> {
+  const item = ended(open, { status, result });
+  const events: UnnumberedEvent[] = [];
+  const place = { output_index: index, item_id: item.id };
+  if (item.type === 'mcp_call') events.push({ type: `response.mcp_call.${status}`, ...place });
+  // OpenAI has no event for one that failed: its item says so.
+  else if (item.type !== 'tool_call' && status === 'completed')
+    events.push({ type: `response.${item.type}.completed`, ...place });
+  events.push({ type: 'response.output_item.done', output_index: index, item });
+  return { item, events };
+}
+
+/** The tools of an MCP server, as a run of OpenAI's profile begins with them. */
+export function listedTools(
+  { label, tools, error }: ListedServer,
+  { run, index }: { run: RunId; index: number },
+): ToldItem<McpListTools> {
+  const item: McpListTools = {
+    id: itemId('mcpl', run, { output: index }),
+    type: 'mcp_list_tools',
+    server_label: label,
+    tools: tools.map(({ name, description, parameters }) => ({
+      name,
+      description,
+      input_schema: parameters,
+      annotations: null,
+    })),
+    error: error ?? null,
+  };
+  const place = { output_index: index, item_id: item.id };
+  const outcome = error === undefined ? 'completed' : 'failed';
+  return {
+    item,
+    events: [
+      added({ ...item, tools: [], error: null }, index),
+      { type: 'response.mcp_list_tools.in_progress', ...place },
+      { type: `response.mcp_list_tools.${outcome}`, ...place },
+      { type: 'response.output_item.done', output_index: index, item },
+    ],
+  };
+}
+
+function added(item: OutputItem, index: number): UnnumberedEvent {
+  return { type: 'response.output_item.added', output_index: index, item };
+}
+
+function beginSearch(
+  action: WebSearchCall['action'],
+  { id, index }: { id: string; index: number },
+): ToldItem<WebSearchCall> {
+  const item: WebSearchCall = { id, type: 'web_search_call', status: 'in_progress', action };
+  const place = { output_index: index, item_id: id };
+  const events: UnnumberedEvent[] = [
+    added(item, index),
+    { type: 'response.web_search_call.in_progress', ...place },
+    { type: 'response.web_search_call.searching', ...place },
+  ];
+  return { item, events };
+}
+
+function beginCode(
+  code: string,
+  { id, container, index }: { id: string; container: string; index: number },
+): ToldItem<CodeInterpreterCall> {
+  const begun = { id, type: 'code_interpreter_call', status: 'in_progress', container_id: container } as const;
+  const item: CodeInterpreterCall = { ...begun, code, outputs: [] };
+  const place = { output_index: index, item_id: id };
+  const events: UnnumberedEvent[] = [
+    added({ ...item, code: '' }, index),
+    { type: 'response.code_interpreter_call.in_progress', ...place },
+    { type: 'response.code_interpreter_call_code.delta', ...place, delta: code },
+    { type: 'response.code_interpreter_call_code.done', ...place, code },
+    { type: 'response.code_interpreter_call.interpreting', ...place },
+  ];
+  return { item, events };
+}
+
+function beginMcp(call: StartedCall, { id, index }: { id: string; index: number }): ToldItem<McpCall> {
+  const dot = call.name.indexOf('.');
+  const item: McpCall = {
+    id,
+    type: 'mcp_call',
+    status: 'in_progress',
+    server_label: call.name.slice(0, Math.max(0, dot)),
+    name: call.name.slice(dot + 1),
+    arguments: call.arguments,
+    output: null,
+    error: null,
+    approval_request_id: null,
+  };
+  const place = { output_index: index, item_id: id };
+  const events: UnnumberedEvent[] = [
+    added({ ...item, arguments: '' }, index),
+    { type: 'response.mcp_call.in_progress', ...place },
+    { type: 'response.mcp_call_arguments.delta', ...place, delta: call.arguments },
+    { type: 'response.mcp_call_arguments.done', ...place, arguments: call.arguments },
+  ];
+  return { item, events };
+}
+
+function ended(item: CallItem, { status, result }: { status: 'completed' | 'failed'; result: string }): CallItem {
+  switch (item.type) {
+    case 'tool_call':
+      return { ...item, result, status };
+    case 'web_search_call': {
+      const { action } = item;
+      return { ...item, status, action: action.type === 'search' ? { ...action, sources: sourcesIn(result) } : action };
+    }
+    case 'code_interpreter_call':
+      return { ...item, status, outputs: [{ type: 'logs', logs: logsIn(result) }] };
+    case 'mcp_call':
+      return status === 'failed' ? { ...item, status, error: messageIn(result) } : { ...item, status, output: result };
+  }
+}
+
+function queriesOf({ queries }: JsonObject): { query: string; queries: string[] } {
+  const texts = [queries].flat().filter((query) => typeof query === 'string');
+  return { query: texts[0] ?? '', queries: texts };
+}
+
+function sourcesIn(result: string): { type: 'url'; url: string }[] {
+  const { results } = objectIn(result);
+  if (!Array.isArray(results)) return [];
+  return results.flatMap((found) =>
+    isObject(found) && typeof found.url === 'string' ? [{ type: 'url' as const, url: found.url }] : [],
+  );
+}
+
+/** What a program wrote, and what it came to. */
+function logsIn(result: string): string {
+  const { stdout, stderr, result: value, error } = objectIn(result);
+  const parts = [stdout, stderr, value, isObject(error) ? messageIn(result) : error];
+  return parts.filter((part) => typeof part === 'string' && part !== '').join('\n');
+}
+
+function messageIn(result: string): string {
+  const { error } = objectIn(result);
+  return isObject(error) && typeof error.message === 'string' ? error.message : result;
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function objectIn(text: string): JsonObject {
+  const value = parseJson(text);
+  return isObject(value) ? JSON.parse(JSON.stringify(value)) : {};
+}

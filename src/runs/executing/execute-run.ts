@@ -1,0 +1,302 @@
+import type { Clock } from '../../base/clock.ts';
+import { toSeconds } from '../../base/clock.ts';
+import { type ErrorCode, GatewayError, messageOf, toGatewayError } from '../../base/errors.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { UrlCitation } from '../../protocol/items.ts';
+import { cancelledError, type ResponseObject, zeroUsage } from '../../protocol/response.ts';
+import type { Warning } from '../../protocol/warnings.ts';
+import { interruptedStep } from '../../research/interrupted-step.ts';
+import { type EndingRun, finalWarnings } from '../../research/run/final-warnings.ts';
+import type { ResearchOutcome, Step } from '../../research/run/steps.ts';
+import { ResearchState } from '../../research/run/transcript.ts';
+import type { RunRecord, RunStore, TerminalStatus } from '../../store/run-store.ts';
+import { ResponseFold } from '../reading/response-fold.ts';
+import type { ProxyRequest } from '../runs.ts';
+import { NewerDataError } from '../stored/stored-data.ts';
+import { readProxyRequest, readResearchRequest } from '../stored/stored-request.ts';
+import { parseTranscript } from '../stored/stored-transcript.ts';
+import type { AppendTick } from './append-tick.ts';
+import { LogWriter } from './log-writer.ts';
+import { reasoningOf } from './reasoning-events.ts';
+import { Recorder } from './recorder.ts';
+import { ClaimLostError, HandOver, type RunLease } from './run-lease.ts';
+
+/** Claims of a run without a finished step between them before it fails with `run_crashed`. */
+const MAX_ATTEMPTS = 5;
+
+/** What the execution of runs needs from the parts above and beside it. */
+export interface RunDriver {
+  /** The research loop of a run, ready to go on from `state`. */
+  research(options: {
+    run: RunRecord;
+    state: ResearchState;
+    /** An answer that was begun, as its reader has it. */
+    answerSoFar: { text: string; annotations: readonly UrlCitation[] };
+    signal: AbortSignal;
+    shouldPause(): boolean;
+  }): AsyncGenerator<Step, ResearchOutcome | 'paused'>;
+  /** One non-streamed chat completion of a proxy model: the provider's body, byte for byte. */
+  proxy(options: { run: RunRecord; request: ProxyRequest; signal: AbortSignal }): Promise<string>;
+  /** Told when an execution has left its run. */
+  left?(outcome: ExecutionOutcome): void;
+}
+
+/** How an execution left its run; `ended` where it wrote the end. */
+export interface ExecutionOutcome {
+  run: RunRecord;
+  result: ExecutionResult;
+  ended: { status: TerminalStatus; tokens: number; cost: number | undefined; error: ErrorCode | undefined } | undefined;
+}
+
+export interface ExecutionOptions {
+  lease: RunLease;
+  tick: AppendTick;
+  store: RunStore;
+  driver: RunDriver;
+  clock: Clock;
+  log: Logger;
+  retentionMs: number;
+  /** How long the store may be away before the claim is dropped, in milliseconds. */
+  storeGraceMs: number;
+}
+
+/** How an execution left its run. `released`: at a step boundary; `lost`: another owner goes on. */
+export type ExecutionResult = 'ended' | 'released' | 'lost';
+
+/** Drives a claimed run from where its log and transcript stand to its end, or until it is handed over. */
+export async function executeRun(options: ExecutionOptions): Promise<ExecutionResult> {
+  const { driver, lease, log } = options;
+  let execution: Execution | undefined;
+  let result: ExecutionResult = 'lost';
+  try {
+    execution = await Execution.open(options);
+    result = await execution.drive();
+  } catch (thrown) {
+    // Reading the log failed: the run stays open and is claimed again. One that a newer gateway has to go on with is
+    // given back without having been tried.
+    if (thrown instanceof NewerDataError) await lease.release().catch(() => {});
+    if (!(thrown instanceof ClaimLostError)) {
+      const passing = thrown instanceof NewerDataError || toGatewayError(thrown).code === 'store_unavailable';
+      log[passing ? 'warn' : 'error']({ run: lease.run.id, err: messageOf(thrown) }, 'run cannot be driven now');
+    }
+  }
+  driver.left?.({ run: lease.run, result, ended: execution?.ended });
+  return result;
+}
+
+class Execution {
+  readonly #options: ExecutionOptions;
+  readonly #created: ResponseObject;
+  readonly #state: ResearchState;
+  /** Transcript entries that were stored when this execution began. */
+  readonly #entries: number;
+  readonly #writer: LogWriter;
+  readonly #recorder: Recorder;
+  /** How this execution ended the run, once it did. */
+  ended: ExecutionOutcome['ended'];
+
+  private constructor(
+    options: ExecutionOptions,
+    log: { response: ResponseObject; fold: ResponseFold; state: ResearchState; entries: number },
+  ) {
+    const { store, lease } = options;
+    this.#options = options;
+    this.#created = log.response;
+    this.#state = log.state;
+    this.#entries = log.entries;
+    this.#writer = new LogWriter({
+      store,
+      lease,
+      tick: options.tick,
+      last: log.fold.last,
+      fold: log.fold,
+      entries: log.entries,
+      graceMs: options.storeGraceMs,
+      log: options.log,
+    });
+    this.#recorder = new Recorder({
+      runId: lease.run.id,
+      writer: this.#writer,
+      output: log.response.output,
+      profile: readResearchRequest(lease.run)?.profile,
+      summary: log.response.reasoning.summary !== null,
+    });
+  }
+
+  static async open(options: ExecutionOptions): Promise<Execution> {
+    const { store, lease } = options;
+    const { id } = lease.run;
+    const fold = new ResponseFold();
+    await fold.readOn(store, id);
+    const { response } = fold;
+    if (!response) throw new Error('the log has no first event');
+    lease.fold = fold;
+    const stored = await store.readTranscript(id);
+    const entries = lease.run.kind === 'proxy' ? [] : parseTranscript(stored);
+    return new Execution(options, {
+      response,
+      fold,
+      state: ResearchState.of(entries, readResearchRequest(lease.run)?.earlierSources),
+      entries: stored.length,
+    });
+  }
+
+  async drive(): Promise<ExecutionResult> {
+    const { lease, log } = this.#options;
+    const { run, signal } = lease;
+    try {
+      if (lease.cancelled) return await this.#end('cancelled');
+      if (lease.attempts > MAX_ATTEMPTS) {
+        throw new GatewayError('run_crashed', `The run was taken up ${MAX_ATTEMPTS} times without getting further.`);
+      }
+      if (run.api === 'chat_completions' && lease.attempts > 1) {
+        throw new GatewayError('run_crashed', 'The instance that served this chat completion died.');
+      }
+      this.#noteCutStep();
+      const outcome = run.kind === 'proxy' ? await this.#driveProxy() : await this.#driveResearch();
+      if (outcome === 'paused') return await this.#release();
+      return await this.#end('completed', { outcome });
+    } catch (thrown) {
+      if (thrown instanceof ClaimLostError || signal.reason instanceof ClaimLostError) return 'lost';
+      if (lease.cancelled) return await this.#end('cancelled');
+      if (signal.reason instanceof HandOver) return await this.#release();
+      const error = toGatewayError(thrown);
+      if (error.code === 'internal_error') log.error({ run: run.id, err: thrown }, 'run failed unexpectedly');
+      return await this.#end('failed', { error });
+    }
+  }
+
+  /** Reasoning that a crash cut is closed; its tokens are estimated, so that they are in the usage. */
+  #noteCutStep(): void {
+    const open = this.#created.output.at(-1);
+    if ((open?.type !== 'reasoning' && open?.type !== 'message') || open.status !== 'in_progress') return;
+    const text = open.type === 'reasoning' ? reasoningOf(open) : (open.content[0]?.text ?? '');
+    const entry = interruptedStep(this.#state, { type: open.type, text });
+    if (entry) this.#state.apply(entry);
+    this.#recorder.record({ type: 'reasoning_end', status: 'incomplete', ...(entry ? { entry } : {}) });
+  }
+
+  async #driveResearch(): Promise<ResearchOutcome | 'paused'> {
+    const { driver, lease } = this.#options;
+    const steps = driver.research({
+      run: lease.run,
+      state: this.#state,
+      answerSoFar: this.#recorder.answer,
+      signal: lease.signal,
+      shouldPause: () => lease.pausing,
+    });
+    // Where the log refuses more, the loop still has to close what it opened.
+    await using _ = { [Symbol.asyncDispose]: async () => void (await steps.return('paused')) };
+    for (;;) {
+      const next = await steps.next();
+      if (next.done) return next.value;
+      this.#recorder.record(next.value);
+      // What is finished is stored before anything follows from it, and a tool is called only once the log says so: an
+      // instance that was frozen and lost its claim meanwhile gets no further than this.
+      if (isMilestone(next.value)) await this.#writer.flush();
+      else if (this.#writer.congested) await this.#writer.ready();
+    }
+  }
+
+  async #driveProxy(): Promise<ResearchOutcome> {
+    const { driver, lease } = this.#options;
+    // The provider's answer was stored before the last owner died: it is not paid for again.
+    if (this.#entries > 0) return { incomplete: null };
+    const request = readProxyRequest(lease.run);
+    if (!request) throw new Error('the run holds no proxy request');
+    const body = await driver.proxy({ run: lease.run, request, signal: lease.signal });
+    this.#writer.pushTranscript({ t: 'proxy_result', body });
+    return { incomplete: null };
+  }
+
+  /**
+   * Gives the claim back: everything up to here is stored, and the next owner goes on from there. A chat completion
+   * fails instead: its connection ends with this instance (architecture, promise 6).
+   */
+  async #release(): Promise<ExecutionResult> {
+    const { lease, log } = this.#options;
+    if (lease.run.api === 'chat_completions') {
+      const message = 'The gateway shut down before the answer was complete. Ask again.';
+      return await this.#end('failed', { error: new GatewayError('shutting_down', message) });
+    }
+    try {
+      await this.#writer.flush();
+      await lease.release();
+      return 'released';
+    } catch (thrown) {
+      log.warn({ run: lease.run.id, err: messageOf(thrown) }, 'run could not be released, its claim runs out');
+      return 'lost';
+    }
+  }
+
+  async #end(
+    status: 'completed' | 'failed' | 'cancelled',
+    details: { outcome?: ResearchOutcome; error?: GatewayError } = {},
+  ): Promise<ExecutionResult> {
+    try {
+      const written = await this.#writeEnd(status, details);
+      if (written === 'ended') return 'ended';
+      // A cancel was accepted while the last events were on their way: they were refused with the terminal event.
+      await this.#writeEnd('cancelled', {});
+      return 'ended';
+    } catch (thrown) {
+      if (thrown instanceof ClaimLostError) return 'lost';
+      throw thrown;
+    }
+  }
+
+  async #writeEnd(
+    status: 'completed' | 'failed' | 'cancelled',
+    { outcome, error }: { outcome?: ResearchOutcome; error?: GatewayError },
+  ): Promise<'ended' | 'cancelled'> {
+    const { clock, lease, retentionMs } = this.#options;
+    const errorObject = status === 'cancelled' ? cancelledError() : (error?.toObject() ?? null);
+    await this.#writer.flush();
+    // From here to the terminal event nothing waits: all of it stands in one append, written or refused as one.
+    const restore = this.#recorder.checkpoint();
+    const { annotations } = this.#recorder.answer;
+    if (errorObject) this.#recorder.closeOpenItems(errorObject);
+    else this.#recorder.endMessage('completed');
+    const at = clock.now();
+    const response = this.#recorder.response(this.#created, {
+      status,
+      error: errorObject,
+      incomplete: outcome?.incomplete ?? null,
+      warnings: this.#warnings({ annotations, completed: status === 'completed' }),
+      usage: lease.run.kind === 'proxy' ? zeroUsage() : this.#state.usage,
+      startedAt: lease.run.startedAt === null ? null : toSeconds(lease.run.startedAt),
+      completedAt: toSeconds(at),
+    });
+    const type = status === 'completed' ? 'response.completed' : 'response.failed';
+    const written = await this.#writer.end({ type, response }, { status, at, retainMs: retentionMs });
+    if (written === 'cancelled') {
+      restore();
+      return written;
+    }
+    const cost = response.usage.cost?.total;
+    this.ended = { status, tokens: response.usage.total_tokens, cost, error: errorObject?.code };
+    this.#options.log.info(
+      {
+        status,
+        ...(errorObject && { error: errorObject.code }),
+        ...(outcome?.incomplete && { incomplete: outcome.incomplete }),
+        tokens: response.usage.total_tokens,
+        ...(cost !== undefined && { cost }),
+        attempts: lease.attempts,
+      },
+      'run ended',
+    );
+    return written;
+  }
+
+  #warnings(ending: Pick<EndingRun, 'annotations' | 'completed'>): Warning[] {
+    const { run } = this.#options.lease;
+    if (run.kind === 'proxy') return [];
+    return finalWarnings({ ...ending, request: readResearchRequest(run), state: this.#state });
+  }
+}
+
+/** Whether a step leaves something in the transcript. */
+function isMilestone(step: Step): boolean {
+  return 'entry' in step && step.entry !== undefined;
+}

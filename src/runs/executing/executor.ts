@@ -1,0 +1,31 @@
+import type { RunId } from '../../base/ids.ts';
+import type { ActiveRunsOptions } from './active-runs.ts';
+import type { ExecutionResult } from './execute-run.ts';
+import type { RunLease } from './run-lease.ts';
+
+/** Who executes runs: claims them, drives them, renews the claims, and lets go in order. */
+export interface Executor {
+  start(): Promise<void>;
+  /** A run was submitted or became free. */
+  wake(id: RunId): void;
+  /**
+   * The run is to end as cancelled: stops it now, or when it is taken up here. True where this executor drives it. The
+   * store need not know yet.
+   */
+  cancel(id: RunId): boolean;
+  /**
+   * Takes the run over, free or not (`force`), to end it. Undefined where it has ended or is held and `force` is false.
+   */
+  takeOver(id: RunId, options: { force: boolean }): Promise<ExecutionResult | undefined>;
+  /** A run that this executor drives: its record as it was claimed, and the response as far as it is stored. */
+  driven(id: RunId): Pick<RunLease, 'run' | 'fold'> | undefined;
+  readonly active: number;
+  /** Whether it has held queued runs back for seconds, because the process carries what it can. */
+  readonly overloaded: boolean;
+  /** Takes no new runs; hands running ones over at their next step boundary, after `graceMs` wherever they are. */
+  stop(options: { graceMs: number }): Promise<void>;
+}
+
+export interface ExecutorOptions extends ActiveRunsOptions {
+  maxConcurrent: number;
+}

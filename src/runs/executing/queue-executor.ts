@@ -1,0 +1,235 @@
+import { type Job, Queue, WaitingError, Worker } from 'bullmq';
+import { sleep, withTimeout } from '../../base/abort.ts';
+import { messageOf } from '../../base/errors.ts';
+import type { RunId } from '../../base/ids.ts';
+import type { QueueConnection } from '../../store/open.ts';
+import type { Claim } from '../../store/run-store.ts';
+import { Capacity } from '../submitting/capacity.ts';
+import { ActiveRuns } from './active-runs.ts';
+import type { Executor, ExecutorOptions } from './executor.ts';
+
+const QUEUE = 'runs';
+/** A job whose lock is not renewed for this long is given to another instance, in milliseconds. */
+const LOCK_MS = 5000;
+/** How often jobs without a lock are looked for, in milliseconds. */
+const STALLED_MS = 500;
+/** How often free runs without a job are looked for, in milliseconds; at most `SWEEP_LIMIT` at a time. */
+const SWEEP_MS = 10_000;
+const SWEEP_LIMIT = 500;
+/** How long adding jobs may take, in milliseconds. */
+const ENQUEUE_MS = 5000;
+/**
+ * How long a run whose claim is about to run out is waited for at first, in milliseconds. Its job is put off then: its
+ * owner lives, and only lost its lock while Redis was away.
+ */
+const HELD_MS = 1500;
+const HELD_LOOK_MS = 100;
+/** How long a job waits here for room before it is put off, so that another instance may take it, in milliseconds. */
+const HELD_BACK_MS = 1000;
+/** How long a job is put off that could not be worked on, in milliseconds. */
+const RETRY_MS = 1000;
+/** How long each step of closing the queue may take, in milliseconds. */
+const CLOSE_MS = 1000;
+/** Failures of the queue are logged at most this often, in milliseconds. */
+const COMPLAIN_MS = 5000;
+
+/** How a job lives: gone when it is done, tried again for ever. The store counts the attempts that matter. */
+const JOB_OPTIONS = {
+  attempts: 1_000_000_000,
+  backoff: { type: 'fixed', delay: RETRY_MS },
+  removeOnComplete: true,
+  removeOnFail: true,
+  stackTraceLimit: 0,
+} as const;
+
+export interface QueueExecutorOptions extends ExecutorOptions {
+  connection: QueueConnection;
+  /** How often free runs without a job are looked for, in milliseconds. */
+  sweepMs?: number;
+}
+
+/**
+ * The executor of several instances: BullMQ gives each open run to one of them, as a job with the run's id. The queue
+ * says who should run; the store's claim, and nothing else, says who can write. What the queue forgets, a sweep over
+ * the store puts back; a job too many finds its run ended or held and goes away.
+ */
+export class QueueExecutor implements Executor {
+  readonly #options: QueueExecutorOptions;
+  readonly #runs: ActiveRuns;
+  readonly #capacity: Capacity;
+  readonly #queue: Queue;
+  readonly #worker: Worker;
+  readonly #stopping = new AbortController();
+  /** Jobs that are worked on. */
+  readonly #working = new Set<Promise<void>>();
+  #changes: Disposable | undefined;
+  #sweeping: Promise<void> | undefined;
+  #complainedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: QueueExecutorOptions) {
+    this.#options = options;
+    this.#runs = new ActiveRuns(options);
+    this.#capacity = new Capacity(options);
+    const { client: connection, prefix } = options.connection;
+    // The store has looked at the version; a user without the right to ask for it is enough.
+    const common = { connection, prefix, skipVersionCheck: true };
+    this.#queue = new Queue(QUEUE, { ...common, defaultJobOptions: JOB_OPTIONS });
+    this.#worker = new Worker(QUEUE, (job, token) => this.#watched(this.#work(job, token)), {
+      ...common,
+      autorun: false,
+      concurrency: options.maxConcurrent,
+      lockDuration: LOCK_MS,
+      stalledInterval: STALLED_MS,
+      maxStalledCount: Number.MAX_SAFE_INTEGER,
+      runRetryDelay: RETRY_MS,
+    });
+    this.#queue.on('error', (error) => this.#failed(error));
+    this.#worker.on('error', (error) => this.#failed(error));
+    this.#worker.on('lockRenewalFailed', (ids) => {
+      // The lock may only have run out while Redis was away: whether the run was taken over, its claim tells.
+      for (const id of ids) void this.#runs.confirm(id);
+    });
+  }
+
+  async start(): Promise<void> {
+    this.#changes = this.#options.store.onChange((change) => {
+      if (change.type === 'cancel') this.cancel(change.id);
+    });
+    this.#worker.run().catch((error: unknown) => this.#failed(error));
+    this.#sweeping = this.#sweepLoop();
+  }
+
+  get active(): number {
+    return this.#runs.size;
+  }
+
+  get overloaded(): boolean {
+    return this.#capacity.overloaded;
+  }
+
+  wake(id: RunId): void {
+    this.#enqueue([id]).catch((error: unknown) => this.#failed(error));
+  }
+
+  cancel(id: RunId): boolean {
+    return this.#runs.cancel(id);
+  }
+
+  takeOver(id: RunId, options: { force: boolean }) {
+    return this.#runs.takeOver(id, options);
+  }
+
+  driven(id: RunId) {
+    return this.#runs.get(id);
+  }
+
+  async stop({ graceMs }: { graceMs: number }): Promise<void> {
+    this.#stopping.abort(new Error('the gateway shuts down'));
+    this.#changes?.[Symbol.dispose]();
+    // Redis may be away or slow: then the locks run out, and whoever closes the connection ends the rest.
+    const inTime = async (what: string, work: Promise<unknown>) => {
+      await withTimeout(what, CLOSE_MS, () => work).catch((error: unknown) => this.#failed(error));
+    };
+    await Promise.all([
+      inTime('pausing the queue', this.#worker.pause(true)),
+      this.#runs.handOver({ graceMs: Math.max(0, graceMs - 2 * CLOSE_MS) }),
+    ]);
+    await inTime('the last sweep', Promise.resolve(this.#sweeping));
+    // A job that is given back goes to another instance at once, one whose lock runs out seconds later.
+    await inTime('giving jobs back', Promise.allSettled(this.#working));
+    await inTime('closing the queue', Promise.all([this.#worker.close(true), this.#queue.close()]));
+  }
+
+  /**
+   * Adds jobs; where a run has one already, nothing changes. One by one: `addBulk` goes on failing after a restart of
+   * Redis, which forgets the scripts that its transaction names.
+   */
+  async #enqueue(ids: readonly RunId[]): Promise<void> {
+    await Promise.all(ids.map((id) => this.#queue.add('run', {}, { jobId: id })));
+  }
+
+  async #watched(work: Promise<void>): Promise<void> {
+    this.#working.add(work);
+    try {
+      await work;
+    } finally {
+      this.#working.delete(work);
+    }
+  }
+
+  /** One job: resolves where the run needs no job any more, rejects where the job is to be put off. */
+  async #work(job: Job, token: string | undefined): Promise<void> {
+    const id = job.id;
+    if (id === undefined) return;
+    const room = await this.#capacity.startWithin(HELD_BACK_MS, () => this.#runs.size);
+    if (!room) throw new Error('this instance carries what it can');
+    const claim = await this.#claim(id, { waitMs: job.attemptsMade === 0 ? HELD_MS : 0 });
+    if (claim === 'ended') return;
+    const result = claim === 'not now' ? 'released' : await this.#runs.drive(claim);
+    if (result === 'ended') return;
+    if (result === 'lost') throw new Error('the run has another owner, or the store is away');
+    await job.moveToWait(token);
+    throw new WaitingError();
+  }
+
+  /** Claims a run, waiting for a dead owner's claim to run out. @throws where someone alive holds it. */
+  async #claim(id: RunId, { waitMs }: { waitMs: number }): Promise<Claim | 'ended' | 'not now'> {
+    const { store } = this.#options;
+    const until = performance.now() + waitMs;
+    while (!this.#stopping.signal.aborted) {
+      const claim = await this.#runs.claim(id, { force: false });
+      if (claim) return claim;
+      const run = await store.get(id);
+      if (!run || run.endedAt !== null) return 'ended';
+      if (performance.now() > until) throw new Error('the run is held by another instance');
+      await sleep(HELD_LOOK_MS);
+    }
+    return 'not now';
+  }
+
+  /** Makes sure that every free run is worked on: at the start, and again and again. */
+  async #sweepLoop(): Promise<void> {
+    const { signal } = this.#stopping;
+    const { sweepMs = SWEEP_MS } = this.#options;
+    let before: ReadonlySet<RunId> = new Set();
+    while (!signal.aborted) {
+      try {
+        before = await this.#sweep(before);
+      } catch (error) {
+        this.#failed(error);
+      }
+      await sleep(sweepMs * (0.75 + Math.random() / 2), { signal }).catch(() => {});
+    }
+  }
+
+  /**
+   * Gives each free run a job. One that was free `before` too, although there is room here, is driven without: then the
+   * queue does not work.
+   */
+  async #sweep(before: ReadonlySet<RunId>): Promise<ReadonlySet<RunId>> {
+    const { store, log } = this.#options;
+    const free = await store.claimable({ limit: SWEEP_LIMIT });
+    for (const id of free) {
+      if (!before.has(id) || this.#stopping.signal.aborted || !this.#capacity.start(this.#runs.size)) continue;
+      const claim = await this.#runs.claim(id, { force: false });
+      if (!claim) continue;
+      log.warn({ run: id }, 'the queue did not deal out a run, it is taken without');
+      void this.#runs.drive(claim);
+    }
+    if (free.length > 0) {
+      const { signal } = this.#stopping;
+      await withTimeout('the sweep', ENQUEUE_MS, () => this.#enqueue(free), { signal }).catch((error: unknown) =>
+        this.#failed(error),
+      );
+    }
+    return new Set(free);
+  }
+
+  #failed(error: unknown): void {
+    this.#options.connection.failed(error);
+    const now = performance.now();
+    if (now - this.#complainedAt < COMPLAIN_MS || this.#stopping.signal.aborted) return;
+    this.#complainedAt = now;
+    this.#options.log.warn({ err: messageOf(error) }, 'the queue of runs failed');
+  }
+}

@@ -1,0 +1,109 @@
+import { messageOf } from '../../base/errors.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { Claim, FencingToken, RunRecord, RunStore } from '../../store/run-store.ts';
+import type { ResponseFold } from '../reading/response-fold.ts';
+
+/** A claim that is not renewed for this long is free, in milliseconds. Takeover follows within 6 s of a kill. */
+export const LEASE_MS = 5000;
+
+/** Why an execution is stopped: the run is to end as cancelled. */
+export class CancelRequested extends Error {
+  override readonly name = 'CancelRequested';
+}
+
+/** Why an execution is stopped: another instance goes on. */
+export class HandOver extends Error {
+  override readonly name = 'HandOver';
+}
+
+/** The claim on a run was lost, or the store stayed away: nothing more can be written, another owner goes on. */
+export class ClaimLostError extends Error {
+  override readonly name = 'ClaimLostError';
+}
+
+/**
+ * This instance's hold on a run that it claimed, from the claim to the end or the hand-over: who asks it to stop, for
+ * what reason, and whether it may still write. `signal` aborts once, with the first reason:
+ * held -> cancelled (`CancelRequested`) | handed over (`HandOver`) | lost (`ClaimLostError`).
+ */
+export class RunLease {
+  readonly run: RunRecord;
+  readonly token: FencingToken;
+  /** See `Claim`. */
+  readonly attempts: number;
+  /** The response as far as it is stored, once the log was read. */
+  fold: ResponseFold | undefined;
+  readonly #store: Pick<RunStore, 'renew' | 'release'>;
+  readonly #log: Logger;
+  readonly #controller = new AbortController();
+  #cancelled = false;
+  #pausing = false;
+  #leaving = false;
+
+  constructor(claim: Claim, parts: { store: Pick<RunStore, 'renew' | 'release'>; log: Logger }) {
+    this.run = claim.run;
+    this.token = claim.token;
+    this.attempts = claim.attempts;
+    this.#store = parts.store;
+    this.#log = parts.log;
+    if (claim.run.cancelRequested) this.cancel();
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Whether the run may only end as cancelled. */
+  get cancelled(): boolean {
+    return this.#cancelled;
+  }
+
+  /** Whether the run is to be handed over at its next step boundary. */
+  get pausing(): boolean {
+    return this.#pausing;
+  }
+
+  /** Whether this instance lets go of the run: then nothing waits for a store that is away. */
+  get leaving(): boolean {
+    return this.#leaving;
+  }
+
+  /** A cancel was accepted, or is about to be: the work stops at once. */
+  cancel(): void {
+    this.#cancelled = true;
+    this.#controller.abort(new CancelRequested('the run was cancelled'));
+  }
+
+  /** Asks to hand the run over at its next step boundary. */
+  pause(): void {
+    this.#pausing = true;
+  }
+
+  /** Hands the run over wherever it is. */
+  handOver(): void {
+    this.#leaving = true;
+    this.#controller.abort(new HandOver('the gateway shuts down'));
+  }
+
+  /** Nothing can be written any more. */
+  lose(reason: ClaimLostError): void {
+    this.#controller.abort(reason);
+  }
+
+  /** Renews the claim, and stops the run where it was lost or cancelled. A store that is away changes nothing. */
+  async renew(): Promise<void> {
+    const { id } = this.run;
+    try {
+      const renewed = await this.#store.renew(id, { token: this.token, leaseMs: LEASE_MS });
+      if (renewed.result === 'fenced') this.#controller.abort(new HandOver('the claim was lost'));
+      else if (renewed.cancel) this.cancel();
+    } catch (thrown) {
+      this.#log.warn({ run: id, err: messageOf(thrown) }, 'claim could not be renewed');
+    }
+  }
+
+  /** Gives the claim back: the run is free at once. */
+  async release(): Promise<void> {
+    await this.#store.release(this.run.id, { token: this.token });
+  }
+}

@@ -1,0 +1,83 @@
+import type { RunId } from '../../base/ids.ts';
+import { skipFrames } from '../../protocol/frames.ts';
+import type { LogBatch, RunRecord, RunStore } from '../../store/run-store.ts';
+
+/** Bytes of logs that are kept. */
+const MAX_BYTES = 64 * 1024 * 1024;
+/** Longer logs are streamed from the store piece by piece instead of being kept. */
+const MAX_LOG_BYTES = 8 * 1024 * 1024;
+/** Long logs that are remembered. */
+const MOST_LONG = 10_000;
+
+/**
+ * Logs of ended runs that were read lately, each as one piece of memory shared by all its readers. An ended log never
+ * changes; a run that was removed is not asked for, because its record is looked up first.
+ */
+export class EndedLogs {
+  readonly #store: Pick<RunStore, 'read'>;
+  readonly #logs = new Map<RunId, Uint8Array>();
+  /** Logs that turned out too long to be kept: nobody begins to read them whole again. */
+  readonly #long = new Set<RunId>();
+  readonly #loading = new Map<RunId, Promise<Uint8Array | undefined>>();
+  #bytes = 0;
+
+  constructor(store: Pick<RunStore, 'read'>) {
+    this.#store = store;
+  }
+
+  /** Everything after `after`, or undefined where the log is too long to be kept. */
+  async after(run: RunRecord, after: number): Promise<LogBatch | undefined> {
+    if (this.#long.has(run.id)) return undefined;
+    const frames = this.#logs.get(run.id) ?? (await this.#load(run.id));
+    if (!frames) return undefined;
+    return { first: after + 1, last: run.last, frames: skipFrames(frames, after), end: true };
+  }
+
+  /** One read of the store, however many readers come at once. */
+  #load(id: RunId): Promise<Uint8Array | undefined> {
+    const loading = this.#loading.get(id) ?? this.#read(id).finally(() => this.#loading.delete(id));
+    this.#loading.set(id, loading);
+    return loading;
+  }
+
+  async #read(id: RunId): Promise<Uint8Array | undefined> {
+    const pieces: Uint8Array[] = [];
+    let bytes = 0;
+    for (let last = 0; ; ) {
+      const batches = await this.#store.read(id, { after: last, maxBytes: MAX_LOG_BYTES + 1 });
+      const end = batches.at(-1);
+      if (!end) return undefined;
+      for (const { frames } of batches) {
+        pieces.push(frames);
+        bytes += frames.length;
+      }
+      if (bytes > MAX_LOG_BYTES) {
+        this.#rememberLong(id);
+        return undefined;
+      }
+      if (end.end) break;
+      last = end.last;
+    }
+    const log = Buffer.concat(pieces);
+    this.#keep(id, log);
+    return log;
+  }
+
+  #rememberLong(id: RunId): void {
+    this.#long.add(id);
+    for (const oldest of this.#long) {
+      if (this.#long.size <= MOST_LONG) return;
+      this.#long.delete(oldest);
+    }
+  }
+
+  #keep(id: RunId, log: Uint8Array): void {
+    this.#logs.set(id, log);
+    this.#bytes += log.length;
+    for (const [oldest, kept] of this.#logs) {
+      if (this.#bytes <= MAX_BYTES) return;
+      this.#logs.delete(oldest);
+      this.#bytes -= kept.length;
+    }
+  }
+}

@@ -1,0 +1,21 @@
+import { abortable, sleep } from '../../base/abort.ts';
+import { GatewayError } from '../../base/errors.ts';
+
+/** Pauses between questions to a store that is away, in milliseconds. */
+const PAUSE_MS = { first: 100, most: 1000 } as const;
+
+/**
+ * The store's answer; while the store is away, it is asked again and again. For readers whose stream is open already:
+ * it stays open, with heartbeats, until the store is back (architecture, promise 9).
+ * @throws the signal's reason, and every other failure of the store.
+ */
+export async function retryWhileStoreAway<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> {
+  for (let pause: number = PAUSE_MS.first; ; pause = Math.min(pause * 2, PAUSE_MS.most)) {
+    try {
+      return await abortable(ask(), signal);
+    } catch (thrown) {
+      if (signal.aborted || !(thrown instanceof GatewayError) || thrown.code !== 'store_unavailable') throw thrown;
+    }
+    await sleep(pause, { signal });
+  }
+}

@@ -1,0 +1,171 @@
+import { z } from 'zod';
+import type { RunId } from '../../base/ids.ts';
+import { isObject, type JsonObject } from '../../base/json.ts';
+import { incompleteReason } from '../../protocol/response.ts';
+import { warning } from '../../protocol/warnings.ts';
+import type { TranscriptEntry } from '../../research/run/transcript.ts';
+import type { RunStore } from '../../store/run-store.ts';
+import { NewerDataError, parseStored } from './stored-data.ts';
+
+/**
+ * Entries of transcripts as stores hold them. Fields that came after the first version have a default or are optional;
+ * ones that this version does not know are kept.
+ */
+
+const count = z.int().nonnegative();
+const usage = z.looseObject({
+  inputTokens: count,
+  cachedTokens: count,
+  outputTokens: count,
+  reasoningTokens: count,
+  estimated: z.boolean(),
+  cost: z.number().nonnegative().optional(),
+});
+
+const message = z.looseObject({
+  role: z.literal('assistant'),
+  content: z.string(),
+  tool_calls: z.array(z.looseObject({ id: z.string(), name: z.string(), arguments: z.string() })).optional(),
+  replay: z.looseObject({ provider: z.string(), fields: z.custom<JsonObject>(isObject) }).optional(),
+});
+
+const plannedCall = z.union([
+  z.looseObject({
+    id: z.string(),
+    call: count,
+    name: z.string(),
+    arguments: z.string(),
+    broken: z.literal(true).optional(),
+  }),
+  z.looseObject({ id: z.string(), refused: z.string(), again: count.optional() }),
+]);
+
+const forced = { reason: incompleteReason, why: z.string() };
+
+const source = z.looseObject({
+  id: z.int().positive(),
+  url: z.string(),
+  title: z.string(),
+  snippet: z.string(),
+  published: z.string().optional(),
+  kind: z.enum(['listed', 'read']),
+  movedTo: z.string().optional(),
+  unreadable: z.literal(true).optional(),
+});
+
+const records = z.array(
+  z.looseObject({
+    turn: count,
+    by: z.enum(['tool', 'reader', 'model']),
+    source: count.nullable(),
+    quote: z.string(),
+    at: count.nullable(),
+    note: z.string(),
+    weight: z.number(),
+  }),
+);
+const route = z.looseObject({
+  provider: z.string(),
+  model: z.string(),
+  price: z
+    .looseObject({
+      input: z.number().nonnegative(),
+      cached_input: z.number().nonnegative().optional(),
+      output: z.number().nonnegative(),
+    })
+    .optional(),
+});
+const tool = z.looseObject({
+  name: z.string(),
+  description: z.string(),
+  parameters: z.custom<JsonObject>(isObject),
+});
+
+const entry: z.ZodType<TranscriptEntry> = z.discriminatedUnion('t', [
+  z.looseObject({
+    t: z.literal('turn'),
+    message,
+    usage,
+    calls: z.array(plannedCall),
+    cut: z.boolean().default(false),
+    invented: z.boolean().default(false),
+    forced: z.looseObject(forced).optional(),
+    estimate: z.number().nonnegative().default(0),
+    elapsedMs: z.number().nonnegative(),
+    notes: records.optional(),
+    route: route.optional(),
+    opening: z.looseObject({ system: z.string(), tools: z.array(tool) }).optional(),
+  }),
+  z.looseObject({
+    t: z.literal('result'),
+    call: count,
+    status: z.enum(['completed', 'failed']),
+    result: z.string(),
+    sources: z.array(source),
+    queries: count.default(0),
+    records: records.optional(),
+  }),
+  z.looseObject({
+    t: z.literal('note'),
+    guard: z.enum(['repetition', 'invented_result', 'refusal', 'said_nothing', 'cut', 'empty_result', 'verify']),
+    text: z.string(),
+  }),
+  z.looseObject({ t: z.literal('restart'), notes: z.string(), findings: z.string().optional() }),
+  z.looseObject({
+    t: z.literal('compaction'),
+    findings: z.string(),
+    anew: z.literal(true).optional(),
+    from: count,
+    shortened: z.record(z.string(), z.string()),
+    room: z.number(),
+  }),
+  z.looseObject({ t: z.literal('force'), ...forced }),
+  z.looseObject({
+    t: z.literal('spent'),
+    usage,
+    tooLarge: count.optional(),
+    asked: count.optional(),
+    answerLength: count.optional(),
+    answerTokens: count.optional(),
+  }),
+  z.looseObject({ t: z.literal('answered'), usage, cut: incompleteReason.nullable() }),
+  z.looseObject({ t: z.literal('warned'), warnings: z.array(warning) }),
+]);
+
+/** The kinds of entries that this version knows. */
+const KINDS: ReadonlySet<unknown> = new Set([
+  'turn',
+  'result',
+  'note',
+  'restart',
+  'compaction',
+  'force',
+  'spent',
+  'answered',
+  'warned',
+]);
+const kindOf = z.looseObject({ t: z.string() });
+
+/** The stored transcript of a research run. */
+export async function readTranscript(store: RunStore, id: RunId): Promise<TranscriptEntry[]> {
+  return parseTranscript(await store.readTranscript(id));
+}
+
+/**
+ * @throws NewerDataError where an entry is of a kind that this version does not know.
+ * @throws GatewayError `internal_error` where one cannot be read.
+ */
+export function parseTranscript(texts: readonly string[]): TranscriptEntry[] {
+  return texts.map((text) => {
+    const { t } = parseStored(kindOf, text, 'transcript entry');
+    if (!KINDS.has(t)) throw new NewerDataError(`the transcript holds an entry of a newer gateway: ${t.slice(0, 40)}`);
+    return parseStored(entry, text, `transcript entry (${t})`);
+  });
+}
+
+const proxyResult = z.looseObject({ t: z.literal('proxy_result'), body: z.string() });
+
+/** The provider's answer to a proxy task, as its transcript holds it. */
+export function parseProxyResult(text: string): string {
+  return parseStored(proxyResult, text, 'answer of a provider').body;
+}

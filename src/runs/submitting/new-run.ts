@@ -1,0 +1,65 @@
+import { toSeconds } from '../../base/clock.ts';
+import { publicId, type RunId } from '../../base/ids.ts';
+import { newResponse, type ResponseObject } from '../../protocol/response.ts';
+import type { NewRun } from '../../store/run-store.ts';
+import { firstFrames } from '../executing/log-writer.ts';
+import type { Submission } from '../runs.ts';
+
+/** The response object of `response.created`: a submission as it was before anything came of it. */
+export function createdResponse(
+  run: { id: RunId; createdAt: number },
+  submission: Pick<Submission, 'model' | 'background' | 'metadata' | 'previousResponseId' | 'request'>,
+): ResponseObject {
+  const { request } = submission;
+  const research = request.kind === 'research' ? request : undefined;
+  return newResponse({
+    runId: run.id,
+    createdAt: toSeconds(run.createdAt),
+    model: submission.model,
+    background: submission.background,
+    metadata: submission.metadata,
+    instructions: research?.instructions ?? null,
+    previousResponseId: submission.previousResponseId,
+    maxOutputTokens: research?.maxOutputTokens ?? null,
+    maxToolCalls: research?.maxToolCalls ?? null,
+    temperature: research?.temperature ?? null,
+    topP: research?.topP ?? null,
+    toolChoice: research?.toolChoice ?? 'auto',
+    textFormat: research?.format ?? null,
+    effort: research?.effort ?? 'medium',
+    reasoningSummary: research?.reasoningSummary ?? null,
+  });
+}
+
+/** A submission as the store takes it: the record and the first two events of the log (contract section 4). */
+export function newRun(
+  id: RunId,
+  submission: Submission,
+  options: { now: number; retentionMs: number; request: string },
+): NewRun {
+  const { request } = submission;
+  const response = createdResponse({ id, createdAt: options.now }, submission);
+  const frames = firstFrames([
+    { type: 'response.created', response },
+    { type: 'response.in_progress', response },
+  ]);
+  return {
+    id,
+    user: submission.caller.user,
+    keyId: submission.caller.keyId,
+    api: submission.api,
+    model: submission.model,
+    kind: request.kind,
+    createdAt: options.now,
+    expiresAt: options.now + options.retentionMs,
+    request: options.request,
+    metadata: JSON.stringify(submission.metadata),
+    frames,
+    frameCount: 2,
+  };
+}
+
+/** The id by which an interface shows a run. */
+export function idOf(run: { id: RunId }, api: Submission['api']): string {
+  return publicId(api, run.id);
+}

@@ -1,0 +1,132 @@
+import type { Clock } from '../../base/clock.ts';
+import { GatewayError } from '../../base/errors.ts';
+import { newRunId } from '../../base/ids.ts';
+import type { KeyHolder, NewRun, RunRecord, RunStore, SubmissionKey } from '../../store/run-store.ts';
+import type { Cancels } from '../executing/cancels.ts';
+import type { Executor } from '../executing/executor.ts';
+import type { RepeatKey, Submission, Submitted } from '../runs.ts';
+import { writeRequest } from '../stored/stored-request.ts';
+import { newRun } from './new-run.ts';
+
+export interface SubmissionsOptions {
+  store: RunStore;
+  executor: Executor;
+  cancels: Cancels;
+  clock: Clock;
+  maxQueued(): number;
+  retentionMs: number;
+  encryptionKeyOf(keyId: string): Buffer | undefined;
+}
+
+/** Open runs of the same body whose retries can be told from new submissions; further ones have no such memory. */
+const TWINS = 4;
+
+/** Stores submitted runs, and finds the run that a repeated submission became (contract section 2). */
+export class Submissions {
+  readonly #options: SubmissionsOptions;
+  /** Submissions that are being stored, by the hash of their key: a repeat waits to learn what became of them. */
+  readonly #underWay = new Map<string, Promise<unknown>>();
+
+  constructor(options: SubmissionsOptions) {
+    this.#options = options;
+  }
+
+  /** See `Runs.submit`. */
+  async submit(submission: Submission): Promise<Submitted> {
+    const { repeat } = submission;
+    if (!repeat) return await this.#create(submission);
+    if (repeat.sentBefore) {
+      for (let first = this.#underWay.get(repeat.hash); first; first = this.#underWay.get(repeat.hash)) await first;
+    }
+    const work = this.#findOrCreate(submission, repeat);
+    const before = this.#underWay.get(repeat.hash);
+    const settled = Promise.allSettled([before, work]);
+    this.#underWay.set(repeat.hash, settled);
+    try {
+      return await work;
+    } finally {
+      if (this.#underWay.get(repeat.hash) === settled) this.#underWay.delete(repeat.hash);
+    }
+  }
+
+  async #findOrCreate(submission: Submission, repeat: RepeatKey): Promise<Submitted> {
+    const holder = repeat.sentBefore ? await this.#latest(repeat) : undefined;
+    return holder ? replayed(holder, repeat) : await this.#create(submission);
+  }
+
+  /** The last of the submissions that this may be a repeat of. */
+  async #latest(repeat: RepeatKey): Promise<KeyHolder | undefined> {
+    const found = await Promise.all(placesOf(repeat).map((place) => this.#options.store.findKey([place])));
+    const holders = found.filter((holder) => holder !== undefined);
+    return holders.reduce<KeyHolder | undefined>(
+      (latest, holder) => (latest?.run && createdAt(holder) < createdAt(latest) ? latest : holder),
+      undefined,
+    );
+  }
+
+  async #create(submission: Submission): Promise<Submitted> {
+    const { clock, retentionMs, executor, encryptionKeyOf } = this.#options;
+    const id = newRunId();
+    await this.#refuseWhenFull();
+    const held = (await submission.admit?.(id)) ?? {};
+    const key = encryptionKeyOf(submission.caller.keyId);
+    if (!key) throw new GatewayError('invalid_api_key', 'The API key is no longer known.');
+    const request = writeRequest(submission, { key, held });
+    const run = newRun(id, submission, { now: clock.now(), retentionMs, request });
+    const holder = await this.#store(run, submission);
+    if (holder && submission.repeat) return replayed(holder, submission.repeat);
+    executor.wake(id);
+    return { run: recordOf(run), replayed: false };
+  }
+
+  /** Stores the run; what holds its key already where it is a repeat. */
+  async #store(run: NewRun, { api, repeat }: Submission): Promise<KeyHolder | undefined> {
+    const { store, cancels } = this.#options;
+    const places = repeat ? placesOf(repeat) : [];
+    try {
+      for (;;) {
+        const place = places.shift();
+        const stored = await store.create(place ? { ...run, keys: [place] } : run);
+        if (typeof stored !== 'object') return undefined;
+        // Two submissions of one body that nobody calls a repeat are two runs.
+        if (stored.taken.kind === 'idempotency' || repeat?.sentBefore) return stored.taken;
+      }
+    } catch (thrown) {
+      // It may have been stored all the same: nobody would read it and nobody could stop it.
+      if (api === 'chat_completions') cancels.keep(run.id);
+      throw thrown;
+    }
+  }
+
+  async #refuseWhenFull(): Promise<void> {
+    const { store, maxQueued, executor } = this.#options;
+    const { queued } = await store.countOpen();
+    if (queued < maxQueued() && !(queued > 0 && executor.overloaded)) return;
+    throw new GatewayError('overloaded', 'Too many runs are waiting. Try again later.', { retryAfterMs: 5000 });
+  }
+}
+
+/** The keys under which a submission may stand. */
+function placesOf({ sentBefore: _, ...key }: RepeatKey): SubmissionKey[] {
+  if (key.kind === 'idempotency') return [key];
+  return Array.from({ length: TWINS }, (_, place) => ({ ...key, hash: `${key.hash}${place}` }));
+}
+
+function createdAt({ run }: KeyHolder): number {
+  return run?.createdAt ?? 0;
+}
+
+/** @throws GatewayError `idempotency_key_reused`, `not_found` where the run was deleted. */
+function replayed({ run, fingerprint }: KeyHolder, repeat: RepeatKey): Submitted {
+  if (fingerprint !== repeat.fingerprint) {
+    const message = 'This Idempotency-Key was used with another body. Use a new key.';
+    throw new GatewayError('idempotency_key_reused', message);
+  }
+  if (!run) throw new GatewayError('not_found', 'What was submitted with this Idempotency-Key was deleted.');
+  return { run, replayed: true };
+}
+
+/** The record of a run that was just stored. */
+function recordOf({ frames: _, frameCount, keys: __, ...run }: NewRun): RunRecord {
+  return { ...run, status: 'queued', startedAt: null, endedAt: null, cancelRequested: false, last: frameCount };
+}

@@ -1,0 +1,147 @@
+import type { RemoteProviderConfig } from '../../config/schema.ts';
+
+/**
+ * Headers of a client that go to a provider: those that describe the body or the call. Everything else is the client's
+ * own business (credentials, cookies, addresses) or the gateway's.
+ */
+const TO_PROVIDER = [
+  'content-type',
+  'accept',
+  'content-encoding',
+  'openai-beta',
+  'anthropic-version',
+  'anthropic-beta',
+  'traceparent',
+  'tracestate',
+] as const;
+
+/** Headers of a provider that go to a client: those that describe the body, and what the client may act on. */
+const TO_CLIENT = [
+  'content-type',
+  'content-length',
+  'content-encoding',
+  'content-disposition',
+  'content-language',
+  'content-range',
+  'accept-ranges',
+  'cache-control',
+  'etag',
+  'last-modified',
+  'retry-after',
+  'retry-after-ms',
+  'x-should-retry',
+  'openai-model',
+  'openai-processing-ms',
+  'openai-version',
+] as const;
+
+/** Where providers put the id of a request. */
+const REQUEST_IDS = ['x-request-id', 'request-id', 'apim-request-id', 'x-amzn-requestid', 'x-goog-request-id'] as const;
+/** A longer id is none, in characters. */
+const LONGEST_ID = 256;
+
+/** What else goes on with a body that is passed as it comes. */
+const STREAMED_TO_PROVIDER = [
+  ...TO_PROVIDER,
+  'content-length',
+  'transfer-encoding',
+  'trailer',
+  'content-disposition',
+  'content-language',
+  'content-md5',
+  'digest',
+  'accept-encoding',
+  'accept-language',
+  'range',
+  'if-range',
+  'if-match',
+  'if-none-match',
+  'if-modified-since',
+  'if-unmodified-since',
+] as const;
+
+/** What makes a WebSocket; a credential among the protocols is the client's own. */
+const SOCKET_TO_PROVIDER = [
+  'connection',
+  'upgrade',
+  'sec-websocket-key',
+  'sec-websocket-version',
+  'sec-websocket-extensions',
+  'openai-beta',
+  'traceparent',
+  'tracestate',
+] as const;
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** The headers of all requests under one credential: the credential, and the operator's own headers, which win. */
+export function ownHeaders(
+  { wire, headers }: Pick<RemoteProviderConfig, 'wire' | 'headers'>,
+  credential: string | undefined,
+): Record<string, string> {
+  const own: Record<string, string> = { 'user-agent': 'research-gateway' };
+  if (wire === 'messages') {
+    own['anthropic-version'] = '2023-06-01';
+    if (credential !== undefined) own['x-api-key'] = credential;
+  } else if (credential !== undefined) own.authorization = `Bearer ${credential}`;
+  for (const [name, value] of Object.entries(headers)) own[name.toLowerCase()] = value;
+  return own;
+}
+
+/** The headers of a passed request; `own` ones win. Names are lower case. */
+export function headersToProvider(incoming: Headers, own: Readonly<Record<string, string>>): Record<string, string> {
+  // What is compressed can be neither looked into for errors nor counted, and comes in lumps.
+  const headers: Record<string, string> = { 'accept-encoding': 'identity' };
+  for (const name of TO_PROVIDER) {
+    const value = incoming[name];
+    if (value !== undefined) headers[name] = typeof value === 'string' ? value : value.join(', ');
+  }
+  for (const name in own) headers[name] = own[name] ?? '';
+  return headers;
+}
+
+/** The headers of a request whose body passes as it comes; `own` ones win. */
+export function streamedHeaders(incoming: Headers, own: Readonly<Record<string, string>>): Record<string, string> {
+  return { ...picked(incoming, STREAMED_TO_PROVIDER), ...own };
+}
+
+/** The headers of a WebSocket's request; `own` ones win. */
+export function socketHeaders(incoming: Headers, own: Readonly<Record<string, string>>): Record<string, string> {
+  const headers = picked(incoming, SOCKET_TO_PROVIDER);
+  const protocols = String(incoming['sec-websocket-protocol'] ?? '')
+    .split(',')
+    .map((protocol) => protocol.trim())
+    .filter((protocol) => protocol !== '' && !/api-?key|token|authorization/i.test(protocol));
+  if (protocols.length > 0) headers['sec-websocket-protocol'] = protocols.join(', ');
+  return { ...headers, ...own };
+}
+
+function picked(incoming: Headers, names: readonly string[]): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const name of names) {
+    const value = incoming[name];
+    if (value !== undefined) headers[name] = typeof value === 'string' ? value : value.join(', ');
+  }
+  return headers;
+}
+
+/** The headers of a provider's answer that a client sees. Names are lower case, those of `answer` too. */
+export function headersToClient(answer: Headers): Record<string, string> {
+  const headers: Record<string, string> = {};
+  for (const name of TO_CLIENT) {
+    const value = answer[name];
+    if (value !== undefined) headers[name] = String(value);
+  }
+  const id = requestIdOf(answer);
+  if (id !== undefined) headers['x-upstream-request-id'] = id;
+  return headers;
+}
+
+/** The provider's own id of a request, where it gave one. */
+export function requestIdOf(answer: Headers): string | undefined {
+  for (const name of REQUEST_IDS) {
+    const value = answer[name];
+    if (typeof value === 'string' && value !== '' && value.length <= LONGEST_ID) return value;
+  }
+  return undefined;
+}

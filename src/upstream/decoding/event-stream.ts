@@ -1,0 +1,194 @@
+import { createParser } from 'eventsource-parser';
+import { isObject } from '../../base/json.ts';
+import { shapeOf } from '../../protocol/json-spans.ts';
+import { brokenStream } from '../routing/attempt-failure.ts';
+
+/** The longest frame that is accepted, in characters. */
+const MAX_FRAME = 4 * 1024 * 1024;
+
+/** Frames longer than this are looked at before they are read, in characters. */
+const LONG_FRAME = 128 * 1024;
+/** A frame beyond it is no turn of a model: reading it would take as long as whole answers do. */
+const MAX_SHAPE = { depth: 200, containers: 20_000, members: 50_000, entries: 100_000 };
+
+/** Lines over which one frame may be spread. */
+const MAX_PARTIAL_LINES = 100;
+
+/** Malformed frames that are left out of one stream. */
+const MAX_SKIPPED = 3;
+
+const TAIL = 3;
+
+/**
+ * Turns the bytes of a streamed completion into payloads, whatever the framing: blank lines or single newlines between
+ * frames, CRLF, comments, characters and frames cut anywhere, a plain JSON body instead of a stream.
+ * Call `feed` per network chunk and `end` after the last; both give the payloads that became complete.
+ */
+export class EventStream {
+  readonly #decoder = new TextDecoder();
+  readonly #parser = createParser({
+    maxBufferSize: MAX_FRAME,
+    onEvent: (event) => this.#onEvent(event.data, event.event),
+    onError: (error) => this.#onError(error),
+  });
+  #payloads: Record<string, unknown>[] = [];
+  /** A frame that is no JSON yet: the next line of the same event may complete it. */
+  #partial = '';
+  #start: 'unknown' | 'events' | 'json' = 'unknown';
+  #body = '';
+  #partialLines = 0;
+  /** Characters that were read in vain for it. */
+  #tried = 0;
+  #skipped = 0;
+  #hasBegun = false;
+  /** The last characters fed. */
+  #tail = '';
+  #done = false;
+
+  /** Whether `[DONE]` was seen. */
+  get done(): boolean {
+    return this.#done;
+  }
+
+  feed(bytes: Uint8Array): Record<string, unknown>[] {
+    return this.#text(this.#decoder.decode(bytes, { stream: true }));
+  }
+
+  end(): Record<string, unknown>[] {
+    const rest = this.#text(this.#decoder.decode());
+    if (this.#start === 'json') return [...rest, ...this.#jsonBody()];
+    if (this.#start === 'unknown') return rest;
+    // A last frame without its blank line still counts: the finish reason decides whether the turn is whole.
+    this.#parser.feed('\n\n');
+    if (this.#partial !== '' && !this.#done) throw brokenStream('the stream ended inside a frame');
+    return [...rest, ...this.#take()];
+  }
+
+  #text(text: string): Record<string, unknown>[] {
+    if (text === '') return [];
+    if (this.#start === 'unknown') {
+      // Blanks before the first frame say nothing, however many there are.
+      const held = text.replace(/^[\s\uFEFF]+/, '');
+      if (held === '') return [];
+      if (held.startsWith('<')) throw brokenStream('an HTML page instead of a stream');
+      this.#start = held.startsWith('{') ? 'json' : 'events';
+      if (this.#start === 'json') {
+        this.#body = held;
+        return this.#bounded();
+      }
+      this.#feed(held);
+      return this.#take();
+    }
+    if (this.#start === 'json') {
+      this.#body += text;
+      return this.#bounded();
+    }
+    this.#feed(text);
+    return this.#take();
+  }
+
+  /**
+   * Feeds the parser. Where a chunk ends with a whole `data:` line, the frame is taken as ended: providers that put
+   * single newlines between frames would otherwise be one frame late, or silent until the end.
+   */
+  #feed(text: string): void {
+    this.#parser.feed(text);
+    this.#tail = text.length >= TAIL ? text.slice(-TAIL) : (this.#tail + text).slice(-TAIL);
+    if (/[}\]]\r?\n$/.test(this.#tail)) this.#parser.feed('\n');
+  }
+
+  #onEvent(data: string, name: string | undefined): void {
+    const payload = this.#partial === '' ? parse(data) : undefined;
+    if (payload !== undefined) this.#accept(payload, name);
+    else for (const line of data.split('\n')) this.#onLine(line, name);
+  }
+
+  /** One line of a frame that is no JSON as a whole: a frame of its own, a part of one, or `[DONE]`. */
+  #onLine(line: string, name: string | undefined): void {
+    if (this.#done || line.trim() === '') return;
+    if (line.trim() === '[DONE]') {
+      if (this.#partial !== '') throw brokenStream('a frame is no JSON');
+      this.#done = true;
+      return;
+    }
+    const text = this.#partial === '' ? line : `${this.#partial}\n${line}`;
+    // Each line tries the whole anew.
+    this.#tried = this.#partial === '' ? text.length : this.#tried + text.length;
+    if (this.#tried > MAX_FRAME) throw brokenStream('a frame is no JSON');
+    const payload = parse(text);
+    if (payload !== undefined) {
+      this.#partial = '';
+      this.#accept(payload, name);
+      return;
+    }
+    if (text.length > MAX_FRAME || this.#partialLines > MAX_PARTIAL_LINES) throw brokenStream('a frame is no JSON');
+    // A whole frame after a broken one: the broken one will not be completed, and is left out.
+    const next = this.#partial === '' ? undefined : parse(line);
+    if (isObject(next)) {
+      this.#skip();
+      this.#partial = '';
+      this.#accept(next, name);
+      return;
+    }
+    if (!/^\s*[{[]/.test(text)) throw brokenStream('a frame is no JSON');
+    this.#partialLines = this.#partial === '' ? 1 : this.#partialLines + 1;
+    this.#partial = text;
+  }
+
+  /** Before the first payload another provider is asked instead. */
+  #skip(): void {
+    if (!this.#hasBegun || ++this.#skipped > MAX_SKIPPED) throw brokenStream('a frame is no JSON');
+  }
+
+  #accept(payload: unknown, name: string | undefined): void {
+    if (this.#done || !isObject(payload)) return;
+    this.#hasBegun = true;
+    this.#payloads.push(name === 'error' && !payload.error ? { error: payload } : payload);
+  }
+
+  #onError(error: { type: string; line?: string; value?: string }): void {
+    if (error.type === 'max-buffer-size-exceeded') throw brokenStream('a frame is too long');
+    // Some servers write a bare JSON error into the stream.
+    const payload = error.line === undefined ? undefined : parse(error.line.trim());
+    if (isObject(payload)) this.#payloads.push(payload.error ? payload : { error: payload });
+  }
+
+  #bounded(): [] {
+    if (this.#body.length > MAX_FRAME) throw brokenStream('the answer is too long');
+    return [];
+  }
+
+  /** A completion that was not streamed, or one JSON object a line. */
+  #jsonBody(): Record<string, unknown>[] {
+    const whole = parse(this.#body);
+    const payloads = whole === undefined ? this.#body.trim().split('\n').map(parse) : [whole];
+    const objects = payloads.filter(isObject);
+    if (objects.length < payloads.length) throw brokenStream('the answer is no JSON');
+    return objects;
+  }
+
+  #take(): Record<string, unknown>[] {
+    const taken = this.#payloads;
+    this.#payloads = [];
+    return taken;
+  }
+}
+
+function refuseExcess(text: string): void {
+  const { depth, containers, members, entries } = shapeOf(Buffer.from(text), MAX_SHAPE);
+  const fits =
+    depth <= MAX_SHAPE.depth &&
+    containers <= MAX_SHAPE.containers &&
+    members <= MAX_SHAPE.members &&
+    entries <= MAX_SHAPE.entries;
+  if (!fits) throw brokenStream('a frame holds too many values');
+}
+
+function parse(text: string): unknown {
+  if (text.length > LONG_FRAME) refuseExcess(text);
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

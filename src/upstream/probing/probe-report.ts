@@ -1,0 +1,87 @@
+import { stringify } from 'yaml';
+import type { RemoteProviderConfig } from '../../config/schema.ts';
+import type { DecodedTurn } from '../decoding/turn-decoder.ts';
+import { startingTraits, suggestedDialect } from '../dialects/dialects.ts';
+import type { RequestTraits } from '../dialects/requests/traits.ts';
+import type { TurnPart } from '../turn.ts';
+
+/** One thing that was found out about a provider. */
+export interface ProbeFinding {
+  /** What was asked, such as `tool calls`. */
+  about: string;
+  result: 'yes' | 'no' | 'unknown';
+  /** One line for people. */
+  detail: string;
+}
+
+export interface ProbeReport {
+  provider: string;
+  model: string;
+  /** Whether the provider can serve research: it answers and calls tools one way or the other. */
+  usable: boolean;
+  findings: ProbeFinding[];
+  /** The matching part of a configuration file; credentials stand as variables. */
+  configuration: string;
+}
+
+/** Where the model's reasoning was seen. */
+export function reasoningFinding({ parts, turn }: { parts: readonly TurnPart[]; turn: DecodedTurn }): ProbeFinding {
+  const about = 'reasoning';
+  if (!parts.some((part) => part.type === 'reasoning')) return { about, result: 'no', detail: 'none shown' };
+  const fields = Object.keys(turn.replay ?? {}).filter((field) => field.startsWith('reasoning'));
+  const where = fields.length > 0 ? `in ${fields.join(' and ')}` : 'inside the content (tags or parts)';
+  return { about, result: 'yes', detail: where };
+}
+
+/** What the provider's refusals taught. */
+export function learnedFindings(learned: RequestTraits, before: RequestTraits): ProbeFinding[] {
+  const details: string[] = [];
+  const refused = [...learned.refusedParameters].filter((name) => !before.refusedParameters.has(name));
+  if (refused.length > 0) details.push(`refused: ${refused.join(', ')}`);
+  if (learned.outputLimitField !== before.outputLimitField) details.push(`wants ${learned.outputLimitField}`);
+  if (learned.outputLimit !== undefined) details.push(`at most ${learned.outputLimit} tokens of output`);
+  if (learned.instructionRole !== before.instructionRole) details.push(`instructions go to ${learned.instructionRole}`);
+  if (learned.alternatingRoles && !before.alternatingRoles) details.push('roles must alternate');
+  if (learned.toolCallIds !== before.toolCallIds) details.push('ids of tool calls have nine characters');
+  if (learned.reasoningRequired && !before.reasoningRequired) details.push('reasoning must be sent back');
+  const dropped = [...learned.refusedReplay].filter((name) => !before.refusedReplay.has(name));
+  if (dropped.length > 0) details.push(`refuses to see again: ${dropped.join(', ')}`);
+  return [
+    {
+      about: 'all parameters accepted',
+      result: details.length === 0 ? 'yes' : 'no',
+      detail: details.length === 0 ? 'nothing was refused' : `${details.join('; ')} (adapted by itself)`,
+    },
+  ];
+}
+
+/** The part of a configuration file that matches what was found. */
+export function configurationText(
+  options: { name: string; config: RemoteProviderConfig },
+  model: string,
+  traits: RequestTraits,
+): string {
+  const { name, config } = options;
+  const variable = (what: string) => `\${${`${name}_${what}`.toUpperCase().replace(/\W+/g, '_')}}`;
+  const headers = Object.keys(config.headers).map((header) => [header, variable(header)]);
+  const dialect = config.dialect ?? suggestedDialect(traits, startingTraits(name, config));
+  const provider = {
+    base_url: config.base_url,
+    ...(config.api_key === undefined ? {} : { api_key: variable('API_KEY') }),
+    ...(headers.length === 0 ? {} : { headers: Object.fromEntries(headers) }),
+    ...(dialect === undefined ? {} : { dialect }),
+  };
+  const research = {
+    kind: 'research',
+    ...(traits.outputLimit === undefined ? {} : { max_completion_tokens: traits.outputLimit }),
+    routes: [{ provider: name, model }],
+  };
+  const text = { providers: { [name]: provider }, models: { 'deep-research': research } };
+  return stringify(text, { defaultStringType: 'PLAIN', lineWidth: 0 });
+}
+
+/** A model's words on one short line. */
+export function quoted(text: string): string {
+  const line = text.replace(/\s+/g, ' ').trim();
+  return line === '' ? 'no text' : `"${line.length > 60 ? `${line.slice(0, 57)}...` : line}"`;
+}

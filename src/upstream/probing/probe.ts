@@ -1,0 +1,240 @@
+import { withTimeout } from '../../base/abort.ts';
+import { systemClock } from '../../base/clock.ts';
+import { messageOf } from '../../base/errors.ts';
+import { isObject, parseJson } from '../../base/json.ts';
+import { type Logger, silentLogger } from '../../base/logger.ts';
+import type { RemoteProviderConfig } from '../../config/schema.ts';
+import type { DecodedTurn } from '../decoding/turn-decoder.ts';
+import { startingTraits } from '../dialects/dialects.ts';
+import type { ProviderTarget } from '../provider-target.ts';
+import { askRoute } from '../routing/ask-route.ts';
+import { type AttemptFailure, brokenStream } from '../routing/attempt-failure.ts';
+import { Provider } from '../routing/provider.ts';
+import type { Route } from '../routing/routes.ts';
+import {
+  type AssistantMessage,
+  noUsage,
+  type TurnMessage,
+  type TurnPart,
+  type TurnRequest,
+  type TurnTool,
+} from '../turn.ts';
+import {
+  configurationText,
+  learnedFindings,
+  type ProbeFinding,
+  type ProbeReport,
+  quoted,
+  reasoningFinding,
+} from './probe-report.ts';
+
+export type { ProbeFinding, ProbeReport };
+
+export interface ProbeOptions {
+  /** The provider's name in the configuration. */
+  name: string;
+  config: RemoteProviderConfig;
+  /** The provider's name of the model; absent: the first that it lists. */
+  model?: string | undefined;
+  log?: Logger;
+  signal: AbortSignal;
+}
+
+const WEATHER: TurnTool = {
+  name: 'get_weather',
+  description: 'Tells the weather in one city.',
+  parameters: {
+    type: 'object',
+    properties: { city: { type: 'string', description: 'Name of the city' } },
+    required: ['city'],
+  },
+};
+
+const TOOL_QUESTION: TurnMessage[] = [
+  { role: 'system', content: 'Answer with the tools. Call the tool once for each city, all calls in one turn.' },
+  { role: 'user', content: 'How is the weather in Paris and in Rome?' },
+];
+
+/**
+ * Asks a provider what it can do: a plain turn, a turn with a tool, and the turn after it. What requests had to look
+ * like is learned on the way, as in a run. Costs a few hundred tokens.
+ * @throws Error if no model is named and none is listed.
+ */
+export async function probeProvider(options: ProbeOptions): Promise<ProbeReport> {
+  await using provider = new Provider(options.name, options.config, { clock: systemClock });
+  const listed = await listModels(provider, options.signal);
+  const model = options.model ?? listed.models[0];
+  if (model === undefined) throw new Error(`${options.name} lists no models (${listed.detail}): name one to probe`);
+  const route: Route = { provider, model, credential: options.config.api_key };
+  const probe = new Probe(route, options);
+  const findings: ProbeFinding[] = [listed.finding(model)];
+  const plain = await probe.plainTurn(findings);
+  const called = plain ? await probe.toolTurn(findings) : undefined;
+  if (called) await probe.turnAfterTools(called, findings);
+  const traits = provider.traits(model);
+  findings.push(...learnedFindings(traits, startingTraits(options.name, options.config)));
+  return {
+    provider: options.name,
+    model,
+    usable: plain !== undefined && called !== undefined,
+    findings,
+    configuration: configurationText(options, model, traits),
+  };
+}
+
+interface ProbedTurn {
+  parts: TurnPart[];
+  turn: DecodedTurn;
+  message: AssistantMessage;
+}
+
+class Probe {
+  readonly #route: Route;
+  readonly #options: ProbeOptions;
+
+  constructor(route: Route, options: ProbeOptions) {
+    this.#route = route;
+    this.#options = options;
+  }
+
+  async plainTurn(findings: ProbeFinding[]): Promise<ProbedTurn | undefined> {
+    const request: TurnRequest = {
+      messages: [
+        { role: 'system', content: 'Answer in one word.' },
+        { role: 'user', content: 'What is the capital of France?' },
+      ],
+      maxOutputTokens: 2048,
+      temperature: 0.2,
+      topP: 0.95,
+    };
+    const asked = await this.#ask('streamed answer', request, findings);
+    if (!asked) return undefined;
+    const { text, usage } = asked.turn;
+    findings.push({ about: 'streamed answer', result: text === '' ? 'no' : 'yes', detail: quoted(text) });
+    findings.push(reasoningFinding(asked));
+    findings.push({
+      about: 'usage in streams',
+      result: usage ? 'yes' : 'no',
+      detail: usage ? `${usage.inputTokens} in, ${usage.outputTokens} out` : 'none reported; tokens are estimated',
+    });
+    return asked;
+  }
+
+  async toolTurn(findings: ProbeFinding[]): Promise<ProbedTurn | undefined> {
+    const request: TurnRequest = { messages: TOOL_QUESTION, tools: [WEATHER], maxOutputTokens: 4096 };
+    const asked = await this.#ask('tool calls', request, findings);
+    if (!asked) return undefined;
+    const { calls, writtenCalls } = asked.turn;
+    const how = writtenCalls > 0 ? 'written as text' : 'native';
+    findings.push({
+      about: 'tool calls',
+      result: calls.length > 0 ? 'yes' : 'no',
+      detail: calls.length > 0 ? how : `none; it said ${quoted(asked.turn.text)}`,
+    });
+    if (calls.length === 0) return undefined;
+    findings.push({
+      about: 'parallel tool calls',
+      result: calls.length > 1 ? 'yes' : 'no',
+      detail: `${calls.length} in one turn`,
+    });
+    return asked;
+  }
+
+  async turnAfterTools(called: ProbedTurn, findings: ProbeFinding[]): Promise<void> {
+    const results = called.turn.calls.map(
+      (call): TurnMessage => ({ role: 'tool', tool_call_id: call.id, content: '{"weather": "sunny, 21 degrees"}' }),
+    );
+    const messages = [...TOOL_QUESTION, called.message, ...results];
+    const asked = await this.#ask(
+      'turn after tool results',
+      { messages, tools: [WEATHER], maxOutputTokens: 4096 },
+      findings,
+    );
+    if (!asked) return;
+    const { text } = asked.turn;
+    findings.push({ about: 'turn after tool results', result: 'yes', detail: quoted(text) });
+  }
+
+  /** One turn, or a finding that says why there is none. */
+  async #ask(about: string, request: TurnRequest, findings: ProbeFinding[]): Promise<ProbedTurn | undefined> {
+    const { signal, log = silentLogger } = this.#options;
+    const seen: { turn?: DecodedTurn } = {};
+    const onTurn = (turn: DecodedTurn) => {
+      seen.turn = turn;
+    };
+    try {
+      const parts = await Array.fromAsync(askRoute(this.#route, request, { spent: noUsage, log, onTurn, signal }));
+      const last = parts.at(-1);
+      if (!seen.turn || last?.type !== 'finish') return undefined;
+      return { parts, turn: seen.turn, message: last.message };
+    } catch (error) {
+      signal.throwIfAborted();
+      findings.push({ about, result: 'no', detail: messageOf(error) });
+      return undefined;
+    }
+  }
+}
+
+interface Listing {
+  models: string[];
+  detail: string;
+  finding(model: string): ProbeFinding;
+}
+
+/** The provider's own list of models. */
+async function listModels(provider: Provider, signal: AbortSignal): Promise<Listing> {
+  const target = provider.target(provider.config.api_key);
+  let models: string[] = [];
+  let detail = 'it lists none';
+  try {
+    const body = await withTimeout('the list of models', 15_000, (limited) => getModels(target, limited), { signal });
+    const list = isObject(body) && Array.isArray(body.data) ? body.data : [];
+    models = list.flatMap((entry) => (isObject(entry) && typeof entry.id === 'string' ? [entry.id] : []));
+    detail = `${models.length} listed`;
+  } catch (error) {
+    signal.throwIfAborted();
+    detail = target.scrub(messageOf(error));
+  }
+  return {
+    models,
+    detail,
+    finding: (model) => ({
+      about: 'model is listed',
+      result: models.includes(model) ? 'yes' : models.length > 0 ? 'no' : 'unknown',
+      detail,
+    }),
+  };
+}
+
+/** The longest list that is read, in bytes. */
+const MAX_LIST = 4 * 1024 * 1024;
+
+async function getModels(target: ProviderTarget, signal: AbortSignal): Promise<unknown> {
+  const request = {
+    method: 'GET',
+    path: '/models',
+    api: 'models',
+    headers: { accept: 'application/json' },
+    body: null,
+  };
+  const text = await target.call<string | AttemptFailure>(request, {
+    receiver: (head, control) => {
+      const pieces: Buffer[] = [];
+      let size = 0;
+      return {
+        data(chunk) {
+          pieces.push(chunk);
+          size += chunk.length;
+          if (size > MAX_LIST) control.finish(brokenStream('the list is too long'));
+        },
+        end: () =>
+          head.status < 300 ? Buffer.concat(pieces).toString('utf8') : brokenStream(`HTTP status ${head.status}`),
+        broken: (failure) => failure,
+      };
+    },
+    unanswered: (failure) => failure,
+    signal,
+  });
+  if (typeof text !== 'string') throw text;
+  return parseJson(text);
+}

@@ -1,0 +1,136 @@
+import type { JsonObject } from '../../base/json.ts';
+import type { Logger } from '../../base/logger.ts';
+import { estimateInput, estimateTokens } from '../decoding/estimate.ts';
+import type { DecodedTurn } from '../decoding/turn-decoder.ts';
+import { addUsage, priced } from '../decoding/usage.ts';
+import { learn, learnFromContextOverflow } from '../dialects/requests/lessons.ts';
+import type { ToolNames } from '../dialects/requests/tool-names.ts';
+import { type AssistantMessage, noUsage, type TurnPart, type TurnRequest, type TurnUsage } from '../turn.ts';
+import { learnReplayRefusal, newRunTraits, type RunTraits } from '../wires/replay-lessons.ts';
+import { WIRES } from '../wires/wires.ts';
+import { attempt } from './attempt.ts';
+import { AttemptFailure } from './attempt-failure.ts';
+import type { Route } from './routes.ts';
+
+/** Refusals in a row that one turn learns from. */
+const MAX_LESSONS = 6;
+
+export interface RouteRequestOptions {
+  /** Tokens spent on earlier attempts of the turn, for the usage of this one. */
+  spent(): TurnUsage;
+  log: Logger;
+  /** See `CallOptions`; true where it is not given. */
+  patient?: boolean;
+  /** What the run learned about its history. */
+  run?: RunTraits;
+  /** Told of the turn as it came, before it goes out. */
+  onTurn?: (turn: DecodedTurn) => void;
+  signal: AbortSignal;
+}
+
+/**
+ * Asks one route for a turn. A refusal that teaches how the provider wants its requests is answered by asking at once
+ * in that way.
+ * @throws AttemptFailure, or the signal's reason.
+ */
+export async function* askRoute(
+  route: Route,
+  request: TurnRequest,
+  options: RouteRequestOptions,
+): AsyncGenerator<TurnPart, void, undefined> {
+  const run = options.run ?? newRunTraits();
+  for (let lessons = 0; ; lessons += 1) {
+    try {
+      yield* askOnce(route, request, { ...options, run });
+      return;
+    } catch (error) {
+      if (!(error instanceof AttemptFailure) || lessons === MAX_LESSONS || !teaches(error, route, { request, run }))
+        throw error;
+      const where = { provider: route.provider.name, upstream_model: route.model };
+      options.log.info(where, `provider ${route.provider.name} is asked in another way after: ${error.message}`);
+    }
+  }
+}
+
+async function* askOnce(route: Route, request: TurnRequest, options: RouteRequestOptions): AsyncGenerator<TurnPart> {
+  const { provider, model, credential } = route;
+  const target = provider.target(credential);
+  const traits = provider.traits(model);
+  const wire = WIRES[provider.config.wire];
+  const run = options.run ?? newRunTraits();
+  const { body, names } = wire.request(request, { provider: provider.name, model, traits, run });
+  const parts = attempt({
+    target,
+    wire,
+    body,
+    tools: request.tools,
+    mayBeEmpty: request.mayBeEmpty ?? false,
+    startsThinking: traits.startsThinking,
+    reasoningBeside: traits.reasoningBeside,
+    estimate: (characters) => estimated(request, Math.ceil(characters / 4)),
+    patient: options.patient ?? true,
+    signal: options.signal,
+  });
+  const mask = target.maskText;
+  for await (const part of parts) {
+    if (part.type !== 'done') {
+      yield part.type === 'text' || part.type === 'reasoning' ? { ...part, delta: mask(part.delta) } : part;
+      continue;
+    }
+    traits.reasoningBeside ||= part.reasoningBeside;
+    if (part.startsThinking !== undefined) traits.startsThinking = part.startsThinking;
+    options.onTurn?.(part.turn);
+    const usage = priced(part.turn.usage ?? estimated(request, outputTokens(part.turn)), route.price);
+    yield* wholeParts(part.turn, { route, names, usage: addUsage(options.spent(), usage), mask });
+  }
+}
+
+/** Whether a refusal taught how to ask again. */
+function teaches(
+  failure: AttemptFailure,
+  route: Route,
+  { request, run }: { request: TurnRequest; run: RunTraits },
+): boolean {
+  const { refused, status } = failure;
+  if (refused === undefined || status === undefined) return false;
+  if (status !== 500 && status !== 501 && (status < 400 || status >= 500 || [401, 403, 408, 429].includes(status)))
+    return false;
+  const traits = route.provider.traits(route.model);
+  const lesson = { status, text: refused.text, body: refused.body };
+  if (learnReplayRefusal(refused.text, request.messages, run)) return true;
+  return failure.kind === 'context_length' ? learnFromContextOverflow(lesson, traits) : learn(lesson, traits);
+}
+
+function* wholeParts(
+  turn: DecodedTurn,
+  context: { route: Route; names: ToolNames; usage: TurnUsage; mask(text: string): string },
+): Generator<TurnPart> {
+  const { route, names, usage, mask } = context;
+  const { provider, model, contextLength, price } = route;
+  const calls = turn.calls.map((call) => ({
+    ...call,
+    name: names.original(call.name),
+    arguments: mask(call.arguments),
+  }));
+  for (const call of calls) yield { type: 'tool_call', call };
+  const message: AssistantMessage = { role: 'assistant', content: mask(turn.text) };
+  if (calls.length > 0) message.tool_calls = calls;
+  if (turn.replay) message.replay = { provider: provider.name, fields: replayFields(turn.replay, route) };
+  const answering = { provider: provider.name, model, contextLength, price };
+  yield { type: 'finish', reason: turn.reason, usage, message, route: answering };
+}
+
+/** Thoughts that are encrypted or signed can be read by the model that wrote them only. */
+function replayFields(fields: JsonObject, { provider, model }: Route): JsonObject {
+  const { wire } = provider.config;
+  return wire === 'chat' ? fields : { ...fields, wire, model };
+}
+
+function estimated(request: TurnRequest, output: number): TurnUsage {
+  return { ...noUsage(), inputTokens: estimateInput(request), outputTokens: output, estimated: true };
+}
+
+function outputTokens(turn: DecodedTurn): number {
+  const calls = turn.calls.reduce((sum, call) => sum + estimateTokens(call.name + call.arguments), 0);
+  return estimateTokens(turn.text) + turn.reasoningTokens + calls;
+}

@@ -1,0 +1,64 @@
+import type { JsonObject } from '../../base/json.ts';
+import type { TurnFailureKind, TurnUsage } from '../turn.ts';
+
+/**
+ * What to do after a failed attempt: `again` may succeed on the same route, `elsewhere` only on another one,
+ * `never` on none.
+ */
+export type RetryAdvice = 'again' | 'elsewhere' | 'never';
+
+export interface AttemptFailureDetails {
+  kind: TurnFailureKind;
+  advice: RetryAdvice;
+  /** HTTP status of the provider, if it answered with one. */
+  status?: number | undefined;
+  /** What the provider asked us to wait, in milliseconds. */
+  retryAfterMs?: number | undefined;
+  /** Tokens that the provider reported or that were received before the failure. */
+  usage?: TurnUsage | undefined;
+  /**
+   * The provider's own words and the request that they answer, for dialects that learn from them. Never shown or
+   * logged: they may repeat a credential.
+   */
+  refused?: { text: string; body: JsonObject } | undefined;
+  /** Whether the failure tells that the provider is unhealthy (it counts for the circuit breaker). */
+  unhealthy?: boolean;
+}
+
+/** One attempt at one route failed. The message is clean of credentials and does not name the route. */
+export class AttemptFailure extends Error {
+  override readonly name = 'AttemptFailure';
+  readonly kind: TurnFailureKind;
+  readonly advice: RetryAdvice;
+  readonly status: number | undefined;
+  readonly retryAfterMs: number | undefined;
+  readonly usage: TurnUsage | undefined;
+  readonly #refused: { text: string; body: JsonObject } | undefined;
+  readonly unhealthy: boolean;
+
+  constructor(message: string, details: AttemptFailureDetails) {
+    super(message);
+    this.kind = details.kind;
+    this.advice = details.advice;
+    this.status = details.status;
+    this.retryAfterMs = details.retryAfterMs;
+    this.usage = details.usage;
+    this.#refused = details.refused;
+    this.unhealthy = details.unhealthy ?? false;
+  }
+
+  /** See `AttemptFailureDetails`. */
+  get refused(): { text: string; body: JsonObject } | undefined {
+    return this.#refused;
+  }
+
+  /** The same failure with more details. */
+  with(details: Partial<AttemptFailureDetails>): AttemptFailure {
+    return new AttemptFailure(this.message, { ...this, refused: this.#refused, ...details });
+  }
+}
+
+/** A broken, stalled or senseless stream: the provider is at fault, another try may do. */
+export function brokenStream(message: string): AttemptFailure {
+  return new AttemptFailure(message, { kind: 'failed', advice: 'again', unhealthy: true });
+}

@@ -1,0 +1,251 @@
+import type { JsonObject } from '../../base/json.ts';
+import { EventStream } from '../decoding/event-stream.ts';
+import type { DecodedTurn, Delta } from '../decoding/turn-decoder.ts';
+import type { ProviderTarget, Receiver, ReceiverControl } from '../provider-target.ts';
+import type { AnswerHead } from '../transport/exchange.ts';
+import type { TurnTool, TurnUsage } from '../turn.ts';
+import type { TurnReader, Wire } from '../wires/wire.ts';
+import { AttemptFailure } from './attempt-failure.ts';
+
+/** How long the rest of a stream (usage, `[DONE]`) is waited for after the finish reason, in milliseconds. */
+const AFTER_FINISH_MS = 1000;
+
+/** How long the end of a body is waited for after `[DONE]`, so that its connection can be used again. */
+const AFTER_DONE_MS = 250;
+
+/** The most that is read of an error answer, in bytes. */
+const MAX_ERROR = 64 * 1024;
+
+/** Deltas that wait for their reader are at most this long together before nothing more is read, in characters. */
+const MAX_WAITING = 256 * 1024;
+
+export interface AttemptOptions {
+  target: ProviderTarget;
+  wire: Wire;
+  body: JsonObject;
+  tools: readonly TurnTool[] | undefined;
+  mayBeEmpty: boolean;
+  startsThinking: boolean;
+  reasoningBeside: boolean;
+  /** Tokens spent so far, for a failure after output came without a count. */
+  estimate: (outputCharacters: number) => TurnUsage;
+  /** See `CallOptions`. */
+  patient: boolean;
+  signal: AbortSignal;
+}
+
+export type AttemptPart =
+  | Delta
+  | { type: 'done'; turn: DecodedTurn; startsThinking: boolean | undefined; reasoningBeside: boolean };
+
+/**
+ * Asks one route once and gives the parts as they come; `done` is last. Ending the iteration or aborting the signal
+ * closes the connection at once.
+ * @throws AttemptFailure, or the signal's reason.
+ */
+export async function* attempt(options: AttemptOptions): AsyncGenerator<AttemptPart, void, undefined> {
+  const { target, wire, body, signal } = options;
+  const deltas = new WaitingDeltas();
+  const left = new AbortController();
+  const onAbort = () => left.abort(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  if (signal.aborted) onAbort();
+  const call = target.call<AttemptEnd>(
+    {
+      method: 'POST',
+      path: wire.path,
+      api: wire.api,
+      headers: HEADERS,
+      body: JSON.stringify(body),
+    },
+    {
+      receiver: (head, control) => {
+        if (head.status >= 300) return new RefusalReceiver(head, control, options);
+        return new TurnReceiver(deltas, control, { ...options, idleMs: target.config.timeouts.idle });
+      },
+      unanswered: (failure) => ({ failure }),
+      patient: options.patient,
+      signal: left.signal,
+    },
+  );
+  call.then(deltas.over, deltas.over);
+  try {
+    for (let ready = await deltas.next(); ready.length > 0; ready = await deltas.next()) yield* ready;
+    const end = await call;
+    if ('failure' in end) throw end.failure;
+    yield end;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    left.abort();
+  }
+}
+
+const HEADERS = { 'content-type': 'application/json', accept: 'text/event-stream, application/json' };
+
+type AttemptEnd = Extract<AttemptPart, { type: 'done' }> | { failure: AttemptFailure };
+
+/** Deltas between the provider that sends and the turn's reader that takes. */
+class WaitingDeltas {
+  #ready: Delta[] = [];
+  #characters = 0;
+  #isOver = false;
+  #wake: (() => void) | undefined;
+  #onTaken: (() => void) | undefined;
+
+  /** Whether the reader is far behind; `onTaken` is called once it is not. */
+  push(deltas: readonly Delta[], onTaken: () => void): boolean {
+    for (const delta of deltas) this.#characters += delta.delta.length;
+    this.#ready.push(...deltas);
+    this.#wake?.();
+    if (this.#characters < MAX_WAITING) return false;
+    this.#onTaken = onTaken;
+    return true;
+  }
+
+  readonly over = (): void => {
+    this.#isOver = true;
+    this.#wake?.();
+  };
+
+  /** What came since the last call, waited for; nothing once all came. */
+  async next(): Promise<Delta[]> {
+    if (this.#ready.length === 0 && !this.#isOver) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      this.#wake = undefined;
+    }
+    const taken = this.#ready;
+    this.#ready = [];
+    this.#characters = 0;
+    this.#onTaken?.();
+    this.#onTaken = undefined;
+    return taken;
+  }
+}
+
+/** Reads a streamed turn. */
+class TurnReceiver implements Receiver<AttemptEnd> {
+  readonly #deltas: WaitingDeltas;
+  readonly #control: ReceiverControl<AttemptEnd>;
+  readonly #options: AttemptOptions & { idleMs: number };
+  readonly #stream = new EventStream();
+  readonly #decoder: TurnReader;
+  readonly #resume = () => this.#control.resume();
+  #phase: 'waiting' | 'speaking' | 'finished' = 'waiting';
+
+  constructor(
+    deltas: WaitingDeltas,
+    control: ReceiverControl<AttemptEnd>,
+    options: AttemptOptions & { idleMs: number },
+  ) {
+    this.#deltas = deltas;
+    this.#control = control;
+    this.#options = options;
+    this.#decoder = options.wire.reader({
+      failureOf: (payload) => options.target.failureOfStreamError(payload),
+      tools: options.tools,
+      mayBeEmpty: options.mayBeEmpty,
+      startsThinking: options.startsThinking,
+      reasoningBeside: options.reasoningBeside,
+    });
+  }
+
+  data(chunk: Buffer): void {
+    try {
+      this.#read(this.#stream.feed(chunk));
+      this.#enterPhase();
+      if (this.#stream.done || this.#decoder.complete) this.#control.finish(this.#end(), { lingerMs: AFTER_DONE_MS });
+    } catch (error) {
+      this.#control.finish(this.#failed(error));
+    }
+  }
+
+  end(): AttemptEnd {
+    try {
+      this.#read(this.#stream.end());
+      return this.#end();
+    } catch (error) {
+      return this.#failed(error);
+    }
+  }
+
+  /** Once the finish reason is there the turn is whole; only what may follow did not come. */
+  broken(failure: AttemptFailure): AttemptEnd {
+    if (!this.#decoder.finished || failure.kind !== 'timeout') return this.#failed(failure);
+    try {
+      return this.#end();
+    } catch (error) {
+      return this.#failed(error);
+    }
+  }
+
+  #read(payloads: readonly Record<string, unknown>[]): void {
+    for (const payload of payloads) this.#decoder.accept(payload);
+    this.#give(this.#decoder.take());
+  }
+
+  #give(deltas: readonly Delta[]): void {
+    if (deltas.length > 0 && this.#deltas.push(deltas, this.#resume)) this.#control.pause();
+  }
+
+  #enterPhase(): void {
+    const { finished, hasOutput } = this.#decoder;
+    const phase = finished ? 'finished' : hasOutput ? 'speaking' : 'waiting';
+    if (phase === this.#phase) return;
+    this.#phase = phase;
+    this.#control.started(finished ? Math.min(AFTER_FINISH_MS, this.#options.idleMs) : undefined);
+  }
+
+  #end(): AttemptEnd {
+    const { parts, turn } = this.#decoder.finish();
+    this.#give(parts);
+    return {
+      type: 'done',
+      turn,
+      startsThinking: this.#decoder.startsThinking,
+      reasoningBeside: this.#decoder.reasoningBeside ?? false,
+    };
+  }
+
+  #failed(error: unknown): AttemptEnd {
+    if (!(error instanceof AttemptFailure)) throw error;
+    const { usage, hasOutput, outputCharacters } = this.#decoder;
+    return {
+      failure: error.with({ usage: usage ?? (hasOutput ? this.#options.estimate(outputCharacters) : undefined) }),
+    };
+  }
+}
+
+/** Reads an answer that is no turn, as far as 64 KiB. */
+class RefusalReceiver implements Receiver<AttemptEnd> {
+  readonly #head: AnswerHead;
+  readonly #control: ReceiverControl<AttemptEnd>;
+  readonly #options: AttemptOptions;
+  readonly #pieces: Buffer[] = [];
+  #size = 0;
+
+  constructor(head: AnswerHead, control: ReceiverControl<AttemptEnd>, options: AttemptOptions) {
+    this.#head = head;
+    this.#control = control;
+    this.#options = options;
+  }
+
+  data(chunk: Buffer): void {
+    if (this.#size === 0) this.#control.started();
+    this.#pieces.push(chunk);
+    this.#size += chunk.length;
+    if (this.#size >= MAX_ERROR) this.#control.finish(this.end());
+  }
+
+  /** What came of a refusal is enough to tell it by. */
+  broken(): AttemptEnd {
+    return this.end();
+  }
+
+  end(): AttemptEnd {
+    const body = Buffer.concat(this.#pieces).subarray(0, MAX_ERROR);
+    const refused = { text: body.toString('utf8'), body: this.#options.body };
+    return { failure: this.#options.target.failureOfAnswer({ ...this.#head, body }).with({ refused }) };
+  }
+}

@@ -1,0 +1,88 @@
+import type { Clock } from '../../base/clock.ts';
+
+/** When a route is skipped and when it is tried again. */
+export interface BreakerPolicy {
+  /** Failures in a row that open the circuit. */
+  failures: number;
+  /** How long the circuit stays open at first, and at most (it doubles with each failed probe), in milliseconds. */
+  openMs: number;
+  maxOpenMs: number;
+  /** How long a probe keeps others away, in milliseconds. */
+  probeMs: number;
+}
+
+/** Recovered routes are in use again within ten seconds, however long they were away. */
+export const DEFAULT_BREAKER: BreakerPolicy = { failures: 5, openMs: 2000, maxOpenMs: 8000, probeMs: 8000 };
+
+type State =
+  | { is: 'closed'; failures: number }
+  | { is: 'open'; until: number; openMs: number }
+  | { is: 'probing'; since: number; openMs: number };
+
+/**
+ * Keeps turns away from a route that keeps failing:
+ *
+ *   closed --failures in a row--> open --time--> probing --success--> closed
+ *                                   ^------------failure------'
+ *
+ * One turn at a time probes; a probe that never reports makes room for the next after `probeMs`.
+ */
+export class CircuitBreaker {
+  readonly #clock: Clock;
+  readonly #policy: BreakerPolicy;
+  #state: State = { is: 'closed', failures: 0 };
+
+  constructor(clock: Clock, policy: BreakerPolicy = DEFAULT_BREAKER) {
+    this.#clock = clock;
+    this.#policy = policy;
+  }
+
+  /** Whether the route may be tried now. Changes nothing. */
+  get allows(): boolean {
+    const state = this.#state;
+    if (state.is === 'closed') return true;
+    if (state.is === 'open') return this.#clock.now() >= state.until;
+    return this.#clock.now() >= state.since + this.#policy.probeMs;
+  }
+
+  /** For health reports: `closed`, `open` or `probing`. */
+  get state(): State['is'] {
+    return this.#state.is;
+  }
+
+  /** Milliseconds until an open circuit is probed; 0 where it may be tried now. */
+  get retryInMs(): number {
+    return this.#state.is === 'open' ? Math.max(0, this.#state.until - this.#clock.now()) : 0;
+  }
+
+  /** Whether the next attempt would be a probe. */
+  get wantsProbe(): boolean {
+    return this.#state.is !== 'closed' && this.allows;
+  }
+
+  /** Tells that an attempt begins: on an open circuit it is the probe. */
+  begin(): void {
+    if (this.#state.is === 'closed') return;
+    this.#state = { is: 'probing', since: this.#clock.now(), openMs: this.#state.openMs };
+  }
+
+  /** How the attempt ended; `unknown`: it told nothing about the route's health (the client left, a refusal). */
+  end(outcome: 'healthy' | 'unhealthy' | 'unknown'): void {
+    const state = this.#state;
+    if (outcome === 'healthy') this.#state = { is: 'closed', failures: 0 };
+    else if (outcome === 'unhealthy') this.#fail();
+    else if (state.is === 'probing') this.#state = { is: 'open', until: this.#clock.now(), openMs: state.openMs };
+  }
+
+  #fail(): void {
+    const state = this.#state;
+    if (state.is === 'closed') {
+      const failures = state.failures + 1;
+      this.#state = failures < this.#policy.failures ? { is: 'closed', failures } : this.#open(this.#policy.openMs);
+    } else if (state.is === 'probing') this.#state = this.#open(Math.min(state.openMs * 2, this.#policy.maxOpenMs));
+  }
+
+  #open(openMs: number): State {
+    return { is: 'open', until: this.#clock.now() + openMs, openMs };
+  }
+}

@@ -1,0 +1,144 @@
+import { isObject, parseJson } from '../../base/json.ts';
+import type { Scrubber } from '../credentials/secrets.ts';
+import { AttemptFailure } from './attempt-failure.ts';
+import { saysContextLength } from './context-length.ts';
+import { type AnswerHeaders, durationMs, retryAfterMs } from './retry-after.ts';
+
+/** What a provider answered instead of a stream. */
+export interface ErrorAnswer {
+  status: number;
+  headers: AnswerHeaders;
+  /** The body, possibly cut. */
+  text: string;
+}
+
+/** What is looked at of a provider's words, in characters: patterns over more of them take too long. */
+const MAX_READ = 16 * 1024;
+
+/** The failure that an HTTP status other than 2xx means. */
+export function failureOfAnswer(answer: ErrorAnswer, scrubber: Scrubber, now: number): AttemptFailure {
+  const { status } = answer;
+  const text = answer.text.slice(0, MAX_READ);
+  const wait = retryAfterMs(answer.headers, now, status === 429) ?? (status === 429 ? waitIn(text) : undefined);
+  const detail = scrubber.scrub(errorText(answer.text));
+  const message = detail === '' ? `HTTP status ${status}` : `HTTP status ${status}: ${detail}`;
+  const common = { status, retryAfterMs: wait };
+  if (status === 413 || (status !== 429 && saysContextLength(text))) {
+    return new AttemptFailure(message, { ...common, kind: 'context_length', advice: 'elsewhere' });
+  }
+  if (status < 500 && status !== 429 && saysContentFilter(text)) {
+    return new AttemptFailure(message, { ...common, kind: 'refused', advice: 'never' });
+  }
+  if (status === 429) {
+    return new AttemptFailure(message, {
+      ...common,
+      kind: 'rate_limit',
+      advice: saysNoQuota(text) || neverFits(text) || mayNotRetry(answer) ? 'elsewhere' : 'again',
+    });
+  }
+  if (status === 408)
+    return new AttemptFailure(message, { ...common, kind: 'timeout', advice: 'again', unhealthy: true });
+  if (status === 504 || status === 524) {
+    return new AttemptFailure(message, { ...common, kind: 'timeout', advice: 'again', unhealthy: true });
+  }
+  if (status >= 500 && status !== 501 && status !== 505) {
+    return new AttemptFailure(message, { ...common, kind: 'failed', advice: 'again', unhealthy: true });
+  }
+  if (status === 409 || status === 425)
+    return new AttemptFailure(message, { ...common, kind: 'failed', advice: 'again' });
+  return new AttemptFailure(message, { ...common, kind: 'refused', advice: 'elsewhere' });
+}
+
+/** The failure that an error object inside a stream means. `payload` is the parsed frame. */
+export function failureOfStreamError(payload: Record<string, unknown>, scrubber: Scrubber): AttemptFailure {
+  const text = JSON.stringify(payload.error ?? payload).slice(0, MAX_READ);
+  const detail = scrubber.scrub(errorText(JSON.stringify(payload)));
+  const message = `an error inside the stream: ${detail === '' ? 'no message' : detail}`;
+  if (saysContextLength(text)) return new AttemptFailure(message, { kind: 'context_length', advice: 'elsewhere' });
+  const status = statusIn(payload);
+  if (status === 429 || /rate.?limit|too many requests|throttl|insufficient_quota/i.test(text)) {
+    const advice = saysNoQuota(text) || neverFits(text) ? 'elsewhere' : 'again';
+    return new AttemptFailure(message, { kind: 'rate_limit', advice, status: 429, retryAfterMs: waitIn(text) });
+  }
+  if (status !== undefined && status >= 400 && status < 500 && status !== 408 && status !== 409) {
+    return new AttemptFailure(message, { kind: 'refused', advice: 'elsewhere', status });
+  }
+  if (/"(?:invalid_request|authentication|permission|not_found|billing)_error"/.test(text)) {
+    return new AttemptFailure(message, { kind: 'refused', advice: 'elsewhere' });
+  }
+  return new AttemptFailure(message, { kind: 'failed', advice: 'again', status, unhealthy: true });
+}
+
+/** The human part of an error body in any of the shapes that providers use. */
+export function errorText(body: string): string {
+  const parsed = parseJson(body);
+  if (parsed === undefined) return /^\s*</.test(body) ? titleOf(body) : body;
+  return messageIn(parsed) ?? body;
+}
+
+function messageIn(value: unknown): string | undefined {
+  if (typeof value === 'string') return value;
+  if (Array.isArray(value)) return messageIn(value[0]);
+  if (!isObject(value)) return undefined;
+  for (const key of [
+    'message',
+    'error',
+    'detail',
+    'msg',
+    'error_message',
+    'status_msg',
+    'base_resp',
+    'errors',
+    'reason',
+  ]) {
+    const found = messageIn(value[key]);
+    if (found !== undefined && found !== '') return found;
+  }
+  return undefined;
+}
+
+/** The title of an HTML error page of a proxy in front of the provider. */
+function titleOf(html: string): string {
+  const head = html.slice(0, MAX_READ);
+  const title = /<title[^>]{0,200}>([^<]{1,200})/i.exec(head)?.[1] ?? /<h1[^>]{0,200}>([^<]{1,200})/i.exec(head)?.[1];
+  return title?.trim() ?? 'an HTML page';
+}
+
+/** The provider's content filter refused the request: the reason is told, nobody else is asked to let it pass. */
+function saysContentFilter(text: string): boolean {
+  return /content_filter|content_policy_violation|content management policy|ResponsibleAIPolicyViolation|rejected (?:as a result of|by) our safety system|moderation_blocked|data_inspection_failed|input was flagged/i.test(
+    text,
+  );
+}
+
+/** A single request above the limit of a minute: no wait helps (OpenAI: "Request too large for gpt-4o"). */
+function neverFits(text: string): boolean {
+  return /request too large for/i.test(text);
+}
+
+/** The provider's own word on repeating; the official SDKs obey it too. */
+function mayNotRetry({ headers }: ErrorAnswer): boolean {
+  return headers['x-should-retry'] === 'false';
+}
+
+/** "Please try again in 18.642s", "in 1m9.696s", "in 350ms": the wait in milliseconds. */
+function waitIn(text: string): number | undefined {
+  const said = /try again in ((?:\d{1,6}(?:\.\d{1,6})?(?:ms|h|m|s)){1,4})/i.exec(text)?.[1];
+  return said === undefined ? undefined : durationMs(said);
+}
+
+/** Out of credit or daily quota: asking again does not help soon. */
+function saysNoQuota(text: string): boolean {
+  return /insufficient_quota|insufficient.{0,10}(?:balance|credit|funds)|billing|exceeded your current quota/i.test(
+    text,
+  );
+}
+
+function statusIn(payload: Record<string, unknown>): number | undefined {
+  const error = isObject(payload.error) ? payload.error : payload;
+  for (const key of ['status', 'code', 'status_code', 'http_status']) {
+    const value = Number(error[key]);
+    if (Number.isInteger(value) && value >= 400 && value < 600) return value;
+  }
+  return undefined;
+}

@@ -1,0 +1,135 @@
+import type { Clock } from '../../base/clock.ts';
+import type { RemoteProviderConfig } from '../../config/schema.ts';
+import { startingTraits } from '../dialects/dialects.ts';
+import type { RequestTraits } from '../dialects/requests/traits.ts';
+import { ProviderTarget } from '../provider-target.ts';
+import { ConnectionPool } from '../transport/connection-pool.ts';
+import { type BreakerPolicy, CircuitBreaker } from './circuit-breaker.ts';
+import { type LimiterPolicy, RateLimiter } from './rate-limiter.ts';
+
+/** Models and credentials of one provider that are remembered at most; the oldest is forgotten first. */
+const MAX_REMEMBERED = 512;
+
+export interface ProviderOptions {
+  clock: Clock;
+  breaker?: BreakerPolicy | undefined;
+  limiter?: LimiterPolicy | undefined;
+}
+
+/** A provider's state as operators see it. */
+export interface ProviderState {
+  name: string;
+  /** False while the circuits of all its models that were used are open. */
+  usable: boolean;
+  /** Exchanges under way. */
+  running: number;
+  /** Milliseconds that the provider asked to wait, of the credential that waits longest. */
+  pausedMs: number;
+  models: { model: string; circuit: CircuitBreaker['state']; retryInMs: number }[];
+}
+
+/**
+ * A configured provider while it is in use: its connection pool, its health, and what was learned about it. A provider
+ * whose configuration changed is retired: what runs on it goes on, and the last one out closes the pool.
+ */
+export class Provider implements AsyncDisposable {
+  readonly name: string;
+  readonly config: RemoteProviderConfig;
+  readonly pool: ConnectionPool;
+  readonly #options: ProviderOptions;
+  readonly #breakers = new Map<string, CircuitBreaker>();
+  readonly #targets = new Map<string | undefined, ProviderTarget>();
+  readonly #limiters = new Map<string | undefined, RateLimiter>();
+  readonly #traits = new Map<string, RequestTraits>();
+  #users = 0;
+  #onUnused: (() => void) | undefined;
+
+  /** @throws Error for an unknown dialect. */
+  constructor(name: string, config: RemoteProviderConfig, options: ProviderOptions) {
+    this.name = name;
+    this.config = config;
+    this.#options = options;
+    startingTraits(name, config);
+    this.pool = new ConnectionPool({ connections: config.max_connections, connectMs: config.timeouts.connect });
+  }
+
+  /** The health of one of the provider's models. */
+  breaker(model: string): CircuitBreaker {
+    return remembered(this.#breakers, model, () => new CircuitBreaker(this.#options.clock, this.#options.breaker));
+  }
+
+  /** Whether any of its models may be tried, as far as it is known. */
+  get usable(): boolean {
+    const breakers = [...this.#breakers.values()];
+    return breakers.length === 0 || breakers.some((breaker) => breaker.allows);
+  }
+
+  /** How it stands with the provider and its models that were used, for operators. */
+  get state(): ProviderState {
+    const limiters = [...this.#limiters.values()];
+    return {
+      name: this.name,
+      usable: this.usable,
+      running: limiters.reduce((sum, { running }) => sum + running, 0),
+      pausedMs: Math.max(0, ...limiters.map(({ pauseMs }) => pauseMs)),
+      models: [...this.#breakers].map(([model, { state, retryInMs }]) => ({ model, circuit: state, retryInMs })),
+    };
+  }
+
+  /** The provider under this credential. */
+  target(credential: string | undefined): ProviderTarget {
+    return remembered(this.#targets, credential, () => new ProviderTarget(this, credential));
+  }
+
+  /** The limiter shared by everybody who uses this credential. */
+  limiter(credential: string | undefined): RateLimiter {
+    return remembered(this.#limiters, credential, () => new RateLimiter(this.#options.clock, this.#options.limiter));
+  }
+
+  /** What one of the provider's models wants its requests to look like, as far as it is known. */
+  traits(model: string): RequestTraits {
+    return remembered(this.#traits, model, () => startingTraits(this.name, this.config));
+  }
+
+  /** Keeps the pool open until disposed, also if the provider is retired meanwhile. */
+  use(): Disposable {
+    this.#users += 1;
+    let used = true;
+    return {
+      [Symbol.dispose]: () => {
+        if (!used) return;
+        used = false;
+        this.#users -= 1;
+        this.#closeIfUnused();
+      },
+    };
+  }
+
+  /** Closes the pool once nobody uses it, and tells. */
+  retire(onClosed: () => void): void {
+    this.#onUnused = onClosed;
+    this.#closeIfUnused();
+  }
+
+  /** Closes every connection at once. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.pool[Symbol.asyncDispose]();
+  }
+
+  #closeIfUnused(): void {
+    const onUnused = this.#onUnused;
+    if (!onUnused || this.#users > 0) return;
+    this.#onUnused = undefined;
+    void this.pool.close().then(onUnused, onUnused);
+  }
+}
+
+function remembered<K, T>(map: Map<K, T>, key: K, make: () => T): T {
+  const known = map.get(key);
+  if (known) return known;
+  const oldest = map.keys().next();
+  if (map.size >= MAX_REMEMBERED && !oldest.done) map.delete(oldest.value);
+  const made = make();
+  map.set(key, made);
+  return made;
+}

@@ -1,0 +1,39 @@
+import { TurnError, type TurnFailureKind, type TurnUsage } from '../turn.ts';
+import type { FailedRoute } from './route-tries.ts';
+
+/** The turn failed before anything was delivered: what its routes said, together. */
+export function failedTurn(modelName: string, failures: readonly FailedRoute[], usage: TurnUsage): TurnError {
+  const last = failures.at(-1);
+  if (!last) return new TurnError('failed', `The model ${modelName} has no usable route.`, { started: false, usage });
+  const waits = failures.map(({ failure }) => failure.retryAfterMs).filter((wait) => wait !== undefined);
+  return new TurnError(jointKind(failures), describe(last), {
+    started: false,
+    usage,
+    retryAfterMs: waits.length > 0 ? Math.min(...waits) : undefined,
+  });
+}
+
+/** The turn failed after parts were delivered. */
+export function brokenTurn(failed: FailedRoute, usage: TurnUsage): TurnError {
+  const { kind, retryAfterMs } = failed.failure;
+  return new TurnError(kind, describe(failed), { started: true, usage, retryAfterMs });
+}
+
+/** What a failed attempt is called towards clients: the provider by its name, its answer without credentials. */
+export function describe({ route, failure }: FailedRoute): string {
+  return `Provider ${route.provider.name} failed: ${failure.message}`;
+}
+
+/** As `jointKind`, where nobody makes the request shorter: it is too long only if every route said so. */
+export function finalKind(failures: readonly FailedRoute[]): TurnFailureKind {
+  const others = failures.filter(({ failure }) => failure.kind !== 'context_length');
+  return jointKind(others.length > 0 ? others : failures);
+}
+
+/** What several routes' failures are together: of one kind where all agree, too long a request where any said so. */
+export function jointKind(failures: readonly FailedRoute[]): TurnFailureKind {
+  const kinds = failures.map(({ failure }) => failure.kind);
+  if (kinds.includes('context_length')) return 'context_length';
+  const [first] = kinds;
+  return first !== undefined && kinds.every((kind) => kind === first) ? first : 'failed';
+}
