@@ -126,9 +126,6 @@ export const chatChunk = z.object({
   error: errorObject.optional(),
 });
 
-/** The frame after the last chunk of a stream that failed: some apps read only this one. */
-export const chatStreamError = z.object({ error: errorObject });
-
 export type ReasoningStep = z.output<typeof reasoningStep>;
 export type SearchResult = z.output<typeof searchResult>;
 export type ChatAnnotation = z.output<typeof chatAnnotation>;

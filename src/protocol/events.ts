@@ -54,7 +54,6 @@ export const runEvent = z.discriminatedUnion('type', [
 
 /** One event of a run's log. */
 export type RunEvent = z.output<typeof runEvent>;
-export type RunEventType = RunEvent['type'];
 
 /** An event before it has its place in the log. */
 export type UnnumberedEvent = RunEvent extends infer E

@@ -62,9 +62,6 @@ export const messageItem = z.object({
 export const outputItem = z.discriminatedUnion('type', [reasoningItem, toolCallItem, messageItem, ...openAiItems]);
 
 export type UrlCitation = z.output<typeof urlCitation>;
-export type OutputText = z.output<typeof outputText>;
-export type ReasoningText = z.output<typeof reasoningText>;
-export type SummaryText = z.output<typeof summaryText>;
 export type ReasoningItem = z.output<typeof reasoningItem>;
 export type ToolCallItem = z.output<typeof toolCallItem>;
 export type MessageItem = z.output<typeof messageItem>;

@@ -74,7 +74,6 @@ export const responseObject = z.object({
   warnings: z.array(warning),
 });
 
-export type ResponseStatus = z.output<typeof responseStatus>;
 export type Usage = z.output<typeof usage>;
 export type ReasoningSummary = z.output<typeof reasoningSummary>;
 export type IncompleteReason = z.output<typeof incompleteReason>;

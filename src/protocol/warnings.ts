@@ -20,5 +20,4 @@ export const warning = z.object({
   param: z.string().optional(),
 });
 
-export type WarningCode = z.output<typeof warningCode>;
 export type Warning = z.output<typeof warning>;

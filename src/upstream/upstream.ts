@@ -14,7 +14,7 @@ import { type Route, type RouteQuery, routesOf } from './routing/routes.ts';
 import type { ChatModel } from './turn.ts';
 
 export type { BackoffPolicy } from './routing/backoff.ts';
-export type { AttemptReport, FailedRoute, RouteAttempt, RouteTries } from './routing/route-tries.ts';
+export type { AttemptReport, RouteAttempt, RouteTries } from './routing/route-tries.ts';
 export type { Route } from './routing/routes.ts';
 
 export interface UpstreamOptions {

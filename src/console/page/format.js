@@ -71,7 +71,3 @@ function safeDecode(text) {
 export function openable(url) {
   return /^https?:\/\//i.test(url) && URL.canParse(url) ? url : undefined;
 }
-
-export function plural(count, one, many = `${one}s`) {
-  return `${whole.format(count)} ${count === 1 ? one : many}`;
-}

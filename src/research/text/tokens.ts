@@ -51,15 +51,6 @@ export function estimateRequest(messages: readonly TurnMessage[], tools: readonl
   return tokens;
 }
 
-/** Whether messages are no larger than `room` tokens. Looks no further than it has to. */
-export function fitIn(room: number, messages: readonly TurnMessage[]): boolean {
-  let left = room;
-  return messages.every((message) => {
-    left -= estimateMessage(message);
-    return left >= 0;
-  });
-}
-
 function estimateMessage(message: TurnMessage): number {
   let tokens = MESSAGE_OVERHEAD;
   if (typeof message.content === 'string') tokens += estimateTokens(message.content);

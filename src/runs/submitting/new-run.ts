@@ -1,5 +1,5 @@
 import { toSeconds } from '../../base/clock.ts';
-import { publicId, type RunId } from '../../base/ids.ts';
+import type { RunId } from '../../base/ids.ts';
 import { newResponse, type ResponseObject } from '../../protocol/response.ts';
 import type { NewRun } from '../../store/run-store.ts';
 import { firstFrames } from '../executing/log-writer.ts';
@@ -57,9 +57,4 @@ export function newRun(
     frames,
     frameCount: 2,
   };
-}
-
-/** The id by which an interface shows a run. */
-export function idOf(run: { id: RunId }, api: Submission['api']): string {
-  return publicId(api, run.id);
 }

@@ -9,9 +9,6 @@ import { z } from 'zod';
 /** The descriptor on which the sandbox process reports. */
 export const REPORT_FD = 3;
 
-/** The descriptor from which it may read the memory snapshot to start from. */
-export const SNAPSHOT_FD = 4;
-
 /** The line that says that the interpreter is loaded. */
 export const READY_LINE = 'ready';
 

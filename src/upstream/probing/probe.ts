@@ -28,7 +28,7 @@ import {
   reasoningFinding,
 } from './probe-report.ts';
 
-export type { ProbeFinding, ProbeReport };
+export type { ProbeReport };
 
 export interface ProbeOptions {
   /** The provider's name in the configuration. */

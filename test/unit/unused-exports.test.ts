@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const EXPORTED = /^export (?:async )?(?:const|let|function\*?|class|interface|type|enum) ([\w$]+)/gm;
+
+/** Every TypeScript file of a folder by its path, with its text. */
+function filesOf(folder: string): { path: string; text: string }[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => /\.(ts|js)$/.test(name) && !name.includes('node_modules'))
+    .map((name) => ({ path: join(folder, name), text: readFileSync(join(ROOT, folder, name), 'utf8') }));
+}
+
+/** Names that `file` exports and that stand in no other file, nor anywhere else in itself. */
+function unused(file: { path: string; text: string }, words: ReadonlyMap<string, number>): string[] {
+  return [...file.text.matchAll(EXPORTED)].flatMap(([, name]) =>
+    name !== undefined && words.get(name) === 1 ? [`${file.path}: ${name}`] : [],
+  );
+}
+
+describe('exports', () => {
+  it('are used by somebody', () => {
+    const sources = filesOf('src');
+    const words = new Map<string, number>();
+    for (const { text } of [...sources, ...filesOf('test'), ...filesOf('bench')]) {
+      for (const [word] of text.matchAll(/[\w$]+/g)) words.set(word, (words.get(word) ?? 0) + 1);
+    }
+    assert.deepEqual(
+      sources.flatMap((file) => unused(file, words)),
+      [],
+    );
+  });
+
+  it('that nobody uses are found', () => {
+    const file = { path: 'a.ts', text: 'export const used = 1;\nexport function alone(): void {}\n' };
+    const words = new Map([
+      ['used', 2],
+      ['alone', 1],
+    ]);
+    assert.deepEqual(unused(file, words), ['a.ts: alone']);
+  });
+});
