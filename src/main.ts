@@ -1,4 +1,5 @@
 import { enableCompileCache } from 'node:module';
+import type { RunningGateway } from './cli/running-gateway.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
 
 /**
@@ -6,6 +7,8 @@ import { COMPILE_CACHE } from './compile-cache.ts';
  * commands that run a gateway.
  */
 const MINIMUM = 26;
+/** How long a process may go on for what a closed gateway left open, in milliseconds. */
+const EXIT_MS = 1000;
 
 if (Number.parseInt(process.versions.node, 10) < MINIMUM) {
   process.stderr.write(
@@ -28,10 +31,20 @@ if (Number.parseInt(process.versions.node, 10) < MINIMUM) {
     environment,
     terminal: processTerminal({ plain: environment.plain }),
     startGateway: async ({ file, workers = 1, ...options }) => {
-      if (workers === 1 || file === undefined) return (await import('./server.ts')).startGateway(options);
-      return (await import('./workers.ts')).startWorkers({ ...options, file, workers });
+      if (workers === 1 || file === undefined)
+        return exitsWhenClosed(await (await import('./server.ts')).startGateway(options));
+      return exitsWhenClosed(await (await import('./workers.ts')).startWorkers({ ...options, file, workers }));
     },
     projectRoot: fileURLToPath(new URL('..', import.meta.url)),
     version: project.version,
   });
+}
+
+/** A store that does not answer keeps its connection, and with it the process, which was told to stop. */
+function exitsWhenClosed<Started extends RunningGateway>(gateway: Started): Started {
+  const close = async () => {
+    await gateway.close();
+    setTimeout(() => process.exit(), EXIT_MS).unref();
+  };
+  return { ...gateway, close };
 }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Counter, collectDefaultMetrics, Registry } from 'prom-client';
+import { TimeoutError, withTimeout } from './base/abort.ts';
 import { systemClock } from './base/clock.ts';
 import { encryptionKey } from './base/encrypt.ts';
 import { GatewayError, messageOf } from './base/errors.ts';
@@ -38,6 +39,8 @@ import { createUpstream, type Upstream } from './upstream/upstream.ts';
 
 /** The part of the grace time for runs; the rest is for the answers that end with them. */
 const HANDING_OVER = 0.9;
+/** How long closing may take beyond the grace time, in milliseconds. */
+const CLOSING_MS = 1000;
 
 /** A gateway that runs in this process. */
 export interface Gateway extends AsyncDisposable {
@@ -155,7 +158,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   );
   const owned = stack.move();
   const graceMs = config.server.shutdownGraceMs;
-  const close = once(() => closeInOrder({ graceMs, closing, stopped, executor, listening, owned }));
+  const close = once(() => closeInOrder({ graceMs, closing, stopped, executor, listening, owned, log }));
   return {
     url: listening.url,
     close,
@@ -275,14 +278,23 @@ async function closeInOrder(parts: {
   executor: Executor;
   listening: Listening;
   owned: AsyncDisposableStack;
+  log: Logger;
 }): Promise<void> {
-  const { graceMs, closing, stopped, executor, listening, owned } = parts;
+  const { graceMs, closing, stopped, executor, listening, owned, log } = parts;
   const until = performance.now() + graceMs;
   closing.abort(shuttingDown());
-  await executor.stop({ graceMs: graceMs * HANDING_OVER });
-  stopped.abort(shuttingDown());
-  await listening.drain({ graceMs: Math.max(0, until - performance.now()) });
-  await owned.disposeAsync();
+  try {
+    await withTimeout('Stopping', graceMs + CLOSING_MS, async () => {
+      await executor.stop({ graceMs: graceMs * HANDING_OVER });
+      stopped.abort(shuttingDown());
+      await listening.drain({ graceMs: Math.max(0, until - performance.now()) });
+      await owned.disposeAsync();
+    });
+  } catch (thrown) {
+    if (!(thrown instanceof TimeoutError)) throw thrown;
+    // What is left waits for a store that does not answer; the claims on its runs run out.
+    log.warn('not everything could be closed in the grace time');
+  }
 }
 
 function once(work: () => Promise<void>): () => Promise<void> {

@@ -7,14 +7,16 @@ export interface ParsePoolOptions {
   size?: number;
   /** Limits of one document. Default 3 s and 512 MiB. */
   limits?: Partial<ProcessLimits>;
-  /** The longest time from the call to its end, waiting for a free process included. Default 4.2 s. */
+  /** The longest time from the call to its end, waiting for a free process included. Default 20 s. */
   totalMs?: number;
-  /** Documents waiting for a process at most. Default 64. */
+  /** Documents waiting for a process at most. Default 1024. */
   maxWaiting?: number;
 }
 
 /** A child is replaced after so many documents, so that leaks of parsers stay small. */
 const JOBS_PER_PROCESS = 200;
+/** Documents that wait hold no more than this together, in bytes. */
+const MAX_WAITING_BYTES = 128 * 1024 * 1024;
 /** Idle children end after this time, in milliseconds. */
 const IDLE_MS = 60_000;
 
@@ -30,14 +32,15 @@ export class ParsePool implements Disposable {
   readonly #idle: ParseProcess[] = [];
   readonly #busy = new Set<ParseProcess>();
   readonly #waiting: ((process: ParseProcess) => void)[] = [];
+  #waitingBytes = 0;
   #idleTimer: NodeJS.Timeout | undefined;
   #closed = false;
 
   constructor(options: ParsePoolOptions = {}) {
     this.#limits = { timeMs: 3000, memoryBytes: 512 * 1024 * 1024, ...options.limits };
-    this.#totalMs = options.totalMs ?? 4200;
+    this.#totalMs = options.totalMs ?? 20_000;
     this.#size = options.size ?? 2;
-    this.#maxWaiting = options.maxWaiting ?? 64;
+    this.#maxWaiting = options.maxWaiting ?? 1024;
   }
 
   /**
@@ -47,7 +50,7 @@ export class ParsePool implements Disposable {
   async parse(job: Omit<ParseJob, 'softLimitMs'>, options: { signal: AbortSignal }): Promise<ParsedDocument> {
     using limited = linkSignals([options.signal], { what: 'reading the document', timeoutMs: this.#totalMs });
     try {
-      const child = await this.#acquire(limited.signal);
+      const child = await this.#acquire(job.bytes.byteLength, limited.signal);
       try {
         const softLimitMs = this.#limits.timeMs * 0.7;
         return await child.parse({ ...job, softLimitMs }, { limits: this.#limits, signal: limited.signal });
@@ -69,7 +72,7 @@ export class ParsePool implements Disposable {
     this.#idle.length = 0;
   }
 
-  async #acquire(signal: AbortSignal): Promise<ParseProcess> {
+  async #acquire(bytes: number, signal: AbortSignal): Promise<ParseProcess> {
     signal.throwIfAborted();
     if (this.#closed) throw new ParseFailure('busy', 'the parser is shut down');
     const free = this.#takeIdle() ?? (this.#busy.size < this.#size ? new ParseProcess() : undefined);
@@ -77,7 +80,10 @@ export class ParsePool implements Disposable {
       this.#busy.add(free);
       return free;
     }
-    if (this.#waiting.length >= this.#maxWaiting) throw new ParseFailure('busy', 'too many documents are being read');
+    if (this.#waiting.length >= this.#maxWaiting || this.#waitingBytes + bytes > MAX_WAITING_BYTES) {
+      throw new ParseFailure('busy', 'too many documents are being read');
+    }
+    this.#waitingBytes += bytes;
     const { promise, resolve, reject } = Promise.withResolvers<ParseProcess>();
     const onAbort = () => {
       const place = this.#waiting.indexOf(resolve);
@@ -89,6 +95,7 @@ export class ParsePool implements Disposable {
     try {
       return await promise;
     } finally {
+      this.#waitingBytes -= bytes;
       signal.removeEventListener('abort', onAbort);
     }
   }
