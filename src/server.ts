@@ -24,7 +24,7 @@ import { SchemaChecks } from './research/answer/schema/schema-checks.ts';
 import { loadPrompts } from './research/prompts/load-prompts.ts';
 import type { RunDriver } from './runs/executing/execute-run.ts';
 import type { Executor, ExecutorOptions } from './runs/executing/executor.ts';
-import { EventLoopLoad, MAX_LAG_MS } from './runs/executing/load-meter.ts';
+import { EventLoopLoad, type LoadMeter, MAX_LAG_MS } from './runs/executing/load-meter.ts';
 import { LocalExecutor } from './runs/executing/local-executor.ts';
 import { createDriver } from './runs/executing/research-driver.ts';
 import { sweepExpired } from './runs/expiry.ts';
@@ -59,6 +59,8 @@ export interface GatewayOptions {
   openStorage?(): Promise<Storage>;
   /** Where metrics are kept; a registry of its own where absent. */
   registry?: Registry;
+  /** How busy the process is, for one that does other work too; measured where absent. */
+  load?: LoadMeter;
   /** What /metrics shows; what the registry holds where absent. */
   showMetrics?(): Promise<string>;
 }
@@ -83,7 +85,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   await using stack = new AsyncDisposableStack();
   const live = new LiveConfig(config);
   const storage = stack.use(await (options.openStorage?.() ?? openStorage(config.store, { log })));
-  const load = stack.use(new EventLoopLoad());
+  const load = options.load ?? stack.use(new EventLoopLoad());
   const registry = options.registry ?? new Registry();
   collectDefaultMetrics({ register: registry });
   const metrics = new RunMetrics(registry, {

@@ -6,6 +6,7 @@ import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { overview } from '../../src/protocol/overview.ts';
 import { startGateway } from '../../src/server.ts';
+import { CALM } from '../support/calm.ts';
 import { assertRefused, send } from '../support/http-client.ts';
 import { KEYS, until } from '../support/http-gateway.ts';
 import { startScriptedProvider, status } from '../support/scripted-provider.ts';
@@ -34,7 +35,7 @@ describe('GET /admin/overview', () => {
       ],
       tools: { web_search: { provider: 'local', folder: folder.path } },
     });
-    await using gateway = await startGateway({ config, log: silentLogger });
+    await using gateway = await startGateway({ config, log: silentLogger, load: CALM });
     const read = async () => {
       const answer = await send(gateway, 'GET /admin/overview', { key: null, headers: BOSS });
       assert.equal(answer.status, 200, answer.text);
@@ -86,7 +87,7 @@ describe('GET /admin/overview', () => {
       keys: [{ id: 'ann', secret: KEYS.ann }],
       tools: { web_search: { provider: 'local', folder: folder.path } },
     });
-    await using gateway = await startGateway({ config, log: silentLogger });
+    await using gateway = await startGateway({ config, log: silentLogger, load: CALM });
     assertRefused(await send(gateway, 'GET /admin/overview'), { status: 404, code: 'not_found' });
     assertRefused(await send(gateway, 'GET /admin/overview', { key: null }), { status: 401, code: 'missing_api_key' });
     assertRefused(await send(gateway, 'POST /admin/overview'), { status: 405, code: 'method_not_allowed' });

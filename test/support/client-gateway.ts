@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { startGateway } from '../../src/server.ts';
+import { CALM } from './calm.ts';
 import { answerOf } from './client-provider.ts';
 import { type ScriptedProvider, startScriptedProvider } from './scripted-provider.ts';
 
@@ -95,7 +96,11 @@ async function start(clients: readonly string[]): Promise<ClientGateway & AsyncD
   stack.defer(() => rm(folder, { recursive: true }));
   for (const [name, text] of Object.entries(CORPUS)) await writeFile(join(folder, name), text);
   const gateway = stack.use(
-    await startGateway({ config: configuration({ provider: provider.url, folder, clients }), log: silentLogger }),
+    await startGateway({
+      config: configuration({ provider: provider.url, folder, clients }),
+      log: silentLogger,
+      load: CALM,
+    }),
   );
   const owned = stack.move();
   return { baseURL: `${gateway.url}/v1`, provider, [Symbol.asyncDispose]: () => owned.disposeAsync() };

@@ -1,6 +1,7 @@
 import { createLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { type Gateway, startGateway } from '../../src/server.ts';
+import { CALM } from './calm.ts';
 
 /** The API key of the client. */
 export const CLIENT_KEY = 'sk-client-of-the-gateway';
@@ -65,7 +66,7 @@ export async function startProxyGateway(options: ProxyGatewayOptions): Promise<P
     passthrough: options.passthrough ?? [],
   });
   const logger = createLogger({ destination: { write: (line: string) => void log.push(line) } });
-  const gateway = await startGateway({ config, log: logger });
+  const gateway = await startGateway({ config, log: logger, load: CALM });
   return {
     url: `${gateway.url}/v1`,
     gateway,

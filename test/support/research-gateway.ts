@@ -6,6 +6,7 @@ import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { type ResponseObject, responseObject } from '../../src/protocol/response.ts';
 import { startGateway } from '../../src/server.ts';
+import { CALM } from './calm.ts';
 import { send } from './http-client.ts';
 import { KEYS } from './http-gateway.ts';
 import {
@@ -68,7 +69,7 @@ export async function openResearchGateway(options: ResearchGatewayOptions): Prom
     ],
     tools: { web_search: { provider: 'local', folder } },
   });
-  const gateway = stack.use(await startGateway({ config, log: silentLogger }));
+  const gateway = stack.use(await startGateway({ config, log: silentLogger, load: CALM }));
   const owned = stack.move();
   return {
     url: gateway.url,
