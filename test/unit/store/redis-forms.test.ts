@@ -161,7 +161,12 @@ describe('a Redis Cluster whose master dies', () => {
     using _ = await there.runs.subscribe(hit.run.id, reader.handlers);
     await reader.catchUp();
     await here.runs.append(hit.run.id, events(hit.token, 3, 5));
-    await ask(victim.port, 'WAIT', '1', '2000');
+    // Its replica has it all, or what is promoted would lack the run.
+    await eventually('the replica is up to date', async () => {
+      const info = String(await ask(victim.port, 'INFO', 'replication'));
+      const written = /^master_repl_offset:(\d+)/m.exec(info)?.[1];
+      return written !== undefined && written === /^slave0:.*offset=(\d+)/m.exec(info)?.[1] ? true : undefined;
+    });
 
     await victim.kill();
     const elsewhere = (await cluster.ownerOf(slotOf(`{${spared.run.id}}`)))?.port !== victim.port;
