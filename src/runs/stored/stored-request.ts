@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { decrypt, encrypt } from '../../base/encrypt.ts';
 import { type ItemPrefix, itemId } from '../../base/ids.ts';
 import { isObject, type JsonObject } from '../../base/json.ts';
-import { effortLevel } from '../../config/schema.ts';
+import { effortLevel } from '../../config/schema/models.ts';
 import type { RequestedMcpServer, ResearchRequest } from '../../research/run/request.ts';
 import type { RunRecord } from '../../store/run-store.ts';
 import type { HeldLimits, ProxyRequest, RunRequest, Submission } from '../runs.ts';

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { profile } from './models.ts';
+import { routes } from './providers.ts';
+import { credential, name } from './values.ts';
+
+/** `keys`, and the paths beside the models that they may use. */
+
+const limits = z.strictObject({
+  requests_per_minute: z.int().positive().optional(),
+  concurrent_runs: z.int().positive().optional(),
+  tokens_per_day: z.int().positive().optional(),
+  /** In `server.currency`, of research runs on routes that have a price. */
+  cost_per_day: z.number().positive().optional(),
+});
+
+export const key = z
+  .strictObject({
+    id: name,
+    /** Whose items; the key's id where absent. */
+    user: name.optional(),
+    secret: credential.optional(),
+    secret_sha256: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/i, 'must be 64 hex digits')
+      .transform((hex) => hex.toLowerCase())
+      .optional(),
+    /** Models the key may use; absent: all. */
+    models: z.array(z.string()).optional(),
+    routes: z.record(z.string(), routes).default({}),
+    provider_keys: z.record(z.string(), credential).default({}),
+    limits: limits.prefault({}),
+    mcp_servers: z.boolean().default(false),
+    /** Whose grammar the responses of this key have, whatever the model says. */
+    profile: profile.optional(),
+    /** Whether it may read the operator's endpoint behind the console. */
+    admin: z.boolean().default(false),
+    /** The passed-through paths that it may use. */
+    passthrough: z.union([z.literal('all'), z.array(z.string().regex(/^\/v1\/./, 'must begin with /v1/'))]).default([]),
+  })
+  .refine((value) => (value.secret === undefined) !== (value.secret_sha256 === undefined), {
+    path: ['secret'],
+    error: 'give either secret or secret_sha256',
+  });
+
+/** Paths that have endpoints of their own. */
+const OWN_PATHS = ['/v1/responses', '/v1/async', '/v1/models', '/v1/chat/completions'];
+
+/** An API that is passed as it comes to one provider (contract section 8.1). */
+export const passthrough = z.strictObject({
+  path: z
+    .string()
+    .regex(/^\/v1(?:\/[A-Za-z0-9_.~-]+)+$/, 'must be a path under /v1 such as /v1/files')
+    .refine((path) => !OWN_PATHS.some((own) => path === own || path.startsWith(`${own}/`)), {
+      error: `must not be one of the gateway's own: ${OWN_PATHS.join(', ')}`,
+    }),
+  provider: name,
+  websocket: z.boolean().default(false),
+});

@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { seconds } from '../units.ts';
+import { route, routes } from './providers.ts';
+
+/** `models`: what clients may ask for. */
+
+/** Values of `models.<name>.apis`: those of the gateway itself and the `/v1/<path>` families of proxy models. */
+const api = z
+  .string()
+  .regex(/^[a-z][a-z0-9_/.-]*$/, 'must be an API name such as responses, async, chat_completions, embeddings');
+
+export const effortLevel = z.enum(['low', 'medium', 'high']);
+/** Whose grammar responses have where it is not the service's own. */
+export const profile = z.enum(['openai']);
+export const budget = z.strictObject({
+  turns: z.int().positive().optional(),
+  tool_calls: z.int().positive().optional(),
+  tokens: z.int().positive().optional(),
+  minutes: z.number().positive().optional(),
+  /** In `server.currency`; only where every route has a price. */
+  cost: z.number().positive().optional(),
+  parallel_tool_calls: z.int().positive().max(64).optional(),
+});
+const research = z.strictObject({
+  effort: effortLevel.default('medium'),
+  tools: z.array(z.string().min(1)).default(['web_search', 'fetch_url_content']),
+  /** Own budgets; what is absent keeps its default (see docs/configuration.md). */
+  budgets: z.partialRecord(effortLevel, budget).default({}),
+  /** Recent tool results that stay whole in the context. */
+  keep_tool_results: z.int().positive().default(5),
+  /** The part of the context up to which requests only grow; then older turns become findings. */
+  compact_at: z.number().min(0.1).max(0.9).default(0.42),
+  /** A cheaper route that summarises huge pages; absent: the model's own routes. */
+  reader: z.array(route).optional(),
+  verify: z.boolean().default(false),
+  /** Added to the system prompt of every run of this model. */
+  instructions: z.string().optional(),
+});
+
+const modelBase = {
+  apis: z.array(api).min(1).default(['chat_completions']),
+  context_length: z.int().positive().default(128_000),
+  max_completion_tokens: z.int().positive().default(16_384),
+  owned_by: z.string().min(1).default('research-gateway'),
+  /** Unix seconds, shown by /v1/models. */
+  created: z.int().nonnegative().default(0),
+  /** After so long without a word a second route is asked beside the first; absent: never. */
+  hedge_after: seconds.optional(),
+  routes,
+};
+export const model = z.discriminatedUnion(
+  'kind',
+  [
+    z.strictObject({
+      kind: z.literal('research'),
+      ...modelBase,
+      apis: z
+        .array(z.enum(['responses', 'async', 'chat_completions']))
+        .min(1)
+        .default(['responses', 'async', 'chat_completions']),
+      /** Whether the provider's model reads images; absent: `input_image` is refused. */
+      vision: z.boolean().default(false),
+      profile: profile.optional(),
+      research: research.prefault({}),
+    }),
+    z.strictObject({
+      kind: z.literal('proxy'),
+      ...modelBase,
+      /** A stream that breaks is continued by the next route, in place. */
+      continue_streams: z.boolean().default(false),
+    }),
+  ],
+  { error: 'must be one of: research, proxy' },
+);

@@ -1,0 +1,57 @@
+import { z } from 'zod';
+import { seconds } from '../units.ts';
+import { credential, headers, httpUrl, name } from './values.ts';
+
+/** `providers`, and the routes that lead to them. */
+
+const timeouts = z.strictObject({
+  connect: seconds.prefault(5),
+  /** Until the response headers. */
+  first_byte: seconds.prefault(120),
+  /** From the headers to the first token; as `first_byte` where absent. */
+  first_token: seconds.optional(),
+  /** Between two chunks. */
+  idle: seconds.prefault(60),
+  /** Until the first token, while another route could be asked; three times as long for answers that are not streamed. */
+  patience: seconds.prefault(30),
+  /** A whole call, from the request to the end of the answer; absent: no limit. */
+  total: seconds.optional(),
+});
+
+const builtinProvider = z.strictObject({
+  builtin: z.literal('demo'),
+  /** Pause between streamed words in milliseconds, so that progress can be watched. */
+  pace_ms: z.int().nonnegative().max(1000).default(0),
+});
+export const remoteProvider = z.strictObject({
+  base_url: httpUrl,
+  /** The API that research speaks with it: OpenAI's chat completions or Responses, Anthropic's Messages. */
+  wire: z.enum(['chat', 'responses', 'messages']).default('chat'),
+  api_key: credential.optional(),
+  headers: headers.default({}),
+  timeouts: timeouts.prefault({}),
+  max_retries: z.int().nonnegative().max(10).default(2),
+  /** Connections kept to this provider at most. */
+  max_connections: z.int().positive().default(256),
+  /** Forces what is otherwise seen from the stream. */
+  dialect: z.string().min(1).optional(),
+});
+export const provider = z.union([builtinProvider, remoteProvider], {
+  error: 'needs one of the two: base_url: <URL of the provider>, or builtin: demo',
+});
+
+/** What a million tokens cost, in `server.currency`. */
+const price = z.strictObject({
+  input: z.number().nonnegative(),
+  /** Input that the provider had seen before; as `input` where absent. */
+  cached_input: z.number().nonnegative().optional(),
+  output: z.number().nonnegative(),
+});
+export const route = z.strictObject({
+  provider: name,
+  model: z.string().min(1),
+  /** Tokens that this route's model reads at most; the model's `context_length` where absent. */
+  context_length: z.int().positive().optional(),
+  price: price.optional(),
+});
+export const routes = z.array(route).min(1, 'needs at least one route: { provider, model }');

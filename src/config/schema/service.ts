@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import { hours, minutes, seconds, size } from '../units.ts';
+
+/** `server`, `store`, `runs` and `logging`: the process, what it keeps and what it carries. */
+
+/** The origin of a web page, as browsers send it. */
+const origin = z
+  .string()
+  .regex(/^(?:\*|[a-z][a-z\d+.-]*:\/\/[^/?#\s]+)$/i, 'must be an origin such as https://app.example.com, or *');
+
+export const server = z
+  .strictObject({
+    host: z.string().min(1).default('127.0.0.1'),
+    port: z.int().min(0).max(65_535).default(8080),
+    /** A second port for /healthz, /readyz, /metrics, /openapi.json, /docs and /console; absent: the main one. */
+    admin_port: z.int().min(0).max(65_535).optional(),
+    /** Processes behind one port; `auto`: one per core. */
+    workers: z.union([z.int().min(1).max(64), z.literal('auto')], 'must be a number from 1 to 64, or auto').default(1),
+    body_limit: size.prefault('10mb'),
+    /** All bodies that are being read or answered, together. One key may take half of it. */
+    body_memory: size.prefault('256mb'),
+    heartbeat_seconds: seconds.prefault(15),
+    shutdown_grace_seconds: seconds.prefault(30),
+    /** Origins of web pages that may call the gateway; `*`: every one. */
+    cors_origins: z.array(origin).default([]),
+    /** What prices are in. Shown beside costs, never converted. */
+    currency: z
+      .string()
+      .regex(/^[A-Za-z]{3}$/, 'must be three letters such as USD')
+      .default('USD'),
+    /** Addresses or ranges of proxies whose X-Forwarded-For is believed. */
+    trust_proxy: z.array(z.string()).default([]),
+  })
+  .transform(
+    ({
+      body_limit: bodyLimitBytes,
+      body_memory: bodyMemoryBytes,
+      heartbeat_seconds: heartbeatMs,
+      shutdown_grace_seconds: shutdownGraceMs,
+      ...rest
+    }) => ({
+      ...rest,
+      bodyLimitBytes,
+      bodyMemoryBytes,
+      heartbeatMs,
+      shutdownGraceMs,
+    }),
+  );
+
+export const store = z
+  .strictObject({
+    url: z
+      .string()
+      .regex(
+        /^(file:(?!\/\/[^/]).+|memory:|rediss?(-cluster|-sentinel)?:\/\/.+)$/,
+        'must be file:<folder>, memory:, redis://host:port/db, redis-cluster://a:6379,b:6379 or redis-sentinel://s1:26379,s2:26379/name',
+      )
+      .default('file:./data'),
+    retention_hours: hours.prefault(168),
+    /** SQLite only. `normal`: a process crash loses nothing; `full`: nor does a power loss, at a cost. */
+    sync: z.enum(['normal', 'full']).default('normal'),
+    /** Redis only: replicas that must have a write before it is answered and shown. */
+    replicas: z.int().nonnegative().default(0),
+    /** For `rediss...`: files in PEM, and the name that certificates must have where it is not the host's. */
+    tls: z
+      .strictObject({
+        ca_file: z.string().optional(),
+        cert_file: z.string().optional(),
+        key_file: z.string().optional(),
+        server_name: z.string().optional(),
+      })
+      .transform(({ ca_file: caFile, cert_file: certFile, key_file: keyFile, server_name: serverName }) => ({
+        caFile,
+        certFile,
+        keyFile,
+        serverName,
+      }))
+      .optional(),
+  })
+  .transform(({ retention_hours: retentionMs, ...rest }) => ({ ...rest, retentionMs }));
+
+export const runs = z
+  .strictObject({
+    max_concurrent: z.int().positive().default(200),
+    max_queued: z.int().nonnegative().default(1000),
+    /** What becomes of the runs of a key that is removed. */
+    keys_removed: z.enum(['keep', 'cancel']).default('keep'),
+    max_minutes: minutes.prefault(60),
+  })
+  .transform(({ max_minutes: maxRunMs, ...rest }) => ({ ...rest, maxRunMs }));
+
+export const logging = z.strictObject({
+  level: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+});
