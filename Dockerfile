@@ -1,5 +1,4 @@
-# For builds that can be repeated, pin the base image by its digest: docker build --build-arg \
-#   NODE_IMAGE="$(docker inspect --format '{{index .RepoDigests 0}}' node:26-slim)" .
+# For builds that can be repeated, .ci/pin-base-image writes the digest of the base image here.
 ARG NODE_IMAGE=node:26-slim
 FROM ${NODE_IMAGE}
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8080
