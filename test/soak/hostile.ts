@@ -1,5 +1,7 @@
-import { connect } from 'node:net';
-import { type RequestBomb, requestBombs } from '../support/request-bombs.ts';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { type RequestBomb, requestBombs, streamBombs } from '../support/request-bombs.ts';
 import type { Soak } from './soak.ts';
 
 /** What a hostile client may be answered: nothing else is documented for what it sends. */
@@ -7,11 +9,33 @@ const DOCUMENTED = new Set([200, 201, 400, 401, 403, 404, 405, 413, 415, 422, 42
 
 const bombs = requestBombs();
 
-/** One hostile visit: a bomb, noise, or a connection that stands still. */
+/** A provider whose every answer is a bomb, or breaks off in the middle of one. */
+export async function startHostileProvider(): Promise<AsyncDisposable & { url: string }> {
+  const streams = streamBombs();
+  const server = createServer((request, response) => {
+    request.resume();
+    const { body } = pick(streams);
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    if (Math.random() < 0.7) response.end(body);
+    else response.write(body.slice(0, body.length / 2), () => response.destroy());
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/v1`,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** One hostile visit: a bomb of a client or of a provider, noise, or a connection that stands still. */
 export async function hostileVisit(soak: Soak): Promise<void> {
   const dice = Math.random();
-  if (dice < 0.5) await drop(soak, pick(bombs));
-  else if (dice < 0.75) await noise(soak);
+  if (dice < 0.4) await drop(soak, pick(bombs));
+  else if (dice < 0.6) await askHostileProvider(soak);
+  else if (dice < 0.8) await noise(soak);
   else await standStill(soak);
   soak.faults++;
 }
@@ -30,6 +54,20 @@ async function drop(
   };
   const head = Object.entries(lines).map(([name, value]) => `${name}: ${value}\r\n`);
   await talk(soak, `${method} ${path} HTTP/1.1\r\n${head.join('')}\r\n`, chunks?.() ?? [body]);
+}
+
+/** What comes of a bomb is told as an answer or an error, in a stream or whole. */
+async function askHostileProvider(soak: Soak): Promise<void> {
+  const answer = await soak.ask('POST /v1/chat/completions', {
+    key: soak.attacker,
+    body: {
+      model: pick(['bad-deep', 'bad-demo']),
+      stream: Math.random() < 0.5,
+      messages: [{ role: 'user', content: 'Where is it?' }],
+    },
+  });
+  await answer?.text().catch(() => {});
+  if (answer && !DOCUMENTED.has(answer.status)) soak.violated(`a hostile provider's answer came as ${answer.status}`);
 }
 
 async function noise(soak: Soak): Promise<void> {

@@ -27,11 +27,14 @@ export async function gatewayFolder(): Promise<AsyncDisposable & { path: string 
 }
 
 /** Starts `serve` with this configuration and waits until it listens. */
-export async function startGatewayProcess(config: object, options: { folder: string }): Promise<GatewayProcess> {
+export async function startGatewayProcess(
+  config: object,
+  options: { folder: string; nodeArgs?: readonly string[] },
+): Promise<GatewayProcess> {
   const file = join(options.folder, `gateway-${Math.random().toString(36).slice(2)}.yaml`);
   await writeFile(file, stringify(config));
   const env = { PATH: process.env.PATH, HOME: options.folder };
-  const child = spawn(process.execPath, [MAIN, 'serve', '--config', file], {
+  const child = spawn(process.execPath, [...(options.nodeArgs ?? []), MAIN, 'serve', '--config', file], {
     env,
     stdio: ['ignore', 'ignore', 'pipe'],
   });
