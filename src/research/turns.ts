@@ -1,6 +1,7 @@
 import { GatewayError } from '../base/errors.ts';
 import {
   noUsage,
+  type TurnDelta,
   TurnError,
   type TurnMessage,
   type TurnPart,
@@ -9,6 +10,7 @@ import {
 } from '../upstream/turn.ts';
 import type { Context } from './context/context.ts';
 import { RepetitionWatch } from './guards/repetition.ts';
+import { readLive } from './run/live-steps.ts';
 import { noted, type ResearchRun } from './run/run.ts';
 import type { Step } from './run/steps.ts';
 import { estimateTokens } from './text/tokens.ts';
@@ -106,16 +108,18 @@ async function* showTurn(
   { shown, signal }: { shown: { text: string; reasoning: string }; signal: AbortSignal },
 ): AsyncGenerator<Step, Finish> {
   const repetition = new RepetitionWatch();
-  let last: 'reasoning' | 'text' | undefined;
-  for await (const part of run.chat.turn(request, { signal })) {
+  let last: TurnDelta['type'] | undefined;
+  function* show({ type, delta }: TurnDelta): Generator<Step> {
+    const paragraph = last !== undefined && last !== type ? '\n\n' : '';
+    last = type;
+    shown.text += delta;
+    if (type === 'reasoning') shown.reasoning += delta;
+    yield { type: 'reasoning', delta: paragraph + delta };
+    if (repetition.push(delta)) throw new EndlessRepetition('the model repeated itself without end');
+  }
+  for await (const part of run.chat.turn(request, { signal, pass: readLive(run.live, show) })) {
     if (part.type === 'finish') return part;
-    if (part.type === 'tool_call') continue;
-    const paragraph = last !== undefined && last !== part.type ? '\n\n' : '';
-    last = part.type;
-    shown.text += part.delta;
-    if (part.type === 'reasoning') shown.reasoning += part.delta;
-    yield { type: 'reasoning', delta: paragraph + part.delta };
-    if (repetition.push(part.delta)) throw new EndlessRepetition('the model repeated itself without end');
+    if (part.type !== 'tool_call') yield* show(part);
   }
   throw unfinished();
 }

@@ -8,7 +8,15 @@ import { type FailedRoute, type RouteAttempt, RouteTries, type RouteTriesOptions
 import type { Route } from './routing/routes.ts';
 import { brokenTurn, failedTurn } from './routing/turn-failure.ts';
 import { adaptedParameters, failedOver } from './routing/turn-warnings.ts';
-import { type ChatModel, noUsage, type TurnPart, type TurnRequest, type TurnUsage } from './turn.ts';
+import {
+  type ChatModel,
+  noUsage,
+  type PassDelta,
+  type TurnOptions,
+  type TurnPart,
+  type TurnRequest,
+  type TurnUsage,
+} from './turn.ts';
 import { newRunTraits, type RunTraits } from './wires/replay-lessons.ts';
 
 export type ChatModelOptions = Omit<RouteTriesOptions, 'penalties'> & {
@@ -28,7 +36,7 @@ interface ChatContext extends ChatModelOptions {
 /** The model of one run over its routes. It remembers which routes broke a stream in this run. */
 export function createChatModel(options: ChatModelOptions): ChatModel {
   const context: ChatContext = { ...options, penalties: new Map(), broken: [], run: newRunTraits() };
-  return { turn: (request, { signal }) => runTurn(request, context, signal) };
+  return { turn: (request, options) => runTurn(request, context, options) };
 }
 
 /** One turn while it is asked for. */
@@ -46,12 +54,14 @@ interface OpenedTurn {
   attempt: RouteAttempt;
   parts: AsyncGenerator<TurnPart, void, undefined>;
   first: IteratorResult<TurnPart, void>;
+  /** Its deltas pass here once it is the one that is read: until then another route may overtake it. */
+  passage: { pass?: PassDelta | undefined };
 }
 
 async function* runTurn(
   request: TurnRequest,
   context: ChatContext,
-  signal: AbortSignal,
+  { signal, pass }: TurnOptions,
 ): AsyncGenerator<TurnPart, void, undefined> {
   const tries = new RouteTries({ ...context, warm: request.warmRoute });
   const turn: Turn = { request, context, tries, spent: noUsage() };
@@ -64,6 +74,7 @@ async function* runTurn(
   });
   const opened = context.hedgeMs === undefined ? await open(turn, signal) : await hedge.run();
   if (!opened) throw failedTurn(context.modelName, tries.failures, turn.spent);
+  opened.passage.pass = pass;
   try {
     yield* read(opened, turn);
   } finally {
@@ -83,10 +94,12 @@ async function open(turn: Turn, signal: AbortSignal): Promise<OpenedTurn | undef
   for (let next = await attempts.next(); !next.done; next = await attempts.next()) {
     const attempt = next.value;
     const { log, run } = context;
-    const asked = { spent: () => turn.spent, log, patient: !attempt.hasAlternative, run, signal };
+    const passage: OpenedTurn['passage'] = {};
+    const pass: PassDelta = (delta) => passage.pass?.(delta) ?? false;
+    const asked = { spent: () => turn.spent, log, patient: !attempt.hasAlternative, run, pass, signal };
     const parts = askRoute(attempt.route, request, asked);
     try {
-      return { attempts, attempt, parts, first: await parts.next() };
+      return { attempts, attempt, parts, first: await parts.next(), passage };
     } catch (error) {
       if (error instanceof AttemptFailure) failed(turn, attempt, error, { delivered: false });
       else {

@@ -164,7 +164,22 @@ export interface ChatModel {
   /**
    * Asks for one turn. Ending the iteration early, or aborting the signal, closes the provider's connection within a
    * second.
-   * @throws TurnError, or the signal's reason after an abort.
+   * @throws TurnError, what `pass` threw, or the signal's reason after an abort.
    */
-  turn(request: TurnRequest, options: { signal: AbortSignal }): AsyncIterable<TurnPart>;
+  turn(request: TurnRequest, options: TurnOptions): AsyncIterable<TurnPart>;
 }
+
+export interface TurnOptions {
+  signal: AbortSignal;
+  pass?: PassDelta | undefined;
+}
+
+/** A part of a turn that is one of many. */
+export type TurnDelta = Extract<TurnPart, { delta: string }>;
+
+/**
+ * Takes a delta while the iteration waits for the next part, in the moment in which it comes from the network: it then
+ * costs no promise on its way to the log. False where it cannot be taken now: then it comes with the iteration. What
+ * it throws ends the turn.
+ */
+export type PassDelta = (delta: TurnDelta) => boolean;

@@ -1,15 +1,13 @@
-import { setImmediate } from 'node:timers/promises';
 import { linkSignals } from '../../base/abort.ts';
 import { GatewayError } from '../../base/errors.ts';
 import type { IncompleteReason } from '../../protocol/response.ts';
 import { noUsage } from '../../upstream/turn.ts';
 import type { Context } from '../context/context.ts';
+import { readLive } from '../run/live-steps.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { ResearchOutcome, Step } from '../run/steps.ts';
-import { leastTokens } from '../text/tokens.ts';
 import { estimatedUsage, type Finish, unfinished } from '../turns.ts';
-import { AnswerBound, endOfPiece } from './answer-bound.ts';
-import { type AnswerRequest, answerRequest, outputLimit, structuredFormat } from './answer-request.ts';
+import { type AnswerRequest, answerRequest, structuredFormat } from './answer-request.ts';
 import {
   type Answering,
   answeredStep,
@@ -23,8 +21,8 @@ import {
   spentStep,
   type Written,
 } from './answer-steps.ts';
+import { AnswerCut, AnswerTurn } from './answer-turn.ts';
 import { CitedAnswer } from './cited-answer.ts';
-import { Continuation } from './continuation.ts';
 import { writeStructured } from './structured-answer.ts';
 
 /** The answer turn: no tool is called, and it is streamed as the message as it is written. */
@@ -33,8 +31,6 @@ import { writeStructured } from './structured-answer.ts';
 const MIN_ANSWER_MS = 180_000;
 /** The part of a run's minutes that is the answer's. */
 const ANSWER_SHARE = 0.1;
-/** Longer deltas are read in pieces, so that one that holds a whole answer does not stop everybody else. */
-const PIECE = 4096;
 
 /**
  * Writes the answer, or the rest of one that was cut.
@@ -104,44 +100,24 @@ async function* streamAnswer(
   run: ResearchRun,
   turn: { asked: AnswerRequest; written: Written; cited: CitedAnswer; signal: AbortSignal },
 ): AsyncGenerator<Step, Finish | undefined> {
-  const { asked, written, cited, signal } = turn;
-  const continuation = new Continuation(written.text);
-  const most = run.purse.bounded
-    ? leastTokens(written.text) + (asked.request.maxOutputTokens ?? 0)
-    : Number.POSITIVE_INFINITY;
-  const bound = new AnswerBound(written.text, Math.min(outputLimit(run), most));
-  let started = written.text !== '';
-  let thought = false;
-  for await (const part of run.chat.turn(asked.request, { signal })) {
-    if (part.type === 'tool_call') continue;
-    if (part.type === 'reasoning') {
-      // Items do not interleave: what a model thinks after it began to write is not shown.
-      if (started) continue;
-      thought = true;
-      yield { type: 'reasoning', delta: part.delta };
-      continue;
-    }
-    const fresh = bound.take(part.type === 'text' ? continuation.push(part.delta) : continuation.end());
-    if (fresh !== '') {
-      if (thought && !started) yield { type: 'reasoning_end', status: 'completed' };
-      started = true;
-      written.text += fresh;
-      for (let at = 0; at < fresh.length; ) {
-        if (at > 0) await setImmediate();
-        const end = endOfPiece(fresh, at + PIECE);
-        yield* citedSteps(run, cited.push(fresh.slice(at, end)));
-        at = end;
+  const answer = new AnswerTurn(run, turn);
+  const pass = readLive(
+    run.live,
+    (part) => answer.read(part),
+    () => answer.isJoined,
+  );
+  try {
+    for await (const part of run.chat.turn(turn.asked.request, { signal: turn.signal, pass })) {
+      if (part.type === 'tool_call') continue;
+      if (part.type === 'finish') {
+        yield* answer.end();
+        return part;
       }
+      yield* answer.readInPieces(part);
     }
-    if (part.type === 'finish') {
-      if (thought && !started) yield { type: 'reasoning_end', status: 'completed' };
-      written.cut = bound.cut;
-      return part;
-    }
-    if (bound.cut) {
-      written.cut = bound.cut;
-      return undefined;
-    }
+  } catch (thrown) {
+    if (thrown instanceof AnswerCut) return undefined;
+    throw thrown;
   }
   throw unfinished();
 }

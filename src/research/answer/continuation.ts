@@ -15,6 +15,11 @@ export class Continuation {
     this.#decided = before === '';
   }
 
+  /** Whether nothing is held back any more. */
+  get isDecided(): boolean {
+    return this.#decided;
+  }
+
   /** The part of `delta` that is new, held back until it can be told. */
   push(delta: string): string {
     if (this.#decided) return delta;

@@ -8,6 +8,7 @@ import type { SchemaChecker } from '../answer/schema/schema-job.ts';
 import type { Prompts } from '../prompts/load-prompts.ts';
 import type { Fence } from '../text/fence.ts';
 import type { Budget } from './budget.ts';
+import type { LiveSteps } from './live-steps.ts';
 import type { Purse } from './money.ts';
 import type { ResearchRequest } from './request.ts';
 import type { ResearchState, TranscriptEntry } from './transcript.ts';
@@ -42,6 +43,8 @@ export interface ResearchRun {
   log: Logger;
   /** Ends the run: cancel, lost claim, shutdown. */
   signal: AbortSignal;
+  /** Takes what the model says as it comes; where it is absent, all of it is yielded. */
+  live?: LiveSteps | undefined;
   /** Told of every tool call that was executed. For metrics. */
   onToolCall?: ((call: ObservedToolCall) => void) | undefined;
   /** Asked between steps: true hands the run over to another instance. */

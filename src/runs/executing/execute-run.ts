@@ -7,6 +7,7 @@ import { cancelledError, type ResponseObject, zeroUsage } from '../../protocol/r
 import type { Warning } from '../../protocol/warnings.ts';
 import { interruptedStep } from '../../research/interrupted-step.ts';
 import { type EndingRun, finalWarnings } from '../../research/run/final-warnings.ts';
+import type { LiveSteps } from '../../research/run/live-steps.ts';
 import type { ResearchOutcome, Step } from '../../research/run/steps.ts';
 import { ResearchState } from '../../research/run/transcript.ts';
 import type { RunRecord, RunStore, TerminalStatus } from '../../store/run-store.ts';
@@ -32,6 +33,7 @@ export interface RunDriver {
     state: ResearchState;
     /** An answer that was begun, as its reader has it. */
     answerSoFar: { text: string; annotations: readonly UrlCitation[] };
+    live: LiveSteps;
     signal: AbortSignal;
     shouldPause(): boolean;
   }): AsyncGenerator<Step, ResearchOutcome | 'paused'>;
@@ -182,6 +184,7 @@ class Execution {
       run: lease.run,
       state: this.#state,
       answerSoFar: this.#recorder.answer,
+      live: this.#liveSteps(),
       signal: lease.signal,
       shouldPause: () => lease.pausing,
     });
@@ -196,6 +199,18 @@ class Execution {
       if (isMilestone(next.value)) await this.#writer.flush();
       else if (this.#writer.congested) await this.#writer.ready();
     }
+  }
+
+  /** Steps that nothing follows from go to the log as they come, as long as it keeps up. */
+  #liveSteps(): LiveSteps {
+    const writer = this.#writer;
+    const recorder = this.#recorder;
+    return {
+      get open() {
+        return !writer.congested;
+      },
+      take: (step) => recorder.record(step),
+    };
   }
 
   async #driveProxy(): Promise<ResearchOutcome> {

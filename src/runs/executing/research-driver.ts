@@ -74,7 +74,7 @@ export function createDriver(parts: DriverParts): RunDriver {
       if (cost !== undefined) parts.metrics?.cost(model, cost, parts.config.current().server.currency);
       parts.ended?.({ id, keyId, model, held: readHeld(run), tokens, cost, error });
     },
-    async *research({ run, state, answerSoFar, signal, shouldPause }) {
+    async *research({ run, state, answerSoFar, live, signal, shouldPause }) {
       const request = readResearchRequest(run);
       if (!request) throw new Error('the run holds no research request');
       const { model, key } = lookUp(parts, run);
@@ -122,6 +122,7 @@ export function createDriver(parts: DriverParts): RunDriver {
         startedAt: run.createdAt,
         clock: parts.clock,
         log,
+        live,
         signal,
         shouldPause,
         onToolCall: (call) => parts.metrics?.toolCall(call),

@@ -5,7 +5,15 @@ import type { DecodedTurn } from '../decoding/turn-decoder.ts';
 import { addUsage, priced } from '../decoding/usage.ts';
 import { learn, learnFromContextOverflow } from '../dialects/requests/lessons.ts';
 import type { ToolNames } from '../dialects/requests/tool-names.ts';
-import { type AssistantMessage, noUsage, type TurnPart, type TurnRequest, type TurnUsage } from '../turn.ts';
+import {
+  type AssistantMessage,
+  noUsage,
+  type PassDelta,
+  type TurnDelta,
+  type TurnPart,
+  type TurnRequest,
+  type TurnUsage,
+} from '../turn.ts';
 import { learnReplayRefusal, newRunTraits, type RunTraits } from '../wires/replay-lessons.ts';
 import { WIRES } from '../wires/wires.ts';
 import { attempt } from './attempt.ts';
@@ -25,6 +33,8 @@ export interface RouteRequestOptions {
   run?: RunTraits;
   /** Told of the turn as it came, before it goes out. */
   onTurn?: (turn: DecodedTurn) => void;
+  /** See `TurnOptions`. */
+  pass?: PassDelta;
   signal: AbortSignal;
 }
 
@@ -58,6 +68,9 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
   const traits = provider.traits(model);
   const wire = WIRES[provider.config.wire];
   const run = options.run ?? newRunTraits();
+  const { pass } = options;
+  const mask = target.maskText;
+  const masked = (part: TurnDelta): TurnDelta => ({ ...part, delta: mask(part.delta) });
   const { body, names } = wire.request(request, { provider: provider.name, model, traits, run });
   const parts = attempt({
     target,
@@ -69,12 +82,12 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
     reasoningBeside: traits.reasoningBeside,
     estimate: (characters) => estimated(request, Math.ceil(characters / 4)),
     patient: options.patient ?? true,
+    pass: pass && ((part) => pass(masked(part))),
     signal: options.signal,
   });
-  const mask = target.maskText;
   for await (const part of parts) {
     if (part.type !== 'done') {
-      yield part.type === 'text' || part.type === 'reasoning' ? { ...part, delta: mask(part.delta) } : part;
+      yield masked(part);
       continue;
     }
     traits.reasoningBeside ||= part.reasoningBeside;

@@ -3,7 +3,7 @@ import { EventStream } from '../decoding/event-stream.ts';
 import type { DecodedTurn, Delta } from '../decoding/turn-decoder.ts';
 import type { ProviderTarget, Receiver, ReceiverControl } from '../provider-target.ts';
 import type { AnswerHead } from '../transport/exchange.ts';
-import type { TurnTool, TurnUsage } from '../turn.ts';
+import type { PassDelta, TurnTool, TurnUsage } from '../turn.ts';
 import type { TurnReader, Wire } from '../wires/wire.ts';
 import { AttemptFailure } from './attempt-failure.ts';
 
@@ -31,6 +31,8 @@ export interface AttemptOptions {
   estimate: (outputCharacters: number) => TurnUsage;
   /** See `CallOptions`. */
   patient: boolean;
+  /** See `TurnOptions`. */
+  pass?: PassDelta | undefined;
   signal: AbortSignal;
 }
 
@@ -45,7 +47,7 @@ export type AttemptPart =
  */
 export async function* attempt(options: AttemptOptions): AsyncGenerator<AttemptPart, void, undefined> {
   const { target, wire, body, signal } = options;
-  const deltas = new WaitingDeltas();
+  const deltas = new WaitingDeltas(options.pass);
   const left = new AbortController();
   const onAbort = () => left.abort(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });
@@ -86,20 +88,32 @@ type AttemptEnd = Extract<AttemptPart, { type: 'done' }> | { failure: AttemptFai
 
 /** Deltas between the provider that sends and the turn's reader that takes. */
 class WaitingDeltas {
+  readonly #pass: PassDelta | undefined;
   #ready: Delta[] = [];
   #characters = 0;
   #isOver = false;
   #wake: (() => void) | undefined;
   #onTaken: (() => void) | undefined;
 
+  constructor(pass: PassDelta | undefined) {
+    this.#pass = pass;
+  }
+
   /** Whether the reader is far behind; `onTaken` is called once it is not. */
   push(deltas: readonly Delta[], onTaken: () => void): boolean {
-    for (const delta of deltas) this.#characters += delta.delta.length;
-    this.#ready.push(...deltas);
-    this.#wake?.();
+    for (const delta of deltas) {
+      if (this.#passOn(delta)) continue;
+      this.#characters += delta.delta.length;
+      this.#ready.push(delta);
+    }
+    if (this.#ready.length > 0) this.#wake?.();
     if (this.#characters < MAX_WAITING) return false;
     this.#onTaken = onTaken;
     return true;
+  }
+
+  #passOn(delta: Delta): boolean {
+    return this.#pass !== undefined && this.#wake !== undefined && this.#ready.length === 0 && this.#pass(delta);
   }
 
   readonly over = (): void => {

@@ -1,0 +1,108 @@
+import { setImmediate } from 'node:timers/promises';
+import type { TurnDelta } from '../../upstream/turn.ts';
+import { LONGEST_AT_ONCE } from '../run/live-steps.ts';
+import type { ResearchRun } from '../run/run.ts';
+import type { Step } from '../run/steps.ts';
+import { leastTokens } from '../text/tokens.ts';
+import { AnswerBound, endOfPiece } from './answer-bound.ts';
+import { type AnswerRequest, outputLimit } from './answer-request.ts';
+import { citedSteps, type Written } from './answer-steps.ts';
+import type { CitedAnswer } from './cited-answer.ts';
+import { Continuation } from './continuation.ts';
+
+/** This side ends the answer; `Written.cut` says why. */
+export class AnswerCut extends Error {
+  override readonly name = 'AnswerCut';
+}
+
+/** One turn of the answer as it is written: what its model says becomes the text that the client reads. */
+export class AnswerTurn {
+  readonly #run: ResearchRun;
+  readonly #written: Written;
+  readonly #cited: CitedAnswer;
+  readonly #continuation: Continuation;
+  readonly #bound: AnswerBound;
+  #started: boolean;
+  #thought = false;
+
+  constructor(run: ResearchRun, turn: { asked: AnswerRequest; written: Written; cited: CitedAnswer }) {
+    const { asked, written, cited } = turn;
+    const most = run.purse.bounded
+      ? leastTokens(written.text) + (asked.request.maxOutputTokens ?? 0)
+      : Number.POSITIVE_INFINITY;
+    this.#run = run;
+    this.#written = written;
+    this.#cited = cited;
+    this.#continuation = new Continuation(written.text);
+    this.#bound = new AnswerBound(written.text, Math.min(outputLimit(run), most));
+    this.#started = written.text !== '';
+  }
+
+  /** Whether a delta gives no more than its own text: the text of a continuation is held back at first. */
+  get isJoined(): boolean {
+    return this.#continuation.isDecided;
+  }
+
+  /** A delta that may be read at once. @throws AnswerCut */
+  *read(part: TurnDelta): Generator<Step> {
+    if (part.type === 'reasoning') {
+      yield* this.#think(part.delta);
+      return;
+    }
+    const fresh = this.#take(this.#continuation.push(part.delta));
+    if (fresh !== '') yield* this.#write(fresh);
+    this.#throwIfCut();
+  }
+
+  /** A delta of any length. @throws AnswerCut */
+  async *readInPieces(part: TurnDelta): AsyncGenerator<Step> {
+    if (part.type === 'reasoning') {
+      yield* this.#think(part.delta);
+      return;
+    }
+    yield* this.#writeInPieces(this.#take(this.#continuation.push(part.delta)));
+    this.#throwIfCut();
+  }
+
+  /** The model is done: what was held back. */
+  async *end(): AsyncGenerator<Step> {
+    yield* this.#writeInPieces(this.#take(this.#continuation.end()));
+    if (this.#thought && !this.#started) yield { type: 'reasoning_end', status: 'completed' };
+    this.#written.cut = this.#bound.cut;
+  }
+
+  /** Items do not interleave: what a model thinks after it began to write is not shown. */
+  *#think(delta: string): Generator<Step> {
+    if (this.#started) return;
+    this.#thought = true;
+    yield { type: 'reasoning', delta };
+  }
+
+  async *#writeInPieces(fresh: string): AsyncGenerator<Step> {
+    for (let at = 0; at < fresh.length; ) {
+      if (at > 0) await setImmediate();
+      const end = endOfPiece(fresh, at + LONGEST_AT_ONCE);
+      yield* this.#write(fresh.slice(at, end));
+      at = end;
+    }
+  }
+
+  /** The part of what was said that belongs to the answer. */
+  #take(said: string): string {
+    const fresh = this.#bound.take(said);
+    this.#written.text += fresh;
+    return fresh;
+  }
+
+  *#write(fresh: string): Generator<Step> {
+    if (this.#thought && !this.#started) yield { type: 'reasoning_end', status: 'completed' };
+    this.#started = true;
+    yield* citedSteps(this.#run, this.#cited.push(fresh));
+  }
+
+  #throwIfCut(): void {
+    if (this.#bound.cut === null) return;
+    this.#written.cut = this.#bound.cut;
+    throw new AnswerCut('the answer ends here');
+  }
+}

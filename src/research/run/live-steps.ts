@@ -1,0 +1,29 @@
+import type { PassDelta, TurnDelta } from '../../upstream/turn.ts';
+import type { Step } from './steps.ts';
+
+/**
+ * Takes steps while the loop waits for its model: what the model says goes from the network to the log within one call,
+ * without a promise of its own. A step that another one has to wait for is yielded instead.
+ */
+export interface LiveSteps {
+  /** Whether one can be taken now. */
+  readonly open: boolean;
+  take(step: Step): void;
+}
+
+/** Longer deltas are read in pieces with pauses, so that one that holds a whole answer does not stop everybody else. */
+export const LONGEST_AT_ONCE = 4096;
+
+/** Has the deltas of a turn read as they come; those that cannot be are left to the iteration. */
+export function readLive(
+  live: LiveSteps | undefined,
+  read: (delta: TurnDelta) => Iterable<Step>,
+  canRead: () => boolean = () => true,
+): PassDelta | undefined {
+  if (!live) return undefined;
+  return (part) => {
+    if (!live.open || part.delta.length > LONGEST_AT_ONCE || !canRead()) return false;
+    for (const step of read(part)) live.take(step);
+    return true;
+  };
+}
