@@ -21,6 +21,11 @@ class Overtaken extends Error {
   override readonly name = 'Overtaken';
 }
 
+/** Whether a lane has ended because the other one won. */
+export function isOvertaken({ reason }: AbortSignal): boolean {
+  return reason instanceof Overtaken;
+}
+
 /**
  * Runs the same work a second time beside the first where the first says nothing for a while, and takes what comes
  * first. A lane that resolves with undefined has nothing to give; then the other one counts.
@@ -64,7 +69,7 @@ export class Hedge<T> implements Disposable {
       if (value !== undefined) this.#options.discard?.(value);
       return undefined;
     } catch (error) {
-      if (controller.signal.reason instanceof Overtaken) return undefined;
+      if (isOvertaken(controller.signal)) return undefined;
       throw error;
     }
   }

@@ -2,6 +2,7 @@ import { GatewayError } from '../base/errors.ts';
 import { topLevelSpans } from '../protocol/json-spans.ts';
 import { gatewayErrorOf } from '../upstream/provider-answer.ts';
 import { targetOf, type Upstream } from '../upstream/upstream.ts';
+import { CallAccount, type Spent } from './call-account.ts';
 import { completionReceiver } from './choose-receiver.ts';
 import { withFailover } from './failover.ts';
 import type { MemoryBudget } from './memory-budget.ts';
@@ -16,27 +17,29 @@ import { unstreamed } from './replace-spans.ts';
 export async function completeTask(
   task: ProxyTask,
   { upstream, memory }: { upstream: Upstream; memory: MemoryBudget },
-): Promise<string> {
+): Promise<Spent & { body: string }> {
   const { modelName, model, key, signal } = task;
   const request = requestOf(task);
-  using account = memory.account();
+  using held = memory.account();
+  const account = new CallAccount(request.body.length);
   const passed = await withFailover({
     tries: upstream.attempts({ modelName, model, key }),
     modelName,
     ask: ({ route }, lane) => {
       return targetOf(route).call(requestFor(request, route.model), {
-        receiver: completionReceiver({ target: targetOf(route), memory: account }),
+        receiver: completionReceiver({ target: targetOf(route), memory: held }),
         unanswered: (failure) => ({ is: 'failed', failure }),
         signal: lane.signal,
       });
     },
     hedgeMs: model.hedge_after,
+    account,
     signal,
   });
   if (passed.is === 'delivered') throw new Error('a task has no client to deliver to');
   if (passed.is === 'refused') throw gatewayErrorOf(modelName, [passed]);
   targetOf(passed.route).mask.apply(passed.answer.body);
-  return passed.answer.body.toString('utf8');
+  return { ...account.spent, body: passed.answer.body.toString('utf8') };
 }
 
 function requestOf(task: ProxyTask): PassedRequest {

@@ -1,7 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import { createParser } from 'eventsource-parser';
 import { isObject, type JsonObject, parseJson } from '../base/json.ts';
-import { type AttemptFailure, brokenStream, readFinishReason, readUsage } from '../upstream/provider-answer.ts';
+import {
+  type AttemptFailure,
+  brokenStream,
+  readFinishReason,
+  readUsage,
+  type TurnUsage,
+} from '../upstream/provider-answer.ts';
 import type { ProviderTarget } from '../upstream/provider-target.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from './attempt-result.ts';
 import { ClientWriter } from './client-writer.ts';
@@ -48,13 +54,15 @@ export class ContinuedStream implements ResultReceiver {
   #isFlawed = false;
   #isDone = false;
   #hasEnd = false;
-  #tokens: number | null = null;
+  #usage: TurnUsage | null = null;
+  readonly #from: number;
 
   constructor(options: ContinuedStreamOptions, control: ResultControl) {
     this.#options = options;
     this.#control = control;
     this.#writer = new ClientWriter(options.res, control);
     options.answer.restart();
+    this.#from = options.answer.length;
   }
 
   data(chunk: Buffer): void {
@@ -67,16 +75,22 @@ export class ContinuedStream implements ResultReceiver {
     if (failure) return this.broken(failure);
     if (!this.#hasEnd || this.#isFlawed) return this.broken(brokenStream('the stream ended before the answer did'));
     this.#writer.end('data: [DONE]\n\n');
-    return { is: 'delivered', tokens: this.#tokens };
+    return { is: 'delivered', usage: this.#usage };
   }
 
   /** A stream whose answer is whole needs no other route. */
   broken(failure: AttemptFailure): AttemptResult {
     if (this.#hasEnd && !this.#isFlawed) {
       this.#writer.end('data: [DONE]\n\n');
-      return { is: 'delivered', tokens: this.#tokens };
+      return { is: 'delivered', usage: this.#usage };
     }
-    return { is: 'failed', failure: this.#options.answer.canGoOn ? failure : failure.with({ advice: 'never' }) };
+    const { answer } = this.#options;
+    return {
+      is: 'failed',
+      failure: answer.canGoOn ? failure : failure.with({ advice: 'never' }),
+      ...(this.#usage && { usage: this.#usage }),
+      ...(this.#hasBegun && { written: answer.length - this.#from }),
+    };
   }
 
   #read(text: string): AttemptFailure | undefined {
@@ -116,7 +130,7 @@ export class ContinuedStream implements ResultReceiver {
       this.#control.started();
     }
     const usage = readUsage(payload.usage);
-    if (usage) this.#tokens = usage.inputTokens + usage.outputTokens;
+    if (usage) this.#usage = usage;
     const end = readFinishReason(finishOf(payload));
     if (end === 'broken') return brokenStream('the provider broke the answer off');
     if (end !== undefined) this.#hasEnd = true;

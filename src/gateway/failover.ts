@@ -1,8 +1,9 @@
-import { Hedge, type Lane } from '../base/hedge.ts';
+import { Hedge, isOvertaken, type Lane } from '../base/hedge.ts';
 import { type AttemptFailure, gatewayErrorOf } from '../upstream/provider-answer.ts';
 import type { Answer } from '../upstream/provider-target.ts';
 import type { Route, RouteAttempt, RouteTries } from '../upstream/upstream.ts';
 import type { AttemptResult } from './attempt-result.ts';
+import type { CallAccount } from './call-account.ts';
 
 /** Statuses that judge the request itself: another provider would say the same. */
 const REQUEST_AT_FAULT = new Set([400, 406, 411, 413, 414, 415, 416, 417, 422, 431]);
@@ -16,6 +17,8 @@ export interface FailoverOptions {
   ask(attempt: RouteAttempt, lane: Lane): Promise<AttemptResult>;
   /** After so long without a word another route is asked beside the first, in milliseconds; absent: never. */
   hedgeMs?: number | undefined;
+  /** What the attempts were is added up here. */
+  account: CallAccount;
   signal: AbortSignal;
 }
 
@@ -36,7 +39,7 @@ export async function withFailover(options: FailoverOptions): Promise<Passed> {
   const run = async (lane: Lane): Promise<Passed | undefined> => {
     for await (const attempt of tries.attempts({ signal: lane.signal })) {
       const { route } = attempt;
-      const result = await options.ask(attempt, lane);
+      const result = await counted(attempt, lane, options);
       report(attempt, result);
       if (result.is !== 'failed') return { route, ...result };
       const { answer, failure } = result;
@@ -54,6 +57,21 @@ export async function withFailover(options: FailoverOptions): Promise<Passed> {
   }
   if (last?.is === 'refused' && !OWN_CREDENTIALS.has(last.answer.status)) return last;
   throw gatewayErrorOf(modelName, tries.failures);
+}
+
+/** Asks, and counts what came of it. A lane that another one overtook was not free. */
+async function counted(attempt: RouteAttempt, lane: Lane, { ask, account }: FailoverOptions): Promise<AttemptResult> {
+  const onAbort = () => {
+    if (isOvertaken(lane.signal)) account.overtaken(attempt.route);
+  };
+  lane.signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    const result = await ask(attempt, lane);
+    account.add(attempt.route, result);
+    return result;
+  } finally {
+    lane.signal.removeEventListener('abort', onAbort);
+  }
 }
 
 /** Tells limiter and breaker how an attempt ended, and by that whether another one follows. */

@@ -6,13 +6,14 @@ import { topLevelSpans } from '../protocol/json-spans.ts';
 import type { Answer, ProviderTarget } from '../upstream/provider-target.ts';
 import { type BackoffPolicy, type Route, type RouteAttempt, targetOf, type Upstream } from '../upstream/upstream.ts';
 import type { AttemptResult } from './attempt-result.ts';
+import { CallAccount, type Spent } from './call-account.ts';
 import { chatReceiver, otherReceiver } from './choose-receiver.ts';
 import { endAnswer } from './client-writer.ts';
 import { ContinuedAnswer, isContinuable } from './continued-answer.ts';
 import { type Passed, withFailover } from './failover.ts';
 import type { MemoryAccount, MemoryBudget } from './memory-budget.ts';
 import { type PassedRequest, requestFor } from './passed-request.ts';
-import type { ProxyCall, ProxyOutcome } from './proxy-call.ts';
+import type { ProxyCall } from './proxy-call.ts';
 import { chatStream, type StreamKind, streamOf } from './stream-kind.ts';
 
 /** Somebody waits: what takes longer than this is better told than waited for, in milliseconds. */
@@ -31,18 +32,19 @@ export interface ForwardParts {
  * Passes a call to the routes of its model and writes what comes back to the client.
  * @throws GatewayError while nothing has been written; the signal's reason.
  */
-export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }: ForwardParts): Promise<ProxyOutcome> {
+export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }: ForwardParts): Promise<Spent> {
   const { res, modelName, model, key, signal } = call;
   const isChat = call.api === 'chat_completions';
   const kind = isChat ? chatStream(modelName, () => asksForSeveral(call.body)) : streamOf(call.api, modelName);
   const request = requestOf(call);
-  const account = memory.account();
+  const held = memory.account();
+  const account = new CallAccount(call.body.length);
   const continued =
     isChat && call.stream && model.continue_streams && isContinuable(call.body) ? new ContinuedAnswer() : undefined;
   const ask = ({ route, hasAlternative }: RouteAttempt, lane: Lane): Promise<AttemptResult> => {
     const target = targetOf(route);
     const onBegin = () => lane.win();
-    const common = { route, target, memory: account, res, kind, modelName, isChat, holdMs, onBegin, continued };
+    const common = { route, target, memory: held, res, kind, modelName, isChat, holdMs, onBegin, continued };
     const once = (): Promise<AttemptResult> =>
       target.call(requestFor(goingOn(request, route, continued), route.model), {
         receiver: isChat ? chatReceiver({ ...common, stream: call.stream }) : otherReceiver(common),
@@ -55,14 +57,15 @@ export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }:
   };
   const tries = upstream.attempts({ modelName, model, key, backoff: BACKOFF, attended: true });
   try {
-    const passed = await withFailover({ tries, modelName, ask, hedgeMs: model.hedge_after, signal });
-    return { tokens: finish(passed, { res, kind, target: targetOf(passed.route), envelope: continued?.envelope }) };
+    const passed = await withFailover({ tries, modelName, ask, hedgeMs: model.hedge_after, account, signal });
+    finish(passed, { res, kind, target: targetOf(passed.route), envelope: continued?.envelope });
+    return account.spent;
   } catch (thrown) {
     if (!res.headersSent || signal.aborted || !(thrown instanceof GatewayError)) throw thrown;
     endStream(res, { kind, error: thrown, envelope: continued?.envelope });
-    return { tokens: null };
+    return account.spent;
   } finally {
-    if (account.taken > 0) releaseWith(res, account);
+    if (held.taken > 0) releaseWith(res, held);
   }
 }
 
@@ -103,7 +106,7 @@ function requestOf(call: ProxyCall): PassedRequest {
   return { method: req.method ?? 'POST', path, api, headers: req.headers, body, modelAt, encoding };
 }
 
-/** Writes what is not written yet, and gives the tokens that were used. */
+/** Writes what is not written yet. */
 function finish(
   passed: Passed,
   {
@@ -112,19 +115,18 @@ function finish(
     target,
     envelope,
   }: { res: ServerResponse; kind: StreamKind; target: ProviderTarget; envelope: JsonObject | undefined },
-): number | null {
+): void {
   switch (passed.is) {
     case 'delivered':
-      return passed.tokens;
+      return;
     case 'answered':
       writeAnswer(res, passed.answer, target);
-      return passed.tokens;
+      return;
     case 'refused':
       if (res.headersSent) {
         const error = new GatewayError('upstream_error', `The provider answered ${passed.answer.status}.`);
         endStream(res, { kind, error, envelope });
       } else writeAnswer(res, passed.answer, target);
-      return 0;
   }
 }
 

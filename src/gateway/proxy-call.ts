@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { KeyConfig, ProxyModelConfig } from '../config/schema.ts';
 import type { Span } from '../protocol/json-spans.ts';
+import type { Spent } from './call-account.ts';
 
 /** A request on a proxy model, checked and ready to be passed to a provider. */
 export interface ProxyCall {
@@ -27,12 +28,6 @@ export interface ProxyCall {
   signal: AbortSignal;
 }
 
-/** How a passed request ended, once its answer is complete. */
-export interface ProxyOutcome {
-  /** Tokens that the provider reported; null where it did not. */
-  tokens: number | null;
-}
-
 /** One non-streamed chat completion for a background task. */
 export interface ProxyTask {
   modelName: string;
@@ -50,10 +45,10 @@ export interface ModelProxy {
    * @throws GatewayError `upstream_error`, `upstream_timeout`, `rate_limit_exceeded`, `context_length_exceeded` while
    *   nothing has been written; the signal's reason.
    */
-  forward(call: ProxyCall): Promise<ProxyOutcome>;
+  forward(call: ProxyCall): Promise<Spent>;
   /**
-   * Makes one chat completion that is not streamed: the provider's body as it came.
+   * Makes one chat completion that is not streamed: the provider's body as it came, and what it was.
    * @throws GatewayError as `forward`; the signal's reason.
    */
-  complete(task: ProxyTask): Promise<string>;
+  complete(task: ProxyTask): Promise<Spent & { body: string }>;
 }

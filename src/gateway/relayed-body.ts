@@ -3,7 +3,7 @@ import { type AttemptFailure, brokenStream } from '../upstream/provider-answer.t
 import type { ProviderTarget } from '../upstream/provider-target.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from './attempt-result.ts';
 import { ClientWriter } from './client-writer.ts';
-import { lastReportedTokens } from './reported-usage.ts';
+import { lastReportedUsage } from './reported-usage.ts';
 import { Tail } from './tail.ts';
 
 /** The longest body, in bytes: beyond it an answer does not end. */
@@ -62,13 +62,13 @@ export class RelayedBody implements ResultReceiver {
     this.#begin();
     this.#writer.write(this.#held);
     this.#writer.end();
-    return { is: 'delivered', tokens: lastReportedTokens(this.#tail.text()) };
+    return { is: 'delivered', usage: lastReportedUsage(this.#tail.text()) };
   }
 
   broken(failure: AttemptFailure): AttemptResult {
     if (!this.#begun) return { is: 'failed', failure };
     this.#writer.cut();
-    return { is: 'delivered', tokens: null, failure };
+    return { is: 'delivered', usage: null, failure };
   }
 
   #begin(): void {

@@ -1,13 +1,13 @@
 import type { ServerResponse } from 'node:http';
 import type { GatewayError } from '../base/errors.ts';
 import { isObject, type JsonObject } from '../base/json.ts';
-import { type AttemptFailure, brokenStream } from '../upstream/provider-answer.ts';
+import { type AttemptFailure, brokenStream, type TurnUsage } from '../upstream/provider-answer.ts';
 import type { ProviderTarget } from '../upstream/provider-target.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from './attempt-result.ts';
 import { ClientWriter } from './client-writer.ts';
-import { findFlaw, holdsPayload, lastPayloads, saysDone } from './event-lines.ts';
+import { findFlaw, holdsPayload, isJsonObject, lastPayloads, saysDone } from './event-lines.ts';
 import { HeldBytes } from './held-bytes.ts';
-import { lastReportedTokens } from './reported-usage.ts';
+import { lastReportedUsage } from './reported-usage.ts';
 import type { StreamKind } from './stream-kind.ts';
 import { failureOfUnopened, openingOf } from './stream-opening.ts';
 import { Tail } from './tail.ts';
@@ -210,7 +210,7 @@ export class RelayedStream implements ResultReceiver {
       return this.#fail(broken ?? brokenStream(reason));
     }
     this.#writer.end();
-    return { is: 'delivered', tokens: this.#tokens() };
+    return { is: 'delivered', usage: this.#usage() };
   }
 
   /** Ends the stream loudly. `told`: the provider's own error, which went out. */
@@ -220,12 +220,16 @@ export class RelayedStream implements ResultReceiver {
     const payload = kind.failure(tell(failure).toObject(), this.#first);
     const gap = this.#tail.endsFrame ? '' : '\n\n';
     this.#writer.end(told && saysAll(told, payload) ? gap : `${gap}data: ${JSON.stringify(payload)}\n\n`);
-    return { is: 'delivered', tokens: this.#tokens(), failure };
+    return { is: 'delivered', usage: this.#usage(), failure };
   }
 
-  #tokens(): number | null {
+  #usage(): TurnUsage | null {
+    const first = usageOfStart(this.#first);
     // A frame may be spread over several lines.
-    return lastReportedTokens(this.#tail.end) ?? lastReportedTokens(this.#tail.text().replaceAll(/\ndata:/g, '\n'));
+    return (
+      lastReportedUsage(this.#tail.end, first) ??
+      lastReportedUsage(this.#tail.text().replaceAll(/\ndata:/g, '\n'), first)
+    );
   }
 
   #failureOfUnopened(): AttemptFailure {
@@ -241,6 +245,12 @@ export class RelayedStream implements ResultReceiver {
 const LF = 0x0a;
 const CR = 0x0d;
 const COLON = 0x3a;
+
+/** Anthropic's Messages tell of the input in their first event, and some never again. */
+function usageOfStart(first: JsonObject | undefined): JsonObject {
+  const message = first?.type === 'message_start' ? first.message : undefined;
+  return isJsonObject(message) && isJsonObject(message.usage) ? message.usage : {};
+}
 
 /** Whether whole lines are nothing but comments and empty ones. */
 function holdsOnlyComments(lines: Buffer): boolean {

@@ -4,7 +4,7 @@ import type { Answer, AnswerHead, ProviderTarget } from '../upstream/provider-ta
 import type { AttemptResult, ResultControl, ResultReceiver } from './attempt-result.ts';
 import { HeldBytes } from './held-bytes.ts';
 import type { MemoryAccount } from './memory-budget.ts';
-import { lastReportedTokens, tokensIn } from './reported-usage.ts';
+import { lastReportedUsage, usageIn } from './reported-usage.ts';
 
 /** The longest answer that is kept in memory, and the longest error, in bytes. */
 const MAX_ANSWER = 32 * 1024 * 1024;
@@ -115,17 +115,17 @@ type Judged = (AttemptResult & { is: 'failed' }) | (AttemptResult & { is: 'answe
 export function judgeJson(answer: Answer): Judged {
   const { body, headers } = answer;
   const encoding = headers['content-encoding'];
-  if (encoding !== undefined && encoding !== 'identity') return { is: 'answered', answer, tokens: null };
+  if (encoding !== undefined && encoding !== 'identity') return { is: 'answered', answer, usage: null };
   const text = body.toString('utf8');
   const parsed = body.length > MAX_PARSED ? undefined : parseJson(text);
-  if (isObject(parsed)) return { is: 'answered', answer, tokens: tokensIn(parsed.usage), parsed };
+  if (isObject(parsed)) return { is: 'answered', answer, usage: usageIn(parsed.usage), parsed };
   const trimmed = text.trim();
   if (trimmed === '') return failed('the answer is empty');
   if (trimmed.startsWith('<')) return failed('an HTML page instead of JSON');
   if (parsed === undefined && (body.length <= MAX_PARSED || !/^[[{].*[\]}]$/s.test(trimmed))) {
     return failed('the answer is malformed JSON');
   }
-  return { is: 'answered', answer, tokens: lastReportedTokens(text), parsed };
+  return { is: 'answered', answer, usage: lastReportedUsage(text), parsed };
 }
 
 function failed(message: string): AttemptResult & { is: 'failed' } {

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '../base/errors.ts';
-import type { ProxyModelConfig } from '../config/schema.ts';
+import type { KeyConfig, ProxyModelConfig } from '../config/schema.ts';
 import { type Span, topLevelSpans } from '../protocol/json-spans.ts';
+import { costOf, highestKnownPrice } from '../research/run/money.ts';
 import type { Answer } from './answers/answer.ts';
 import type { AppDeps } from './app-deps.ts';
 import type { Call } from './endpoint.ts';
@@ -32,15 +33,16 @@ export function jsonForwarding({ raw, json }: JsonBody): Pick<Forwarding, 'body'
 /** Passes a request to the provider of a proxy model, counted against the limits of its key. */
 export async function forward(deps: AppDeps, { req, res, identity }: Call, forwarding: Forwarding): Promise<Answer> {
   refuseNewWork(deps);
-  const { key, context } = identity;
+  const { key, config, context } = identity;
   const admitted = await deps.admission.admit({
     key,
     id: crypto.randomUUID(),
     tokens: tokensOf(forwarding),
+    cost: costBefore(forwarding, key),
     announce: (headers) => announce(res, headers),
   });
   try {
-    const { tokens } = await deps.proxy.forward({
+    const { tokens, cost } = await deps.proxy.forward({
       ...forwarding,
       req,
       res,
@@ -49,10 +51,12 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, forwa
       requestId: context.id,
       signal: context.signal,
     });
-    await admitted.settle(tokens);
+    if (cost) deps.metrics.cost(forwarding.modelName, cost, config.server.currency);
+    await admitted.settle(tokens, cost);
   } catch (thrown) {
     // What a client left unfinished was not free.
-    await admitted.settle(context.signal.aborted ? null : 0);
+    const spent = context.signal.aborted ? null : 0;
+    await admitted.settle(spent, spent);
     throw thrown;
   }
   return { kind: 'written' };
@@ -66,7 +70,18 @@ export function estimateTokens(body: Buffer, answer: number): number {
 const ANSWERING = new Set(['chat_completions', 'completions', 'responses', 'messages']);
 
 function tokensOf({ api, body, model }: Forwarding): number {
-  return estimateTokens(body, ANSWERING.has(api) ? model.max_completion_tokens : 0);
+  return estimateTokens(body, answerOf({ api, model }));
+}
+
+function answerOf({ api, model }: Pick<Forwarding, 'api' | 'model'>): number {
+  return ANSWERING.has(api) ? model.max_completion_tokens : 0;
+}
+
+/** What a request costs at most before that is known; undefined where none of its routes has a price. */
+function costBefore(forwarding: Forwarding, key: KeyConfig): number | undefined {
+  const { modelName, model, body } = forwarding;
+  const price = highestKnownPrice(key.routes[modelName] ?? model.routes);
+  return price && costOf(price, { input: estimateTokens(body, 0), output: answerOf(forwarding) });
 }
 
 /** The path after `/v1` with its query. */

@@ -13,6 +13,7 @@ export class HttpMetrics {
   readonly #left: Counter<'route'>;
   readonly #refused: Counter<'code'>;
   readonly #streams: Gauge;
+  readonly #cost: Counter<'model' | 'currency'>;
 
   constructor(
     registry: Registry,
@@ -46,6 +47,12 @@ export class HttpMetrics {
       name: 'gateway_http_refused_total',
       help: 'Requests refused, by error code.',
       labelNames: ['code'],
+      registers,
+    });
+    this.#cost = new Counter({
+      name: 'gateway_proxy_cost_total',
+      help: 'What calls of proxy models cost, in the configured currency, where their routes have prices.',
+      labelNames: ['model', 'currency'],
       registers,
     });
     this.#streams = new Gauge({ name: 'gateway_sse_streams', help: 'Streams that are open.', registers });
@@ -100,6 +107,11 @@ export class HttpMetrics {
       this.#counters.set(name, counter);
     }
     return counter;
+  }
+
+  /** What a passed call cost. */
+  cost(model: string, total: number, currency: string): void {
+    this.#cost.inc({ model, currency }, total);
   }
 
   /** Counts a stream as open until disposed. */

@@ -19,6 +19,14 @@ export interface ProxyRequest {
   body: string;
 }
 
+/** A provider's answer to it. */
+export interface ProxyAnswer {
+  body: string;
+  /** See `EndedRun`. */
+  tokens: number | null;
+  cost: number | null;
+}
+
 export type RunRequest = ResearchRequest | ProxyRequest;
 
 /** A validated request to run something. */
@@ -73,10 +81,10 @@ export interface EndedRun {
   id: RunId;
   keyId: string;
   held: HeldLimits;
-  /** Tokens that it really used. */
-  tokens: number;
-  /** What it really cost, in `server.currency`; absent where that is not known. */
-  cost?: number | undefined;
+  /** Tokens that it really used; null where its provider did not tell. */
+  tokens: number | null;
+  /** What it really cost on routes with a price, in `server.currency`; null where that is not known. */
+  cost?: number | null | undefined;
 }
 
 export interface RunListQuery {

@@ -152,7 +152,7 @@ class StoredRuns implements Runs {
     const response = await this.response(run);
     if (run.kind === 'research' || run.status !== 'completed') return taskJson(run, { response });
     const entry = (await this.#store.readTranscript(run.id)).at(-1);
-    const body = entry === undefined ? undefined : parseProxyResult(entry);
+    const body = entry === undefined ? undefined : parseProxyResult(entry).body;
     return taskJson(run, { response, ...(body === undefined ? {} : { proxyBody: body }) });
   }
 

@@ -1,6 +1,7 @@
 import { MAX_TIMER_MS } from '../base/abort.ts';
-import { Hedge } from '../base/hedge.ts';
+import { Hedge, isOvertaken } from '../base/hedge.ts';
 import type { Warning } from '../protocol/warnings.ts';
+import { estimateInput } from './decoding/estimate.ts';
 import { addUsage, priced } from './decoding/usage.ts';
 import { askRoute } from './routing/ask-route.ts';
 import { AttemptFailure } from './routing/attempt-failure.ts';
@@ -98,6 +99,7 @@ async function open(turn: Turn, signal: AbortSignal): Promise<OpenedTurn | undef
     const pass: PassDelta = (delta) => passage.pass?.(delta) ?? false;
     const asked = { spent: () => turn.spent, log, patient: !attempt.hasAlternative, run, pass, signal };
     const parts = askRoute(attempt.route, request, asked);
+    using _ = paidWhereOvertaken(turn, attempt, signal);
     try {
       return { attempts, attempt, parts, first: await parts.next(), passage };
     } catch (error) {
@@ -109,6 +111,17 @@ async function open(turn: Turn, signal: AbortSignal): Promise<OpenedTurn | undef
     }
   }
   return undefined;
+}
+
+/** A route that another one overtakes has read the request all the same, and nobody counts it. */
+function paidWhereOvertaken(turn: Turn, { route }: RouteAttempt, signal: AbortSignal): Disposable {
+  const onAbort = () => {
+    if (!isOvertaken(signal)) return;
+    const usage = { ...noUsage(), inputTokens: estimateInput(turn.request), estimated: true };
+    turn.spent = addUsage(turn.spent, priced(usage, route.price));
+  };
+  signal.addEventListener('abort', onAbort, { once: true });
+  return { [Symbol.dispose]: () => signal.removeEventListener('abort', onAbort) };
 }
 
 async function* read({ attempt, parts, first }: OpenedTurn, turn: Turn): AsyncGenerator<TurnPart, void, undefined> {

@@ -4,7 +4,8 @@
  */
 
 export { readFinishReason } from './decoding/finish-reason.ts';
-export { readUsage } from './decoding/usage.ts';
+export { priced, readUsage } from './decoding/usage.ts';
 export { isStreamError } from './dialects/stream-errors.ts';
 export { AttemptFailure, brokenStream } from './routing/attempt-failure.ts';
 export { gatewayErrorOf } from './routing/gateway-error.ts';
+export type { TurnUsage } from './turn.ts';

@@ -82,8 +82,10 @@ export interface TurnUsage {
   estimated: boolean;
   /** Input tokens that the provider put into its cache, where it tells. */
   cacheWriteTokens?: number;
-  /** In the configured currency; absent where no route that was used has a price. */
+  /** In the configured currency, of the routes that have a price; absent where none has. */
   cost?: number;
+  /** Some of it was spent on a route without a price: `cost` is not all. */
+  unpriced?: true;
 }
 
 /** A route by its names. */

@@ -197,7 +197,7 @@ describe('tokens_per_day', () => {
   it('takes what the provider of a proxy model reported', async () => {
     const proxy = async ({ res }: { res: { end(text: string): void } }) => {
       res.end('{}');
-      return { tokens: 40_000 };
+      return { tokens: 40_000, cost: 0 };
     };
     await using gateway = await openGateway({ limits: { tokens_per_day: 50_000 }, proxy });
     const call = () => send(gateway, 'POST /v1/chat/completions', { key, body: { model: 'gpt', messages: [] } });

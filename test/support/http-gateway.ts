@@ -109,7 +109,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
   const admission = new Admission(storage.limits);
   const driver: RunDriver = {
     research: ({ run, state, signal }) => script(lastQuestion(run), state, () => released(waiting, signal)),
-    proxy: async ({ request }) => `{"echo":${request.body}}`,
+    proxy: async ({ request }) => ({ body: `{"echo":${request.body}}`, tokens: 0, cost: 0 }),
     left({ run, ended }) {
       if (ended) void admission.runEnded({ id: run.id, keyId: run.keyId, held: readHeld(run), tokens: ended.tokens });
     },
@@ -184,7 +184,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
 
 const echo: ModelProxy['forward'] = async ({ res, body }) => {
   res.writeHead(200, { 'content-type': 'application/json' }).end(body);
-  return { tokens: 10 };
+  return { tokens: 10, cost: 0 };
 };
 
 function lastQuestion(run: Parameters<RunDriver['research']>[0]['run']): string {

@@ -83,7 +83,7 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
       options.onOpenTools?.(request);
       return { tools, [Symbol.asyncDispose]: async () => {} };
     },
-    proxy: async ({ request }) => `{"echo":${request.body}}`,
+    proxy: async ({ request }) => ({ body: `{"echo":${request.body}}`, tokens: 0, cost: 0 }),
     encryptionKeyOf,
   });
   const retentionMs = config.store.retentionMs;

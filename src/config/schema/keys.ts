@@ -9,7 +9,7 @@ const limits = z.strictObject({
   requests_per_minute: z.int().positive().optional(),
   concurrent_runs: z.int().positive().optional(),
   tokens_per_day: z.int().positive().optional(),
-  /** In `server.currency`, of research runs on routes that have a price. */
+  /** In `server.currency`, of whatever routes that have a price answer. */
   cost_per_day: z.number().positive().optional(),
 });
 

@@ -45,6 +45,8 @@ const price = z.strictObject({
   input: z.number().nonnegative(),
   /** Input that the provider had seen before; as `input` where absent. */
   cached_input: z.number().nonnegative().optional(),
+  /** Input that the provider put into its cache, where it charges that apart; as `input` where absent. */
+  cache_write: z.number().nonnegative().optional(),
   output: z.number().nonnegative(),
 });
 export const route = z.strictObject({

@@ -12,7 +12,7 @@ export interface AdmissionRequest {
   runMs?: number;
   /** Tokens that the request will use at most, as far as can be said. */
   tokens: number;
-  /** What a run will cost at most, as far as can be said; absent where its routes have no price. */
+  /** What it will cost at most, as far as can be said; absent where its routes have no price. */
   cost?: number | undefined;
   /** Gets the `x-ratelimit-*` headers, also where the request is refused. */
   announce(headers: Record<string, string>): void;
@@ -23,8 +23,8 @@ export interface Admitted {
   held: HeldLimits;
   /** It was refused for another reason: nothing of it counts. */
   undo(): Promise<void>;
-  /** It ended: its place is free, its tokens are those really used (null: unknown, the estimate stays). */
-  settle(tokens: number | null): Promise<void>;
+  /** It ended: its place is free, its tokens and cost are those really used (null: unknown, the estimate stays). */
+  settle(tokens: number | null, cost?: number | null): Promise<void>;
 }
 
 const RUNS = 'runs';
@@ -32,6 +32,8 @@ const RESERVED = 'reserved';
 const MINUTE = 60;
 const DAY = 86_400;
 const MILLIONTHS = 1_000_000;
+/** What sums of floating-point numbers may be above the true one is no further millionth. */
+const ROUNDING = 1e-6;
 /** When a place may have become free, in milliseconds. */
 const CONCURRENCY_RETRY_MS = 2000;
 
@@ -78,7 +80,7 @@ export class Admission {
     return {
       held,
       undo: () => taken.disposeAsync(),
-      settle: (used) => this.#free({ keyId: request.key.id, id: request.id, held }, used),
+      settle: (tokens, cost = 0) => this.runEnded({ keyId: request.key.id, id: request.id, held, tokens, cost }),
     };
   }
 
@@ -101,20 +103,17 @@ export class Admission {
   }
 
   /** Frees what an ended run held, whoever admitted it. */
-  async runEnded({ tokens, cost, ...run }: EndedRun): Promise<void> {
-    await this.#free(run, tokens);
-    // What has no price keeps nothing: the reservation goes back.
-    if (run.held.cost !== undefined) {
-      await this.#reservedCosts.release(run.keyId, run.id);
-      await this.#costs.giveBack(run.keyId, run.held.cost - Math.ceil((cost ?? 0) * MILLIONTHS));
-    }
-  }
-
-  async #free({ keyId, id, held }: Omit<EndedRun, 'tokens' | 'cost'>, used: number | null): Promise<void> {
+  async runEnded({ keyId, id, held, tokens, cost = 0 }: EndedRun): Promise<void> {
     if (held.place) await this.#runs.release(keyId, id);
-    if (held.tokens === undefined) return;
-    await this.#reserved.release(keyId, id);
-    if (used !== null) await this.#tokens.giveBack(keyId, held.tokens - used);
+    if (held.tokens !== undefined) {
+      await this.#reserved.release(keyId, id);
+      if (tokens !== null) await this.#tokens.giveBack(keyId, held.tokens - tokens);
+    }
+    if (held.cost !== undefined) {
+      await this.#reservedCosts.release(keyId, id);
+      // What has no price keeps nothing: the reservation goes back.
+      if (cost !== null) await this.#costs.giveBack(keyId, held.cost - Math.ceil(cost * MILLIONTHS - ROUNDING));
+    }
   }
 
   async #takePlace({ key, id, runMs }: AdmissionRequest, undo: AsyncDisposableStack): Promise<boolean> {
@@ -159,10 +158,10 @@ export class Admission {
   async #reserveCost(request: AdmissionRequest, undo: AsyncDisposableStack): Promise<number | undefined> {
     const { key, id, cost, runMs } = request;
     const limit = key.limits.cost_per_day;
-    if (limit === undefined || runMs === undefined || cost === undefined) return undefined;
+    if (limit === undefined || cost === undefined) return undefined;
     const most = Math.round(limit * MILLIONTHS);
     const wanted = Math.max(1, Math.min(most, Math.ceil(cost * MILLIONTHS)));
-    await this.#reservedCosts.take(key.id, id, { limit: Number.POSITIVE_INFINITY, ttlMs: runMs });
+    await this.#reservedCosts.take(key.id, id, { limit: Number.POSITIVE_INFINITY, ttlMs: runMs ?? DAY * 1000 });
     undo.defer(() => this.#reservedCosts.release(key.id, id));
     const alone = (await this.#reservedCosts.count(key.id)) === 1;
     const count = await this.#take(this.#costs, key.id, wanted, { limit: most, alone });

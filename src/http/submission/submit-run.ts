@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RunId } from '../../base/ids.ts';
-import { costOf, highestPrice } from '../../research/run/money.ts';
+import { costOf, highestKnownPrice } from '../../research/run/money.ts';
 import type { Submission, Submitted } from '../../runs/runs.ts';
 import type { AppDeps, Identity } from '../app-deps.ts';
 import type { Admitted } from '../limits/admission.ts';
@@ -60,15 +60,15 @@ export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<
   }
 }
 
-/** What a run will cost at most, as far as can be said; undefined where its routes have no price. */
+/** What a run will cost at most, as far as can be said; undefined where none of its routes has a price. */
 function likelyCost({ identity, submission, tokens }: RunSubmission): number | undefined {
   const { key, config } = identity;
   const model = config.models[submission.model];
   const { request } = submission;
-  if (model?.kind !== 'research' || request.kind !== 'research') return undefined;
-  const price = highestPrice(key.routes[submission.model] ?? model.routes);
+  const price = model && highestKnownPrice(key.routes[submission.model] ?? model.routes);
   if (!price) return undefined;
-  const bound = request.maxCost ?? model.research.budgets[request.effort]?.cost;
+  const isResearch = model.kind === 'research' && request.kind === 'research';
+  const bound = isResearch ? (request.maxCost ?? model.research.budgets[request.effort]?.cost) : undefined;
   return bound ?? costOf(price, { input: tokens, output: tokens });
 }
 

@@ -24,8 +24,18 @@ const READING_SHARE = 0.4;
 export function highestPrice(routes: readonly RouteConfig[]): RoutePrice | undefined {
   const prices = routes.flatMap(({ price }) => (price ? [price] : []));
   if (prices.length === 0 || prices.length < routes.length) return undefined;
+  return highestOf(prices);
+}
+
+/** The same of the routes that have a price; undefined where none has. */
+export function highestKnownPrice(routes: readonly RouteConfig[]): RoutePrice | undefined {
+  const prices = routes.flatMap(({ price }) => (price ? [price] : []));
+  return prices.length === 0 ? undefined : highestOf(prices);
+}
+
+function highestOf(prices: readonly RoutePrice[]): RoutePrice {
   return {
-    input: Math.max(...prices.map(({ input }) => input)),
+    input: Math.max(...prices.map(({ input, cache_write: write = 0 }) => Math.max(input, write))),
     output: Math.max(...prices.map(({ output }) => output)),
   };
 }

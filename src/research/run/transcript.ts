@@ -310,8 +310,10 @@ export class ResearchState {
 
   #pay(spent: TurnUsage): void {
     const tokens = spent.inputTokens + spent.outputTokens;
-    if (spent.cost !== undefined) this.cost += spent.cost;
-    else if (!spent.estimated) this.#priceless ||= tokens > 0;
+    if (spent.cost !== undefined || spent.unpriced) {
+      this.cost += spent.cost ?? 0;
+      this.#priceless ||= spent.unpriced === true;
+    } else if (!spent.estimated) this.#priceless ||= tokens > 0;
     else if (this.#currency === undefined) this.#unpriced.push(spent);
     else {
       const cost = priced(spent, this.route?.price ?? this.#price).cost;

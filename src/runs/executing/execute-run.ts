@@ -12,10 +12,10 @@ import type { ResearchOutcome, Step } from '../../research/run/steps.ts';
 import { ResearchState } from '../../research/run/transcript.ts';
 import type { RunRecord, RunStore, TerminalStatus } from '../../store/run-store.ts';
 import { ResponseFold } from '../reading/response-fold.ts';
-import type { ProxyRequest } from '../runs.ts';
+import type { EndedRun, ProxyAnswer, ProxyRequest } from '../runs.ts';
 import { NewerDataError } from '../stored/stored-data.ts';
 import { readProxyRequest, readResearchRequest } from '../stored/stored-request.ts';
-import { parseTranscript } from '../stored/stored-transcript.ts';
+import { parseProxyResult, parseTranscript } from '../stored/stored-transcript.ts';
 import type { AppendTick } from './append-tick.ts';
 import { LogWriter } from './log-writer.ts';
 import { reasoningOf } from './reasoning-events.ts';
@@ -38,7 +38,7 @@ export interface RunDriver {
     shouldPause(): boolean;
   }): AsyncGenerator<Step, ResearchOutcome | 'paused'>;
   /** One non-streamed chat completion of a proxy model: the provider's body, byte for byte. */
-  proxy(options: { run: RunRecord; request: ProxyRequest; signal: AbortSignal }): Promise<string>;
+  proxy(options: { run: RunRecord; request: ProxyRequest; signal: AbortSignal }): Promise<ProxyAnswer>;
   /** Told when an execution has left its run. */
   left?(outcome: ExecutionOutcome): void;
 }
@@ -47,7 +47,7 @@ export interface RunDriver {
 export interface ExecutionOutcome {
   run: RunRecord;
   result: ExecutionResult;
-  ended: { status: TerminalStatus; tokens: number; cost: number | undefined; error: ErrorCode | undefined } | undefined;
+  ended: (Pick<EndedRun, 'tokens' | 'cost'> & { status: TerminalStatus; error: ErrorCode | undefined }) | undefined;
 }
 
 export interface ExecutionOptions {
@@ -90,8 +90,8 @@ class Execution {
   readonly #options: ExecutionOptions;
   readonly #created: ResponseObject;
   readonly #state: ResearchState;
-  /** Transcript entries that were stored when this execution began. */
-  readonly #entries: number;
+  /** What a proxy task's provider answered, once it did. */
+  #proxied: ProxyAnswer | undefined;
   readonly #writer: LogWriter;
   readonly #recorder: Recorder;
   /** How this execution ended the run, once it did. */
@@ -99,13 +99,19 @@ class Execution {
 
   private constructor(
     options: ExecutionOptions,
-    log: { response: ResponseObject; fold: ResponseFold; state: ResearchState; entries: number },
+    log: {
+      response: ResponseObject;
+      fold: ResponseFold;
+      state: ResearchState;
+      proxied: ProxyAnswer | undefined;
+      entries: number;
+    },
   ) {
     const { store, lease } = options;
     this.#options = options;
     this.#created = log.response;
     this.#state = log.state;
-    this.#entries = log.entries;
+    this.#proxied = log.proxied;
     this.#writer = new LogWriter({
       store,
       lease,
@@ -134,11 +140,14 @@ class Execution {
     if (!response) throw new Error('the log has no first event');
     lease.fold = fold;
     const stored = await store.readTranscript(id);
-    const entries = lease.run.kind === 'proxy' ? [] : parseTranscript(stored);
+    const isProxy = lease.run.kind === 'proxy';
+    const entries = isProxy ? [] : parseTranscript(stored);
+    const last = isProxy ? stored.at(-1) : undefined;
     return new Execution(options, {
       response,
       fold,
       state: ResearchState.of(entries, readResearchRequest(lease.run)?.earlierSources),
+      proxied: last === undefined ? undefined : parseProxyResult(last),
       entries: stored.length,
     });
   }
@@ -216,11 +225,12 @@ class Execution {
   async #driveProxy(): Promise<ResearchOutcome> {
     const { driver, lease } = this.#options;
     // The provider's answer was stored before the last owner died: it is not paid for again.
-    if (this.#entries > 0) return { incomplete: null };
+    if (this.#proxied) return { incomplete: null };
     const request = readProxyRequest(lease.run);
     if (!request) throw new Error('the run holds no proxy request');
-    const body = await driver.proxy({ run: lease.run, request, signal: lease.signal });
-    this.#writer.pushTranscript({ t: 'proxy_result', body });
+    this.#proxied = await driver.proxy({ run: lease.run, request, signal: lease.signal });
+    const { body, tokens, cost } = this.#proxied;
+    this.#writer.pushTranscript({ t: 'proxy_result', body, tokens, cost });
     return { incomplete: null };
   }
 
@@ -288,20 +298,27 @@ class Execution {
       restore();
       return written;
     }
-    const cost = response.usage.cost?.total;
-    this.ended = { status, tokens: response.usage.total_tokens, cost, error: errorObject?.code };
+    const { tokens, cost } = this.#spent(response);
+    this.ended = { status, tokens, cost, error: errorObject?.code };
     this.#options.log.info(
       {
         status,
         ...(errorObject && { error: errorObject.code }),
         ...(outcome?.incomplete && { incomplete: outcome.incomplete }),
-        tokens: response.usage.total_tokens,
-        ...(cost !== undefined && { cost }),
+        tokens,
+        ...(cost && { cost }),
         attempts: lease.attempts,
       },
       'run ended',
     );
     return written;
+  }
+
+  /** What the run was, for limits and metrics: also where a part of it has no price. */
+  #spent({ usage }: ResponseObject): Pick<EndedRun, 'tokens' | 'cost'> {
+    if (this.#options.lease.run.kind === 'proxy') return this.#proxied ?? { tokens: 0, cost: 0 };
+    const { cost } = this.#state;
+    return { tokens: usage.total_tokens, cost: cost > 0 ? cost : usage.cost?.total };
   }
 
   #warnings(ending: Pick<EndingRun, 'annotations' | 'completed'>): Warning[] {

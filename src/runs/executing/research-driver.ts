@@ -18,7 +18,7 @@ import type { RunRecord } from '../../store/run-store.ts';
 import type { Tool } from '../../tools/tool.ts';
 import type { ChatModel } from '../../upstream/turn.ts';
 import type { RunMetrics } from '../metrics.ts';
-import type { EndedRun, ProxyRequest } from '../runs.ts';
+import type { EndedRun, ProxyAnswer, ProxyRequest } from '../runs.ts';
 import { readHeld, readMcpServers, readResearchRequest } from '../stored/stored-request.ts';
 import type { RunDriver } from './execute-run.ts';
 
@@ -55,7 +55,7 @@ export interface DriverParts {
     signal: AbortSignal;
     log: Logger;
   }): Promise<RunTools>;
-  proxy(options: { run: RunRecord; request: ProxyRequest; signal: AbortSignal }): Promise<string>;
+  proxy(options: { run: RunRecord; request: ProxyRequest; signal: AbortSignal }): Promise<ProxyAnswer>;
   encryptionKeyOf(keyId: string): Buffer | undefined;
   metrics?: Pick<RunMetrics, 'left' | 'toolCall' | 'cost'>;
   /** Told of every run that this instance ended. */
@@ -71,7 +71,7 @@ export function createDriver(parts: DriverParts): RunDriver {
       if (!ended) return;
       const { id, keyId, model } = run;
       const { tokens, cost, error } = ended;
-      if (cost !== undefined) parts.metrics?.cost(model, cost, parts.config.current().server.currency);
+      if (cost !== undefined && cost !== null) parts.metrics?.cost(model, cost, parts.config.current().server.currency);
       parts.ended?.({ id, keyId, model, held: readHeld(run), tokens, cost, error });
     },
     async *research({ run, state, answerSoFar, live, signal, shouldPause }) {

@@ -5,6 +5,7 @@ import { incompleteReason } from '../../protocol/response.ts';
 import { warning } from '../../protocol/warnings.ts';
 import type { TranscriptEntry } from '../../research/run/transcript.ts';
 import type { RunStore } from '../../store/run-store.ts';
+import type { ProxyAnswer } from '../runs.ts';
 import { NewerDataError, parseStored } from './stored-data.ts';
 
 /**
@@ -20,6 +21,7 @@ const usage = z.looseObject({
   reasoningTokens: count,
   estimated: z.boolean(),
   cost: z.number().nonnegative().optional(),
+  unpriced: z.literal(true).optional(),
 });
 
 const message = z.looseObject({
@@ -163,9 +165,15 @@ export function parseTranscript(texts: readonly string[]): TranscriptEntry[] {
   });
 }
 
-const proxyResult = z.looseObject({ t: z.literal('proxy_result'), body: z.string() });
+const proxyResult = z.looseObject({
+  t: z.literal('proxy_result'),
+  body: z.string(),
+  // Absent in transcripts of older versions.
+  tokens: count.nullable().default(null),
+  cost: z.number().nonnegative().nullable().default(null),
+});
 
-/** The provider's answer to a proxy task, as its transcript holds it. */
-export function parseProxyResult(text: string): string {
-  return parseStored(proxyResult, text, 'answer of a provider').body;
+/** The provider's answer to a proxy task, as its transcript holds it, and what it was. */
+export function parseProxyResult(text: string): ProxyAnswer {
+  return parseStored(proxyResult, text, 'answer of a provider');
 }

@@ -8,7 +8,7 @@ import type { RoutePrice, TurnUsage } from '../turn.ts';
  */
 export function readUsage(value: unknown, { reasoningBeside = false } = {}): TurnUsage | undefined {
   if (!isObject(value)) return undefined;
-  const input = count(value.prompt_tokens) ?? count(value.input_tokens);
+  const input = count(value.prompt_tokens) ?? inputTokensOf(value);
   const completion = count(value.completion_tokens) ?? count(value.output_tokens);
   const total = count(value.total_tokens);
   if (input === undefined && completion === undefined && total === undefined) return undefined;
@@ -17,12 +17,15 @@ export function readUsage(value: unknown, { reasoningBeside = false } = {}): Tur
   const told = Math.max(completion ?? 0, (total ?? 0) - inputTokens);
   const isBeside = completion !== undefined && told === completion && (reasoningBeside || reasoning > completion);
   const outputTokens = isBeside ? completion + reasoning : told;
+  const cached = Math.min(inputTokens, cachedTokens(value));
+  const written = Math.min(inputTokens - cached, writtenTokens(value));
   return {
     inputTokens,
-    cachedTokens: Math.min(inputTokens, cachedTokens(value)),
+    cachedTokens: cached,
     outputTokens,
     reasoningTokens: Math.min(outputTokens, reasoning),
     estimated: false,
+    ...(written > 0 ? { cacheWriteTokens: written } : {}),
   };
 }
 
@@ -38,11 +41,27 @@ export function showsReasoningBeside(value: unknown): boolean {
   );
 }
 
+/** In Anthropic's words what was read from the cache and written to it stands beside the input. */
+function inputTokensOf(usage: Record<string, unknown>): number | undefined {
+  const input = count(usage.input_tokens);
+  const read = count(usage.cache_read_input_tokens);
+  const written = count(usage.cache_creation_input_tokens);
+  return input === undefined ? undefined : input + (read ?? 0) + (written ?? 0);
+}
+
+/** Input that was put into the cache: OpenAI, OpenRouter; Anthropic. */
+function writtenTokens(usage: Record<string, unknown>): number {
+  const details = isObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : usage.input_tokens_details;
+  const detailed = isObject(details) ? count(details.cache_write_tokens) : undefined;
+  return detailed ?? count(usage.cache_creation_input_tokens) ?? 0;
+}
+
 function cachedTokens(usage: Record<string, unknown>): number {
   const details = isObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : usage.input_tokens_details;
   const detailed = isObject(details) ? count(details.cached_tokens) : undefined;
   // DeepSeek, Moonshot.
-  return detailed ?? count(usage.prompt_cache_hit_tokens) ?? count(usage.cached_tokens) ?? 0;
+  const plain = count(usage.prompt_cache_hit_tokens) ?? count(usage.cached_tokens);
+  return detailed ?? plain ?? count(usage.cache_read_input_tokens) ?? 0;
 }
 
 function reasoningTokens(usage: Record<string, unknown>): number {
@@ -68,6 +87,7 @@ export function addUsage(a: TurnUsage, b: TurnUsage): TurnUsage {
     estimated: a.estimated || b.estimated,
     ...sum('cacheWriteTokens', a, b),
     ...sum('cost', a, b),
+    ...(a.unpriced || b.unpriced ? { unpriced: true } : {}),
   };
 }
 
@@ -78,10 +98,15 @@ function sum(field: 'cacheWriteTokens' | 'cost', a: TurnUsage, b: TurnUsage): Pa
 
 const MILLION = 1_000_000;
 
-/** The tokens with what they cost on a route that has a price. */
+/** The tokens with what they cost on a route; on one without a price, that this is not known. */
 export function priced(usage: TurnUsage, price: RoutePrice | undefined): TurnUsage {
-  if (!price) return usage;
-  const fresh = usage.inputTokens - usage.cachedTokens;
-  const cached = usage.cachedTokens * (price.cached_input ?? price.input);
-  return { ...usage, cost: (fresh * price.input + cached + usage.outputTokens * price.output) / MILLION };
+  const { inputTokens, cachedTokens, outputTokens, cacheWriteTokens = 0 } = usage;
+  if (!price) return inputTokens + outputTokens > 0 ? { ...usage, unpriced: true } : usage;
+  const written = Math.min(cacheWriteTokens, inputTokens - cachedTokens);
+  const fresh = inputTokens - cachedTokens - written;
+  const input =
+    fresh * price.input +
+    cachedTokens * (price.cached_input ?? price.input) +
+    written * (price.cache_write ?? price.input);
+  return { ...usage, cost: (input + outputTokens * price.output) / MILLION };
 }

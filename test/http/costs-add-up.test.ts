@@ -1,0 +1,348 @@
+import assert from 'node:assert/strict';
+import { isObject } from '../../src/base/json.ts';
+import { completion } from '../support/chat-faults.ts';
+import {
+  CLIENT_KEY,
+  chat,
+  type ProxyGateway,
+  type ProxyGatewayOptions,
+  send,
+  startProxyGateway,
+} from '../support/proxy-gateway.ts';
+import {
+  cutAfter,
+  hang,
+  json,
+  mayCallTools,
+  raw,
+  type Script,
+  type ScriptedProvider,
+  startScriptedProvider,
+  status,
+  turn,
+} from '../support/scripted-provider.ts';
+
+/** What providers counted, at the prices of their routes, is what runs, metrics and keys tell. */
+
+const PRICES = {
+  one: { input: 3, cached_input: 0.3, output: 15 },
+  two: { input: 0.7, output: 2.9 },
+};
+type Name = keyof typeof PRICES;
+
+interface Counted {
+  prompt_tokens: number;
+  completion_tokens: number;
+  prompt_tokens_details?: { cached_tokens: number };
+}
+
+/** What a provider counted so far, at its route's price. */
+class Bill {
+  total = 0;
+
+  /** The usage of one answer, put on the bill. */
+  add(name: Name, prompt: number, output: number, cached = 0): Counted & { total_tokens: number } {
+    const { input, output: written, ...rest } = PRICES[name];
+    const read = 'cached_input' in rest ? rest.cached_input : input;
+    this.total += ((prompt - cached) * input + cached * read + output * written) / 1e6;
+    return {
+      prompt_tokens: prompt,
+      completion_tokens: output,
+      total_tokens: prompt + output,
+      prompt_tokens_details: { cached_tokens: cached },
+    };
+  }
+}
+
+interface World extends AsyncDisposable {
+  gateway: ProxyGateway;
+  one: ScriptedProvider;
+  two: ScriptedProvider;
+  bill: Bill;
+  /** The key's spending, as operators see it. */
+  spending(): Promise<number>;
+  /** The sum of the metrics of this name. */
+  metric(name: string): Promise<number>;
+}
+
+async function openWorld(
+  { continue_streams, ...model }: { continue_streams?: boolean; hedge_after?: number; routes?: object[] } = {},
+  options: Partial<ProxyGatewayOptions> = {},
+): Promise<World> {
+  const stack = new AsyncDisposableStack();
+  const one = stack.use(await startScriptedProvider());
+  const two = stack.use(await startScriptedProvider());
+  const routes = (['one', 'two'] as const).map((provider) => ({ provider, model: 'm', price: PRICES[provider] }));
+  const apis = ['chat_completions', 'async', 'responses', 'embeddings', 'messages'];
+  const gateway = stack.use(
+    await startProxyGateway({
+      providers: { one: { url: one.url, maxRetries: 1 }, two: { url: two.url } },
+      key: { admin: true, limits: { cost_per_day: 100 } },
+      models: {
+        paid: { kind: 'proxy', apis, routes, ...model, ...(continue_streams && { continue_streams }) },
+        run: {
+          kind: 'research',
+          routes,
+          context_length: 32_000,
+          max_completion_tokens: 1000,
+          research: { tools: ['web_search'] },
+          ...model,
+        },
+      },
+      tools: { web_search: { provider: 'local', folder: './docs' } },
+      ...options,
+    }),
+  );
+  const read = async (path: string) =>
+    await fetch(new URL(path, gateway.url), { headers: { authorization: `Bearer ${CLIENT_KEY}` } });
+  return {
+    gateway,
+    one,
+    two,
+    bill: new Bill(),
+    async spending() {
+      const { keys } = JSON.parse(await (await read('/admin/overview')).text());
+      return keys[0].limits.find(({ name }: { name: string }) => name === 'cost_per_day').used;
+    },
+    async metric(name) {
+      const lines = (await (await read('/metrics')).text()).split('\n').filter((line) => line.startsWith(`${name}{`));
+      return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+const same = (actual: number, expected: number) =>
+  assert.ok(Math.abs(actual - expected) < 2e-6 && expected > 0, `${actual} instead of ${expected}`);
+
+async function settled(world: World, expected: number): Promise<void> {
+  for (let tries = 0; Math.abs((await world.spending()) - expected) > 2e-6 && tries < 200; tries += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+  same(await world.spending(), expected);
+}
+
+async function asked(world: World, path: string, body: object): Promise<string> {
+  const answer = await send(world.gateway, path, { body: { model: 'paid', ...body } });
+  const text = await answer.text();
+  assert.ok(answer.status < 300, text);
+  return text;
+}
+
+const events = (payloads: readonly object[]): Script =>
+  raw(payloads.map((payload) => `data: ${JSON.stringify(payload)}\n\n`).join(''));
+
+describe('what calls of a proxy model cost', () => {
+  it('adds up over whole and streamed chat, embeddings, responses and messages', async () => {
+    await using world = await openWorld();
+    const { one, bill } = world;
+    const streamed = { stream: true, stream_options: { include_usage: true } };
+
+    one.respond = () => json(completion('Yes.', { usage: bill.add('one', 1000, 50, 600) }));
+    await asked(world, '/chat/completions', chat({ model: 'paid' }));
+    one.respond = () => turn({ text: 'Yes it is.', usage: { ...bill.add('one', 2000, 70) } });
+    await asked(world, '/chat/completions', chat({ model: 'paid', ...streamed }));
+    one.respond = () => json({ object: 'list', data: [], usage: { ...bill.add('one', 77, 0), total_tokens: 77 } });
+    await asked(world, '/embeddings', { input: 'word' });
+
+    const counted = ({ prompt_tokens, completion_tokens }: Counted) => ({
+      input_tokens: prompt_tokens,
+      output_tokens: completion_tokens,
+    });
+    one.respond = () => json({ object: 'response', output: [], usage: counted(bill.add('one', 300, 20)) });
+    await asked(world, '/responses', { input: 'hello', stream: false });
+    one.respond = () =>
+      events([
+        { type: 'response.created', response: { object: 'response', usage: null } },
+        {
+          type: 'response.completed',
+          response: { object: 'response', status: 'completed', usage: counted(bill.add('one', 400, 30)) },
+        },
+      ]);
+    await asked(world, '/responses', { input: 'hello', stream: true });
+    one.respond = () => {
+      bill.add('one', 9 + 4, 7, 4);
+      return events([
+        {
+          type: 'message_start',
+          message: { usage: { input_tokens: 9, cache_read_input_tokens: 4, output_tokens: 1 } },
+        },
+        { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 7 } },
+        { type: 'message_stop' },
+      ]);
+    };
+    await asked(world, '/messages', { messages: [], max_tokens: 9, stream: true });
+
+    await settled(world, bill.total);
+    same(await world.metric('gateway_proxy_cost_total'), bill.total);
+  });
+
+  it('is the price of the route that answered, and of each that wrote a part', async () => {
+    await using world = await openWorld({ continue_streams: true });
+    const { one, two, bill } = world;
+    one.respond = () => status(500);
+    two.respond = () => json(completion('Yes.', { usage: bill.add('two', 1000, 50) }));
+    await asked(world, '/chat/completions', chat({ model: 'paid' }));
+    await settled(world, bill.total);
+
+    const request = chat({ model: 'paid', stream: true, stream_options: { include_usage: true } });
+    one.respond = ({ bytes }) => {
+      // Nobody counted what broke: four characters are a token.
+      bill.add('one', Math.ceil((bytes.length + '"paid"'.length - '"m"'.length) / 4), 'four five '.length / 4 + 0.5);
+      return cutAfter(3, { text: 'four five six seven', usage: null });
+    };
+    two.respond = () => turn({ text: 'six seven', usage: { ...bill.add('two', 30, 4) } });
+    const text = await asked(world, '/chat/completions', request);
+    assert.ok(text.includes('[DONE]'), text);
+    await settled(world, bill.total);
+    same(await world.metric('gateway_proxy_cost_total'), bill.total);
+  });
+
+  it('holds what a hedged call asked of the slower route', async () => {
+    await using world = await openWorld({ hedge_after: 0.02 });
+    const { one, two, bill } = world;
+    one.respond = ({ bytes }) => {
+      bill.add('one', Math.ceil((bytes.length + '"paid"'.length - '"m"'.length) / 4), 0);
+      return hang();
+    };
+    two.respond = () => json(completion('Yes.', { usage: bill.add('two', 1000, 50) }));
+    await asked(world, '/chat/completions', chat({ model: 'paid' }));
+    await settled(world, bill.total);
+  });
+
+  it('is settled by background tasks', async () => {
+    await using world = await openWorld();
+    const { one, bill } = world;
+    const usage = bill.add('one', 1000, 50, 600);
+    one.respond = () => json(completion('Yes.', { usage }));
+    await asked(world, '/async', chat({ model: 'paid' }));
+    await settled(world, bill.total);
+    same(await world.metric('gateway_run_cost_total'), bill.total);
+  });
+
+  it('is reserved before it is known, and refused beyond the limit', async () => {
+    const models = {
+      models: {
+        paid: {
+          kind: 'proxy',
+          routes: [{ provider: 'one', model: 'm', price: PRICES.one }],
+          max_completion_tokens: 1000,
+        },
+      },
+      key: { admin: true, limits: { cost_per_day: 0.02 } },
+    };
+    await using world = await openWorld({}, models);
+    const { one, bill } = world;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    one.respond = () => ({
+      ...json(completion('Yes.', { usage: bill.add('one', 1000, 300) })),
+      steps: [
+        { do: 'until', promise },
+        { do: 'send', bytes: JSON.stringify(completion('Yes.', { usage: bill.add('one', 1000, 300) })) },
+        { do: 'end' },
+      ],
+    });
+    bill.total = 0;
+    const first = asked(world, '/chat/completions', chat({ model: 'paid' }));
+    await one.waitForRequest();
+    assert.ok((await world.spending()) > 0.015, 'the longest answer is reserved');
+    const second = await send(world.gateway, '/chat/completions', { body: chat({ model: 'paid' }) });
+    assert.equal(second.status, 429);
+    assert.match(await second.text(), /quota_exceeded/);
+    resolve();
+    await first;
+    await settled(world, bill.total / 2);
+  });
+});
+
+describe('what a run costs', () => {
+  /** Searches twice, then answers; the first route fails, breaks off and comes back on its way. */
+  async function priced(world: World, faults: readonly ('500' | 'cut' | 'none')[]) {
+    const { one, two, bill } = world;
+    let turns = 0;
+    let n = 0;
+    const answer = (name: Name) => (request: Parameters<ScriptedProvider['respond']>[0]) => {
+      const fault = name === 'one' ? (faults[n++] ?? 'none') : 'none';
+      if (fault === '500') return status(400, { body: { error: { message: 'gone', code: 'x' } } });
+      if (fault === 'cut') {
+        return {
+          ...turn({ text: 'I think of it', finish: null, done: false, usage: { ...bill.add(name, 500, 10) } }),
+        };
+      }
+      const usage = { ...bill.add(name, 900, 40, 300) };
+      if (!mayCallTools(request)) return turn({ text: 'It is so [1].', usage });
+      turns += 1;
+      if (turns > 2) return turn({ text: 'I am ready.', usage });
+      return turn({ toolCalls: [{ name: 'web_search', arguments: { queries: [`gateway ${turns}`] } }], usage });
+    };
+    one.respond = answer('one');
+    two.respond = answer('two');
+    const sent = await send(world.gateway, '/responses', { body: { model: 'run', input: 'Why?', stream: false } });
+    const run: unknown = await sent.json();
+    assert.ok(isObject(run) && isObject(run.usage), JSON.stringify(run));
+    assert.equal(run.status, 'completed', JSON.stringify(run.error));
+    return run.usage;
+  }
+
+  it('is what its providers counted, over turns that failed over and turns that broke off', async () => {
+    await using world = await openWorld();
+    const usage = await priced(world, ['none', 'cut', 'none', 'none']);
+    assert.ok(isObject(usage.cost));
+    same(Number(usage.cost.total), world.bill.total);
+    await settled(world, world.bill.total);
+    same(await world.metric('gateway_run_cost_total'), world.bill.total);
+    assert.ok(world.two.requests.length > 0, 'another route took over');
+  });
+
+  it('holds what a hedged turn asked of the slower route, estimated', async () => {
+    await using world = await openWorld({ hedge_after: 0.02 });
+    const { one, two, bill } = world;
+    one.respond = () => hang();
+    two.respond = () => turn({ text: 'I know.', usage: { ...bill.add('two', 900, 40) } });
+    const body = { model: 'run', input: 'Why?', stream: false };
+    const run: unknown = await (await send(world.gateway, '/responses', { body })).json();
+    assert.ok(isObject(run) && isObject(run.usage) && isObject(run.usage.cost), JSON.stringify(run));
+    const slower = one.requests.reduce((sum, { body: { messages } }) => sum + JSON.stringify(messages).length / 4, 0);
+    const least = bill.total + (slower * PRICES.one.input * 0.7) / 1e6;
+    assert.ok(one.requests.length > 0 && Number(run.usage.cost.total) > least, JSON.stringify(run.usage));
+    assert.equal(run.usage.estimated, true);
+    await settled(world, Number(run.usage.cost.total));
+  });
+
+  it('is not told where a part of it has no price, and counted against the key as far as it has one', async () => {
+    const routes = [
+      { provider: 'one', model: 'm', price: PRICES.one },
+      { provider: 'two', model: 'm' },
+    ];
+    await using world = await openWorld({ routes });
+    const { bill } = world;
+    const add = bill.add.bind(bill);
+    bill.add = (name, prompt, output, cached) =>
+      name === 'one'
+        ? add(name, prompt, output, cached)
+        : { prompt_tokens: prompt, completion_tokens: output, total_tokens: prompt + output };
+    const usage = await priced(world, ['none', 'cut', 'none', 'none']);
+    assert.equal(usage.cost, undefined);
+    await settled(world, bill.total);
+    same(await world.metric('gateway_run_cost_total'), bill.total);
+  });
+
+  it('stays under max_cost with a report that is cut, and says so', async () => {
+    await using world = await openWorld();
+    const { one, bill } = world;
+    let turns = 0;
+    one.respond = (request) => {
+      const usage = { ...bill.add('one', 2000, 300) };
+      if (!mayCallTools(request)) return turn({ text: 'It is so [1].', usage });
+      turns += 1;
+      return turn({ toolCalls: [{ name: 'web_search', arguments: { queries: [`gateway ${turns} words`] } }], usage });
+    };
+    const body = { model: 'run', input: 'Why?', stream: false, max_cost: 0.09 };
+    const run: unknown = await (await send(world.gateway, '/responses', { body })).json();
+    assert.ok(isObject(run) && isObject(run.usage) && isObject(run.usage.cost), JSON.stringify(run));
+    assert.equal(run.status, 'completed');
+    assert.deepEqual(run.incomplete_details, { reason: 'budget' });
+    same(Number(run.usage.cost.total), bill.total);
+    assert.ok(bill.total <= 0.09 && turns > 2, `${bill.total} in ${turns} turns`);
+  });
+});
