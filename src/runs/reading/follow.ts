@@ -124,7 +124,7 @@ class LiveTail {
   #batches: LogBatch[] = [];
   #bytes = 0;
   #wake: (() => void) | undefined;
-  #passedAt = 0;
+  #passedAt = Number.NEGATIVE_INFINITY;
   gap = false;
   /** The terminal event was passed on. */
   ended = false;
