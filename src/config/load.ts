@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
-import { resolve } from 'node:path';
+import { join, resolve } from 'node:path';
 import { isObject } from '../base/json.ts';
 import { ConfigError, type ConfigProblem, formatPath } from './config-error.ts';
 import { crossCheck, type Sections } from './cross-checks.ts';
@@ -136,11 +136,18 @@ function resolvePaths(config: GatewayConfig, root: string): GatewayConfig {
   };
   const search = config.tools.web_search;
   const fallbacks = search.fallbacks.map((backend) => ({ ...backend, ...folder(backend) }));
+  const url = resolveStoreUrl(config.store.url, root);
+  const index_folder = search.index_folder === undefined ? indexBeside(url) : resolve(root, search.index_folder);
   return {
     ...config,
-    store: { ...config.store, url: resolveStoreUrl(config.store.url, root) },
-    tools: { ...config.tools, web_search: { ...search, ...folder(search), fallbacks } },
+    store: { ...config.store, url },
+    tools: { ...config.tools, web_search: { ...search, ...folder(search), index_folder, fallbacks } },
   };
+}
+
+/** Where the local search keeps its index unless told: beside what the gateway keeps itself. */
+function indexBeside(storeUrl: string): string | undefined {
+  return storeUrl.startsWith('file:') ? join(storeUrl.slice('file:'.length), 'search') : undefined;
 }
 
 function resolveStoreUrl(url: string, root: string): string {

@@ -49,7 +49,7 @@ export function createToolbox(config: ToolsConfig, options: { log: Logger; cache
     }),
   );
   const folder = corpusFolder(config.web_search);
-  const webSearch = resources.use(createConfiguredSearch(config.web_search, { cache: options.cache }));
+  const webSearch = resources.use(createConfiguredSearch(config.web_search, options));
   const fetchUrlContent = resources.use(
     createFetchUrlContentTool({
       safeFetch,

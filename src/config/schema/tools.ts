@@ -36,6 +36,8 @@ const webSearch = z
   .strictObject({
     ...searchBackend.shape,
     provider: searchProvider.default('local'),
+    /** For `local`: where its index is kept; absent: beside a `file:` store, else in memory. */
+    index_folder: z.string().min(1).optional(),
     /** Tried in order when the first provider fails. */
     fallbacks: z.array(searchBackend).default([]),
     max_results: z.int().positive().max(50).default(8),

@@ -1,3 +1,4 @@
+import type { Logger } from '../../base/logger.ts';
 import type { ToolsConfig } from '../../config/schema.ts';
 import { createSafeFetch } from '../safe-fetch/safe-fetch.ts';
 import type { ToolCache } from '../tool-cache.ts';
@@ -18,13 +19,13 @@ export function corpusFolder(config: ToolsConfig['web_search']): string | undefi
 /** `web_search` with the provider and the fallbacks of `tools.web_search` (contract section 9). */
 export function createConfiguredSearch(
   config: ToolsConfig['web_search'],
-  options: { cache: ToolCache },
+  options: { cache: ToolCache; log?: Logger },
 ): WebSearchTool & AsyncDisposable {
   const resources = new AsyncDisposableStack();
   // The operator chose these addresses; a SearXNG instance usually has a private one.
   const { fetch } = resources.use(createSafeFetch({ allowPrivateAddresses: true, maxBytes: MAX_ANSWER_BYTES }));
   const providers = [config, ...config.fallbacks].map((backend) =>
-    resources.use(createSearchProvider(backend, { fetch })),
+    resources.use(createSearchProvider(backend, { fetch, indexFolder: config.index_folder, log: options.log })),
   );
   const tool = createWebSearchTool({
     providers,

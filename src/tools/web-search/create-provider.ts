@@ -1,3 +1,4 @@
+import type { Logger } from '../../base/logger.ts';
 import { SEARCH_PROVIDERS, type SearchOption, type SearchProviderName } from '../../config/search-providers.ts';
 import type { SafeFetch } from '../safe-fetch/safe-fetch.ts';
 import type { SearchProvider } from './search-provider.ts';
@@ -21,6 +22,9 @@ export interface SearchBackend {
 /** What the code of a provider is given. The options that its row needs are there. */
 export interface SearchProviderOptions extends SearchBackend {
   fetch: SafeFetch['fetch'];
+  /** For `local`: where its index is kept; absent: in memory. */
+  indexFolder?: string | undefined;
+  log?: Logger | undefined;
   /** Unix milliseconds, for ages such as "2 days ago". */
   now: () => number;
 }
@@ -40,7 +44,7 @@ interface SearchProviderModule {
  */
 export function createSearchProvider(
   backend: SearchBackend,
-  options: { fetch: SafeFetch['fetch']; now?: () => number },
+  options: Pick<SearchProviderOptions, 'fetch' | 'indexFolder' | 'log'> & Partial<Pick<SearchProviderOptions, 'now'>>,
 ): SearchProvider & AsyncDisposable {
   const { provider: name } = backend;
   const { needs, cacheable, maxConcurrent } = SEARCH_PROVIDERS[name];
@@ -50,7 +54,7 @@ export function createSearchProvider(
   const load = async () => {
     const module: unknown = await import(`./providers/${name}.ts`);
     if (!isProviderModule(module)) throw new Error(`The code of the search provider ${name} exports no createSearch.`);
-    return module.createSearch({ ...backend, fetch: options.fetch, now: options.now ?? Date.now });
+    return module.createSearch({ ...backend, now: Date.now, ...options });
   };
   return {
     name,

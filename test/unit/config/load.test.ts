@@ -64,6 +64,8 @@ describe('reading a configuration', () => {
     assert.equal(relative.store.url, 'file:/base/data');
     assert.equal(relative.tools.web_search.folder, '/base/docs');
     assert.equal(parse(MINIMAL).tools.web_search.folder, '/base/docs');
+    assert.equal(parse(MINIMAL).tools.web_search.index_folder, '/base/data/search');
+    assert.equal(parse(`${MINIMAL}store: { url: "memory:" }\n`).tools.web_search.index_folder, undefined);
     assert.equal(parse(`${MINIMAL}store: { url: "file:///var/lib/g" }\n`).store.url, 'file:/var/lib/g');
     assert.equal(parse(`${MINIMAL}store: { url: "memory:" }\n`).store.url, 'memory:');
   });

@@ -8,6 +8,8 @@ import { stripMarkup } from '../../../src/tools/text/html-text.ts';
 import { firstHeading, markdownHeading } from '../../../src/tools/text/markdown-heading.ts';
 import { trimLines } from '../../../src/tools/text/trim-lines.ts';
 import { chunkDocument } from '../../../src/tools/web-search/local/chunks.ts';
+import { Compounds } from '../../../src/tools/web-search/local/compounds.ts';
+import { detectLanguage, LANGUAGES, Stems } from '../../../src/tools/web-search/local/languages.ts';
 import { bestPassage } from '../../../src/tools/web-search/local/passage.ts';
 import { indexText, queryTerms } from '../../../src/tools/web-search/local/terms.ts';
 
@@ -73,8 +75,12 @@ const READERS: readonly [name: string, read: (text: string) => unknown][] = [
   ['chunkDocument of Markdown', (text) => chunkDocument(text, { contentType: 'text/markdown', name: 'a.md' })],
   ['chunkDocument of HTML', (text) => chunkDocument(text, { contentType: 'text/html', name: 'a.html' })],
   ['bestPassage', (text) => bestPassage(text, ['word', 'a'])],
-  ['indexText', indexText],
-  ['queryTerms', queryTerms],
+  ['indexText', (text) => indexText(text, { language: 'de', stems: new Stems() })],
+  [
+    'queryTerms',
+    (text) => queryTerms(text, { languages: LANGUAGES, stems: new Stems(), compounds: new Compounds(new Stems()) }),
+  ],
+  ['detectLanguage', detectLanguage],
   ['partOf', (text) => partOf(text, 0, Math.floor(text.length * 0.9))],
   ['relevantPassages', (text) => relevantPassages(text, 'word aaaa other', { from: 0, to: 0 })],
   ['findPassages', (text) => findPassages(text, `${text.slice(0, 40)} word`)],

@@ -1,7 +1,12 @@
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import type { ChunkedDocument } from './chunks.ts';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { Chunk, ChunkedDocument } from './chunks.ts';
+import { Compounds } from './compounds.ts';
+import { withFeedback } from './feedback.ts';
+import { openIndexDatabase } from './index-database.ts';
+import { detectLanguage, FALLBACK, hasCompounds, isLanguage, LANGUAGES, type Language, Stems } from './languages.ts';
 import { bestPassage } from './passage.ts';
-import { indexText, queryTerms } from './terms.ts';
+import { documentsOf, type FoundPassage, withoutCopies } from './ranking.ts';
+import { indexText, indexWords, queryTerms, quote, wordsOf } from './terms.ts';
 
 /** A document that matches, with its best passage. */
 export interface DocumentHit {
@@ -11,37 +16,38 @@ export interface DocumentHit {
   published?: string;
 }
 
-/** A document whose passages match. */
-interface Candidate {
-  title: string;
-  /** Its best passage. */
-  text: string;
-  score: number;
-  passages: number;
-  published?: string;
+/** A document for the index. `signature` changes whenever the document does. */
+export interface IndexedDocument {
+  file: { path: string; signature: string };
+  document: ChunkedDocument;
 }
 
 /** Passages looked at per query before they are put together by document. */
 const CANDIDATES = 80;
+
+/** The first of them, which are ranked anew by what they have in common. */
+const RERANKED = 40;
 
 /** An index of more passages than this weighs its words before it searches. */
 const LARGE = 20_000;
 /** A word in so many passages is common. */
 const COMMON = 1500;
 
-const SCHEMA = `
-  CREATE TABLE documents (id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, signature TEXT NOT NULL,
-    title TEXT NOT NULL, published TEXT);
-  CREATE TABLE chunks (id INTEGER PRIMARY KEY, document INTEGER NOT NULL, text TEXT NOT NULL);
-  CREATE INDEX chunks_of_document ON chunks (document);
-  CREATE VIRTUAL TABLE words USING fts5 (title, heading, body, content='', contentless_delete=1,
-    tokenize='porter unicode61 remove_diacritics 2');
-`;
+/** Words whose share of the passages is remembered at most. */
+const MAX_SHARES = 20_000;
 
-/** Words in titles weigh most, then those in headings. */
+/** Languages whose stems a query is looked up in, those of most documents first. */
+const MAX_LANGUAGES = 5;
+
+/** Documents are looked at again for put-together words once a language has so many times more words than then. */
+const GROWTH = 1.5;
+
+/** Words in titles weigh most, then those in headings; parts of put-together words least. */
 const SEARCH = `
-  SELECT documents.path AS path, documents.title AS title, documents.published AS published, chunks.text AS text, found.score AS score
-  FROM (SELECT rowid, bm25(words, 5.0, 3.0, 1.0) AS score FROM words WHERE words MATCH ? ORDER BY score LIMIT ${CANDIDATES}) AS found
+  SELECT documents.path AS path, documents.title AS title, documents.published AS published, chunks.text AS text,
+    documents.language AS language, found.score AS score
+  FROM (SELECT rowid, bm25(words, 1.5, 1.0, 1.0, 0.5) AS score FROM words WHERE words MATCH ? ORDER BY score
+    LIMIT ${CANDIDATES}) AS found
   JOIN chunks ON chunks.id = found.rowid
   JOIN documents ON documents.id = chunks.document
   ORDER BY found.score
@@ -49,37 +55,68 @@ const SEARCH = `
 
 const DELETIONS = [
   'DELETE FROM words WHERE rowid IN (SELECT id FROM chunks WHERE document = ?)',
+  'DELETE FROM vectors WHERE chunk IN (SELECT id FROM chunks WHERE document = ?)',
   'DELETE FROM chunks WHERE document = ?',
   'DELETE FROM documents WHERE id = ?',
 ];
 
-/** A full-text index in memory (SQLite FTS5). Documents are cut into passages: snippets of whole ones are slow. */
+/**
+ * A full-text index (SQLite FTS5), in a file or in memory. Documents are cut into passages: snippets of whole ones are
+ * slow. Words stand in it as the stems of their document's language.
+ */
 export class DocumentIndex implements Disposable {
   readonly #db: DatabaseSync;
+  readonly #stems = new Stems();
+  readonly #compounds = new Compounds(this.#stems);
   readonly #insertDocument: StatementSync;
   readonly #insertText: StatementSync;
   readonly #insertWords: StatementSync;
   readonly #search: StatementSync;
   readonly #count: StatementSync;
   readonly #last: StatementSync;
+  readonly #remember: StatementSync;
   readonly #deletions: readonly StatementSync[];
+  readonly #shares = new Map<string, number>();
+  #sharesOf = 0;
 
-  constructor() {
-    this.#db = new DatabaseSync(':memory:');
-    this.#db.exec(SCHEMA);
+  /** @throws Error of SQLite or the file system where the file cannot be used. */
+  constructor(file?: { path: string; owner: boolean }) {
+    this.#db = openIndexDatabase(file?.path, { owner: file?.owner ?? true });
     this.#insertDocument = this.#db.prepare(
-      'INSERT INTO documents (path, signature, title, published) VALUES (?, ?, ?, ?)',
+      'INSERT INTO documents (path, signature, title, published, language, vocabulary) VALUES (?, ?, ?, ?, ?, ?)',
     );
-    this.#insertText = this.#db.prepare('INSERT INTO chunks (document, text) VALUES (?, ?)');
-    this.#insertWords = this.#db.prepare('INSERT INTO words (rowid, title, heading, body) VALUES (?, ?, ?, ?)');
+    this.#insertText = this.#db.prepare('INSERT INTO chunks (document, heading, text) VALUES (?, ?, ?)');
+    this.#insertWords = this.#db.prepare(
+      'INSERT INTO words (rowid, title, heading, body, parts) VALUES (?, ?, ?, ?, ?)',
+    );
     this.#search = this.#db.prepare(SEARCH);
     this.#count = this.#db.prepare(
       `SELECT count(*) AS count FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ${COMMON})`,
     );
     this.#last = this.#db.prepare('SELECT max(id) AS id FROM chunks');
+    this.#remember = this.#db.prepare(
+      'INSERT INTO learned (language, stem, count) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = excluded.count',
+    );
     this.#deletions = DELETIONS.map((sql) => this.#db.prepare(sql));
     // FTS5 leaves row numbers behind that are no JavaScript numbers; `run` reports the last one.
     for (const statement of [...this.#deletions, this.#insertWords]) statement.setReadBigInts(true);
+    this.recall();
+  }
+
+  /** The tables, for what else is kept of the documents. */
+  get database(): DatabaseSync {
+    return this.#db;
+  }
+
+  /** Takes in what other processes learned of the words. */
+  recall(): void {
+    const rows = this.#db.prepare('SELECT language, stem, count FROM learned').all();
+    this.#compounds.restore(
+      rows.flatMap(({ language, stem, count }) => {
+        const name = String(language);
+        return isLanguage(name) ? [{ language: name, stem: String(stem), count: Number(count) }] : [];
+      }),
+    );
   }
 
   /** The signature of every document in the index, by path. */
@@ -88,69 +125,84 @@ export class DocumentIndex implements Disposable {
     return new Map(rows.map((row) => [String(row.path), String(row.signature)]));
   }
 
-  /** Puts documents in, in place of their earlier versions, and takes others out; all or nothing. */
-  update(change: {
-    put: readonly { file: { path: string; signature: string }; document: ChunkedDocument }[];
-    remove: readonly string[];
-  }): void {
-    this.#db.exec('BEGIN');
-    try {
-      for (const path of change.remove) this.#delete(path);
-      for (const { file, document } of change.put) this.#put(file, document);
-      this.#db.exec('COMMIT');
-    } catch (error) {
-      this.#db.exec('ROLLBACK');
-      throw error;
-    }
+  /** What was noted under a name; see `note`. */
+  noted(key: string): string | undefined {
+    const value = this.#db.prepare('SELECT value FROM meta WHERE key = ?').get(key)?.value;
+    return value === undefined ? undefined : String(value);
   }
 
-  #put(file: { path: string; signature: string }, document: ChunkedDocument): void {
-    this.#delete(file.path);
-    const { lastInsertRowid: id } = this.#insertDocument.run(
-      file.path,
-      file.signature,
-      document.title,
-      document.published ?? null,
+  /** Notes something for later and for other processes. */
+  note(key: string, value: string): void {
+    this.#db
+      .prepare('INSERT INTO meta (key, value) VALUES (?, ?) ON CONFLICT DO UPDATE SET value = excluded.value')
+      .run(key, value);
+  }
+
+  /**
+   * Puts documents in, in place of their earlier versions, and takes others out; all or nothing. With `until` it stops
+   * after the document at which that time (of `performance.now()`) is over.
+   * @returns how many were put in.
+   */
+  update(change: { put: readonly IndexedDocument[]; remove: readonly string[]; until?: number }): number {
+    const { until = Number.POSITIVE_INFINITY } = change;
+    let done = 0;
+    this.#inTransaction(() => {
+      for (const path of change.remove) this.#delete(path);
+      for (const { file, document } of change.put) {
+        this.#put(file, document);
+        done += 1;
+        if (performance.now() >= until) break;
+      }
+      for (const { language, stem, count } of this.#compounds.takeChanges()) this.#remember.run(language, stem, count);
+    });
+    return done;
+  }
+
+  /**
+   * Takes words apart, in up to `limit` documents, that were put in before enough of their language was known.
+   * @returns how many documents were looked at again.
+   */
+  revisit(limit: number): number {
+    const due = LANGUAGES.filter(hasCompounds).flatMap((language) =>
+      this.#db
+        .prepare('SELECT id, path, title FROM documents WHERE language = ? AND vocabulary < ? LIMIT ?')
+        .all(language, Math.floor(this.#compounds.size(language) / GROWTH), limit)
+        .map((row) => ({ id: Number(row.id), path: String(row.path), title: String(row.title), language })),
     );
-    const title = indexText(`${document.title} ${file.path}`);
-    for (const chunk of document.chunks) {
-      const { lastInsertRowid: row } = this.#insertText.run(id, chunk.text);
-      this.#insertWords.run(row, title, indexText(chunk.heading), indexText(chunk.text));
-    }
+    const documents = due.slice(0, limit);
+    this.#inTransaction(() => {
+      for (const document of documents) this.#revisit(document);
+    });
+    return documents.length;
   }
 
   /** The best documents for a query in plain words. No query makes it throw. */
   search(query: string, limit: number): DocumentHit[] {
-    const { match, terms, words } = queryTerms(query);
-    if (match === '') return [];
-    const documents = new Map<string, Candidate>();
-    for (const row of this.#rows(match, terms)) {
-      const path = String(row.path);
-      const score = -Number(row.score);
-      const known = documents.get(path);
-      if (!known) {
-        const published = typeof row.published === 'string' ? { published: row.published } : {};
-        documents.set(path, { title: String(row.title), text: String(row.text), score, passages: 1, ...published });
-      } else if (known.passages < 4) {
-        known.passages += 1;
-        known.score += score / (4 * known.passages);
-      }
-    }
-    const ranked = [...documents].sort(([, a], [, b]) => b.score - a.score);
-    const shown: { path: string; candidate: Candidate; fingerprint: Set<string> }[] = [];
-    for (const [path, candidate] of ranked) {
-      if (shown.length >= limit) break;
-      const fingerprint = fingerprintOf(candidate.text);
-      // Copies and versions of one document: the best of them stands for all.
-      if (!shown.some((other) => isNearlySame(other.fingerprint, fingerprint)))
-        shown.push({ path, candidate, fingerprint });
-    }
-    return shown.map(({ path, candidate: { title, text, published } }) => ({
-      path,
-      title,
+    const { passages, words } = this.find(query);
+    return withoutCopies(documentsOf(passages), limit).map(({ text, published, ...document }) => ({
+      ...document,
       snippet: bestPassage(text, words),
       ...(published ? { published } : {}),
     }));
+  }
+
+  /** The passages that match a query, best first, and the words to look for in them. */
+  find(query: string): { passages: FoundPassage[]; words: string[] } {
+    const about = { languages: this.#languages(), stems: this.#stems, compounds: this.#compounds };
+    const { match, terms, words } = queryTerms(query, about);
+    const rows = match === '' ? [] : this.#rows(match, terms);
+    const found = rows.map((row) => ({ passage: foundPassage(row), language: knownLanguage(row.language) }));
+    const best = found.slice(0, RERANKED).map(({ passage, language }) => ({
+      passage,
+      words: indexWords(passage.text, { language, stems: this.#stems }),
+    }));
+    const rest = found.slice(RERANKED).map(({ passage }) => passage);
+    const passages = [...withFeedback(best, (word) => this.#share(word)), ...rest];
+    return { passages, words };
+  }
+
+  [Symbol.dispose](): void {
+    this.#db.close();
   }
 
   /**
@@ -169,8 +221,66 @@ export class DocumentIndex implements Disposable {
     return together.length > 0 ? together : this.#search.all(present.slice(0, 2).join(' OR '));
   }
 
-  [Symbol.dispose](): void {
-    this.#db.close();
+  /** The share of all passages that have a word; for common ones at least so many. */
+  #share(word: string): number {
+    const all = Number(this.#last.get()?.id ?? 0);
+    if (this.#shares.size > MAX_SHARES || all > this.#sharesOf * GROWTH) {
+      this.#shares.clear();
+      this.#sharesOf = all;
+    }
+    let share = this.#shares.get(word);
+    if (share === undefined) {
+      share = Number(this.#count.get(quote(word))?.count ?? 0) / Math.max(1, all);
+      this.#shares.set(word, share);
+    }
+    return share;
+  }
+
+  #languages(): Language[] {
+    const rows = this.#db
+      .prepare('SELECT language, count(*) AS count FROM documents GROUP BY language ORDER BY count DESC LIMIT ?')
+      .all(MAX_LANGUAGES);
+    return rows.map(({ language }) => String(language)).filter(isLanguage);
+  }
+
+  #put(file: IndexedDocument['file'], document: ChunkedDocument): void {
+    this.#delete(file.path);
+    const language = languageOf(document);
+    const size = () => this.#compounds.size(language);
+    for (const { text } of document.chunks)
+      this.#compounds.learn(hasCompounds(language) ? wordsOf(text) : [], language);
+    const { title, published = null } = document;
+    const { lastInsertRowid: id } = this.#insertDocument.run(
+      file.path,
+      file.signature,
+      title,
+      published,
+      language,
+      size(),
+    );
+    for (const chunk of document.chunks) {
+      const { lastInsertRowid: row } = this.#insertText.run(id, chunk.heading, chunk.text);
+      this.#putWords(row, chunk, { path: file.path, title, language });
+    }
+  }
+
+  #putWords(row: number | bigint, chunk: Chunk, about: { path: string; title: string; language: Language }): void {
+    const how = { language: about.language, stems: this.#stems };
+    const title = indexText(`${about.title} ${about.path}`, how);
+    const parts = hasCompounds(about.language)
+      ? [...new Set(wordsOf(`${chunk.heading} ${chunk.text}`))].flatMap((word) =>
+          this.#compounds.split(word, about.language),
+        )
+      : [];
+    this.#insertWords.run(row, title, indexText(chunk.heading, how), indexText(chunk.text, how), parts.join(' '));
+  }
+
+  #revisit({ id, ...about }: { id: number; path: string; title: string; language: Language }): void {
+    const chunks = this.#db.prepare('SELECT id, heading, text FROM chunks WHERE document = ?').all(id);
+    this.#deletions[0]?.run(id);
+    for (const chunk of chunks)
+      this.#putWords(Number(chunk.id), { heading: String(chunk.heading), text: String(chunk.text) }, about);
+    this.#db.prepare('UPDATE documents SET vocabulary = ? WHERE id = ?').run(this.#compounds.size(about.language), id);
   }
 
   #delete(path: string): void {
@@ -178,20 +288,37 @@ export class DocumentIndex implements Disposable {
     if (!row?.id) return;
     for (const statement of this.#deletions) statement.run(row.id);
   }
+
+  #inTransaction(work: () => void): void {
+    this.#db.exec('BEGIN IMMEDIATE');
+    try {
+      work();
+      this.#db.exec('COMMIT');
+    } catch (error) {
+      this.#db.exec('ROLLBACK');
+      throw error;
+    }
+  }
 }
 
-/** Runs of three words: what two passages have in common when one was copied from the other. */
-function fingerprintOf(text: string): Set<string> {
-  const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
-  const runs = new Set<string>();
-  for (let at = 0; at + 2 < words.length && runs.size < 400; at++) runs.add(words.slice(at, at + 3).join(' '));
-  return runs;
+/** A row of the search. The score of FTS5 is better the lower it is. */
+function foundPassage({ path, title, text, published, score }: Record<string, unknown>): FoundPassage {
+  return {
+    path: String(path),
+    title: String(title),
+    text: String(text),
+    published: typeof published === 'string' ? published : undefined,
+    score: -Number(score),
+  };
 }
 
-/** Whether nine of ten runs are the same. Short passages say too little to tell. */
-function isNearlySame(a: Set<string>, b: Set<string>): boolean {
-  if (a.size < 12 || b.size < 12) return false;
-  let shared = 0;
-  for (const run of a) if (b.has(run)) shared += 1;
-  return shared >= 0.9 * Math.max(a.size, b.size);
+function knownLanguage(language: unknown): Language {
+  return typeof language === 'string' && isLanguage(language) ? language : FALLBACK;
+}
+
+/** What language a document is in, from its beginning and its middle. */
+function languageOf({ title, chunks }: ChunkedDocument): Language {
+  const middle = chunks[Math.floor(chunks.length / 2)];
+  const sample = [title, chunks[0]?.text, middle?.text].join('\n');
+  return detectLanguage(sample) ?? FALLBACK;
 }

@@ -1,16 +1,19 @@
 import { sleep } from '../../../base/abort.ts';
-import { type CorpusFile, listDocuments, readDocument } from '../../corpus/corpus.ts';
+import { messageOf } from '../../../base/errors.ts';
+import { nextTurn } from '../../../base/event-loop.ts';
+import { type CorpusFile, listDocuments } from '../../corpus/corpus.ts';
 import { corpusUrl } from '../../corpus/corpus-url.ts';
-import { describeContent } from '../../fetch-url-content/content-kind.ts';
-import { ParsePool } from '../../fetch-url-content/parsing/parse-pool.ts';
-import { ParseFailure } from '../../fetch-url-content/parsing/parse-process.ts';
-import { ToolError } from '../../tool.ts';
 import type { SearchHit } from '../search-provider.ts';
-import { type ChunkedDocument, chunkDocument } from './chunks.ts';
-import { DocumentIndex } from './document-index.ts';
+import { DocumentIndex, type IndexedDocument } from './document-index.ts';
+import { DocumentReader } from './document-reader.ts';
+import { lockIndex } from './index-database.ts';
 
-/** Documents put into the index in one transaction. Between two of these, queries are answered. */
-const BATCH = 32;
+/** Documents that are read beside each other. */
+const BATCH = 16;
+/** Documents go into the index for so long at a time, in milliseconds; in between, queries are answered. */
+const SLICE_MS = 8;
+/** Documents that are looked at again at a time. */
+const REVISITED = 4;
 
 /** A query waits so long for changes to be taken in, from the moment the look for them began; in milliseconds. */
 const PATIENCE_MS = 1500;
@@ -20,26 +23,54 @@ const PATIENCE_MS = 1500;
  * earliest, so a small folder is always fresh and a huge one is not walked for every query.
  */
 const REST_FACTOR = 20;
+/** An index that cannot be written to, or that another process writes to, is left alone for so long; in milliseconds. */
+const TROUBLE_REST_MS = 30_000;
+const OTHERS_REST_MS = 1000;
+
+/** How many documents of how many are in an index. */
+export interface IndexProgress {
+  indexed: number;
+  all: number;
+}
 
 /** What was found, and how far the index is. */
 export interface FolderAnswer {
   hits: SearchHit[];
-  /** Set while documents are being taken in: how many of how many are in the index. */
-  progress?: { indexed: number; all: number };
+  /** Set while documents are being taken in. */
+  progress?: IndexProgress;
 }
 
-/** A folder and its index, which follows the files: each query first has changed ones looked for. */
+export interface FolderIndexOptions {
+  folder: string;
+  /** Where the index is kept, so that a restart finds it; absent: in memory. */
+  indexFile?: string | undefined;
+  /** Told of what does not work and does not keep queries from being answered. */
+  onTrouble(message: string): void;
+}
+
+/**
+ * A folder and its index, which follows the files: each query first has changed ones looked for. Several processes may
+ * share an index in a file; one of them follows the files, another one after it.
+ */
 export class FolderIndex implements Disposable {
-  readonly #folder: string;
-  readonly #index = new DocumentIndex();
-  readonly #pool = new ParsePool({ totalMs: 60_000 });
+  readonly #options: FolderIndexOptions;
+  readonly #reader: DocumentReader;
   readonly #closing = new AbortController();
+  readonly #file: string | undefined;
+  readonly #index: DocumentIndex;
+  /** Held while this process is the one that follows the files. */
+  #ownership: Disposable | undefined;
   #running: { done: Promise<void>; startedAt: number } | undefined;
-  #progress: { indexed: number; all: number } | undefined;
+  #progress: IndexProgress | undefined;
   #nextLookAt = 0;
 
-  constructor(folder: string) {
-    this.#folder = folder;
+  constructor(options: FolderIndexOptions) {
+    this.#options = options;
+    this.#reader = new DocumentReader(options.folder);
+    const opened = openIndex(options);
+    this.#file = opened.file;
+    this.#index = opened.index;
+    this.#ownership = opened.ownership;
   }
 
   /**
@@ -55,8 +86,9 @@ export class FolderIndex implements Disposable {
 
   [Symbol.dispose](): void {
     this.#closing.abort(new Error('The local search is closed.'));
-    this.#pool[Symbol.dispose]();
+    this.#reader[Symbol.dispose]();
     this.#index[Symbol.dispose]();
+    this.#ownership?.[Symbol.dispose]();
   }
 
   async #refresh(): Promise<void> {
@@ -72,61 +104,110 @@ export class FolderIndex implements Disposable {
   }
 
   #start(): { done: Promise<void>; startedAt: number } {
-    const done = this.#update().finally(() => {
+    const done = this.#look().finally(() => {
       this.#running = undefined;
-      this.#progress = undefined;
     });
     // Whoever waits hears of a failure; when nobody does any more, the next look tells.
     done.catch(() => {});
     return { done, startedAt: performance.now() };
   }
 
-  async #update(): Promise<void> {
+  async #look(): Promise<void> {
     const started = performance.now();
+    this.#own();
+    if (this.#file !== undefined && !this.#ownership) {
+      this.#followOthers();
+      this.#nextLookAt = performance.now() + OTHERS_REST_MS;
+      return;
+    }
+    try {
+      await this.#update();
+      this.#nextLookAt = performance.now() + REST_FACTOR * (performance.now() - started);
+    } catch (thrown) {
+      if (!isOfSqlite(thrown)) throw thrown;
+      this.#nextLookAt = performance.now() + TROUBLE_REST_MS;
+      this.#options.onTrouble(`the index of the local search cannot be written to: ${messageOf(thrown)}`);
+    } finally {
+      this.#progress = undefined;
+    }
+  }
+
+  /** Becomes the one that follows the files, where nobody else is. */
+  #own(): void {
+    if (this.#file === undefined || this.#ownership) return;
+    this.#ownership = lockIndex(this.#file);
+    if (this.#ownership) this.#index.recall();
+  }
+
+  #followOthers(): void {
+    this.#index.recall();
+    const [indexed = 0, all = 0] = (this.#index.noted(PROGRESS) ?? '').split('/').map(Number);
+    this.#progress = all > 0 ? { indexed, all } : undefined;
+  }
+
+  async #update(): Promise<void> {
     const known = this.#index.signatures();
     // Listing a large folder takes a while, and until then nobody knows how many there are.
     if (known.size === 0) this.#progress = { indexed: 0, all: 0 };
-    const listed = await listDocuments(this.#folder, { signal: this.#closing.signal });
+    const listed = await listDocuments(this.#options.folder, { signal: this.#closing.signal });
     const changed: CorpusFile[] = [];
     for (const file of listed) {
       if (known.get(file.path) !== file.signature) changed.push(file);
       known.delete(file.path);
     }
     for (let at = 0; at < changed.length; at += BATCH) {
-      this.#progress = { indexed: listed.length - changed.length + at, all: listed.length };
-      await this.#take(changed.slice(at, at + BATCH));
+      this.#tell({ indexed: listed.length - changed.length + at, all: listed.length });
+      const files = changed.slice(at, at + BATCH);
+      await this.#take(await this.#reader.read(files, { signal: this.#closing.signal }));
     }
     if (known.size > 0) this.#index.update({ put: [], remove: [...known.keys()] });
-    const now = performance.now();
-    this.#nextLookAt = now + REST_FACTOR * (now - started);
+    while (this.#index.revisit(REVISITED) > 0) {
+      await nextTurn();
+      this.#closing.signal.throwIfAborted();
+    }
+    if (changed.length > 0) this.#index.note(PROGRESS, '');
   }
 
-  async #take(files: readonly CorpusFile[]): Promise<void> {
-    const read = await Promise.all(files.map((file) => this.#read(file)));
-    this.#closing.signal.throwIfAborted();
-    const put = read.flatMap((document, at) => (files[at] ? [{ file: files[at], document }] : []));
-    this.#index.update({ put, remove: [] });
+  #tell(progress: IndexProgress): void {
+    this.#progress = progress;
+    if (this.#file !== undefined) this.#index.note(PROGRESS, `${progress.indexed}/${progress.all}`);
   }
 
-  async #read({ path }: CorpusFile): Promise<ChunkedDocument> {
-    try {
-      const { bytes, contentType } = await readDocument(this.#folder, corpusUrl(path));
-      const name = path.slice(path.lastIndexOf('/') + 1);
-      if (isText(contentType)) return chunkDocument(new TextDecoder().decode(bytes), { contentType, name });
-      const { kind, charset } = describeContent(bytes, contentType);
-      const job = { kind, bytes, charset, url: corpusUrl(path) };
-      const { title, content, published } = await this.#pool.parse(job, { signal: this.#closing.signal });
-      const { chunks } = chunkDocument(content, { contentType: 'text/markdown', name });
-      return { title: title || name, chunks, ...(published ? { published: published.slice(0, 10) } : {}) };
-    } catch (error) {
-      // Gone since it was listed, or nothing that can be read: no document of the index.
-      if (error instanceof ToolError || error instanceof ParseFailure) return { title: '', chunks: [] };
-      throw error;
+  async #take(documents: readonly IndexedDocument[]): Promise<void> {
+    for (let at = 0; at < documents.length; ) {
+      await nextTurn();
+      this.#closing.signal.throwIfAborted();
+      const until = performance.now() + SLICE_MS;
+      at += this.#index.update({ put: documents.slice(at), remove: [], until });
     }
   }
 }
 
-/** Kinds that are cut as they are; the others are read by the parsers of pages, in processes of their own. */
-function isText(contentType: string): boolean {
-  return contentType === 'text/markdown' || contentType === 'text/html' || contentType === 'text/plain';
+/** Under which name the index says how far it is. */
+const PROGRESS = 'progress';
+
+/** The index in its file, or in memory where that does not work. */
+function openIndex({ indexFile, onTrouble }: FolderIndexOptions): {
+  index: DocumentIndex;
+  file?: string;
+  ownership?: Disposable | undefined;
+} {
+  if (indexFile === undefined) return { index: new DocumentIndex() };
+  let ownership: Disposable | undefined;
+  try {
+    ownership = lockIndex(indexFile);
+    return {
+      index: new DocumentIndex({ path: indexFile, owner: ownership !== undefined }),
+      file: indexFile,
+      ownership,
+    };
+  } catch (thrown) {
+    ownership?.[Symbol.dispose]();
+    onTrouble(`the index of the local search is kept in memory, as its file cannot be used: ${messageOf(thrown)}`);
+    return { index: new DocumentIndex() };
+  }
+}
+
+function isOfSqlite(thrown: unknown): boolean {
+  return thrown instanceof Error && 'errcode' in thrown;
 }

@@ -1,11 +1,17 @@
+import { createHash } from 'node:crypto';
+import { join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { abortable } from '../../../base/abort.ts';
+import type { Logger } from '../../../base/logger.ts';
 import { type SearchAnswer, SearchFailure, type SearchProvider } from '../search-provider.ts';
 import { type SearchQuestion, type SearchThreadData, searchReply } from './search-messages.ts';
 
 export interface LocalSearchOptions {
   /** The folder with the documents; its subfolders are searched too. */
   folder: string;
+  /** The folder in which indexes are kept, so that a restart finds them; absent: they live in memory. */
+  indexFolder?: string | undefined;
+  log?: Logger | undefined;
 }
 
 /** The heap of the thread, in MiB. The index itself lies outside of it, in SQLite's memory. */
@@ -14,8 +20,8 @@ const HEAP_MB = 512;
 const MAX_WAITING = 64;
 
 /**
- * Full-text search over a folder, in a thread of its own. The index lives in memory, is built from the first query on
- * and follows the files. Hits have `corpus:///` URLs.
+ * Full-text search over a folder, in a thread of its own. The index is built from the first query on, follows the files
+ * and is kept where `indexFolder` says. Hits have `corpus:///` URLs.
  */
 export function createLocalSearch(options: LocalSearchOptions): SearchProvider & Disposable {
   const waiting = new Map<number, PromiseWithResolvers<SearchAnswer>>();
@@ -24,7 +30,7 @@ export function createLocalSearch(options: LocalSearchOptions): SearchProvider &
   let isClosed = false;
 
   function start(): Worker {
-    const workerData: SearchThreadData = { folder: options.folder };
+    const workerData: SearchThreadData = { folder: options.folder, indexFile: indexFileOf(options) };
     const worker = new Worker(new URL('./search-thread.ts', import.meta.url), {
       workerData,
       env: {},
@@ -45,6 +51,10 @@ export function createLocalSearch(options: LocalSearchOptions): SearchProvider &
 
   function receive(message: unknown): void {
     const reply = searchReply.parse(message);
+    if (reply.type === 'trouble') {
+      options.log?.warn({ folder: options.folder }, reply.message);
+      return;
+    }
     const question = waiting.get(reply.id);
     waiting.delete(reply.id);
     if (waiting.size === 0) thread?.unref();
@@ -73,6 +83,13 @@ export function createLocalSearch(options: LocalSearchOptions): SearchProvider &
       void thread?.terminate();
     },
   };
+}
+
+/** One index for each folder that is searched. */
+function indexFileOf({ folder, indexFolder }: LocalSearchOptions): string | undefined {
+  if (indexFolder === undefined) return undefined;
+  const name = createHash('sha256').update(resolve(folder)).digest('hex').slice(0, 24);
+  return join(indexFolder, `${name}.db`);
 }
 
 function failed(message: string): SearchFailure {

@@ -10,6 +10,8 @@ export interface SearchQuestion {
 /** What the thread is started with. */
 export interface SearchThreadData {
   folder: string;
+  /** Where the index is kept; absent: in memory. */
+  indexFile: string | undefined;
 }
 
 /** What the thread answers. */
@@ -23,5 +25,6 @@ export const searchReply = z.discriminatedUnion('type', [
     progress: z.object({ indexed: z.number(), all: z.number() }).optional(),
   }),
   z.object({ type: z.literal('failed'), id: z.number() }),
+  z.object({ type: z.literal('trouble'), message: z.string() }),
 ]);
 export type SearchReply = z.output<typeof searchReply>;

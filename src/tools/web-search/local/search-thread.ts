@@ -6,8 +6,8 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { FolderIndex } from './folder-index.ts';
 import type { SearchQuestion, SearchReply, SearchThreadData } from './search-messages.ts';
 
-const { folder }: SearchThreadData = workerData;
-const index = new FolderIndex(folder);
+const { folder, indexFile }: SearchThreadData = workerData;
+const index = new FolderIndex({ folder, indexFile, onTrouble: (message) => reply({ type: 'trouble', message }) });
 
 parentPort?.on('message', ({ id, text, limit }: SearchQuestion) => {
   index.search(text, limit).then(

@@ -1,3 +1,6 @@
+import type { Compounds } from './compounds.ts';
+import { detectLanguage, FALLBACK, type Language, type Stems, smallWords } from './languages.ts';
+
 /** Scripts written without spaces between words. They are indexed as overlapping pairs of characters. */
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}ー]+/gu;
@@ -5,16 +8,31 @@ const UNSPACED =
 /** Words: letters and digits, with the joints inside names such as `max_tool_calls`, `node.js` or `don't`. */
 const WORD = /[\p{L}\p{N}\p{M}]+(?:[._'’/+-][\p{L}\p{N}\p{M}]+)*/gu;
 
-const STOP_WORDS = new Set(
-  'a about after all also an and any are as at be been between both but by can could did do does doing each for from had has have having how i if in into is it its just may me more most my no nor not of on one or other our out over should so some such than that the their them then there these they this those to under up us was we were what when where which while who whom whose why will with would you your tell explain describe please'.split(
-    ' ',
-  ),
-);
+/** What the index sees as one word. */
+const LETTERS = /[\p{L}\p{N}\p{M}]+/gu;
 
-const MAX_TERMS = 48;
+const MAX_TERMS = 64;
+/** What of a query is looked at, in UTF-16 units. */
+const MAX_QUERY = 2000;
 
-/** Text in the form in which it goes into the index: unspaced scripts as pairs, everything else as it is. */
-export function indexText(text: string): string {
+/** Text in the form in which it goes into the index: unspaced scripts as pairs, words as their stems. */
+export function indexText(text: string, how: { language: Language; stems: Stems }): string {
+  return inPairs(text).replace(LETTERS, (word) => how.stems.of(word.toLowerCase(), how.language));
+}
+
+/** The words of a text as they stand in the index, without small ones. */
+export function indexWords(text: string, how: { language: Language; stems: Stems }): string[] {
+  const small = smallWords(how.language);
+  const words = inPairs(text).toLowerCase().match(LETTERS) ?? [];
+  return words.flatMap((word) => (word.length < 2 || small.has(word) ? [] : how.stems.of(word, how.language)));
+}
+
+/** The words of a text in lower case, in the order in which they stand. */
+export function wordsOf(text: string): string[] {
+  return text.normalize('NFKC').replace(UNSPACED, ' ').toLowerCase().match(LETTERS) ?? [];
+}
+
+function inPairs(text: string): string {
   return text.normalize('NFKC').replace(UNSPACED, (run) => ` ${pairs(run).join(' ')} `);
 }
 
@@ -28,18 +46,29 @@ function pairs(run: string): string[] {
 export interface QueryTerms {
   /** An FTS5 `MATCH` expression made of quoted strings only; empty if the query has no words. */
   match: string;
-  /** Its single terms, each a quoted string: words, and pairs of characters. */
+  /** Its single terms, each an expression: words in the stems of every language, and pairs of characters. */
   terms: string[];
   /** The words and runs themselves, lower case, for finding a good passage. */
   words: string[];
+}
+
+/** What a query is taken apart with. */
+export interface QueryLanguages {
+  /** Those of the documents. */
+  languages: readonly Language[];
+  stems: Stems;
+  compounds: Compounds;
 }
 
 /**
  * Takes a query apart and quotes each term: raw text makes FTS5 throw on `"`, `AND`, `NEAR(`, `:` or `*`. Terms are
  * joined by OR, and the ranking prefers documents with more and rarer ones. Operators such as `site:` are dropped.
  */
-export function queryTerms(query: string): QueryTerms {
-  const text = query.normalize('NFKC').replace(/(?:^|\s)-?(?:site|filetype|inurl|intitle):\S+/gi, ' ');
+export function queryTerms(query: string, about: QueryLanguages): QueryTerms {
+  const text = query
+    .slice(0, MAX_QUERY)
+    .normalize('NFKC')
+    .replace(/(?:^|\s)-?(?:site|filetype|inurl|intitle):\S+/gi, ' ');
   const expressions = new Set<string>();
   const terms = new Set<string>();
   const words = new Set<string>();
@@ -53,18 +82,26 @@ export function queryTerms(query: string): QueryTerms {
     }
   }
   const spaced = [...text.replace(UNSPACED, ' ').matchAll(WORD)].map(([word]) => word.toLowerCase());
-  const wanted = spaced.filter((word) => !STOP_WORDS.has(word));
+  const isSmall = smallIn(text);
+  const wanted = spaced.filter((word) => !isSmall(word));
   for (const word of wanted.length > 0 || words.size > 0 ? wanted : spaced) {
     words.add(word);
-    expressions.add(quote(word));
-    terms.add(quote(word));
-    const parts = word.split(/[._'’/+-]/).filter((part) => part.length > 1 && !STOP_WORDS.has(part));
-    if (parts.length > 1) for (const part of parts) expressions.add(quote(part));
+    const parts = wordsOf(word);
+    const variants = variantsOf(parts, about);
+    for (const variant of variants) expressions.add(variant);
+    if (variants.length > 0) terms.add(variants.length === 1 ? variants.join() : `(${variants.join(' OR ')})`);
+    if (parts.length > 1) {
+      for (const part of parts.filter((each) => each.length > 1 && !isSmall(each)))
+        for (const variant of variantsOf([part], about)) expressions.add(variant);
+    }
+    for (const language of about.languages)
+      for (const part of about.compounds.split(word, language)) expressions.add(quote(part));
   }
   // Names of two words: where they stand side by side counts more than one of them in a title.
   for (const [index, word] of spaced.entries()) {
     const next = spaced[index + 1];
-    if (next !== undefined && !STOP_WORDS.has(word) && !STOP_WORDS.has(next)) expressions.add(quote(`${word} ${next}`));
+    if (next === undefined || isSmall(word) || isSmall(next)) continue;
+    for (const variant of variantsOf([...wordsOf(word), ...wordsOf(next)], about)) expressions.add(variant);
   }
   return {
     match: [...expressions].slice(0, MAX_TERMS).join(' OR '),
@@ -73,6 +110,20 @@ export function queryTerms(query: string): QueryTerms {
   };
 }
 
-function quote(term: string): string {
+/** Tells the words that no query is about, in English and in the language that it seems to be in. */
+function smallIn(query: string): (word: string) => boolean {
+  const language = detectLanguage(query) ?? FALLBACK;
+  return (word) => smallWords(FALLBACK).has(word) || smallWords(language).has(word);
+}
+
+/** A word or phrase as each language of the documents has it in the index. */
+function variantsOf(words: readonly string[], { languages, stems }: QueryLanguages): string[] {
+  if (words.length === 0) return [];
+  const phrases = languages.map((language) => words.map((word) => stems.of(word, language)).join(' '));
+  return [...new Set(phrases)].map(quote);
+}
+
+/** A term as FTS5 takes it. */
+export function quote(term: string): string {
   return `"${term.replaceAll('"', '""')}"`;
 }

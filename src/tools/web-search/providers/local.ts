@@ -3,5 +3,6 @@ import { createLocalSearch } from '../local/local-search.ts';
 
 /** A folder of documents on this machine. */
 export function createSearch(options: SearchProviderOptions): SearchCode {
-  return createLocalSearch({ folder: options.folder ?? 'docs' });
+  const { folder = 'docs', indexFolder, log } = options;
+  return createLocalSearch({ folder, indexFolder, log });
 }

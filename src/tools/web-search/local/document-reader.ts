@@ -1,0 +1,56 @@
+import { type CorpusFile, readDocument } from '../../corpus/corpus.ts';
+import { corpusUrl } from '../../corpus/corpus-url.ts';
+import { describeContent } from '../../fetch-url-content/content-kind.ts';
+import { ParsePool } from '../../fetch-url-content/parsing/parse-pool.ts';
+import { ParseFailure } from '../../fetch-url-content/parsing/parse-process.ts';
+import { ToolError } from '../../tool.ts';
+import { type ChunkedDocument, chunkDocument } from './chunks.ts';
+import type { IndexedDocument } from './document-index.ts';
+
+/** Time for the parsers of pages to read one document, in milliseconds. */
+const PARSE_MS = 60_000;
+
+/** Reads the documents of a folder as the index takes them. */
+export class DocumentReader implements Disposable {
+  readonly #folder: string;
+  readonly #pool = new ParsePool({ totalMs: PARSE_MS });
+
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Reads several beside each other. @throws the signal's reason. */
+  async read(files: readonly CorpusFile[], options: { signal: AbortSignal }): Promise<IndexedDocument[]> {
+    const documents = await Promise.all(
+      files.map(async (file) => ({ file, document: await this.#read(file, options.signal) })),
+    );
+    options.signal.throwIfAborted();
+    return documents;
+  }
+
+  [Symbol.dispose](): void {
+    this.#pool[Symbol.dispose]();
+  }
+
+  async #read({ path }: CorpusFile, signal: AbortSignal): Promise<ChunkedDocument> {
+    try {
+      const { bytes, contentType } = await readDocument(this.#folder, corpusUrl(path));
+      const name = path.slice(path.lastIndexOf('/') + 1);
+      if (isText(contentType)) return chunkDocument(new TextDecoder().decode(bytes), { contentType, name });
+      const { kind, charset } = describeContent(bytes, contentType);
+      const job = { kind, bytes, charset, url: corpusUrl(path) };
+      const { title, content, published } = await this.#pool.parse(job, { signal });
+      const { chunks } = chunkDocument(content, { contentType: 'text/markdown', name });
+      return { title: title || name, chunks, ...(published ? { published: published.slice(0, 10) } : {}) };
+    } catch (error) {
+      // Gone since it was listed, or nothing that can be read: no document of the index.
+      if (error instanceof ToolError || error instanceof ParseFailure) return { title: '', chunks: [] };
+      throw error;
+    }
+  }
+}
+
+/** Kinds that are cut as they are; the others are read by the parsers of pages, in processes of their own. */
+function isText(contentType: string): boolean {
+  return contentType === 'text/markdown' || contentType === 'text/html' || contentType === 'text/plain';
+}

@@ -1,0 +1,64 @@
+import type { FoundPassage } from './ranking.ts';
+
+/** Passages that are taken for good ones. */
+const TRUSTED = 8;
+/** Words of theirs that are looked at. */
+const MAX_WORDS = 40;
+/** What passages that are like the good ones gain, beside what the query gave them. */
+const WEIGHT = 0.4;
+
+/** A passage with its words as they stand in the index. */
+export interface PassageWords {
+  passage: FoundPassage;
+  words: readonly string[];
+}
+
+/**
+ * Ranks passages anew by what the best of them have in common (relevance feedback; Rocchio, 1971, and Lavrenko and
+ * Croft, 2001): the words that several of them share are those of the subject, also where the query has others.
+ * `share` is the share of all passages that have a word.
+ */
+export function withFeedback(found: readonly PassageWords[], share: (word: string) => number): FoundPassage[] {
+  const top = found[0]?.passage.score ?? 0;
+  const passages = found.map(({ passage, words }) => ({ passage, counts: countsOf(words), length: words.length }));
+  const mean = passages.reduce((sum, { length }) => sum + length, 0) / Math.max(1, passages.length);
+  const subject = subjectOf(passages.slice(0, TRUSTED), share);
+  const whole = subject.reduce((sum, [, weight]) => sum + weight, 0);
+  if (top <= 0 || whole <= 0) return found.map(({ passage }) => passage);
+  return passages
+    .map(({ passage, counts, length }) => {
+      const norm = 1.2 * (0.25 + (0.75 * length) / mean);
+      const like = subject.reduce((sum, [word, weight]) => {
+        const count = counts.get(word) ?? 0;
+        return count === 0 ? sum : sum + (weight * count * 2.2) / (count + norm);
+      }, 0);
+      return { ...passage, score: passage.score + WEIGHT * top * (like / whole) };
+    })
+    .sort((a, b) => b.score - a.score);
+}
+
+function subjectOf(
+  trusted: readonly { passage: FoundPassage; counts: ReadonlyMap<string, number>; length: number }[],
+  share: (word: string) => number,
+): [word: string, weight: number][] {
+  const weights = new Map<string, { weight: number; passages: number }>();
+  for (const { passage, counts, length } of trusted) {
+    for (const [word, count] of counts) {
+      const known = weights.get(word) ?? { weight: 0, passages: 0 };
+      known.weight += (passage.score * count) / length;
+      known.passages += 1;
+      weights.set(word, known);
+    }
+  }
+  return [...weights]
+    .filter(([, { passages }]) => passages > 1)
+    .sort(([, a], [, b]) => b.weight - a.weight)
+    .slice(0, MAX_WORDS)
+    .map(([word, { weight }]) => [word, weight * Math.log(1 + 1 / Math.max(share(word), 1e-6))]);
+}
+
+function countsOf(words: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
+  return counts;
+}

@@ -1,0 +1,106 @@
+import { mkdirSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+/** Counted up with every change of the tables or of how texts get into them: older indexes are built anew. */
+const VERSION = 1;
+
+const SCHEMA = `
+  CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+  CREATE TABLE documents (id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE, signature TEXT NOT NULL,
+    title TEXT NOT NULL, published TEXT, language TEXT NOT NULL, vocabulary INTEGER NOT NULL);
+  CREATE INDEX documents_by_language ON documents (language, vocabulary);
+  CREATE TABLE chunks (id INTEGER PRIMARY KEY AUTOINCREMENT, document INTEGER NOT NULL, heading TEXT NOT NULL,
+    text TEXT NOT NULL);
+  CREATE INDEX chunks_of_document ON chunks (document);
+  CREATE TABLE learned (language TEXT NOT NULL, stem TEXT NOT NULL, count INTEGER NOT NULL,
+    PRIMARY KEY (language, stem)) WITHOUT ROWID;
+  CREATE TABLE vectors (chunk INTEGER PRIMARY KEY, vector BLOB NOT NULL);
+  CREATE VIRTUAL TABLE words USING fts5 (title, heading, body, parts, content='', contentless_delete=1,
+    tokenize='unicode61 remove_diacritics 2');
+`;
+const TABLES = ['words', 'vectors', 'learned', 'chunks', 'documents', 'meta'];
+
+/** How long a connection waits for another one that writes, in milliseconds. */
+const BUSY_MS = 2000;
+
+/**
+ * Opens the index at `path`, or one in memory. One of another version is begun anew, and so is a damaged one by its
+ * `owner`, who alone writes to it.
+ * @throws Error of SQLite or the file system where the place cannot be used.
+ */
+export function openIndexDatabase(path: string | undefined, options: { owner: boolean }): DatabaseSync {
+  if (path === undefined) return prepared(new DatabaseSync(':memory:'));
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  try {
+    return open(path);
+  } catch (thrown) {
+    if (!options.owner || !isDamage(thrown)) throw thrown;
+    for (const suffix of ['', '-wal', '-shm']) rmSync(path + suffix, { force: true });
+    return open(path);
+  }
+}
+
+function open(path: string): DatabaseSync {
+  const db = new DatabaseSync(path, { timeout: BUSY_MS });
+  try {
+    // What a power loss takes from the index is read from the documents again.
+    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -65536');
+    return prepared(db);
+  } catch (thrown) {
+    db.close();
+    throw thrown;
+  }
+}
+
+function prepared(db: DatabaseSync): DatabaseSync {
+  if (isCurrent(db)) return db;
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    // Another process may have been faster.
+    if (isCurrent(db)) {
+      db.exec('COMMIT');
+      return db;
+    }
+    for (const table of TABLES) db.exec(`DROP TABLE IF EXISTS ${table}`);
+    db.exec(`${SCHEMA}; PRAGMA user_version = ${VERSION}`);
+    db.exec('COMMIT');
+  } catch (thrown) {
+    db.exec('ROLLBACK');
+    throw thrown;
+  }
+  return db;
+}
+
+function isCurrent(db: DatabaseSync): boolean {
+  return db.prepare('PRAGMA user_version').get()?.user_version === VERSION;
+}
+
+/** Whether the file is no database, or one whose content makes no sense. */
+function isDamage(thrown: unknown): boolean {
+  if (!(thrown instanceof Error) || !('errcode' in thrown)) return false;
+  const code = Number(thrown.errcode) & 0xff;
+  return code === SQLITE_CORRUPT || code === SQLITE_NOTADB;
+}
+
+const SQLITE_CORRUPT = 11;
+const SQLITE_NOTADB = 26;
+
+/**
+ * Makes its holder the only writer of the index at `path`, until it is disposed of or its process dies: several
+ * processes of one gateway share an index, and one of them follows the files. Undefined where another one does.
+ */
+export function lockIndex(path: string): Disposable | undefined {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const lock = new DatabaseSync(`${path}.lock`);
+  try {
+    lock.exec('BEGIN EXCLUSIVE');
+    return { [Symbol.dispose]: () => lock.close() };
+  } catch (thrown) {
+    lock.close();
+    if (thrown instanceof Error && 'errcode' in thrown && Number(thrown.errcode) === SQLITE_BUSY) return undefined;
+    throw thrown;
+  }
+}
+
+const SQLITE_BUSY = 5;

@@ -1,0 +1,77 @@
+/** A passage that was found, with its document. */
+export interface FoundPassage {
+  path: string;
+  title: string;
+  text: string;
+  published: string | undefined;
+  score: number;
+}
+
+/** A document whose passages were found. */
+export interface RankedDocument {
+  path: string;
+  title: string;
+  /** Its best passage. */
+  text: string;
+  published: string | undefined;
+}
+
+/** Further passages of a document that count for it. */
+const COUNTED = 4;
+
+/** Puts passages together by document, best first: the best one counts whole, further ones less and less. */
+export function documentsOf(passages: Iterable<FoundPassage>): RankedDocument[] {
+  const documents = new Map<string, { document: RankedDocument; score: number; passages: number }>();
+  for (const { path, title, text, published, score } of passages) {
+    const known = documents.get(path);
+    if (!known) documents.set(path, { document: { path, title, text, published }, score, passages: 1 });
+    else if (known.passages < COUNTED) {
+      known.passages += 1;
+      known.score += score / (4 * known.passages);
+    }
+  }
+  return [...documents.values()].sort((a, b) => b.score - a.score).map(({ document }) => document);
+}
+
+/** How fast a place in a list loses weight (Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion", 2009). */
+const RANK_CONSTANT = 60;
+
+/** One list of several, each best first: what stands high in several of them comes first. */
+export function fuseByRank(lists: readonly (readonly RankedDocument[])[]): RankedDocument[] {
+  const fused = new Map<string, { document: RankedDocument; score: number }>();
+  for (const list of lists) {
+    for (const [rank, document] of list.entries()) {
+      const known = fused.get(document.path) ?? { document, score: 0 };
+      known.score += 1 / (RANK_CONSTANT + rank + 1);
+      fused.set(document.path, known);
+    }
+  }
+  return [...fused.values()].sort((a, b) => b.score - a.score).map(({ document }) => document);
+}
+
+/** The first `limit` documents, of copies and versions of one document only the best. */
+export function withoutCopies(ranked: readonly RankedDocument[], limit: number): RankedDocument[] {
+  const shown: { document: RankedDocument; fingerprint: Set<string> }[] = [];
+  for (const document of ranked) {
+    if (shown.length >= limit) break;
+    const fingerprint = fingerprintOf(document.text);
+    if (!shown.some((other) => isNearlySame(other.fingerprint, fingerprint))) shown.push({ document, fingerprint });
+  }
+  return shown.map(({ document }) => document);
+}
+
+/** Runs of three words: what two passages have in common when one was copied from the other. */
+function fingerprintOf(text: string): Set<string> {
+  const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  const runs = new Set<string>();
+  for (let at = 0; at + 2 < words.length && runs.size < 400; at++) runs.add(words.slice(at, at + 3).join(' '));
+  return runs;
+}
+
+/** Whether nine of ten runs are the same. Short passages say too little to tell. */
+function isNearlySame(a: Set<string>, b: Set<string>): boolean {
+  if (a.size < 12 || b.size < 12) return false;
+  let shared = 0;
+  for (const run of a) if (b.has(run)) shared += 1;
+  return shared >= 0.9 * Math.max(a.size, b.size);
+}

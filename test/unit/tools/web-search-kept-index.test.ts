@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { FolderIndex } from '../../../src/tools/web-search/local/folder-index.ts';
+import { createLocalSearch } from '../../../src/tools/web-search/local/local-search.ts';
+
+const NOTHING = { allowedDomains: [], blockedDomains: [] };
+
+describe('an index that is kept', () => {
+  let folder: string;
+  let indexFolder: string;
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'corpus-'));
+    indexFolder = await mkdtemp(join(tmpdir(), 'index-'));
+    await writeFile(join(folder, 'pumps.md'), '# Heat pumps\n\nThey move warmth.');
+    await writeFile(join(folder, 'bells.md'), '# Bells\n\nThey ring.');
+  });
+  afterEach(async () => {
+    await rm(folder, { recursive: true });
+    await rm(indexFolder, { recursive: true });
+  });
+
+  const troubles: string[] = [];
+  const open = () =>
+    new FolderIndex({ folder, indexFile: join(indexFolder, 'i.db'), onTrouble: (text) => troubles.push(text) });
+  const titles = async (index: FolderIndex, query: string) =>
+    (await index.search(query, 5)).hits.map((hit) => hit.title);
+
+  it('is there after a restart: what did not change is not read again, what did is', async () => {
+    {
+      using first = open();
+      assert.deepEqual(await titles(first, 'warmth'), ['Heat pumps']);
+      assert.deepEqual(await titles(first, 'ring'), ['Bells']);
+    }
+    {
+      using db = new DatabaseSync(join(indexFolder, 'i.db'));
+      db.exec("UPDATE documents SET title = title || ' as it was'");
+    }
+    await writeFile(join(folder, 'bells.md'), '# Bells\n\nThey ring out.');
+    using second = open();
+    assert.deepEqual(await titles(second, 'warmth'), ['Heat pumps as it was']);
+    assert.deepEqual(await titles(second, 'ring'), ['Bells']);
+    assert.deepEqual(troubles, []);
+  });
+
+  it('is shared: one process follows the files, and another one once it is gone', async () => {
+    const first = open();
+    assert.deepEqual(await titles(first, 'warmth'), ['Heat pumps']);
+    using second = open();
+    assert.deepEqual(await titles(second, 'warmth'), ['Heat pumps']);
+    await writeFile(join(folder, 'late.md'), '# Late\n\nA zeppelin.');
+    assert.deepEqual(await titles(second, 'zeppelin'), [], 'it only reads');
+    first[Symbol.dispose]();
+    while ((await titles(second, 'zeppelin')).length === 0) await new Promise(setImmediate);
+    assert.deepEqual(troubles, []);
+  });
+
+  it('is begun anew where its file is damaged or of another version', async () => {
+    for (const damage of ['garbage '.repeat(2000), 'PRAGMA user_version = 99']) {
+      {
+        using first = open();
+        assert.deepEqual(await titles(first, 'warmth'), ['Heat pumps']);
+      }
+      if (damage.startsWith('PRAGMA')) {
+        using db = new DatabaseSync(join(indexFolder, 'i.db'));
+        db.exec(damage);
+      } else {
+        await rm(join(indexFolder, 'i.db-wal'), { force: true });
+        await writeFile(join(indexFolder, 'i.db'), damage);
+      }
+      using second = open();
+      assert.deepEqual(await titles(second, 'warmth'), ['Heat pumps']);
+    }
+    assert.deepEqual(troubles, []);
+  });
+
+  it('lives in memory where its place cannot be used, and says so', async () => {
+    await writeFile(join(indexFolder, 'file'), '');
+    using index = new FolderIndex({
+      folder,
+      indexFile: join(indexFolder, 'file', 'i.db'),
+      onTrouble: (text) => troubles.push(text),
+    });
+    assert.deepEqual(await titles(index, 'warmth'), ['Heat pumps']);
+    assert.match(troubles.join(), /kept in memory/);
+    troubles.length = 0;
+  });
+
+  it('has a file for each folder, which other users cannot read', async () => {
+    using search = createLocalSearch({ folder, indexFolder: join(indexFolder, 'search') });
+    const { hits } = await search.search(
+      { text: 'warmth', limit: 5, filters: NOTHING },
+      { signal: new AbortController().signal },
+    );
+    assert.equal(hits.length, 1);
+    assert.equal((await readdir(join(indexFolder, 'search'))).filter((name) => name.endsWith('.db')).length, 1);
+  });
+});
