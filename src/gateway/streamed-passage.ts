@@ -1,6 +1,7 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
+import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { createProxyMiddleware } from 'http-proxy-middleware';
 import { GatewayError } from '../base/errors.ts';
@@ -107,12 +108,10 @@ export function createStreamedPassage({ upstream }: { upstream: Upstream }): Str
       const { target, origin } = prepared(req, call, true);
       const fail = () => socket.destroy();
       passing.set(req, { target, origin, fail, memory });
-      if ('setTimeout' in socket && typeof socket.setTimeout === 'function') {
-        socket.setTimeout(SILENT_SOCKET_MS, fail);
-      }
+      if (!(socket instanceof Socket)) return fail();
+      socket.setTimeout(SILENT_SOCKET_MS, fail);
       socket.on('error', fail);
-      // biome-ignore lint/suspicious/noExplicitAny: the library's type asks for a plain socket and takes any duplex
-      middleware.upgrade(req, socket as any, head);
+      middleware.upgrade(req, socket, head);
     },
     [Symbol.dispose]: () => agents[Symbol.dispose](),
   };

@@ -16,22 +16,39 @@ export interface ProviderFault {
   retried: boolean;
   /** Whether it is asked once more before another one is. */
   repeated?: boolean;
+  /** The time limit that sees it, where the provider falls silent for good. */
+  silent?: 'first_byte' | 'first_token' | 'idle';
 }
 
-/** Time limits in seconds that make the slow faults quick to see. */
-export const FAULT_TIMEOUTS = { connect: 1, first_byte: 0.15, first_token: 0.15, idle: 0.15 };
+/** Limits in seconds that run out only where a provider falls silent for good: a busy machine changes no outcome. */
+const PATIENT = { connect: 30, first_byte: 30, first_token: 30, idle: 30 };
+/** What makes silence quick to see, in seconds. */
+const QUICK = 0.15;
+
+/** Time limits under which a provider with this fault is asked. */
+export function timeoutsFor({ silent }: Pick<ProviderFault, 'silent'>): typeof PATIENT {
+  return silent ? { ...PATIENT, [silent]: QUICK } : PATIENT;
+}
 
 /** Every way in which a provider can fail that routes must survive. */
 export const FAULTS: readonly ProviderFault[] = [
   { name: 'refused connection', outcome: 'next', kind: 'failed', retried: true },
   { name: 'connection reset', script: () => scripted.reset(), outcome: 'next', kind: 'failed', retried: true },
-  { name: 'slow headers', script: () => scripted.hang(), outcome: 'next', kind: 'timeout', retried: true },
+  {
+    name: 'slow headers',
+    script: () => scripted.hang(),
+    outcome: 'next',
+    kind: 'timeout',
+    retried: true,
+    silent: 'first_byte',
+  },
   {
     name: 'slow first token',
     script: () => scripted.slowFirstToken('forever'),
     outcome: 'next',
     kind: 'timeout',
     retried: true,
+    silent: 'first_token',
   },
   {
     name: 'comments but no token',
@@ -44,6 +61,7 @@ export const FAULTS: readonly ProviderFault[] = [
     outcome: 'next',
     kind: 'timeout',
     retried: true,
+    silent: 'first_token',
   },
   {
     name: 'stall after 3 chunks',
@@ -51,6 +69,7 @@ export const FAULTS: readonly ProviderFault[] = [
     outcome: 'broken',
     kind: 'timeout',
     retried: true,
+    silent: 'idle',
   },
   { name: 'cut after 0 chunks', script: () => scripted.cutAfter(0), outcome: 'next', kind: 'failed', retried: true },
   { name: 'cut after 1 chunk', script: () => scripted.cutAfter(1), outcome: 'next', kind: 'failed', retried: true },
@@ -138,7 +157,13 @@ export const FAULTS: readonly ProviderFault[] = [
     outcome: 'none',
     retried: false,
   },
-  { name: 'body never ends', script: () => scripted.neverEnds({ text: 'primary' }), outcome: 'none', retried: false },
+  {
+    name: 'body never ends',
+    script: () => scripted.neverEnds({ text: 'primary' }),
+    outcome: 'none',
+    retried: false,
+    silent: 'idle',
+  },
   {
     name: 'usage missing',
     script: () => scripted.turn({ text: 'primary', usage: null }),

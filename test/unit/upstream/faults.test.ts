@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { TurnError } from '../../../src/upstream/turn.ts';
-import { FAULT_TIMEOUTS, FAULTS, startFaultyProvider } from '../../support/provider-faults.ts';
+import { FAULTS, startFaultyProvider, timeoutsFor } from '../../support/provider-faults.ts';
 import { startScriptedProvider, turn } from '../../support/scripted-provider.ts';
 import { ask, chat, config, finishOf, textOf } from './chat-harness.ts';
 
@@ -21,7 +21,7 @@ describe('a research turn whose first provider fails and whose second is good', 
       await using bad = await startFaultyProvider(fault);
       await using good = await startScriptedProvider({ respond: () => turn({ text: 'second' }) });
       const { upstream, model } = chat(
-        config({ bad: { base_url: bad.url, timeouts: FAULT_TIMEOUTS }, good: { base_url: good.url } }),
+        config({ bad: { base_url: bad.url, timeouts: timeoutsFor(fault) }, good: { base_url: good.url } }),
       );
       await using _ = upstream;
       if (fault.outcome === 'broken') await assert.rejects(ask(model), isTurnError(true, fault.kind));
@@ -39,7 +39,7 @@ describe('a research turn whose only provider fails', () => {
     it(`${fault.name}: ${fault.retried ? 'is tried again, then fails' : 'fails at once'}`, async () => {
       await using bad = await startFaultyProvider(fault);
       const { upstream, model } = chat(
-        config({ bad: { base_url: bad.url, timeouts: FAULT_TIMEOUTS, max_retries: 1 } }),
+        config({ bad: { base_url: bad.url, timeouts: timeoutsFor(fault), max_retries: 1 } }),
         { limiter: { pauseMs: 5, maxPauseMs: 10 } },
       );
       await using _ = upstream;

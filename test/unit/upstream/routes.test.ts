@@ -4,7 +4,7 @@ import { createLogger } from '../../../src/base/logger.ts';
 import { configSchema } from '../../../src/config/schema.ts';
 import type { AttemptReport } from '../../../src/upstream/routing/route-tries.ts';
 import { TurnError } from '../../../src/upstream/turn.ts';
-import { FAULT_TIMEOUTS } from '../../support/provider-faults.ts';
+import { timeoutsFor } from '../../support/provider-faults.ts';
 import { hang, startScriptedProvider, status, turn } from '../../support/scripted-provider.ts';
 import { ask, chat, config, FAST, finishOf, QUESTION, textOf } from './chat-harness.ts';
 
@@ -40,7 +40,8 @@ describe('routes', () => {
     await using limiting = await startScriptedProvider({
       respond: () => status(429, { headers: { 'retry-after-ms': '7' } }),
     });
-    const one = (provider: { url: string }) => ({ base_url: provider.url, timeouts: FAULT_TIMEOUTS, max_retries: 0 });
+    const timeouts = timeoutsFor({ silent: 'first_byte' });
+    const one = (provider: { url: string }) => ({ base_url: provider.url, timeouts, max_retries: 0 });
     const cases: [Record<string, object>, string, number | undefined][] = [
       [{ a: one(slow), b: one(slow) }, 'timeout', undefined],
       [{ a: one(limiting), b: one(limiting) }, 'rate_limit', 7],
