@@ -4,7 +4,7 @@ import type { CompactionEntry, ResearchState, TurnEntry } from '../run/transcrip
 import type { Fence } from '../text/fence.ts';
 import { estimateRequest, estimateTokens } from '../text/tokens.ts';
 import { findingsByTurn } from './findings.ts';
-import { LEAST_LINE_TOKENS, ledgerBlock } from './ledger.ts';
+import { LEAST_LINE_TOKENS, leastTokens, ledgerBlock } from './ledger.ts';
 import { lastTurns, messagesOf, type Segment, type SegmentPart, wholeCalls } from './segment.ts';
 import { digest } from './tool-digest.ts';
 import type { TurnFindings } from './turn-findings.ts';
@@ -45,12 +45,14 @@ const KEPT_FOR_TURN = 48;
 const GENEROUS = 0.35;
 /** A block may go beyond what findings may fill by this part of it before lines are left out. */
 const BEYOND = 0.1;
-/** Findings that are all written anew leave this part of theirs to later ones. */
+/** Findings that are all written anew fill this part of what they may; and up to the second where they need it. */
 const ANEW_SHARE = 0.75;
+const ANEW_MOST = 0.98;
 
 const HEAD =
   'What earlier tool results of this research say, reduced to what matters. Numbers in brackets are source ids, lines with + are notes of your own:\n';
 const FENCE_TOKENS = 24;
+const HEAD_TOKENS = estimateTokens(HEAD) + FENCE_TOKENS;
 
 /** The entry that makes room, or undefined where there is none to be made. */
 export async function compact(context: Compacting): Promise<CompactionEntry | undefined> {
@@ -58,20 +60,21 @@ export async function compact(context: Compacting): Promise<CompactionEntry | un
   const cap = Math.min(limit * LEDGER_SHARE, LEDGER_TOKENS + limit * LEDGER_WIDE_SHARE);
   const used = estimateRequest(findingsMessages(segment, context.fence));
   const turns = findingsByTurn(state, about);
-  const plan = (options: { anew: boolean; recent: SegmentPart[] }) => {
+  const plan = async (options: { anew: boolean; recent: SegmentPart[] }) => {
     const from = turns.length - countTurns(options.recent);
     const first = options.anew ? 0 : segment.from;
     const found = turns.slice(first, from);
     const before = options.anew ? 0 : used;
-    const most = Math.max(0, options.anew ? cap * ANEW_SHARE : cap - before);
-    const least = LEAST_LINE_TOKENS * linesOf(found);
+    const least = (await leastTokens(found, about)) + (before === 0 ? HEAD_TOKENS : 1);
+    const anew = Math.min(cap * ANEW_MOST, Math.max(cap * ANEW_SHARE, least));
+    const most = Math.max(0, options.anew ? anew : cap - before);
     return { ...options, from, found, before, most, least, tokens: shareOf(found.length, { ...context, from, most }) };
   };
   const recent = recentParts(context, { used, cap });
-  let chosen = plan({ anew: false, recent });
+  let chosen = await plan({ anew: false, recent });
   const full = chosen.most < Math.min(chosen.least, chosen.found.length * LEAST_LINE_TOKENS);
   const narrow = limit - fixed - used < limit * (1 - FILLED);
-  if ((full || narrow) && used > cap * ANEW_SHARE) chosen = plan({ anew: true, recent });
+  if ((full || narrow) && used > cap * ANEW_SHARE) chosen = await plan({ anew: true, recent });
 
   const size = estimateRequest(messagesOfParts(chosen.recent, context));
   const left = Math.max(0, limit - fixed - chosen.before);
@@ -120,10 +123,6 @@ function shareOf(count: number, context: Compacting & { from: number; most: numb
   const even = (most * count) / Math.max(1, turns);
   const generous = (most - KEPT_FOR_TURN * turns) * GENEROUS;
   return Math.min(most, Math.max(even, generous));
-}
-
-function linesOf(found: readonly TurnFindings[]): number {
-  return found.reduce((sum, { notes, results }) => sum + results.length + Math.min(1, notes.length), 0);
 }
 
 function countTurns(parts: readonly SegmentPart[]): number {
@@ -192,7 +191,7 @@ async function findingsText(
 ): Promise<string> {
   const { state, segment, about, earlier } = context;
   const first = segment.blocks.length === 0 || context.anew;
-  const tokens = context.tokens - (first ? estimateTokens(HEAD) + FENCE_TOKENS : 1);
+  const tokens = context.tokens - (first ? HEAD_TOKENS : 1);
   const titleOf = (source: number) => state.sources.byId(source)?.title ?? '';
   const block = tokens < LEAST_LINE_TOKENS ? '' : await ledgerBlock(found, { tokens, earlier, about, titleOf });
   if (block === '') return '';

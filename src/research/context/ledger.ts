@@ -1,6 +1,6 @@
 import { nextTurn } from '../../base/event-loop.ts';
 import { type EvidenceRecord, recordText } from '../run/evidence.ts';
-import { bestPassage, pickFacts, type RankedText } from '../text/key-facts.ts';
+import { bestPassage, keywords, pickFacts, type RankedText, rankText } from '../text/key-facts.ts';
 import { estimateTokens } from '../text/tokens.ts';
 import { coveredBy, disagreements, fold, type Repeat } from './compare-records.ts';
 import type { FoundResult, TurnFindings } from './turn-findings.ts';
@@ -21,7 +21,7 @@ export interface BlockOptions {
 }
 
 /** The part of a block that notes may have where results tell more than they do. */
-const NOTES_SHARE = 0.7;
+const NOTES_SHARE = 0.5;
 /** Lines are not made shorter than this, in tokens: then some are left out. */
 export const LEAST_LINE_TOKENS = 28;
 /** The most that one result gets, in UTF-16 code units, and one that the model noted itself. */
@@ -32,6 +32,20 @@ const SLACK = 40;
 /** The part of a block in which sources that disagree stand side by side. */
 const DISAGREEMENT_SHARE = 0.15;
 
+/** Tokens of a block that says the best of each turn and nothing else. */
+export async function leastTokens(found: readonly TurnFindings[], about: ReadonlySet<string>): Promise<number> {
+  const all = found.flatMap(({ notes }) => notes);
+  let tokens = 0;
+  for (const [index, { notes, results }] of found.entries()) {
+    const best = notes.toSorted((a, b) => b.weight - a.weight).slice(0, 1);
+    const untold = results.filter((result) => !coveredBy(result, all));
+    tokens += cost(best.map((note) => `+ ${noteText(note, LEAST_NOTE)}`));
+    tokens += cost(untold.map((result) => factLine(result, about)));
+    if (index % 16 === 15) await nextTurn();
+  }
+  return tokens;
+}
+
 /** The block, '' where nothing was found. Where not all fits, lines are left out evenly, the last never. */
 export async function ledgerBlock(found: readonly TurnFindings[], options: BlockOptions): Promise<string> {
   const { tokens, titleOf } = options;
@@ -41,7 +55,8 @@ export async function ledgerBlock(found: readonly TurnFindings[], options: Block
   const results = turns.flatMap(({ results: each }) => each);
   const notes = turns.flatMap((each) => each.notes);
   const untold = results.filter((result) => !coveredBy(result, notes));
-  const reserved = Math.min((1 - NOTES_SHARE) * left, untold.length * LEAST_LINE_TOKENS);
+  const facts = new Map(untold.map((result) => [result, factLine(result, options.about)]));
+  const reserved = Math.min((1 - NOTES_SHARE) * left, cost(facts.values()));
   const noted = chooseNotes(turns, { tokens: left - reserved, atMost: left });
   left -= cost(noted.values());
   const lines = new Map<TurnFindings | FoundResult, string>(noted);
@@ -50,7 +65,7 @@ export async function ledgerBlock(found: readonly TurnFindings[], options: Block
     [untold, MOST],
     [told, MOST_IF_NOTED],
   ] as const) {
-    const fitted = await fitResults(list, { tokens: left, most, titleOf });
+    const fitted = await fitResults(list, { tokens: left, most, titleOf, about: options.about });
     left -= cost(fitted.values());
     for (const [result, line] of fitted) lines.set(result, line);
   }
@@ -96,7 +111,7 @@ function chooseNotes(
   // The notes come first: where they do not fit into their part they take more, before any of them is left out.
   const keep = needed <= atMost + SLACK ? best : spread(best, Math.ceil((best.length * atMost) / needed));
   const textOf = (note: EvidenceRecord) => noteText(note, length ?? LEAST_NOTE);
-  let left = length === undefined ? atMost : tokens;
+  let left = tokens;
   for (let rank = 0; keep.some(({ notes }) => notes.length > rank); rank++) {
     const round = keep.flatMap(({ turn, notes }) => {
       const note = notes[rank];
@@ -137,9 +152,9 @@ const SHORT = 140;
 /** Results as lines of the same length, together as long as the tokens allow. */
 async function fitResults(
   results: readonly FoundResult[],
-  options: { tokens: number; most: number; titleOf(source: number): string },
+  options: { tokens: number; most: number; titleOf(source: number): string; about: ReadonlySet<string> },
 ): Promise<Map<FoundResult, string>> {
-  const { tokens, most, titleOf } = options;
+  const { tokens, most, titleOf, about } = options;
   if (results.length === 0 || tokens < LEAST_LINE_TOKENS / 2) return new Map();
   const least = LEAST_LINE_TOKENS * results.length;
   const ranked = results.map((result) => rank(result));
@@ -154,10 +169,24 @@ async function fitResults(
     const sum = cost(lines);
     const most = length <= SHORT ? tokens + Math.min(SLACK, tokens / 3) : tokens;
     if (sum <= most) break;
-    if (sum <= least || round === ADAPTATIONS - 1) return thinned(results, lines, most);
+    if (sum <= least || round === ADAPTATIONS - 1) {
+      // Rather every fact alone than some of them with what stands around them.
+      const facts = results.map((result) => factLine(result, about));
+      return thinned(results, facts, most);
+    }
     length = Math.min(length / 1.2, (length * Math.max(tokens, least)) / sum);
   }
   return new Map(results.map((result, index) => [result, lines[index] ?? '']));
+}
+
+/** The best sentence of a result, without a title: what may not be lost of it. */
+function factLine({ call, records }: FoundResult, about: ReadonlySet<string>): string {
+  const best = records.reduce((most, record) => (record.weight > most.weight ? record : most));
+  const wanted = about.union(keywords(call.arguments));
+  const { sentences, ranking, plain } = rankText(recordText(best), wanted);
+  const fact = sentences[ranking[0] ?? 0] ?? plain;
+  const text = fact.length <= SHORT ? fact : bestPassage(fact, { about: wanted, maxLength: SHORT });
+  return `- ${best.source === null ? '' : `[${best.source}] `}${text}`;
 }
 
 /** How often the length is adapted to what the lines turned out to cost. */
@@ -166,7 +195,7 @@ const ADAPTATIONS = 6;
 /** As many lines as fit, evenly spread; the last is always among them. */
 function thinned(results: readonly FoundResult[], lines: readonly string[], tokens: number): Map<FoundResult, string> {
   const all = results.map((result, index) => [result, lines[index] ?? ''] as const);
-  for (let keep = all.length; keep > 0; keep = Math.floor(keep * 0.9)) {
+  for (let keep = all.length; keep > 0; keep = Math.min(keep - 1, Math.floor(keep * 0.98))) {
     const kept = spread(all, keep);
     if (cost(kept.map(([, line]) => line)) <= tokens) return new Map(kept);
   }

@@ -5,7 +5,7 @@ import { recordsOf } from '../../../src/research/context/result-records.ts';
 import type { TurnFindings } from '../../../src/research/context/turn-findings.ts';
 import type { EvidenceRecord } from '../../../src/research/run/evidence.ts';
 import { estimateTokens } from '../../../src/research/text/tokens.ts';
-import { handbook } from '../../support/handbook.ts';
+import { codesIn, handbook } from '../../support/handbook.ts';
 import { longRun, readOrSearch } from '../../support/long-run.ts';
 import type { TurnScript } from '../../support/scripted-provider.ts';
 
@@ -22,7 +22,7 @@ function notedIn(text: string): Set<number> {
   return new Set([...found].map(([, n]) => Number(n)));
 }
 
-describe('facts that the model noted', function () {
+describe('facts that the model noted, and those that stand in results only', function () {
   this.timeout(120_000);
 
   for (const [context, turns, max] of [
@@ -42,6 +42,7 @@ describe('facts that the model noted', function () {
         };
         const book = handbook({ chapters: turns, length: 5000 });
         let arrived = new Set<number>();
+        let told: ReadonlyMap<number, string> = new Map();
         const { response } = await longRun({
           book,
           turns,
@@ -50,12 +51,14 @@ describe('facts that the model noted', function () {
           calls,
           answer: (text) => {
             arrived = notedIn(text);
+            told = codesIn(text);
             return 'It is known.';
           },
         });
         assert.equal(response.status, 'completed');
-        const missing = Array.from({ length: turns }, (_, i) => i + 1).filter((n) => !arrived.has(n));
-        assert.deepEqual(missing, []);
+        const all = Array.from({ length: turns }, (_, i) => i + 1);
+        const missing = [arrived, told].map((facts) => all.filter((n) => !facts.has(n)));
+        assert.deepEqual(missing, [[], []]);
       });
     }
   }
