@@ -8,7 +8,7 @@ import type { JsonValue } from './base/json.ts';
 import type { Logger } from './base/logger.ts';
 import { LoopWatch } from './base/loop-watch.ts';
 import { LiveConfig } from './config/live-config.ts';
-import type { GatewayConfig } from './config/schema.ts';
+import type { GatewayConfig, KeyConfig } from './config/schema.ts';
 import { acceptedDefaultKey, secretHash } from './config/secrets.ts';
 import { consolePages } from './console/console-pages.ts';
 import { startDemoProvider } from './demo/demo-provider.ts';
@@ -323,10 +323,16 @@ async function readiness(
   return { ready: reasons.length === 0, reasons };
 }
 
+/** Derived keys, each made once for a configuration. */
+const derivedKeys = new WeakMap<KeyConfig, Buffer>();
+
 /** What credentials of a request are encrypted with while its run is stored; undefined once the key is removed. */
 function encryptionKeyOf(live: LiveConfig, keyId: string): Buffer | undefined {
   const key = live.keyById(keyId);
-  return key && encryptionKey(secretHash(key));
+  if (!key) return undefined;
+  const derived = derivedKeys.get(key) ?? encryptionKey(secretHash(key));
+  derivedKeys.set(key, derived);
+  return derived;
 }
 
 /** What tools keep for each other, in the store's cache. */

@@ -10,6 +10,9 @@ const REDACTED = '[redacted]';
 
 /** Characters of log that are held back at most. */
 const MAX_BATCH = 64 * 1024;
+/** How long a line of level info is held back, in milliseconds. Others go out at the end of the turn. */
+const HELD_MS = 10;
+const INFO = '{"level":30,';
 
 /** Removes known secrets and anything that looks like a bearer credential from text. */
 export class Redactor {
@@ -56,19 +59,21 @@ function redacting(destination: DestinationStream, redactor: Redactor | undefine
 /** A logger that writes nothing. */
 export const silentLogger: Logger = pino({ level: 'silent' });
 
-/** Collects the lines of one turn of the event loop, to redact and write them together: a write is a system call. */
+/** Collects lines for a moment, to redact and write them together: a write is a system call in another thread. */
 class LineBatches implements DestinationStream {
   readonly #destination: DestinationStream;
   #lines = '';
+  #held: NodeJS.Timeout | undefined;
 
   constructor(destination: DestinationStream) {
     this.#destination = destination;
   }
 
   write(line: string): void {
-    if (this.#lines === '') setImmediate(() => this.#flush());
     this.#lines += line;
     if (this.#lines.length > MAX_BATCH) this.#flush();
+    else if (line.startsWith(INFO)) this.#held ??= setTimeout(() => this.#flush(), HELD_MS);
+    else setImmediate(() => this.#flush());
   }
 
   /** Called by pino after a fatal line: the process may not see another turn. */
@@ -77,6 +82,8 @@ class LineBatches implements DestinationStream {
   }
 
   #flush(): void {
+    clearTimeout(this.#held);
+    this.#held = undefined;
     const lines = this.#lines;
     if (lines === '') return;
     this.#lines = '';

@@ -78,11 +78,12 @@ export function listOf<T extends z.ZodType>(
 
 /** A map of at most `max` names. */
 export function mapOf<T extends z.ZodType>(value: T, { max }: { max: number }) {
+  const record = z.record(z.string(), value);
   return chosenBy(
     (map) =>
       isObject(map) && Object.keys(map).length > max
         ? { refuse: 'invalid_parameter', message: `expected at most ${max} names` }
-        : z.record(z.string(), value),
+        : record,
     { type: 'object', maxProperties: max },
   );
 }
@@ -106,7 +107,7 @@ export function reference(name: string): Described {
 
 /**
  * A schema chosen by looking at the value, so that errors keep the path inside the chosen one. `described` is what the
- * API description says of it.
+ * API description says of it. `choose` gives schemas that are there already: making one costs more than using it.
  */
 export function chosenBy<const C extends z.ZodType | Refusal>(
   choose: (value: unknown) => C,

@@ -11,22 +11,25 @@ const jsonSchemaBody = {
   description: optional(z.string()),
 };
 
+const plainText = z.object({ type: z.literal('text') });
+const jsonObject = z.object({ type: z.literal('json_object') });
+const jsonSchema = z.object({ type: z.literal('json_schema'), ...jsonSchemaBody });
+
 /** `text.format` of Responses. */
 export const textFormat = chosenBy((value) => {
   if (!isObject(value)) return { refuse: 'invalid_parameter', message: 'expected an object' };
-  if (value.type === 'text') return z.object({ type: z.literal('text') });
-  if (value.type === 'json_object') return z.object({ type: z.literal('json_object') });
-  if (value.type === 'json_schema') return z.object({ type: z.literal('json_schema'), ...jsonSchemaBody });
+  if (value.type === 'text') return plainText;
+  if (value.type === 'json_object') return jsonObject;
+  if (value.type === 'json_schema') return jsonSchema;
   return { refuse: 'invalid_parameter', message: 'use text, json_object or json_schema', at: 'type' };
 }, reference('TextFormat'));
 export type TextFormat = z.output<typeof textFormat>;
 
+const chatJsonSchema = z
+  .object({ type: z.literal('json_schema'), json_schema: z.object(jsonSchemaBody) })
+  .transform((format): TextFormat => ({ type: 'json_schema', ...format.json_schema }));
+
 /** `response_format` of chat completions, read as `text.format`. */
 export const responseFormat = chosenBy((value) => {
-  if (isObject(value) && value.type === 'json_schema') {
-    return z
-      .object({ type: z.literal('json_schema'), json_schema: z.object(jsonSchemaBody) })
-      .transform((format): TextFormat => ({ type: 'json_schema', ...format.json_schema }));
-  }
-  return textFormat;
+  return isObject(value) && value.type === 'json_schema' ? chatJsonSchema : textFormat;
 }, reference('ResponseFormat'));

@@ -51,9 +51,11 @@ const contentPart = chosenBy((value) => {
 });
 export type ContentPart = z.output<typeof contentPart>;
 
+const textContent = z.string().transform((text): ContentPart[] => [{ type: 'text', text }]);
+const contentParts = listOf(contentPart, { max: MAX_PARTS });
 const content = chosenBy((value) => {
-  if (typeof value === 'string') return z.string().transform((text): ContentPart[] => [{ type: 'text', text }]);
-  if (Array.isArray(value)) return listOf(contentPart, { max: MAX_PARTS });
+  if (typeof value === 'string') return textContent;
+  if (Array.isArray(value)) return contentParts;
   return { refuse: 'invalid_parameter', message: 'expected a string or an array of parts' };
 }, reference('Content'));
 
@@ -108,14 +110,15 @@ export const inputItem = chosenBy((value) => {
 }, reference('InputItem'));
 export type InputItem = z.output<typeof inputItem>;
 
+const textInput = z
+  .string()
+  .min(1, 'must not be empty')
+  .transform((text): InputItem[] => [{ type: 'message', role: 'user', content: [{ type: 'text', text }] }]);
+const inputItems = listOf(inputItem, { min: 1, max: MAX_ITEMS });
+
 export const input = chosenBy((value) => {
-  if (typeof value === 'string') {
-    return z
-      .string()
-      .min(1, 'must not be empty')
-      .transform((text): InputItem[] => [{ type: 'message', role: 'user', content: [{ type: 'text', text }] }]);
-  }
-  if (Array.isArray(value)) return tooManyParts(value) ?? listOf(inputItem, { min: 1, max: MAX_ITEMS });
+  if (typeof value === 'string') return textInput;
+  if (Array.isArray(value)) return tooManyParts(value) ?? inputItems;
   return { refuse: 'invalid_parameter', message: 'expected a string or an array of items' };
 }, reference('Input')).superRefine((items, context) => {
   if (Array.isArray(items) && items.length > 0 && !items.some(isUserText)) {
@@ -139,20 +142,21 @@ function isUserText(item: InputItem | z.output<typeof chatMessage>): boolean {
   );
 }
 
+const chatMessage = chosenBy((value) => {
+  if (!isObject(value)) return { refuse: 'invalid_parameter', message: 'expected an object' };
+  if (value.role === 'tool' || value.role === 'function') return toolMessage;
+  return value.role === 'assistant' ? assistantMessage : message;
+});
+const listOfMessages = listOf(chatMessage, { min: 1, max: MAX_ITEMS });
+
 export const chatMessages = chosenBy(
   (value) =>
     Array.isArray(value)
-      ? (tooManyParts(value) ?? listOf(chatMessage, { min: 1, max: MAX_ITEMS }))
+      ? (tooManyParts(value) ?? listOfMessages)
       : { refuse: 'invalid_parameter', message: 'expected an array of messages' },
   { type: 'array', items: reference('ChatMessage'), minItems: 1 },
 ).superRefine((messages, context) => {
   if (Array.isArray(messages) && messages.length > 0 && !messages.some(isUserText)) {
     context.addIssue({ code: 'custom', message: 'needs at least one user message with text' });
   }
-});
-
-const chatMessage = chosenBy((value) => {
-  if (!isObject(value)) return { refuse: 'invalid_parameter', message: 'expected an object' };
-  if (value.role === 'tool' || value.role === 'function') return toolMessage;
-  return value.role === 'assistant' ? assistantMessage : message;
 });

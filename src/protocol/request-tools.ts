@@ -31,6 +31,7 @@ export const mcpServers = listOf(mcpServer, { max: 32, described: reference('Mcp
 const TOOLS_RUN_HERE =
   'function tools cannot be used: tools run on the server. Leave tools out, or name server-side ones.';
 
+const noApproval = z.unknown();
 const mcpTool = z.object({
   type: z.literal('mcp'),
   server_label: mcpServer.shape.name,
@@ -39,7 +40,7 @@ const mcpTool = z.object({
   authorization: optional(z.string()),
   require_approval: chosenBy((value) =>
     value === null || value === 'never'
-      ? z.unknown()
+      ? noApproval
       : { refuse: 'unsupported_parameter', message: 'nobody is asked for approval here: use "never"' },
   ).optional(),
   allowed_tools: optional(z.union([names, z.object({ tool_names: names.optional() })], 'expected an array of names')),
@@ -74,11 +75,13 @@ export const responseTool = chosenBy((value) => {
 }, reference('Tool'));
 export type ResponseTool = z.output<typeof responseTool>;
 
+const autoOrNone = z.enum(['auto', 'none']);
+
 /** `tool_choice`: only `auto` and `none` can be honoured. */
 export const toolChoice = chosenBy(
   (value) =>
     value === 'auto' || value === 'none'
-      ? z.enum(['auto', 'none'])
+      ? autoOrNone
       : { refuse: 'unsupported_parameter', message: 'only "auto" and "none" are supported: tools run on the server' },
   { type: 'string', enum: ['auto', 'none'], default: 'auto' },
 );

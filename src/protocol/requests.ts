@@ -55,6 +55,9 @@ export type CreateResponse = z.output<typeof createResponse>;
 
 const NO_FUNCTIONS = 'client-side functions cannot be used: tools run on the server';
 
+const one = z.literal(1);
+const positive = z.int().min(1);
+
 /** `POST /v1/chat/completions` and `POST /v1/async` on a research model (contract sections 6 and 7). */
 export const createChatCompletion = z.object({
   model: modelName,
@@ -84,10 +87,10 @@ export const createChatCompletion = z.object({
   n: chosenBy(
     (value) =>
       value === 1
-        ? z.literal(1)
+        ? one
         : Number.isInteger(value)
           ? { refuse: 'unsupported_parameter', message: 'only 1 is supported' }
-          : z.int().min(1),
+          : positive,
     { type: 'integer', enum: [1] },
   ).optional(),
   audio: unsupported('audio output is not supported'),

@@ -15,7 +15,7 @@ export function framesOf(
   const { signal } = context;
   return async function* (pass) {
     try {
-      const batches = runs.follow(run, { after, signal, pass: ({ frames }) => pass(frames) });
+      const batches = runs.follow(run, { after, signal, pass: ({ frames, end }) => pass(frames, end) });
       for await (const batch of batches) yield batch.frames;
     } catch (thrown) {
       // The client left, or its key was removed: the stream ends without a terminal event.

@@ -9,10 +9,10 @@ export interface StreamAnswer {
 }
 
 /**
- * A stream whose source can hand a chunk over at once while the writer waits for the next one: `pass` gives false where
- * it cannot be written now; then it has to come with the iteration.
+ * A stream whose source can hand a chunk over at once while the writer waits for the next one, and tells where it is the
+ * last: `pass` gives false where it cannot be written now; then it has to come with the iteration.
  */
-export type LiveChunks = (pass: (chunk: Uint8Array) => boolean) => AsyncIterable<Uint8Array>;
+export type LiveChunks = (pass: (chunk: Uint8Array, isLast: boolean) => boolean) => AsyncIterable<Uint8Array>;
 
 /** Headers of every stream (contract section 2): proxies must neither buffer nor compress it. */
 const STREAM_HEADERS = {
@@ -38,6 +38,7 @@ export async function writeStream(
   { heartbeats, signal }: { heartbeats: Heartbeats; signal: AbortSignal },
 ): Promise<void> {
   res.writeHead(200, { ...STREAM_HEADERS, ...stream.headers });
+  joinOpening(res);
   res.flushHeaders();
   if (res.req.method === 'HEAD') {
     res.end();
@@ -46,9 +47,11 @@ export async function writeStream(
   using pulse = heartbeats.watch(() => {
     if (!res.writableNeedDrain) res.write(HEARTBEAT);
   });
-  const pass = (chunk: Uint8Array) => {
+  const pass = (chunk: Uint8Array, isLast: boolean) => {
     if (res.writableNeedDrain || res.destroyed || signal.aborted) return false;
     pulse.touch();
+    // The end of the answer, which follows at once, goes out with it.
+    if (isLast) res.socket?.cork();
     res.write(chunk);
     return true;
   };
@@ -65,6 +68,13 @@ export async function writeStream(
     res.destroy();
     if (!signal.aborted) throw thrown;
   }
+}
+
+/** What is stored already goes out with the headers: it is there within this turn of the event loop. */
+function joinOpening({ socket }: ServerResponse): void {
+  if (!socket) return;
+  socket.cork();
+  setImmediate(() => socket.uncork());
 }
 
 /** What is written within one turn of the event loop goes out in one piece. */

@@ -1,4 +1,3 @@
-import { linkSignals, sleep } from '../../base/abort.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import { Capacity } from '../submitting/capacity.ts';
@@ -63,6 +62,7 @@ export class LocalExecutor implements Executor {
 
   async stop({ graceMs }: { graceMs: number }): Promise<void> {
     this.#stopping.abort(new Error('the gateway shuts down'));
+    this.#wake.resolve();
     this.#changes?.[Symbol.dispose]();
     await this.#claiming;
     await this.#runs.handOver({ graceMs });
@@ -77,12 +77,10 @@ export class LocalExecutor implements Executor {
       } catch (thrown) {
         this.#options.log.warn({ err: messageOf(thrown) }, 'runs cannot be claimed now');
       }
-      using pause = linkSignals([signal]);
-      await Promise.race([
-        this.#wake.promise,
-        sleep(this.#capacity.heldBack ? HELD_BACK_LOOK_MS : LOOK_MS, { signal: pause.signal }).catch(() => {}),
-      ]);
-      pause.abort();
+      const { promise, resolve } = this.#wake;
+      const look = setTimeout(resolve, this.#capacity.heldBack ? HELD_BACK_LOOK_MS : LOOK_MS);
+      if (!signal.aborted) await promise;
+      clearTimeout(look);
     }
   }
 

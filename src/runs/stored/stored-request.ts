@@ -148,11 +148,20 @@ export function readMcpServers(run: RunRecord, key: Buffer | undefined): Request
   return parseStored(z.array(mcpServer), decrypt(mcpServers, key), 'list of MCP servers');
 }
 
+/** Requests that were read, for as long as their records are in use: a run asks for its own several times. */
+const known = new WeakMap<RunRecord, StoredRequest>();
+
 /**
  * @throws NewerDataError where a newer gateway wrote it.
  * @throws GatewayError `internal_error` where it cannot be read.
  */
 function parse(run: RunRecord): StoredRequest {
+  const request = known.get(run) ?? readStored(run);
+  known.set(run, request);
+  return request;
+}
+
+function readStored(run: RunRecord): StoredRequest {
   const { v } = parseStored(version, run.request, 'request');
   if (v > DATA_VERSION) throw new NewerDataError(`the request is of version ${v}; this gateway knows ${DATA_VERSION}`);
   return parseStored(stored, run.request, 'request');

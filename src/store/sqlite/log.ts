@@ -84,6 +84,7 @@ export class Log {
 
   /** Stored batches behind `after`, joined into one; see `RunStore.read`. `last` is the log's end as the record says. */
   read(key: number, last: number, options: { after: number; maxBytes: number }): LogBatch[] {
+    if (options.after >= last) return [];
     const batches: LogBatch[] = [];
     let bytes = 0;
     for (const row of this.#statements.read.iterate(key, options.after)) {
@@ -93,10 +94,7 @@ export class Log {
       if (bytes >= options.maxBytes) break;
     }
     const joined = joinBatches(batches);
-    if (!joined) {
-      if (options.after < last) throw notContiguous(options.after + 1, 'none');
-      return [];
-    }
+    if (!joined) throw notContiguous(options.after + 1, 'none');
     if (joined.first > options.after + 1) throw notContiguous(options.after + 1, joined.first);
     return [dropUpTo(joined, options.after)];
   }

@@ -78,11 +78,14 @@ export async function* attempt(options: AttemptOptions): AsyncGenerator<AttemptP
     yield end;
   } finally {
     signal.removeEventListener('abort', onAbort);
-    left.abort();
+    left.abort(READ_NO_FURTHER);
   }
 }
 
 const HEADERS = { 'content-type': 'application/json', accept: 'text/event-stream, application/json' };
+
+/** A reason of its own: without one, an exception with a stack trace is made for each turn. */
+const READ_NO_FURTHER = new Error('the turn is read no further');
 
 type AttemptEnd = Extract<AttemptPart, { type: 'done' }> | { failure: AttemptFailure };
 
