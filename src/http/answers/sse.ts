@@ -65,6 +65,8 @@ export async function writeStream(
     }
     if (!res.destroyed) res.end();
   } catch (thrown) {
+    // What was written is the client's, the headers too.
+    while (res.socket?.writableCorked) res.socket.uncork();
     res.destroy();
     if (!signal.aborted) throw thrown;
   }
