@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util';
+import { consoleFrames, consolePaint } from './scenarios/console.ts';
 import { manyStreams, overload, shortRun, steadyDelta } from './scenarios/live-streams.ts';
 import { manyRuns } from './scenarios/many-runs.ts';
 import { pacedPassThrough, passThrough } from './scenarios/pass-through.ts';
@@ -20,6 +21,8 @@ const SCENARIOS: Readonly<Record<string, (options: BenchOptions) => Promise<Row[
   snapshots,
   'many-runs': manyRuns,
   workers,
+  'console-paint': consolePaint,
+  'console-frames': consoleFrames,
   start,
   install,
 };

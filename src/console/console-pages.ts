@@ -32,6 +32,9 @@ export interface ConsoleOptions {
   wellKnownKey(): string | undefined;
 }
 
+/** A year, as long as caches keep anything. */
+const FOR_EVER = 'public, max-age=31536000, immutable';
+
 interface PageFile {
   type: string;
   etag: string;
@@ -39,14 +42,21 @@ interface PageFile {
   zipped: Buffer;
 }
 
+interface Page {
+  /** Names this state of the files: below `console/<version>/` they never change. */
+  version: string;
+  files: ReadonlyMap<string, PageFile>;
+}
+
 /**
  * `GET /console` (contract section 8): static files, read and compressed once, when they are first asked for. The page
- * is a client of the public API like any other; keys reach it only through its user.
+ * is a client of the public API like any other; keys reach it only through its user. It names its files by version, so
+ * that a browser asks for each of them once; the page itself is asked for each time.
  */
 export function consolePages({ wellKnownKey }: ConsoleOptions): RequestHandler {
-  let loading: Promise<ReadonlyMap<string, PageFile>> | undefined;
+  let loading: Promise<Page> | undefined;
   const load = () => {
-    loading ??= loadFiles().catch((thrown: unknown) => {
+    loading ??= loadPage().catch((thrown: unknown) => {
       loading = undefined;
       throw thrown;
     });
@@ -59,13 +69,16 @@ export function consolePages({ wellKnownKey }: ConsoleOptions): RequestHandler {
   });
   router.use(async (req, res, next) => {
     if (req.method !== 'GET' && req.method !== 'HEAD') return next();
-    const name = req.path.slice(1);
+    const [, version, name = ''] = /^\/(?:(v-[\w-]+)\/)?(.*)$/.exec(req.path) ?? [];
     // The page's own links are relative to its address without a slash at the end, so that it works under any prefix.
-    if (name === '' && req.originalUrl.split('?', 1)[0]?.endsWith('/')) return res.redirect(308, '../console');
-    const file = (await load()).get(name);
-    if (!file) return next();
+    if (req.path === '/' && req.originalUrl.split('?', 1)[0]?.endsWith('/')) return res.redirect(308, '../console');
+    const page = await load();
+    const file = page.files.get(name);
+    if (!file || (name === '' && version !== undefined)) return next();
     const zipped = req.acceptsEncodings('gzip') !== false;
-    res.set({ 'cache-control': 'no-cache', etag: file.etag, vary: 'accept-encoding' });
+    // A page of another version still gets its files, as they are now.
+    const cacheControl = version === page.version ? FOR_EVER : 'no-cache';
+    res.set({ 'cache-control': cacheControl, etag: file.etag, vary: 'accept-encoding' });
     if (req.headers['if-none-match'] === file.etag) return res.status(304).end();
     const body = zipped ? file.zipped : file.body;
     res.set({
@@ -106,7 +119,7 @@ function consoleHeaders(): RequestHandler {
   });
 }
 
-async function loadFiles(): Promise<ReadonlyMap<string, PageFile>> {
+async function loadPage(): Promise<Page> {
   const names = await readdir(PAGE, { recursive: true, withFileTypes: true });
   const files = new Map<string, PageFile>();
   for (const entry of names) {
@@ -121,23 +134,43 @@ async function loadFiles(): Promise<ReadonlyMap<string, PageFile>> {
     const bare = code.replace(/^\/\/# sourceMappingURL=.*$/m, '');
     files.set(name, await pageFile(name, Buffer.from(`/* ${notice} */\n${bare}`)));
   }
-  files.set('', await indexOf(files));
+  const index = files.get('index.html')?.body.toString('utf8') ?? '';
   files.delete('index.html');
-  return files;
+  const styles = styleLinks(index);
+  const style = styles.map((name) => files.get(name)?.body.toString('utf8') ?? '').join('\n');
+  files.set('style.css', await pageFile('style.css', Buffer.from(style)));
+  const etags = [...files].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, { etag }]) => `${name} ${etag}`);
+  const version = `v-${digest(etags.join('\n'))}`;
+  files.set('', await pageFile('index.html', Buffer.from(completed(index, { version, files }))));
+  return { version, files };
 }
 
 async function pageFile(name: string, body: Buffer): Promise<PageFile> {
-  const etag = `"${createHash('sha256').update(body).digest('base64url').slice(0, 20)}"`;
   const type = TYPES[extname(name)] ?? 'application/octet-stream';
-  return { type, etag, body, zipped: await promisify(gzip)(body) };
+  return { type, etag: `"${digest(body)}"`, body, zipped: await promisify(gzip)(body) };
 }
 
-/** The page with its modules named in advance: a browser loads them at once instead of one after the other. */
-async function indexOf(files: ReadonlyMap<string, PageFile>): Promise<PageFile> {
+function digest(content: Buffer | string): string {
+  return createHash('sha256').update(content).digest('base64url').slice(0, 20);
+}
+
+const STYLE_LINK = /^ *<link rel="stylesheet" href="console\/([^"]+)">\n/gm;
+
+function styleLinks(index: string): string[] {
+  return [...index.matchAll(STYLE_LINK)].map(([, name = '']) => name);
+}
+
+/**
+ * The page as browsers get it: its style sheets as one, without which nothing is drawn, and its modules named in
+ * advance, so that they are loaded at once instead of one after the other.
+ */
+function completed(index: string, { version, files }: Page): string {
   // The Markdown reader and its library are the worker's, which loads them itself.
-  const own = (name: string) => name.endsWith('.js') && !name.endsWith('-worker.js') && name !== 'lib/marked.js';
-  const modules = [...files.keys()].filter(own);
-  const links = modules.map((name) => `  <link rel="modulepreload" href="console/${name}">\n`);
-  const page = files.get('index.html')?.body.toString('utf8') ?? '';
-  return await pageFile('index.html', Buffer.from(page.replace('</head>', `${links.join('')}</head>`)));
+  const own = (name: string) => name.endsWith('.js') && !name.startsWith('report/worker/') && name !== 'lib/marked.js';
+  const modules = [...files.keys()].filter(own).map((name) => `  <link rel="modulepreload" href="console/${name}">\n`);
+  const style = '  <link rel="stylesheet" href="console/style.css">\n';
+  return index
+    .replace(STYLE_LINK, '')
+    .replace('</head>', `${style}${modules.join('')}</head>`)
+    .replaceAll('"console/', `"console/${version}/`);
 }

@@ -46,17 +46,25 @@ describe('GET /console', () => {
     const { both } = app();
     const page = await supertest(both).get('/console').expect(200);
     const files = [...page.text.matchAll(/(?:href|src)="(console\/[^"]+)"/g)].map((match) => `/${match[1]}`);
-    files.push('/console/report/lexer-worker.js', '/console/lib/marked.js');
+    const [folder = ''] = /^\/console\/v-[\w-]{20}\//.exec(files[0] ?? '') ?? [];
+    assert.notEqual(folder, '');
+    files.push(`${folder}report/worker/lexer.js`, `${folder}report/worker/same-start.js`, `${folder}lib/marked.js`);
+    assert.equal(files.filter((file) => file.endsWith('.css')).length, 1, 'nothing is drawn before one style sheet');
     assert.ok(files.length > 30);
     let total = Number(page.headers['content-length']);
     for (const file of new Set(files)) {
       const { headers } = await supertest(both).get(file).set('accept-encoding', 'gzip').expect(200);
       assert.equal(headers['content-encoding'], 'gzip');
       assert.match(String(headers['content-type']), /javascript|css|svg/);
+      assert.match(String(headers['cache-control']), /immutable/);
       total += Number(headers['content-length']);
       await supertest(both).get(file).set('if-none-match', String(headers.etag)).expect(304);
     }
     assert.ok(total < BUDGET, `${total} bytes`);
+    assert.equal(page.headers['cache-control'], 'no-cache');
+    await supertest(both).get('/console').set('if-none-match', String(page.headers.etag)).expect(304);
+    // A page that was opened before an update still finds the worker that it starts later.
+    await supertest(both).get('/console/v-of-another/report/worker/lexer.js').expect('cache-control', 'no-cache');
     const plain = await supertest(both).get('/console/client.js').set('accept-encoding', 'identity').expect(200);
     assert.equal(plain.headers['content-encoding'], undefined);
     assert.match(plain.text, /authorization/);
@@ -69,6 +77,9 @@ describe('GET /console', () => {
       '/console/%2e%2e/console-pages.ts',
       '/console/index.html',
       '/console/lib',
+      '/console/v-1/',
+      '/console/v-1/index.html',
+      '/console/v-1/v-1/client.js',
       '/console/constructor',
     ]) {
       await supertest(both).get(path).expect(404);

@@ -1,7 +1,7 @@
 import { eventsIn } from './sse.js';
 
-/** The gateway's address, wherever it is mounted: this file is `<gateway>/console/client.js`. */
-const GATEWAY = new URL('..', import.meta.url);
+/** The gateway's address, wherever it is mounted: the page is `<gateway>/console`. */
+const GATEWAY = new URL('.', location.href);
 /** An answer that is not a stream takes no longer, in milliseconds. */
 const TIMEOUT_MS = 30_000;
 

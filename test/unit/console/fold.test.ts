@@ -88,7 +88,7 @@ describe('the state of a run that the console shows', () => {
       ['https://c.example/', 'unreadable', false, null],
       ['https://x.example/', 'unseen', true, 2],
     ]);
-    assert.deepEqual([status, turns, calls.length, ended], ['completed', 1, 3, true]);
+    assert.deepEqual([status, turns, calls, ended], ['completed', 1, 3, true]);
   });
 
   it('a source that could not be read has the title that it is cited with', () => {
@@ -184,7 +184,7 @@ describe('the state of a run that the console shows', () => {
     );
     assert.deepEqual(JSON.parse(folded[2].result), { stdout: '2' });
     assert.equal(folded[4].result, 'no such page');
-    assert.equal(calls.length, 4);
+    assert.equal(calls, 4);
     assert.equal(sources.get('https://a.example/').state, 'read');
   });
 

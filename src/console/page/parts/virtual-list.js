@@ -1,36 +1,42 @@
-import { html, useEffect, useLayoutEffect, useRef, useState } from '../lib/preact.js';
+import { Component, html, useLayoutEffect, useRef, useState } from '../lib/preact.js';
+import { RowOffsets } from './row-offsets.js';
 
 /** Rows outside of the window that are drawn all the same, in pixels. */
 const MARGIN = 400;
+/** The same above rows that are followed: who scrolls up gets more at once. */
+const BEHIND = 100;
 /** Nearer to the end than this, new rows are followed, in pixels. */
 const AT_END = 48;
 
 /**
  * A list of any length of which only what can be seen is drawn. Rows may have any height; heights are guessed until a
- * row was drawn. While the reader is at the end, new rows are followed.
- * @param draw `(index) => element` of a row; @param keyOf `(index) => key`; @param estimate a row's height in pixels.
+ * row was drawn. While the reader is at the end, new rows are followed. A frame costs what changed in it: rows that
+ * stayed the same are not drawn again, however many there are.
+ * @param draw `(index) => element` of a row; @param rowAt `(index) => {key, kind}`: rows of a kind are about as high;
+ * @param dependsOn `(index) => values` that a row is drawn from; @param estimate the first row's height in pixels;
+ * @param follow whether rows still come.
  */
-export function VirtualList({ count, draw, keyOf, estimate, label, follow = false, version }) {
+export function VirtualList({ count, draw, rowAt, dependsOn, estimate, label, follow = false }) {
   const box = useRef(null);
-  const heights = useRef(new Map());
-  const atEnd = useRef(follow);
+  const kept = useRef(null);
+  kept.current ??= { offsets: new RowOffsets(estimate), atEnd: follow, top: 0, height: 800, drawn: [0, 0], total: 0 };
+  const list = kept.current;
+  const { offsets } = list;
   const [, redraw] = useState(0);
-  const [view, setView] = useState({ top: 0, height: 800 });
   const observer = useRef(null);
 
   useLayoutEffect(() => {
     const measure = new ResizeObserver((entries) => {
       let changed = false;
       for (const { target, borderBoxSize } of entries) {
-        if (target === box.current) {
-          setView(viewOf(box.current));
-          continue;
-        }
-        const key = target.dataset.key;
         const height = borderBoxSize[0].blockSize;
-        if (height === 0 || heights.current.get(key) === height) continue;
-        heights.current.set(key, height);
-        changed = true;
+        if (height === 0) continue;
+        if (target === box.current) {
+          changed ||= list.height !== target.clientHeight;
+          list.height = target.clientHeight;
+        } else if (offsets.measured(target.dataset.key, height)) {
+          changed = true;
+        }
       }
       if (changed) redraw((n) => n + 1);
     });
@@ -39,61 +45,64 @@ export function VirtualList({ count, draw, keyOf, estimate, label, follow = fals
     return () => measure.disconnect();
   }, []);
 
-  const offsets = new Float64Array(count + 1);
-  for (let index = 0; index < count; index += 1) {
-    offsets[index + 1] = offsets[index] + (heights.current.get(String(keyOf(index))) ?? estimate);
-  }
-  const first = Math.max(0, firstAfter(offsets, view.top - MARGIN) - 1);
-  const end = Math.min(count, firstAfter(offsets, view.top + view.height + MARGIN));
+  offsets.update(count, rowAt);
+  const following = follow && list.atEnd;
+  const top = following ? Math.max(0, offsets.total - list.height) : list.top;
+  const [first, end] = offsets.between(top - (following ? BEHIND : MARGIN), top + list.height + MARGIN);
+  list.drawn = [first, end];
 
-  useEffect(() => {
-    const element = box.current;
-    if (follow && atEnd.current) element.scrollTop = element.scrollHeight;
+  // Before the browser lays the page out, so that it does so once; only where the end has moved.
+  useLayoutEffect(() => {
+    const { total } = offsets;
+    if (!following || list.total === total) return;
+    list.total = total;
+    box.current.scrollTop = total;
+    list.top = box.current.scrollTop;
   });
 
   const scrolled = () => {
-    const element = box.current;
-    atEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < AT_END;
-    setView(viewOf(element));
+    const { scrollTop, scrollHeight, clientHeight } = box.current;
+    // Rows that grew are followed too: only who scrolled up has left the end.
+    const wentUp = scrollTop < list.top - 1;
+    list.atEnd = scrollHeight - scrollTop - clientHeight < AT_END || (list.atEnd && !wentUp);
+    list.top = scrollTop;
+    const [wantedFirst, wantedEnd] = offsets.between(list.top - MARGIN / 2, list.top + list.height + MARGIN / 2);
+    const [drawnFirst, drawnEnd] = list.drawn;
+    if (wantedFirst < drawnFirst || wantedEnd > drawnEnd) redraw((n) => n + 1);
   };
   const rows = [];
   for (let index = first; index < end; index += 1) {
-    const key = String(keyOf(index));
+    const key = offsets.keyAt(index);
     rows.push(
-      html`<${Row} key=${key} id=${key} observer=${observer} place=${index + 1} count=${count}>${draw(index)}<//>`,
+      html`<${Row} key=${key} id=${key} observer=${observer} place=${index} count=${follow ? -1 : count} depends=${dependsOn(index)} draw=${draw} />`,
     );
   }
-  return html`<div class="virtual" ref=${box} onScroll=${scrolled} tabindex="0" role="list" aria-label=${label} data-version=${version}>
-    <div style=${{ height: `${offsets[first]}px` }} aria-hidden="true"></div>
+  return html`<div class="virtual" ref=${box} onScroll=${scrolled} tabindex="0" role="list" aria-label=${label} data-full=${offsets.total > list.height}>
+    <div style=${{ height: `${offsets.startOf(first)}px` }} aria-hidden="true"></div>
     ${rows}
-    <div style=${{ height: `${offsets[count] - offsets[end]}px` }} aria-hidden="true"></div>
+    <div style=${{ height: `${offsets.total - offsets.startOf(end)}px` }} aria-hidden="true"></div>
   </div>`;
 }
 
-function Row({ id, observer, place, count, children }) {
-  const element = useRef(null);
-  useEffect(() => {
-    const own = element.current;
-    observer.current?.observe(own);
-    return () => observer.current?.unobserve(own);
-  }, []);
-  return html`<div class="row" role="listitem" aria-posinset=${place} aria-setsize=${count} data-key=${id} ref=${element}>
-    ${children}
-  </div>`;
-}
-
-function viewOf(element) {
-  return { top: element.scrollTop, height: element.clientHeight };
-}
-
-/** Index of the first offset above `at`. */
-function firstAfter(offsets, at) {
-  let low = 0;
-  let high = offsets.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (offsets[middle] > at) high = middle;
-    else low = middle + 1;
+/** One row, drawn again when something changed that it is drawn from. */
+class Row extends Component {
+  shouldComponentUpdate({ place, count, depends }) {
+    const { props } = this;
+    if (place !== props.place || count !== props.count || depends.length !== props.depends.length) return true;
+    return depends.some((value, index) => value !== props.depends[index]);
   }
-  return low;
+
+  componentDidMount() {
+    this.props.observer.current?.observe(this.base);
+  }
+
+  componentWillUnmount() {
+    this.props.observer.current?.unobserve(this.base);
+  }
+
+  render({ id, place, count, draw }) {
+    return html`<div class="row" role="listitem" aria-posinset=${place + 1} aria-setsize=${count} data-key=${id}>
+      ${draw(place)}
+    </div>`;
+  }
 }

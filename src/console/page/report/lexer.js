@@ -1,7 +1,7 @@
 /** A text that takes longer to read is shown as it is, in milliseconds. */
 const LIMIT_MS = 4000;
 
-const address = new URL('./lexer-worker.js', import.meta.url).href;
+const address = new URL('./worker/lexer.js', import.meta.url).href;
 /** The one script address that the page may start a worker from (trusted types). */
 const policy = globalThis.trustedTypes?.createPolicy('console-worker', { createScriptURL: () => address });
 
@@ -19,12 +19,14 @@ export class MarkdownReader {
   #next;
   #timer;
   #id = 0;
+  /** What the worker gave last, of which it names what stays; undefined where the next text is read from its start. */
+  #tokens;
 
   constructor(onTokens) {
     this.#onTokens = onTokens;
   }
 
-  /** `about.text` is read; `about` comes back with its tokens. */
+  /** `about.text` is read; `about` comes back with its tokens. Those of a start that stayed the same are the same objects. */
   read(about) {
     if (this.#busy !== undefined) {
       this.#next = about;
@@ -32,7 +34,8 @@ export class MarkdownReader {
     }
     this.#busy = about;
     this.#id += 1;
-    this.#started().postMessage({ id: this.#id, text: about.text });
+    const worker = this.#started();
+    worker.postMessage({ id: this.#id, text: about.text, whole: about.whole === true || this.#tokens === undefined });
     this.#timer = setTimeout(() => this.#give(undefined), LIMIT_MS);
   }
 
@@ -41,6 +44,7 @@ export class MarkdownReader {
     if (this.#busy !== undefined || spare) this.#worker?.terminate();
     else spare = this.#worker;
     this.#worker = undefined;
+    this.#tokens = undefined;
     this.#busy = undefined;
     this.#next = undefined;
   }
@@ -49,8 +53,10 @@ export class MarkdownReader {
     if (this.#worker) return this.#worker;
     this.#worker = spare ?? new Worker(policy ? policy.createScriptURL(address) : address, { type: 'module' });
     spare = undefined;
-    this.#worker.onmessage = ({ data: { id, tokens } }) => {
-      if (id === this.#id && this.#busy !== undefined) this.#give(tokens);
+    this.#worker.onmessage = ({ data: { id, keep, tokens } }) => {
+      if (id !== this.#id || this.#busy === undefined) return;
+      this.#tokens = tokens && [...(this.#tokens ?? []).slice(0, keep), ...tokens];
+      this.#give(this.#tokens);
     };
     this.#worker.onerror = () => this.#give(undefined);
     return this.#worker;
@@ -65,6 +71,7 @@ export class MarkdownReader {
     if (tokens === undefined) {
       this.#worker?.terminate();
       this.#worker = undefined;
+      this.#tokens = undefined;
     }
     if (about !== undefined) this.#onTokens(about, tokens);
     if (next !== undefined) this.read(next);

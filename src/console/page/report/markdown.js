@@ -1,5 +1,5 @@
 import { Component, html } from '../lib/preact.js';
-import { PLACEHOLDER, restored } from './markers.js';
+import { markersIn, PLACEHOLDER, restored } from './markers.js';
 
 /** Deeper nesting is shown as text. */
 const MAX_DEPTH = 40;
@@ -14,18 +14,57 @@ export function blocks(tokens, context, depth = 0) {
   return tokens.map((token, index) => block(token, context, depth, index));
 }
 
+/** Blocks that are drawn again together, so that a long report is not looked through block by block. */
+const TOGETHER = 16;
+
+/** Top-level blocks in groups, each drawn again only when something in it changed. */
+export function groups(tokens, context) {
+  const found = [];
+  for (let start = 0; start < tokens.length; start += TOGETHER) {
+    found.push(html`<${Group} key=${start} tokens=${tokens.slice(start, start + TOGETHER)} context=${context} />`);
+  }
+  return found;
+}
+
+class Group extends Component {
+  shouldComponentUpdate({ tokens, context }) {
+    const { props } = this;
+    if (tokens.length !== props.tokens.length) return true;
+    return tokens.some((token, index) => isChanged(token, props.tokens[index], context, props.context));
+  }
+
+  render({ tokens, context }) {
+    return tokens.map((token, index) => html`<${Block} key=${index} token=${token} context=${context} />`);
+  }
+}
+
 /** A top-level block, drawn again only when its text changed: a report that is being written grows at its end. */
-export class Block extends Component {
-  shouldComponentUpdate(next) {
-    const { token, context } = this.props;
-    if (next.token.raw !== token.raw || next.token.type !== token.type) return true;
-    // What a placeholder stands for may have become known.
-    return next.context !== context && PLACEHOLDER.test(token.raw);
+class Block extends Component {
+  shouldComponentUpdate({ token, context }) {
+    return isChanged(token, this.props.token, context, this.props.context);
   }
 
   render({ token, context }) {
     return block(token, context, 0, 0);
   }
+}
+
+function isChanged(token, before, context, contextBefore) {
+  if (token !== before && (token.raw !== before.raw || token.type !== before.type)) return true;
+  if (context === contextBefore) return false;
+  // What a placeholder stands for may have become known.
+  return markersOf(token).some((index) => context.markers[index] !== contextBefore.markers[index]);
+}
+
+const markersByToken = new WeakMap();
+
+function markersOf(token) {
+  let found = markersByToken.get(token);
+  if (found === undefined) {
+    found = markersIn(token.raw);
+    markersByToken.set(token, found);
+  }
+  return found;
 }
 
 function block(token, context, depth, key) {

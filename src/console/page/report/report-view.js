@@ -1,43 +1,53 @@
 import { createContext, html, useCallback, useContext, useEffect, useMemo, useRef, useState } from '../lib/preact.js';
 import { numberOf } from '../run/fold.js';
 import { MarkdownReader } from './lexer.js';
-import { Block } from './markdown.js';
+import { groups } from './markdown.js';
 import { withPlaceholders } from './markers.js';
+
+/** Letters of a report that tell its language. */
+const LANGUAGE_SEEN = 2000;
 
 /** What happens when a citation is opened: `(annotation, claim)`. */
 const OnCite = createContext(() => {});
 
 /** The report as it is written: Markdown with citations that open. */
 export function ReportView({ text, annotations, writing, onCite }) {
-  const read = useMarkdown(text, annotations);
+  const read = useMarkdown({ text, annotations, writing });
+  const start = text.slice(0, LANGUAGE_SEEN);
+  const language = useMemo(() => languageOf(start), [start]);
   const open = useCallback((annotation, element) => onCite(annotation, claimAround(element)), [onCite]);
   const { tokens, markers, plain } = read;
   const context = useMemo(() => ({ markers, Cite }), [markers]);
   return html`<${OnCite.Provider} value=${open}>
-    <div class="prose" data-writing=${writing} lang=${languageOf(text)}>
-      ${
-        tokens
-          ? tokens.map((token, index) => html`<${Block} key=${index} token=${token} context=${context} />`)
-          : html`<p class="as-is">${plain}</p>`
-      }
+    <div class="prose" data-writing=${writing} lang=${language}>
+      ${tokens ? groups(tokens, context) : html`<p class="as-is">${plain}</p>`}
     </div>
   <//>`;
 }
 
 /** Tokens of the newest text that was read so far. */
-function useMarkdown(text, annotations) {
+function useMarkdown({ text, annotations, writing }) {
   const [read, setRead] = useState({ tokens: [], markers: [], plain: '' });
   const reader = useRef(null);
+  const markers = useRef([]);
   useEffect(() => {
+    let drawing;
     const own = new MarkdownReader(({ original, markers }, tokens) => {
-      setRead({ tokens, markers, plain: tokens ? '' : original });
+      // With what else changes in a frame: in between it would make the browser lay the page out twice.
+      cancelAnimationFrame(drawing);
+      drawing = requestAnimationFrame(() => setRead({ tokens, markers, plain: tokens ? '' : original }));
     });
     reader.current = own;
-    return () => own.stop();
+    return () => {
+      cancelAnimationFrame(drawing);
+      own.stop();
+    };
   }, []);
   useEffect(() => {
-    reader.current.read({ ...withPlaceholders(text, annotations), original: text });
-  }, [text, annotations]);
+    const found = withPlaceholders(text, annotations, markers.current);
+    markers.current = found.markers;
+    reader.current.read({ ...found, original: text, whole: !writing });
+  }, [text, annotations, writing]);
   return read;
 }
 
@@ -73,8 +83,7 @@ function claimAround(element) {
 }
 
 /** Enough for the browser to choose the right glyphs and hyphens. */
-function languageOf(text) {
-  const start = text.slice(0, 2000);
+function languageOf(start) {
   if (/[\u3040-\u30ff]/.test(start)) return 'ja';
   if (/\p{Script=Hangul}/u.test(start)) return 'ko';
   if (/\p{Script=Han}/u.test(start)) return 'zh';

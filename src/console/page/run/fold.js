@@ -1,4 +1,4 @@
-import { sourcesFromCall } from './sources.js';
+import { Sources, sourcesFromCall } from './sources.js';
 
 /**
  * What a run's events say up to one of them. The event log is the only truth: live, resumed and replayed runs are the
@@ -11,13 +11,17 @@ export class RunState {
   /** Output items in order, as the timeline shows them. */
   items = [];
   /** Sources by address, in the order met. */
-  sources = new Map();
+  sources = new Sources();
   /** Sequence number of the last event. */
   last = 0;
   /** How many events there were of each type. */
   counts = new Map();
   /** Characters of thoughts and answer so far. */
   written = 0;
+  /** Model turns: a stretch of thoughts and the calls that follow it. */
+  turns = 0;
+  /** Tool calls. */
+  calls = 0;
   ended = false;
 
   /** `at`: when the event arrived in milliseconds, or null where that says nothing of when it happened. */
@@ -57,32 +61,21 @@ export class RunState {
     return this.items.findLast((item) => item.type === 'message');
   }
 
-  /** Model turns: a stretch of thoughts and the calls that follow it. */
-  get turns() {
-    let turns = 0;
-    let before;
-    for (const { kind } of this.items) {
-      if (kind === 'thought' || (kind === 'call' && before !== 'thought' && before !== 'call')) turns += 1;
-      before = kind;
-    }
-    return turns;
-  }
-
-  get calls() {
-    return this.items.filter(({ kind }) => kind === 'call');
-  }
-
   #respond(response) {
     this.response = response;
     this.status = response.status;
   }
 
   #add(index, item, at) {
+    const kind = kindOf(item.type);
+    const before = this.items[index - 1]?.kind;
+    if (kind === 'call') this.calls += 1;
+    if (kind === 'thought' || (kind === 'call' && before !== 'thought' && before !== 'call')) this.turns += 1;
     this.items[index] = {
       id: item.id,
       index,
       type: item.type,
-      kind: kindOf(item.type),
+      kind,
       status: item.status ?? 'in_progress',
       startedAt: at,
       endedAt: null,

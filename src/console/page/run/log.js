@@ -1,5 +1,5 @@
 import { line, number } from '../format.js';
-import { html, useState } from '../lib/preact.js';
+import { html, useRef, useState } from '../lib/preact.js';
 import { Empty } from '../parts/controls.js';
 import { VirtualList } from '../parts/virtual-list.js';
 import { LongText } from './call-details.js';
@@ -10,9 +10,7 @@ const ROW = 30;
 export function Log({ session, state }) {
   const [chosen, setChosen] = useState(null);
   const [type, setType] = useState('');
-  const shown = session.events.filter(
-    (event) => event.sequence_number <= state.last && (type === '' || event.type === type),
-  );
+  const shown = useShown(session.events, { last: state.last, type });
   const types = [...state.counts.keys()].sort();
   const draw = (at) => {
     const event = shown[at];
@@ -20,7 +18,7 @@ export function Log({ session, state }) {
       type="button"
       class="log-row"
       aria-pressed=${String(event === chosen)}
-      onClick=${() => setChosen(event === chosen ? null : event)}
+      onClick=${() => setChosen((before) => (event === before ? null : event))}
     >
       <span class="log-number">${event.sequence_number}</span>
       <span class="log-type">${event.type.replace(/^response\./, '')}</span>
@@ -38,10 +36,26 @@ export function Log({ session, state }) {
     ${
       shown.length === 0
         ? html`<${Empty} title="No events" />`
-        : html`<${VirtualList} count=${shown.length} draw=${draw} keyOf=${(at) => shown[at].sequence_number} estimate=${ROW} label="Events" follow=${!state.ended} version=${type} />`
+        : html`<${VirtualList} count=${shown.length} draw=${draw} rowAt=${(at) => ({ key: String(shown[at].sequence_number), kind: 'event' })} dependsOn=${(at) => [shown[at], shown[at] === chosen]} key=${type} estimate=${ROW} label="Events" follow=${!state.ended} />`
     }
     ${chosen && html`<${LongText} key=${chosen.sequence_number} text=${JSON.stringify(chosen, null, 2)} label=${`Event ${chosen.sequence_number}`} />`}
   </div>`;
+}
+
+/** The events of one type up to one of them. While a run goes on, only those that came since are looked at. */
+function useShown(events, { last, type }) {
+  const kept = useRef(null);
+  const known = kept.current;
+  const goesOn = known && known.events === events && known.type === type && known.last <= last;
+  const list = goesOn ? known : { events, type, last: 0, looked: 0, shown: [] };
+  while (list.looked < events.length && events[list.looked].sequence_number <= last) {
+    const event = events[list.looked];
+    if (type === '' || event.type === type) list.shown.push(event);
+    list.looked += 1;
+  }
+  list.last = last;
+  kept.current = list;
+  return list.shown;
 }
 
 function aboutOf({ type, delta, item, text, annotation, response, part }) {

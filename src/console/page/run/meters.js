@@ -15,7 +15,7 @@ export function Meters({ state, asked, replaying = false }) {
   const { usage } = response;
   const start = (response.started_at ?? response.created_at) * 1000;
   const end = response.completed_at ? response.completed_at * 1000 : now;
-  const calls = state.calls.length;
+  const { calls } = state;
   const known = usage?.total_tokens > 0;
   const written = Math.round(state.written / LETTERS_PER_TOKEN);
   const left = response.max_tool_calls ? `${Math.max(0, response.max_tool_calls - calls)} left` : undefined;
@@ -24,7 +24,7 @@ export function Meters({ state, asked, replaying = false }) {
     <${Meter} name="Time" value=${replaying && !state.ended ? '–' : elapsed(end - start)} />
     <${Meter} name="Turns" value=${state.turns} about=${response.reasoning?.effort && `${response.reasoning.effort} effort`} />
     <${Meter} name="Tool calls" value=${calls} about=${left} />
-    <${Meter} name="Sources" value=${state.sources.size} about=${`${countRead(state)} read`} />
+    <${Meter} name="Sources" value=${state.sources.size} about=${`${state.sources.read} read`} />
     ${
       known
         ? html`<${Meter}
@@ -40,12 +40,6 @@ export function Meters({ state, asked, replaying = false }) {
 
 function Meter({ name, value, about }) {
   return html`<div class="meter"><dt>${name}</dt><dd>${value}${about && html`<span>${about}</span>`}</dd></div>`;
-}
-
-function countRead({ sources }) {
-  let count = 0;
-  for (const { state } of sources.values()) if (state === 'read') count += 1;
-  return count;
 }
 
 /** The time in Unix milliseconds, each second while `running`. */

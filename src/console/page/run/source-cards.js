@@ -1,5 +1,5 @@
 import { line, openable, placeOf } from '../format.js';
-import { html, useEffect, useRef } from '../lib/preact.js';
+import { html, useEffect, useMemo, useRef } from '../lib/preact.js';
 import { Button, Empty } from '../parts/controls.js';
 import { Icon } from '../parts/icons.js';
 import { LongText } from './call-details.js';
@@ -31,6 +31,13 @@ export function sorted(sources) {
 
 /** All that the run met. No pictures and no icons: nothing is loaded from elsewhere. */
 export function SourceCards({ state, onOpen, limit = 400 }) {
+  return useMemo(
+    () => cards({ state, onOpen, limit }),
+    [state.sources, state.sources.version, state.ended, onOpen, limit],
+  );
+}
+
+function cards({ state, onOpen, limit }) {
   const sources = sorted(state.sources);
   if (sources.length === 0) {
     return html`<${Empty} title=${state.ended ? 'No sources' : 'No sources yet'}>
@@ -46,6 +53,10 @@ export function SourceCards({ state, onOpen, limit = 400 }) {
 function Card({ source, onOpen }) {
   const { word, title } = markOf(source);
   const open = () => onOpen(source);
+  return useMemo(() => card({ source, word, title, open }), [source, onOpen]);
+}
+
+function card({ source, word, title, open }) {
   return html`<li class="card" data-mark=${word} data-cited=${source.cited}>
     <button type="button" class="card-button" onClick=${open}>
       <span class="card-title" dir="auto"

@@ -8,6 +8,19 @@ export function parseJson(text) {
   }
 }
 
+/** Sources by address, in the order met. `version` is another after each change. */
+export class Sources extends Map {
+  version = 0;
+  /** How many were read. */
+  read = 0;
+
+  set(url, source) {
+    this.version += 1;
+    if (source.state === 'read' && this.get(url)?.state !== 'read') this.read += 1;
+    return super.set(url, source);
+  }
+}
+
 /** Adds what a finished call found, read or failed to read to the sources by address. */
 export function sourcesFromCall(sources, call) {
   const result = parseJson(call.result);

@@ -11,21 +11,22 @@ export function Timeline({ session, state }) {
   const [open, setOpen] = useState(() => new Set());
   const items = state.items.filter((item) => item !== undefined);
   const plan = items.find(({ kind }) => kind === 'thought');
-  const toggle = (index) => {
-    const next = new Set(open);
-    if (!next.delete(index)) next.add(index);
-    setOpen(next);
-  };
+  const toggle = (index) =>
+    setOpen((before) => {
+      const next = new Set(before);
+      if (!next.delete(index)) next.add(index);
+      return next;
+    });
+  // The first thought is the plan: it is shown unless it was closed; others are shown when they were opened.
+  const isShown = (item) => (item === plan) !== open.has(item.index);
   const draw = (at) => {
     const item = items[at];
-    // The first thought is the plan: it is shown unless it was closed; others are shown when they were opened.
-    const shown = (item === plan) !== open.has(item.index);
     return html`<${Entry}
       item=${item}
       plan=${item === plan}
       running=${!state.ended}
       took=${tookMs(session, item.index)}
-      open=${shown}
+      open=${isShown(item)}
       onToggle=${() => toggle(item.index)}
     />`;
   };
@@ -35,7 +36,8 @@ export function Timeline({ session, state }) {
   return html`<${VirtualList}
     count=${items.length}
     draw=${draw}
-    keyOf=${(at) => items[at].index}
+    rowAt=${(at) => ({ key: String(items[at].index), kind: isShown(items[at]) ? 'open' : items[at].kind })}
+    dependsOn=${(at) => [items[at], items[at] === plan, isShown(items[at]), state.ended, tookMs(session, items[at].index)]}
     estimate=${46}
     label="Timeline"
     follow=${!state.ended}

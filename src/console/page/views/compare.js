@@ -1,6 +1,6 @@
 import { app, go } from '../app.js';
 import { line, number, placeOf } from '../format.js';
-import { html, useCallback, useState } from '../lib/preact.js';
+import { html, useCallback, useMemo, useState } from '../lib/preact.js';
 import { Button, Status, Tabs } from '../parts/controls.js';
 import { ReportView } from '../report/report-view.js';
 import { Connection } from '../run/connection.js';
@@ -54,6 +54,12 @@ function Side({ session, other, tab }) {
 }
 
 function Shared({ state, other }) {
+  const { sources } = state;
+  const theirs = other.sources;
+  return useMemo(() => shared({ state, other }), [sources, sources.version, theirs, theirs.version]);
+}
+
+function shared({ state, other }) {
   const sources = sorted(state.sources);
   const both = sources.filter(({ url }) => other.sources.has(url)).length;
   return html`<p class="quiet">${number(sources.length)} sources, ${number(both)} of them in both runs.</p>

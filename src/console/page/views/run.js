@@ -73,7 +73,7 @@ export function Run({ id, asked }) {
         ${tab === 'sources' && html`<${SourceCards} state=${state} onOpen=${openSource} />`}
         ${tab === 'log' && html`<${Log} session=${session} state=${state} />`}
       </section>
-      <aside class="run-side" aria-label="Timeline"><h2>Timeline</h2><${Timeline} session=${session} state=${state} /></aside>
+      ${tab !== 'log' && tab !== 'timeline' && html`<aside class="run-side" aria-label="Timeline"><h2>Timeline</h2><${Timeline} session=${session} state=${state} /></aside>`}
     </div>
     ${ended && position === null && html`<${FollowUp} session=${session} />`}
     ${source && html`<${SourceDialog} key=${opened.url + (opened.claim ?? '')} source=${source} claim=${opened.claim} onClose=${() => setOpened(null)} />`}
