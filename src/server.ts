@@ -34,6 +34,7 @@ import { Instances } from './store/instances.ts';
 import { openStorage, type Storage } from './store/open.ts';
 import { createLiveToolbox, type LiveToolbox } from './tools/live-toolbox.ts';
 import { createToolbox } from './tools/toolbox.ts';
+import type { EmbeddingsSource } from './tools/web-search/configured-search.ts';
 import type { AttemptReport } from './upstream/routing/route-tries.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
 
@@ -97,7 +98,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const activity = new Activity();
   const foundation = { live, storage, registry, metrics, admission, activity, log };
   const upstream = stack.use(await openUpstream(foundation, stack));
-  const toolbox = stack.use(openToolbox(foundation));
+  const toolbox = stack.use(openToolbox(foundation, upstream));
   const proxy = createModelProxy({ upstream });
   const streamed = stack.use(createStreamedPassage({ upstream }));
   const schemas = stack.use(new SchemaChecks());
@@ -186,10 +187,20 @@ async function openUpstream(
   return upstream;
 }
 
-function openToolbox({ live, storage, log }: Foundation): LiveToolbox {
+function openToolbox({ live, storage, registry, log }: Foundation, upstream: Upstream): LiveToolbox {
   const cache = toolCache(storage.caches);
+  const embedded = new Counter({
+    name: 'gateway_search_embeddings_total',
+    help: 'Requests for embeddings of the local search, for queries and for documents.',
+    labelNames: ['for', 'outcome'],
+    registers: [registry],
+  });
+  const embeddings: EmbeddingsSource = {
+    embed: (request, options) => upstream.embed(request, options),
+    observe: (purpose, outcome) => embedded.inc({ for: purpose, outcome }),
+  };
   const toolbox = createLiveToolbox(live.current().tools, {
-    create: (config) => createToolbox(config, { log, cache }),
+    create: (config) => createToolbox(config, { log, cache, embeddings }),
     onCloseFailed: (cause) => log.warn({ err: messageOf(cause) }, 'old tools could not be closed'),
   });
   live.onChange((next) => toolbox.update(next.tools));

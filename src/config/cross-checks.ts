@@ -138,9 +138,11 @@ function* checkPorts({ server }: Sections): Iterable<CrossCheckProblem> {
 }
 
 /** A search service needs its address or key, as its row says. The local search has a default folder. */
-function* checkSearch({ tools }: Sections): Iterable<CrossCheckProblem> {
+function* checkSearch({ tools, providers }: Sections): Iterable<CrossCheckProblem> {
   if (tools === undefined) return;
   const { web_search: search } = tools;
+  const { routes = [] } = search.embeddings ?? {};
+  yield* checkRoutes(routes, ['tools', 'web_search', 'embeddings', 'routes'], providers);
   const backends = [
     { backend: search, path: ['tools', 'web_search'] },
     ...search.fallbacks.map((backend, index) => ({ backend, path: ['tools', 'web_search', 'fallbacks', index] })),

@@ -9,7 +9,7 @@ import { createSafeFetch } from './safe-fetch/safe-fetch.ts';
 import { withoutControlTokens } from './text/control-tokens.ts';
 import type { Tool } from './tool.ts';
 import type { ToolCache } from './tool-cache.ts';
-import { corpusFolder, createConfiguredSearch } from './web-search/configured-search.ts';
+import { corpusFolder, createConfiguredSearch, type EmbeddingsSource } from './web-search/configured-search.ts';
 
 /** What a run asks the toolbox for. */
 export interface ToolRequest {
@@ -36,7 +36,10 @@ export interface Toolbox extends AsyncDisposable {
 }
 
 /** Makes the tools of a configuration. */
-export function createToolbox(config: ToolsConfig, options: { log: Logger; cache: ToolCache }): Toolbox {
+export function createToolbox(
+  config: ToolsConfig,
+  options: { log: Logger; cache: ToolCache; embeddings?: EmbeddingsSource },
+): Toolbox {
   const resources = new AsyncDisposableStack();
   const pages = config.fetch_url_content;
   const safeFetch = resources.use(

@@ -1,16 +1,17 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Clock, systemClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
-import type { KeyConfig, ProviderConfig, RemoteProviderConfig } from '../config/schema.ts';
+import type { KeyConfig, ProviderConfig, RemoteProviderConfig, RouteConfig } from '../config/schema.ts';
 import type { Warning } from '../protocol/warnings.ts';
 import { type ChatModelOptions, createChatModel } from './chat-model.ts';
+import { askForEmbeddings, type EmbeddingsRequest } from './embeddings.ts';
 import type { ProviderTarget } from './provider-target.ts';
 import { type BackoffPolicy, DEFAULT_BACKOFF } from './routing/backoff.ts';
 import type { BreakerPolicy } from './routing/circuit-breaker.ts';
 import { Provider, type ProviderState } from './routing/provider.ts';
 import type { LimiterPolicy } from './routing/rate-limiter.ts';
 import { type AttemptReport, RouteTries } from './routing/route-tries.ts';
-import { type Route, type RouteQuery, routesOf } from './routing/routes.ts';
+import { type Route, type RouteQuery, routesOf, usableRoutes } from './routing/routes.ts';
 import type { ChatModel } from './turn.ts';
 
 export type { BackoffPolicy } from './routing/backoff.ts';
@@ -57,6 +58,11 @@ export interface Upstream extends AsyncDisposable {
   chatModel(query: ChatModelQuery): ChatModel;
   /** The attempts of one request on a proxy model: the same routes, limits and health as research has. */
   attempts(query: AttemptsQuery): RouteTries;
+  /** The vectors of texts, under the operator's own credentials. @throws as `askForEmbeddings`. */
+  embed(
+    request: EmbeddingsRequest & { routes: readonly RouteConfig[] },
+    options: { signal: AbortSignal },
+  ): Promise<Float32Array[]>;
   /** A provider under the credential that a key uses there; undefined where it is not configured. */
   target(provider: string, key: KeyConfig): ProviderTarget | undefined;
   health(): ProviderHealth[];
@@ -114,6 +120,19 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
         attended: query.attended ?? false,
         penalties: new Map(),
       }),
+    embed({ routes, ...request }, { signal }) {
+      const tries = new RouteTries({
+        modelName: 'embeddings',
+        routes: () => usableRoutes(routes, { providers }),
+        log,
+        clock,
+        random,
+        backoff,
+        observe: options.observe ?? (() => {}),
+        penalties: new Map(),
+      });
+      return askForEmbeddings(request, { tries, signal });
+    },
     states: () => [...providers.values()].map(({ state }) => state),
     target(name, key) {
       const own = Object.hasOwn(key.provider_keys, name) ? key.provider_keys[name] : undefined;

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { SEARCH_PROVIDER_NAMES } from '../search-providers.ts';
 import { minutesOrNone, seconds, size } from '../units.ts';
+import { routes } from './providers.ts';
 import { credential, headers, httpUrl } from './values.ts';
 
 /** `tools`: what the model may use. */
@@ -38,6 +39,14 @@ const webSearch = z
     provider: searchProvider.default('local'),
     /** For `local`: where its index is kept; absent: beside a `file:` store, else in memory. */
     index_folder: z.string().min(1).optional(),
+    /** For `local`: the model that searches by meaning beside the words; several routes lead to the same model. */
+    embeddings: z
+      .strictObject({
+        routes,
+        /** How long vectors are, for models that let one choose. */
+        dimensions: z.int().min(8).max(4096).optional(),
+      })
+      .optional(),
     /** Tried in order when the first provider fails. */
     fallbacks: z.array(searchBackend).default([]),
     max_results: z.int().positive().max(50).default(8),

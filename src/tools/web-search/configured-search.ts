@@ -3,6 +3,7 @@ import type { ToolsConfig } from '../../config/schema.ts';
 import { createSafeFetch } from '../safe-fetch/safe-fetch.ts';
 import type { ToolCache } from '../tool-cache.ts';
 import { createSearchProvider } from './create-provider.ts';
+import type { Embeddings } from './search-provider.ts';
 import { createWebSearchTool, type WebSearchTool } from './web-search.ts';
 
 /** Answers of search services are small; parsing more would hold up the event loop. In bytes. */
@@ -16,16 +17,45 @@ export function corpusFolder(config: ToolsConfig['web_search']): string | undefi
   );
 }
 
+/** Where embeddings come from; the composition root knows providers. */
+export interface EmbeddingsSource {
+  embed(
+    request: NonNullable<ToolsConfig['web_search']['embeddings']> & { texts: readonly string[] },
+    options: { signal: AbortSignal },
+  ): Promise<Float32Array[]>;
+  observe: Embeddings['observe'];
+}
+
+function embeddingsOf(
+  { embeddings: config }: ToolsConfig['web_search'],
+  source: EmbeddingsSource | undefined,
+): Embeddings | undefined {
+  if (!config || !source) return undefined;
+  const [first] = config.routes;
+  return {
+    model: `${first?.model} ${config.dimensions ?? ''}`.trim(),
+    embed: (texts, { signal }) => source.embed({ ...config, texts }, { signal }),
+    observe: source.observe,
+  };
+}
+
 /** `web_search` with the provider and the fallbacks of `tools.web_search` (contract section 9). */
 export function createConfiguredSearch(
   config: ToolsConfig['web_search'],
-  options: { cache: ToolCache; log?: Logger },
+  options: { cache: ToolCache; log?: Logger; embeddings?: EmbeddingsSource | undefined },
 ): WebSearchTool & AsyncDisposable {
   const resources = new AsyncDisposableStack();
   // The operator chose these addresses; a SearXNG instance usually has a private one.
   const { fetch } = resources.use(createSafeFetch({ allowPrivateAddresses: true, maxBytes: MAX_ANSWER_BYTES }));
   const providers = [config, ...config.fallbacks].map((backend) =>
-    resources.use(createSearchProvider(backend, { fetch, indexFolder: config.index_folder, log: options.log })),
+    resources.use(
+      createSearchProvider(backend, {
+        fetch,
+        indexFolder: config.index_folder,
+        log: options.log,
+        embeddings: embeddingsOf(config, options.embeddings),
+      }),
+    ),
   );
   const tool = createWebSearchTool({
     providers,

@@ -1,7 +1,7 @@
 import type { Logger } from '../../base/logger.ts';
 import { SEARCH_PROVIDERS, type SearchOption, type SearchProviderName } from '../../config/search-providers.ts';
 import type { SafeFetch } from '../safe-fetch/safe-fetch.ts';
-import type { SearchProvider } from './search-provider.ts';
+import type { Embeddings, SearchProvider } from './search-provider.ts';
 
 /** One entry of `tools.web_search` or its `fallbacks` (contract section 9). */
 export interface SearchBackend {
@@ -25,6 +25,8 @@ export interface SearchProviderOptions extends SearchBackend {
   /** For `local`: where its index is kept; absent: in memory. */
   indexFolder?: string | undefined;
   log?: Logger | undefined;
+  /** For `local`. */
+  embeddings?: Embeddings | undefined;
   /** Unix milliseconds, for ages such as "2 days ago". */
   now: () => number;
 }
@@ -44,7 +46,8 @@ interface SearchProviderModule {
  */
 export function createSearchProvider(
   backend: SearchBackend,
-  options: Pick<SearchProviderOptions, 'fetch' | 'indexFolder' | 'log'> & Partial<Pick<SearchProviderOptions, 'now'>>,
+  options: Pick<SearchProviderOptions, 'fetch' | 'indexFolder' | 'log' | 'embeddings'> &
+    Partial<Pick<SearchProviderOptions, 'now'>>,
 ): SearchProvider & AsyncDisposable {
   const { provider: name } = backend;
   const { needs, cacheable, maxConcurrent } = SEARCH_PROVIDERS[name];

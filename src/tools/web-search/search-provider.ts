@@ -63,3 +63,13 @@ export class SearchFailure extends Error {
     this.retryAfterMs = options.retryAfterMs;
   }
 }
+
+/** A model that tells what texts mean. */
+export interface Embeddings {
+  /** What vectors come from: those of different ones cannot be compared. */
+  model: string;
+  /** A vector for each text. @throws where none can be had, or the signal's reason. */
+  embed(texts: readonly string[], options: { signal: AbortSignal }): Promise<Float32Array[]>;
+  /** Told of every attempt, for metrics. */
+  observe?: ((purpose: 'query' | 'documents', outcome: 'ok' | 'failed') => void) | undefined;
+}

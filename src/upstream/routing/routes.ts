@@ -25,7 +25,14 @@ export interface RouteQuery {
 /** The routes of a caller in order of preference. Providers that a reload removed are left out. */
 export function routesOf(query: RouteQuery, providers: ReadonlyMap<string, Provider>): Route[] {
   const { key } = query;
-  const configured = query.routes ?? own(key?.routes, query.modelName) ?? query.model.routes;
+  return usableRoutes(query.routes ?? own(key?.routes, query.modelName) ?? query.model.routes, { key, providers });
+}
+
+/** Configured routes to providers that are there, with the credentials of a key or of the configuration. */
+export function usableRoutes(
+  configured: readonly RouteConfig[],
+  { key, providers }: { key?: KeyConfig | undefined; providers: ReadonlyMap<string, Provider> },
+): Route[] {
   const routes: Route[] = [];
   for (const { provider: name, model, context_length: contextLength, price } of configured) {
     const provider = providers.get(name);

@@ -256,6 +256,12 @@ describe('what ties sections together', () => {
       /searxng/,
     ],
     [
+      'embeddings of no provider',
+      `${MINIMAL}tools: { web_search: { embeddings: { routes: [ { provider: z, model: x } ] } } }\n`,
+      'tools.web_search.embeddings.routes[0].provider',
+      /`z`/,
+    ],
+    [
       'brave without key',
       `${MINIMAL}tools: { web_search: { provider: brave } }\n`,
       'tools.web_search.api_key',

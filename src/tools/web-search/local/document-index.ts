@@ -5,7 +5,7 @@ import { withFeedback } from './feedback.ts';
 import { openIndexDatabase } from './index-database.ts';
 import { detectLanguage, FALLBACK, hasCompounds, isLanguage, LANGUAGES, type Language, Stems } from './languages.ts';
 import { bestPassage } from './passage.ts';
-import { documentsOf, type FoundPassage, withoutCopies } from './ranking.ts';
+import { documentsOf, type FoundPassage, fuseByRank, withoutCopies } from './ranking.ts';
 import { indexText, indexWords, queryTerms, quote, wordsOf } from './terms.ts';
 
 /** A document that matches, with its best passage. */
@@ -176,10 +176,15 @@ export class DocumentIndex implements Disposable {
     return documents.length;
   }
 
-  /** The best documents for a query in plain words. No query makes it throw. */
-  search(query: string, limit: number): DocumentHit[] {
+  /**
+   * The best documents for a query in plain words, with those whose passages are `near` in meaning, if it is known which.
+   * No query makes it throw.
+   */
+  search(query: string, limit: number, near: readonly FoundPassage[] = []): DocumentHit[] {
     const { passages, words } = this.find(query);
-    return withoutCopies(documentsOf(passages), limit).map(({ text, published, ...document }) => ({
+    const byWords = documentsOf(passages);
+    const ranked = near.length === 0 ? byWords : fuseByRank([byWords, documentsOf(near)]);
+    return withoutCopies(ranked, limit).map(({ text, published, ...document }) => ({
       ...document,
       snippet: bestPassage(text, words),
       ...(published ? { published } : {}),

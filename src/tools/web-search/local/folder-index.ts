@@ -7,6 +7,7 @@ import type { SearchHit } from '../search-provider.ts';
 import { DocumentIndex, type IndexedDocument } from './document-index.ts';
 import { DocumentReader } from './document-reader.ts';
 import { lockIndex } from './index-database.ts';
+import { type Embed, Meaning } from './meaning.ts';
 
 /** Documents that are read beside each other. */
 const BATCH = 16;
@@ -44,6 +45,8 @@ export interface FolderIndexOptions {
   folder: string;
   /** Where the index is kept, so that a restart finds it; absent: in memory. */
   indexFile?: string | undefined;
+  /** Finds by meaning beside the words. */
+  embeddings?: { model: string; embed: Embed } | undefined;
   /** Told of what does not work and does not keep queries from being answered. */
   onTrouble(message: string): void;
 }
@@ -60,6 +63,7 @@ export class FolderIndex implements Disposable {
   readonly #index: DocumentIndex;
   /** Held while this process is the one that follows the files. */
   #ownership: Disposable | undefined;
+  readonly #meaning: Meaning | undefined;
   #running: { done: Promise<void>; startedAt: number } | undefined;
   #progress: IndexProgress | undefined;
   #nextLookAt = 0;
@@ -71,6 +75,8 @@ export class FolderIndex implements Disposable {
     this.#file = opened.file;
     this.#index = opened.index;
     this.#ownership = opened.ownership;
+    const owner = () => this.#file === undefined || this.#ownership !== undefined;
+    this.#meaning = options.embeddings && new Meaning(this.#index, { ...options.embeddings, owner });
   }
 
   /**
@@ -79,13 +85,17 @@ export class FolderIndex implements Disposable {
    * @throws Error of the file system if the folder cannot be read.
    */
   async search(text: string, limit: number): Promise<FolderAnswer> {
+    const near = this.#meaning?.near(text);
     await this.#refresh();
-    const hits = this.#index.search(text, limit).map(({ path, ...hit }) => ({ url: corpusUrl(path), ...hit }));
+    const hits = this.#index
+      .search(text, limit, await near)
+      .map(({ path, ...hit }) => ({ url: corpusUrl(path), ...hit }));
     return { hits, ...(this.#progress ? { progress: { ...this.#progress } } : {}) };
   }
 
   [Symbol.dispose](): void {
     this.#closing.abort(new Error('The local search is closed.'));
+    this.#meaning?.[Symbol.dispose]();
     this.#reader[Symbol.dispose]();
     this.#index[Symbol.dispose]();
     this.#ownership?.[Symbol.dispose]();
@@ -166,6 +176,7 @@ export class FolderIndex implements Disposable {
       this.#closing.signal.throwIfAborted();
     }
     if (changed.length > 0) this.#index.note(PROGRESS, '');
+    this.#meaning?.work();
   }
 
   #tell(progress: IndexProgress): void {

@@ -1,10 +1,17 @@
 import { createHash } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { Worker } from 'node:worker_threads';
-import { abortable } from '../../../base/abort.ts';
+import { abortable, withTimeout } from '../../../base/abort.ts';
+import { messageOf } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/logger.ts';
-import { type SearchAnswer, SearchFailure, type SearchProvider } from '../search-provider.ts';
-import { type SearchQuestion, type SearchThreadData, searchReply } from './search-messages.ts';
+import { type Embeddings, type SearchAnswer, SearchFailure, type SearchProvider } from '../search-provider.ts';
+import {
+  type EmbeddedTexts,
+  type SearchQuestion,
+  type SearchReply,
+  type SearchThreadData,
+  searchReply,
+} from './search-messages.ts';
 
 export interface LocalSearchOptions {
   /** The folder with the documents; its subfolders are searched too. */
@@ -12,6 +19,8 @@ export interface LocalSearchOptions {
   /** The folder in which indexes are kept, so that a restart finds them; absent: they live in memory. */
   indexFolder?: string | undefined;
   log?: Logger | undefined;
+  /** Finds by meaning beside the words. */
+  embeddings?: Embeddings | undefined;
 }
 
 /** The heap of the thread, in MiB. The index itself lies outside of it, in SQLite's memory. */
@@ -27,10 +36,15 @@ export function createLocalSearch(options: LocalSearchOptions): SearchProvider &
   const waiting = new Map<number, PromiseWithResolvers<SearchAnswer>>();
   let thread: Worker | undefined;
   let lastId = 0;
+  const closing = new AbortController();
   let isClosed = false;
 
   function start(): Worker {
-    const workerData: SearchThreadData = { folder: options.folder, indexFile: indexFileOf(options) };
+    const workerData: SearchThreadData = {
+      folder: options.folder,
+      indexFile: indexFileOf(options),
+      embeddingModel: options.embeddings?.model,
+    };
     const worker = new Worker(new URL('./search-thread.ts', import.meta.url), {
       workerData,
       env: {},
@@ -55,11 +69,21 @@ export function createLocalSearch(options: LocalSearchOptions): SearchProvider &
       options.log?.warn({ folder: options.folder }, reply.message);
       return;
     }
+    if (reply.type === 'embed') {
+      void embed(reply);
+      return;
+    }
     const question = waiting.get(reply.id);
     waiting.delete(reply.id);
     if (waiting.size === 0) thread?.unref();
     if (reply.type === 'failed') question?.reject(failed('The folder of the local search cannot be read.'));
     else question?.resolve({ hits: reply.hits, ...noteOf(reply.progress) });
+  }
+
+  async function embed({ id, purpose, texts }: EmbedRequest): Promise<void> {
+    const vectors = await embedTexts({ purpose, texts }, options, closing.signal);
+    const embedded: EmbeddedTexts = { type: 'embedded', id, vectors };
+    thread?.postMessage(embedded);
   }
 
   return {
@@ -70,7 +94,7 @@ export function createLocalSearch(options: LocalSearchOptions): SearchProvider &
       if (isClosed) throw failed('The local search is closed.');
       if (waiting.size >= MAX_WAITING) throw failed('Too many local searches are under way.');
       lastId += 1;
-      const question: SearchQuestion = { id: lastId, text: query.text, limit: query.limit };
+      const question: SearchQuestion = { type: 'search', id: lastId, text: query.text, limit: query.limit };
       const answer = Promise.withResolvers<SearchAnswer>();
       waiting.set(question.id, answer);
       thread ??= start();
@@ -80,9 +104,36 @@ export function createLocalSearch(options: LocalSearchOptions): SearchProvider &
     },
     [Symbol.dispose]() {
       isClosed = true;
+      closing.abort(new Error('The local search is closed.'));
       void thread?.terminate();
     },
   };
+}
+
+type EmbedRequest = Extract<SearchReply, { type: 'embed' }>;
+
+/** Time for the vectors of a query, and for those of passages, in milliseconds. */
+const EMBEDDING_MS = { query: 3000, documents: 60_000 };
+
+/** The vectors of texts; undefined, with a line in the log, where they cannot be had. */
+async function embedTexts(
+  { purpose, texts }: Pick<EmbedRequest, 'purpose' | 'texts'>,
+  { folder, embeddings, log }: LocalSearchOptions,
+  signal: AbortSignal,
+): Promise<Float32Array[] | undefined> {
+  if (!embeddings) return undefined;
+  const ask = (limited: AbortSignal) => embeddings.embed(texts, { signal: limited });
+  try {
+    const vectors = await withTimeout('The embedding', EMBEDDING_MS[purpose], ask, { signal });
+    embeddings.observe?.(purpose, 'ok');
+    return vectors;
+  } catch (thrown) {
+    if (signal.aborted) return undefined;
+    embeddings.observe?.(purpose, 'failed');
+    const where = { folder, model: embeddings.model, err: messageOf(thrown) };
+    log?.warn(where, `the local search goes by words alone: no embeddings for ${purpose}`);
+    return undefined;
+  }
 }
 
 /** One index for each folder that is searched. */

@@ -33,6 +33,22 @@ export function documentsOf(passages: Iterable<FoundPassage>): RankedDocument[] 
   return [...documents.values()].sort((a, b) => b.score - a.score).map(({ document }) => document);
 }
 
+/** How fast a place in a list loses weight (Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion", 2009). */
+const RANK_CONSTANT = 60;
+
+/** One list of several, each best first: what stands high in several of them comes first. */
+export function fuseByRank(lists: readonly (readonly RankedDocument[])[]): RankedDocument[] {
+  const fused = new Map<string, { document: RankedDocument; score: number }>();
+  for (const list of lists) {
+    for (const [rank, document] of list.entries()) {
+      const known = fused.get(document.path) ?? { document, score: 0 };
+      known.score += 1 / (RANK_CONSTANT + rank + 1);
+      fused.set(document.path, known);
+    }
+  }
+  return [...fused.values()].sort((a, b) => b.score - a.score).map(({ document }) => document);
+}
+
 /** The first `limit` documents, of copies and versions of one document only the best. */
 export function withoutCopies(ranked: readonly RankedDocument[], limit: number): RankedDocument[] {
   const shown: { document: RankedDocument; fingerprint: Set<string> }[] = [];

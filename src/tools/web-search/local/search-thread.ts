@@ -4,17 +4,41 @@
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { FolderIndex } from './folder-index.ts';
-import type { SearchQuestion, SearchReply, SearchThreadData } from './search-messages.ts';
+import type { Embed } from './meaning.ts';
+import type { EmbeddedTexts, SearchQuestion, SearchReply, SearchThreadData } from './search-messages.ts';
 
-const { folder, indexFile }: SearchThreadData = workerData;
-const index = new FolderIndex({ folder, indexFile, onTrouble: (message) => reply({ type: 'trouble', message }) });
+const { folder, indexFile, embeddingModel }: SearchThreadData = workerData;
+const embedding = new Map<number, (vectors: Float32Array[] | undefined) => void>();
+let lastEmbedding = 0;
+const index = new FolderIndex({
+  folder,
+  indexFile,
+  embeddings: embeddingModel === undefined ? undefined : { model: embeddingModel, embed },
+  onTrouble: (message) => reply({ type: 'trouble', message }),
+});
 
-parentPort?.on('message', ({ id, text, limit }: SearchQuestion) => {
+parentPort?.on('message', (message: SearchQuestion | EmbeddedTexts) => {
+  if (message.type === 'embedded') {
+    embedding.get(message.id)?.(message.vectors);
+    embedding.delete(message.id);
+    return;
+  }
+  const { id, text, limit } = message;
   index.search(text, limit).then(
     (answer) => reply({ type: 'found', id, ...answer }),
     () => reply({ type: 'failed', id }),
   );
 });
+
+/** The gateway asks the provider: this thread has no network. */
+function embed(texts: readonly string[], purpose: Parameters<Embed>[1]): ReturnType<Embed> {
+  lastEmbedding += 1;
+  const id = lastEmbedding;
+  return new Promise((resolve) => {
+    embedding.set(id, resolve);
+    reply({ type: 'embed', id, purpose, texts: [...texts] });
+  });
+}
 
 function reply(message: SearchReply): void {
   parentPort?.postMessage(message);

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { text as readText } from 'node:stream/consumers';
+import type { Logger } from '../../../src/base/logger.ts';
+import { silentLogger } from '../../../src/base/logger.ts';
+import { configSchema } from '../../../src/config/schema.ts';
+import { createConfiguredSearch } from '../../../src/tools/web-search/configured-search.ts';
+import { fuseByRank } from '../../../src/tools/web-search/local/ranking.ts';
+import { createUpstream } from '../../../src/upstream/upstream.ts';
+import { callTool, searchResults } from '../../support/tool-calls.ts';
+import { startWebServer } from '../../support/web-server.ts';
+
+/** What the scripted model knows to mean the same; each line is one direction of its vectors. */
+const MEANINGS = [
+  ['physician', 'doctor', 'surgeon'],
+  ['car', 'automobile', 'vehicle'],
+  ['bread', 'loaf', 'baker'],
+  ['storm', 'hurricane', 'gale'],
+];
+
+function embeddingOf(text: string): number[] {
+  const words = text.toLowerCase().match(/[a-z]+/g) ?? [];
+  return [...MEANINGS.map((same) => words.filter((word) => same.includes(word)).length + 0.01), 0.02, 0, 0, 0];
+}
+
+const FILES = {
+  'medicine.md': '# Medicine\n\nThe surgeon works at night.',
+  'roads.md': '# Roads\n\nAn automobile stands in the yard.',
+  'food.md': '# Food\n\nThe baker sells what she made.',
+};
+
+/** A provider of embeddings whose answers can be spoiled. */
+async function startEmbeddings() {
+  const asked: string[][] = [];
+  const state: { status: number; base64: boolean; refuses: string } = { status: 200, base64: false, refuses: '' };
+  const server = await startWebServer(async (request, response) => {
+    const { input, model }: { input: string[]; model: string } = JSON.parse(await readText(request));
+    assert.equal(request.headers.authorization, 'Bearer key-of-provider');
+    assert.equal(model, 'meaning-1');
+    asked.push(input);
+    const isRefused = state.refuses !== '' && input.some((each) => each.includes(state.refuses));
+    response.writeHead(isRefused ? 400 : state.status, { 'content-type': 'application/json' });
+    const data = input.map((each, index) => {
+      const vector = embeddingOf(each);
+      const embedding = state.base64 ? Buffer.from(Float32Array.from(vector).buffer).toString('base64') : vector;
+      return { object: 'embedding', index, embedding };
+    });
+    response.end(JSON.stringify({ object: 'list', data: data.reverse(), model }));
+  });
+  return { server, asked, state, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+}
+
+describe('the local search with embeddings', () => {
+  let folder: string;
+  let indexFolder: string;
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'corpus-'));
+    indexFolder = await mkdtemp(join(tmpdir(), 'index-'));
+    for (const [name, text] of Object.entries(FILES)) await writeFile(join(folder, name), text);
+  });
+  afterEach(async () => {
+    await rm(folder, { recursive: true });
+    await rm(indexFolder, { recursive: true });
+  });
+
+  async function open(origin: string, options: { log?: Logger } = {}) {
+    const resources = new AsyncDisposableStack();
+    const config = configSchema.parse({
+      providers: { meaning: { base_url: `${origin}/v1`, api_key: 'key-of-provider', max_retries: 0 } },
+      models: {},
+      keys: [{ id: 'k', secret: 'secret-1' }],
+      tools: {
+        web_search: {
+          provider: 'local',
+          folder,
+          index_folder: indexFolder,
+          embeddings: { routes: [{ provider: 'meaning', model: 'meaning-1' }] },
+        },
+      },
+    });
+    const upstream = resources.use(createUpstream(config.providers, { log: silentLogger }));
+    const observed: string[] = [];
+    const tool = resources.use(
+      createConfiguredSearch(config.tools.web_search, {
+        cache: { get: async () => undefined, set: async () => {} },
+        log: options.log ?? silentLogger,
+        embeddings: {
+          embed: (request, call) => upstream.embed(request, call),
+          observe: (purpose, outcome) => observed.push(`${purpose} ${outcome}`),
+        },
+      }),
+    );
+    const find = async (query: string) =>
+      searchResults(await callTool(tool, { queries: [query] })).map(({ url }) => url);
+    return { find, observed, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+  }
+
+  for (const base64 of [false, true]) {
+    it(`finds what means the same in other words (${base64 ? 'base64' : 'numbers'})`, async () => {
+      await using provider = await startEmbeddings();
+      provider.state.base64 = base64;
+      await using search = await open(provider.server.origin);
+      await until(async () => (await search.find('physician'))[0] === 'corpus:///medicine.md');
+      assert.deepEqual((await search.find('which vehicle'))[0], 'corpus:///roads.md');
+      // What the words say counts as before.
+      assert.equal((await search.find('baker'))[0], 'corpus:///food.md');
+      assert.ok(search.observed.includes('query ok'));
+    });
+  }
+
+  it('embeds a document once, whatever restarts, and again when it changed', async () => {
+    await using provider = await startEmbeddings();
+    {
+      await using first = await open(provider.server.origin);
+      await until(async () => (await first.find('physician')).length > 0);
+    }
+    const documents = () => provider.asked.flat().filter((text) => text.includes('\n'));
+    assert.equal(documents().length, 3);
+    await writeFile(join(folder, 'food.md'), '# Food\n\nA hurricane took the shop.');
+    await using second = await open(provider.server.origin);
+    await until(async () => (await second.find('storm'))[0] === 'corpus:///food.md');
+    assert.equal(documents().length, 4);
+  });
+
+  it('goes by the words alone while the provider fails, says so and counts it', async () => {
+    await using provider = await startEmbeddings();
+    const lines: string[] = [];
+    const log: Logger = { ...silentLogger, warn: (...args: unknown[]) => void lines.push(String(args.at(-1))) };
+    await using search = await open(provider.server.origin, { log });
+    await until(async () => (await search.find('physician')).length > 0);
+    provider.state.status = 401;
+    assert.deepEqual(await search.find('surgeon'), ['corpus:///medicine.md']);
+    assert.deepEqual(await search.find('doctor'), []);
+    assert.ok(search.observed.includes('query failed'));
+    assert.match(lines.join('\n'), /words alone/);
+    assert.doesNotMatch(lines.join('\n'), /key-of-provider/);
+  });
+
+  it('gives up a passage that the model refuses, not those beside it', async () => {
+    await using provider = await startEmbeddings();
+    provider.state.refuses = 'baker';
+    await using search = await open(provider.server.origin);
+    await until(async () => (await search.find('physician')).length > 0);
+    assert.deepEqual(await search.find('loaf'), []);
+    assert.equal((await search.find('baker'))[0], 'corpus:///food.md');
+  });
+});
+
+describe('lists of documents', () => {
+  it('are fused by the places that a document has in them', () => {
+    const [a, b, c] = ['a', 'b', 'c'].map((path) => ({ path, title: path, text: path, published: undefined }));
+    assert.ok(a && b && c);
+    const paths = (lists: Parameters<typeof fuseByRank>[0]) => fuseByRank(lists).map(({ path }) => path);
+    assert.deepEqual(
+      paths([
+        [a, b],
+        [b, c],
+      ]),
+      ['b', 'a', 'c'],
+    );
+    assert.deepEqual(paths([[a], []]), ['a']);
+  });
+});
+
+/** Repeats until `condition` holds; mocha's own limit ends it. */
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 5));
+}
