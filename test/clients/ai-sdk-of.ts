@@ -1,5 +1,5 @@
 import type { createOpenAI } from '@ai-sdk/openai';
-import type { generateText, ModelMessage, streamText } from 'ai';
+import type { generateText, LanguageModel, ModelMessage, streamText } from 'ai';
 import type { AiSdkClient, AiSdkTarget, Answer } from './contract.ts';
 
 /** A version of the AI SDK. */
@@ -9,15 +9,21 @@ export interface AiSdk {
   streamText: typeof streamText;
 }
 
-/**
- * The client that tests use, over a version of the SDK. `namesTools`: it only knows calls of hosted tools that the
- * request names, as version 5 does.
- */
-export function clientOf(sdk: AiSdk, { namesTools = false } = {}): AiSdkClient {
+export interface ClientOptions {
+  /** It only knows calls of hosted tools that the request names, as version 5 does. */
+  namesTools?: boolean;
+  /** The model of a target; that of `@ai-sdk/openai` where absent. */
+  modelOf?(target: AiSdkTarget): LanguageModel;
+}
+
+/** The client that tests use, over a version of the SDK. */
+export function clientOf(sdk: AiSdk, { namesTools = false, ...own }: ClientOptions = {}): AiSdkClient {
   const toolsOf = ({ api }: AiSdkTarget) =>
     namesTools && api === 'responses' ? { tools: { web_search: sdk.createOpenAI().tools.webSearch({}) } } : {};
 
-  function modelOf({ baseURL, apiKey, model, api, accept }: AiSdkTarget) {
+  function modelOf(target: AiSdkTarget): LanguageModel {
+    if (own.modelOf) return own.modelOf(target);
+    const { baseURL, apiKey, model, api, accept } = target;
     // Without this header it asks for any type, and is sent a stream where it did not ask for one.
     const headers = accept === undefined ? {} : { Accept: accept };
     const openai = sdk.createOpenAI({ baseURL, apiKey, headers });

@@ -108,3 +108,44 @@ for (const [version, file] of [
     });
   });
 }
+
+describe('the provider of the AI SDK for servers of OpenAI’s kind, as Cherry Studio uses it', () => {
+  const gateway = clientGateway();
+  let sdk: AiSdkClient;
+  before(async function () {
+    this.timeout(INSTALL_TIMEOUT_MS);
+    sdk = await loadClient<AiSdkClient>('./ai-sdk-compatible.ts');
+  });
+  const target = (model: string = MODEL.research) => ({
+    baseURL: gateway.baseURL,
+    apiKey: KEY.main,
+    model,
+    api: 'chat' as const,
+  });
+
+  it('brings text, thoughts with what is searched and read, and usage; goes on with its messages', async () => {
+    const [first, second] = await sdk.stream(target(), [QUESTION, SECOND]);
+    assert.ok(first && second);
+    assert.deepEqual([first.errors, first.finish, second.errors], [[], 'stop', []]);
+    assert.match(first.text, /tidal turbine/);
+    assert.match(first.reasoning ?? '', /^Searching: [\s\S]*^Reading: /m);
+    assert.ok(first.tokens > 0);
+    assert.match(second.text, /lamp.*burns 2 kilowatts/);
+    // It takes no notice of annotations: docs/apps/cherry-studio.md says what to choose for sources.
+    assert.deepEqual(first.sources, []);
+  });
+
+  it('answers without a stream', async () => {
+    const answer = await sdk.generate(target(), QUESTION);
+    assert.match(answer.text, /tidal turbine/);
+    assert.match(answer.reasoning ?? '', /\w/);
+  });
+
+  it('tells of runs that fail before their answer and in the middle of it', async () => {
+    const [broken] = await sdk.stream(target(MODEL.broken), [QUESTION]);
+    assert.match(broken?.errors.join() ?? '', /out of order/);
+    const [cut] = await sdk.stream(target(MODEL.cut), [QUESTION]);
+    assert.equal(cut?.text, 'The first half of the answer');
+    assert.notEqual(cut?.errors.join(), '');
+  });
+});
