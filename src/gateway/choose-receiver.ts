@@ -105,6 +105,7 @@ function relayedStream(head: AnswerHead, control: ResultControl, context: Receiv
       onBegin,
       mask: target.mask,
       holdMs,
+      thinkingMs: target.thinkingMs,
       failureOf: (payload) => target.failureOfStreamError(payload),
       tell: (failure) => gatewayErrorOf(modelName, [{ route, failure }]),
     },

@@ -39,6 +39,7 @@ export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }:
   const request = requestOf(call);
   const held = memory.account();
   const account = new CallAccount(call.body.length);
+  const size = { streamed: call.stream, bytes: call.body.length };
   const continued =
     isChat && call.stream && model.continue_streams && isContinuable(call.body) ? new ContinuedAnswer() : undefined;
   const ask = ({ route, hasAlternative }: RouteAttempt, lane: Lane): Promise<AttemptResult> => {
@@ -48,7 +49,8 @@ export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }:
     const once = (): Promise<AttemptResult> =>
       target.call(requestFor(goingOn(request, route, continued), route.model), {
         receiver: isChat ? chatReceiver({ ...common, stream: call.stream }) : otherReceiver(common),
-        patient: !hasAlternative,
+        patience: hasAlternative ? route.provider.patience(route.model, size) : undefined,
+        watch: route.provider.firstTokens(route.model, size),
         streamed: call.stream,
         unanswered: (failure) => ({ is: 'failed', failure }),
         signal: lane.signal,

@@ -34,6 +34,8 @@ export interface RelayedStreamOptions {
   mask: ProviderTarget['mask'];
   /** How long comments that keep the connection alive are held back before the first payload, in milliseconds. */
   holdMs: number;
+  /** How long silence is borne before the model speaks, in milliseconds. */
+  thinkingMs: number;
   /** What an error inside the stream means. */
   failureOf(payload: JsonObject): AttemptFailure;
   /** Called before the first payload goes out. */
@@ -61,6 +63,7 @@ export class RelayedStream implements ResultReceiver {
   /** A malformed frame was left out and no other one came since. */
   #isFlawed = false;
   #skipped = 0;
+  #mayThink = false;
   #first: JsonObject | undefined;
 
   constructor(options: RelayedStreamOptions, control: ResultControl) {
@@ -129,7 +132,8 @@ export class RelayedStream implements ResultReceiver {
     }
     this.#first = opening.first;
     this.#options.onBegin();
-    this.#control.started();
+    this.#mayThink = this.#options.kind.speaks !== undefined;
+    this.#control.started(this.#mayThink ? this.#options.thinkingMs : undefined);
     this.#writer.begin(200, this.#options.headers);
     this.#held.push(bytes.subarray(whole));
     return this.#pass(bytes.subarray(0, whole));
@@ -193,6 +197,10 @@ export class RelayedStream implements ResultReceiver {
 
   #write(lines: Buffer): void {
     if (lines.length === 0) return;
+    if (this.#mayThink && lines.includes(this.#options.kind.speaks ?? '')) {
+      this.#mayThink = false;
+      this.#control.started();
+    }
     this.#tail.push(lines);
     this.#writer.write(lines);
   }

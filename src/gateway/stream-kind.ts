@@ -15,6 +15,8 @@ export interface StreamEnding {
 /** What differs between the streams of OpenAI's APIs. */
 export interface StreamKind {
   isError(payload: JsonObject): boolean;
+  /** What stands in every event of text: until one came the model may think and show nothing of it. */
+  readonly speaks?: Buffer;
   /** Whether a stream that ends so is whole. */
   isWhole(ending: StreamEnding): boolean;
   /** The payload that tells of a failure midway (contract section 10). `first`: the first payload of the stream. */
@@ -54,6 +56,7 @@ const RESPONSE_ENDS = new Set(['response.completed', 'response.failed', 'respons
 /** Streams of the Responses API; a provider's, not the gateway's own. */
 const RESPONSE_STREAM: StreamKind = {
   isError: isPlainError,
+  speaks: Buffer.from('response.output_text.delta'),
   isWhole: ({ payloads }) => payloads().some(({ type }) => typeof type === 'string' && RESPONSE_ENDS.has(type)),
   failure: errorEvent,
 };

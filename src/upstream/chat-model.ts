@@ -97,7 +97,7 @@ async function open(turn: Turn, signal: AbortSignal): Promise<OpenedTurn | undef
     const { log, run } = context;
     const passage: OpenedTurn['passage'] = {};
     const pass: PassDelta = (delta) => passage.pass?.(delta) ?? false;
-    const asked = { spent: () => turn.spent, log, patient: !attempt.hasAlternative, run, pass, signal };
+    const asked = { spent: () => turn.spent, log, hasAlternative: attempt.hasAlternative, run, pass, signal };
     const parts = askRoute(attempt.route, request, asked);
     using _ = paidWhereOvertaken(turn, attempt, signal);
     try {

@@ -20,7 +20,9 @@ export type { Answer, AnswerHead } from './transport/exchange.ts';
 export type { Receiver, ReceiverControl } from './transport/held-call.ts';
 
 /** How much longer an answer may take that comes whole. */
-const WHOLE = 3;
+export const WHOLE = 3;
+/** How much longer than to its first token a model may be silent that is known to think. */
+const THINKING = 3;
 
 /** Paths whose addresses are remembered at most; clients choose them. */
 const MAX_PATHS = 32;
@@ -34,8 +36,8 @@ export interface TargetRequest extends ApiTarget {
 }
 
 export interface CallOptions<T> extends Omit<HeldCallOptions<T>, 'limits'> {
-  /** No other route could be asked: this one gets all its time. */
-  patient?: boolean;
+  /** How long to wait for the first token, in milliseconds; absent: no other route could be asked, this one gets all its time. */
+  patience?: number | undefined;
   /** The answer comes as it is made, so that silence tells something. */
   streamed?: boolean;
 }
@@ -121,12 +123,16 @@ export class ProviderTarget {
   }
 
   /** Somebody waits: while there is another route, a silent one is not given all its time. */
-  #limits({ patient = true, streamed = true }: { patient?: boolean; streamed?: boolean }): CallLimits {
+  #limits({ patience, streamed = true }: { patience?: number | undefined; streamed?: boolean }): CallLimits {
     const { timeouts } = this.config;
-    if (patient) return timeouts;
-    const { first_byte, first_token = first_byte } = timeouts;
-    const patience = streamed ? timeouts.patience : timeouts.patience * WHOLE;
-    return { ...timeouts, first_byte: Math.min(first_byte, patience), first_token: Math.min(first_token, patience) };
+    const first_byte = streamed ? timeouts.first_byte : timeouts.first_byte * WHOLE;
+    return { ...timeouts, first_byte, patience };
+  }
+
+  /** How long silence is borne where the provider tells that its model thinks, in milliseconds. */
+  get thinkingMs(): number {
+    const { first_byte, first_token = first_byte, thinking = first_token * THINKING, idle } = this.config.timeouts;
+    return Math.max(thinking, idle);
   }
 
   /** What a status other than 2xx means. */

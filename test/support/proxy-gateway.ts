@@ -10,7 +10,7 @@ export interface TestProvider {
   url: string;
   apiKey?: string;
   headers?: Record<string, string>;
-  timeouts?: { connect?: number; first_byte?: number; first_token?: number; idle?: number };
+  timeouts?: { connect?: number; first_byte?: number; first_token?: number; idle?: number; patience?: number };
   maxRetries?: number;
   wire?: string;
 }

@@ -12,7 +12,12 @@ const timeouts = z.strictObject({
   first_token: seconds.optional(),
   /** Between two chunks. */
   idle: seconds.prefault(60),
-  /** Until the first token, while another route could be asked; three times as long for answers that are not streamed. */
+  /** While the provider tells that its model thinks, and shows nothing of it; three times `first_token` where absent. */
+  thinking: seconds.optional(),
+  /**
+   * Until the first token, while another route could be asked and it is not known how long this one takes; three times
+   * as long for answers that are not streamed.
+   */
   patience: seconds.prefault(30),
   /** A whole call, from the request to the end of the answer; absent: no limit. */
   total: seconds.optional(),

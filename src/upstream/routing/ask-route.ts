@@ -27,8 +27,8 @@ export interface RouteRequestOptions {
   /** Tokens spent on earlier attempts of the turn, for the usage of this one. */
   spent(): TurnUsage;
   log: Logger;
-  /** See `CallOptions`; true where it is not given. */
-  patient?: boolean;
+  /** Another route could be asked: this one is not given all its time. */
+  hasAlternative?: boolean;
   /** What the run learned about its history. */
   run?: RunTraits;
   /** Told of the turn as it came, before it goes out. */
@@ -81,7 +81,10 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
     startsThinking: traits.startsThinking,
     reasoningBeside: traits.reasoningBeside,
     estimate: (characters) => estimated(request, Math.ceil(characters / 4)),
-    patient: options.patient ?? true,
+    patience: options.hasAlternative
+      ? provider.patience(model, { streamed: true, bytes: estimateInput(request) * 4 })
+      : undefined,
+    watch: provider.firstTokens(model, { streamed: true }),
     pass: pass && ((part) => pass(masked(part))),
     signal: options.signal,
   });

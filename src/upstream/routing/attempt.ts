@@ -3,6 +3,7 @@ import { EventStream } from '../decoding/event-stream.ts';
 import type { DecodedTurn, Delta } from '../decoding/turn-decoder.ts';
 import type { ProviderTarget, Receiver, ReceiverControl } from '../provider-target.ts';
 import type { AnswerHead } from '../transport/exchange.ts';
+import type { FirstTokenWatch } from '../transport/held-call.ts';
 import type { PassDelta, TurnTool, TurnUsage } from '../turn.ts';
 import type { TurnReader, Wire } from '../wires/wire.ts';
 import { AttemptFailure } from './attempt-failure.ts';
@@ -30,7 +31,8 @@ export interface AttemptOptions {
   /** Tokens spent so far, for a failure after output came without a count. */
   estimate: (outputCharacters: number) => TurnUsage;
   /** See `CallOptions`. */
-  patient: boolean;
+  patience: number | undefined;
+  watch: FirstTokenWatch;
   /** See `TurnOptions`. */
   pass?: PassDelta | undefined;
   signal: AbortSignal;
@@ -63,10 +65,12 @@ export async function* attempt(options: AttemptOptions): AsyncGenerator<AttemptP
     {
       receiver: (head, control) => {
         if (head.status >= 300) return new RefusalReceiver(head, control, options);
-        return new TurnReceiver(deltas, control, { ...options, idleMs: target.config.timeouts.idle });
+        const { thinkingMs } = target;
+        return new TurnReceiver(deltas, control, { ...options, thinkingMs, idleMs: target.config.timeouts.idle });
       },
       unanswered: (failure) => ({ failure }),
-      patient: options.patient,
+      patience: options.patience,
+      watch: options.watch,
       signal: left.signal,
     },
   );
@@ -141,21 +145,22 @@ class WaitingDeltas {
   }
 }
 
+interface TurnReceiverOptions extends AttemptOptions {
+  idleMs: number;
+  thinkingMs: number;
+}
+
 /** Reads a streamed turn. */
 class TurnReceiver implements Receiver<AttemptEnd> {
   readonly #deltas: WaitingDeltas;
   readonly #control: ReceiverControl<AttemptEnd>;
-  readonly #options: AttemptOptions & { idleMs: number };
+  readonly #options: TurnReceiverOptions;
   readonly #stream = new EventStream();
   readonly #decoder: TurnReader;
   readonly #resume = () => this.#control.resume();
-  #phase: 'waiting' | 'speaking' | 'finished' = 'waiting';
+  #phase: 'waiting' | 'thinking' | 'speaking' | 'finished' = 'waiting';
 
-  constructor(
-    deltas: WaitingDeltas,
-    control: ReceiverControl<AttemptEnd>,
-    options: AttemptOptions & { idleMs: number },
-  ) {
+  constructor(deltas: WaitingDeltas, control: ReceiverControl<AttemptEnd>, options: TurnReceiverOptions) {
     this.#deltas = deltas;
     this.#control = control;
     this.#options = options;
@@ -207,11 +212,12 @@ class TurnReceiver implements Receiver<AttemptEnd> {
   }
 
   #enterPhase(): void {
-    const { finished, hasOutput } = this.#decoder;
-    const phase = finished ? 'finished' : hasOutput ? 'speaking' : 'waiting';
+    const { finished, hasOutput, isThinking } = this.#decoder;
+    const phase = finished ? 'finished' : isThinking ? 'thinking' : hasOutput ? 'speaking' : this.#phase;
     if (phase === this.#phase) return;
     this.#phase = phase;
-    this.#control.started(finished ? Math.min(AFTER_FINISH_MS, this.#options.idleMs) : undefined);
+    const { idleMs, thinkingMs } = this.#options;
+    this.#control.started(finished ? Math.min(AFTER_FINISH_MS, idleMs) : isThinking ? thinkingMs : idleMs);
   }
 
   #end(): AttemptEnd {

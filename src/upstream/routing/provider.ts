@@ -2,9 +2,11 @@ import type { Clock } from '../../base/clock.ts';
 import type { RemoteProviderConfig } from '../../config/schema.ts';
 import { startingTraits } from '../dialects/dialects.ts';
 import type { RequestTraits } from '../dialects/requests/traits.ts';
-import { ProviderTarget } from '../provider-target.ts';
+import { ProviderTarget, WHOLE } from '../provider-target.ts';
 import { ConnectionPool } from '../transport/connection-pool.ts';
+import { BackgroundProbe } from './background-probe.ts';
 import { type BreakerPolicy, CircuitBreaker } from './circuit-breaker.ts';
+import { FirstTokenTimes } from './first-token-times.ts';
 import { type LimiterPolicy, RateLimiter } from './rate-limiter.ts';
 
 /** Models and credentials of one provider that are remembered at most; the oldest is forgotten first. */
@@ -38,9 +40,11 @@ export class Provider implements AsyncDisposable {
   readonly pool: ConnectionPool;
   readonly #options: ProviderOptions;
   readonly #breakers = new Map<string, CircuitBreaker>();
+  readonly #probes = new Map<string, BackgroundProbe>();
   readonly #targets = new Map<string | undefined, ProviderTarget>();
   readonly #limiters = new Map<string | undefined, RateLimiter>();
   readonly #traits = new Map<string, RequestTraits>();
+  readonly #firstTokens = new Map<string, FirstTokenTimes>();
   #users = 0;
   #onUnused: (() => void) | undefined;
 
@@ -56,6 +60,11 @@ export class Provider implements AsyncDisposable {
   /** The health of one of the provider's models. */
   breaker(model: string): CircuitBreaker {
     return remembered(this.#breakers, model, () => new CircuitBreaker(this.#options.clock, this.#options.breaker));
+  }
+
+  /** A request for a model went elsewhere because the model is left out: it is looked whether the provider is back. */
+  wanted(model: string, credential: string | undefined): void {
+    remembered(this.#probes, model, () => new BackgroundProbe(this.breaker(model))).wanted(this.target(credential));
   }
 
   /** Whether any of its models may be tried, as far as it is known. */
@@ -86,6 +95,19 @@ export class Provider implements AsyncDisposable {
     return remembered(this.#limiters, credential, () => new RateLimiter(this.#options.clock, this.#options.limiter));
   }
 
+  /** How long one of the provider's models takes to its first token; of answers that come whole, to all of it. */
+  firstTokens(model: string, { streamed }: { streamed: boolean }): FirstTokenTimes {
+    return remembered(this.#firstTokens, `${streamed ? 'streamed' : 'whole'} ${model}`, () => new FirstTokenTimes());
+  }
+
+  /** How long the first token of a model is waited for while another route could be asked, in milliseconds. */
+  patience(model: string, { streamed, bytes }: { streamed: boolean; bytes: number }): number {
+    const { first_byte, first_token = first_byte, patience } = this.config.timeouts;
+    const longer = streamed ? 1 : WHOLE;
+    const limits = { base: patience * longer, most: Math.max(first_byte * longer, first_token), bytes };
+    return this.firstTokens(model, { streamed }).patience(limits);
+  }
+
   /** What one of the provider's models wants its requests to look like, as far as it is known. */
   traits(model: string): RequestTraits {
     return remembered(this.#traits, model, () => startingTraits(this.name, this.config));
@@ -108,12 +130,18 @@ export class Provider implements AsyncDisposable {
   /** Closes the pool once nobody uses it, and tells. */
   retire(onClosed: () => void): void {
     this.#onUnused = onClosed;
+    this.#endProbes();
     this.#closeIfUnused();
   }
 
   /** Closes every connection at once. */
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#endProbes();
     await this.pool[Symbol.asyncDispose]();
+  }
+
+  #endProbes(): void {
+    for (const probe of this.#probes.values()) probe[Symbol.dispose]();
   }
 
   #closeIfUnused(): void {

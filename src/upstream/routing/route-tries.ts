@@ -227,6 +227,9 @@ export class RouteTries {
   *#candidates(): Generator<Route> {
     const routes = this.#left();
     const ready = routes.filter(isReady);
+    for (const { provider, model, credential } of routes) {
+      if (!provider.breaker(model).allows && ready.length > 0) provider.wanted(model, credential);
+    }
     for (const route of ready) if (this.#mayAsk(route)) yield route;
     if (this.#left().some(isReady)) return;
     for (const route of routes) {

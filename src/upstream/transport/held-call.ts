@@ -34,6 +34,14 @@ export interface CallLimits {
   first_token?: number | undefined;
   idle: number;
   total?: number | undefined;
+  /** Until the first token in all, where less than the two of its phases is given. */
+  patience?: number | undefined;
+}
+
+/** Is told how long the first token was waited for, in milliseconds. */
+export interface FirstTokenWatch {
+  spoke(ms: number): void;
+  left(ms: number, details: { present: boolean }): void;
 }
 
 export interface HeldCallOptions<T> {
@@ -42,6 +50,7 @@ export interface HeldCallOptions<T> {
   receiver: (head: AnswerHead, control: ReceiverControl<T>) => Receiver<T>;
   /** The result where no answer came at all. */
   unanswered: (failure: AttemptFailure) => T;
+  watch?: FirstTokenWatch | undefined;
   signal: AbortSignal;
 }
 
@@ -55,6 +64,9 @@ export class HeldCall<T> implements ExchangeListener, ReceiverControl<T> {
   readonly #onLeft = () => this.cancel(this.#options.signal.reason);
   readonly #deadline: Deadline;
   #isOver = false;
+  #sentAt = 0;
+  /** Whether it is waited for the first token, and whether the provider has answered. */
+  #waits: 'no' | 'for an answer' | 'for a token' = 'no';
   #exchange: Exchange | undefined;
   #receiver: Receiver<T> | undefined;
   #lingering: NodeJS.Timeout | undefined;
@@ -69,7 +81,9 @@ export class HeldCall<T> implements ExchangeListener, ReceiverControl<T> {
     const { signal, limits } = this.#options;
     if (signal.aborted) return Promise.reject(signal.reason);
     signal.addEventListener('abort', this.#onLeft);
-    this.#deadline.enter('headers', limits.first_byte);
+    this.#sentAt = performance.now();
+    this.#waits = 'for an answer';
+    this.#deadline.enter('headers', Math.min(limits.first_byte, limits.patience ?? limits.first_byte));
     this.#exchange = pool.send(request, this);
     if (this.#isOver) this.#exchange.abort(OVER);
     return this.#over.promise;
@@ -84,8 +98,10 @@ export class HeldCall<T> implements ExchangeListener, ReceiverControl<T> {
 
   head(head: AnswerHead): void {
     if (this.#isOver) return;
-    const { first_byte, first_token = first_byte } = this.#options.limits;
-    this.#deadline.enter('first token', first_token);
+    const { first_byte, first_token = first_byte, patience = Number.POSITIVE_INFINITY } = this.#options.limits;
+    const left = Math.max(1, patience - (performance.now() - this.#sentAt));
+    this.#waits = head.status < 300 ? 'for a token' : 'no';
+    this.#deadline.enter('first token', Math.min(first_token, left));
     this.#guarded(() => {
       this.#receiver = this.#options.receiver(head, this);
     });
@@ -121,7 +137,10 @@ export class HeldCall<T> implements ExchangeListener, ReceiverControl<T> {
   }
 
   started(ms = this.#options.limits.idle): void {
-    if (!this.#isOver) this.#deadline.enter('idle', ms);
+    if (this.#isOver) return;
+    if (this.#waits !== 'no') this.#options.watch?.spoke(performance.now() - this.#sentAt);
+    this.#waits = 'no';
+    this.#deadline.enter('idle', ms);
   }
 
   finish(result: T, options?: { lingerMs: number }): void {
@@ -139,6 +158,8 @@ export class HeldCall<T> implements ExchangeListener, ReceiverControl<T> {
 
   #exceeded(exceeded: DeadlineExceeded): void {
     if (this.#isOver) return;
+    const present = this.#waits === 'for a token';
+    if (this.#waits !== 'no') this.#options.watch?.left(performance.now() - this.#sentAt, { present });
     this.#fail(failureOfDeadline(exceeded));
     this.#exchange?.abort(exceeded);
   }

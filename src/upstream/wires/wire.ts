@@ -30,6 +30,8 @@ export interface TurnReader {
   readonly usage: TurnUsage | undefined;
   /** Whether the model has said anything, delivered or not. */
   readonly hasOutput: boolean;
+  /** Whether the provider told that the model thinks, where it may show nothing of that for long. */
+  readonly isThinking?: boolean;
   /** Characters of output so far, for an estimate. */
   readonly outputCharacters: number;
   /** See `RequestTraits`; undefined: nothing new was seen. */

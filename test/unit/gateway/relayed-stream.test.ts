@@ -59,6 +59,7 @@ function relay(pieces: readonly Uint8Array[], end: 'in order' | 'cut' = 'in orde
       kind: chatStream('fast', () => several),
       mask: new SecretMask({ credential: SECRET, headers: {} }),
       holdMs: 60_000,
+      thinkingMs: 60_000,
       failureOf: () => new AttemptFailure('the provider said so', { kind: 'failed', advice: 'again' }),
       tell: ({ message }) => new GatewayError('upstream_error', message),
     },

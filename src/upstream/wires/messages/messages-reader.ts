@@ -31,6 +31,8 @@ export class MessagesReader implements TurnReader {
   readonly #options: DecoderOptions;
   readonly #deltas = new Deltas();
   #blocks = new Map<number, Block>();
+  /** The block that was begun last. */
+  #last: Block | undefined;
   #counts: Record<string, number> = {};
   #stopReason: string | undefined;
   #isOver = false;
@@ -68,6 +70,11 @@ export class MessagesReader implements TurnReader {
 
   get hasOutput(): boolean {
     return this.#deltas.characters > 0 || this.#calls(false).length > 0;
+  }
+
+  get isThinking(): boolean {
+    const last = this.#last;
+    return last !== undefined && !last.isWhole && last.content.type === 'thinking' && last.content.thinking === '';
   }
 
   get outputCharacters(): number {
@@ -151,7 +158,8 @@ export class MessagesReader implements TurnReader {
     if (!isObject(value)) return;
     if (this.#blocks.size >= MAX_BLOCKS) throw brokenStream('the answer does not end');
     const content: JsonObject = JSON.parse(JSON.stringify(value));
-    this.#blocks.set(index, { content, input: '', isWhole: false });
+    this.#last = { content, input: '', isWhole: false };
+    this.#blocks.set(index, this.#last);
     if (content.type === 'text' && typeof content.text === 'string') this.#deltas.push('text', content.text);
     if (content.type === 'thinking' && typeof content.thinking === 'string') {
       this.#deltas.push('reasoning', content.thinking);

@@ -30,6 +30,8 @@ export class ResponsesReader implements TurnReader {
   #usage: TurnUsage | undefined;
   #end: { status: unknown; reason: unknown } | undefined;
   #hasCall = false;
+  /** The position of a reasoning item that has begun and is not done. */
+  #thinking: number | undefined;
 
   constructor(options: DecoderOptions) {
     this.#options = options;
@@ -49,6 +51,10 @@ export class ResponsesReader implements TurnReader {
 
   get hasOutput(): boolean {
     return this.#deltas.characters > 0 || this.#hasCall;
+  }
+
+  get isThinking(): boolean {
+    return this.#thinking !== undefined;
   }
 
   get outputCharacters(): number {
@@ -120,14 +126,15 @@ export class ResponsesReader implements TurnReader {
     const shown = this.#shownOf(index);
     if (item.type === 'message') shown.isCommentary = item.phase === 'commentary' && !this.#options.tools?.length;
     if (isCall(item)) this.#hasCall = true;
+    this.#thinking = item.type === 'reasoning' && !this.#items.has(index) ? index : undefined;
   }
 
   #done(index: number, value: unknown): void {
     const item = plain(value);
     if (!item) return;
     if (this.#items.size >= MAX_ITEMS) throw brokenStream('the answer does not end');
-    this.#added(index, item);
     this.#items.set(index, item);
+    this.#added(index, item);
     if (item.type === 'message') this.#showRest(index, 'text', textOfParts(item.content));
     else if (item.type === 'reasoning') this.#showRest(index, 'reasoning', reasoningOf(item));
     else if (isCall(item)) this.#deltas.count(1);
