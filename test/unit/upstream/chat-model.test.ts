@@ -36,6 +36,7 @@ describe('a turn', () => {
       outputTokens: 30,
       reasoningTokens: 0,
       estimated: false,
+      unpriced: true,
     });
     assert.equal(finish.message.content, 'Searching now.');
     assert.deepEqual(finish.message.replay, { provider: 'main', fields: { reasoning_content: 'I need a search.' } });
