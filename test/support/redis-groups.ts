@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@redis/client';
-import { end, freePort, type RedisServer, ready, startRedis } from './redis.ts';
+import { end, freePort, REDIS_SERVER, type RedisServer, ready, startRedis } from './redis.ts';
 
 /** Sends one command to a server. */
 export async function ask(port: number, ...args: string[]): Promise<unknown> {
@@ -132,7 +132,7 @@ sentinel failover-timeout runs 3000
 `,
   );
   const sentinel = await ready(
-    spawn('redis-server', [file, '--sentinel'], { stdio: ['ignore', 'pipe', 'pipe'] }),
+    spawn(REDIS_SERVER, [file, '--sentinel'], { stdio: ['ignore', 'pipe', 'pipe'] }),
     '+monitor master',
   );
   await until('the sentinel knows the replica', async () => {

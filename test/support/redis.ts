@@ -22,6 +22,9 @@ export interface RedisServer extends AsyncDisposable {
 
 const START_LIMIT_MS = 15_000;
 
+/** The server that all Redis tests run against; `REDIS_SERVER` names another one, such as a path to `valkey-server`. */
+export const REDIS_SERVER = process.env.REDIS_SERVER ?? 'redis-server';
+
 /**
  * For `before` hooks: skips the suite where there is no redis-server and none can be installed, and says why. On CI
  * (`CI` is set) that fails instead: a green run without these tests would tell a lie.
@@ -71,6 +74,7 @@ export async function startRedis(settings: readonly string[] = []): Promise<Redi
 /** Why there is no redis-server, or undefined where there is one, by now. */
 function findRedis(): string | undefined {
   if (works()) return undefined;
+  if (process.env.REDIS_SERVER) return `REDIS_SERVER does not run: ${REDIS_SERVER}`;
   const installed = spawnSync('apt-get', ['install', '-y', '-q', 'redis-server'], { timeout: 150_000 });
   if (works()) return undefined;
   const reason =
@@ -79,13 +83,13 @@ function findRedis(): string | undefined {
 }
 
 function works(): boolean {
-  return spawnSync('redis-server', ['--version']).status === 0;
+  return spawnSync(REDIS_SERVER, ['--version']).status === 0;
 }
 
 async function launch(port: number, folder: string, settings: readonly string[]): Promise<ChildProcess> {
   return await ready(
     spawn(
-      'redis-server',
+      REDIS_SERVER,
       [
         ...['--port', `${port}`, '--bind', '127.0.0.1', '--dir', folder, '--daemonize', 'no'],
         ...['--appendonly', 'yes', '--appendfsync', 'everysec', '--save', '', '--maxmemory-policy', 'noeviction'],

@@ -21,20 +21,31 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
   let isCut = false;
   const proxy = { latencyMs: 0 };
 
-  /** Passes pieces on in order, each after the latency of the moment. */
+  /** Passes pieces on in order, each after the latency of its moment; what came last never overtakes. */
   const pass = (from: Socket, to: Socket) => {
-    let due = 0;
+    const pieces: { due: number; piece: Buffer }[] = [];
+    let timer: NodeJS.Timeout | undefined;
+    const deliver = () => {
+      timer = undefined;
+      if (isCut) return void held.add(deliver);
+      for (let next = pieces[0]; next; next = pieces[0]) {
+        const wait = next.due - performance.now();
+        if (wait > 0) {
+          timer = setTimeout(deliver, wait);
+          return;
+        }
+        pieces.shift();
+        if (!to.destroyed) to.write(next.piece);
+      }
+      if (from.closed) to.destroy();
+    };
     from.on('data', (piece) => {
-      from.pause();
-      const deliver = () => {
-        if (isCut) return void held.add(deliver);
-        if (!to.destroyed) to.write(piece);
-      };
-      due = Math.max(due, performance.now() + proxy.latencyMs);
-      setTimeout(deliver, Math.max(0, due - performance.now()));
-      from.resume();
+      pieces.push({ due: performance.now() + proxy.latencyMs, piece });
+      timer ??= setTimeout(deliver, proxy.latencyMs);
     });
-    from.on('error', () => {}).on('close', () => setTimeout(() => to.destroy(), proxy.latencyMs));
+    from.on('error', () => {}).on('close', () => {
+      timer ??= setTimeout(deliver, proxy.latencyMs);
+    });
   };
 
   const server = createServer({ noDelay: true }, (client) => {

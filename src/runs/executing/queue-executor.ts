@@ -10,7 +10,7 @@ import type { Executor, ExecutorOptions } from './executor.ts';
 
 const QUEUE = 'runs';
 /** A job whose lock is not renewed for this long is given to another instance, in milliseconds. */
-const LOCK_MS = 5000;
+const LOCK_MS = 4000;
 /** How often jobs without a lock are looked for, in milliseconds. */
 const STALLED_MS = 500;
 /** How often free runs without a job are looked for, in milliseconds; at most `SWEEP_LIMIT` at a time. */

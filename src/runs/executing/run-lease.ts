@@ -4,7 +4,7 @@ import type { Claim, FencingToken, RunRecord, RunStore } from '../../store/run-s
 import type { ResponseFold } from '../reading/response-fold.ts';
 
 /** A claim that is not renewed for this long is free, in milliseconds. Takeover follows within 6 s of a kill. */
-export const LEASE_MS = 5000;
+export const LEASE_MS = 4000;
 
 /** Why an execution is stopped: the run is to end as cancelled. */
 export class CancelRequested extends Error {
