@@ -83,7 +83,7 @@ describe('two instances over one Redis', function () {
     await reader.until((events) => events.length > 3);
     provider.respond = () => turn({ text: 'quick' });
     assert.equal(await gateway.terminate(), 0);
-    await provider.waitForRequest(2, { timeoutMs: 20_000 });
+    await provider.waitForRequest(2);
     assert.ok(!(await reader.end()).some((event) => event.type === 'response.failed'));
     const end = (await (await streamOf(instances.other(name), id)).end()).at(-1);
     assert.equal(end?.type, 'response.completed');

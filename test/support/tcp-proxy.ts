@@ -23,29 +23,28 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
 
   /** Passes pieces on in order, each after the latency of its moment; what came last never overtakes. */
   const pass = (from: Socket, to: Socket) => {
-    const pieces: { due: number; piece: Buffer }[] = [];
-    let timer: NodeJS.Timeout | undefined;
+    const pieces: { due: number; piece: Uint8Array }[] = [];
+    let planned = false;
+    const plan = (ms: number) => {
+      if (!planned) setTimeout(deliver, ms);
+      planned = true;
+    };
     const deliver = () => {
-      timer = undefined;
+      planned = false;
       if (isCut) return void held.add(deliver);
       for (let next = pieces[0]; next; next = pieces[0]) {
         const wait = next.due - performance.now();
-        if (wait > 0) {
-          timer = setTimeout(deliver, wait);
-          return;
-        }
+        if (wait > 0) return plan(wait);
         pieces.shift();
         if (!to.destroyed) to.write(next.piece);
       }
       if (from.closed) to.destroy();
     };
     from.on('data', (piece) => {
-      pieces.push({ due: performance.now() + proxy.latencyMs, piece });
-      timer ??= setTimeout(deliver, proxy.latencyMs);
+      pieces.push({ due: performance.now() + proxy.latencyMs, piece: Buffer.from(piece) });
+      plan(proxy.latencyMs);
     });
-    from.on('error', () => {}).on('close', () => {
-      timer ??= setTimeout(deliver, proxy.latencyMs);
-    });
+    from.on('error', () => {}).on('close', () => plan(proxy.latencyMs));
   };
 
   const server = createServer({ noDelay: true }, (client) => {

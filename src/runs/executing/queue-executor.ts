@@ -24,10 +24,16 @@ const ENQUEUE_MS = 5000;
  */
 const HELD_MS = 1500;
 const HELD_LOOK_MS = 100;
+const MOST_HELD = 10_000;
 /** How long a job waits here for room before it is put off, so that another instance may take it, in milliseconds. */
 const HELD_BACK_MS = 1000;
 /** How long a job is put off that could not be worked on, in milliseconds. */
 const RETRY_MS = 1000;
+/**
+ * How long a worker waits for the news of a job before it looks by itself, in seconds. One that is frozen or stops may
+ * have taken the news with it.
+ */
+const LOOK_SECONDS = 1;
 /** How long each step of closing the queue may take, in milliseconds. */
 const CLOSE_MS = 1000;
 /** Failures of the queue are logged at most this often, in milliseconds. */
@@ -60,6 +66,8 @@ export class QueueExecutor implements Executor {
   readonly #queue: Queue;
   readonly #worker: Worker;
   readonly #stopping = new AbortController();
+  /** Runs whose jobs came here while another instance held them, and were put off. */
+  readonly #heldElsewhere = new Set<RunId>();
   /** Jobs that are worked on. */
   readonly #working = new Set<Promise<void>>();
   #changes: Disposable | undefined;
@@ -81,6 +89,7 @@ export class QueueExecutor implements Executor {
       lockDuration: LOCK_MS,
       stalledInterval: STALLED_MS,
       maxStalledCount: Number.MAX_SAFE_INTEGER,
+      drainDelay: LOOK_SECONDS,
       runRetryDelay: RETRY_MS,
     });
     this.#queue.on('error', (error) => this.#failed(error));
@@ -157,32 +166,61 @@ export class QueueExecutor implements Executor {
     }
   }
 
-  /** One job: resolves where the run needs no job any more, rejects where the job is to be put off. */
+  /**
+   * One job: done where the run needs no job any more, else given back. It waits here before that, not in the queue, which
+   * would go by the clocks of instances.
+   */
   async #work(job: Job, token: string | undefined): Promise<void> {
+    const { signal } = this.#stopping;
+    try {
+      if ((await this.#drive(job)) === 'done') return;
+    } catch (thrown) {
+      this.#options.log.debug({ run: job.id, reason: messageOf(thrown) }, 'a job was put off');
+      await sleep(RETRY_MS, { signal }).catch(() => {});
+    }
+    await job.moveToWait(token);
+    if (signal.aborted) await this.#wakeOther();
+    throw new WaitingError();
+  }
+
+  /** @throws where the job is to be put off. */
+  async #drive(job: Job): Promise<'done' | 'given back'> {
     const id = job.id;
-    if (id === undefined) return;
+    if (id === undefined) return 'done';
     const room = await this.#capacity.startWithin(HELD_BACK_MS, () => this.#runs.size);
     if (!room) throw new Error('this instance carries what it can');
-    const claim = await this.#claim(id, { waitMs: job.attemptsMade === 0 ? HELD_MS : 0 });
-    if (claim === 'ended') return;
-    const result = claim === 'not now' ? 'released' : await this.#runs.drive(claim);
-    if (result === 'ended') return;
+    const claim = await this.#claim(id, { waitMs: this.#heldElsewhere.has(id) ? 0 : HELD_MS });
+    if (claim === 'ended') return 'done';
+    if (claim === 'not now') return 'given back';
+    const result = await this.#runs.drive(claim);
     if (result === 'lost') throw new Error('the run has another owner, or the store is away');
-    await job.moveToWait(token);
-    throw new WaitingError();
+    return result === 'ended' ? 'done' : 'given back';
+  }
+
+  /** The news of a job that was given back may have come to this worker, which takes none any more: told once again. */
+  async #wakeOther(): Promise<void> {
+    await this.#options.connection.client.sendCommand(['ZADD', this.#queue.toKey('marker'), '0', '0']);
   }
 
   /** Claims a run, waiting for a dead owner's claim to run out. @throws where someone alive holds it. */
   async #claim(id: RunId, { waitMs }: { waitMs: number }): Promise<Claim | 'ended' | 'not now'> {
     const { store } = this.#options;
     const until = performance.now() + waitMs;
+    const held = this.#heldElsewhere;
     while (!this.#stopping.signal.aborted) {
       const claim = await this.#runs.claim(id, { force: false });
-      if (claim) return claim;
-      const run = await store.get(id);
-      if (!run || run.endedAt !== null) return 'ended';
-      if (performance.now() > until) throw new Error('the run is held by another instance');
-      await sleep(HELD_LOOK_MS);
+      const run = claim ? undefined : await store.get(id);
+      const free = claim ?? (!run || run.endedAt !== null ? 'ended' : undefined);
+      if (free) {
+        held.delete(id);
+        return free;
+      }
+      if (performance.now() > until) {
+        if (held.size >= MOST_HELD) held.clear();
+        held.add(id);
+        throw new Error('the run is held by another instance');
+      }
+      await sleep(HELD_LOOK_MS, { signal: this.#stopping.signal }).catch(() => {});
     }
     return 'not now';
   }
