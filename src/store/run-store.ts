@@ -108,6 +108,16 @@ export interface Claim {
   token: FencingToken;
   /** How often the run was claimed since its last finished step, this time included. A graceful release does not count. */
   attempts: number;
+  /** What repeats of the submission are recognised by, where the store can lose a run; see `RunStore.restore`. */
+  keys?: readonly SubmissionKey[];
+}
+
+/** A run that its owner still drives although the store has lost it, as it began. */
+export interface LostRun extends NewRun {
+  token: FencingToken;
+  leaseMs: number;
+  startedAt: number | null;
+  cancelRequested: boolean;
 }
 
 /** One batch to append. */
@@ -199,6 +209,11 @@ export interface RunStore {
     id: RunId,
     options: { token: FencingToken; leaseMs: number },
   ): Promise<{ result: 'ok'; cancel: boolean } | { result: 'fenced' }>;
+  /**
+   * Creates a run again that a failover took away, held by its owner's token as before. `exists`: it is there, or it was
+   * deleted. Only in stores whose servers can fail over.
+   */
+  restore?(run: LostRun): Promise<'restored' | 'exists'>;
   /** Gives a claim back at a step boundary: the run can be claimed at once and the attempt is not counted. */
   release(id: RunId, options: { token: FencingToken }): Promise<void>;
 

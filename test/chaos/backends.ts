@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { SLOTS } from '../../src/store/redis/hash-slot.ts';
-import { startRedis } from '../support/redis.ts';
+import { type RedisServer, startRedis } from '../support/redis.ts';
 import { ask, startCluster, startSentinels } from '../support/redis-groups.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 
@@ -13,6 +13,8 @@ export interface Backend extends AsyncDisposable {
   storeOf(instance: string): Promise<object>;
   /** `kill -9` of a server, and a new process over the same files after `downMs`; where there is a replica, it takes over. */
   strike(downMs: number): Promise<void>;
+  /** A server that holds its runs stands still for `ms`; where there is a replica, it may take over. */
+  hang(ms: number): Promise<void>;
   /** The way from one instance to the store, where it is one that can be cut and slowed down. */
   wayOf(instance: string): TcpProxy | undefined;
 }
@@ -24,6 +26,7 @@ export async function startBackend(kind: BackendKind, folder: string): Promise<B
   return {
     storeOf: async () => ({ url: `file:${join(folder, 'data')}` }),
     strike: () => Promise.reject(new Error('there is no Redis in this storm')),
+    hang: () => Promise.reject(new Error('there is no Redis in this storm')),
     wayOf: () => undefined,
     [Symbol.asyncDispose]: async () => {},
   };
@@ -44,6 +47,7 @@ async function redisBackend(): Promise<Backend> {
       await delay(downMs);
       await redis.start();
     },
+    hang: (ms) => standStill(redis, ms),
     wayOf: (instance) => ways.get(instance),
     async [Symbol.asyncDispose]() {
       await Promise.all([...ways.values()].map((way) => way[Symbol.asyncDispose]()));
@@ -55,16 +59,29 @@ async function redisBackend(): Promise<Backend> {
 /** Failovers may take nothing back: instances wait for the replica. */
 async function sentinelBackend(): Promise<Backend> {
   const group = await startSentinels();
+  const masterNow = async () => ((await group.masterPort()) === group.master.port ? group.master : group.replica);
+  /** A second failover before the first one's loser is in step would lose what nobody else has. */
+  const whole = async (loser: RedisServer) => {
+    const port = await group.masterPort();
+    if (loser.port === port) return;
+    await ask(loser.port, 'REPLICAOF', '127.0.0.1', `${port}`);
+    await inStep(loser);
+  };
   return {
     storeOf: async () => ({ url: group.url, replicas: 1 }),
     async strike(downMs) {
-      const port = await group.masterPort();
-      const struck = port === group.master.port ? group.master : group.replica;
+      const struck = await masterNow();
       await struck.kill();
-      while ((await group.masterPort()) === port) await delay(50);
+      while ((await group.masterPort()) === struck.port) await delay(50);
       await delay(downMs);
       await struck.start();
-      await ask(struck.port, 'REPLICAOF', '127.0.0.1', `${await group.masterPort()}`);
+      await whole(struck);
+    },
+    async hang(ms) {
+      const struck = await masterNow();
+      await standStill(struck, ms);
+      await delay(ms > DOWN_AFTER_MS ? FAILOVER_MS : 0);
+      await whole(struck);
     },
     wayOf: () => undefined,
     [Symbol.asyncDispose]: () => group[Symbol.asyncDispose](),
@@ -73,19 +90,53 @@ async function sentinelBackend(): Promise<Backend> {
 
 async function clusterBackend(): Promise<Backend> {
   const cluster = await startCluster({ replicas: true });
+  const servers = [...cluster.masters, ...cluster.replicas];
+  const anyMaster = async () => {
+    const slot = Math.floor(Math.random() * SLOTS);
+    return { slot, owner: await cluster.ownerOf(slot) };
+  };
+  const whole = async () => {
+    for (const server of servers) {
+      if (String(await ask(server.port, 'INFO', 'replication')).includes('role:slave')) await inStep(server);
+    }
+  };
   return {
     storeOf: async () => ({ url: cluster.url, replicas: 1 }),
     async strike(downMs) {
-      const slot = Math.floor(Math.random() * SLOTS);
-      const struck = await cluster.ownerOf(slot);
+      const { slot, owner: struck } = await anyMaster();
       if (!struck) return;
       await struck.kill();
       for (let owner = struck; owner.port === struck.port; owner = (await cluster.ownerOf(slot)) ?? struck)
         await delay(100);
       await delay(downMs);
       await struck.start();
+      await delay(FAILOVER_MS);
+      await whole();
+    },
+    async hang(ms) {
+      const { owner } = await anyMaster();
+      if (!owner) return;
+      await standStill(owner, ms);
+      await delay(ms > DOWN_AFTER_MS ? FAILOVER_MS : 0);
+      await whole();
     },
     wayOf: () => undefined,
     [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
   };
+}
+
+/** What a master may miss before it is thought to be dead, and how long it takes then until all know, in milliseconds. */
+const DOWN_AFTER_MS = 1000;
+const FAILOVER_MS = 2000;
+
+async function standStill(server: RedisServer, ms: number): Promise<void> {
+  server.freeze();
+  await delay(ms);
+  server.thaw();
+}
+
+/** Resolves when a replica has what its master has. */
+async function inStep(replica: RedisServer): Promise<void> {
+  const up = async () => String(await ask(replica.port, 'INFO', 'replication')).includes('master_link_status:up');
+  while (!(await up().catch(() => false))) await delay(50);
 }

@@ -6,6 +6,8 @@ import { type RoundRobin, startRoundRobin } from './round-robin.ts';
 
 export const KEY = 'sk-chaos';
 export const MODEL = 'researcher';
+/** How far the clocks of instances are off, in milliseconds. */
+const CLOCK_OFFSETS_MS = [0, 37_000, -41_000] as const;
 
 /** Gateways over one store behind a load balancer, and everything bad that can be done to them. */
 export interface Fleet extends AsyncDisposable {
@@ -27,6 +29,8 @@ export interface Fleet extends AsyncDisposable {
   slowDown(name: string, options: { ms: number; latencyMs: number }): Promise<void>;
   /** `kill -9` of a Redis server, and a new process over the same files after `downMs`; a replica takes over meanwhile. */
   killRedis(downMs: number): Promise<void>;
+  /** SIGSTOP of a Redis server, and SIGCONT after `ms`; a replica may have taken over meanwhile. */
+  hangRedis(ms: number): Promise<void>;
   /** Lines of log of all processes so far that tell of what must not happen. */
   complaints(): string[];
   /** The last lines of log that name a run, of every process. */
@@ -54,6 +58,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     const store = await backend.storeOf(name);
     const gateway = await startGatewayProcess(configOf({ name, store, world: options.world }), {
       folder: folder.path,
+      clockOffsetMs: CLOCK_OFFSETS_MS[names.indexOf(name)] ?? 0,
     });
     logs.push(gateway.log);
     running.set(name, gateway);
@@ -105,6 +110,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
       way.latencyMs = 0;
     },
     killRedis: (downMs) => backend.strike(downMs),
+    hangRedis: (ms) => backend.hang(ms),
     complaints: () =>
       logs.flat().filter((line) => /"level":(50|60)|run failed unexpectedly|out of order|not contiguous/.test(line)),
     linesAbout: (id) =>
@@ -128,6 +134,6 @@ function configOf({ name, store, world }: { name: string; store: object; world: 
       [MODEL]: { kind: 'research', routes: [{ provider: 'scripted', model: 'm' }], research: { tools: [] } },
     },
     keys: [{ id: 'chaos', secret: KEY }],
-    tools: { mcp_servers: [{ name: 'world', url: world.tool.url }] },
+    tools: { mcp_servers: [{ name: 'world', url: `${world.tool.url}?${name}` }] },
   };
 }

@@ -18,8 +18,8 @@ const WORDS = 'every run is a log and every reader follows it so nothing is lost
 export interface ResearchWorld extends AsyncDisposable {
   readonly provider: ScriptedProvider;
   readonly tool: ScriptedMcpServer;
-  /** When each tool call was executed, by its key; Unix milliseconds. */
-  readonly executions: ReadonlyMap<string, readonly number[]>;
+  /** Each execution of each tool call, by its key. */
+  readonly executions: ReadonlyMap<string, readonly Execution[]>;
   /** Which instances asked for turns of each run, and when, in order. */
   readonly turns: ReadonlyMap<number, readonly AskedTurn[]>;
 }
@@ -28,6 +28,17 @@ export interface AskedTurn {
   instance: string;
   /** The step of research that it is, from 0 on; undefined for one that asks for no tools any more. */
   step: number | undefined;
+  /** Unix milliseconds. */
+  at: number;
+  /** Whether it was asked for a chat, which ends with its instance. */
+  chat: boolean;
+  /** When the exchange was over, either way. */
+  endedAt?: number;
+}
+
+export interface Execution {
+  /** The instance that asked for it. */
+  instance: string;
   /** Unix milliseconds. */
   at: number;
 }
@@ -51,16 +62,22 @@ export function callKey(n: number, step: number, call: number): string {
  * A provider whose answers depend on the request alone, so that a step that is repeated by another instance goes on
  * as it should, and a tool that counts. `pace`: milliseconds between two streamed words.
  */
-export async function startResearchWorld(options: { pace: number; toolMs: number }): Promise<ResearchWorld> {
-  const executions = new Map<string, number[]>();
+export async function startResearchWorld(options: {
+  pace: number;
+  toolMs: number;
+  /** Whether a question was asked by a chat client. */
+  isChat(run: number): boolean;
+}): Promise<ResearchWorld> {
+  const executions = new Map<string, Execution[]>();
   const turns = new Map<number, AskedTurn[]>();
   const tool = await startScriptedMcpServer({
     tools: {
       count: {
         definition: { inputSchema: { type: 'object', properties: { key: { type: 'string' } }, required: ['key'] } },
-        call({ id, args, response }) {
+        call({ id, args, request, response }) {
           const key = String(args.key);
-          executions.set(key, [...(executions.get(key) ?? []), Date.now()]);
+          const instance = request.url?.split('?')[1] ?? '';
+          executions.set(key, [...(executions.get(key) ?? []), { instance, at: Date.now() }]);
           setTimeout(() => {
             const body = { jsonrpc: '2.0', id, result: textResult(`counted ${key}`) };
             response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));
@@ -73,7 +90,11 @@ export async function startResearchWorld(options: { pace: number; toolMs: number
   const provider = await startScriptedProvider({
     respond(request) {
       const run = runOf(request);
-      const asked = { instance: request.path.split('/')[1] ?? '', step: stepOf(request), at: Date.now() };
+      const instance = request.path.split('/')[1] ?? '';
+      const asked: AskedTurn = { instance, step: stepOf(request), chat: options.isChat(run), at: Date.now() };
+      void request.closed.then(() => {
+        asked.endedAt = Date.now();
+      });
       turns.set(run, [...(turns.get(run) ?? []), asked]);
       // Requests of a long storm would otherwise fill the memory.
       provider.requests.length = 0;

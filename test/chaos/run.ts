@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
-import { type Blow, endlessly, runStorm, type StormOptions } from './storm.ts';
+import { type Blow, endlessly } from './blows.ts';
+import { runStorm, type StormOptions } from './storm.ts';
 
 /**
  * `npm run chaos [-- --runs 1000 --concurrent 60 --backend redis|sqlite|sentinel|cluster]`: the long storm. Prints its numbers and
@@ -11,15 +12,19 @@ const { values } = parseArgs({
     concurrent: { type: 'string', default: '60' },
     backend: { type: 'string', default: '' },
     takeover: { type: 'string', default: '6000' },
-    pause: { type: 'string', default: '30000' },
+    pause: { type: 'string', default: '20000' },
+    leave: { type: 'string', default: '1000' },
     verbose: { type: 'boolean', default: false },
   },
 });
 const STORMS: Record<StormOptions['backend'], { instances: number; blows: readonly Blow[] }> = {
-  redis: { instances: 3, blows: ['kill', 'freeze', 'terminate', 'redis', 'partition', 'kill', 'slow', 'redis'] },
+  redis: {
+    instances: 3,
+    blows: ['kill', 'freeze', 'terminate', 'redis', 'partition', 'kill', 'slow', 'kill', 'hang'],
+  },
   sqlite: { instances: 1, blows: ['kill', 'freeze', 'terminate', 'kill'] },
-  sentinel: { instances: 3, blows: ['kill', 'redis', 'freeze', 'terminate', 'redis'] },
-  cluster: { instances: 3, blows: ['kill', 'redis', 'freeze', 'terminate', 'redis'] },
+  sentinel: { instances: 3, blows: ['kill', 'redis', 'freeze', 'kill', 'hang', 'terminate', 'redis'] },
+  cluster: { instances: 3, blows: ['kill', 'redis', 'freeze', 'kill', 'hang', 'terminate', 'redis'] },
 };
 
 let broken = 0;
@@ -39,6 +44,7 @@ for (const backend of ['redis', 'sqlite', 'sentinel', 'cluster'] as const) {
     limitMs: 60_000 + runs * 3000,
     takeoverMs: Number(values.takeover),
     pauseMs: Number(values.pause),
+    leaveMs: Number(values.leave),
     ...(values.verbose ? { log: (line: string) => console.log(`  ${line}`) } : {}),
   });
   for (const [what, number] of Object.entries(report.numbers)) console.log(`  ${what}: ${number.toLocaleString('en')}`);

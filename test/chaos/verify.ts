@@ -1,6 +1,8 @@
 import type { RunEvent } from '../../src/protocol/events.ts';
 import { decodeFrames } from '../../src/protocol/frames.ts';
-import { answerOf, CALLS } from './research-world.ts';
+import type { Blows } from './blows.ts';
+import type { ClientSeen } from './clients.ts';
+import { type AskedTurn, answerOf, CALLS } from './research-world.ts';
 
 /** Everything that is known of one run after a storm. */
 export interface RunEvidence {
@@ -20,6 +22,8 @@ export interface RunEvidence {
   turnedAt: ReadonlyMap<number, number>;
   /** When the provider was asked for each step, by step. */
   asked: ReadonlyMap<number, readonly number[]>;
+  /** When the provider was asked after the client had its whole answer. */
+  late: readonly number[];
   /** When each tool call was executed, by its key. */
   executions: ReadonlyMap<string, readonly number[]>;
 }
@@ -49,6 +53,7 @@ export function faultsOf(run: RunEvidence): string[] {
     if (turned !== undefined && times.some((time) => time > turned))
       fault(`the turn of step ${step} was paid for twice`);
   }
+  if (run.late.length > 0) fault(`${run.late.length} turns were paid for after its end`);
   return faults;
 }
 
@@ -76,4 +81,23 @@ function difference(viewed: Buffer, log: Buffer): string {
   let at = 0;
   while (at < viewed.length && viewed[at] === log[at]) at++;
   return `saw ${viewed.length} bytes of ${log.length}, equal up to ${at}`;
+}
+
+/** An instance that stood still until so long before the client left is not to blame, in milliseconds. */
+const GRACE_MS = 250;
+
+/** What is wrong with a chat: its provider must not be paid for long once the client has gone. */
+export function faultsOfLeft(
+  { n, goneAt }: Pick<ClientSeen, 'n' | 'goneAt'>,
+  options: { turns: readonly AskedTurn[]; leaveMs: number | undefined; blows: Blows },
+): string[] {
+  const { turns, leaveMs, blows } = options;
+  if (leaveMs === undefined) return [];
+  return turns.flatMap(({ instance, at, endedAt = Date.now() }) => {
+    const paidMs = endedAt - Math.max(at, goneAt);
+    if (endedAt <= goneAt || paidMs <= leaveMs) return [];
+    if (blows.stoodStill(instance, goneAt - GRACE_MS, endedAt)) return [];
+    const late = at > goneAt ? `, asked ${at - goneAt} ms after it` : '';
+    return [`client ${n}: a turn was paid for ${paidMs} ms after its chat was left${late}`];
+  });
 }

@@ -7,6 +7,8 @@ export interface Viewed {
   connections: number;
   /** The longest wait between two pieces, in milliseconds. */
   longestPauseMs: number;
+  /** When that ended; Unix milliseconds. */
+  pausedUntil: number;
 }
 
 export interface ViewerOptions {
@@ -29,7 +31,7 @@ const TERMINAL = /^event: response\.(completed|failed)\n/;
  */
 export async function viewRun(options: ViewerOptions): Promise<Viewed> {
   const { id, headers, signal } = options;
-  const seen: Viewed = { bytes: Buffer.alloc(0), connections: 0, longestPauseMs: 0 };
+  const seen: Viewed = { bytes: Buffer.alloc(0), connections: 0, longestPauseMs: 0, pausedUntil: 0 };
   let last = 0;
   let ended = false;
   let movedAt = performance.now();
@@ -49,7 +51,11 @@ export async function viewRun(options: ViewerOptions): Promise<Viewed> {
         rest = rest.slice(end);
         for (const frame of frames) {
           if (frame.startsWith(':')) continue;
-          seen.longestPauseMs = Math.max(seen.longestPauseMs, performance.now() - movedAt);
+          const paused = performance.now() - movedAt;
+          if (paused > seen.longestPauseMs) {
+            seen.longestPauseMs = paused;
+            seen.pausedUntil = Date.now();
+          }
           movedAt = performance.now();
           seen.bytes = Buffer.concat([seen.bytes, Buffer.from(`${frame}\n\n`)]);
           last = Number(/"sequence_number":(\d+)/.exec(frame)?.[1]);

@@ -108,6 +108,23 @@ describe('two instances over one Redis', function () {
     assert.ok(took < 1000, `the provider was left after ${took} ms`);
   });
 
+  it('drive a chat completion where its connection is, and stop paying for it when that instance dies', async () => {
+    await using instances = await open();
+    const { provider } = instances;
+    provider.respond = () => hang();
+    const [first] = [...instances.gateways.values()];
+    assert.ok(first);
+    const asking = Array.from({ length: 4 }, (_, n) => {
+      const body = JSON.stringify({ model: 'researcher', messages: [{ role: 'user', content: `Hello ${n}?` }] });
+      return fetch(`${first.url}/v1/chat/completions`, { method: 'POST', headers: HEADERS, body }).catch(() => {});
+    });
+    await provider.waitForRequest(4);
+    for (const request of provider.requests) assert.equal(instances.senderOf(request).gateway, first);
+    await first.kill();
+    await Promise.all(asking);
+    for (const { closed } of provider.requests) assert.deepEqual(await closed, { left: true });
+  });
+
   it('fail the chat completions of one that died, instead of paying for them again', async () => {
     await using instances = await open();
     const { provider } = instances;

@@ -26,15 +26,19 @@ export async function gatewayFolder(): Promise<AsyncDisposable & { path: string 
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
-/** Starts `serve` with this configuration and waits until it listens. */
+const SHIFTED_CLOCK = new URL('./shifted-clock.ts', import.meta.url).href;
+
+/** Starts `serve` with this configuration and waits until it listens. `clockOffsetMs`: how far its clock is off. */
 export async function startGatewayProcess(
   config: object,
-  options: { folder: string; nodeArgs?: readonly string[] },
+  options: { folder: string; nodeArgs?: readonly string[]; clockOffsetMs?: number },
 ): Promise<GatewayProcess> {
   const file = join(options.folder, `gateway-${Math.random().toString(36).slice(2)}.yaml`);
   await writeFile(file, stringify(config));
-  const env = { PATH: process.env.PATH, HOME: options.folder };
-  const child = spawn(process.execPath, [...(options.nodeArgs ?? []), MAIN, 'serve', '--config', file], {
+  const { clockOffsetMs = 0, nodeArgs = [] } = options;
+  const env = { PATH: process.env.PATH, HOME: options.folder, CLOCK_OFFSET_MS: `${clockOffsetMs}` };
+  const before = clockOffsetMs === 0 ? [] : ['--import', SHIFTED_CLOCK];
+  const child = spawn(process.execPath, [...before, ...nodeArgs, MAIN, 'serve', '--config', file], {
     env,
     stdio: ['ignore', 'ignore', 'pipe'],
   });

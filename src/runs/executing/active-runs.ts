@@ -47,28 +47,43 @@ export class ActiveRuns {
   readonly #tick: AppendTick;
   #renewal: NodeJS.Timeout | undefined;
   #pausing = false;
+  #waiting = 0;
 
   constructor(options: ActiveRunsOptions) {
     this.#options = options;
     this.#tick = new AppendTick(options.load);
   }
 
+  /** Runs that are driven. */
   get size(): number {
-    return this.#runs.size;
+    return this.#runs.size - this.#waiting;
+  }
+
+  /** Runs that are held and wait for room. */
+  get waiting(): number {
+    return this.#waiting;
   }
 
   get(id: RunId): RunLease | undefined {
     return this.#runs.get(id)?.lease;
   }
 
-  /** Drives a claimed run until it has ended or this instance lets go of it. Never rejects for what the run does. */
-  async drive(claim: Claim): Promise<ExecutionResult> {
+  /**
+   * Drives a claimed run until it has ended or this instance lets go of it. Never rejects for what the run does. `room`:
+   * awaited first, while the claim is held; its signal aborts where the run is to end at once.
+   */
+  async drive(claim: Claim, room?: (signal: AbortSignal) => Promise<void>): Promise<ExecutionResult> {
     const { store, log } = this.#options;
     const { id } = claim.run;
+    const driven = this.#runs.get(id);
+    if (driven && !driven.lease.signal.aborted) {
+      await driven.lease.offer(claim);
+      return await driven.done;
+    }
     const lease = new RunLease(claim, { store, log });
     if (this.#cancelled.has(id) || !this.#mayRun(lease)) lease.cancel();
     if (this.#pausing) pause(lease);
-    const run: ActiveRun = { lease, done: this.#execute(lease) };
+    const run: ActiveRun = { lease, done: this.#executeIn(lease, room) };
     this.#runs.set(id, run);
     this.#renewal ??= setInterval(() => this.#renewAll(), RENEW_MS);
     try {
@@ -96,6 +111,7 @@ export class ActiveRuns {
   /** See `Executor.takeOver`. */
   async takeOver(id: RunId, options: { force: boolean }): Promise<ExecutionResult | undefined> {
     const claim = await this.claim(id, options);
+    if (claim && options.force) this.#runs.get(id)?.lease.handOver();
     return claim && (await this.drive(claim));
   }
 
@@ -135,11 +151,20 @@ export class ActiveRuns {
     );
   }
 
+  async #executeIn(lease: RunLease, room?: (signal: AbortSignal) => Promise<void>): Promise<ExecutionResult> {
+    if (room) {
+      this.#waiting++;
+      await room(lease.signal).finally(() => this.#waiting--);
+    }
+    return await this.#execute(lease);
+  }
+
   async #execute(lease: RunLease): Promise<ExecutionResult> {
-    const { store, driver, clock, retentionMs } = this.#options;
+    const { store, driver, clock, owner, retentionMs } = this.#options;
     const log = this.#options.log.child({ run: lease.run.id });
     const options = {
       lease,
+      owner,
       tick: this.#tick,
       store,
       driver,

@@ -17,9 +17,11 @@ import { NewerDataError } from '../stored/stored-data.ts';
 import { readProxyRequest, readResearchRequest } from '../stored/stored-request.ts';
 import { parseProxyResult, parseTranscript } from '../stored/stored-transcript.ts';
 import type { AppendTick } from './append-tick.ts';
+import { BegunLog } from './begun-log.ts';
 import { LogWriter } from './log-writer.ts';
 import { reasoningOf } from './reasoning-events.ts';
 import { Recorder } from './recorder.ts';
+import { regainRun } from './regain-run.ts';
 import { ClaimLostError, HandOver, type RunLease } from './run-lease.ts';
 
 /** Claims of a run without a finished step between them before it fails with `run_crashed`. */
@@ -52,6 +54,8 @@ export interface ExecutionOutcome {
 
 export interface ExecutionOptions {
   lease: RunLease;
+  /** Names this instance in claims. */
+  owner: string;
   tick: AppendTick;
   store: RunStore;
   driver: RunDriver;
@@ -105,9 +109,11 @@ class Execution {
       state: ResearchState;
       proxied: ProxyAnswer | undefined;
       entries: number;
+      begun: BegunLog;
     },
   ) {
-    const { store, lease } = options;
+    const { store, lease, owner } = options;
+    const { begun } = log;
     this.#options = options;
     this.#created = log.response;
     this.#state = log.state;
@@ -118,10 +124,12 @@ class Execution {
       tick: options.tick,
       last: log.fold.last,
       fold: log.fold,
-      entries: log.entries,
+      entries: this.#entries,
       graceMs: options.storeGraceMs,
       log: options.log,
+      regain: (ring) => regainRun({ store, owner, lease, begun, ring, log: options.log }),
     });
+    lease.recheck = () => this.#writer.recheck();
     this.#recorder = new Recorder({
       runId: lease.run.id,
       writer: this.#writer,
@@ -135,11 +143,13 @@ class Execution {
     const { store, lease } = options;
     const { id } = lease.run;
     const fold = new ResponseFold();
-    await fold.readOn(store, id);
+    const begun = new BegunLog();
+    await fold.readOn(store, id, begun.see);
     const { response } = fold;
     if (!response) throw new Error('the log has no first event');
     lease.fold = fold;
     const stored = await store.readTranscript(id);
+    if (begun.frames) begun.transcript = stored;
     const isProxy = lease.run.kind === 'proxy';
     const entries = isProxy ? [] : parseTranscript(stored);
     const last = isProxy ? stored.at(-1) : undefined;
@@ -149,6 +159,7 @@ class Execution {
       state: ResearchState.of(entries, readResearchRequest(lease.run)?.earlierSources),
       proxied: last === undefined ? undefined : parseProxyResult(last),
       entries: stored.length,
+      begun,
     });
   }
 
@@ -205,8 +216,10 @@ class Execution {
       this.#recorder.record(next.value);
       // What is finished is stored before anything follows from it, and a tool is called only once the log says so: an
       // instance that was frozen and lost its claim meanwhile gets no further than this.
-      if (isMilestone(next.value)) await this.#writer.flush();
-      else if (this.#writer.congested) await this.#writer.ready();
+      if (isMilestone(next.value)) {
+        await this.#writer.flush();
+        await lease.confirm();
+      } else if (this.#writer.congested) await this.#writer.ready();
     }
   }
 

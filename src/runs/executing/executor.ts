@@ -9,6 +9,11 @@ export interface Executor {
   /** A run was submitted or became free. */
   wake(id: RunId): void;
   /**
+   * A run was submitted whose only reader is a connection to this process: it is driven here, once there is room, and
+   * ends with this process. Where another executor was quicker, it is that one's.
+   */
+  take(id: RunId): void;
+  /**
    * The run is to end as cancelled: stops it now, or when it is taken up here. True where this executor drives it. The
    * store need not know yet.
    */
@@ -20,6 +25,8 @@ export interface Executor {
   /** A run that this executor drives: its record as it was claimed, and the response as far as it is stored. */
   driven(id: RunId): Pick<RunLease, 'run' | 'fold'> | undefined;
   readonly active: number;
+  /** Runs taken that wait for room. */
+  readonly waiting: number;
   /** Whether it has held queued runs back for seconds, because the process carries what it can. */
   readonly overloaded: boolean;
   /** Takes no new runs; hands running ones over at their next step boundary, after `graceMs` wherever they are. */

@@ -13,6 +13,8 @@ import { ClaimLostError, type RunLease } from './run-lease.ts';
 const MAX_BACKLOG = 1024 * 1024;
 /** A store that is silent for longer than this stops the source too, in milliseconds. */
 const SILENT_MS = 2000;
+/** A log that is cut so often while it is mended is given up. */
+const MOST_REFUSALS = 20;
 /** Pauses between repeats of an append whose outcome is unknown, in milliseconds. */
 const RETRY_MS = { first: 50, most: 2000 } as const;
 
@@ -31,6 +33,11 @@ export interface LogWriterOptions {
   tick: AppendTick;
   /** Carried on with every event that is stored. */
   fold?: ResponseFold;
+  /**
+   * Gets the run back where the store does not know its owner any more: the last event that the store has then, or
+   * undefined where the run is lost to another owner. Absent: it is.
+   */
+  regain?(ring: AppendedRing): Promise<number | undefined>;
 }
 
 interface PendingEvent {
@@ -66,6 +73,9 @@ export class LogWriter {
   #appendBegan: number | undefined;
   #lost: ClaimLostError | undefined;
   #cancelledAtEnd = false;
+  #rechecking = false;
+  /** How often the batch in flight was refused although it could be written. */
+  #refused = 0;
 
   constructor(options: LogWriterOptions) {
     this.#options = options;
@@ -141,6 +151,14 @@ export class LogWriter {
     return cancelled ? 'cancelled' : 'ended';
   }
 
+  /** Appends nothing, which tells whether the run is still this owner's, and gets it back where it can be. */
+  async recheck(): Promise<boolean> {
+    this.#rechecking = true;
+    this.#flushing ??= this.#flushAll();
+    await this.#flushing;
+    return !this.#lost;
+  }
+
   #grow(length: number): void {
     this.#backlog += length;
     this.#flushing ??= this.#flushAll();
@@ -148,7 +166,8 @@ export class LogWriter {
 
   async #flushAll(): Promise<void> {
     try {
-      while (!this.#lost && (this.#pending.length > 0 || this.#transcript.length > 0)) {
+      while (!this.#lost && (this.#pending.length > 0 || this.#transcript.length > 0 || this.#rechecking)) {
+        this.#rechecking = false;
         await this.#options.tick.next(this);
         const events = this.#pending;
         const batch = this.#cut();
@@ -202,19 +221,30 @@ export class LogWriter {
   #answered(batch: Append) {
     return (answer: AppendResult) => {
       if (answer.result === 'gap') return this.#sendAgain(batch, answer.last);
+      if (answer.result === 'fenced' || answer.result === 'missing') return this.#regain(batch, answer);
       this.#appendBegan = undefined;
+      this.#refused = 0;
       return answer;
     };
+  }
+
+  /** A failover may have lost the claim, or the whole run. */
+  async #regain(batch: Append, answer: AppendResult): Promise<AppendResult> {
+    const last = await this.#options.regain?.(this.#ring);
+    return last === undefined ? answer : await this.#sendAgain(batch, last);
   }
 
   /** A failover lost appends that were acknowledged: they are sent again, then this one. */
   async #sendAgain(batch: Append, last: number): Promise<AppendResult> {
     const { lease, log } = this.#options;
-    const lost = this.#ring.from(last + 1, batch.first - 1);
-    if (!lost) throw new ClaimLostError(`the log ends at ${last}, before what can be sent again`);
-    log.warn({ run: lease.run.id, last }, 'the store lost appends, sending them again');
-    for (const earlier of lost) made(await this.#append(earlier));
-    return await this.#append(batch);
+    const { token } = lease;
+    const before = batch.first - 1;
+    const lost = this.#ring.from(last + 1, before) ?? (last === before ? [] : undefined);
+    if (!lost || this.#refused++ > MOST_REFUSALS)
+      throw new ClaimLostError(`the log ends at ${last}, before what can be sent again`);
+    if (lost.length > 0) log.warn({ run: lease.run.id, last }, 'the store lost appends, sending them again');
+    for (const earlier of lost) made(await this.#append({ ...earlier, token }));
+    return await this.#append({ ...batch, token });
   }
 
   /** Repeats an append whose outcome is unknown, with the same bytes, until the store answers. */
@@ -247,7 +277,7 @@ export class LogWriter {
     const { cancel } = made(answer);
     this.#last = batch.first + batch.count - 1;
     this.#entries = (batch.entriesBefore ?? this.#entries) + (batch.transcript?.length ?? 0);
-    this.#ring.add(batch);
+    if (batch.count > 0 || batch.transcript) this.#ring.add(batch);
     if (cancel) this.#options.lease.cancel();
     return true;
   }

@@ -112,12 +112,28 @@ export class QueueExecutor implements Executor {
     return this.#runs.size;
   }
 
+  get waiting(): number {
+    return this.#runs.waiting;
+  }
+
   get overloaded(): boolean {
     return this.#capacity.overloaded;
   }
 
   wake(id: RunId): void {
     this.#enqueue([id]).catch((error: unknown) => this.#failed(error));
+  }
+
+  take(id: RunId): void {
+    this.#take(id).catch((thrown: unknown) => {
+      this.#options.log.warn({ run: id, err: messageOf(thrown) }, 'a run could not be claimed now');
+      this.wake(id);
+    });
+  }
+
+  async #take(id: RunId): Promise<void> {
+    const claim = await this.#runs.claim(id, { force: false });
+    if (claim) await this.#runs.drive(claim, (signal) => this.#capacity.room(() => this.#runs.size, signal));
   }
 
   cancel(id: RunId): boolean {

@@ -1,6 +1,6 @@
 import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
-import type { Claim, FencingToken, RunRecord, RunStore } from '../../store/run-store.ts';
+import type { Claim, FencingToken, RunRecord, RunStore, SubmissionKey } from '../../store/run-store.ts';
 import type { ResponseFold } from '../reading/response-fold.ts';
 
 /** A claim that is not renewed for this long is free, in milliseconds. Takeover follows within 6 s of a kill. */
@@ -28,25 +28,60 @@ export class ClaimLostError extends Error {
  */
 export class RunLease {
   readonly run: RunRecord;
-  readonly token: FencingToken;
   /** See `Claim`. */
   readonly attempts: number;
   /** The response as far as it is stored, once the log was read. */
   fold: ResponseFold | undefined;
+  /** Whether the run is still this instance's where a renewal was refused; set once the log was read. */
+  recheck: (() => Promise<boolean>) | undefined;
+  /** See `Claim`. */
+  readonly keys: readonly SubmissionKey[];
+  #token: FencingToken;
+  #offered: Claim | undefined;
   readonly #store: Pick<RunStore, 'renew' | 'release'>;
   readonly #log: Logger;
   readonly #controller = new AbortController();
+  /** When the claim was last known to hold, by this process' own monotonic clock, in milliseconds. */
+  #heldAt = performance.now();
   #cancelled = false;
   #pausing = false;
   #leaving = false;
 
   constructor(claim: Claim, parts: { store: Pick<RunStore, 'renew' | 'release'>; log: Logger }) {
     this.run = claim.run;
-    this.token = claim.token;
+    this.#token = claim.token;
+    this.keys = claim.keys ?? [];
     this.attempts = claim.attempts;
     this.#store = parts.store;
     this.#log = parts.log;
     if (claim.run.cancelRequested) this.cancel();
+  }
+
+  get token(): FencingToken {
+    return this.#token;
+  }
+
+  /**
+   * The store gave the run to this very process again: a failover lost the claim, and with it perhaps events that the
+   * owner still has.
+   */
+  async offer(claim: Claim): Promise<void> {
+    this.#offered = claim;
+    await this.recheck?.();
+    const { id } = this.run;
+    if (this.takeOffered()) await this.#store.release(id, { token: claim.token });
+  }
+
+  /** The claim that was offered and not taken yet. */
+  takeOffered(): Claim | undefined {
+    const offered = this.#offered;
+    this.#offered = undefined;
+    return offered;
+  }
+
+  /** The run was claimed anew: a failover had lost the claim. */
+  claimedAgain(token: FencingToken): void {
+    this.#token = token;
   }
 
   get signal(): AbortSignal {
@@ -90,13 +125,28 @@ export class RunLease {
     this.#controller.abort(reason);
   }
 
+  /**
+   * To be called before anything that costs: a process that stood still, or that the store was cut off from, may find
+   * its claim run out, and the answer of an append that was made before still waiting for it.
+   * @throws the signal's reason where the claim was lost.
+   */
+  async confirm(): Promise<void> {
+    if (performance.now() - this.#heldAt > LEASE_MS / 2) await this.renew();
+    this.signal.throwIfAborted();
+  }
+
   /** Renews the claim, and stops the run where it was lost or cancelled. A store that is away changes nothing. */
   async renew(): Promise<void> {
     const { id } = this.run;
+    const asked = performance.now();
     try {
       const renewed = await this.#store.renew(id, { token: this.token, leaseMs: LEASE_MS });
-      if (renewed.result === 'fenced') this.#controller.abort(new HandOver('the claim was lost'));
-      else if (renewed.cancel) this.cancel();
+      if (renewed.result === 'ok') {
+        this.#heldAt = asked;
+        if (renewed.cancel) this.cancel();
+      } else if (!(await this.recheck?.())) {
+        this.#controller.abort(new HandOver('the claim was lost'));
+      }
     } catch (thrown) {
       this.#log.warn({ run: id, err: messageOf(thrown) }, 'claim could not be renewed');
     }

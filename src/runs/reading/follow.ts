@@ -1,4 +1,4 @@
-import { abortable } from '../../base/abort.ts';
+import { abortable, sleep } from '../../base/abort.ts';
 import type { RunId } from '../../base/ids.ts';
 import { skipFrames } from '../../protocol/frames.ts';
 import type { LogBatch, RunStore } from '../../store/run-store.ts';
@@ -10,6 +10,9 @@ const READ_BYTES = 512 * 1024;
 const MAX_LIVE_BYTES = 256 * 1024;
 /** The store is read again after this long without news, in milliseconds: notifications may be lost. */
 const REREAD_MS = 1500;
+/** How long a run that is gone may be one that a failover lost and its owner creates again, in milliseconds. */
+const LOST_MS = 3000;
+const LOST_LOOK_MS = 200;
 
 export interface FollowOptions {
   /** Sequence number of the last event that the reader has. */
@@ -49,7 +52,10 @@ export async function* follow(store: RunStore, id: RunId, options: FollowOptions
         const before = cursor.last;
         tail.clear();
         if (yield* readAll(store, id, cursor, signal)) return;
-        if (cursor.last === before && (await retryWhileStoreAway(() => nothingFollows(store, id, before), signal)))
+        if (
+          cursor.last === before &&
+          (await retryWhileStoreAway(() => nothingFollows(store, id, { last: before, signal }), signal))
+        )
           return;
       }
       continue;
@@ -89,9 +95,17 @@ async function* readAll(
 }
 
 /** Whether the log ends at or before `last`: the run was removed, or the reader began past its end. */
-async function nothingFollows(store: RunStore, id: RunId, last: number): Promise<boolean> {
-  const run = await store.get(id);
-  return !run || (run.endedAt !== null && run.last <= last);
+async function nothingFollows(
+  store: RunStore,
+  id: RunId,
+  { last, signal }: { last: number; signal: AbortSignal },
+): Promise<boolean> {
+  for (let waited = 0; ; waited += LOST_LOOK_MS) {
+    const run = await store.get(id);
+    if (run) return run.endedAt !== null && run.last <= last;
+    if (!store.restore || waited >= LOST_MS) return true;
+    await sleep(LOST_LOOK_MS, { signal });
+  }
 }
 
 /** A subscription that is given back even if the reader left while it was being made. */

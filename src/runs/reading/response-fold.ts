@@ -37,12 +37,17 @@ export class ResponseFold {
     this.last++;
   }
 
-  /** Adds what is stored behind it; the event loop is given back every few milliseconds. */
-  async readOn(store: Pick<RunStore, 'read'>, id: RunId): Promise<void> {
+  /**
+   * Adds what is stored behind it, and shows it to `see`; the event loop is given back every few milliseconds.
+   */
+  async readOn(store: Pick<RunStore, 'read'>, id: RunId, see?: (batch: LogBatch) => void): Promise<void> {
     for (;;) {
       const batches = await store.read(id, { after: this.last, maxBytes: READ_BYTES });
       if (batches.length === 0) return;
-      for (const batch of batches) await this.#addBatch(batch);
+      for (const batch of batches) {
+        see?.(batch);
+        await this.#addBatch(batch);
+      }
     }
   }
 

@@ -9,6 +9,8 @@ const BUSY_STARTS = 2;
 const BUSY = { utilization: 0.9, lagMs: 50 } as const;
 /** How often those who wait for a start are looked at, in milliseconds. */
 const LOOK_MS = 50;
+/** How long one that waits without end stands in line at a time. */
+const ROOM_LOOK_MS = 500;
 /** Where it does not keep up, nothing starts. */
 const LATE_MS = 100;
 /** For how long runs were held back before new ones are refused, in milliseconds. */
@@ -56,6 +58,11 @@ export class Capacity {
       this.#waiting.push({ until: this.#now() + ms, settle: resolve });
       this.#timer ??= setInterval(() => this.#serve(active), LOOK_MS);
     });
+  }
+
+  /** Resolves when there is room for one more run, or when the signal aborts. */
+  async room(active: () => number, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted && !(await this.startWithin(ROOM_LOOK_MS, active)));
   }
 
   #serve(active: () => number): void {

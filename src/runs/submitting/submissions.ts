@@ -75,7 +75,8 @@ export class Submissions {
     const run = newRun(id, submission, { now: clock.now(), retentionMs, request });
     const holder = await this.#store(run, submission);
     if (holder && submission.repeat) return replayed(holder, submission.repeat);
-    executor.wake(id);
+    if (submission.api === 'chat_completions') executor.take(id);
+    else executor.wake(id);
     return { run: recordOf(run), replayed: false };
   }
 
@@ -100,7 +101,7 @@ export class Submissions {
 
   async #refuseWhenFull(): Promise<void> {
     const { store, maxQueued, executor } = this.#options;
-    const { queued } = await store.countOpen();
+    const queued = (await store.countOpen()).queued + executor.waiting;
     if (queued < maxQueued() && !(queued > 0 && executor.overloaded)) return;
     throw new GatewayError('overloaded', 'Too many runs are waiting. Try again later.', { retryAfterMs: 5000 });
   }

@@ -1,19 +1,21 @@
 import { randomBytes } from 'node:crypto';
 import { sleep } from '../../base/abort.ts';
 import type { RunId } from '../../base/ids.ts';
-import type { Claim, KeyHolder, NewRun, RunRecord, SubmissionKey } from '../run-store.ts';
+import type { Claim, KeyHolder, LostRun, NewRun, RunRecord, SubmissionKey } from '../run-store.ts';
 import type { RedisConnection } from './connection.ts';
 import { unavailable } from './failure.ts';
 import type { Indexes } from './indexes.ts';
 import type { Keys } from './keys.ts';
 import type { Lists } from './lists.ts';
-import { FACT_FIELDS, type Facts, parseClaim, parseFacts, parseKeys, parseRecord } from './replies.ts';
+import { FACT_FIELDS, type Facts, fieldOf, parseClaim, parseFacts, parseKeys, parseRecord } from './replies.ts';
 import type { Scripts } from './scripts.ts';
 import type { SubmissionKeys } from './submission-keys.ts';
 
 /** Submissions of one key that come at once settle who is first within this many looks. */
 const MOST_CREATIONS = 20;
 const OVERTAKEN_PAUSE_MS = 50;
+/** An owner that missed the deletion of its run has noticed it by then, in milliseconds. */
+const DELETED_MS = 3_600_000;
 
 /** What came of an attempt to claim a run. */
 export type ClaimOutcome =
@@ -64,7 +66,29 @@ export class Records {
     throw unavailable('this submission took too long and was given up');
   }
 
-  #write(run: NewRun, keys: readonly SubmissionKey[]): Promise<unknown> {
+  /** See `RunStore.restore`. Keys that became another run's meanwhile stay with that. */
+  async restore(run: LostRun): Promise<'restored' | 'exists'> {
+    const { keys = [], token, startedAt, cancelRequested } = run;
+    for (const key of keys) await this.#submissions.take(run, [key]);
+    const claimed = {
+      status: 'in_progress',
+      token,
+      claims: `${Number.parseInt(token, 10)}`,
+      startedAt: `${startedAt ?? ''}`,
+      cancelRequested: cancelRequested ? '1' : '0',
+    };
+    const reply = await this.#write(run, keys, { leaseMs: run.leaseMs, fields: claimed });
+    if (typeof reply !== 'string') return 'exists';
+    await this.#indexes.announce(run);
+    await this.#indexes.markClaimed(run.id, Number(reply));
+    return 'restored';
+  }
+
+  #write(
+    run: NewRun,
+    keys: readonly SubmissionKey[],
+    claimed?: { leaseMs: number; fields: Readonly<Record<string, string>> },
+  ): Promise<unknown> {
     const { id, frames, frameCount } = run;
     const lasting = keys.filter((key) => key.kind === 'idempotency').map((key) => key.ttlMs);
     return this.#redis.script(
@@ -76,9 +100,10 @@ export class Records {
         `${frameCount}`,
         Buffer.from(frames.buffer, frames.byteOffset, frames.byteLength),
         this.#now(),
-        keys.length > 0 ? JSON.stringify(keys.map(({ kind, hash, ttlMs }) => ({ kind, hash, ttlMs }))) : '',
+        keys.length > 0 ? JSON.stringify(keys) : '',
         lasting.length > 0 ? `${Math.max(...lasting)}` : '',
-        ...toFields(run),
+        `${claimed?.leaseMs ?? ''}`,
+        ...toFields(run, claimed?.fields),
       ],
     );
   }
@@ -107,7 +132,8 @@ export class Records {
     const run = parseRecord(fields);
     if (!run) return { outcome: 'missing' };
     await this.#indexes.markClaimed(id, until);
-    return { outcome: 'claimed', claim: { run, token, attempts } };
+    const keys = completeKeys(parseKeys(fieldOf(fields, 'keys') ?? null));
+    return { outcome: 'claimed', claim: { run, token, attempts, ...(keys.length > 0 && { keys }) } };
   }
 
   async facts(id: RunId): Promise<Facts | undefined> {
@@ -118,15 +144,25 @@ export class Records {
   async remove(id: RunId, notice: string): Promise<Facts | undefined> {
     const of = this.#keys;
     const keys = [of.run(id), of.log(id), of.transcript(id), of.compressed(id), of.gone(id)];
-    const reply = await this.#redis.script(this.#scripts.delete, keys, [of.live(id), notice, this.#now()]);
+    const reply = await this.#redis.script(this.#scripts.delete, keys, [
+      of.live(id),
+      notice,
+      this.#now(),
+      `${DELETED_MS}`,
+    ]);
     const facts = parseFacts(reply);
     if (facts) await this.#submissions.runRemoved(id, parseKeys(facts.keys));
     return facts;
   }
 }
 
+/** Those that can be taken again: the first versions did not keep the fingerprint with the run. */
+function completeKeys(keys: ReturnType<typeof parseKeys>): SubmissionKey[] {
+  return keys.flatMap(({ fingerprint, ...key }) => (fingerprint === undefined ? [] : [{ ...key, fingerprint }]));
+}
+
 /** A new run's hash: fields and values in turn. */
-function toFields(run: NewRun): string[] {
+function toFields(run: NewRun, changed: Readonly<Record<string, string>> = {}): string[] {
   const fields: Record<string, string> = {
     id: run.id,
     user: run.user,
@@ -149,6 +185,7 @@ function toFields(run: NewRun): string[] {
     attempts: '0',
     entries: '0',
     sealed: '0',
+    ...changed,
   };
   return Object.entries(fields).flat();
 }

@@ -52,6 +52,12 @@ export function parseRecord(reply: unknown): RunRecord | undefined {
   return record.parse(fields);
 }
 
+/** One field of a reply to `HGETALL`. */
+export function fieldOf(flat: readonly string[], name: string): string | undefined {
+  const at = flat.findIndex((each, index) => index % 2 === 0 && each === name);
+  return at === -1 ? undefined : flat[at + 1];
+}
+
 const factFields = {
   user: z.string(),
   api: summaryFields.api,
@@ -119,7 +125,14 @@ export const keyRunReply = z.union([
   z.tuple([z.enum(['over', 'deleted', 'missing'])]),
 ]);
 
-const storedKeys = z.array(z.object({ kind: z.enum(['idempotency', 'retry']), hash: z.string(), ttlMs: z.number() }));
+const storedKeys = z.array(
+  z.object({
+    kind: z.enum(['idempotency', 'retry']),
+    hash: z.string(),
+    ttlMs: z.number(),
+    fingerprint: z.string().optional(),
+  }),
+);
 /** The keys of a submission as its run's hash names them. */
 export function parseKeys(text: string | null) {
   return text === null ? [] : storedKeys.parse(JSON.parse(text));

@@ -32,16 +32,22 @@ const FACTS = FACT_FIELDS.map((field) => `'${field}'`).join(', ');
 const SOURCES = {
   /**
    * KEYS run, log, gone. ARGV changes channel, id, number of frames, frames, now, keys, time that the longest
-   * idempotency key holds or '', then fields and values of the record. 1 created, 0 it exists, -1 it may not be created.
+   * idempotency key holds or '', milliseconds of the lease where it is created as claimed or '', then fields and values
+   * of the record. 1 created, or the end of the lease; 0 it exists, -1 it may not be created.
    */
   create: `${NOW}
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
 if redis.call('EXISTS', KEYS[3]) == 1 then return -1 end
-redis.call('HSET', KEYS[1], unpack(ARGV, 8))
+redis.call('HSET', KEYS[1], unpack(ARGV, 9))
 if ARGV[6] ~= '' then redis.call('HSET', KEYS[1], 'keys', ARGV[6]) end
 if ARGV[7] ~= '' then redis.call('HSET', KEYS[1], 'keyedUntil', whole(timeOf(ARGV[5]) + tonumber(ARGV[7]))) end
 redis.call('DEL', KEYS[2])
 if ARGV[3] ~= '0' then redis.call('XADD', KEYS[2], ARGV[3] .. '-0', 'f', '1', 'd', ARGV[4]) end
+if ARGV[8] ~= '' then
+  local ends = whole(timeOf(ARGV[5]) + tonumber(ARGV[8]))
+  redis.call('HSET', KEYS[1], 'until', ends)
+  return ends
+end
 redis.call('PUBLISH', ARGV[1], 'claimable ' .. ARGV[2])
 return 1`,
 
@@ -97,7 +103,7 @@ elseif open and steps > 0 and before >= 0 and before + steps <= entries then
   return {'duplicate', last, cancel}
 end
 if not open then return {'closed'} end
-if first ~= last + 1 then return {'gap', last} end
+if first ~= last + 1 or before > entries then return {'gap', last} end
 local ending = ARGV[8] ~= ''
 if ending and cancel == 1 and ARGV[8] ~= 'cancelled' then return {'cancelled', last} end
 
@@ -150,13 +156,19 @@ redis.call('HSET', KEYS[1], 'cancelRequested', '1')
 redis.call('PUBLISH', ARGV[1], 'cancel ' .. ARGV[2])
 return {'accepted'}`,
 
-  /** KEYS run, log, transcript, compressed log, gone. ARGV channel, message, now. */
+  /**
+   * KEYS run, log, transcript, compressed log, gone. ARGV channel, message, now, milliseconds for which an open run's owner
+   * must not create it again.
+   */
   delete: `${NOW}
 local facts = redis.call('HMGET', KEYS[1], ${FACTS})
 local keyed = redis.call('HGET', KEYS[1], 'keyedUntil')
+local status = redis.call('HGET', KEYS[1], 'status')
 redis.call('UNLINK', unpack(KEYS, 1, 4))
 if not facts[1] then return facts end
 local left = keyed and tonumber(keyed) - timeOf(ARGV[3]) or 0
+local open = status == 'queued' or status == 'in_progress'
+if open and left < tonumber(ARGV[4]) then left = tonumber(ARGV[4]) end
 if left > 0 then redis.call('SET', KEYS[5], 'deleted', 'PX', whole(left)) end
 redis.call('PUBLISH_LIVE', ARGV[1], ARGV[2])
 return facts`,

@@ -16,6 +16,7 @@ import type {
   KeyHolder,
   ListQuery,
   LogBatch,
+  LostRun,
   NewRun,
   RunApi,
   RunRecord,
@@ -180,6 +181,12 @@ export class RedisRunStore implements RunStore {
     // What the last owner wrote may not have been shown: the new one goes on behind it.
     await this.#showAll(id);
     return attempt.claim;
+  }
+
+  async restore(run: LostRun): Promise<'restored' | 'exists'> {
+    const result = await this.#records.restore(run);
+    if (result === 'restored') await this.#showAll(run.id);
+    return result;
   }
 
   async renew(id: RunId, options: { token: FencingToken; leaseMs: number }) {

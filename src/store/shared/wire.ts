@@ -14,7 +14,7 @@ import type { LogBatch, RunStore } from '../run-store.ts';
 export type Structured = ReturnType<typeof deserialize>;
 
 /** The methods that are calls and answers; the rest is done at one end. */
-export type StoreMethod = Exclude<keyof RunStore, 'subscribe' | 'onChange' | 'close'>;
+export type StoreMethod = Exclude<keyof RunStore, 'subscribe' | 'onChange' | 'close' | 'restore'>;
 
 /** From a worker. `call` numbers what is answered. */
 export type Question =

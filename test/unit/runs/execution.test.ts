@@ -163,6 +163,8 @@ describe('a claim that may have been lost', () => {
           driven: (id) => runs.get(id),
           active: 0,
           overloaded: false,
+          waiting: 0,
+          take: () => undefined,
           stop: (how) => runs.handOver(how),
         };
       },

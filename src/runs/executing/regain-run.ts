@@ -1,0 +1,73 @@
+import type { Logger } from '../../base/logger.ts';
+import type { RunStore } from '../../store/run-store.ts';
+import type { AppendedRing } from './appended-ring.ts';
+import type { BegunLog } from './begun-log.ts';
+import { LEASE_MS, type RunLease } from './run-lease.ts';
+
+/** What an owner knows of its run when the store does not know the owner. */
+export interface RegainOptions {
+  store: RunStore;
+  owner: string;
+  lease: RunLease;
+  /** The log and the transcript as this owner found them. */
+  begun: BegunLog;
+  /** What it has appended since. */
+  ring: AppendedRing;
+  log: Logger;
+}
+
+/**
+ * A failover took back the claim of a live owner, or its whole run: the run is claimed anew, or created again as the owner
+ * found it. The last event that the store has by then; what came after it is the owner's to send again. Undefined where
+ * the run is not this owner's any more: another one has it, it has ended, or it was deleted.
+ */
+export async function regainRun(options: RegainOptions): Promise<number | undefined> {
+  const { store, owner, lease, log } = options;
+  const { id } = lease.run;
+  const claim = lease.takeOffered() ?? (await store.claim(id, { owner, leaseMs: LEASE_MS, force: false }));
+  if (claim) {
+    if (!(await isOurs(options, claim))) {
+      await store.release(id, { token: claim.token });
+      return undefined;
+    }
+    lease.claimedAgain(claim.token);
+    log.warn({ run: id, last: claim.run.last }, 'the store lost a claim, the run is claimed anew');
+    return claim.run.last;
+  }
+  return (await store.get(id)) ? undefined : await createAgain(options);
+}
+
+/**
+ * Whether the log that the store has is the beginning of ours. Had another owner held the run in between, there would be
+ * a claim too many, or other bytes.
+ */
+async function isOurs(
+  { store, lease, ring, begun }: RegainOptions,
+  claim: { token: string; run: { last: number } },
+): Promise<boolean> {
+  if (counterOf(claim.token) > counterOf(lease.token)) return false;
+  const stored = await store.readLast(lease.run.id);
+  if (!stored || stored.last <= begun.last) return true;
+  const kept = ring.from(Math.max(stored.first, begun.last + 1), stored.last);
+  if (!kept) return false;
+  const bytes = Buffer.concat(kept.map(({ frames }) => frames));
+  return Buffer.from(stored.frames).subarray(-bytes.length).equals(bytes);
+}
+
+function counterOf(token: string): number {
+  return Number.parseInt(token, 10);
+}
+
+async function createAgain({ store, lease, begun, log }: RegainOptions): Promise<number | undefined> {
+  const { run, token, keys, cancelled: cancelRequested } = lease;
+  const { frames, last: frameCount, transcript } = begun;
+  if (!store.restore || !frames) return undefined;
+  const lost = { ...run, frames, frameCount, keys, token, leaseMs: LEASE_MS, cancelRequested };
+  if ((await store.restore(lost)) === 'exists') return undefined;
+  log.warn({ run: run.id }, 'the store lost a run that is driven here, it is created again');
+  if (transcript.length > 0) {
+    const entries = { transcript, entriesBefore: 0 };
+    await store.append(run.id, { token, first: frameCount + 1, count: 0, frames: new Uint8Array(), ...entries });
+  }
+  return frameCount;
+}

@@ -1,0 +1,149 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Fleet } from './fleet.ts';
+import type { ResearchWorld } from './research-world.ts';
+
+/**
+ * What is done to a fleet: `kill -9`, SIGSTOP and SIGTERM of an instance, a partition between it and its store, a slow
+ * way there; `kill -9` of a Redis server, and one that hangs. Where there is a replica, it takes over meanwhile.
+ */
+export type Blow = 'kill' | 'freeze' | 'terminate' | 'partition' | 'slow' | 'redis' | 'hang';
+
+/** How long after its waking a frozen instance's requests still arrive, in milliseconds. */
+const WAKING_MS = 1500;
+/** How long runs are watched after their instance was killed, in milliseconds. */
+const WATCH_MS = 12_000;
+/** A store that was away delays a takeover; one that was struck so long before or after is not measured, in milliseconds. */
+const STORE_AWAY_MS = 8000;
+
+/** The same blows again and again. */
+export function* endlessly(blows: readonly Blow[]): Generator<Blow> {
+  for (;;) yield* blows;
+}
+
+interface Struck {
+  blow: Blow;
+  name: string;
+  from: number;
+  to: number;
+}
+
+export interface BlowsOptions {
+  blows: Iterable<Blow>;
+  calmMs: number;
+  log?(line: string): void;
+}
+
+/** The blows of a storm, when they fell, and how long each took to be got over. */
+export class Blows {
+  readonly #options: BlowsOptions;
+  readonly #fleet: Fleet;
+  readonly #world: ResearchWorld;
+  readonly #struck: Struck[] = [];
+  readonly #watches: Promise<void>[] = [];
+  readonly badExits: string[] = [];
+  readonly takeoverMs: number[] = [];
+
+  constructor(options: BlowsOptions, parts: { fleet: Fleet; world: ResearchWorld }) {
+    this.#options = options;
+    this.#fleet = parts.fleet;
+    this.#world = parts.world;
+  }
+
+  async strike(over: AbortSignal): Promise<void> {
+    const { blows, calmMs, log } = this.#options;
+    for (const blow of blows) {
+      await delay(calmMs * (0.5 + Math.random()), undefined, { signal: over }).catch(() => {});
+      if (over.aborted) return;
+      const name = this.#fleet.names[Math.floor(Math.random() * this.#fleet.names.length)] ?? '';
+      log?.(`${blow}${blow === 'redis' || blow === 'hang' ? '' : ` ${name}`}`);
+      const struck = { blow, name, from: Date.now(), to: Number.POSITIVE_INFINITY };
+      this.#struck.push(struck);
+      await this.#do(blow, name);
+      struck.to = Date.now();
+    }
+  }
+
+  async #do(blow: Blow, name: string): Promise<void> {
+    const fleet = this.#fleet;
+    switch (blow) {
+      case 'redis':
+        return await fleet.killRedis(200 + Math.random() * 2000);
+      case 'hang':
+        return await fleet.hangRedis(500 + Math.random() * 4000);
+      case 'terminate':
+        if (!(await fleet.terminateInstance(name))) this.badExits.push(`${name} did not end with code 0`);
+        return;
+      case 'partition':
+        return await fleet.partition(name, 500 + Math.random() * 6000);
+      case 'slow':
+        return await fleet.slowDown(name, { ms: 2000 + Math.random() * 4000, latencyMs: 50 + Math.random() * 400 });
+      case 'freeze':
+        return await fleet.freezeInstance(name, 1000 + Math.random() * 7000);
+      case 'kill':
+        this.#watches.push(this.#watchTakeover(name));
+        await fleet.killInstance(name, 300 + Math.random() * 1500);
+    }
+  }
+
+  /** How long it takes until another process asks for the next turn of the runs that died with `name`. */
+  async #watchTakeover(name: string): Promise<void> {
+    const killedAt = Date.now();
+    const orphans = [...this.#world.turns].filter(([, turns]) => {
+      const last = turns.at(-1);
+      return last?.instance === name && last.endedAt === undefined && !last.chat;
+    });
+    await delay(WATCH_MS);
+    const away = this.#struck.some(({ blow, from, to }) => {
+      const store = blow === 'redis' || blow === 'hang' || blow === 'partition' || blow === 'slow';
+      return store && from < killedAt + STORE_AWAY_MS && to > killedAt - STORE_AWAY_MS;
+    });
+    if (away) return;
+    for (const [run] of orphans) {
+      const turn = this.#world.turns.get(run)?.find(({ at }) => at > killedAt);
+      if (turn) this.takeoverMs.push(turn.at - killedAt);
+    }
+  }
+
+  /** Resolves when every takeover has been measured. */
+  async watched(): Promise<void> {
+    await Promise.all(this.#watches);
+  }
+
+  /** A request that this instance had sent when it was frozen arrives once it is woken: nobody can call it back. */
+  sentBeforeFreeze({ instance, at }: { instance: string; at: number }): boolean {
+    return this.#struck.some(
+      ({ blow, name, to }) => blow === 'freeze' && name === instance && at > to - 100 && at < to + WAKING_MS,
+    );
+  }
+
+  /** Whether an instance could not act at some moment in this time, in Unix milliseconds. */
+  stoodStill(instance: string, from: number, to: number): boolean {
+    return this.#struck.some(
+      (each) =>
+        (each.blow === 'freeze' || each.blow === 'kill') &&
+        each.name === instance &&
+        each.from <= to &&
+        each.to >= from,
+    );
+  }
+
+  /** What happened in a pause, for whoever has to find out why it was so long. */
+  around({ ms, until }: { ms: number; until: number }): string[] {
+    return this.#struck
+      .filter(({ from, to }) => from <= until && to >= until - ms - 5000)
+      .map(({ blow, name, from, to }) => `  ${blow} ${name}, ${until - from} to ${until - to} ms before its end`);
+  }
+
+  get counts(): Record<string, number> {
+    const of = (blow: Blow) => this.#struck.filter((each) => each.blow === blow).length;
+    return {
+      'instances killed': of('kill'),
+      'instances frozen': of('freeze'),
+      'instances stopped in order': of('terminate'),
+      partitions: of('partition'),
+      'slow ways to the store': of('slow'),
+      'Redis killed': of('redis'),
+      'Redis hung': of('hang'),
+    };
+  }
+}

@@ -1,0 +1,17 @@
+/**
+ * Loaded before a gateway (`node --import`): its wall clock is off by `CLOCK_OFFSET_MS` milliseconds, as one whose time is
+ * not synchronised.
+ */
+const offset = Number(process.env.CLOCK_OFFSET_MS ?? 0);
+const RealDate = Date;
+
+globalThis.Date = new Proxy(RealDate, {
+  construct: (_, args: unknown[], target) =>
+    Reflect.construct(RealDate, args.length === 0 ? [RealDate.now() + offset] : args, target),
+  apply: () => new RealDate(RealDate.now() + offset).toString(),
+  get: (real, name) => {
+    const value: unknown = Reflect.get(real, name);
+    if (name === 'now') return () => RealDate.now() + offset;
+    return value;
+  },
+});
