@@ -124,7 +124,7 @@ class Execution {
       tick: options.tick,
       last: log.fold.last,
       fold: log.fold,
-      entries: this.#entries,
+      entries: log.entries,
       graceMs: options.storeGraceMs,
       log: options.log,
       regain: (ring) => regainRun({ store, owner, lease, begun, ring, log: options.log }),
