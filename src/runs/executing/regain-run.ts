@@ -1,8 +1,13 @@
+import { sleep } from '../../base/abort.ts';
 import type { Logger } from '../../base/logger.ts';
-import type { RunStore } from '../../store/run-store.ts';
+import type { Claim, RunStore } from '../../store/run-store.ts';
 import type { AppendedRing } from './appended-ring.ts';
 import type { BegunLog } from './begun-log.ts';
 import { LEASE_MS, type RunLease } from './run-lease.ts';
+
+/** How long an owner waits for what its own process may have claimed, in milliseconds. */
+const OFFER_MS = 500;
+const OFFER_LOOK_MS = 25;
 
 /** What an owner knows of its run when the store does not know the owner. */
 export interface RegainOptions {
@@ -24,17 +29,27 @@ export interface RegainOptions {
 export async function regainRun(options: RegainOptions): Promise<number | undefined> {
   const { store, owner, lease, log } = options;
   const { id } = lease.run;
-  const claim = lease.takeOffered() ?? (await store.claim(id, { owner, leaseMs: LEASE_MS, force: false }));
-  if (claim) {
-    if (!(await isOurs(options, claim))) {
-      await store.release(id, { token: claim.token });
-      return undefined;
-    }
-    lease.claimedAgain(claim.token);
-    log.warn({ run: id, last: claim.run.last }, 'the store lost a claim, the run is claimed anew');
-    return claim.run.last;
+  let claim = lease.takeOffered() ?? (await store.claim(id, { owner, leaseMs: LEASE_MS, force: false }));
+  if (!claim && !(await store.get(id))) return await createAgain(options);
+  claim ??= await offeredSoon(lease);
+  if (!claim) return undefined;
+  if (!(await isOurs(options, claim))) {
+    await store.release(id, { token: claim.token });
+    return undefined;
   }
-  return (await store.get(id)) ? undefined : await createAgain(options);
+  lease.claimedAgain(claim.token);
+  log.warn({ run: id, last: claim.run.last }, 'the store lost a claim, the run is claimed anew');
+  return claim.run.last;
+}
+
+/** This very process may have claimed the run as a free one, and be about to find that it drives it. */
+async function offeredSoon(lease: RunLease): Promise<Claim | undefined> {
+  for (let waited = 0; waited < OFFER_MS; waited += OFFER_LOOK_MS) {
+    const offered = lease.takeOffered();
+    if (offered) return offered;
+    await sleep(OFFER_LOOK_MS);
+  }
+  return lease.takeOffered();
 }
 
 /**
