@@ -17,8 +17,9 @@ const NEXT = /[[【［`\n]|(?<![a-z])(?:https?|corpus):\/\//gi;
 /** The same, or the beginning of a scheme at the end of the text. */
 const NEXT_OR_BEGUN =
   /[[【［`\n]|(?<![a-z])(?:https?|corpus):\/\/|(?<![a-z])(?:h(?:t(?:t(?:ps?(?::\/?)?)?)?)?|c(?:o(?:r(?:p(?:us?(?::\/?)?)?)?)?)?)$/gi;
-/** Bounded, because a text of nothing but schemes is looked at anew at each of them. */
 const URL_RUN = /(?:https?|corpus):\/\/[^\s<>"`|\\^{}\u3000-\u303f\uff00-\uffef]{1,2001}/iy;
+/** What an address may be made of, from anywhere within it. */
+const URL_CHARACTERS = /[^\s<>"`|\\^{}\u3000-\u303f\uff00-\uffef]*/y;
 const OPENS_BLOCK = /^[^\S\n>]*(?:>[^\S\n>]*)*(?:[-*+][^\S\n]+|\d{1,9}[.)][^\S\n]+)?(`{3,}|~{3,})/;
 const MAY_OPEN_BLOCK = /^[^\S\n>]*(?:>[^\S\n>]*)*(?:(?:[-*+]|\d{1,9}[.)])[^\S\n]+|[-*+]|\d{1,9}[.)]?)?(?:`+|~+)?$/;
 const CLOSES_BLOCK = /^[\s>]*(`{3,}|~{3,})\s*$/;
@@ -35,6 +36,11 @@ export class AnswerScanner {
   /** Held text; one character before it that went out stays, for what may not stand before an address. */
   #buffer = '';
   #from = 0;
+  /**
+   * Up to here the characters are known to be those of an address: a text of nothing but schemes is looked at once, not
+   * anew at each of them.
+   */
+  #urlUntil = 0;
   /** The mark of the code block that is open. */
   #block: string | undefined;
   #atLineStart = true;
@@ -66,6 +72,7 @@ export class AnswerScanner {
     const keep = Math.max(0, at - 1);
     this.#buffer = this.#buffer.slice(keep);
     this.#from = at - keep;
+    this.#urlUntil = Math.max(0, this.#urlUntil - keep);
     return parts.list;
   }
 
@@ -143,14 +150,14 @@ export class AnswerScanner {
 
   #url(at: number, final: boolean, parts: Parts): number | 'more' {
     const scheme = this.#buffer.indexOf('://', at) + '://'.length;
-    const raw = this.#urlRun(at);
+    const raw = this.#urlRun(at, scheme);
     const end = Math.max(scheme, at + raw.length);
     if (raw.length <= LONGEST_URL && end === this.#buffer.length && !final) return 'more';
     if (raw.length > LONGEST_URL || raw === '') {
       parts.text(this.#buffer.slice(at, scheme));
       return scheme;
     }
-    const length = this.#beforeMarker(at, end, final);
+    const length = this.#beforeMarker(at, raw, final);
     return length === 'more' ? 'more' : this.#takeUrl(at, raw.slice(0, length), parts);
   }
 
@@ -162,23 +169,27 @@ export class AnswerScanner {
     return at + (url || raw).length;
   }
 
-  #urlRun(at: number): string {
-    URL_RUN.lastIndex = at;
-    return URL_RUN.exec(this.#buffer)?.[0] ?? '';
+  /** The run of characters at `at` that may be an address; one character more than the longest where it is none. */
+  #urlRun(at: number, scheme: number): string {
+    const limit = scheme + LONGEST_URL + 1;
+    const known = Math.max(scheme, this.#urlUntil);
+    if (known < limit) {
+      URL_CHARACTERS.lastIndex = 0;
+      const more = URL_CHARACTERS.exec(this.#buffer.slice(known, limit))?.[0].length ?? 0;
+      this.#urlUntil = known + more;
+    }
+    const end = Math.min(limit, this.#urlUntil);
+    return end > scheme ? this.#buffer.slice(at, end) : '';
   }
 
-  /** The length of an address at `at` that a marker follows without a space, else all of it up to `end`. */
-  #beforeMarker(at: number, end: number, final: boolean): number | 'more' {
-    for (
-      let open = this.#buffer.indexOf('[', at);
-      open !== -1 && open < end;
-      open = this.#buffer.indexOf('[', open + 1)
-    ) {
-      const marker = markerAt(this.#buffer, open, { final });
+  /** The length of an address at `at` that a marker follows without a space, else all of it. */
+  #beforeMarker(at: number, raw: string, final: boolean): number | 'more' {
+    for (let open = raw.indexOf('['); open !== -1; open = raw.indexOf('[', open + 1)) {
+      const marker = markerAt(this.#buffer, at + open, { final });
       if (marker === 'more') return 'more';
-      if (marker && !/[\w=&/]/.test(this.#buffer[marker.end] ?? '')) return open - at;
+      if (marker && !/[\w=&/]/.test(this.#buffer[marker.end] ?? '')) return open;
     }
-    return end - at;
+    return raw.length;
   }
 
   /** Code within a paragraph: from a run of back-ticks to the next run of the same length. */
@@ -244,12 +255,13 @@ function closingRun(
   { opened, length, final }: { opened: number; length: number; final: boolean },
 ): number | 'more' | undefined {
   const limit = opened + LONGEST_CODE;
+  // Nothing beyond is looked at.
+  const near = text.slice(0, limit);
   let from = opened;
   for (;;) {
-    const at = text.indexOf('`', from);
-    const until = Math.min(limit, at === -1 ? text.length : at);
-    if (endsParagraph(text, from, until)) return undefined;
-    if (at === -1 || at >= limit) return final || text.length >= limit ? undefined : 'more';
+    const at = near.indexOf('`', from);
+    if (endsParagraph(text, from, at === -1 ? near.length : at)) return undefined;
+    if (at === -1) return final || text.length >= limit ? undefined : 'more';
     from = endOfRun(text, at);
     if (from === text.length && !final) return 'more';
     if (from - at === length) return from;
@@ -258,8 +270,9 @@ function closingRun(
 
 /** Whether a paragraph ends in a part of the text: at a blank line, or before a code block. */
 function endsParagraph(text: string, from: number, until: number): boolean {
-  for (let at = text.indexOf('\n', from); at !== -1 && at < until; at = text.indexOf('\n', at + 1)) {
-    const line = lineAt(text, at + 1, LONGEST_FENCE);
+  const part = text.slice(from, until);
+  for (let at = part.indexOf('\n'); at !== -1; at = part.indexOf('\n', at + 1)) {
+    const line = lineAt(text, from + at + 1, LONGEST_FENCE);
     if (line.text.trim() === '' ? line.ended : OPENS_BLOCK.test(line.text)) return true;
   }
   return false;

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict';
+import { CitedAnswer } from '../../../src/research/answer/cited-answer.ts';
+import { LONGEST_AT_ONCE } from '../../../src/research/run/live-steps.ts';
+import { readSources } from '../../support/cited-answer.ts';
+
+const sources = readSources('https://s1.example/page', 'https://s2.example/page');
+
+/** What costs a scanner most: things that never close, look like one another, or must be looked at to their end. */
+const HOSTILE = [
+  '[',
+  '[1',
+  '[1,',
+  '[1]',
+  '[source_id ',
+  '【1†',
+  `【1†${'x'.repeat(59)}`,
+  '[^',
+  '[[1]',
+  '[1](',
+  '[2024]',
+  '［',
+  '`',
+  '` `` ',
+  '`\n',
+  '`[1]\n',
+  '`a\n`` ',
+  '`` a ` b\n',
+  '```\n',
+  '~~~',
+  '> ',
+  '- ',
+  '\n- ```',
+  '12. ',
+  '\n\n',
+  'h',
+  'http',
+  'https://',
+  'corpus://',
+  'https://a[1',
+  'https://a[[[[[[[[',
+  'https://a)',
+  '(https://x.y/',
+  'http://[',
+  'https://a.b/c[1]',
+  'https://s1.example/page ',
+  'https://s1.example/page[1',
+  'https://a.example/((((',
+  'https://中',
+  'plain words ',
+  '🎉',
+  '\ud83c',
+  'a'.repeat(50),
+];
+
+/** Characters looked at for each character of an answer: a piece is done in far less than 5 ms. */
+const LOOKS = 80;
+/** What an expression that is bound to its place is taken to look at before it gives up, which is less. */
+const MISS = 64;
+
+/**
+ * Characters that are looked at during `work`: those that regular expressions go over, and those that are searched. Steps
+ * instead of time, which says how busy the machine is.
+ */
+function looksOf(work: () => void): number {
+  let looks = 0;
+  const { exec } = RegExp.prototype;
+  const { indexOf } = String.prototype;
+  RegExp.prototype.exec = function counted(text: string) {
+    const from = this.global || this.sticky ? this.lastIndex : 0;
+    const found = exec.call(this, text);
+    const anchored = this.sticky || this.source.startsWith('^');
+    const missed = anchored ? Math.min(text.length - from, MISS) : text.length - from;
+    looks += 1 + (found ? found.index + found[0].length - from : missed);
+    return found;
+  };
+  String.prototype.indexOf = function counted(searched: string, from = 0) {
+    const found = indexOf.call(this, searched, from);
+    looks += 1 + (found === -1 ? this.length : found) - Math.min(from, this.length);
+    return found;
+  };
+  try {
+    work();
+  } finally {
+    Object.assign(RegExp.prototype, { exec });
+    Object.assign(String.prototype, { indexOf });
+  }
+  return looks;
+}
+
+describe('the work of reading an answer', () => {
+  for (const unit of HOSTILE) {
+    it(`is bounded for each piece: ${JSON.stringify(unit).slice(0, 40)}`, () => {
+      const text = unit.repeat(Math.ceil(200_000 / unit.length));
+      const answer = new CitedAnswer(sources);
+      let worst = 0;
+      for (let at = 0; at < text.length; at += LONGEST_AT_ONCE) {
+        const piece = text.slice(at, at + LONGEST_AT_ONCE);
+        worst = Math.max(worst, looksOf(() => void answer.push(piece)) / piece.length);
+      }
+      assert.ok(worst <= LOOKS, `${worst.toFixed(1)} looks a character`);
+    });
+  }
+});
