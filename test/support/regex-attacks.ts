@@ -127,8 +127,9 @@ class Sampler {
 /** Milliseconds that an expression takes to go over a text once, as the code uses it: to its first or to all matches. */
 export function timeOf({ source, flags }: FoundRegex, text: string): number {
   const regex = new RegExp(source, flags);
-  const began = performance.now();
+  const began = process.threadCpuUsage();
   if (regex.global) for (const _ of text.matchAll(regex));
   else regex.exec(text);
-  return performance.now() - began;
+  const { user, system } = process.threadCpuUsage(began);
+  return (user + system) / 1000;
 }

@@ -17,6 +17,9 @@ const MAX_PARTIAL_LINES = 100;
 /** Malformed frames that are left out of one stream. */
 const MAX_SKIPPED = 3;
 
+/** Lines that are no part of an event, left out of one stream: each costs as much as a frame of a hundred characters. */
+const MAX_STRAY_LINES = 2000;
+
 const TAIL = 3;
 
 /**
@@ -40,6 +43,7 @@ export class EventStream {
   /** Characters that were read in vain for it. */
   #tried = 0;
   #skipped = 0;
+  #strayLines = 0;
   #hasBegun = false;
   /** The last characters fed. */
   #tail = '';
@@ -98,6 +102,7 @@ export class EventStream {
   }
 
   #onEvent(data: string, name: string | undefined): void {
+    if (data === '') return;
     const payload = this.#partial === '' ? parse(data) : undefined;
     if (payload !== undefined) this.#accept(payload, name);
     else for (const line of data.split('\n')) this.#onLine(line, name);
@@ -148,8 +153,10 @@ export class EventStream {
 
   #onError(error: { type: string; line?: string; value?: string }): void {
     if (error.type === 'max-buffer-size-exceeded') throw brokenStream('a frame is too long');
+    if (++this.#strayLines > MAX_STRAY_LINES) throw brokenStream('this is no event stream');
     // Some servers write a bare JSON error into the stream.
-    const payload = error.line === undefined ? undefined : parse(error.line.trim());
+    const line = error.line?.trim() ?? '';
+    const payload = line.startsWith('{') ? parse(line) : undefined;
     if (isObject(payload)) this.#payloads.push(payload.error ? payload : { error: payload });
   }
 

@@ -42,6 +42,15 @@ describe('a stream that is made to cost much', () => {
     }
   });
 
+  it('lines that are no events are not read without end', () => {
+    for (const line of ['x\n', '}\n\n', '\ufffd\r']) {
+      const stream = new EventStream();
+      assert.throws(() => stream.feed(bytes(`data: {"a":1}\n\n${line.repeat(3000)}`)), /no event stream/);
+    }
+    const stream = new EventStream();
+    assert.deepEqual(stream.feed(bytes(`${'x\n'.repeat(1500)}data: {"a":1}\n\n`)), [{ a: 1 }]);
+  });
+
   it('a frame of a long text is read', () => {
     const stream = new EventStream();
     const text = '{"x":[1,2,3]}, \\" '.repeat(100_000);

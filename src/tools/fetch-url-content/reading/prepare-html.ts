@@ -1,4 +1,5 @@
 import { HtmlScanner } from '../../text/html-scanner.ts';
+import { OpenElements } from './open-elements.ts';
 
 /** HTML made fit for a tree, with what was taken out of it on the way. */
 export interface PreparedHtml {
@@ -6,7 +7,7 @@ export interface PreparedHtml {
   html: string;
   /** Contents of `application/ld+json` scripts. */
   structuredData: string[];
-  /** How many tags it has, and how deep they are nested at most, roughly. */
+  /** How many tags it has, and how deep they are nested at most. */
   tags: number;
   depth: number;
 }
@@ -27,9 +28,6 @@ const DROPPED = new Set([
 /** Tags that browsers put where they belong; the parser used here does not. */
 const STRUCTURE = new Set(['html', 'head', 'body', 'noscript', '!doctype']);
 const HEAD = new Set(['meta', 'base', 'link']);
-const VOID = new Set(['area', 'br', 'col', 'embed', 'hr', 'img', 'input', 'source', 'track', 'wbr']);
-/** Elements that end where the next of their kind begins. */
-const SELF_CLOSING = new Set(['p', 'li', 'dt', 'dd', 'tr', 'td', 'th', 'option', 'thead', 'tbody', 'tfoot']);
 /** A tag longer than this loses its attributes: the parser's time grows with their number squared. */
 const LONGEST_TAG = 16_384;
 const MAX_STRUCTURED_DATA = 20;
@@ -41,8 +39,7 @@ export function prepareHtml(html: string): PreparedHtml {
   const body: string[] = [];
   const structuredData: string[] = [];
   let tags = 0;
-  let depth = 0;
-  let deepest = 0;
+  const open = new OpenElements();
   let hasTitle = false;
 
   for (let part = scanner.next(); part; part = scanner.next()) {
@@ -84,14 +81,12 @@ export function prepareHtml(html: string): PreparedHtml {
       continue;
     }
     tags += 1;
-    if (!VOID.has(name) && !SELF_CLOSING.has(name) && !tag.endsWith('/>')) {
-      depth = Math.max(0, depth + (closing ? -1 : 1));
-      deepest = Math.max(deepest, depth);
-    }
+    if (closing) open.close(name);
+    else open.open(name, { selfClosing: tag.endsWith('/>') });
     body.push(tag);
   }
   const document = `<!doctype html><html><head>${head.join('')}</head><body>${body.join('')}</body></html>`;
-  return { html: document, structuredData, tags, depth: deepest };
+  return { html: document, structuredData, tags, depth: open.deepest };
 }
 
 function attributeText(text: string): string {

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import { Agent, request } from 'node:http';
+import fc from 'fast-check';
+import { z } from 'zod';
+import { errorBody } from '../../src/protocol/errors.ts';
+import { SEED } from '../support/fuzz.ts';
+import { KEYS, openGateway, type TestGateway } from '../support/http-gateway.ts';
+import { type RandomRequest, randomRequest } from '../support/random-requests.ts';
+
+/** Requests to each endpoint; `npm run fuzz` sends 10 000. */
+const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 250);
+/** Requests under way at once. */
+const PARALLEL = 32;
+const ANSWERED_WITHIN_MS = 30_000;
+
+/** Statuses of contract section 2 for what a client does; `overloaded` is the answer to a client that asks too much. */
+const DOCUMENTED = new Set([400, 401, 403, 404, 405, 413, 415, 422, 429, 503]);
+/** Endpoints that no document lists: those of other APIs, of the operator, and none at all. */
+const OTHERS = [
+  'POST /v1/embeddings',
+  'POST /v1/audio/speech',
+  'GET /readyz',
+  'GET /console',
+  'GET /docs',
+  'GET /{id}',
+];
+
+const document = z.object({ paths: z.record(z.string(), z.record(z.string(), z.unknown())) });
+
+describe('random requests', () => {
+  let gateway: TestGateway;
+  const agent = new Agent({ keepAlive: true, maxSockets: PARALLEL });
+  before(async () => {
+    gateway = await openGateway({ runs: { max_queued: 1_000_000 } });
+  });
+  after(async () => {
+    agent.destroy();
+    await gateway[Symbol.asyncDispose]();
+  });
+
+  async function endpoints(): Promise<string[]> {
+    const { paths } = document.parse(await (await fetch(`${gateway.url}/openapi.json`)).json());
+    return Object.entries(paths).flatMap(([path, operations]) =>
+      Object.keys(operations).map((method) => `${method.toUpperCase()} ${path}`),
+    );
+  }
+
+  const listed = [
+    ...['POST /v1/responses', 'GET /v1/responses', 'GET /v1/responses/{id}', 'DELETE /v1/responses/{id}'],
+    ...['POST /v1/responses/{id}/cancel', 'GET /v1/responses/{id}/input_items', 'GET /v1/responses/{id}/report'],
+    ...['POST /v1/async', 'GET /v1/async', 'GET /v1/async/{id}', 'DELETE /v1/async/{id}', 'POST /v1/async/{id}/cancel'],
+    ...['POST /v1/chat/completions', 'GET /v1/models', 'GET /v1/models/{id}', 'GET /admin/overview'],
+  ];
+
+  for (const endpoint of [...listed, ...OTHERS]) {
+    it(`${REQUESTS} to ${endpoint} get only documented answers`, async () => {
+      const [method = '', path = ''] = endpoint.split(' ');
+      const known = { secrets: [KEYS.bob, KEYS.ann], ids: await someRuns(gateway) };
+      const statuses = new Map<number, number>();
+      // Pieces, so that ten thousand are not in memory at once.
+      for (let done = 0; done < REQUESTS; done += 1000) {
+        const numRuns = Math.min(1000, REQUESTS - done);
+        const requests = fc.sample(randomRequest({ method, path }, known), { numRuns, seed: SEED + done });
+        const worker = async () => {
+          for (let next = requests.pop(); next; next = requests.pop()) {
+            const status = await send(gateway, { ...next, agent });
+            statuses.set(status, (statuses.get(status) ?? 0) + 1);
+          }
+        };
+        await Promise.all(Array.from({ length: PARALLEL }, worker));
+      }
+      const sum = [...statuses.values()].reduce((all, count) => all + count, 0);
+      assert.equal(sum, REQUESTS);
+      const shown = JSON.stringify([...statuses]);
+      if (REQUESTS >= 10_000) console.log(`      ${shown}`);
+      assert.ok((statuses.get(503) ?? 0) < REQUESTS / 10, shown);
+      if (!['GET /{id}', 'GET /admin/overview', 'GET /console'].includes(endpoint)) {
+        assert.ok((statuses.get(200) ?? 0) + (statuses.get(201) ?? 0) > 0, `none got through: ${shown}`);
+      }
+    }).timeout(60_000 + REQUESTS * 30);
+  }
+
+  it('were sent to every endpoint of the document', async () => {
+    assert.deepEqual((await endpoints()).toSorted(), listed.toSorted());
+  });
+});
+
+/** What requests may name: runs, some of them of somebody else and one that is nobody's, and models. */
+async function someRuns({ url }: TestGateway): Promise<string[]> {
+  const ids: string[] = [];
+  for (const secret of [KEYS.bob, KEYS.bob, KEYS.ann]) {
+    for (const [path, question] of [
+      ['/v1/responses', { input: 'a', background: true }],
+      ['/v1/async', { messages: [{ role: 'user', content: 'a' }] }],
+    ] as const) {
+      const answer = await fetch(url + path, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'deep', ...question }),
+      });
+      ids.push(z.object({ id: z.string() }).parse(await answer.json()).id);
+    }
+  }
+  return [...ids, 'deep', 'gpt', 'resp_00000000-0000-4000-8000-000000000000'];
+}
+
+/** Sends it and gives the status, after checking that it and its error object are ones of the contract. */
+function send({ url }: TestGateway, sent: RandomRequest & { agent: Agent }): Promise<number> {
+  const { method, target, headers, body, agent } = sent;
+  const shown = `FUZZ_SEED=${SEED}: ${method} ${target} ${JSON.stringify(headers)} ${JSON.stringify(body.toString().slice(0, 1500))}`;
+  return new Promise((resolve, reject) => {
+    const failed = (cause: unknown) => reject(new Error(shown, { cause }));
+    const { port } = new URL(url);
+    const req = request({ host: '127.0.0.1', port, path: target, method, agent }, (res) => {
+      const chunks: Buffer[] = [];
+      res.on('data', (chunk: Buffer) => chunks.push(chunk));
+      res.on('error', failed);
+      res.on('end', () => {
+        try {
+          check({ status: res.statusCode ?? 0, text: Buffer.concat(chunks).toString(), method });
+          resolve(res.statusCode ?? 0);
+        } catch (thrown) {
+          failed(thrown);
+        }
+      });
+    });
+    req.setTimeout(ANSWERED_WITHIN_MS, () => req.destroy(new Error('no answer in time')));
+    req.on('error', failed);
+    for (const [name, value] of headers) req.setHeader(name, value);
+    if (body.length > 0) req.setHeader('content-length', body.length);
+    req.end(body);
+  });
+}
+
+function check({ status, text, method }: { status: number; text: string; method: string }): void {
+  // Some are good by chance; the proxy of the test gateway echoes. Redirects lead to the pages.
+  if ([200, 201, 204, 301, 302, 308].includes(status)) return;
+  assert.ok(DOCUMENTED.has(status), `status ${status} ${text.slice(0, 300)}`);
+  if (method !== 'HEAD') errorBody.strict().parse(JSON.parse(text));
+}

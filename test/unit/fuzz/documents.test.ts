@@ -1,0 +1,330 @@
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { describeContent } from '../../../src/tools/fetch-url-content/content-kind.ts';
+import {
+  type ContentKind,
+  contentKind,
+  MAX_CONTENT,
+  officeKind,
+} from '../../../src/tools/fetch-url-content/parsing/parse-job.ts';
+import { type DomElement, parseHtmlDocument } from '../../../src/tools/fetch-url-content/reading/dom.ts';
+import { prepareHtml } from '../../../src/tools/fetch-url-content/reading/prepare-html.ts';
+import { DocumentReader } from '../../support/document-reader.ts';
+import { type Boundary, fuzz, hostileText, RUNS, SEED } from '../../support/fuzz.ts';
+import { pdfOf } from '../../support/pdf-file.ts';
+
+/**
+ * What reading a document of 64 KB at most may take: the thread's own time and its heap. Whoever waits for it sees a hang.
+ */
+const MAX_MS = 1000;
+const LIMITS = { heapMb: 256, wallMs: 60_000 };
+
+const MARKUP = [
+  ...[
+    '<div>',
+    '</div>',
+    '<p>',
+    '</p>',
+    '<b>',
+    '<a href="x">',
+    '</a>',
+    '<table>',
+    '<tr>',
+    '<td colspan=9999>',
+    '</table>',
+  ],
+  ...[
+    '<ul><li>',
+    '</ul>',
+    '<pre><code>',
+    '</code></pre>',
+    '<math>',
+    '<mrow>',
+    '<mfrac>',
+    '<!--',
+    '-->',
+    '<![CDATA[',
+    ']]>',
+  ],
+  ...[
+    '<script>',
+    '</script>',
+    '<style>',
+    '<svg>',
+    '<template>',
+    '<select><option>',
+    '<h1>',
+    '</h1>',
+    '<br>',
+    '<img src=x alt="',
+  ],
+  ...[
+    '&amp;',
+    '&#x110000;',
+    '&nbsp',
+    '&',
+    '<',
+    '>',
+    '"',
+    '=',
+    '/',
+    ' class="nav',
+    ' hidden',
+    ' style="display:none"',
+    'words, and ',
+  ],
+  ...[
+    '<article>',
+    '<main>',
+    '</article>',
+    '<blockquote>',
+    '<details>',
+    '<iframe>',
+    '<noscript>',
+    '<base href="//x">',
+    '<title>',
+  ],
+];
+const FEED = [
+  ...[
+    '<?xml version="1.0"?>',
+    '<!DOCTYPE a [',
+    '<!ENTITY b "c">',
+    ']>',
+    '&b;',
+    '<rss>',
+    '<channel>',
+    '<item>',
+    '</item>',
+  ],
+  ...[
+    '<feed>',
+    '<entry>',
+    '<title type="html">',
+    '</title>',
+    '<link href="',
+    '<content:encoded>',
+    '<![CDATA[',
+    ']]>',
+    '<pubDate>',
+  ],
+  ...['&lt;b&gt;', 'xmlns:a="', '"', '>', '<', '/', ' '],
+];
+const PDF_WORDS = [
+  ...[
+    '1 0 obj',
+    'endobj',
+    '<<',
+    '>>',
+    '/Type',
+    '/Page',
+    '/Kids [2 0 R]',
+    '/Parent 2 0 R',
+    '/Count 99999',
+    'stream\n',
+    'endstream',
+  ],
+  ...[
+    '/Length 0',
+    'xref',
+    'trailer',
+    'startxref',
+    '%%EOF',
+    '/Filter /FlateDecode',
+    '(',
+    ')',
+    '[',
+    ']',
+    'BT',
+    'ET',
+    'Tj',
+    '/F1 9 Tf',
+  ],
+];
+const MARKDOWN = [
+  ...[
+    '# ',
+    '## ',
+    '- ',
+    '* ',
+    '1. ',
+    '> ',
+    '```',
+    '~~~',
+    '---\n',
+    '|',
+    ':--',
+    '[',
+    ']',
+    '(',
+    ')',
+    '![',
+    '`',
+    '**',
+    '_',
+    '\\',
+  ],
+  ...[
+    'title: ',
+    'date: 2024-01-01\n',
+    '&x ',
+    '*x ',
+    '<div>',
+    'https://',
+    '\n\n',
+    '    ',
+    '$$',
+    '\\(',
+    '[^1]',
+    '[x]: y\n',
+  ],
+];
+const pdf = Buffer.from(
+  pdfOf([
+    { dictionary: '<< /Type /Catalog /Pages 2 0 R >>' },
+    { dictionary: '<< /Type /Pages /Kids [4 0 R] /Count 1 >>' },
+    { dictionary: '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>' },
+    {
+      dictionary:
+        '<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F1 3 0 R >> >> /Contents 5 0 R >>',
+    },
+    { dictionary: '<< >>', stream: Buffer.from('BT /F1 9 Tf 10 10 Td (The tide) Tj ET') },
+  ]),
+);
+const page =
+  '<!doctype html><html><head><title>Tides</title><meta name="author" content="A"></head><body><nav><a href="/">Home</a></nav><article><h1>Tides</h1><p>The sea rises, and it falls, twice a day.</p><table><tr><th>Hour</th><td>6</td></tr></table></article></body></html>';
+const feed =
+  '<?xml version="1.0"?><rss><channel><title>News</title><item><title>A</title><link>https://a.example</link><description>&lt;p&gt;B&lt;/p&gt;</description></item></channel></rss>';
+
+const DOCUMENTS = new URL('../../fixtures/documents/', import.meta.url);
+const office = (kind: string) =>
+  readdirSync(DOCUMENTS)
+    .filter((name) => name.endsWith(kind === 'odf' ? '.odt' : `.${kind}`))
+    .map((name) => readFileSync(new URL(name, DOCUMENTS)));
+
+type Grammar = Pick<Boundary, 'samples' | 'pieces'>;
+const ZIP = ['PK\x03\x04', 'PK\x01\x02', 'PK\x05\x06', '\0\0', '\xff\xff', 'word/document.xml', '<w:p>', 'mimetype'];
+const GRAMMARS: Record<ContentKind, Grammar> = {
+  html: { samples: [page], pieces: MARKUP },
+  markdown: { samples: ['---\ntitle: A\n---\n# A\n\n- b\n\n| a | b |\n| - | - |\n| 1 | 2 |\n'], pieces: MARKDOWN },
+  text: { samples: ['The tide rises.\n\nAnd it falls.'], pieces: ['a', ' ', '\n', '\t', '.', '\x1b[0m', '\u2028'] },
+  json: {
+    samples: ['{"a": [1, {"b": null}]}', '{"a":1}\n{"a":2}\n'],
+    pieces: ['{', '}', '[', ']', '"', ':', ',', '1', '\n', '\\u', 'e9'],
+  },
+  csv: { samples: ['a,b\n"1, 2","3 ""4"""\n'], pieces: [',', ';', '\t', '"', '""', '\n', '\r\n', 'a', '|', '1'] },
+  xml: { samples: [feed], pieces: FEED },
+  pdf: { samples: [pdf], pieces: PDF_WORDS },
+  docx: { samples: office('docx'), pieces: ZIP },
+  pptx: { samples: office('pptx'), pieces: ZIP },
+  xlsx: { samples: office('xlsx'), pieces: ZIP },
+  odf: { samples: office('odf'), pieces: ZIP },
+  epub: { samples: office('epub'), pieces: ZIP },
+  rtf: {
+    samples: office('rtf'),
+    pieces: [
+      '{',
+      '}',
+      '\\rtf1',
+      '\\par',
+      "\\'e9",
+      '\\u233?',
+      '\\bin99999 ',
+      '\\*',
+      '\\',
+      ';',
+      'a',
+      '\\trowd',
+      '\\cell',
+    ],
+  },
+};
+/** Zipped kinds are mostly not readable once they are changed, and their parts are read as the others. */
+const shareOf = (kind: ContentKind) => (officeKind.safeParse(kind).success ? 0.2 : kind === 'pdf' ? 0.3 : 0.5);
+
+describe('documents, as fuzzers write them', () => {
+  const reader = new DocumentReader();
+  after(() => reader[Symbol.asyncDispose]());
+
+  for (const kind of contentKind.options) {
+    it(`${kind} is read in its time and memory`, async () => {
+      const documents = fc.sample(hostileText(GRAMMARS[kind]), {
+        numRuns: Math.ceil(RUNS * shareOf(kind)),
+        seed: SEED,
+      });
+      for (const bytes of documents) {
+        const job = { kind, bytes, charset: undefined, url: 'https://example.org/a', softLimitMs: 2500 };
+        const shown = `FUZZ_SEED=${SEED}: ${JSON.stringify(bytes.toString('latin1').slice(0, 600))} (${bytes.length} bytes)`;
+        const cost = () => reader.read(job, LIMITS).catch((error: unknown) => assert.fail(`${error}: ${shown}`));
+        let { ms, length } = await cost();
+        // The first time compiles, and collects what others left.
+        for (let again = 0; again < 2 && ms > MAX_MS; again++) ({ ms, length } = await cost());
+        assert.ok(ms <= MAX_MS, `${Math.round(ms)} ms: ${shown}`);
+        assert.ok(length <= MAX_CONTENT, `${length} characters: ${shown}`);
+      }
+    }).timeout(20_000 + 1000 * RUNS);
+  }
+
+  it('how deep a page is nested is known before it is parsed', () =>
+    fuzz({
+      name: 'depth',
+      ...GRAMMARS.html,
+      pieces: [
+        ...MARKUP,
+        '<li>',
+        '<td>',
+        '<div/>',
+        '<mi>',
+        '<mspace/>',
+        '</math>',
+        '<dd>',
+        '</tr>',
+        '</li>',
+        '<tr><td>',
+      ],
+      maxMs: 1000,
+      read(bytes) {
+        const { html, depth } = prepareHtml(bytes.subarray(0, 4000).toString());
+        // Elements that cannot hold others are not counted.
+        assert.ok(depthOf(parseHtmlDocument(html).body) <= depth + 1, `${depth} was told`);
+      },
+      allows: (error) => error instanceof RangeError,
+    })).timeout(20_000 + 1000 * RUNS);
+
+  it('what a body is, by its type and its first bytes, is told', () =>
+    fuzz({
+      name: 'content types',
+      samples: ['text/html; charset=utf-8', 'application/pdf', 'application/vnd.oasis.opendocument.text'],
+      pieces: [
+        'text/',
+        'html',
+        'application/',
+        'xml',
+        '+json',
+        ';',
+        'charset=',
+        '"',
+        '%PDF-',
+        'PK\x03\x04',
+        '<?xml',
+        '<html',
+        '{\\rtf',
+        '\n',
+      ],
+      read(bytes) {
+        const text = bytes.toString('latin1');
+        contentKind.parse(describeContent(bytes, text).kind);
+        contentKind.parse(describeContent(bytes, null).kind);
+      },
+      allows: (error) => error instanceof Error && 'code' in error && typeof error.code === 'string',
+    })).timeout(20_000 + 1000 * RUNS);
+});
+
+/** How many elements are nested in this one. */
+function depthOf(root: DomElement): number {
+  let level: DomElement[] = [...root.children];
+  let depth = 0;
+  for (; level.length > 0; depth++) level = level.flatMap((element) => [...element.children]);
+  return depth;
+}
