@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { SEARCH_PROVIDER_NAMES } from '../../../src/config/search-providers.ts';
 import { findFlaw, lastPayloads, saysDone } from '../../../src/gateway/event-lines.ts';
-import { lastReportedTokens } from '../../../src/gateway/reported-usage.ts';
+import { lastReportedUsage } from '../../../src/gateway/reported-usage.ts';
 import { createSearchProvider } from '../../../src/tools/web-search/create-provider.ts';
 import { SearchFailure } from '../../../src/tools/web-search/search-provider.ts';
 import { Scrubber } from '../../../src/upstream/credentials/secrets.ts';
@@ -306,7 +306,7 @@ const boundaries: Boundary[] = [
       if (flaw && 'end' in flaw) assert.ok(flaw.end <= bytes.length);
       const text = bytes.toString();
       saysDone(text);
-      lastReportedTokens(text);
+      lastReportedUsage(text);
       assert.ok(lastPayloads(text, 3).length <= 3);
     },
     allows: never,
