@@ -13,6 +13,8 @@ export class HtmlScanner {
   #at = 0;
   #noMoreTags = false;
   readonly #neverClosed = new Set<string>();
+  /** Quotes of which no more follow. */
+  readonly #unclosed = new Set<string>();
 
   constructor(html: string) {
     this.#html = html;
@@ -37,7 +39,7 @@ export class HtmlScanner {
         this.#jumpPast('-->', open + 4);
         continue;
       }
-      const end = this.#html.indexOf('>', open + 1);
+      const end = this.#endOfTag(open);
       if (end < 0) {
         this.#noMoreTags = true;
         continue;
@@ -66,6 +68,27 @@ export class HtmlScanner {
     return inner;
   }
 
+  /** Where the tag ends; a `>` in the quotes of an attribute does not end it. -1: nowhere. */
+  #endOfTag(open: number): number {
+    const html = this.#html;
+    for (let at = open + 1; at < html.length; at++) {
+      const code = html.charCodeAt(at);
+      if (code === GREATER) return at;
+      // Quotes mean something behind `=` only.
+      if (code !== EQUALS) continue;
+      while (isBlank(html.charCodeAt(at + 1))) at++;
+      const quote = html[at + 1];
+      if (quote !== '"' && quote !== "'") continue;
+      const close = this.#unclosed.has(quote) ? -1 : html.indexOf(quote, at + 2);
+      if (close < 0) {
+        this.#unclosed.add(quote);
+        return html.indexOf('>', open + 1);
+      }
+      at = close;
+    }
+    return -1;
+  }
+
   #text(start: number, end: number): HtmlPart | undefined {
     this.#at = end;
     return start < end ? { kind: 'text', text: this.#html.slice(start, end) } : undefined;
@@ -79,6 +102,13 @@ export class HtmlScanner {
 
 function isTagStart(code: number): boolean {
   return (code >= 65 && code <= 90) || (code >= 97 && code <= 122) || code === 47 || code === 33 || code === 63;
+}
+
+const GREATER = 62;
+const EQUALS = 61;
+
+function isBlank(code: number): boolean {
+  return code === 32 || (code >= 9 && code <= 13);
 }
 
 /** Lower case without changing lengths (`İ` would grow in `toLowerCase`). */

@@ -51,10 +51,10 @@ export function prepareHtml(html: string): PreparedHtml {
     // `<m:math>` of XHTML is `<math>`.
     const prefix = /^(?:m|mml):/.exec(part.name)?.[0] ?? '';
     const name = part.name.slice(prefix.length);
-    const written =
-      part.end - part.start > LONGEST_TAG ? `<${closing ? '/' : ''}${name}>` : html.slice(part.start, part.end);
-    const tag =
-      prefix === '' ? written : `<${closing ? '/' : ''}${written.slice(1 + (closing ? 1 : 0) + prefix.length)}`;
+    const whole = html.slice(part.start, part.end);
+    // The parser reads the tags that were read here, and none that it takes for something else.
+    const isPlain = !closing && whole.length <= LONGEST_TAG && /[\s/>]/.test(whole[part.name.length + 1] ?? '');
+    const tag = isPlain ? `<${whole.slice(1 + prefix.length)}` : `<${closing ? '/' : ''}${name}>`;
     if (STRUCTURE.has(name)) continue;
     if (!closing && name === 'title' && !hasTitle) {
       const title = scanner.skipTo('title');

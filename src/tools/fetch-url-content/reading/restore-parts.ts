@@ -52,7 +52,8 @@ function restoreHeadings({ root, document }: MainText, page: readonly Block[]): 
 function restoreIntroduction({ root, document }: MainText, page: readonly Block[]): void {
   const [first] = blocksOf(root).filter(isProse);
   if (!first) return;
-  const start = page.findIndex(({ text }) => keyOf(text) === keyOf(first.text));
+  const key = keyOf(first.text);
+  const start = page.findIndex(({ text }) => keyOf(text) === key);
   const kept = new Set(blocksOf(root).map(({ text }) => keyOf(text)));
   const introduction: string[] = [];
   let isBelowHeading = false;
@@ -92,6 +93,10 @@ function levelOf(element: DomElement): number {
   return /^H[1-6]$/.test(element.tagName) ? Number(element.tagName[1]) : 0;
 }
 
+/** What a text is known by: its first letters. Blocks may be as long as the page. */
 function keyOf(text: string): string {
-  return text.replace(/[^\p{L}\p{N}]+/gu, '').slice(0, 80);
+  return text
+    .slice(0, 400)
+    .replace(/[^\p{L}\p{N}]+/gu, '')
+    .slice(0, 80);
 }
