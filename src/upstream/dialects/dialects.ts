@@ -1,3 +1,4 @@
+import { wantsCacheMarks } from './requests/cache-marks.ts';
 import { defaultTraits, type RequestTraits } from './requests/traits.ts';
 
 /** What is known of a family of providers before the first answer; everything else is seen from the answers. */
@@ -29,6 +30,8 @@ const DIALECTS: Readonly<Record<string, Dialect>> = {
       refusedReplay: new Set(['reasoning_content', 'reasoning']),
     },
   },
+  /** Providers that cache only what is marked. */
+  cache_marks: { traits: { cacheMarks: true } },
   /** Models without native tool calls: tools are described in the instructions, calls read from the text. */
   text_tools: { traits: { toolProtocol: 'text' } },
   /** Models whose chat template opens `<think>` in the prompt, so that only `</think>` is seen. */
@@ -41,12 +44,13 @@ const DIALECTS: Readonly<Record<string, Dialect>> = {
 export const DIALECT_NAMES: readonly string[] = Object.keys(DIALECTS);
 
 /**
- * What a provider's requests look like before anything was learned.
+ * What a provider's requests look like before anything was learned. `model`: the provider's name of it.
  * @throws Error naming the field and the fix, for a dialect that does not exist.
  */
 export function startingTraits(
   provider: string,
   config: { base_url: string; dialect?: string | undefined },
+  model = '',
 ): RequestTraits {
   const dialect = config.dialect === undefined ? suggested(config.base_url) : own(config.dialect);
   if (!dialect) {
@@ -54,7 +58,8 @@ export function startingTraits(
       `providers.${provider}.dialect: there is no dialect "${config.dialect}"; use one of ${DIALECT_NAMES.join(', ')}`,
     );
   }
-  const traits = { ...defaultTraits(), ...dialect.traits };
+  const seen = config.dialect === undefined && wantsCacheMarks(model) ? { cacheMarks: true } : {};
+  const traits = { ...defaultTraits(), ...seen, ...dialect.traits };
   return {
     ...traits,
     refusedParameters: new Set(traits.refusedParameters),

@@ -110,7 +110,7 @@ export class Provider implements AsyncDisposable {
 
   /** What one of the provider's models wants its requests to look like, as far as it is known. */
   traits(model: string): RequestTraits {
-    return remembered(this.#traits, model, () => startingTraits(this.name, this.config));
+    return remembered(this.#traits, model, () => startingTraits(this.name, this.config, model));
   }
 
   /** Keeps the pool open until disposed, also if the provider is retired meanwhile. */

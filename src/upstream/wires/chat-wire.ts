@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../base/json.ts';
 import { TurnDecoder } from '../decoding/turn-decoder.ts';
 import { withInstruction } from '../dialects/requests/added-instruction.ts';
+import { withCacheMarks } from '../dialects/requests/cache-marks.ts';
 import { applyInstructionRole } from '../dialects/requests/instruction-role.ts';
 import { applyMessageOrder } from '../dialects/requests/message-order.ts';
 import { applyOutputLimit } from '../dialects/requests/output-limit.ts';
@@ -31,9 +32,11 @@ function chatBody(request: TurnRequest, target: BodyTarget): WireRequest {
   const names = new ToolNames(tools.map((tool) => tool.name));
   const messages = native ? request.messages : textProtocol(request.messages, tools);
   const chat = withFormat(messages, request, traits).flatMap((message) => chatMessage(message, target, names));
+  const ordered = applyMessageOrder(applyInstructionRole(chat, traits), traits);
+  const marks = traits.cacheMarks && !traits.refusedParameters.has('cache_control');
   const body: JsonObject = {
     model: target.model,
-    messages: applyMessageOrder(applyInstructionRole(chat, traits), traits),
+    messages: marks ? withCacheMarks(ordered) : ordered,
     stream: true,
     stream_options: { include_usage: true },
   };

@@ -1,10 +1,11 @@
+import { learnCacheMarks } from './cache-marks.ts';
 import { learnEmptyContent } from './empty-content.ts';
 import { learnInstructionRole } from './instruction-role.ts';
 import { learnMessageOrder } from './message-order.ts';
 import { learnLargestOutput, learnOutputLimit } from './output-limit.ts';
 import { learnRefusedParameters } from './refused-parameters.ts';
 import { learnReplay } from './replay.ts';
-import { learnCacheControl, learnThinking } from './thinking.ts';
+import { learnThinking } from './thinking.ts';
 import { learnToolCallIds } from './tool-call-ids.ts';
 import { learnToolProtocol } from './tool-protocol.ts';
 import { learnToolSchemas } from './tool-schemas.ts';
@@ -15,7 +16,7 @@ const LESSONS: readonly Lesson[] = [
   learnToolCallIds,
   learnOutputLimit,
   learnThinking,
-  learnCacheControl,
+  learnCacheMarks,
   learnReplay,
   learnRefusedParameters,
   learnToolProtocol,

@@ -1,5 +1,5 @@
 import { isObject } from '../../../base/json.ts';
-import { type Lesson, refuses } from './traits.ts';
+import type { Lesson } from './traits.ts';
 
 /**
  * How Anthropic's models are asked to think: newer ones decide by themselves (`adaptive`) and refuse a budget, older
@@ -14,12 +14,5 @@ export const learnThinking: Lesson = ({ text, body }, traits) => {
     traits.thinking = /adaptive/i.test(text) && traits.thinking !== 'enabled' ? 'enabled' : 'off';
   } else if (traits.thinking === 'summarized' && /display/i.test(text)) traits.thinking = 'adaptive';
   else traits.thinking = traits.thinking === 'enabled' ? 'off' : 'enabled';
-  return true;
-};
-
-/** Relays that know no marks for the cache. */
-export const learnCacheControl: Lesson = ({ text }, traits) => {
-  if (traits.refusedParameters.has('cache_control') || !refuses(text, 'cache_control')) return false;
-  traits.refusedParameters.add('cache_control');
   return true;
 };

@@ -31,6 +31,8 @@ export interface RequestTraits {
   refusedReplay: Set<string>;
   /** `prompt_cache_key` is sent; who does not know it ignores or refuses it. */
   promptCacheKey: boolean;
+  /** Whether the cache is marked in the messages of a chat completion: some providers cache nothing else. */
+  cacheMarks: boolean;
   /** How a model of the Messages API is asked to think; `summarized`: by its own measure, with readable thoughts. */
   thinking: 'summarized' | 'adaptive' | 'enabled' | 'off';
   /** Reasoning is counted beside the completion, and the total leaves it out. */
@@ -55,6 +57,7 @@ export function defaultTraits(): RequestTraits {
     refusedParameters: new Set(),
     refusedReplay: new Set(),
     promptCacheKey: true,
+    cacheMarks: false,
     thinking: 'summarized',
     reasoningBeside: false,
     startsThinking: false,
