@@ -1,5 +1,4 @@
 import express, { type Express, type RequestHandler } from 'express';
-import { GatewayError } from '../base/errors.ts';
 import { Heartbeats } from './answers/heartbeat.ts';
 import { OpenAnswers } from './answers/open-answers.ts';
 import type { AppDeps, HttpParts } from './app-deps.ts';
@@ -32,6 +31,7 @@ import { listTasks } from './routes/list-tasks.ts';
 import { metricsPage } from './routes/metrics.ts';
 import { openapi } from './routes/openapi.ts';
 import { passthrough } from './routes/passthrough.ts';
+import { nothingAt } from './unknown-path.ts';
 import { type UpgradeHandler, webSockets } from './web-sockets.ts';
 
 /** Memory of long answers that are being read, in bytes. */
@@ -74,8 +74,8 @@ export function createApps(parts: HttpParts): Apps {
     const made = emptyApp(deps, contexts);
     if (serves.api) addApi(made, deps, contexts);
     if (serves.admin) addAdmin(made, deps, { contexts, ...(pages && { pages }) });
-    made.use(() => {
-      throw new GatewayError('not_found', 'There is nothing at this address.');
+    made.use(({ path }) => {
+      throw nothingAt(path);
     });
     made.use(failure(deps, contexts));
     return made;

@@ -46,7 +46,11 @@ const contentPart = chosenBy((value) => {
     case undefined:
       return { refuse: 'missing_parameter', message: 'this field is required', at: 'type' };
     default:
-      return { refuse: 'invalid_parameter', message: 'unknown part type: use input_text or input_image', at: 'type' };
+      return {
+        refuse: 'invalid_parameter',
+        message: 'unknown part type: use text or an image (input_text and input_image; in chats text and image_url)',
+        at: 'type',
+      };
   }
 });
 export type ContentPart = z.output<typeof contentPart>;

@@ -72,6 +72,8 @@ export const createChatCompletion = z.object({
   top_p: topP.optional(),
   metadata: metadata.optional(),
   reasoning_effort: effort.optional(),
+  /** As OpenRouter has it, and clients that take every server for one. */
+  reasoning: z.object({ effort: optional(effort) }).optional(),
   tools: listOf(chatTool, { max: 64, described: reference('Tool') }).optional(),
   tool_choice: toolChoice.optional(),
   functions: z

@@ -7,6 +7,7 @@ import { type Forwarding, forward, jsonForwarding } from '../forward.ts';
 import { mediaType, parseObject, requireIdentity } from '../middleware/body.ts';
 import { readBody } from '../middleware/read-body.ts';
 import { chooseModel } from '../models.ts';
+import { nothingAt } from '../unknown-path.ts';
 import { entryFor, passStreamed } from './streamed.ts';
 
 type Body = Pick<Forwarding, 'body' | 'modelAt' | 'encoding' | 'stream'> & { model: unknown };
@@ -21,6 +22,7 @@ export function passthrough(deps: AppDeps): Endpoint {
     const entry = entryFor(call.req.path, identity.config);
     if (entry) return await passStreamed(deps, call, entry);
     const api = apiOf(call.req.path);
+    if (api.startsWith('v1/')) throw nothingAt(call.req.path);
     const body = await namedModel(call);
     const { name, model } = chooseModel(identity, body.model, api);
     if (model.kind !== 'proxy') {
@@ -34,30 +36,26 @@ export function passthrough(deps: AppDeps): Endpoint {
 async function namedModel(call: Call): Promise<Body> {
   const { req } = call;
   const type = mediaType(req);
-  if (req.method === 'GET' || req.method === 'HEAD') throw unknownPath();
+  if (req.method === 'GET' || req.method === 'HEAD') throw nothingAt(call.req.path);
   if (type === 'application/json') {
     requireIdentity(req);
     const raw = await readBody(call);
     const json = parseObject(raw);
-    if (!Object.hasOwn(json, 'model')) throw unknownPath();
+    if (!Object.hasOwn(json, 'model')) throw nothingAt(call.req.path);
     return { ...jsonForwarding({ raw, json }), model: json.model };
   }
   const boundary = type === 'multipart/form-data' ? boundaryOf(req.headers['content-type'] ?? '') : undefined;
-  if (boundary === undefined) throw unknownPath();
+  if (boundary === undefined) throw nothingAt(call.req.path);
   requireIdentity(req);
   const body = await readBody(call);
   const [field, second] = formFields(body, boundary, 'model');
-  if (!field) throw unknownPath();
+  if (!field) throw nothingAt(call.req.path);
   if (second) throw new GatewayError('invalid_parameter', 'model: give this field once.', { param: 'model' });
   return { body, modelAt: field, encoding: 'multipart', stream: false, model: field.value };
 }
 
 /** `/v1/audio/speech` is the API `audio/speech`. @throws GatewayError `not_found` for a path that is not plain. */
 function apiOf(path: string): string {
-  if (!isPlainPath(path)) throw unknownPath();
+  if (!isPlainPath(path)) throw nothingAt(path);
   return path.replace(/^\/v1\//, '').replace(/\/$/, '');
-}
-
-function unknownPath(): GatewayError {
-  return new GatewayError('not_found', 'There is nothing at this address.');
 }

@@ -75,7 +75,7 @@ export async function fromChat(body: CreateChatCompletion, context: RequestConte
     earlierSources: [],
     conversation: await conversationIn(body.messages, { ...context, param: 'messages' }),
     instructions: null,
-    effort: body.reasoning_effort ?? model.research.effort,
+    effort: body.reasoning_effort ?? body.reasoning?.effort ?? model.research.effort,
     ...tools,
     toolChoice: body.tool_choice ?? 'auto',
     maxOutputTokens: body.max_completion_tokens ?? body.max_tokens ?? null,
