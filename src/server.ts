@@ -114,7 +114,13 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   );
   stack.defer(() => executor.stop({ graceMs: 0 }));
   const instances = stack.use(
-    new Instances({ limits: storage.limits, clock: systemClock, id: owner, executing: () => executor.active }),
+    new Instances({
+      limits: storage.limits,
+      clock: systemClock,
+      id: owner,
+      executing: () => executor.active,
+      recent: () => activity.recent(),
+    }),
   );
   const closing = new AbortController();
   const stopped = new AbortController();

@@ -78,11 +78,13 @@ function say(message: FromWorker): void {
   if (process.connected) process.send?.(message);
 }
 
-/** The first process tells what is wrong at the start. */
+/** The first process tells how the gateway starts, and what is wrong then; each tells what it does. */
 function workerTerminal(): Terminal {
+  const own = processTerminal({ plain: environment.plain });
   return {
-    ...processTerminal({ plain: environment.plain }),
+    ...own,
     err: () => {},
+    log: own.err,
     onSignal(_signals, listener) {
       let listening = true;
       void stop.promise.then(() => listening && listener());

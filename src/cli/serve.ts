@@ -30,7 +30,7 @@ export async function serve(
   const redactor = new Redactor();
   redactor.setSecrets(secretsOf(loaded.config));
   const { level } = loaded.config.logging;
-  const destination = terminal.live ? { destination: terminalLog(terminal.err) } : {};
+  const destination = terminal.live ? { destination: terminalLog(terminal.log ?? terminal.err) } : {};
   const log = createLogger({ level, redactor, ...destination });
   const stopped = Promise.withResolvers<void>();
   // Listened to before anything starts: a stop during the start is obeyed once the start is over.

@@ -25,7 +25,9 @@ export function terminalLog(write: (text: string) => void): { write(lines: strin
 
 function isQuiet({ msg, status, url }: Record<string, unknown>): boolean {
   return (
-    (msg === 'request' && typeof status === 'number' && status < 400) || (msg === 'listening' && url !== undefined)
+    (msg === 'request' && typeof status === 'number' && status < 400) ||
+    (msg === 'listening' && url !== undefined) ||
+    msg === 'a worker is listening'
   );
 }
 

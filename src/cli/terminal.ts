@@ -4,6 +4,8 @@ import { text as readAll } from 'node:stream/consumers';
 export interface Terminal {
   out(text: string): void;
   err(text: string): void;
+  /** Where lines of the log go that are written for eyes; `err` where absent. */
+  log?(text: string): void;
   /** Whether a line of `err` can be rewritten. */
   readonly live: boolean;
   /** Width of `err` in columns. */

@@ -18,6 +18,10 @@ export const overview = z.object({
       started_at: z.int(),
       executing: count,
       memory_mb: count,
+      /** Its latest attempts, 200 a provider at most. */
+      providers: z.array(z.object({ name: z.string(), attempts: count, failed: count, p50_ms: count, p95_ms: count })),
+      /** Failures that it remembers, 200 at most. */
+      failures: z.array(z.object({ where: z.string(), code: z.string(), count, last_at: z.int() })),
     }),
   ),
   runs: z.object({ queued: count, in_progress: count, max_queued: count, max_concurrent: count }),
@@ -50,6 +54,20 @@ export const overview = z.object({
       models: z.array(z.string()).nullable(),
       /** Only limits that are set. `used`: what counts against it now. */
       limits: z.array(z.object({ name: z.string(), limit: z.number(), used: z.number() })),
+    }),
+  ),
+  /** What a research run may use, by model and effort. `cost` is null where nothing bounds it. */
+  budgets: z.array(
+    z.object({
+      model: z.string(),
+      effort: z.enum(['low', 'medium', 'high']),
+      /** Whether a request without an effort gets this one. */
+      default: z.boolean(),
+      turns: count,
+      tool_calls: count,
+      tokens: count,
+      minutes: z.number(),
+      cost: z.number().nullable(),
     }),
   ),
   /** Failures that the instance that answers remembers, 200 at most. */

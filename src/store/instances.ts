@@ -4,6 +4,20 @@ import type { Clock } from '../base/clock.ts';
 import { parseJson } from '../base/json.ts';
 import type { LimitStore, Slots } from './limits.ts';
 
+/** How attempts at a provider went lately: times in milliseconds to the end of those that ended well. */
+const attempts = z.object({
+  provider: z.string(),
+  attempts: z.int().nonnegative(),
+  failed: z.int().nonnegative(),
+  p50: z.number(),
+  p95: z.number(),
+});
+const failures = z.object({ where: z.string(), code: z.string(), count: z.int().positive(), lastAt: z.number() });
+/** What an instance did lately, as it tells the others. */
+const recentActivity = z.object({ attempts: z.array(attempts), failures: z.array(failures) });
+
+export type RecentActivity = z.output<typeof recentActivity>;
+
 /** An instance of the gateway that shares the store, as far as others know of it. Times are Unix milliseconds. */
 const instance = z.object({
   id: z.string(),
@@ -15,6 +29,8 @@ const instance = z.object({
   executing: z.int().nonnegative(),
   /** Resident memory in bytes. */
   memory: z.number(),
+  /** Absent where the instance is of an earlier version. */
+  recent: recentActivity.optional(),
 });
 
 export type Instance = z.output<typeof instance>;
@@ -24,6 +40,8 @@ const ANNOUNCE_MS = 5000;
 const GONE_MS = 16_000;
 /** More than anyone runs against one store. */
 const MAX_INSTANCES = 256;
+/** Providers and kinds of failures that are told at most: what others read grows with the instances. */
+const MAX_TOLD = 20;
 const ALL = 'all';
 
 /**
@@ -37,7 +55,13 @@ export class Instances implements AsyncDisposable {
   readonly #timer: NodeJS.Timeout;
   #place: string | undefined;
 
-  constructor(parts: { limits: LimitStore; clock: Clock; id: string; executing(): number }) {
+  constructor(parts: {
+    limits: LimitStore;
+    clock: Clock;
+    id: string;
+    executing(): number;
+    recent(): RecentActivity;
+  }) {
     const { clock, id } = parts;
     const startedAt = clock.now();
     this.#own = () => ({
@@ -48,6 +72,7 @@ export class Instances implements AsyncDisposable {
       seenAt: clock.now(),
       executing: parts.executing(),
       memory: process.memoryUsage.rss(),
+      recent: bounded(parts.recent()),
     });
     this.#places = parts.limits.slots({ name: 'instances' });
     this.#timer = setInterval(() => void this.announce().catch(() => {}), ANNOUNCE_MS).unref();
@@ -80,4 +105,8 @@ export class Instances implements AsyncDisposable {
     // The store may be gone: then the place runs out.
     if (this.#place !== undefined) await this.#places.release(ALL, this.#place).catch(() => {});
   }
+}
+
+function bounded({ attempts, failures }: RecentActivity): RecentActivity {
+  return { attempts: attempts.slice(0, MAX_TOLD), failures: failures.slice(0, MAX_TOLD) };
 }

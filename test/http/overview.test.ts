@@ -64,6 +64,17 @@ describe('GET /admin/overview', () => {
     assert.ok(!shown.some(([, code]) => code === 'not_found'), 'nor does the console that asks whether a key may look');
     assert.equal(after.providers[0]?.models[0]?.model, 'm');
     assert.ok((after.providers[0]?.recent.failed ?? 0) > 0);
+    const [own] = after.instances;
+    assert.deepEqual(own?.providers, [{ name: 'bad', ...after.providers[0]?.recent }]);
+    assert.deepEqual(own?.failures, after.failures.by_code);
+    assert.deepEqual(
+      after.budgets.map(({ model, effort, default: isDefault, cost }) => [model, effort, isDefault, cost]),
+      [
+        ['deep', 'low', false, null],
+        ['deep', 'medium', true, null],
+        ['deep', 'high', false, null],
+      ],
+    );
     const ann = after.keys.find(({ id }) => id === 'ann');
     assert.deepEqual(
       ann?.limits.map(({ name, limit }) => [name, limit]),

@@ -1,3 +1,4 @@
+import type { RecentActivity } from '../../store/instances.ts';
 import type { AttemptReport } from '../../upstream/routing/route-tries.ts';
 
 /** A failure as operators see it: what and where, never a text that a client or provider wrote. */
@@ -68,6 +69,12 @@ export class Activity {
         return last ? [{ code: last.code, where: last.where, count: failures.length, lastAt: last.at }] : [];
       })
       .sort((a, b) => b.count - a.count);
+  }
+
+  /** All of it in figures, for other instances. */
+  recent(): RecentActivity {
+    const attempts = [...this.#attempts.keys()].map((provider) => ({ provider, ...this.attemptsOf(provider) }));
+    return { attempts, failures: this.failuresByCode() };
   }
 
   attemptsOf(provider: string): RecentAttempts {

@@ -2,6 +2,7 @@ import { toSeconds } from '../../base/clock.ts';
 import { GatewayError } from '../../base/errors.ts';
 import type { GatewayConfig } from '../../config/schema.ts';
 import type { Overview } from '../../protocol/overview.ts';
+import { budgetOf } from '../../research/run/budget.ts';
 import type { Instance } from '../../store/instances.ts';
 import type { ProviderState } from '../../upstream/routing/provider.ts';
 import { json } from '../answers/answer.ts';
@@ -50,6 +51,7 @@ async function overviewOf(deps: AppDeps, operator: OperatorParts, config: Gatewa
     reasons,
     providers: operator.providers().map((state) => providerOf(state, activity)),
     keys,
+    budgets: budgetsOf(config),
     failures: {
       by_code: activity
         .failuresByCode()
@@ -59,8 +61,45 @@ async function overviewOf(deps: AppDeps, operator: OperatorParts, config: Gatewa
   };
 }
 
-function instanceOf({ id, host, pid, startedAt, executing, memory }: Instance): Overview['instances'][number] {
-  return { id, host, pid, started_at: toSeconds(startedAt), executing, memory_mb: Math.round(memory / 1024 ** 2) };
+function instanceOf({ id, host, pid, startedAt, executing, memory, recent }: Instance): Overview['instances'][number] {
+  return {
+    id,
+    host,
+    pid,
+    started_at: toSeconds(startedAt),
+    executing,
+    memory_mb: Math.round(memory / 1024 ** 2),
+    providers: (recent?.attempts ?? []).map(({ provider, attempts, failed, p50, p95 }) => ({
+      name: provider,
+      attempts,
+      failed,
+      p50_ms: p50,
+      p95_ms: p95,
+    })),
+    failures: (recent?.failures ?? []).map(({ lastAt, ...failure }) => ({ ...failure, last_at: toSeconds(lastAt) })),
+  };
+}
+
+function budgetsOf({ models, runs }: GatewayConfig): Overview['budgets'] {
+  return Object.entries(models).flatMap(([name, model]) => {
+    if (model.kind !== 'research') return [];
+    return (['low', 'medium', 'high'] as const).map((effort) => {
+      const { turns, toolCalls, tokens, minutes, cost } = budgetOf(model, effort, {
+        maxMinutes: runs.maxRunMs / 60_000,
+      });
+      const isDefault = model.research.effort === effort;
+      return {
+        model: name,
+        effort,
+        default: isDefault,
+        turns,
+        tool_calls: toolCalls,
+        tokens,
+        minutes,
+        cost: cost ?? null,
+      };
+    });
+  });
 }
 
 function providerOf(state: ProviderState, activity: Activity): Overview['providers'][number] {

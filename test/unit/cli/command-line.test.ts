@@ -144,6 +144,26 @@ logging: { level: silent }
     assert.doesNotMatch(err, /\{"level"|sk-a/);
   });
 
+  it('where the log has a place of its own in a terminal, it is written for eyes there', async () => {
+    await writeFile(file, CONFIG.replace('silent', 'info'));
+    const { start } = recordingStart('http://127.0.0.1:4321');
+    let logged = '';
+    const log = (text: string) => {
+      logged += text;
+    };
+    const terminal = Object.assign(new RecordedTerminal({ live: true }), { log });
+    const startGateway: StartGateway = async (options) => {
+      options.log.warn({ provider: 'a' }, 'a circuit opened');
+      queueMicrotask(() => terminal.interrupt());
+      return await start(options);
+    };
+    const { code, err } = await run(['serve', '--config', file], { terminal, startGateway });
+    assert.equal(code, 0);
+    assert.match(logged, /^\d\d:\d\d:\d\d warning: a circuit opened provider=a\n/);
+    assert.match(err, /The gateway runs/);
+    assert.doesNotMatch(logged, /The gateway runs|\{"level"/);
+  });
+
   it('hands a changed configuration to the gateway', async () => {
     const { start, started } = recordingStart('http://x');
     const terminal = new RecordedTerminal();

@@ -12,10 +12,15 @@ describe('instances that share a store', () => {
     const limits: LimitStore = { ...memory, slots: () => places };
     const instance = (id: string) => {
       now += 1;
-      return new Instances({ limits, clock, id, executing: () => 3 });
+      return new Instances({ limits, clock, id, executing: () => 3, recent: () => recentOf(id) });
     };
     return { instance, places, pass: (ms: number) => (now += ms) };
   };
+  const failures = Array.from({ length: 60 }, (_, n) => ({ where: 'run', code: `code_${n}`, count: 1, lastAt: n }));
+  const recentOf = (id: string) => ({
+    attempts: [{ provider: `of ${id}`, attempts: 5, failed: 1, p50: 20, p95: 90 }],
+    failures,
+  });
   const idsOf = async (instances: Instances) => (await instances.list()).map(({ id }) => id);
 
   it('see each other in the order of their start, and each sees itself at once', async () => {
@@ -26,7 +31,10 @@ describe('instances that share a store', () => {
     for (const each of [one, two, one]) await each.announce();
     assert.deepEqual(await idsOf(one), ['one', 'two']);
     assert.deepEqual(await idsOf(two), ['one', 'two']);
-    assert.equal((await one.list())[1]?.executing, 3);
+    const [, other] = await one.list();
+    assert.equal(other?.executing, 3);
+    assert.deepEqual(other?.recent?.attempts, recentOf('two').attempts);
+    assert.deepEqual(other?.recent?.failures, failures.slice(0, 20), 'bounded, the most frequent first');
   });
 
   it('one that was killed is forgotten after a while, one that left in order at once', async () => {

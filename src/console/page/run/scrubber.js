@@ -36,5 +36,6 @@ export function Scrubber({ session, position, onPosition, onClose }) {
       ${SPEEDS.map((value) => html`<option value=${String(value)} key=${value}>${value}×</option>`)}
     </select></label>
     <${Button} kind="bare" icon="cross" aria-label="Close replay" onClick=${onClose} />
+    <p class="scrubber-note">The log keeps the order of events, not their times: the pace is made up.</p>
   </div>`;
 }

@@ -5,13 +5,17 @@ import { Failure } from '../parts/controls.js';
 import { gauge, rateBetween } from './operate-metrics.js';
 
 const REFRESH_MS = 3000;
+/** Budgets are shown at once where there are no more models than this. */
+const FEW_MODELS = 4;
 
 /** Instances, queue, providers, keys and failures. Nothing can be changed here. */
 export function Operate() {
   const { overview, error, metrics } = useOverview();
   if (!overview)
     return html`<section class="operate"><h1 tabindex="-1">Operate</h1><${Failure} error=${error} /></section>`;
-  const { runs, ready, reasons, instances, providers, keys, failures } = overview;
+  const { runs, ready, reasons, instances, providers, keys, budgets, failures } = overview;
+  const failed = failuresOfAll(overview);
+  const several = instances.length > 1;
   return html`<section class="operate">
     <header class="list-head"><h1 tabindex="-1">Operate</h1>
       <p class="run-about"><span class="status" data-status=${ready ? 'completed' : 'failed'}>${ready ? 'ready' : 'not ready'}</span>
@@ -43,8 +47,8 @@ export function Operate() {
           provider.recent.attempts === 0
             ? '–'
             : `${number(provider.recent.failed)} of ${number(provider.recent.attempts)}`,
-          provider.recent.p50_ms === 0 ? '–' : duration(provider.recent.p50_ms),
-          provider.recent.p95_ms === 0 ? '–' : duration(provider.recent.p95_ms),
+          latency(provider.recent.p50_ms),
+          latency(provider.recent.p95_ms),
         ])} />
       <//>
       <${Panel} title="Keys" count=${keys.length}>
@@ -63,18 +67,73 @@ export function Operate() {
             : html`<ul class="limits">${key.limits.map((limit) => html`<${Limit} key=${limit.name} ...${limit} />`)}</ul>`,
         ])} />
       <//>
-      <${Panel} title="Failures" count=${failures.by_code.reduce((sum, { count }) => sum + count, 0)}>
+      <${Panel} title="Failures" count=${failed.reduce((sum, { count }) => sum + count, 0)}>
         ${
-          failures.by_code.length === 0
-            ? html`<p class="quiet">None since this instance started.</p>`
-            : html`<${Table} columns=${['Code', 'Where', 'Count', 'Last']} rows=${failures.by_code.map(({ code, where, count, last_at }) => [code, where, number(count), when(last_at * 1000)])} />
-              <details><summary>The latest ${failures.latest.length}</summary>
+          failed.length === 0
+            ? html`<p class="quiet">None since ${several ? 'these processes' : 'this process'} started.</p>`
+            : html`<${Table} columns=${['Code', 'Where', 'Count', 'Last']} rows=${failed.map(({ code, where, count, last_at }) => [code, where, number(count), when(last_at * 1000)])} />
+              ${
+                failures.latest.length > 0 &&
+                html`<details><summary>The latest ${failures.latest.length}${several ? ' of the process that answers' : ''}</summary>
                 <${Table} columns=${['When', 'Where', 'Code', 'Model', 'Key or provider']} rows=${failures.latest.map((failure) => [exactly(failure.at * 1000), failure.where, failure.code + (failure.status ? ` (${failure.status})` : ''), failure.model, failure.key || failure.provider])} />
               </details>`
+              }`
         }
+      <//>
+      ${
+        several &&
+        html`<${Panel} title="Providers by process" count=${instances.length}>
+        <${Table} columns=${['Process', 'Provider', 'Failed', 'p50', 'p95']} rows=${instances.flatMap((instance) =>
+          instance.providers.map((provider) => [
+            `${instance.host} ${instance.pid}`,
+            provider.name,
+            `${number(provider.failed)} of ${number(provider.attempts)}`,
+            latency(provider.p50_ms),
+            latency(provider.p95_ms),
+          ]),
+        )} />
+      <//>`
+      }
+      <${Panel} title="Budgets" count=${budgets.length}>
+        <${Budgets} budgets=${budgets} />
       <//>
     </div>
   </section>`;
+}
+
+/** What a run may use, by model and effort. */
+function Budgets({ budgets }) {
+  const cost = budgets.some((budget) => budget.cost !== null);
+  const columns = ['Model', 'Effort', 'Turns', 'Calls', 'Tokens', 'Minutes', ...(cost ? ['Cost'] : [])];
+  const rows = budgets.map((budget) => [
+    budget.model,
+    html`${budget.effort}${budget.default ? html` <span class="mark">default</span>` : ''}`,
+    number(budget.turns),
+    number(budget.tool_calls),
+    compact(budget.tokens),
+    number(budget.minutes),
+    ...(cost ? [budget.cost === null ? '–' : number(budget.cost)] : []),
+  ]);
+  const table = html`<${Table} columns=${columns} rows=${rows} />`;
+  if (budgets.length <= FEW_MODELS * 3) return table;
+  return html`<details><summary>All of them</summary>${table}</details>`;
+}
+
+/** Failures by code over all processes that tell of theirs; the one that answers has its own at once. */
+function failuresOfAll({ instance, instances, failures }) {
+  const others = instances.filter(({ id }) => id !== instance).flatMap((other) => other.failures);
+  const groups = Map.groupBy([...failures.by_code, ...others], ({ where, code }) => `${where} ${code}`);
+  return [...groups.values()]
+    .map((group) => ({
+      ...group[0],
+      count: group.reduce((sum, { count }) => sum + count, 0),
+      last_at: Math.max(...group.map(({ last_at: at }) => at)),
+    }))
+    .sort((a, b) => b.count - a.count);
+}
+
+function latency(ms) {
+  return ms === 0 ? '–' : duration(ms);
 }
 
 function Figure({ name, value, about }) {
