@@ -1,4 +1,5 @@
 import { type BegunAnswer, CitedAnswer, type CitedText } from '../../src/research/answer/cited-answer.ts';
+import type { MayShow } from '../../src/research/answer/safe-markup.ts';
 import { SourceRegistry } from '../../src/research/run/sources.ts';
 
 /** Sources 1, 2, 3 that were read at these addresses. */
@@ -23,9 +24,9 @@ export function joinCited(pieces: Iterable<CitedText>): CitedText {
 export function citedAnswer(
   text: string,
   sources: SourceRegistry,
-  { length = 7, begun }: { length?: number; begun?: BegunAnswer } = {},
+  { length = 7, begun, mayShow }: { length?: number; begun?: BegunAnswer; mayShow?: MayShow } = {},
 ): CitedText {
-  const answer = new CitedAnswer(sources, begun);
+  const answer = new CitedAnswer(sources, begun, mayShow ? { mayShow } : {});
   function* pieces() {
     for (let at = 0; at < text.length; at += length) yield answer.push(text.slice(at, at + length));
     yield answer.end();

@@ -1,8 +1,11 @@
+import { LineState } from './line-state.ts';
 import { type FoundMarker, markerAt } from './marker.ts';
+import { destinationAt, type MayShow, marksInCode, tagAt } from './safe-markup.ts';
 
-/** A part of an answer, in order: together they are its text. */
+/** A part of an answer, in order: together they are its text. `mark`: what makes a link, an image or a tag that may not be. */
 export type AnswerPart =
   | { type: 'text'; text: string }
+  | { type: 'mark'; text: string }
   | { type: 'marker'; text: string; numbers: number[] }
   | { type: 'url'; text: string };
 
@@ -13,15 +16,23 @@ const LONGEST_URL = 2000;
 /** How much of a line decides whether it opens or closes a code block. */
 const LONGEST_FENCE = 200;
 
-const NEXT = /[[【［`\n]|(?<![a-z])(?:https?|corpus):\/\//gi;
+/** A longer line of code is looked at in pieces. */
+const LONGEST_LINE = 4000;
+/** Brackets that are open at a time, as far as that matters. */
+const MOST_BRACKETS = 100;
+
+const NEXT = /[[\]【［`\n]|(?<=\])[(:]|<(?=[a-z/!?])|(?<![a-z])(?:https?|corpus):\/\//gi;
 /** The same, or the beginning of a scheme at the end of the text. */
 const NEXT_OR_BEGUN =
-  /[[【［`\n]|(?<![a-z])(?:https?|corpus):\/\/|(?<![a-z])(?:h(?:t(?:t(?:ps?(?::\/?)?)?)?)?|c(?:o(?:r(?:p(?:us?(?::\/?)?)?)?)?)?)$/gi;
+  /[[\]【［`\n]|(?<=\])[(:]|<(?=[a-z/!?]|$)|(?<![a-z])(?:https?|corpus):\/\/|(?<![a-z])(?:h(?:t(?:t(?:ps?(?::\/?)?)?)?)?|c(?:o(?:r(?:p(?:us?(?::\/?)?)?)?)?)?)$/gi;
+/** Bounded, because a text of nothing but schemes is looked at anew at each of them. */
 const URL_RUN = /(?:https?|corpus):\/\/[^\s<>"`|\\^{}\u3000-\u303f\uff00-\uffef]{1,2001}/iy;
 /** What an address may be made of, from anywhere within it. */
 const URL_CHARACTERS = /[^\s<>"`|\\^{}\u3000-\u303f\uff00-\uffef]*/y;
 const OPENS_BLOCK = /^[^\S\n>]*(?:>[^\S\n>]*)*(?:[-*+][^\S\n]+|\d{1,9}[.)][^\S\n]+)?(`{3,}|~{3,})/;
 const MAY_OPEN_BLOCK = /^[^\S\n>]*(?:>[^\S\n>]*)*(?:(?:[-*+]|\d{1,9}[.)])[^\S\n]+|[-*+]|\d{1,9}[.)]?)?(?:`+|~+)?$/;
+/** In a list, a quotation or behind white space a block may end before its closing line. */
+const PLAIN_FENCE = /^ {0,3}(?:`{3,}|~{3,})/;
 const CLOSES_BLOCK = /^[\s>]*(`{3,}|~{3,})\s*$/;
 const MAY_CLOSE_BLOCK = /^[\s>]*(?:`*|~*)\s*$/;
 
@@ -44,10 +55,22 @@ export class AnswerScanner {
   /** The mark of the code block that is open. */
   #block: string | undefined;
   #atLineStart = true;
+  readonly #mayShow: MayShow;
+  /** Whether each bracket that is open is an image's. */
+  readonly #brackets: boolean[] = [];
+  /** Whether the last one that closed was. */
+  #closedImage = false;
+  readonly #line = new LineState();
+  /** Whether every reader of Markdown sees the same code blocks in this answer so far. */
+  #isPlain = true;
 
-  /** @param urlLength how much of a run of characters is the address, without the sentence around it. */
-  constructor(urlLength: (raw: string) => number) {
+  /**
+   * @param urlLength how much of a run of characters is the address, without the sentence around it.
+   * @param mayShow where images and links may lead; the others' marks are told. Everywhere where absent.
+   */
+  constructor(urlLength: (raw: string) => number, mayShow: MayShow = () => true) {
     this.#urlLength = urlLength;
+    this.#mayShow = mayShow;
   }
 
   /** The parts that are complete with this delta. */
@@ -67,6 +90,7 @@ export class AnswerScanner {
     while (at < this.#buffer.length) {
       const next = this.#step(at, final, parts);
       if (next === 'more') break;
+      this.#line.pass(this.#buffer.slice(at, next));
       at = next;
     }
     const keep = Math.max(0, at - 1);
@@ -94,11 +118,36 @@ export class AnswerScanner {
     const line = this.#buffer.slice(at, end);
     if (this.#atLineStart) {
       if (newline === -1 && !final && line.length < LONGEST_FENCE && MAY_CLOSE_BLOCK.test(line)) return 'more';
-      if (line.length <= LONGEST_FENCE && CLOSES_BLOCK.exec(line)?.[1]?.startsWith(mark)) this.#block = undefined;
-    }
+      const closes = line.length <= LONGEST_FENCE && CLOSES_BLOCK.exec(line)?.[1]?.startsWith(mark) === true;
+      if (closes) {
+        this.#isPlain &&= PLAIN_FENCE.test(line);
+        this.#block = undefined;
+      } else if (!this.#isPlain) return this.#doubtfulLine(at, { newline, final }, parts);
+    } else if (!this.#isPlain) return this.#doubtfulLine(at, { newline, final }, parts);
     this.#atLineStart = newline !== -1;
     parts.text(line);
     return end;
+  }
+
+  /** A line, or a piece of a long one, that is code unless a reader of Markdown sees the block end earlier. */
+  #doubtfulLine(at: number, { newline, final }: { newline: number; final: boolean }, parts: Parts): number | 'more' {
+    const length = (newline === -1 ? this.#buffer.length : newline + 1) - at;
+    if (newline === -1 && length <= LONGEST_LINE && !final) return 'more';
+    const line = this.#buffer.slice(at, at + Math.min(length, LONGEST_LINE));
+    const piece = length > LONGEST_LINE ? wholeMarks(line) : line;
+    this.#atLineStart = piece.endsWith('\n');
+    this.#doubtful(piece, parts);
+    return at + piece.length;
+  }
+
+  #doubtful(code: string, parts: Parts): void {
+    let taken = 0;
+    for (const at of marksInCode(code, this.#mayShow)) {
+      parts.text(code.slice(taken, at));
+      parts.list.push({ type: 'mark', text: code[at] ?? '' });
+      taken = at + 1;
+    }
+    parts.text(code.slice(taken));
   }
 
   /** The line that opens a code block, or undefined where the line does not. */
@@ -114,9 +163,12 @@ export class AnswerScanner {
       if (!whole) return 'more';
     }
     this.#block = mark;
-    parts.text(line.text);
+    this.#isPlain &&= PLAIN_FENCE.test(line.text) && (mark[0] === '~' || line.text.length < LONGEST_FENCE);
     this.#atLineStart = false;
-    return at + line.text.length;
+    // What follows the mark is looked at as a line of code.
+    const opened = this.#isPlain ? line.text : opening[0];
+    parts.text(opened);
+    return at + opened.length;
   }
 
   #inline(at: number, final: boolean, parts: Parts): number | 'more' {
@@ -136,6 +188,7 @@ export class AnswerScanner {
     }
     if (first === '`') return this.#code(at, final, parts);
     if (/[[【［]/.test(first)) return this.#marker(at, markerAt(this.#buffer, at, { final }), parts);
+    if (/[\](:<]/.test(first)) return this.#markup(at, { first, final }, parts);
     return match?.[0].endsWith('://') ? this.#url(at, final, parts) : 'more';
   }
 
@@ -144,8 +197,43 @@ export class AnswerScanner {
     const end = found?.end ?? at + 1;
     const text = this.#buffer.slice(at, end);
     if (found) parts.list.push({ type: 'marker', text, numbers: found.numbers });
-    else parts.text(text);
+    else {
+      if (this.#brackets.length < MOST_BRACKETS) this.#brackets.push(this.#buffer[at - 1] === '!');
+      parts.text(text);
+    }
     return end;
+  }
+
+  /** A closing bracket, what may make it a link, or a tag. */
+  #markup(at: number, { first, final }: { first: string; final: boolean }, parts: Parts): number | 'more' {
+    if (first === ']') {
+      this.#closedImage = this.#brackets.pop() ?? false;
+      parts.text(first);
+      return at + 1;
+    }
+    if (first === '<') return this.#tag(at, final, parts);
+    const isShown = this.#isShown(at, first, final);
+    if (isShown === 'more') return 'more';
+    if (isShown) parts.text(first);
+    else parts.list.push({ type: 'mark', text: first });
+    return at + 1;
+  }
+
+  #tag(at: number, final: boolean, parts: Parts): number | 'more' {
+    const how = { final, mayShow: this.#mayShow, startsLine: this.#line.isAtStart };
+    const tag = tagAt(this.#buffer, at, how);
+    if (tag === 'more') return 'more';
+    if (tag.shown) parts.text(this.#buffer.slice(at, tag.end));
+    else parts.list.push({ type: 'mark', text: '<' });
+    return tag.end;
+  }
+
+  /** Whether the destination after a bracket may be shown: of a link or image, or of a definition for others. */
+  #isShown(at: number, first: string, final: boolean): boolean | 'more' {
+    const isLink = first === '(';
+    const destination = destinationAt(this.#buffer, at + 1, { final, link: isLink });
+    if (destination === 'more') return 'more';
+    return destination !== undefined && this.#mayShow(destination, { image: !isLink || this.#closedImage });
   }
 
   #url(at: number, final: boolean, parts: Parts): number | 'more' {
@@ -200,6 +288,12 @@ export class AnswerScanner {
     if (closed === 'more') return 'more';
     const end = closed ?? opened;
     const text = this.#buffer.slice(at, end);
+    // Not code to a reader that takes the back-tick for a part of an address, or the line for a row of a table.
+    const isDoubtful = !this.#isPlain || this.#line.hidesCode || /[\n\r|]/.test(text);
+    if (isDoubtful && closed !== undefined && marksInCode(text, this.#mayShow).length > 0) {
+      this.#doubtful(text, parts);
+      return end;
+    }
     const url = closed === undefined ? undefined : this.#onlyUrl(text);
     if (url) {
       parts.text(text.slice(0, url.start));
@@ -220,6 +314,12 @@ export class AnswerScanner {
     const text = raw.slice(0, this.#urlLength(raw));
     return URL.canParse(text) && /^[`\s<>]*$/.test(code.slice(start + text.length)) ? { start, text } : undefined;
   }
+}
+
+/** A piece of a line up to the last mark in it, which stays together with what it is told by. */
+function wholeMarks(piece: string): string {
+  const mark = Math.max(piece.lastIndexOf('<'), piece.lastIndexOf(']'));
+  return mark > 0 ? piece.slice(0, mark) : piece;
 }
 
 /** Parts as they are found; neighbouring text is one part. */

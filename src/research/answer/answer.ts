@@ -23,6 +23,7 @@ import {
 } from './answer-steps.ts';
 import { AnswerCut, AnswerTurn } from './answer-turn.ts';
 import { CitedAnswer } from './cited-answer.ts';
+import { hostsIn, mayShowFor } from './safe-markup.ts';
 import { writeStructured } from './structured-answer.ts';
 
 /** The answer turn: no tool is called, and it is streamed as the message as it is written. */
@@ -47,7 +48,8 @@ export async function* writeAnswer(run: ResearchRun, context: Context): AsyncGen
 
 async function* writeText(run: ResearchRun, { context, signal }: Answering): AsyncGenerator<Step, Written> {
   const { answered } = run.state;
-  const cited = new CitedAnswer(run.state.sources, run.answerSoFar);
+  const mayShow = mayShowFor(run.state.sources, hostsOfClient(run));
+  const cited = new CitedAnswer(run.state.sources, run.answerSoFar, { mayShow });
   const written: Written = { text: cited.begunByModel, cut: answered?.cut ?? null };
   const tries = { cuts: 0 };
   const ask = { context, again: false, withoutTools: false };
@@ -93,6 +95,22 @@ async function* writeText(run: ResearchRun, { context, signal }: Answering): Asy
   // Of an answer that was whole when its instance died, citations may not have been told.
   yield* citedSteps(run, cited.end());
   return written;
+}
+
+/** The hosts that the client itself wrote of, and those of what it brought along. */
+function hostsOfClient({ request, model }: ResearchRun): Set<string> {
+  const { conversation, history, earlierSources, instructions } = request;
+  // What a model answered earlier is no word of the client.
+  const said = [...history, ...conversation]
+    .filter(({ role }) => role !== 'assistant')
+    .flatMap(({ content }) => content.map((part) => (part.type === 'text' ? part.text : '')));
+  const texts = [
+    ...said,
+    instructions ?? '',
+    model.research.instructions ?? '',
+    ...earlierSources.map(({ url }) => url),
+  ];
+  return new Set(texts.flatMap(hostsIn));
 }
 
 /** Streams one turn into `written`. Undefined where this side stopped it; `written.cut` says why. */

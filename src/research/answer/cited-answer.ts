@@ -1,6 +1,7 @@
 import type { UrlCitation } from '../../protocol/items.ts';
 import type { Source, SourceRegistry } from '../run/sources.ts';
 import { type AnswerPart, AnswerScanner } from './answer-scanner.ts';
+import type { MayShow } from './safe-markup.ts';
 import { urlIn } from './url-in-text.ts';
 
 /** A piece of the answer as the client reads it. */
@@ -34,6 +35,8 @@ export class CitedAnswer {
   readonly #begun: BegunAnswer;
   /** Markers stay as they are. Earlier versions wrote them so: what was begun so ends so. */
   #keepsNumbers: boolean;
+  /** What was begun is read, not written. */
+  #isReading = false;
   /** Citations of what was begun that nobody was told of: earlier versions told them at the end. */
   #owed: CitedText = { text: '', annotations: [], unknown: [] };
   /** Length of the text so far, in UTF-16 code units. */
@@ -42,12 +45,12 @@ export class CitedAnswer {
   constructor(
     sources: SourceRegistry,
     begun: BegunAnswer = { text: '', annotations: [] },
-    { keepNumbers = false }: { keepNumbers?: boolean } = {},
+    { keepNumbers = false, mayShow }: { keepNumbers?: boolean; mayShow?: MayShow } = {},
   ) {
     this.#sources = sources;
     this.#begun = begun;
     this.#keepsNumbers = keepNumbers;
-    this.#scanner = new AnswerScanner((raw) => urlIn(raw, sources).length);
+    this.#scanner = new AnswerScanner((raw) => urlIn(raw, sources).length, mayShow);
     for (const { index, source_id } of begun.annotations)
       if (index !== null && source_id !== null) this.#numbers.set(source_id, index);
     if (begun.text !== '') this.#read(begun);
@@ -90,12 +93,22 @@ export class CitedAnswer {
     const cited = { ...this.#owed, text: '' };
     this.#owed = { text: '', annotations: [], unknown: [] };
     for (const part of parts) {
-      const text = part.type === 'marker' ? this.#marker(part, cited) : part.text;
+      const text = this.#shown(part, cited);
       if (part.type === 'url') cited.annotations.push(this.#address(part.text));
       cited.text += text;
       this.#length += text.length;
     }
     return cited;
+  }
+
+  /**
+   * A part as the client reads it. A space keeps a mark from being one: an escape could be taken for the end of an
+   * address before it, and is not read as one in plain text.
+   */
+  #shown(part: AnswerPart, cited: CitedText): string {
+    if (part.type === 'marker') return this.#marker(part, cited);
+    if (part.type !== 'mark' || this.#isReading) return part.text;
+    return part.text === '<' ? '< ' : ` ${part.text}`;
   }
 
   /** The marker as the client reads it. */
@@ -130,15 +143,19 @@ export class CitedAnswer {
 
   /** Takes up an answer where the log has it: only what state the text leaves behind counts. */
   #read({ text, annotations }: BegunAnswer): void {
+    this.#isReading = true;
     const told = new Set(annotations.map(({ start_index }) => start_index));
     const parts = [...this.#scanner.push(text), ...this.#scanner.end()];
     let at = 0;
     for (const part of parts) {
-      if (part.type === 'marker' && !told.has(at)) this.#keepsNumbers = true;
+      // The text of a link that was kept from being one, or whose address was held back, looks like a marker.
+      const isOfLink = /^(?: [(:]|$)/.test(text.slice(at + part.text.length, at + part.text.length + 2));
+      if (part.type === 'marker' && !told.has(at) && !isOfLink) this.#keepsNumbers = true;
       at += part.text.length;
     }
     if (this.#keepsNumbers) this.#owed = this.#cite(parts);
     this.#length = text.length;
+    this.#isReading = false;
   }
 }
 

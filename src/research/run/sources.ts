@@ -17,6 +17,7 @@ export interface Source extends ToolSource {
 export class SourceRegistry {
   readonly #byUrl = new Map<string, Source>();
   readonly #byId = new Map<number, Source>();
+  readonly #hosts = new Set<string>();
   #last = 0;
 
   /** Numbers what a tool found; gives the sources that are new or newly read, to be stored. */
@@ -48,6 +49,11 @@ export class SourceRegistry {
     return this.#byUrl.get(urlKey(url));
   }
 
+  /** Whether a source is at a host; `www.` makes no difference. */
+  knowsHost(host: string): boolean {
+    return this.#hosts.has(withoutWww(host));
+  }
+
   byId(id: number): Source | undefined {
     return this.#byId.get(id);
   }
@@ -64,8 +70,16 @@ export class SourceRegistry {
     this.#byUrl.set(urlKey(source.url), source);
     if (source.movedTo !== undefined) this.#byUrl.set(urlKey(source.movedTo), source);
     this.#byId.set(source.id, source);
+    for (const url of [source.url, source.movedTo ?? '']) {
+      const host = URL.parse(url)?.host;
+      if (host) this.#hosts.add(withoutWww(host));
+    }
     this.#last = Math.max(this.#last, source.id);
   }
+}
+
+function withoutWww(host: string): string {
+  return host.replace(/^www\./, '');
 }
 
 /** What makes two spellings of a URL the same source: no fragment, no trailing slash, no tracking parameters. */

@@ -84,8 +84,8 @@ describe('an answer that is renumbered while it streams', () => {
       annotations.map(({ start_index, end_index, index, source_id }) => [start_index, end_index, index, source_id]),
       [[9, 12, 1, 7]],
     );
-    assert.equal(answer.push(' link](https://s1.example/').text, ' link](');
-    assert.equal(answer.push('page) and').text, 'https://s1.example/page) and');
+    assert.equal(answer.push(' link](https://s1.example/').text, ' link]', 'it may lead where it should not');
+    assert.equal(answer.push('page) and').text, '(https://s1.example/page) and');
     assert.equal(answer.push(' a `lone').text, ' a ');
     assert.equal(answer.push(' tick [7]\n\n').text, '`lone tick [1]\n\n');
     assert.equal(answer.push('The end [1').text, 'The end ');
