@@ -5,6 +5,8 @@ import { manyRuns } from './scenarios/many-runs.ts';
 import { pacedPassThrough, passThrough } from './scenarios/pass-through.ts';
 import { install, start, workers } from './scenarios/processes.ts';
 import { replay, snapshots } from './scenarios/reading.ts';
+import { tokens } from './scenarios/tokens.ts';
+import { transfers } from './scenarios/transfers.ts';
 import type { BenchOptions } from './support/options.ts';
 import { installPeers } from './support/peers.ts';
 import { type Row, scoreboard } from './support/scoreboard.ts';
@@ -13,6 +15,8 @@ import { type Row, scoreboard } from './support/scoreboard.ts';
 const SCENARIOS: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>>> = {
   'pass-through': passThrough,
   'paced-pass-through': pacedPassThrough,
+  transfers,
+  tokens,
   'steady-delta': steadyDelta,
   'short-run': shortRun,
   'many-streams': manyStreams,
