@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { mock } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { createClient } from '@redis/client';
 import { Queue } from 'bullmq';
 import { silentLogger } from '../../src/base/logger.ts';
 import type { ExecutorOptions } from '../../src/runs/executing/executor.ts';
@@ -49,10 +51,39 @@ describe('executors over Redis', () => {
     await store.close();
   });
 
+  it('stop a run whose lock the queue gave away, where its claim was taken too', async () => {
+    const prefix = randomUUID();
+    await using fixture = await overRedis('queue', { prefix, lockMs: 400 });
+    const { runs: store, openQueue } = await openRedisStore({ url: server.url, log: silentLogger, prefix });
+    await using connection = await openQueue();
+    const queue = new Queue('runs', { connection: connection.client, prefix: connection.prefix });
+    const asked = Promise.withResolvers<void>();
+    const chat = new ScriptedModel(() => {
+      asked.resolve();
+      return { gate: new Promise(() => {}) };
+    });
+    // Claims are renewed at intervals too, which would find it out a second later.
+    mock.timers.enable({ apis: ['setInterval'] });
+    try {
+      await using a = await fixture.open({ chat });
+      const { run } = await a.runs.submit(question());
+      await asked.promise;
+      assert.ok(await store.claim(run.id, { owner: 'elsewhere', leaseMs: 3_600_000, force: true }));
+      const client = await createClient({ url: server.url }).connect();
+      assert.equal(await client.del(`${queue.toKey(run.id)}:lock`), 1);
+      client.destroy();
+      while (a.executor.active > 0) await delay(10);
+    } finally {
+      mock.timers.reset();
+      await queue.close();
+      await store.close();
+    }
+  });
+
   /** Each instance has connections of its own. */
   async function overRedis(
     kind: 'polling' | 'queue',
-    { prefix = randomUUID(), ...more }: { prefix?: string; sweepMs?: number } = {},
+    { prefix = randomUUID(), ...more }: { prefix?: string; sweepMs?: number; lockMs?: number } = {},
   ): Promise<ExecutorFixture> {
     const stack = new AsyncDisposableStack();
     return {

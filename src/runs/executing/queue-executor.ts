@@ -9,7 +9,7 @@ import { ActiveRuns } from './active-runs.ts';
 import type { Executor, ExecutorOptions } from './executor.ts';
 
 const QUEUE = 'runs';
-/** A job whose lock is not renewed for this long is given to another instance, in milliseconds. */
+/** See `QueueExecutorOptions.lockMs`. */
 const LOCK_MS = 4000;
 /** How often jobs without a lock are looked for, in milliseconds. */
 const STALLED_MS = 500;
@@ -52,6 +52,8 @@ export interface QueueExecutorOptions extends ExecutorOptions {
   connection: QueueConnection;
   /** How often free runs without a job are looked for, in milliseconds. */
   sweepMs?: number;
+  /** A job whose lock is not renewed for this long is given to another instance, in milliseconds. */
+  lockMs?: number;
 }
 
 /**
@@ -86,7 +88,7 @@ export class QueueExecutor implements Executor {
       ...common,
       autorun: false,
       concurrency: options.maxConcurrent,
-      lockDuration: LOCK_MS,
+      lockDuration: options.lockMs ?? LOCK_MS,
       stalledInterval: STALLED_MS,
       maxStalledCount: Number.MAX_SAFE_INTEGER,
       drainDelay: LOOK_SECONDS,

@@ -1,13 +1,18 @@
 import assert from 'node:assert/strict';
+import { mock } from 'node:test';
 import { silentLogger } from '../../../src/base/logger.ts';
+import type { UnnumberedEvent } from '../../../src/protocol/events.ts';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
 import { AppendTick } from '../../../src/runs/executing/append-tick.ts';
 import { LogWriter } from '../../../src/runs/executing/log-writer.ts';
 import { ClaimLostError, RunLease } from '../../../src/runs/executing/run-lease.ts';
+import { ResponseFold } from '../../../src/runs/reading/response-fold.ts';
 import type { Claim, RunStore } from '../../../src/store/run-store.ts';
 import { claimedRun, newRun, readAll, T0 } from '../../contract/run-store-fixture.ts';
 import { faultyStore, memoryStore, wrapStore } from '../../support/wrapped-store.ts';
 
+/** How long a store may take for an append before its source waits, in milliseconds. */
+const SILENT_MS = 2000;
 const END = { status: 'completed', at: T0 + 1000, retainMs: 60_000 } as const;
 
 function delta(text: string, itemId = 'rs_1') {
@@ -23,7 +28,7 @@ const done = (text: string) =>
     text,
   }) as const;
 
-function open(store: RunStore, claim: Claim, changes: { graceMs?: number } = {}) {
+function open(store: RunStore, claim: Claim, changes: { graceMs?: number; fold?: ResponseFold } = {}) {
   const lease = new RunLease(claim, { store, log: silentLogger });
   const writer = new LogWriter({
     store,
@@ -33,6 +38,7 @@ function open(store: RunStore, claim: Claim, changes: { graceMs?: number } = {})
     entries: 0,
     graceMs: changes.graceMs ?? 20_000,
     log: silentLogger,
+    ...(changes.fold ? { fold: changes.fold } : {}),
   });
   return { writer, lease };
 }
@@ -227,6 +233,55 @@ describe('the writer of a run’s log', () => {
     held.resolve();
     await waiting;
     assert.equal(writer.congested, false);
+  });
+
+  it('asks its source to stop where the store does not answer, though little waits', async () => {
+    const claim = await claimedRun(store);
+    const held = Promise.withResolvers<void>();
+    const appending = Promise.withResolvers<void>();
+    const silent = wrapStore(store, {
+      append: async (id, batch) => {
+        appending.resolve();
+        await held.promise;
+        return await store.append(id, batch);
+      },
+    });
+    const { writer } = open(silent, claim);
+    let now = Math.ceil(performance.now());
+    const clock = mock.method(performance, 'now', () => now);
+    try {
+      writer.push(done('first'));
+      await appending.promise;
+      now += SILENT_MS;
+      assert.equal(writer.congested, false);
+      now += 1;
+      assert.equal(writer.congested, true);
+      held.resolve();
+      await writer.flush();
+      now += 10 * SILENT_MS;
+      assert.equal(writer.congested, false, 'a store without an append is not silent');
+    } finally {
+      clock.mock.restore();
+    }
+  });
+
+  it('carries the response on with what is stored, never with what is not', async () => {
+    const claim = await claimedRun(store);
+    const fold = new ResponseFold();
+    const told: unknown[] = [];
+    mock.method(fold, 'add', (event: UnnumberedEvent) => told.push(event.type));
+    mock.method(fold, 'addText', (_: number, { delta }: { delta: string }) => told.push(delta));
+    const { writer } = open(store, claim, { fold });
+    writer.pushDelta(delta('some'));
+    writer.push(done('some'));
+    assert.deepEqual(told, []);
+    await writer.flush();
+    assert.deepEqual(told, ['some', 'response.reasoning_text.done']);
+    await store.requestCancel(claim.run.id);
+    assert.equal(await writer.end(done('refused'), END), 'cancelled');
+    assert.equal(told.length, 2);
+    assert.equal(await writer.end(done('end'), { ...END, status: 'cancelled' }), 'ended');
+    assert.equal(told.length, 3);
   });
 
   it('tells of an accepted cancel with the next append', async () => {

@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { mock } from 'node:test';
+import { setImmediate as turnOfLoop } from 'node:timers/promises';
+import { newRunId } from '../../../src/base/ids.ts';
+import { ActiveRuns } from '../../../src/runs/executing/active-runs.ts';
+import type { Executor, ExecutorOptions } from '../../../src/runs/executing/executor.ts';
+import type { RunRecord } from '../../../src/runs/runs.ts';
+import type { RunStore } from '../../../src/store/run-store.ts';
+import { type Harness, openHarness, question, testTool } from '../../support/run-harness.ts';
+import { isAnswerTurn, ScriptedModel } from '../../support/scripted-model.ts';
+import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
+
+/** How often claims are renewed, in milliseconds. */
+const RENEW_MS = 1000;
+/** Cancels that are kept for runs that are driven nowhere. */
+const KEPT_CANCELS = 10_000;
+
+/** `ActiveRuns` as an executor that takes up no run by itself, over a model that thinks until its gate opens. */
+class Driven implements AsyncDisposable {
+  readonly store: RunStore;
+  readonly chat: ScriptedModel;
+  readonly renewed: string[] = [];
+  readonly #gate = Promise.withResolvers<void>();
+  readonly #refused = new Set<string>();
+  #active: ActiveRuns | undefined;
+  #harness: Harness | undefined;
+
+  private constructor(inner: RunStore) {
+    this.store = wrapStore(inner, {
+      renew: (id, options) => {
+        this.renewed.push(id);
+        return inner.renew(id, options);
+      },
+    });
+    this.chat = new ScriptedModel((request) => {
+      const gate = this.#gate.promise;
+      return isAnswerTurn(request) ? { text: ['done'], gate } : { calls: [{ name: 'lookup', arguments: {} }], gate };
+    });
+  }
+
+  static async open(): Promise<Driven> {
+    const driven = new Driven(await memoryStore());
+    driven.#harness = await openHarness({
+      chat: driven.chat,
+      tools: [testTool('lookup', () => ({ result: '{}' }))],
+      store: driven.store,
+      executor: (options) => driven.#executor(options),
+    });
+    return driven;
+  }
+
+  #executor(options: ExecutorOptions): Executor {
+    const active = new ActiveRuns({ ...options, mayRun: (run) => !this.#refused.has(run.id) });
+    this.#active = active;
+    return {
+      start: async () => {},
+      wake: () => {},
+      cancel: (id) => active.cancel(id),
+      takeOver: (id, how) => active.takeOver(id, how),
+      driven: (id) => active.get(id),
+      active: 0,
+      overloaded: false,
+      stop: (how) => active.handOver(how),
+    };
+  }
+
+  get active(): ActiveRuns {
+    return this.#active ?? assert.fail();
+  }
+
+  async submit(): Promise<RunRecord> {
+    return (await (this.#harness ?? assert.fail()).runs.submit(question())).run;
+  }
+
+  /** Takes a run up; resolves with its end. */
+  async drive({ id }: RunRecord): Promise<string> {
+    return await this.active.drive((await this.active.claim(id, { force: true })) ?? assert.fail());
+  }
+
+  async status({ id }: RunRecord): Promise<string | undefined> {
+    return (await this.store.get(id))?.status;
+  }
+
+  /** From now on this run may not be driven. */
+  refuse({ id }: RunRecord): void {
+    this.#refused.add(id);
+  }
+
+  /** The model goes on. */
+  goOn(): void {
+    this.#gate.resolve();
+  }
+
+  async asked(times: number): Promise<void> {
+    while (this.chat.requests.length < times) await turnOfLoop();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.goOn();
+    mock.timers.reset();
+    await this.#harness?.[Symbol.asyncDispose]();
+    await this.store.close();
+  }
+}
+
+describe('the runs that an instance drives', () => {
+  it('are renewed once a second each, and nothing is once they have ended', async () => {
+    await using driven = await Driven.open();
+    mock.timers.enable({ apis: ['setInterval'] });
+    const runs = [await driven.submit(), await driven.submit()];
+    const ends = runs.map((run) => driven.drive(run));
+    await driven.asked(2);
+    for (const times of [1, 2]) {
+      mock.timers.tick(RENEW_MS);
+      for (const { id } of runs) assert.equal(driven.renewed.filter((renewed) => renewed === id).length, times);
+    }
+    driven.active.cancel(runs[0]?.id ?? '');
+    await ends[0];
+    mock.timers.tick(RENEW_MS);
+    assert.deepEqual(driven.renewed.slice(4), [runs[1]?.id], 'the other one goes on');
+
+    const next = await driven.submit();
+    const [, second] = [driven.active.cancel(runs[1]?.id ?? ''), await ends[1]];
+    assert.equal(second, 'ended');
+    mock.timers.tick(5 * RENEW_MS);
+    assert.equal(driven.renewed.length, 5);
+    const last = driven.drive(next);
+    await driven.asked(3);
+    mock.timers.tick(RENEW_MS);
+    assert.deepEqual(driven.renewed.slice(5), [next.id], 'once, as at first');
+    driven.goOn();
+    await last;
+  });
+
+  it('end as cancelled where they may not be driven, when they are taken up and later', async () => {
+    await using driven = await Driven.open();
+    const refused = await driven.submit();
+    driven.refuse(refused);
+    assert.equal(await driven.drive(refused), 'ended');
+    assert.equal(await driven.status(refused), 'cancelled');
+    assert.equal(driven.chat.requests.length, 0);
+
+    mock.timers.enable({ apis: ['setInterval'] });
+    const [later, other] = [await driven.submit(), await driven.submit()];
+    const ends = [driven.drive(later), driven.drive(other)];
+    await driven.asked(2);
+    driven.refuse(later);
+    mock.timers.tick(RENEW_MS);
+    await ends[0];
+    assert.equal(await driven.status(later), 'cancelled');
+    assert.equal(await driven.status(other), 'in_progress');
+  });
+
+  it('are cancelled at once, and those that were cancelled before they were taken up reach no model', async () => {
+    await using driven = await Driven.open();
+    const running = await driven.submit();
+    const end = driven.drive(running);
+    await driven.asked(1);
+    assert.equal(driven.active.cancel(running.id), true);
+    await end;
+    assert.equal(await driven.status(running), 'cancelled');
+
+    const waiting = await driven.submit();
+    assert.equal(driven.active.cancel(waiting.id), false, 'it is driven nowhere');
+    await driven.drive(waiting);
+    assert.equal(await driven.status(waiting), 'cancelled');
+    assert.equal(driven.chat.requests.length, 1);
+  });
+
+  it('remember the cancels of others up to a bound, the oldest are forgotten', async () => {
+    await using driven = await Driven.open();
+    driven.goOn();
+    const [first, second] = [await driven.submit(), await driven.submit()];
+    driven.active.cancel(first.id);
+    driven.active.cancel(second.id);
+    for (let n = 0; n < KEPT_CANCELS - 1; n++) driven.active.cancel(newRunId());
+    await Promise.all([driven.drive(first), driven.drive(second)]);
+    assert.equal(await driven.status(first), 'completed');
+    assert.equal(await driven.status(second), 'cancelled');
+  });
+
+  it('stop at their next step when the instance stops, those that are taken up meanwhile too', async () => {
+    await using driven = await Driven.open();
+    const [before, meanwhile] = [await driven.submit(), await driven.submit()];
+    const ends = [driven.drive(before)];
+    await driven.asked(1);
+    const handedOver = driven.active.handOver({ graceMs: 60_000 });
+    ends.push(driven.drive(meanwhile));
+    driven.goOn();
+    await handedOver;
+    assert.deepEqual(await Promise.all(ends), ['released', 'released']);
+    for (const run of [before, meanwhile]) {
+      assert.equal(await driven.status(run), 'in_progress');
+      assert.ok(await driven.store.claim(run.id, { owner: 'next', leaseMs: 1000, force: false }), 'it is free');
+    }
+  });
+});
