@@ -60,6 +60,8 @@ class Driven implements AsyncDisposable {
       driven: (id) => active.get(id),
       active: 0,
       overloaded: false,
+      waiting: 0,
+      take: () => {},
       stop: (how) => active.handOver(how),
     };
   }

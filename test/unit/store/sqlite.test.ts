@@ -279,6 +279,35 @@ describe('the SQLite store over its database', () => {
     await store.close();
   });
 
+  it('a claim, a cancel, a release or a removal whose commit fails with another write changed nothing', async () => {
+    const { db, store } = open();
+    const claimedByUs = await claimedRun(store);
+    const queued = newRun();
+    await store.create(queued);
+    /** Does `change` in one transaction with a write that the disk has no room for. */
+    const withoutRoom = async (change: () => Promise<unknown>) => {
+      const pages = Number(db.prepare('PRAGMA page_count').get()?.page_count);
+      db.exec(`PRAGMA max_page_count = ${pages}`);
+      const all = await Promise.allSettled([change(), store.create(newRun({ request: 'x'.repeat(100_000) }))]);
+      db.exec('PRAGMA max_page_count = 1000000');
+      assert.ok(all.every(({ status }) => status === 'rejected'));
+    };
+    const { id } = claimedByUs.run;
+    await withoutRoom(() => store.claim(queued.id, { ...LEASE, force: true }));
+    assert.deepEqual(await store.countOpen(), { queued: 1, inProgress: 1 });
+    assert.ok((await store.claimable({ limit: 10 })).includes(queued.id), 'it is free as before');
+
+    await withoutRoom(() => store.requestCancel(id));
+    assert.deepEqual(await store.renew(id, { ...LEASE, token: claimedByUs.token }), { result: 'ok', cancel: false });
+
+    await withoutRoom(() => store.release(id, { token: claimedByUs.token }));
+    assert.equal(await store.claim(id, { ...LEASE, force: false }), undefined, 'it is held as before');
+
+    await withoutRoom(() => store.delete(id));
+    assert.equal((await store.append(id, events(claimedByUs.token, 3, 3))).result, 'ok');
+    await store.close();
+  });
+
   it('one call that fails does not take down those of the same moment', async () => {
     const { store } = open();
     const good = newRun();
