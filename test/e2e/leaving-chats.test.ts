@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { type RedisServer, redisOrSkip } from '../support/redis.ts';
+import { stallAfter } from '../support/scripted-provider.ts';
+import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
+import { HEADERS, type Instances, startInstances } from '../support/two-instances.ts';
+
+/** Architecture, promise 6: how long a provider may be paid for a chat that nobody reads, in milliseconds. */
+const LEAVE_MS = 1000;
+
+/** What may be wrong with the store while a client leaves; each is undone before the next. */
+const FAULTS: Readonly<Record<string, (parts: { way: TcpProxy; redis: RedisServer }) => () => Promise<void> | void>> = {
+  'all is well': () => () => {},
+  'the store is 900 ms away': ({ way }) => {
+    way.latencyMs = 900;
+    return () => {
+      way.latencyMs = 0;
+    };
+  },
+  'the instance is cut off from the store': ({ way }) => {
+    way.cut();
+    return () => way.mend();
+  },
+  'the store hangs': ({ redis }) => {
+    redis.freeze();
+    return () => redis.thaw();
+  },
+};
+
+describe('the provider of a chat whose client leaves is left within a second', function () {
+  this.timeout(60_000);
+  let redis: RedisServer;
+  let way: TcpProxy;
+  let instances: Instances;
+  before(async function () {
+    redis = await redisOrSkip(this);
+    way = await startTcpProxy(redis.port);
+    instances = await startInstances({ storeUrl: `redis://127.0.0.1:${way.port}/0`, names: ['one', 'two'] });
+    instances.provider.respond = () => stallAfter(2, { text: 'a word or two', chunks: 4 });
+  });
+  after(async () => {
+    await instances?.[Symbol.asyncDispose]();
+    await way?.[Symbol.asyncDispose]();
+    await redis?.[Symbol.asyncDispose]();
+  });
+
+  for (const [what, begin] of Object.entries(FAULTS)) {
+    for (const stream of [true, false]) {
+      it(`where ${what}, ${stream ? 'streamed' : 'whole'}`, async () => {
+        const { provider } = instances;
+        const [gateway] = [...instances.gateways.values()];
+        assert.ok(gateway);
+        const leaving = new AbortController();
+        const messages = [{ role: 'user', content: `Who stays, ${what}, ${stream}?` }];
+        const body = JSON.stringify({ model: 'researcher', messages, stream });
+        const number = provider.requests.length + 1;
+        const asking = fetch(`${gateway.url}/v1/chat/completions`, {
+          ...{ method: 'POST', headers: HEADERS, body, signal: leaving.signal },
+        }).then((response) => response.text());
+        asking.catch(() => {});
+        const { closed } = await provider.waitForRequest(number);
+        const end = begin({ way, redis });
+        try {
+          const left = performance.now();
+          leaving.abort();
+          assert.deepEqual(await closed, { left: true });
+          const took = performance.now() - left;
+          assert.ok(took < LEAVE_MS, `it was left after ${took} ms`);
+        } finally {
+          await end();
+        }
+        assert.equal(provider.requests.length, number, 'nothing more is paid for');
+      });
+    }
+  }
+});
