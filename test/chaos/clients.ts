@@ -21,6 +21,8 @@ export interface ClientSeen {
   turnedAt: Map<number, number>;
   /** When the client had all it would get, or left; Unix milliseconds. */
   goneAt: number;
+  /** How its chat ended, for whoever has to find out. */
+  ending: string;
   /** What was wrong with its answer. */
   faults: string[];
 }
@@ -55,7 +57,7 @@ export class Clients {
   async ask(n: number, { kind, cancel }: { kind: ClientKind; cancel: boolean }): Promise<ClientSeen> {
     const seen: ClientSeen = {
       ...{ kind, n, id: undefined, cancelled: false, viewed: [], doneAt: new Map(), turnedAt: new Map() },
-      ...{ goneAt: Number.POSITIVE_INFINITY, faults: [] },
+      ...{ goneAt: Number.POSITIVE_INFINITY, ending: '', faults: [] },
     };
     if (kind === 'viewed') await this.#view(seen, cancel);
     else if (kind === 'blocking') await this.#wait(seen);
@@ -123,11 +125,13 @@ export class Clients {
       const response = await fetch(url, { method: 'POST', headers, body, signal: leaving.signal });
       if (!response.ok || !response.body) throw new Error(`status ${response.status}`);
       for await (const piece of response.body.pipeThrough(new TextDecoderStream())) text += piece;
-    } catch {
+    } catch (thrown) {
+      seen.ending = String(thrown);
       if (seen.kind === 'chat') this.refused++;
     } finally {
       clearTimeout(timer);
     }
+    seen.ending += ` after ${text.length} characters: ${text.slice(-200)}`;
     const { content, whole } = contentOf(text);
     const answer = answerOf(seen.n);
     if (whole ? content !== answer : !answer.startsWith(content)) seen.faults.push(`a chat was answered ${content}`);

@@ -88,7 +88,7 @@ const GRACE_MS = 250;
 
 /** What is wrong with a chat: its provider must not be paid for long once the client has gone. */
 export function faultsOfLeft(
-  { n, goneAt }: Pick<ClientSeen, 'n' | 'goneAt'>,
+  { n, goneAt, ending }: Pick<ClientSeen, 'n' | 'goneAt' | 'ending'>,
   options: { turns: readonly AskedTurn[]; leaveMs: number | undefined; blows: Blows },
 ): string[] {
   const { turns, leaveMs, blows } = options;
@@ -98,6 +98,9 @@ export function faultsOfLeft(
     if (endedAt <= goneAt || paidMs <= leaveMs) return [];
     if (blows.stoodStill(instance, goneAt - GRACE_MS, endedAt)) return [];
     const late = at > goneAt ? `, asked ${at - goneAt} ms after it` : '';
-    return [`client ${n}: a turn was paid for ${paidMs} ms after its chat was left${late}`];
+    return [
+      `client ${n}: a turn was paid for ${paidMs} ms by ${instance} after its chat was left${late} (${ending})`,
+      ...blows.around({ ms: 0, until: endedAt }),
+    ];
   });
 }

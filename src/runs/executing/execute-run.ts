@@ -96,6 +96,8 @@ class Execution {
   readonly #state: ResearchState;
   /** What a proxy task's provider answered, once it did. */
   #proxied: ProxyAnswer | undefined;
+  /** Whether an earlier owner got further in the research; claims that got nowhere are counted. */
+  readonly #wasBegun: boolean;
   readonly #writer: LogWriter;
   readonly #recorder: Recorder;
   /** How this execution ended the run, once it did. */
@@ -118,6 +120,7 @@ class Execution {
     this.#created = log.response;
     this.#state = log.state;
     this.#proxied = log.proxied;
+    this.#wasBegun = log.proxied === undefined && log.entries > 0;
     this.#writer = new LogWriter({
       store,
       lease,
@@ -171,7 +174,7 @@ class Execution {
       if (lease.attempts > MAX_ATTEMPTS) {
         throw new GatewayError('run_crashed', `The run was taken up ${MAX_ATTEMPTS} times without getting further.`);
       }
-      if (run.api === 'chat_completions' && lease.attempts > 1) {
+      if (run.api === 'chat_completions' && (lease.attempts > 1 || this.#wasBegun)) {
         throw new GatewayError('run_crashed', 'The instance that served this chat completion died.');
       }
       this.#noteCutStep();

@@ -176,6 +176,19 @@ describe('a run whose instances die', () => {
     assert.equal(response.error?.code, 'run_crashed');
   });
 
+  it('fails where it is a chat completion, too, that had got further by then', async () => {
+    const run = await crashed(0, 'chat_completions');
+    const { token } = await died(run.id);
+    const entry = JSON.stringify({ t: 'force', reason: 'budget', why: 'time is over' });
+    const append = { token, first: 3, count: 0, frames: Buffer.alloc(0), transcript: [entry] };
+    assert.equal((await store.append(run.id, append)).result, 'ok');
+    const chat = new ScriptedModel([]);
+    await using harness = await openHarness({ chat, store });
+    const response = await responseOf(await readAll(harness.runs, run));
+    assert.equal(response.error?.code, 'run_crashed');
+    assert.equal(chat.requests.length, 0, 'nothing is paid for');
+  });
+
   it('is taken over once its claim has run out, not before', async () => {
     const run = await crashed(0);
     const now = Date.now();
