@@ -12,8 +12,8 @@ export type Blow = 'kill' | 'freeze' | 'terminate' | 'partition' | 'slow' | 'red
 const WAKING_MS = 1500;
 /** How long runs are watched after their instance was killed, in milliseconds. */
 const WATCH_MS = 12_000;
-/** A store that was away delays a takeover; one that was struck so long before or after is not measured, in milliseconds. */
-const STORE_AWAY_MS = 8000;
+/** A takeover is not measured where its store was away or slow within this time after the kill, in milliseconds. */
+const STORE_AWAY_MS = 6000;
 
 /** The same blows again and again. */
 export function* endlessly(blows: readonly Blow[]): Generator<Blow> {
@@ -95,7 +95,7 @@ export class Blows {
     await delay(WATCH_MS);
     const away = this.#struck.some(({ blow, from, to }) => {
       const store = blow === 'redis' || blow === 'hang' || blow === 'partition' || blow === 'slow';
-      return store && from < killedAt + STORE_AWAY_MS && to > killedAt - STORE_AWAY_MS;
+      return store && from < killedAt + STORE_AWAY_MS && to > killedAt - 1000;
     });
     if (away) return;
     for (const [run] of orphans) {

@@ -183,11 +183,14 @@ class Storm {
     const pause = longestPause(seen);
     const broken: string[] = [];
     if (takeoverMs !== undefined && slowest > takeoverMs) broken.push(`a takeover took ${Math.round(slowest)} ms`);
-    if (pauseMs !== undefined && pause.ms > pauseMs)
+    if (pauseMs !== undefined && pause.ms > pauseMs) {
       broken.push(
         `a viewer of run ${pause.n} saw nothing for ${Math.round(pause.ms)} ms`,
         ...this.#blows.around(pause),
       );
+      for (const { instance, at } of this.#world.turns.get(pause.n) ?? [])
+        broken.push(`  ${instance} asked for a turn ${pause.until - at} ms before its end`);
+    }
     return broken;
   }
 

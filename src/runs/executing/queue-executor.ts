@@ -206,7 +206,9 @@ export class QueueExecutor implements Executor {
   async #drive(job: Job): Promise<'done' | 'given back'> {
     const id = job.id;
     if (id === undefined) return 'done';
-    const room = await this.#capacity.startWithin(HELD_BACK_MS, () => this.#runs.size);
+    const room =
+      (job.attemptsStarted > 1 && this.#capacity.resume(this.#runs.size)) ||
+      (await this.#capacity.startWithin(HELD_BACK_MS, () => this.#runs.size));
     if (!room) throw new Error('this instance carries what it can');
     const claim = await this.#claim(id, { waitMs: this.#heldElsewhere.has(id) ? 0 : HELD_MS });
     if (claim === 'ended') return 'done';

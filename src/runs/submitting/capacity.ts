@@ -51,6 +51,11 @@ export class Capacity {
     return false;
   }
 
+  /** Whether a run may go on here that was under way elsewhere: it was let in long ago, and waits for nobody's load. */
+  resume(active: number): boolean {
+    return active < this.#max;
+  }
+
   /** Waits for a start, `ms` at most, in the order of coming. False where there was no room in that time. */
   async startWithin(ms: number, active: () => number): Promise<boolean> {
     if (this.#waiting.length === 0 && this.start(active())) return true;
