@@ -3,7 +3,7 @@ import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
 import { eventually, HEADERS, startInstances, submit } from '../support/two-instances.ts';
 
-const GRACE_SECONDS = 8;
+const GRACE_SECONDS = 3;
 /** For a busy machine. */
 const SLACK_MS = 4000;
 

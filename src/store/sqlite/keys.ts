@@ -24,7 +24,9 @@ export class SubmissionKeys {
         WHERE kind = ? AND hash = ? AND (expires_at IS NULL OR expires_at > ?)`),
       ended: db.prepare('UPDATE submission_keys SET expires_at = ? + ttl WHERE run_id = ? AND expires_at IS NULL'),
       removed: db.prepare("DELETE FROM submission_keys WHERE run_id = ? AND kind = 'retry'"),
-      removeExpired: db.prepare('DELETE FROM submission_keys WHERE expires_at <= ?'),
+      removeExpired: db.prepare(`
+        DELETE FROM submission_keys WHERE (kind, hash) IN
+          (SELECT kind, hash FROM submission_keys WHERE expires_at <= ? LIMIT ?)`),
     };
   }
 
@@ -54,7 +56,8 @@ export class SubmissionKeys {
     this.#statements.removed.run(id);
   }
 
-  removeExpired(): void {
-    this.#statements.removeExpired.run(this.#clock.now());
+  /** The number removed, at most `limit`. */
+  removeExpired(limit: number): number {
+    return Number(this.#statements.removeExpired.run(this.#clock.now(), limit).changes);
   }
 }

@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { RunStore } from '../run-store.ts';
+import { Checkpoints } from './checkpoints.ts';
 import { isDamaged } from './failure.ts';
 import { DatabaseHealth } from './health.ts';
 import { lockFolder } from './lock.ts';
@@ -64,7 +65,8 @@ function openAt(path: string, options: SqliteOptions & { onClose: () => void }):
       },
     });
     const health = new DatabaseHealth(path === MEMORY ? undefined : path);
-    return new SqliteRunStore(db, { log, onClose, clock, health });
+    const checkpoints = path === MEMORY ? undefined : new Checkpoints(db, path);
+    return new SqliteRunStore(db, { log, onClose, clock, health, checkpoints });
   } catch (thrown) {
     db.close();
     throw thrown;

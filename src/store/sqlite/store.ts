@@ -23,6 +23,7 @@ import type {
   SubmissionKey,
 } from '../run-store.ts';
 import { checkAppend } from '../run-store-checks.ts';
+import type { Checkpoints } from './checkpoints.ts';
 import { Claims } from './claims.ts';
 import { reasonOf, toStoreError, unavailable } from './failure.ts';
 import type { DatabaseHealth } from './health.ts';
@@ -36,6 +37,8 @@ import { type Transaction, Writer } from './writer.ts';
 
 /** Memory for finished logs that are read again and again. */
 const COMPRESSED_LOGS_BYTES = 32 * 1024 ** 2;
+/** Submission keys removed in one transaction, which holds up all others. */
+const KEYS_AT_ONCE = 50;
 
 /**
  * The run store over one SQLite database that belongs to this process alone. Writes of one turn of the event loop are
@@ -47,6 +50,7 @@ export class SqliteRunStore implements RunStore {
   readonly #onClose: () => void;
   readonly #clock: Clock;
   readonly #health: DatabaseHealth;
+  readonly #checkpoints: Checkpoints | undefined;
   readonly #writer: Writer;
   readonly #open: OpenRuns;
   readonly #records: Records;
@@ -61,13 +65,27 @@ export class SqliteRunStore implements RunStore {
   #closed = false;
 
   /** Takes over an open, prepared database; `onClose` frees what belongs to it. */
-  constructor(db: DatabaseSync, options: { log: Logger; clock: Clock; health: DatabaseHealth; onClose: () => void }) {
+  constructor(
+    db: DatabaseSync,
+    options: {
+      log: Logger;
+      clock: Clock;
+      health: DatabaseHealth;
+      checkpoints?: Checkpoints | undefined;
+      onClose: () => void;
+    },
+  ) {
+    const { checkpoints } = options;
+    this.#checkpoints = checkpoints;
     this.#db = db;
     this.#logger = options.log;
     this.#onClose = options.onClose;
     this.#clock = options.clock;
     this.#health = options.health;
-    this.#writer = new Writer(db, { failed: (thrown) => this.#health.note(thrown) });
+    this.#writer = new Writer(db, {
+      failed: (thrown) => this.#health.note(thrown),
+      committed: () => checkpoints?.committed(),
+    });
     this.#open = new OpenRuns(db);
     this.#records = new Records(db, this.#open);
     this.#lists = new Lists(db, { summary: (row) => this.#records.summary(row) });
@@ -286,7 +304,8 @@ export class SqliteRunStore implements RunStore {
   }
 
   async removeExpired(options: { limit: number }): Promise<number> {
-    await this.#writer.run(() => this.#keys.removeExpired());
+    const removeKeys = () => this.#writer.run(() => this.#keys.removeExpired(KEYS_AT_ONCE));
+    while ((await removeKeys()) === KEYS_AT_ONCE);
     const ids = this.#read(() => this.#records.expired(this.#clock.now(), options.limit));
     let removed = 0;
     // One transaction each: long logs must not hold up the appends of live runs.
@@ -308,6 +327,7 @@ export class SqliteRunStore implements RunStore {
     if (this.#closed) return;
     this.#writer.close();
     this.#closed = true;
+    await this.#checkpoints?.stop();
     this.#db.close();
     this.#onClose();
   }

@@ -24,13 +24,15 @@ export class Writer {
   readonly #begin;
   readonly #commit;
   readonly #failed: (thrown: unknown) => void;
+  readonly #committed: () => void;
   #jobs: Job[] = [];
   #closed = false;
 
-  /** `failed` is told of every transaction that fails. */
-  constructor(db: DatabaseSync, options: { failed(thrown: unknown): void }) {
+  /** `failed` is told of every transaction that fails, `committed` of the others. */
+  constructor(db: DatabaseSync, options: { failed(thrown: unknown): void; committed(): void }) {
     this.#db = db;
     this.#failed = options.failed;
+    this.#committed = options.committed;
     this.#begin = db.prepare('BEGIN IMMEDIATE');
     this.#commit = db.prepare('COMMIT');
   }
@@ -97,6 +99,7 @@ export class Writer {
       this.#failed(thrown);
       return { thrown };
     }
+    this.#committed();
     for (const action of commits) action();
     for (const action of settle) action();
     return undefined;

@@ -18,6 +18,7 @@ import {
   endedRun,
   ending,
   events,
+  eventually,
   frames,
   LEASE,
   newRun,
@@ -64,6 +65,26 @@ describe('the SQLite store in a folder', () => {
     assert.deepEqual(await store.append(run.id, end), { result: 'cancelled', last: 5 });
     assert.equal((await store.get(ended.run.id))?.status, 'completed');
     assert.equal((await store.append(ended.run.id, ending(ended.token, 3, 'completed'))).result, 'duplicate');
+  });
+
+  it('moves its write-ahead log into the database beside its writers, and is whole afterwards', async () => {
+    const { run, token } = await claimedRun(store);
+    const kilobytes = Buffer.from(`event: x\ndata: {"type":"x","text":"${'y'.repeat(64 * 1024)}"}\n\n`);
+    // Less than a commit would move by itself.
+    const last = 2 + Math.ceil((6 * 1024 ** 2) / kilobytes.length);
+    for (let first = 3; first <= last; first++) {
+      assert.equal((await store.append(run.id, { token, first, count: 1, frames: kilobytes })).result, 'ok');
+    }
+    const file = join(folder, 'runs.db');
+    await eventually('it was moved', async () => ((await stat(file)).size > 5 * 1024 ** 2 ? true : undefined));
+    assert.equal((await store.append(run.id, events(token, last + 1, last + 1))).result, 'ok');
+    await reopen();
+    assert.equal((await store.get(run.id))?.last, last + 1);
+    assert.deepEqual(
+      (await readdir(folder)).filter((name) => name.endsWith('-wal')),
+      ['runs.db-wal'],
+    );
+    assert.equal((await checkDatabase(folder)).problems.length, 0);
   });
 
   it('counts attempts over restarts: a run that kills its process is known', async () => {
