@@ -35,6 +35,8 @@ export interface DecoderOptions {
   failureOf: (payload: Record<string, unknown>) => AttemptFailure;
   /** Tools on offer: calls to them are also looked for in the text. */
   tools?: readonly TurnTool[] | undefined;
+  /** See `quotationsIn`; absent: whatever looks like a call is one. */
+  isQuotation?: ((block: string) => boolean) | undefined;
   /** A turn without output is a turn. */
   mayBeEmpty?: boolean;
   /** The model begins with reasoning without an opening tag. */
@@ -67,7 +69,7 @@ export class TurnDecoder {
     this.#options = options;
     this.#reasoningBeside = options.reasoningBeside ?? false;
     const textCalls = options.tools?.length
-      ? new TextToolCalls(options.tools, (text) => this.#emit('text', text))
+      ? new TextToolCalls(options.tools, (text) => this.#emit('text', text), options.isQuotation)
       : undefined;
     this.#textCalls = textCalls;
     this.#think = new ThinkTags(

@@ -5,6 +5,7 @@ import type { DecodedTurn } from '../decoding/turn-decoder.ts';
 import { addUsage, priced } from '../decoding/usage.ts';
 import { learn, learnFromContextOverflow } from '../dialects/requests/lessons.ts';
 import type { ToolNames } from '../dialects/requests/tool-names.ts';
+import { quotationsIn } from '../dialects/text-tool-calls/quoted-calls.ts';
 import {
   type AssistantMessage,
   noUsage,
@@ -77,6 +78,7 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
     wire,
     body,
     tools: request.tools,
+    isQuotation: traits.toolProtocol === 'native' ? quotationsIn(request.messages) : undefined,
     mayBeEmpty: request.mayBeEmpty ?? false,
     startsThinking: traits.startsThinking,
     reasoningBeside: traits.reasoningBeside,

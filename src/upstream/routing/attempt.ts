@@ -25,6 +25,8 @@ export interface AttemptOptions {
   wire: Wire;
   body: JsonObject;
   tools: readonly TurnTool[] | undefined;
+  /** See `DecoderOptions`. */
+  isQuotation?: ((block: string) => boolean) | undefined;
   mayBeEmpty: boolean;
   startsThinking: boolean;
   reasoningBeside: boolean;
@@ -167,6 +169,7 @@ class TurnReceiver implements Receiver<AttemptEnd> {
     this.#decoder = options.wire.reader({
       failureOf: (payload) => options.target.failureOfStreamError(payload),
       tools: options.tools,
+      isQuotation: options.isQuotation,
       mayBeEmpty: options.mayBeEmpty,
       startsThinking: options.startsThinking,
       reasoningBeside: options.reasoningBeside,

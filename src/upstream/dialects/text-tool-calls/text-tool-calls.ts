@@ -58,6 +58,7 @@ const FORMATS: Readonly<Record<string, BlockFormat>> = {
 export class TextToolCalls {
   readonly #emit: (text: string) => void;
   readonly #offered: OfferedTools;
+  readonly #isQuotation: (block: string) => boolean;
   readonly #formats: Readonly<Record<string, BlockFormat>>;
   readonly #openings: readonly string[];
   readonly #calls: TurnToolCall[] = [];
@@ -69,8 +70,14 @@ export class TextToolCalls {
   #space = '';
   #edge: 'start' | 'after call' | undefined = 'start';
 
-  constructor(tools: readonly TurnTool[], emit: (text: string) => void) {
+  /** @param isQuotation tells blocks that repeat what the model was given to read: they are no calls. */
+  constructor(
+    tools: readonly TurnTool[],
+    emit: (text: string) => void,
+    isQuotation: (block: string) => boolean = () => false,
+  ) {
     this.#emit = emit;
+    this.#isQuotation = isQuotation;
     this.#offered = new OfferedTools(tools);
     this.#formats = { ...FORMATS, ...namedTags(this.#offered) };
     this.#openings = Object.keys(this.#formats);
@@ -146,7 +153,7 @@ export class TextToolCalls {
     const inner = block.text + last;
     const whole = block.format.keepsOpening ? block.opening + inner + closing : inner;
     const found = this.#calls.length < MAX_CALLS ? block.format.read(whole, this.#offered) : undefined;
-    if (found === undefined) {
+    if (found === undefined || this.#isQuotation(whole)) {
       this.#give(block.opening + inner + closing);
       return;
     }
