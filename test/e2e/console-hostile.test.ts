@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Browser, Page } from 'playwright-core';
-import { launchBrowser } from '../support/browser.ts';
+import { sharedBrowser } from '../support/browser.ts';
 import { openConsole, untilStatus } from '../support/console-page.ts';
 import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
 import { KEYS } from '../support/http-gateway.ts';
@@ -15,7 +15,7 @@ describe('the console shows hostile texts as text', function () {
   let browser: Browser;
   let gateway: ResearchGateway;
   before(async () => {
-    browser = await launchBrowser();
+    browser = await sharedBrowser();
     gateway = await openResearchGateway({
       documents: Object.fromEntries(
         HOSTILE_TEXTS.map((text, at) => [
@@ -41,10 +41,7 @@ describe('the console shows hostile texts as text', function () {
       },
     });
   });
-  after(async () => {
-    await gateway?.[Symbol.asyncDispose]();
-    await browser?.close();
-  });
+  after(() => gateway?.[Symbol.asyncDispose]());
 
   const open = async () => {
     const console = await openConsole(browser, { url: gateway.url, secrets: [KEYS.ann] });
@@ -56,11 +53,15 @@ describe('the console shows hostile texts as text', function () {
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('heading', { name: 'What do you want to know?' }).waitFor();
   };
-  /** Opens everything that opens, so that everything is drawn. */
-  const openEverything = async (page: Page) => {
+  /** Opens the rows of the timeline that are drawn. */
+  const openRows = async (page: Page) => {
     for (const closed of ['.entry-head[aria-expanded=false]', '.raw:not([open]) > summary']) {
       await page.evaluate(`document.querySelectorAll('.run-side ${closed}').forEach((element) => element.click())`);
     }
+  };
+  /** Opens everything that opens, so that everything is drawn. */
+  const openEverything = async (page: Page) => {
+    await openRows(page);
     for (const tab of [/^Sources/, /^Log/, /^Report/]) await page.getByRole('tab', { name: tab }).click();
   };
 
@@ -98,35 +99,21 @@ describe('the console shows hostile texts as text', function () {
     await using console = await open();
     const { page } = console;
     await signIn(page);
-    const entry = (at: number) => ({
-      id: `resp_${at}`,
-      object: 'response',
-      status: 'completed',
-      model: 'deep',
-      created_at: 1_795_304_000 - at,
-      started_at: null,
-      completed_at: 1_795_304_000,
-      metadata: { title: HOSTILE_TEXTS[at] },
-    });
-    const data = HOSTILE_TEXTS.map((_, at) => entry(at));
-    await page.route('**/v1/responses?*', (route) =>
-      route.fulfill({ json: { object: 'list', data, has_more: false } }),
-    );
     await page.route('**/v1/responses/*/input_items*', (route) => route.fulfill({ json: { data: [] } }));
     await page.route('**/v1/responses/*?stream=true*', (route) => {
       const at = Number(/resp_(\d+)/.exec(route.request().url())?.[1]);
       const events = syntheticRun({ id: `resp_${at}`, answer: `Start\n\n${HOSTILE_TEXTS[at]}` });
       return route.fulfill({ contentType: 'text/event-stream', body: syntheticStream(events) });
     });
-    await page.getByRole('button', { name: 'Runs' }).click();
     for (const at of HOSTILE_TEXTS.keys()) {
-      await page.locator('.entry-open').nth(at).click();
+      // As a click in the list does, without drawing the list each time.
+      await page.evaluate(`import(new URL('app.js', document.querySelector('script[src]').src))
+        .then(({ go }) => go({ name: 'run', id: 'resp_${at}' }))`);
       await page.locator('.prose').getByText('Start').waitFor();
       const links = await page.locator('.prose a').evaluateAll((found) => found.map((link) => link.outerHTML));
       for (const link of links)
         assert.match(link, /^<a href="https?:\/\/[^>]* target="_blank" rel="noreferrer noopener nofollow"/);
-      await page.goBack();
-      await page.locator('.entry-open').first().waitFor();
+      assert.equal(await page.evaluate('history.state.view.id'), `resp_${at}`);
     }
     await console.assertHarmless();
   });
@@ -236,7 +223,7 @@ describe('the console shows hostile texts as text', function () {
       await page.evaluate(
         `{ const list = document.querySelector('.run-side .virtual'); list.scrollTop = (list.scrollHeight * ${part}) / 20; }`,
       );
-      await openEverything(page);
+      await openRows(page);
     }
     await console.assertHarmless();
     await page.getByRole('button', { name: 'Runs', exact: true }).click();

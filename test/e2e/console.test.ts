@@ -4,7 +4,7 @@ import type { Browser, Page } from 'playwright-core';
 import { silentLogger } from '../../src/base/logger.ts';
 import { configSchema } from '../../src/config/schema.ts';
 import { type Gateway, startGateway } from '../../src/server.ts';
-import { launchBrowser } from '../support/browser.ts';
+import { sharedBrowser } from '../support/browser.ts';
 import { askOn, type ConsolePage, openConsole, untilStatus } from '../support/console-page.ts';
 import { startCuttableProxy } from '../support/cuttable-proxy.ts';
 import { until } from '../support/http-gateway.ts';
@@ -34,13 +34,10 @@ describe('the console', function () {
   let browser: Browser;
   let gateway: Gateway;
   before(async () => {
-    browser = await launchBrowser();
+    browser = await sharedBrowser();
     gateway = await startGateway({ config: demoConfig(), log: silentLogger });
   });
-  after(async () => {
-    await gateway?.[Symbol.asyncDispose]();
-    await browser?.close();
-  });
+  after(() => gateway?.[Symbol.asyncDispose]());
 
   const open = async (change: Partial<Parameters<typeof openConsole>[1]> = {}): Promise<ConsolePage> => {
     const opened = await openConsole(browser, { url: gateway.url, secrets: ['sk-local', OWN_KEY], ...change });
@@ -311,13 +308,10 @@ describe('the console over a bad connection', function () {
   let browser: Browser;
   let gateway: Gateway;
   before(async () => {
-    browser = await launchBrowser();
+    browser = await sharedBrowser();
     gateway = await startGateway({ config: demoConfig({ pace: 10 }), log: silentLogger });
   });
-  after(async () => {
-    await gateway?.[Symbol.asyncDispose]();
-    await browser?.close();
-  });
+  after(() => gateway?.[Symbol.asyncDispose]());
 
   const seen = (page: Page) => page.getByRole('tab', { name: /^Log \d+/ }).innerText();
   const eventsSeen = async (page: Page) => Number((await seen(page)).replace(/\D/g, ''));
@@ -423,17 +417,14 @@ describe('signing in to the console', function () {
   let browser: Browser;
   let gateway: Gateway;
   before(async () => {
-    browser = await launchBrowser();
+    browser = await sharedBrowser();
     const keys = [
       { id: 'ann', secret: OWN_KEY },
       { id: 'boss', secret: 'sk-boss', admin: true },
     ];
     gateway = await startGateway({ config: demoConfig({ keys }), log: silentLogger });
   });
-  after(async () => {
-    await gateway?.[Symbol.asyncDispose]();
-    await browser?.close();
-  });
+  after(() => gateway?.[Symbol.asyncDispose]());
 
   const signIn = async (page: Page, key: string) => {
     await page.getByLabel('API key').fill(key);

@@ -24,6 +24,17 @@ export async function launchBrowser(): Promise<Browser> {
   return await chromium.launch({ executablePath, headless: true, args: FLAGS });
 }
 
+let shared: Promise<Browser> | undefined;
+
+/**
+ * The browser that all tests of this process share: starting one takes a second, and pages in contexts of their own know
+ * nothing of each other. It ends with the process.
+ */
+export function sharedBrowser(): Promise<Browser> {
+  shared ??= launchBrowser();
+  return shared;
+}
+
 function findChromium(): string | undefined {
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {
     for (const name of NAMES) {

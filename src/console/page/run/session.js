@@ -187,5 +187,6 @@ export class RunSession {
 /** Milliseconds that an item of a run took, where it was watched. */
 export function tookMs(session, index) {
   const [start, end] = session.times[index] ?? [];
-  return start && end ? end - start : undefined;
+  // What came at once had been stored before: that says nothing of how long it took.
+  return start && end > start ? end - start : undefined;
 }
