@@ -5,11 +5,14 @@ import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { CLIENT_KEY, chat, startProxyGateway } from '../support/proxy-gateway.ts';
+import { CLIENT_KEY, chat, send, startProxyGateway } from '../support/proxy-gateway.ts';
+import { startScriptedProvider } from '../support/scripted-provider.ts';
 
 const PIECE = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'x'.repeat(65_000) } }] })}\n\n`;
 const LAST = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
 const PIECES = 2000;
+/** Clients that stop reading: the system's own buffers are some megabytes for each. `STALLED_READERS=300` is the long form. */
+const STALLED = Number(process.env.STALLED_READERS ?? 24);
 
 /** A provider that sends 130 MB as fast as they are taken, and tells how much went out. */
 async function startFlood(type: string) {
@@ -143,6 +146,42 @@ describe('a slow client of a proxy model', () => {
       }
       assert.ok(received >= PIECES * PIECE.length, `${received} bytes`);
       assert.match(end, /\[DONE\]/);
+    });
+  }
+});
+
+describe('many clients that stop reading', () => {
+  for (const continued of [false, true]) {
+    it(`hold a bounded amount of memory each, and others are served meanwhile (continue_streams: ${continued})`, async function () {
+      this.timeout(60_000);
+      await using provider = await startFlood('text/event-stream');
+      await using small = await startScriptedProvider();
+      const routes = [{ provider: 'only', model: 'm' }];
+      await using gateway = await startProxyGateway({
+        providers: { only: { url: provider.url }, small: { url: small.url } },
+        models: {
+          flood: { kind: 'proxy', routes, continue_streams: continued },
+          other: { kind: 'proxy', routes: [{ provider: 'small', model: 'm' }] },
+        },
+      });
+      const { hostname, port } = new URL(gateway.url);
+      const body = JSON.stringify(chat({ model: 'flood', stream: true }));
+      const request = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${CLIENT_KEY}\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
+      const before = heldBytes();
+      const sockets = Array.from({ length: STALLED }, () => connect({ host: hostname, port: Number(port) }));
+      for (const socket of sockets)
+        socket
+          .on('error', () => {})
+          .pause()
+          .write(request);
+      await whenStill(() => provider.sent);
+      const each = (heldBytes() - before) / STALLED;
+      const out = provider.sent / STALLED;
+      assert.ok(each < 2 * 1024 * 1024, `${each} bytes for each`);
+      assert.ok(out < PIECES / 10, `${out} pieces went out for each`);
+      const answer = await send(gateway, '/chat/completions', { body: chat({ model: 'other', stream: true }) });
+      assert.match(await answer.text(), /\[DONE\]/);
+      for (const socket of sockets) socket.destroy();
     });
   }
 });

@@ -1,4 +1,5 @@
 import { learnCacheMarks } from './cache-marks.ts';
+import { learnCallsLast } from './calls-last.ts';
 import { learnEmptyContent } from './empty-content.ts';
 import { learnInstructionRole } from './instruction-role.ts';
 import { learnMessageOrder } from './message-order.ts';
@@ -17,6 +18,7 @@ const LESSONS: readonly Lesson[] = [
   learnOutputLimit,
   learnThinking,
   learnCacheMarks,
+  learnCallsLast,
   learnReplay,
   learnRefusedParameters,
   learnToolProtocol,

@@ -33,6 +33,8 @@ export interface RequestTraits {
   promptCacheKey: boolean;
   /** Whether the cache is marked in the messages of a chat completion: some providers cache nothing else. */
   cacheMarks: boolean;
+  /** Items of the Responses API go back with the calls of a turn behind what was said in it. */
+  callsLast: boolean;
   /** How a model of the Messages API is asked to think; `summarized`: by its own measure, with readable thoughts. */
   thinking: 'summarized' | 'adaptive' | 'enabled' | 'off';
   /** Reasoning is counted beside the completion, and the total leaves it out. */
@@ -58,6 +60,7 @@ export function defaultTraits(): RequestTraits {
     refusedReplay: new Set(),
     promptCacheKey: true,
     cacheMarks: false,
+    callsLast: false,
     thinking: 'summarized',
     reasoningBeside: false,
     startsThinking: false,

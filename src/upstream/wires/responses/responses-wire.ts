@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../base/json.ts';
+import { callsLast } from '../../dialects/requests/calls-last.ts';
 import { applyOutputBound } from '../../dialects/requests/output-limit.ts';
 import { applyRefusedParameters } from '../../dialects/requests/refused-parameters.ts';
 import { sentArguments } from '../../dialects/requests/tool-arguments.ts';
@@ -72,8 +73,12 @@ function inputOf(message: TurnMessage, target: BodyTarget, names: ToolNames): Js
     case 'tool':
       return [{ type: 'function_call_output', call_id: message.tool_call_id, output: message.content }];
     case 'assistant':
-      return replayed(message, target, names) ?? plainItems(message, names);
+      return inOrder(replayed(message, target, names) ?? plainItems(message, names), target);
   }
+}
+
+function inOrder(items: JsonObject[], { traits }: BodyTarget): JsonObject[] {
+  return traits.callsLast ? callsLast(items) : items;
 }
 
 function userContent(content: string | UserPart[]): JsonValue {
