@@ -64,6 +64,12 @@ export function shapeOf(json: Buffer, limit: JsonShape): JsonShape {
   return shape;
 }
 
+/** Whether valid JSON stays within a shape. */
+export function fitsShape(json: Buffer, limit: JsonShape): boolean {
+  const { depth, containers, members, entries } = shapeOf(json, limit);
+  return depth <= limit.depth && containers <= limit.containers && members <= limit.members && entries <= limit.entries;
+}
+
 function isName(json: Buffer, span: Span, name: string): boolean {
   const text = json.toString('utf8', span.start, span.end);
   return text.includes('\\') ? JSON.parse(text) === name : text.slice(1, -1) === name;

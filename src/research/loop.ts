@@ -117,8 +117,9 @@ async function* researchTurn(
   const { context, signal } = options;
   const { state } = run;
   const { finish, reasoning, estimate } = yield* askModel(run, { context, signal });
-  const { calls, forced } = planCalls(run, finish.message.tool_calls ?? []);
-  const { message, invented } = cleaned(finish.message, calls);
+  const said = withShortNames(finish.message);
+  const { calls, forced } = planCalls(run, said.tool_calls ?? []);
+  const { message, invented } = cleaned(said, calls);
   const entry: TurnEntry = {
     t: 'turn',
     message,
@@ -140,6 +141,17 @@ async function* researchTurn(
   yield started.length > 0
     ? { type: 'tool_calls', calls: started, entry }
     : { type: 'reasoning_end', status: 'completed', entry };
+}
+
+/** No tool has a longer name: what a model writes beyond is in every error, item and comparison of calls. */
+const LONGEST_NAME = 256;
+
+function withShortNames(message: AssistantMessage): AssistantMessage {
+  if (!message.tool_calls?.some(({ name }) => name.length > LONGEST_NAME)) return message;
+  return {
+    ...message,
+    tool_calls: message.tool_calls.map((call) => ({ ...call, name: call.name.slice(0, LONGEST_NAME) })),
+  };
 }
 
 /** What of the route is kept with a turn. */

@@ -1,12 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { stringify } from 'yaml';
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url));
+
+const PROBED = ['--expose-gc', '--import', import.meta.resolve('./gateway-probe.ts')];
 
 /** A gateway in a process of its own. */
 export interface GatewayProcess extends AsyncDisposable {
@@ -28,17 +31,41 @@ export async function gatewayFolder(): Promise<AsyncDisposable & { path: string 
 
 const SHIFTED_CLOCK = new URL('./shifted-clock.ts', import.meta.url).href;
 
-/** Starts `serve` with this configuration and waits until it listens. `clockOffsetMs`: how far its clock is off. */
+/**
+ * Asks a gateway that was started `probed` for the longest step of its event loop since it was asked last, in milliseconds
+ * of its own time, and for what it holds, in bytes; `memory`: after a collection of garbage.
+ */
+export async function probe(
+  { child, log }: GatewayProcess,
+  what: 'step' | 'memory',
+): Promise<{ live: number; stepMs: number }> {
+  const from = log.length;
+  child.kill(what === 'memory' ? 'SIGUSR2' : 'SIGWINCH');
+  for (let tries = 0; tries < 2000; tries++) {
+    const told = log.slice(from).find((line) => line.includes('"msg":"probe"'));
+    if (told !== undefined) return JSON.parse(told);
+    await delay(10);
+  }
+  throw new Error('the gateway did not answer its probe within twenty seconds');
+}
+
+/** Memory of the process, in bytes. */
+export async function residentMemory({ child }: GatewayProcess): Promise<number> {
+  const status = await readFile(`/proc/${child.pid}/status`, 'utf8').catch(() => '');
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0) * 1024;
+}
+
+/** Starts `serve` with this configuration and waits until it listens. `clockOffsetMs`: how far its clock is off; `probed`: see `probe`. */
 export async function startGatewayProcess(
   config: object,
-  options: { folder: string; nodeArgs?: readonly string[]; clockOffsetMs?: number },
+  options: { folder: string; clockOffsetMs?: number; probed?: boolean },
 ): Promise<GatewayProcess> {
   const file = join(options.folder, `gateway-${Math.random().toString(36).slice(2)}.yaml`);
   await writeFile(file, stringify(config));
-  const { clockOffsetMs = 0, nodeArgs = [] } = options;
+  const { clockOffsetMs = 0, probed = false } = options;
   const env = { PATH: process.env.PATH, HOME: options.folder, CLOCK_OFFSET_MS: `${clockOffsetMs}` };
   const before = clockOffsetMs === 0 ? [] : ['--import', SHIFTED_CLOCK];
-  const child = spawn(process.execPath, [...before, ...nodeArgs, MAIN, 'serve', '--config', file], {
+  const child = spawn(process.execPath, [...before, ...(probed ? PROBED : []), MAIN, 'serve', '--config', file], {
     env,
     stdio: ['ignore', 'ignore', 'pipe'],
   });

@@ -117,6 +117,16 @@ const body = fc.oneof(
       )
       .map(([name, fields]) => JSON.stringify({ ...Object.fromEntries(fields), model: name })),
   },
+  // Good but for what is added.
+  {
+    weight: 4,
+    arbitrary: fc
+      .tuple(model, fc.array(fc.tuple(fc.constantFrom(...FIELDS), value), { maxLength: 2 }))
+      .map(([name, fields]) => {
+        const good = { model: name, input: 'a', messages: [{ role: 'user', content: 'a' }] };
+        return JSON.stringify({ ...good, ...Object.fromEntries(fields) });
+      }),
+  },
   { weight: 2, arbitrary: value.map((any) => JSON.stringify(any)) },
   { weight: 1, arbitrary: fc.json({ maxDepth: 8 }) },
   { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 200 }) },

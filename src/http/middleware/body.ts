@@ -16,7 +16,7 @@ export interface JsonBody {
  * JSON that goes beyond is refused. Deeper JSON overflows the stack when it is written again; many small values take a
  * second and a quarter of a gigabyte to read, which longer texts with few of them do not.
  */
-const MAX_SHAPE: JsonShape = { depth: 256, containers: 100_000, members: 200_000, entries: 1_000_000 };
+const MAX_SHAPE: JsonShape = { depth: 256, containers: 100_000, members: 100_000, entries: 500_000 };
 
 /** Whether the request announces a body. */
 export function hasBody(req: IncomingMessage): boolean {

@@ -1,16 +1,33 @@
 import { isObject, parseJson } from '../../base/json.ts';
+import { fitsShape, type JsonShape } from '../../protocol/json-spans.ts';
 import { repairJson } from '../../upstream/dialects/json-repair.ts';
 
 /**
+ * Arguments beyond these are no call that a model means: they would be read, checked, shown and compared many times over.
+ * In UTF-16 code units; the shape of shorter ones than `ALWAYS_FINE` needs no look.
+ */
+const LONGEST = 500_000;
+const MAX_SHAPE: JsonShape = { depth: 100, containers: 5000, members: 10_000, entries: 20_000 };
+const ALWAYS_FINE = 100;
+/** What is kept of arguments that are refused for their size. */
+const KEPT = 10_000;
+
+/**
  * The arguments of a tool call as JSON text of an object (contract section 10). Broken JSON as models write it is
- * repaired; where that fails the text is kept as `{"raw": "<text>"}`.
+ * repaired; where that fails, or where there is too much of it, the text is kept as `{"raw": "<text>"}`.
  */
 export function repairArguments(text: string): { arguments: string; ok: boolean } {
   if (text.trim() === '') return { arguments: '{}', ok: true };
+  if (isTooMuch(text)) return { arguments: JSON.stringify({ raw: text.slice(0, KEPT) }), ok: false };
   const parsed = parseJson(text);
   if (isObject(parsed)) return { arguments: text, ok: true };
   // Some models encode the JSON text once more as a string.
   const value = repairJson(typeof parsed === 'string' ? parsed : text)?.value;
   if (isObject(value)) return { arguments: JSON.stringify(value), ok: true };
   return { arguments: JSON.stringify({ raw: text }), ok: false };
+}
+
+function isTooMuch(text: string): boolean {
+  if (text.length <= ALWAYS_FINE) return false;
+  return text.length > LONGEST || !fitsShape(Buffer.from(text), MAX_SHAPE);
 }

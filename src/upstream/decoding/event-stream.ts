@@ -1,6 +1,6 @@
 import { createParser } from 'eventsource-parser';
 import { isObject } from '../../base/json.ts';
-import { shapeOf } from '../../protocol/json-spans.ts';
+import { fitsShape } from '../../protocol/json-spans.ts';
 import { brokenStream } from '../routing/attempt-failure.ts';
 
 /** The longest frame that is accepted, in characters. */
@@ -181,18 +181,10 @@ export class EventStream {
   }
 }
 
-function refuseExcess(text: string): void {
-  const { depth, containers, members, entries } = shapeOf(Buffer.from(text), MAX_SHAPE);
-  const fits =
-    depth <= MAX_SHAPE.depth &&
-    containers <= MAX_SHAPE.containers &&
-    members <= MAX_SHAPE.members &&
-    entries <= MAX_SHAPE.entries;
-  if (!fits) throw brokenStream('a frame holds too many values');
-}
-
 function parse(text: string): unknown {
-  if (text.length > LONG_FRAME) refuseExcess(text);
+  if (text.length > LONG_FRAME && !fitsShape(Buffer.from(text), MAX_SHAPE)) {
+    throw brokenStream('a frame holds too many values');
+  }
   try {
     return JSON.parse(text);
   } catch {

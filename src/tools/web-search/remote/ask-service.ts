@@ -1,4 +1,5 @@
 import { type JsonValue, parseJson } from '../../../base/json.ts';
+import { fitsShape, type JsonShape } from '../../../protocol/json-spans.ts';
 import type { SafeFetch } from '../../safe-fetch/safe-fetch.ts';
 import { SearchFailure, type SearchFailureKind } from '../search-provider.ts';
 
@@ -9,6 +10,9 @@ export interface ServiceAnswer {
   /** Undefined if it is not JSON. */
   body: JsonValue | undefined;
 }
+
+/** An answer beyond it is no list of results: reading it would hold up everybody else. */
+const MAX_SHAPE: JsonShape = { depth: 100, containers: 50_000, members: 100_000, entries: 200_000 };
 
 /** Sends one request to a search service and reads its JSON. */
 export async function askService(
@@ -28,7 +32,11 @@ export async function askService(
     redirect: 'error',
     signal,
   });
-  return { status: response.status, headers: response.headers, body: parseJson(await response.text()) };
+  return { status: response.status, headers: response.headers, body: read(Buffer.from(await response.arrayBuffer())) };
+}
+
+function read(bytes: Buffer): JsonValue | undefined {
+  return fitsShape(bytes, MAX_SHAPE) ? parseJson(bytes.toString('utf8')) : undefined;
 }
 
 /** The address to ask: the service's own, or the configured one with the service's path unless it has its own. */

@@ -1,0 +1,76 @@
+import { TransformStream } from 'node:stream/web';
+import { ToolError } from '../tool.ts';
+
+/** What one message of a server may hold: beyond, reading it takes longer than anything else may wait. */
+const MAX_DEPTH = 200;
+const MAX_CONTAINERS = 20_000;
+const MAX_ENTRIES = 100_000;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const NEWLINE = 0x0a;
+const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+/**
+ * The answer of a server with a bound on each of its JSON messages, which the client library reads in one step whatever
+ * they hold. Reading the body fails where a message is beyond it.
+ */
+export function boundedMessages(response: Response): Response {
+  if (response.body === null) return response;
+  // One message a line; other bodies are one message, over however many lines.
+  const shape = new MessageShape(/^text\/event-stream/i.test(response.headers.get('content-type') ?? ''));
+  const body = response.body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform(chunk, controller) {
+        shape.read(chunk);
+        controller.enqueue(chunk);
+      },
+    }),
+  );
+  const bounded = new Response(body, response);
+  // The library compares it with what it asked for; a response of one's own has none.
+  Object.defineProperty(bounded, 'url', { value: response.url });
+  return bounded;
+}
+
+class MessageShape {
+  readonly #oneALine: boolean;
+  #inString = false;
+  #escaped = false;
+  #depth = 0;
+  #containers = 0;
+  #entries = 0;
+
+  constructor(oneALine: boolean) {
+    this.#oneALine = oneALine;
+  }
+
+  /** @throws ToolError `invalid_output` */
+  read(bytes: Uint8Array): void {
+    for (const byte of bytes) {
+      if (byte === NEWLINE && this.#oneALine) this.#start();
+      else if (this.#escaped) this.#escaped = false;
+      else if (this.#inString) {
+        if (byte === BACKSLASH) this.#escaped = true;
+        else if (byte === QUOTE) this.#inString = false;
+      } else if (byte === QUOTE) this.#inString = true;
+      else if (byte === COMMA) this.#entries++;
+      else if (byte === OPEN_LIST || byte === OPEN_OBJECT) {
+        this.#depth++;
+        this.#containers++;
+      } else if (byte === CLOSE_LIST || byte === CLOSE_OBJECT) this.#depth--;
+      if (this.#depth > MAX_DEPTH || this.#containers > MAX_CONTAINERS || this.#entries > MAX_ENTRIES) {
+        throw new ToolError('invalid_output', 'A message of the MCP server holds too many values.');
+      }
+    }
+  }
+
+  #start(): void {
+    this.#inString = false;
+    this.#escaped = false;
+    this.#depth = 0;
+    this.#containers = 0;
+    this.#entries = 0;
+  }
+}
