@@ -59,7 +59,7 @@ export function linkSignals(
   };
 }
 
-/** The longest delay that a Node timer can hold, in milliseconds. */
+/** The longest delay that a Node timer can hold, in milliseconds: about 24.8 days. Longer ones end at once. */
 export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** Waits `ms` milliseconds. Rejects with the signal's reason as soon as it aborts. */

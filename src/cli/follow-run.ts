@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { sleep } from '../base/abort.ts';
 import { isTerminal, type RunEvent } from '../protocol/events.ts';
-import { ConnectionError, type GatewayClient, RefusedError, type RunRequest } from './gateway-client.ts';
+import { ConnectionError, type GatewayClient, RefusedError, type SubmittedQuestion } from './gateway-client.ts';
 
 /** Tries in a row before a lost connection is given up; with the pauses between them, about a minute. */
 const MAX_TRIES = 12;
@@ -9,7 +9,7 @@ const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 10_000;
 
 /** A run to submit, or one to go on with. */
-export type RunStart = { submit: RunRequest } | { resume: string };
+export type RunStart = { submit: SubmittedQuestion } | { resume: string };
 
 /**
  * All events of a run from its first to its terminal one, each once, over as many connections as it takes: a dropped

@@ -42,7 +42,7 @@ const modelList = z.array(z.object({ id: z.string(), supported_apis: z.array(z.s
 const errorBody = z.object({ message: z.string(), code: z.string().nullable() });
 
 /** What `ask` submits. */
-export interface RunRequest {
+export interface SubmittedQuestion {
   model: string;
   input: string;
   reasoning?: { effort: Effort };
@@ -81,7 +81,7 @@ export class GatewayClient {
 
   /** Submits a run and follows it from its first event. The same `idempotencyKey` never makes a second run. */
   submit(
-    body: RunRequest,
+    body: SubmittedQuestion,
     options: { idempotencyKey: string; signal: AbortSignal },
   ): AsyncGenerator<RunEvent, void, undefined> {
     const headers = { 'Idempotency-Key': options.idempotencyKey };

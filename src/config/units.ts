@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAX_TIMER_MS } from '../base/abort.ts';
 
 const UNIT = { b: 1, kb: 1024, mb: 1024 ** 2, gb: 1024 ** 3 } as const;
 
@@ -16,9 +17,6 @@ export const size = z.union([z.int().positive(), z.string()]).transform((value, 
   }
   return Math.floor(Number(match[1]) * UNIT[unit]);
 });
-
-/** The longest time that a timer of the runtime can wait, in milliseconds: about 24.8 days. Longer ones end at once. */
-export const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /** A positive number of seconds; parsed to milliseconds. */
 export const seconds = duration(1000);

@@ -6,7 +6,7 @@ import { keywordsOf } from './words.ts';
 const MAX_QUOTES = 6;
 
 /** The whole answer. The same messages give the same text: a cut answer is continued by writing it again. */
-export function writeAnswer(conversation: Conversation): string {
+export function demoAnswer(conversation: Conversation): string {
   if (conversation.toolResults === 0) return answerWithoutDocuments(conversation.question);
   const keywords = keywordsOf(conversation.question);
   const quotes = choosePassages(rankPassages(conversation.documents, keywords), MAX_QUOTES);

@@ -1,5 +1,5 @@
 import type { FoundDocument } from './conversation.ts';
-import { keywordMatcher, sentencesOf, wordsOf } from './words.ts';
+import { keywordMatcher, segmentsOf, sentencesOf } from './words.ts';
 
 /** A sentence worth quoting. */
 export interface Passage {
@@ -73,8 +73,8 @@ export function choosePassages(passages: readonly Passage[], limit: number): Pas
 }
 
 function similarity(a: string, b: string): number {
-  const left = new Set(wordsOf(a));
-  const right = new Set(wordsOf(b));
+  const left = new Set(segmentsOf(a));
+  const right = new Set(segmentsOf(b));
   const both = left.intersection(right).size;
   return both / (left.size + right.size - both || 1);
 }

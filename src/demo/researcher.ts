@@ -1,5 +1,5 @@
 import type { JsonObject } from '../base/json.ts';
-import { list, restOf, writeAnswer } from './answer.ts';
+import { demoAnswer, list, restOf } from './answer.ts';
 import { ASKS_TO_CONTINUE, type Conversation, type FoundDocument, readConversation } from './conversation.ts';
 import { minimalInstance } from './minimal-instance.ts';
 import { choosePassages, rankPassages, strongPassages } from './passages.ts';
@@ -38,7 +38,7 @@ function answer(request: DemoRequest): string {
   const { messages, response_format: format } = request;
   const schema = format?.type === 'json_schema' ? (format.json_schema?.schema ?? {}) : undefined;
   const text = (of: readonly DemoMessage[]) => {
-    const written = writeAnswer(readConversation(of));
+    const written = demoAnswer(readConversation(of));
     if (schema !== undefined) return JSON.stringify(minimalInstance(schema, { text: written }));
     return format?.type === 'json_object' ? JSON.stringify({ answer: written }) : written;
   };

@@ -17,7 +17,7 @@ const STOP_WORDS = new Set(
 const KANA_PARTICLE = /^\p{Script=Hiragana}{1,2}$/u;
 
 /** The words of a text in lower case, in order. */
-export function wordsOf(text: string): string[] {
+export function segmentsOf(text: string): string[] {
   const segments = new Intl.Segmenter(undefined, { granularity: 'word' }).segment(text.toLowerCase());
   return [...segments].filter((segment) => segment.isWordLike).map((segment) => segment.segment);
 }

@@ -13,7 +13,7 @@ const DATA = 'data:';
 export type Flaw =
   /** A frame that tells of an error; it ends at `end`. */
   | { is: 'error'; payload: JsonObject; end: number }
-  /** A frame that goes from `start` to `end` and is no JSON. */
+  /** A frame that goes from `start` to `end` and is not JSON. */
   | { is: 'malformed'; start: number; end: number }
   /** A frame that starts at `start` and goes on in what follows. */
   | { is: 'unfinished'; start: number };

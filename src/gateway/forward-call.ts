@@ -14,7 +14,7 @@ import { type Passed, withFailover } from './failover.ts';
 import type { MemoryAccount, MemoryBudget } from './memory-budget.ts';
 import { type PassedRequest, requestFor } from './passed-request.ts';
 import type { ProxyCall } from './proxy-call.ts';
-import { chatStream, type StreamKind, streamOf } from './stream-kind.ts';
+import { chatStreamKind, type StreamKind, streamOf } from './stream-kind.ts';
 
 /** Somebody waits: what takes longer than this is better told than waited for, in milliseconds. */
 const BACKOFF: BackoffPolicy = { baseMs: 250, maxMs: 2000, patienceMs: 2000 };
@@ -35,7 +35,7 @@ export interface ForwardParts {
 export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }: ForwardParts): Promise<Spent> {
   const { res, modelName, model, key, signal } = call;
   const isChat = call.api === 'chat_completions';
-  const kind = isChat ? chatStream(modelName, () => asksForSeveral(call.body)) : streamOf(call.api, modelName);
+  const kind = isChat ? chatStreamKind(modelName, () => asksForSeveral(call.body)) : streamOf(call.api, modelName);
   const request = requestOf(call);
   const held = memory.account();
   const account = new CallAccount(call.body.length);

@@ -27,7 +27,7 @@ export interface StreamKind {
  * Streams of chat completions. `several`: whether more than one choice was asked for; then the end of one says
  * nothing about the others.
  */
-export function chatStream(model: string, several: () => boolean): StreamKind {
+export function chatStreamKind(model: string, several: () => boolean): StreamKind {
   return {
     isError: isStreamError,
     isWhole: ({ done, payloads, inOrder }) => done || (payloads().some(finishes) && (inOrder || !several())),
@@ -42,7 +42,7 @@ export function chatStream(model: string, several: () => boolean): StreamKind {
 /** Streams of the older completions. */
 function completionStream(model: string): StreamKind {
   return {
-    ...chatStream(model, () => false),
+    ...chatStreamKind(model, () => false),
     failure: (error, first) => ({
       ...envelope(first, { object: 'text_completion', model }),
       choices: [{ index: 0, text: '', logprobs: null, finish_reason: 'error' }],

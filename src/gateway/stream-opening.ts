@@ -3,7 +3,7 @@ import { type AttemptFailure, brokenStream } from '../upstream/provider-answer.t
 import { isJsonObject } from './event-lines.ts';
 
 /** How a stream begins. */
-export type Opening =
+export type StreamOpening =
   /** Nothing yet, or only what keeps connections alive. */
   | { is: 'waiting' }
   /** With a payload that is no error. */
@@ -19,7 +19,7 @@ const LF = 0x0a;
 const FIELD = /^(?:data|event|id|retry)(?::|$)/;
 
 /** How a stream begins, by the whole lines that came so far. */
-export function openingOf(lines: Buffer, rules: OpeningRules): Opening {
+export function openingOf(lines: Buffer, rules: OpeningRules): StreamOpening {
   let data = '';
   for (const line of textLines(lines)) {
     if (line === '') {
@@ -49,7 +49,7 @@ function* textLines(lines: Buffer): Generator<string> {
   }
 }
 
-function openingWith(data: string, rules: OpeningRules): Opening | undefined {
+function openingWith(data: string, rules: OpeningRules): StreamOpening | undefined {
   if (data === '[DONE]') return failed('the stream is empty');
   if (!data.startsWith('{')) return failed('the stream begins with something else than JSON');
   const payload = parseJson(data);
@@ -66,6 +66,6 @@ export function failureOfUnopened(rest: string, rules: OpeningRules): AttemptFai
   return brokenStream(text === '' ? 'the stream is empty' : 'the answer is no event stream');
 }
 
-function failed(message: string): Opening {
+function failed(message: string): StreamOpening {
   return { is: 'failed', failure: brokenStream(message) };
 }

@@ -104,7 +104,7 @@ export function judgeCompletion(answer: Answer, target: ProviderTarget): Attempt
   const judged = judgeJson(answer);
   if (judged.is !== 'answered' || judged.parsed === undefined) return judged;
   const { parsed } = judged;
-  if (!isObject(parsed)) return failed('the answer is no JSON object');
+  if (!isObject(parsed)) return failed('the answer is not a JSON object');
   if (isStreamError(parsed)) return { is: 'failed', failure: target.failureOfStreamError(parsed) };
   return judged;
 }

@@ -63,14 +63,14 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, forwa
 }
 
 /** Tokens of a request before they are known: about four bytes each, and the longest answer where there is one. */
-export function estimateTokens(body: Buffer, answer: number): number {
+export function reservedTokens(body: Buffer, answer: number): number {
   return Math.ceil(body.length / 4) + answer;
 }
 
 const ANSWERING = new Set(['chat_completions', 'completions', 'responses', 'messages']);
 
 function tokensOf({ api, body, model }: Forwarding): number {
-  return estimateTokens(body, answerOf({ api, model }));
+  return reservedTokens(body, answerOf({ api, model }));
 }
 
 function answerOf({ api, model }: Pick<Forwarding, 'api' | 'model'>): number {
@@ -81,7 +81,7 @@ function answerOf({ api, model }: Pick<Forwarding, 'api' | 'model'>): number {
 function costBefore(forwarding: Forwarding, key: KeyConfig): number | undefined {
   const { modelName, model, body } = forwarding;
   const price = highestKnownPrice(key.routes[modelName] ?? model.routes);
-  return price && costOf(price, { input: estimateTokens(body, 0), output: answerOf(forwarding) });
+  return price && costOf(price, { input: reservedTokens(body, 0), output: answerOf(forwarding) });
 }
 
 /** The path after `/v1` with its query. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { nothing, outputItem, outputText, reasoningText, summaryText, urlCitation } from './items.ts';
+import { emptyArray, outputItem, outputText, reasoningText, summaryText, urlCitation } from './items.ts';
 import { openAiEvents } from './openai-items.ts';
 import { responseObject } from './response.ts';
 
@@ -12,7 +12,7 @@ const numbered = { sequence_number: z.int().positive() };
 const inItem = { ...numbered, output_index: z.int().nonnegative(), item_id: z.string() };
 const inPart = { ...inItem, content_index: z.int().nonnegative() };
 const inSummary = { ...inItem, summary_index: z.literal(0) };
-const noLogprobs = { logprobs: nothing };
+const noLogprobs = { logprobs: emptyArray };
 
 const part = z.discriminatedUnion('type', [outputText, reasoningText]);
 

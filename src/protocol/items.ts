@@ -4,7 +4,7 @@ import { openAiItems } from './openai-items.ts';
 /** Output items and their parts (contract section 3.3). */
 
 /** An array that is always empty; there because clients expect it. */
-export const nothing = z.array(z.never()).meta({ type: 'array', items: {}, maxItems: 0 });
+export const emptyArray = z.array(z.never()).meta({ type: 'array', items: {}, maxItems: 0 });
 
 export const urlCitation = z.object({
   type: z.literal('url_citation'),
@@ -26,7 +26,7 @@ export const outputText = z.object({
   type: z.literal('output_text'),
   text: z.string(),
   annotations: z.array(urlCitation),
-  logprobs: nothing,
+  logprobs: emptyArray,
 });
 
 export const summaryText = z.object({ type: z.literal('summary_text'), text: z.string() });

@@ -54,7 +54,7 @@ const MAX_PROBLEMS = 20;
  * A list of what `item` takes, with at most `max` entries: a longer one is refused without a look at what is in it, and
  * after 20 problems nothing more of it is looked at.
  */
-export function listOf<T extends z.ZodType>(
+export function boundedList<T extends z.ZodType>(
   item: T,
   { min = 0, max, described = {} }: { min?: number; max: number; described?: Described },
 ) {

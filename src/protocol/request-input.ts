@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isObject } from '../base/json.ts';
 import { type DroppedItem, foreignItems, isForeign, type PriorCall, toolCalls, toolMessage } from './foreign-items.ts';
-import { chosenBy, listOf, optional, type Refusal, reference } from './parse.ts';
+import { boundedList, chosenBy, optional, type Refusal, reference } from './parse.ts';
 
 /** What a run is asked: input items (contract section 3.1) and chat messages (section 7). */
 
@@ -56,7 +56,7 @@ const contentPart = chosenBy((value) => {
 export type ContentPart = z.output<typeof contentPart>;
 
 const textContent = z.string().transform((text): ContentPart[] => [{ type: 'text', text }]);
-const contentParts = listOf(contentPart, { max: MAX_PARTS });
+const contentParts = boundedList(contentPart, { max: MAX_PARTS });
 const content = chosenBy((value) => {
   if (typeof value === 'string') return textContent;
   if (Array.isArray(value)) return contentParts;
@@ -118,7 +118,7 @@ const textInput = z
   .string()
   .min(1, 'must not be empty')
   .transform((text): InputItem[] => [{ type: 'message', role: 'user', content: [{ type: 'text', text }] }]);
-const inputItems = listOf(inputItem, { min: 1, max: MAX_ITEMS });
+const inputItems = boundedList(inputItem, { min: 1, max: MAX_ITEMS });
 
 export const input = chosenBy((value) => {
   if (typeof value === 'string') return textInput;
@@ -151,7 +151,7 @@ const chatMessage = chosenBy((value) => {
   if (value.role === 'tool' || value.role === 'function') return toolMessage;
   return value.role === 'assistant' ? assistantMessage : message;
 });
-const listOfMessages = listOf(chatMessage, { min: 1, max: MAX_ITEMS });
+const listOfMessages = boundedList(chatMessage, { min: 1, max: MAX_ITEMS });
 
 export const chatMessages = chosenBy(
   (value) =>

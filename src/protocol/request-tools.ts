@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { isObject } from '../base/json.ts';
-import { chosenBy, listOf, mapOf, optional, reference } from './parse.ts';
+import { boundedList, chosenBy, mapOf, optional, reference } from './parse.ts';
 
 /** The parts of a request that say which tools may be used (contract sections 3 and 7). All of them run on the server. */
 
 const headerMap = mapOf(z.string(), { max: 64 });
-const names = listOf(z.string(), { max: 1000, described: { type: 'string' } });
+const names = boundedList(z.string(), { max: 1000, described: { type: 'string' } });
 const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
 
 /** A per-request MCP server, `mcp_servers[]`. Its credentials never leave the gateway except to that server. */
@@ -26,7 +26,7 @@ export const mcpServer = z.object({
   ),
 });
 export type RequestMcpServer = z.output<typeof mcpServer>;
-export const mcpServers = listOf(mcpServer, { max: 32, described: reference('McpServer') });
+export const mcpServers = boundedList(mcpServer, { max: 32, described: reference('McpServer') });
 
 const TOOLS_RUN_HERE =
   'function tools cannot be used: tools run on the server. Leave tools out, or name server-side ones.';
@@ -48,7 +48,7 @@ const mcpTool = z.object({
 const webSearchTool = z.object({
   type: z.string().transform(() => 'web_search' as const),
   filters: optional(
-    z.object({ allowed_domains: optional(listOf(z.string(), { max: 100, described: { type: 'string' } })) }),
+    z.object({ allowed_domains: optional(boundedList(z.string(), { max: 100, described: { type: 'string' } })) }),
   ),
 });
 const codeInterpreterTool = z.object({ type: z.literal('code_interpreter') });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isObject, type JsonObject } from '../base/json.ts';
-import { chosenBy, listOf, optional, reference, unsupported } from './parse.ts';
+import { boundedList, chosenBy, optional, reference, unsupported } from './parse.ts';
 import { responseFormat, textFormat } from './request-formats.ts';
 import { chatMessages, input } from './request-input.ts';
 import { chatTool, mcpServers, responseTool, toolChoice } from './request-tools.ts';
@@ -44,7 +44,7 @@ export const createResponse = z.object({
   top_p: topP.optional(),
   metadata: metadata.optional(),
   reasoning: z.object({ effort: optional(effort), summary: optional(reasoningSummary) }).optional(),
-  tools: listOf(responseTool, { max: 64, described: reference('Tool') }).optional(),
+  tools: boundedList(responseTool, { max: 64, described: reference('Tool') }).optional(),
   tool_choice: toolChoice.optional(),
   mcp_servers: mcpServers.optional(),
   text: z.object({ format: optional(textFormat) }).optional(),
@@ -74,7 +74,7 @@ export const createChatCompletion = z.object({
   reasoning_effort: effort.optional(),
   /** As OpenRouter has it, and clients that take every server for one. */
   reasoning: z.object({ effort: optional(effort) }).optional(),
-  tools: listOf(chatTool, { max: 64, described: reference('Tool') }).optional(),
+  tools: boundedList(chatTool, { max: 64, described: reference('Tool') }).optional(),
   tool_choice: toolChoice.optional(),
   functions: z
     .array(z.unknown())

@@ -3,7 +3,7 @@ import { type ErrorObject, GatewayError } from '../base/errors.ts';
 import { publicId, type RunId } from '../base/ids.ts';
 import type { JsonObject, JsonValue } from '../base/json.ts';
 import { errorObject } from './errors.ts';
-import { nothing, outputItem } from './items.ts';
+import { emptyArray, outputItem } from './items.ts';
 import { warning } from './warnings.ts';
 
 /** The response object (contract section 3.2): every key is always present. */
@@ -62,7 +62,7 @@ export const responseObject = z.object({
   top_logprobs: z.literal(0),
   parallel_tool_calls: z.literal(true),
   tool_choice: z.enum(['auto', 'none']),
-  tools: nothing,
+  tools: emptyArray,
   text: z.object({ format: z.looseObject({ type: z.string() }) }),
   reasoning: z.object({ effort: z.string(), summary: reasoningSummary.nullable() }),
   truncation: z.literal('disabled'),

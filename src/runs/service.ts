@@ -18,7 +18,7 @@ import { Snapshots } from './reading/snapshots.ts';
 import type { Caller, RunListQuery, Runs, Submission, Submitted } from './runs.ts';
 import { readInput } from './stored/stored-request.ts';
 import { parseProxyResult } from './stored/stored-transcript.ts';
-import { conversationOf } from './submitting/history.ts';
+import { takenOver } from './submitting/history.ts';
 import { Submissions } from './submitting/submissions.ts';
 
 export interface RunsOptions {
@@ -212,7 +212,7 @@ class StoredRuns implements Runs {
         param,
       );
     }
-    return await conversationOf(this.#store, run, (await this.response(run)).output_text);
+    return await takenOver(this.#store, run, (await this.response(run)).output_text);
   }
 
   countOpen() {

@@ -13,10 +13,10 @@ import { maskOf, Scrubber } from './credentials/secrets.ts';
 import type { AttemptFailure } from './routing/attempt-failure.ts';
 import { failureOfAnswer, failureOfStreamError } from './routing/failure-of-answer.ts';
 import type { ConnectionPool } from './transport/connection-pool.ts';
-import type { Answer, AnswerHead } from './transport/exchange.ts';
+import type { AnswerHead, HeldAnswer } from './transport/exchange.ts';
 import { type CallLimits, HeldCall, type HeldCallOptions } from './transport/held-call.ts';
 
-export type { Answer, AnswerHead } from './transport/exchange.ts';
+export type { AnswerHead, HeldAnswer as Answer } from './transport/exchange.ts';
 export type { Receiver, ReceiverControl } from './transport/held-call.ts';
 
 /** How much longer an answer may take that comes whole. */
@@ -136,7 +136,7 @@ export class ProviderTarget {
   }
 
   /** What a status other than 2xx means. */
-  failureOfAnswer({ status, headers, body }: Answer): AttemptFailure {
+  failureOfAnswer({ status, headers, body }: HeldAnswer): AttemptFailure {
     return failureOfAnswer({ status, headers, text: body.toString('utf8') }, this.#scrubber, Date.now());
   }
 

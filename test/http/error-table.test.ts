@@ -242,7 +242,7 @@ const ROWS: Row[] = [
     code: 'request_too_large',
   },
   {
-    when: 'the body is no JSON by its type',
+    when: 'the body is not JSON by its type',
     target: 'POST /v1/responses',
     send: { raw: '{}', headers: { 'content-type': 'text/plain' } },
     status: 415,

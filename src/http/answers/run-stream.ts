@@ -25,4 +25,4 @@ export function framesOf(
 }
 
 /** A stream of nothing. */
-export async function* nothing(): AsyncGenerator<Uint8Array, void> {}
+export async function* emptyStream(): AsyncGenerator<Uint8Array, void> {}

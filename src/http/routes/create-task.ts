@@ -4,7 +4,7 @@ import { createChatCompletion } from '../../protocol/requests.ts';
 import { type Answer, json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Call, Endpoint } from '../endpoint.ts';
-import { estimateTokens, jsonForwarding } from '../forward.ts';
+import { jsonForwarding, reservedTokens } from '../forward.ts';
 import { type JsonBody, readJson } from '../middleware/body.ts';
 import { type ChosenModel, chooseModel } from '../models.ts';
 import { parseChat } from '../submission/parse-submission.ts';
@@ -54,7 +54,7 @@ async function taskOf(
         input: sentItems(fields.messages, 'text'),
         metadata: {},
       },
-      tokens: estimateTokens(raw, model.max_completion_tokens),
+      tokens: reservedTokens(raw, model.max_completion_tokens),
       headers: {},
     };
   }
@@ -66,7 +66,7 @@ async function taskOf(
       input: sentItems(fields.messages, 'text'),
       metadata: value.metadata ?? {},
     },
-    tokens: estimateTokens(raw, value.max_completion_tokens ?? value.max_tokens ?? model.max_completion_tokens),
+    tokens: reservedTokens(raw, value.max_completion_tokens ?? value.max_tokens ?? model.max_completion_tokens),
     headers,
   };
 }

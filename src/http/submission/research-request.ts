@@ -10,11 +10,11 @@ import { highestPrice, leastCost } from '../../research/run/money.ts';
 import type { ConversationMessage, ResearchRequest } from '../../research/run/request.ts';
 import { leastTokens } from '../../research/text/tokens.ts';
 import type { Caller, Runs } from '../../runs/runs.ts';
-import { conversationOf } from './conversation.ts';
+import { messagesOf } from './conversation.ts';
 import { requestedTools } from './input-tools.ts';
 
 /** Who asks which model, and where references are looked up. */
-export interface RequestContext {
+export interface SubmissionContext {
   caller: Caller;
   key: KeyConfig;
   /** The model's name and configuration. */
@@ -29,7 +29,7 @@ export interface RequestContext {
  * A body of `POST /v1/responses` as a request to the research loop (contract section 3).
  * @throws GatewayError for everything that cannot be honoured.
  */
-export async function fromResponse(body: CreateResponse, context: RequestContext): Promise<ResearchRequest> {
+export async function fromResponse(body: CreateResponse, context: SubmissionContext): Promise<ResearchRequest> {
   const { caller, key, model, runs } = context;
   const profile = profileOf(context);
   const tools = requestedTools(body, { model, key });
@@ -63,7 +63,7 @@ export async function fromResponse(body: CreateResponse, context: RequestContext
  * A body of chat completions or Async as a request to the research loop (contract sections 6 and 7).
  * @throws GatewayError for everything that cannot be honoured.
  */
-export async function fromChat(body: CreateChatCompletion, context: RequestContext): Promise<ResearchRequest> {
+export async function fromChat(body: CreateChatCompletion, context: SubmissionContext): Promise<ResearchRequest> {
   const { key, model } = context;
   const tools = requestedTools(body, { model, key });
   checkAnswerLength(body.max_completion_tokens, { model, param: 'max_completion_tokens' });
@@ -88,7 +88,7 @@ export async function fromChat(body: CreateChatCompletion, context: RequestConte
 }
 
 /** Whose items and events a response has, and whether it is streamed unless that is asked for (contract section 9). */
-export function profileOf({ key, model }: Pick<RequestContext, 'key' | 'model'>): Profile | undefined {
+export function profileOf({ key, model }: Pick<SubmissionContext, 'key' | 'model'>): Profile | undefined {
   return key.profile ?? model.profile;
 }
 
@@ -106,10 +106,10 @@ const UNITS_OF_TOKEN = 8;
 
 async function conversationIn(
   items: readonly InputItem[],
-  { caller, key, name, model, runs, param }: RequestContext & { param: string },
+  { caller, key, name, model, runs, param }: SubmissionContext & { param: string },
 ): Promise<ConversationMessage[]> {
   const findItem = (id: string) => runs.findItem(caller, id);
-  const conversation = await conversationOf(items, { model, field: param, findItem });
+  const conversation = await messagesOf(items, { model, field: param, findItem });
   checkQuestionLength(conversation, { model, routes: key.routes[name] ?? model.routes, param });
   return conversation;
 }
@@ -134,7 +134,7 @@ const PROMPT_TOKENS = 700;
 /** Refuses a bound on the cost that cannot be counted, or that not even the answer alone keeps. */
 function checkMaxCost(
   maxCost: number | undefined,
-  { key, name, model, text }: RequestContext & { text: readonly string[] },
+  { key, name, model, text }: SubmissionContext & { text: readonly string[] },
 ): void {
   if (maxCost === undefined) return;
   const price = highestPrice([...(key.routes[name] ?? model.routes), ...(model.research.reader ?? [])]);
@@ -169,7 +169,7 @@ function checkAnswerLength(
 /** The format of a structured answer. A schema that cannot be checked is refused now, not when the answer is there. */
 async function formatOf(
   format: TextFormat | undefined,
-  checking: Pick<RequestContext, 'schemas' | 'signal'> & { param: string },
+  checking: Pick<SubmissionContext, 'schemas' | 'signal'> & { param: string },
 ): Promise<TextFormat | null> {
   if (format === undefined || format.type === 'text') return null;
   await requireUsableSchema(format, checking);

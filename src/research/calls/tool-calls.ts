@@ -102,7 +102,10 @@ async function execute(call: ExecutableCall, args: unknown, runner: ToolRunner):
     throw new ToolError('unknown_tool', `There is no tool named ${call.name}. Available tools: ${known}.`);
   }
   if (!isObject(args) || call.broken) {
-    throw new ToolError('invalid_arguments', 'The arguments are no JSON object. Call the tool again with valid JSON.');
+    throw new ToolError(
+      'invalid_arguments',
+      'The arguments are not a JSON object. Call the tool again with valid JSON.',
+    );
   }
   const { limit, log } = runner;
   return await withTimeout(

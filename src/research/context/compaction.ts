@@ -4,7 +4,7 @@ import type { CompactionEntry, ResearchState, TurnEntry } from '../run/transcrip
 import type { Fence } from '../text/fence.ts';
 import { estimateRequest, estimateTokens } from '../text/tokens.ts';
 import { findingsByTurn } from './findings.ts';
-import { LEAST_LINE_TOKENS, leastTokens, ledgerBlock } from './ledger.ts';
+import { fewestTokensOf, LEAST_LINE_TOKENS, ledgerBlock } from './ledger.ts';
 import { lastTurns, messagesOf, type Segment, type SegmentPart, wholeCalls } from './segment.ts';
 import { digest } from './tool-digest.ts';
 import type { TurnFindings } from './turn-findings.ts';
@@ -65,7 +65,7 @@ export async function compact(context: Compacting): Promise<CompactionEntry | un
     const first = options.anew ? 0 : segment.from;
     const found = turns.slice(first, from);
     const before = options.anew ? 0 : used;
-    const least = (await leastTokens(found, about)) + (before === 0 ? HEAD_TOKENS : 1);
+    const least = (await fewestTokensOf(found, about)) + (before === 0 ? HEAD_TOKENS : 1);
     const anew = Math.min(cap * ANEW_MOST, Math.max(cap * ANEW_SHARE, least));
     const most = Math.max(0, options.anew ? anew : cap - before);
     return { ...options, from, found, before, most, least, tokens: shareOf(found.length, { ...context, from, most }) };

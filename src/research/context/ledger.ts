@@ -1,6 +1,6 @@
 import { nextTurn } from '../../base/event-loop.ts';
 import { type EvidenceRecord, recordText } from '../run/evidence.ts';
-import { bestPassage, keywords, pickFacts, type RankedText, rankText } from '../text/key-facts.ts';
+import { keywords, mostTellingPart, pickFacts, type RankedText, rankText } from '../text/key-facts.ts';
 import { estimateTokens } from '../text/tokens.ts';
 import { coveredBy, disagreements, fold, type Repeat } from './compare-records.ts';
 import type { FoundResult, TurnFindings } from './turn-findings.ts';
@@ -33,7 +33,7 @@ const SLACK = 40;
 const DISAGREEMENT_SHARE = 0.15;
 
 /** Tokens of a block that says the best of each turn and nothing else. */
-export async function leastTokens(found: readonly TurnFindings[], about: ReadonlySet<string>): Promise<number> {
+export async function fewestTokensOf(found: readonly TurnFindings[], about: ReadonlySet<string>): Promise<number> {
   const all = found.flatMap(({ notes }) => notes);
   let tokens = 0;
   for (const [index, { notes, results }] of found.entries()) {
@@ -141,7 +141,7 @@ function lengthFor(notes: readonly EvidenceRecord[], tokens: number): number | u
 
 function noteText(note: EvidenceRecord, length: number): string {
   const text = recordText(note);
-  return text.length <= length ? text : bestPassage(text, { about: NOTHING, maxLength: length });
+  return text.length <= length ? text : mostTellingPart(text, { about: NOTHING, maxLength: length });
 }
 
 const NOTHING: ReadonlySet<string> = new Set();
@@ -185,7 +185,7 @@ function factLine({ call, records }: FoundResult, about: ReadonlySet<string>): s
   const wanted = about.union(keywords(call.arguments));
   const { sentences, ranking, plain } = rankText(recordText(best), wanted);
   const fact = sentences[ranking[0] ?? 0] ?? plain;
-  const text = fact.length <= SHORT ? fact : bestPassage(fact, { about: wanted, maxLength: SHORT });
+  const text = fact.length <= SHORT ? fact : mostTellingPart(fact, { about: wanted, maxLength: SHORT });
   return `- ${best.source === null ? '' : `[${best.source}] `}${text}`;
 }
 

@@ -7,7 +7,7 @@ import { estimateRequest, estimateTokens } from '../text/tokens.ts';
 import { createEarlierSources } from './earlier-sources.ts';
 
 /** What every request of a run begins with: the system prompt, and the conversation that led to the question. */
-export interface Opening {
+export interface ContextOpening {
   /** The system prompt without the sources of earlier runs. */
   readonly system: string;
   /** The opening in a room of so many tokens, with this system prompt. The request's own input is always whole. */
@@ -18,7 +18,7 @@ export interface Opening {
 const EARLIER_SOURCES_SHARE = 0.15;
 const HISTORY_SHARE = 0.35;
 
-export function createOpening(run: ContextRun): Opening {
+export function createOpening(run: ContextRun): ContextOpening {
   const { request } = run;
   let prompt: string | undefined;
   const fitted = new Map<string, TurnMessage[]>();

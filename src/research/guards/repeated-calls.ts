@@ -5,7 +5,7 @@ import { singular } from '../text/key-facts.ts';
 /** Calls that were made before: they are not made again, the model is told instead. */
 
 /** Why a call is not made, in words for the model; `again`: the earlier call whose result answers it. */
-export interface Refusal {
+export interface RefusedCall {
   refused: string;
   again?: number;
 }
@@ -15,7 +15,7 @@ export function refuseRepeated(
   call: { name: string; arguments: string },
   state: ResearchState,
   turn: readonly string[],
-): Refusal | undefined {
+): RefusedCall | undefined {
   const wanted = callKey(call);
   if (turn.includes(wanted)) return { refused: 'This call stands twice in the same turn; it was made once.' };
   const alike = [...state.made.values()].filter(({ name }) => name === call.name);
@@ -51,7 +51,7 @@ function refuseNearlySame(
   call: { arguments: string },
   searches: readonly ExecutableCall[],
   state: ResearchState,
-): Refusal | undefined {
+): RefusedCall | undefined {
   const queries = queriesOf(call.arguments);
   if (queries.length === 0) return undefined;
   const answered = searches.filter((search) => succeeded(search, state));

@@ -12,7 +12,7 @@ const FACTS_LENGTH = 1200;
 /** Smaller pieces are not cut again where a reader has less context than thought. */
 const MIN_PIECE_TOKENS = 500;
 
-export interface Piece {
+export interface PieceToRead {
   text: string;
   /** Such as `piece 2 of 5`. */
   place: string;
@@ -25,7 +25,11 @@ export interface Piece {
  * What a model writes about one piece of a page, '' where it holds nothing of use. A piece that does not fit the
  * reader's context is read in halves; one that cannot be read is reduced to its key facts instead of failing the page.
  */
-export async function readPiece(run: ResearchRun, piece: Piece, { signal }: { signal: AbortSignal }): Promise<string> {
+export async function readPiece(
+  run: ResearchRun,
+  piece: PieceToRead,
+  { signal }: { signal: AbortSignal },
+): Promise<string> {
   try {
     const notes = (await askReader(run, piece, { signal })).trim();
     if (notes === '') return factsOf(piece);
@@ -48,11 +52,11 @@ export async function readPiece(run: ResearchRun, piece: Piece, { signal }: { si
 }
 
 /** A piece that no model reads, reduced to what of it matters. */
-export function factsOf({ text, question, goal }: Pick<Piece, 'text' | 'question' | 'goal'>): string {
+export function factsOf({ text, question, goal }: Pick<PieceToRead, 'text' | 'question' | 'goal'>): string {
   return keyFacts(text, { about: keywords(`${question} ${goal}`), maxLength: FACTS_LENGTH });
 }
 
-async function askReader(run: ResearchRun, piece: Piece, { signal }: { signal: AbortSignal }): Promise<string> {
+async function askReader(run: ResearchRun, piece: PieceToRead, { signal }: { signal: AbortSignal }): Promise<string> {
   const { question, goal, place } = piece;
   const system = run.prompts.read({ question, goal, mark: run.fence.mark });
   const content = `${place}:\n${run.fence.around(piece.text)}`;

@@ -10,7 +10,7 @@ import { keyFacts } from '../text/key-facts.ts';
 import { questionOf } from '../text/prose.ts';
 import { estimateTokens } from '../text/tokens.ts';
 import { cutPieces } from './pieces.ts';
-import { factsOf, NOTES_TOKENS, type Piece, readPiece } from './read-piece.ts';
+import { factsOf, NOTES_TOKENS, type PieceToRead, readPiece } from './read-piece.ts';
 import type { PieceNotes } from './reader-records.ts';
 
 /**
@@ -185,7 +185,7 @@ async function readPieces(
       notes[index] = left > 0 && affordable() && !limit.signal.aborted ? await readInTime(piece) : factsOf(piece);
     }
   };
-  const readInTime = async (piece: Piece) => {
+  const readInTime = async (piece: PieceToRead) => {
     try {
       return await readPiece(run, piece, { signal: limit.signal });
     } catch (thrown) {

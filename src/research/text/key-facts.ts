@@ -102,7 +102,7 @@ export function pickFacts({ plain, sentences, ranking, about }: RankedText, maxL
     if (left < 20) break;
   }
   if (chosen.length === 0)
-    return bestPassage(sentences[ranking[0] ?? -1] ?? plain.slice(0, maxLength * 2), { about, maxLength });
+    return mostTellingPart(sentences[ranking[0] ?? -1] ?? plain.slice(0, maxLength * 2), { about, maxLength });
   return chosen
     .sort((a, b) => a - b)
     .map((index) => sentences[index])
@@ -155,7 +155,7 @@ export function weigh(text: string, about: ReadonlySet<string>): number {
 }
 
 /** The part of a sentence that tells most, with marks where it was cut. */
-export function bestPassage(sentence: string, options: { about: ReadonlySet<string>; maxLength: number }): string {
+export function mostTellingPart(sentence: string, options: { about: ReadonlySet<string>; maxLength: number }): string {
   const length = Math.max(1, options.maxLength - 2);
   let best = { from: 0, weight: -1 };
   for (let from = 0; ; from = nextWord(sentence, from + Math.ceil(length / 4))) {

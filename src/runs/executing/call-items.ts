@@ -23,7 +23,7 @@ export interface ToldItem<T extends OutputItem> {
   events: UnnumberedEvent[];
 }
 
-export function isCall(item: OutputItem): item is CallItem {
+export function isCallItem(item: OutputItem): item is CallItem {
   return CALL_TYPES.has(item.type);
 }
 const CALL_TYPES: ReadonlySet<OutputItem['type']> = new Set([

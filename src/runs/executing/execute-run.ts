@@ -19,7 +19,7 @@ import { parseProxyResult, parseTranscript } from '../stored/stored-transcript.t
 import type { AppendTick } from './append-tick.ts';
 import { BegunLog } from './begun-log.ts';
 import { LogWriter } from './log-writer.ts';
-import { reasoningOf } from './reasoning-events.ts';
+import { textOfReasoning } from './reasoning-events.ts';
 import { Recorder } from './recorder.ts';
 import { regainRun } from './regain-run.ts';
 import { ClaimLostError, HandOver, type RunLease } from './run-lease.ts';
@@ -195,7 +195,7 @@ class Execution {
   #noteCutStep(): void {
     const open = this.#created.output.at(-1);
     if ((open?.type !== 'reasoning' && open?.type !== 'message') || open.status !== 'in_progress') return;
-    const text = open.type === 'reasoning' ? reasoningOf(open) : (open.content[0]?.text ?? '');
+    const text = open.type === 'reasoning' ? textOfReasoning(open) : (open.content[0]?.text ?? '');
     const entry = interruptedStep(this.#state, { type: open.type, text });
     if (entry) this.#state.apply(entry);
     this.#recorder.record({ type: 'reasoning_end', status: 'incomplete', ...(entry ? { entry } : {}) });

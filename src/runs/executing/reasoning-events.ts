@@ -20,7 +20,7 @@ export const REASONING_DELTAS = {
 } as const satisfies Record<ReasoningStyle, readonly string[]>;
 
 /** The text of a reasoning item, whatever its style. */
-export function reasoningOf({ content, summary }: ReasoningItem): string {
+export function textOfReasoning({ content, summary }: ReasoningItem): string {
   return content[0]?.text ?? summary[0]?.text ?? '';
 }
 

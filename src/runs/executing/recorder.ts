@@ -5,9 +5,9 @@ import type { MessageItem, OutputItem, ReasoningItem, UrlCitation } from '../../
 import type { IncompleteReason, ResponseObject, Usage } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
 import type { ListedServer, StartedCall, Step } from '../../research/run/steps.ts';
-import { beginCall, type CallItem, endCall, isCall, listedTools, type ToldItem } from './call-items.ts';
+import { beginCall, type CallItem, endCall, isCallItem, listedTools, type ToldItem } from './call-items.ts';
 import type { LogWriter } from './log-writer.ts';
-import { closedItem, openedParts, REASONING_DELTAS, type ReasoningStyle, reasoningOf } from './reasoning-events.ts';
+import { closedItem, openedParts, REASONING_DELTAS, type ReasoningStyle, textOfReasoning } from './reasoning-events.ts';
 
 /** How a run ended, for the terminal event. Times are whole Unix seconds. */
 export interface RunEnd {
@@ -59,11 +59,11 @@ export class Recorder {
     this.#profile = options.profile;
     this.#style = options.profile === 'openai' ? 'summary' : options.summary ? 'text and summary' : 'text';
     this.#output = [...options.output];
-    this.#callIndexes = this.#output.flatMap((item, index) => (isCall(item) ? [index] : []));
+    this.#callIndexes = this.#output.flatMap((item, index) => (isCallItem(item) ? [index] : []));
     this.#output.forEach((item, index) => {
-      if (item.type === 'reasoning') this.#reasoned += reasoningOf(item).length;
+      if (item.type === 'reasoning') this.#reasoned += textOfReasoning(item).length;
       if (item.type === 'reasoning' && item.status === 'in_progress') {
-        this.#reasoning = { index, item, text: reasoningOf(item) };
+        this.#reasoning = { index, item, text: textOfReasoning(item) };
       }
       if (item.type === 'message' && item.status === 'in_progress') {
         const { text = '', annotations = [] } = item.content[0] ?? {};
@@ -148,7 +148,7 @@ export class Recorder {
     this.endReasoning('incomplete');
     const result = JSON.stringify({ error: { message: error.message, code: error.code } });
     this.#output.forEach((item, index) => {
-      if (isCall(item) && item.status === 'in_progress') this.#closeCall(index, item, { status: 'failed', result });
+      if (isCallItem(item) && item.status === 'in_progress') this.#closeCall(index, item, { status: 'failed', result });
     });
     this.endMessage('incomplete');
   }
@@ -245,7 +245,7 @@ export class Recorder {
   #endCall(done: { call: number; status: 'completed' | 'failed'; result: string }): void {
     const index = this.#callIndexes[done.call];
     const item = index === undefined ? undefined : this.#output[index];
-    if (index === undefined || !item || !isCall(item)) throw new Error(`tool call ${done.call} was never started`);
+    if (index === undefined || !item || !isCallItem(item)) throw new Error(`tool call ${done.call} was never started`);
     this.#closeCall(index, item, done);
   }
 

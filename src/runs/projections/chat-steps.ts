@@ -2,7 +2,7 @@ import { isObject, type JsonObject, parseJson } from '../../base/json.ts';
 import type { ReasoningStep, SearchResult } from '../../protocol/chat.ts';
 import type { OutputItem, ToolCallItem } from '../../protocol/items.ts';
 import type { OpenAiCall } from '../../protocol/openai-items.ts';
-import { reasoningOf } from '../executing/reasoning-events.ts';
+import { textOfReasoning } from '../executing/reasoning-events.ts';
 
 /** What a run thought and did, in the words of chat completions: reasoning steps, lines of progress, search results. */
 
@@ -15,7 +15,7 @@ const LINE = 300;
 export function reasoningStep(item: OutputItem, index: number): ReasoningStep | undefined {
   switch (item.type) {
     case 'reasoning':
-      return { index, type: 'thinking', thought: reasoningOf(item) };
+      return { index, type: 'thinking', thought: textOfReasoning(item) };
     case 'tool_call':
       return toolStep(item, index);
     case 'web_search_call':

@@ -2,14 +2,14 @@ import type { ChatAnnotation, ChatCompletion, ChatFinishReason, ChatUsage, Searc
 import type { UrlCitation } from '../../protocol/items.ts';
 import type { ResponseObject, Usage } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
-import { reasoningOf } from '../executing/reasoning-events.ts';
+import { textOfReasoning } from '../executing/reasoning-events.ts';
 import { reasoningStep, searchResults } from './chat-steps.ts';
 
 /** A run as a chat completion (contract section 7): another reader of the same log. */
 
 /** The chat completion object of an ended run; with `error` and `finish_reason: "error"` of a failed one. */
 export function chatCompletion(response: ResponseObject): ChatCompletion {
-  const reasoning = response.output.filter((item) => item.type === 'reasoning').map(reasoningOf);
+  const reasoning = response.output.filter((item) => item.type === 'reasoning').map(textOfReasoning);
   const { annotations, ...sources } = chatSources(response);
   return {
     id: response.id.replace(/^resp_/, 'chatcmpl-'),

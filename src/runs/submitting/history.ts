@@ -23,7 +23,7 @@ const MAX_LENGTH = 4_000_000;
  * What a follow-up of a completed run takes over. Each stored request holds its own history already, so a chain is
  * followed in one step and outlives the deletion of its earlier runs.
  */
-export async function conversationOf(
+export async function takenOver(
   store: RunStore,
   run: RunRecord,
   answer: string,

@@ -7,7 +7,7 @@ import { ChangeListeners, type LogHandlers, LogListeners, type RunChange } from 
 import type { Append, AppendResult, NewRun, RunStore } from '../run-store.ts';
 import { checkAppend } from '../run-store-checks.ts';
 import type { StoreMethod } from './wire.ts';
-import { type Answer, fromWireError, Outbox, type Question, readMessages, type Structured } from './wire.ts';
+import { fromWireError, Outbox, type Question, readMessages, type StoreReply, type Structured } from './wire.ts';
 
 /** How long an answer may take, in milliseconds: the process that holds the store is on this machine. */
 const COMMAND_MS = 10_000;
@@ -59,7 +59,7 @@ class StoreLink {
   constructor(socket: Socket) {
     this.#socket = socket;
     this.#outbox = new Outbox(socket);
-    readMessages<Answer>(socket, (answer) => this.#take(answer));
+    readMessages<StoreReply>(socket, (answer) => this.#take(answer));
     socket.on('error', () => socket.destroy());
     this.closed = new Promise((resolve) => {
       socket.once('close', () => {
@@ -127,7 +127,7 @@ class StoreLink {
     });
   }
 
-  #take(answer: Answer): void {
+  #take(answer: StoreReply): void {
     switch (answer.say) {
       case 'value':
         this.#settle(answer.call)?.resolve(answer.value);

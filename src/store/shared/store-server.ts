@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import type { RunId } from '../../base/ids.ts';
 import type { Counter, LimitStore, Slots } from '../limits.ts';
 import type { RunStore } from '../run-store.ts';
-import { type Answer, Outbox, type Question, readMessages, toWireError } from './wire.ts';
+import { Outbox, type Question, readMessages, type StoreReply, toWireError } from './wire.ts';
 
 /** A worker that takes nothing for so long that this many bytes wait for it is told of gaps instead of batches. */
 const MAX_UNSENT_BYTES = 16 * 1024 ** 2;
@@ -51,7 +51,7 @@ export async function serveStore(shared: { runs: RunStore; limits: LimitStore })
 class ServedWorker implements Disposable {
   readonly #runs: RunStore;
   readonly #limits: SharedLimits;
-  readonly #outbox: Outbox<Answer>;
+  readonly #outbox: Outbox<StoreReply>;
   readonly #subscriptions = new Map<number, Disposable>();
   readonly #changes: Disposable;
   /** Appends of this worker under way: it delivers them to its own readers itself. */

@@ -25,7 +25,7 @@ export type Question =
   | { ask: 'unsubscribe'; subscription: number };
 
 /** To a worker. */
-export type Answer =
+export type StoreReply =
   | { say: 'value'; call: number; value: Structured }
   | { say: 'error'; call: number; error: WireError }
   | { say: 'batch'; subscription: number; batch: LogBatch }

@@ -9,7 +9,7 @@ import { blob, integer, type Row, text } from './rows.ts';
 import type { Transaction } from './writer.ts';
 
 /** What is left to know of an ended run for an append that comes late. */
-export interface EndedRun {
+export interface EndedLog {
   last: number;
   token: string | null;
   cancelRequested: boolean;
@@ -159,7 +159,7 @@ function isRepeat(run: OpenRun, batch: Append): boolean {
 }
 
 /** The answer to an append that comes after the end. */
-export function appendAfterEnd(run: EndedRun, batch: Append): AppendResult {
+export function appendAfterEnd(run: EndedLog, batch: Append): AppendResult {
   if (batch.token === run.token && batch.count > 0 && batch.first + batch.count - 1 <= run.last) {
     return { result: 'duplicate', last: run.last, cancel: run.cancelRequested };
   }

@@ -39,4 +39,4 @@ export const reportSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('cut'), stream: z.enum(['stdout', 'stderr']) }),
   z.object({ type: z.literal('end'), outcome: z.string() }),
 ]);
-export type Report = z.infer<typeof reportSchema>;
+export type SandboxReport = z.infer<typeof reportSchema>;

@@ -1,9 +1,16 @@
 import { StringDecoder } from 'node:string_decoder';
 import { parseJson } from '../../base/json.ts';
-import { type Outcome, type OutputLimits, outcomeSchema, READY_LINE, type Report, reportSchema } from './messages.ts';
+import {
+  type Outcome,
+  type OutputLimits,
+  outcomeSchema,
+  READY_LINE,
+  reportSchema,
+  type SandboxReport,
+} from './messages.ts';
 
 /** What a run has shown so far, and how it ended once it has. */
-export interface RunRecord {
+export interface SandboxRecord {
   stdout: string;
   stderr: string;
   truncated: boolean;
@@ -24,7 +31,7 @@ export class ForgedReportError extends Error {
  * of bytes is bounded, whatever the process writes.
  */
 export class ReportReader {
-  readonly record: RunRecord = { stdout: '', stderr: '', truncated: false, outcome: undefined };
+  readonly record: SandboxRecord = { stdout: '', stderr: '', truncated: false, outcome: undefined };
   readonly #prefix: string;
   readonly #limits: OutputLimits;
   readonly #decoder = new StringDecoder('utf8');
@@ -66,7 +73,7 @@ export class ReportReader {
     this.#apply(report.data);
   }
 
-  #apply(report: Report): void {
+  #apply(report: SandboxReport): void {
     const { record } = this;
     if (report.type === 'output') {
       const { stream } = report;

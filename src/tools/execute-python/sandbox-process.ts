@@ -7,7 +7,7 @@ import { sandboxCommand } from './command.ts';
 import type { Confinement } from './confinement.ts';
 import { watchMemory } from './memory-watch.ts';
 import { type Job, type OutputLimits, REPORT_FD } from './messages.ts';
-import { ForgedReportError, ReportReader, type RunRecord } from './report-reader.ts';
+import { ForgedReportError, ReportReader, type SandboxRecord } from './report-reader.ts';
 
 export interface SandboxOptions {
   /** Time for the code itself, in milliseconds. */
@@ -23,7 +23,7 @@ export interface SandboxOptions {
 /** Why a run ended other than by itself. */
 export type Breakdown = 'timeout' | 'memory_limit' | 'crashed' | 'forged';
 
-export interface SandboxResult extends RunRecord {
+export interface SandboxResult extends SandboxRecord {
   breakdown: Breakdown | undefined;
 }
 

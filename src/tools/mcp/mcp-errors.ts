@@ -13,7 +13,7 @@ import { messageOf } from '../../base/errors.ts';
 import { Redactor } from '../../base/logger.ts';
 import { ToolError } from '../tool.ts';
 import { STREAM_ENDED_CODE } from './http-transport.ts';
-import { MCP_LIMITS, type McpServer, secretsOf } from './mcp-server.ts';
+import { MCP_LIMITS, type McpServer, secretsOfServer } from './mcp-server.ts';
 
 /** What this server's failures look like to the model: named, short, and without its credentials. */
 export function toToolError(thrown: unknown, server: McpServer): ToolError {
@@ -26,7 +26,7 @@ export function toToolError(thrown: unknown, server: McpServer): ToolError {
 /** Text of a server in the form in which it may be passed on. */
 export function shorten(text: string, server: McpServer): string {
   const redactor = new Redactor();
-  redactor.setSecrets(secretsOf(server));
+  redactor.setSecrets(secretsOfServer(server));
   const clean = redactor.redact(text);
   return clean.length <= MCP_LIMITS.message ? clean : `${clean.slice(0, MCP_LIMITS.message)}...`;
 }

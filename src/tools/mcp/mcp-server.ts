@@ -62,7 +62,7 @@ export const MCP_LIMITS = {
 } as const;
 
 /** Everything of a server's configuration that must not show up anywhere. */
-export function secretsOf(server: McpServer): string[] {
+export function secretsOfServer(server: McpServer): string[] {
   if ('command' in server) return Object.values(server.env ?? {});
   const { headers = {}, accessToken, oauth } = server;
   return [...Object.values(headers), accessToken, oauth?.clientSecret].filter((each) => each !== undefined);

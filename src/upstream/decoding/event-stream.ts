@@ -35,7 +35,7 @@ export class EventStream {
     onError: (error) => this.#onError(error),
   });
   #payloads: Record<string, unknown>[] = [];
-  /** A frame that is no JSON yet: the next line of the same event may complete it. */
+  /** A frame that is not JSON yet: the next line of the same event may complete it. */
   #partial = '';
   #start: 'unknown' | 'events' | 'json' = 'unknown';
   #body = '';
@@ -108,25 +108,25 @@ export class EventStream {
     else for (const line of data.split('\n')) this.#onLine(line, name);
   }
 
-  /** One line of a frame that is no JSON as a whole: a frame of its own, a part of one, or `[DONE]`. */
+  /** One line of a frame that is not JSON as a whole: a frame of its own, a part of one, or `[DONE]`. */
   #onLine(line: string, name: string | undefined): void {
     if (this.#done || line.trim() === '') return;
     if (line.trim() === '[DONE]') {
-      if (this.#partial !== '') throw brokenStream('a frame is no JSON');
+      if (this.#partial !== '') throw brokenStream('a frame is not JSON');
       this.#done = true;
       return;
     }
     const text = this.#partial === '' ? line : `${this.#partial}\n${line}`;
     // Each line tries the whole anew.
     this.#tried = this.#partial === '' ? text.length : this.#tried + text.length;
-    if (this.#tried > MAX_FRAME) throw brokenStream('a frame is no JSON');
+    if (this.#tried > MAX_FRAME) throw brokenStream('a frame is not JSON');
     const payload = parse(text);
     if (payload !== undefined) {
       this.#partial = '';
       this.#accept(payload, name);
       return;
     }
-    if (text.length > MAX_FRAME || this.#partialLines > MAX_PARTIAL_LINES) throw brokenStream('a frame is no JSON');
+    if (text.length > MAX_FRAME || this.#partialLines > MAX_PARTIAL_LINES) throw brokenStream('a frame is not JSON');
     // A whole frame after a broken one: the broken one will not be completed, and is left out.
     const next = this.#partial === '' ? undefined : parse(line);
     if (isObject(next)) {
@@ -135,14 +135,14 @@ export class EventStream {
       this.#accept(next, name);
       return;
     }
-    if (!/^\s*[{[]/.test(text)) throw brokenStream('a frame is no JSON');
+    if (!/^\s*[{[]/.test(text)) throw brokenStream('a frame is not JSON');
     this.#partialLines = this.#partial === '' ? 1 : this.#partialLines + 1;
     this.#partial = text;
   }
 
   /** Before the first payload another provider is asked instead. */
   #skip(): void {
-    if (!this.#hasBegun || ++this.#skipped > MAX_SKIPPED) throw brokenStream('a frame is no JSON');
+    if (!this.#hasBegun || ++this.#skipped > MAX_SKIPPED) throw brokenStream('a frame is not JSON');
   }
 
   #accept(payload: unknown, name: string | undefined): void {
@@ -170,7 +170,7 @@ export class EventStream {
     const whole = parse(this.#body);
     const payloads = whole === undefined ? this.#body.trim().split('\n').map(parse) : [whole];
     const objects = payloads.filter(isObject);
-    if (objects.length < payloads.length) throw brokenStream('the answer is no JSON');
+    if (objects.length < payloads.length) throw brokenStream('the answer is not JSON');
     return objects;
   }
 

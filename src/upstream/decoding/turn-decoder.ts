@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from '../../base/json.ts';
 import { partsOf } from '../dialects/content-parts.ts';
 import { NativeToolCalls } from '../dialects/native-tool-calls.ts';
-import { reasoningOf } from '../dialects/reasoning-fields.ts';
+import { reasoningOfDelta } from '../dialects/reasoning-fields.ts';
 import { ReplayFields } from '../dialects/replay-fields.ts';
 import { isStreamError } from '../dialects/stream-errors.ts';
 import { TextToolCalls } from '../dialects/text-tool-calls/text-tool-calls.ts';
@@ -181,7 +181,7 @@ export class TurnDecoder {
   }
 
   #delta(delta: Record<string, unknown>): void {
-    const reasoning = reasoningOf(delta);
+    const reasoning = reasoningOfDelta(delta);
     if (reasoning !== '') {
       this.#splitContent();
       this.#count(reasoning.length);

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../../base/json.ts';
 
-/** Nesting beyond which text is no JSON that a model meant. */
+/** Nesting beyond which text is not JSON that a model meant. */
 const MAX_DEPTH = 64;
 
 /**

@@ -2,7 +2,7 @@
  * Where providers put the model's reasoning in a delta, in order of preference. A provider that fills several of them
  * repeats itself (OpenRouter: `reasoning` and `reasoning_details`), so only the first is read.
  */
-export function reasoningOf(delta: Record<string, unknown>): string {
+export function reasoningOfDelta(delta: Record<string, unknown>): string {
   // DeepSeek, Qwen, Moonshot, xAI, Zhipu, llama.cpp, SGLang, vLLM.
   if (typeof delta.reasoning_content === 'string' && delta.reasoning_content !== '') return delta.reasoning_content;
   // OpenRouter, Cerebras, Groq, Ollama, newer vLLM.

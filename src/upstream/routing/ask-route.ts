@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
-import { estimateInput, estimateTokens } from '../decoding/estimate.ts';
+import { estimateInput, roughTokens } from '../decoding/estimate.ts';
 import type { DecodedTurn } from '../decoding/turn-decoder.ts';
 import { addUsage, priced } from '../decoding/usage.ts';
 import { learn, learnFromContextOverflow } from '../dialects/requests/lessons.ts';
@@ -149,6 +149,6 @@ function estimated(request: TurnRequest, output: number): TurnUsage {
 }
 
 function outputTokens(turn: DecodedTurn): number {
-  const calls = turn.calls.reduce((sum, call) => sum + estimateTokens(call.name + call.arguments), 0);
-  return estimateTokens(turn.text) + turn.reasoningTokens + calls;
+  const calls = turn.calls.reduce((sum, call) => sum + roughTokens(call.name + call.arguments), 0);
+  return roughTokens(turn.text) + turn.reasoningTokens + calls;
 }

@@ -5,7 +5,7 @@ import { saysContextLength } from './context-length.ts';
 import { type AnswerHeaders, durationMs, retryAfterMs } from './retry-after.ts';
 
 /** What a provider answered instead of a stream. */
-export interface ErrorAnswer {
+export interface ProviderRefusal {
   status: number;
   headers: AnswerHeaders;
   /** The body, possibly cut. */
@@ -16,7 +16,7 @@ export interface ErrorAnswer {
 const MAX_READ = 16 * 1024;
 
 /** The failure that an HTTP status other than 2xx means. */
-export function failureOfAnswer(answer: ErrorAnswer, scrubber: Scrubber, now: number): AttemptFailure {
+export function failureOfAnswer(answer: ProviderRefusal, scrubber: Scrubber, now: number): AttemptFailure {
   const { status } = answer;
   const text = answer.text.slice(0, MAX_READ);
   const wait = retryAfterMs(answer.headers, now, status === 429) ?? (status === 429 ? waitIn(text) : undefined);
@@ -117,7 +117,7 @@ function neverFits(text: string): boolean {
 }
 
 /** The provider's own word on repeating; the official SDKs obey it too. */
-function mayNotRetry({ headers }: ErrorAnswer): boolean {
+function mayNotRetry({ headers }: ProviderRefusal): boolean {
   return headers['x-should-retry'] === 'false';
 }
 

@@ -20,7 +20,7 @@ export interface AnswerHead {
 }
 
 /** An answer that is whole in memory. */
-export interface Answer extends AnswerHead {
+export interface HeldAnswer extends AnswerHead {
   body: Buffer;
 }
 

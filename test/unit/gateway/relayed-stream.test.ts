@@ -4,7 +4,7 @@ import { Socket } from 'node:net';
 import { GatewayError } from '../../../src/base/errors.ts';
 import type { AttemptResult, ResultControl } from '../../../src/gateway/attempt-result.ts';
 import { RelayedStream } from '../../../src/gateway/relayed-stream.ts';
-import { chatStream } from '../../../src/gateway/stream-kind.ts';
+import { chatStreamKind } from '../../../src/gateway/stream-kind.ts';
 import { SecretMask } from '../../../src/upstream/credentials/secret-mask.ts';
 import { AttemptFailure, brokenStream } from '../../../src/upstream/routing/attempt-failure.ts';
 import { chunk, turnPayloads } from '../../support/provider-scripts.ts';
@@ -56,7 +56,7 @@ function relay(pieces: readonly Uint8Array[], end: 'in order' | 'cut' = 'in orde
       res,
       headers: {},
       onBegin: () => {},
-      kind: chatStream('fast', () => several),
+      kind: chatStreamKind('fast', () => several),
       mask: new SecretMask({ credential: SECRET, headers: {} }),
       holdMs: 60_000,
       thinkingMs: 60_000,

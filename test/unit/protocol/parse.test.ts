@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { z } from 'zod';
 import { GatewayError } from '../../../src/base/errors.ts';
-import { listOf, mapOf, parseValue } from '../../../src/protocol/parse.ts';
+import { boundedList, mapOf, parseValue } from '../../../src/protocol/parse.ts';
 import { createResponse } from '../../../src/protocol/requests.ts';
 
 function problems(schema: z.ZodType, value: unknown): number {
@@ -16,18 +16,18 @@ describe('a list', () => {
       looked++;
       context.addIssue({ code: 'custom', message: 'no' });
     });
-    assert.equal(problems(listOf(item, { max: 1000 }), Array.from({ length: 1000 })), 20);
+    assert.equal(problems(boundedList(item, { max: 1000 }), Array.from({ length: 1000 })), 20);
     assert.equal(looked, 20);
   });
 
   it('that is too long is not looked at, nor a map of too many names', () => {
     const item = z.unknown().superRefine(() => assert.fail('it was looked at'));
-    assert.equal(problems(listOf(item, { max: 3 }), [1, 2, 3, 4]), 1);
+    assert.equal(problems(boundedList(item, { max: 3 }), [1, 2, 3, 4]), 1);
     assert.equal(problems(mapOf(item, { max: 1 }), { a: 1, b: 2 }), 1);
   });
 
   it('names the entry and the field at fault', () => {
-    const schema = listOf(z.object({ a: z.string() }), { max: 3 });
+    const schema = boundedList(z.object({ a: z.string() }), { max: 3 });
     assert.deepEqual(parseValue(schema, [{ a: 'x' }]), [{ a: 'x' }]);
     assert.throws(
       () => parseValue(schema, [{ a: 'x' }, {}]),

@@ -75,7 +75,7 @@ describe('a structured answer', () => {
 
   const wrong: [string, ScriptedTurn][] = [
     ['is not valid after that', { text: [BAD] }],
-    ['is no JSON', { text: ['The harbour opened in 1871.'] }],
+    ['is not JSON', { text: ['The harbour opened in 1871.'] }],
     ['is nothing', { text: [''] }],
     ['is cut at its length', { text: [GOOD.slice(0, 12)], finish: 'length' }],
   ];

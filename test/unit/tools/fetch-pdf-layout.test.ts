@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import {
   inReadingOrder,
-  type Piece,
+  type PlacedText,
   withoutRunningLines,
 } from '../../../src/tools/fetch-url-content/reading/pdf-layout.ts';
 
-const piece = (text: string, x: number, y: number, width = text.length * 5): Piece => ({
+const piece = (text: string, x: number, y: number, width = text.length * 5): PlacedText => ({
   text,
   x,
   y,
@@ -14,7 +14,7 @@ const piece = (text: string, x: number, y: number, width = text.length * 5): Pie
 });
 const left = (at: number) => `left line ${String(at).padStart(2, '0')} with words of it`;
 const right = (at: number) => `right line ${String(at).padStart(2, '0')} with words of it`;
-const textsOf = (pieces: readonly Piece[]) => pieces.map(({ text }) => text);
+const textsOf = (pieces: readonly PlacedText[]) => pieces.map(({ text }) => text);
 
 describe('the layout of PDF pages', () => {
   const numbers = Array.from({ length: 12 }, (_, at) => at);

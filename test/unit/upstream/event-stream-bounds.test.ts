@@ -28,7 +28,7 @@ describe('a stream that is made to cost much', () => {
     const stream = new EventStream();
     const line = `data: {"a":"${'x'.repeat(40_000)}"\n`;
     const ms = timeOf(() => {
-      assert.throws(() => stream.feed(bytes(`${line.repeat(90)}\n`)), /a frame is no JSON/);
+      assert.throws(() => stream.feed(bytes(`${line.repeat(90)}\n`)), /a frame is not JSON/);
     });
     assert.ok(ms < 500, `${ms} ms`);
   });

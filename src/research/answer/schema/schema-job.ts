@@ -9,7 +9,7 @@ export interface SchemaJob {
 }
 
 /**
- * `fits`: the schema can be compiled, and the value, if any, is valid under it. `bad_schema`: it is no JSON Schema.
+ * `fits`: the schema can be compiled, and the value, if any, is valid under it. `bad_schema`: it is not JSON Schema.
  * `misfits`: what is wrong with the value. `costly`: it took more time or memory than one schema gets.
  */
 export type SchemaVerdict =

@@ -25,7 +25,7 @@ export async function requireUsableSchema(
   if (excess !== undefined) throw refuse(excess);
   const verdict = await schemas.check({ schema }, { signal });
   if (verdict.is === 'costly') throw refuse('takes too much time or memory to compile: make it simpler');
-  if (verdict.is !== 'fits') throw refuse(`is no valid JSON Schema (${verdict.problem})`);
+  if (verdict.is !== 'fits') throw refuse(`is not a valid JSON Schema (${verdict.problem})`);
 }
 
 const TOO_COSTLY = 'checking it against the schema took too long (a pattern in the schema may be endless)';

@@ -1,6 +1,6 @@
-import type { Report } from '../messages.ts';
+import type { SandboxReport } from '../messages.ts';
 
-export type ReportWriter = (report: Report) => void;
+export type ReportWriter = (report: SandboxReport) => void;
 
 /** Writes that go out at once, so that a run that is killed has shown what it printed. */
 const PROMPT_WRITES = 200;

@@ -1,5 +1,5 @@
 /** A piece of text where a page has it; `y` grows upwards. */
-export interface Piece {
+export interface PlacedText {
   text: string;
   x: number;
   y: number;
@@ -20,15 +20,15 @@ const FEW_CHANGES = 4;
  * by line across both, its columns are put one behind the other. What stands across both (titles, wide figures) keeps
  * what is above it apart from what is below.
  */
-export function inReadingOrder(pieces: readonly Piece[]): readonly Piece[] {
+export function inReadingOrder(pieces: readonly PlacedText[]): readonly PlacedText[] {
   const gutter = gutterOf(pieces);
   if (gutter === undefined) return pieces;
   const sides = pieces.filter(({ text }) => text.trim() !== '').map((piece) => sideOf(piece, gutter));
   const changes = sides.filter((side, at) => at > 0 && side !== 'across' && sides[at - 1] !== side).length;
   if (changes <= FEW_CHANGES) return pieces;
-  const ordered: Piece[] = [];
-  let left: Piece[] = [];
-  let right: Piece[] = [];
+  const ordered: PlacedText[] = [];
+  let left: PlacedText[] = [];
+  let right: PlacedText[] = [];
   const flush = () => {
     ordered.push(...left, ...right);
     left = [];
@@ -69,7 +69,7 @@ function shapeOf(line: string): string {
 }
 
 /** Where the space between two columns lies; undefined where there are none. */
-function gutterOf(pieces: readonly Piece[]): number | undefined {
+function gutterOf(pieces: readonly PlacedText[]): number | undefined {
   const shown = pieces.filter(({ text }) => text.trim() !== '');
   if (shown.length < LEAST_PIECES || shown.length > MOST_PIECES) return undefined;
   const start = Math.min(...shown.map(({ x }) => x));
@@ -90,15 +90,15 @@ function gutterOf(pieces: readonly Piece[]): number | undefined {
   return isColumn('left') && isColumn('right') ? gutter : undefined;
 }
 
-function sideOf({ x, width }: Piece, gutter: number): 'left' | 'right' | 'across' {
+function sideOf({ x, width }: PlacedText, gutter: number): 'left' | 'right' | 'across' {
   if (x + width <= gutter + 2) return 'left';
   return x >= gutter - 2 ? 'right' : 'across';
 }
 
 /** Pieces of one height, from the top of the page down, each line from left to right. */
-function linesOf(pieces: readonly Piece[]): Piece[][] {
+function linesOf(pieces: readonly PlacedText[]): PlacedText[][] {
   const sorted = [...pieces].sort((a, b) => b.y - a.y);
-  const lines: Piece[][] = [];
+  const lines: PlacedText[][] = [];
   for (const piece of sorted) {
     const line = lines.at(-1);
     const first = line?.[0];

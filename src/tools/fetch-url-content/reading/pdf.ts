@@ -1,6 +1,6 @@
 import { getDocumentProxy, getMeta } from 'unpdf';
 import { MAX_CONTENT, type ParsedDocument } from '../parsing/parse-job.ts';
-import { inReadingOrder, type Piece, withoutRunningLines } from './pdf-layout.ts';
+import { inReadingOrder, type PlacedText, withoutRunningLines } from './pdf-layout.ts';
 
 /**
  * The text of a PDF, page by page with `[Page n]` marks. Stops after the soft limit with the pages read so far.
@@ -53,15 +53,15 @@ function pdfDate(text: string): string | undefined {
   return match ? [match[1], match[2], match[3]].filter(Boolean).join('-') : undefined;
 }
 
-function toPiece(item: { str: string; transform: unknown[]; width: number; height: number }): Piece {
+function toPiece(item: { str: string; transform: unknown[]; width: number; height: number }): PlacedText {
   const [, , , , x, y] = item.transform.map(Number);
   return { text: item.str, x: x ?? 0, y: y ?? 0, width: item.width, height: item.height };
 }
 
 /** Lines and paragraphs from placed pieces of text: a jump in height is a new line, a larger one a new paragraph. */
-function layOut(pieces: readonly Piece[]): string {
+function layOut(pieces: readonly PlacedText[]): string {
   let text = '';
-  let last: Piece | undefined;
+  let last: PlacedText | undefined;
   for (const piece of pieces) {
     if (piece.text === '') continue;
     if (last) text += separator(last, piece);
@@ -76,7 +76,7 @@ function layOut(pieces: readonly Piece[]): string {
     .trim();
 }
 
-function separator(last: Piece, next: Piece): string {
+function separator(last: PlacedText, next: PlacedText): string {
   const height = Math.max(last.height, next.height, 1);
   const drop = Math.abs(last.y - next.y);
   if (drop > height * 1.8) return '\n\n';

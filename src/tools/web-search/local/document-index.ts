@@ -5,7 +5,7 @@ import { withFeedback } from './feedback.ts';
 import { openIndexDatabase } from './index-database.ts';
 import { detectLanguage, FALLBACK, hasCompounds, isLanguage, LANGUAGES, type Language, Stems } from './languages.ts';
 import { bestPassage } from './passage.ts';
-import { documentsOf, type FoundPassage, fuseByRank, withoutCopies } from './ranking.ts';
+import { documentsOf, fuseByRank, type RankedPassage, withoutCopies } from './ranking.ts';
 import { indexText, indexWords, queryTerms, quote, wordsOf } from './terms.ts';
 
 /** A document that matches, with its best passage. */
@@ -180,7 +180,7 @@ export class DocumentIndex implements Disposable {
    * The best documents for a query in plain words, with those whose passages are `near` in meaning, if it is known which.
    * No query makes it throw.
    */
-  search(query: string, limit: number, near: readonly FoundPassage[] = []): DocumentHit[] {
+  search(query: string, limit: number, near: readonly RankedPassage[] = []): DocumentHit[] {
     const { passages, words } = this.find(query);
     const byWords = documentsOf(passages);
     const ranked = near.length === 0 ? byWords : fuseByRank([byWords, documentsOf(near)]);
@@ -192,7 +192,7 @@ export class DocumentIndex implements Disposable {
   }
 
   /** The passages that match a query, best first, and the words to look for in them. */
-  find(query: string): { passages: FoundPassage[]; words: string[] } {
+  find(query: string): { passages: RankedPassage[]; words: string[] } {
     const about = { languages: this.#languages(), stems: this.#stems, compounds: this.#compounds };
     const { match, terms, words } = queryTerms(query, about);
     const rows = match === '' ? [] : this.#rows(match, terms);
@@ -307,7 +307,7 @@ export class DocumentIndex implements Disposable {
 }
 
 /** A row of the search. The score of FTS5 is better the lower it is. */
-function foundPassage({ path, title, text, published, score }: Record<string, unknown>): FoundPassage {
+function foundPassage({ path, title, text, published, score }: Record<string, unknown>): RankedPassage {
   return {
     path: String(path),
     title: String(title),

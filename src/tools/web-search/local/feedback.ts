@@ -1,4 +1,4 @@
-import type { FoundPassage } from './ranking.ts';
+import type { RankedPassage } from './ranking.ts';
 
 /** Passages that are taken for good ones. */
 const TRUSTED = 8;
@@ -9,7 +9,7 @@ const WEIGHT = 0.4;
 
 /** A passage with its words as they stand in the index. */
 export interface PassageWords {
-  passage: FoundPassage;
+  passage: RankedPassage;
   words: readonly string[];
 }
 
@@ -18,7 +18,7 @@ export interface PassageWords {
  * Croft, 2001): the words that several of them share are those of the subject, also where the query has others.
  * `share` is the share of all passages that have a word.
  */
-export function withFeedback(found: readonly PassageWords[], share: (word: string) => number): FoundPassage[] {
+export function withFeedback(found: readonly PassageWords[], share: (word: string) => number): RankedPassage[] {
   const top = found[0]?.passage.score ?? 0;
   const passages = found.map(({ passage, words }) => ({ passage, counts: countsOf(words), length: words.length }));
   const mean = passages.reduce((sum, { length }) => sum + length, 0) / Math.max(1, passages.length);
@@ -38,7 +38,7 @@ export function withFeedback(found: readonly PassageWords[], share: (word: strin
 }
 
 function subjectOf(
-  trusted: readonly { passage: FoundPassage; counts: ReadonlyMap<string, number>; length: number }[],
+  trusted: readonly { passage: RankedPassage; counts: ReadonlyMap<string, number>; length: number }[],
   share: (word: string) => number,
 ): [word: string, weight: number][] {
   const weights = new Map<string, { weight: number; passages: number }>();

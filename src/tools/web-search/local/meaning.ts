@@ -1,6 +1,6 @@
 import { sleep } from '../../../base/abort.ts';
 import type { DocumentIndex } from './document-index.ts';
-import type { FoundPassage } from './ranking.ts';
+import type { RankedPassage } from './ranking.ts';
 import { type PassageText, VectorIndex } from './vector-index.ts';
 
 /** Gives the vectors of texts, or undefined where it could not. */
@@ -50,7 +50,7 @@ export class Meaning implements Disposable {
   }
 
   /** The passages nearest to a query, best first; none where that is not known. */
-  async near(query: string): Promise<FoundPassage[]> {
+  async near(query: string): Promise<RankedPassage[]> {
     if (performance.now() < this.#awayUntil || this.#vectors.size === 0) return [];
     const [vector] = (await this.#options.embed([query.slice(0, MAX_TEXT)], 'query')) ?? [];
     if (this.#closing.signal.aborted) return [];

@@ -1,5 +1,5 @@
 /** A passage that was found, with its document. */
-export interface FoundPassage {
+export interface RankedPassage {
   path: string;
   title: string;
   text: string;
@@ -20,7 +20,7 @@ export interface RankedDocument {
 const COUNTED = 4;
 
 /** Puts passages together by document, best first: the best one counts whole, further ones less and less. */
-export function documentsOf(passages: Iterable<FoundPassage>): RankedDocument[] {
+export function documentsOf(passages: Iterable<RankedPassage>): RankedDocument[] {
   const documents = new Map<string, { document: RankedDocument; score: number; passages: number }>();
   for (const { path, title, text, published, score } of passages) {
     const known = documents.get(path);

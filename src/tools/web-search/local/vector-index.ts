@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { DocumentIndex } from './document-index.ts';
-import type { FoundPassage } from './ranking.ts';
+import type { RankedPassage } from './ranking.ts';
 
 /** Passages that have vectors at most; the others are found by their words alone. */
 const MAX_VECTORS = 300_000;
@@ -96,10 +96,10 @@ export class VectorIndex {
   }
 
   /** The passages nearest to a query, best first. */
-  search(query: Float32Array, limit: number): FoundPassage[] {
+  search(query: Float32Array, limit: number): RankedPassage[] {
     this.#follow();
     const near = this.#signs.nearest(query, COMPARED);
-    const found: FoundPassage[] = [];
+    const found: RankedPassage[] = [];
     for (const id of near) {
       const row = this.#passage.get(id);
       if (!(row?.vector instanceof Uint8Array)) continue;

@@ -10,7 +10,7 @@ import { learnThinking } from './thinking.ts';
 import { learnToolCallIds } from './tool-call-ids.ts';
 import { learnToolProtocol } from './tool-protocol.ts';
 import { learnToolSchemas } from './tool-schemas.ts';
-import type { Lesson, Refusal, RequestTraits } from './traits.ts';
+import type { Lesson, RefusedRequest, RequestTraits } from './traits.ts';
 
 /** From the most to the least specific: the first that recognises itself is the lesson. */
 const LESSONS: readonly Lesson[] = [
@@ -29,11 +29,11 @@ const LESSONS: readonly Lesson[] = [
 ];
 
 /** Learns from a refusal what the route wants. True: the request may be asked again in its new form. */
-export function learn(refusal: Refusal, traits: RequestTraits): boolean {
+export function learn(refusal: RefusedRequest, traits: RequestTraits): boolean {
   return LESSONS.some((lesson) => lesson(refusal, traits));
 }
 
 /** Learns from a request that did not fit: perhaps only the output was too large. */
-export function learnFromContextOverflow(refusal: Refusal, traits: RequestTraits): boolean {
+export function learnFromContextOverflow(refusal: RefusedRequest, traits: RequestTraits): boolean {
   return learnLargestOutput(refusal, traits);
 }

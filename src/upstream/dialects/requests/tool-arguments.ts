@@ -1,7 +1,7 @@
 import { isObject, parseJson } from '../../../base/json.ts';
 import { repairJson } from '../json-repair.ts';
 
-/** Arguments of an earlier call to be sent back: chat templates raise on what is no JSON object, so that is mended. */
+/** Arguments of an earlier call to be sent back: chat templates raise on what is not a JSON object, so that is mended. */
 export function sentArguments(text: string): string {
   if (isObject(parseJson(text))) return text;
   const repaired = repairJson(text)?.value;

@@ -68,7 +68,7 @@ export function defaultTraits(): RequestTraits {
 }
 
 /** A provider's refusal of a request, as far as it teaches something. */
-export interface Refusal {
+export interface RefusedRequest {
   status: number;
   /** The body of the answer. */
   text: string;
@@ -77,7 +77,7 @@ export interface Refusal {
 }
 
 /** Reads one trait from a refusal. True: something new was learned, so that asking again may succeed. */
-export type Lesson = (refusal: Refusal, traits: RequestTraits) => boolean;
+export type Lesson = (refusal: RefusedRequest, traits: RequestTraits) => boolean;
 
 /** Whether a refusal is about this field: it names it and says that it is not wanted. */
 export function refuses(text: string, field: string): boolean {

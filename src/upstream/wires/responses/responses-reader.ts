@@ -125,7 +125,7 @@ export class ResponsesReader implements TurnReader {
     if (!isObject(item)) return;
     const shown = this.#shownOf(index);
     if (item.type === 'message') shown.isCommentary = item.phase === 'commentary' && !this.#options.tools?.length;
-    if (isCall(item)) this.#hasCall = true;
+    if (isClientCall(item)) this.#hasCall = true;
     this.#thinking = item.type === 'reasoning' && !this.#items.has(index) ? index : undefined;
   }
 
@@ -137,7 +137,7 @@ export class ResponsesReader implements TurnReader {
     this.#added(index, item);
     if (item.type === 'message') this.#showRest(index, 'text', textOfParts(item.content));
     else if (item.type === 'reasoning') this.#showRest(index, 'reasoning', reasoningOf(item));
-    else if (isCall(item)) this.#deltas.count(1);
+    else if (isClientCall(item)) this.#deltas.count(1);
   }
 
   /** A whole response: the last event, or an answer that was not streamed. */
@@ -186,7 +186,7 @@ function callsOf(items: readonly JsonObject[], cut: boolean): TurnToolCall[] {
   const calls: TurnToolCall[] = [];
   const ids = new Set<string>();
   for (const item of items) {
-    if (!isCall(item) || typeof item.name !== 'string' || item.name === '') continue;
+    if (!isClientCall(item) || typeof item.name !== 'string' || item.name === '') continue;
     if (cut && item.status === 'incomplete') continue;
     const known = [item.call_id, item.id].find((id) => typeof id === 'string' && id !== '' && !ids.has(id));
     const id = typeof known === 'string' ? known : newCallId();
@@ -208,7 +208,7 @@ function isHosted({ type }: JsonObject): boolean {
   return type !== 'message' && type !== 'reasoning';
 }
 
-export function isCall(item: Record<string, unknown>): boolean {
+export function isClientCall(item: Record<string, unknown>): boolean {
   return item.type === 'function_call' || item.type === 'custom_tool_call';
 }
 

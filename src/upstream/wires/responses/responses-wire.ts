@@ -8,7 +8,7 @@ import type { AssistantMessage, TurnMessage, TurnRequest, UserPart } from '../..
 import { replayedFields } from '../replayed-fields.ts';
 import { withUniqueCallIds } from '../unique-call-ids.ts';
 import type { BodyTarget, Wire, WireRequest } from '../wire.ts';
-import { isCall, ResponsesReader, textOfParts } from './responses-reader.ts';
+import { isClientCall, ResponsesReader, textOfParts } from './responses-reader.ts';
 
 /**
  * OpenAI's Responses API as an upstream: stateless (`store: false`), with the reasoning encrypted in the answer and sent
@@ -99,7 +99,7 @@ function replayed(message: AssistantMessage, target: BodyTarget, names: ToolName
   const output = replayedFields(message, target)?.output;
   if (!Array.isArray(output)) return undefined;
   const items = output.filter(isJsonObject);
-  const calls = items.filter(isCall);
+  const calls = items.filter(isClientCall);
   const text = items.map((item) => (item.type === 'message' ? textOfParts(item.content) : '')).join('');
   const kept = message.tool_calls ?? [];
   if (text.trim() !== message.content.trim() || calls.length !== kept.length) return undefined;
