@@ -1,8 +1,8 @@
 import { isObject, parseJson } from '../base/json.ts';
 import type { RunEvent } from '../protocol/events.ts';
-import type { ToolCallItem } from '../protocol/items.ts';
 import type { ResponseObject } from '../protocol/response.ts';
 import { count, oneLine } from './printable.ts';
+import { callOf, type ShownCall } from './tool-call.ts';
 
 /** What a run is doing, as a reader of its events knows it. */
 export class RunView {
@@ -28,8 +28,10 @@ export class RunView {
         return this.#added(event.item);
       case 'response.reasoning_text.done':
         return event.text.trim() === '' ? undefined : `thought: ${oneLine(event.text)}`;
-      case 'response.output_item.done':
-        return event.item.type === 'tool_call' ? this.#toolDone(event.item) : undefined;
+      case 'response.output_item.done': {
+        const call = callOf(event.item);
+        return call && this.#toolDone(call);
+      }
       case 'response.completed':
       case 'response.failed':
         this.final = event.response;
@@ -41,21 +43,22 @@ export class RunView {
   }
 
   #added(item: Extract<RunEvent, { type: 'response.output_item.added' }>['item']): string | undefined {
-    if (item.type === 'tool_call') {
-      this.#running.set(item.id, item.name);
+    const call = callOf(item);
+    if (call) {
+      this.#running.set(call.id, call.name);
       this.phase = this.#toolPhase();
-      return `${item.name}: ${subjectOf(item)}`;
+      return `${call.name}: ${subjectOf(call)}`;
     }
     this.phase = item.type === 'reasoning' ? 'thinking' : 'writing the answer';
     return item.type === 'message' ? 'writing the answer' : undefined;
   }
 
-  #toolDone(item: ToolCallItem): string {
+  #toolDone(item: ShownCall): string {
     this.#running.delete(item.id);
     this.toolCalls++;
     this.phase = this.#running.size > 0 ? this.#toolPhase() : 'thinking';
     const result = parseJson(item.result ?? '');
-    for (const url of urlsIn(result)) this.#sources.add(url);
+    for (const url of [...urlsIn(result), ...item.met]) this.#sources.add(url);
     return `${item.name}: ${outcomeOf(item, result)}`;
   }
 
@@ -69,14 +72,15 @@ export class RunView {
   }
 }
 
-function subjectOf(item: ToolCallItem): string {
+function subjectOf(item: ShownCall): string {
   const args = parseJson(item.arguments);
   if (!isObject(args)) return oneLine(item.arguments);
   if (Array.isArray(args.queries)) return args.queries.map((query) => `“${oneLine(String(query))}”`).join(', ');
-  return oneLine(typeof args.url === 'string' ? args.url : item.arguments);
+  if (typeof args.url === 'string') return oneLine(args.url);
+  return item.arguments === '{}' ? '' : oneLine(item.arguments);
 }
 
-function outcomeOf(item: ToolCallItem, result: unknown): string {
+function outcomeOf(item: ShownCall, result: unknown): string {
   if (isObject(result)) {
     if (isObject(result.error)) return `failed: ${oneLine(String(result.error.message))}`;
     if (Array.isArray(result.results)) return count(result.results.length, 'result');
@@ -84,7 +88,9 @@ function outcomeOf(item: ToolCallItem, result: unknown): string {
       return `read “${oneLine(result.title)}”, ${count(result.content.length, 'character')}`;
     }
   }
-  return item.status === 'failed' ? 'failed' : 'done';
+  if (item.failed) return 'failed';
+  // OpenAI's items tell what a search met, and no result.
+  return item.name === 'web_search' && item.met.length > 0 ? count(item.met.length, 'result') : 'done';
 }
 
 function urlsIn(result: unknown): string[] {
