@@ -21,9 +21,9 @@ export type Flaw =
 /** The end of `"error"`: a search that starts with a rarer letter takes a third of the time. */
 const ERROR = Buffer.from('rror"');
 
-/** How the first key of an error begins that needs no `error`: message, msg, detail, base_resp, code, status, error_... */
+/** How the first key of an error begins that needs no `error`: message, msg, detail, base_resp, code, status, success, error_... */
 const SUSPICIOUS = new Set(
-  ['me', 'ms', 'de', 'ba', 'co', 'st', 'er'].map((letters) => Buffer.from(letters).readUInt16BE()),
+  ['me', 'ms', 'de', 'ba', 'co', 'st', 'su', 'er'].map((letters) => Buffer.from(letters).readUInt16BE()),
 );
 
 /**

@@ -74,7 +74,8 @@ function reasoningTokens(usage: Record<string, unknown>): number {
 }
 
 function count(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? Math.round(value) : undefined;
+  const number = typeof value === 'string' && /^\d{1,12}$/.test(value) ? Number(value) : value;
+  return typeof number === 'number' && Number.isFinite(number) && number >= 0 ? Math.round(number) : undefined;
 }
 
 /** The sum of two counts; estimated if either is. */

@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { isStreamError, readFinishReason, readUsage } from '../../../src/upstream/provider-answer.ts';
+
+describe('the end of an answer', () => {
+  const words: Record<string, readonly string[]> = {
+    stop: ['stop', 'STOP', 'eos', 'end_turn', 'stop_sequence', 'a word of tomorrow'],
+    length: ['length', 'MAX_TOKENS', 'max-tokens', 'model_length', 'token limit', 'model_context_window_exceeded'],
+    tool_calls: ['tool_calls', 'function_call', 'tool_use', 'TOOL_CALLS'],
+    content_filter: ['content_filter', 'content-filter', 'SAFETY', 'BLOCKLIST', 'SPII', 'guardrail_intervened'],
+    broken: ['error', 'abort', 'cancelled', 'canceled', 'MALFORMED_FUNCTION_CALL', 'internal_error', 'timeout'],
+  };
+  for (const [meaning, said] of Object.entries(words)) {
+    it(`is ${meaning} in the words of many`, () => {
+      for (const word of said) assert.equal(readFinishReason(word), meaning, word);
+    });
+  }
+
+  it('is told by words only', () => {
+    for (const none of [null, undefined, '', 'null', 0, {}]) assert.equal(readFinishReason(none), undefined);
+  });
+});
+
+describe('an error inside a stream', () => {
+  it('is known in many shapes', () => {
+    for (const payload of [
+      { error: { message: 'no' } },
+      { error: 'no' },
+      { object: 'error', message: 'no' },
+      { type: 'error' },
+      { message: 'no', code: 500 },
+      { detail: [{ msg: 'no' }] },
+      { base_resp: { status_code: 1002, status_msg: 'no' } },
+      { success: false, errors: [{ code: 7009, message: 'no' }] },
+      { errors: [{ message: 'no' }] },
+      { error_code: 336, error_msg: 'no' },
+      { errorMessage: 'no' },
+    ]) {
+      assert.ok(isStreamError(payload), JSON.stringify(payload));
+    }
+  });
+
+  it('is not a chunk that has a place for one', () => {
+    for (const payload of [
+      { choices: [], error: null },
+      { choices: [{ delta: {} }], message: 'hello' },
+      { usage: {}, detail: 'x' },
+      { choices: [], base_resp: { status_code: 0 } },
+      { id: 'x', errors: [], success: true },
+    ]) {
+      assert.ok(!isStreamError(payload), JSON.stringify(payload));
+    }
+  });
+});
+
+describe('counts of tokens', () => {
+  it('are read as numbers and as digits, and from the cache whatever it is called', () => {
+    const read = (usage: object) => {
+      const found = readUsage(usage);
+      return [found?.inputTokens, found?.cachedTokens, found?.cacheWriteTokens, found?.outputTokens];
+    };
+    assert.deepEqual(read({ prompt_tokens: '12', completion_tokens: '3' }), [12, 0, undefined, 3]);
+    assert.deepEqual(
+      read({
+        prompt_tokens: 12,
+        completion_tokens: 3,
+        prompt_tokens_details: { cached_tokens: 4, cache_write_tokens: 5 },
+      }),
+      [12, 4, 5, 3],
+    );
+    const anthropic = { input_tokens: 2, cache_read_input_tokens: 4, cache_creation_input_tokens: 5, output_tokens: 3 };
+    assert.deepEqual(read(anthropic), [11, 4, 5, 3]);
+    assert.deepEqual(read({ prompt_tokens: 11, completion_tokens: 3, cache_read_input_tokens: 4 }), [
+      11,
+      4,
+      undefined,
+      3,
+    ]);
+    assert.equal(readUsage({ prompt_tokens: 'many', completion_tokens: null }), undefined);
+  });
+});
