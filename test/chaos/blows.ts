@@ -80,27 +80,41 @@ export class Blows {
       case 'freeze':
         return await fleet.freezeInstance(name, 1000 + Math.random() * 7000);
       case 'kill':
-        this.#watches.push(this.#watchTakeover(name));
-        await fleet.killInstance(name, 300 + Math.random() * 1500);
+        await this.#kill(name);
     }
   }
 
-  /** How long it takes until another process asks for the next turn of the runs that died with `name`. */
-  async #watchTakeover(name: string): Promise<void> {
+  async #kill(name: string): Promise<void> {
+    const back = Promise.withResolvers<void>();
+    this.#watches.push(this.#watchTakeover(name, back.promise));
+    await this.#fleet.killInstance(name, 300 + Math.random() * 1500);
+    back.resolve();
+  }
+
+  /**
+   * How long it takes until another process asks for the next turn of the runs that died with `name`; where there is no
+   * other one, from the moment that it is `back`.
+   */
+  async #watchTakeover(name: string, back: Promise<void>): Promise<void> {
     const killedAt = Date.now();
     const orphans = [...this.#world.turns].filter(([, turns]) => {
       const last = turns.at(-1);
       return last?.instance === name && last.endedAt === undefined && !last.chat;
     });
+    const single = this.#fleet.names.length === 1;
+    if (single) await back;
+    const from = single ? Date.now() : killedAt;
     await delay(WATCH_MS);
-    const away = this.#struck.some(({ blow, from, to }) => {
-      const store = blow === 'redis' || blow === 'hang' || blow === 'partition' || blow === 'slow';
-      return store && from < killedAt + STORE_AWAY_MS && to > killedAt - 1000;
+    const disturbed = this.#struck.some((each) => {
+      // The next death of the only instance is measured by itself.
+      if (each.blow === 'kill' || each.blow === 'freeze' || each.blow === 'terminate')
+        return single && each.from > from && each.from < from + STORE_AWAY_MS;
+      return each.from < killedAt + STORE_AWAY_MS && each.to > killedAt - 1000;
     });
-    if (away) return;
+    if (disturbed) return;
     for (const [run] of orphans) {
       const turn = this.#world.turns.get(run)?.find(({ at }) => at > killedAt);
-      if (turn) this.takeoverMs.push(turn.at - killedAt);
+      if (turn) this.takeoverMs.push(Math.max(0, turn.at - from));
     }
   }
 

@@ -1,3 +1,4 @@
+import { loadavg } from 'node:os';
 import type { BackendKind } from './backends.ts';
 import { type Blow, Blows } from './blows.ts';
 import { type ClientKind, type ClientSeen, Clients, HEADERS } from './clients.ts';
@@ -183,7 +184,8 @@ class Storm {
     const pause = longestPause(seen);
     const broken: string[] = [];
     if (takeoverMs !== undefined && slowest > takeoverMs) broken.push(`a takeover took ${Math.round(slowest)} ms`);
-    if (pauseMs !== undefined && pause.ms > pauseMs) {
+    // A single instance is away as often as it is struck.
+    if (pauseMs !== undefined && pause.ms > pauseMs && this.#fleet.names.length > 1) {
       broken.push(
         `a viewer of run ${pause.n} saw nothing for ${Math.round(pause.ms)} ms`,
         ...this.#blows.around(pause),
@@ -204,6 +206,7 @@ class Storm {
       'chat clients': of('chat'),
       'chat clients that leave': of('leaving chat'),
       seconds: round(ms / 1000),
+      'load of the machine in the last five minutes': round(loadavg()[1] ?? 0),
       ...this.#blows.counts,
       viewers: viewed.length,
       'connections of viewers': viewed.reduce((sum, viewer) => sum + viewer.connections, 0),
