@@ -6,7 +6,7 @@ import { openRedisStore } from '../../src/store/redis/open.ts';
 import { connectStore } from '../../src/store/shared/store-client.ts';
 import { serveStore } from '../../src/store/shared/store-server.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
-import { type RedisServer, redisOrSkip } from '../support/redis.ts';
+import { type RedisServer, redisOrSkip, SYNC_ALWAYS } from '../support/redis.ts';
 
 /** Limits as two instances see them; the same object twice where they are one process's own. */
 interface LimitFixture extends AsyncDisposable {
@@ -82,7 +82,7 @@ limitContract('memory', async () => {
 describe('limits over Redis', () => {
   let server: RedisServer;
   before(async function () {
-    server = await redisOrSkip(this);
+    server = await redisOrSkip(this, SYNC_ALWAYS);
   });
   after(() => server?.[Symbol.asyncDispose]());
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { createClient } from '@redis/client';
-import { type RedisServer, redisOrSkip } from '../support/redis.ts';
+import { type RedisServer, redisOrSkip, SYNC_ALWAYS } from '../support/redis.ts';
 import { type Script, turn } from '../support/scripted-provider.ts';
 import { SseReader } from '../support/sse-reader.ts';
 import { eventually, freshDatabase, HEADERS, startInstances, submit } from '../support/two-instances.ts';
@@ -13,7 +13,7 @@ describe('while Redis cannot serve', function () {
   let redis: RedisServer;
   let databases = 0;
   before(async function () {
-    redis = await redisOrSkip(this);
+    redis = await redisOrSkip(this, SYNC_ALWAYS);
   });
   after(() => redis?.[Symbol.asyncDispose]());
 

@@ -39,6 +39,12 @@ export async function redisOrSkip(context: Mocha.Context, settings: readonly str
   return context.skip();
 }
 
+/**
+ * For tests that kill a Redis and count on what it had answered: with `everysec` a Redis whose disk is busy puts writes to
+ * its append-only file off for up to two seconds, and a crash takes them along.
+ */
+export const SYNC_ALWAYS = ['--appendfsync', 'always'];
+
 /** Starts a Redis with append-only file and no eviction; `settings` are further command-line arguments. */
 export async function startRedis(settings: readonly string[] = []): Promise<RedisServer> {
   const missing = findRedis();

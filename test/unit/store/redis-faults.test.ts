@@ -23,7 +23,7 @@ import {
   type TestClock,
   testClock,
 } from '../../contract/run-store-fixture.ts';
-import { type RedisServer, redisOrSkip } from '../../support/redis.ts';
+import { type RedisServer, redisOrSkip, SYNC_ALWAYS } from '../../support/redis.ts';
 
 const LIMIT_MS = 400;
 
@@ -76,7 +76,7 @@ describe('the Redis store when Redis fails', () => {
   const prefix = randomUUID();
 
   before(async function () {
-    server = await redisOrSkip(this);
+    server = await redisOrSkip(this, SYNC_ALWAYS);
   });
   after(() => server?.[Symbol.asyncDispose]());
 
