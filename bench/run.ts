@@ -4,7 +4,7 @@ import { manyStreams, overload, shortRun, steadyDelta } from './scenarios/live-s
 import { manyRuns } from './scenarios/many-runs.ts';
 import { pacedPassThrough, passThrough } from './scenarios/pass-through.ts';
 import { install, start, workers } from './scenarios/processes.ts';
-import { replay, snapshots } from './scenarios/reading.ts';
+import { replay, resume, snapshots } from './scenarios/reading.ts';
 import { tokens } from './scenarios/tokens.ts';
 import { transfers } from './scenarios/transfers.ts';
 import type { BenchOptions } from './support/options.ts';
@@ -22,6 +22,7 @@ const SCENARIOS: Readonly<Record<string, (options: BenchOptions) => Promise<Row[
   'many-streams': manyStreams,
   overload,
   replay,
+  resume,
   snapshots,
   'many-runs': manyRuns,
   workers,
@@ -29,6 +30,7 @@ const SCENARIOS: Readonly<Record<string, (options: BenchOptions) => Promise<Row[
   'console-frames': consoleFrames,
   start,
   install,
+  tokens,
 };
 
 const { values, positionals: names } = parseArgs({

@@ -7,14 +7,16 @@ import { request } from 'undici';
 import { cpuMicros, quantile } from '../support/measure.ts';
 import type { BenchOptions } from '../support/options.ts';
 import { startNginx } from '../support/peers.ts';
-import { KEY, researchConfig, startGateway, startScript, type Target } from '../support/processes.ts';
+import { KEY, researchConfig, type StoreKind, startGateway, startScript, type Target } from '../support/processes.ts';
 import { interleaved, type Row } from '../support/scoreboard.ts';
 import { agent, inParallel, readStream } from '../support/stream-client.ts';
 
 /** Reading runs again: replays of ended ones, snapshots of ended and running ones. */
 
 const EVENTS = 10_000;
-const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
+/** Deltas of the run that is resumed near its end; `EVENTS=100000` in the environment for the largest figure. */
+const LONG = Number(process.env.EVENTS ?? 20_000);
+export const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
 
 export async function replay({ stores, rounds, peers }: BenchOptions): Promise<Row[]> {
   await using stack = new AsyncDisposableStack();
@@ -83,11 +85,59 @@ export async function snapshots({ stores, rounds }: BenchOptions): Promise<Row[]
       peer: { name: 'bare node:http, the same bytes', rounds: results.get('bare') ?? [] },
       goal: { atLeast: 0.5 },
     });
+    rows.push(await finishedSnapshot({ kind, rounds }));
     rows.push({
       what: `/healthz beside 10 pollers of a running run, ${kind}`,
       unit: 'p99 ms',
       ours: [await healthBeside(gateway, url)],
       goal: { atMost: 10 },
+    });
+  }
+  return rows;
+}
+
+/** The snapshot of an ended run, beside the same bytes from a bare server. */
+async function finishedSnapshot({ kind, rounds }: { kind: StoreKind; rounds: number }): Promise<Row> {
+  await using provider = await startScript('targets/burst-provider.ts', ['2000']);
+  await using gateway = await startGateway(researchConfig(provider), kind);
+  const url = `${gateway.url}/v1/responses/${await endedRun(gateway)}`;
+  const bytes = Buffer.from(await (await fetch(url, { headers: HEADERS })).arrayBuffer());
+  await using bare = await servedBytes(bytes, undefined);
+  const results = await interleaved(
+    [
+      { name: 'bare', run: () => poll(bare.url) },
+      { name: 'ours', run: () => poll(url) },
+    ],
+    rounds,
+  );
+  return {
+    what: `snapshot of an ended run of ${Math.round(bytes.length / 1000)} kB, ${kind}`,
+    unit: 'requests/s',
+    ours: results.get('ours') ?? [],
+    peer: { name: 'bare node:http, the same bytes', rounds: results.get('bare') ?? [] },
+    goal: { atLeast: 0.5 },
+  };
+}
+
+/** A reader who comes back near the end of a long run. */
+export async function resume({ stores, rounds }: BenchOptions): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const kind of stores) {
+    await using provider = await startScript('targets/paced-provider.ts', [String(LONG)]);
+    await using gateway = await startGateway(researchConfig(provider), kind);
+    const url = `${gateway.url}/v1/responses/${await endedRun(gateway)}?stream=true`;
+    const { events } = await readStream(url, { headers: HEADERS });
+    const waits: number[] = [];
+    for (let n = 0; n < 10 * rounds; n++) {
+      const began = performance.now();
+      await readStream(`${url}&after=${events - 10}`, { headers: HEADERS });
+      waits.push(performance.now() - began);
+    }
+    rows.push({
+      what: `resume 10 before the end of ${events} events, ${kind}`,
+      unit: 'ms',
+      ours: waits,
+      goal: { atMost: 20 },
     });
   }
   return rows;
@@ -127,7 +177,7 @@ async function startedRun(gateway: Target): Promise<string> {
   return id;
 }
 
-async function endedRun(gateway: Target): Promise<string> {
+export async function endedRun(gateway: Target): Promise<string> {
   const id = await startedRun(gateway);
   await readStream(`${gateway.url}/v1/responses/${id}?stream=true`, { headers: HEADERS });
   return id;

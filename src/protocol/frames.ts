@@ -66,3 +66,35 @@ export function skipFrames(frames: Uint8Array, count: number): Uint8Array {
   }
   return frames.subarray(offset);
 }
+
+const FRAME_END = Buffer.from('\n\n');
+const NUMBER = Buffer.from('"sequence_number":');
+
+/**
+ * `frames`, which are all of a log from event 1 on, without those up to event `after`. Frames say their number, so the
+ * place is found by halving: a reader who comes back near the end of a long log does not wait for a walk through it.
+ */
+export function framesAfter(frames: Uint8Array, after: number): Uint8Array {
+  const bytes = Buffer.from(frames.buffer, frames.byteOffset, frames.byteLength);
+  // The last frame that is left out begins at `low` or between it and `high`.
+  let low = 0;
+  let high = bytes.length;
+  while (high - low > WALKED) {
+    const middle = Math.floor((low + high) / 2);
+    const next = bytes.indexOf(FRAME_END, middle) + FRAME_END.length;
+    // A frame as long as all others together, as the last one of a run may be.
+    if (next < FRAME_END.length || next >= high) high = middle + FRAME_END.length;
+    else if (numberAt(bytes, next) <= after) low = next;
+    else high = next;
+  }
+  return skipFrames(frames.subarray(low), low === 0 ? after : after - numberAt(bytes, low) + 1);
+}
+
+/** Bytes that are walked through rather than halved. */
+const WALKED = 4096;
+
+/** The number of the event whose frame begins at `at`: it stands right behind the type. */
+function numberAt(bytes: Buffer, at: number): number {
+  const start = bytes.indexOf(NUMBER, at) + NUMBER.length;
+  return Number.parseInt(bytes.toString('latin1', start, start + 16), 10);
+}

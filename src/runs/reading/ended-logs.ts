@@ -1,5 +1,5 @@
 import type { RunId } from '../../base/ids.ts';
-import { skipFrames } from '../../protocol/frames.ts';
+import { framesAfter } from '../../protocol/frames.ts';
 import type { LogBatch, RunRecord, RunStore } from '../../store/run-store.ts';
 
 /** Bytes of logs that are kept. */
@@ -30,7 +30,7 @@ export class EndedLogs {
     if (this.#long.has(run.id)) return undefined;
     const frames = this.#logs.get(run.id) ?? (await this.#load(run.id));
     if (!frames) return undefined;
-    return { first: after + 1, last: run.last, frames: skipFrames(frames, after), end: true };
+    return { first: after + 1, last: run.last, frames: framesAfter(frames, after), end: true };
   }
 
   /** One read of the store, however many readers come at once. */

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import fc from 'fast-check';
+import { framesAfter, skipFrames } from '../../../src/protocol/frames.ts';
+
+describe('the frames of a log after an event', () => {
+  it('are found by halving as by walking, however long each frame is', () => {
+    const lengths = fc.array(fc.oneof(fc.integer({ min: 0, max: 300 }), fc.integer({ min: 0, max: 30_000 })), {
+      minLength: 1,
+      maxLength: 200,
+    });
+    fc.assert(
+      fc.property(lengths, fc.nat(), (all, place) => {
+        const log = Buffer.concat(all.map((length, index) => frame(index + 1, length)));
+        const after = place % (all.length + 1);
+        assert.ok(Buffer.from(framesAfter(log, after)).equals(skipFrames(log, after)), `after ${after}`);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+function frame(number: number, length: number): Buffer {
+  const text = `say "sequence_number":7 ${'x'.repeat(length)}`;
+  return Buffer.from(`event: x\ndata: {"type":"x","sequence_number":${number},"delta":${JSON.stringify(text)}}\n\n`);
+}
