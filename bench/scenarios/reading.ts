@@ -1,4 +1,4 @@
-import { mkdtemp, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -201,6 +201,8 @@ async function servedBytes(
   if (nginx !== undefined) {
     const files = await mkdtemp(join(tmpdir(), 'bench-replay-'));
     await writeFile(join(files, 'log'), bytes);
+    // nginx's workers are another user where it is started by root.
+    await chmod(files, 0o755);
     const target = await startNginx(nginx, { files });
     return { ...target, name: 'nginx, a file', url: `${target.url}/log` };
   }
