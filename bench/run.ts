@@ -30,7 +30,6 @@ const SCENARIOS: Readonly<Record<string, (options: BenchOptions) => Promise<Row[
   'console-frames': consoleFrames,
   start,
   install,
-  tokens,
 };
 
 const { values, positionals: names } = parseArgs({
