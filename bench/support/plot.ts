@@ -54,6 +54,7 @@ export function svgPlot({ title, x, y, series }: Plot): string {
 <text x="${LEFT - 6}" y="${up.at(tick) + 4}" text-anchor="end">${label(tick)}</text>`,
   );
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="11" fill="#57606a">
+<title>${title}</title>
 <style>line{stroke:#d0d7de}</style>
 <rect width="${WIDTH}" height="${HEIGHT}" fill="#ffffff"/>
 <text x="${LEFT}" y="20" font-size="13" fill="#24292f">${title}</text>
