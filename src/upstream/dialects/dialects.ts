@@ -1,3 +1,4 @@
+import { REPLAYED } from './replay-fields.ts';
 import { wantsCacheMarks } from './requests/cache-marks.ts';
 import { defaultTraits, type RequestTraits } from './requests/traits.ts';
 
@@ -18,9 +19,7 @@ const DIALECTS: Readonly<Record<string, Dialect>> = {
   /** Providers that answer 400 unless every tool-call turn comes back with its reasoning. */
   reasoning_required: { traits: { reasoningRequired: true } },
   /** Reasoning is never sent back. */
-  no_replay: {
-    traits: { refusedReplay: new Set(['reasoning_content', 'reasoning', 'reasoning_details', 'thinking_blocks']) },
-  },
+  no_replay: { traits: { refusedReplay: new Set(REPLAYED) } },
   mistral: {
     hosts: /(^|\.)mistral\.ai$/,
     traits: {

@@ -3,7 +3,10 @@ import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 /** The most that is kept for sending back, in characters. */
 const MAX_KEPT = 2 * 1024 * 1024;
 
-type TextField = 'reasoning_content' | 'reasoning' | 'reasoning_opaque';
+const TEXTS = ['reasoning_content', 'reasoning', 'reasoning_opaque'] as const;
+
+/** Fields of a message that go back as they came. */
+export const REPLAYED = [...TEXTS, 'reasoning_details', 'thinking_blocks'] as const;
 
 /**
  * Collects from the deltas of a turn what its provider wants to see again in the next one: `reasoning_content` (DeepSeek,
@@ -11,15 +14,16 @@ type TextField = 'reasoning_content' | 'reasoning' | 'reasoning_opaque';
  * `reasoning_opaque` (Copilot), and what was attached to tool calls.
  */
 export class ReplayFields {
-  readonly #texts = new Map<TextField, string>();
+  readonly #texts = new Map<string, string>();
   readonly #details: JsonObject[] = [];
   readonly #blocks: JsonValue[] = [];
   #size = 0;
 
   push(delta: Record<string, unknown>): void {
-    if (typeof delta.reasoning_content === 'string') this.#text('reasoning_content', delta.reasoning_content);
-    if (typeof delta.reasoning === 'string') this.#text('reasoning', delta.reasoning);
-    if (typeof delta.reasoning_opaque === 'string') this.#text('reasoning_opaque', delta.reasoning_opaque);
+    for (const field of TEXTS) {
+      const text = delta[field];
+      if (typeof text === 'string') this.#text(field, text);
+    }
     if (Array.isArray(delta.reasoning_details)) for (const detail of delta.reasoning_details) this.#detail(detail);
     if (Array.isArray(delta.thinking_blocks)) for (const block of delta.thinking_blocks) this.#block(block);
   }
@@ -33,7 +37,7 @@ export class ReplayFields {
     return Object.keys(fields).length > 0 ? fields : undefined;
   }
 
-  #text(field: TextField, text: string): void {
+  #text(field: string, text: string): void {
     if (text === '' || !this.#fits(text.length)) return;
     this.#texts.set(field, (this.#texts.get(field) ?? '') + text);
   }

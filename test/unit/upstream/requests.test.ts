@@ -196,6 +196,12 @@ describe('a request', () => {
       (body) => assert.equal(body.messages?.[1].reasoning_content, undefined),
     ],
     [
+      'an opaque piece of reasoning is not sent back where it is refused',
+      { messages: afterCall({ replay: { provider: 'main', fields: { reasoning_opaque: 'x' } } }) },
+      (body) => (body.messages?.[1].reasoning_opaque ? "property 'reasoning_opaque' is unsupported" : undefined),
+      (body) => assert.equal(body.messages?.[1].reasoning_opaque, undefined),
+    ],
+    [
       'reasoning is made up where it must be there',
       { messages: afterCall() },
       (body) =>

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from '../../../base/json.ts';
 import type { AssistantMessage } from '../../turn.ts';
+import { REPLAYED } from '../replay-fields.ts';
 import { type Lesson, type RequestTraits, refuses } from './traits.ts';
 
 /** Fields of our own making; the others bear the provider's names. */
@@ -74,8 +75,7 @@ function saysMissing(text: string): boolean {
 
 function sentFields(messages: unknown): string[] {
   if (!Array.isArray(messages)) return [];
-  const known = ['reasoning_content', 'reasoning_details', 'reasoning', 'thinking_blocks'];
-  const sent = known.filter((field) => messages.some((message) => message?.[field] !== undefined));
+  const sent: string[] = REPLAYED.filter((field) => messages.some((message) => message?.[field] !== undefined));
   const extras = messages.some((message) =>
     message?.tool_calls?.some?.((call: unknown) => isObject(call) && call.extra_content),
   );
