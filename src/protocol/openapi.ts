@@ -9,7 +9,7 @@ import { chatChunk, chatCompletion } from './chat.ts';
 import { errorBody } from './errors.ts';
 import { runEvent } from './events.ts';
 import { modelList, modelObject } from './models.ts';
-import { eventSchemaName, operationId, withNulls } from './openapi-details.ts';
+import { eventSchemaName, withNulls } from './openapi-details.ts';
 import { inputComponents } from './openapi-inputs.ts';
 import { overview } from './overview.ts';
 import {
@@ -30,9 +30,7 @@ export function openApiDocument() {
     registry.registerComponent('schemas', name, JSON.parse(JSON.stringify(schema)));
   }
   registry.registerComponent('securitySchemes', 'key', { type: 'http', scheme: 'bearer' });
-  for (const route of routes()) {
-    registry.registerPath({ ...route, operationId: operationId(route.method, route.path) });
-  }
+  for (const operation of operations()) registry.registerPath(operation);
   const document = new OpenApiGeneratorV31(registry.definitions).generateDocument({
     openapi: '3.1.0',
     info: {
@@ -101,11 +99,14 @@ function streamed(schema: z.ZodType) {
   return { 'text/event-stream': { schema } };
 }
 
-function routes(): RouteConfig[] {
-  return [...responseRoutes(), ...taskRoutes(), ...otherRoutes()];
+/** `operationId` names the method of generated clients. */
+type Operation = RouteConfig & { operationId: string };
+
+function operations(): Operation[] {
+  return [...responseOperations(), ...taskOperations(), ...otherOperations()];
 }
 
-function responseRoutes(): RouteConfig[] {
+function responseOperations(): Operation[] {
   const tags = ['Responses'];
   const answer = {
     description: 'The response object, or a stream of its events.',
@@ -115,6 +116,7 @@ function responseRoutes(): RouteConfig[] {
     {
       method: 'post',
       path: '/v1/responses',
+      operationId: 'createResponse',
       tags,
       summary: 'Submit a response: streamed, waited for, or in the background.',
       request: { ...repeatable, body: jsonBody(createResponse.meta({ id: 'CreateResponse' })) },
@@ -123,6 +125,7 @@ function responseRoutes(): RouteConfig[] {
     {
       method: 'get',
       path: '/v1/responses',
+      operationId: 'listResponses',
       tags,
       summary: 'List your responses, newest first.',
       request: { query: listResponsesQuery },
@@ -131,6 +134,7 @@ function responseRoutes(): RouteConfig[] {
     {
       method: 'get',
       path: '/v1/responses/{id}',
+      operationId: 'getResponse',
       tags,
       summary: 'Read a response, or resume its stream.',
       request: { ...id, ...resumable, query: getResponseQuery },
@@ -139,6 +143,7 @@ function responseRoutes(): RouteConfig[] {
     {
       method: 'delete',
       path: '/v1/responses/{id}',
+      operationId: 'deleteResponse',
       tags,
       summary: 'Remove a response; one in progress is cancelled first.',
       request: id,
@@ -153,6 +158,7 @@ function responseRoutes(): RouteConfig[] {
     {
       method: 'post',
       path: '/v1/responses/{id}/cancel',
+      operationId: 'cancelResponse',
       tags,
       summary: 'Cancel a response; an ended one is left as it is.',
       request: id,
@@ -161,6 +167,7 @@ function responseRoutes(): RouteConfig[] {
     {
       method: 'get',
       path: '/v1/responses/{id}/input_items',
+      operationId: 'listInputItems',
       tags,
       summary: 'List the input of a response, in the order submitted.',
       request: { ...id, query: listInputItemsQuery },
@@ -169,6 +176,7 @@ function responseRoutes(): RouteConfig[] {
     {
       method: 'get',
       path: '/v1/responses/{id}/report',
+      operationId: 'getReport',
       tags,
       summary: 'Read the report of a finished response as a document.',
       description: 'Title, text, numbered sources, date and model. An HTML file needs nothing from elsewhere.',
@@ -184,7 +192,7 @@ function responseRoutes(): RouteConfig[] {
   ];
 }
 
-function taskRoutes(): RouteConfig[] {
+function taskOperations(): Operation[] {
   const tags = ['Async'];
   const chat = jsonBody(createChatCompletion.meta({ id: 'CreateChatCompletion' }));
   const submitted = taskEntry
@@ -194,6 +202,7 @@ function taskRoutes(): RouteConfig[] {
     {
       method: 'post',
       path: '/v1/async',
+      operationId: 'createTask',
       tags,
       summary: 'Run a chat completion in the background.',
       request: { ...repeatable, body: chat },
@@ -202,6 +211,7 @@ function taskRoutes(): RouteConfig[] {
     {
       method: 'get',
       path: '/v1/async',
+      operationId: 'listTasks',
       tags,
       summary: 'List your tasks, newest first.',
       request: { query: listTasksQuery },
@@ -213,6 +223,7 @@ function taskRoutes(): RouteConfig[] {
     {
       method: 'get',
       path: '/v1/async/{id}',
+      operationId: 'getTask',
       tags,
       summary: 'Read a task, with its result once COMPLETED.',
       request: id,
@@ -221,6 +232,7 @@ function taskRoutes(): RouteConfig[] {
     {
       method: 'delete',
       path: '/v1/async/{id}',
+      operationId: 'deleteTask',
       tags,
       summary: 'Remove a task; one in progress is cancelled first.',
       request: id,
@@ -232,6 +244,7 @@ function taskRoutes(): RouteConfig[] {
     {
       method: 'post',
       path: '/v1/async/{id}/cancel',
+      operationId: 'cancelTask',
       tags,
       summary: 'Cancel a task; an ended one is left as it is.',
       request: id,
@@ -240,11 +253,12 @@ function taskRoutes(): RouteConfig[] {
   ];
 }
 
-function otherRoutes(): RouteConfig[] {
+function otherOperations(): Operation[] {
   return [
     {
       method: 'post',
       path: '/v1/chat/completions',
+      operationId: 'createChatCompletion',
       tags: ['Chat completions'],
       summary: 'Answer a conversation. Leaving the connection cancels it.',
       description: 'Proxy models: the body goes to the provider as it is, and its answer comes back as it is.',
@@ -260,6 +274,7 @@ function otherRoutes(): RouteConfig[] {
     {
       method: 'get',
       path: '/v1/models',
+      operationId: 'listModels',
       tags: ['Models'],
       summary: 'List the models that your key may use.',
       responses: { 200: jsonAnswer('All of them.', modelList), ...failures },
@@ -267,6 +282,7 @@ function otherRoutes(): RouteConfig[] {
     {
       method: 'get',
       path: '/v1/models/{id}',
+      operationId: 'getModel',
       tags: ['Models'],
       summary: 'Read one model.',
       request: id,
@@ -275,6 +291,7 @@ function otherRoutes(): RouteConfig[] {
     {
       method: 'get',
       path: '/admin/overview',
+      operationId: 'getOverview',
       tags: ['Operating'],
       summary: 'See instances, queue, providers, keys and recent failures; for keys with `admin: true`.',
       description: 'Read-only, without secrets. To other keys it is a 404.',

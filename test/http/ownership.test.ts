@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { Registry } from 'prom-client';
-import { createApp } from '../../src/http/app.ts';
+import { routesOf } from '../support/app-routes.ts';
 import { assertRefused, ended, type SendOptions, send, submit } from '../support/http-client.ts';
 import { openGateway, type TestGateway } from '../support/http-gateway.ts';
 
@@ -133,7 +132,7 @@ describe("nobody sees another user's things", () => {
   after(() => gateway[Symbol.asyncDispose]());
 
   it('every route of the app has its ownership test here', () => {
-    assert.deepEqual(routesOf(gateway).sort(), Object.keys(OWNERSHIP).sort());
+    assert.deepEqual(routesOf(gateway.parts).sort(), Object.keys(OWNERSHIP).sort());
   });
 
   for (const [route, checks] of Object.entries(OWNERSHIP)) {
@@ -149,14 +148,3 @@ describe("nobody sees another user's things", () => {
     assert.equal((await send(gateway, `GET /v1/async/${things.task}`)).status, 200);
   });
 });
-
-/** The routes that the app really has, from Express's own stack. */
-function routesOf({ parts }: TestGateway): string[] {
-  const app = createApp({ ...parts, registry: new Registry() });
-  return app.router.stack.flatMap(({ route }) => {
-    if (!route) return [];
-    const methods = route.stack.flatMap(({ method }) => method?.toUpperCase() ?? []);
-    // `app.all` is there for every method that Node knows.
-    return (methods.length > 10 ? ['ALL'] : methods).map((method) => `${method} ${route.path}`);
-  });
-}

@@ -194,7 +194,7 @@ function lastQuestion(run: Parameters<RunDriver['research']>[0]['run']): string 
 
 /**
  * What a run does, by its question: `wait` waits to be released, `fail` and `fail late` fail, `long <n>` answers with
- * n deltas, `search` calls a tool, anything else is echoed.
+ * n deltas, anything else is echoed.
  */
 async function* script(
   question: string,
