@@ -21,8 +21,8 @@ import type { Forced, GuardName, PlannedCall, TurnEntry } from './run/transcript
 import { askModel, ContextWall, CostLimit, EndlessRepetition } from './turns.ts';
 
 /**
- * The research loop (architecture: "Research loop"): research turns until the model knows enough or a budget ends,
- * then one answer turn. The only loop there is: streaming and blocking clients are both readers of what it yields.
+ * The research loop (docs/research.md): research turns until the model knows enough or a budget ends, then one answer
+ * turn. The only loop there is: streaming and blocking clients are both readers of what it yields.
  * Returns `paused` where `shouldPause` asked for it at a step boundary.
  * @throws GatewayError for failures of contract section 3.2; the signal's reason after an abort.
  */

@@ -10,7 +10,7 @@ import { digest } from './tool-digest.ts';
 import type { TurnFindings } from './turn-findings.ts';
 
 /**
- * Making room (architecture: "Research loop", Context): the older turns of the segment become one block of findings,
+ * Making room (docs/research.md, "Context"): the older turns of the segment become one block of findings,
  * the last results stay whole. A block is written once; what it may hold is its share of all turns that the budget
  * allows, so that there is room for those that are still to come.
  */

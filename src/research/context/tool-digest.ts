@@ -4,7 +4,7 @@ import type { ExecutableCall, ResultEntry } from '../run/transcript.ts';
 import { keywords, pickFacts, type RankedText, rankText, rankTextInSteps } from '../text/key-facts.ts';
 
 /**
- * Tool results reduced to title, source id and key facts (architecture: "Research loop", Context), where one is too
+ * Tool results reduced to title, source id and key facts (docs/research.md, "Context"), where one is too
  * large to be shown whole even once. What is kept is what the question and the call were about.
  */
 

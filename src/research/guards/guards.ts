@@ -3,7 +3,7 @@ import type { GuardName, ResearchState, TurnEntry } from '../run/transcript.ts';
 import { isRefusal } from './refusals.ts';
 
 /**
- * Guards against a model that goes in circles (architecture: "Research loop"). The model is told why; when that does
+ * Guards against a model that goes in circles (docs/research.md). The model is told why; when that does
  * not help, the run begins anew with notes, once, and then the answer is forced (`stuck`).
  */
 
