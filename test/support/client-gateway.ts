@@ -76,7 +76,7 @@ export function clientGateway(clients: readonly string[] = []): ClientGateway {
     return started;
   };
   before(async () => {
-    started = await start(clients);
+    started = await startClientGateway(clients);
   });
   after(() => started?.[Symbol.asyncDispose]());
   return {
@@ -89,7 +89,8 @@ export function clientGateway(clients: readonly string[] = []): ClientGateway {
   };
 }
 
-async function start(clients: readonly string[]): Promise<ClientGateway & AsyncDisposable> {
+/** The same for a program of its own. */
+export async function startClientGateway(clients: readonly string[] = []): Promise<ClientGateway & AsyncDisposable> {
   await using stack = new AsyncDisposableStack();
   const provider = stack.use(await startScriptedProvider({ respond: answerOf }));
   const folder = await mkdtemp(join(tmpdir(), 'clients-'));
