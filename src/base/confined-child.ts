@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { waysToConfine } from './confinement.ts';
 
 export interface ConfinedChildOptions {
   /** Packages that the child imports; those that they import themselves lie in the same `node_modules`. */
@@ -15,7 +16,7 @@ const CPU_SECONDS = 300;
 
 /**
  * A Node process that may read its own code and nothing else: no network, no other files, no child processes, no
- * environment. It talks over an IPC channel; `advanced` serialisation carries bytes as they are. For work whose cost is
+ * environment; where Linux allows it also no privileges, and another user or namespaces of its own. It talks over an IPC channel; `advanced` serialisation carries bytes as they are. For work whose cost is
  * chosen by a client, a page or a provider: whoever starts it limits its time and memory.
  */
 export function spawnConfinedChild(entry: URL, { packages, heapMb }: ConfinedChildOptions): ChildProcess {
@@ -29,8 +30,21 @@ export function spawnConfinedChild(entry: URL, { packages, heapMb }: ConfinedChi
   const [command, args] =
     process.platform === 'win32'
       ? [process.execPath, nodeArgs]
-      : ['/bin/sh', ['-c', `ulimit -t ${CPU_SECONDS}; exec "$0" "$@"`, process.execPath, ...nodeArgs]];
+      : ['/bin/sh', ['-c', startingScript(fileURLToPath(entry)), process.execPath, ...nodeArgs]];
   return spawn(command, args, { stdio: ['ignore', 'ignore', 'ignore', 'ipc'], serialization: 'advanced', env: {} });
+}
+
+/**
+ * The strongest of what the system allows is found by trying, in the shell that starts the child: whether Node and the
+ * entry can be read under it. All ways replace themselves by the program, so that its process id is the one of the shell.
+ */
+function startingScript(entry: string): string {
+  const quoted = `'${entry.replaceAll("'", "'\\''")}'`;
+  const tries = waysToConfine().map(({ command }) => {
+    const way = command.join(' ');
+    return `if ${way} /bin/sh -c 'test -x "$0" && test -r "$1"' "$0" ${quoted} 2>/dev/null; then exec ${way} "$0" "$@"; fi`;
+  });
+  return [`ulimit -t ${CPU_SECONDS}`, ...tries, 'exec "$0" "$@"'].join('\n');
 }
 
 /** The source tree and the `node_modules` folders in which the packages lie. */

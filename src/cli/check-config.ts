@@ -29,17 +29,15 @@ export async function checkConfig(
     count(config.keys.length, 'key'),
   ];
   parts.terminal.out(`${file} is valid: ${sizes.join(', ')}\n`);
-  if (runsPython(config)) {
+  if (runsResearch(config)) {
     const { holds } = await findConfinement();
     const what = holds.length === 0 ? 'nothing besides what Node refuses it' : holds.join(', ');
-    parts.terminal.out(`execute_python is confined on this system by: ${what}\n`);
+    parts.terminal.out(`Python, and what reads pages, schemas and reports, is confined on this system by: ${what}\n`);
   }
   for (const notice of notices) parts.terminal.err(`note: it ${notice}\n`);
   return EXIT.completed;
 }
 
-function runsPython(config: GatewayConfig): boolean {
-  return Object.values(config.models).some(
-    (model) => model.kind === 'research' && model.research.tools.includes('execute_python'),
-  );
+function runsResearch(config: GatewayConfig): boolean {
+  return Object.values(config.models).some(({ kind }) => kind === 'research');
 }

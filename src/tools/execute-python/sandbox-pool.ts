@@ -1,7 +1,8 @@
 import { abortable, linkSignals } from '../../base/abort.ts';
+import type { Confinement } from '../../base/confinement.ts';
 import type { Logger } from '../../base/logger.ts';
 import { ToolError } from '../tool.ts';
-import { type Confinement, findConfinement } from './confinement.ts';
+import { findConfinement } from './confinement.ts';
 import { type SandboxOptions, SandboxProcess, type SandboxResult } from './sandbox-process.ts';
 import { SandboxSnapshot } from './sandbox-snapshot.ts';
 

@@ -14,7 +14,7 @@ export function repairJson(text: string): { value: JsonValue; end: number; whole
   const reader = new LenientReader(text, start);
   try {
     const value = reader.value(0);
-    return { value, end: reader.at, whole: !reader.ranOut };
+    return { value, end: Math.min(reader.at, text.length), whole: !reader.ranOut };
   } catch (error) {
     if (error instanceof NoJson) return undefined;
     throw error;

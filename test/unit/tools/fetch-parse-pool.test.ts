@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
+import { findConfinement } from '../../../src/tools/execute-python/confinement.ts';
 import { ParsePool } from '../../../src/tools/fetch-url-content/parsing/parse-pool.ts';
 import { htmlBombs, pdfBombs } from '../../support/bombs.ts';
 
@@ -46,6 +47,19 @@ describe('parser processes', () => {
     using pool = new ParsePool({ size: 1, limits: { timeMs: 10_000, memoryBytes: 300 << 20 }, totalMs: 15_000 });
     await assert.rejects(pool.parse(job(await bomb.body(), 'pdf'), { signal: never }), { kind: 'memory' });
     assert.equal((await pool.parse(GOOD, { signal: never })).content, 'Good page');
+  });
+
+  it('have no privileges, and another user or a network of their own where the system allows it', async function () {
+    if (!existsSync('/usr/bin/setpriv')) return this.skip();
+    const before = new Set(await childrenOf(process.pid));
+    using pool = new ParsePool({ size: 1 });
+    await pool.parse(GOOD, { signal: never });
+    const [child] = (await childrenOf(process.pid)).filter((pid) => !before.has(pid));
+    const status = await readFile(`/proc/${child}/status`, 'utf8');
+    assert.match(status, /^NoNewPrivs:\t1$/m);
+    const way = process.getuid?.() === 0 ? await findConfinement() : undefined;
+    if (way?.holds.includes('the user nobody')) assert.match(status, /^Uid:\t65534\t/m);
+    assert.match(status, /^CapEff:\t0+$/m);
   });
 
   it('are left at once by a caller that is cancelled, working or waiting', async () => {

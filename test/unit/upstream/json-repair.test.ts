@@ -26,6 +26,7 @@ describe('repaired JSON', () => {
   it('tells where the value ends and whether it was whole', () => {
     assert.deepEqual(repairJson('{"a":1} rest'), { value: { a: 1 }, end: 7, whole: true });
     assert.equal(repairJson('{"a":')?.whole, false);
+    for (const text of ['{"a": "b\\', '{"a": "\\u00']) assert.equal(repairJson(text)?.end, text.length);
   });
 
   it('is the same value for JSON that needs no repair', () => {
