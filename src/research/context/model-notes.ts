@@ -80,7 +80,10 @@ function sourceIn(note: string): number | null {
 export function factWords(text: string): { words: Set<string>; figures: string[] } {
   const plain = text.replaceAll(MARKERS, ' ');
   const words = new Set([...keywords(plain)].filter((word) => !/\p{N}/u.test(word)));
-  return { words, figures: plain.match(/\p{N}[\p{N}.,]*(?<=\p{N})/gu) ?? [] };
+  const figures = plain.match(/\p{N}[\p{N}.,]*(?<=\p{N})/gu) ?? [];
+  return { words, figures: figures.map((figure) => figure.replaceAll(THOUSANDS, '')) };
 }
 
+/** 1,200 is 1200: another way of writing it is no other value. */
+const THOUSANDS = /,(?=\p{N}{3}(?:\D|$))/gu;
 const MARKERS = new RegExp(CITED, 'gi');

@@ -186,6 +186,16 @@ describe('findings', () => {
     }
   });
 
+  it('that write the same figure in another way do not disagree, and are said once', async () => {
+    const first = found(1, record(1, 1, 'The tower of Vasa holds 1,200 people.'));
+    const second = found(2, record(2, 2, 'The tower of Vasa holds 1200 people.'));
+    const third = found(3, record(3, 3, 'The tower of Vasa holds 1,300 people.'));
+    const block = await ledgerBlock([first, second, third], { tokens: 400, earlier: [], about, titleOf });
+    assert.match(block, /\[2\] says the same as \[1\]/);
+    assert.equal(block.match(/Sources disagree/g)?.length, 1, block);
+    assert.match(block, /Sources disagree: \[1\] .*1,200 people\. — \[3\] .*1,300 people\./);
+  });
+
   it('have a share for every turn, and never more tokens than they may', async () => {
     const turns = Array.from({ length: 120 }, (_, n) =>
       found(
