@@ -1,17 +1,17 @@
 import type { AttemptFailure, TurnUsage } from '../upstream/provider-answer.ts';
-import type { Answer, Receiver, ReceiverControl } from '../upstream/provider-target.ts';
+import type { HeldAnswer, Receiver, ReceiverControl } from '../upstream/provider-target.ts';
 
 /** What became of asking one provider. */
 export type AttemptResult =
   /** The answer is whole in memory; nothing of it went to the client. */
-  | { is: 'answered'; answer: Answer; usage: TurnUsage | null }
+  | { is: 'answered'; answer: HeldAnswer; usage: TurnUsage | null }
   /** It went to the client to its end, or, with `failure`, broke off in a way that the client was told of. */
   | { is: 'delivered'; usage: TurnUsage | null; failure?: AttemptFailure }
   /**
    * Nothing that counts went to the client, or what another route goes on with: `written` characters, of `usage` where
    * the provider told. `answer`: what the provider said, where it is one to pass on.
    */
-  | { is: 'failed'; failure: AttemptFailure; answer?: Answer; usage?: TurnUsage; written?: number };
+  | { is: 'failed'; failure: AttemptFailure; answer?: HeldAnswer; usage?: TurnUsage; written?: number };
 
 export type ResultReceiver = Receiver<AttemptResult>;
 export type ResultControl = ReceiverControl<AttemptResult>;

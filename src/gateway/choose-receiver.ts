@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { isObject, type JsonObject, parseJson } from '../base/json.ts';
 import { brokenStream, gatewayErrorOf } from '../upstream/provider-answer.ts';
-import type { Answer, AnswerHead, ProviderTarget } from '../upstream/provider-target.ts';
+import type { AnswerHead, HeldAnswer, ProviderTarget } from '../upstream/provider-target.ts';
 import type { Route } from '../upstream/upstream.ts';
 import { mediaTypeOf, streamHeaders } from './answer-headers.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from './attempt-result.ts';
@@ -136,7 +136,7 @@ function relayedBody(
 }
 
 /** A stream was asked for, and JSON came: an error, or a provider that cannot stream. */
-function judgeInsteadOfStream(answer: Answer, context: ReceiverContext): AttemptResult {
+function judgeInsteadOfStream(answer: HeldAnswer, context: ReceiverContext): AttemptResult {
   const { target, kind, isChat } = context;
   const payload = parseJson(answer.body.toString('utf8'));
   if (isPayload(payload) && kind.isError(payload)) {
@@ -148,7 +148,7 @@ function judgeInsteadOfStream(answer: Answer, context: ReceiverContext): Attempt
 }
 
 /** Passes a whole answer on as the stream that was asked for. */
-function relayWhole(answer: Answer, stream: Buffer, context: ReceiverContext): AttemptResult {
+function relayWhole(answer: HeldAnswer, stream: Buffer, context: ReceiverContext): AttemptResult {
   let early: AttemptResult | undefined;
   const control: ResultControl = {
     pause() {},

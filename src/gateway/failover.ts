@@ -1,6 +1,6 @@
 import { Hedge, isOvertaken, type Lane } from '../base/hedge.ts';
 import { type AttemptFailure, gatewayErrorOf } from '../upstream/provider-answer.ts';
-import type { Answer } from '../upstream/provider-target.ts';
+import type { HeldAnswer } from '../upstream/provider-target.ts';
 import type { Route, RouteAttempt, RouteTries } from '../upstream/upstream.ts';
 import type { AttemptResult } from './attempt-result.ts';
 import type { CallAccount } from './call-account.ts';
@@ -25,7 +25,7 @@ export interface FailoverOptions {
 /** An answer and where it came from. `refused`: it tells of an error of the last route. */
 export type Passed = { route: Route } & (
   | Exclude<AttemptResult, { is: 'failed' }>
-  | { is: 'refused'; answer: Answer; failure: AttemptFailure }
+  | { is: 'refused'; answer: HeldAnswer; failure: AttemptFailure }
 );
 
 /**

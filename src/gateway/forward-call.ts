@@ -3,7 +3,7 @@ import { GatewayError } from '../base/errors.ts';
 import type { Lane } from '../base/hedge.ts';
 import type { JsonObject } from '../base/json.ts';
 import { topLevelSpans } from '../protocol/json-spans.ts';
-import type { Answer, ProviderTarget } from '../upstream/provider-target.ts';
+import type { HeldAnswer, ProviderTarget } from '../upstream/provider-target.ts';
 import { type BackoffPolicy, type Route, type RouteAttempt, targetOf, type Upstream } from '../upstream/upstream.ts';
 import type { AttemptResult } from './attempt-result.ts';
 import { CallAccount, type Spent } from './call-account.ts';
@@ -135,7 +135,7 @@ function finish(
 /** Up to this length an answer goes out in one piece with its headers, in bytes: one call of the system instead of two. */
 const SHORT = 32 * 1024;
 
-function writeAnswer(res: ServerResponse, answer: Answer, target: ProviderTarget): void {
+function writeAnswer(res: ServerResponse, answer: HeldAnswer, target: ProviderTarget): void {
   const { status, body } = answer;
   target.mask.apply(body);
   res.writeHead(status, { ...target.headersToClient(answer), 'content-length': body.length });

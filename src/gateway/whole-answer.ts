@@ -1,6 +1,6 @@
 import { isObject, type JsonValue, parseJson } from '../base/json.ts';
 import { type AttemptFailure, brokenStream, isStreamError } from '../upstream/provider-answer.ts';
-import type { Answer, AnswerHead, ProviderTarget } from '../upstream/provider-target.ts';
+import type { AnswerHead, HeldAnswer, ProviderTarget } from '../upstream/provider-target.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from './attempt-result.ts';
 import { HeldBytes } from './held-bytes.ts';
 import type { MemoryAccount } from './memory-budget.ts';
@@ -19,7 +19,7 @@ const STEP = 256 * 1024;
 
 export interface WholeAnswerOptions {
   /** Judges the answer once it is whole. */
-  judge(answer: Answer): AttemptResult;
+  judge(answer: HeldAnswer): AttemptResult;
   memory: MemoryAccount;
   /** Takes over where memory is short: the answer passes as it comes. Absent: there is nobody to pass it to. */
   relay?: () => ResultReceiver;
@@ -93,14 +93,14 @@ export class WholeAnswer implements ResultReceiver {
 }
 
 /** Judges an answer with a status other than 2xx. */
-export function judgeError(answer: Answer, target: ProviderTarget): AttemptResult {
+export function judgeError(answer: HeldAnswer, target: ProviderTarget): AttemptResult {
   const { status } = answer;
   if (status < 400) return failed(`HTTP status ${status}: the provider sends us elsewhere`);
   return { is: 'failed', failure: target.failureOfAnswer(answer), answer };
 }
 
 /** Judges a chat completion: there are providers that send errors, pages or nothing with status 200. */
-export function judgeCompletion(answer: Answer, target: ProviderTarget): AttemptResult {
+export function judgeCompletion(answer: HeldAnswer, target: ProviderTarget): AttemptResult {
   const judged = judgeJson(answer);
   if (judged.is !== 'answered' || judged.parsed === undefined) return judged;
   const { parsed } = judged;
@@ -112,7 +112,7 @@ export function judgeCompletion(answer: Answer, target: ProviderTarget): Attempt
 type Judged = (AttemptResult & { is: 'failed' }) | (AttemptResult & { is: 'answered'; parsed?: JsonValue | undefined });
 
 /** Judges any other answer that should be JSON. `parsed` is absent where it is too long or compressed. */
-export function judgeJson(answer: Answer): Judged {
+export function judgeJson(answer: HeldAnswer): Judged {
   const { body, headers } = answer;
   const encoding = headers['content-encoding'];
   if (encoding !== undefined && encoding !== 'identity') return { is: 'answered', answer, usage: null };

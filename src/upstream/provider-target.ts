@@ -16,7 +16,7 @@ import type { ConnectionPool } from './transport/connection-pool.ts';
 import type { AnswerHead, HeldAnswer } from './transport/exchange.ts';
 import { type CallLimits, HeldCall, type HeldCallOptions } from './transport/held-call.ts';
 
-export type { AnswerHead, HeldAnswer as Answer } from './transport/exchange.ts';
+export type { AnswerHead, HeldAnswer } from './transport/exchange.ts';
 export type { Receiver, ReceiverControl } from './transport/held-call.ts';
 
 /** How much longer an answer may take that comes whole. */

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { isObject, type JsonObject } from '../../../src/base/json.ts';
+import { ContinuedAnswer } from '../../../src/gateway/continued-answer.ts';
+
+const chunk = (id: string, delta: JsonObject, finish: string | null = null): JsonObject => ({
+  id,
+  object: 'chat.completion.chunk',
+  model: 'm',
+  choices: [{ index: 0, delta, finish_reason: finish }],
+});
+
+/** What a client reads of the chunks: its deltas, without their envelopes. */
+function deltas(chunks: readonly JsonObject[]): unknown[] {
+  return chunks.map(({ choices }) => {
+    const [choice] = Array.isArray(choices) ? choices : [];
+    return isObject(choice) ? choice.delta : undefined;
+  });
+}
+
+/** Gives the chunks of one route. */
+function feed(answer: ContinuedAnswer, chunks: readonly JsonObject[]): JsonObject[] {
+  return chunks.flatMap((each) => answer.accept(each));
+}
+
+describe('an answer that several routes write', () => {
+  it('tells its role once, and the thoughts of the first route alone', () => {
+    const answer = new ContinuedAnswer();
+    const first = feed(answer, [
+      chunk('a', { role: 'assistant' }),
+      chunk('a', { reasoning_content: 'I think' }),
+      chunk('a', { content: 'One two three four five six ' }),
+    ]);
+    assert.deepEqual(deltas(first), [
+      { role: 'assistant' },
+      { reasoning_content: 'I think' },
+      { content: 'One two three four five six ' },
+    ]);
+    answer.restart();
+    const second = feed(answer, [
+      chunk('b', { role: 'assistant' }),
+      chunk('b', { reasoning_content: 'I think again', reasoning: 'and again' }),
+      chunk('b', { content: 'seven eight nine ten eleven twelve.' }),
+      chunk('b', {}, 'stop'),
+    ]);
+    assert.ok(!JSON.stringify(second).includes('again'));
+    assert.ok(!JSON.stringify(deltas(second)).includes('role'));
+    assert.equal(
+      deltas(second)
+        .map((delta) => (delta as { content?: string }).content ?? '')
+        .join(''),
+      'seven eight nine ten eleven twelve.',
+    );
+    for (const { id } of [...first, ...second]) assert.equal(id, 'a', 'one id');
+  });
+
+  it('has the thoughts of a later route where the first one told none and wrote nothing', () => {
+    const answer = new ContinuedAnswer();
+    feed(answer, [chunk('a', { role: 'assistant' })]);
+    answer.restart();
+    const second = feed(answer, [chunk('b', { reasoning: 'Only now' })]);
+    assert.deepEqual(deltas(second), [{ reasoning: 'Only now' }]);
+  });
+
+  it('holds tool calls back until they are whole, and forgets those of a route that broke', () => {
+    const call = (text: string) => ({ tool_calls: [{ index: 0, function: { arguments: text } }] });
+    const answer = new ContinuedAnswer();
+    assert.deepEqual(feed(answer, [chunk('a', { role: 'assistant' }), chunk('a', call('{"q":'))]).length, 1);
+    answer.restart();
+    const second = feed(answer, [chunk('b', call('{"q":')), chunk('b', call('1}')), chunk('b', {}, 'tool_calls')]);
+    assert.deepEqual(deltas(second), [call('{"q":'), call('1}'), {}]);
+    const whole = new ContinuedAnswer();
+    assert.deepEqual(deltas(feed(whole, [chunk('a', call('{}'), 'tool_calls')])), [call('{}')]);
+  });
+
+  it('passes chunks without a choice, such as the usage, in its own envelope', () => {
+    const answer = new ContinuedAnswer();
+    feed(answer, [chunk('a', { content: 'text' })]);
+    answer.restart();
+    const [usage] = answer.accept({ id: 'b', choices: [], usage: { total_tokens: 3 } });
+    assert.equal(usage?.id, 'a');
+    assert.deepEqual(usage?.usage, { total_tokens: 3 });
+  });
+
+  it('is asked for with its text as the beginning, behind the messages of the request', () => {
+    const body = Buffer.from('{"messages":[{"role":"user","content":"Count"}],"seed":12345678901234567890}');
+    const answer = new ContinuedAnswer();
+    assert.deepEqual(answer.changes(body, { endsWithUser: false }), []);
+    feed(answer, [chunk('a', { content: 'One "two"' })]);
+    for (const endsWithUser of [false, true]) {
+      const [change] = answer.changes(body, { endsWithUser });
+      assert.ok(change);
+      const text = body.toString();
+      const asked = JSON.parse(text.slice(0, change.start) + change.text + text.slice(change.end));
+      assert.deepEqual(
+        asked.messages.map((message: { role: string }) => message.role),
+        endsWithUser ? ['user', 'assistant', 'user'] : ['user', 'assistant'],
+      );
+      assert.equal(asked.messages[1].content, 'One "two"');
+    }
+  });
+});

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import type { AttemptResult, ResultReceiver } from '../../../src/gateway/attempt-result.ts';
+import { MemoryBudget } from '../../../src/gateway/memory-budget.ts';
+import { judgeJson, WholeAnswer } from '../../../src/gateway/whole-answer.ts';
+import { AttemptFailure, brokenStream } from '../../../src/upstream/provider-answer.ts';
+
+const KB = 1024;
+const MB = 1024 * KB;
+
+/** A `WholeAnswer` that reads `budget` bytes of the memory that all share, and what became of it. */
+function open({ status = 200, budget = 0, relay = true }: { status?: number; budget?: number; relay?: boolean } = {}) {
+  const relayed: Buffer[] = [];
+  const seen: { started: number; finished?: AttemptResult; ended?: string } = { started: 0 };
+  const relaying: ResultReceiver = {
+    data: (chunk) => void relayed.push(Buffer.from(chunk)),
+    end: () => {
+      seen.ended = 'end';
+      return { is: 'delivered', usage: null };
+    },
+    broken: (failure) => {
+      seen.ended = 'broken';
+      return { is: 'delivered', usage: null, failure };
+    },
+  };
+  const account = new MemoryBudget(budget).account();
+  const answer = new WholeAnswer(
+    { status, headers: {} },
+    {
+      started: () => void seen.started++,
+      finish: (result) => {
+        seen.finished = result;
+      },
+      pause: () => {},
+      resume: () => {},
+      soon: () => {},
+    },
+    {
+      judge: judgeJson,
+      memory: account,
+      ...(relay ? { relay: () => relaying } : {}),
+    },
+  );
+  return { answer, seen, account, relayed: () => Buffer.concat(relayed) };
+}
+
+function document(bytes: number): Buffer {
+  return Buffer.from(JSON.stringify({ text: 'x'.repeat(bytes - 11) }));
+}
+
+function feed(answer: ResultReceiver, bytes: Buffer, step: number): void {
+  for (let at = 0; at < bytes.length; at += step) answer.data(bytes.subarray(at, at + step));
+}
+
+describe('an answer that is collected', () => {
+  it('is judged once it is whole, and takes nothing of the shared memory while it is small', () => {
+    const { answer, seen, account } = open();
+    const bytes = document(256 * KB);
+    assert.equal(bytes.length, 256 * KB);
+    feed(answer, bytes, 10_000);
+    const result = answer.end();
+    assert.ok(result.is === 'answered' && result.answer.body.equals(bytes));
+    assert.equal(seen.started, 1);
+    assert.equal(account.taken, 0);
+  });
+
+  it('takes as much as it needs of the shared memory, a step at a time', () => {
+    const { answer, account } = open({ budget: 2 * MB });
+    const bytes = document(MB);
+    feed(answer, bytes, 10_000);
+    assert.equal(account.taken, 768 * KB);
+    const result = answer.end();
+    assert.ok(result.is === 'answered' && result.answer.body.equals(bytes));
+  });
+
+  it('is passed on byte for byte where there is no memory for it, from the first byte to the last', () => {
+    const { answer, relayed, seen } = open({ budget: 256 * KB });
+    const bytes = document(2 * MB);
+    feed(answer, bytes, 10_000);
+    assert.equal(answer.end().is, 'delivered');
+    assert.ok(relayed().equals(bytes));
+    assert.equal(seen.ended, 'end');
+    const other = open();
+    feed(other.answer, bytes, 100_000);
+    assert.equal(other.answer.broken(brokenStream('cut')).is, 'delivered');
+    assert.equal(other.seen.ended, 'broken');
+  });
+
+  it('fails where there is no memory and nobody to pass it to', () => {
+    const { answer, seen } = open({ relay: false });
+    feed(answer, document(MB), 100_000);
+    assert.equal(seen.finished?.is, 'failed');
+  });
+
+  it('is bounded, an error sooner', () => {
+    for (const { status, limit } of [
+      { status: 200, limit: 32 * MB },
+      { status: 500, limit: MB },
+    ]) {
+      const { answer, seen } = open({ status, budget: 64 * MB });
+      feed(answer, Buffer.alloc(limit, 0x20), MB / 2);
+      assert.ok(!seen.finished, `${status}: the limit itself`);
+      answer.data(Buffer.from(' '));
+      assert.match(JSON.stringify(seen.finished), /"is":"failed"/, `${status}: a byte more`);
+    }
+  });
+
+  it('counts as an answer where it is a whole document that its provider never ended', () => {
+    const timeout = new AttemptFailure('silent', { kind: 'timeout', advice: 'again' });
+    const whole = open();
+    whole.answer.data(document(100));
+    assert.equal(whole.answer.broken(timeout).is, 'answered');
+    for (const { bytes, failure, status } of [
+      { bytes: document(100), failure: brokenStream('cut'), status: 200 },
+      { bytes: document(100).subarray(0, 50), failure: timeout, status: 200 },
+      { bytes: Buffer.alloc(0), failure: timeout, status: 200 },
+      { bytes: document(100), failure: timeout, status: 500 },
+    ]) {
+      const { answer } = open({ status });
+      if (bytes.length > 0) answer.data(bytes);
+      const result = answer.broken(failure);
+      assert.ok(result.is === 'failed' && result.failure === failure, `${bytes.length} bytes, ${status}`);
+    }
+  });
+});
