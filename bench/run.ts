@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { consoleFrames, consolePaint } from './scenarios/console.ts';
+import { documentSearch } from './scenarios/document-search.ts';
 import { manyStreams, overload, shortRun, steadyDelta } from './scenarios/live-streams.ts';
 import { manyRuns } from './scenarios/many-runs.ts';
 import { pacedPassThrough, passThrough } from './scenarios/pass-through.ts';
@@ -11,7 +12,7 @@ import type { BenchOptions } from './support/options.ts';
 import { installPeers } from './support/peers.ts';
 import { type Row, scoreboard } from './support/scoreboard.ts';
 
-/** `npm run bench -- [--peers] [--rounds N] [--store sqlite|redis] [scenario ...]`: one table. See README.md. */
+/** `npm run bench -- [--peers] [--rounds N] [--store sqlite|redis] [--documents N] [scenario ...]`: one table. See README.md. */
 const SCENARIOS: Readonly<Record<string, (options: BenchOptions) => Promise<Row[]>>> = {
   'pass-through': passThrough,
   'paced-pass-through': pacedPassThrough,
@@ -26,6 +27,7 @@ const SCENARIOS: Readonly<Record<string, (options: BenchOptions) => Promise<Row[
   snapshots,
   'many-runs': manyRuns,
   workers,
+  'document-search': documentSearch,
   'console-paint': consolePaint,
   'console-frames': consoleFrames,
   start,
@@ -37,6 +39,7 @@ const { values, positionals: names } = parseArgs({
     peers: { type: 'boolean', default: false },
     rounds: { type: 'string', default: '5' },
     store: { type: 'string' },
+    documents: { type: 'string', default: '100000' },
   },
   allowPositionals: true,
 });
@@ -48,6 +51,7 @@ if (unknown.length > 0) {
 const options: BenchOptions = {
   stores: (['SQLite', 'Redis'] as const).filter((kind) => !values.store || values.store === kind.toLowerCase()),
   rounds: Number(values.rounds),
+  documents: Number(values.documents),
   peers: values.peers ? installPeers() : {},
 };
 const rows: Row[] = [];

@@ -4,6 +4,8 @@ import type { StoreKind } from './processes.ts';
 export interface BenchOptions {
   stores: readonly StoreKind[];
   rounds: number;
+  /** How many documents the local search is measured over. */
+  documents: number;
   /** Peers beside those that are built in; see `npm run bench -- --peers`. */
   peers: Peers;
 }

@@ -1,15 +1,16 @@
 import assert from 'node:assert/strict';
-import { copyFile, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createFetchUrlContentTool } from '../../../src/tools/fetch-url-content/fetch-url-content.ts';
 import { createSafeFetch, type SafeFetch } from '../../../src/tools/safe-fetch/safe-fetch.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
 import { createLocalSearch } from '../../../src/tools/web-search/local/local-search.ts';
+import { textPdf } from '../../support/pdf-file.ts';
 import { callTool } from '../../support/tool-calls.ts';
 import { startWebServer, type WebServer } from '../../support/web-server.ts';
 
-/** Made by pandoc and openpyxl from one text. */
+/** Made by pandoc, openpyxl and odfpy from one text. */
 const SAMPLES = new URL('../../fixtures/documents/', import.meta.url);
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -17,6 +18,8 @@ const TYPES: Readonly<Record<string, string>> = {
   pptx: 'application/octet-stream',
   xlsx: 'application/zip',
   odt: 'application/vnd.oasis.opendocument.text',
+  ods: 'application/vnd.oasis.opendocument.spreadsheet',
+  odp: 'application/octet-stream',
   epub: 'application/epub+zip',
   rtf: 'text/rtf',
 };
@@ -48,6 +51,22 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     '$E = mc^2$',
   ],
   pptx: [...TEXT, '[Slide 2]', '## Tides of the coast', '| Wick | 2.8 m |'],
+  // Its last row says that it stands a million times.
+  ods: [
+    '## Stations',
+    '| Station | Range |',
+    '| Wick | 2.8 |',
+    '| Dover | 6.0 |',
+    '## Größe',
+    'Straße, naïve, 東京, Ω ≈ 3',
+  ],
+  odp: [
+    'Tides of the coast',
+    'The tidal range at Wick is 2.8 m.',
+    '[harbour log](https://example.org/log)',
+    '- Wick, in the north\n- Dover, in the south',
+    'Straße, naïve, 東京, Ω ≈ 3.',
+  ],
   rtf: [...TEXT, 'Wick | 2.8 m'],
   xlsx: ['## Stations', '| Wick | 2.8 | 2024-03-05 |', '| Dover \\| pier | 6 | 2024-03-06 |', 'Straße 東京 | TRUE'],
 };
@@ -91,6 +110,10 @@ describe('fetch_url_content: documents', () => {
       for (const kind of ['docx', 'epub', 'xlsx']) {
         await copyFile(new URL(`tides.${kind}`, SAMPLES), join(folder, `tides.${kind}`));
       }
+      const pdf = textPdf([[{ text: 'The lighthouse at Rona was lit in 1829.', x: 72, y: 700 }]], {
+        Title: 'Lighthouses',
+      });
+      await writeFile(join(folder, 'lights.pdf'), pdf);
       using search = createLocalSearch({ folder });
       const query = { text: 'harbour log storms', limit: 5, filters: { allowedDomains: [], blockedDomains: [] } };
       const { signal } = new AbortController();
@@ -99,6 +122,9 @@ describe('fetch_url_content: documents', () => {
       while (answer.note) answer = await search.search(query, { signal });
       assert.equal(answer.hits.length, 1, 'copies are one');
       assert.equal(answer.hits[0]?.title, 'Tide tables');
+      const lit = await search.search({ ...query, text: 'when was the lighthouse lit' }, { signal });
+      assert.equal(lit.hits[0]?.url, 'corpus:///lights.pdf');
+      assert.match(lit.hits[0]?.snippet ?? '', /lit in 1829/);
       using local = createFetchUrlContentTool({ safeFetch, corpusFolder: folder });
       const { result } = await callTool(local, { url: 'corpus:///tides.xlsx' });
       assert.match(String(result.content), /\| Wick \| 2\.8 \| 2024-03-05 \|/);

@@ -26,7 +26,7 @@ export interface IndexedDocument {
 const CANDIDATES = 80;
 
 /** The first of them, which are ranked anew by what they have in common. */
-const RERANKED = 40;
+const RERANKED = 24;
 
 /** An index of more passages than this weighs its words before it searches. */
 const LARGE = 20_000;
@@ -38,6 +38,8 @@ const MAX_SHARES = 20_000;
 
 /** Languages whose stems a query is looked up in, those of most documents first. */
 const MAX_LANGUAGES = 5;
+/** How long they are taken to be the same in a large index, in milliseconds. */
+const LANGUAGES_MS = 10_000;
 
 /** Documents are looked at again for put-together words once a language has so many times more words than then. */
 const GROWTH = 1.5;
@@ -78,6 +80,8 @@ export class DocumentIndex implements Disposable {
   readonly #deletions: readonly StatementSync[];
   readonly #shares = new Map<string, number>();
   #sharesOf = 0;
+  #knownLanguages: Language[] = [];
+  #languagesUntil = 0;
 
   /** @throws Error of SQLite or the file system where the file cannot be used. */
   constructor(file?: { path: string; owner: boolean }) {
@@ -241,11 +245,16 @@ export class DocumentIndex implements Disposable {
     return share;
   }
 
+  /** Those of the documents. Counting them takes a while where they are many. */
   #languages(): Language[] {
+    const isLarge = Number(this.#last.get()?.id ?? 0) > LARGE;
+    if (isLarge && performance.now() < this.#languagesUntil) return this.#knownLanguages;
     const rows = this.#db
       .prepare('SELECT language, count(*) AS count FROM documents GROUP BY language ORDER BY count DESC LIMIT ?')
       .all(MAX_LANGUAGES);
-    return rows.map(({ language }) => String(language)).filter(isLanguage);
+    this.#knownLanguages = rows.map(({ language }) => String(language)).filter(isLanguage);
+    this.#languagesUntil = performance.now() + LANGUAGES_MS;
+    return this.#knownLanguages;
   }
 
   #put(file: IndexedDocument['file'], document: ChunkedDocument): void {

@@ -140,6 +140,21 @@ const SMALL_WORDS = new Map<Language, ReadonlySet<string>>(
   LANGUAGES.map((language) => [language, new Set(ROWS[language].small.split(' '))]),
 );
 
+/** The languages that have a small word. */
+const LANGUAGES_OF: ReadonlyMap<string, readonly Language[]> = Map.groupBy(
+  LANGUAGES.flatMap((language) => [...smallWords(language)].map((word) => ({ word, language }))),
+  ({ word }) => word,
+)
+  .entries()
+  .reduce(
+    (all, [word, pairs]) =>
+      all.set(
+        word,
+        pairs.map(({ language }) => language),
+      ),
+    new Map<string, Language[]>(),
+  );
+
 /** The small words of a language. */
 export function smallWords(language: Language): ReadonlySet<string> {
   return SMALL_WORDS.get(language) ?? new Set();
@@ -160,12 +175,12 @@ const LETTERS = /[\p{L}\p{M}]+/gu;
  */
 export function detectLanguage(text: string): Language | undefined {
   const words = text.slice(0, SAMPLE).toLowerCase().match(LETTERS) ?? [];
-  const counts = LANGUAGES.map((language) => {
-    const small = smallWords(language);
-    return { language, count: words.reduce((sum, word) => sum + (small.has(word) ? 1 : 0), 0) };
-  }).sort((a, b) => b.count - a.count);
+  const found = new Map<Language, number>();
+  for (const word of words)
+    for (const language of LANGUAGES_OF.get(word) ?? []) found.set(language, (found.get(language) ?? 0) + 1);
+  const counts = [...found].map(([language, count]) => ({ language, count })).sort((x, y) => y.count - x.count);
   const [best, second] = counts;
-  if (!best || best.count === 0 || best.count < words.length / 16 || best.count === second?.count) return undefined;
+  if (!best || best.count < words.length / 16 || best.count === second?.count) return undefined;
   return best.language;
 }
 

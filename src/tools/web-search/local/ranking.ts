@@ -60,11 +60,18 @@ export function withoutCopies(ranked: readonly RankedDocument[], limit: number):
   return shown.map(({ document }) => document);
 }
 
+/** How much of a passage tells whether it is a copy, in UTF-16 code units. */
+const FINGERPRINTED = 800;
+
 /** Runs of three words: what two passages have in common when one was copied from the other. */
 function fingerprintOf(text: string): Set<string> {
-  const words = text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
+  const words =
+    text
+      .slice(0, FINGERPRINTED)
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu) ?? [];
   const runs = new Set<string>();
-  for (let at = 0; at + 2 < words.length && runs.size < 400; at++) runs.add(words.slice(at, at + 3).join(' '));
+  for (let at = 0; at + 2 < words.length; at++) runs.add(words.slice(at, at + 3).join(' '));
   return runs;
 }
 
