@@ -9,6 +9,8 @@ const REASON_OF_REPLY: ReadonlyMap<string, string> = new Map([
   ['OOM', 'Redis is out of memory'],
   ['MISCONF', 'Redis cannot write to its disk'],
   ['READONLY', 'Redis is a replica'],
+  // A command that waited when its server was demoted.
+  ['UNBLOCKED', 'Redis was made a replica'],
   ['LOADING', 'Redis is loading its data'],
   ['BUSY', 'Redis is busy with a script'],
   ['MASTERDOWN', 'Redis has lost its master'],
@@ -23,7 +25,7 @@ const REASON_OF_REPLY: ReadonlyMap<string, string> = new Map([
 
 /** Whether another connection may help: this one leads to a node that was demoted. */
 export function leadsToReplica(thrown: unknown): boolean {
-  return thrown instanceof ErrorReply && thrown.message.includes('READONLY');
+  return thrown instanceof ErrorReply && /READONLY|^UNBLOCKED/.test(thrown.message);
 }
 
 /** Where a cluster says that a key is: for good (`moved`), or for this one command (`ask`). */

@@ -74,6 +74,13 @@ export class Log {
     await this.#redis.script(this.#scripts.show, [this.#keys.run(id)], [last, this.#keys.live(id), message]);
   }
 
+  /** Whether an ended run has events that readers are not shown: its owner died before replicas had them. */
+  async hidesEnd(id: RunId): Promise<boolean> {
+    const reply = await this.#redis.command(['HMGET', this.#keys.run(id), 'last', 'shown', 'endedAt']);
+    const [last, shown, endedAt] = Array.isArray(reply) ? reply : [];
+    return Boolean(endedAt) && typeof shown === 'string' && Number(shown) < Number(last);
+  }
+
   /** See `RunStore.read`. */
   async read(id: RunId, options: { after: number; maxBytes: number }): Promise<LogBatch[]> {
     const [state, first] = await Promise.all([this.#state(id), this.#entries(id, options.after, guess(options))]);

@@ -255,12 +255,22 @@ export class RedisRunStore implements RunStore {
     await Promise.all([this.#indexes.markEnded(id, facts), this.#submissions.runEnded(id, parseKeys(facts.keys))]);
   }
 
-  read(id: RunId, options: { after: number; maxBytes: number }): Promise<LogBatch[]> {
-    return this.#log.read(id, options);
+  async read(id: RunId, options: { after: number; maxBytes: number }): Promise<LogBatch[]> {
+    const batches = await this.#log.read(id, options);
+    if (batches.length > 0 || !(await this.#showEnd(id))) return batches;
+    return await this.#log.read(id, options);
   }
 
-  readLast(id: RunId): Promise<LogBatch | undefined> {
-    return this.#log.readLast(id);
+  async readLast(id: RunId): Promise<LogBatch | undefined> {
+    const last = await this.#log.readLast(id);
+    return last ?? ((await this.#showEnd(id)) ? await this.#log.readLast(id) : undefined);
+  }
+
+  /** Shows the end of a run whose owner died before it could; whether there was something to show. */
+  async #showEnd(id: RunId): Promise<boolean> {
+    if (!this.#replicas || !(await this.#log.hidesEnd(id))) return false;
+    await this.#showAll(id);
+    return true;
   }
 
   readTranscript(id: RunId): Promise<string[]> {

@@ -27,6 +27,22 @@ describe('a Redis store that waits for a replica', () => {
   });
   after(() => group?.[Symbol.asyncDispose]());
 
+  it('shows the end of a run whose owner died before a replica had it', async function () {
+    this.timeout(60_000);
+    const options = { url: group.url, log: silentLogger, prefix: randomUUID(), limitMs: 600, replicas: 1 };
+    const owner = (await openRedisStore(options)).runs;
+    const reader = (await openRedisStore(options)).runs;
+    const { run, token } = await claimedRun(owner);
+    group.replica.freeze();
+    await assert.rejects(owner.append(run.id, ending(token, 3, 'completed')), unavailable);
+    await owner.close();
+    await assert.rejects(readAll(reader, run.id), unavailable, 'not before a replica has it');
+    group.replica.thaw();
+    const seen = await eventually('the end is shown', () => readAll(reader, run.id).catch(() => undefined));
+    assert.deepEqual([seen.last, seen.end], [3, true]);
+    await reader.close();
+  });
+
   it('shows nobody what no replica has, and after a failover nothing that was shown is gone', async function () {
     this.timeout(60_000);
     const options = { url: group.url, log: silentLogger, prefix: randomUUID(), limitMs: 600, replicas: 1 };
