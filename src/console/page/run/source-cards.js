@@ -1,5 +1,5 @@
 import { line, openable, placeOf } from '../format.js';
-import { html, useEffect, useMemo, useRef } from '../lib/preact.js';
+import { html, useEffect, useMemo, useRef, useState } from '../lib/preact.js';
 import { Button, Empty } from '../parts/controls.js';
 import { Icon } from '../parts/icons.js';
 import { LongText } from './call-details.js';
@@ -31,10 +31,30 @@ export function sorted(sources) {
 
 /** All that the run met. No pictures and no icons: nothing is loaded from elsewhere. */
 export function SourceCards({ state, onOpen, limit = 400 }) {
-  return useMemo(
-    () => cards({ state, onOpen, limit }),
-    [state.sources, state.sources.version, state.ended, onOpen, limit],
-  );
+  const { sources, ended } = state;
+  const version = useCalm(sources.version, { atOnce: ended || sources.size <= FEW });
+  return useMemo(() => cards({ state, onOpen, limit }), [sources, version, ended, onOpen, limit]);
+}
+
+/** Longer lists are drawn twice a second while the run goes on: nobody reads faster, and all of it is sorted anew. */
+const FEW = 24;
+const PAUSE_MS = 500;
+
+/** A value as it was up to `PAUSE_MS` ago, or as it is. */
+function useCalm(value, { atOnce }) {
+  const [shown, setShown] = useState(value);
+  const latest = useRef(value);
+  const timer = useRef(0);
+  latest.current = value;
+  useEffect(() => {
+    if (value === shown || timer.current !== 0) return;
+    timer.current = setTimeout(() => {
+      timer.current = 0;
+      setShown(latest.current);
+    }, PAUSE_MS);
+  });
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return atOnce ? value : shown;
 }
 
 function cards({ state, onOpen, limit }) {
