@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
-import { TimeoutError } from '../../../base/abort.ts';
 import { spawnConfinedChild } from '../../../base/confined-child.ts';
+import { GatewayError } from '../../../base/errors.ts';
 import { residentMemory } from '../../../base/resident-memory.ts';
 import type { ChildMessage, SchemaJob, SchemaVerdict } from './schema-job.ts';
 
@@ -42,19 +42,19 @@ export class SchemaProcess implements Disposable {
 
   /**
    * One job. A process that did not end it is ended itself.
-   * @throws TimeoutError where it does not start; the signal's reason.
+   * @throws GatewayError `overloaded` where it does not start, on a machine with too much to do; the signal's reason.
    */
   async run(job: SchemaJob, { jobMs, signal }: { jobMs: number; signal: AbortSignal }): Promise<SchemaVerdict> {
     clearTimeout(this.#resting);
     const { promise, resolve, reject } = Promise.withResolvers<SchemaVerdict>();
     const costly = () => resolve({ is: 'costly' });
     const onAbort = () => reject(signal.reason);
-    let timer = setTimeout(() => reject(new TimeoutError('a process for JSON Schemas', STARTUP_MS)), STARTUP_MS);
+    let timer = setTimeout(() => reject(notStarted()), STARTUP_MS);
     let over = false;
     const start = async () => {
       await Promise.race([this.#ready.promise, this.#gone.promise]);
       if (over) return;
-      if (!this.alive) throw new Error('a process for JSON Schemas did not start');
+      if (!this.alive) throw notStarted();
       clearTimeout(timer);
       timer = setTimeout(costly, jobMs);
       this.#answered = resolve;
@@ -94,4 +94,8 @@ export class SchemaProcess implements Disposable {
     this.alive = false;
     this.#child.kill('SIGKILL');
   }
+}
+
+function notStarted(): GatewayError {
+  return new GatewayError('overloaded', 'The process that checks JSON Schemas did not start in time. Try again.');
 }
