@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { liveLoad } from '../support/live-load.ts';
 import { quantile, rssMb } from '../support/measure.ts';
 import type { BenchOptions } from '../support/options.ts';
@@ -12,6 +12,7 @@ const STREAMS = 100;
 const DELTAS = 200;
 const WIDTH = 4;
 const SOCKETS = 1000;
+const AT_ONCE = 50;
 
 export async function transfers({ rounds }: BenchOptions): Promise<Row[]> {
   await using stack = new AsyncDisposableStack();
@@ -73,8 +74,16 @@ function configOf(provider: Target, files: Target): object {
 async function socketGrowth(gateway: Target): Promise<number> {
   const before = rssMb(gateway.pid);
   const { hostname, port } = new URL(gateway.url);
-  const open = await Promise.all(
-    Array.from({ length: SOCKETS }, async (_, n) => {
+  const sockets: Socket[] = [];
+  for (let from = 0; from < SOCKETS; from += AT_ONCE) sockets.push(...(await openSockets(from)));
+  const grown = rssMb(gateway.pid) - before;
+  for (const socket of sockets) socket.destroy();
+  return grown;
+
+  /** As many as may begin at a time: a process that lags takes no new work. */
+  async function openSockets(from: number): Promise<Socket[]> {
+    const opening = Array.from({ length: AT_ONCE }, async (_, at) => {
+      const n = from + at;
       const socket = connect({ host: hostname, port: Number(port) });
       socket.on('error', () => {});
       socket.write(
@@ -88,9 +97,7 @@ async function socketGrowth(gateway: Target): Promise<number> {
       while (heard.length < said.length) heard += String((await once(socket, 'data'))[0]);
       if (heard !== said) throw new Error(`${heard} instead of ${said}`);
       return socket;
-    }),
-  );
-  const grown = rssMb(gateway.pid) - before;
-  for (const socket of open) socket.destroy();
-  return grown;
+    });
+    return await Promise.all(opening);
+  }
 }
