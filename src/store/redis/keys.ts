@@ -70,6 +70,10 @@ export class Keys {
   mark(id: RunId): string {
     return `${this.#prefix}:{${id}}:mark`;
   }
+  /** The same, where the set lies that the run is queued in. */
+  queuedMark(id: RunId): string {
+    return `{${this.queued.of(id)}}:mark`;
+  }
   /** Channel of a run's batches. */
   live(id: RunId): string {
     return `${this.#prefix}:{${id}}:live`;

@@ -33,14 +33,23 @@ export class Replicas {
    * @throws GatewayError `store_unavailable` where they do not in time: it is written, but a failover may take it back.
    */
   async have(id: RunId): Promise<void> {
+    await this.#haveAt(this.#keys.mark(id));
+  }
+
+  /** The same for the set of queued runs, which in a cluster lies elsewhere: a run that is in none is found by nobody. */
+  async haveQueued(id: RunId): Promise<void> {
+    await this.#haveAt(this.#keys.queuedMark(id));
+  }
+
+  async #haveAt(mark: string): Promise<void> {
     const { replicas } = this.#options;
-    const count = await this.#nextWait(id);
+    const count = await this.#nextWait(mark);
     if (count < replicas) throw unavailable(`only ${count} of ${replicas} replicas have what was written`);
   }
 
-  /** The next wait of the server that holds this run. */
-  #nextWait(id: RunId): Promise<number> {
-    const server = this.#redis.serverOf(this.#keys.run(id));
+  /** The next wait of the server that holds this key. */
+  #nextWait(mark: string): Promise<number> {
+    const server = this.#redis.serverOf(mark);
     const next = this.#next.get(server);
     if (next) return next;
     const current = this.#current.get(server) ?? Promise.resolve();
@@ -48,7 +57,7 @@ export class Replicas {
       .catch(() => {})
       .then(() => {
         this.#next.delete(server);
-        return this.#redis.replicated(this.#keys.mark(id), this.#options);
+        return this.#redis.replicated(mark, this.#options);
       });
     this.#next.set(server, wait);
     this.#current.set(server, wait);

@@ -106,7 +106,7 @@ export class RedisRunStore implements RunStore {
   async create(run: NewRun): Promise<'created' | 'exists' | { taken: KeyHolder }> {
     const result = await this.#records.create(run);
     // A repeat may find what an earlier attempt stored without waiting to the end.
-    if (typeof result === 'string') await this.#showAll(run.id);
+    if (typeof result === 'string') await Promise.all([this.#showAll(run.id), this.#replicas?.haveQueued(run.id)]);
     return result;
   }
 
