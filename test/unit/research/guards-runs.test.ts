@@ -47,7 +47,11 @@ const GUARDS: { name: string; turn: ScriptedTurn | ((n: number) => ScriptedTurn)
     turn: (n) => ({ calls: [{ name: 'google', arguments: { q: `${n}` } }] }),
     told: /no tool named google/,
   },
-  { name: 'broken arguments', turn: { calls: [{ name: 'lookup', arguments: 'look it up' }] }, told: /not a JSON object/ },
+  {
+    name: 'broken arguments',
+    turn: { calls: [{ name: 'lookup', arguments: 'look it up' }] },
+    told: /not a JSON object/,
+  },
   { name: 'empty results', turn: (n) => ({ calls: searches(`nothing ${n}`) }), told: /Nothing was found/ },
   {
     name: 'invented tool results',
