@@ -10,6 +10,12 @@ export interface LimiterPolicy {
 
 export const DEFAULT_LIMITER: LimiterPolicy = { pauseMs: 1000, maxPauseMs: 30_000 };
 
+/**
+ * The longest pause that a provider is granted: one wrong `Retry-After` would park its route, for every run, until the
+ * gateway is started again; timers do not wait for longer than 24 days at all.
+ */
+const LONGEST_PAUSE_MS = 3_600_000;
+
 type State =
   | { is: 'free' }
   /** Nobody starts before `until`; at most `slots` exchanges run at once. */
@@ -68,7 +74,8 @@ export class RateLimiter {
   /** The provider limited us; `retryAfterMs`: what it asked for. */
   limited(retryAfterMs: number | undefined): void {
     const inARow = this.#state.is === 'limited' ? this.#state.inARow + 1 : 1;
-    const pause = retryAfterMs ?? Math.min(this.#policy.maxPauseMs, this.#policy.pauseMs * 2 ** (inARow - 1));
+    const asked = retryAfterMs === undefined ? undefined : Math.min(retryAfterMs, LONGEST_PAUSE_MS);
+    const pause = asked ?? Math.min(this.#policy.maxPauseMs, this.#policy.pauseMs * 2 ** (inARow - 1));
     const until = Math.max(this.#state.is === 'limited' ? this.#state.until : 0, this.#clock.now() + pause);
     this.#state = { is: 'limited', until, slots: Math.max(1, Math.floor(this.#running / 2)), inARow };
   }

@@ -28,6 +28,12 @@ describe('the shared rate limiter', () => {
     assert.equal(shared.pauseMs, 0);
   });
 
+  it('pauses for an hour at most, whatever the provider asks', () => {
+    const { shared } = limiter();
+    shared.limited(999_999_999_999_000);
+    assert.equal(shared.pauseMs, 3_600_000);
+  });
+
   it('pauses longer with each limit in a row where the provider names no time', () => {
     const { shared, pass } = limiter();
     for (const pause of [1000, 2000, 4000, 4000]) {
