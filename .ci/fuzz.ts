@@ -13,7 +13,7 @@ const { values } = parseArgs({
     seed: { type: 'string' },
   },
 });
-const specs = ['test/unit/fuzz/**/*.test.ts', 'test/http/random-bodies.test.ts', 'test/http/random-requests.test.ts'];
+const specs = ['test/integration/fuzz/**/*.test.ts', 'test/http/random-requests.test.ts'];
 const mocha = spawn(process.execPath, ['node_modules/mocha/bin/mocha.js', ...specs], {
   stdio: 'inherit',
   env: {
