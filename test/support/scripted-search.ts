@@ -218,19 +218,23 @@ export const shapes = {
     meta: { usage: { tokens: 10000 } },
   }),
   kagi: (found: readonly Found[]) => ({
-    meta: { id: '2a5b8993-d1bf-468b-9766-5afa50727bd4', node: 'us-east', ms: 500, api_balance: 123.456 },
-    data: [
-      ...found.map(({ url, title, snippet, date }, at) => ({
-        t: 0,
-        rank: at + 1,
-        url,
-        title,
-        snippet,
-        ...(date ? { published: date } : {}),
-        thumbnail: { url: '/proxy/x', width: 1, height: 1 },
-      })),
-      { t: 1, list: ['related search'] },
-    ],
+    meta: { trace: '69c3f5c4168f66b860e951c585550f1c', node: 'us-central1', ms: 213 },
+    data: {
+      ...(found.length > 0
+        ? {
+            search: found.map(({ url, title, snippet, date }) => ({
+              url,
+              title,
+              snippet,
+              ...(date ? { time: date } : {}),
+              image: { url: 'https://example.org/t.jpg', height: 1024, width: 1548 },
+              props: { sort_group_id: 'example.org', language: 'en', language_probability: 0.95 },
+            })),
+          }
+        : {}),
+      video: [{ url: 'https://example.org/video', title: 'A video', snippet: 'Not a page', props: {} }],
+      related_search: [{ url: '/search?q=other', title: 'other', props: { question: 'other' } }],
+    },
   }),
   you: (found: readonly Found[]) => ({
     results: {

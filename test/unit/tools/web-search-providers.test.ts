@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { z } from 'zod';
 import { SEARCH_PROVIDER_NAMES } from '../../../src/config/search-providers.ts';
 import { createSafeFetch, type SafeFetch } from '../../../src/tools/safe-fetch/safe-fetch.ts';
 import { createSearchProvider } from '../../../src/tools/web-search/create-provider.ts';
@@ -34,6 +35,12 @@ const braveError = (status: number, code: string, meta = {}) => ({
   type: 'ErrorResponse',
   error: { id: 'x', status, code, detail: `Request rejected: ${KEY}`, meta },
   time: 1773685964,
+});
+
+const kagiError = (code: string, message: string) => ({
+  meta: { trace: '69c3f5c4168f66b860e951c585550f1c', node: 'us-central1', ms: 213 },
+  data: null,
+  error: [{ code, url: `https://help.kagi.com/api/errors#${code}`, message, location: null }],
 });
 
 const FAILURES: [
@@ -215,24 +222,18 @@ const FAILURES: [
     'quota_exceeded',
   ],
   ['jina', 'too many requests', { status: 429, body: { code: 429, name: 'RateLimitTriggeredError' } }, 'rate_limited'],
-  [
-    'kagi',
-    'a wrong key',
-    { status: 401, body: { meta: {}, data: null, error: [{ code: 2, msg: 'Unauthorized', ref: null }] } },
-    'unauthorized',
-  ],
+  ['kagi', 'a wrong key', { status: 401, body: kagiError('2', `Unauthorized ${KEY}`) }, 'unauthorized'],
+  ['kagi', 'an address that may not ask', { status: 403, body: kagiError('3', 'Forbidden') }, 'unauthorized'],
+  ['kagi', 'a bad query', { status: 400, body: kagiError('search.invalid', 'query is empty') }, 'rejected'],
+  ['kagi', 'too many requests', { status: 429, body: kagiError('4', 'Rate limited') }, 'rate_limited'],
+  ['kagi', 'a limit that is used up', { status: 429, body: kagiError('4', 'Usage limit exhausted') }, 'quota_exceeded'],
   [
     'kagi',
     'an empty account, in a 200',
     { status: 200, body: { meta: {}, data: null, error: [{ code: 101, msg: 'Insufficient credit', ref: null }] } },
     'quota_exceeded',
   ],
-  [
-    'kagi',
-    'a bad query',
-    { status: 400, body: { meta: {}, data: null, error: [{ code: 1, msg: 'Missing q parameter', ref: null }] } },
-    'rejected',
-  ],
+  ['kagi', 'a shape of its own', { status: 200, body: { meta: {}, data: [{ t: 0 }] } }, 'unavailable'],
   ['you', 'a wrong key', { status: 403, body: { detail: `Invalid key ${KEY}` } }, 'unauthorized'],
   ['you', 'too many requests', { status: 429, body: { detail: 'Too many requests' } }, 'rate_limited'],
   ['you', 'an empty account', { status: 402, body: { message: 'Free quota exceeded' } }, 'quota_exceeded'],
@@ -365,8 +366,14 @@ describe('search services', () => {
     assert.deepEqual(parametersOf(jina), { q: sites, num: '10' });
 
     const kagi = await sent('kagi');
-    assert.deepEqual([kagi.method, kagi.path, kagi.headers.authorization], ['GET', '/api/v0/search', `Bot ${KEY}`]);
-    assert.deepEqual(parametersOf(kagi), { q: sites, limit: '10' });
+    assert.deepEqual([kagi.method, kagi.path, kagi.headers.authorization], ['POST', '/api/v1/search', `Bearer ${KEY}`]);
+    assert.deepEqual(kagi.json, {
+      query: 'heat pump',
+      workflow: 'search',
+      limit: 10,
+      filters: { after: '2024-03-19' },
+      lens: { sites_included: ['a.test', 'b.test'], sites_excluded: ['c.test'] },
+    });
 
     const you = await sent('you');
     assert.deepEqual([you.method, you.path, you.headers['x-api-key']], ['POST', '/v1/search', KEY]);
@@ -386,6 +393,28 @@ describe('search services', () => {
     await search.search(query, { signal: new AbortController().signal });
     const { engines, language } = Object.fromEntries(service.requests[0]?.parameters ?? []);
     assert.deepEqual([engines, language], ['duckduckgo', 'de']);
+  });
+
+  it('writes a language as each service documents it, and leaves out what it would refuse', async () => {
+    const sent = async (provider: Provider, language: string) => {
+      await using service = await startScriptedSearch(() => ({ status: 200, body: shapes[provider](FOUND) }));
+      const backend = { provider, url: service.origin, api_key: KEY, engine_id: 'engine-1', language };
+      await using search = createSearchProvider(backend, safeFetch);
+      const query = { text: 'x', limit: 3, filters: { allowedDomains: [], blockedDomains: [] } };
+      await search.search(query, { signal: new AbortController().signal });
+      const [request] = service.requests;
+      const json = z.object({ language: z.string().optional() }).safeParse(request?.json).data;
+      return request?.parameters.get('search_lang') ?? request?.parameters.get('hl') ?? json?.language;
+    };
+    const languages = ['ja', 'zh', 'zh-TW', 'pt', 'pt-PT', 'de-AT', 'en-GB', 'fa'];
+    const sentTo = (provider: Provider) => Promise.all(languages.map((language) => sent(provider, language)));
+    const codes = ['jp', 'zh-hans', 'zh-hant', 'pt-br', 'pt-pt', 'de', 'en-gb', undefined];
+    assert.deepEqual(await sentTo('brave'), codes);
+    assert.deepEqual(
+      await sentTo('you'),
+      codes.map((code) => code?.toUpperCase()),
+    );
+    assert.deepEqual(await sentTo('jina'), ['ja', 'zh-cn', 'zh-tw', 'pt', 'pt', 'de', 'en', 'fa']);
   });
 
   for (const [provider, name, answer, kind, retryAfterMs] of FAILURES) {

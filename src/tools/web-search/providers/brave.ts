@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { SearchCode, SearchProviderOptions } from '../create-provider.ts';
 import { askService, failureOf, retryAfter, serviceUrl, unexpectedAnswer } from '../remote/ask-service.ts';
 import { toHits } from '../remote/hits.ts';
+import { documentedLanguage } from '../remote/language-codes.ts';
 import { queryWithSites } from '../remote/query-text.ts';
 import type { SearchFailureKind } from '../search-provider.ts';
 
@@ -41,7 +42,8 @@ export function createSearch(options: SearchProviderOptions): SearchCode {
       url.searchParams.set('count', String(Math.min(query.limit, 20)));
       url.searchParams.set('text_decorations', 'false');
       if (query.timeRange) url.searchParams.set('freshness', `p${query.timeRange[0]}`);
-      if (options.language) url.searchParams.set('search_lang', options.language);
+      const language = options.language && documentedLanguage(options.language);
+      if (language) url.searchParams.set('search_lang', language);
       const headers = { 'x-subscription-token': options.api_key ?? '' };
       const response = await askService(options, { url, headers }, { signal });
       const { resetMs, remaining } = rateLimit(response.headers);

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { SearchCode, SearchProviderOptions } from '../create-provider.ts';
 import { askService, failureOf, serviceUrl, unexpectedAnswer } from '../remote/ask-service.ts';
 import { toHits } from '../remote/hits.ts';
+import { interfaceLanguage } from '../remote/language-codes.ts';
 import { queryWithSites } from '../remote/query-text.ts';
 
 const answer = z.object({
@@ -27,7 +28,7 @@ export function createSearch(options: SearchProviderOptions): SearchCode {
       const url = serviceUrl('https://s.jina.ai/', options.url);
       url.searchParams.set('q', queryWithSites(query, { length: 1000, words: 60 }));
       url.searchParams.set('num', String(Math.min(query.limit, 20)));
-      if (options.language) url.searchParams.set('hl', options.language);
+      if (options.language) url.searchParams.set('hl', interfaceLanguage(options.language));
       const headers = { authorization: `Bearer ${options.api_key ?? ''}`, 'x-respond-with': 'no-content' };
       const response = await askService(options, { url, headers }, { signal });
       if (response.status !== 200) {

@@ -1,57 +1,80 @@
 import { z } from 'zod';
 import type { SearchCode, SearchProviderOptions } from '../create-provider.ts';
-import { askService, failureOf, serviceUrl, unexpectedAnswer } from '../remote/ask-service.ts';
+import { startOf } from '../published.ts';
+import { askService, failureOf, type ServiceAnswer, serviceUrl, unexpectedAnswer } from '../remote/ask-service.ts';
 import { toHits } from '../remote/hits.ts';
-import { queryWithSites } from '../remote/query-text.ts';
 import type { SearchFailureKind } from '../search-provider.ts';
 
-/** Objects of type 0 are results; 1 is the list of related searches. */
-const entry = z.object({
-  t: z.number(),
-  url: z.string().nullish(),
-  title: z.string().nullish(),
-  snippet: z.string().nullish(),
-  published: z.string().nullish(),
+const answer = z.object({
+  /** Results by their kind; web pages are under `search`, absent if nothing was found. */
+  data: z.object({
+    search: z
+      .array(
+        z.object({
+          url: z.string(),
+          title: z.string().nullish(),
+          snippet: z.string().nullish(),
+          time: z.string().nullish(),
+        }),
+      )
+      .nullish(),
+  }),
 });
-const answer = z.object({ data: z.array(entry) });
 
-const failure = z.object({ error: z.array(z.object({ code: z.number(), msg: z.string().nullish() })) });
+const failure = z.object({
+  error: z
+    .array(z.object({ code: z.coerce.string().nullish(), message: z.string().nullish(), msg: z.string().nullish() }))
+    .nullish(),
+});
 
-const KINDS: Readonly<Record<number, SearchFailureKind>> = {
-  1: 'rejected',
-  2: 'unauthorized',
-  100: 'quota_exceeded',
-  101: 'quota_exceeded',
-};
-
-/**
- * Kagi Search, `GET /api/v0/search` (https://help.kagi.com/kagi/api/search.html). It documents no range of time; results
- * that are known to be older are left out afterwards.
- */
+/** Kagi Search, `POST /api/v1/search` (https://kagi.com/api/docs/openapi). */
 export function createSearch(options: SearchProviderOptions): SearchCode {
   return {
     async search(query, { signal }) {
-      const url = serviceUrl('https://kagi.com/api/v0/search', options.url);
-      url.searchParams.set('q', queryWithSites(query, { length: 1000, words: 60 }));
-      url.searchParams.set('limit', String(query.limit));
-      const headers = { authorization: `Bot ${options.api_key ?? ''}` };
-      const response = await askService(options, { url, headers }, { signal });
+      const { filters, timeRange } = query;
+      const { allowedDomains: allowed, blockedDomains: blocked } = filters;
+      const lens = {
+        ...(allowed.length > 0 ? { sites_included: allowed.slice(0, 100) } : {}),
+        ...(blocked.length > 0 ? { sites_excluded: blocked.slice(0, 100) } : {}),
+      };
+      const response = await askService(
+        options,
+        {
+          url: serviceUrl('https://kagi.com/api/v1/search', options.url),
+          headers: { authorization: `Bearer ${options.api_key ?? ''}` },
+          json: {
+            query: query.text.slice(0, 1000),
+            workflow: 'search',
+            limit: Math.min(query.limit, 1024),
+            ...(timeRange ? { filters: { after: startOf(timeRange, options.now()) } } : {}),
+            ...(Object.keys(lens).length > 0 ? { lens } : {}),
+          },
+        },
+        { signal },
+      );
       const [error] = failure.safeParse(response.body).data?.error ?? [];
       if (response.status !== 200 || error) {
-        const detail = error?.msg ?? '';
-        throw failureOf(response, { known: KINDS[error?.code ?? -1], detail, apiKey: options.api_key });
+        const detail = error?.message ?? error?.msg ?? '';
+        const known = kindOf(response, { code: error?.code ?? '', detail });
+        throw failureOf(response, { known, detail, apiKey: options.api_key });
       }
       const parsed = answer.safeParse(response.body);
       if (!parsed.success) throw unexpectedAnswer();
-      const found = parsed.data.data
-        .filter(({ t }) => t === 0)
-        .map(({ url, title, snippet, published }) => ({
-          url: url ?? '',
-          title: title ?? '',
-          texts: [snippet],
-          published,
-        }));
+      const found = (parsed.data.data.search ?? []).map(({ url, title, snippet, time }) => ({
+        url,
+        title: title ?? '',
+        texts: [snippet],
+        published: time,
+      }));
       return { hits: toHits(found, { limit: query.limit, now: options.now() }) };
     },
   };
+}
+
+/** Numbers are codes of the service as a whole; 429 is both a busy minute and a limit that is used up. */
+function kindOf({ status }: ServiceAnswer, { code, detail }: { code: string; detail: string }) {
+  const kinds: Readonly<Record<string, SearchFailureKind>> = { 1: 'rejected', 2: 'unauthorized' };
+  const isSpent = code === '100' || code === '101' || /insufficient credit|exhausted|usage limit/i.test(detail);
+  if (isSpent && (status === 200 || status === 402 || status === 429)) return 'quota_exceeded';
+  return kinds[code];
 }

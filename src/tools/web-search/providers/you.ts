@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { SearchCode, SearchProviderOptions } from '../create-provider.ts';
 import { askService, failureOf, serviceUrl, unexpectedAnswer } from '../remote/ask-service.ts';
 import { toHits } from '../remote/hits.ts';
+import { documentedLanguage } from '../remote/language-codes.ts';
 
 const result = z.object({
   url: z.string(),
@@ -25,6 +26,7 @@ export function createSearch(options: SearchProviderOptions): SearchCode {
   return {
     async search(query, { signal }) {
       const { allowedDomains: allowed, blockedDomains: blocked } = query.filters;
+      const language = options.language && documentedLanguage(options.language);
       const response = await askService(
         options,
         {
@@ -37,7 +39,7 @@ export function createSearch(options: SearchProviderOptions): SearchCode {
             ...(allowed.length > 0 ? { include_domains: allowed.slice(0, 500) } : {}),
             // The two lists exclude each other; what is blocked is filtered here anyway.
             ...(blocked.length > 0 && allowed.length === 0 ? { exclude_domains: blocked.slice(0, 500) } : {}),
-            ...(options.language ? { language: options.language.toUpperCase() } : {}),
+            ...(language ? { language: language.toUpperCase() } : {}),
           },
         },
         { signal },
