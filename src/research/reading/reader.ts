@@ -213,7 +213,7 @@ function told(value: JsonValue, read: { notes: readonly string[]; pieces: readon
   const behind = whole.nextOffset ?? whole.totalLength;
   const nextOffset = unread > 0 ? behind - unread : whole.nextOffset;
   const text = notes.filter((note) => note !== '').join('\n') || 'Nothing in it answers the question.';
-  const { next_offset: _, more_on_goal: __, ...page } = value;
+  const { next_offset: _, more_on_goal: __, links: ___, links_left_out: ____, ...page } = value;
   return {
     ...page,
     content: `Notes on a document of ${whole.totalLength} characters, read in ${notes.length} pieces:\n${text}`,

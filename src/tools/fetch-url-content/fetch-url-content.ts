@@ -9,6 +9,7 @@ import { partOf, type TextPart } from './paging.ts';
 import { ParsePool, type ParsePoolOptions } from './parsing/parse-pool.ts';
 import { PoliteHosts } from './polite-hosts.ts';
 import { type RelevantPassage, relevantPassages } from './relevant-passages.ts';
+import { linksIn, type ShownLinks } from './shown-links.ts';
 
 export interface FetchUrlContentOptions {
   /** How http(s) addresses are fetched; stays the caller's to dispose. */
@@ -26,9 +27,12 @@ export interface FetchUrlContentOptions {
 
 const DESCRIPTION =
   'Reads a web page or document and returns its main text as Markdown, with links and tables. Understands HTML, PDF, Office documents, EPUB, ' +
-  'text, Markdown, JSON, CSV and feeds. Long documents come in parts: call again with next_offset for the following one, or use find.';
+  'text, Markdown, JSON, CSV and feeds. Long documents come in parts: call again with next_offset for the following one, or use find. ' +
+  'Links of long pages are numbered, [text][L3], with their addresses in links; find "[L3]" tells one that was left out.';
 
 const SNIPPET_LENGTH = 300;
+/** The most of a part that the addresses of its links may take. */
+const LINKS_SHARE = 0.25;
 
 /** The tool `fetch_url_content` (contract section 3.3). Dispose it to end its parser processes. */
 export function createFetchUrlContentTool(options: FetchUrlContentOptions): Tool & Disposable {
@@ -49,11 +53,16 @@ export function createFetchUrlContentTool(options: FetchUrlContentOptions): Tool
           `offset must be below ${page.content.length}, the length of this document.`,
         );
       }
-      if (request.find !== '') return foundOutput(request, page, await findPassages(page.content, request.find));
-      const part = partOf(page.content, request.offset, partLength);
+      if (request.find !== '') {
+        const found = await findPassages(page.content, request.find);
+        const text = found.passages.map((passage) => passage.text).join('\n');
+        const links = linksIn(text, page.links, partLength * LINKS_SHARE);
+        return foundOutput(request, { page, found, links });
+      }
+      const { part, links } = shownPart(page, request.offset, partLength);
       const shown = { from: request.offset, to: part.nextOffset ?? page.content.length };
       const passages = await relevantPassages(page.content, request.goal, shown);
-      return toOutput(request, { page, part, passages });
+      return toOutput(request, { page, part, links, passages });
     },
     [Symbol.dispose]() {
       pool[Symbol.dispose]();
@@ -61,8 +70,21 @@ export function createFetchUrlContentTool(options: FetchUrlContentOptions): Tool
   };
 }
 
+/** The part of a page from `offset`, with the links in it: both together no longer than a part may be. */
+function shownPart(page: ReadPage, offset: number, length: number): { part: TextPart; links: ShownLinks } {
+  const room = Math.floor(length * LINKS_SHARE);
+  const whole = partOf(page.content, offset, length);
+  const needed = linksIn(whole.text, page.links, room);
+  if (whole.text.length + needed.length <= length) return { part: whole, links: needed };
+  const part = partOf(page.content, offset, length - needed.length);
+  return { part, links: linksIn(part.text, page.links, room) };
+}
+
 /** The passages around what was looked for, each behind its offset. */
-function foundOutput({ url, find }: FetchArguments, page: ReadPage, found: FoundPassages): ToolOutput {
+function foundOutput(
+  { url, find }: FetchArguments,
+  { page, found, links }: { page: ReadPage; found: FoundPassages; links: ShownLinks },
+): ToolOutput {
   const { passages, places } = found;
   const content = passages.map(({ offset, text }) => `[offset ${offset}]\n${text}`).join('\n\n');
   const snippet = (passages[0]?.text ?? page.content.slice(0, 2 * SNIPPET_LENGTH)).replace(/\s+/g, ' ').trim();
@@ -73,11 +95,18 @@ function foundOutput({ url, find }: FetchArguments, page: ReadPage, found: Found
       result.find = find;
       result.matches = passages.map(({ offset, text }) => ({ offset, length: text.length }));
       result.total_length = page.content.length;
+      tellLinks(result, links);
       if (passages.length === 0) result.note = 'None of these words stand in the document. Other words may.';
       else if (places > passages.length) result.note = `${places - passages.length} more places have some of it.`;
       return result;
     },
   };
+}
+
+/** A field of its own: the content of the parts of a document joins to the whole. */
+function tellLinks(result: { [key: string]: JsonValue }, { links, left }: ShownLinks): void {
+  if (Object.keys(links).length > 0) result.links = links;
+  if (left > 0) result.links_left_out = left;
 }
 
 function sourceOf(url: string, page: ReadPage): Omit<ToolSource, 'snippet'> {
@@ -101,9 +130,9 @@ function described(
 
 function toOutput(
   request: FetchArguments,
-  read: { page: ReadPage; part: TextPart; passages: readonly RelevantPassage[] },
+  read: { page: ReadPage; part: TextPart; links: ShownLinks; passages: readonly RelevantPassage[] },
 ): ToolOutput {
-  const { page, part, passages } = read;
+  const { page, part, links, passages } = read;
   const { url } = request;
   const snippet = part.text.replace(/\s+/g, ' ').trim().slice(0, SNIPPET_LENGTH);
   return {
@@ -113,6 +142,7 @@ function toOutput(
       const result = described(url, page, { content: part.text, source_id: sourceId(url), truncated });
       if (part.nextOffset !== undefined) result.next_offset = part.nextOffset;
       if (part.nextOffset !== undefined || request.offset > 0) result.total_length = page.content.length;
+      tellLinks(result, links);
       if (passages.length > 0) result.more_on_goal = passages.map(({ offset, text }) => ({ offset, text }));
       if (page.incomplete) result.note = `Not everything: ${page.incomplete}.`;
       else if (page.content === '')

@@ -43,7 +43,8 @@ export async function readAddress(
   if (remembered?.success) return remembered.data;
   const body = await retrieve(url, options);
   const page = await readBody(body, options);
-  if (cache && page.content.length <= MAX_CACHED) await cache.store.set(key, { ...page }, cache.ttlMs).catch(() => {});
+  const length = (page.links ?? []).reduce((sum, address) => sum + address.length, page.content.length);
+  if (cache && length <= MAX_CACHED) await cache.store.set(key, { ...page }, cache.ttlMs).catch(() => {});
   return page;
 }
 
@@ -59,7 +60,7 @@ async function readBody(
 ): Promise<ReadPage> {
   const { url, bytes } = body;
   const { kind, charset } = describeContent(bytes, body.contentType);
-  const job = { kind, bytes, charset, url };
+  const job = { kind, bytes, charset, url, referenceLinks: true };
   const document = await pool.parse(job, { signal }).catch(async (failure: unknown) => {
     if (!(failure instanceof ParseFailure)) throw failure;
     log.info({ kind, failure: failure.kind }, 'a page could not be parsed');

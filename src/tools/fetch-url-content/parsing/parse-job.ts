@@ -24,6 +24,8 @@ export interface ParseJob {
   charset: string | undefined;
   /** Where the body came from: the base of relative links. */
   url: string;
+  /** Links of long pages stand in `links`, and their numbers in the text: for those who show it in parts. */
+  referenceLinks?: boolean;
   /** Only its plain text, without parsing: for documents that broke the parser. */
   plainly?: boolean;
   /** The parser stops by itself after this time, where it can, and returns what it has; in milliseconds. */
@@ -42,6 +44,8 @@ export const parsedDocument = z.object({
   updated: z.string().optional(),
   /** BCP 47. */
   language: z.string().optional(),
+  /** The addresses of `[text][L1]`, `[text][L2]` in the content, in the order of their numbers. */
+  links: z.array(z.string()).optional(),
   /** Why this is less than the whole document, in a few words. */
   incomplete: z.string().optional(),
 });

@@ -5,11 +5,15 @@ import { readFeed } from './feed.ts';
 import { readHtml } from './html.ts';
 import { readPlainly } from './read-plainly.ts';
 import { bounded, readText } from './read-text.ts';
+import { withReferences } from './reference-links.ts';
 
 /** Reads a body of any kind. Runs in the child process. */
 export async function read(job: ParseJob): Promise<ParsedDocument> {
   const document = await readKind(job);
-  return { ...document, ...bounded(document.content) };
+  // Text that is Markdown by itself is shown as it is.
+  const hasOurLinks = job.kind === 'html' || isOffice(job.kind);
+  const { content, links } = job.referenceLinks && hasOurLinks ? withReferences(document.content) : document;
+  return { ...document, ...bounded(content), ...(links ? { links } : {}) };
 }
 
 async function readKind(job: ParseJob): Promise<ParsedDocument> {
