@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
 import { analyse } from 'scslre';
 import { attacksOn, type FoundRegex, regexesIn, timeOf } from '../support/regex-attacks.ts';
 
@@ -66,6 +67,40 @@ const isBounded = ({ file, literal }: FoundRegex) =>
 
 const regexes = regexesIn();
 
+/** What is put into an expression at each call: one that is like all that are. */
+const PER_CALL: readonly FoundRegex[] = [
+  { file: 'upstream/dialects/requests/traits.ts', source: '(?<!\\w)max_completion_tokens(?!\\w)', flags: 'i' },
+  { file: 'upstream/dialects/requests/instruction-role.ts', source: '\\bdeveloper\\b', flags: 'i' },
+  { file: 'demo/words.ts', source: '(?<![\\p{L}\\p{N}_])resum\\p{L}{0,4}(?![\\p{L}\\p{N}_])', flags: 'u' },
+].map((each) => ({ ...each, literal: `/${each.source}/${each.flags}` }));
+
+/** The expressions that `new RegExp` makes: those of a module are seen being made when it is loaded once more. */
+async function builtRegexes(): Promise<FoundRegex[]> {
+  const src = new URL('../../src/', import.meta.url);
+  const built = [...PER_CALL];
+  const original = globalThis.RegExp;
+  for (const file of globSync('**/*.ts', { cwd: src })) {
+    if (!readFileSync(new URL(file, src), 'utf8').includes('new RegExp(')) continue;
+    if (PER_CALL.some((known) => known.file === file)) continue;
+    const before = built.length;
+    globalThis.RegExp = new Proxy(original, {
+      construct(target, [pattern, given]: [string, string?]) {
+        const regex = new target(pattern, given);
+        const { source, flags } = regex;
+        built.push({ file, source, flags, literal: `${regex}` });
+        return regex;
+      },
+    });
+    try {
+      await import(`${new URL(file, src)}?built`);
+    } finally {
+      globalThis.RegExp = original;
+    }
+    assert.ok(built.length > before, `${file} makes its expressions at each call: add one like them to PER_CALL`);
+  }
+  return built;
+}
+
 describe('the regular expressions of src/', () => {
   it('are found', () => {
     assert.ok(regexes.length > 400, `${regexes.length} were found`);
@@ -94,6 +129,17 @@ describe('the regular expressions of src/', () => {
     }
     assert.deepEqual(slow, []);
   }).timeout(120_000);
+
+  it('take linear time too where they are put together', async () => {
+    const built = await builtRegexes();
+    assert.ok(built.length >= 5, `${built.length} were built`);
+    assert.deepEqual(
+      built.filter(exponential).map(({ file, literal }) => `${file} ${literal}`),
+      [],
+    );
+    const slow = built.map((regex) => ({ ...regex, slow: slowAt(regex) })).filter(({ slow }) => slow !== undefined);
+    assert.deepEqual(slow, []);
+  }).timeout(60_000);
 
   it('are told apart: those that are known to be slow are found out', () => {
     const literals = {
