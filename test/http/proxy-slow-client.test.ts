@@ -150,6 +150,9 @@ describe('a slow client of a proxy model', () => {
   }
 });
 
+/** What a client that stopped reading may hold, both ends of its connections together, in bytes. */
+const MAX_EACH = 2 * 1024 * 1024;
+
 describe('many clients that stop reading', () => {
   for (const continued of [false, true]) {
     it(`hold a bounded amount of memory each, and others are served meanwhile (continue_streams: ${continued})`, async function () {
@@ -175,9 +178,14 @@ describe('many clients that stop reading', () => {
           .pause()
           .write(request);
       await whenStill(() => provider.sent);
-      const each = (heldBytes() - before) / STALLED;
+      let each = (heldBytes() - before) / STALLED;
+      // Buffers are freed in the background, some time after the collection that found them unused.
+      for (let looks = 0; each >= MAX_EACH && looks < 20; looks++) {
+        await delay(250);
+        each = (heldBytes() - before) / STALLED;
+      }
       const out = provider.sent / STALLED;
-      assert.ok(each < 2 * 1024 * 1024, `${each} bytes for each`);
+      assert.ok(each < MAX_EACH, `${each} bytes for each`);
       assert.ok(out < PIECES / 10, `${out} pieces went out for each`);
       const answer = await send(gateway, '/chat/completions', { body: chat({ model: 'other', stream: true }) });
       assert.match(await answer.text(), /\[DONE\]/);
