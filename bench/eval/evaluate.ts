@@ -7,7 +7,7 @@ import type { ResponseObject } from '../../src/protocol/response.ts';
 import { startGateway } from '../../src/server.ts';
 import { saveDocuments, writeDocuments } from './documents.ts';
 import { type RunCost, startMeter } from './meter.ts';
-import { askQuestions, type Question } from './questions.ts';
+import { askQuestions } from './questions.ts';
 import { startResearcher } from './researcher-server.ts';
 import { type Score, score } from './scores.ts';
 import { makeWorld } from './world.ts';
@@ -25,6 +25,8 @@ export interface EvaluationOptions {
   effort: 'low' | 'medium' | 'high';
   /** Questions asked at a time. */
   parallel: number;
+  /** The window of the model, in tokens; absent: the configuration's default. */
+  contextLength?: number;
   provider?: EvaluatedProvider;
   onScore?(score: Score): void;
   /** Told what each run sent, where that is to be metered. */
@@ -56,7 +58,12 @@ export async function evaluate(options: EvaluationOptions): Promise<Evaluation> 
   const provider = options.provider ?? { baseUrl: stack.use(await startResearcher()).url, model: 'researcher' };
   const meter = options.onCost ? stack.use(await startMeter(provider.baseUrl)) : undefined;
   const asked = meter ? { ...provider, baseUrl: meter.url } : provider;
-  const gateway = stack.use(await startGateway({ config: configOf(folder, asked), log: silentLogger }));
+  const gateway = stack.use(
+    await startGateway({
+      config: gatewayConfig(asked, { folder, contextLength: options.contextLength }),
+      log: silentLogger,
+    }),
+  );
 
   const urlOf = new Map(documents.map(({ about, path }) => [about, `corpus:///${path}`]));
   const questions = askQuestions(world, { seed: options.seed, count: options.questions });
@@ -65,7 +72,7 @@ export async function evaluate(options: EvaluationOptions): Promise<Evaluation> 
   const worker = async () => {
     for (const [index, question] of next) {
       const began = performance.now();
-      const response = await ask(gateway.url, { question, effort: options.effort });
+      const response = await askGateway(gateway.url, { text: question.text, effort: options.effort });
       const urls = new Set(question.needed.map((title) => urlOf.get(title) ?? title));
       const scored = score(question, { response, urls, seconds: (performance.now() - began) / 1000 });
       scores.set(index, scored);
@@ -85,7 +92,12 @@ export async function evaluate(options: EvaluationOptions): Promise<Evaluation> 
   };
 }
 
-function configOf(folder: string, { baseUrl, apiKey, model }: EvaluatedProvider): GatewayConfig {
+/** A gateway over a folder of documents, or over a SearXNG at an address of this machine and the pages that it finds. */
+export function gatewayConfig(
+  { baseUrl, apiKey, model }: EvaluatedProvider,
+  about: { folder: string; searxng?: string | undefined; contextLength?: number | undefined },
+): GatewayConfig {
+  const { folder, searxng, contextLength } = about;
   return configSchema.parse({
     server: { port: 0 },
     store: { url: 'memory:' },
@@ -93,25 +105,33 @@ function configOf(folder: string, { baseUrl, apiKey, model }: EvaluatedProvider)
     models: {
       [MODEL]: {
         kind: 'research',
+        ...(contextLength === undefined ? {} : { context_length: contextLength }),
         routes: [{ provider: 'evaluated', model }],
         research: { tools: ['web_search', 'fetch_url_content'] },
       },
     },
     keys: [{ id: 'evaluation', secret: KEY }],
-    tools: { web_search: { provider: 'local', folder } },
+    tools:
+      searxng === undefined
+        ? { web_search: { provider: 'local', folder } }
+        : {
+            web_search: { provider: 'searxng', url: searxng },
+            fetch_url_content: { allow_private_addresses: true },
+          },
   });
 }
 
-async function ask(
+/** Asks the gateway of an evaluation and waits for the whole response. */
+export async function askGateway(
   gateway: string,
-  { question, effort }: { question: Question; effort: EvaluationOptions['effort'] },
+  { text, effort }: { text: string; effort: EvaluationOptions['effort'] },
 ): Promise<ResponseObject> {
   const answer = await fetch(`${gateway}/v1/responses`, {
     method: 'POST',
     headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
     body: JSON.stringify({
       model: MODEL,
-      input: question.text,
+      input: text,
       instructions: INSTRUCTIONS,
       reasoning: { effort },
       stream: false,

@@ -2,10 +2,13 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { type ResearcherTurn, type SentMessage, takeTurn } from './researcher.ts';
 
-/** The scripted researcher behind an OpenAI-compatible server on a free loopback port. */
-export async function startResearcher(): Promise<AsyncDisposable & { url: string }> {
+/** A scripted model: what it says next, from what it was sent. */
+export type TakeTurn = typeof takeTurn;
+
+/** The scripted researcher, or another scripted model, behind an OpenAI-compatible server on a free loopback port. */
+export async function startResearcher(model: TakeTurn = takeTurn): Promise<AsyncDisposable & { url: string }> {
   const server = createServer((request, response) => {
-    answer(request, response).catch(() => response.destroy());
+    answer(model, request, response).catch(() => response.destroy());
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -20,11 +23,11 @@ export async function startResearcher(): Promise<AsyncDisposable & { url: string
   };
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(model: TakeTurn, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const body: { model: string; messages: SentMessage[]; tools?: unknown[]; tool_choice?: unknown } = JSON.parse(
     Buffer.concat(await Array.fromAsync(request)).toString(),
   );
-  const turn = takeTurn(body.messages, { tools: (body.tools?.length ?? 0) > 0 && body.tool_choice !== 'none' });
+  const turn = model(body.messages, { tools: (body.tools?.length ?? 0) > 0 && body.tool_choice !== 'none' });
   response.writeHead(200, { 'content-type': 'text/event-stream' });
   for (const chunk of chunksOf(turn, body)) response.write(`data: ${JSON.stringify(chunk)}\n\n`);
   response.end('data: [DONE]\n\n');

@@ -2,6 +2,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { evaluate } from './evaluate.ts';
 import { billed, type Prices, type RunCost } from './meter.ts';
+import { PART_NAMES } from './parts/part-pages.ts';
+import { partsOf, runParts } from './parts/run-parts.ts';
 import { report } from './report.ts';
 import { type Summary, summarise } from './scores.ts';
 
@@ -13,7 +15,8 @@ const { values } = parseArgs({
     'base-url': { type: 'string' },
     'api-key': { type: 'string', default: process.env.EVAL_API_KEY ?? '' },
     model: { type: 'string' },
-    questions: { type: 'string', default: '70' },
+    parts: { type: 'string' },
+    questions: { type: 'string' },
     seed: { type: 'string', default: '1' },
     effort: { type: 'string', default: 'medium' },
     parallel: { type: 'string', default: '4' },
@@ -35,13 +38,14 @@ Without options the scripted researcher is the model: no key, no network, the sa
   --base-url URL    an OpenAI-compatible provider, such as https://api.openai.com/v1
   --api-key KEY     its key; better in the environment variable EVAL_API_KEY
   --model NAME      its model
-  --questions N     how many questions (70)
+  --parts NAMES     other questions instead: all, or some of ${PART_NAMES.join(', ')}
+  --questions N     how many questions (70; of each part 10)
   --seed N          another world, other questions (1)
   --effort E        low, medium or high (medium)
   --parallel N      questions at a time (4)
   --json            every score as JSON instead of the table
   --write           put the table into docs/evaluation.md
-  --min-correct P   end with status 1 below P % of correct answers
+  --min-correct P   end with status 1 below P % of correct answers; the parts have limits of their own
   --min-recall P    ... of retrieval: recall at 5
   --min-citations P ... of citation precision or recall, or with a citation that is not verified
   --cost            what each run sends: tokens, tokens read anew, billed cost, largest request
@@ -59,34 +63,51 @@ if (effort !== 'low' && effort !== 'medium' && effort !== 'high') refuse('--effo
 const total = { runs: 0, sent: 0, anew: 0, billed: 0, largest: 0 };
 pricesOf();
 for (const name of ['min-correct', 'min-recall', 'min-citations'] as const) percentage(name);
-const evaluation = await evaluate({
-  seed: wholeNumber('seed'),
-  questions: wholeNumber('questions'),
-  parallel: wholeNumber('parallel'),
-  effort,
-  ...(baseUrl === undefined || model === undefined
-    ? {}
-    : { provider: { baseUrl, model, ...(apiKey === '' ? {} : { apiKey }) } }),
-  ...(values.cost && { onCost: printCost }),
-  onScore: ({ question, correct, tokens }) => {
-    process.stderr.write(`${correct ? 'right' : 'wrong'}  ${String(tokens).padStart(7)} tokens  ${question}\n`);
-  },
-});
-const table = report(evaluation);
-const missed = missedThresholds(summarise(evaluation.scores));
-process.stdout.write(values.json ? `${JSON.stringify(evaluation, null, 2)}\n` : `${table}\n`);
-if (values.cost) process.stdout.write(`\n${total.runs} runs: ${costLine(total)}\n`);
-if (values.write) {
-  const text = await readFile(DOCUMENT, 'utf8');
-  const written = text.replace(
-    /(<!-- results -->\n)[\s\S]*?(\n<!-- end of results -->)/,
-    (_, open, close) => `${open}\n${table}\n${close}`,
-  );
-  await writeFile(DOCUMENT, written);
+if (values.parts === undefined) await askMultiHop(effort);
+else await askParts(values.parts);
+
+async function askParts(list: string): Promise<void> {
+  const names = partsOf(list) ?? refuse(`--parts is all, or some of ${PART_NAMES.join(', ')} with commas between.`);
+  if (baseUrl !== undefined) refuse('--parts has a model of its own; leave --base-url and --model away.');
+  const { isGood } = await runParts(names, {
+    seed: wholeNumber('seed'),
+    questions: wholeNumber('questions', 10),
+    json: values.json,
+    least: percentage('min-correct'),
+  });
+  if (!isGood) process.exitCode = 1;
 }
 
-for (const line of missed) process.stderr.write(`${line}\n`);
-if (missed.length > 0) process.exitCode = 1;
+async function askMultiHop(effort: 'low' | 'medium' | 'high'): Promise<void> {
+  const evaluation = await evaluate({
+    seed: wholeNumber('seed'),
+    questions: wholeNumber('questions', 70),
+    parallel: wholeNumber('parallel'),
+    effort,
+    ...(baseUrl === undefined || model === undefined
+      ? {}
+      : { provider: { baseUrl, model, ...(apiKey === '' ? {} : { apiKey }) } }),
+    ...(values.cost && { onCost: printCost }),
+    onScore: ({ question, correct, tokens }) => {
+      process.stderr.write(`${correct ? 'right' : 'wrong'}  ${String(tokens).padStart(7)} tokens  ${question}\n`);
+    },
+  });
+  const table = report(evaluation);
+  const missed = missedThresholds(summarise(evaluation.scores));
+  process.stdout.write(values.json ? `${JSON.stringify(evaluation, null, 2)}\n` : `${table}\n`);
+  if (values.cost) process.stdout.write(`\n${total.runs} runs: ${costLine(total)}\n`);
+  if (values.write) {
+    const text = await readFile(DOCUMENT, 'utf8');
+    const written = text.replace(
+      /(<!-- results -->\n)[\s\S]*?(\n<!-- end of results -->)/,
+      (_, open, close) => `${open}\n${table}\n${close}`,
+    );
+    await writeFile(DOCUMENT, written);
+  }
+
+  for (const line of missed) process.stderr.write(`${line}\n`);
+  if (missed.length > 0) process.exitCode = 1;
+}
 
 /** What lies below the thresholds that were given, in words. */
 function missedThresholds(of: Summary): string[] {
@@ -134,8 +155,8 @@ function pricesOf(): Prices {
   return { input, cached, output };
 }
 
-function wholeNumber(name: 'seed' | 'questions' | 'parallel'): number {
-  const value = Number(values[name]);
+function wholeNumber(name: 'seed' | 'questions' | 'parallel', otherwise?: number): number {
+  const value = Number(values[name] ?? otherwise);
   if (!Number.isInteger(value) || value < 1) refuse(`--${name} is a whole number from 1.`);
   return value;
 }

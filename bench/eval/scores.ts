@@ -68,7 +68,7 @@ function firstResults(result: string | undefined): string[] {
 }
 
 /** The last line that begins with `Answer:` counts, or the whole text where there is none. */
-function isCorrect(text: string, expected: string): boolean {
+export function isCorrect(text: string, expected: string): boolean {
   const lines = text.split('\n').filter((line) => /^\W*answer\W/i.test(line));
   return (lines.at(-1) ?? text).toLowerCase().includes(expected.toLowerCase());
 }
