@@ -170,11 +170,20 @@ export function officeBombs(): Bomb[] {
       },
       { name: 'xl/s.xml', data: `<worksheet><sheetData>${rows}</sheetData></worksheet>` },
     ]);
-  const odf = (content: string) =>
+  const odf = (
+    content: string | Uint8Array,
+    kind = 'spreadsheet',
+    parts: readonly { name: string; data: string }[] = [],
+  ) =>
     zipOf([
-      { name: 'mimetype', data: 'application/vnd.oasis.opendocument.spreadsheet', stored: true },
+      { name: 'mimetype', data: `application/vnd.oasis.opendocument.${kind}`, stored: true },
       { name: 'content.xml', data: content },
+      ...parts,
     ]);
+  const cell = (repeated: string) =>
+    `<table:table-row><table:table-cell table:number-columns-repeated="${repeated}"><text:p>x</text:p></table:table-cell></table:table-row>`;
+  const slides = (content: string | Uint8Array, parts?: readonly { name: string; data: string }[]) =>
+    odf(content, 'presentation', parts);
   const entities = Array.from({ length: 30 }, (_, at) => `<!ENTITY a${at + 1} "&a${at};&a${at};">`).join('');
   const million = Buffer.alloc(120_000_000, '<w:p> ');
   return [
@@ -190,6 +199,33 @@ export function officeBombs(): Bomb[] {
       odf(
         `<table:table>${'<table:table-row><table:table-cell table:number-columns-repeated="1000000"><text:p>x</text:p></table:table-cell></table:table-row>'.repeat(20_000)}</table:table>`,
       ),
+    ),
+    office('an .ods file that unpacks to 120 MB', () => odf(Buffer.alloc(120_000_000, '<text:p> '))),
+    office('an .ods file whose cells repeat by numbers that are none', () =>
+      odf(
+        `<table:table>${['1e309', '-5', '0.5', '9'.repeat(400), 'NaN', '4294967296'].map(cell).join('').repeat(2000)}</table:table>`,
+      ),
+    ),
+    office('an .ods file whose rows and empty cells repeat for ever', () =>
+      odf(
+        `<table:table>${'<table:table-row table:number-rows-repeated="1048576"><table:table-cell table:number-columns-repeated="16384"/></table:table-row>'.repeat(20_000)}</table:table>`,
+      ),
+    ),
+    office('an .ods file of a million sheets', () => odf('<table:table table:name="a"></table:table>'.repeat(400_000))),
+    office('an .odp file of a million slides', () => slides('<draw:page draw:name="s"/>'.repeat(400_000))),
+    office('an .odp file of frames in frames', () => slides('<draw:frame><draw:text-box><text:p>x'.repeat(300_000))),
+    office('an .odp file whose objects are formulas that never end', () =>
+      slides('<text:p><draw:object xlink:href="./Object 1"/></text:p>'.repeat(5000), [
+        { name: 'Object 1/content.xml', data: '<math><mrow>'.repeat(40_000) },
+      ]),
+    ),
+    office('an .odp file that is an object of itself', () =>
+      slides('<text:p><draw:object xlink:href="./Object 1"/></text:p>'.repeat(5000), [
+        {
+          name: 'Object 1/content.xml',
+          data: '<text:p><draw:object xlink:href="./Object 1"/></text:p>'.repeat(20_000),
+        },
+      ]),
     ),
     office('an OpenDocument of lists in lists', () => odf('<text:list><text:list-item><text:p>x'.repeat(300_000))),
     office('a book whose chapter is ten thousand nested div', () =>

@@ -1,4 +1,4 @@
-import type { ParsedDocument } from '../../parsing/parse-job.ts';
+import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
 import { readWhole } from '../html.ts';
 import { DocumentWriter } from './document-writer.ts';
 import { officeMetadata } from './office-metadata.ts';
@@ -16,6 +16,8 @@ export function readOdf(zip: ZipFile): ParsedDocument {
   let notes = 0;
   let repeat = 1;
   let link: { target: string; start: number } | undefined;
+  // An object may stand in a document any number of times; it is read once.
+  const formulas = new Map<string, string>();
   for (const event of xmlEvents(zip.text('content.xml'))) {
     if (writer.isFull) break;
     if (event.kind === 'text') {
@@ -57,7 +59,12 @@ export function readOdf(zip: ZipFile): ParsedDocument {
         }
         break;
       case 'draw:object':
-        if (isOpen) text += formula(zip, event.attribute('xlink:href'));
+        if (isOpen) {
+          const path = event.attribute('xlink:href');
+          const known = formulas.get(path) ?? formula(zip, path);
+          formulas.set(path, known);
+          if (text.length < MAX_CONTENT) text += known;
+        }
         break;
       case 'draw:page':
         if (isOpen) writer.paragraph(event.attribute('draw:name') || 'Slide', { heading: 2 });
