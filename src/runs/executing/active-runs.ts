@@ -30,6 +30,11 @@ export interface ActiveRunsOptions {
 const RENEW_MS = 1000;
 /** How long the store may be away from a running run, in milliseconds (durability: "The append"). */
 const STORE_GRACE_MS = 60_000;
+/**
+ * A chat completion is claimed by the process that holds its connection as soon as it is stored. One that nobody has
+ * claimed for this long was left by a process that died between the two, in milliseconds.
+ */
+const LEFT_MS = 3000;
 /** Cancels of runs that are driven nowhere yet; the oldest are forgotten first, the store knows them by then. */
 const MAX_CANCELLED = 10_000;
 
@@ -45,6 +50,9 @@ export class ActiveRuns {
   /** Runs whose cancel this instance knows of, the store perhaps not yet: they are not taken up again. */
   readonly #cancelled = new Set<RunId>();
   readonly #tick: AppendTick;
+  readonly #startedAt: number;
+  /** Chat completions whose connections this process holds, until they have been driven. */
+  readonly #own = new Set<RunId>();
   #renewal: NodeJS.Timeout | undefined;
   #pausing = false;
   #waiting = 0;
@@ -52,6 +60,7 @@ export class ActiveRuns {
   constructor(options: ActiveRunsOptions) {
     this.#options = options;
     this.#tick = new AppendTick(options.load);
+    this.#startedAt = options.clock.now();
   }
 
   /** Runs that are driven. */
@@ -83,6 +92,7 @@ export class ActiveRuns {
     const lease = new RunLease(claim, { store, log });
     if (this.#cancelled.has(id) || !this.#mayRun(lease)) lease.cancel();
     if (this.#pausing) pause(lease);
+    if (this.#wasLeft(claim.run)) lease.leave();
     const run: ActiveRun = { lease, done: this.#executeIn(lease, room) };
     this.#runs.set(id, run);
     this.#renewal ??= setInterval(() => this.#renewAll(), RENEW_MS);
@@ -92,7 +102,17 @@ export class ActiveRuns {
       return result;
     } finally {
       if (this.#runs.get(id) === run) this.#runs.delete(id);
+      this.#own.delete(id);
       if (this.#runs.size === 0) this.#stopRenewal();
+    }
+  }
+
+  /** The only reader of this run is a connection to this process: nobody has left it. */
+  own(id: RunId): void {
+    this.#own.add(id);
+    for (const oldest of this.#own) {
+      if (this.#own.size <= MAX_CANCELLED) break;
+      this.#own.delete(oldest);
     }
   }
 
@@ -176,6 +196,11 @@ export class ActiveRuns {
     const result = await workFor({ run: lease.run.id }, () => executeRun(options));
     if (result !== 'ended') log.info({ result, attempts: lease.attempts }, 'run left');
     return result;
+  }
+
+  #wasLeft({ id, api, createdAt }: RunRecord): boolean {
+    if (api !== 'chat_completions' || this.#own.has(id)) return false;
+    return createdAt < this.#startedAt || this.#options.clock.now() - createdAt > LEFT_MS;
   }
 
   #mayRun({ run }: RunLease): boolean {

@@ -174,7 +174,7 @@ class Execution {
       if (lease.attempts > MAX_ATTEMPTS) {
         throw new GatewayError('run_crashed', `The run was taken up ${MAX_ATTEMPTS} times without getting further.`);
       }
-      if (run.api === 'chat_completions' && (lease.attempts > 1 || this.#wasBegun)) {
+      if (run.api === 'chat_completions' && (lease.attempts > 1 || this.#wasBegun || lease.left)) {
         throw new GatewayError('run_crashed', 'The instance that served this chat completion died.');
       }
       this.#noteCutStep();

@@ -127,6 +127,7 @@ export class QueueExecutor implements Executor {
   }
 
   take(id: RunId): void {
+    this.#runs.own(id);
     this.#take(id).catch((thrown: unknown) => {
       this.#options.log.warn({ run: id, err: messageOf(thrown) }, 'a run could not be claimed now');
       this.wake(id);

@@ -46,6 +46,7 @@ export class RunLease {
   #cancelled = false;
   #pausing = false;
   #leaving = false;
+  #left = false;
 
   constructor(claim: Claim, parts: { store: Pick<RunStore, 'renew' | 'release'>; log: Logger }) {
     this.run = claim.run;
@@ -107,6 +108,16 @@ export class RunLease {
   cancel(): void {
     this.#cancelled = true;
     this.#controller.abort(new CancelRequested('the run was cancelled'));
+  }
+
+  /** Whether the run's only reader went with the process that stored it: nothing is paid for it. */
+  get left(): boolean {
+    return this.#left;
+  }
+
+  /** See `left`. */
+  leave(): void {
+    this.#left = true;
   }
 
   /** Asks to hand the run over at its next step boundary. */

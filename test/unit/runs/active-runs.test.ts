@@ -12,6 +12,8 @@ import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
 
 /** How often claims are renewed, in milliseconds. */
 const RENEW_MS = 1000;
+/** A chat completion that is unclaimed for longer was left by its process, in milliseconds. */
+const LEFT_MS = 3000;
 /** Cancels that are kept for runs that are driven nowhere. */
 const KEPT_CANCELS = 10_000;
 
@@ -20,6 +22,7 @@ class Driven implements AsyncDisposable {
   readonly store: RunStore;
   readonly chat: ScriptedModel;
   readonly renewed: string[] = [];
+  now = Date.now();
   readonly #gate = Promise.withResolvers<void>();
   readonly #refused = new Set<string>();
   #active: ActiveRuns | undefined;
@@ -41,6 +44,7 @@ class Driven implements AsyncDisposable {
   static async open(): Promise<Driven> {
     const driven = new Driven(await memoryStore());
     driven.#harness = await openHarness({
+      clock: { now: () => driven.now },
       chat: driven.chat,
       tools: [testTool('lookup', () => ({ result: '{}' }))],
       store: driven.store,
@@ -70,8 +74,8 @@ class Driven implements AsyncDisposable {
     return this.#active ?? assert.fail();
   }
 
-  async submit(): Promise<RunRecord> {
-    return (await (this.#harness ?? assert.fail()).runs.submit(question())).run;
+  async submit(api: RunRecord['api'] = 'responses'): Promise<RunRecord> {
+    return (await (this.#harness ?? assert.fail()).runs.submit(question({ api }))).run;
   }
 
   /** Takes a run up; resolves with its end. */
@@ -167,6 +171,29 @@ describe('the runs that an instance drives', () => {
     await driven.drive(waiting);
     assert.equal(await driven.status(waiting), 'cancelled');
     assert.equal(driven.chat.requests.length, 1);
+  });
+
+  it('reach no model where the process that held the connection of a chat completion died before it claimed it', async () => {
+    await using driven = await Driven.open();
+    driven.goOn();
+    const [fresh, left, own, response] = [
+      await driven.submit('chat_completions'),
+      await driven.submit('chat_completions'),
+      await driven.submit('chat_completions'),
+      await driven.submit(),
+    ];
+    await driven.drive(fresh);
+    assert.equal(await driven.status(fresh), 'completed', 'another process may be quicker than the one that stored it');
+    const before = driven.chat.requests.length;
+    driven.now += LEFT_MS + 1;
+    assert.equal(await driven.drive(left), 'ended');
+    assert.equal(await driven.status(left), 'failed');
+    assert.equal(driven.chat.requests.length, before);
+    driven.active.own(own.id);
+    for (const run of [own, response]) {
+      await driven.drive(run);
+      assert.equal(await driven.status(run), 'completed');
+    }
   });
 
   it('remember the cancels of others up to a bound, the oldest are forgotten', async () => {
