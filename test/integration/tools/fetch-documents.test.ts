@@ -10,7 +10,7 @@ import { textPdf } from '../../support/pdf-file.ts';
 import { callTool } from '../../support/tool-calls.ts';
 import { startWebServer, type WebServer } from '../../support/web-server.ts';
 
-/** Made by pandoc, openpyxl and odfpy from one text. */
+/** Made by pandoc, openpyxl and odfpy from one text; the PDF by groff with tbl, from a text of its own. */
 const SAMPLES = new URL('../../fixtures/documents/', import.meta.url);
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -22,6 +22,7 @@ const TYPES: Readonly<Record<string, string>> = {
   odp: 'application/octet-stream',
   epub: 'application/epub+zip',
   rtf: 'text/rtf',
+  pdf: 'application/pdf',
 };
 
 const TEXT = ['The tidal range at Wick is', 'Wick, in the north', 'East pier', 'Straße, naïve, 東京, Ω ≈ 3.', '2.8 m'];
@@ -68,6 +69,13 @@ const EXPECTED: Readonly<Record<string, readonly string[]>> = {
     'Straße, naïve, 東京, Ω ≈ 3.',
   ],
   rtf: [...TEXT, 'Wick | 2.8 m'],
+  // A table, a list and two columns of prose: the table alone becomes one.
+  pdf: [
+    'between nine and noon.\n\n| Station | Country | Range (m) | Since |\n| --- | --- | --- | --- |\n| Wick | Scotland | 2.8 | 1965 |',
+    '| Stavanger | Norway | 0.4 | 1919 |\n\nThe following list',
+    '\n2. The keeper writes the number down.\n',
+    'The wind\nof the northern sea drives the water into the bight,\n',
+  ],
   xlsx: ['## Stations', '| Wick | 2.8 | 2024-03-05 |', '| Dover \\| pier | 6 | 2024-03-06 |', 'Straße 東京 | TRUE'],
 };
 
@@ -100,7 +108,8 @@ describe('fetch_url_content: documents', () => {
       const { result } = await callTool(tool, { url: `${server.origin}/tides.${kind}` });
       for (const text of expected)
         assert.ok(String(result.content).includes(text), `${text} is not in:\n${result.content}`);
-      if (kind !== 'rtf') assert.deepEqual([result.title, result.author], ['Tide tables', 'Ada Marsh']);
+      if (kind === 'pdf') assert.equal(result.title, 'Tides of the North Sea');
+      else if (kind !== 'rtf') assert.deepEqual([result.title, result.author], ['Tide tables', 'Ada Marsh']);
     });
   }
 

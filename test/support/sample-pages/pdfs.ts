@@ -50,8 +50,10 @@ export function tablePdf(seed: number): SamplePage {
     contentType: 'application/octet-stream',
     body: textPdf([[{ text: 'Stations by region', x: 72, y: 760, size: 16 }, ...lines]]),
     title: 'Stations by region',
-    present: ['Region Stations Range', ...rows.map((row) => row.join(' '))],
+    present: ['Stations by region'],
     absent: [],
-    markdown: [],
+    markdown: [
+      `| Region | Stations | Range |\n| --- | --- | --- |\n${rows.map((row) => `| ${row.join(' | ')} |`).join('\n')}`,
+    ],
   };
 }

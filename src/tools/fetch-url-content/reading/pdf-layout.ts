@@ -52,7 +52,7 @@ export function withoutRunningLines(pages: readonly string[]): string[] {
   const split = pages.map((page) => page.split('\n'));
   const repeated = (lines: readonly (string | undefined)[]) => {
     const counts = new Map<string, number>();
-    for (const line of lines) if (line) counts.set(shapeOf(line), (counts.get(shapeOf(line)) ?? 0) + 1);
+    for (const line of lines) if (line && !isRow(line)) counts.set(shapeOf(line), (counts.get(shapeOf(line)) ?? 0) + 1);
     return new Set([...counts].filter(([, count]) => count >= 3 && count >= pages.length / 2).map(([shape]) => shape));
   };
   const heads = repeated(split.map((lines) => lines[0]));
@@ -62,6 +62,11 @@ export function withoutRunningLines(pages: readonly string[]): string[] {
     const end = lines.length > start + 1 && feet.has(shapeOf(lines.at(-1) ?? '')) ? lines.length - 1 : lines.length;
     return lines.slice(start, end).join('\n').trim();
   });
+}
+
+/** A row of a table: tables that go on have the same head on every page. */
+function isRow(line: string): boolean {
+  return line.startsWith('| ');
 }
 
 function shapeOf(line: string): string {

@@ -1,6 +1,8 @@
 import { getDocumentProxy, getMeta } from 'unpdf';
 import { MAX_CONTENT, type ParsedDocument } from '../parsing/parse-job.ts';
+import { markdownTable } from './markdown-table.ts';
 import { inReadingOrder, type PlacedText, withoutRunningLines } from './pdf-layout.ts';
+import { stretchesOf } from './pdf-tables.ts';
 
 /**
  * The text of a PDF, page by page with `[Page n]` marks. Stops after the soft limit with the pages read so far.
@@ -15,7 +17,7 @@ export async function readPdf(bytes: Uint8Array, limits: { softLimitMs: number }
   for (let number = 1; number <= pdf.numPages; number++) {
     const page = await pdf.getPage(number);
     const { items } = await page.getTextContent();
-    const text = layOut(inReadingOrder(items.flatMap((item) => ('str' in item ? [toPiece(item)] : []))));
+    const text = layOutPage(inReadingOrder(items.flatMap((item) => ('str' in item ? [toPiece(item)] : []))));
     page.cleanup();
     pages.push(text);
     length += text.length;
@@ -56,6 +58,16 @@ function pdfDate(text: string): string | undefined {
 function toPiece(item: { str: string; transform: unknown[]; width: number; height: number }): PlacedText {
   const [, , , , x, y] = item.transform.map(Number);
   return { text: item.str, x: x ?? 0, y: y ?? 0, width: item.width, height: item.height };
+}
+
+/** A page with its tables in Markdown, each a paragraph of its own. */
+function layOutPage(pieces: readonly PlacedText[]): string {
+  const texts = stretchesOf(pieces).map((stretch) => {
+    if (stretch.kind === 'text') return layOut(stretch.pieces);
+    const [head = [], ...body] = stretch.rows;
+    return markdownTable(head, body);
+  });
+  return texts.filter((text) => text !== '').join('\n\n');
 }
 
 /** Lines and paragraphs from placed pieces of text: a jump in height is a new line, a larger one a new paragraph. */
