@@ -2,7 +2,9 @@ import assert from 'node:assert/strict';
 import { describeContent } from '../../../src/tools/fetch-url-content/content-kind.ts';
 import { findPassages } from '../../../src/tools/fetch-url-content/find-passages.ts';
 import { partOf } from '../../../src/tools/fetch-url-content/paging.ts';
+import { withReferences } from '../../../src/tools/fetch-url-content/reading/reference-links.ts';
 import { relevantPassages } from '../../../src/tools/fetch-url-content/relevant-passages.ts';
+import { linksIn } from '../../../src/tools/fetch-url-content/shown-links.ts';
 import { breakControlTokens } from '../../../src/tools/text/control-tokens.ts';
 import { stripMarkup } from '../../../src/tools/text/html-text.ts';
 import { firstHeading, markdownHeading } from '../../../src/tools/text/markdown-heading.ts';
@@ -24,6 +26,8 @@ const PIECES = [
   '![',
   '](',
   '[a](',
+  '](https://a(',
+  '](<https:',
   '<',
   '<a',
   '</',
@@ -84,6 +88,8 @@ const READERS: readonly [name: string, read: (text: string) => unknown][] = [
   ['partOf', (text) => partOf(text, 0, Math.floor(text.length * 0.9))],
   ['relevantPassages', (text) => relevantPassages(text, 'word aaaa other', { from: 0, to: 0 })],
   ['findPassages', (text) => findPassages(text, `${text.slice(0, 40)} word`)],
+  ['withReferences', withReferences],
+  ['linksIn', (text) => linksIn(text, ['https://example.org/'], 1000)],
   ['content types', (text) => attempt(() => describeContent(new Uint8Array(), `application/${text}`))],
 ];
 

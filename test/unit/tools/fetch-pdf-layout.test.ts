@@ -52,6 +52,9 @@ describe('the layout of PDF pages', () => {
       withoutRunningLines(pages),
       numbers.map((at) => `Text of page ${at}.\nMore of ${'abcdefghijkl'[at]}.`),
     );
+    const table = '| Station | Range |\n| --- | --- |\n| Wick | 2.8 |';
+    const tables = numbers.map(() => table);
+    assert.deepEqual(withoutRunningLines(tables), tables, 'the head of a table that goes on');
     const few = ['Title\nText', 'Title\nMore'];
     assert.deepEqual(withoutRunningLines(few), few);
   });
