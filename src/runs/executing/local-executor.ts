@@ -1,7 +1,7 @@
 import { messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
-import { Capacity } from '../submitting/capacity.ts';
 import { ActiveRuns } from './active-runs.ts';
+import { Capacity } from './capacity.ts';
 import type { Executor, ExecutorOptions } from './executor.ts';
 
 /** How often free runs are looked for without being told, in milliseconds. */

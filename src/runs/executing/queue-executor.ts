@@ -4,8 +4,8 @@ import { messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import type { QueueConnection } from '../../store/open.ts';
 import type { Claim } from '../../store/run-store.ts';
-import { Capacity } from '../submitting/capacity.ts';
 import { ActiveRuns } from './active-runs.ts';
+import { Capacity } from './capacity.ts';
 import type { Executor, ExecutorOptions } from './executor.ts';
 
 const QUEUE = 'runs';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
-import { Capacity } from '../../../src/runs/submitting/capacity.ts';
+import { Capacity } from '../../../src/runs/executing/capacity.ts';
 import { openHarness, question, readAll, testConfig } from '../../support/run-harness.ts';
 import { ScriptedModel } from '../../support/scripted-model.ts';
 

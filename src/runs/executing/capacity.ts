@@ -1,4 +1,4 @@
-import type { LoadMeter } from '../executing/load-meter.ts';
+import type { LoadMeter } from './load-meter.ts';
 
 /** Starts of runs are counted over windows of this length, in milliseconds. */
 const WINDOW_MS = 100;
