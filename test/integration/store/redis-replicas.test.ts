@@ -19,6 +19,11 @@ import { ask, type SentinelGroup, startSentinels } from '../../support/redis-gro
 
 const unavailable = (thrown: unknown) => thrown instanceof GatewayError && thrown.code === 'store_unavailable';
 
+/** How long a store waits for its replicas where they are there, and a busy machine takes its time, in milliseconds. */
+const PATIENT_MS = 20_000;
+/** And where they are not. */
+const HASTY_MS = 600;
+
 describe('a Redis store that waits for a replica', () => {
   let group: SentinelGroup;
   before(async function () {
@@ -29,10 +34,12 @@ describe('a Redis store that waits for a replica', () => {
 
   it('shows the end of a run whose owner died before a replica had it', async function () {
     this.timeout(60_000);
-    const options = { url: group.url, log: silentLogger, prefix: randomUUID(), limitMs: 600, replicas: 1 };
+    const options = { url: group.url, log: silentLogger, prefix: randomUUID(), limitMs: HASTY_MS, replicas: 1 };
+    const patient = (await openRedisStore({ ...options, limitMs: PATIENT_MS })).runs;
     const owner = (await openRedisStore(options)).runs;
     const reader = (await openRedisStore(options)).runs;
-    const { run, token } = await claimedRun(owner);
+    const { run, token } = await claimedRun(patient);
+    await patient.close();
     group.replica.freeze();
     await assert.rejects(owner.append(run.id, ending(token, 3, 'completed')), unavailable);
     await owner.close();
@@ -45,14 +52,15 @@ describe('a Redis store that waits for a replica', () => {
 
   it('shows nobody what no replica has, and after a failover nothing that was shown is gone', async function () {
     this.timeout(60_000);
-    const options = { url: group.url, log: silentLogger, prefix: randomUUID(), limitMs: 600, replicas: 1 };
+    const options = { url: group.url, log: silentLogger, prefix: randomUUID(), limitMs: HASTY_MS, replicas: 1 };
+    const patient = (await openRedisStore({ ...options, limitMs: PATIENT_MS })).runs;
     const here = (await openRedisStore(options)).runs;
     const there = (await openRedisStore(options)).runs;
-    const { run, token } = await claimedRun(here);
+    const { run, token } = await claimedRun(patient);
     const reader = new LiveReader(there, run.id);
     using _ = await there.subscribe(run.id, reader.handlers);
     await reader.catchUp();
-    assert.equal((await here.append(run.id, events(token, 3, 5))).result, 'ok');
+    assert.equal((await patient.append(run.id, events(token, 3, 5))).result, 'ok');
     await eventually('a live reader has it', () => reader.last === 5 || undefined);
 
     group.replica.freeze();
@@ -64,7 +72,8 @@ describe('a Redis store that waits for a replica', () => {
     assert.equal((await readAll(there, run.id)).last, 5, 'nor by reading');
     assert.equal((await there.readLast(run.id))?.last ?? 5, 5);
     group.replica.thaw();
-    assert.equal((await here.append(run.id, events(token, 6, 8))).result, 'duplicate');
+    assert.equal((await patient.append(run.id, events(token, 6, 8))).result, 'duplicate');
+    await patient.close();
     await eventually('a live reader has it', () => reader.last === 8 || undefined);
 
     // Whoever takes over goes on behind what was written, shown or not.
