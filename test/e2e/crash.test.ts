@@ -75,10 +75,6 @@ describe('a run in file mode', () => {
     const config = configOf({ folder: folder.path, provider: provider.url });
     let gateway: GatewayProcess = await startGatewayProcess(config, { folder: folder.path });
     await using _ = { [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose]() };
-    const crashAndRestart = async () => {
-      await gateway.kill();
-      gateway = await startGatewayProcess(config, { folder: folder.path });
-    };
     const fetchPage = (path: string) => ({ name: 'fetch_url_content', arguments: { url: pages.url + path } });
     const seen: Buffer[] = [];
     const lastSeen = () =>
@@ -86,6 +82,17 @@ describe('a run in file mode', () => {
     let id = '';
     const resume = () =>
       SseReader.open(`${gateway.url}/v1/responses/${id}?stream=true&after=${lastSeen()}`, { headers: HEADERS });
+
+    const crash = async () => {
+      await gateway.kill();
+      await reader.end();
+      seen.push(reader.bytes);
+    };
+    // A run goes on before its gateway listens: what the provider says next has to be known by then.
+    const restart = async () => {
+      gateway = await startGatewayProcess(config, { folder: folder.path });
+      reader = await resume();
+    };
 
     // The first turn reads a page; the second is cut while it thinks.
     provider.respond = (_request, n) =>
@@ -102,32 +109,26 @@ describe('a run in file mode', () => {
     );
     assert.equal(created?.type, 'response.created');
     id = created.response.id;
-    await crashAndRestart();
-    await reader.end();
-    seen.push(reader.bytes);
+    await crash();
 
     // Taken up again: the turn is repeated, and its tool call is cut.
     pages.held.add('/second');
     provider.respond = () =>
       turn({ reasoning: 'I read the second page.', toolCalls: [fetchPage('/second'), fetchPage('/third')] });
-    reader = await resume();
+    await restart();
     await reader.until(
       (events) => count(events, 'response.output_item.done') === 3 && pages.reads.get('/second') === 1,
     );
-    await crashAndRestart();
-    await reader.end();
-    seen.push(reader.bytes);
+    await crash();
 
     // The cut call is run again, the finished one beside it is not; then the answer is cut.
     pages.held.clear();
     const words = ANSWER.split(/(?<= )/);
     provider.respond = (request) =>
       isAnswer(request) ? stallAfter(1 + 6, { text: ANSWER, chunks: words.length }) : turn({ text: 'I know enough.' });
-    reader = await resume();
+    await restart();
     await reader.until((events) => events.some((event) => event.type === 'response.output_text.delta'));
-    await crashAndRestart();
-    await reader.end();
-    seen.push(reader.bytes);
+    await crash();
     const before = Buffer.concat(seen).toString();
     const written = [...before.matchAll(/output_text\.delta".*?"delta":("(?:[^"\\]|\\.)*")/g)]
       .map((m) => JSON.parse(m[1] ?? '""'))
@@ -135,7 +136,7 @@ describe('a run in file mode', () => {
     assert.ok(ANSWER.startsWith(written) && written.length > 0);
 
     provider.respond = () => turn({ text: ANSWER.slice(written.length) });
-    reader = await resume();
+    await restart();
     await reader.end();
     seen.push(reader.bytes);
 
