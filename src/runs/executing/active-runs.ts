@@ -5,6 +5,7 @@ import type { RunId } from '../../base/ids.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Claim, RunRecord, RunStore } from '../../store/run-store.ts';
 import { AppendTick } from './append-tick.ts';
+import type { Capacity } from './capacity.ts';
 import { type ExecutionResult, executeRun, type RunDriver } from './execute-run.ts';
 import type { LoadMeter } from './load-meter.ts';
 import { LEASE_MS, RunLease } from './run-lease.ts';
@@ -114,6 +115,12 @@ export class ActiveRuns {
       if (this.#own.size <= MAX_CANCELLED) break;
       this.#own.delete(oldest);
     }
+  }
+
+  /** Claims a run that is this process's own and drives it once there is room; where another was quicker, it is that one's. */
+  async take(id: RunId, capacity: Capacity): Promise<void> {
+    const claim = await this.claim(id, { force: false });
+    if (claim) await this.drive(claim, (signal) => capacity.room(() => this.size, signal));
   }
 
   /** Claims a run; undefined where it is not to be had. */

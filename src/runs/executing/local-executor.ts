@@ -62,8 +62,7 @@ export class LocalExecutor implements Executor {
 
   async #take(id: RunId): Promise<void> {
     if (this.#stopping.signal.aborted) return;
-    const claim = await this.#runs.claim(id, { force: false });
-    if (claim) await this.#runs.drive(claim, (signal) => this.#capacity.room(() => this.#runs.size, signal));
+    await this.#runs.take(id, this.#capacity);
     this.#wake.resolve();
   }
 
