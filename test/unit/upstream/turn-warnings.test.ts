@@ -1,7 +1,19 @@
 import assert from 'node:assert/strict';
+import type { GatewayConfig } from '../../../src/config/schema.ts';
 import type { Warning } from '../../../src/protocol/warnings.ts';
 import { cutAfter, startScriptedProvider, status, turn } from '../../support/scripted-provider.ts';
 import { ask, chat, config, QUESTION } from './chat-harness.ts';
+
+/** A model over these providers, and what it was told. */
+function telling(parsed: GatewayConfig) {
+  const { upstream } = chat(parsed);
+  const told: Warning[] = [];
+  const { deep } = parsed.models;
+  assert.ok(deep);
+  const key = parsed.keys[0];
+  const model = upstream.chatModel({ modelName: 'deep', model: deep, key, onWarning: (w) => told.push(w) });
+  return { upstream, model, told };
+}
 
 describe('what a client is told of how its turns were answered', () => {
   it('a route that was given up for another one; not one that answered when it was asked again', async () => {
@@ -11,17 +23,8 @@ describe('what a client is told of how its turns were answered', () => {
       respond: () => (++asked === 1 ? status(503) : turn({ text: 'yes' })),
     });
     const parsed = config({ a: { base_url: failing.url }, b: { base_url: flaky.url } });
-    const { upstream } = chat(parsed);
+    const { upstream, model, told } = telling(parsed);
     await using _ = upstream;
-    const told: Warning[] = [];
-    const { deep } = parsed.models;
-    assert.ok(deep);
-    const model = upstream.chatModel({
-      modelName: 'deep',
-      model: deep,
-      key: parsed.keys[0],
-      onWarning: (w) => told.push(w),
-    });
     await ask(model);
     assert.deepEqual(
       told.map(({ code, message }) => [code, message]),
@@ -37,17 +40,8 @@ describe('what a client is told of how its turns were answered', () => {
           : turn({ text: 'yes' }),
     });
     const parsed = config({ a: { base_url: provider.url } });
-    const { upstream } = chat(parsed);
+    const { upstream, model, told } = telling(parsed);
     await using _ = upstream;
-    const told: Warning[] = [];
-    const { deep } = parsed.models;
-    assert.ok(deep);
-    const model = upstream.chatModel({
-      modelName: 'deep',
-      model: deep,
-      key: parsed.keys[0],
-      onWarning: (w) => told.push(w),
-    });
     await ask(model);
     assert.deepEqual(told, []);
     await ask(model, { ...QUESTION, temperature: 0.5, topP: 0.9 });
@@ -64,17 +58,8 @@ describe('what a client is told of how its turns were answered', () => {
     await using breaking = await startScriptedProvider({ respond: () => cutAfter(4) });
     await using good = await startScriptedProvider({ respond: () => turn({ text: 'yes' }) });
     const parsed = config({ a: { base_url: breaking.url }, b: { base_url: good.url } });
-    const { upstream } = chat(parsed);
+    const { upstream, model, told } = telling(parsed);
     await using _ = upstream;
-    const told: Warning[] = [];
-    const { deep } = parsed.models;
-    assert.ok(deep);
-    const model = upstream.chatModel({
-      modelName: 'deep',
-      model: deep,
-      key: parsed.keys[0],
-      onWarning: (w) => told.push(w),
-    });
     await assert.rejects(ask(model));
     assert.deepEqual(told, [], 'not before');
     await ask(model);
