@@ -21,6 +21,7 @@ import {
   status,
   turn,
 } from '../support/scripted-provider.ts';
+import { servePages, startWebServer } from '../support/web-server.ts';
 
 /** What providers counted, at the prices of their routes, is what runs, metrics and keys tell. */
 
@@ -65,8 +66,15 @@ interface World extends AsyncDisposable {
   metric(name: string): Promise<number>;
 }
 
+interface ModelFields {
+  continue_streams?: boolean;
+  hedge_after?: number;
+  routes?: object[];
+  research?: object;
+}
+
 async function openWorld(
-  { continue_streams, ...model }: { continue_streams?: boolean; hedge_after?: number; routes?: object[] } = {},
+  { continue_streams, research, ...model }: ModelFields = {},
   options: Partial<ProxyGatewayOptions> = {},
 ): Promise<World> {
   const stack = new AsyncDisposableStack();
@@ -85,7 +93,7 @@ async function openWorld(
           routes,
           context_length: 32_000,
           max_completion_tokens: 1000,
-          research: { tools: ['web_search'] },
+          research: research ?? { tools: ['web_search'] },
           ...model,
         },
       },
@@ -292,6 +300,35 @@ describe('what a run costs', () => {
     await settled(world, world.bill.total);
     same(await world.metric('gateway_run_cost_total'), world.bill.total);
     assert.ok(world.two.requests.length > 0, 'another route took over');
+  });
+
+  it('holds what readers of a long page counted, at the price of their own route', async () => {
+    const page = Array.from({ length: 6000 }, (_, n) => `Gate ${n} of the garden is ${n + 3} feet wide. `).join('');
+    await using pages = await startWebServer(servePages({ '/gates': { type: 'text/plain', body: page } }));
+    const routes = [{ provider: 'one', model: 'm', price: PRICES.one }];
+    const reader = [{ provider: 'two', model: 'm', price: PRICES.two }];
+    await using world = await openWorld(
+      { routes, research: { tools: ['fetch_url_content'], reader } },
+      { tools: { fetch_url_content: { allow_private_addresses: true } } },
+    );
+    const { one, two, bill } = world;
+    let read = 0;
+    two.respond = () => {
+      read += 1;
+      return turn({ text: `Gates are wide, piece ${read}.`, usage: { ...bill.add('two', 7000 + read, 80, read) } });
+    };
+    one.respond = ({ body }) => {
+      const usage = { ...bill.add('one', 900, 40, 300) };
+      if (JSON.stringify(body.messages).includes('Gates are wide')) return turn({ text: 'They are wide [1].', usage });
+      return turn({ toolCalls: [{ name: 'fetch_url_content', arguments: { url: `${pages.origin}/gates` } }], usage });
+    };
+    const body = { model: 'run', input: 'How wide are the gates?', stream: false };
+    const run: unknown = await (await send(world.gateway, '/responses', { body })).json();
+    assert.ok(isObject(run) && isObject(run.usage) && isObject(run.usage.cost), JSON.stringify(run));
+    assert.ok(read > 3, `${read} pieces`);
+    same(Number(run.usage.cost.total), bill.total);
+    await settled(world, bill.total);
+    same(await world.metric('gateway_run_cost_total'), bill.total);
   });
 
   it('holds what a hedged turn asked of the slower route, estimated', async () => {
