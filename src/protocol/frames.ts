@@ -46,11 +46,11 @@ export function* eventsIn(frames: Uint8Array): Generator<RunEvent, void> {
 const RESPONSE = Buffer.from('"response":');
 
 /** The response of the last frame as it stands in its payload, where it ends with it: the first and last events do. */
-export function lastResponseJson(frames: Uint8Array): string | undefined {
+export function lastResponseJson(frames: Uint8Array): Buffer | undefined {
   const bytes = Buffer.from(frames.buffer, frames.byteOffset, frames.byteLength);
   const frame = bytes.lastIndexOf('\n\n', bytes.length - 3);
   const start = bytes.indexOf(RESPONSE, Math.max(0, frame));
-  return start === -1 ? undefined : bytes.toString('utf8', start + RESPONSE.length, bytes.length - '}\n\n'.length);
+  return start === -1 ? undefined : bytes.subarray(start + RESPONSE.length, bytes.length - '}\n\n'.length);
 }
 
 const NEWLINE = 10;

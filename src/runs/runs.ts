@@ -144,8 +144,8 @@ export interface Runs {
 
   /** The response object, folded from the log at this moment (contract section 5). */
   response(run: RunRecord): Promise<ResponseObject>;
-  /** The same as JSON text; that of an ended run as it was stored. */
-  responseJson(run: RunRecord): Promise<string>;
+  /** The same as JSON; that of an ended run as it was stored. */
+  responseJson(run: RunRecord): Promise<Buffer>;
   /** Waits for the end. Rejects with the signal's reason, or `shutting_down`. */
   ended(run: RunRecord, options: { signal: AbortSignal }): Promise<ResponseObject>;
   /** The task as `GET /v1/async/:id` shows it: JSON text, because a proxy result is passed on byte by byte. */

@@ -13,6 +13,8 @@ import type { Executor } from './executing/executor.ts';
 import { taskEntry, taskJson } from './projections/task.ts';
 import { EndedLogs } from './reading/ended-logs.ts';
 import { type FollowOptions, follow } from './reading/follow.ts';
+import type { ResponseFold } from './reading/response-fold.ts';
+import { ResponseTexts } from './reading/response-texts.ts';
 import { retryWhileStoreAway } from './reading/retry-while-store-away.ts';
 import { Snapshots } from './reading/snapshots.ts';
 import type { Caller, RunListQuery, Runs, Submission, Submitted } from './runs.ts';
@@ -59,6 +61,7 @@ class StoredRuns implements Runs {
   readonly #store: RunStore;
   readonly #endedLogs: EndedLogs;
   readonly #snapshots: Snapshots;
+  readonly #texts = new ResponseTexts();
   readonly #cancels: Cancels;
   readonly #submissions: Submissions;
 
@@ -120,20 +123,25 @@ class StoredRuns implements Runs {
       if (event && 'response' in event) return { ...event.response, warnings: event.response.warnings ?? [] };
       throw notFound(publicId('responses', run.id));
     }
-    const fold = this.#options.executor.driven(run.id)?.fold;
-    // What was stored a moment ago is not in the fold before the writer has heard of it.
-    if (fold && fold.last < run.last) await nextTurn();
-    // The owner's fold, unless this instance lost the claim and does not know yet.
-    const response = fold && fold.last >= run.last ? fold.response : await this.#snapshots.of(run);
+    const fold = await this.#ownFold(run);
+    const response = fold ? fold.response : await this.#snapshots.of(run);
     if (!response) throw notFound(publicId('responses', run.id));
     if (response.status !== 'in_progress' || run.startedAt === null) return response;
     return { ...response, started_at: Math.floor(run.startedAt / 1000) };
   }
 
-  async responseJson(run: RunRecord): Promise<string> {
-    const last = isOpen(run) ? undefined : await this.#store.readLast(run.id);
-    const stored = last && lastResponseJson(last.frames);
-    return stored ?? JSON.stringify(await this.response(run));
+  async responseJson(run: RunRecord): Promise<Buffer> {
+    if (!isOpen(run)) {
+      return await this.#texts.get(run.id, 'ended', async () => {
+        const last = await this.#store.readLast(run.id);
+        const stored = last && lastResponseJson(last.frames);
+        // What is kept must not hold the rest of the log.
+        return Buffer.from(stored ?? JSON.stringify(await this.response(run)));
+      });
+    }
+    const make = async () => Buffer.from(JSON.stringify(await this.response(run)));
+    const fold = await this.#ownFold(run);
+    return fold ? await this.#texts.get(run.id, `${fold.last} ${run.startedAt}`, make) : await make();
   }
 
   async ended(run: RunRecord, options: { signal: AbortSignal }): Promise<ResponseObject> {
@@ -234,6 +242,14 @@ class StoredRuns implements Runs {
     const run = runId === undefined ? undefined : await this.#owned(caller, runId);
     if (run?.api === api) return runId;
     throw new GatewayError('invalid_parameter', `${param}: there is no ${id.slice(0, 80)} in this list.`, { param });
+  }
+
+  /** The fold of a run that is driven here, unless this instance lost the claim and does not know yet. */
+  async #ownFold(run: RunRecord): Promise<ResponseFold | undefined> {
+    const fold = this.#options.executor.driven(run.id)?.fold;
+    // What was stored a moment ago is not in the fold before the writer has heard of it.
+    if (fold && fold.last < run.last) await nextTurn();
+    return fold && fold.last >= run.last ? fold : undefined;
   }
 
   /** The run, if it is this user's: every look-up by id goes through here (promise 7). */

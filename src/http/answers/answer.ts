@@ -5,11 +5,11 @@ import { type StreamAnswer, writeStream } from './sse.ts';
 import { type WaitingAnswer, writeWhenReady } from './waiting.ts';
 import { writeJson } from './write-text.ts';
 
-/** A complete JSON answer. `text` is its JSON, written as it is. */
+/** A complete JSON answer. `text` is its JSON, written as it is: bytes are UTF-8. */
 export interface JsonAnswer {
   kind: 'json';
   status: number;
-  text: string;
+  text: string | Buffer;
   headers: Record<string, string>;
 }
 
@@ -21,9 +21,9 @@ export function json(value: unknown, options: { status?: number; headers?: Recor
   return jsonText(JSON.stringify(value), options);
 }
 
-/** A JSON answer from JSON text. */
+/** A JSON answer from JSON that is written already. */
 export function jsonText(
-  text: string,
+  text: string | Buffer,
   options: { status?: number; headers?: Record<string, string> } = {},
 ): JsonAnswer {
   return { kind: 'json', status: options.status ?? 200, text, headers: options.headers ?? {} };

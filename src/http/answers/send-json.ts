@@ -9,7 +9,7 @@ export const JSON_HEADERS = {
 /** Writes a complete JSON body in one piece. */
 export function sendJson(
   res: ServerResponse,
-  answer: { status: number; headers: Record<string, string>; body: string },
+  answer: { status: number; headers: Record<string, string>; body: string | Buffer },
 ): void {
   res.writeHead(answer.status, {
     ...JSON_HEADERS,

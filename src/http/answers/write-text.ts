@@ -3,7 +3,7 @@ import type { HeldTexts } from '../limits/held-texts.ts';
 import { JSON_HEADERS, sendJson } from './send-json.ts';
 import { writable } from './sse.ts';
 
-/** From here on an answer goes out piece by piece, and the length of a piece, in UTF-16 code units. */
+/** From here on an answer goes out piece by piece, and the length of a piece, in UTF-16 code units or bytes. */
 const LONG = 256 * 1024;
 const PIECE = 64 * 1024;
 
@@ -14,7 +14,7 @@ const PIECE = 64 * 1024;
  */
 export async function writeJson(
   res: ServerResponse,
-  answer: { status: number; headers: Record<string, string>; body: string },
+  answer: { status: number; headers: Record<string, string>; body: string | Buffer },
   held: HeldTexts,
 ): Promise<void> {
   const { status, headers, body } = answer;
@@ -35,11 +35,12 @@ export async function endWithText(res: ServerResponse, text: string, held: HeldT
   await writePieces(res, text, place);
 }
 
-async function writePieces(res: ServerResponse, text: string, place: { moved(): void }): Promise<void> {
+async function writePieces(res: ServerResponse, text: string | Buffer, place: { moved(): void }): Promise<void> {
   if (res.req.method !== 'HEAD') {
     for (let at = 0; at < text.length && !res.destroyed; ) {
-      const end = endOfPiece(text, at + PIECE);
-      if (!res.write(text.slice(at, end))) await writable(res);
+      const end = typeof text === 'string' ? endOfPiece(text, at + PIECE) : at + PIECE;
+      const piece = typeof text === 'string' ? text.slice(at, end) : text.subarray(at, end);
+      if (!res.write(piece)) await writable(res);
       place.moved();
       at = end;
     }

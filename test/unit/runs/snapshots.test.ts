@@ -104,6 +104,9 @@ describe('the snapshot of a running run', () => {
     reads.length = 0;
     chat.say(' two', ' three');
     const response = await until(harness, run, 'one two three');
+    const text = await harness.runs.responseJson(await find(harness, run));
+    assert.deepEqual(JSON.parse(String(text)), JSON.parse(JSON.stringify(response)));
+    assert.equal(await harness.runs.responseJson(await find(harness, run)), text, 'nothing is written anew');
     for (let n = 0; n < 50; n++) await poll(harness, run);
     assert.deepEqual(reads, []);
     const { started_at: _, ...shown } = response;
@@ -111,6 +114,7 @@ describe('the snapshot of a running run', () => {
     assert.deepEqual(shown, stored);
     chat.say(' four');
     await until(harness, run, 'one two three four');
+    assert.match(String(await harness.runs.responseJson(await find(harness, run))), /one two three four/);
     assert.equal(response.output_text, 'one two three', 'what was given does not grow');
     const [message] = response.output;
     assert.equal(message?.type === 'message' && message.content[0]?.text, 'one two three');
@@ -118,7 +122,9 @@ describe('the snapshot of a running run', () => {
     while ((await find(harness, run)).status !== 'completed') await turnOfLoop();
     const ended = await find(harness, run);
     assert.equal((await harness.runs.response(ended)).output_text, 'one two three four');
-    assert.equal(await harness.runs.responseJson(ended), JSON.stringify(await harness.runs.response(ended)));
+    const shownNow = await harness.runs.responseJson(ended);
+    assert.equal(String(shownNow), JSON.stringify(await harness.runs.response(ended)));
+    assert.equal(await harness.runs.responseJson(ended), shownNow, 'an ended run is not read again');
   });
 
   it('shows nothing that is not stored', async () => {
