@@ -47,17 +47,15 @@ export class Indexes {
     if (!queued) await this.#redis.command(['ZREM', this.#keys.queued.of(id), id]);
   }
 
-  /** The run is claimed until then; 0 where it was given back. */
+  /** The run is claimed until then; 0 where it was given back. It leaves the one set only once it is in the other. */
   async markClaimed(id: RunId, until: number): Promise<void> {
-    await Promise.all([
-      this.#redis.command(['ZREM', this.#keys.queued.of(id), id]),
-      this.#redis.command(['ZADD', this.#keys.claimed.of(id), `${until}`, id]),
-    ]);
+    await this.#redis.command(['ZADD', this.#keys.claimed.of(id), `${until}`, id]);
+    await this.#redis.command(['ZREM', this.#keys.queued.of(id), id]);
   }
 
-  /** Moves the end of a claim that is in the index. */
+  /** Moves the end of a claim. Also where the index has lost it: in a cluster a failover of another master may do that. */
   async extend(id: RunId, until: number): Promise<void> {
-    await this.#redis.command(['ZADD', this.#keys.claimed.of(id), 'XX', `${until}`, id]);
+    await this.#redis.command(['ZADD', this.#keys.claimed.of(id), `${until}`, id]);
   }
 
   async markEnded(id: RunId, run: Facts): Promise<void> {

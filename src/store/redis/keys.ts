@@ -1,6 +1,7 @@
 import type { RunId } from '../../base/ids.ts';
 import type { Bucket } from '../list-page.ts';
 import type { RunApi, SubmissionKey } from '../run-store.ts';
+import { hashedPart, sameSlot } from './hash-slot.ts';
 
 /** A set over all runs, divided by run into keys of their own. */
 export class Sharded {
@@ -66,13 +67,11 @@ export class Keys {
   gone(id: RunId): string {
     return `${this.#prefix}:{${id}}:gone`;
   }
-  /** Written to wait for replicas. */
-  mark(id: RunId): string {
-    return `${this.#prefix}:{${id}}:mark`;
-  }
-  /** The same, where the set lies that the run is queued in. */
-  queuedMark(id: RunId): string {
-    return `{${this.queued.of(id)}}:mark`;
+  /** Written to wait for replicas of `key`: it lies in the same slot. */
+  markFor(key: string): string {
+    const tag = hashedPart(key);
+    // A tag ends at the first brace: the name of a user may hold one.
+    return tag.includes('}') ? sameSlot(key, `${this.#prefix}:mark`) : `${this.#prefix}:mark:{${tag}}`;
   }
   /** Channel of a run's batches. */
   live(id: RunId): string {

@@ -1,3 +1,4 @@
+import { sleep } from '../../base/abort.ts';
 import type { RunId } from '../../base/ids.ts';
 import { BUCKETS, bucketOf, type IndexRange, type Position, type RunIndexes } from '../list-page.ts';
 import type { RunApi, RunSummary } from '../run-store.ts';
@@ -20,6 +21,10 @@ export interface ListEntry extends Position {
   tie: RunId;
   key: string;
 }
+
+/** Runs that begin and end make a list and its parts differ for a moment: only what stays so is repaired. */
+const MOST_LOOKS = 4;
+const LOOK_AGAIN_MS = 20;
 
 type List = { user: string; api: RunApi };
 
@@ -77,15 +82,25 @@ export class Lists {
     const parts = (await this.#models(list)).flatMap((model) =>
       BUCKETS.map((bucket) => this.#keys.listPart(list, { model, bucket })),
     );
-    const counts = await Promise.all([all, ...parts].map((key) => this.#redis.command(['ZCARD', key])));
-    const [whole = 0, ...each] = counts.map((count) => numberReply.parse(count));
-    if (each.reduce((sum, count) => sum + count, 0) === whole) return;
+    const whole = await this.#disagreement(all, parts);
+    if (whole === undefined) return;
     for (let start = 0; start < whole; start += REPAIR_CHUNK) {
       const range = ['ZRANGE', all, `${start}`, `${start + REPAIR_CHUNK - 1}`, 'WITHSCORES'];
       const entries = withScores(await this.#redis.command(range));
       await Promise.all(entries.map((entry) => this.#index(list, entry)));
     }
     for (const part of parts) await this.#dropStrangers(part, all);
+  }
+
+  /** How many runs a list has where its parts have more or fewer for longer than a moment; undefined where they agree. */
+  async #disagreement(all: string, parts: readonly string[]): Promise<number | undefined> {
+    for (let look = 1; ; look++) {
+      const counts = await Promise.all([all, ...parts].map((key) => this.#redis.command(['ZCARD', key])));
+      const [whole = 0, ...each] = counts.map((count) => numberReply.parse(count));
+      if (each.reduce((sum, count) => sum + count, 0) === whole) return undefined;
+      if (look === MOST_LOOKS) return whole;
+      await sleep(LOOK_AGAIN_MS);
+    }
   }
 
   async #moveEnded(list: List, open: string): Promise<void> {

@@ -42,7 +42,7 @@ const DEFAULT_PREFIX = 'gateway';
 const DEFAULT_LIMIT_MS = 2000;
 const DEFAULT_CONNECT_LIMIT_MS = 5000;
 /** Into how many keys each set over all runs is divided in a cluster. It must never change: runs would be lost sight of. */
-const CLUSTER_SHARDS = 16;
+export const CLUSTER_SHARDS = 16;
 
 export interface RedisStorage {
   runs: RunStore;

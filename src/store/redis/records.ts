@@ -56,7 +56,7 @@ export class Records {
     for (let tries = 0; tries < MOST_CREATIONS; tries++) {
       const holder = await this.#submissions.take(run, keys);
       if (holder) return { taken: holder };
-      const [, created] = await Promise.all([this.#indexes.announce(run), this.#write(run, keys)]);
+      const created = await this.#announceAndWrite(run, keys);
       if (created === 1) return 'created';
       await this.#correctIndexes(run);
       if (created === 0) return 'exists';
@@ -64,6 +64,14 @@ export class Records {
       await sleep(OVERTAKEN_PAUSE_MS);
     }
     throw unavailable('this submission took too long and was given up');
+  }
+
+  /** One server keeps the order of commands; a cluster is waited for, since a run that is in no index is found by nobody. */
+  async #announceAndWrite(run: NewRun, keys: readonly SubmissionKey[]): Promise<unknown> {
+    const announced = this.#indexes.announce(run);
+    if (this.#redis.client === undefined) await announced;
+    const [, created] = await Promise.all([announced, this.#write(run, keys)]);
+    return created;
   }
 
   /** See `RunStore.restore`. Keys that became another run's meanwhile stay with that. */

@@ -1,4 +1,5 @@
 import type { RunId } from '../../base/ids.ts';
+import type { NewRun } from '../run-store.ts';
 import type { RedisConnection } from './connection.ts';
 import { unavailable } from './failure.ts';
 import type { Keys } from './keys.ts';
@@ -33,15 +34,27 @@ export class Replicas {
    * @throws GatewayError `store_unavailable` where they do not in time: it is written, but a failover may take it back.
    */
   async have(id: RunId): Promise<void> {
-    await this.#haveAt(this.#keys.mark(id));
+    await this.#haveKey(this.#keys.run(id));
   }
 
-  /** The same for the set of queued runs, which in a cluster lies elsewhere: a run that is in none is found by nobody. */
-  async haveQueued(id: RunId): Promise<void> {
-    await this.#haveAt(this.#keys.queuedMark(id));
+  /**
+   * The same for a new run and for what leads to it, which in a cluster lies elsewhere: a run that is in no set of open
+   * ones is found by nobody, one that its user's list lacks stays lost there, and a submission key that is gone lets a
+   * repeat become a second run.
+   */
+  async haveNew(run: Pick<NewRun, 'id' | 'user' | 'api' | 'keys'>): Promise<void> {
+    const keys = (run.keys ?? []).map((key) => this.#keys.submission(key));
+    const sets = [this.#keys.queued.of(run.id), this.#keys.list(run.user, run.api)];
+    await Promise.all([this.#keys.run(run.id), ...sets, ...keys].map((key) => this.#haveKey(key)));
   }
 
-  async #haveAt(mark: string): Promise<void> {
+  /** The same for a claim: one that no set tells of would not be missed when its owner dies. */
+  async haveClaim(id: RunId): Promise<void> {
+    await Promise.all([this.#keys.run(id), this.#keys.claimed.of(id)].map((key) => this.#haveKey(key)));
+  }
+
+  async #haveKey(key: string): Promise<void> {
+    const mark = this.#keys.markFor(key);
     const { replicas } = this.#options;
     const count = await this.#nextWait(mark);
     if (count < replicas) throw unavailable(`only ${count} of ${replicas} replicas have what was written`);

@@ -106,15 +106,19 @@ export class RedisRunStore implements RunStore {
   async create(run: NewRun): Promise<'created' | 'exists' | { taken: KeyHolder }> {
     const result = await this.#records.create(run);
     // A repeat may find what an earlier attempt stored without waiting to the end.
-    if (typeof result === 'string') await Promise.all([this.#showAll(run.id), this.#replicas?.haveQueued(run.id)]);
+    if (typeof result === 'string') await this.#showAll(run.id, (replicas) => replicas.haveNew(run));
     return result;
   }
 
-  /** Everything of the run is at replicas, and readers may see it. */
-  async #showAll(id: RunId): Promise<void> {
+  /** Everything of the run is at replicas, and readers may see it. `held` waits for more than the run itself. */
+  async #showAll(id: RunId, held = (replicas: Replicas) => replicas.have(id)): Promise<void> {
     if (!this.#replicas) return;
-    await this.#replicas.have(id);
+    await held(this.#replicas);
     await this.#log.show(id);
+  }
+
+  #showClaimed(id: RunId): Promise<void> {
+    return this.#showAll(id, (replicas) => replicas.haveClaim(id));
   }
 
   findKey(keys: readonly Pick<SubmissionKey, 'kind' | 'hash'>[]): Promise<KeyHolder | undefined> {
@@ -154,7 +158,7 @@ export class RedisRunStore implements RunStore {
       for (const id of await this.#indexes.free(CANDIDATES)) {
         const attempt = await this.#records.claim(id, { ...options, force: false });
         if (attempt.outcome === 'claimed') {
-          await this.#showAll(id);
+          await this.#showClaimed(id);
           return attempt.claim;
         }
         if (await this.#correct(id, attempt)) moved = true;
@@ -177,15 +181,20 @@ export class RedisRunStore implements RunStore {
 
   async claim(id: RunId, options: { owner: string; leaseMs: number; force: boolean }) {
     const attempt = await this.#records.claim(id, options);
+    if (attempt.outcome === 'ended' || attempt.outcome === 'missing') await this.#correct(id, attempt);
     if (attempt.outcome !== 'claimed') return undefined;
     // What the last owner wrote may not have been shown: the new one goes on behind it.
-    await this.#showAll(id);
+    await this.#showClaimed(id);
     return attempt.claim;
   }
 
   async restore(run: LostRun): Promise<'restored' | 'exists'> {
     const result = await this.#records.restore(run);
-    if (result === 'restored') await this.#showAll(run.id);
+    if (result === 'restored') {
+      await this.#showAll(run.id, async (replicas) => {
+        await Promise.all([replicas.haveNew(run), replicas.haveClaim(run.id)]);
+      });
+    }
     return result;
   }
 
@@ -284,6 +293,7 @@ export class RedisRunStore implements RunStore {
   async requestCancel(id: RunId): Promise<CancelResult> {
     const args = [this.#keys.changes, id];
     const reply = parseCancel(await this.#redis.script(this.#scripts.cancel, [this.#keys.run(id)], args));
+    if (reply[0] === 'accepted') await this.#replicas?.have(id);
     return reply[0] === 'ended' ? { result: 'ended', status: reply[1] } : { result: reply[0] };
   }
 
@@ -294,9 +304,10 @@ export class RedisRunStore implements RunStore {
   async delete(id: RunId): Promise<boolean> {
     this.#log.forget(id);
     const facts = await this.#records.remove(id, this.#channels.notice);
-    if (!facts) return false;
-    await this.#indexes.remove({ id, ...facts }, facts);
-    return true;
+    if (facts) await this.#indexes.remove({ id, ...facts }, facts);
+    // Also where it was gone already: an earlier attempt may not have waited to the end.
+    await this.#replicas?.have(id);
+    return facts !== undefined;
   }
 
   async removeExpired(options: { limit: number }): Promise<number> {

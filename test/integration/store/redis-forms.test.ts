@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { Queue } from 'bullmq';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { slotOf } from '../../../src/store/redis/hash-slot.ts';
+import { Keys } from '../../../src/store/redis/keys.ts';
 import { openRedisStore, type RedisStorage } from '../../../src/store/redis/open.ts';
 import { parseTarget } from '../../../src/store/redis/target.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
@@ -65,6 +66,18 @@ describe('what store.url names', () => {
       ['123456789', 'foo', '{user1000}.following', 'foo{}{bar}', 'foo{{bar}}zap'].map(slotOf),
       [12739, 12182, 3443, 8363, 4015],
     );
+  });
+});
+
+describe('the mark by which replicas are waited for', () => {
+  it('lies in the slot of its key, whatever a user is called', () => {
+    const keys = new Keys('runs', { shards: 16 });
+    for (const user of ['ann', '{ann}', 'a{n}n', 'ann}', '}{', '{}', '{}}', 'ä{}{ö', '{'.repeat(3)]) {
+      const list = keys.list(user, 'responses');
+      assert.equal(slotOf(keys.markFor(list)), slotOf(list), user);
+    }
+    const run = keys.run(randomUUID());
+    assert.equal(slotOf(keys.markFor(run)), slotOf(run));
   });
 });
 

@@ -57,6 +57,7 @@ describe('a Redis store that waits for a replica', () => {
     const here = (await openRedisStore(options)).runs;
     const there = (await openRedisStore(options)).runs;
     const { run, token } = await claimedRun(patient);
+    const other = await claimedRun(patient);
     const reader = new LiveReader(there, run.id);
     using _ = await there.subscribe(run.id, reader.handlers);
     await reader.catchUp();
@@ -67,6 +68,8 @@ describe('a Redis store that waits for a replica', () => {
     await assert.rejects(here.append(run.id, events(token, 6, 8)), unavailable);
     await assert.rejects(here.append(run.id, events(token, 6, 8)), unavailable, 'a repeat waits too');
     await assert.rejects(here.create(newRun()), unavailable);
+    await assert.rejects(here.requestCancel(other.run.id), unavailable);
+    await assert.rejects(here.delete(other.run.id), unavailable);
     await reader.catchUp();
     assert.equal(reader.last, 5, 'neither shown by news');
     assert.equal((await readAll(there, run.id)).last, 5, 'nor by reading');

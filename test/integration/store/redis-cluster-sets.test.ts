@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { GatewayError } from '../../../src/base/errors.ts';
+import { silentLogger } from '../../../src/base/logger.ts';
+import { slotOf } from '../../../src/store/redis/hash-slot.ts';
+import { Keys } from '../../../src/store/redis/keys.ts';
+import { CLUSTER_SHARDS, openRedisStore } from '../../../src/store/redis/open.ts';
+import type { NewRun, RunStore } from '../../../src/store/run-store.ts';
+import { eventually, LEASE, newRun } from '../../contract/run-store-fixture.ts';
+import { redisOrSkip } from '../../support/redis.ts';
+import { ask, type RedisCluster, startCluster } from '../../support/redis-groups.ts';
+
+const unavailable = (thrown: unknown) => thrown instanceof GatewayError && thrown.code === 'store_unavailable';
+const PATIENT_MS = 20_000;
+const HASTY_MS = 600;
+
+/** What belongs to a run lies in slots of its own: on other masters than the run, as each of these tests chooses. */
+describe('in a Redis Cluster, what leads to a run', () => {
+  let cluster: RedisCluster;
+  let masterOf: (key: string) => number;
+  before(async function () {
+    await (await redisOrSkip(this))[Symbol.asyncDispose]();
+    this.timeout(60_000);
+    cluster = await startCluster({ replicas: true });
+    masterOf = await layoutOf(cluster);
+  });
+  after(() => cluster?.[Symbol.asyncDispose]());
+  afterEach(() => cluster.replicas[0]?.thaw());
+
+  const prefix = randomUUID();
+  const keys = new Keys(prefix, { shards: CLUSTER_SHARDS });
+  const open = async (options: { limitMs: number; replicas: number }): Promise<RunStore> =>
+    (await openRedisStore({ url: cluster.url, log: silentLogger, prefix, ...options })).runs;
+  const key = () => ({ kind: 'idempotency' as const, hash: randomUUID(), fingerprint: 'f', ttlMs: 60_000 });
+  const keysOf = (run: NewRun) => ({
+    'the run': keys.run(run.id),
+    'the set of queued runs': keys.queued.of(run.id),
+    'the set of claimed runs': keys.claimed.of(run.id),
+    "the user's list": keys.list(run.user, run.api),
+    'the submission key': keys.submission(run.keys?.[0] ?? { kind: 'idempotency', hash: '' }),
+  });
+  type Part = keyof ReturnType<typeof keysOf>;
+
+  /** A run of which nothing but these parts lies on the first master. */
+  function runWith(...parts: Part[]): NewRun {
+    for (;;) {
+      const run = newRun({ user: `user-${randomUUID()}`, keys: [key()] });
+      const there = Object.entries(keysOf(run)).filter(([, each]) => masterOf(each) === 0);
+      if (there.length === parts.length && there.every(([part]) => parts.some((each) => each === part))) return run;
+    }
+  }
+
+  it('is waited for at replicas as the run is', async function () {
+    this.timeout(60_000);
+    const hasty = await open({ limitMs: HASTY_MS, replicas: 1 });
+    const patient = await open({ limitMs: PATIENT_MS, replicas: 1 });
+    const queued = runWith('the set of claimed runs');
+    await patient.create(queued);
+    const [replica] = cluster.replicas;
+    replica?.freeze();
+    for (const part of ['the set of queued runs', "the user's list", 'the submission key'] as const) {
+      const run = runWith(part);
+      await assert.rejects(hasty.create(run), unavailable, part);
+    }
+    await assert.rejects(hasty.claim(queued.id, { ...LEASE, force: false }), unavailable, 'the set of claimed runs');
+    const elsewhere = runWith();
+    assert.equal(await patient.create(elsewhere), 'created', 'the other masters are not held up');
+    assert.ok(await patient.claim(elsewhere.id, { ...LEASE, force: false }));
+    replica?.thaw();
+    assert.ok(await patient.claim(queued.id, { ...LEASE, force: true }));
+    await Promise.all([hasty.close(), patient.close()]);
+  });
+
+  it('is there before the run, and leaves a set only for another', async function () {
+    this.timeout(60_000);
+    const store = await open({ limitMs: 2000, replicas: 0 });
+    const created = runWith('the set of claimed runs');
+    await store.create(created);
+    await eventually('the replica has it all', async () => {
+      const info = String(await ask(cluster.masters[0]?.port ?? 0, 'INFO', 'replication'));
+      const written = /^master_repl_offset:(\d+)/m.exec(info)?.[1];
+      return written !== undefined && written === /^slave0:.*offset=(\d+)/m.exec(info)?.[1] ? true : undefined;
+    });
+    await cluster.masters[0]?.kill();
+    const lost = runWith('the set of queued runs');
+    await assert.rejects(store.create(lost), unavailable);
+    await assert.rejects(store.claim(created.id, { ...LEASE, leaseMs: 1, force: false }), unavailable);
+    const free = await eventually('its replica takes over', () =>
+      store.claimable({ limit: 100 }).catch(() => undefined),
+    );
+    assert.equal(await store.get(lost.id), undefined, 'a run that no set tells of');
+    assert.ok(free.includes(created.id), 'a claimed run that no set tells of');
+    await store.close();
+  });
+});
+
+/** Which master holds a key, by its place. */
+async function layoutOf(cluster: RedisCluster): Promise<(key: string) => number> {
+  const ranges = await ask(cluster.masters[0]?.port ?? 0, 'CLUSTER', 'SLOTS');
+  assert.ok(Array.isArray(ranges));
+  return (key) => {
+    const slot = slotOf(key);
+    const range = ranges.find(([first, last]) => slot >= first && slot <= last);
+    return cluster.masters.findIndex(({ port }) => port === range?.[2]?.[1]);
+  };
+}

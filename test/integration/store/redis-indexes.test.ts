@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { silentLogger } from '../../../src/base/logger.ts';
+import { Keys } from '../../../src/store/redis/keys.ts';
+import { openRedisStore } from '../../../src/store/redis/open.ts';
+import type { RunStore } from '../../../src/store/run-store.ts';
+import { claimedRun, endedRun, LEASE } from '../../contract/run-store-fixture.ts';
+import { type RedisServer, redisOrSkip } from '../../support/redis.ts';
+import { ask } from '../../support/redis-groups.ts';
+
+describe('the sets of open runs in Redis', () => {
+  let server: RedisServer;
+  let store: RunStore;
+  before(async function () {
+    server = await redisOrSkip(this);
+  });
+  after(() => server?.[Symbol.asyncDispose]());
+  const prefix = randomUUID();
+  const keys = new Keys(prefix);
+  beforeEach(async () => {
+    store = (await openRedisStore({ url: server.url, log: silentLogger, prefix })).runs;
+  });
+  afterEach(() => store.close());
+
+  it('lose an ended run that they still name once somebody tries to claim it', async () => {
+    const { run } = await endedRun(store);
+    await ask(server.port, 'ZADD', keys.claimed.of(run.id), '0', run.id);
+    await ask(server.port, 'ZADD', keys.queued.of(run.id), '0', run.id);
+    assert.deepEqual(await store.claimable({ limit: 10 }), [run.id]);
+    assert.equal(await store.claim(run.id, { ...LEASE, force: false }), undefined);
+    assert.deepEqual(await store.claimable({ limit: 10 }), []);
+    assert.deepEqual(await store.countOpen(), { queued: 0, inProgress: 0 });
+  });
+
+  it('name a claimed run again that they have lost once its claim is renewed', async () => {
+    const { run, token } = await claimedRun(store);
+    await ask(server.port, 'ZREM', keys.claimed.of(run.id), run.id);
+    assert.deepEqual(await store.countOpen(), { queued: 0, inProgress: 0 });
+    assert.equal((await store.renew(run.id, { token, leaseMs: 1 })).result, 'ok');
+    assert.deepEqual(await store.countOpen(), { queued: 0, inProgress: 1 });
+  });
+});
