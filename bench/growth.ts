@@ -5,12 +5,13 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { silentLogger } from '../src/base/logger.ts';
 import { openSqliteStore } from '../src/store/sqlite/open.ts';
-import { fill, typical } from './scenarios/many-runs.ts';
+import { typical } from './scenarios/many-runs.ts';
 import { endedRun, HEADERS } from './scenarios/reading.ts';
 import { liveLoad } from './support/live-load.ts';
 import { cpuMicros, figure, median, table } from './support/measure.ts';
 import { type Plot, svgPlot } from './support/plot.ts';
 import { researchConfig, startGateway, startScript } from './support/processes.ts';
+import { fill } from './support/stored-runs.ts';
 import { inParallel, readStream } from './support/stream-client.ts';
 
 /**

@@ -1,124 +1,173 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { newRunId } from '../../src/base/ids.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { RunId } from '../../src/base/ids.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
-import type { ListQuery, RunStore } from '../../src/store/run-store.ts';
+import type { RunStore } from '../../src/store/run-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { startRedis } from '../../test/support/redis.ts';
-import { quantile } from '../support/measure.ts';
+import { cpuMicros, quantile, rssMb } from '../support/measure.ts';
 import type { BenchOptions } from '../support/options.ts';
-import type { StoreKind } from '../support/processes.ts';
+import { type GatewayTarget, researchConfig, type StoreKind, startGateway } from '../support/processes.ts';
 import type { Row } from '../support/scoreboard.ts';
+import { fill, LARGEST_USER, newRun } from '../support/stored-runs.ts';
+import { startTimedClient, type TimedClient, type TimedRequest } from '../support/timed-client.ts';
 
 /**
- * A store that holds many runs: lists with filters, new runs, expiry. `RUNS=1000000` in the environment for the largest
- * figure; it takes a few minutes.
+ * A store that holds many runs, seen through a gateway: lists with each filter, and what clients notice while 100 000
+ * expired runs are removed. `RUNS=1000000` in the environment for the largest figure, `SWEPT` for other sweeps.
  */
 const RUNS = Number(process.env.RUNS ?? 100_000);
+const SWEPT = Number(process.env.SWEPT ?? 100_000);
 const USERS = 1000;
-const MODELS = ['deep', 'quick', 'wide'];
-const SAMPLES = 200;
-const AT_ONCE = 200;
-const FRAMES = Buffer.from('event: x\ndata: {"type":"x","sequence_number":1}\n\n'.repeat(2));
+const SAMPLES = 1000;
+/** Every other request is the largest user's; the others are some users' of 1 000, in turn. */
+const OTHER_USERS = ['user-1', 'user-13', 'user-333', 'user-877', 'user-999'];
+const QUERIES: Readonly<Record<string, string>> = {
+  'no filter': '',
+  'a status': '&status=completed',
+  'a rare status': '&status=failed',
+  'a status that none has': '&status=in_progress',
+  'a model': '&model=wide',
+  'a rare status and a model': '&status=failed&model=wide',
+  'oldest first': '&order=asc',
+};
+/** Longest wait for the sweep to begin, and for its end, in milliseconds. */
+const SWEEP_MS = 120_000 + SWEPT * 5;
+const HEALTH_EVERY_MS = 10;
 
 export async function manyRuns({ stores }: BenchOptions): Promise<Row[]> {
   const rows: Row[] = [];
   for (const kind of stores) {
-    await using held = await open(kind);
-    const { store } = held;
-    await fill(store, { runs: RUNS, users: USERS });
-    const row = (what: string, ours: number[], goal: Row['goal'], unit = 'ms median'): void => {
-      rows.push({ what: `${what}, ${RUNS} runs of ${USERS} users, ${kind}`, unit, ours, goal });
+    const add: AddRow = (what, value, { unit, goal }) => {
+      rows.push({ what: `${what}, ${RUNS} runs, ${kind}`, unit, ours: [value], goal });
     };
-    const queries: Record<string, Partial<ListQuery>> = {
-      'list of 100': {},
-      'list of 100 by status': { status: ['completed'] },
-      'list of 100 by rare status and model': { status: ['failed'], model: 'wide' },
-      'list of 100 of the largest user by rare status': { user: 'user-0', status: ['failed'] },
-    };
-    for (const [what, query] of Object.entries(queries)) {
-      const list = () => store.list({ user: someUser(), api: 'responses', limit: 100, ...query });
-      const times = await timesOf(list);
-      row(what, [quantile(times, 0.5)], { atMost: 10 });
-      row(what, [quantile(times, 0.99)], { atMost: 10 }, 'ms p99');
-    }
-    row('create', [await typical(() => store.create(newRun(1)))], { atMost: 10 });
-
-    const delay = monitorEventLoopDelay({ resolution: 1 });
-    delay.enable();
+    await using place = await openPlace(kind);
+    await using client = await startTimedClient();
     const began = performance.now();
-    let removed = 0;
-    for (let step = 1; step > 0; removed += step) step = await store.removeExpired({ limit: 200 });
-    const seconds = (performance.now() - began) / 1000;
-    delay.disable();
-    row('expiry', [removed / seconds], { atLeast: 1000 }, 'runs/s');
-    row('expiry', [delay.percentile(99) / 1e6], { atMost: 10 }, 'ms of event loop p99');
+    await place.use((store) => fill(store, { runs: RUNS, users: USERS }));
+    add('filling', (RUNS / (performance.now() - began)) * 1000, { unit: 'runs/s', goal: { atLeast: 1000 } });
+    add('a stored run', (await place.bytes()) / RUNS, { unit: 'bytes', goal: { atMost: 8000 } });
+    await place.use((store) => creations(store, add));
+    await lists({ place, client, add });
+    await sweep({ place, client, add });
   }
   return rows;
 }
 
-async function open(kind: StoreKind): Promise<{ store: RunStore } & AsyncDisposable> {
-  await using stack = new AsyncDisposableStack();
-  if (kind === 'Redis') {
-    const server = stack.use(await startRedis());
-    const { runs: store } = await openRedisStore({ url: server.url, log: silentLogger, limitMs: 10_000 });
-    stack.defer(() => store.close());
-    const held = stack.move();
-    return { store, [Symbol.asyncDispose]: () => held.disposeAsync() };
+type AddRow = (what: string, value: number, row: Pick<Row, 'unit' | 'goal'>) => void;
+
+async function creations(store: RunStore, add: AddRow): Promise<void> {
+  const created: RunId[] = [];
+  const create = async (n: number) => {
+    const run = newRun(n, USERS);
+    await store.create(run);
+    created.push(run.id);
+  };
+  const times = await timesOf(create);
+  add('a new run', quantile(times, 0.5), { unit: 'ms median', goal: { atMost: 10 } });
+  for (const id of created) await store.delete(id);
+}
+
+async function lists({ place, client, add }: { place: Place; client: TimedClient; add: AddRow }): Promise<void> {
+  await using gateway = await place.gateway();
+  for (const [what, query] of Object.entries(QUERIES)) {
+    const requests = OTHER_USERS.flatMap((user) => [user, LARGEST_USER]).map((user) =>
+      requestOf(gateway, { user, path: `/v1/responses?limit=100${query}` }),
+    );
+    await client.inTurn(requests, requests.length * 5);
+    const cpu = cpuMicros(gateway.pid);
+    const times = await client.inTurn(requests, SAMPLES);
+    const name = `list of 100, ${what}`;
+    add(name, quantile(times, 0.5), { unit: 'ms median', goal: { atMost: 10 } });
+    add(name, quantile(times, 0.99), { unit: 'ms p99', goal: { atMost: 10 } });
+    add(name, (cpuMicros(gateway.pid) - cpu) / SAMPLES / 1000, { unit: 'ms of CPU', goal: { atMost: 10 } });
   }
-  const folder = await mkdtemp(join(tmpdir(), 'many-runs-'));
-  stack.defer(() => rm(folder, { recursive: true }));
-  const store = openSqliteStore(`file:${folder}`, { sync: 'normal', log: silentLogger });
-  stack.defer(() => store.close());
-  const held = stack.move();
-  return { store, [Symbol.asyncDispose]: () => held.disposeAsync() };
 }
 
-/** A tenth of all runs is one user's; one run in a hundred fails. */
-export async function fill(store: RunStore, { runs, users }: { runs: number; users: number }): Promise<void> {
-  let next = 0;
-  const worker = async () => {
-    for (let n = next++; n < runs; n = next++) {
-      const run = newRun(n, users);
-      await store.create(run);
-      const claim = await store.claim(run.id, { owner: 'bench', leaseMs: 60_000, force: true });
-      const status = n % 100 === 0 ? ('failed' as const) : ('completed' as const);
-      // Half of them have expired by the time of the sweep.
-      const end = { status, at: Date.now(), retainMs: n % 2 === 0 ? 0 : 3_600_000 };
-      await store.append(run.id, {
-        token: claim?.token ?? '',
-        first: 3,
-        count: 1,
-        frames: FRAMES.subarray(FRAMES.length / 2),
-        end,
-      });
+/** 100 000 more runs that have expired when the gateway starts. */
+async function sweep({ place, client, add }: { place: Place; client: TimedClient; add: AddRow }): Promise<void> {
+  const ids = await place.use((store) => fill(store, { runs: SWEPT, users: USERS, retainMs: 0 }));
+  await using gateway = await place.gateway();
+  const gone = async (some: readonly RunId[]) => {
+    for (const id of some) {
+      const { url, headers } = requestOf(gateway, { user: LARGEST_USER, path: `/v1/responses/resp_${id}` });
+      const response = await fetch(url, { headers });
+      await response.body?.cancel();
+      if (response.status === 200) return false;
     }
+    return true;
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+  // They expire in the order of their ends; those of other users are not found in any case.
+  await until(() => gone(ids.slice(0, 20)));
+  const began = performance.now();
+  const cpu = cpuMicros(gateway.pid);
+  const health = client.watch({ url: `${gateway.url}/healthz`, headers: {} }, { everyMs: HEALTH_EVERY_MS });
+  await until(() => gone(ids.slice(-1000)));
+  const times = await health.stop();
+  const seconds = (performance.now() - began) / 1000;
+  const cores = (cpuMicros(gateway.pid) - cpu) / 1_000_000 / seconds;
+  add(`expiry of ${SWEPT}`, SWEPT / seconds, { unit: 'runs/s', goal: { atLeast: 1000 } });
+  add('CPU of a sweep', cores, { unit: 'cores', goal: { atMost: 0.75 } });
+  add('/healthz in a sweep', quantile(times, 0.5), { unit: 'ms median', goal: { atMost: 10 } });
+  add('/healthz in a sweep', quantile(times, 0.99), { unit: 'ms p99', goal: { atMost: 25 } });
+  add('/healthz in a sweep', Math.max(...times), { unit: 'ms max', goal: { atMost: 250 } });
+  add('memory of the gateway', rssMb(gateway.pid), { unit: 'MB', goal: { atMost: 400 } });
 }
 
-function newRun(n: number, users = USERS) {
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  const limit = performance.now() + SWEEP_MS;
+  while (!(await condition())) {
+    if (performance.now() > limit) throw new Error('the sweep does not come to an end');
+    await delay(100);
+  }
+}
+
+function requestOf(gateway: GatewayTarget, { user, path }: { user: string; path: string }): TimedRequest {
+  return { url: gateway.url + path, headers: { authorization: `Bearer ${secretOf(user)}` } };
+}
+
+function secretOf(user: string): string {
+  return `sk-bench-${user}`;
+}
+
+/** Where runs are kept while a store is opened on them, or a gateway. */
+interface Place extends AsyncDisposable {
+  use<T>(work: (store: RunStore) => Promise<T>): Promise<T>;
+  gateway(): Promise<GatewayTarget>;
+  /** How much there is by now, on disk or in memory. */
+  bytes(): Promise<number>;
+}
+
+async function openPlace(kind: StoreKind): Promise<Place> {
+  const folder = await mkdtemp(join(tmpdir(), 'many-runs-'));
+  const redis = kind === 'Redis' ? await startRedis() : undefined;
+  const url = redis?.url ?? `file:${folder}`;
+  const open = async () => {
+    if (kind === 'Redis') return (await openRedisStore({ url, log: silentLogger, limitMs: 10_000 })).runs;
+    return openSqliteStore(url, { sync: 'normal', log: silentLogger });
+  };
   return {
-    id: newRunId(),
-    user: n % 10 === 0 ? 'user-0' : `user-${n % users}`,
-    keyId: 'key',
-    api: 'responses' as const,
-    model: MODELS[n % MODELS.length] ?? '',
-    kind: 'research' as const,
-    createdAt: Date.now(),
-    expiresAt: Date.now() + 3_600_000,
-    request: '{"input":[],"request":{}}',
-    metadata: '{}',
-    frames: FRAMES,
-    frameCount: 2,
+    async use(work) {
+      const store = await open();
+      try {
+        return await work(store);
+      } finally {
+        await store.close();
+      }
+    },
+    gateway() {
+      const keys = [LARGEST_USER, ...OTHER_USERS].map((user) => ({ id: user, secret: secretOf(user) }));
+      return startGateway({ ...researchConfig({ url: 'http://127.0.0.1:1/v1' }), keys, store: { url } });
+    },
+    bytes: async () => (redis ? rssMb(redis.pid) * 1024 ** 2 : (await stat(join(folder, 'runs.db'))).size),
+    async [Symbol.asyncDispose]() {
+      await redis?.[Symbol.asyncDispose]();
+      await rm(folder, { recursive: true });
+    },
   };
-}
-
-function someUser(): string {
-  return `user-${Math.floor(Math.random() * USERS)}`;
 }
 
 /** The median of calls one after the other, in milliseconds: how much slower the slowest are is the machine's doing. */
@@ -126,12 +175,12 @@ export async function typical(call: () => Promise<unknown>): Promise<number> {
   return quantile(await timesOf(call), 0.5);
 }
 
-async function timesOf(call: () => Promise<unknown>): Promise<number[]> {
-  await call();
+async function timesOf(call: (n: number) => Promise<unknown>): Promise<number[]> {
+  await call(0);
   const times: number[] = [];
-  for (let n = 0; n < SAMPLES; n++) {
+  for (let n = 0; n < 200; n++) {
     const began = performance.now();
-    await call();
+    await call(n);
     times.push(performance.now() - began);
   }
   return times;
