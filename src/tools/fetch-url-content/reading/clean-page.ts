@@ -31,6 +31,10 @@ const SIDE = 'aside, form, [role="complementary"], [role="alert"], [aria-hidden=
 const NOISY_CLASS =
   /(?:^|[\s_-])(?:nav|navbar|navigation|navbox|sidebar|side-bar|breadcrumbs?|crumbs|cookies?|consent|gdpr|masthead|footer|site-header|share|sharing|sharedaddy|addtoany|social|socials|newsletter|subscribe|subscription|paywall|signup|sign-up|promo|promoted|promotion|sponsored|advert|adverts|advertisement|advertising|ads|ad|adsbygoogle|teaser-list|pagination|pager|skip-link|skiplink|popup|modal|lightbox|toolbar|edit-link|mw-editsection|disqus|outbrain|taboola|screen-reader-text|visually-hidden|sr-only|noprint|printonly|print-only)(?:$|[\s_-])/i;
 
+/** How a page is laid out, not what it is: `has-sidebar`, `c-sidebar-layout--left`. */
+const LAYOUT_NAME =
+  /(?:^|\s)[\w-]{0,60}(?:(?:has|with|no|without|layout)[-_]{1,2}[\w-]{0,20}(?:side-?bar|nav|ads?|banner|paywall)|side-?bar[-_]{1,2}layout)[^\s]{0,60}(?=\s|$)/gi;
+
 /** Names that are as often given to the text itself; they count only as a whole class, and for what is no section of prose. */
 const DOUBTFUL_CLASS =
   /(?:^|\s)(?:menu|widget|widget-area|sidebar-widget|related|related-(?:posts|articles|content|links|stories|news|topics|items)|relatedposts|jp-relatedposts|recommended|recommendations?|recommended-(?:posts|articles)|trending|most-?(?:read|popular)|popular-posts|more-(?:stories|news|articles)|read-?more|also-read|toc|table-of-contents|toctree|banner|tags|tag-list|post-tags|entry-tags|tags-links|cat-links|post-navigation|posts-navigation|author-bio|author-box|about-author|post-author-box|entry-footer|post-footer|article-footer|post-meta-bottom|comment-respond|comments-area|comments-section)(?:\s|$)/i;
@@ -69,13 +73,17 @@ export function removeNoise(root: DomElement): void {
   for (const element of [...root.querySelectorAll('header, footer')]) {
     // Those inside an article may hold its title, author and date.
     const isAround = !element.closest('article') || element.tagName === 'FOOTER';
+    const isIntroduction = element.tagName === 'HEADER' && proseLength(blocksOf(element)) > textLength(element) * 0.5;
+    if (isIntroduction) continue;
     if (isAround && !element.querySelector('h1') && !holdsPage(element, 0.3)) element.remove();
   }
   for (const element of [...root.querySelectorAll('[class], [id]')]) {
     if (TRUSTED.has(element.tagName)) continue;
     const names = (element.getAttribute('class') ?? '').slice(0, 500);
     const isNoisy =
-      (NOISY_CLASS.test(names) || isSideById(element)) && !holdsPage(element, 0.5) && !isSectionOfProse(element);
+      (NOISY_CLASS.test(names.replace(LAYOUT_NAME, ' ')) || isSideById(element)) &&
+      !holdsPage(element, 0.5) &&
+      !isSectionOfProse(element);
     const isDoubtful = !isNoisy && DOUBTFUL_CLASS.test(names) && !holdsPage(element, 0.3) && !isSectionOfProse(element);
     if (isNoisy || isDoubtful) element.remove();
     else if (isTopName(element, names) && isTop(element)) element.remove();

@@ -26,6 +26,7 @@ export interface DomElement extends DomNode {
   querySelectorAll(selector: string): ArrayLike<DomElement> & Iterable<DomElement>;
   closest(selector: string): DomElement | null;
   contains(other: DomElement): boolean;
+  append(...nodes: (DomNode | string)[]): void;
   before(...nodes: (DomNode | string)[]): void;
   replaceWith(...nodes: (DomNode | string)[]): void;
 }

@@ -1,6 +1,6 @@
 import { htmlToText } from '../../text/html-text.ts';
 import type { ParsedDocument } from '../parsing/parse-job.ts';
-import { type DomDocument, parseHtmlDocument } from './dom.ts';
+import { type DomDocument, type DomElement, parseHtmlDocument } from './dom.ts';
 import { findMainText } from './main-text.ts';
 import { convertFormulas } from './math.ts';
 import { aboutArticle, readMetadata } from './page-metadata.ts';
@@ -19,7 +19,9 @@ export function readHtml(html: string, url: string): ParsedDocument {
     const document = parseHtmlDocument(prepared.html);
     const metadata = readMetadata(document, prepared.structuredData);
     convertFormulas(document.body, document);
-    const found = findMainText(document, { tags: prepared.tags, ...aboutArticle(document, prepared.structuredData) });
+    dropReadings(document.body);
+    const about = aboutArticle(document, prepared.structuredData);
+    const found = findMainText(document, { tags: prepared.tags, title: metadata.title, ...about });
     const content = toMarkdown(found.root, { document: found.document, url: baseUrl(document, url) });
     return content === '' ? plain(html) : { ...metadata, content };
   } catch (error) {
@@ -37,7 +39,13 @@ export function readWhole(html: string, url: string): string {
   }
   const document = parseHtmlDocument(prepared.html);
   convertFormulas(document.body, document);
+  dropReadings(document.body);
   return toMarkdown(document.body, { document, url });
+}
+
+/** Over its characters a ruby text stands as they are read: between them it makes another text of them. */
+function dropReadings(root: DomElement): void {
+  for (const reading of [...root.querySelectorAll('ruby > rt, ruby > rp, ruby > rtc')]) reading.remove();
 }
 
 function plain(html: string): ParsedDocument {

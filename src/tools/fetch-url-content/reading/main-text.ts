@@ -1,6 +1,8 @@
 import { Readability } from '@mozilla/readability';
+import { articleAround, type Beginning, beginningOf, missesBeginning } from './beginning.ts';
 import { cleanPage, isSectionOfProse, textLength } from './clean-page.ts';
 import { type DomDocument, type DomElement, type MainText, parseHtmlDocument } from './dom.ts';
+import { prepareHtml } from './prepare-html.ts';
 import { type Block, blocksOf, proseLength } from './prose.ts';
 import { pruneArticle } from './prune-article.ts';
 import { restoreParts } from './restore-parts.ts';
@@ -36,12 +38,17 @@ const CONTAINERS = [
 
 /** An article with less than this share of the page's prose may have missed the text. */
 const USUAL_SHARE = 0.4;
+/** With less than this share it is something else. */
+const LEAST_SHARE = 0.15;
 /** Prose of at least this length is text; in characters. */
 const LEAST_PROSE = 200;
+/** A repeated text of at least this length is an article, and no summary; in characters. */
+const LEAST_BODY = 400;
 
 /** What is known of a page besides its tree. */
 export interface PageKind {
   tags: number;
+  title: string;
   /** The text of the article as structured data repeats it; may be empty. */
   articleBody: string;
   /** Whether the page says that it is an article. */
@@ -58,41 +65,74 @@ export function findMainText(document: DomDocument, kind: PageKind): MainText {
   const root = cleanPage(document);
   const whole = blocksOf(root);
   if (isDocumentation(document, root, kind) || isThread(root, whole, kind)) return { root, document };
-  const article = untouched === undefined ? container(root) : choose(untouched, { root, whole, kind });
+  const repeated = repeatedText(root, whole, kind);
+  if (repeated) return repeated;
+  const page = { root, document, whole, kind, beginning: beginningOf(whole, kind.title) };
+  const article = untouched === undefined ? container(root) : choose(untouched, page);
   if (!article || losesStructure(article.root, root)) {
-    pruneArticle(root);
+    pruneArticle(root, kind);
     return { root, document };
   }
-  restoreParts(article, whole, kind);
-  pruneArticle(article.root);
+  if (article.document !== document) restoreParts(article, whole, kind);
+  pruneArticle(article.root, kind);
   return article;
 }
 
-/**
- * The article as Readability finds it; where that is little of the page's prose, the element that publishing systems
- * put articles in, or what Readability finds in the cleaned page.
- */
-function choose(
-  html: string,
-  page: { root: DomElement; whole: readonly Block[]; kind: PageKind },
-): MainText | undefined {
-  const all = proseLength(page.whole);
-  const usual = readability(html);
-  const length = usual ? proseLength(blocksOf(usual.root)) : 0;
-  if (usual && length >= USUAL_SHARE * all && !missesBody(usual, page.kind)) return usual;
-  const others = [() => container(page.root), () => readability(page.root.innerHTML)];
-  for (const find of others) {
-    const other = find();
-    const found = other ? proseLength(blocksOf(other.root)) : 0;
-    if (other && found >= Math.max(LEAST_PROSE, USUAL_SHARE * all) && !missesBody(other, page.kind)) return other;
+/** What is known of a page before its article is. */
+interface CleanedPage extends MainText {
+  whole: readonly Block[];
+  kind: PageKind;
+  beginning: Beginning | undefined;
+}
+
+/** The text of the article from structured data, where the page itself gets it from a script. */
+function repeatedText(root: DomElement, whole: readonly Block[], { articleBody }: PageKind): MainText | undefined {
+  if (articleBody.length < Math.max(LEAST_BODY, proseLength(whole)) || !missesBody(root, articleBody)) return undefined;
+  const isHtml = /<\/?(?:p|br|div)\b/i.test(articleBody);
+  const document = parseHtmlDocument(isHtml ? prepareHtml(articleBody).html : wrap(''));
+  if (isHtml) return { root: document.body, document };
+  for (const text of articleBody.split(/\n+/)) {
+    const paragraph = document.createElement('p');
+    paragraph.textContent = text;
+    document.body.append(paragraph);
   }
-  return usual && length >= LEAST_PROSE ? usual : undefined;
+  return { root: document.body, document };
+}
+
+/**
+ * The article as Readability finds it; where that is little of the page's prose, or nothing of what stands behind the
+ * title, the element around that, the one that publishing systems put articles in, or what Readability finds in the
+ * cleaned page.
+ */
+function choose(html: string, page: CleanedPage): MainText | undefined {
+  const { beginning, kind } = page;
+  const all = proseLength(page.whole);
+  const judge = (found: MainText | undefined) => {
+    if (!found) return undefined;
+    const blocks = blocksOf(found.root);
+    const length = proseLength(blocks);
+    const isWhole = length >= USUAL_SHARE * all && !missesBody(found.root, kind.articleBody);
+    const isElse = missesBeginning(blocks, beginning);
+    return { found, length, isElse, isRight: isWhole && !isElse };
+  };
+  const usual = judge(readability(html));
+  if (usual?.isRight) return usual.found;
+  const around = beginning && usual?.isElse !== false ? articleAround(beginning, page.whole, page.root) : undefined;
+  if (around) return { root: around, document: page.document };
+  for (const find of [() => container(page.root), () => readability(page.root.innerHTML)]) {
+    const other = judge(find());
+    if (other?.isRight && other.length >= LEAST_PROSE) return other.found;
+  }
+  // A short text under many comments is the text.
+  const isSure = beginning !== undefined && usual?.isElse === false;
+  const least = isSure ? LEAST_PROSE : Math.max(LEAST_PROSE, LEAST_SHARE * all);
+  return usual && usual.length >= least ? usual.found : undefined;
 }
 
 /** Whether an extraction lacks most of the text that the page's own structured data repeats. */
-function missesBody(found: MainText, { articleBody }: PageKind): boolean {
-  if (articleBody.length < 400) return false;
-  const text = letters(found.root.textContent);
+function missesBody(root: DomElement, articleBody: string): boolean {
+  if (articleBody.length < LEAST_BODY) return false;
+  const text = letters(root.textContent);
   const body = letters(articleBody);
   const samples = Array.from({ length: 12 }, (_, at) => {
     const start = Math.floor((at * (body.length - 40)) / 12);

@@ -67,7 +67,7 @@ const LEAST_UNSPACED = 28;
 
 /** Whether a block is a sentence or more, and not a list of links. */
 export function isProse({ text, linked }: Block): boolean {
-  if (linked > text.length * 0.4) return false;
+  if (linked > text.length * 0.4 || /^https?:\/\//.test(text)) return false;
   return text.length >= (isUnspaced(text) ? LEAST_UNSPACED : LEAST);
 }
 
@@ -81,4 +81,12 @@ function isUnspaced(text: string): boolean {
 /** The length of what is prose, in characters. */
 export function proseLength(blocks: readonly Block[]): number {
   return blocks.reduce((sum, block) => (isProse(block) ? sum + block.text.length : sum), 0);
+}
+
+/** What a text is known by: its first letters. Blocks may be as long as the page. */
+export function keyOf(text: string): string {
+  return text
+    .slice(0, 400)
+    .replace(/[^\p{L}\p{N}]+/gu, '')
+    .slice(0, 80);
 }

@@ -1,3 +1,4 @@
+import { titleAt } from './beginning.ts';
 import { removeNoise } from './clean-page.ts';
 import type { DomElement } from './dom.ts';
 import { type Block, blocksOf, isProse } from './prose.ts';
@@ -31,24 +32,79 @@ const END_WORDS =
  * Takes out of an article what its publisher put into it and behind it: captions and credits, links to other articles,
  * tags, calls to subscribe or to comment. Only small parts go; whatever holds a good part of the text stays.
  */
-export function pruneArticle(root: DomElement): void {
+export function pruneArticle(root: DomElement, { title }: { title: string }): void {
   removeNoise(root);
   const all = Math.max(1, lengthOf(blocksOf(root)));
   const isSmall = (element: DomElement, share: number) => lengthOf(blocksOf(element)) < Math.max(60, all * share);
   for (const element of [...root.querySelectorAll(ABOUT)]) {
     if (isSmall(element, 0.05) && element.parentElement?.tagName !== 'P') element.remove();
   }
-  for (const element of [...root.querySelectorAll('[class]')]) {
-    if (/^(H[1-6]|TABLE|TBODY|TR|TD|PRE|CODE|ARTICLE|MAIN|BODY)$/.test(element.tagName)) continue;
+  const insets = [...root.querySelectorAll('[class]')].filter((element) => {
+    if (/^(H[1-6]|TABLE|TBODY|TR|TD|PRE|CODE|ARTICLE|MAIN|BODY)$/.test(element.tagName)) return false;
     const names = (element.getAttribute('class') ?? '').slice(0, 500);
-    if (INSET_CLASS.test(names) && isSmall(element, 0.15) && !element.querySelector('pre, table, h1')) element.remove();
-  }
+    return INSET_CLASS.test(names) && isSmall(element, 0.15) && !element.querySelector('pre, table, h1');
+  });
+  const outer = new Set(insets);
+  for (const inset of insets) if (hasAround(inset, outer)) outer.delete(inset);
+  // A page that is made of them is none with insets: teasers are the text of a category.
+  const inInsets = [...outer].reduce((sum, inset) => sum + lengthOf(blocksOf(inset)), 0);
+  if (inInsets < all * 0.5) for (const inset of outer) inset.remove();
   for (const caption of [...root.querySelectorAll('figcaption')]) {
     if (isCredit(caption.textContent) && !caption.querySelector('pre, table')) caption.remove();
   }
   removeInsets(root);
   removeRepeats(root);
   cutEnd(root, all);
+  trimStart(root, title);
+  trimEnd(root);
+}
+
+/** Short lines at the start of an article that are looked at, and at its end. */
+const MAX_TRIMMED = 12;
+
+/** Where an article was published and by whom, when it begins with it: metadata tells it. */
+const ABOUT_LINE =
+  /^(?:by|von|par|por|di|da|door|af|av|written by|posted (?:by|on|in)|published|updated|last updated|veröffentlicht|aktualisiert|geändert|stand|geschrieben|erstellt|publié|mis à jour|publicado|actualizado|pubblicato|gepubliceerd|autor|author|redaktion|skip to|jump to|zum inhalt|aller au|saltar|ir al|vai al)\b/i;
+
+/** A date, or a time of day. */
+const DATE =
+  /\b\d{1,2}[./-]\s?\d{1,2}[./-]\s?\d{2,4}\b|\b\d{4}-\d{2}-\d{2}\b|\b\d{1,2}\.?\s+(?:de\s+)?\p{L}{3,10}\.?,?\s+(?:de\s+)?\d{4}\b|\b\p{L}{3,10}\.?\s+\d{1,2},?\s+\d{4}\b|\d{4}年\d{1,2}月\d{1,2}日/u;
+
+/**
+ * Takes the lines away that stand between the beginning of an article and its text: where in the site it is, who wrote
+ * it and when. What is above the title is none of it, unless it is prose.
+ */
+function trimStart(root: DomElement, title: string): void {
+  const blocks = blocksOf(root);
+  const first = blocks.findIndex(isProse);
+  if (first === -1) return;
+  const heading = titleAt(blocks.slice(0, first), title);
+  for (const [at, block] of blocks.slice(0, first).entries()) {
+    if (at === heading || !standsAlone(block, root)) continue;
+    const isAbove = at < heading && heading - at <= MAX_TRIMMED;
+    if (isAbove || (first - at <= MAX_TRIMMED && tellsAbout(block))) block.element.remove();
+  }
+}
+
+function tellsAbout({ element, text, linked }: Block): boolean {
+  if (text.length > 90 || /^(?:H[1-6]|LI|TD|TH|DT|DD|PRE)$/.test(element.tagName)) return false;
+  return ABOUT_LINE.test(text) || linked > text.length * 0.6 || (DATE.test(text) && text.length < 60);
+}
+
+/** Takes headings away behind which nothing follows, and words that introduce what is gone. */
+function trimEnd(root: DomElement): void {
+  const blocks = blocksOf(root);
+  for (const block of blocks.slice(-MAX_TRIMMED).reverse()) {
+    const isHeading = /^H[1-6]$/.test(block.element.tagName);
+    const isLabel = block.text.length < 100 && /[:：]$/.test(block.text) && block.element.tagName !== 'LI';
+    if (!(isHeading || isLabel) || !standsAlone(block, root) || blocks.length < 3) return;
+    block.element.remove();
+  }
+}
+
+/** Whether a block is an element that can go without taking another block with it. */
+function standsAlone({ element }: Block, root: DomElement): boolean {
+  return element !== root && blocksOf(element).length === 1 && element.querySelector('pre, table, img') === null;
 }
 
 /** Whether a caption only says whose picture it is, or too little to stand without it. `Figure 3: ...` is spoken of. */
@@ -81,18 +137,42 @@ function removeRepeats(root: DomElement): void {
   }
 }
 
-/** Cuts at the first heading in the last part of the article behind which only other things follow. */
+/**
+ * Cuts at the first heading in the last part of the article behind which only other things follow. Where the article
+ * goes on behind them, they alone go.
+ */
 function cutEnd(root: DomElement, all: number): void {
   const blocks = blocksOf(root);
+  const holder = mainHolder(blocks);
   let behind = lengthOf(blocks);
-  for (const [at, { element, text }] of blocks.entries()) {
+  let isCut = false;
+  for (const block of blocks) {
+    const { element, text } = block;
     behind -= text.length;
+    if (isCut && isProse(block) && element.parentElement === holder && text.length > LEAST_GOING_ON) isCut = false;
     const isLate = all - behind > all * 0.5;
-    if (!isLate || text.length > 80 || !END_WORDS.test(text)) continue;
-    for (const rest of blocks.slice(at)) removeWithin(rest.element, root);
-    if (element.parentElement) removeWithin(element, root);
-    return;
+    if (isLate && text.length <= 80 && END_WORDS.test(text)) isCut = true;
+    if (isCut) removeWithin(element, root);
   }
+}
+
+/** Prose of at least this length behind other things is that of the article; in characters. */
+const LEAST_GOING_ON = 120;
+
+/** The element whose children are most of the prose. */
+function mainHolder(blocks: readonly Block[]): DomElement | undefined {
+  const lengths = new Map<DomElement, number>();
+  for (const block of blocks) {
+    const holder = block.element.parentElement;
+    if (!isProse(block) || block.element.tagName !== 'P' || holder === null) continue;
+    lengths.set(holder, (lengths.get(holder) ?? 0) + block.text.length);
+  }
+  return [...lengths].sort(([, a], [, b]) => b - a)[0]?.[0];
+}
+
+function hasAround(element: DomElement, others: ReadonlySet<DomElement>): boolean {
+  for (let each = element.parentElement; each !== null; each = each.parentElement) if (others.has(each)) return true;
+  return false;
 }
 
 /** Removes an element, or empties it where it is the whole text. */

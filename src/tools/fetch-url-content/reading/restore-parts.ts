@@ -1,5 +1,6 @@
+import { isCaption } from './beginning.ts';
 import type { DomElement, MainText } from './dom.ts';
-import { type Block, blocksOf, isProse } from './prose.ts';
+import { type Block, blocksOf, isProse, keyOf } from './prose.ts';
 
 /** Blocks between a page's heading and the article that are taken for its introduction, at most. */
 const MAX_INTRODUCTION = 3;
@@ -17,32 +18,34 @@ export function restoreParts(article: MainText, page: readonly Block[], options:
 }
 
 function restoreHeadings({ root, document }: MainText, page: readonly Block[]): void {
-  const blocks = blocksOf(root);
   const places = new Map<string, DomElement>();
-  const known = new Set<string>();
-  for (const { text, element } of blocks) {
-    if (levelOf(element) > 0) known.add(keyOf(text));
+  const known = new Map<string, DomElement>();
+  for (const { text, element } of blocksOf(root)) {
+    if (levelOf(element) > 0) known.set(keyOf(text), element);
     else if (element !== root && !places.has(keyOf(text))) places.set(keyOf(text), element);
   }
   let pending: { level: number; text: string; age: number }[] = [];
+  const restoreBefore = (place: DomElement) => {
+    for (const heading of pending) {
+      const restored = document.createElement(`h${heading.level}`);
+      restored.textContent = heading.text;
+      place.before(restored);
+      known.set(keyOf(heading.text), restored);
+    }
+    pending = [];
+  };
   for (const { text, element } of page) {
     const level = levelOf(element);
     if (level > 0) {
       // A heading above a higher one is not of this text: the name of the site, a menu.
       pending = pending.filter((above) => above.level <= level);
-      if (!known.has(keyOf(text))) pending.push({ level, text, age: 0 });
+      const kept = known.get(keyOf(text));
+      if (kept) restoreBefore(kept);
+      else pending.push({ level, text, age: 0 });
       continue;
     }
     const place = places.get(keyOf(text));
-    if (place && pending.length > 0) {
-      for (const heading of pending) {
-        const restored = document.createElement(`h${heading.level}`);
-        restored.textContent = heading.text;
-        outermost(place, root).before(restored);
-        known.add(keyOf(heading.text));
-      }
-      pending = [];
-    }
+    if (place && pending.length > 0) restoreBefore(outermost(place, root));
     for (const heading of pending) heading.age += 1;
     pending = pending.filter(({ age }) => age < REACH);
   }
@@ -77,12 +80,6 @@ function restoreIntroduction({ root, document }: MainText, page: readonly Block[
   }
 }
 
-function isCaption(element: DomElement): boolean {
-  if (element.closest('figure, figcaption')) return true;
-  const names = `${element.className} ${element.parentElement?.className ?? ''}`;
-  return /caption|credit|copyright|image|photo|gallery|video/i.test(names.slice(0, 500));
-}
-
 /** The list or table around an element, so that nothing is put between its parts. */
 function outermost(element: DomElement, root: DomElement): DomElement {
   const holder = element.closest('ul, ol, dl, table, blockquote, figure');
@@ -91,12 +88,4 @@ function outermost(element: DomElement, root: DomElement): DomElement {
 
 function levelOf(element: DomElement): number {
   return /^H[1-6]$/.test(element.tagName) ? Number(element.tagName[1]) : 0;
-}
-
-/** What a text is known by: its first letters. Blocks may be as long as the page. */
-function keyOf(text: string): string {
-  return text
-    .slice(0, 400)
-    .replace(/[^\p{L}\p{N}]+/gu, '')
-    .slice(0, 80);
 }
