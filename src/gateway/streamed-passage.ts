@@ -9,15 +9,12 @@ import type { KeyConfig } from '../config/schema.ts';
 import { AttemptFailure, brokenStream } from '../upstream/provider-answer.ts';
 import type { ProviderTarget } from '../upstream/provider-target.ts';
 import type { Upstream } from '../upstream/upstream.ts';
-import { endAnswer } from './client-writer.ts';
+import { type Passing, passAnswer, trailersOf, watchRequest } from './passed-answer.ts';
+import { watchSocket } from './passed-socket.ts';
 import { ShortLivedMemory } from './short-lived-memory.ts';
 
 /** How long an idle connection to a provider is kept, in milliseconds. */
 const KEEP_ALIVE_MS = 30_000;
-/** The longest error of a provider that is passed on, in bytes. */
-const MAX_ERROR = 1024 * 1024;
-/** A WebSocket on which nothing is said for so long is closed, in milliseconds. */
-const SILENT_SOCKET_MS = 30 * 60_000;
 
 /** Where a streamed call goes. */
 export interface StreamedCall {
@@ -37,15 +34,16 @@ export interface StreamedPassage extends Disposable {
    * @throws GatewayError `upstream_error`, `upstream_timeout` while nothing was answered.
    */
   pass(req: IncomingMessage, res: ServerResponse, call: StreamedCall): Promise<void>;
-  /** Connects a WebSocket of a client with one of the provider; both end together. @throws GatewayError as `pass`. */
-  connect(req: IncomingMessage, socket: Duplex, options: { head: Buffer; call: StreamedCall }): void;
-}
-
-interface Passing {
-  target: ProviderTarget;
-  origin: string;
-  fail(error: unknown): void;
-  memory: ShortLivedMemory;
+  /**
+   * Connects a WebSocket of a client with one of the provider; both end together. `refuse` is told, at most once, of a
+   * failure before the client was answered.
+   * @throws GatewayError `upstream_error`, `not_found`.
+   */
+  connect(
+    req: IncomingMessage,
+    socket: Duplex,
+    options: { head: Buffer; call: StreamedCall; refuse: (error: GatewayError) => void },
+  ): void;
 }
 
 /** Bytes pass through http-proxy-middleware; headers, credentials and errors are those of every road to a provider. */
@@ -73,11 +71,20 @@ export function createStreamedPassage({ upstream }: { upstream: Upstream }): Str
     plugins: [
       (server) => {
         server.on('proxyReq', (proxyReq, req) => {
-          prepare(proxyReq, req, of(req).target);
+          watchRequest(proxyReq, of(req));
+          passTrailers(proxyReq, req);
           memory.watch(req);
         });
-        server.on('proxyReqWs', (proxyReq, req) => filterUpgrade(proxyReq, of(req).target));
-        server.on('proxyRes', (answer, req, res) => answerWith(answer, res, of(req)));
+        server.on('proxyReqWs', (proxyReq, req, socket) => watchSocket(proxyReq, socket, of(req)));
+        server.on('proxyRes', (answer, req, res) => {
+          // What is thrown here would end the process: nobody catches what a listener throws.
+          try {
+            passAnswer(answer, res, of(req));
+          } catch (error) {
+            answer.destroy();
+            of(req).fail(error);
+          }
+        });
         server.on('error', (error, req) => req && passing.get(req)?.fail(error));
         server.on('econnreset', (error, req) => passing.get(req)?.fail(error));
       },
@@ -100,120 +107,44 @@ export function createStreamedPassage({ upstream }: { upstream: Upstream }): Str
       new Promise((resolve, reject) => {
         const { target, origin } = prepared(req, call, false);
         const fail = (error: unknown) => reject(errorOf(error, call.provider));
-        passing.set(req, { target, origin, fail, memory });
+        passing.set(req, { target, origin, fail, answered: () => {}, memory });
         res.once('close', resolve);
         middleware(req, res, (error) => error !== undefined && fail(error)).catch(fail);
       }),
-    connect(req, socket, { head, call }) {
+    connect(req, socket, { head, call, refuse }) {
       const { target, origin } = prepared(req, call, true);
-      const fail = () => socket.destroy();
-      passing.set(req, { target, origin, fail, memory });
-      if (!(socket instanceof Socket)) return fail();
-      socket.setTimeout(SILENT_SOCKET_MS, fail);
-      socket.on('error', fail);
+      let state: 'waiting' | 'refused' | 'open' = 'waiting';
+      const fail = (error: unknown) => {
+        if (state === 'open') socket.destroy();
+        if (state !== 'waiting' || socket.destroyed) return;
+        state = 'refused';
+        refuse(errorOf(error, call.provider));
+      };
+      const answered = () => {
+        state = 'open';
+      };
+      passing.set(req, { target, origin, fail, answered, memory });
+      if (!(socket instanceof Socket)) return void socket.destroy();
+      socket.on('error', () => socket.destroy());
       middleware.upgrade(req, socket, head);
     },
     [Symbol.dispose]: () => agents[Symbol.dispose](),
   };
 }
 
-/** Time limit of the connection, and trailers that come after the body. */
-function prepare(proxyReq: ClientRequest, req: IncomingMessage, target: ProviderTarget): void {
-  limitConnect(proxyReq, target.config.timeouts.connect);
+/** Trailers that come after the client's body. */
+function passTrailers(proxyReq: ClientRequest, req: IncomingMessage): void {
   if (req.headers.trailer === undefined) return;
   req.once('end', () => {
-    if (proxyReq.hasHeader('transfer-encoding')) proxyReq.addTrailers(req.trailers);
+    if (proxyReq.hasHeader('transfer-encoding')) proxyReq.addTrailers(trailersOf(req));
   });
-}
-
-function limitConnect(proxyReq: ClientRequest, ms: number): void {
-  const { socket } = proxyReq;
-  if (!socket?.connecting) return;
-  const timer = setTimeout(() => {
-    proxyReq.destroy(Object.assign(new Error('no connection in time'), { code: 'ETIMEDOUT' }));
-  }, ms);
-  const clear = () => clearTimeout(timer);
-  socket.once('connect', clear);
-  proxyReq.once('close', clear);
-}
-
-/** Writes the provider's answer: as it comes, or, where it tells of an error, without the credentials it may quote. */
-function answerWith(answer: IncomingMessage, res: ServerResponse, { target, fail, memory }: Passing): void {
-  const { statusCode: status = 502 } = answer;
-  if (status === 401 || status === 403) {
-    answer.resume();
-    fail(new AttemptFailure(`HTTP status ${status}`, { kind: 'refused', advice: 'never', status }));
-    return;
-  }
-  const headers = target.headersToClient({ status, headers: answer.headers });
-  if (status >= 400) {
-    answerError(answer, res, { target, status, headers });
-    return;
-  }
-  if (answer.headers.trailer !== undefined) headers.trailer = target.mask.text(answer.headers.trailer);
-  res.writeHead(status, headers);
-  res.flushHeaders();
-  answer.once('end', () => {
-    const names = Object.keys(answer.trailers);
-    if (names.length > 0) res.addTrailers(masked(answer.trailers, target));
-  });
-  memory.watch(answer);
-  answer.pipe(res);
-}
-
-function answerError(
-  answer: IncomingMessage,
-  res: ServerResponse,
-  { target, status, headers }: { target: ProviderTarget; status: number; headers: Record<string, string> },
-): void {
-  const pieces: Buffer[] = [];
-  let size = 0;
-  answer.on('data', (chunk: Buffer) => {
-    size += chunk.length;
-    if (size <= MAX_ERROR) pieces.push(chunk);
-    else answer.destroy();
-  });
-  answer.once('end', () => {
-    const body = Buffer.concat(pieces);
-    target.mask.apply(body);
-    const length = body.length > 0 ? { 'content-length': String(body.length) } : {};
-    res.writeHead(status, { ...headers, ...length });
-    endAnswer(res, body);
-  });
-}
-
-/** The head of an upgraded connection has the provider's own headers in it. */
-function filterUpgrade(proxyReq: ClientRequest, target: ProviderTarget): void {
-  const filter = (answer: IncomingMessage) => {
-    const kept: Record<string, string> = target.headersToClient({ status: 101, headers: answer.headers });
-    for (const name of UPGRADE) {
-      const value = answer.headers[name];
-      if (value !== undefined) kept[name] = String(value);
-    }
-    answer.headers = kept;
-  };
-  proxyReq.prependListener('upgrade', filter);
-  proxyReq.prependListener('response', filter);
-}
-
-const UPGRADE = [
-  'connection',
-  'upgrade',
-  'sec-websocket-accept',
-  'sec-websocket-protocol',
-  'sec-websocket-extensions',
-  'transfer-encoding',
-];
-
-function masked(trailers: NodeJS.Dict<string>, target: ProviderTarget): [string, string][] {
-  return Object.entries(trailers).map(([name, value]) => [name, target.mask.text(value ?? '')]);
 }
 
 /** What a client is told of a provider that did not answer. */
 function errorOf(error: unknown, provider: string): GatewayError {
   if (error instanceof GatewayError) return error;
   const failure = error instanceof AttemptFailure ? error : brokenStream(`the connection failed (${codeOf(error)})`);
-  const isLate = codeOf(error) === 'ETIMEDOUT';
+  const isLate = failure.kind === 'timeout' || codeOf(error) === 'ETIMEDOUT';
   return new GatewayError(
     isLate ? 'upstream_timeout' : 'upstream_error',
     `Provider ${provider} failed: ${failure.message}`,

@@ -96,6 +96,7 @@ export class WholeAnswer implements ResultReceiver {
 export function judgeError(answer: HeldAnswer, target: ProviderTarget): AttemptResult {
   const { status } = answer;
   if (status < 400) return failed(`HTTP status ${status}: the provider sends us elsewhere`);
+  if (status > 599) return failed(`HTTP status ${status}, which is not valid`);
   return { is: 'failed', failure: target.failureOfAnswer(answer), answer };
 }
 

@@ -1,5 +1,5 @@
 import { createLogger } from '../../src/base/logger.ts';
-import { configSchema } from '../../src/config/schema.ts';
+import { configSchema, type GatewayConfig } from '../../src/config/schema.ts';
 import { type Gateway, startGateway } from '../../src/server.ts';
 import { CALM } from './calm.ts';
 
@@ -32,6 +32,7 @@ export interface ProxyGateway extends AsyncDisposable {
   /** Address with `/v1`. */
   url: string;
   gateway: Gateway;
+  config: GatewayConfig;
   /** Lines of the log, as text. */
   log: string[];
 }
@@ -70,6 +71,7 @@ export async function startProxyGateway(options: ProxyGatewayOptions): Promise<P
   return {
     url: `${gateway.url}/v1`,
     gateway,
+    config,
     log,
     [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
   };

@@ -1,0 +1,91 @@
+import { type ClientRequest, type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { brokenStream } from '../upstream/provider-answer.ts';
+import type { ProviderTarget } from '../upstream/provider-target.ts';
+import { collectError, late, limitConnect, type Passing, refusalOf } from './passed-answer.ts';
+
+/** A WebSocket on which nothing is said for so long is closed, in milliseconds. */
+const SILENT_MS = 30 * 60_000;
+/** One that takes nothing of what waits for it for so long is closed, in milliseconds. */
+const STALLED_MS = 5 * 60_000;
+
+/** Headers of a handshake's answer, besides those of every answer. The other two are the gateway's own. */
+const HANDSHAKE = ['sec-websocket-accept', 'sec-websocket-protocol', 'sec-websocket-extensions'];
+
+type Handshake = Pick<Passing, 'target' | 'fail' | 'answered'>;
+
+/**
+ * Watches a WebSocket that is passed on: its handshake has the time of any answer, both of its connections end
+ * together, and one that is not used is closed.
+ */
+export function watchSocket(proxyReq: ClientRequest, socket: Socket, passing: Handshake): void {
+  const { target } = passing;
+  const { first_byte, idle, connect } = target.config.timeouts;
+  const headTimer = setTimeout(() => proxyReq.destroy(late('no answer in time')), connect + first_byte);
+  const clear = () => clearTimeout(headTimer);
+  proxyReq.once('close', clear);
+  socket.once('close', () => proxyReq.destroy());
+  proxyReq.prependOnceListener('upgrade', (answer, other: Socket) => {
+    clear();
+    passing.answered();
+    answer.headers = handshakeHeaders(answer, target);
+    socket.once('close', () => other.destroy());
+    other.once('close', () => socket.destroySoon());
+    if (socket.destroyed) other.destroy();
+    endWhenSilent(socket);
+  });
+  proxyReq.once('socket', () => {
+    limitConnect(proxyReq, connect);
+    // http-proxy-middleware passes an answer that opens no WebSocket on as it is, with the credentials in it.
+    proxyReq.removeAllListeners('response').once('response', (answer) => {
+      clear();
+      proxyReq.setTimeout(idle, () => proxyReq.destroy());
+      answerInstead(answer, socket, passing);
+    });
+  });
+}
+
+/** The head of an upgraded connection, without the provider's own headers. */
+function handshakeHeaders(answer: IncomingMessage, target: ProviderTarget): Record<string, string> {
+  const headers: Record<string, string> = target.headersToClient({ status: 101, headers: answer.headers });
+  for (const name of HANDSHAKE) {
+    const value = answer.headers[name];
+    if (value !== undefined) headers[name] = target.mask.text(String(value));
+  }
+  return { ...headers, connection: 'Upgrade', upgrade: 'websocket' };
+}
+
+/** Writes the answer of a provider that opens no WebSocket, as any answer of it is written. */
+function answerInstead(answer: IncomingMessage, socket: Socket, { target, fail, answered }: Handshake) {
+  const status = answer.statusCode ?? 0;
+  const refusal =
+    refusalOf(status) ?? (status < 400 ? brokenStream(`HTTP status ${status} instead of a WebSocket`) : undefined);
+  if (refusal) {
+    fail(refusal);
+    answer.on('error', () => {}).destroy();
+    return;
+  }
+  const write = (body: Buffer) => {
+    answered();
+    const { 'content-encoding': _, ...headers } = target.headersToClient({ status, headers: answer.headers });
+    const lines = Object.entries({ ...headers, 'content-length': String(body.length), connection: 'close' });
+    const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
+    socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}\r\n${head}\r\n`, 'latin1');
+    socket.end(body, () => socket.destroy());
+  };
+  collectError(answer, { target, fail, write });
+}
+
+/** Closes a connection that takes nothing, or on which nothing was said for long. Times in milliseconds. */
+export function endWhenSilent(socket: Socket, { stalledMs = STALLED_MS, silentMs = SILENT_MS } = {}): void {
+  let silentFor = 0;
+  let seen = socket.bytesRead + socket.bytesWritten;
+  socket.setTimeout(stalledMs).on('timeout', () => {
+    const bytes = socket.bytesRead + socket.bytesWritten;
+    silentFor = bytes === seen ? silentFor + stalledMs : 0;
+    seen = bytes;
+    if (socket.writableLength > 0 || silentFor >= silentMs) socket.destroy();
+    // The timer does not run again by itself.
+    else socket.setTimeout(stalledMs);
+  });
+}

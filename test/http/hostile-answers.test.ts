@@ -1,0 +1,222 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
+import { rawExchange } from '../support/http-client.ts';
+import { until } from '../support/http-gateway.ts';
+import { CLIENT_KEY, type ProxyGateway, startProxyGateway } from '../support/proxy-gateway.ts';
+
+const SECRET = 'sk-operator-secret-0123456789';
+const CHUNKED = 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\ncontent-type: application/json\r\n';
+const PIECE = `10000\r\n${'x'.repeat(0x10000)}\r\n`;
+
+/** What a hostile provider answers, by name. */
+const ANSWERS: Record<string, (socket: Socket) => void> = {
+  'status 000': (socket) => socket.end('HTTP/1.1 000 X\r\ncontent-length: 2\r\n\r\n{}'),
+  'status 099': (socket) => socket.end('HTTP/1.1 099 X\r\ncontent-length: 2\r\n\r\n{}'),
+  'status 199': (socket) => socket.end('HTTP/1.1 199 X\r\ncontent-length: 2\r\n\r\n{}'),
+  'status 600': (socket) => socket.end('HTTP/1.1 600 X\r\ncontent-length: 2\r\n\r\n{}'),
+  'status 999': (socket) => socket.end('HTTP/1.1 999 X\r\ncontent-length: 2\r\n\r\n{}'),
+  'another protocol': (socket) =>
+    socket.end('HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\nhello'),
+  'interim answers without end': (socket) => endless(socket, 'HTTP/1.1 103 Early\r\nlink: a\r\n\r\n'.repeat(100)),
+  'a head without end': (socket) => {
+    socket.write('HTTP/1.1 200 OK\r\n');
+    const timer = setInterval(() => socket.write('x: y\r\n'), 20);
+    socket.on('close', () => clearInterval(timer));
+  },
+  'a header of 20 KB': (socket) =>
+    socket.end(`HTTP/1.1 200 OK\r\nx: ${'x'.repeat(20_000)}\r\ncontent-length: 2\r\n\r\n{}`),
+  'no answer': () => {},
+  'no HTTP': (socket) => socket.end('\0\x01\x02'.repeat(100)),
+  'an error without end': (socket) => {
+    socket.write('HTTP/1.1 500 X\r\ntransfer-encoding: chunked\r\n\r\n');
+    endless(socket, PIECE);
+  },
+  'an error that is cut': (socket) => socket.end('HTTP/1.1 500 X\r\ncontent-length: 100\r\n\r\nabc'),
+  'an error that stalls': (socket) => socket.write('HTTP/1.1 500 X\r\ncontent-length: 100\r\n\r\nabc'),
+  'a refusal without end': (socket) => {
+    socket.write('HTTP/1.1 401 X\r\ntransfer-encoding: chunked\r\n\r\n');
+    endless(socket, PIECE);
+  },
+  'two lengths': (socket) =>
+    socket.end('HTTP/1.1 200 OK\r\ncontent-length: 1\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n'),
+  'a folded header': (socket) => socket.end('HTTP/1.1 200 OK\r\na: b\r\n c\r\ncontent-length: 2\r\n\r\n{}'),
+  'an error with the credential': (socket) =>
+    socket.end(`HTTP/1.1 404 ${SECRET}\r\ncontent-type: a/${SECRET}\r\ncontent-length: 29\r\n\r\n${SECRET}`),
+  trailers: (socket) =>
+    socket.end(
+      `${CHUNKED}trailer: x-sum, authorization, set-cookie\r\n\r\n2\r\n{}\r\n0\r\nx-sum: ${SECRET}\r\nset-cookie: a=b\r\nauthorization: b\r\nx-more: c\r\n\r\n`,
+    ),
+};
+
+/** Writes until the reader goes, a gigabyte at most. */
+function endless(socket: Socket, piece: string): void {
+  let left = 2 ** 30 / piece.length;
+  const write = () => {
+    while (!socket.destroyed && left-- > 0) if (!socket.write(piece)) return void socket.once('drain', write);
+  };
+  write();
+}
+
+/** A provider that answers what the query `answer` names, on a raw connection. */
+async function startRawProvider() {
+  const sockets = new Set<Socket>();
+  const heads: string[] = [];
+  const bodies: string[] = [];
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on('error', () => {}).on('close', () => sockets.delete(socket));
+    let text = '';
+    const read = (data: Buffer) => {
+      text += data.toString('latin1');
+      const end = text.indexOf('\r\n\r\n');
+      const body = text.slice(end + 4);
+      const isWhole = /^transfer-encoding/im.test(text)
+        ? body.includes('0\r\n') && body.endsWith('\r\n\r\n')
+        : body.length >= Number(/^content-length: (\d+)/im.exec(text)?.[1] ?? 0);
+      if (end === -1 || !isWhole) return;
+      socket.off('data', read);
+      heads.push(text.slice(0, end));
+      bodies.push(body);
+      const name = decodeURIComponent(/[?&]answer=([^ &]*)/.exec(text)?.[1] ?? '');
+      (ANSWERS[name] ?? upgrade)(socket);
+    };
+    socket.on('data', read);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  assert.ok(address && typeof address === 'object');
+  return {
+    url: `http://127.0.0.1:${address.port}/v1`,
+    sockets,
+    heads,
+    bodies,
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function upgrade(socket: Socket): void {
+  socket.write(
+    `HTTP/1.1 101 ${SECRET}\r\nconnection: upgrade, x-secret\r\nupgrade: websocket\r\nsec-websocket-accept: x\r\nsec-websocket-protocol: ${SECRET}\r\nx-secret: ${SECRET}\r\n\r\n`,
+  );
+}
+
+const AUTH = `Host: a\r\nAuthorization: Bearer ${CLIENT_KEY}\r\n`;
+const HANDSHAKE = `${AUTH}Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n`;
+
+function post(path: string, body: string): string {
+  return `POST /v1${path} HTTP/1.1\r\n${AUTH}Connection: close\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+}
+
+/** The roads to a provider. The two of models have no time of their own here: they wait three times as long. */
+const ROADS = {
+  'a passed call': (query: string) => `GET /v1/files/x${query} HTTP/1.1\r\n${AUTH}Connection: close\r\n\r\n`,
+  'a passed upload': (query: string) => post(`/files${query}`, 'abc'),
+  'a WebSocket': (query: string) => `GET /v1/realtime${query} HTTP/1.1\r\n${HANDSHAKE}`,
+  embeddings: (query: string) => post(`/embeddings${query}`, '{"model":"fast","input":"x"}'),
+  'a chat completion': (query: string) =>
+    post(`/chat/completions${query}`, '{"model":"fast","messages":[{"role":"user","content":"x"}]}'),
+  'a chat stream': (query: string) =>
+    post(`/chat/completions${query}`, '{"model":"fast","stream":true,"messages":[{"role":"user","content":"x"}]}'),
+};
+
+describe('hostile answers of providers', () => {
+  let provider: Awaited<ReturnType<typeof startRawProvider>>;
+  let gateway: ProxyGateway;
+  const stack = new AsyncDisposableStack();
+  before(async () => {
+    provider = stack.use(await startRawProvider());
+    const timeouts = { connect: 0.1, first_byte: 0.15, idle: 0.15 };
+    gateway = stack.use(
+      await startProxyGateway({
+        providers: { only: { url: provider.url, apiKey: SECRET, timeouts } },
+        passthrough: [
+          { path: '/v1/files', provider: 'only' },
+          { path: '/v1/realtime', provider: 'only', websocket: true },
+        ],
+        key: { passthrough: 'all' },
+      }),
+    );
+  });
+  after(() => stack.disposeAsync());
+
+  const ask = (road: keyof typeof ROADS, name: string) =>
+    rawExchange(gateway, ROADS[road](`?answer=${encodeURIComponent(name)}`));
+  const NOT_FAILED = new Set(['trailers', 'an error with the credential']);
+
+  for (const road of Object.keys(ROADS) as (keyof typeof ROADS)[]) {
+    it(`are told of as failures of the provider: ${road}`, async () => {
+      const names = Object.keys(ANSWERS).filter((name) => !NOT_FAILED.has(name));
+      const failed = names.map(async (name) => {
+        if (road === 'a WebSocket' && name === 'another protocol') return;
+        const answer = await ask(road, name);
+        assert.match(answer, /^HTTP\/1\.1 50[24] .*"code":"upstream_(?:error|timeout)"/s, name);
+      });
+      await Promise.all(failed);
+      for (const name of ['an error with the credential', 'trailers']) {
+        const answer = await ask(road, name);
+        assert.ok(!answer.includes(SECRET) && /^HTTP\/1\.1 [245]/.test(answer), answer);
+      }
+    });
+  }
+
+  it('pass trailers that were announced and tell nothing of anybody, both ways', async () => {
+    const down = await ask('a passed call', 'trailers');
+    assert.match(down, /0\r\nx-sum: \*+\r\n\r\n$/);
+    const up = `POST /v1/files?answer=trailers HTTP/1.1\r\n${AUTH}Connection: close\r\nTransfer-Encoding: chunked\r\nTrailer: x-sum, cookie, X-Api-Key\r\n\r\n3\r\nabc\r\n0\r\nx-sum: 1\r\nCookie: a=b\r\nX-Api-Key: ${CLIENT_KEY}\r\nx-more: 1\r\nAuthorization: Bearer ${CLIENT_KEY}\r\n\r\n`;
+    assert.match(await rawExchange(gateway, up), /^HTTP\/1\.1 200 /);
+    assert.match(provider.bodies.at(-1) ?? '', /0\r\nx-sum: 1\r\n\r\n$/);
+  });
+
+  describe('WebSockets', () => {
+    async function open(): Promise<{ socket: Socket; head: string; other: Socket }> {
+      const before = new Set(provider.sockets);
+      const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+      socket.on('error', () => {});
+      socket.write(`GET /v1/realtime HTTP/1.1\r\n${HANDSHAKE}`);
+      const [head] = await once(socket, 'data');
+      const [other] = [...provider.sockets].filter((each) => !before.has(each));
+      assert.ok(other);
+      return { socket, head: String(head), other };
+    }
+
+    it('show nothing of the provider in their handshake', async () => {
+      const { socket, head } = await open();
+      assert.match(head, /^HTTP\/1\.1 101 Switching Protocols\r\n/);
+      assert.match(head, /connection: Upgrade\r\nupgrade: websocket\r\n/);
+      assert.ok(!head.includes(SECRET) && !head.includes('x-secret'), head);
+      socket.destroy();
+    });
+
+    it('end on both sides, whoever ends them and however', async () => {
+      const reset = await open();
+      reset.socket.resetAndDestroy();
+      await until(() => reset.other.destroyed || undefined);
+      const cut = await open();
+      cut.other.resetAndDestroy();
+      await once(cut.socket.resume(), 'close');
+      // The client says no more and reads no more; the key goes.
+      const removed = await open();
+      removed.socket.pause();
+      const fill = () => {
+        while (removed.other.write(Buffer.alloc(65_536)));
+      };
+      removed.other.on('drain', fill);
+      fill();
+      await gateway.gateway.reload({ ...gateway.config, keys: [] });
+      await until(() => removed.other.destroyed || undefined);
+      await gateway.gateway.reload(gateway.config);
+    });
+  });
+
+  it('left the log without a credential and without an error of the gateway', () => {
+    for (const line of gateway.log) {
+      assert.ok(!line.includes(SECRET) && !line.includes(CLIENT_KEY), line);
+      assert.ok(!line.includes('internal_error'), line);
+    }
+  });
+});
