@@ -72,6 +72,82 @@ const FORMULAS: [name: string, html: string, latex: string][] = [
   ],
   ['WordPress', '<img src="https://s0.wp.com/latex.php?latex=x" alt="\\zeta(s)" class="latex">', '$\\zeta(s)$'],
   ['LaTeXML', '<math class="ltx_Math" alttext="\\mathcal{O}(n)"><mi>O</mi></math>', '$\\mathcal{O}(n)$'],
+  [
+    'MathJax 2 drawn before its source',
+    '<span class="MathJax_Preview" style="color: inherit;">[math]</span><span class="MathJax" id="MathJax-Element-1-Frame"><nobr><span class="math"><span class="mi">a</span><span class="mo">=</span></span></nobr><span class="MJX_Assistive_MathML"><math><mi>a</mi></math></span></span><script type="math/tex" id="MathJax-Element-1">a = b^2</script>',
+    '$a = b^2$',
+  ],
+  [
+    'MathJax 2 with MathML for its source',
+    '<span class="math"><span class="MathJax_Preview"></span><span class="MathJax_SVG" data-mathml="&lt;math&gt;&lt;mi&gt;q&lt;/mi&gt;&lt;/math&gt;" role="presentation"><svg><path d="M1 1"></path></svg><span class="MJX_Assistive_MathML"><math><msub><mi>p</mi><mn>0</mn></msub></math></span></span><script type="math/mml"><math><msub><mi>p</mi><mn>0</mn></msub></math></script></span>',
+    '$p_0$',
+  ],
+  [
+    'MathJax 2 as a drawing alone',
+    '<span class="MathJax_SVG" data-mathml="&lt;math&gt;&lt;msup&gt;&lt;mi&gt;n&lt;/mi&gt;&lt;mn&gt;3&lt;/mn&gt;&lt;/msup&gt;&lt;/math&gt;"><svg></svg></span>',
+    '$n^3$',
+  ],
+  [
+    'MathJax 4',
+    '<mjx-container class="MathJax" jax="CHTML"><mjx-math data-latex="\\vec{J}=J" aria-hidden="true"><mjx-mi data-latex="J"><mjx-c>𝐽</mjx-c></mjx-mi></mjx-math><mjx-speech aria-label="J, math" role="img"></mjx-speech></mjx-container>',
+    '$\\vec{J}=J$',
+  ],
+  [
+    'MathJax 4 as a drawing',
+    '<mjx-container class="MathJax" jax="SVG" display="true"><svg xmlns="http://www.w3.org/2000/svg"><g data-mml-node="math" data-latex="\\cos(x) &amp;= 1"><g data-mml-node="mi" data-latex="x"><path d="M1"></path></g></g></svg></mjx-container>',
+    '$$\\cos(x) &= 1$$',
+  ],
+  [
+    'MathJax 3 without what it drew',
+    '<mjx-container class="MathJax" jax="CHTML"><mjx-math class="MJX-TEX"><mjx-msup><mjx-mi class="mjx-i"><mjx-c class="mjx-c1D465 TEX-I"></mjx-c></mjx-mi><mjx-script style="vertical-align: 0.363em;"><mjx-mn class="mjx-n"><mjx-c class="mjx-c32"></mjx-c></mjx-mn></mjx-script></mjx-msup><mjx-mo class="mjx-n"><mjx-c class="mjx-c2264"></mjx-c></mjx-mo><mjx-mfrac><mjx-frac><mjx-num><mjx-nstrut></mjx-nstrut><mjx-mn><mjx-c class="mjx-c31"></mjx-c></mjx-mn></mjx-num><mjx-dbox><mjx-dtable><mjx-line></mjx-line><mjx-row><mjx-den><mjx-dstrut></mjx-dstrut><mjx-mi><mjx-c class="mjx-c1D458 TEX-I"></mjx-c></mjx-mi></mjx-den></mjx-row></mjx-dtable></mjx-dbox></mjx-frac></mjx-mfrac></mjx-math></mjx-container>',
+    '$x^2\\le\\frac{1}{k}$',
+  ],
+  [
+    'KaTeX that kept only its drawing',
+    '<span class="katex"><span class="katex-html" aria-hidden="true"><span class="base"><span class="strut"></span><span class="mord mathnormal">x</span><span class="mspace"></span><span class="mrel">=</span><span class="mspace"></span></span><span class="base"><span class="mord"><span class="mord mathnormal">a</span><span class="msupsub"><span class="vlist-t"><span class="vlist-r"><span class="vlist"><span><span class="pstrut"></span><span class="mord mtight">2</span></span></span></span></span></span></span><span class="mbin">+</span><span class="mord"><span class="mord mathnormal">b</span><span class="msupsub"><span class="vlist-t vlist-t2"><span class="vlist-r"><span class="vlist"><span><span class="pstrut"></span><span class="mord mtight">0</span></span></span><span class="vlist-s">\u200b</span></span><span class="vlist-r"><span class="vlist"><span></span></span></span></span></span></span></span></span></span>',
+    '$x =a^2+b_0$',
+  ],
+  [
+    'a chat',
+    '<span role="math" aria-label="x" data-math-source="x = \\sqrt{y}"><span class="katex"><span class="katex-html" aria-hidden="true"><span class="mord">x</span></span></span></span>',
+    '$x = \\sqrt{y}$',
+  ],
+  ['Pandoc for KaTeX', '<span class="math inline">\\hat{y}_i = x^\\top w</span>', '$\\hat{y}_i = x^\\top w$'],
+  [
+    'Pandoc in plain HTML',
+    '<span class="math inline"><em>x</em><sub><em>i</em></sub><sup>2</sup> ≥ 0</span>',
+    '$x_i^2 \\ge 0$',
+  ],
+  ['Sphinx', '<span class="math notranslate nohighlight">\\(\\sum_i x_i\\)</span>', '\\(\\sum_i x_i\\)'],
+  ['Sphinx as images', '<img class="math" src="_images/math/1.png" alt="k_1 + k_2"/>', '$k_1 + k_2$'],
+  ['Stack Exchange', '<span class="math-container">$\\mathbb{P}(A_i) < 1$</span>', '$\\mathbb{P}(A_i) < 1$'],
+  ['Discourse', '<span class="math">f_n \\to f</span>', '$f_n \\to f$'],
+  [
+    'QuickLaTeX',
+    '<img src="/ql-cache/quicklatex.com-1_l3.svg" class="ql-img-inline-formula quicklatex-auto-format" alt="&#92;&#79;&#109;&#101;&#103;&#97;&#61;&#86;" title="Rendered by QuickLaTeX.com">',
+    '$\\Omega=V$',
+  ],
+  ['CodeCogs', '<img src="https://latex.codecogs.com/svg.image?\\inline&space;\\frac{a}{b}" alt="">', '$\\frac{a}{b}$'],
+  ['Zhihu', '<img src="https://www.zhihu.com/equation?tex=E%3Dmc%5E2" alt="[公式]" eeimg="1">', '$E=mc^2$'],
+  [
+    'WordPress without a description',
+    '<img src="https://s0.wp.com/latex.php?latex=%5Czeta%28s%29&bg=ffffff&fg=000" alt="">',
+    '$\\zeta(s)$',
+  ],
+  ['an old chart', '<img src="https://chart.googleapis.com/chart?cht=tx&chl=x%5E2%2B1">', '$x^2+1$'],
+  ['Doxygen', '<img class="formulaInl" alt="$ O(n \\log n) $" src="form_0.png">', '$O(n \\log n)$'],
+  ['LaTeX2HTML', '<img width="10" alt="$\\displaystyle x_0$" src="img1.png">', '$\\displaystyle x_0$'],
+  [
+    'editors of schools',
+    '<img class="Wirisformula" alt="x squared" data-mathml="«math xmlns=¨http://www.w3.org/1998/Math/MathML¨»«msup»«mi»§#952;«/mi»«mn»2«/mn»«/msup»«/math»">',
+    '$\\theta^2$',
+  ],
+  [
+    'journals',
+    '<inline-formula><tex-math id="M1">\\documentclass[12pt]{minimal} \\usepackage{amsmath} \\begin{document}$$\\beta = 0.5$$\\end{document}</tex-math></inline-formula>',
+    '$\\beta = 0.5$',
+  ],
+  ['GitHub', '<math-renderer class="js-inline-math">$a_1 * b_1 * c$</math-renderer>', '$a_1 * b_1 * c$'],
   ['a namespace', '<m:math><m:msup><m:mi>x</m:mi><m:mn>3</m:mn></m:msup></m:math>', '$x^3$'],
 ];
 
@@ -84,6 +160,24 @@ describe('fetch_url_content: formulas', () => {
       assert.equal(formula, latex);
     });
   }
+
+  it('of LaTeXML stand on their lines, with their numbers', () => {
+    const row = (maths: string, number: string) =>
+      `<tr class="ltx_equation ltx_eqn_row"><td class="ltx_eqn_cell ltx_eqn_center_padleft"></td>${maths}<td class="ltx_eqn_cell ltx_eqn_eqno"><span class="ltx_tag ltx_tag_equation">(${number})</span></td></tr>`;
+    const cell = (tex: string) =>
+      `<td class="ltx_eqn_cell"><math class="ltx_Math" alttext="${tex}" display="block"><mi>x</mi></math></td>`;
+    const html = `before.</p><table class="ltx_equationgroup ltx_eqn_align ltx_eqn_table"><tbody>${row(cell('a') + cell('=b+c'), '1')}${row(cell('d') + cell('=e'), '2')}</tbody></table>
+      <table class="ltx_equation ltx_eqn_table"><tbody>${row(cell('P_{Q}(n)=1'), '3')}</tbody></table><p>And`;
+    const { content } = readHtml(page(html), 'https://example.org/');
+    const lines = content.split('\n').filter((line) => line.includes('$$') || /^\(\d\)$/.test(line));
+    assert.deepEqual(lines, ['$$a =b+c$$', '(1)', '$$d =e$$', '(2)', '$$P_{Q}(n)=1$$', '(3)']);
+    assert.doesNotMatch(content, /\|/);
+  });
+
+  it('are no words that have the class of one', () => {
+    const { content } = readHtml(page('<div class="math">Mathematics department</div>'), 'https://example.org/');
+    assert.match(content, /^Mathematics department$/m);
+  });
 
   it('do not loop or recurse without end', () => {
     const { content } = readHtml(page(math(`${'<mrow>'.repeat(300)}<mi>x</mi>`)), 'https://example.org/');

@@ -16,6 +16,7 @@ export interface DomNode {
 export interface DomElement extends DomNode {
   readonly tagName: string;
   readonly className: string;
+  readonly nextElementSibling: DomElement | null;
   readonly children: ArrayLike<DomElement> & Iterable<DomElement>;
   innerHTML: string;
   getAttribute(name: string): string | null;

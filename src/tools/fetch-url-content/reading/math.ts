@@ -1,15 +1,17 @@
-import { type DomDocument, type DomElement, type DomNode, isElement, TEXT } from './dom.ts';
+import { type DomDocument, type DomElement, parseHtmlDocument } from './dom.ts';
+import { texOfAddress } from './formula-images.ts';
+import { latexOf } from './mathml.ts';
+import { drawnLatex, typesetLatex } from './typeset-formulas.ts';
 
 /** Formulas are short; what is longer is none. In characters. */
 const MAX_LENGTH = 5000;
-const MAX_DEPTH = 60;
 
 /** Marks an element whose text is a finished formula, `$...$` or `$$...$$`. */
 export const FORMULA = 'data-formula';
 
 /**
  * Puts LaTeX in the place of every formula: the source that KaTeX, MathJax, MediaWiki and LaTeXML keep beside what they
- * draw, or a translation of MathML. Without it, formulas vanish or fall apart into their letters.
+ * draw, or a translation of MathML or of what is drawn. Without it, formulas vanish or fall apart into their letters.
  */
 export function convertFormulas(root: DomElement, document: DomDocument): void {
   const put = (element: DomElement, latex: string, isDisplay: boolean) => {
@@ -20,26 +22,32 @@ export function convertFormulas(root: DomElement, document: DomDocument): void {
     formula.textContent = isDisplay ? `$$${source}$$` : `$${source}$`;
     element.replaceWith(formula);
   };
+  for (const drawing of [...root.querySelectorAll(DRAWN)]) {
+    if (root.contains(drawing) && isBeforeSource(drawing)) drawing.remove();
+  }
+  for (const lines of [...root.querySelectorAll(EQUATION_TABLES)])
+    if (root.contains(lines)) unwrapEquations(lines, put);
   // The whole of what a renderer made, so that its drawing goes with its source.
   for (const made of [...root.querySelectorAll(RENDERED)]) {
     if (!root.contains(made) || made.querySelector(`[${FORMULA}]`)) continue;
-    const latex = sourceOf(made) || latexOf(made.querySelector('math'));
+    const latex = sourceOf(made) || latexOf(made.querySelector('math')) || drawnLatex(made);
     if (latex !== '') put(made, latex, isDisplay(made));
   }
   for (const math of [...root.querySelectorAll('math')]) {
     if (root.contains(math)) put(math, sourceOf(math) || latexOf(math), isDisplay(math));
   }
-  // Drawings of formulas whose source is their description: MediaWiki, WordPress, old papers.
+  for (const source of [...root.querySelectorAll('tex-math')]) {
+    put(source, withoutPreamble(source.textContent), source.closest('disp-formula, .disp-formula') !== null);
+  }
+  // Pandoc, Discourse and others leave the formula to a script that was not run, or set it with italics.
+  for (const element of [...root.querySelectorAll('span.math, div.math')]) {
+    if (!root.contains(element)) continue;
+    const latex = typesetLatex(element);
+    if (latex !== '') put(element, latex, element.tagName === 'DIV' || isDisplay(element));
+  }
   for (const image of [...root.querySelectorAll('img')]) {
-    const alt = image.getAttribute('alt')?.trim() ?? '';
-    const names = `${image.className} ${image.parentElement?.className ?? ''}`;
-    if (
-      alt !== '' &&
-      (MATH_IMAGE.test(names) ||
-        /^\$.+\$$|\\(?:frac|sum|int|sqrt|mathbb|mathrm|alpha|beta)\b/.test(alt.slice(0, MAX_LENGTH)))
-    ) {
-      put(image, alt.replace(/^\$+|\$+$/g, ''), isDisplay(image));
-    }
+    const latex = imageSource(image);
+    if (latex !== '') put(image, latex, isDisplay(image));
   }
 }
 
@@ -50,15 +58,93 @@ const RENDERED = [
   '.katex',
   'mjx-container',
   '.MathJax_Display',
+  '.MathJax_SVG_Display',
   '.MathJax',
+  '.MathJax_SVG',
+  '.MathJax_CHTML',
+  '.mjx-chtml',
   '.math-container',
   'script[type^="math/"]',
   '[data-latex]',
   '[data-tex]',
   '[data-formula-source]',
+  '[data-math-source]',
 ].join(', ');
 
-const MATH_IMAGE = /(?:^|\s)(?:mwe-math|tex|latex|math|ltx_Math|equation)/i;
+/** What MathJax 2 draws before the script that holds the source. */
+const DRAWN =
+  '.MathJax_Preview, .MathJax_Display, .MathJax_SVG_Display, .MathJax, .MathJax_SVG, .MathJax_CHTML, .mjx-chtml, .MathJax_PHTML, .MathJax_PlainSource';
+/** Marks what was such a script. */
+export const FORMULA_SCRIPT = 'data-formula-script';
+
+/** Tables that only number and align equations: LaTeXML. */
+const EQUATION_TABLES = 'table.ltx_equation, table.ltx_eqn_table, table.ltx_equationgroup';
+
+const MATH_IMAGE =
+  /(?:^|\s)(?:mwe-math|tex|latex|math|ltx_Math|equation|ql-img|quicklatex|formulaInl|formulaDsp|asciimath)/i;
+
+/** Whether the source of a drawing follows it, maybe behind other drawings. */
+function isBeforeSource(drawing: DomElement): boolean {
+  let next = drawing.nextElementSibling;
+  for (let steps = 0; next !== null && steps < 3; steps += 1) {
+    if (next.hasAttribute(FORMULA_SCRIPT)) return true;
+    if (!/MathJax|mjx/i.test(next.className)) return false;
+    next = next.nextElementSibling;
+  }
+  return false;
+}
+
+/** One formula for each line of a table of equations, with the number that stands beside it. */
+function unwrapEquations(table: DomElement, put: (element: DomElement, latex: string, isDisplay: boolean) => void) {
+  for (const row of [...table.querySelectorAll('tr')]) {
+    const parts = [...row.querySelectorAll('math')];
+    const [first, ...rest] = parts;
+    if (first === undefined || first.closest('tr') !== row) continue;
+    const latex = parts.map((math) => tidy(sourceOf(math) || latexOf(math))).join(' ');
+    for (const part of rest) part.remove();
+    put(first, latex, true);
+  }
+  const texts = [...table.querySelectorAll(`[${FORMULA}], .ltx_tag_equation, .ltx_tag_equationgroup, .ltx_text`)];
+  if (texts.length > 0) table.replaceWith(...texts);
+}
+
+function imageSource(image: DomElement): string {
+  const drawn = mathInAttribute(image);
+  if (drawn !== '') return drawn;
+  const address = image.getAttribute('src') ?? image.getAttribute('data-src') ?? '';
+  const alt = (image.getAttribute('alt') ?? '').trim();
+  const names = `${image.className} ${image.parentElement?.className ?? ''}`.slice(0, 1000);
+  const isFormula =
+    MATH_IMAGE.test(names) ||
+    /^\$.+\$$|^\\[([].+\\[)\]]$|\\(?:frac|sum|int|sqrt|mathbb|mathrm|mathbf|alpha|beta|left|begin|displaystyle|operatorname)\b/.test(
+      alt.slice(0, MAX_LENGTH),
+    );
+  // An image that is described in words beside an address with the source says less.
+  const inAddress = texOfAddress(address);
+  if (alt !== '' && isFormula && (inAddress === '' || /[\\^_=]/.test(alt))) return withoutMarks(alt);
+  return inAddress;
+}
+
+function withoutMarks(text: string): string {
+  return text.replace(/^(?:\$+|\\[([])|(?:\$+|\\[)\]])$/g, '').trim();
+}
+
+/** The formula of a document of its own, as journals write it: the preamble says nothing. */
+function withoutPreamble(text: string): string {
+  const source = text.slice(0, MAX_LENGTH * 2);
+  const start = source.indexOf('\\begin{document}');
+  const end = source.lastIndexOf('\\end{document}');
+  return withoutMarks((start === -1 || end < start ? source : source.slice(start + 16, end)).trim());
+}
+
+/** MathML in an attribute: MathJax 2, and editors of schools that write `«` for `<`. */
+function mathInAttribute(element: DomElement): string {
+  const alt = element.getAttribute('alt') ?? '';
+  const given = element.getAttribute('data-mathml') ?? (alt.startsWith('«math') ? alt : '');
+  if (given === '' || given.length > MAX_LENGTH * 4) return '';
+  const markup = given.replaceAll('«', '<').replaceAll('»', '>').replaceAll('¨', '"').replaceAll('§', '&');
+  return latexOf(parseHtmlDocument(`<html><body>${markup}</body></html>`).querySelector('math'));
+}
 
 function isDisplay(element: DomElement): boolean {
   const math = element.tagName === 'MATH' ? element : element.querySelector('math');
@@ -67,8 +153,12 @@ function isDisplay(element: DomElement): boolean {
     math?.getAttribute('display') === 'block' ||
     element.getAttribute('display') === 'true' ||
     /mode=display/.test(type) ||
-    /(?:^|\s)(?:katex-display|MathJax_Display|mwe-math-element-block|display)(?:\s|$)/.test(element.className) ||
-    element.closest('.katex-display, .MathJax_Display, .math-display, .ltx_equation, .displaymath') !== null
+    /(?:^|\s)(?:katex-display|MathJax_Display|MathJax_SVG_Display|mwe-math-element-block|display|ql-img-displayed-equation|formulaDsp)(?:\s|$)/.test(
+      element.className,
+    ) ||
+    element.closest(
+      '.katex-display, .MathJax_Display, .MathJax_SVG_Display, .math-display, .ltx_equation, .displaymath',
+    ) !== null
   );
 }
 
@@ -79,9 +169,12 @@ function sourceOf(element: DomElement): string {
       'annotation[encoding="application/x-tex"], annotation[encoding="TeX"], annotation[encoding="LaTeX"]',
     )?.textContent,
     element.tagName === 'SCRIPT' ? element.textContent : undefined,
-    ...['data-latex', 'data-tex', 'data-formula-source', 'alttext'].map((name) => element.getAttribute(name)),
+    ...['data-latex', 'data-tex', 'data-formula-source', 'data-math-source', 'alttext'].map((name) =>
+      element.getAttribute(name),
+    ),
     element.querySelector('[data-latex]')?.getAttribute('data-latex'),
     element.querySelector('math')?.getAttribute('alttext'),
+    mathInAttribute(element),
     element
       .querySelector('img.mwe-math-fallback-image-inline, img.mwe-math-fallback-image-display, img[alt]')
       ?.getAttribute('alt'),
@@ -93,230 +186,4 @@ function tidy(latex: string): string {
   const line = latex.replace(/\s+/g, ' ').trim();
   const inner = /^\{\\(?:displaystyle|textstyle) (.*)\}$/.exec(line)?.[1] ?? line;
   return inner.trim();
-}
-
-const OPERATORS: Readonly<Record<string, string>> = {
-  '∑': '\\sum',
-  '∏': '\\prod',
-  '∫': '\\int',
-  '∬': '\\iint',
-  '∮': '\\oint',
-  '∂': '\\partial',
-  '∇': '\\nabla',
-  '∞': '\\infty',
-  '±': '\\pm',
-  '∓': '\\mp',
-  '×': '\\times',
-  '÷': '\\div',
-  '·': '\\cdot',
-  '⋅': '\\cdot',
-  '∗': '*',
-  '≤': '\\le',
-  '≥': '\\ge',
-  '≠': '\\ne',
-  '≈': '\\approx',
-  '≡': '\\equiv',
-  '∼': '\\sim',
-  '≃': '\\simeq',
-  '∝': '\\propto',
-  '→': '\\to',
-  '←': '\\leftarrow',
-  '↔': '\\leftrightarrow',
-  '⇒': '\\Rightarrow',
-  '⇐': '\\Leftarrow',
-  '⇔': '\\Leftrightarrow',
-  '↦': '\\mapsto',
-  '∈': '\\in',
-  '∉': '\\notin',
-  '⊂': '\\subset',
-  '⊆': '\\subseteq',
-  '⊃': '\\supset',
-  '∪': '\\cup',
-  '∩': '\\cap',
-  '∅': '\\emptyset',
-  '∀': '\\forall',
-  '∃': '\\exists',
-  '¬': '\\neg',
-  '∧': '\\land',
-  '∨': '\\lor',
-  '⊕': '\\oplus',
-  '⊗': '\\otimes',
-  '∘': '\\circ',
-  '√': '\\sqrt',
-  '…': '\\dots',
-  '⋯': '\\cdots',
-  '⋮': '\\vdots',
-  '⟨': '\\langle',
-  '⟩': '\\rangle',
-  '‖': '\\|',
-  '∣': '\\mid',
-  '−': '-',
-  ℝ: '\\mathbb{R}',
-  ℕ: '\\mathbb{N}',
-  ℤ: '\\mathbb{Z}',
-  ℚ: '\\mathbb{Q}',
-  ℂ: '\\mathbb{C}',
-  ℏ: '\\hbar',
-  ℓ: '\\ell',
-  '′': "'",
-  '°': '^\\circ',
-  α: '\\alpha',
-  β: '\\beta',
-  γ: '\\gamma',
-  δ: '\\delta',
-  ε: '\\epsilon',
-  ϵ: '\\epsilon',
-  ζ: '\\zeta',
-  η: '\\eta',
-  θ: '\\theta',
-  ι: '\\iota',
-  κ: '\\kappa',
-  λ: '\\lambda',
-  μ: '\\mu',
-  ν: '\\nu',
-  ξ: '\\xi',
-  π: '\\pi',
-  ρ: '\\rho',
-  σ: '\\sigma',
-  τ: '\\tau',
-  υ: '\\upsilon',
-  φ: '\\varphi',
-  ϕ: '\\phi',
-  χ: '\\chi',
-  ψ: '\\psi',
-  ω: '\\omega',
-  Γ: '\\Gamma',
-  Δ: '\\Delta',
-  Θ: '\\Theta',
-  Λ: '\\Lambda',
-  Ξ: '\\Xi',
-  Π: '\\Pi',
-  Σ: '\\Sigma',
-  Φ: '\\Phi',
-  Ψ: '\\Psi',
-  Ω: '\\Omega',
-};
-
-/** Accents over one letter or many. */
-const ACCENTS: Readonly<Record<string, string>> = {
-  '^': '\\hat',
-  ˆ: '\\hat',
-  '~': '\\tilde',
-  '˜': '\\tilde',
-  '¯': '\\bar',
-  ˉ: '\\bar',
-  '→': '\\vec',
-  '⃗': '\\vec',
-  '˙': '\\dot',
-  '¨': '\\ddot',
-  '‾': '\\overline',
-  _: '\\underline',
-  '⏞': '\\overbrace',
-  '⏟': '\\underbrace',
-};
-
-const FUNCTIONS = new Set(
-  'sin cos tan cot sec csc log ln exp lim max min sup inf det dim ker gcd arg deg Pr'.split(' '),
-);
-
-/** Presentation MathML as LaTeX; empty for what has no text. */
-function latexOf(math: DomElement | null): string {
-  return math ? latex(math, 0).trim() : '';
-}
-
-function latex(node: DomNode, depth: number): string {
-  if (depth > MAX_DEPTH) return '';
-  if (node.nodeType === TEXT) return characters(node.textContent.replace(/\s+/g, ' ').trim());
-  if (!isElement(node)) return '';
-  const parts = [...node.children];
-  const part = (at: number) => (parts[at] ? latex(parts[at], depth + 1).trim() : '');
-  const all = () => join(parts.map((child) => latex(child, depth + 1)));
-  switch (node.tagName.toLowerCase().replace(/^\w{1,3}:/, '')) {
-    case 'mi':
-      return identifier(node);
-    case 'mn':
-    case 'mo':
-      return characters(node.textContent.trim());
-    case 'mtext':
-    case 'ms':
-      return node.textContent.trim() === '' ? ' ' : `\\text{${node.textContent.replace(/\s+/g, ' ')}}`;
-    case 'mspace':
-      // Written `<mspace/>`, it takes what follows for its content.
-      return ` ${all()}`;
-    case 'mfrac':
-      return node.getAttribute('linethickness') === '0'
-        ? `\\binom{${part(0)}}{${part(1)}}`
-        : `\\frac{${part(0)}}{${part(1)}}`;
-    case 'msqrt':
-      return `\\sqrt{${all()}}`;
-    case 'mroot':
-      return `\\sqrt[${part(1)}]{${part(0)}}`;
-    case 'msup':
-      return `${base(part(0))}^${group(part(1))}`;
-    case 'msub':
-      return `${base(part(0))}_${group(part(1))}`;
-    case 'msubsup':
-    case 'munderover':
-      return `${base(part(0))}_${group(part(1))}^${group(part(2))}`;
-    case 'munder':
-      return accent(parts[1], part(0)) ?? `${base(part(0))}_${group(part(1))}`;
-    case 'mover':
-      return accent(parts[1], part(0)) ?? `${base(part(0))}^${group(part(1))}`;
-    case 'mfenced':
-      return `${node.getAttribute('open') ?? '('}${parts.map((_, at) => part(at)).join(', ')}${node.getAttribute('close') ?? ')'}`;
-    case 'mtable':
-      return `\\begin{matrix} ${parts.map((row) => latex(row, depth + 1)).join(' \\\\ ')} \\end{matrix}`;
-    case 'mtr':
-    case 'mlabeledtr':
-      return parts.map((_, at) => part(at)).join(' & ');
-    case 'annotation':
-    case 'annotation-xml':
-    case 'mphantom':
-      return '';
-    default:
-      return parts.length === 0 ? characters(node.textContent.trim()) : all();
-  }
-}
-
-function identifier(node: DomElement): string {
-  const name = node.textContent.trim();
-  if (FUNCTIONS.has(name)) return `\\${name}`;
-  if ([...name].length > 1 && /^\p{L}+$/u.test(name) && OPERATORS[name] === undefined) return `\\mathrm{${name}}`;
-  const bold = /bold/.test(node.getAttribute('mathvariant') ?? '');
-  return bold ? `\\mathbf{${characters(name)}}` : characters(name);
-}
-
-/** Symbols by their names. Invisible operators vanish. */
-function characters(text: string): string {
-  const named = [...text].map((character) => {
-    if (/[\u2061-\u2064\u200b]/.test(character)) return '';
-    const name = OPERATORS[character];
-    if (name !== undefined) return name;
-    return /[{}#%&$]/.test(character) ? `\\${character}` : character;
-  });
-  return join(named);
-}
-
-/** Pieces side by side; a space where a name would run into a letter. */
-function join(pieces: readonly string[]): string {
-  let text = '';
-  for (const piece of pieces) {
-    if (piece === '') continue;
-    const runsOn = /\\[a-zA-Z]+$/.test(text.slice(-20)) && /^[a-zA-Z]/.test(piece);
-    text += (runsOn ? ' ' : '') + piece;
-  }
-  return text;
-}
-
-function base(text: string): string {
-  return text.length <= 1 || /^\\[a-zA-Z]{1,20}$|^[\p{L}\p{N}]$|[)\]}]$/u.test(text) ? text : `{${text}}`;
-}
-
-function group(text: string): string {
-  return [...text].length === 1 ? text : `{${text}}`;
-}
-
-function accent(mark: DomElement | undefined, over: string): string | undefined {
-  const command = ACCENTS[mark?.textContent.trim() ?? ''];
-  return command === undefined ? undefined : `${command}{${over}}`;
 }

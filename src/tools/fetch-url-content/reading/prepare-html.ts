@@ -34,11 +34,18 @@ const MAX_STRUCTURED_DATA = 20;
 
 /** One linear pass that takes out what is no text, sorts head from body and measures the rest. */
 export function prepareHtml(html: string): PreparedHtml {
+  const { head, body, ...about } = prepare(html, 0);
+  return { html: `<!doctype html><html><head>${head}</head><body>${body}</body></html>`, ...about };
+}
+
+/** `depth`: how many documents are around this one; MathML in a script is one inside of another. */
+function prepare(html: string, depth: number): Omit<PreparedHtml, 'html'> & { head: string; body: string } {
   const scanner = new HtmlScanner(html);
   const head: string[] = [];
   const body: string[] = [];
   const structuredData: string[] = [];
   let tags = 0;
+  let deepest = 0;
   const open = new OpenElements();
   let hasTitle = false;
 
@@ -68,15 +75,23 @@ export function prepareHtml(html: string): PreparedHtml {
     }
     const isFormula = name === 'script' && !closing && /type\s?=\s?["']?math\//i.test(tag);
     if (isFormula) {
-      const source = scanner.skipTo(name);
-      if (source !== undefined) {
-        const display = /mode=display/i.test(tag) ? ' display="true"' : '';
-        body.push(`<code data-tex="${attributeText(source)}"${display}></code>`);
+      const source = scanner.skipTo(name) ?? '';
+      const isMathMl = /type\s?=\s?["']?math\/mml/i.test(tag);
+      const drawn = isMathMl && depth === 0 ? prepare(source, 1) : undefined;
+      const display = /mode=display/i.test(tag) ? ' display="true"' : '';
+      if (drawn) {
+        tags += drawn.tags;
+        deepest = Math.max(deepest, drawn.depth);
+        body.push(`<span data-formula-script="">${drawn.body}</span>`);
+      } else if (source !== '' && !isMathMl) {
+        body.push(`<code data-formula-script="" data-tex="${attributeText(source)}"${display}></code>`);
       }
       continue;
     }
     if (DROPPED.has(name)) {
       const inner = closing || tag.endsWith('/>') ? undefined : scanner.skipTo(name);
+      const source = name === 'svg' ? /\sdata-latex="([^"]{1,5000})"/.exec(inner ?? '')?.[1] : undefined;
+      if (source !== undefined && !source.includes('<')) body.push(`<span data-latex="${source}"></span>`);
       if (inner && /ld\+json/i.test(tag) && structuredData.length < MAX_STRUCTURED_DATA) structuredData.push(inner);
       continue;
     }
@@ -85,8 +100,13 @@ export function prepareHtml(html: string): PreparedHtml {
     else open.open(name, { selfClosing: tag.endsWith('/>') });
     body.push(tag);
   }
-  const document = `<!doctype html><html><head>${head.join('')}</head><body>${body.join('')}</body></html>`;
-  return { html: document, structuredData, tags, depth: open.deepest };
+  return {
+    head: head.join(''),
+    body: body.join(''),
+    structuredData,
+    tags,
+    depth: Math.max(deepest, open.deepest),
+  };
 }
 
 function attributeText(text: string): string {

@@ -1,0 +1,43 @@
+/** Where services that draw formulas are given their source: the address, up to it. */
+const SERVICES = [
+  /^[^?]*codecogs\.com\/[^?]*\?(?:latex=)?(.+)$/i,
+  /^[^?]*\/latex\.php\?(?:.*&)?latex=([^&]+)/i,
+  /^[^?]*\/equation\?(?:.*&)?tex=([^&]+)/i,
+  /^[^?]*chart\.(?:googleapis|apis\.google)\.com\/chart\?(?=.*cht=tx)(?:.*&)?chl=([^&]+)/i,
+  /^[^?]*render\.githubusercontent\.com\/render\/math\?(?:.*&)?math=([^&]+)/i,
+  /^[^?]*\/(?:mathtex|mimetex)\.cgi\?(.+)$/i,
+  /^[^?]*math\.vercel\.app\/?\?(?:.*&)?(?:from|inline|display)=([^&]+)/i,
+  /^https?:\/\/(?:i|tex)\.(?:upmath\.me|s2cms\.ru)\/(?:svg|png)\/(.+)$/i,
+];
+
+/** The longest address that is looked at, in characters. */
+const LONGEST = 6000;
+
+/** The TeX in the address of an image that a service drew; empty where there is none. */
+export function texOfAddress(address: string): string {
+  if (address.length > LONGEST || !/[?]|upmath|s2cms/.test(address)) return '';
+  for (const service of SERVICES) {
+    const source = service.exec(address)?.[1];
+    if (source !== undefined) return clean(decoded(source));
+  }
+  return '';
+}
+
+function decoded(source: string): string {
+  try {
+    return decodeURIComponent(source.replaceAll('+', '%20').replaceAll('&space;', ' '));
+  } catch {
+    return source;
+  }
+}
+
+/** Without what only says how large and on what ground it is drawn. */
+function clean(source: string): string {
+  return source
+    .replace(
+      /\\(?:dpi|bg|fg)\s?\{[^{}]{0,40}\}|\\(?:inline|large|Large|LARGE|huge|small|tiny|fn_\w{1,4})(?![a-zA-Z])/g,
+      '',
+    )
+    .replace(/&(?:bg|fg|s|c)=[^&]{0,20}/g, '')
+    .trim();
+}

@@ -1,0 +1,231 @@
+import { type DomElement, type DomNode, isElement, TEXT } from './dom.ts';
+
+/** Deeper formulas are cut there. */
+const MAX_DEPTH = 60;
+
+const OPERATORS: Readonly<Record<string, string>> = {
+  '∑': '\\sum',
+  '∏': '\\prod',
+  '∫': '\\int',
+  '∬': '\\iint',
+  '∮': '\\oint',
+  '∂': '\\partial',
+  '∇': '\\nabla',
+  '∞': '\\infty',
+  '±': '\\pm',
+  '∓': '\\mp',
+  '×': '\\times',
+  '÷': '\\div',
+  '·': '\\cdot',
+  '⋅': '\\cdot',
+  '∗': '*',
+  '≤': '\\le',
+  '≥': '\\ge',
+  '≠': '\\ne',
+  '≈': '\\approx',
+  '≡': '\\equiv',
+  '∼': '\\sim',
+  '≃': '\\simeq',
+  '∝': '\\propto',
+  '→': '\\to',
+  '←': '\\leftarrow',
+  '↔': '\\leftrightarrow',
+  '⇒': '\\Rightarrow',
+  '⇐': '\\Leftarrow',
+  '⇔': '\\Leftrightarrow',
+  '↦': '\\mapsto',
+  '∈': '\\in',
+  '∉': '\\notin',
+  '⊂': '\\subset',
+  '⊆': '\\subseteq',
+  '⊃': '\\supset',
+  '∪': '\\cup',
+  '∩': '\\cap',
+  '∅': '\\emptyset',
+  '∀': '\\forall',
+  '∃': '\\exists',
+  '¬': '\\neg',
+  '∧': '\\land',
+  '∨': '\\lor',
+  '⊕': '\\oplus',
+  '⊗': '\\otimes',
+  '∘': '\\circ',
+  '√': '\\sqrt',
+  '…': '\\dots',
+  '⋯': '\\cdots',
+  '⋮': '\\vdots',
+  '⟨': '\\langle',
+  '⟩': '\\rangle',
+  '‖': '\\|',
+  '∣': '\\mid',
+  '−': '-',
+  ℝ: '\\mathbb{R}',
+  ℕ: '\\mathbb{N}',
+  ℤ: '\\mathbb{Z}',
+  ℚ: '\\mathbb{Q}',
+  ℂ: '\\mathbb{C}',
+  ℏ: '\\hbar',
+  ℓ: '\\ell',
+  '′': "'",
+  '°': '^\\circ',
+  α: '\\alpha',
+  β: '\\beta',
+  γ: '\\gamma',
+  δ: '\\delta',
+  ε: '\\epsilon',
+  ϵ: '\\epsilon',
+  ζ: '\\zeta',
+  η: '\\eta',
+  θ: '\\theta',
+  ι: '\\iota',
+  κ: '\\kappa',
+  λ: '\\lambda',
+  μ: '\\mu',
+  ν: '\\nu',
+  ξ: '\\xi',
+  π: '\\pi',
+  ρ: '\\rho',
+  σ: '\\sigma',
+  τ: '\\tau',
+  υ: '\\upsilon',
+  φ: '\\varphi',
+  ϕ: '\\phi',
+  χ: '\\chi',
+  ψ: '\\psi',
+  ω: '\\omega',
+  Γ: '\\Gamma',
+  Δ: '\\Delta',
+  Θ: '\\Theta',
+  Λ: '\\Lambda',
+  Ξ: '\\Xi',
+  Π: '\\Pi',
+  Σ: '\\Sigma',
+  Φ: '\\Phi',
+  Ψ: '\\Psi',
+  Ω: '\\Omega',
+};
+
+/** Accents over one letter or many. */
+const ACCENTS: Readonly<Record<string, string>> = {
+  '^': '\\hat',
+  ˆ: '\\hat',
+  '~': '\\tilde',
+  '˜': '\\tilde',
+  '¯': '\\bar',
+  ˉ: '\\bar',
+  '→': '\\vec',
+  '⃗': '\\vec',
+  '˙': '\\dot',
+  '¨': '\\ddot',
+  '‾': '\\overline',
+  _: '\\underline',
+  '⏞': '\\overbrace',
+  '⏟': '\\underbrace',
+};
+
+const FUNCTIONS = new Set(
+  'sin cos tan cot sec csc log ln exp lim max min sup inf det dim ker gcd arg deg Pr'.split(' '),
+);
+
+/** Presentation MathML as LaTeX; empty for what has no text. */
+export function latexOf(math: DomElement | null): string {
+  return math ? latex(math, 0).trim() : '';
+}
+
+function latex(node: DomNode, depth: number): string {
+  if (depth > MAX_DEPTH) return '';
+  if (node.nodeType === TEXT) return characters(node.textContent.replace(/\s+/g, ' ').trim());
+  if (!isElement(node)) return '';
+  const parts = [...node.children];
+  const part = (at: number) => (parts[at] ? latex(parts[at], depth + 1).trim() : '');
+  const all = () => join(parts.map((child) => latex(child, depth + 1)));
+  switch (node.tagName.toLowerCase().replace(/^\w{1,3}:/, '')) {
+    case 'mi':
+      return identifier(node);
+    case 'mn':
+    case 'mo':
+      return characters(node.textContent.trim());
+    case 'mtext':
+    case 'ms':
+      return node.textContent.trim() === '' ? ' ' : `\\text{${node.textContent.replace(/\s+/g, ' ')}}`;
+    case 'mspace':
+      // Written `<mspace/>`, it takes what follows for its content.
+      return ` ${all()}`;
+    case 'mfrac':
+      return node.getAttribute('linethickness') === '0'
+        ? `\\binom{${part(0)}}{${part(1)}}`
+        : `\\frac{${part(0)}}{${part(1)}}`;
+    case 'msqrt':
+      return `\\sqrt{${all()}}`;
+    case 'mroot':
+      return `\\sqrt[${part(1)}]{${part(0)}}`;
+    case 'msup':
+      return `${base(part(0))}^${group(part(1))}`;
+    case 'msub':
+      return `${base(part(0))}_${group(part(1))}`;
+    case 'msubsup':
+    case 'munderover':
+      return `${base(part(0))}_${group(part(1))}^${group(part(2))}`;
+    case 'munder':
+      return accent(parts[1], part(0)) ?? `${base(part(0))}_${group(part(1))}`;
+    case 'mover':
+      return accent(parts[1], part(0)) ?? `${base(part(0))}^${group(part(1))}`;
+    case 'mfenced':
+      return `${node.getAttribute('open') ?? '('}${parts.map((_, at) => part(at)).join(', ')}${node.getAttribute('close') ?? ')'}`;
+    case 'mtable':
+      return `\\begin{matrix} ${parts.map((row) => latex(row, depth + 1)).join(' \\\\ ')} \\end{matrix}`;
+    case 'mtr':
+    case 'mlabeledtr':
+      return parts.map((_, at) => part(at)).join(' & ');
+    case 'annotation':
+    case 'annotation-xml':
+    case 'mphantom':
+      return '';
+    default:
+      return parts.length === 0 ? characters(node.textContent.trim()) : all();
+  }
+}
+
+function identifier(node: DomElement): string {
+  const name = node.textContent.trim();
+  if (FUNCTIONS.has(name)) return `\\${name}`;
+  if ([...name].length > 1 && /^\p{L}+$/u.test(name) && OPERATORS[name] === undefined) return `\\mathrm{${name}}`;
+  const bold = /bold/.test(node.getAttribute('mathvariant') ?? '');
+  return bold ? `\\mathbf{${characters(name)}}` : characters(name);
+}
+
+/** Symbols by their names. Invisible operators vanish. */
+export function characters(text: string): string {
+  const named = [...text].map((character) => {
+    if (/[\u2061-\u2064\u200b]/.test(character)) return '';
+    const name = OPERATORS[character];
+    if (name !== undefined) return name;
+    return /[{}#%&$]/.test(character) ? `\\${character}` : character;
+  });
+  return join(named);
+}
+
+/** Pieces side by side; a space where a name would run into a letter. */
+export function join(pieces: readonly string[]): string {
+  let text = '';
+  for (const piece of pieces) {
+    if (piece === '') continue;
+    const runsOn = /\\[a-zA-Z]+$/.test(text.slice(-20)) && /^[a-zA-Z]/.test(piece);
+    text += (runsOn ? ' ' : '') + piece;
+  }
+  return text;
+}
+
+/** What stands below or above something needs braces unless it is one sign. */
+export function base(text: string): string {
+  return text.length <= 1 || /^\\[a-zA-Z]{1,20}$|^[\p{L}\p{N}]$|[)\]}]$/u.test(text) ? text : `{${text}}`;
+}
+
+export function group(text: string): string {
+  return [...text].length === 1 ? text : `{${text}}`;
+}
+
+function accent(mark: DomElement | undefined, over: string): string | undefined {
+  const command = ACCENTS[mark?.textContent.trim() ?? ''];
+  return command === undefined ? undefined : `${command}{${over}}`;
+}
