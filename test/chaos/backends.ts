@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SLOTS } from '../../src/store/redis/hash-slot.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { ask, startCluster, startSentinels } from '../support/redis-groups.ts';
-import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
+import { startWays, type Way, type Ways } from './ways.ts';
 
 export type BackendKind = 'redis' | 'sqlite' | 'sentinel' | 'cluster';
 
@@ -15,8 +15,8 @@ export interface Backend extends AsyncDisposable {
   strike(downMs: number): Promise<void>;
   /** A server that holds its runs stands still for `ms`; where there is a replica, it may take over. */
   hang(ms: number): Promise<void>;
-  /** The way from one instance to the store, where it is one that can be cut and slowed down. */
-  wayOf(instance: string): TcpProxy | undefined;
+  /** The way from one instance to the store, where there is one that can be cut and slowed down. */
+  wayOf(instance: string): Way | undefined;
 }
 
 export async function startBackend(kind: BackendKind, folder: string): Promise<Backend> {
@@ -32,15 +32,36 @@ export async function startBackend(kind: BackendKind, folder: string): Promise<B
   };
 }
 
-/** Each instance has a way of its own to the one server. */
+/** Each instance has ways of its own to all servers. */
+class InstanceWays implements AsyncDisposable {
+  readonly #ports: readonly number[];
+  readonly #ways = new Map<string, Ways>();
+
+  constructor(ports: readonly number[]) {
+    this.#ports = ports;
+  }
+
+  async of(instance: string): Promise<Ways> {
+    const ways = this.#ways.get(instance) ?? (await startWays(this.#ports));
+    this.#ways.set(instance, ways);
+    return ways;
+  }
+
+  known(instance: string): Way | undefined {
+    return this.#ways.get(instance);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#ways.values()].map((ways) => ways[Symbol.asyncDispose]()));
+  }
+}
+
 async function redisBackend(): Promise<Backend> {
   const redis = await startRedis();
-  const ways = new Map<string, TcpProxy>();
+  const ways = new InstanceWays([redis.port]);
   return {
     async storeOf(instance) {
-      const way = ways.get(instance) ?? (await startTcpProxy(redis.port));
-      ways.set(instance, way);
-      return { url: `redis://127.0.0.1:${way.port}/0` };
+      return { url: `redis://127.0.0.1:${(await ways.of(instance)).to(redis.port)}/0` };
     },
     async strike(downMs) {
       await redis.kill();
@@ -48,9 +69,9 @@ async function redisBackend(): Promise<Backend> {
       await redis.start();
     },
     hang: (ms) => standStill(redis, ms),
-    wayOf: (instance) => ways.get(instance),
+    wayOf: (instance) => ways.known(instance),
     async [Symbol.asyncDispose]() {
-      await Promise.all([...ways.values()].map((way) => way[Symbol.asyncDispose]()));
+      await ways[Symbol.asyncDispose]();
       await redis[Symbol.asyncDispose]();
     },
   };
@@ -59,6 +80,7 @@ async function redisBackend(): Promise<Backend> {
 /** Failovers may take nothing back: instances wait for the replica. */
 async function sentinelBackend(): Promise<Backend> {
   const group = await startSentinels();
+  const ways = new InstanceWays([group.port, group.master.port, group.replica.port]);
   const masterNow = async () => ((await group.masterPort()) === group.master.port ? group.master : group.replica);
   /** A second failover before the first one's loser is in step would lose what nobody else has. */
   const whole = async (loser: RedisServer) => {
@@ -68,7 +90,9 @@ async function sentinelBackend(): Promise<Backend> {
     await inStep(loser);
   };
   return {
-    storeOf: async () => ({ url: group.url, replicas: 1 }),
+    async storeOf(instance) {
+      return { url: group.urlBy((await ways.of(instance)).to(group.port)), replicas: 1 };
+    },
     async strike(downMs) {
       const struck = await masterNow();
       await struck.kill();
@@ -83,14 +107,18 @@ async function sentinelBackend(): Promise<Backend> {
       await delay(ms > DOWN_AFTER_MS ? FAILOVER_MS : 0);
       await whole(struck);
     },
-    wayOf: () => undefined,
-    [Symbol.asyncDispose]: () => group[Symbol.asyncDispose](),
+    wayOf: (instance) => ways.known(instance),
+    async [Symbol.asyncDispose]() {
+      await ways[Symbol.asyncDispose]();
+      await group[Symbol.asyncDispose]();
+    },
   };
 }
 
 async function clusterBackend(): Promise<Backend> {
   const cluster = await startCluster({ replicas: true });
   const servers = [...cluster.masters, ...cluster.replicas];
+  const ways = new InstanceWays(servers.map(({ port }) => port));
   const anyMaster = async () => {
     const slot = Math.floor(Math.random() * SLOTS);
     return { slot, owner: await cluster.ownerOf(slot) };
@@ -101,7 +129,11 @@ async function clusterBackend(): Promise<Backend> {
     }
   };
   return {
-    storeOf: async () => ({ url: cluster.url, replicas: 1 }),
+    async storeOf(instance) {
+      const own = await ways.of(instance);
+      const nodes = cluster.masters.map(({ port }) => `127.0.0.1:${own.to(port)}`);
+      return { url: `redis-cluster://${nodes.join(',')}`, replicas: 1 };
+    },
     async strike(downMs) {
       const { slot, owner: struck } = await anyMaster();
       if (!struck) return;
@@ -120,8 +152,11 @@ async function clusterBackend(): Promise<Backend> {
       await delay(ms > DOWN_AFTER_MS ? FAILOVER_MS : 0);
       await whole();
     },
-    wayOf: () => undefined,
-    [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
+    wayOf: (instance) => ways.known(instance),
+    async [Symbol.asyncDispose]() {
+      await ways[Symbol.asyncDispose]();
+      await cluster[Symbol.asyncDispose]();
+    },
   };
 }
 

@@ -23,7 +23,7 @@ export interface Fleet extends AsyncDisposable {
   freezeInstance(name: string, ms: number): Promise<void>;
   /** SIGTERM, and a new process once it has ended; whether it ended with code 0. */
   terminateInstance(name: string): Promise<boolean>;
-  /** No data goes between an instance and the store for `ms`; nobody is told. */
+  /** No data goes between an instance and the store, or one of its servers, for `ms`; nobody is told. */
   partition(name: string, ms: number): Promise<void>;
   /** Data between an instance and the store takes `latencyMs` for `ms`. */
   slowDown(name: string, options: { ms: number; latencyMs: number }): Promise<void>;
@@ -98,16 +98,16 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     },
     async partition(name, ms) {
       const way = backend.wayOf(name);
-      way?.cut();
+      way?.cut(Math.random() < 0.5 ? 'all' : 'one');
       await delay(ms);
       way?.mend();
     },
     async slowDown(name, { ms, latencyMs }) {
       const way = backend.wayOf(name);
       if (!way) return;
-      way.latencyMs = latencyMs;
+      way.slow(latencyMs);
       await delay(ms);
-      way.latencyMs = 0;
+      way.slow(0);
     },
     killRedis: (downMs) => backend.strike(downMs),
     hangRedis: (ms) => backend.hang(ms),

@@ -1,10 +1,11 @@
 import { parseArgs } from 'node:util';
 import { type Blow, endlessly } from './blows.ts';
+import { busyProcesses } from './busy.ts';
 import { runStorm, type StormOptions } from './storm.ts';
 
 /**
- * `npm run chaos [-- --runs 1000 --concurrent 60 --backend redis|sqlite|sentinel|cluster]`: the long storm. Prints its numbers and
- * exits with 1 where a promise was broken.
+ * `npm run chaos [-- --runs 1000 --concurrent 60 --backend redis|sqlite|sentinel|cluster --busy 0]`: the long storm. Prints
+ * its numbers and exits with 1 where a promise was broken. `--busy` is how many processes compute beside it all the time.
  */
 const { values } = parseArgs({
   options: {
@@ -14,18 +15,23 @@ const { values } = parseArgs({
     takeover: { type: 'string', default: '6000' },
     pause: { type: 'string', default: '20000' },
     leave: { type: 'string', default: '1000' },
+    busy: { type: 'string', default: '0' },
     verbose: { type: 'boolean', default: false },
   },
 });
+const FAILING_OVER: readonly Blow[] = [
+  ...(['kill', 'redis', 'freeze', 'partition', 'kill', 'hang', 'slow', 'kill', 'terminate', 'redis'] as const),
+];
 const STORMS: Record<StormOptions['backend'], { instances: number; blows: readonly Blow[] }> = {
   redis: {
     instances: 3,
     blows: ['kill', 'freeze', 'terminate', 'redis', 'partition', 'kill', 'slow', 'kill', 'hang'],
   },
   sqlite: { instances: 1, blows: ['kill', 'freeze', 'terminate', 'kill'] },
-  sentinel: { instances: 3, blows: ['kill', 'redis', 'freeze', 'kill', 'hang', 'terminate', 'redis'] },
-  cluster: { instances: 3, blows: ['kill', 'redis', 'freeze', 'kill', 'hang', 'terminate', 'redis'] },
+  sentinel: { instances: 3, blows: FAILING_OVER },
+  cluster: { instances: 3, blows: FAILING_OVER },
 };
+using _ = busyProcesses(Number(values.busy));
 
 let broken = 0;
 for (const backend of ['redis', 'sqlite', 'sentinel', 'cluster'] as const) {

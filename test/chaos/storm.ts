@@ -88,6 +88,7 @@ class Storm {
     await striking;
     await this.#blows.watched();
     const storming = performance.now() - began;
+    const load = loadavg()[0] ?? 0;
     const faults: string[] = [];
     for (let start = 0; start < seen.length; start += CHECKED_AT_ONCE) {
       const some = seen.slice(start, start + CHECKED_AT_ONCE);
@@ -95,7 +96,7 @@ class Storm {
     }
     faults.push(...(await this.#askedTwice(seen)), ...this.#fleet.complaints().slice(0, 20), ...this.#blows.badExits);
     faults.push(...this.#boundsBroken(seen));
-    return { faults, numbers: this.#numbers(seen, storming) };
+    return { faults, numbers: this.#numbers(seen, { ms: storming, load }) };
   }
 
   /** All clients, some at a time. `calm` is called when nine of ten have what they wanted. */
@@ -196,7 +197,7 @@ class Storm {
     return broken;
   }
 
-  #numbers(seen: readonly ClientSeen[], ms: number): Record<string, number> {
+  #numbers(seen: readonly ClientSeen[], { ms, load }: { ms: number; load: number }): Record<string, number> {
     const viewed = seen.flatMap((each) => each.viewed);
     const executions = [...this.#world.executions.values()];
     const of = (kind: ClientKind) => seen.filter((each) => each.kind === kind).length;
@@ -206,7 +207,7 @@ class Storm {
       'chat clients': of('chat'),
       'chat clients that leave': of('leaving chat'),
       seconds: round(ms / 1000),
-      'load of the machine in the last five minutes': round(loadavg()[1] ?? 0),
+      'load of the machine in its last minute': round(load),
       ...this.#blows.counts,
       viewers: viewed.length,
       'connections of viewers': viewed.reduce((sum, viewer) => sum + viewer.connections, 0),

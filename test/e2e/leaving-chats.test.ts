@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { inTime } from '../support/in-time.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 import { stallAfter } from '../support/scripted-provider.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
@@ -45,31 +46,38 @@ describe('the provider of a chat whose client leaves is left within a second', f
 
   for (const [what, begin] of Object.entries(FAULTS)) {
     for (const stream of [true, false]) {
-      it(`where ${what}, ${stream ? 'streamed' : 'whole'}`, async () => {
-        const { provider } = instances;
-        const [gateway] = [...instances.gateways.values()];
-        assert.ok(gateway);
-        const leaving = new AbortController();
-        const messages = [{ role: 'user', content: `Who stays, ${what}, ${stream}?` }];
-        const body = JSON.stringify({ model: 'researcher', messages, stream });
-        const number = provider.requests.length + 1;
-        const asking = fetch(`${gateway.url}/v1/chat/completions`, {
-          ...{ method: 'POST', headers: HEADERS, body, signal: leaving.signal },
-        }).then((response) => response.text());
-        asking.catch(() => {});
-        const { closed } = await provider.waitForRequest(number);
-        const end = begin({ way, redis });
-        try {
-          const left = performance.now();
-          leaving.abort();
-          assert.deepEqual(await closed, { left: true });
-          const took = performance.now() - left;
-          assert.ok(took < LEAVE_MS, `it was left after ${took} ms`);
-        } finally {
-          await end();
-        }
-        assert.equal(provider.requests.length, number, 'nothing more is paid for');
-      });
+      it(`where ${what}, ${stream ? 'streamed' : 'whole'}`, () =>
+        inTime(LEAVE_MS, 'leaving it', async () => {
+          const { leave, closed } = await ask({ question: `Who stays, ${what}, ${stream}?`, stream });
+          const asked = instances.provider.requests.length;
+          const end = begin({ way, redis });
+          let tookMs: number;
+          try {
+            const left = performance.now();
+            leave();
+            assert.deepEqual(await closed, { left: true });
+            tookMs = performance.now() - left;
+          } finally {
+            await end();
+          }
+          assert.equal(instances.provider.requests.length, asked, 'nothing more is paid for');
+          return tookMs;
+        }));
     }
+  }
+
+  /** A chat that the provider has begun to answer. */
+  async function ask({ question, stream }: { question: string; stream: boolean }) {
+    const [gateway] = [...instances.gateways.values()];
+    assert.ok(gateway);
+    const leaving = new AbortController();
+    const body = JSON.stringify({ model: 'researcher', messages: [{ role: 'user', content: question }], stream });
+    const number = instances.provider.requests.length + 1;
+    const asking = fetch(`${gateway.url}/v1/chat/completions`, {
+      ...{ method: 'POST', headers: HEADERS, body, signal: leaving.signal },
+    }).then((response) => response.text());
+    asking.catch(() => {});
+    const { closed } = await instances.provider.waitForRequest(number);
+    return { closed, leave: () => leaving.abort() };
   }
 });

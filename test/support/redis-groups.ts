@@ -104,6 +104,10 @@ async function startClusterNode(settings: readonly string[]): Promise<RedisServe
 /** A master with a replica and the sentinel that watches them. */
 export interface SentinelGroup extends AsyncDisposable {
   readonly url: string;
+  /** Of the sentinel. */
+  readonly port: number;
+  /** The same as `url` by another way to the sentinel. */
+  urlBy(port: number): string;
   readonly master: RedisServer;
   readonly replica: RedisServer;
   /** Port of the master by now. */
@@ -143,8 +147,11 @@ sentinel failover-timeout runs 3000
     const reply = await ask(port, 'SENTINEL', 'GET-MASTER-ADDR-BY-NAME', 'runs');
     return Array.isArray(reply) ? Number(reply[1]) : 0;
   };
+  const urlBy = (way: number) => `redis-sentinel://127.0.0.1:${way}/runs`;
   return {
-    url: `redis-sentinel://127.0.0.1:${port}/runs`,
+    url: urlBy(port),
+    port,
+    urlBy,
     master,
     replica,
     masterPort,

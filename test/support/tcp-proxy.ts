@@ -14,7 +14,11 @@ export interface TcpProxy extends AsyncDisposable {
   lead(port: number): void;
 }
 
-export async function startTcpProxy(target: number): Promise<TcpProxy> {
+/** `answer` may change what comes back, piece by piece. */
+export async function startTcpProxy(
+  target: number,
+  { answer = (piece) => piece }: { answer?(piece: Buffer): Buffer } = {},
+): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   const held = new Set<() => void>();
   let port = target;
@@ -22,7 +26,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
   const proxy = { latencyMs: 0 };
 
   /** Passes pieces on in order, each after the latency of its moment; what came last never overtakes. */
-  const pass = (from: Socket, to: Socket) => {
+  const pass = (from: Socket, to: Socket, change: (piece: Buffer) => Buffer) => {
     const pieces: { due: number; piece: Uint8Array }[] = [];
     let planned = false;
     const plan = (ms: number) => {
@@ -41,7 +45,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
       if (from.closed) to.destroy();
     };
     from.on('data', (piece) => {
-      pieces.push({ due: performance.now() + proxy.latencyMs, piece: Buffer.from(piece) });
+      pieces.push({ due: performance.now() + proxy.latencyMs, piece: change(Buffer.from(piece)) });
       plan(proxy.latencyMs);
     });
     from.on('error', () => {}).on('close', () => plan(proxy.latencyMs));
@@ -53,8 +57,8 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));
     }
-    pass(client, upstream);
-    pass(upstream, client);
+    pass(client, upstream, (piece) => piece);
+    pass(upstream, client, answer);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

@@ -117,7 +117,7 @@ describe('the Redis store when Redis fails', () => {
     await unavailableInTime(() => store.requestCancel(run.id));
     await unavailableInTime(() => store.claimNext(LEASE));
     await unavailableInTime(() => store.list({ user: 'ada', api: 'responses', limit: 10 }));
-    assert.ok(performance.now() - started < 2 * LIMIT_MS, 'five calls take less than one each');
+    assert.ok(performance.now() - started < 5 * LIMIT_MS, 'five calls take less than if each had waited');
     await unavailableInTime(() => peer.read(run.id, { after: 0, maxBytes: 1000 }));
     const state = await store.check();
     assert.ok(!state.ok && /Redis/.test(state.reason));
