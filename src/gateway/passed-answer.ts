@@ -1,7 +1,7 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import { AttemptFailure, brokenStream } from '../upstream/provider-answer.ts';
 import type { ProviderTarget } from '../upstream/provider-target.ts';
-import { endAnswer } from './client-writer.ts';
+import { ClientWriter, endAnswer } from './client-writer.ts';
 import type { ShortLivedMemory } from './short-lived-memory.ts';
 
 /** The longest error of a provider that is passed on, in bytes. */
@@ -90,9 +90,27 @@ export function passAnswer(answer: IncomingMessage, res: ServerResponse, { targe
   if (answer.headers.trailer !== undefined) headers.trailer = target.mask.text(answer.headers.trailer);
   res.writeHead(status, headers);
   res.flushHeaders();
-  answer.once('end', () => res.addTrailers(trailersOf(answer, (value) => target.mask.text(value))));
   memory.watch(answer);
-  answer.pipe(res);
+  passBody(answer, res, target);
+}
+
+/** The body at the pace of its reader, without the credentials that the provider may quote in it. */
+function passBody(answer: IncomingMessage, res: ServerResponse, { mask }: ProviderTarget): void {
+  const writer = new ClientWriter(res, answer);
+  /** What may be the start of a credential that goes on in what follows. */
+  let held: Buffer = Buffer.alloc(0);
+  answer.on('data', (chunk: Buffer) => {
+    const bytes = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
+    mask.apply(bytes);
+    const safe = bytes.length - mask.unfinished(bytes);
+    held = bytes.subarray(safe);
+    writer.write(bytes.subarray(0, safe));
+  });
+  answer.once('end', () => {
+    writer.write(held);
+    res.addTrailers(trailersOf(answer, (value) => mask.text(value)));
+    writer.end();
+  });
 }
 
 /** Why an answer with this status is not passed on; undefined where it is. */

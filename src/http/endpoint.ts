@@ -71,7 +71,7 @@ export function refuseMethods(allowed: readonly string[]): Endpoint {
 
 /** The refusal of a method; sets the header that names the others. */
 export function methodNotAllowed(method: string, allowed: readonly string[], res: Response): GatewayError {
-  const allow = (allowed.includes('GET') ? [...allowed, 'HEAD'] : allowed).join(', ');
+  const allow = (allowed.includes('GET') && !allowed.includes('HEAD') ? [...allowed, 'HEAD'] : allowed).join(', ');
   res.setHeader('allow', allow);
   return new GatewayError('method_not_allowed', `${method} is not possible here; use ${allow}.`);
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { GatewayError } from '../base/errors.ts';
 import { withoutOrigin } from '../protocol/request-target.ts';
@@ -9,7 +9,7 @@ import { refuseOnSocket } from './refuse-on-socket.ts';
 import { wantsWebSocket } from './routes/streamed.ts';
 import type { UpgradeHandler } from './web-sockets.ts';
 
-/** Times that connections get, in milliseconds. None of them is about answers: streams last as long as they like. */
+/** Times that connections get, in milliseconds. None of them bounds an answer: streams last as long as they like. */
 export interface ServerTimes {
   /** For a request's headers: slower clients mean to hold connections. */
   headers: number;
@@ -17,21 +17,26 @@ export interface ServerTimes {
   request: number;
   /** Between two requests: longer than load balancers keep a connection (60 s), so that they close it first. */
   idle: number;
+  /** How long a reader may take nothing of what waits for it, whatever is answered. */
+  stalled: number;
   /** How often slow requests are looked for. */
   check: number;
 }
 
-const TIMES: ServerTimes = { headers: 30_000, request: 300_000, idle: 65_000, check: 5000 };
+const TIMES: ServerTimes = { headers: 30_000, request: 300_000, idle: 65_000, stalled: 300_000, check: 5000 };
 
 /** A Node server whose own failures are JSON too (contract section 2). The caller listens and closes. */
 export function createHttpServer(
   app: RequestListener,
   options: Partial<ServerTimes> & { upgrade?: UpgradeHandler | undefined } = {},
 ): Server {
-  const { headers, request, idle, check, upgrade } = { ...TIMES, ...options };
+  const { headers, request, idle, stalled, check, upgrade } = { ...TIMES, ...options };
   // Express keeps the origin of an absolute target aside; nothing here depends on it.
+  const latest = new WeakMap<Socket, { req: IncomingMessage; res: ServerResponse }>();
   const answer: RequestListener = (req, res) => {
     req.url = withoutOrigin(req.url ?? '');
+    latest.set(req.socket, { req, res });
+    res.on('timeout', endIfStalled);
     app(req, res);
   };
   const server = createServer(
@@ -47,6 +52,8 @@ export function createHttpServer(
     },
     answer,
   );
+  // Nothing moved on a connection for so long. Node closes it where no answer is being written.
+  server.timeout = stalled;
   if (upgrade) server.on('upgrade', upgrade);
   // The body reader asks for the body once the headers are found good.
   server.on('checkContinue', answer);
@@ -60,10 +67,19 @@ export function createHttpServer(
     refuseOnSocket(socket, error, { allow: 'GET, POST, DELETE' });
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
+    const last = latest.get(socket);
     if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
+    // In the middle of an answer another one would be taken for a piece of it; of one that is whole, for the next.
+    else if (last?.res.headersSent && !last.res.writableEnded) socket.destroy();
+    else if (last?.res.headersSent && !last.req.complete) socket.destroySoon();
     else refuseOnSocket(socket, parserError(error.code));
   });
   return server;
+}
+
+/** An answer that has nothing to say yet may take its time. */
+function endIfStalled(this: ServerResponse): void {
+  if (this.socket !== null && this.socket.writableLength > 0) this.destroy();
 }
 
 function parserError(code: string | undefined): GatewayError {

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { GatewayError } from '../base/errors.ts';
 import { withoutTrailing } from '../base/text.ts';
 
@@ -89,25 +90,36 @@ export function providerAddress(base: URL, { path: target, api }: ApiTarget): Pr
 /** How often a path may be percent-encoded over before it is refused. */
 const MAX_DECODINGS = 3;
 
-/** Whether every reader of a path sees the same segments in it, however often it decodes them. */
+/**
+ * Whether every reader of a path sees the same segments in it, however often it decodes them, and also where it takes
+ * look-alikes for the characters that they look like.
+ */
 export function isPlainPath(path: string): boolean {
   if (!path.startsWith('/') || path.includes('//')) return false;
   const segments = path.split('/').length;
+  const isFolded = (read: string) => FOLDED.test(read) || read.split('/').length !== segments;
   let read = path;
   for (let decodings = 0; decodings <= MAX_DECODINGS; decodings++) {
-    if (FOLDED.test(read) || read.split('/').length !== segments) return false;
+    if (isFolded(read)) return false;
     const decoded = read.replace(/%([\dA-Fa-f]{2})/g, (_, hex: string) =>
       String.fromCharCode(Number.parseInt(hex, 16)),
     );
     if (decoded === read) return true;
+    const bytes = Buffer.from(decoded, 'latin1');
+    // Overlong forms of dots and slashes are not valid UTF-8.
+    if (decodings === 0 && !isUtf8(bytes)) return false;
+    if (isFolded(bytes.toString('utf8').normalize('NFKC'))) return false;
     read = decoded;
   }
   return false;
 }
 
-/** Dot segments (with parameters after them, too: some servers cut those off), backslashes and control characters. */
+/**
+ * Dot segments (with spaces around them, which some systems cut off, or before parameters, a query or a fragment, where
+ * they are read as such), backslashes and control characters.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for.
-const FOLDED = /(?:^|\/)\.{1,2}(?:;|\/|$)|[\\\u0000-\u001f\u007f]/;
+const FOLDED = /(?:^|\/)[ \xa0]*\.{1,2}[ \xa0]*(?:[;?#/]|$)|[\\\u0000-\u001f\u007f]/;
 
 function pathOfApi(api: string): string {
   return api === 'chat_completions' ? 'chat/completions' : api;

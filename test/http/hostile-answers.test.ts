@@ -43,6 +43,12 @@ const ANSWERS: Record<string, (socket: Socket) => void> = {
   'a folded header': (socket) => socket.end('HTTP/1.1 200 OK\r\na: b\r\n c\r\ncontent-length: 2\r\n\r\n{}'),
   'an error with the credential': (socket) =>
     socket.end(`HTTP/1.1 404 ${SECRET}\r\ncontent-type: a/${SECRET}\r\ncontent-length: 29\r\n\r\n${SECRET}`),
+  'a success with the credential': (socket) => {
+    const body = `{"choices":[{"message":{"content":"${SECRET}"}}]}`;
+    socket.write(`HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: ${body.length}\r\n\r\n`);
+    const cut = body.indexOf(SECRET) + 7;
+    socket.write(body.slice(0, cut), () => setImmediate(() => socket.end(body.slice(cut))));
+  },
   trailers: (socket) =>
     socket.end(
       `${CHUNKED}trailer: x-sum, authorization, set-cookie\r\n\r\n2\r\n{}\r\n0\r\nx-sum: ${SECRET}\r\nset-cookie: a=b\r\nauthorization: b\r\nx-more: c\r\n\r\n`,
@@ -146,7 +152,7 @@ describe('hostile answers of providers', () => {
 
   const ask = (road: keyof typeof ROADS, name: string) =>
     rawExchange(gateway, ROADS[road](`?answer=${encodeURIComponent(name)}`));
-  const NOT_FAILED = new Set(['trailers', 'an error with the credential']);
+  const NOT_FAILED = new Set(['trailers', 'an error with the credential', 'a success with the credential']);
 
   for (const road of Object.keys(ROADS) as (keyof typeof ROADS)[]) {
     it(`are told of as failures of the provider: ${road}`, async () => {
@@ -157,7 +163,7 @@ describe('hostile answers of providers', () => {
         assert.match(answer, /^HTTP\/1\.1 50[24] .*"code":"upstream_(?:error|timeout)"/s, name);
       });
       await Promise.all(failed);
-      for (const name of ['an error with the credential', 'trailers']) {
+      for (const name of NOT_FAILED) {
         const answer = await ask(road, name);
         assert.ok(!answer.includes(SECRET) && /^HTTP\/1\.1 [245]/.test(answer), answer);
       }

@@ -45,6 +45,20 @@ describe('what only a raw client sends', () => {
     ['a fragment', `GET /v1/models#a HTTP/1.1\r\n${AUTH}${CLOSE}\r\n`, 400, 'invalid_request_target'],
     ['a NUL in the id', `GET /v1/responses/%00 HTTP/1.1\r\n${AUTH}${CLOSE}\r\n`, 404, 'not_found'],
     ['another case', `GET /V1/models HTTP/1.1\r\n${AUTH}${CLOSE}\r\n`, 404, 'not_found'],
+    ...['gzip, chunked', 'chunked, identity', 'identity', 'xchunked'].map(
+      (coding): [string, string, number, string] => [
+        `the transfer coding ${coding}`,
+        `POST /v1/async HTTP/1.1\r\n${AUTH}Transfer-Encoding: ${coding}\r\n${CLOSE}\r\n2\r\n{}\r\n0\r\n\r\n`,
+        400,
+        'invalid_parameter',
+      ],
+    ),
+    [
+      'chunks in HTTP/1.0',
+      `POST /v1/async HTTP/1.0\r\n${AUTH}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`,
+      400,
+      'invalid_parameter',
+    ],
     [
       'two lengths',
       `POST /v1/async HTTP/1.1\r\n${AUTH}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n`,
@@ -125,6 +139,56 @@ describe('what only a raw client sends', () => {
     let text = '';
     for await (const data of socket) text += data;
     assert.match(text, /event: response\.completed/);
+  });
+
+  it('what breaks in the middle of a body is answered once, and never in the middle of an answer', async () => {
+    const head = `POST /v1/nowhere HTTP/1.1\r\n${AUTH}Content-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n`;
+    const socket = await dial(gateway);
+    socket.write(`${head}1\r\na\r\n`);
+    const [first] = await once(socket, 'data');
+    socket.write('no chunk\r\n');
+    let text = String(first);
+    for await (const data of socket) text += data;
+    assert.equal(text.split('HTTP/1.1 ').length, 2, text);
+
+    const body = '{"model":"deep","input":"wait"}';
+    const streaming = await dial(gateway);
+    streaming.write(
+      `POST /v1/responses HTTP/1.1\r\n${AUTH}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    let stream = String((await once(streaming, 'data'))[0]);
+    streaming.write('no HTTP\r\n\r\n');
+    for await (const data of streaming) stream += data;
+    assert.equal(stream.split('HTTP/1.1 ').length, 2, stream);
+    await gateway.release();
+  });
+
+  it('a reader that takes nothing loses its connection, whatever it asked for; a silent answer stays', async () => {
+    await using strict = await openGateway({ times: { stalled: 50 } });
+    for (const path of ['/openapi.json', '/docs/', '/metrics', '/v1/models', '/nowhere']) {
+      const socket = await dial(strict);
+      socket.on('error', () => {}).pause();
+      // More than sockets hold: the last answers stay with the gateway.
+      const ask = `GET ${path} HTTP/1.1\r\nHost: a\r\n${AUTH}\r\n`.repeat(200);
+      const write = () => {
+        while (socket.writable && socket.write(ask));
+      };
+      socket.on('drain', write);
+      write();
+      await until(async () => ((await connections(strict)) === 0 ? true : undefined));
+      socket.destroy();
+    }
+    const body = '{"model":"deep","input":"wait","stream":false}';
+    const socket = await dial(strict);
+    socket.write(
+      `POST /v1/responses HTTP/1.1\r\n${AUTH}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n${CLOSE}\r\n${body}`,
+    );
+    const began = performance.now();
+    await until(() => (performance.now() - began > 300 ? true : undefined));
+    await strict.release();
+    let text = '';
+    for await (const data of socket) text += data;
+    assert.match(text, /"status":"completed"/);
   });
 
   it('a client that leaves in the middle of its body is no failure', async () => {

@@ -36,7 +36,13 @@ describe('request targets', () => {
   const stack = new AsyncDisposableStack();
   before(async () => {
     provider = stack.use(await startNotingProvider());
-    gateway = stack.use(await startProxyGateway({ providers: { only: { url: provider.url, apiKey: 'sk-operator' } } }));
+    gateway = stack.use(
+      await startProxyGateway({
+        providers: { only: { url: provider.url, apiKey: 'sk-operator' } },
+        passthrough: [{ path: '/v1/files', provider: 'only' }],
+        key: { passthrough: 'all' },
+      }),
+    );
   });
   after(() => stack.disposeAsync());
   beforeEach(() => {
@@ -98,6 +104,21 @@ describe('request targets', () => {
     '../v1/embeddings/%7f',
     'embeddings/..?x',
     '/embeddings/..//files',
+    'embeddings/%2e%2e%20/files',
+    'embeddings/%20../files',
+    'embeddings/..%a0/files',
+    'embeddings/..%c2%a0/files',
+    'embeddings/..%23/files',
+    'embeddings/..%3fa/files',
+    'embeddings/..%253fa/files',
+    'embeddings/%ef%bc%8e%ef%bc%8e/files',
+    'embeddings/%25ef%25bc%258e./files',
+    'embeddings/%e2%80%a5/files',
+    'embeddings/..%ef%bc%8ffiles',
+    'embeddings/..%ef%bc%bcfiles',
+    'embeddings/%c0%ae%c0%ae/files',
+    'embeddings/%e0%80%ae./files',
+    'embeddings/%ff/files',
   ]) {
     it(`POST /v1/${path} is an unknown path: it leads away from the API that was declared`, async () => {
       const { status, answer } = await ask(`POST /v1/${path}`);
@@ -114,6 +135,7 @@ describe('request targets', () => {
     ['HTTPS://gateway.example:99//v1/chat/completions', '/tenant/v1/chat/completions'],
     ['/v1/audio/speech;x=1', '/tenant/v1/audio/speech;x=1'],
     ['/v1/audio/a%20b', '/tenant/v1/audio/a%20b'],
+    ['/v1/audio/%C3%A4...%20.%25/..b', '/tenant/v1/audio/%C3%A4...%20.%25/..b'],
     ["/v1/embeddings?q='a'&&b=//../x&c[]=%2e%2E+%20&d", "/tenant/v1/embeddings?q='a'&&b=//../x&c[]=%2e%2E+%20&d"],
     [
       "/v1/chat/completions?q='a'&&b=//../x&c[]=%2e+%20&d=",
@@ -126,6 +148,16 @@ describe('request targets', () => {
       const { status, answer } = await ask(`POST ${target}`);
       assert.equal(status, 200, answer);
       assert.deepEqual(provider.targets, [`POST ${expected}`]);
+    });
+  }
+
+  for (const method of ['TRACE', 'PROPFIND', 'PURGE', 'SEARCH', 'QUERY', 'OPTIONS', 'LINK', 'M-SEARCH']) {
+    it(`${method} reaches no provider: what it answers to it may hold the request`, async () => {
+      for (const path of ['embeddings', 'files/x']) {
+        const { status, code, answer } = await ask(`${method} /v1/${path}`);
+        assert.deepEqual([status, code], [405, 'method_not_allowed'], answer);
+      }
+      assert.deepEqual(provider.targets, []);
     });
   }
 

@@ -5,6 +5,7 @@ import type { AppDeps } from '../app-deps.ts';
 import type { RequestContext, RequestContexts } from '../request-context.ts';
 import { OVERVIEW } from '../routes/get-overview.ts';
 import { allowOrigin } from './cors.ts';
+import { requireOneReading } from './framing.ts';
 import { originCheck } from './origin.ts';
 
 /**
@@ -24,6 +25,7 @@ export function entry(deps: AppDeps, contexts: RequestContexts): RequestHandler 
     });
     res.setHeader('x-request-id', context.id);
     res.setHeader('x-content-type-options', 'nosniff');
+    requireOneReading(req);
     req.url = checkedTarget(req.url);
     checkOrigin(req.headers, config.current());
     if (allowOrigin(req, res, config.current().server.cors_origins)) context.route = 'preflight';

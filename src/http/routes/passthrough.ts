@@ -2,13 +2,16 @@ import { GatewayError } from '../../base/errors.ts';
 import { boundaryOf, formFields } from '../../protocol/multipart.ts';
 import { isPlainPath } from '../../protocol/request-target.ts';
 import type { AppDeps } from '../app-deps.ts';
-import type { Call, Endpoint } from '../endpoint.ts';
+import { type Call, type Endpoint, methodNotAllowed } from '../endpoint.ts';
 import { type Forwarding, forward, jsonForwarding } from '../forward.ts';
 import { mediaType, parseObject, requireIdentity } from '../middleware/body.ts';
 import { readBody } from '../middleware/read-body.ts';
 import { chooseModel } from '../models.ts';
 import { nothingAt } from '../unknown-path.ts';
 import { entryFor, passStreamed } from './streamed.ts';
+
+/** What goes on to a provider. */
+const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 type Body = Pick<Forwarding, 'body' | 'modelAt' | 'encoding' | 'stream'> & { model: unknown };
 
@@ -18,7 +21,9 @@ type Body = Pick<Forwarding, 'body' | 'modelAt' | 'encoding' | 'stream'> & { mod
  */
 export function passthrough(deps: AppDeps): Endpoint {
   return async (call) => {
-    const { identity } = call;
+    const { identity, req, res } = call;
+    // Others are not for bodies or objects of an API, and a provider may answer TRACE with the credential that it got.
+    if (!METHODS.includes(req.method)) throw methodNotAllowed(req.method, METHODS, res);
     const entry = entryFor(call.req.path, identity.config);
     if (entry) return await passStreamed(deps, call, entry);
     const api = apiOf(call.req.path);
