@@ -321,7 +321,7 @@ describe('search services', () => {
 
     const searxng = await sent('searxng');
     assert.deepEqual([searxng.method, searxng.path], ['GET', '/search']);
-    assert.deepEqual(parametersOf(searxng), { format: 'json', q: sites, time_range: 'week' });
+    assert.deepEqual(parametersOf(searxng), { format: 'json', q: sites, time_range: 'month' });
 
     const brave = await sent('brave');
     assert.deepEqual([brave.method, brave.path], ['GET', '/res/v1/web/search']);
@@ -383,6 +383,42 @@ describe('search services', () => {
       freshness: 'week',
       include_domains: ['a.test', 'b.test'],
     });
+  });
+
+  it('limits a search to a range that its service does not know, as far as dates are told', async () => {
+    const now = Date.parse('2024-03-26T12:00:00Z');
+    const results = ['2024-03-25', '2024-03-02', undefined].map((date, at) => ({
+      ...FOUND[0],
+      url: `https://a.test/${at}`,
+      date,
+    }));
+    for (const [provider, key, note] of [
+      [
+        'searxng',
+        'publishedDate',
+        'SearXNG cannot search the past week alone: results without a date may be of the past month.',
+      ],
+      ['jina', 'date', 'Jina cannot search the past week alone: results without a date may be of any age.'],
+    ] as const) {
+      const found = results.map(({ url, date }) => ({ url, title: 'T', content: 'C', description: 'C', [key]: date }));
+      const body = provider === 'searxng' ? { results: found } : { data: found };
+      await using service = await startScriptedSearch(() => ({ status: 200, body }));
+      const backend = { provider, url: service.origin, api_key: KEY };
+      await using search = createSearchProvider(backend, { ...safeFetch, now: () => now });
+      const query = {
+        text: 'x',
+        limit: 2,
+        filters: { allowedDomains: [], blockedDomains: [] },
+        timeRange: 'week',
+      } as const;
+      const answer = await search.search(query, { signal: new AbortController().signal });
+      assert.deepEqual(
+        answer.hits.map(({ url }) => url),
+        ['https://a.test/0', 'https://a.test/2'],
+        provider,
+      );
+      assert.equal(answer.note, note);
+    }
   });
 
   it('sends SearXNG the engines and the language that are configured', async () => {

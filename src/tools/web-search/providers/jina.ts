@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { SearchCode, SearchProviderOptions } from '../create-provider.ts';
 import { askService, failureOf, serviceUrl, unexpectedAnswer } from '../remote/ask-service.ts';
-import { toHits } from '../remote/hits.ts';
+import { hitsInRange, toHits } from '../remote/hits.ts';
 import { interfaceLanguage } from '../remote/language-codes.ts';
 import { queryWithSites } from '../remote/query-text.ts';
 
@@ -45,6 +45,10 @@ export function createSearch(options: SearchProviderOptions): SearchCode {
         texts: [description],
         published: date,
       }));
+      const { timeRange } = query;
+      if (timeRange) {
+        return hitsInRange(found, { ...query, timeRange }, { service: 'Jina', asked: undefined, now: options.now() });
+      }
       return { hits: toHits(found, { limit: query.limit, now: options.now() }) };
     },
   };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { SearchCode, SearchProviderOptions } from '../create-provider.ts';
 import { askService, failureOf, unexpectedAnswer } from '../remote/ask-service.ts';
-import { toHits } from '../remote/hits.ts';
+import { hitsInRange, toHits } from '../remote/hits.ts';
 import { queryWithSites } from '../remote/query-text.ts';
 import { SearchFailure } from '../search-provider.ts';
 
@@ -30,7 +30,10 @@ export function createSearch(options: SearchProviderOptions): SearchCode {
       if (!url.pathname.endsWith('/search')) url.pathname = `${url.pathname.replace(/\/$/, '')}/search`;
       url.searchParams.set('q', queryWithSites(query, { length: 400, words: 60 }));
       url.searchParams.set('format', 'json');
-      if (query.timeRange) url.searchParams.set('time_range', query.timeRange);
+      const { timeRange } = query;
+      // Of the documented ranges, a month is the shortest that holds a week.
+      const asked = timeRange === 'week' ? 'month' : timeRange;
+      if (asked) url.searchParams.set('time_range', asked);
       if (options.engines?.length) url.searchParams.set('engines', options.engines.join(','));
       if (options.language) url.searchParams.set('language', options.language);
       const headers: Record<string, string> =
@@ -53,6 +56,9 @@ export function createSearch(options: SearchProviderOptions): SearchCode {
         texts: [content],
         published: publishedDate,
       }));
+      if (timeRange && timeRange !== asked) {
+        return hitsInRange(found, { ...query, timeRange }, { service: 'SearXNG', asked, now: options.now() });
+      }
       return { hits: toHits(found, { limit: query.limit, now: options.now() }) };
     },
   };

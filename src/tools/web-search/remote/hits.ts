@@ -1,6 +1,6 @@
 import { stripMarkup } from '../../text/html-text.ts';
-import { publishedDate } from '../published.ts';
-import type { SearchHit } from '../search-provider.ts';
+import { isWithin, publishedDate, type TimeRange } from '../published.ts';
+import type { SearchAnswer, SearchHit, SearchQuery } from '../search-provider.ts';
 
 const MAX_SNIPPET = 500;
 /** What is looked at of a service's text, before and after its markup is taken out; in characters. */
@@ -36,6 +36,24 @@ export function toHits(found: readonly FoundPage[], options: { limit: number; no
     });
   }
   return hits;
+}
+
+/**
+ * The hits of a service that cannot limit a search to the range that is asked for: those whose date is known to be older
+ * are left out, and the model is told of those without one. `asked`: the longer range that the service was given.
+ */
+export function hitsInRange(
+  found: readonly FoundPage[],
+  query: SearchQuery & { timeRange: TimeRange },
+  options: { service: string; asked: TimeRange | undefined; now: number },
+): SearchAnswer {
+  const { service, asked, now } = options;
+  const all = toHits(found, { limit: found.length, now });
+  const hits = all.filter(({ published }) => isWithin(published, query.timeRange, now)).slice(0, query.limit);
+  const isUndated = hits.some(({ published }) => published === undefined);
+  const from = asked === undefined ? 'of any age' : `of the past ${asked}`;
+  const note = `${service} cannot search the past ${query.timeRange} alone: results without a date may be ${from}.`;
+  return { hits, ...(isUndated ? { note } : {}) };
 }
 
 function shorten(text: string): string {
