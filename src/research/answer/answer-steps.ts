@@ -8,12 +8,15 @@ import { estimateTokens, leastTokens } from '../text/tokens.ts';
 import { afterCut, ContextWall, type CountedPart, type Finish, type Tries } from '../turns.ts';
 import { type AnswerRequest, answerTokensLeft } from './answer-request.ts';
 import type { CitedText } from './cited-answer.ts';
+import type { MayShow } from './safe-markup.ts';
 
 /** What writing an answer has in common, whether it is text or a JSON value. */
 
 /** What the answer is written with. `signal` ends the run, or the time for the answer. */
 export interface Answering {
   context: Context;
+  /** Which addresses it may show as images and links. */
+  mayShow: MayShow;
   signal: AbortSignal;
 }
 

@@ -40,15 +40,15 @@ const ANSWER_SHARE = 0.1;
 export async function* writeAnswer(run: ResearchRun, context: Context): AsyncGenerator<Step, ResearchOutcome> {
   const timeoutMs = Math.max(MIN_ANSWER_MS, run.budget.minutes * 60_000 * ANSWER_SHARE);
   using limit = linkSignals([run.signal], { what: 'the answer', timeoutMs });
-  const answering = { context, signal: limit.signal };
+  const mayShow = mayShowFor(run.state.sources, hostsOfClient(run));
+  const answering = { context, mayShow, signal: limit.signal };
   const format = structuredFormat(run);
   const { cut } = format ? yield* writeStructured(run, { ...answering, format }) : yield* writeText(run, answering);
   return { incomplete: cut ?? run.state.forced?.reason ?? withoutSources(run) };
 }
 
-async function* writeText(run: ResearchRun, { context, signal }: Answering): AsyncGenerator<Step, Written> {
+async function* writeText(run: ResearchRun, { context, mayShow, signal }: Answering): AsyncGenerator<Step, Written> {
   const { answered } = run.state;
-  const mayShow = mayShowFor(run.state.sources, hostsOfClient(run));
   const cited = new CitedAnswer(run.state.sources, run.answerSoFar, { mayShow });
   const written: Written = { text: cited.begunByModel, cut: answered?.cut ?? null };
   const tries = { cuts: 0 };

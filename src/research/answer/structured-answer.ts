@@ -21,7 +21,8 @@ import {
 import { citeJson } from './citations.ts';
 import type { CitedText } from './cited-answer.ts';
 import { Continuation } from './continuation.ts';
-import { checkAnswer, type StructuredFormat } from './schema/structured.ts';
+import { safeJson } from './safe-json.ts';
+import { type Checked, checkAnswer, type StructuredFormat } from './schema/structured.ts';
 
 /** What of an answer that does not validate is shown to the model again, in UTF-16 code units. */
 const MAX_SHOWN = 20_000;
@@ -42,14 +43,15 @@ export async function* writeStructured(
   for (const attempt of ['first', 'repair']) {
     const answer = yield* collectAnswer(run, { ...answering, tail });
     const checked = await checkAnswer(answer.text, { format, schemas: run.schemas, signal });
-    if ('text' in checked) {
-      const written = { text: checked.text, cut: null };
-      yield* citedSteps(run, await citedJson(checked.text, { run, format, signal }));
+    const shown = 'text' in checked ? await shownJson(checked.text, run, answering) : checked;
+    if ('text' in shown) {
+      const written = { text: shown.text, cut: null };
+      yield* citedSteps(run, await citedJson(shown.text, { run, format, signal }));
       yield answeredStep(run, written, answer.usage);
       return written;
     }
     yield spentStep(run, answer.usage, NO_PART);
-    problem = answer.cut ? `the answer was cut at ${outputLimit(run)} tokens` : checked.problem;
+    problem = answer.cut ? `the answer was cut at ${outputLimit(run)} tokens` : shown.problem;
     run.log.info({ attempt, problem }, 'structured answer does not validate');
     tail.push(
       { role: 'assistant', content: answer.text.slice(0, MAX_SHOWN) || '(nothing)' },
@@ -57,6 +59,21 @@ export async function* writeStructured(
     );
   }
   throw new GatewayError('invalid_output', `The answer does not fit text.format: ${problem}.`);
+}
+
+/** The answer without what it may not show, if it still fits its schema so. */
+async function shownJson(
+  text: string,
+  run: ResearchRun,
+  { format, mayShow, signal }: Answering & { format: StructuredFormat },
+): Promise<Checked> {
+  for (const how of ['spaced', 'blanked'] as const) {
+    const safe = safeJson(text, { sources: run.state.sources, mayShow, how });
+    if (safe === text) return { text };
+    const checked = await checkAnswer(safe, { format, schemas: run.schemas, signal });
+    if ('text' in checked) return checked;
+  }
+  return { problem: 'its strings have Markdown images, links or HTML of hosts that no source is from' };
 }
 
 /** The answer with its markers numbered, unless it would not validate any more: then they keep their own numbers. */

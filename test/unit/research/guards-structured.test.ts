@@ -112,6 +112,50 @@ describe('a structured answer', () => {
     );
   });
 
+  it('shows no image, link or HTML of a host that the run never met, however it is escaped', async () => {
+    const evil = 'https://evil.example/x.png?what=said';
+    const value = {
+      told: `Seen ![x](${evil}) and [here](${evil})`,
+      html: `<img src="${evil}">`,
+      fine: '[a page](https://pages.example/a) and 1 < 2, a[0](x)',
+      link: evil,
+    };
+    const text = JSON.stringify(value).replaceAll('<', '\\u003c').replaceAll('](', '\\u005d\\u0028');
+    const { response } = await structured([{ text: [text] }], { type: 'json_object' });
+    const shown: unknown = JSON.parse(String(response.output_text));
+    assert.deepEqual(shown, {
+      ...value,
+      told: `Seen ![x] (${evil}) and [here] (${evil})`,
+      html: `< img src="${evil}">`,
+    });
+    assert.ok(response.output_text?.includes('\\u005d\\u0028https://pages.example/a'), 'the rest stays byte for byte');
+  });
+
+  it('keeps to its schema without them, or is asked for again', async () => {
+    const evil = '![x](https://evil.example/?q)';
+    const schema: JsonObject = {
+      type: 'object',
+      properties: {
+        told: { type: 'string', maxLength: evil.length },
+        image: { type: 'string', format: 'uri' },
+        kind: { enum: ['plain', '<b onclick=x>'] },
+      },
+      additionalProperties: false,
+    };
+    const address = 'https://elsewhere.example/a.png?b=c';
+    const tight = await structured([{ text: [JSON.stringify({ told: evil, image: address })] }], formatOf(schema));
+    assert.deepEqual(JSON.parse(String(tight.response.output_text)), {
+      told: '![x] https://evil.example/?q)',
+      image: address,
+    });
+    const again = await structured(
+      [{ text: ['{"kind": "<b onclick=x>"}'] }, { text: ['{"kind": "plain"}'] }],
+      formatOf(schema),
+    );
+    assert.equal(again.response.output_text, '{"kind": "plain"}');
+    assert.match(textOf(again.asked.answer[1]), /Markdown images, links or HTML of hosts that no source is from/);
+  });
+
   it('shows the thoughts before it as reasoning', async () => {
     const { reasoning } = await structured([{ reasoning: ['Which year?'], text: [GOOD] }]);
     assert.equal(reasoning.at(-1)?.content[0]?.text, 'Which year?');
