@@ -7,10 +7,11 @@ export async function nextTurn(): Promise<void> {
   await setImmediate();
 }
 
-/** What work is done for, for logs: the route of a request, or the id of a run. */
+/** What work is done for: the route of a request, or the id of a run, and the id of the API key that asked for it. */
 export interface WorkScope {
   route?: string;
   run?: string;
+  key?: string;
 }
 
 /** A step that held the event loop for long. */
@@ -31,6 +32,12 @@ export const slowSteps = channel('research-gateway:slow-step');
 /** Does work for a request or a run: slow steps in it are told with it. */
 export function workFor<T>(scope: WorkScope, work: () => T): T {
   return scopes.run(scope, work);
+}
+
+/** Who the work is done for that is going on: the key, where there is one. Places that are shared go by it. */
+export function workOwner(): string {
+  const { key, run, route } = scopes.getStore() ?? {};
+  return key ?? run ?? route ?? '';
 }
 
 /** Does a step whose cost grows with what came from outside, and tells of it where it was slow. */

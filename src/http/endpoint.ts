@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { GatewayError } from '../base/errors.ts';
-import { workFor } from '../base/event-loop.ts';
+import { type WorkScope, workFor } from '../base/event-loop.ts';
 import { MAX_LAG_MS } from '../runs/executing/load-meter.ts';
 import { type Answer, writeAnswer } from './answers/answer.ts';
 import type { AppDeps, Identity } from './app-deps.ts';
@@ -31,20 +31,23 @@ export interface EndpointOptions {
 /** An Express handler that authenticates, runs the endpoint and writes its answer. */
 export function handlerOf(route: string, endpoint: Endpoint, options: EndpointOptions): RequestHandler {
   const { deps, contexts } = options;
-  const handle: RequestHandler = async (req, res) => {
+  const handle = async (req: Request, res: Response, scope: WorkScope) => {
     const context = contexts.of(res);
     context.route = route;
     const config = deps.config.current();
     const key = authenticate(req, options.keyring(config));
     context.key = key.id;
+    scope.key = key.id;
     using _open = deps.openAnswers.add({ key, route, end: context.end });
     const identity = { key, caller: { user: key.user ?? key.id, keyId: key.id }, config, context };
     const answer = await answerOf(deps, endpoint, { req, res, identity });
     using _ = answer.kind === 'stream' ? deps.metrics.stream() : undefined;
     await writeAnswer(res, answer, { ...deps, signal: context.signal });
   };
-  const scope = { route };
-  return (req, res, next) => workFor(scope, () => handle(req, res, next));
+  return (req, res) => {
+    const scope: WorkScope = { route };
+    return workFor(scope, () => handle(req, res, scope));
+  };
 }
 
 /** What the endpoint answers. The memory of the body is given back then: nothing of it is needed to write the answer. */

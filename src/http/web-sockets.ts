@@ -4,6 +4,7 @@ import { GatewayError, toGatewayError } from '../base/errors.ts';
 import { checkedTarget, withoutOrigin } from '../protocol/request-target.ts';
 import type { AppDeps } from './app-deps.ts';
 import { refuseNewWork } from './endpoint.ts';
+import { OpenSockets } from './limits/open-sockets.ts';
 import { authenticate, type Keyring } from './middleware/auth.ts';
 import { originCheck } from './middleware/origin.ts';
 import { refuseOnSocket } from './refuse-on-socket.ts';
@@ -25,6 +26,7 @@ export function webSockets(
 ): UpgradeHandler {
   const checkOrigin = originCheck();
   const open = new Set<Duplex>();
+  const places = new OpenSockets(MOST_SOCKETS);
   deps.stopping.addEventListener('abort', () => {
     for (const socket of open) socket.destroy();
   });
@@ -38,12 +40,13 @@ export function webSockets(
     const entry = entryFor(req.url.split('?', 1)[0] ?? '', config);
     if (!entry?.websocket) throw new GatewayError('not_found', 'There is no WebSocket at this address.');
     const call = streamedCall(req.url, entry, key);
-    if (open.size >= MOST_SOCKETS) throw new GatewayError('overloaded', 'Too many WebSockets are open: try again.');
+    const place = places.add(key.id);
     open.add(socket);
     const answer = deps.openAnswers.add({ key, route: 'websocket', end: () => socket.destroy() });
     const id = crypto.randomUUID();
     socket.once('close', () => {
       open.delete(socket);
+      place[Symbol.dispose]();
       answer[Symbol.dispose]();
     });
     const admitted = await deps.admission.admit({ key, id, tokens: 0, announce: () => {} });

@@ -200,7 +200,7 @@ export class ActiveRuns {
       retentionMs,
       storeGraceMs: STORE_GRACE_MS,
     };
-    const result = await workFor({ run: lease.run.id }, () => executeRun(options));
+    const result = await workFor({ run: lease.run.id, key: lease.run.keyId }, () => executeRun(options));
     if (result !== 'ended') log.info({ result, attempts: lease.attempts }, 'run left');
     return result;
   }

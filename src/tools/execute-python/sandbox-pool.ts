@@ -1,5 +1,7 @@
 import { abortable, linkSignals } from '../../base/abort.ts';
 import type { Confinement } from '../../base/confinement.ts';
+import { workOwner } from '../../base/event-loop.ts';
+import { FairTurns } from '../../base/fair-turns.ts';
 import type { Logger } from '../../base/logger.ts';
 import { ToolError } from '../tool.ts';
 import { findConfinement } from './confinement.ts';
@@ -24,16 +26,18 @@ type StartFrom = Pick<SandboxOptions, 'snapshot' | 'confinement'>;
 export class SandboxPool implements AsyncDisposable {
   readonly #options: SandboxPoolOptions;
   readonly #processes = new Set<SandboxProcess>();
-  readonly #waiting: (() => void)[] = [];
+  readonly #turns: FairTurns;
   readonly #closing = new AbortController();
   readonly #snapshot = new SandboxSnapshot();
   #confinement: Promise<Confinement> | undefined;
-  #running = 0;
   #spare: SandboxProcess | undefined;
   #idleTimer: NodeJS.Timeout | undefined;
 
   constructor(options: SandboxPoolOptions) {
     this.#options = options;
+    const { maxConcurrent: places, maxWaiting } = options;
+    // One place is kept for others where that leaves enough.
+    this.#turns = new FairTurns({ places, ofOwner: places > 2 ? places - 1 : places, maxWaiting, full: tooMuch });
   }
 
   /** Processes that are alive, the spare one included. */
@@ -53,7 +57,7 @@ export class SandboxPool implements AsyncDisposable {
   async run(code: string, options: { signal: AbortSignal; log: Logger }): Promise<SandboxResult> {
     using linked = linkSignals([options.signal, this.#closing.signal]);
     const { signal } = linked;
-    await this.#enter(signal);
+    using _place = await this.#turns.enter(workOwner(), signal);
     try {
       const start = await abortable(this.#startFrom(options.log), signal);
       const sandbox = this.#take(start);
@@ -64,8 +68,6 @@ export class SandboxPool implements AsyncDisposable {
       throw new ToolError('unavailable', 'The Python sandbox could not be started. Go on without it.', {
         cause: error,
       });
-    } finally {
-      this.#leave();
     }
   }
 
@@ -92,35 +94,6 @@ export class SandboxPool implements AsyncDisposable {
     return { confinement, snapshot };
   }
 
-  async #enter(signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    if (this.#running < this.#options.maxConcurrent) {
-      this.#running++;
-      return;
-    }
-    if (this.#waiting.length >= this.#options.maxWaiting) {
-      throw new ToolError('busy', 'Too much Python code is waiting to run. Try again later or go on without it.');
-    }
-    const turn = Promise.withResolvers<void>();
-    this.#waiting.push(turn.resolve);
-    try {
-      await abortable(turn.promise, signal);
-    } catch (error) {
-      const place = this.#waiting.indexOf(turn.resolve);
-      if (place >= 0) this.#waiting.splice(place, 1);
-      // The turn came at the same moment: hand it on.
-      else this.#leave();
-      throw error;
-    }
-  }
-
-  /** Gives this run's place to the next one that waits, or frees it. */
-  #leave(): void {
-    const next = this.#waiting.shift();
-    if (next) next();
-    else this.#running--;
-  }
-
   #take(start: StartFrom): SandboxProcess {
     clearTimeout(this.#idleTimer);
     const spare = this.#spare;
@@ -145,4 +118,8 @@ export class SandboxPool implements AsyncDisposable {
     void sandbox.ended.then(() => this.#processes.delete(sandbox));
     return sandbox;
   }
+}
+
+function tooMuch(): ToolError {
+  return new ToolError('busy', 'Too much Python code is waiting to run. Try again later or go on without it.');
 }

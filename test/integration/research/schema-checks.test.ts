@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict';
 import { GatewayError } from '../../../src/base/errors.ts';
+import { workFor, workOwner } from '../../../src/base/event-loop.ts';
 import { SchemaChecks } from '../../../src/research/answer/schema/schema-checks.ts';
 import { SchemaProcess } from '../../../src/research/answer/schema/schema-process.ts';
 import { requireUsableSchema } from '../../../src/research/answer/schema/structured.ts';
+import { send } from '../../support/http-client.ts';
+import { openGateway } from '../../support/http-gateway.ts';
 import { schemaBombs } from '../../support/schema-bombs.ts';
 
 const PARAM = 'text.format.schema';
@@ -65,6 +68,35 @@ describe('schemas of clients', () => {
     await assert.rejects(ask('c'), (error) => error instanceof GatewayError && error.code === 'overloaded');
     await Promise.all([first, ...waiting]);
     assert.deepEqual(order, ['a', 'b']);
+  });
+
+  it('wait for their own key: the crowd of another comes after them', async () => {
+    schemas = new SchemaChecks({ size: 1, jobMs: 200 });
+    const order: string[] = [];
+    const ask = (key: string, job: Parameters<SchemaChecks['check']>[0]) =>
+      workFor({ route: '/', key }, () => schemas.check(job, { signal }).then(() => void order.push(key)));
+    const crowd = Array.from({ length: 5 }, () => ask('mallory', ENDLESS));
+    await ask('ann', { schema: { const: 'a' } });
+    assert.ok(order.length <= 2, order.join());
+    await Promise.all(crowd);
+  });
+
+  it('are counted for the key that sent them', async () => {
+    await using gateway = await openGateway();
+    const owners: string[] = [];
+    gateway.parts.schemas.check = async () => {
+      owners.push(workOwner());
+      return { is: 'fits' };
+    };
+    const text = { format: { type: 'json_schema', name: 'x', schema: { type: 'object' } } };
+    for (const key of ['ann', 'bob'] as const) {
+      const { status } = await send(gateway, 'POST /v1/responses', {
+        key,
+        body: { model: 'deep', input: 'hey', text },
+      });
+      assert.equal(status, 200);
+    }
+    assert.deepEqual(owners, ['ann', 'bob']);
   });
 
   it('leave the line when their client leaves', async () => {

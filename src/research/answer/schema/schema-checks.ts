@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto';
+import { linkSignals, TimeoutError } from '../../../base/abort.ts';
 import { GatewayError } from '../../../base/errors.ts';
+import { workOwner } from '../../../base/event-loop.ts';
+import { FairTurns } from '../../../base/fair-turns.ts';
 import type { SchemaChecker, SchemaJob, SchemaVerdict } from './schema-job.ts';
 import { SchemaProcess } from './schema-process.ts';
 
@@ -25,19 +28,15 @@ const MAX_KNOWN = 256;
  * takes the whole process with it. A process that takes too long or too much is ended, the next job gets a fresh one.
  */
 export class SchemaChecks implements SchemaChecker, Disposable {
-  readonly #size: number;
-  readonly #maxWaiting: number;
   readonly #jobMs: number;
   readonly #idleMs: number;
   readonly #idle: SchemaProcess[] = [];
   readonly #known = new Set<string>();
-  readonly #waiting: (() => void)[] = [];
   readonly #working = new Set<SchemaProcess>();
-  #busy = 0;
+  readonly #turns: FairTurns;
 
   constructor({ size = 2, maxWaiting = 64, jobMs = 2000, idleMs = 30_000 }: SchemaChecksOptions = {}) {
-    this.#size = size;
-    this.#maxWaiting = maxWaiting;
+    this.#turns = new FairTurns({ places: size, maxWaiting, full: busy });
     this.#jobMs = jobMs;
     this.#idleMs = idleMs;
   }
@@ -56,8 +55,7 @@ export class SchemaChecks implements SchemaChecker, Disposable {
   }
 
   async #inTurn<T>(signal: AbortSignal, work: (child: SchemaProcess) => Promise<T>): Promise<T> {
-    if (this.#busy < this.#size) this.#busy++;
-    else await this.#turn(signal);
+    using _place = await this.#turn(signal);
     const child = this.#takeIdle() ?? new SchemaProcess();
     this.#working.add(child);
     try {
@@ -65,31 +63,15 @@ export class SchemaChecks implements SchemaChecker, Disposable {
     } finally {
       this.#working.delete(child);
       this.#keep(child);
-      const next = this.#waiting.shift();
-      if (next) next();
-      else this.#busy--;
     }
   }
 
-  /** Waits until another job hands over its place. */
-  async #turn(signal: AbortSignal): Promise<void> {
-    if (this.#waiting.length >= this.#maxWaiting) throw busy();
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const leave = (reason: unknown) => {
-      const place = this.#waiting.indexOf(resolve);
-      if (place === -1) return;
-      this.#waiting.splice(place, 1);
-      reject(reason);
-    };
-    const onAbort = () => leave(signal.reason);
-    const timer = setTimeout(() => leave(busy()), WAIT_MS);
-    signal.addEventListener('abort', onAbort, { once: true });
-    this.#waiting.push(resolve);
+  async #turn(signal: AbortSignal): Promise<Disposable> {
+    using limited = linkSignals([signal], { what: 'waiting for a schema check', timeoutMs: WAIT_MS });
     try {
-      await promise;
-    } finally {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', onAbort);
+      return await this.#turns.enter(workOwner(), limited.signal);
+    } catch (error) {
+      throw error instanceof TimeoutError ? busy() : error;
     }
   }
 

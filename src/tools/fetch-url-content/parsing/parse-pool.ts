@@ -1,4 +1,6 @@
 import { linkSignals, TimeoutError } from '../../../base/abort.ts';
+import { workOwner } from '../../../base/event-loop.ts';
+import { FairTurns } from '../../../base/fair-turns.ts';
 import type { ParsedDocument, ParseJob } from './parse-job.ts';
 import { ParseFailure, ParseProcess, type ProcessLimits } from './parse-process.ts';
 
@@ -15,7 +17,7 @@ export interface ParsePoolOptions {
 
 /** A child is replaced after so many documents, so that leaks of parsers stay small. */
 const JOBS_PER_PROCESS = 200;
-/** Documents that wait hold no more than this together, in bytes. */
+/** Documents that wait hold no more than this together, in bytes; those of one owner as much as is left for others. */
 const MAX_WAITING_BYTES = 128 * 1024 * 1024;
 /** Idle children end after this time, in milliseconds. */
 const IDLE_MS = 60_000;
@@ -27,20 +29,17 @@ const IDLE_MS = 60_000;
 export class ParsePool implements Disposable {
   readonly #limits: ProcessLimits;
   readonly #totalMs: number;
-  readonly #size: number;
-  readonly #maxWaiting: number;
+  readonly #turns: FairTurns;
   readonly #idle: ParseProcess[] = [];
   readonly #busy = new Set<ParseProcess>();
-  readonly #waiting: ((process: ParseProcess) => void)[] = [];
-  #waitingBytes = 0;
+  readonly #waitingBytes = new Map<string, number>();
   #idleTimer: NodeJS.Timeout | undefined;
   #closed = false;
 
   constructor(options: ParsePoolOptions = {}) {
     this.#limits = { timeMs: 3000, memoryBytes: 512 * 1024 * 1024, ...options.limits };
     this.#totalMs = options.totalMs ?? 20_000;
-    this.#size = options.size ?? 2;
-    this.#maxWaiting = options.maxWaiting ?? 1024;
+    this.#turns = new FairTurns({ places: options.size ?? 2, maxWaiting: options.maxWaiting ?? 1024, full: tooMany });
   }
 
   /**
@@ -50,7 +49,8 @@ export class ParsePool implements Disposable {
   async parse(job: Omit<ParseJob, 'softLimitMs'>, options: { signal: AbortSignal }): Promise<ParsedDocument> {
     using limited = linkSignals([options.signal], { what: 'reading the document', timeoutMs: this.#totalMs });
     try {
-      const child = await this.#acquire(job.bytes.byteLength, limited.signal);
+      const { child, place } = await this.#acquire(job.bytes.byteLength, limited.signal);
+      using _place = place;
       try {
         const softLimitMs = this.#limits.timeMs * 0.7;
         return await child.parse({ ...job, softLimitMs }, { limits: this.#limits, signal: limited.signal });
@@ -72,32 +72,34 @@ export class ParsePool implements Disposable {
     this.#idle.length = 0;
   }
 
-  async #acquire(bytes: number, signal: AbortSignal): Promise<ParseProcess> {
+  /** A place among those that read, and the process that has it. */
+  async #acquire(bytes: number, signal: AbortSignal): Promise<{ child: ParseProcess; place: Disposable }> {
     signal.throwIfAborted();
-    if (this.#closed) throw new ParseFailure('busy', 'the parser is shut down');
-    const free = this.#takeIdle() ?? (this.#busy.size < this.#size ? new ParseProcess() : undefined);
-    if (free) {
-      this.#busy.add(free);
-      return free;
+    const owner = workOwner();
+    using _waiting = this.#hold(owner, bytes);
+    const place = await this.#turns.enter(owner, signal);
+    if (this.#closed) {
+      place[Symbol.dispose]();
+      throw new ParseFailure('busy', 'the parser is shut down');
     }
-    if (this.#waiting.length >= this.#maxWaiting || this.#waitingBytes + bytes > MAX_WAITING_BYTES) {
-      throw new ParseFailure('busy', 'too many documents are being read');
-    }
-    this.#waitingBytes += bytes;
-    const { promise, resolve, reject } = Promise.withResolvers<ParseProcess>();
-    const onAbort = () => {
-      const place = this.#waiting.indexOf(resolve);
-      if (place >= 0) this.#waiting.splice(place, 1);
-      reject(signal.reason);
+    const child = this.#takeIdle() ?? new ParseProcess();
+    this.#busy.add(child);
+    return { child, place };
+  }
+
+  /** Counts a document that waits. */
+  #hold(owner: string, bytes: number): Disposable {
+    const own = this.#waitingBytes.get(owner) ?? 0;
+    const all = [...this.#waitingBytes.values()].reduce((sum, each) => sum + each, 0);
+    if (own + all + bytes > MAX_WAITING_BYTES && all > 0) throw tooMany();
+    this.#waitingBytes.set(owner, own + bytes);
+    return {
+      [Symbol.dispose]: () => {
+        const left = (this.#waitingBytes.get(owner) ?? 0) - bytes;
+        if (left > 0) this.#waitingBytes.set(owner, left);
+        else this.#waitingBytes.delete(owner);
+      },
     };
-    this.#waiting.push(resolve);
-    signal.addEventListener('abort', onAbort, { once: true });
-    try {
-      return await promise;
-    } finally {
-      this.#waitingBytes -= bytes;
-      signal.removeEventListener('abort', onAbort);
-    }
   }
 
   #takeIdle(): ParseProcess | undefined {
@@ -105,21 +107,14 @@ export class ParsePool implements Disposable {
     return undefined;
   }
 
-  /** Hands the process, or a fresh one in place of a broken one, to the next in line. */
+  /** Keeps the process for the next in line, or a fresh one in place of a broken one. */
   #release(child: ParseProcess): void {
     this.#busy.delete(child);
     const worn = this.#closed || !child.alive || child.jobs >= JOBS_PER_PROCESS;
     if (worn) child[Symbol.dispose]();
     if (this.#closed) return;
-    const next = worn ? new ParseProcess() : child;
-    const waiting = this.#waiting.shift();
-    if (waiting) {
-      this.#busy.add(next);
-      waiting(next);
-    } else {
-      this.#idle.push(next);
-      this.#endWhenIdle();
-    }
+    this.#idle.push(worn ? new ParseProcess() : child);
+    this.#endWhenIdle();
   }
 
   #endWhenIdle(): void {
@@ -129,4 +124,8 @@ export class ParsePool implements Disposable {
     }, IDLE_MS);
     this.#idleTimer.unref();
   }
+}
+
+function tooMany(): ParseFailure {
+  return new ParseFailure('busy', 'too many documents are being read');
 }
