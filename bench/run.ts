@@ -1,11 +1,12 @@
 import { parseArgs } from 'node:util';
 import { consoleFrames, consolePaint } from './scenarios/console.ts';
 import { documentSearch } from './scenarios/document-search.ts';
-import { manyStreams, overload, shortRun, steadyDelta } from './scenarios/live-streams.ts';
+import { manyStreams, overload, steadyDelta } from './scenarios/live-streams.ts';
 import { manyRuns } from './scenarios/many-runs.ts';
 import { pacedPassThrough, passThrough } from './scenarios/pass-through.ts';
 import { install, start, workers } from './scenarios/processes.ts';
 import { replay, resume, snapshots } from './scenarios/reading.ts';
+import { shortRun } from './scenarios/short-run.ts';
 import { tokens } from './scenarios/tokens.ts';
 import { transfers } from './scenarios/transfers.ts';
 import type { BenchOptions } from './support/options.ts';

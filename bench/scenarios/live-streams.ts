@@ -1,9 +1,9 @@
 import { type LiveResult, liveLoad } from '../support/live-load.ts';
-import { cpuMicros, median, quantile } from '../support/measure.ts';
+import { median, quantile } from '../support/measure.ts';
 import type { BenchOptions } from '../support/options.ts';
-import { KEY, researchConfig, startGateway, startScript, type Target } from '../support/processes.ts';
+import { startResponses } from '../support/peers.ts';
+import { researchConfig, startGateway, startScript, type Target } from '../support/processes.ts';
 import { interleaved, type Row } from '../support/scoreboard.ts';
-import { readStream } from '../support/stream-client.ts';
 
 /** Research runs whose providers speak at a steady rate, each followed live: what users have. */
 
@@ -12,12 +12,14 @@ const RATE = 20;
 const SECONDS = Number(process.env.SECONDS ?? 10);
 const DELTAS = RATE * SECONDS;
 const BARE = 'bare translator, nothing stored';
+const RESPONSES = 'responses.js, nothing stored';
 
 /** 200 streams: what a delta costs, and what the gateway adds to its way. */
-export async function steadyDelta({ stores, rounds }: BenchOptions): Promise<Row[]> {
+export async function steadyDelta({ stores, rounds, peers }: BenchOptions): Promise<Row[]> {
   await using stack = new AsyncDisposableStack();
   const provider = stack.use(await startScript('targets/ticking-provider.ts', [String(RATE), String(DELTAS)]));
   const bare = stack.use(await startScript('targets/bare-translator.ts', [provider.url]));
+  const responses = peers.responses ? stack.use(await startResponses(peers.responses, provider)) : undefined;
   const gateways = await Promise.all(
     stores.map(async (kind) => ({ kind, target: stack.use(await startGateway(researchConfig(provider), kind)) })),
   );
@@ -26,6 +28,9 @@ export async function steadyDelta({ stores, rounds }: BenchOptions): Promise<Row
   const results = await interleaved(
     [
       { name: BARE, run: () => liveLoad(bare, { path: '', streams, deltas: DELTAS }) },
+      ...(responses
+        ? [{ name: RESPONSES, run: () => liveLoad(responses, { path: '/v1/responses', streams, deltas: DELTAS }) }]
+        : []),
       ...gateways.map(({ kind, target }) => ({
         name: kind,
         run: () => liveLoad(target, { path: '/v1/responses', streams, deltas: DELTAS }),
@@ -34,18 +39,31 @@ export async function steadyDelta({ stores, rounds }: BenchOptions): Promise<Row
     rounds,
   );
   const theirs = results.get(BARE) ?? [];
+  const other = results.get(RESPONSES);
   return stores.flatMap((kind): Row[] => {
     const ours = results.get(kind) ?? [];
+    const cpu = ours.map(({ cpuPerDelta }) => cpuPerDelta);
     const what = `research, 200 streams of ${RATE} deltas/s, ${kind}`;
     const added = (share: number) => ours.map(({ delays }) => quantile(delays, share) - quantile(direct.delays, share));
     return [
       {
         what,
         unit: 'CPU us/delta',
-        ours: ours.map(({ cpuPerDelta }) => cpuPerDelta),
+        ours: cpu,
         peer: { name: BARE, rounds: theirs.map(({ cpuPerDelta }) => cpuPerDelta) },
         goal: { atMost: kind === 'SQLite' ? 1.4 : 1.6 },
       },
+      ...(other
+        ? [
+            {
+              what,
+              unit: 'CPU us/delta',
+              ours: cpu,
+              peer: { name: RESPONSES, rounds: other.map(({ cpuPerDelta }) => cpuPerDelta) },
+              goal: { atMost: 0.8 },
+            },
+          ]
+        : []),
       { what, unit: 'added p50 ms', ours: added(0.5), goal: { atMost: 1 } },
       { what, unit: 'added p99 ms', ours: added(0.99), goal: { atMost: 10 } },
     ];
@@ -112,56 +130,4 @@ export async function overload({ stores }: BenchOptions): Promise<Row[]> {
 
 function rateOf({ delays, seconds }: LiveResult): number {
   return delays.length / seconds;
-}
-
-/** A run of 20 deltas: what it costs in all, and how soon its first event comes. */
-export async function shortRun({ stores, rounds }: BenchOptions): Promise<Row[]> {
-  await using stack = new AsyncDisposableStack();
-  const provider = stack.use(await startScript('targets/burst-provider.ts', ['20']));
-  const bare = stack.use(await startScript('targets/bare-translator.ts', [provider.url]));
-  const rows: Row[] = [];
-  for (const kind of stores) {
-    await using gateway = await startGateway(researchConfig(provider), kind);
-    const results = await interleaved(
-      [
-        { name: 'bare', run: () => runs(bare, '') },
-        { name: 'ours', run: () => runs(gateway, '/v1/responses') },
-      ],
-      rounds,
-    );
-    const ours = results.get('ours') ?? [];
-    const theirs = results.get('bare') ?? [];
-    const what = `research, a run of 20 deltas, ${kind}`;
-    const peer = (figures: number[]) => ({ name: BARE, rounds: figures });
-    rows.push(
-      // Another translator, responses.js, needs 4.2 times what the bare one does, and 3 times its time.
-      {
-        what,
-        unit: 'CPU us/run',
-        ours: ours.map(({ cpu }) => cpu),
-        peer: peer(theirs.map(({ cpu }) => cpu)),
-        goal: { atMost: 4.2 },
-      },
-      {
-        what,
-        unit: 'ms to the first event',
-        ours: ours.map(({ firstByte }) => firstByte),
-        peer: peer(theirs.map(({ firstByte }) => firstByte)),
-        goal: { atMost: 4.5 },
-      },
-    );
-  }
-  return rows;
-}
-
-async function runs(target: Target, path: string): Promise<{ cpu: number; firstByte: number }> {
-  const count = 300;
-  const headers = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
-  const body = JSON.stringify({ model: 'bench', input: 'Go.', stream: true, tool_choice: 'none' });
-  const cpu = cpuMicros(target.pid);
-  const first: number[] = [];
-  for (let n = 0; n < count; n++) {
-    first.push((await readStream(target.url + path, { method: 'POST', headers, body })).firstByteMs);
-  }
-  return { cpu: (cpuMicros(target.pid) - cpu) / count, firstByte: median(first) };
 }

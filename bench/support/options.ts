@@ -16,4 +16,6 @@ export interface Peers {
   folder?: string;
   /** The nginx binary. */
   nginx?: string;
+  /** responses.js in one file. */
+  responses?: string;
 }

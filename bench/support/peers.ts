@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -20,7 +20,23 @@ export function installPeers(): Peers {
     });
   }
   const nginx = findNginx();
-  return { folder, ...(nginx === undefined ? {} : { nginx }) };
+  const responses = bundleResponses(folder);
+  return { folder, ...(nginx === undefined ? {} : { nginx }), ...(responses === undefined ? {} : { responses }) };
+}
+
+/** No registry has huggingface/responses.js: `RESPONSES_JS` in the environment names a checkout of it. */
+function bundleResponses(folder: string): string | undefined {
+  const checkout = process.env.RESPONSES_JS;
+  if (checkout === undefined) return undefined;
+  const own = join(folder, 'responses.js');
+  const file = join(own, 'bundle.mjs');
+  if (existsSync(file)) return file;
+  for (const part of ['package.json', 'src']) cpSync(join(checkout, part), join(own, part), { recursive: true });
+  const run = (command: string, ...args: string[]) => execFileSync(command, args, { cwd: own, stdio: 'ignore' });
+  run('npm', 'install', '--omit=dev', '--no-audit', '--no-fund', '--ignore-scripts', 'esbuild@0');
+  const bundle = ['--bundle', '--platform=node', '--format=esm', '--packages=external', '--outfile=bundle.mjs'];
+  run('npx', 'esbuild', 'src/index.ts', ...bundle);
+  return file;
 }
 
 function findNginx(): string | undefined {
@@ -39,6 +55,16 @@ export async function startPortkey(folder: string): Promise<Target> {
   const target = await startProgram(process.execPath, [script, `--port=${port}`, '--headless'], {
     ready: /Ready for connections/,
     env: { TRUSTED_CUSTOM_HOSTS: '127.0.0.1' },
+  });
+  return { ...target, url: `http://127.0.0.1:${port}` };
+}
+
+/** responses.js in front of the provider: it translates chat streams to Responses events, and stores nothing. */
+export async function startResponses(file: string, provider: Target): Promise<Target> {
+  const port = 20_000 + Math.floor(Math.random() * 20_000);
+  const target = await startProgram(process.execPath, [file], {
+    ready: /Server started/,
+    env: { PORT: String(port), OPENAI_BASE_URL: provider.url },
   });
   return { ...target, url: `http://127.0.0.1:${port}` };
 }
