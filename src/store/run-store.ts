@@ -243,12 +243,15 @@ export interface RunStore {
 
   /** Removes a run with its log and transcript. False where there was none. */
   delete(id: RunId): Promise<boolean>;
-  /** Removes ended runs whose `expiresAt` has passed, at most `limit`; the number removed. */
+  /**
+   * Removes ended runs whose `expiresAt` has passed, at most `limit`. The number that were due: others may have been
+   * quicker, so only fewer than `limit` says that there are no more.
+   */
   removeExpired(options: { limit: number }): Promise<number>;
 
   /**
    * Compresses logs of runs that ended `endedForMs` milliseconds ago or earlier, oldest first, at most `limit`; the
-   * number compressed. Reads give the same bytes before and after.
+   * number that were due, as above. Reads give the same bytes before and after.
    */
   compressEnded(options: { endedForMs: number; limit: number }): Promise<number>;
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { newRunId } from '../../src/base/ids.ts';
-import type { RunStatus } from '../../src/store/run-store.ts';
+import type { RunStatus, RunStore } from '../../src/store/run-store.ts';
 import {
   claimed,
   claimedRun,
@@ -257,6 +257,30 @@ export function recordContract(open: () => Promise<StoreFixture>): void {
       const { runs } = await store.list({ user: 'ada', api: 'responses', limit: 10 });
       assert.deepEqual(runs.map((run) => run.id).sort(), [kept.id, working.id].sort());
       assert.equal(runs.find((run) => run.id === kept.id)?.expiresAt, T0 + 1000);
+    });
+
+    it('tells a sweep to go on as long as there may be more, although another one is at it too', async () => {
+      await using fixture = await open();
+      const { store, peer, clock } = fixture;
+      for (let n = 0; n < 8; n++) await endedRun(store, { retainMs: 100 });
+      await store.compressEnded({ endedForMs: 0, limit: 8 });
+      clock.ms = T0 + 100;
+      const sweep = async (which: RunStore) => {
+        while ((await which.removeExpired({ limit: 2 })) === 2);
+        assert.deepEqual((await which.list({ user: 'ada', api: 'responses', limit: 10 })).runs, []);
+      };
+      await Promise.all([sweep(store), sweep(peer)]);
+    });
+
+    it('tells who compresses to go on as well', async () => {
+      await using fixture = await open();
+      const { store, peer } = fixture;
+      for (let n = 0; n < 6; n++) await endedRun(store);
+      const compress = async (which: RunStore) => {
+        while ((await which.compressEnded({ endedForMs: 0, limit: 2 })) === 2);
+        assert.equal(await which.compressEnded({ endedForMs: 0, limit: 2 }), 0);
+      };
+      await Promise.all([compress(store), compress(peer)]);
     });
   });
 

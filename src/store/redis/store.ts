@@ -311,39 +311,36 @@ export class RedisRunStore implements RunStore {
   }
 
   async removeExpired(options: { limit: number }): Promise<number> {
-    let removed = 0;
     const expired = await this.#indexes.expired(options.limit);
     for (let start = 0; start < expired.length; start += REMOVED_AT_ONCE) {
       const some = expired.slice(start, start + REMOVED_AT_ONCE);
-      removed += (await Promise.all(some.map((run) => this.#removeExpired(run)))).filter(Boolean).length;
+      await Promise.all(some.map((run) => this.#removeExpired(run)));
     }
-    return removed;
+    return expired.length;
   }
 
-  async #removeExpired(run: { id: RunId; user: string; api: RunApi }): Promise<boolean> {
+  async #removeExpired(run: { id: RunId; user: string; api: RunApi }): Promise<void> {
     this.#log.forget(run.id);
     const facts = await this.#records.remove(run.id, this.#channels.notice);
     await this.#indexes.remove(run, facts);
-    return facts !== undefined;
   }
 
   async compressEnded(options: { endedForMs: number; limit: number }): Promise<number> {
-    let compressed = 0;
-    for (const id of await this.#indexes.uncompressed(options)) {
-      if (await this.#compress(id)) compressed++;
+    const ids = await this.#indexes.uncompressed(options);
+    for (const id of ids) {
+      await this.#compress(id);
       await this.#indexes.markCompressed(id);
     }
-    return compressed;
+    return ids.length;
   }
 
   /** A damaged log is left as it is: it must not keep the others from being compressed. */
-  async #compress(id: RunId): Promise<boolean> {
+  async #compress(id: RunId): Promise<void> {
     try {
-      return await this.#log.compress(id);
+      await this.#log.compress(id);
     } catch (thrown) {
       if (!isDamage(thrown)) throw thrown;
       this.#logger.error({ run: id, reason: messageOf(thrown) }, 'a log cannot be compressed');
-      return false;
     }
   }
 

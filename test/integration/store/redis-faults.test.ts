@@ -266,9 +266,10 @@ describe('the Redis store when Redis fails', () => {
     await admin('DEL', `${prefix}:unsealed`);
     await store.append(run.id, ending(token, 6, 'completed'));
     // It does not keep others from being compressed, and is not tried again and again.
-    assert.equal(await store.compressEnded({ endedForMs: 0, limit: 1 }), 0);
     await endedRun(store);
-    assert.equal(await store.compressEnded({ endedForMs: 0, limit: 1 }), 1);
+    const turns = [];
+    for (let n = 0; n < 3; n++) turns.push(await store.compressEnded({ endedForMs: 0, limit: 1 }));
+    assert.deepEqual(turns, [1, 1, 0]);
     await assert.rejects(store.read(run.id, { after: 0, maxBytes: 1_000_000 }), damaged);
   });
 

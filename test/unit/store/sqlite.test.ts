@@ -375,8 +375,9 @@ describe('the SQLite store over its database', () => {
     await store.append(run.id, ending(token, 6, 'completed'));
     await endedRun(store);
     // It does not keep others from being compressed, and is not tried again and again.
-    assert.equal(await store.compressEnded({ endedForMs: 0, limit: 1 }), 0);
-    assert.equal(await store.compressEnded({ endedForMs: 0, limit: 1 }), 1);
+    const turns = [];
+    for (let n = 0; n < 3; n++) turns.push(await store.compressEnded({ endedForMs: 0, limit: 1 }));
+    assert.deepEqual(turns, [1, 1, 0]);
     await assert.rejects(store.read(run.id, { after: 0, maxBytes: 1_000_000 }), damaged);
     await store.close();
   });
