@@ -5,20 +5,22 @@ import type { RunStore } from '../../src/store/run-store.ts';
 const AT_ONCE = 200;
 const MODELS = ['deep', 'quick', 'wide'];
 const FRAMES = Buffer.from('event: x\ndata: {"type":"x","sequence_number":1}\n\n'.repeat(2));
-const LAST_FRAME = FRAMES.subarray(FRAMES.length / 2);
+const LAST_FRAME = Buffer.from(
+  'event: response.completed\ndata: {"type":"response.completed","sequence_number":3,"response":{"status":"completed"}}\n\n',
+);
 
 export const LARGEST_USER = 'user-0';
 
 /**
- * Stores ended runs, straight through the store, and gives their ids in the order of their ends. A tenth of all is the
+ * Stores ended runs, straight through the store, and gives them in the order of their ends. A tenth of all is the
  * largest user's, one in a hundred has failed, three models have a third each. `retainMs`: an hour, unless they are to
  * have expired.
  */
 export async function fill(
   store: RunStore,
   { runs, users, retainMs = 3_600_000 }: { runs: number; users: number; retainMs?: number },
-): Promise<RunId[]> {
-  const ids: RunId[] = [];
+): Promise<{ id: RunId; user: string }[]> {
+  const stored: { id: RunId; user: string }[] = [];
   let next = 0;
   const worker = async () => {
     for (let n = next++; n < runs; n = next++) {
@@ -28,11 +30,11 @@ export async function fill(
       const status = n % 100 === 0 ? ('failed' as const) : ('completed' as const);
       const end = { status, at: Date.now(), retainMs };
       await store.append(run.id, { token: claim?.token ?? '', first: 3, count: 1, frames: LAST_FRAME, end });
-      ids.push(run.id);
+      stored.push({ id: run.id, user: run.user });
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, worker));
-  return ids;
+  return stored;
 }
 
 /** The run with this number, just submitted. */

@@ -31,16 +31,68 @@ const summaryFields = {
   last: integer,
   metadata: z.string(),
 };
-const summary = z.object(summaryFields);
 const record = z.object({ ...summaryFields, request: z.string() });
 /** Names of the fields that a list entry needs, in the order of `HMGET`. */
 export const SUMMARY_FIELDS = Object.keys(summaryFields);
+type SummaryField = keyof typeof summaryFields;
+const PLACES: ReadonlyMap<string, number> = new Map(SUMMARY_FIELDS.map((field, place) => [field, place]));
+const FLAGS = ['0', '1'] as const;
 
 /** The reply to `HMGET` with `SUMMARY_FIELDS`; undefined where there is no such run. */
 export function parseSummary(reply: unknown): RunSummary | undefined {
-  const values = maybeTextList.parse(reply);
-  if (values[0] === null) return undefined;
-  return summary.parse(Object.fromEntries(SUMMARY_FIELDS.map((field, index) => [field, values[index]])));
+  return new SummaryReply(reply).read();
+}
+
+/** A list has a hundred of these: read value by value, they cost a tenth of what a schema takes. */
+class SummaryReply {
+  readonly #values: readonly unknown[];
+
+  constructor(reply: unknown) {
+    this.#values = Array.isArray(reply) ? reply : [];
+  }
+
+  read(): RunSummary | undefined {
+    if (this.#values[0] === null) return undefined;
+    return {
+      id: this.#text('id'),
+      user: this.#text('user'),
+      keyId: this.#text('keyId'),
+      api: this.#oneOf('api', summaryFields.api.options),
+      model: this.#text('model'),
+      kind: this.#oneOf('kind', summaryFields.kind.options),
+      status: this.#oneOf('status', summaryFields.status.options),
+      createdAt: this.#integer('createdAt'),
+      startedAt: this.#integerOrNull('startedAt'),
+      endedAt: this.#integerOrNull('endedAt'),
+      expiresAt: this.#integer('expiresAt'),
+      cancelRequested: this.#oneOf('cancelRequested', FLAGS) === '1',
+      last: this.#integer('last'),
+      metadata: this.#text('metadata'),
+    };
+  }
+
+  #text(field: SummaryField): string {
+    const value = this.#values[PLACES.get(field) ?? -1];
+    if (typeof value !== 'string') throw new Error(`Redis gave no ${field} of a run`);
+    return value;
+  }
+
+  #oneOf<Option extends string>(field: SummaryField, options: readonly Option[]): Option {
+    const text = this.#text(field);
+    const found = options.find((option) => option === text);
+    if (found === undefined) throw new Error(`Redis gave ${text} as ${field} of a run`);
+    return found;
+  }
+
+  #integer(field: SummaryField): number {
+    const value = Number(this.#text(field) || Number.NaN);
+    if (!Number.isSafeInteger(value)) throw new Error(`Redis gave no number as ${field} of a run`);
+    return value;
+  }
+
+  #integerOrNull(field: SummaryField): number | null {
+    return this.#text(field) === '' ? null : this.#integer(field);
+  }
 }
 
 /** The reply to `HGETALL`; undefined where there is no such run. */
