@@ -1,4 +1,5 @@
 import { titleAt } from './beginning.ts';
+import { CREDIT_WORDS, END_WORDS, INSET_CLASS, INSET_WORDS, isNotice } from './boilerplate.ts';
 import { removeNoise } from './clean-page.ts';
 import type { DomElement } from './dom.ts';
 import { type Block, blocksOf, isProse } from './prose.ts';
@@ -11,22 +12,6 @@ const ABOUT = [
   '[itemprop="datePublished"]',
   '[itemprop="dateModified"]',
 ].join(', ');
-
-/** Classes of what themes put inside the text of an article. */
-const INSET_CLASS =
-  /(?:^|[\s_-])(?:byline|dateline|pubdate|publish-date|timestamp|post-date|entry-date|entry-meta|post-meta|article-meta|meta-info|post-info|authors?|author-info|avatar|caption|credit|credits|copyright|image-source|wp-caption-text|figcaption|related|relatedposts|recommended|readmore|read-more|also-read|teaser|teasers|tags|tag-list|taglist|keywords|comments?|respond|reply|replies|rating|ratings|votes?|likes?|follow|feedback|print|disclaimer|affiliate|infobox-ad|embed-caption|video-caption|gallery-caption|slideshow|donate|donation|support-us|call-to-action|cta|toc|table-of-contents|jump-link)(?:$|[\s_-])/i;
-
-/** What such an inset says at its start, in the languages of the web that are read most. */
-const INSET_WORDS =
-  /^(?:[[(»>→•*\s]*)(?:read (?:more|also|next|the full)|also read|see (?:also|more)|more (?:on|from|about) |related(?: (?:articles?|stor(?:y|ies)|posts?|content|news|links|topics?|coverage))?\b|recommended|you (?:may|might) (?:also )?(?:like|be interested)|don[’']t miss|don't miss|click here|sign up|subscribe|follow (?:us|me|@)|share (?:this|on|via)|tags?:|filed under|posted in|categor(?:y|ies):|advertisement|advert\b|ad\b$|sponsored|image (?:credit|copyright|source|caption)|photo(?:s)?(?: by| credit|:)|credit:|media (?:playback|caption)|scroll (?:down|to)|continue reading|leave a (?:reply|comment)|this entry was posted|advertising disclosure|subscribe now|follow .{1,40} on (?:twitter|facebook|instagram)|comments?$|print this|this article (?:was|originally)|originally published|copyright ©|©|all rights reserved|lesen sie (?:auch|mehr|hier)|lies auch|siehe auch|mehr (?:zum thema|dazu|lesen|informationen|infos)|mehr zu[mr]? |weitere (?:artikel|infos|informationen|themen|meldungen|nachrichten|links)|weiterf[üu]hrende links|auch interessant|das k[öo]nnte (?:sie|dich|euch)|passend dazu|zum thema|externer inhalt|beitragsbild|weiterführende[rn]? links?|zurück (?:zur|zum)|alle angaben ohne gewähr|aktualisiert am|themen?:|schlagw[öo]rter|stichw[öo]rter|kommentare?$|kommentar (?:schreiben|hinterlassen)|anzeige$|werbung$|foto(?:s)?:|bild(?:er)?:|quelle:|teilen|artikel (?:teilen|drucken|empfehlen)|drucken$|newsletter|jetzt (?:abonnieren|anmelden)|lire aussi|à lire|voir aussi|sur le même|partager|commentaires?$|publicité|lea también|lea más|lee también|leer más|te puede interesar|ver también|mire:|mira:|vea:|lea:|valora esta|noticias relacionadas|compart(?:e|ir)|comentarios?$|publicidad|leia (?:também|mais)|veja também|compartilhe|comentários?$|publicidade|leggi anche|potrebbe interessarti|condividi|commenti$|pubblicità|lees ook|lees meer|deel dit|reacties$|czytaj (?:też|także|więcej)|zobacz (?:też|także)|udostępnij|komentarze$|читайте также|смотрите также|поделиться|комментарии$|реклама$|関連記事|あわせて読みたい|続きを読む|相关阅读|相关文章|延伸阅读|分享到)/iu;
-
-/** Words of captions that name an agency, a photographer or a licence. */
-const CREDIT_WORDS =
-  /©|\bgetty\b|\breuters\b|\bAP\b|\bAFP\b|\bdpa\b|\bcredit\b|\bphoto|\bfoto|\bimage\b|\bbild:|shutterstock|\bpicture\b|courtesy|\bquelle:|\bsource:|\(via\b/i;
-
-/** Headings behind which nothing of the article follows. */
-const END_WORDS =
-  /^(?:related(?: .{0,30})?|more (?:from|on|stories|news|articles).{0,40}|you (?:may|might) (?:also )?.{0,30}|recommended.{0,30}|popular.{0,20}|most (?:read|popular|viewed).{0,20}|trending.{0,20}|latest (?:news|posts|articles|stories)|comments?(?: \(\d+\))?|\d+ (?:comments?|responses?|thoughts?|replies|kommentare?|antworten).{0,80}|leave a (?:reply|comment)|join the (?:conversation|discussion)|share(?: this.{0,20})?|about the authors?|tags|newsletter|subscribe.{0,40}|über (?:den autor|die autorin|uns)|weitere (?:artikel|beiträge|meldungen|nachrichten|themen).{0,30}|ähnliche (?:artikel|beiträge).{0,20}|das könnte (?:sie|dich).{0,40}|auch interessant.{0,20}|mehr (?:zum thema|aus|von|zu).{0,40}|meistgelesen.{0,20}|kommentare?(?: .{0,30})?|kommentar (?:schreiben|verfassen|hinterlassen)|schreibe? (?:einen|eine|ein) (?:kommentar|antwort).{0,20}|hinterlasse .{0,30}|diesen artikel.{0,20}|teilen.{0,20}|beiträge zum thema|sur le même (?:sujet|thème)|articles? (?:liés|similaires|associés)|commentaires?|à lire (?:aussi|également)|artículos relacionados|noticias relacionadas|te puede interesar|comentarios|artigos relacionados|leia também|veja também|articoli correlati|leggi anche|commenti|gerelateerde .{0,20}|reacties|powiązane.{0,20}|komentarze|podobne.{0,20}|комментарии|похожие.{0,20}|читайте также|関連記事|コメント|相关文章|相关阅读|评论)\s*[:.…!?»]*$/iu;
 
 /**
  * Takes out of an article what its publisher put into it and behind it: captions and credits, links to other articles,
@@ -123,7 +108,7 @@ function removeInsets(root: DomElement): void {
     const isLink = linked > text.length * 0.8;
     const isLoud = isLink && text.length > 20 && text === text.toUpperCase() && /\p{Lu}{4}/u.test(text);
     const isInset = text.length < 250 && INSET_WORDS.test(text) && (isLink || text.length < 90);
-    if (isInset || isLoud) element.remove();
+    if (isInset || isLoud || isNotice(text)) element.remove();
   }
 }
 
