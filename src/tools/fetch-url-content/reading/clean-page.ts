@@ -32,7 +32,7 @@ const NOISY_CLASS =
   /(?:^|[\s_-])(?:nav|navbar|navigation|navbox|sidebar|side-bar|breadcrumbs?|crumbs|cookies?|consent|gdpr|masthead|footer|site-header|share|sharing|sharedaddy|addtoany|social|socials|newsletter|subscribe|subscription|paywall|signup|sign-up|promo|promoted|promotion|sponsored|advert|adverts|advertisement|advertising|ads|ad|adsbygoogle|teaser-list|pagination|pager|skip-link|skiplink|popup|modal|lightbox|toolbar|edit-link|mw-editsection|disqus|outbrain|taboola|screen-reader-text|visually-hidden|sr-only|noprint|printonly|print-only)(?:$|[\s_-])/i;
 
 /** How a page is laid out, not what it is: `has-sidebar`, `c-sidebar-layout--left`. */
-const LAYOUT_NAME =
+export const LAYOUT_NAME =
   /(?:^|\s)[\w-]{0,60}(?:(?:has|with|no|without|layout)[-_]{1,2}[\w-]{0,20}(?:side-?bar|nav|ads?|banner|paywall)|side-?bar[-_]{1,2}layout)[^\s]{0,60}(?=\s|$)/gi;
 
 /** Names that are as often given to the text itself; they count only as a whole class, and for what is no section of prose. */

@@ -1,5 +1,5 @@
 import { titleAt } from './beginning.ts';
-import { CREDIT_WORDS, END_WORDS, INSET_CLASS, INSET_WORDS, isNotice } from './boilerplate.ts';
+import { CREDIT_WORDS, END_WORDS, INSET_CLASS, INSET_LABEL, INSET_WORDS, isNotice } from './boilerplate.ts';
 import { removeNoise } from './clean-page.ts';
 import type { DomElement } from './dom.ts';
 import { type Block, blocksOf, isProse } from './prose.ts';
@@ -130,14 +130,17 @@ function cutEnd(root: DomElement, all: number): void {
   const blocks = blocksOf(root);
   const holder = mainHolder(blocks);
   let behind = lengthOf(blocks);
-  let isCut = false;
+  let cut: 'inset' | 'end' | undefined;
   for (const block of blocks) {
     const { element, text } = block;
     behind -= text.length;
-    if (isCut && isProse(block) && element.parentElement === holder && text.length > LEAST_GOING_ON) isCut = false;
+    const goesOn = isProse(block) && element.parentElement === holder && text.length > LEAST_GOING_ON;
+    if (cut === 'inset' && goesOn) cut = undefined;
     const isLate = all - behind > all * 0.5;
-    if (isLate && text.length <= 80 && END_WORDS.test(text)) isCut = true;
-    if (isCut) removeWithin(element, root);
+    if (cut !== 'end' && isLate && text.length <= 80 && END_WORDS.test(text)) {
+      cut = INSET_LABEL.test(text) ? 'inset' : 'end';
+    }
+    if (cut) removeWithin(element, root);
   }
 }
 
