@@ -1,4 +1,4 @@
-import { LAYOUT_NAME } from './clean-page.ts';
+import { ARTICLE_NAME, LAYOUT_NAME, textLength } from './clean-page.ts';
 import type { DomElement } from './dom.ts';
 import { type Block, isProse, keyOf, proseLength } from './prose.ts';
 
@@ -75,7 +75,8 @@ export function missesBeginning(found: readonly Block[], beginning: Beginning | 
     }
     if (!isCaption(block.element)) skipped.push(block);
   }
-  return true;
+  // Where little stands behind the title, the text went with what was cleaned away.
+  return proseLength(skipped) > proseLength(found) * SKIPPED_SHARE;
 }
 
 /** The first blocks of a kind, and none behind the heading that follows these. */
@@ -94,9 +95,6 @@ function isShortText({ text, linked }: Block): boolean {
   return text.length >= 40 && linked < text.length * 0.4 && /[.!?…"”“»。！？]$/.test(text);
 }
 
-/** Names of elements that hold one article. */
-const ARTICLE_NAME =
-  /(?:^|[\s_-])(?:entry|post|article|story|news|page|blog|recipe|product)-{0,2}_{0,2}(?:content|body|text|main)(?:$|[\s_-])/i;
 /** Shares of the page's prose that make an element its article: one with the name of an article, that with one paragraph, any. */
 const NAMED_SHARE = 0.05;
 const LONE_SHARE = 0.15;
@@ -123,8 +121,13 @@ export function articleAround(
     const least = length > first.text.length ? NAMED_SHARE : LONE_SHARE;
     return length >= all * least && isNamed(element);
   });
-  return around[found];
+  const element = around[found];
+  return element && textLength(element) >= Math.max(LEAST_ARTICLE, LEAST_TEXT * textLength(root)) ? element : undefined;
 }
+
+/** A remark in a page of tables and lists is not its text: the least of an article, in characters and of the page. */
+const LEAST_ARTICLE = 120;
+const LEAST_TEXT = 0.05;
 
 function isNamed(element: DomElement): boolean {
   if (element.tagName === 'ARTICLE' || element.getAttribute('itemprop') === 'articleBody') return true;

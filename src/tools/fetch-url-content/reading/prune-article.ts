@@ -79,8 +79,9 @@ function tellsAbout({ element, text, linked }: Block): boolean {
 /** Takes headings away behind which nothing follows, and words that introduce what is gone. */
 function trimEnd(root: DomElement): void {
   const blocks = blocksOf(root);
+  if (!blocks.some(isProse)) return;
   for (const block of blocks.slice(-MAX_TRIMMED).reverse()) {
-    const isHeading = /^H[1-6]$/.test(block.element.tagName);
+    const isHeading = /^H[1-6]$/.test(block.element.tagName) && !isProse(block);
     const isLabel = block.text.length < 100 && /[:：]$/.test(block.text) && block.element.tagName !== 'LI';
     if (!(isHeading || isLabel) || !standsAlone(block, root) || blocks.length < 3) return;
     block.element.remove();
