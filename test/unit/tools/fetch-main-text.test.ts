@@ -107,4 +107,28 @@ describe('the main text of pages', () => {
     const content = read(html);
     assert.match(content, /漢字を読む。/);
   });
+
+  it('is free of the notices of its publisher', () => {
+    const notices = [
+      'Sign up for our newsletter and get the best stories in your inbox.',
+      'Abonnieren Sie kostenlos unseren Newsletter und bleiben Sie auf dem Laufenden.',
+      'You must be logged in to post a comment.',
+      'Klicken Sie auf den unteren Button, um den Inhalt von www.example.org zu laden.',
+      'Dieser Beitrag wurde am 3. Mai veröffentlicht und verschlagwortet mit Hafen.',
+      'This post contains affiliate links.',
+      'Lade weitere Inhalte …',
+      'nach oben',
+    ];
+    const html = page(`<article><h1>Dredging of the harbour</h1>${article(1, 3)}
+      ${notices.map((notice) => `<p>${notice}</p>`).join('')}${article(3, 6)}</article>`);
+    const content = read(html);
+    for (const notice of notices) assert.ok(!content.includes(notice), notice);
+    for (const at of [1, 2, 3, 4, 5]) assert.match(content, new RegExp(`Paragraph ${at}\\.`));
+  });
+
+  it('ends where comments begin, even those of its own form', () => {
+    const html = page(`<div class="post"><h1>Dredging of the harbour</h1>${article(1, 8)}<h3>Comments</h3>
+      <p>First comment. ${SENTENCE} ${SENTENCE}</p></div>`);
+    assert.doesNotMatch(read(html), /First comment/);
+  });
 });
