@@ -7,6 +7,8 @@ import type { RunStore } from '../store/run-store.ts';
 const SWEEP_MS = 60_000;
 /** Runs removed in one step, so that a sweep never holds the store for long. */
 const STEP = 200;
+/** How long it rests between two steps, in times of how long the last one took: runs come first. */
+const REST = 3;
 
 /** How long an ended log stays as it was written, in milliseconds: its readers come soon or hardly ever. */
 const COMPRESS_AFTER_MS = 10 * 60_000;
@@ -16,12 +18,12 @@ export function sweepExpired(parts: { store: RunStore; log: Logger }): Disposabl
   const { store, log } = parts;
   const stopping = new AbortController();
   let sweeping = false;
-  /** Until a step finds less than it may take. Between steps it rests as long as the last one took: runs come first. */
+  /** Until a step finds less than it may take. */
   const inSteps = async (step: () => Promise<number>) => {
     for (;;) {
       const began = performance.now();
       if (stopping.signal.aborted || (await step()) < STEP) return;
-      await sleep(performance.now() - began, { signal: stopping.signal }).catch(() => {});
+      await sleep(REST * (performance.now() - began), { signal: stopping.signal }).catch(() => {});
     }
   };
   const sweep = async () => {

@@ -38,6 +38,8 @@ import { type Transaction, Writer } from './writer.ts';
 /** Memory for finished logs that are read again and again. */
 const COMPRESSED_LOGS_BYTES = 32 * 1024 ** 2;
 /** Submission keys removed in one transaction, which holds up all others. */
+/** How long expired runs may be removed in one transaction, in milliseconds. */
+const REMOVING_MS = 2;
 const KEYS_AT_ONCE = 50;
 
 /**
@@ -289,25 +291,43 @@ export class SqliteRunStore implements RunStore {
   }
 
   delete(id: RunId): Promise<boolean> {
-    return this.#writer.run((transaction) => {
-      if (!this.#records.remove(id)) return false;
-      this.#keys.removed(id);
-      this.#compressed.forget(id);
-      const run = this.#open.get(id);
-      this.#open.remove(id);
-      if (run) transaction.onRollback(() => this.#open.add(run));
-      transaction.onCommit(() => this.#readers.gap(id));
-      return true;
-    });
+    return this.#writer.run((transaction) => this.#remove(id, transaction));
+  }
+
+  #remove(id: RunId, transaction: Transaction): boolean {
+    if (!this.#records.remove(id)) return false;
+    this.#keys.removed(id);
+    this.#compressed.forget(id);
+    const run = this.#open.get(id);
+    this.#open.remove(id);
+    if (run) transaction.onRollback(() => this.#open.add(run));
+    transaction.onCommit(() => this.#readers.gap(id));
+    return true;
   }
 
   async removeExpired(options: { limit: number }): Promise<number> {
     const removeKeys = () => this.#writer.run(() => this.#keys.removeExpired(KEYS_AT_ONCE));
     while ((await removeKeys()) === KEYS_AT_ONCE);
     const ids = this.#read(() => this.#records.expired(this.#clock.now(), options.limit));
-    // One transaction each: long logs must not hold up the appends of live runs.
-    for (const id of ids) await this.delete(id);
+    for (let done = 0; done < ids.length; ) {
+      done += await this.#writer.run((transaction) => this.#removeSome(ids.slice(done), transaction));
+    }
     return ids.length;
+  }
+
+  /**
+   * Removes the first of these, and as many as there is time for; how many. Runs that are removed together share most pages,
+   * and the write-ahead log gets each page once for all of them; yet the appends of live runs must not wait for long logs.
+   */
+  #removeSome(ids: readonly RunId[], transaction: Transaction): number {
+    const until = performance.now() + REMOVING_MS;
+    let done = 0;
+    for (const id of ids) {
+      this.#remove(id, transaction);
+      done++;
+      if (performance.now() > until) break;
+    }
+    return done;
   }
 
   async check(): Promise<{ ok: true } | { ok: false; reason: string }> {
