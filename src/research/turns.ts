@@ -1,4 +1,5 @@
 import { GatewayError } from '../base/errors.ts';
+import { nextTurn } from '../base/event-loop.ts';
 import {
   noUsage,
   type TurnDelta,
@@ -8,9 +9,12 @@ import {
   type TurnRequest,
   type TurnUsage,
 } from '../upstream/turn.ts';
+import { endOfPiece } from './answer/answer-bound.ts';
+import { mayShowOf } from './answer/may-show.ts';
+import { ShownThoughts } from './answer/shown-thoughts.ts';
 import type { Context } from './context/context.ts';
 import { RepetitionWatch } from './guards/repetition.ts';
-import { readLive } from './run/live-steps.ts';
+import { LONGEST_AT_ONCE, readLive } from './run/live-steps.ts';
 import { noted, type ResearchRun } from './run/run.ts';
 import type { Step } from './run/steps.ts';
 import { estimateTokens } from './text/tokens.ts';
@@ -108,20 +112,41 @@ async function* showTurn(
   { shown, signal }: { shown: { text: string; reasoning: string }; signal: AbortSignal },
 ): AsyncGenerator<Step, Finish> {
   const repetition = new RepetitionWatch();
+  const thoughts = new ShownThoughts(run.state.sources, mayShowOf(run));
   let last: TurnDelta['type'] | undefined;
   function* show({ type, delta }: TurnDelta): Generator<Step> {
-    const paragraph = last !== undefined && last !== type ? '\n\n' : '';
+    const paragraph = last !== undefined && last !== type ? `${thoughts.end()}\n\n` : '';
     last = type;
     shown.text += delta;
     if (type === 'reasoning') shown.reasoning += delta;
-    yield { type: 'reasoning', delta: paragraph + delta };
+    yield* reasoningStep(paragraph + thoughts.push(delta));
     if (repetition.push(delta)) throw new EndlessRepetition('the model repeated itself without end');
   }
   for await (const part of run.chat.turn(request, { signal, pass: readLive(run.live, show) })) {
-    if (part.type === 'finish') return part;
-    if (part.type !== 'tool_call') yield* show(part);
+    if (part.type === 'finish') {
+      yield* reasoningStep(thoughts.end());
+      return part;
+    }
+    if (part.type === 'tool_call') continue;
+    for (const delta of piecesOf(part.delta)) {
+      yield* show({ ...part, delta });
+      if (delta.length < part.delta.length) await nextTurn();
+    }
   }
   throw unfinished();
+}
+
+/** Nothing is told of thoughts that were held back. */
+export function* reasoningStep(delta: string): Generator<Step> {
+  if (delta !== '') yield { type: 'reasoning', delta };
+}
+
+function* piecesOf(delta: string): Generator<string> {
+  for (let at = 0; at < delta.length || at === 0; ) {
+    const end = endOfPiece(delta, at + LONGEST_AT_ONCE);
+    yield delta.slice(at, end);
+    at = Math.max(end, at + 1);
+  }
 }
 
 /** A stream that ended without saying why. */

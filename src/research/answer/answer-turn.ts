@@ -4,11 +4,14 @@ import { LONGEST_AT_ONCE } from '../run/live-steps.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import { leastTokens } from '../text/tokens.ts';
+import { reasoningStep } from '../turns.ts';
 import { AnswerBound, endOfPiece } from './answer-bound.ts';
 import { type AnswerRequest, outputLimit } from './answer-request.ts';
 import { citedSteps, type Written } from './answer-steps.ts';
 import type { CitedAnswer } from './cited-answer.ts';
 import { Continuation } from './continuation.ts';
+import type { MayShow } from './safe-markup.ts';
+import { ShownThoughts } from './shown-thoughts.ts';
 
 /** This side ends the answer; `Written.cut` says why. */
 export class AnswerCut extends Error {
@@ -21,12 +24,17 @@ export class AnswerTurn {
   readonly #written: Written;
   readonly #cited: CitedAnswer;
   readonly #continuation: Continuation;
+  readonly #thoughts: ShownThoughts;
   readonly #bound: AnswerBound;
   #started: boolean;
   #thought = false;
 
-  constructor(run: ResearchRun, turn: { asked: AnswerRequest; written: Written; cited: CitedAnswer }) {
-    const { asked, written, cited } = turn;
+  constructor(
+    run: ResearchRun,
+    turn: { asked: AnswerRequest; written: Written; cited: CitedAnswer; mayShow: MayShow },
+  ) {
+    const { asked, written, cited, mayShow } = turn;
+    this.#thoughts = new ShownThoughts(run.state.sources, mayShow);
     const most = run.purse.bounded
       ? leastTokens(written.text) + (asked.request.maxOutputTokens ?? 0)
       : Number.POSITIVE_INFINITY;
@@ -67,7 +75,7 @@ export class AnswerTurn {
   /** The model is done: what was held back. */
   async *end(): AsyncGenerator<Step> {
     yield* this.#writeInPieces(this.#take(this.#continuation.end()));
-    if (this.#thought && !this.#started) yield { type: 'reasoning_end', status: 'completed' };
+    yield* this.#endThoughts();
     this.#written.cut = this.#bound.cut;
   }
 
@@ -75,7 +83,13 @@ export class AnswerTurn {
   *#think(delta: string): Generator<Step> {
     if (this.#started) return;
     this.#thought = true;
-    yield { type: 'reasoning', delta };
+    yield* reasoningStep(this.#thoughts.push(delta));
+  }
+
+  *#endThoughts(): Generator<Step> {
+    if (!this.#thought || this.#started) return;
+    yield* reasoningStep(this.#thoughts.end());
+    yield { type: 'reasoning_end', status: 'completed' };
   }
 
   async *#writeInPieces(fresh: string): AsyncGenerator<Step> {
@@ -95,7 +109,7 @@ export class AnswerTurn {
   }
 
   *#write(fresh: string): Generator<Step> {
-    if (this.#thought && !this.#started) yield { type: 'reasoning_end', status: 'completed' };
+    yield* this.#endThoughts();
     this.#started = true;
     yield* citedSteps(this.#run, this.#cited.push(fresh));
   }

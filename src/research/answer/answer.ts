@@ -23,7 +23,8 @@ import {
 } from './answer-steps.ts';
 import { AnswerCut, AnswerTurn } from './answer-turn.ts';
 import { CitedAnswer } from './cited-answer.ts';
-import { hostsIn, mayShowFor } from './safe-markup.ts';
+import { mayShowOf } from './may-show.ts';
+import type { MayShow } from './safe-markup.ts';
 import { writeStructured } from './structured-answer.ts';
 
 /** The answer turn: no tool is called, and it is streamed as the message as it is written. */
@@ -40,7 +41,7 @@ const ANSWER_SHARE = 0.1;
 export async function* writeAnswer(run: ResearchRun, context: Context): AsyncGenerator<Step, ResearchOutcome> {
   const timeoutMs = Math.max(MIN_ANSWER_MS, run.budget.minutes * 60_000 * ANSWER_SHARE);
   using limit = linkSignals([run.signal], { what: 'the answer', timeoutMs });
-  const mayShow = mayShowFor(run.state.sources, hostsOfClient(run));
+  const mayShow = mayShowOf(run);
   const answering = { context, mayShow, signal: limit.signal };
   const format = structuredFormat(run);
   const { cut } = format ? yield* writeStructured(run, { ...answering, format }) : yield* writeText(run, answering);
@@ -57,7 +58,7 @@ async function* writeText(run: ResearchRun, { context, mayShow, signal }: Answer
     const before = written.text;
     const asked = yield* answerRequest(run, { ...ask, soFar: before });
     try {
-      const finish = yield* streamAnswer(run, { asked, written, cited, signal });
+      const finish = yield* streamAnswer(run, { asked, written, cited, mayShow, signal });
       const text = written.text.slice(before.length);
       const usage = finish?.usage ?? estimatedUsage({ estimate: asked.estimate, text });
       const part = { length: cited.length, tokens: countedPart(text, finish?.usage) };
@@ -97,26 +98,10 @@ async function* writeText(run: ResearchRun, { context, mayShow, signal }: Answer
   return written;
 }
 
-/** The hosts that the client itself wrote of, and those of what it brought along. */
-function hostsOfClient({ request, model }: ResearchRun): Set<string> {
-  const { conversation, history, earlierSources, instructions } = request;
-  // What a model answered earlier is no word of the client.
-  const said = [...history, ...conversation]
-    .filter(({ role }) => role !== 'assistant')
-    .flatMap(({ content }) => content.map((part) => (part.type === 'text' ? part.text : '')));
-  const texts = [
-    ...said,
-    instructions ?? '',
-    model.research.instructions ?? '',
-    ...earlierSources.map(({ url }) => url),
-  ];
-  return new Set(texts.flatMap(hostsIn));
-}
-
 /** Streams one turn into `written`. Undefined where this side stopped it; `written.cut` says why. */
 async function* streamAnswer(
   run: ResearchRun,
-  turn: { asked: AnswerRequest; written: Written; cited: CitedAnswer; signal: AbortSignal },
+  turn: { asked: AnswerRequest; written: Written; cited: CitedAnswer; mayShow: MayShow; signal: AbortSignal },
 ): AsyncGenerator<Step, Finish | undefined> {
   const answer = new AnswerTurn(run, turn);
   const pass = readLive(

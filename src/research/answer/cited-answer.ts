@@ -2,6 +2,7 @@ import type { UrlCitation } from '../../protocol/items.ts';
 import type { Source, SourceRegistry } from '../run/sources.ts';
 import { type AnswerPart, AnswerScanner } from './answer-scanner.ts';
 import type { MayShow } from './safe-markup.ts';
+import { spaced } from './shown-thoughts.ts';
 import { urlIn } from './url-in-text.ts';
 
 /** A piece of the answer as the client reads it. */
@@ -108,7 +109,7 @@ export class CitedAnswer {
   #shown(part: AnswerPart, cited: CitedText): string {
     if (part.type === 'marker') return this.#marker(part, cited);
     if (part.type !== 'mark' || this.#isReading) return part.text;
-    return part.text === '<' ? '< ' : ` ${part.text}`;
+    return spaced(part.text);
   }
 
   /** The marker as the client reads it. */

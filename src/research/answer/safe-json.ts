@@ -2,6 +2,7 @@ import { parseJson } from '../../base/json.ts';
 import type { SourceRegistry } from '../run/sources.ts';
 import { AnswerScanner } from './answer-scanner.ts';
 import type { MayShow } from './safe-markup.ts';
+import { spaced } from './shown-thoughts.ts';
 import { urlIn } from './url-in-text.ts';
 
 /** What has none of these has no link, image or tag in it. */
@@ -32,6 +33,5 @@ export function safeJson(
 }
 
 function unmarked(mark: string, how: Unmarked): string {
-  if (how === 'blanked') return ' ';
-  return mark === '<' ? '< ' : ` ${mark}`;
+  return how === 'blanked' ? ' ' : spaced(mark);
 }

@@ -17,7 +17,7 @@ const LONGEST_GAP = 100;
  * The rule of a run: hosts of its sources and those that its client named. An image whose address has a query is shown
  * only if the run met it so: a query can carry anything to a host that was met for that purpose.
  */
-export function mayShowFor(sources: SourceRegistry, named: ReadonlySet<string>): MayShow {
+export function mayShowFor(sources: SourceRegistry, named: Pick<ReadonlySet<string>, 'has'>): MayShow {
   return (destination, { image }) => {
     // A fragment, or a name beside the page that shows the answer: no host is asked.
     if (/^(?:#[^\s\\]*|[\w+*,=~-]*)$/.test(destination)) return true;

@@ -3,7 +3,7 @@ import { GatewayError } from '../../base/errors.ts';
 import type { TurnMessage } from '../../upstream/turn.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
-import { estimatedUsage, type Finish, unfinished } from '../turns.ts';
+import { estimatedUsage, type Finish, reasoningStep, unfinished } from '../turns.ts';
 import { AnswerBound } from './answer-bound.ts';
 import { answerRequest, outputLimit, schemaText } from './answer-request.ts';
 import {
@@ -23,6 +23,7 @@ import type { CitedText } from './cited-answer.ts';
 import { Continuation } from './continuation.ts';
 import { safeJson } from './safe-json.ts';
 import { type Checked, checkAnswer, type StructuredFormat } from './schema/structured.ts';
+import { ShownThoughts } from './shown-thoughts.ts';
 
 /** What of an answer that does not validate is shown to the model again, in UTF-16 code units. */
 const MAX_SHOWN = 20_000;
@@ -109,17 +110,19 @@ async function* collectAnswer(
     const asked = yield* answerRequest(run, { context, soFar: before, again: false, withoutTools: false, tail });
     const bound = new AnswerBound(before, outputLimit(run));
     const continuation = new Continuation(before);
+    const thoughts = new ShownThoughts(run.state.sources, answering.mayShow);
     let text = '';
     try {
       let finish: Finish | undefined;
       for await (const part of run.chat.turn(asked.request, { signal })) {
-        if (part.type === 'reasoning') yield { type: 'reasoning', delta: part.delta };
+        if (part.type === 'reasoning') yield* reasoningStep(thoughts.push(part.delta));
         if (part.type === 'text') text += bound.take(continuation.push(part.delta));
         if (part.type === 'finish') finish = part;
         if (finish || bound.cut) break;
       }
       if (!finish && !bound.cut) throw unfinished();
       text += bound.take(continuation.end());
+      yield* reasoningStep(thoughts.end());
       yield { type: 'reasoning_end', status: 'completed' };
       if (finish?.reason === 'content_filter') {
         throw new GatewayError('upstream_error', 'The provider stopped the answer by its content filter.');

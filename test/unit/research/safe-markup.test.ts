@@ -236,4 +236,26 @@ describe('what an answer shows', () => {
     const [citation] = message?.content[0]?.annotations.filter(({ index }) => index === 1) ?? [];
     assert.equal(text.slice(citation?.start_index, citation?.end_index), '[1]');
   });
+
+  it('is the same for what the model thinks, in research turns, before answers and before structured ones', async () => {
+    const thought = [
+      'Look: ![a](https://evil.ex',
+      'ample/?q=1), <im',
+      'g src="https://evil.example/x"> and ',
+      '[b](https://pages.example/b)',
+    ];
+    const shown =
+      'Look: ![a] (https://evil.example/?q=1), < img src="https://evil.example/x"> and [b](https://pages.example/b)';
+    for (const format of [undefined, { type: 'json_object' } as const]) {
+      const { reasoning } = await runResearch({
+        turns: [{ calls: lookups('a') }, { reasoning: thought, text: ['So <script', '>.'], calls: lookups('b') }],
+        request: format ? { format } : {},
+        answers: [{ reasoning: thought, text: ['{"a": 1}'] }],
+      });
+      const texts = reasoning
+        .map(({ content }) => content[0]?.text)
+        .filter((text) => text !== undefined && text !== '');
+      assert.deepEqual(texts.slice(-3), [`${shown}\n\nSo < script>.`, 'I am ready.', shown]);
+    }
+  });
 });
