@@ -194,6 +194,7 @@ class StoredRuns implements Runs {
   async delete(run: RunRecord): Promise<void> {
     if (isOpen(run)) await this.cancel(run);
     await this.#store.delete(run.id);
+    this.#submissions.deleted();
   }
 
   async findItem(caller: Caller, id: string): Promise<JsonObject> {

@@ -7,6 +7,7 @@ import type { Executor } from '../executing/executor.ts';
 import type { RepeatKey, Submission, Submitted } from '../runs.ts';
 import { writeRequest } from '../stored/stored-request.ts';
 import { newRun } from './new-run.ts';
+import { TakenPlaces } from './taken-places.ts';
 
 export interface SubmissionsOptions {
   store: RunStore;
@@ -26,9 +27,16 @@ export class Submissions {
   readonly #options: SubmissionsOptions;
   /** Submissions that are being stored, by the hash of their key: a repeat waits to learn what became of them. */
   readonly #underWay = new Map<string, Promise<unknown>>();
+  readonly #taken: TakenPlaces;
 
   constructor(options: SubmissionsOptions) {
     this.#options = options;
+    this.#taken = new TakenPlaces(options.clock);
+  }
+
+  /** Tells that a run was deleted: what it was submitted as is free again. */
+  deleted(): void {
+    this.#taken.forget();
   }
 
   /** See `Runs.submit`. */
@@ -83,14 +91,16 @@ export class Submissions {
   /** Stores the run; what holds its key already where it is a repeat. */
   async #store(run: NewRun, { api, repeat }: Submission): Promise<KeyHolder | undefined> {
     const { store, cancels } = this.#options;
-    const places = repeat ? placesOf(repeat) : [];
+    const isNew = repeat?.kind === 'retry' && !repeat.sentBefore;
+    const places = repeat ? placesOf(repeat).filter((place) => !isNew || !this.#taken.has(place)) : [];
     try {
       for (;;) {
         const place = places.shift();
         const stored = await store.create(place ? { ...run, keys: [place] } : run);
-        if (typeof stored !== 'object') return undefined;
+        const holder = typeof stored === 'object' ? stored.taken : undefined;
+        if (place && isNew) this.#taken.add(place, holder?.run?.endedAt ?? null);
         // Two submissions of one body that nobody calls a repeat are two runs.
-        if (stored.taken.kind === 'idempotency' || repeat?.sentBefore) return stored.taken;
+        if (!holder || !isNew) return holder;
       }
     } catch (thrown) {
       // It may have been stored all the same: nobody would read it and nobody could stop it.

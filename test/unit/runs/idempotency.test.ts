@@ -242,6 +242,27 @@ describe('a submission that an SDK repeats by itself', () => {
     assert.ok(twins.includes(again.run.id));
   });
 
+  it('asks the store once where the same body comes again and again', async () => {
+    const inner = await memoryStore();
+    let asked = 0;
+    const store = wrapStore(inner, {
+      create: (run) => {
+        asked += 1;
+        return inner.create(run);
+      },
+    });
+    {
+      await using harness = await openHarness({ chat: new ScriptedModel([]), store });
+      const runs = [];
+      for (let n = 0; n < 10; n++) runs.push((await harness.runs.submit(attempt(false))).run);
+      assert.equal(asked, 10);
+      for (const run of runs) await harness.runs.delete(run);
+      const next = await harness.runs.submit(attempt(false));
+      assert.equal((await harness.runs.submit(attempt(true))).run.id, next.run.id, 'what was deleted is forgotten');
+    }
+    await inner.close();
+  });
+
   it('is a new run once the first was deleted; an idempotency key stands for the deleted one', async () => {
     await using harness = await openHarness({ chat: stuck() });
     const retried = await harness.runs.submit(attempt(false));
