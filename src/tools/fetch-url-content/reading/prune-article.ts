@@ -17,7 +17,7 @@ const ABOUT = [
  * Takes out of an article what its publisher put into it and behind it: captions and credits, links to other articles,
  * tags, calls to subscribe or to comment. Only small parts go; whatever holds a good part of the text stays.
  */
-export function pruneArticle(root: DomElement, { title }: { title: string }): void {
+export function pruneArticle(root: DomElement, { title, isArticle }: { title: string; isArticle: boolean }): void {
   removeNoise(root);
   const all = Math.max(1, lengthOf(blocksOf(root)));
   const isSmall = (element: DomElement, share: number) => lengthOf(blocksOf(element)) < Math.max(60, all * share);
@@ -40,8 +40,8 @@ export function pruneArticle(root: DomElement, { title }: { title: string }): vo
   removeInsets(root);
   removeRepeats(root);
   cutEnd(root, all);
-  trimStart(root, title);
-  trimEnd(root);
+  trimStart(root, { title, isArticle });
+  if (isArticle) trimEnd(root);
 }
 
 /** Short lines at the start of an article that are looked at, and at its end. */
@@ -59,14 +59,16 @@ const DATE =
  * Takes the lines away that stand between the beginning of an article and its text: where in the site it is, who wrote
  * it and when. What is above the title is none of it, unless it is prose.
  */
-function trimStart(root: DomElement, title: string): void {
+function trimStart(root: DomElement, { title, isArticle }: { title: string; isArticle: boolean }): void {
   const blocks = blocksOf(root);
   const first = blocks.findIndex(isProse);
   if (first === -1) return;
   const heading = titleAt(blocks.slice(0, first), title);
   for (const [at, block] of blocks.slice(0, first).entries()) {
     if (at === heading || !standsAlone(block, root)) continue;
-    const isAbove = at < heading && heading - at <= MAX_TRIMMED;
+    // The name of a manual stands above that of its page.
+    const isKept = !isArticle && /^H[1-6]$/.test(block.element.tagName);
+    const isAbove = at < heading && heading - at <= MAX_TRIMMED && !isKept;
     if (isAbove || (first - at <= MAX_TRIMMED && tellsAbout(block))) block.element.remove();
   }
 }
