@@ -1,10 +1,32 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { channel } from 'node:diagnostics_channel';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate as turnOfLoop } from 'node:timers/promises';
 
 /** Lets everything else that waits have a turn: for work in pieces, whose whole would hold up everybody. */
 export async function nextTurn(): Promise<void> {
-  await setImmediate();
+  await turnOfLoop();
+}
+
+/** What reading may take of one turn of the event loop, all streams together, in milliseconds. */
+const SHARE_MS = 4;
+/** Pieces that take less are what streams are made of: they are not counted, in milliseconds. */
+const SMALL_MS = 0.05;
+
+let spentMs = 0;
+
+/**
+ * Counts a piece of reading what others send. True where this turn of the event loop had enough of it: however much
+ * comes at once, everything else has its turn before the rest of it is read.
+ */
+export function hadItsShare(ms: number): boolean {
+  if (ms < SMALL_MS) return spentMs > SHARE_MS;
+  if (spentMs === 0) setImmediate(startAnew);
+  spentMs += ms;
+  return spentMs > SHARE_MS;
+}
+
+function startAnew(): void {
+  spentMs = 0;
 }
 
 /** What work is done for: the route of a request, or the id of a run, and the id of the API key that asked for it. */

@@ -9,11 +9,13 @@ import { findFlaw, holdsPayload, isJsonObject, lastPayloads, saysDone } from './
 import { HeldBytes } from './held-bytes.ts';
 import { lastReportedUsage } from './reported-usage.ts';
 import type { StreamKind } from './stream-kind.ts';
-import { failureOfUnopened, openingOf } from './stream-opening.ts';
+import { failureOfUnopened, OpeningReader } from './stream-opening.ts';
 import { Tail } from './tail.ts';
 
 /** The longest frame that is accepted, in bytes. */
 const MAX_FRAME = 8 * 1024 * 1024;
+/** The longest frame over several lines, in bytes: it is looked at anew with each line that comes. */
+const MAX_SPREAD = 128 * 1024;
 /** The longest first frame, with what comes before it, in bytes. */
 const MAX_OPENING = 1024 * 1024;
 /** The longest stream, in bytes: beyond it an answer does not end. */
@@ -59,6 +61,7 @@ export class RelayedStream implements ResultReceiver {
   #chunks: Buffer[] = [];
   /** The beginning of a line, or of a stream. */
   readonly #held = new HeldBytes();
+  readonly #opening: OpeningReader;
   #received = 0;
   /** A malformed frame was left out and no other one came since. */
   #isFlawed = false;
@@ -70,6 +73,7 @@ export class RelayedStream implements ResultReceiver {
     this.#options = options;
     this.#control = control;
     this.#writer = new ClientWriter(options.res, control);
+    this.#opening = new OpeningReader(this.#openingRules());
   }
 
   data(chunk: Buffer): void {
@@ -124,7 +128,7 @@ export class RelayedStream implements ResultReceiver {
       this.#held.push(bytes);
       return undefined;
     }
-    const opening = openingOf(bytes.subarray(0, whole), this.#openingRules());
+    const opening = this.#opening.read(bytes.subarray(0, whole));
     if (opening.is === 'failed') return { is: 'failed', failure: opening.failure };
     if (opening.is === 'waiting') {
       this.#hold(bytes, whole);
@@ -146,6 +150,7 @@ export class RelayedStream implements ResultReceiver {
       this.#held.push(bytes);
       return;
     }
+    this.#opening.forget();
     this.#held.push(bytes.subarray(whole));
     const comments = bytes.subarray(0, whole);
     this.#options.mask.apply(comments);
@@ -167,6 +172,7 @@ export class RelayedStream implements ResultReceiver {
         return undefined;
       case 'unfinished':
         this.#write(lines.subarray(0, flaw.start));
+        if (lines.length - flaw.start > MAX_SPREAD) return this.#fail(brokenStream('a frame is too long'));
         this.#holdBack(lines.subarray(flaw.start));
         return undefined;
       case 'malformed':

@@ -16,37 +16,72 @@ export interface OpeningRules {
 }
 
 const LF = 0x0a;
+const CR = 0x0d;
+const COLON = 0x3a;
 const FIELD = /^(?:data|event|id|retry)(?::|$)/;
 
-/** How a stream begins, by the whole lines that came so far. */
-export function openingOf(lines: Buffer, rules: OpeningRules): StreamOpening {
-  let data = '';
-  for (const line of textLines(lines)) {
-    if (line === '') {
-      if (data !== '') return failed('the stream begins with malformed JSON');
-      continue;
-    }
-    if (line.startsWith(':')) continue;
-    if (!FIELD.test(line)) return failed('the answer is no event stream');
-    if (!line.startsWith('data:')) continue;
-    data += `${data === '' ? '' : '\n'}${line.slice('data:'.length).trim()}`;
-    const opening = data === '' ? undefined : openingWith(data, rules);
-    if (opening) return opening;
+/** Lines before the first payload, comments and empty ones included: no provider keeps a connection alive so often. */
+const MAX_LINES = 20_000;
+/** A frame over many lines is tried anew with each: what may be read in vain, in characters. */
+const MAX_TRIED = 2 * 1024 * 1024;
+
+/** Reads how a stream begins, line by line as they come; each line is looked at once. */
+export class OpeningReader {
+  readonly #rules: OpeningRules;
+  #data = '';
+  #lines = 0;
+  #tried = 0;
+  /** How many of the bytes that are held were looked at. */
+  #read = 0;
+
+  constructor(rules: OpeningRules) {
+    this.#rules = rules;
   }
-  return { is: 'waiting' };
+
+  /** How the stream begins. `lines`: all whole lines since the last `forget`, those of earlier calls included. */
+  read(lines: Buffer): StreamOpening {
+    while (this.#read < lines.length) {
+      const start = this.#read;
+      const end = lines.indexOf(LF, start);
+      if (end === -1) break;
+      this.#read = end + 1;
+      if (++this.#lines > MAX_LINES) return failed('the stream does not begin');
+      if (lines[start] === COLON) continue;
+      const isEmpty = end === start || (end === start + 1 && lines[start] === CR);
+      const opening = isEmpty ? this.#frameEnd() : this.#line(textOf(lines, start, end));
+      if (opening) return opening;
+    }
+    return { is: 'waiting' };
+  }
+
+  /** What was looked at is held no longer. */
+  forget(): void {
+    this.#read = 0;
+  }
+
+  #frameEnd(): StreamOpening | undefined {
+    return this.#data === '' ? undefined : failed('the stream begins with malformed JSON');
+  }
+
+  #line(line: string): StreamOpening | undefined {
+    if (line === '') return this.#frameEnd();
+    if (line.startsWith(':')) return undefined;
+    if (!FIELD.test(line)) return failed('the answer is no event stream');
+    if (!line.startsWith('data:')) return undefined;
+    this.#data += `${this.#data === '' ? '' : '\n'}${line.slice('data:'.length).trim()}`;
+    if (this.#data === '') return undefined;
+    this.#tried += this.#data.length;
+    // The first try is free: a frame that is whole is read once.
+    if (this.#tried > this.#data.length && this.#tried > MAX_TRIED) {
+      return failed('the stream begins with malformed JSON');
+    }
+    return openingWith(this.#data, this.#rules);
+  }
 }
 
-/** One line after the other, without their ends: only the first few of a long piece are needed. */
-function* textLines(lines: Buffer): Generator<string> {
-  for (let start = 0; start < lines.length; ) {
-    const end = lines.indexOf(LF, start);
-    if (end === -1) return;
-    yield lines
-      .toString('utf8', start, end)
-      .replace(/\r$/, '')
-      .replace(/^\uFEFF/, '');
-    start = end + 1;
-  }
+/** A line without its end. */
+function textOf(lines: Buffer, start: number, end: number): string {
+  return lines.toString('utf8', start, lines[end - 1] === CR ? end - 1 : end).replace(/^\uFEFF/, '');
 }
 
 function openingWith(data: string, rules: OpeningRules): StreamOpening | undefined {

@@ -115,6 +115,9 @@ export function streamBombs(): { name: string; body: string }[] {
       body: `${delta(`<tool_call>{"name":"web_search","arguments":${'{"a":['.repeat(20_000)}`)}${end}`,
     },
     { name: 'one byte a frame', body: `${delta('a').repeat(20_000)}${end}` },
+    { name: 'empty lines', body: `${delta('a')}${'\n'.repeat(4_000_000)}${end}` },
+    { name: 'fields without events', body: `${'id: 1\n'.repeat(300_000)}${end}` },
+    { name: 'a frame over a million lines', body: `${delta('a')}${'data: {\n'.repeat(400_000)}${end}` },
     { name: 'no stream at all', body: `${'{"a":'.repeat(100_000)}` },
   ];
 }

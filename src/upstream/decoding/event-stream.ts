@@ -14,6 +14,9 @@ const MAX_SHAPE = { depth: 200, containers: 20_000, members: 50_000, entries: 10
 /** Lines over which one frame may be spread. */
 const MAX_PARTIAL_LINES = 100;
 
+/** Lines of one frame, empty ones and whole frames between single newlines included. */
+const MAX_LINES = 20_000;
+
 /** Malformed frames that are left out of one stream. */
 const MAX_SKIPPED = 3;
 
@@ -105,7 +108,19 @@ export class EventStream {
     if (data === '') return;
     const payload = this.#partial === '' ? parse(data) : undefined;
     if (payload !== undefined) this.#accept(payload, name);
-    else for (const line of data.split('\n')) this.#onLine(line, name);
+    else this.#onLines(data, name);
+  }
+
+  /** One line after the other: the first that is wrong ends it. */
+  #onLines(data: string, name: string | undefined): void {
+    let lines = 0;
+    for (let start = 0; start <= data.length; ) {
+      if (++lines > MAX_LINES) throw brokenStream('a frame is not JSON');
+      const end = data.indexOf('\n', start);
+      this.#onLine(end === -1 ? data.slice(start) : data.slice(start, end), name);
+      if (end === -1) return;
+      start = end + 1;
+    }
   }
 
   /** One line of a frame that is not JSON as a whole: a frame of its own, a part of one, or `[DONE]`. */

@@ -1,4 +1,4 @@
-import { step } from '../../base/event-loop.ts';
+import { hadItsShare, nextTurn, step } from '../../base/event-loop.ts';
 import { type AttemptFailure, brokenStream } from '../routing/attempt-failure.ts';
 import { failureOfConnection, failureOfDeadline } from './connection-failure.ts';
 import type { ConnectionPool } from './connection-pool.ts';
@@ -70,6 +70,9 @@ export class HeldCall<T> implements ExchangeListener, ReceiverControl<T> {
   #exchange: Exchange | undefined;
   #receiver: Receiver<T> | undefined;
   #lingering: NodeJS.Timeout | undefined;
+  #isPaused = false;
+  /** The rest is read in the next turn of the event loop. */
+  #yields = false;
 
   constructor(options: HeldCallOptions<T>) {
     this.#options = options;
@@ -110,7 +113,7 @@ export class HeldCall<T> implements ExchangeListener, ReceiverControl<T> {
   data(chunk: Buffer): void {
     if (this.#isOver) return;
     this.#deadline.touch('idle');
-    step("reading a provider's answer", () => this.#guarded(() => this.#receiver?.data(chunk)));
+    this.#read(() => this.#receiver?.data(chunk));
   }
 
   end(): void {
@@ -126,14 +129,16 @@ export class HeldCall<T> implements ExchangeListener, ReceiverControl<T> {
 
   pause(): void {
     if (this.#isOver) return;
+    this.#isPaused = true;
     this.#deadline.pause();
     this.#exchange?.pause();
   }
 
   resume(): void {
     if (this.#isOver) return;
+    this.#isPaused = false;
     this.#deadline.resume();
-    this.#exchange?.resume();
+    if (!this.#yields) this.#exchange?.resume();
   }
 
   started(ms = this.#options.limits.idle): void {
@@ -152,7 +157,20 @@ export class HeldCall<T> implements ExchangeListener, ReceiverControl<T> {
 
   soon(action: () => void): void {
     process.nextTick(() => {
-      if (!this.#isOver) this.#guarded(action);
+      if (!this.#isOver) this.#read(action);
+    });
+  }
+
+  /** A piece of the answer is read. Where this turn had enough of that, the provider is not heard until the next one. */
+  #read(action: () => void): void {
+    const began = performance.now();
+    step("reading a provider's answer", () => this.#guarded(action));
+    if (this.#isOver || this.#yields || !hadItsShare(performance.now() - began)) return;
+    this.#yields = true;
+    this.#exchange?.pause();
+    void nextTurn().then(() => {
+      this.#yields = false;
+      if (!this.#isOver && !this.#isPaused) this.#exchange?.resume();
     });
   }
 

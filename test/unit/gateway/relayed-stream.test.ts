@@ -198,4 +198,39 @@ describe('a relayed stream, cut into network chunks anywhere', () => {
     assert.ok(asked.is === 'delivered' && asked.failure);
     assert.ok(written.length < 2000);
   });
+
+  it('costs what its length costs, whatever lines it is made of', () => {
+    const begun = `data: ${JSON.stringify(chunk({ content: 'a' }))}\n\n`;
+    const pieces = (text: string) => {
+      const bytes = Buffer.from(text);
+      return Array.from({ length: Math.ceil(bytes.length / 65_536) }, (_, at) =>
+        bytes.subarray(at * 65_536, (at + 1) * 65_536),
+      );
+    };
+    const spent = process.threadCpuUsage();
+    for (const [line, told] of [
+      ['id: 1\n', 'the stream does not begin'],
+      ['event: x\n\n', 'the stream does not begin'],
+      ['data:\n', 'the stream does not begin'],
+      [':\n', 'the stream does not begin'],
+      ['data: x\n', 'the stream begins with something else than JSON'],
+      [`data: {"a":"${'x'.repeat(30_000)}"\n`, 'the stream begins with malformed JSON'],
+    ] as const) {
+      const { asked, head } = relay(pieces(line.repeat(Math.ceil(3_000_000 / line.length))));
+      assert.ok(asked.is === 'failed' && head === undefined, line);
+      assert.equal(asked.failure.message, told, line);
+    }
+    for (const line of ['data: {\n', 'data: {"a":\n', 'data: {}x\n']) {
+      const { written } = relay(pieces(begun + line.repeat(400_000)));
+      assert.match(written, /a frame is too long/, line);
+      assert.ok(written.length < 1000);
+    }
+    for (const line of ['\n', ':\n', 'id: 1\n', 'data:\n']) {
+      const { written } = relay(pieces(begun + line.repeat(400_000)), 'cut');
+      assert.ok(written.length > 400_000);
+    }
+    const { user, system } = process.threadCpuUsage(spent);
+    // Looking at what is held anew with each piece takes seconds.
+    assert.ok(user + system < 1_500_000, `${(user + system) / 1000} ms`);
+  });
 });

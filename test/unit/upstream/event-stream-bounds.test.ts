@@ -33,6 +33,19 @@ describe('a stream that is made to cost much', () => {
     assert.ok(ms < 500, `${ms} ms`);
   });
 
+  it('a frame of a million lines is given up at the first that is wrong, or at the last that may be', () => {
+    for (const line of ['data:\n', 'data: x\n', 'data: {\n']) {
+      const stream = new EventStream();
+      const spent = process.threadCpuUsage();
+      assert.throws(
+        () => stream.feed(bytes(`data: {"a":1}\n\n${line.repeat(200_000)}\n`)),
+        /a frame (?:is not JSON|is too long|holds too many values)/,
+      );
+      const { user, system } = process.threadCpuUsage(spent);
+      assert.ok(user + system < 600_000, `${line} ${(user + system) / 1000} ms`);
+    }
+  });
+
   it('a frame of many small values is not read', () => {
     for (const item of ['{},', '[],', '1,', '{"a":1},']) {
       const stream = new EventStream();
