@@ -131,4 +131,14 @@ describe('the main text of pages', () => {
       <p>First comment. ${SENTENCE} ${SENTENCE}</p></div>`);
     assert.doesNotMatch(read(html), /First comment/);
   });
+
+  it('ends with its last sentence, not with links to other articles; links to its sources stay', () => {
+    const head = '<meta property="og:type" content="article">';
+    const links =
+      '<p><a href="/1">The story of the quay that was built in May</a></p><p><a href="/2">A ferry that came late again</a></p>';
+    const body = (label: string) =>
+      `<article><h1>Dredging of the harbour</h1>${article(1, 8)}${label}${links}</article>`;
+    assert.doesNotMatch(read(page(body(''), head)), /quay|late again/);
+    assert.match(read(page(body('<p>Sources:</p>'), head)), /quay[\s\S]*late again/);
+  });
 });

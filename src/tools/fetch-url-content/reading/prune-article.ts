@@ -80,6 +80,7 @@ function tellsAbout({ element, text, linked }: Block): boolean {
 
 /** Takes headings away behind which nothing follows, and words that introduce what is gone. */
 function trimEnd(root: DomElement): void {
+  removeLastLinks(root);
   const blocks = blocksOf(root);
   if (!blocks.some(isProse)) return;
   for (const block of blocks.slice(-MAX_TRIMMED).reverse()) {
@@ -88,6 +89,23 @@ function trimEnd(root: DomElement): void {
     if (!(isHeading || isLabel) || !standsAlone(block, root) || blocks.length < 3) return;
     block.element.remove();
   }
+}
+
+/** A line above links that belong to the article: its sources. */
+const SOURCES_LABEL =
+  /quelle|source|referenc|literatur|links?\b|download|nachweis|bibliogra|fuente|fonte|anmerkung|notes?\b|studie|stud(?:y|ies)|dokument|document|материал|参考|出典/i;
+const LONGEST_LINK = 160;
+
+/** Takes away the links behind the last sentence of an article: they lead to other articles. */
+function removeLastLinks(root: DomElement): void {
+  const blocks = blocksOf(root);
+  const isLink = ({ text, linked }: Block) => text.length < LONGEST_LINK && linked > text.length * 0.8;
+  const last = blocks.findLastIndex((block) => !isLink(block));
+  const links = blocks.slice(last + 1);
+  const label = blocks[last];
+  if (links.length === 0 || links.length > MAX_TRIMMED || !label || blocks.filter(isProse).length < 3) return;
+  if (label.text.length < 100 && SOURCES_LABEL.test(label.text)) return;
+  for (const link of links) if (standsAlone(link, root)) link.element.remove();
 }
 
 /** Whether a block is an element that can go without taking another block with it. */
