@@ -135,8 +135,7 @@ class StoredRuns implements Runs {
       return await this.#texts.get(run.id, 'ended', async () => {
         const last = await this.#store.readLast(run.id);
         const stored = last && lastResponseJson(last.frames);
-        // What is kept must not hold the rest of the log.
-        return Buffer.from(stored ?? JSON.stringify(await this.response(run)));
+        return stored ?? Buffer.from(JSON.stringify(await this.response(run)));
       });
     }
     const make = async () => Buffer.from(JSON.stringify(await this.response(run)));

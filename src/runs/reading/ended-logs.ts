@@ -1,4 +1,5 @@
 import type { RunId } from '../../base/ids.ts';
+import { inOwnMemory, OWN_MEMORY_BYTES } from '../../base/own-memory.ts';
 import { framesAfter } from '../../protocol/frames.ts';
 import type { LogBatch, RunRecord, RunStore } from '../../store/run-store.ts';
 
@@ -58,7 +59,7 @@ export class EndedLogs {
       if (end.end) break;
       last = end.last;
     }
-    const log = Buffer.concat(pieces);
+    const log = inOwnMemory(pieces);
     this.#keep(id, log);
     return log;
   }
@@ -73,11 +74,11 @@ export class EndedLogs {
 
   #keep(id: RunId, log: Uint8Array): void {
     this.#logs.set(id, log);
-    this.#bytes += log.length;
+    this.#bytes += log.length + OWN_MEMORY_BYTES;
     for (const [oldest, kept] of this.#logs) {
       if (this.#bytes <= MAX_BYTES) return;
       this.#logs.delete(oldest);
-      this.#bytes -= kept.length;
+      this.#bytes -= kept.length + OWN_MEMORY_BYTES;
     }
   }
 }

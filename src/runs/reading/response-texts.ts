@@ -1,7 +1,8 @@
 import type { RunId } from '../../base/ids.ts';
+import { inOwnMemory, OWN_MEMORY_BYTES } from '../../base/own-memory.ts';
 
 /** Bytes that are kept; what is larger than a quarter of them is not kept at all. */
-const MAX_BYTES = 32 * 1024 * 1024;
+const MAX_BYTES = 16 * 1024 * 1024;
 
 interface Kept {
   /** What it shows: see `ResponseTexts.get`. */
@@ -23,14 +24,14 @@ export class ResponseTexts {
   }
 
   /** The JSON of this version of a response, from memory or made now. Two of the same version are the same bytes. */
-  async get(id: RunId, version: string, make: () => Promise<Buffer>): Promise<Buffer> {
+  async get(id: RunId, version: string, make: () => Promise<Uint8Array>): Promise<Buffer> {
     const kept = this.#kept.get(id);
     if (kept?.version === version) {
       this.#kept.delete(id);
       this.#kept.set(id, kept);
       return kept.json;
     }
-    const json = await make();
+    const json = inOwnMemory([await make()]);
     this.#keep(id, { version, json });
     return json;
   }
@@ -39,7 +40,7 @@ export class ResponseTexts {
     this.#drop(id);
     if (made.json.length > this.#maxBytes / 4) return;
     this.#kept.set(id, made);
-    this.#bytes += made.json.length;
+    this.#bytes += made.json.length + OWN_MEMORY_BYTES;
     for (const oldest of this.#kept.keys()) {
       if (this.#bytes <= this.#maxBytes) return;
       this.#drop(oldest);
@@ -47,7 +48,9 @@ export class ResponseTexts {
   }
 
   #drop(id: RunId): void {
-    this.#bytes -= this.#kept.get(id)?.json.length ?? 0;
+    const kept = this.#kept.get(id);
+    if (!kept) return;
     this.#kept.delete(id);
+    this.#bytes -= kept.json.length + OWN_MEMORY_BYTES;
   }
 }

@@ -24,7 +24,8 @@ describe('responses as they were answered last', () => {
   });
 
   it('take no more memory than they may: what was not asked for longest goes', async () => {
-    const texts = new ResponseTexts(8);
+    // What each takes besides its bytes is counted: there is room for four.
+    const texts = new ResponseTexts(4 * 502);
     await texts.get(one, '1', make('11'));
     await texts.get(two, '1', make('22'));
     await texts.get(three, '1', make('33'));
@@ -38,11 +39,17 @@ describe('responses as they were answered last', () => {
   });
 
   it('are not kept where one would push many out', async () => {
-    const texts = new ResponseTexts(8);
+    const long = 'x'.repeat(1001);
+    const texts = new ResponseTexts(4000);
     await texts.get(one, '1', make('11'));
-    await texts.get(two, '1', make('222'));
-    await texts.get(two, '1', make('222'));
+    await texts.get(two, '1', make(long));
+    await texts.get(two, '1', make(long));
     await texts.get(one, '1', make('not made'));
-    assert.deepEqual(made, ['11', '222', '222']);
+    assert.deepEqual(made, ['11', long, long]);
+  });
+
+  it('hold no block of memory that others share', async () => {
+    const kept = await new ResponseTexts().get(one, '1', make('a'));
+    assert.equal(kept.buffer.byteLength, kept.length);
   });
 });
