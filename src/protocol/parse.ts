@@ -77,8 +77,11 @@ export function boundedList<T extends z.ZodType>(
 }
 
 /** A map of at most `max` names. */
-export function mapOf<T extends z.ZodType>(value: T, { max }: { max: number }) {
-  const record = z.record(z.string(), value);
+export function mapOf<T extends z.ZodType>(
+  value: T,
+  { max, names = z.string() }: { max: number; names?: z.ZodType<string, string> },
+) {
+  const record = z.record(names, value);
   return chosenBy(
     (map) =>
       isObject(map) && Object.keys(map).length > max

@@ -4,16 +4,28 @@ import { boundedList, chosenBy, mapOf, optional, reference } from './parse.ts';
 
 /** The parts of a request that say which tools may be used (contract sections 3 and 7). All of them run on the server. */
 
-const headerMap = mapOf(z.string(), { max: 64 });
+/** What may stand in a header; what an HTTP client says of anything else quotes it, a credential too. */
+const headerValue = z
+  .string()
+  .refine((value) => !/[^\t\x20-\x7e\x80-\xff]/.test(value.trim()), 'must not have control characters or line breaks');
+const headerName = z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'is not a header name');
+const headerMap = mapOf(headerValue, { max: 64, names: headerName });
 const names = boundedList(z.string(), { max: 1000, described: { type: 'string' } });
-const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' });
+const httpUrl = z
+  .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+  .refine((text) => !hasCredentials(text), 'must not hold a user name or password: send them in headers');
+
+function hasCredentials(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && (url.username !== '' || url.password !== '');
+}
 
 /** A per-request MCP server, `mcp_servers[]`. Its credentials never leave the gateway except to that server. */
 export const mcpServer = z.object({
   name: z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 letters, digits, _ or -'),
   url: httpUrl,
   headers: optional(headerMap),
-  access_token: optional(z.string()),
+  access_token: optional(headerValue),
   allowed_tools: optional(names),
   oauth: optional(
     z.object({
@@ -37,7 +49,7 @@ const mcpTool = z.object({
   server_label: mcpServer.shape.name,
   server_url: httpUrl,
   headers: optional(headerMap),
-  authorization: optional(z.string()),
+  authorization: optional(headerValue),
   require_approval: chosenBy((value) =>
     value === null || value === 'never'
       ? noApproval
