@@ -80,6 +80,8 @@ export class DocumentIndex implements Disposable {
   readonly #deletions: readonly StatementSync[];
   readonly #shares = new Map<string, number>();
   #sharesOf = 0;
+  /** Terms that were found to be common: counting up to that takes longer than all of a rare one. */
+  readonly #common = new Set<string>();
   #knownLanguages: Language[] = [];
   #languagesUntil = 0;
 
@@ -150,6 +152,7 @@ export class DocumentIndex implements Disposable {
   update(change: { put: readonly IndexedDocument[]; remove: readonly string[]; until?: number }): number {
     const { until = Number.POSITIVE_INFINITY } = change;
     let done = 0;
+    if (change.remove.length > 0) this.#common.clear();
     this.#inTransaction(() => {
       for (const path of change.remove) this.#delete(path);
       for (const { file, document } of change.put) {
@@ -206,7 +209,8 @@ export class DocumentIndex implements Disposable {
       words: indexWords(passage.text, { language, stems: this.#stems }),
     }));
     const rest = found.slice(RERANKED).map(({ passage }) => passage);
-    const passages = [...withFeedback(best, (word) => this.#share(word)), ...rest];
+    const all = this.#size();
+    const passages = [...withFeedback(best, (word) => this.#share(word, all)), ...rest];
     return { passages, words };
   }
 
@@ -219,9 +223,8 @@ export class DocumentIndex implements Disposable {
    * much, so the rare ones decide there; a query of common words alone wants passages that have all of them.
    */
   #rows(match: string, terms: readonly string[]) {
-    const isLarge = Number(this.#last.get()?.id ?? 0) > LARGE;
-    if (!isLarge || terms.length === 0) return this.#search.all(match);
-    const counted = terms.map((term) => ({ term, count: Number(this.#count.get(term)?.count ?? 0) }));
+    if (this.#size() <= LARGE || terms.length === 0) return this.#search.all(match);
+    const counted = terms.map((term) => ({ term, count: this.#counted(term) }));
     const rare = counted.filter(({ count }) => count > 0 && count < COMMON).map(({ term }) => term);
     if (rare.length > 0) return this.#search.all(rare.join(' OR '));
     const present = counted.filter(({ count }) => count > 0).map(({ term }) => term);
@@ -230,16 +233,28 @@ export class DocumentIndex implements Disposable {
     return together.length > 0 ? together : this.#search.all(present.slice(0, 2).join(' OR '));
   }
 
+  /** How many passages there are, or were. */
+  #size(): number {
+    return Number(this.#last.get()?.id ?? 0);
+  }
+
+  /** How many passages match a term, at most `COMMON`. */
+  #counted(term: string): number {
+    if (this.#common.has(term)) return COMMON;
+    const count = Number(this.#count.get(term)?.count ?? 0);
+    if (count >= COMMON && this.#common.size < MAX_SHARES) this.#common.add(term);
+    return count;
+  }
+
   /** The share of all passages that have a word; for common ones at least so many. */
-  #share(word: string): number {
-    const all = Number(this.#last.get()?.id ?? 0);
+  #share(word: string, all: number): number {
     if (this.#shares.size > MAX_SHARES || all > this.#sharesOf * GROWTH) {
       this.#shares.clear();
       this.#sharesOf = all;
     }
     let share = this.#shares.get(word);
     if (share === undefined) {
-      share = Number(this.#count.get(quote(word))?.count ?? 0) / Math.max(1, all);
+      share = this.#counted(quote(word)) / Math.max(1, all);
       this.#shares.set(word, share);
     }
     return share;
@@ -247,8 +262,7 @@ export class DocumentIndex implements Disposable {
 
   /** Those of the documents. Counting them takes a while where they are many. */
   #languages(): Language[] {
-    const isLarge = Number(this.#last.get()?.id ?? 0) > LARGE;
-    if (isLarge && performance.now() < this.#languagesUntil) return this.#knownLanguages;
+    if (this.#size() > LARGE && performance.now() < this.#languagesUntil) return this.#knownLanguages;
     const rows = this.#db
       .prepare('SELECT language, count(*) AS count FROM documents GROUP BY language ORDER BY count DESC LIMIT ?')
       .all(MAX_LANGUAGES);

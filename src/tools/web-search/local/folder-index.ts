@@ -12,7 +12,7 @@ import { type Embed, Meaning } from './meaning.ts';
 /** Documents that are read beside each other. */
 const BATCH = 16;
 /** Documents go into the index for so long at a time, in milliseconds; in between, queries are answered. */
-const SLICE_MS = 8;
+const SLICE_MS = 5;
 /** Documents that are looked at again at a time. */
 const REVISITED = 4;
 

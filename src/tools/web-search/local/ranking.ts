@@ -51,7 +51,7 @@ export function fuseByRank(lists: readonly (readonly RankedDocument[])[]): Ranke
 
 /** The first `limit` documents, of copies and versions of one document only the best. */
 export function withoutCopies(ranked: readonly RankedDocument[], limit: number): RankedDocument[] {
-  const shown: { document: RankedDocument; fingerprint: Set<string> }[] = [];
+  const shown: { document: RankedDocument; fingerprint: Set<number> }[] = [];
   for (const document of ranked) {
     if (shown.length >= limit) break;
     const fingerprint = fingerprintOf(document.text);
@@ -63,20 +63,31 @@ export function withoutCopies(ranked: readonly RankedDocument[], limit: number):
 /** How much of a passage tells whether it is a copy, in UTF-16 code units. */
 const FINGERPRINTED = 800;
 
-/** Runs of three words: what two passages have in common when one was copied from the other. */
-function fingerprintOf(text: string): Set<string> {
+/** Runs of three words, as numbers: what two passages have in common when one was copied from the other. */
+function fingerprintOf(text: string): Set<number> {
   const words =
     text
       .slice(0, FINGERPRINTED)
       .toLowerCase()
       .match(/[\p{L}\p{N}]+/gu) ?? [];
-  const runs = new Set<string>();
-  for (let at = 0; at + 2 < words.length; at++) runs.add(words.slice(at, at + 3).join(' '));
+  const numbers = words.map(numberOf);
+  const runs = new Set<number>();
+  for (let at = 0; at + 2 < numbers.length; at++) {
+    const [a = 0, b = 0, c = 0] = [numbers[at], numbers[at + 1], numbers[at + 2]];
+    runs.add(Math.imul(Math.imul(a, 31) + b, 31) + c);
+  }
   return runs;
 }
 
+/** A number for a word (FNV-1a). Two words with one number do not make passages alike. */
+function numberOf(word: string): number {
+  let number = 0x811c9dc5;
+  for (let at = 0; at < word.length; at++) number = Math.imul(number ^ word.charCodeAt(at), 0x01000193);
+  return number;
+}
+
 /** Whether nine of ten runs are the same. Short passages say too little to tell. */
-function isNearlySame(a: Set<string>, b: Set<string>): boolean {
+function isNearlySame(a: Set<number>, b: Set<number>): boolean {
   if (a.size < 12 || b.size < 12) return false;
   let shared = 0;
   for (const run of a) if (b.has(run)) shared += 1;
