@@ -46,9 +46,9 @@ export function withoutUnusedTools(body: Readonly<Record<string, unknown>>): {
   body: Readonly<Record<string, unknown>>;
   unused: string[];
 } {
-  const { tools, tool_choice, function_call, functions, ...rest } = body;
-  const none = tool_choice === 'none' || (tool_choice == null && function_call === 'none');
+  const none = body.tool_choice === 'none' || (body.tool_choice == null && body.function_call === 'none');
   if (!none) return { body, unused: [] };
+  const { tools, tool_choice: _, function_call, functions, ...rest } = body;
   const unused: string[] = [];
   if (functions != null) unused.push('functions');
   if (function_call != null) unused.push('function_call');
