@@ -17,14 +17,17 @@ const MAX_QUERY = 2000;
 
 /** Text in the form in which it goes into the index: unspaced scripts as pairs, words as their stems. */
 export function indexText(text: string, how: { language: Language; stems: Stems }): string {
-  return inPairs(text).replace(LETTERS, (word) => how.stems.of(word.toLowerCase(), how.language));
+  return inPairs(text).replace(lettersOf(text), (word) => how.stems.of(word.toLowerCase(), how.language));
 }
 
 /** The words of a text as they stand in the index, without small ones. */
 export function indexWords(text: string, how: { language: Language; stems: Stems }): string[] {
   const small = smallWords(how.language);
-  const words = inPairs(text).toLowerCase().match(LETTERS) ?? [];
-  return words.flatMap((word) => (word.length < 2 || small.has(word) ? [] : how.stems.of(word, how.language)));
+  const found: string[] = [];
+  for (const word of inPairs(text).toLowerCase().match(lettersOf(text)) ?? []) {
+    if (word.length > 1 && !small.has(word)) found.push(how.stems.of(word, how.language));
+  }
+  return found;
 }
 
 /** The words of a text in lower case, in the order in which they stand. */
@@ -32,7 +35,16 @@ export function wordsOf(text: string): string[] {
   return text.normalize('NFKC').replace(UNSPACED, ' ').toLowerCase().match(LETTERS) ?? [];
 }
 
+/** Text that classes of Unicode say nothing about: looking them up takes several times longer. */
+const NOT_ASCII = /[^ -~\s]/;
+const ASCII_LETTERS = /[a-z\d]+/gi;
+
+function lettersOf(text: string): RegExp {
+  return NOT_ASCII.test(text) ? LETTERS : ASCII_LETTERS;
+}
+
 function inPairs(text: string): string {
+  if (!NOT_ASCII.test(text)) return text;
   return text.normalize('NFKC').replace(UNSPACED, (run) => ` ${pairs(run).join(' ')} `);
 }
 
