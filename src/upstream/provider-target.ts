@@ -151,7 +151,8 @@ export class ProviderTarget {
   }
 }
 
-const CREDENTIAL = /^(?:api[-_]?key|key|(?:access[-_]?)?token|authorization)$/i;
+const CREDENTIAL =
+  /^(?:(?:x[-_])?api[-_]?key|key|(?:access[-_]?|auth[-_]?|id[-_]?)?token|auth(?:orization)?|bearer|jwt|(?:client[-_]?)?secret|password)$/i;
 
 /** Some clients repeat their key in the query: it is none of a provider's business. What stays is as it was. */
 function withoutCredentials(path: string): string {

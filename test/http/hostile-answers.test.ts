@@ -198,6 +198,24 @@ describe('hostile answers of providers', () => {
       socket.destroy();
     });
 
+    it('show a provider no protocol that carries a credential', async () => {
+      const socket = connect(Number(new URL(gateway.url).port), '127.0.0.1');
+      const protocols = [
+        'realtime',
+        'openai-insecure-api-key.x',
+        'bearer.x',
+        'JWT-x',
+        'auth.x',
+        'openai-beta.realtime-v1',
+      ];
+      const head = HANDSHAKE.replace('\r\n\r\n', `\r\nSec-WebSocket-Protocol: ${protocols.join(', ')}\r\n\r\n`);
+      socket.write(`GET /v1/realtime HTTP/1.1\r\n${head}`);
+      await once(socket, 'data');
+      socket.destroy();
+      const sent = /^sec-websocket-protocol: (.*)$/im.exec(provider.heads.at(-1) ?? '')?.[1];
+      assert.equal(sent?.trim(), 'realtime, openai-beta.realtime-v1');
+    });
+
     it('end on both sides, whoever ends them and however', async () => {
       const reset = await open();
       reset.socket.resetAndDestroy();

@@ -143,6 +143,7 @@ describe('request targets', () => {
     ],
     ['/v1/embeddings?a=b?c=/d', '/tenant/v1/embeddings?a=b?c=/d'],
     ['/v1/embeddings?api%5Fkey=secret&a=%41', '/tenant/v1/embeddings?a=%41'],
+    ['/v1/embeddings?x-api-key=s&auth=s&Bearer=s&client_secret=s&page_token=2', '/tenant/v1/embeddings?page_token=2'],
   ] as const) {
     it(`POST ${target} goes to ${expected}`, async () => {
       const { status, answer } = await ask(`POST ${target}`);

@@ -111,7 +111,7 @@ export function socketHeaders(incoming: Headers, own: Readonly<Record<string, st
   const protocols = String(incoming['sec-websocket-protocol'] ?? '')
     .split(',')
     .map((protocol) => protocol.trim())
-    .filter((protocol) => protocol !== '' && !/api-?key|token|authorization/i.test(protocol));
+    .filter((protocol) => protocol !== '' && !/key|token|auth|bearer|secret|credential|password|jwt/i.test(protocol));
   if (protocols.length > 0) headers['sec-websocket-protocol'] = protocols.join(', ');
   return { ...headers, ...own };
 }
