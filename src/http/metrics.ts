@@ -10,6 +10,7 @@ export class HttpMetrics {
   /** As many as there are combinations of labels, which are bounded. */
   readonly #counters = new Map<string, Counter.Internal>();
   readonly #seconds: Histogram<'route'>;
+  readonly #secondsOf = new Map<string, Histogram.Internal<'route'>>();
   readonly #left: Counter<'route'>;
   readonly #refused: Counter<'code'>;
   readonly #streams: Gauge;
@@ -92,12 +93,12 @@ export class HttpMetrics {
   count(context: RequestContext, { method, status }: { method: string; status: number }): void {
     const { route, model } = context;
     this.#answered({ route, model, method: METHODS.has(method) ? method : 'other', status }).inc();
-    this.#seconds.observe({ route }, (performance.now() - context.startedAt) / 1000);
+    this.#durationsOf(route).observe((performance.now() - context.startedAt) / 1000);
     if (context.left) this.#left.inc({ route });
     if (context.error !== '') this.#refused.inc({ code: context.error });
   }
 
-  /** The counter of these labels, found without putting them into words for each request. */
+  /** The counter of these labels, found without a search by labels for each request; so are the durations of a route. */
   #answered(labels: { route: string; model: string; method: string; status: number }): Counter.Internal {
     const { route, model, method, status } = labels;
     const name = `${method} ${status} ${model} ${route}`;
@@ -107,6 +108,15 @@ export class HttpMetrics {
       this.#counters.set(name, counter);
     }
     return counter;
+  }
+
+  #durationsOf(route: string): Histogram.Internal<'route'> {
+    let durations = this.#secondsOf.get(route);
+    if (durations === undefined) {
+      durations = this.#seconds.labels({ route });
+      this.#secondsOf.set(route, durations);
+    }
+    return durations;
   }
 
   /** What a passed call cost. */
