@@ -75,7 +75,7 @@ describe('schemas of clients', () => {
     const order: string[] = [];
     const ask = (key: string, job: Parameters<SchemaChecks['check']>[0]) =>
       workFor({ route: '/', key }, () => schemas.check(job, { signal }).then(() => void order.push(key)));
-    const crowd = Array.from({ length: 5 }, () => ask('mallory', ENDLESS));
+    const crowd = Array.from({ length: 3 }, () => ask('mallory', ENDLESS));
     await ask('ann', { schema: { const: 'a' } });
     assert.ok(order.length <= 2, order.join());
     await Promise.all(crowd);
