@@ -59,6 +59,7 @@ describe('what only a raw client sends', () => {
       400,
       'invalid_parameter',
     ],
+    ['two hosts', `GET /v1/models HTTP/1.1\r\n${AUTH}Host: a\r\nhost: b\r\n${CLOSE}\r\n`, 400, 'invalid_parameter'],
     [
       'two lengths',
       `POST /v1/async HTTP/1.1\r\n${AUTH}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n`,

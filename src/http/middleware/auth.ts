@@ -2,6 +2,7 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../../base/errors.ts';
 import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
+import { isRepeated } from './repeated.ts';
 
 /** The API keys of a configuration, found by the hash of their secret. */
 export class Keyring {
@@ -42,8 +43,7 @@ const BEARER = /^bearer[ \t]+(\S+)[ \t]*$/i;
  */
 export function authenticate(req: IncomingMessage, keyring: Keyring): KeyConfig {
   const header = req.headers.authorization ?? ownCredential(req);
-  if (isRepeated(req)) {
-    // Which of them a proxy in front of the gateway looked at is not known here.
+  if (isRepeated(req, 'authorization')) {
     throw new GatewayError('invalid_api_key', 'Send one Authorization header, not several.');
   }
   if (header === undefined || header.trim() === '') {
@@ -65,17 +65,6 @@ function ownCredential({ url = '', headers }: IncomingMessage): string | undefin
   );
   return shown ? `Bearer ${shown[1]}` : undefined;
 }
-
-/** Node keeps the first of several and says nothing. */
-function isRepeated({ rawHeaders }: IncomingMessage): boolean {
-  let seen = 0;
-  for (let at = 0; at < rawHeaders.length; at += 2) {
-    if (rawHeaders[at]?.length === AUTHORIZATION.length && rawHeaders[at]?.toLowerCase() === AUTHORIZATION) seen++;
-  }
-  return seen > 1;
-}
-
-const AUTHORIZATION = 'authorization';
 
 function sha256(text: string): string {
   return hash('sha256', text, 'hex');
