@@ -2,7 +2,7 @@ import { newRunId, type RunId } from '../../src/base/ids.ts';
 import type { RunStore } from '../../src/store/run-store.ts';
 
 /** Runs that are written at a time. */
-const AT_ONCE = 200;
+const AT_ONCE = 2000;
 const MODELS = ['deep', 'quick', 'wide'];
 const FRAMES = Buffer.from('event: x\ndata: {"type":"x","sequence_number":1}\n\n'.repeat(2));
 const LAST_FRAME = Buffer.from(

@@ -9,6 +9,8 @@ export const MODEL = 'researcher';
 /** How far the clocks of instances are off, in milliseconds. */
 const CLOCK_OFFSETS_MS = [0, 37_000, -41_000] as const;
 
+const MOST_TROUBLES = 20;
+
 /** Gateways over one store behind a load balancer, and everything bad that can be done to them. */
 export interface Fleet extends AsyncDisposable {
   /** Address of the load balancer. */
@@ -33,6 +35,8 @@ export interface Fleet extends AsyncDisposable {
   hangRedis(ms: number): Promise<void>;
   /** Lines of log of all processes so far that tell of what must not happen. */
   complaints(): string[];
+  /** Lines of log that tell of what instances could not reach: to look at where a promise was broken. */
+  troubles(): string[];
   /** The last lines of log that name a run, of every process. */
   linesAbout(id: string): string[];
 }
@@ -111,6 +115,11 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     },
     killRedis: (downMs) => backend.strike(downMs),
     hangRedis: (ms) => backend.hang(ms),
+    troubles: () =>
+      logs
+        .flat()
+        .filter((line) => line.includes('cannot be reached'))
+        .slice(0, MOST_TROUBLES),
     complaints: () =>
       logs.flat().filter((line) => /"level":(50|60)|run failed unexpectedly|out of order|not contiguous/.test(line)),
     linesAbout: (id) =>

@@ -96,6 +96,7 @@ class Storm {
     }
     faults.push(...(await this.#askedTwice(seen)), ...this.#fleet.complaints().slice(0, 20), ...this.#blows.badExits);
     faults.push(...this.#boundsBroken(seen));
+    if (faults.length > 0) faults.unshift(...this.#fleet.troubles());
     return { faults, numbers: this.#numbers(seen, { ms: storming, load }) };
   }
 
