@@ -90,3 +90,13 @@ export function keyOf(text: string): string {
     .replace(/[^\p{L}\p{N}]+/gu, '')
     .slice(0, 80);
 }
+
+/**
+ * Whether a block is all that its element holds. Blocks stand in the order of the page, so another one in the same
+ * element is next to it: no element is walked through for each of its blocks.
+ */
+export function isAlone(blocks: readonly Block[], at: number): boolean {
+  const element = blocks[at]?.element;
+  if (element === undefined) return false;
+  return [blocks[at - 1], blocks[at + 1]].every((other) => other === undefined || !element.contains(other.element));
+}

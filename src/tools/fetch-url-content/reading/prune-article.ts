@@ -2,7 +2,7 @@ import { titleAt } from './beginning.ts';
 import { CREDIT_WORDS, END_WORDS, INSET_CLASS, INSET_LABEL, INSET_WORDS, isNotice } from './boilerplate.ts';
 import { removeNoise } from './clean-page.ts';
 import type { DomElement } from './dom.ts';
-import { type Block, blocksOf, isProse } from './prose.ts';
+import { type Block, blocksOf, isAlone, isProse } from './prose.ts';
 
 /** Parts of an article that say where it was published, and are told as metadata. */
 const ABOUT = [
@@ -65,7 +65,7 @@ function trimStart(root: DomElement, { title, isArticle }: { title: string; isAr
   if (first === -1) return;
   const heading = titleAt(blocks.slice(0, first), title);
   for (const [at, block] of blocks.slice(0, first).entries()) {
-    if (at === heading || !standsAlone(block, root)) continue;
+    if (at === heading || !standsAlone(blocks, at, root)) continue;
     // The name of a manual stands above that of its page.
     const isKept = !isArticle && /^H[1-6]$/.test(block.element.tagName);
     const isAbove = at < heading && heading - at <= MAX_TRIMMED && !isKept;
@@ -83,10 +83,11 @@ function trimEnd(root: DomElement): void {
   removeLastLinks(root);
   const blocks = blocksOf(root);
   if (!blocks.some(isProse)) return;
-  for (const block of blocks.slice(-MAX_TRIMMED).reverse()) {
+  for (const [back, block] of blocks.slice(-MAX_TRIMMED).reverse().entries()) {
+    const at = blocks.length - 1 - back;
     const isHeading = /^H[1-6]$/.test(block.element.tagName) && !isProse(block);
     const isLabel = block.text.length < 100 && /[:：]$/.test(block.text) && block.element.tagName !== 'LI';
-    if (!(isHeading || isLabel) || !standsAlone(block, root) || blocks.length < 3) return;
+    if (!(isHeading || isLabel) || !standsAlone(blocks, at, root) || blocks.length < 3) return;
     block.element.remove();
   }
 }
@@ -105,12 +106,14 @@ function removeLastLinks(root: DomElement): void {
   const label = blocks[last];
   if (links.length === 0 || links.length > MAX_TRIMMED || !label || blocks.filter(isProse).length < 3) return;
   if (label.text.length < 100 && SOURCES_LABEL.test(label.text)) return;
-  for (const link of links) if (standsAlone(link, root)) link.element.remove();
+  for (const [at, link] of links.entries()) if (standsAlone(blocks, last + 1 + at, root)) link.element.remove();
 }
 
 /** Whether a block is an element that can go without taking another block with it. */
-function standsAlone({ element }: Block, root: DomElement): boolean {
-  return element !== root && blocksOf(element).length === 1 && element.querySelector('pre, table, img') === null;
+function standsAlone(blocks: readonly Block[], at: number, root: DomElement): boolean {
+  const element = blocks[at]?.element;
+  if (element === undefined || element === root || !isAlone(blocks, at)) return false;
+  return element.querySelector('pre, table, img') === null;
 }
 
 /** Whether a caption only says whose picture it is, or too little to stand without it. `Figure 3: ...` is spoken of. */
@@ -122,10 +125,10 @@ function isCredit(caption: string): boolean {
 
 /** Lines that lead elsewhere: a link alone under a paragraph, or words that only introduce links. */
 function removeInsets(root: DomElement): void {
-  for (const block of blocksOf(root)) {
-    const { element, text, linked } = block;
+  const blocks = blocksOf(root);
+  for (const [at, { element, text, linked }] of blocks.entries()) {
     if (element === root || /^(H[1-6]|TD|TH|PRE|DT|DD|TABLE)$/.test(element.tagName)) continue;
-    if (blocksOf(element).length > 1) continue;
+    if (!isAlone(blocks, at)) continue;
     const isLink = linked > text.length * 0.8;
     const isLoud = isLink && text.length > 20 && text === text.toUpperCase() && /\p{Lu}{4}/u.test(text);
     const isInset = text.length < 250 && INSET_WORDS.test(text) && (isLink || text.length < 90);
@@ -136,9 +139,10 @@ function removeInsets(root: DomElement): void {
 /** Sentences that stand there twice: captions for small and large screens, teasers of the text itself. */
 function removeRepeats(root: DomElement): void {
   const seen = new Set<string>();
-  for (const block of blocksOf(root)) {
+  const blocks = blocksOf(root);
+  for (const [at, block] of blocks.entries()) {
     if (!isProse(block) || block.element === root) continue;
-    if (seen.has(block.text) && blocksOf(block.element).length === 1) block.element.remove();
+    if (seen.has(block.text) && isAlone(blocks, at)) block.element.remove();
     seen.add(block.text);
   }
 }

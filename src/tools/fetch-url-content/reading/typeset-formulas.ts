@@ -8,6 +8,7 @@ const LONGEST = 2000;
 /** A formula that KaTeX or MathJax drew without keeping its source: places of letters, from which it is read. */
 export function drawnLatex(made: DomElement): string {
   const drawing = made.querySelector('.katex-html, mjx-math');
+  if (drawing?.querySelector('.katex-html, mjx-math')) return '';
   return drawing && drawing.textContent.length <= LONGEST ? drawn(drawing, 0).trim() : '';
 }
 
@@ -97,6 +98,8 @@ const PLAIN = new Set('EM I SUB SUP SPAN STRONG B BR'.split(' '));
  * says itself where it begins and ends, or where it is more than a formula.
  */
 export function typesetLatex(element: DomElement): string {
+  // Before its text is looked at: one may stand in another one, many times.
+  if (element.querySelector('div, p, .math') !== null) return '';
   const text = element.textContent.trim();
   if (text === '' || text.length > LONGEST || /^\s*(?:\$|\\[([])/.test(text)) return '';
   const inside = [...element.querySelectorAll('*')];
