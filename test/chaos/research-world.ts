@@ -32,8 +32,9 @@ export interface AskedTurn {
   at: number;
   /** Whether it was asked for a chat, which ends with its instance. */
   chat: boolean;
-  /** When the exchange was over, either way. */
+  /** When the exchange was over, either way, and whether the gateway closed it before its end. */
   endedAt?: number;
+  left?: boolean;
 }
 
 export interface Execution {
@@ -92,8 +93,9 @@ export async function startResearchWorld(options: {
       const run = runOf(request);
       const instance = request.path.split('/')[1] ?? '';
       const asked: AskedTurn = { instance, step: stepOf(request), chat: options.isChat(run), at: Date.now() };
-      void request.closed.then(() => {
+      void request.closed.then(({ left }) => {
         asked.endedAt = Date.now();
+        asked.left = left;
       });
       turns.set(run, [...(turns.get(run) ?? []), asked]);
       // Requests of a long storm would otherwise fill the memory.

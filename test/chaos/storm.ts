@@ -4,7 +4,7 @@ import { type Blow, Blows } from './blows.ts';
 import { type ClientKind, type ClientSeen, Clients, HEADERS } from './clients.ts';
 import { type Fleet, startFleet } from './fleet.ts';
 import { type ResearchWorld, startResearchWorld } from './research-world.ts';
-import { faultsOf, faultsOfLeft, type RunEvidence } from './verify.ts';
+import { faultsOf, faultsOfLeft, isPaidLate, type RunEvidence, toldOf } from './verify.ts';
 
 export interface StormOptions {
   backend: BackendKind;
@@ -149,10 +149,10 @@ class Storm {
         .map(([key, all]) => [key, all.filter((each) => !this.#blows.sentBeforeFreeze(each)).map(({ at }) => at)]),
     );
     const asked = new Map<number, number[]>();
-    const late: number[] = [];
+    const late: string[] = [];
     for (const turn of this.#world.turns.get(seen.n) ?? []) {
       if (this.#blows.sentBeforeFreeze(turn)) continue;
-      if (turn.at > seen.goneAt) late.push(turn.at);
+      if (isPaidLate(turn, seen.goneAt)) late.push(toldOf(turn, seen.goneAt));
       if (turn.step !== undefined) asked.set(turn.step, [...(asked.get(turn.step) ?? []), turn.at]);
     }
     return { ...seen, replays, viewed: seen.viewed.map(({ bytes }) => bytes), snapshot, executions, asked, late };

@@ -22,8 +22,8 @@ export interface RunEvidence {
   turnedAt: ReadonlyMap<number, number>;
   /** When the provider was asked for each step, by step. */
   asked: ReadonlyMap<number, readonly number[]>;
-  /** When the provider was asked after the client had its whole answer. */
-  late: readonly number[];
+  /** What the provider was asked and paid for after the client had its whole answer. */
+  late: readonly string[];
   /** When each tool call was executed, by its key. */
   executions: ReadonlyMap<string, readonly number[]>;
 }
@@ -53,7 +53,7 @@ export function faultsOf(run: RunEvidence): string[] {
     if (turned !== undefined && times.some((time) => time > turned))
       fault(`the turn of step ${step} was paid for twice`);
   }
-  if (run.late.length > 0) fault(`${run.late.length} turns were paid for after its end`);
+  for (const turn of run.late) fault(`a turn was paid for after its end: ${turn}`);
   return faults;
 }
 
@@ -81,6 +81,19 @@ function difference(viewed: Buffer, log: Buffer): string {
   let at = 0;
   while (at < viewed.length && viewed[at] === log[at]) at++;
   return `saw ${viewed.length} bytes of ${log.length}, equal up to ${at}`;
+}
+
+/** A request that was on its way when its run was cancelled is closed by then, in milliseconds. */
+const CLOSED_MS = 500;
+
+/** Whether a turn was asked for after the end of its run, by somebody who did not know of the end. */
+export function isPaidLate({ at, endedAt = Date.now(), left = false }: AskedTurn, goneAt: number): boolean {
+  return at > goneAt && !(left && endedAt - at < CLOSED_MS);
+}
+
+/** A turn as it is told. */
+export function toldOf({ instance, step, at, endedAt = Date.now(), left = false }: AskedTurn, goneAt: number): string {
+  return `step ${step}, asked by ${instance} ${at - goneAt} ms after it, ${left ? 'left' : 'whole'} after ${endedAt - at} ms`;
 }
 
 /** An instance that stood still until so long before the client left is not to blame, in milliseconds. */
