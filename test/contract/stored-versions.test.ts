@@ -69,7 +69,7 @@ async function readsAndGoesOn(store: RunStore, runs: Record<string, Known>): Pro
     return { result: `{"found":"${q}"}` };
   });
   await using harness = await openHarness({ chat: said, tools: [lookup], store });
-  const signal = AbortSignal.timeout(20_000);
+  const signal = AbortSignal.timeout(60_000);
   for (const name of ['interrupted', 'queued', 'cancelling']) {
     const id = runs[name]?.id ?? '';
     const run = await harness.runs.find(CALLER, 'responses', `resp_${id}`);

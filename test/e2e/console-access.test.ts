@@ -19,8 +19,7 @@ interface Violation {
   nodes: { html: string; failureSummary?: string }[];
 }
 
-describe('the console for everybody', function () {
-  this.timeout(120_000);
+describe('the console for everybody', () => {
   let browser: Browser;
   let gateway: Gateway;
   before(async () => {

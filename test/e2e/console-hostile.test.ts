@@ -10,8 +10,7 @@ import { syntheticRun, syntheticStream } from '../support/synthetic-run.ts';
 /** Payloads that stand in one real run. */
 const TOGETHER = 6;
 
-describe('the console shows hostile texts as text', function () {
-  this.timeout(120_000);
+describe('the console shows hostile texts as text', () => {
   let browser: Browser;
   let gateway: ResearchGateway;
   before(async () => {

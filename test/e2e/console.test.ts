@@ -29,8 +29,7 @@ function demoConfig(change: { keys?: object[]; pace?: number } = {}) {
   });
 }
 
-describe('the console', function () {
-  this.timeout(120_000);
+describe('the console', () => {
   let browser: Browser;
   let gateway: Gateway;
   before(async () => {
@@ -303,8 +302,7 @@ describe('the console', function () {
   });
 });
 
-describe('the console over a bad connection', function () {
-  this.timeout(120_000);
+describe('the console over a bad connection', () => {
   let browser: Browser;
   let gateway: Gateway;
   before(async () => {
@@ -412,8 +410,7 @@ describe('the console over a bad connection', function () {
   });
 });
 
-describe('signing in to the console', function () {
-  this.timeout(60_000);
+describe('signing in to the console', () => {
   let browser: Browser;
   let gateway: Gateway;
   before(async () => {

@@ -52,8 +52,7 @@ async function call(gateway: GatewayProcess, path: string, body?: object): Promi
 
 describe(`a run of ${TURNS} turns over another wire`, () => {
   for (const [wire, make] of Object.entries(SERVERS)) {
-    it(`is taken up after kill -9 by a provider that refuses what the real one refuses (${wire})`, async function () {
-      this.timeout(90_000);
+    it(`is taken up after kill -9 by a provider that refuses what the real one refuses (${wire})`, async () => {
       const strict = make();
       let dies = Promise.withResolvers<void>();
       const left = new Set(DEATHS);

@@ -11,8 +11,7 @@ import { eventually, freshDatabase, HEADERS, startInstances, submit } from '../s
 /** Architecture, "Executor": an abandoned run is taken over within this time, in milliseconds. */
 const TAKEOVER_MS = 6000;
 
-describe('two instances over one Redis', function () {
-  this.timeout(60_000);
+describe('two instances over one Redis', () => {
   let redis: RedisServer;
   let databases = 0;
   before(async function () {
@@ -25,8 +24,7 @@ describe('two instances over one Redis', function () {
   const streamOf = (gateway: { url: string }, id: string, after = 0) =>
     SseReader.open(`${gateway.url}/v1/responses/${id}?stream=true&after=${after}`, { headers: HEADERS });
 
-  it('take over from each other within six seconds of kill -9; a reader resumes elsewhere, byte for byte', async function () {
-    this.timeout(120_000);
+  it('take over from each other within six seconds of kill -9; a reader resumes elsewhere, byte for byte', async () => {
     await inTime(TAKEOVER_MS, 'a takeover', takeOver);
   });
 

@@ -27,8 +27,7 @@ const FAULTS: Readonly<Record<string, (parts: { way: TcpProxy; redis: RedisServe
   },
 };
 
-describe('the provider of a chat whose client leaves is left within a second', function () {
-  this.timeout(60_000);
+describe('the provider of a chat whose client leaves is left within a second', () => {
   let redis: RedisServer;
   let way: TcpProxy;
   let instances: Instances;

@@ -8,8 +8,7 @@ import { eventually, freshDatabase, HEADERS, startInstances, submit } from '../s
 /** No request waits longer for a store that does not answer, in milliseconds. */
 const REQUEST_LIMIT_MS = 6000;
 
-describe('while Redis cannot serve', function () {
-  this.timeout(90_000);
+describe('while Redis cannot serve', () => {
   let redis: RedisServer;
   let databases = 0;
   before(async function () {

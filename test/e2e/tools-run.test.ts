@@ -34,8 +34,7 @@ describe('a run through the gateway', () => {
   let gateway: GatewayProcess;
   const stack = new AsyncDisposableStack();
 
-  before(async function () {
-    this.timeout(180_000);
+  before(async () => {
     await installMcpServers();
     provider = stack.use(await startScriptedProvider());
     folder = stack.use(await gatewayFolder());

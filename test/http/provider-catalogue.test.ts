@@ -183,8 +183,7 @@ describe('the catalogue of faults', () => {
   const rows: Row[] = [];
   let gateway: ProxyGateway;
 
-  before(async function () {
-    this.timeout(60_000);
+  before(async () => {
     const providers: Record<string, object> = {};
     const models: Record<string, object> = {};
     const worlds: { scenario: Scenario; way: Way; name: string; first: Watched; second: Watched }[] = [];
@@ -246,8 +245,7 @@ describe('the catalogue of faults', () => {
     }
   }
 
-  it('S15, down for a while: the second serves, and the first is in use again soon after it recovered', async function () {
-    this.timeout(30_000);
+  it('S15, down for a while: the second serves, and the first is in use again soon after it recovered', async () => {
     let isDown = true;
     await using first = await startScriptedProvider({
       respond: ({ body }) => (isDown ? status(503) : good(body.stream === true, 'first')),

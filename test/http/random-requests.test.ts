@@ -67,7 +67,7 @@ describe('random requests', () => {
       if (!['GET /{id}', 'GET /admin/overview', 'GET /console'].includes(endpoint)) {
         assert.ok((statuses.get(200) ?? 0) + (statuses.get(201) ?? 0) > 0, `none got through: ${shown}`);
       }
-    }).timeout(60_000 + REQUESTS * 30);
+    }).timeout(240_000 + REQUESTS * 30);
   }
 });
 

@@ -21,8 +21,7 @@ const SERVERS = {
 
 describe('research over another wire', () => {
   for (const [wire, make] of Object.entries(SERVERS)) {
-    it(`runs ${TURNS} turns with a server that refuses what the real one refuses (${wire})`, async function () {
-      this.timeout(30_000);
+    it(`runs ${TURNS} turns with a server that refuses what the real one refuses (${wire})`, async () => {
       const strict = make();
       await using provider = await startScriptedProvider({ respond: (request) => strict.respond(request) });
       await using gateway = await startProxyGateway({

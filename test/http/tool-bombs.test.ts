@@ -95,8 +95,7 @@ describe('a gateway whose models and tools are hostile', () => {
   let answer: (typeof ANSWERS)[number] = ['none', () => '{"results":[]}'];
   let searches = 0;
 
-  before(async function () {
-    this.timeout(60_000);
+  before(async () => {
     const mcp = stack.use(await startScriptedMcpServer({ tools: { t: { call: (made) => onCall(made) } } }));
     const search = stack.use(
       await startWebServer((request, response) => {

@@ -31,7 +31,7 @@ export const REDIS_SERVER = process.env.REDIS_SERVER ?? 'redis-server';
  */
 export async function redisOrSkip(context: Mocha.Context, settings: readonly string[] = []): Promise<RedisServer> {
   // Installing takes a while where it has to be done.
-  context.timeout(180_000);
+  context.timeout(240_000);
   const missing = findRedis();
   if (missing === undefined) return await startRedis(settings);
   if (process.env.CI) throw new Error(`Redis tests cannot run: ${missing}`);

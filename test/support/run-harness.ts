@@ -185,7 +185,7 @@ export interface ToolAnswer {
 /** Every byte that a reader from `after` gets. */
 export async function readAll(runs: Runs, run: RunRecord, after = 0): Promise<Buffer> {
   const chunks: Uint8Array[] = [];
-  const signal = AbortSignal.timeout(30_000);
+  const signal = AbortSignal.timeout(60_000);
   for await (const batch of runs.follow(run, { after, signal })) chunks.push(batch.frames);
   return Buffer.concat(chunks);
 }

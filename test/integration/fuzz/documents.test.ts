@@ -263,7 +263,7 @@ describe('documents, as fuzzers write them', () => {
         assert.ok(ms <= MAX_MS, `${Math.round(ms)} ms: ${shown}`);
         assert.ok(length <= MAX_CONTENT, `${length} characters: ${shown}`);
       }
-    }).timeout(20_000 + 1000 * RUNS);
+    }).timeout(220_000 + 1000 * RUNS);
   }
 
   it('how deep a page is nested is known before it is parsed', () =>
@@ -297,7 +297,7 @@ describe('documents, as fuzzers write them', () => {
         assert.ok(depthOf(parseHtmlDocument(html).body) <= depth + 1, `${depth} was told`);
       },
       allows: (error) => error instanceof RangeError,
-    })).timeout(20_000 + 1000 * RUNS);
+    })).timeout(220_000 + 1000 * RUNS);
 
   it('what a body is, by its type and its first bytes, is told', () =>
     fuzz({
@@ -325,7 +325,7 @@ describe('documents, as fuzzers write them', () => {
         contentKind.parse(describeContent(bytes, null).kind);
       },
       allows: (error) => error instanceof Error && 'code' in error && typeof error.code === 'string',
-    })).timeout(20_000 + 1000 * RUNS);
+    })).timeout(220_000 + 1000 * RUNS);
 });
 
 /** How many elements are nested in this one. */

@@ -22,9 +22,7 @@ function notedIn(text: string): Set<number> {
   return new Set([...found].map(([, n]) => Number(n)));
 }
 
-describe('facts that the model noted, and those that stand in results only', function () {
-  this.timeout(120_000);
-
+describe('facts that the model noted, and those that stand in results only', () => {
   for (const [context, turns, max] of [
     [8000, 100, 1000],
     [8192, 100, 2000],

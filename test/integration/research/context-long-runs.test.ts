@@ -9,8 +9,7 @@ function assertTold(told: ReadonlyMap<number, string>, book: Handbook, chapters:
   for (const n of chapters) assert.equal(told.get(n), book.code(n), `chapter ${n}; told were ${[...told.keys()]}`);
 }
 
-describe('a run of 300 turns in a context of 32 000 tokens', function () {
-  this.timeout(120_000);
+describe('a run of 300 turns in a context of 32 000 tokens', () => {
   const book = handbook({ chapters: 300, length: 5000 });
 
   it('ends with the facts of its first, middle and last turn, and counts every token', async () => {
@@ -89,9 +88,7 @@ describe('a run of 300 turns in a context of 32 000 tokens', function () {
   });
 });
 
-describe('a page larger than the whole context', function () {
-  this.timeout(60_000);
-
+describe('a page larger than the whole context', () => {
   for (const [name, script, ask, length] of [
     ['is read in pieces by a model', 'latin', QUESTION, 250_000],
     ['is read in pieces in Chinese too', 'cjk', QUESTION_CJK, 60_000],

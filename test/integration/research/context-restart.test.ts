@@ -215,8 +215,7 @@ async function settled(store: RunStore, run: RunRecord): Promise<void> {
   });
 }
 
-describe('a run that is taken up again', function () {
-  this.timeout(60_000);
+describe('a run that is taken up again', () => {
   let whole: Awaited<ReturnType<typeof uninterrupted>>;
 
   before(async () => {

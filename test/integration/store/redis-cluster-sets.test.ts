@@ -20,7 +20,6 @@ describe('in a Redis Cluster, what leads to a run', () => {
   let masterOf: (key: string) => number;
   before(async function () {
     await (await redisOrSkip(this))[Symbol.asyncDispose]();
-    this.timeout(60_000);
     cluster = await startCluster({ replicas: true });
     masterOf = await layoutOf(cluster);
   });
@@ -50,8 +49,7 @@ describe('in a Redis Cluster, what leads to a run', () => {
     }
   }
 
-  it('is waited for at replicas as the run is', async function () {
-    this.timeout(60_000);
+  it('is waited for at replicas as the run is', async () => {
     const hasty = await open({ limitMs: HASTY_MS, replicas: 1 });
     const patient = await open({ limitMs: PATIENT_MS, replicas: 1 });
     const queued = runWith('the set of claimed runs');
@@ -71,8 +69,7 @@ describe('in a Redis Cluster, what leads to a run', () => {
     await Promise.all([hasty.close(), patient.close()]);
   });
 
-  it('is there before the run, and leaves a set only for another', async function () {
-    this.timeout(60_000);
+  it('is there before the run, and leaves a set only for another', async () => {
     const store = await open({ limitMs: 2000, replicas: 0 });
     const created = runWith('the set of claimed runs');
     await store.create(created);

@@ -120,8 +120,7 @@ describe('Redis that sentinels watch', () => {
   });
   after(() => group?.[Symbol.asyncDispose]());
 
-  it('after a failover, writers, readers, the queue and live streams go on at the new master', async function () {
-    this.timeout(60_000);
+  it('after a failover, writers, readers, the queue and live streams go on at the new master', async () => {
     const prefix = randomUUID();
     const options = { url: group.url, log: silentLogger, prefix, limitMs: 1000 };
     const here = await openRedisStore(options);
@@ -155,13 +154,11 @@ describe('a Redis Cluster whose master dies', () => {
   let cluster: RedisCluster;
   before(async function () {
     await (await redisOrSkip(this))[Symbol.asyncDispose]();
-    this.timeout(60_000);
     cluster = await startCluster({ replicas: true });
   });
   after(() => cluster?.[Symbol.asyncDispose]());
 
-  it('fails only what lay there, and goes on with its replica', async function () {
-    this.timeout(60_000);
+  it('fails only what lay there, and goes on with its replica', async () => {
     const prefix = randomUUID();
     const options = { url: cluster.url, log: silentLogger, prefix, limitMs: 1000 };
     const here = await openRedisStore(options);
@@ -195,7 +192,6 @@ describe('a Redis Cluster whose master dies', () => {
 
 describe('a Redis Cluster that moves a slot', () => {
   it('writers and live readers go with it', async function () {
-    this.timeout(60_000);
     await (await redisOrSkip(this))[Symbol.asyncDispose]();
     await using cluster = await startCluster();
     const options = { url: cluster.url, log: silentLogger, prefix: randomUUID() };

@@ -32,8 +32,7 @@ describe('a Redis store that waits for a replica', () => {
   });
   after(() => group?.[Symbol.asyncDispose]());
 
-  it('shows the end of a run whose owner died before a replica had it', async function () {
-    this.timeout(60_000);
+  it('shows the end of a run whose owner died before a replica had it', async () => {
     const options = { url: group.url, log: silentLogger, prefix: randomUUID(), limitMs: HASTY_MS, replicas: 1 };
     const patient = (await openRedisStore({ ...options, limitMs: PATIENT_MS })).runs;
     const owner = (await openRedisStore(options)).runs;
@@ -50,8 +49,7 @@ describe('a Redis store that waits for a replica', () => {
     await reader.close();
   });
 
-  it('shows nobody what no replica has, and after a failover nothing that was shown is gone', async function () {
-    this.timeout(60_000);
+  it('shows nobody what no replica has, and after a failover nothing that was shown is gone', async () => {
     const options = { url: group.url, log: silentLogger, prefix: randomUUID(), limitMs: HASTY_MS, replicas: 1 };
     const patient = (await openRedisStore({ ...options, limitMs: PATIENT_MS })).runs;
     const here = (await openRedisStore(options)).runs;

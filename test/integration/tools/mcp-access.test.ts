@@ -247,7 +247,7 @@ describe('MCP servers of a request cannot be turned inward', () => {
     }
     assert.equal(inside.connections(), 0);
     assert.ok(server.connections() > 0);
-  }).timeout(120_000);
+  });
 
   it('by redirects, of the server, the older transport, or the authorization server', async () => {
     await using outside = createSafeFetch({ allowAddresses: ['127.0.0.2'] });

@@ -27,8 +27,7 @@ const open = (server: McpServer): McpTools =>
   createMcpTools({ servers: [server], fetch, log: silentLogger, restMs: 0 });
 
 describe('real MCP servers', () => {
-  before(async function () {
-    this.timeout(180_000);
+  before(async () => {
     await installMcpServers();
   });
 

@@ -52,7 +52,7 @@ describe('the numbers of an answer that is cut', () => {
     const { run } = await dying.runs.submit(question());
     await said.promise;
     const seen: string[] = [];
-    for await (const { frames } of dying.runs.follow(run, { after: 0, signal: AbortSignal.timeout(20_000) })) {
+    for await (const { frames } of dying.runs.follow(run, { after: 0, signal: AbortSignal.timeout(60_000) })) {
       for (const event of decodeFrames(frames)) if (event.type === 'response.output_text.delta') seen.push(event.delta);
       if (seen.join('').endsWith('and ')) break;
     }

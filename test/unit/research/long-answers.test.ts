@@ -88,8 +88,7 @@ function responseIn(bytes: Uint8Array) {
   return last.response;
 }
 
-describe('a report whose provider stops every answer at 2 000 tokens', function () {
-  this.timeout(60_000);
+describe('a report whose provider stops every answer at 2 000 tokens', () => {
   const config = testConfig({ model: { max_completion_tokens: 32_000 } });
 
   it('is one whole text with right ranges', async () => {

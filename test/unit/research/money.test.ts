@@ -8,9 +8,7 @@ import { cutTurn } from '../../support/scripted-model.ts';
 const PRICE = { input: 2, cached_input: 0.2, output: 10 };
 const book = handbook({ chapters: 60, length: 5000 });
 
-describe('what a run costs', function () {
-  this.timeout(60_000);
-
+describe('what a run costs', () => {
   it('is told where its routes have a price, to the last token', async () => {
     const { response, narrow } = await longRun({ book, turns: 8, price: PRICE });
     const { input, output } = narrow.counted;
@@ -44,9 +42,7 @@ describe('what a run costs', function () {
   });
 });
 
-describe('max_cost', function () {
-  this.timeout(60_000);
-
+describe('max_cost', () => {
   for (const maxCost of [0.012, 0.03, 0.1, 0.3]) {
     it(`of ${maxCost} is kept, and the answer is written from what was found`, async () => {
       const { response, told } = await longRun({ book, turns: 60, price: PRICE, request: { maxCost } });

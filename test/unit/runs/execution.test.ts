@@ -62,7 +62,7 @@ describe('a reader whose notifications are lost', () => {
       },
     });
     const { run, token } = await claimedRun(inner);
-    const reading = Array.fromAsync(follow(store, run.id, { after: 2, signal: AbortSignal.timeout(20_000) }));
+    const reading = Array.fromAsync(follow(store, run.id, { after: 2, signal: AbortSignal.timeout(60_000) }));
     await subscribed.promise;
     // Behind the read that follows the subscription.
     for (let n = 0; n < 50; n++) await turnOfLoop();

@@ -34,7 +34,7 @@ describe('a reader of a run', () => {
     const { run, token } = await claimedRun(store.runs);
     let asked = 0;
     const flaky = interrupted(store.runs, () => asked++ % 3 !== 2);
-    const reading = collect(follow(flaky, run.id, { after: 0, signal: AbortSignal.timeout(20_000) }));
+    const reading = collect(follow(flaky, run.id, { after: 0, signal: AbortSignal.timeout(60_000) }));
     await store.runs.append(run.id, events(token, 3, 40));
     await store.runs.append(run.id, ending(token, 41, 'completed'));
     assert.equal(await reading, frames(1, 41).toString());

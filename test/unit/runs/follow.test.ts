@@ -15,7 +15,7 @@ import { CALLER, openHarness, question, readAll } from '../../support/run-harnes
 import { ScriptedModel } from '../../support/scripted-model.ts';
 import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
 
-const LIMIT = () => AbortSignal.timeout(20_000);
+const LIMIT = () => AbortSignal.timeout(60_000);
 
 /** A reader that takes batches when it is told to. */
 function reader(store: RunStore, id: string, after = 0, signal = LIMIT()) {
