@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'mocha';
 import { readHtml } from '../../../src/tools/fetch-url-content/reading/html.ts';
 
 const URL = 'https://example.org/page';
