@@ -4,6 +4,7 @@ import { TimeoutError, withTimeout } from './base/abort.ts';
 import { systemClock } from './base/clock.ts';
 import { encryptionKey } from './base/encrypt.ts';
 import { GatewayError, messageOf } from './base/errors.ts';
+import { IdleMemory } from './base/idle-memory.ts';
 import type { JsonValue } from './base/json.ts';
 import type { Logger } from './base/logger.ts';
 import { LoopWatch } from './base/loop-watch.ts';
@@ -42,6 +43,9 @@ import { createUpstream, type Upstream } from './upstream/upstream.ts';
 const HANDING_OVER = 0.9;
 /** How long closing may take beyond the grace time, in milliseconds. */
 const CLOSING_MS = 1000;
+
+/** The share of its time in which a process works that has nothing to do. */
+const IDLE = 0.1;
 
 /** A gateway that runs in this process. */
 export interface Gateway extends AsyncDisposable {
@@ -150,6 +154,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     operator: { instance: owner, instances, providers: () => upstream.states(), activity },
   });
 
+  const isIdle = () => executor.active === 0 && Object.keys(apps.openRoutes()).length === 0 && load.utilization < IDLE;
+  stack.use(new IdleMemory({ isIdle }));
   stack.use(watchLoop(foundation, { routes: () => apps.openRoutes(), runs: () => executor.active }));
   await executor.start();
   if (storage.upkeep === 'here') stack.use(sweepExpired({ store: storage.runs, log }));

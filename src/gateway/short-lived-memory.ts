@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
+import { collectNew } from '../base/collect-garbage.ts';
 
 /**
  * How much passes before what it left behind is collected, in bytes. Less, and what is under way is taken for long-lived,
@@ -9,14 +8,11 @@ import { runInNewContext } from 'node:vm';
  */
 const STEP = 24 * 1024 * 1024;
 
-type Collect = (options: { type: 'minor' }) => void;
-
 /**
  * Collects the buffers of bodies that pass through. The runtime lets 64 MB of them pile up before it looks, since they
  * lie outside of its heap; a minor collection now and then takes about a millisecond and keeps memory flat.
  */
 export class ShortLivedMemory {
-  #collect: Collect | undefined;
   #passed = 0;
 
   /** Counts what comes out of a stream that is read anyway. */
@@ -25,13 +21,7 @@ export class ShortLivedMemory {
       this.#passed += chunk.length;
       if (this.#passed < STEP) return;
       this.#passed = 0;
-      this.#collect ??= collector();
-      this.#collect({ type: 'minor' });
+      collectNew();
     });
   }
-}
-
-function collector(): Collect {
-  setFlagsFromString('--expose-gc');
-  return runInNewContext('gc');
 }

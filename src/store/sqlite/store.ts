@@ -37,9 +37,9 @@ import { type Transaction, Writer } from './writer.ts';
 
 /** Memory for finished logs that are read again and again. */
 const COMPRESSED_LOGS_BYTES = 32 * 1024 ** 2;
-/** Submission keys removed in one transaction, which holds up all others. */
 /** How long expired runs may be removed in one transaction, in milliseconds. */
 const REMOVING_MS = 2;
+/** Submission keys removed in one transaction, which holds up all others. */
 const KEYS_AT_ONCE = 50;
 
 /**
