@@ -1,3 +1,5 @@
+import { limitTimer } from './standstill.ts';
+
 /**
  * Waiting that ends. Built on one `AbortController` and plain timers: `AbortSignal.any` over `AbortSignal.timeout`
  * can be lost to garbage collection (nodejs/node#54614).
@@ -43,11 +45,9 @@ export function linkSignals(
     cleanups.push(() => parent.removeEventListener('abort', listener));
   }
   if (limit && !controller.signal.aborted) {
-    const timer = setTimeout(
-      () => controller.abort(new TimeoutError(limit.what, limit.timeoutMs)),
-      Math.min(limit.timeoutMs, MAX_TIMER_MS),
-    );
-    cleanups.push(() => clearTimeout(timer));
+    const expired = () => controller.abort(new TimeoutError(limit.what, limit.timeoutMs));
+    const timer = limitTimer(Math.min(limit.timeoutMs, MAX_TIMER_MS), expired);
+    cleanups.push(() => timer[Symbol.dispose]());
   }
   return {
     signal: controller.signal,

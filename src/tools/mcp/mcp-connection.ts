@@ -2,6 +2,7 @@ import type { Client } from '@modelcontextprotocol/client';
 import { abortable } from '../../base/abort.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
+import { StandstillWatch } from '../../base/standstill.ts';
 import type { ToolContext, ToolError, ToolOutput } from '../tool.ts';
 import { toToolOutput } from './call-result.ts';
 import { isAnswer, isLostSession, toToolError } from './mcp-errors.ts';
@@ -107,15 +108,7 @@ export class McpConnection implements AsyncDisposable {
     if (this.#opening) return this.#opening;
     if (this.#closing.signal.aborted) return Promise.reject(this.#closing.signal.reason);
     if (this.#failure && Date.now() < this.#failure.until) return Promise.reject(this.#failure.error);
-    const opening: Promise<McpClient> = openClient(this.server, {
-      fetch: this.#options.fetch,
-      log: this.#options.log,
-      signal: this.#closing.signal,
-      onClose: () => this.#forget(opening),
-      onToolsChanged: () => {
-        if (this.#list) this.#list.until = 0;
-      },
-    });
+    const opening: Promise<McpClient> = this.#openOnceMore(() => this.#forget(opening));
     this.#opening = opening;
     opening.then(
       () => {
@@ -129,6 +122,26 @@ export class McpConnection implements AsyncDisposable {
       },
     );
     return opening;
+  }
+
+  /** Opens a client, a second time where the process stood still during the first: then no time limit says anything. */
+  async #openOnceMore(onClose: () => void): Promise<McpClient> {
+    const options = {
+      fetch: this.#options.fetch,
+      log: this.#options.log,
+      signal: this.#closing.signal,
+      onClose,
+      onToolsChanged: () => {
+        if (this.#list) this.#list.until = 0;
+      },
+    };
+    using watch = new StandstillWatch();
+    try {
+      return await openClient(this.server, options);
+    } catch (error) {
+      if (!watch.stood || options.signal.aborted) throw error;
+      return await openClient(this.server, options);
+    }
   }
 
   #forget(opening: Promise<McpClient>): void {

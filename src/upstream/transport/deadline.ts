@@ -1,4 +1,5 @@
 import { MAX_TIMER_MS } from '../../base/abort.ts';
+import { READING_MS, wasHeldUp } from '../../base/standstill.ts';
 
 /** The phases of a call that have a time limit (architecture: the four timers); `total` is that of the whole call. */
 export type Phase = 'connect' | 'headers' | 'first token' | 'idle' | 'total';
@@ -39,6 +40,8 @@ export class Deadline {
   /** When the timer that runs is due. */
   #due = Number.POSITIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
+  /** Whether it was waited a little longer because the process had stood still. */
+  #spared = false;
 
   /** `totalMs` begins now and does not stop for a pause. `now`: a clock that never goes back, in milliseconds. */
   constructor(
@@ -98,7 +101,14 @@ export class Deadline {
 
   #check(): void {
     const now = this.#now();
+    const heldUp = wasHeldUp(this.#due, now);
     this.#due = Number.POSITIVE_INFINITY;
+    if (heldUp && !this.#spared) {
+      // The process stood still: what the provider sent meanwhile is read first.
+      this.#spared = true;
+      this.#wait(READING_MS);
+      return;
+    }
     // Timers may come a little early.
     if (Math.min(this.#until, this.#end) - now > 1) {
       this.#schedule();

@@ -183,6 +183,25 @@ describe('MCP servers that misbehave', () => {
     );
   });
 
+  it('are asked once more where the gateway stood still while it connected', async () => {
+    await using server = await startScriptedMcpServer({ tools: { echo: { call: () => textResult('') } } });
+    let failing = 0;
+    let standMs = 0;
+    const hasty: typeof fetch = (input, init) => {
+      if (failing-- <= 0) return fetch(input, init);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, standMs);
+      return Promise.reject(new TypeError('took too long'));
+    };
+    const names = async () => {
+      await using opened = open({ url: server.url }, { fetch: hasty });
+      return (await opened.tools({ signal: never })).map((tool) => tool.name);
+    };
+    failing = 1;
+    assert.deepEqual(await names(), ['s.call'], 'it did not stand still');
+    [failing, standMs] = [1, 1600];
+    assert.deepEqual(await names(), ['s.echo']);
+  });
+
   it('are left alone for a while after they could not be reached', async () => {
     await using server = await startScriptedMcpServer({
       tools: {},

@@ -53,6 +53,21 @@ describe('a deadline', () => {
     assert.deepEqual(told, ['idle 100']);
   });
 
+  it('waits once for what came while the process stood still', () => {
+    const limit = limitOf();
+    limit.enter('idle', 100);
+    now += 5000;
+    mock.timers.tick(100);
+    assert.deepEqual(told, []);
+    limit.touch('idle');
+    pass(1000);
+    assert.deepEqual(told, ['idle 100']);
+    limit.enter('idle', 100);
+    now += 5000;
+    mock.timers.tick(100);
+    assert.deepEqual(told, ['idle 100', 'idle 100'], 'not again');
+  });
+
   it('stands while the client is slow', () => {
     const limit = limitOf();
     limit.enter('idle', 100);
