@@ -1,3 +1,4 @@
+import { sleep } from '../../base/abort.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import { type Caches, keyvCache } from '../cache.ts';
@@ -41,6 +42,8 @@ export interface RedisOptions {
 const DEFAULT_PREFIX = 'gateway';
 const DEFAULT_LIMIT_MS = 2000;
 const DEFAULT_CONNECT_LIMIT_MS = 5000;
+/** Between two questions for where it is, in milliseconds. */
+const ASK_AGAIN_MS = 250;
 /** Into how many keys each set over all runs is divided in a cluster. It must never change: runs would be lost sight of. */
 export const CLUSTER_SHARDS = 16;
 
@@ -110,7 +113,7 @@ async function findRoute(
   const { log, limitMs = DEFAULT_LIMIT_MS, connectLimitMs = DEFAULT_CONNECT_LIMIT_MS } = options;
   const connecting: ConnectionOptions = { target, log, limitMs, connectLimitMs };
   if (target.kind === 'cluster') {
-    const topology = await ClusterTopology.open({ target, log });
+    const topology = await patiently(() => ClusterTopology.open({ target, log }), connectLimitMs);
     return {
       connect: () => ClusterConnection.open({ ...connecting, topology }),
       locateQueue: async () => {
@@ -123,12 +126,25 @@ async function findRoute(
   const locate = target.kind === 'sentinel' ? sentinelLocator(target) : undefined;
   return {
     connect: async () => {
-      const address = locate ? await locate() : target.nodes[0];
+      const address = locate ? await patiently(locate, connectLimitMs) : target.nodes[0];
       return await NodeConnection.open({ ...connecting, address, ...(locate && { locate }) });
     },
     locateQueue: locate,
     [Symbol.asyncDispose]: async () => {},
   };
+}
+
+/** Asks again for so long: what tells where Redis is may be starting at the same time as its gateways. */
+async function patiently<T>(ask: () => Promise<T>, limitMs: number): Promise<T> {
+  const until = performance.now() + limitMs;
+  for (;;) {
+    try {
+      return await ask();
+    } catch (thrown) {
+      if (performance.now() > until) throw thrown;
+      await sleep(ASK_AGAIN_MS);
+    }
+  }
 }
 
 /** Caches that all instances share, on the connection of the store. */

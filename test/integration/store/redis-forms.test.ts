@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream';
 import { Queue } from 'bullmq';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { slotOf } from '../../../src/store/redis/hash-slot.ts';
@@ -144,9 +147,31 @@ describe('Redis that sentinels watch', () => {
 
   it('says which master no sentinel knows, and which sentinel does not answer', async () => {
     const wrong = group.url.replace('/runs', '/other');
-    await assert.rejects(openRedisStore({ url: wrong, log: silentLogger }), /does not know a master named other/);
+    const options = { log: silentLogger, connectLimitMs: 200 };
+    await assert.rejects(openRedisStore({ url: wrong, ...options }), /does not know a master named other/);
     const none = 'redis-sentinel://127.0.0.1:1/runs';
-    await assert.rejects(openRedisStore({ url: none, log: silentLogger }), /127\.0\.0\.1:1.*ECONNREFUSED/);
+    await assert.rejects(openRedisStore({ url: none, ...options }), /127\.0\.0\.1:1.*ECONNREFUSED/);
+  });
+
+  it('is waited for where its sentinel starts later than the gateway', async () => {
+    const port = await freePort();
+    const opening = openRedisStore({ url: group.urlBy(port), log: silentLogger, connectLimitMs: 60_000 });
+    let isOpen = false;
+    opening.then(
+      () => {
+        isOpen = true;
+      },
+      () => {},
+    );
+    await assert.rejects(ask(port, 'PING'), 'nothing is there yet');
+    assert.equal(isOpen, false);
+    const sentinel = createServer((socket) => {
+      const there = connect(group.port, '127.0.0.1');
+      pipeline(socket, there, socket, () => {});
+    });
+    await once(sentinel.listen(port, '127.0.0.1'), 'listening');
+    await (await opening).runs.close();
+    sentinel.close();
   });
 });
 
