@@ -38,12 +38,18 @@ export class ClientLeft extends Error {
 const MAX_PATH = 200;
 const SANE_ID = /^[\w.:@/+=-]{1,128}$/;
 
-/** The contexts of the requests that are being answered. */
-export class RequestContexts {
-  readonly #byResponse = new WeakMap<ServerResponse, RequestContext>();
+const CONTEXT = Symbol('request context');
 
+/** A response that may carry the context of its request. */
+type Carrier = ServerResponse & { [CONTEXT]?: RequestContext };
+
+/**
+ * The contexts of the requests that are being answered. Each response carries its own: in a WeakMap the young
+ * generation's collector takes the values for alive, and with them every finished request.
+ */
+export class RequestContexts {
   /** Opens the context of a request. `onEnd` is called once, when the answer is complete or the client has left. */
-  open(req: IncomingMessage, res: ServerResponse, onEnd: (context: RequestContext) => void): RequestContext {
+  open(req: IncomingMessage, res: Carrier, onEnd: (context: RequestContext) => void): RequestContext {
     const sent = req.headers['x-request-id'];
     const controller = new AbortController();
     const context: RequestContext = {
@@ -59,7 +65,7 @@ export class RequestContexts {
       error: '',
       left: false,
     };
-    this.#byResponse.set(res, context);
+    res[CONTEXT] = context;
     res.once('close', () => {
       context.left = !res.writableFinished;
       if (context.left) controller.abort(new ClientLeft());
@@ -69,8 +75,8 @@ export class RequestContexts {
   }
 
   /** The context that a response belongs to. */
-  of(res: ServerResponse): RequestContext {
-    const context = this.#byResponse.get(res);
+  of(res: Carrier): RequestContext {
+    const context = res[CONTEXT];
     if (!context) throw new Error('This response has no request context.');
     return context;
   }
