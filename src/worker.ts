@@ -30,6 +30,9 @@ process.on('message', (message: unknown) => {
 process.on('disconnect', () => stop.resolve());
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 
+/** What the command line had to say of what is wrong. */
+const told: string[] = [];
+let started = false;
 const registry = new Registry();
 AggregatorRegistry.setRegistries(registry);
 // Answers the first process when it asks all workers for their metrics.
@@ -45,10 +48,12 @@ process.exitCode = await runCommandLine(['serve', '--config', file, '--workers',
   projectRoot: fileURLToPath(new URL('..', import.meta.url)),
   version: project.version,
 });
+if (process.exitCode !== 0 && !started) say({ say: 'failed', reason: told.join('\n').trim(), code: undefined });
 if (process.connected) process.disconnect?.();
 
 /** The gateway over the store that the first process holds, or over its own connection to Redis. */
 async function startAsWorker(options: Parameters<StartGateway>[0]): ReturnType<StartGateway> {
+  started = true;
   try {
     const gateway = await startGateway({
       ...options,
@@ -83,7 +88,7 @@ function workerTerminal(): Terminal {
   const own = processTerminal({ plain: environment.plain });
   return {
     ...own,
-    err: () => {},
+    err: (text) => void told.push(text),
     log: own.err,
     onSignal(_signals, listener) {
       let listening = true;

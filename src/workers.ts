@@ -11,10 +11,25 @@ import { type FromWorker, isFromWorker, type ToWorker } from './worker-messages.
 
 /** How long a worker may take beyond the grace time before it is killed, in milliseconds. */
 const STOP_MARGIN_MS = 2000;
-/** A worker that lived shorter than this failed at its start, in milliseconds. */
-const START_MS = 10_000;
-/** Starts in a row that may fail before the gateway gives up: something is wrong that another start does not mend. */
+/** A worker that lived at least this long is replaced at once, in milliseconds; the next ones ever more slowly. */
+const CALM_MS = 10_000;
+/** Pauses before the replacements of workers that die again and again, in milliseconds. */
+const REPLACE_MS = { first: 100, most: 5000 } as const;
+/**
+ * Starts in a row that may fail while no worker listens, before the gateway gives up: something is wrong that another
+ * start does not mend.
+ */
 const MAX_FAILED_STARTS = 5;
+
+/** A worker, from its start to its end. */
+interface Started {
+  at: number;
+  /** Where it was told to listen; undefined: as the file says. */
+  port: string | undefined;
+  listens: boolean;
+  /** Why it cannot start. */
+  failure: string | undefined;
+}
 
 /** A gateway in several processes behind one port. */
 export interface WorkerGateway extends AsyncDisposable {
@@ -74,8 +89,11 @@ class WorkerPool {
   readonly #listening = Promise.withResolvers<string>();
   readonly #failed = Promise.withResolvers<string>();
   readonly #metrics = new AggregatorRegistry();
-  readonly #startedAt = new Map<number, number>();
+  /** By the number of the worker. */
+  readonly #started = new Map<number, Started>();
+  readonly #waiting = new Set<NodeJS.Timeout>();
   #failedStarts = 0;
+  #quickDeaths = 0;
   #port: string | undefined;
   #stopping: Promise<void> | undefined;
 
@@ -113,6 +131,7 @@ class WorkerPool {
 
   async #stopAll(): Promise<void> {
     process.off('SIGHUP', this.#onHangup);
+    for (const timer of this.#waiting) clearTimeout(timer);
     const limitMs = this.#options.config.server.shutdownGraceMs + STOP_MARGIN_MS;
     await Promise.all(
       workers().map(async (worker) => {
@@ -127,34 +146,75 @@ class WorkerPool {
 
   #fork(): void {
     const worker = cluster.fork({ NODE_COMPILE_CACHE: COMPILE_CACHE });
-    this.#startedAt.set(worker.id, performance.now());
+    const port = this.#portToAsk();
+    this.#started.set(worker.id, { at: performance.now(), port, listens: false, failure: undefined });
     const { file, socket } = this.#options;
-    worker.once('online', () => tell(worker, { tell: 'start', file, socket, port: this.#port }));
+    worker.once('online', () => tell(worker, { tell: 'start', file, socket, port }));
+  }
+
+  /**
+   * Workers share a socket that all of them asked for by the same words: where the file says 0, one that comes later asks
+   * as those did that listen, and by its number only where none is left.
+   */
+  #portToAsk(): string | undefined {
+    const others = [...this.#started.values()];
+    const one = others.find(({ listens }) => listens) ?? others[0];
+    return one ? one.port : this.#port;
   }
 
   #replace(worker: Worker, how: string): void {
     const { log } = this.#options;
-    const lived = performance.now() - (this.#startedAt.get(worker.id) ?? 0);
-    this.#startedAt.delete(worker.id);
+    const started = this.#started.get(worker.id);
+    this.#started.delete(worker.id);
     if (this.#stopping) return;
-    log.error({ worker: worker.process.pid, how }, 'a worker died and is replaced');
-    this.#failedStarts = lived < START_MS ? this.#failedStarts + 1 : 0;
-    if (this.#failedStarts >= MAX_FAILED_STARTS) {
-      this.#failed.resolve(`workers do not start: the last one ended with ${how}`);
-    } else {
-      this.#fork();
+    const reason = started?.failure;
+    log.error({ worker: worker.process.pid, how, ...(reason && { reason }) }, 'a worker died and is replaced');
+    if (!started?.listens) this.#failedStarts++;
+    if (this.#failedStarts >= MAX_FAILED_STARTS && !this.#anyListens()) {
+      this.#failed.resolve(`workers do not start: the last one ended with ${reason ?? how}`);
+      return;
     }
+    const lived = performance.now() - (started?.at ?? 0);
+    this.#quickDeaths = lived < CALM_MS ? this.#quickDeaths + 1 : 0;
+    if (this.#quickDeaths === 0) this.#fork();
+    else this.#forkIn(Math.min(REPLACE_MS.first * 2 ** (this.#quickDeaths - 1), REPLACE_MS.most));
+  }
+
+  #forkIn(ms: number): void {
+    const timer = setTimeout(() => {
+      this.#waiting.delete(timer);
+      this.#fork();
+    }, ms);
+    this.#waiting.add(timer);
+  }
+
+  #anyListens(): boolean {
+    return [...this.#started.values()].some(({ listens }) => listens);
+  }
+
+  #listens(worker: Worker, url: string): void {
+    const { port } = new URL(url);
+    const started = this.#started.get(worker.id);
+    if (!started || (this.#port !== undefined && port !== this.#port)) {
+      // All others died between its start and now, and their socket with them.
+      worker.process.kill('SIGKILL');
+      return;
+    }
+    this.#options.log.info({ worker: worker.process.pid }, 'a worker is listening');
+    started.listens = true;
+    this.#failedStarts = 0;
+    this.#port = port;
+    this.#listening.resolve(url);
   }
 
   async #take(worker: Worker, message: FromWorker): Promise<void> {
+    const started = this.#started.get(worker.id);
     switch (message.say) {
       case 'listening':
-        this.#options.log.info({ worker: worker.process.pid }, 'a worker is listening');
-        // Where the file says 0, a worker that comes later must not listen elsewhere.
-        this.#port = new URL(message.url).port;
-        this.#listening.resolve(message.url);
+        this.#listens(worker, message.url);
         return;
       case 'failed':
+        if (started) started.failure = message.reason;
         // Once one of them listens, a worker that cannot is replaced like one that died.
         this.#listening.reject(Object.assign(new Error(message.reason), { code: message.code }));
         return;

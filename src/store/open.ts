@@ -1,4 +1,4 @@
-import { systemClock } from '../base/clock.ts';
+import { steadyClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { GatewayConfig } from '../config/schema.ts';
 import { type Caches, memoryCaches } from './cache.ts';
@@ -38,7 +38,7 @@ export async function openStorage(config: StoreConfig, options: { log: Logger })
     : {
         runs: openSqliteStore(config.url, { sync: config.sync, log }),
         caches: memoryCaches({ log }),
-        limits: memoryLimits(systemClock.now),
+        limits: memoryLimits(steadyClock.now),
         openQueue: undefined,
       };
   const close = () => runs.close();

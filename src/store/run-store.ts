@@ -62,6 +62,11 @@ export interface NewRun {
   frameCount: number;
   /** What a repeat of the submission is recognised by. Stored with the run in one step. */
   keys?: readonly SubmissionKey[];
+  /**
+   * For so long after the creation the run is its creator's to claim: `claimNext` and `claimable` leave it out, where a
+   * store is asked for runs. Over Redis a queue deals them out, and gets no such run. Milliseconds; 0 where absent.
+   */
+  ownMs?: number;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Clock, systemClock } from '../base/clock.ts';
+import { type Clock, steadyClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { KeyConfig, ProviderConfig, RemoteProviderConfig, RouteConfig } from '../config/schema.ts';
 import type { Warning } from '../protocol/warnings.ts';
@@ -73,7 +73,7 @@ export interface Upstream extends AsyncDisposable {
 }
 
 export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>, options: UpstreamOptions): Upstream {
-  const { log, clock = systemClock, random = Math.random, backoff = DEFAULT_BACKOFF } = options;
+  const { log, clock = steadyClock, random = Math.random, backoff = DEFAULT_BACKOFF } = options;
   const providers = new Map<string, Provider>();
   /** Replaced by a reload; what runs on them goes on. */
   const retired = new Set<Provider>();

@@ -1,16 +1,20 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import type { RunEvent } from '../../src/protocol/events.ts';
 import { eventually } from '../contract/run-store-fixture.ts';
 import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
+import { inTime } from '../support/in-time.ts';
 import { stallAfter, startScriptedProvider, turn } from '../support/scripted-provider.ts';
 import { SseReader } from '../support/sse-reader.ts';
 
 const KEY = 'sk-workers-test';
 const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
 const WORKERS = 2;
+/** Architecture, promise 6: how long a provider may be paid for a chat that nobody reads, in milliseconds. */
+const LEAVE_MS = 1000;
 
 function configOf(options: { folder: string; provider: string; port?: number }) {
   return {
@@ -66,6 +70,58 @@ describe('a gateway in several processes over SQLite', () => {
     assert.equal(await gateway.terminate(), 0);
   });
 
+  it('stays at its port with whoever is left while one cannot start, and takes its place again', async () => {
+    await using folder = await gatewayFolder();
+    const config = configOf({ folder: folder.path, provider: 'http://127.0.0.1:9' });
+    await using gateway = await startGatewayProcess(config, { folder: folder.path });
+    const first = await allWorkers(gateway, []);
+    const [file] = (await readdir(folder.path)).filter((name) => name.endsWith('.yaml'));
+    const path = join(folder.path, file ?? '');
+    const text = await readFile(path, 'utf8');
+    await writeFile(path, 'keys: nonsense');
+    process.kill(first[0] ?? 0, 'SIGKILL');
+    const failed = () => gateway.log.filter((line) => line.includes('"msg":"a worker died and is replaced"'));
+    // The first of them is the one that was killed.
+    await eventually('four replacements failed', () => (failed().length > 4 ? true : undefined));
+    assert.match(failed().at(-1) ?? '', /"reason":".*keys/);
+    assert.equal((await fetch(`${gateway.url}/healthz`)).status, 200);
+    await writeFile(path, text);
+    await allWorkers(gateway, first, 1);
+    assert.equal((await fetch(`${gateway.url}/healthz`)).status, 200);
+  });
+
+  it('leaves the providers of chats whose clients leave, also while the process that holds the store stands still', async () => {
+    await using provider = await startScriptedProvider();
+    await using folder = await gatewayFolder();
+    provider.respond = () => stallAfter(3, { text: 'an answer that never ends' });
+    await using gateway = await startGatewayProcess(configOf({ folder: folder.path, provider: provider.url }), {
+      folder: folder.path,
+    });
+    await allWorkers(gateway, []);
+    await inTime(LEAVE_MS, 'leaving them', async () => {
+      const asked = provider.requests.length;
+      const leaving = new AbortController();
+      for (let n = 0; n < 4; n++) {
+        const messages = [{ role: 'user', content: `Who stays, ${asked + n}?` }];
+        const body = JSON.stringify({ model: 'researcher', messages, stream: n % 2 === 0 });
+        const headers = { ...HEADERS, connection: 'close' };
+        fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', headers, body, signal: leaving.signal })
+          .then((response) => response.text())
+          .catch(() => {});
+        await provider.waitForRequest(asked + n + 1);
+      }
+      gateway.child.kill('SIGSTOP');
+      try {
+        const left = performance.now();
+        leaving.abort();
+        for (const { closed } of provider.requests.slice(asked)) assert.deepEqual(await closed, { left: true });
+        return performance.now() - left;
+      } finally {
+        gateway.child.kill('SIGCONT');
+      }
+    });
+  });
+
   it('counts limits and metrics of all processes together', async () => {
     await using provider = await startScriptedProvider();
     await using folder = await gatewayFolder();
@@ -99,12 +155,12 @@ describe('a gateway in several processes over SQLite', () => {
   });
 });
 
-/** The process ids of all workers that listen, others than `before`. */
-async function allWorkers(gateway: GatewayProcess, before: readonly number[]): Promise<number[]> {
+/** The process ids of all workers that listen, others than `before`, once there are as many. */
+async function allWorkers(gateway: GatewayProcess, before: readonly number[], wanted = WORKERS): Promise<number[]> {
   return await eventually('all workers listen', () => {
     const pids = gateway.log.flatMap((line) => /"worker":(\d+),"msg":"a worker is listening"/.exec(line)?.[1] ?? []);
     const found = pids.map(Number).filter((pid) => !before.includes(pid));
-    return found.length >= WORKERS ? found : undefined;
+    return found.length >= wanted ? found : undefined;
   });
 }
 

@@ -35,7 +35,7 @@ const STORE_GRACE_MS = 60_000;
  * A chat completion is claimed by the process that holds its connection as soon as it is stored. One that nobody has
  * claimed for this long was left by a process that died between the two, in milliseconds.
  */
-const LEFT_MS = 3000;
+export const LEFT_MS = 3000;
 /** Cancels of runs that are driven nowhere yet; the oldest are forgotten first, the store knows them by then. */
 const MAX_CANCELLED = 10_000;
 

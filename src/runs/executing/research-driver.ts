@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts';
+import { type Clock, steadyClock } from '../../base/clock.ts';
 import { type ErrorCode, GatewayError } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { LiveConfig } from '../../config/live-config.ts';
@@ -120,7 +120,7 @@ export function createDriver(parts: DriverParts): RunDriver {
         state,
         answerSoFar,
         startedAt: run.createdAt,
-        clock: parts.clock,
+        clock: steadyClock,
         log,
         live,
         signal,

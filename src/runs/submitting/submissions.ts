@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts';
 import { GatewayError } from '../../base/errors.ts';
 import { newRunId } from '../../base/ids.ts';
 import type { KeyHolder, NewRun, RunRecord, RunStore, SubmissionKey } from '../../store/run-store.ts';
+import { LEFT_MS } from '../executing/active-runs.ts';
 import type { Cancels } from '../executing/cancels.ts';
 import type { Executor } from '../executing/executor.ts';
 import type { RepeatKey, Submission, Submitted } from '../runs.ts';
@@ -21,6 +22,9 @@ export interface SubmissionsOptions {
 
 /** Open runs of the same body whose retries can be told from new submissions; further ones have no such memory. */
 const TWINS = 4;
+
+/** How long nobody else takes a chat up, in milliseconds: whoever does then, finds that it was left. */
+const OWN_MS = LEFT_MS + 100;
 
 /** Stores submitted runs, and finds the run that a repeated submission became (contract section 2). */
 export class Submissions {
@@ -80,10 +84,12 @@ export class Submissions {
     const key = encryptionKeyOf(submission.caller.keyId);
     if (!key) throw new GatewayError('invalid_api_key', 'The API key is no longer known.');
     const request = writeRequest(submission, { key, held });
+    const isChat = submission.api === 'chat_completions';
     const run = newRun(id, submission, { now: clock.now(), retentionMs, request });
+    if (isChat) run.ownMs = OWN_MS;
     const holder = await this.#store(run, submission);
     if (holder && submission.repeat) return replayed(holder, submission.repeat);
-    if (submission.api === 'chat_completions') executor.take(id);
+    if (isChat) executor.take(id);
     else executor.wake(id);
     return { run: recordOf(run), replayed: false };
   }
@@ -138,6 +144,6 @@ function replayed({ run, fingerprint }: KeyHolder, repeat: RepeatKey): Submitted
 }
 
 /** The record of a run that was just stored. */
-function recordOf({ frames: _, frameCount, keys: __, ...run }: NewRun): RunRecord {
+function recordOf({ frames: _, frameCount, keys: __, ownMs: ___, ...run }: NewRun): RunRecord {
   return { ...run, status: 'queued', startedAt: null, endedAt: null, cancelRequested: false, last: frameCount };
 }

@@ -19,14 +19,18 @@ export class Claims {
   }
 
   /** Gives the run to a new owner and fences the former one out. */
-  take(run: OpenRun, options: { leaseMs: number; now: number }, transaction: Transaction): FencingToken {
+  take(
+    run: OpenRun,
+    options: { leaseMs: number; now: number; claimedAt: number },
+    transaction: Transaction,
+  ): FencingToken {
     restoreOnRollback(run, transaction);
-    const { now, leaseMs } = options;
+    const { now, claimedAt, leaseMs } = options;
     run.claims++;
     run.attempts++;
     run.queued = false;
     const token = newToken(run.claims);
-    run.claim = { token, until: now + leaseMs };
+    run.claim = { token, until: claimedAt + leaseMs };
     // A run that was cancelled before it began does not begin: it is only claimed to be ended.
     this.#statements.claim.run(run.cancelRequested ? null : now, run.claims, run.attempts, run.key);
     return token;

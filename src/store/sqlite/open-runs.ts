@@ -20,6 +20,8 @@ export interface OpenRun {
   attempts: number;
   /** The current claim. Claims live in memory alone: those of a dead process are free at once. */
   claim: { token: FencingToken; until: number } | undefined;
+  /** See `NewRun.ownMs`. */
+  ownUntil: number;
 }
 
 /** The runs that have not ended, oldest first. */
@@ -44,6 +46,7 @@ export class OpenRuns {
         claims: integer(row, 'claims'),
         attempts: integer(row, 'attempts'),
         claim: undefined,
+        ownUntil: 0,
       });
     }
   }
@@ -70,7 +73,7 @@ export class OpenRuns {
   free(now: number, limit: number): OpenRun[] {
     return this.#byId
       .values()
-      .filter((run) => isFree(run, now))
+      .filter((run) => isFree(run, now) && run.ownUntil <= now)
       .take(limit)
       .toArray();
   }

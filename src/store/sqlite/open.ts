@@ -1,7 +1,7 @@
 import { closeSync, constants, copyFileSync, existsSync, openSync, renameSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { type Clock, systemClock } from '../../base/clock.ts';
+import { type Clock, steadyClock, systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { RunStore } from '../run-store.ts';
 import { Checkpoints } from './checkpoints.ts';
@@ -55,6 +55,7 @@ function unusable(folder: string, thrown: unknown): unknown {
 
 function openAt(path: string, options: SqliteOptions & { onClose: () => void }): RunStore {
   const { log, onClose, clock = systemClock } = options;
+  const steady = options.clock ?? steadyClock;
   const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
   try {
     prepareDatabase(db, {
@@ -66,7 +67,7 @@ function openAt(path: string, options: SqliteOptions & { onClose: () => void }):
     });
     const health = new DatabaseHealth(path === MEMORY ? undefined : path);
     const checkpoints = path === MEMORY ? undefined : new Checkpoints(db, path);
-    return new SqliteRunStore(db, { log, onClose, clock, health, checkpoints });
+    return new SqliteRunStore(db, { log, onClose, clock, steady, health, checkpoints });
   } catch (thrown) {
     db.close();
     throw thrown;

@@ -51,6 +51,7 @@ export class SqliteRunStore implements RunStore {
   readonly #logger: Logger;
   readonly #onClose: () => void;
   readonly #clock: Clock;
+  readonly #steady: Clock;
   readonly #health: DatabaseHealth;
   readonly #checkpoints: Checkpoints | undefined;
   readonly #writer: Writer;
@@ -72,6 +73,8 @@ export class SqliteRunStore implements RunStore {
     options: {
       log: Logger;
       clock: Clock;
+      /** The time of claims, which live in memory alone: a wall clock that is put right neither ends nor prolongs one. */
+      steady: Clock;
       health: DatabaseHealth;
       checkpoints?: Checkpoints | undefined;
       onClose: () => void;
@@ -83,6 +86,7 @@ export class SqliteRunStore implements RunStore {
     this.#logger = options.log;
     this.#onClose = options.onClose;
     this.#clock = options.clock;
+    this.#steady = options.steady;
     this.#health = options.health;
     this.#writer = new Writer(db, {
       failed: (thrown) => this.#health.note(thrown),
@@ -116,6 +120,7 @@ export class SqliteRunStore implements RunStore {
         claims: 0,
         attempts: 0,
         claim: undefined,
+        ownUntil: this.#steady.now() + (run.ownMs ?? 0),
       });
       transaction.onRollback(() => this.#open.remove(run.id));
       transaction.onCommit(() => this.#changes.emit({ type: 'claimable', id: run.id }));
@@ -147,28 +152,32 @@ export class SqliteRunStore implements RunStore {
   }
 
   async claimable(options: { limit: number }): Promise<RunId[]> {
-    return this.#open.free(this.#clock.now(), options.limit).map((run) => run.id);
+    return this.#open.free(this.#steady.now(), options.limit).map((run) => run.id);
   }
 
   async claimNext(options: { owner: string; leaseMs: number }): Promise<Claim | undefined> {
     // Asked after every run that ends: a transaction that finds nothing costs as much as one that writes.
-    if (!this.#closed && this.#open.free(this.#clock.now(), 1).length === 0) return undefined;
+    if (!this.#closed && this.#open.free(this.#steady.now(), 1).length === 0) return undefined;
     return await this.#writer.run((transaction) =>
-      this.#take(this.#open.free(this.#clock.now(), 1)[0], options, transaction),
+      this.#take(this.#open.free(this.#steady.now(), 1)[0], options, transaction),
     );
   }
 
   claim(id: RunId, options: { owner: string; leaseMs: number; force: boolean }) {
     return this.#writer.run((transaction) => {
       const run = this.#open.get(id);
-      if (!run || (!options.force && !isFree(run, this.#clock.now()))) return undefined;
+      if (!run || (!options.force && !isFree(run, this.#steady.now()))) return undefined;
       return this.#take(run, options, transaction);
     });
   }
 
   #take(run: OpenRun | undefined, options: { leaseMs: number }, transaction: Transaction) {
     if (!run) return undefined;
-    const token = this.#claims.take(run, { ...options, now: this.#clock.now() }, transaction);
+    const token = this.#claims.take(
+      run,
+      { ...options, now: this.#clock.now(), claimedAt: this.#steady.now() },
+      transaction,
+    );
     const record = this.#records.get(run.id);
     return record && { run: record, token, attempts: run.attempts };
   }
@@ -176,7 +185,7 @@ export class SqliteRunStore implements RunStore {
   async renew(id: RunId, options: { token: FencingToken; leaseMs: number }) {
     const run = this.#open.get(id);
     if (!run?.claim || run.claim.token !== options.token) return { result: 'fenced' as const };
-    run.claim.until = this.#clock.now() + options.leaseMs;
+    run.claim.until = this.#steady.now() + options.leaseMs;
     return { result: 'ok' as const, cancel: run.cancelRequested };
   }
 

@@ -23,6 +23,7 @@ import {
   LEASE,
   newRun,
   readAll,
+  testClock,
 } from '../../contract/run-store-fixture.ts';
 
 const unavailable = (thrown: unknown) =>
@@ -189,6 +190,37 @@ describe('the SQLite store in a folder', () => {
     await assert.rejects(checkDatabase(join(folder, 'none')), /There is no/);
   });
 
+  it('leaves claims alone where the wall clock is put right', async () => {
+    const { run, token } = await claimedRun(store);
+    const { now } = Date;
+    try {
+      Date.now = () => now() + 3_600_000;
+      assert.equal(await store.claimNext(LEASE), undefined);
+      Date.now = () => now() - 3_600_000;
+      await store.release(run.id, { token });
+      const claim = await store.claim(run.id, { ...LEASE, leaseMs: 0, force: false });
+      assert.ok(claim);
+      assert.equal((await store.claimNext(LEASE))?.run.id, run.id);
+    } finally {
+      Date.now = now;
+    }
+  });
+
+  it('leaves a run to its creator for as long as that asked for', async () => {
+    const clock = testClock();
+    const own = openSqliteStore('memory:', { sync: 'normal', log: silentLogger, clock });
+    const [chat, other] = [newRun({ api: 'chat_completions', ownMs: 3000 }), newRun({ ownMs: 3000 })];
+    await own.create(chat);
+    await own.create(other);
+    assert.equal(await own.claimNext(LEASE), undefined);
+    assert.deepEqual(await own.claimable({ limit: 9 }), []);
+    assert.equal((await own.claim(chat.id, { ...LEASE, force: false }))?.run.id, chat.id);
+    clock.ms += 3000;
+    assert.deepEqual(await own.claimable({ limit: 9 }), [other.id]);
+    assert.equal((await own.claimNext(LEASE))?.run.id, other.id);
+    await own.close();
+  });
+
   it('knows repeated submissions over a restart', async () => {
     const key = { hash: 'a', fingerprint: 'body', ttlMs: 60_000 };
     const open = newRun({ keys: [{ kind: 'retry', ...key }] });
@@ -242,6 +274,7 @@ describe('the SQLite store over its database', () => {
       store: new SqliteRunStore(db, {
         log: silentLogger,
         clock: systemClock,
+        steady: systemClock,
         health: new DatabaseHealth(undefined),
         onClose: () => {},
       }),
