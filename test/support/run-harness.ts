@@ -77,6 +77,7 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
     prompts: loadPrompts(),
     schemas,
     clock,
+    steady: clock,
     log: silentLogger,
     chatModel: () => options.chat,
     openTools: async (request) => {

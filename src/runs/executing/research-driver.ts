@@ -33,6 +33,8 @@ export interface DriverParts {
   prompts: Prompts;
   schemas: SchemaChecker;
   clock: Clock;
+  /** For spans of time; one that nothing corrects where absent. */
+  steady?: Clock;
   log: Logger;
   chatModel(options: {
     modelName: string;
@@ -120,7 +122,7 @@ export function createDriver(parts: DriverParts): RunDriver {
         state,
         answerSoFar,
         startedAt: run.createdAt,
-        clock: steadyClock,
+        clock: parts.steady ?? steadyClock,
         log,
         live,
         signal,
