@@ -59,8 +59,11 @@ export interface RepeatKey extends SubmissionKey {
 
 /** The run that a submission became; `replayed`: an earlier one. */
 export interface Submitted {
+  /** A new run as it was submitted, whatever has come of it since. */
   run: RunRecord;
   replayed: boolean;
+  /** How the log of a new run begins. */
+  begun?: LogBatch;
 }
 
 /**

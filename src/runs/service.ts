@@ -64,6 +64,8 @@ class StoredRuns implements Runs {
   readonly #texts = new ResponseTexts();
   readonly #cancels: Cancels;
   readonly #submissions: Submissions;
+  /** How the logs of runs begin that were submitted here, for their first readers. */
+  readonly #begun = new WeakMap<RunRecord, LogBatch>();
 
   constructor(options: RunsOptions) {
     this.#options = options;
@@ -76,7 +78,9 @@ class StoredRuns implements Runs {
 
   async submit(submission: Submission): Promise<Submitted> {
     if (this.#options.closing.aborted) throw shuttingDown();
-    return await this.#submissions.submit(submission);
+    const submitted = await this.#submissions.submit(submission);
+    if (submitted.begun) this.#begun.set(submitted.run, submitted.begun);
+    return submitted;
   }
 
   async find(caller: Caller, api: 'responses' | 'async', id: string): Promise<RunRecord> {
@@ -272,11 +276,13 @@ class StoredRuns implements Runs {
     else yield* this.#followUntilClosing(run, options);
   }
 
-  async *#followUntilClosing({ id, api }: RunRecord, options: FollowOptions) {
+  async *#followUntilClosing(run: RunRecord, options: FollowOptions) {
+    const { id, api } = run;
+    const begun = this.#begun.get(run);
     const closing = api === 'chat_completions' ? this.#options.stopped : this.#options.closing;
     using linked = linkSignals([options.signal, closing]);
     try {
-      yield* follow(this.#store, id, { ...options, signal: linked.signal });
+      yield* follow(this.#store, id, { ...options, begun, signal: linked.signal });
     } catch (thrown) {
       // At shutdown a stream ends in order, without a terminal event: clients go on elsewhere.
       if (!closing.aborted || options.signal.aborted) throw thrown;

@@ -67,7 +67,16 @@ export interface NewRun {
    * store is asked for runs. Over Redis a queue deals them out, and gets no such run. Milliseconds; 0 where absent.
    */
   ownMs?: number;
+  /** Claims it in the same step: it is in progress from its creation on, and was never queued. */
+  claim?: { owner: string; leaseMs: number };
 }
+
+/**
+ * What became of a creation: `created`, or the token of the claim that it was created with. `exists`: a run of this id is
+ * there already; `taken`: an earlier submission holds one of the keys, possibly one that is being stored at this moment.
+ * Nothing was changed then.
+ */
+export type CreateResult = 'created' | { token: FencingToken } | 'exists' | { taken: KeyHolder };
 
 /**
  * What a repeated submission is recognised by (contract section 2): as durable as its run, by the store's clock.
@@ -177,11 +186,8 @@ export interface ListQuery {
 }
 
 export interface RunStore {
-  /**
-   * Creates a run in state `queued`. `exists`: a run of this id is there already; `taken`: an earlier submission holds
-   * one of the keys, possibly one that is being stored at this moment. Nothing was changed then.
-   */
-  create(run: NewRun): Promise<'created' | 'exists' | { taken: KeyHolder }>;
+  /** Creates a run in state `queued`, or in progress as its first claim. */
+  create(run: NewRun): Promise<CreateResult>;
   /** The earlier submission that holds one of the keys, where there is one that was stored. */
   findKey(keys: readonly Pick<SubmissionKey, 'kind' | 'hash'>[]): Promise<KeyHolder | undefined>;
   get(id: RunId): Promise<RunRecord | undefined>;

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import type { FencingToken } from './run-store.ts';
 
 /**
@@ -6,5 +6,10 @@ import type { FencingToken } from './run-store.ts';
  * repeats.
  */
 export function newToken(claims: number): FencingToken {
-  return `${claims}-${randomBytes(12).toString('base64url')}`;
+  return `${claims}-${newNonce()}`;
+}
+
+/** The random part of a token: of UUIDs, whose randomness the runtime draws many at a time. */
+export function newNonce(): string {
+  return randomUUID();
 }

@@ -4,9 +4,11 @@ import { mock } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@redis/client';
 import { Queue } from 'bullmq';
+import { newRunId } from '../../src/base/ids.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import type { ExecutorOptions } from '../../src/runs/executing/executor.ts';
 import { QueueExecutor } from '../../src/runs/executing/queue-executor.ts';
+import { newRun } from '../../src/runs/submitting/new-run.ts';
 import { openStore } from '../../src/store/open.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
@@ -30,11 +32,28 @@ describe('executors over Redis', () => {
   after(() => server?.[Symbol.asyncDispose]());
 
   executorContract('polling, Redis', () => overRedis('polling'));
-  executorContract('BullMQ, Redis', () => overRedis('queue'));
+  executorContract('BullMQ, Redis', () => overRedis('queue', { dealt: true }));
+  executorContract('BullMQ, Redis, runs that begin where they are submitted', () => overRedis('queue'));
+
+  it('take over a run that never had a job, once the claim of the instance that began it has run out', async () => {
+    const prefix = randomUUID();
+    // The sweep would find it, too, only later.
+    await using fixture = await overRedis('queue', { prefix, sweepMs: 3_600_000 });
+    await using b = await fixture.open({ chat: new ScriptedModel(() => ({ text: ['done'] })) });
+    const { runs: store } = await openRedisStore({ url: server.url, log: silentLogger, prefix });
+    const request = JSON.stringify({ input: [], request: question().request });
+    const { run } = newRun(newRunId(), question(), { now: Date.now(), retentionMs: 60_000, request });
+    // An instance that dies right after it has created the run.
+    const created = await store.create({ ...run, claim: { owner: 'dead', leaseMs: 300 } });
+    assert.ok(typeof created === 'object' && 'token' in created);
+    const record = (await store.get(run.id)) ?? assert.fail();
+    assert.match((await readAll(b.runs, record)).toString(), /event: response\.completed/);
+    await store.close();
+  });
 
   it('drive runs without the queue where it does not deal them out', async () => {
     const prefix = randomUUID();
-    await using fixture = await overRedis('queue', { prefix, sweepMs: 100 });
+    await using fixture = await overRedis('queue', { prefix, dealt: true, sweepMs: 100 });
     const { runs: store, openQueue } = await openRedisStore({ url: server.url, log: silentLogger, prefix });
     await using connection = await openQueue();
     const queue = new Queue('runs', { connection: connection.client, prefix: connection.prefix });
@@ -53,7 +72,7 @@ describe('executors over Redis', () => {
 
   it('stop a run whose lock the queue gave away, where its claim was taken too', async () => {
     const prefix = randomUUID();
-    await using fixture = await overRedis('queue', { prefix, lockMs: 400 });
+    await using fixture = await overRedis('queue', { prefix, dealt: true, lockMs: 400 });
     const { runs: store, openQueue } = await openRedisStore({ url: server.url, log: silentLogger, prefix });
     await using connection = await openQueue();
     const queue = new Queue('runs', { connection: connection.client, prefix: connection.prefix });
@@ -83,7 +102,11 @@ describe('executors over Redis', () => {
   /** Each instance has connections of its own. */
   async function overRedis(
     kind: 'polling' | 'queue',
-    { prefix = randomUUID(), ...more }: { prefix?: string; sweepMs?: number; lockMs?: number } = {},
+    {
+      prefix = randomUUID(),
+      dealt = false,
+      ...more
+    }: { prefix?: string; dealt?: boolean; sweepMs?: number; lockMs?: number } = {},
   ): Promise<ExecutorFixture> {
     const stack = new AsyncDisposableStack();
     return {
@@ -92,7 +115,12 @@ describe('executors over Redis', () => {
         stack.defer(() => store.close());
         if (kind === 'polling') return await openHarness({ ...options, store });
         const connection = stack.use(await openQueue());
-        const executor = (parts: ExecutorOptions) => new QueueExecutor({ ...parts, ...more, connection });
+        const executor = (parts: ExecutorOptions) => {
+          const made = new QueueExecutor({ ...parts, ...more, connection });
+          // As if there was no room when a run is submitted, so that it goes through the queue.
+          if (dealt) made.reserve = () => undefined;
+          return made;
+        };
         return await openHarness({ ...options, store, executor });
       },
       [Symbol.asyncDispose]: () => stack.disposeAsync(),

@@ -71,6 +71,41 @@ export function claimContract(open: () => Promise<StoreFixture>): void {
       assert.ok(await store.claimNext(LEASE));
     });
 
+    it('a run that is created with a claim is in progress, and nobody else gets it', async () => {
+      await using fixture = await open();
+      const { store, peer, clock } = fixture;
+      const run = newRun({ claim: LEASE });
+      const created = await store.create(run);
+      assert.ok(typeof created === 'object' && 'token' in created);
+      const { token } = created;
+      const record = await peer.get(run.id);
+      assert.equal(record?.status, 'in_progress');
+      assert.equal(record?.startedAt, run.createdAt);
+      assert.equal(await peer.claimNext(LEASE), undefined);
+      assert.equal(await peer.claim(run.id, { ...LEASE, force: false }), undefined);
+      assert.equal((await store.append(run.id, events(token, 3, 3))).result, 'ok');
+      assert.deepEqual(await store.renew(run.id, { token, leaseMs: 10_000 }), { result: 'ok', cancel: false });
+      clock.ms = T0 + 10_000;
+      const taken = await peer.claimNext(LEASE);
+      assert.equal(taken?.run.id, run.id);
+      assert.equal(taken?.attempts, 2, 'the claim of its creation counts');
+      assert.deepEqual(await store.append(run.id, events(token, 4, 4)), { result: 'fenced' });
+      assert.equal((await store.append(run.id, events(taken?.token ?? '', 4, 4))).result, 'ok');
+    });
+
+    it('of creations with a claim and the same key one is made, and no claim of the others holds', async () => {
+      await using fixture = await open();
+      const { store, peer } = fixture;
+      const key = { kind: 'idempotency' as const, hash: 'claimed', fingerprint: 'f', ttlMs: 60_000 };
+      const runs = Array.from({ length: 6 }, () => newRun({ claim: LEASE, keys: [key] }));
+      const results = await Promise.all(runs.map((run, n) => (n % 2 ? store : peer).create(run)));
+      const made = results.flatMap((result, n) => (typeof result === 'object' && 'token' in result ? [runs[n]] : []));
+      assert.equal(made.length, 1);
+      const { length } = results.filter((result) => typeof result === 'object' && 'taken' in result);
+      assert.equal(length, 5);
+      assert.equal(await store.claimNext(LEASE), undefined);
+    });
+
     it('a held run is claimed by force only', async () => {
       await using fixture = await open();
       const { store, peer, clock } = fixture;

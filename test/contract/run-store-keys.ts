@@ -21,6 +21,7 @@ async function submit(store: RunStore, keys: SubmissionKey[]): Promise<{ id: str
     assert.equal(result, 'created');
     return { id: run.id, own: true };
   }
+  assert.ok('taken' in result);
   return { id: result.taken.runId, own: false };
 }
 

@@ -3,8 +3,9 @@ import type { Clock } from '../../base/clock.ts';
 import { workFor } from '../../base/event-loop.ts';
 import type { RunId } from '../../base/ids.ts';
 import type { Logger } from '../../base/logger.ts';
-import type { Claim, RunRecord, RunStore } from '../../store/run-store.ts';
+import type { Claim, NewRun, RunRecord, RunStore } from '../../store/run-store.ts';
 import { AppendTick } from './append-tick.ts';
+import type { Beginning } from './begun-log.ts';
 import type { Capacity } from './capacity.ts';
 import { type ExecutionResult, executeRun, type RunDriver } from './execute-run.ts';
 import type { LoadMeter } from './load-meter.ts';
@@ -39,6 +40,20 @@ export const LEFT_MS = 3000;
 /** Cancels of runs that are driven nowhere yet; the oldest are forgotten first, the store knows them by then. */
 const MAX_CANCELLED = 10_000;
 
+/** Room for one run; given back when it is disposed of without having been used. */
+export interface Reservation extends Disposable {
+  /** What the run is created with. */
+  readonly claim: NonNullable<NewRun['claim']>;
+  /** Drives the run that was created so. */
+  begin(claim: Claim, beginning: Beginning): void;
+}
+
+export interface DriveOptions {
+  /** Awaited first, while the claim is held; its signal aborts where the run is to end at once. */
+  room?(signal: AbortSignal): Promise<void>;
+  beginning?: Beginning | undefined;
+}
+
 interface ActiveRun {
   lease: RunLease;
   done: Promise<ExecutionResult>;
@@ -57,6 +72,7 @@ export class ActiveRuns {
   #renewal: NodeJS.Timeout | undefined;
   #pausing = false;
   #waiting = 0;
+  #held = 0;
 
   constructor(options: ActiveRunsOptions) {
     this.#options = options;
@@ -64,9 +80,9 @@ export class ActiveRuns {
     this.#startedAt = options.clock.now();
   }
 
-  /** Runs that are driven. */
+  /** Runs that are driven, and those that are about to be. */
   get size(): number {
-    return this.#runs.size - this.#waiting;
+    return this.#runs.size - this.#waiting + this.#held;
   }
 
   /** Runs that are held and wait for room. */
@@ -79,10 +95,9 @@ export class ActiveRuns {
   }
 
   /**
-   * Drives a claimed run until it has ended or this instance lets go of it. Never rejects for what the run does. `room`:
-   * awaited first, while the claim is held; its signal aborts where the run is to end at once.
+   * Drives a claimed run until it has ended or this instance lets go of it. Never rejects for what the run does.
    */
-  async drive(claim: Claim, room?: (signal: AbortSignal) => Promise<void>): Promise<ExecutionResult> {
+  async drive(claim: Claim, options: DriveOptions = {}): Promise<ExecutionResult> {
     const { store, log } = this.#options;
     const { id } = claim.run;
     const driven = this.#runs.get(id);
@@ -94,7 +109,7 @@ export class ActiveRuns {
     if (this.#cancelled.has(id) || !this.#mayRun(lease)) lease.cancel();
     if (this.#pausing) pause(lease);
     if (this.#wasLeft(claim.run)) lease.leave();
-    const run: ActiveRun = { lease, done: this.#executeIn(lease, room) };
+    const run: ActiveRun = { lease, done: this.#executeIn(lease, options) };
     this.#runs.set(id, run);
     this.#renewal ??= setInterval(() => this.#renewAll(), RENEW_MS);
     try {
@@ -117,10 +132,38 @@ export class ActiveRuns {
     }
   }
 
+  /**
+   * Keeps room for a run that is created with a claim; undefined where there is none now. `driving` is told of the run
+   * once it is driven.
+   */
+  reserve(capacity: Capacity, driving: (id: RunId, done: Promise<ExecutionResult>) => void): Reservation | undefined {
+    if (this.#pausing || !capacity.startNow(this.size)) return undefined;
+    const held = this.hold();
+    let isUsed = false;
+    return {
+      claim: { owner: this.#options.owner, leaseMs: LEASE_MS },
+      begin: (claim, beginning) => {
+        isUsed = true;
+        if (claim.run.api === 'chat_completions') this.own(claim.run.id);
+        driving(claim.run.id, this.drive(claim, { beginning }));
+      },
+      [Symbol.dispose]: () => {
+        held[Symbol.dispose]();
+        if (!isUsed) capacity.giveBack();
+      },
+    };
+  }
+
+  /** Counts a run that has got its room and is not driven yet, until it is disposed of. */
+  hold(): Disposable {
+    this.#held++;
+    return { [Symbol.dispose]: () => void this.#held-- };
+  }
+
   /** Claims a run that is this process's own and drives it once there is room; where another was quicker, it is that one's. */
   async take(id: RunId, capacity: Capacity): Promise<void> {
     const claim = await this.claim(id, { force: false });
-    if (claim) await this.drive(claim, (signal) => capacity.room(() => this.size, signal));
+    if (claim) await this.drive(claim, { room: (signal) => capacity.room(() => this.size, signal) });
   }
 
   /** Claims a run; undefined where it is not to be had. */
@@ -178,15 +221,15 @@ export class ActiveRuns {
     );
   }
 
-  async #executeIn(lease: RunLease, room?: (signal: AbortSignal) => Promise<void>): Promise<ExecutionResult> {
+  async #executeIn(lease: RunLease, { room, beginning }: DriveOptions): Promise<ExecutionResult> {
     if (room) {
       this.#waiting++;
       await room(lease.signal).finally(() => this.#waiting--);
     }
-    return await this.#execute(lease);
+    return await this.#execute(lease, beginning);
   }
 
-  async #execute(lease: RunLease): Promise<ExecutionResult> {
+  async #execute(lease: RunLease, beginning: Beginning | undefined): Promise<ExecutionResult> {
     const { store, driver, clock, owner, retentionMs } = this.#options;
     const log = this.#options.log.child({ run: lease.run.id });
     const options = {
@@ -199,6 +242,7 @@ export class ActiveRuns {
       log,
       retentionMs,
       storeGraceMs: STORE_GRACE_MS,
+      beginning,
     };
     const result = await workFor({ run: lease.run.id, key: lease.run.keyId }, () => executeRun(options));
     if (result !== 'ended') log.info({ result, attempts: lease.attempts }, 'run left');

@@ -17,7 +17,7 @@ import { NewerDataError } from '../stored/stored-data.ts';
 import { readProxyRequest, readResearchRequest } from '../stored/stored-request.ts';
 import { parseProxyResult, parseTranscript } from '../stored/stored-transcript.ts';
 import type { AppendTick } from './append-tick.ts';
-import { BegunLog } from './begun-log.ts';
+import { type Beginning, BegunLog } from './begun-log.ts';
 import { LogWriter } from './log-writer.ts';
 import { textOfReasoning } from './reasoning-events.ts';
 import { Recorder } from './recorder.ts';
@@ -64,6 +64,8 @@ export interface ExecutionOptions {
   retentionMs: number;
   /** How long the store may be away before the claim is dropped, in milliseconds. */
   storeGraceMs: number;
+  /** The log as far as it goes, where this process has just created it. */
+  beginning?: Beginning | undefined;
 }
 
 /** How an execution left its run. `released`: at a step boundary; `lost`: another owner goes on. */
@@ -143,16 +145,19 @@ class Execution {
   }
 
   static async open(options: ExecutionOptions): Promise<Execution> {
-    const { store, lease } = options;
+    const { store, lease, beginning } = options;
     const { id } = lease.run;
     const fold = new ResponseFold();
     const begun = new BegunLog();
-    await fold.readOn(store, id, begun.see);
+    if (beginning) {
+      fold.begin(beginning.response, beginning.batch);
+      begun.see(beginning.batch);
+    } else await fold.readOn(store, id, begun.see);
     const { response } = fold;
     if (!response) throw new Error('the log has no first event');
     lease.fold = fold;
-    const stored = await store.readTranscript(id);
-    if (begun.frames) begun.transcript = stored;
+    const stored = beginning ? [] : await store.readTranscript(id);
+    if (begun.isKept) begun.transcript = stored;
     const isProxy = lease.run.kind === 'proxy';
     const entries = isProxy ? [] : parseTranscript(stored);
     const last = isProxy ? stored.at(-1) : undefined;

@@ -1,11 +1,16 @@
 import type { RunId } from '../../base/ids.ts';
-import type { ActiveRunsOptions } from './active-runs.ts';
+import type { ActiveRunsOptions, Reservation } from './active-runs.ts';
 import type { ExecutionResult } from './execute-run.ts';
 import type { RunLease } from './run-lease.ts';
 
 /** Who executes runs: claims them, drives them, renews the claims, and lets go in order. */
 export interface Executor {
   start(): Promise<void>;
+  /**
+   * Keeps room for a run that is about to be stored, where there is room now: it is created with the claim and begins
+   * here at once. Undefined: it has to be stored for whoever has room.
+   */
+  reserve(): Reservation | undefined;
   /** A run was submitted or became free. */
   wake(id: RunId): void;
   /**

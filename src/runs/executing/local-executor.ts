@@ -1,6 +1,6 @@
 import { messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
-import { ActiveRuns } from './active-runs.ts';
+import { ActiveRuns, type Reservation } from './active-runs.ts';
 import { Capacity } from './capacity.ts';
 import type { Executor, ExecutorOptions } from './executor.ts';
 
@@ -46,6 +46,10 @@ export class LocalExecutor implements Executor {
 
   get overloaded(): boolean {
     return this.#capacity.overloaded;
+  }
+
+  reserve(): Reservation | undefined {
+    return this.#runs.reserve(this.#capacity, (_id, done) => void done.finally(() => this.#wake.resolve()));
   }
 
   wake(_id: RunId): void {
@@ -104,6 +108,7 @@ export class LocalExecutor implements Executor {
 
   async #claimAll(): Promise<void> {
     while (!this.#stopping.signal.aborted && this.#capacity.start(this.#runs.size)) {
+      using _ = this.#runs.hold();
       const claim = await this.#runs.claimNext();
       if (!claim) return this.#capacity.giveBack();
       void this.#runs.drive(claim).finally(() => this.#wake.resolve());

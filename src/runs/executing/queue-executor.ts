@@ -4,8 +4,9 @@ import { messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import type { QueueConnection } from '../../store/open.ts';
 import type { Claim } from '../../store/run-store.ts';
-import { ActiveRuns } from './active-runs.ts';
+import { ActiveRuns, type Reservation } from './active-runs.ts';
 import { Capacity } from './capacity.ts';
+import type { ExecutionResult } from './execute-run.ts';
 import type { Executor, ExecutorOptions } from './executor.ts';
 
 const QUEUE = 'runs';
@@ -15,6 +16,8 @@ const LOCK_MS = 4000;
 const STALLED_MS = 500;
 /** How often free runs without a job are looked for, in milliseconds; at most `SWEEP_LIMIT` at a time. */
 const SWEEP_MS = 10_000;
+/** How often runs are looked for whose claims have just run out, in milliseconds: most of them never had a job. */
+const LOOK_MS = 500;
 const SWEEP_LIMIT = 500;
 /** How long adding jobs may take, in milliseconds. */
 const ENQUEUE_MS = 5000;
@@ -57,9 +60,10 @@ export interface QueueExecutorOptions extends ExecutorOptions {
 }
 
 /**
- * The executor of several instances: BullMQ gives each open run to one of them, as a job with the run's id. The queue
- * says who should run; the store's claim, and nothing else, says who can write. What the queue forgets, a sweep over
- * the store puts back; a job too many finds its run ended or held and goes away.
+ * The executor of several instances. A run begins where it was submitted if there is room; the others BullMQ gives to
+ * one instance each, as jobs with the run's id. The queue says who should run; the store's claim, and nothing else, says
+ * who can write. Free runs without a job, of an instance that died or that the queue forgot, are looked for in the store;
+ * a job too many finds its run ended or held and goes away.
  */
 export class QueueExecutor implements Executor {
   readonly #options: QueueExecutorOptions;
@@ -73,7 +77,7 @@ export class QueueExecutor implements Executor {
   /** Jobs that are worked on. */
   readonly #working = new Set<Promise<void>>();
   #changes: Disposable | undefined;
-  #sweeping: Promise<void> | undefined;
+  #sweeping: Promise<unknown> | undefined;
   #complainedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: QueueExecutorOptions) {
@@ -107,7 +111,7 @@ export class QueueExecutor implements Executor {
       if (change.type === 'cancel') this.cancel(change.id);
     });
     this.#worker.run().catch((error: unknown) => this.#failed(error));
-    this.#sweeping = this.#sweepLoop();
+    this.#sweeping = Promise.all([this.#sweepLoop(), this.#lookLoop()]);
   }
 
   get active(): number {
@@ -120,6 +124,16 @@ export class QueueExecutor implements Executor {
 
   get overloaded(): boolean {
     return this.#capacity.overloaded;
+  }
+
+  reserve(): Reservation | undefined {
+    return this.#runs.reserve(this.#capacity, (id, done) => void this.#watched(this.#goOnElsewhere(id, done)));
+  }
+
+  /** A run without a job: whoever is to go on with it has to be told by one. */
+  async #goOnElsewhere(id: RunId, done: Promise<ExecutionResult>): Promise<void> {
+    if ((await done) === 'ended') return;
+    await this.#enqueue([id]).catch((error: unknown) => this.#failed(error));
   }
 
   wake(id: RunId): void {
@@ -210,12 +224,19 @@ export class QueueExecutor implements Executor {
       (job.attemptsStarted > 1 && this.#capacity.resume(this.#runs.size)) ||
       (await this.#capacity.startWithin(HELD_BACK_MS, () => this.#runs.size));
     if (!room) throw new Error('this instance carries what it can');
-    const claim = await this.#claim(id, { waitMs: this.#heldElsewhere.has(id) ? 0 : HELD_MS });
-    if (claim === 'ended') return 'done';
-    if (claim === 'not now') return 'given back';
-    const result = await this.#runs.drive(claim);
+    const started = await this.#start(id);
+    if (started === 'ended') return 'done';
+    if (started === 'not now') return 'given back';
+    const result = await started.done;
     if (result === 'lost') throw new Error('the run has another owner, or the store is away');
     return result === 'ended' ? 'done' : 'given back';
+  }
+
+  /** Claims a run and drives it. @throws where someone alive holds it. */
+  async #start(id: RunId): Promise<{ done: Promise<ExecutionResult> } | 'ended' | 'not now'> {
+    using _ = this.#runs.hold();
+    const claim = await this.#claim(id, { waitMs: this.#heldElsewhere.has(id) ? 0 : HELD_MS });
+    return typeof claim === 'string' ? claim : { done: this.#runs.drive(claim) };
   }
 
   /** The news of a job that was given back may have come to this worker, which takes none any more: told once again. */
@@ -244,6 +265,37 @@ export class QueueExecutor implements Executor {
       await sleep(HELD_LOOK_MS, { signal: this.#stopping.signal }).catch(() => {});
     }
     return 'not now';
+  }
+
+  /**
+   * Gives a job to each run that has become free: where an instance died, those that it began itself had none. One that is
+   * seen but once is about to be claimed by whoever created it.
+   */
+  async #lookLoop(): Promise<void> {
+    const { signal } = this.#stopping;
+    const { store } = this.#options;
+    let looks: ReadonlyMap<RunId, number> = new Map();
+    while (!signal.aborted) {
+      try {
+        const free = await store.claimable({ limit: SWEEP_LIMIT });
+        looks = new Map(free.map((id) => [id, (looks.get(id) ?? 0) + 1]));
+        await this.#enqueueSoon(
+          'looking for free runs',
+          free.filter((id) => looks.get(id) === 2),
+        );
+      } catch (error) {
+        this.#failed(error);
+      }
+      await sleep(LOOK_MS, { signal }).catch(() => {});
+    }
+  }
+
+  async #enqueueSoon(what: string, ids: readonly RunId[]): Promise<void> {
+    if (ids.length === 0) return;
+    const { signal } = this.#stopping;
+    await withTimeout(what, ENQUEUE_MS, () => this.#enqueue(ids), { signal }).catch((error: unknown) =>
+      this.#failed(error),
+    );
   }
 
   /** Makes sure that every free run is worked on: at the start, and again and again. */
@@ -275,12 +327,7 @@ export class QueueExecutor implements Executor {
       log.warn({ run: id }, 'the queue did not deal out a run, it is taken without');
       void this.#runs.drive(claim);
     }
-    if (free.length > 0) {
-      const { signal } = this.#stopping;
-      await withTimeout('the sweep', ENQUEUE_MS, () => this.#enqueue(free), { signal }).catch((error: unknown) =>
-        this.#failed(error),
-      );
-    }
+    await this.#enqueueSoon('the sweep', free);
     return new Set(free);
   }
 

@@ -23,6 +23,8 @@ export interface FollowOptions {
    * cannot take it now: then it comes with the iteration.
    */
   pass?: ((batch: LogBatch) => boolean) | undefined;
+  /** The log from event 1 on as it is known to be stored. */
+  begun?: LogBatch | undefined;
 }
 
 /**
@@ -31,11 +33,16 @@ export interface FollowOptions {
  * @throws the signal's reason.
  */
 export async function* follow(store: RunStore, id: RunId, options: FollowOptions): AsyncGenerator<LogBatch, void> {
-  const { signal } = options;
+  const { signal, begun } = options;
   const cursor = { last: options.after };
 
   // Backfill: nothing is subscribed yet, a finished run never gets further.
-  if (yield* readAll(store, id, cursor, signal)) return;
+  if (begun) {
+    if (begun.last > cursor.last) yield fromCursor(begun, cursor.last);
+    cursor.last = Math.max(cursor.last, begun.last);
+  } else if (yield* readAll(store, id, cursor, signal)) return;
+  // The run was there a moment ago: only one that stays silent is asked for.
+  let isKnown = cursor.last > options.after;
 
   // Cut-over: from here on every append is either still to be read or on its way to the tail.
   const tail = new LiveTail(cursor, options.pass);
@@ -52,10 +59,9 @@ export async function* follow(store: RunStore, id: RunId, options: FollowOptions
         const before = cursor.last;
         tail.clear();
         if (yield* readAll(store, id, cursor, signal)) return;
-        if (
-          cursor.last === before &&
-          (await retryWhileStoreAway(() => nothingFollows(store, id, { last: before, signal }), signal))
-        )
+        const mayBeGone = cursor.last === before && !isKnown;
+        isKnown = false;
+        if (mayBeGone && (await retryWhileStoreAway(() => nothingFollows(store, id, { last: before, signal }), signal)))
           return;
       }
       continue;

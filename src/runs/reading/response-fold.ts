@@ -25,6 +25,13 @@ export class ResponseFold {
     return { ...this.#response, output: this.#response.output.map(copyOf) };
   }
 
+  /** Takes a log whose events come to this response without reading it. */
+  begin(response: ResponseObject, batch: LogBatch): void {
+    this.#response = { ...response, output: [...response.output] };
+    this.last = batch.last;
+    this.bytes += batch.frames.length;
+  }
+
   /** Adds an event that the writer of the log made itself and still may hold. */
   add(event: UnnumberedEvent): void {
     this.#response = applyEvent(this.#response, isolated(event));

@@ -12,7 +12,7 @@ import { DATA_VERSION, NewerDataError, parseStored } from './stored-data.ts';
  * A request as a record holds it: with the input as submitted, and credentials of MCP servers encrypted. Fields that
  * came after the first version have a default or are optional.
  */
-interface StoredRequest {
+export interface StoredRequest {
   /** The first version wrote none. */
   v: number;
   input: JsonObject[];
@@ -94,15 +94,19 @@ const stored: z.ZodType<StoredRequest> = z.looseObject({
 });
 const version = z.looseObject({ v: z.int().positive().default(1) });
 
-/** The text to store. `key` encrypts credentials; see `base/encrypt.ts`. */
-export function writeRequest(submission: Submission, { key, held }: { key: Buffer; held: HeldLimits }): string {
+/** A request as it is stored. `key` encrypts credentials; see `base/encrypt.ts`. */
+export function storedRequest(submission: Submission, { key, held }: { key: Buffer; held: HeldLimits }): StoredRequest {
   const { request, input } = submission;
   const limits = held.place || held.tokens !== undefined || held.cost !== undefined ? { held } : {};
   if (request.kind === 'proxy' || request.mcpServers.length === 0)
-    return JSON.stringify({ v: DATA_VERSION, input, request, ...limits } satisfies StoredRequest);
+    return { v: DATA_VERSION, input, request, ...limits };
   const mcpServers = encrypt(JSON.stringify(request.mcpServers), key);
-  const record = { v: DATA_VERSION, input, request: { ...request, mcpServers: [] }, mcpServers, ...limits };
-  return JSON.stringify(record satisfies StoredRequest);
+  return { v: DATA_VERSION, input, request: { ...request, mcpServers: [] }, mcpServers, ...limits };
+}
+
+/** The request of a record that this process has just made, so that it need not be read back. */
+export function rememberRequest(run: RunRecord, request: StoredRequest): void {
+  known.set(run, request);
 }
 
 /** What the run holds of its key's limits. */

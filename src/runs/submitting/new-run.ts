@@ -31,19 +31,22 @@ export function createdResponse(
   });
 }
 
-/** A submission as the store takes it: the record and the first two events of the log (contract section 4). */
+/**
+ * A submission as the store takes it, the record and the first two events of the log (contract section 4), and the
+ * response that they tell of.
+ */
 export function newRun(
   id: RunId,
   submission: Submission,
   options: { now: number; retentionMs: number; request: string },
-): NewRun {
+): { run: NewRun; response: ResponseObject } {
   const { request } = submission;
   const response = createdResponse({ id, createdAt: options.now }, submission);
   const frames = firstFrames([
     { type: 'response.created', response },
     { type: 'response.in_progress', response },
   ]);
-  return {
+  const run: NewRun = {
     id,
     user: submission.caller.user,
     keyId: submission.caller.keyId,
@@ -57,4 +60,5 @@ export function newRun(
     frames,
     frameCount: 2,
   };
+  return { run, response };
 }

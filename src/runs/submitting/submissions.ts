@@ -1,12 +1,21 @@
 import type { Clock } from '../../base/clock.ts';
 import { GatewayError } from '../../base/errors.ts';
 import { newRunId } from '../../base/ids.ts';
-import type { KeyHolder, NewRun, RunRecord, RunStore, SubmissionKey } from '../../store/run-store.ts';
+import type {
+  Claim,
+  CreateResult,
+  KeyHolder,
+  LogBatch,
+  NewRun,
+  RunRecord,
+  RunStore,
+  SubmissionKey,
+} from '../../store/run-store.ts';
 import { LEFT_MS } from '../executing/active-runs.ts';
 import type { Cancels } from '../executing/cancels.ts';
 import type { Executor } from '../executing/executor.ts';
 import type { RepeatKey, Submission, Submitted } from '../runs.ts';
-import { writeRequest } from '../stored/stored-request.ts';
+import { rememberRequest, storedRequest } from '../stored/stored-request.ts';
 import { newRun } from './new-run.ts';
 import { TakenPlaces } from './taken-places.ts';
 
@@ -79,34 +88,43 @@ export class Submissions {
   async #create(submission: Submission): Promise<Submitted> {
     const { clock, retentionMs, executor, encryptionKeyOf } = this.#options;
     const id = newRunId();
-    await this.#refuseWhenFull();
+    const queued = await this.#queued();
     const held = (await submission.admit?.(id)) ?? {};
     const key = encryptionKeyOf(submission.caller.keyId);
     if (!key) throw new GatewayError('invalid_api_key', 'The API key is no longer known.');
-    const request = writeRequest(submission, { key, held });
+    const stored = storedRequest(submission, { key, held });
     const isChat = submission.api === 'chat_completions';
-    const run = newRun(id, submission, { now: clock.now(), retentionMs, request });
-    if (isChat) run.ownMs = OWN_MS;
-    const holder = await this.#store(run, submission);
-    if (holder && submission.repeat) return replayed(holder, submission.repeat);
-    if (isChat) executor.take(id);
+    const made = newRun(id, submission, { now: clock.now(), retentionMs, request: JSON.stringify(stored) });
+    // Nobody is overtaken: where runs wait, this one does, too.
+    using room = queued === 0 ? executor.reserve() : undefined;
+    const ownership = { ...(room && { claim: room.claim }), ...(isChat && { ownMs: OWN_MS }) };
+    const { result, run } = await this.#store({ ...made.run, ...ownership }, submission);
+    if (typeof result === 'object' && 'taken' in result && submission.repeat)
+      return replayed(result.taken, submission.repeat);
+    if (room && typeof result === 'object' && 'token' in result) {
+      const record: RunRecord = { ...recordOf(run), status: 'in_progress', startedAt: run.createdAt };
+      rememberRequest(record, stored);
+      const claim: Claim = { run: record, token: result.token, attempts: 1, ...(run.keys && { keys: run.keys }) };
+      room.begin(claim, { batch: firstBatch(run), response: made.response });
+    } else if (isChat) executor.take(id);
     else executor.wake(id);
-    return { run: recordOf(run), replayed: false };
+    return { run: recordOf(run), replayed: false, begun: firstBatch(run) };
   }
 
-  /** Stores the run; what holds its key already where it is a repeat. */
-  async #store(run: NewRun, { api, repeat }: Submission): Promise<KeyHolder | undefined> {
+  /** Stores the run, with the place among its twins that it got. */
+  async #store(run: NewRun, { api, repeat }: Submission): Promise<{ result: CreateResult; run: NewRun }> {
     const { store, cancels } = this.#options;
     const isNew = repeat?.kind === 'retry' && !repeat.sentBefore;
     const places = repeat ? placesOf(repeat).filter((place) => !isNew || !this.#taken.has(place)) : [];
     try {
       for (;;) {
         const place = places.shift();
-        const stored = await store.create(place ? { ...run, keys: [place] } : run);
-        const holder = typeof stored === 'object' ? stored.taken : undefined;
+        const placed = place ? { ...run, keys: [place] } : run;
+        const result = await store.create(placed);
+        const holder = typeof result === 'object' && 'taken' in result ? result.taken : undefined;
         if (place && isNew) this.#taken.add(place, holder?.run?.endedAt ?? null);
         // Two submissions of one body that nobody calls a repeat are two runs.
-        if (!holder || !isNew) return holder;
+        if (!holder || !isNew) return { result, run: placed };
       }
     } catch (thrown) {
       // It may have been stored all the same: nobody would read it and nobody could stop it.
@@ -115,10 +133,11 @@ export class Submissions {
     }
   }
 
-  async #refuseWhenFull(): Promise<void> {
+  /** Runs that wait. @throws GatewayError `overloaded` where they are too many. */
+  async #queued(): Promise<number> {
     const { store, maxQueued, executor } = this.#options;
     const queued = (await store.countOpen()).queued + executor.waiting;
-    if (queued < maxQueued() && !(queued > 0 && executor.overloaded)) return;
+    if (queued < maxQueued() && !(queued > 0 && executor.overloaded)) return queued;
     throw new GatewayError('overloaded', 'Too many runs are waiting. Try again later.', { retryAfterMs: 5000 });
   }
 }
@@ -143,7 +162,12 @@ function replayed({ run, fingerprint }: KeyHolder, repeat: RepeatKey): Submitted
   return { run, replayed: true };
 }
 
+/** The log of a run that was just stored. */
+function firstBatch({ frames, frameCount }: NewRun): LogBatch {
+  return { first: 1, last: frameCount, frames, end: false };
+}
+
 /** The record of a run that was just stored. */
-function recordOf({ frames: _, frameCount, keys: __, ownMs: ___, ...run }: NewRun): RunRecord {
+function recordOf({ frames: _, frameCount, keys: __, claim: ___, ownMs: ____, ...run }: NewRun): RunRecord {
   return { ...run, status: 'queued', startedAt: null, endedAt: null, cancelRequested: false, last: frameCount };
 }

@@ -1,7 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import { sleep } from '../../base/abort.ts';
 import type { RunId } from '../../base/ids.ts';
-import type { Claim, KeyHolder, LostRun, NewRun, RunRecord, SubmissionKey } from '../run-store.ts';
+import type { Claim, CreateResult, FencingToken, LostRun, NewRun, RunRecord, SubmissionKey } from '../run-store.ts';
+import { newNonce, newToken } from '../token.ts';
 import type { RedisConnection } from './connection.ts';
 import { unavailable } from './failure.ts';
 import type { Indexes } from './indexes.ts';
@@ -22,6 +22,12 @@ export type ClaimOutcome =
   | { outcome: 'claimed'; claim: Claim }
   | { outcome: 'held'; until: number }
   | { outcome: 'missing' | 'ended' };
+
+/** A claim that is written together with its run. */
+interface WrittenClaim {
+  leaseMs: number;
+  fields: Readonly<Record<string, string>>;
+}
 
 /** Records and claims, as hashes. */
 export class Records {
@@ -51,13 +57,18 @@ export class Records {
     this.#lists = parts.lists;
   }
 
-  async create(run: NewRun): Promise<'created' | 'exists' | { taken: KeyHolder }> {
+  /** See `RunStore.create`; a claim that it is created with ends at `until`, and the indexes do not know of it yet. */
+  async create(
+    run: NewRun,
+  ): Promise<Exclude<CreateResult, { token: FencingToken }> | { token: FencingToken; until: number }> {
     const { keys = [] } = run;
+    const claimed = run.claim && firstClaim(run, run.claim);
     for (let tries = 0; tries < MOST_CREATIONS; tries++) {
       const holder = await this.#submissions.take(run, keys);
       if (holder) return { taken: holder };
-      const created = await this.#announceAndWrite(run, keys);
+      const created = await this.#announceAndWrite(run, keys, claimed);
       if (created === 1) return 'created';
+      if (claimed && typeof created === 'string') return { token: claimed.fields.token, until: Number(created) };
       await this.#correctIndexes(run);
       if (created === 0) return 'exists';
       // Another submission of a key took this one's place, and is about to say so where the key stands.
@@ -67,10 +78,10 @@ export class Records {
   }
 
   /** One server keeps the order of commands; a cluster is waited for, since a run that is in no index is found by nobody. */
-  async #announceAndWrite(run: NewRun, keys: readonly SubmissionKey[]): Promise<unknown> {
+  async #announceAndWrite(run: NewRun, keys: readonly SubmissionKey[], claimed?: WrittenClaim): Promise<unknown> {
     const announced = this.#indexes.announce(run);
     if (this.#redis.client === undefined) await announced;
-    const [, created] = await Promise.all([announced, this.#write(run, keys)]);
+    const [, created] = await Promise.all([announced, this.#write(run, keys, claimed)]);
     return created;
   }
 
@@ -92,11 +103,7 @@ export class Records {
     return 'restored';
   }
 
-  #write(
-    run: NewRun,
-    keys: readonly SubmissionKey[],
-    claimed?: { leaseMs: number; fields: Readonly<Record<string, string>> },
-  ): Promise<unknown> {
+  #write(run: NewRun, keys: readonly SubmissionKey[], claimed?: WrittenClaim): Promise<unknown> {
     const { id, frames, frameCount } = run;
     const lasting = keys.filter((key) => key.kind === 'idempotency').map((key) => key.ttlMs);
     return this.#redis.script(
@@ -131,7 +138,7 @@ export class Records {
   }
 
   async claim(id: RunId, options: { leaseMs: number; force: boolean }): Promise<ClaimOutcome> {
-    const nonce = randomBytes(12).toString('base64url');
+    const nonce = newNonce();
     const args = [this.#now(), `${options.leaseMs}`, options.force ? '1' : '0', nonce];
     const reply = parseClaim(await this.#redis.script(this.#scripts.claim, [this.#keys.run(id)], args));
     if (reply[0] === 'held') return { outcome: 'held', until: Number(reply[1]) };
@@ -167,6 +174,12 @@ export class Records {
 /** Those that can be taken again: the first versions did not keep the fingerprint with the run. */
 function completeKeys(keys: ReturnType<typeof parseKeys>): SubmissionKey[] {
   return keys.flatMap(({ fingerprint, ...key }) => (fingerprint === undefined ? [] : [{ ...key, fingerprint }]));
+}
+
+/** What stands in the record of a run that is claimed with its creation. */
+function firstClaim({ createdAt }: NewRun, { leaseMs }: { leaseMs: number }) {
+  const token = newToken(1);
+  return { leaseMs, fields: { status: 'in_progress', startedAt: `${createdAt}`, token, claims: '1', attempts: '1' } };
 }
 
 /** A new run's hash: fields and values in turn. */

@@ -12,6 +12,7 @@ import type {
   AppendResult,
   CancelResult,
   Claim,
+  CreateResult,
   FencingToken,
   KeyHolder,
   ListQuery,
@@ -103,11 +104,17 @@ export class RedisRunStore implements RunStore {
     this.#log = new Log({ redis, keys, scripts, now, held: parts.replicas !== undefined });
   }
 
-  async create(run: NewRun): Promise<'created' | 'exists' | { taken: KeyHolder }> {
+  async create(run: NewRun): Promise<CreateResult> {
     const result = await this.#records.create(run);
+    if (typeof result === 'object' && 'taken' in result) return result;
+    if (typeof result === 'object') {
+      // Until the indexes know of the claim they call the run queued: whoever wants to claim it finds that it is held.
+      const indexed = this.#tidy(this.#indexes.markClaimed(run.id, result.until));
+      if (this.#replicas) await indexed;
+    }
     // A repeat may find what an earlier attempt stored without waiting to the end.
-    if (typeof result === 'string') await this.#showAll(run.id, (replicas) => replicas.haveNew(run));
-    return result;
+    await this.#showAll(run.id, (replicas) => replicas.haveNew(run));
+    return typeof result === 'object' ? { token: result.token } : result;
   }
 
   /** Everything of the run is at replicas, and readers may see it. `held` waits for more than the run itself. */

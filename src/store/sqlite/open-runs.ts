@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { RunId } from '../../base/ids.ts';
-import type { FencingToken } from '../run-store.ts';
+import type { FencingToken, NewRun } from '../run-store.ts';
+import { newToken } from '../token.ts';
 import { integer, text } from './rows.ts';
 
 /** What an append and a claim need to know of a run that has not ended. The only process on the database keeps it. */
@@ -77,6 +78,23 @@ export class OpenRuns {
       .take(limit)
       .toArray();
   }
+}
+
+/** A run that is being created, perhaps with its first claim. `now`: the time of claims. */
+export function openRun(run: NewRun, key: number, now: number): OpenRun {
+  const claims = run.claim ? 1 : 0;
+  return {
+    id: run.id,
+    key,
+    last: run.frameCount,
+    entries: 0,
+    queued: claims === 0,
+    cancelRequested: false,
+    claims,
+    attempts: claims,
+    claim: run.claim && { token: newToken(claims), until: now + run.claim.leaseMs },
+    ownUntil: now + (run.ownMs ?? 0),
+  };
 }
 
 /** Whether nobody holds the run, or the claim has run out. */

@@ -13,8 +13,9 @@ export class Records {
     this.#open = open;
     this.#statements = {
       insert: db.prepare(`
-        INSERT INTO runs (id, user, key_id, api, model, kind, status, created_at, expires_at, last, metadata)
-        VALUES (?, ?, ?, ?, ?, ?, 'queued', ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`),
+        INSERT INTO runs (id, user, key_id, api, model, kind, status, created_at, started_at, expires_at, claims, attempts,
+          last, metadata)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`),
       insertRequest: db.prepare('INSERT INTO requests (run, body) VALUES (?, ?)'),
       get: db.prepare('SELECT runs.*, requests.body FROM runs JOIN requests ON requests.run = runs.key WHERE id = ?'),
       key: db.prepare('SELECT key FROM runs WHERE id = ?'),
@@ -34,6 +35,7 @@ export class Records {
 
   /** The new run's primary key; undefined where the id is taken. */
   insert(run: NewRun): number | undefined {
+    const claims = run.claim ? 1 : 0;
     const { changes, lastInsertRowid } = this.#statements.insert.run(
       run.id,
       run.user,
@@ -41,8 +43,12 @@ export class Records {
       run.api,
       run.model,
       run.kind,
+      run.claim ? 'in_progress' : 'queued',
       run.createdAt,
+      run.claim ? run.createdAt : null,
       run.expiresAt,
+      claims,
+      claims,
       run.frameCount,
       run.metadata,
     );

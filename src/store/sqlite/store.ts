@@ -13,6 +13,7 @@ import type {
   AppendResult,
   CancelResult,
   Claim,
+  CreateResult,
   FencingToken,
   KeyHolder,
   ListQuery,
@@ -30,7 +31,7 @@ import type { DatabaseHealth } from './health.ts';
 import { SubmissionKeys } from './keys.ts';
 import { Lists } from './lists.ts';
 import { appendAfterEnd, Log, type LogRef } from './log.ts';
-import { isFree, type OpenRun, OpenRuns } from './open-runs.ts';
+import { isFree, type OpenRun, OpenRuns, openRun } from './open-runs.ts';
 import { Records } from './records.ts';
 import { integer, type Row, statusOf } from './rows.ts';
 import { type Transaction, Writer } from './writer.ts';
@@ -101,7 +102,7 @@ export class SqliteRunStore implements RunStore {
     this.#ended = db.prepare('SELECT key, status, last, token, cancel_requested, sealed FROM runs WHERE id = ?');
   }
 
-  create(run: NewRun): Promise<'created' | 'exists' | { taken: KeyHolder }> {
+  create(run: NewRun): Promise<CreateResult> {
     return this.#writer.run((transaction) => {
       this.#refuseWhereUnsound();
       const holder = run.keys && this.#keys.find(run.keys);
@@ -110,19 +111,10 @@ export class SqliteRunStore implements RunStore {
       if (key === undefined) return 'exists';
       if (run.keys) this.#keys.insert(run.id, run.keys);
       this.#log.start(key, run.frameCount, run.frames);
-      this.#open.add({
-        id: run.id,
-        key,
-        last: run.frameCount,
-        entries: 0,
-        queued: true,
-        cancelRequested: false,
-        claims: 0,
-        attempts: 0,
-        claim: undefined,
-        ownUntil: this.#steady.now() + (run.ownMs ?? 0),
-      });
+      const open = openRun(run, key, this.#steady.now());
+      this.#open.add(open);
       transaction.onRollback(() => this.#open.remove(run.id));
+      if (open.claim) return { token: open.claim.token };
       transaction.onCommit(() => this.#changes.emit({ type: 'claimable', id: run.id }));
       return 'created';
     });

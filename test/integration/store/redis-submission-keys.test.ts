@@ -38,7 +38,7 @@ describe('submission keys on Redis, when an instance dies between the key and it
     assert.equal(await store.create(next), 'created');
     // The instance only slept, and goes on with what it was about to do.
     const late = await store.create(dead);
-    assert.ok(typeof late === 'object');
+    assert.ok(typeof late === 'object' && 'taken' in late);
     assert.equal(late.taken.runId, next.id);
     assert.equal(await store.get(dead.id), undefined);
     assert.deepEqual(await store.countOpen(), { queued: 1, inProgress: 0 });
@@ -58,7 +58,7 @@ describe('submission keys on Redis, when an instance dies between the key and it
     const repeat = store.create(newRun({ keys: [key] }));
     assert.equal(await store.create(slow), 'created');
     const result = await repeat;
-    assert.ok(typeof result === 'object');
+    assert.ok(typeof result === 'object' && 'taken' in result);
     assert.equal(result.taken.runId, slow.id);
   });
 });

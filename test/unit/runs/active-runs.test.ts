@@ -58,6 +58,7 @@ class Driven implements AsyncDisposable {
     this.#active = active;
     return {
       start: async () => {},
+      reserve: () => undefined,
       wake: () => {},
       cancel: (id) => active.cancel(id),
       takeOver: (id, how) => active.takeOver(id, how),

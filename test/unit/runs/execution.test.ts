@@ -91,6 +91,10 @@ describe('a terminal event that an accepted cancel refuses', () => {
       const chat = new ScriptedModel(() => ({ reasoning: ['Let me see.'], text: [...text, 'x'] }));
       let claims = 0;
       const counted = wrapStore(store, {
+        create: async (run) => {
+          if (run.claim) claims++;
+          return await store.create(run);
+        },
         claimNext: async (options) => {
           const claim = await store.claimNext(options);
           if (claim) claims++;
@@ -157,6 +161,7 @@ describe('a claim that may have been lost', () => {
         };
         return {
           start: async () => {},
+          reserve: () => undefined,
           wake: (id) => void driving.push(drive(id)),
           cancel: (id) => runs.cancel(id),
           takeOver: (id, how) => runs.takeOver(id, how),

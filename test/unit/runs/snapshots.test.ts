@@ -178,7 +178,7 @@ describe('the fold of a long log', () => {
     const store = await memoryStore();
     const id = newRunId();
     const request = JSON.stringify({ input: [], request: question().request });
-    await store.create(newRunOf(id, question(), { now: Date.now(), retentionMs: 60_000, request }));
+    await store.create(newRunOf(id, question(), { now: Date.now(), retentionMs: 60_000, request }).run);
     const claim = (await store.claim(id, { owner: 'test', leaseMs: 60_000, force: true })) ?? assert.fail();
     const lease = new RunLease(claim, { store, log: silentLogger });
     const writer = new LogWriter({
@@ -227,7 +227,7 @@ describe('a log that a failover cut', () => {
     const id = newRunId();
     const request = JSON.stringify({ input: [], request: question().request });
     for (const each of [store, other]) {
-      await each.create(newRunOf(id, question(), { now: 1_750_000_000_000, retentionMs: 60_000, request }));
+      await each.create(newRunOf(id, question(), { now: 1_750_000_000_000, retentionMs: 60_000, request }).run);
       const claim = (await each.claim(id, { owner: 'test', leaseMs: 60_000, force: true })) ?? assert.fail();
       const lease = new RunLease(claim, { store: each, log: silentLogger });
       const writer = new LogWriter({
