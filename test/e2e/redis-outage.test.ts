@@ -158,6 +158,22 @@ describe('while Redis cannot serve', () => {
     await assertGoesOn(opened);
   });
 
+  it('because its user lost the right to read and write: streams stay open, and it goes on when it is given back', async () => {
+    await using opened = await openWithRun();
+    const admin = await createClient({ url: redis.url }).connect();
+    await admin.sendCommand(['ACL', 'SETUSER', 'default', '-@read', '-@write']);
+    opened.goOn();
+    try {
+      await eventually('it is noticed', async () => ((await ask(opened, '/readyz')).status === 503 ? true : undefined));
+      await assertRefused(opened);
+      await beats(opened);
+    } finally {
+      await admin.sendCommand(['ACL', 'SETUSER', 'default', '+@all']);
+      admin.destroy();
+    }
+    await assertGoesOn(opened);
+  });
+
   it('because it was made a replica: it goes on when a master is back', async () => {
     await using opened = await openWithRun();
     const admin = await createClient({ url: redis.url }).connect();

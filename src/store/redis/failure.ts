@@ -21,11 +21,23 @@ const REASON_OF_REPLY: ReadonlyMap<string, string> = new Map([
   ['NOREPLICAS', 'Redis lacks replicas'],
   ['NOAUTH', 'Redis asks for a password'],
   ['WRONGPASS', 'Redis refuses the password'],
+  ['NOPERM', 'Redis refuses a command to its user'],
+  // What a script's command is refused with, by Redis 7 and by newer ones.
+  ['ERR The user executing the script', 'Redis refuses a command to its user'],
+  ['ERR ACL failure in script', 'Redis refuses a command to its user'],
+  ['UNKILLABLE', 'Redis is busy with a script'],
+  ['ERR max number of clients reached', 'Redis has too many clients'],
 ]);
 
 /** Whether another connection may help: this one leads to a node that was demoted. */
 export function leadsToReplica(thrown: unknown): boolean {
   return thrown instanceof ErrorReply && /READONLY|^UNBLOCKED/.test(thrown.message);
+}
+
+/** Whether Redis refuses a command, a key or a channel to this user. */
+export function isRefusedRight(thrown: unknown): boolean {
+  if (!(thrown instanceof ErrorReply)) return false;
+  return /^NOPERM|^ERR (The user executing the script|ACL failure in script)/.test(thrown.message);
 }
 
 /** Where a cluster says that a key is: for good (`moved`), or for this one command (`ask`). */

@@ -13,9 +13,8 @@ export function makeClient(
   reconnect: (retries: number, cause: Error) => number | Error,
 ) {
   const { socket, ...rest } = clientOptions(target, address);
-  return createClient({
+  const client = createClient({
     ...rest,
-    name: 'research-gateway',
     // What was not sent while Redis is away must not be sent later behind the back of a caller that was told so.
     disableOfflineQueue: true,
     pingInterval: PING_EVERY_MS,
@@ -26,6 +25,18 @@ export function makeClient(
       socketTimeout: SILENCE_LIMIT_MS,
       reconnectStrategy: reconnect,
     },
+  });
+  tellName(client);
+  return client;
+}
+
+/** Shows the gateway in `CLIENT LIST`. A user that may not say its name is served all the same. */
+export function tellName(client: {
+  on(event: 'ready', listener: () => void): unknown;
+  sendCommand(args: string[]): Promise<unknown>;
+}): void {
+  client.on('ready', () => {
+    client.sendCommand(['CLIENT', 'SETNAME', 'research-gateway']).catch(() => {});
   });
 }
 

@@ -18,7 +18,7 @@ import { openQueueClient, type QueueConnection, queuePrefix } from './queue-clie
 import { Replicas } from './replicas.ts';
 import { loadScripts } from './scripts.ts';
 import { sentinelLocator } from './sentinel.ts';
-import { checkRedis } from './startup-checks.ts';
+import { checkQueueKeys, checkRedis, withRights } from './startup-checks.ts';
 import { RedisRunStore } from './store.ts';
 import { parseTarget, type RedisTarget, type TlsFiles } from './target.ts';
 
@@ -68,25 +68,32 @@ interface Route extends AsyncDisposable {
  * @throws Error with the fix where there is no connection or Redis is too old.
  */
 export async function openRedisStore(options: RedisOptions): Promise<RedisStorage> {
+  return await withRights(options.prefix ?? DEFAULT_PREFIX, () => open(options));
+}
+
+async function open(options: RedisOptions): Promise<RedisStorage> {
   const { log, prefix = DEFAULT_PREFIX, clock } = options;
   const target = parseTarget(options.url, options.tls);
   const cluster = target.kind === 'cluster';
   const keys = new Keys(prefix, { shards: cluster ? CLUSTER_SHARDS : 1 });
   await using opening = new AsyncDisposableStack();
   const route = opening.use(await findRoute(target, { options, prefix }));
-  const open = async () => {
+  const connect = async () => {
     const connection = await route.connect();
     opening.defer(() => connection.close());
     return connection;
   };
-  const redis = await open();
+  const redis = await connect();
   await checkRedis(redis, { log, cluster });
   await enterFormat(redis, keys);
-  const channels = await Channels.open({ redis: await open(), commands: redis, keys, log, sharded: cluster });
+  await checkQueueKeys(redis, prefix);
+  const channels = await Channels.open({ redis: await connect(), commands: redis, keys, log, sharded: cluster });
   const scripts = loadScripts({ sharded: cluster });
   const { replicas = 0, limitMs = DEFAULT_LIMIT_MS } = options;
   const waits =
-    replicas > 0 ? new Replicas({ redis: await open(), keys, options: { replicas, limitMs: limitMs / 2 } }) : undefined;
+    replicas > 0
+      ? new Replicas({ redis: await connect(), keys, options: { replicas, limitMs: limitMs / 2 } })
+      : undefined;
   const parts = opening.move();
   const runs = new RedisRunStore({
     redis,

@@ -3,6 +3,7 @@ import { withTimeout } from '../../base/abort.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import { isRedirect, leadsToReplica } from './failure.ts';
+import { tellName } from './make-client.ts';
 import { type Locate, MovingClient } from './moving-client.ts';
 import { type Address, clientOptions, type RedisTarget } from './target.ts';
 
@@ -15,9 +16,8 @@ const MOST_WAITING_COMMANDS = 10_000;
 
 function makeClient(target: RedisTarget, address: Address, lost: () => void) {
   const { socket, ...rest } = clientOptions(target, address);
-  return createClient({
+  const client = createClient({
     ...rest,
-    name: 'research-gateway',
     pingInterval: 3000,
     maintNotifications: 'disabled',
     commandsQueueMaxLength: MOST_WAITING_COMMANDS,
@@ -31,6 +31,8 @@ function makeClient(target: RedisTarget, address: Address, lost: () => void) {
       },
     },
   });
+  tellName(client);
+  return client;
 }
 
 type Client = ReturnType<typeof makeClient>;

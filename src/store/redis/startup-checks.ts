@@ -1,6 +1,8 @@
 import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { RedisConnection } from './connection.ts';
+import { isRefusedRight } from './failure.ts';
+import { queuePrefix } from './queue-client.ts';
 import { textList } from './replies.ts';
 
 /** Ranges of streams that leave out their start came with this version. */
@@ -27,6 +29,30 @@ export async function checkRedis(redis: RedisConnection, options: { log: Logger;
   if (appendOnly !== undefined && appendOnly !== 'yes') {
     log.warn({ appendonly: appendOnly }, 'Redis loses runs when it restarts: set appendonly yes');
   }
+}
+
+/**
+ * Opens what needs rights of the user. What a queue lies on is looked at as well: without it runs would wait for the sweep.
+ * @throws Error that names the rights where Redis refuses one of them.
+ */
+export async function withRights<T>(prefix: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (thrown) {
+    const refusal = thrown instanceof Error ? (thrown.cause ?? thrown) : thrown;
+    if (!isRefusedRight(refusal)) throw thrown;
+    throw new Error(
+      `store.url: Redis refuses what the gateway needs: ${messageOf(refusal)}. ` +
+        `Give its user the keys ~${prefix}:* and ~${queuePrefix(prefix)}:*, the channels &${prefix}:*, ` +
+        'and all commands but those of @dangerous and @admin.',
+      { cause: thrown },
+    );
+  }
+}
+
+/** @throws where the user may not reach the keys of the queue. */
+export async function checkQueueKeys(redis: RedisConnection, prefix: string): Promise<void> {
+  await redis.command(['EXISTS', `${queuePrefix(prefix)}:runs:meta`]);
 }
 
 async function checkVersion(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -24,7 +24,7 @@ import {
   newRun,
   readAll,
 } from '../../contract/run-store-fixture.ts';
-import { freePort, redisOrSkip } from '../../support/redis.ts';
+import { freePort, type RedisServer, redisOrSkip } from '../../support/redis.ts';
 import {
   ask,
   type RedisCluster,
@@ -113,6 +113,46 @@ describe('a Redis with an own authority and users with few rights', () => {
     await storage.runs.close();
     await rm(folder, { recursive: true });
   });
+});
+
+describe('a user of Redis', () => {
+  const DOCUMENTED = ['~gateway:*', '~{gateway:queue}:*', '&gateway:*', '+@all', '-@dangerous', '-@admin'];
+  let server: RedisServer;
+  before(async function () {
+    server = await redisOrSkip(this);
+  });
+  after(() => server?.[Symbol.asyncDispose]());
+
+  const openAs = async (rights: readonly string[]) => {
+    await ask(server.port, 'ACL', 'SETUSER', 'gateway', 'reset', 'on', '>secret', ...rights);
+    const url = `redis://gateway:secret@127.0.0.1:${server.port}/3`;
+    return await openRedisStore({ url, log: silentLogger, limitMs: 1000, connectLimitMs: 1500 });
+  };
+
+  it('needs no more rights than are documented, and not even CLIENT, INFO and CONFIG', async () => {
+    const page = await readFile(new URL('../../../docs/scaling.md', import.meta.url), 'utf8');
+    assert.ok(page.includes(`ACL SETUSER gateway on >secret ${DOCUMENTED.join(' ')}`), 'they are documented');
+    const storage = await openAs([...DOCUMENTED, '-client', '-info', '-config']);
+    const { run } = await endedRun(storage.runs);
+    assert.equal((await storage.runs.get(run.id))?.status, 'completed');
+    await canQueue(storage);
+    assert.equal(await storage.limits.slots({ name: 'places' }).take('ann', run.id, { limit: 1, ttlMs: 1000 }), true);
+    await storage.runs.close();
+  });
+
+  for (const [what, rights] of Object.entries({
+    'the keys of the queue': DOCUMENTED.toSpliced(1, 1),
+    'the keys of runs': DOCUMENTED.toSpliced(0, 1),
+    'the channels': DOCUMENTED.toSpliced(2, 1),
+    scripts: [...DOCUMENTED, '-@scripting'],
+  })) {
+    it(`without ${what} is refused at the start, and told which rights it needs`, async () => {
+      await assert.rejects(
+        openAs(rights),
+        /^Error: store\.url: .*NOPERM.* ~gateway:\* and ~\{gateway:queue\}:\*.*@dangerous/,
+      );
+    });
+  }
 });
 
 describe('Redis that sentinels watch', () => {
