@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** Text from outside inside of messages, marked as data. */
 
@@ -14,7 +14,7 @@ export interface Fence {
 
 /** The fence that belongs to a run: the same for the same id, so that a run taken up again sends the same bytes. */
 export function createFence(runId: string): Fence {
-  const digest = createHash('sha256').update(`fence of ${runId}`).digest();
+  const digest = hash('sha256', `fence of ${runId}`, 'buffer');
   // Letters alone: whatever the run, the mark is as long in tokens.
   const nonce = Array.from(digest.subarray(0, 12), (byte) => LETTERS[byte % LETTERS.length]).join('');
   const mark = `${NAME}-${nonce}`;

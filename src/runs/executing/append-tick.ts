@@ -10,12 +10,11 @@ const BUSY = 0.5;
 /** A run that shares the store with another one wrote within this time, in milliseconds. */
 const SHARED_MS = 10;
 
-const NOW = Promise.resolve();
-
 /**
  * When the writers of all runs append: together, so that the store writes once and each reader is written to once. A
- * run alone appends at once. While several write, a tick takes a millisecond, and up to `MAX_TICK_MS` the busier the
- * process is: under load deltas are merged instead of falling behind.
+ * run alone appends once this turn of the event loop is over, so that what came with one chunk goes together. While
+ * several write, a tick takes a millisecond, and up to `MAX_TICK_MS` the busier the process is: under load deltas are
+ * merged instead of falling behind.
  */
 export class AppendTick {
   readonly #load: LoadMeter;
@@ -37,16 +36,14 @@ export class AppendTick {
     }
     if (this.#next) return this.#next;
     const pause = this.#tickedAt + this.#lengthMs(now) - now;
-    if (pause <= 0) {
-      this.#tickedAt = now;
-      return NOW;
-    }
     this.#next = new Promise((resolve) => {
-      setTimeout(() => {
+      const due = () => {
         this.#next = undefined;
         this.#tickedAt = performance.now();
         resolve();
-      }, pause);
+      };
+      if (pause > 0) setTimeout(due, pause);
+      else setImmediate(due);
     });
     return this.#next;
   }

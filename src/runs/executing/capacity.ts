@@ -58,7 +58,7 @@ export class Capacity {
 
   /** Whether one more run may start before all that wait for it: only where none does. It counts as started. */
   startNow(active: number): boolean {
-    return this.#waiting.length === 0 && !this.heldBack && this.start(active);
+    return this.#waiting.length === 0 && this.start(active);
   }
 
   /** Waits for a start, `ms` at most, in the order of coming. False where there was no room in that time. */

@@ -297,8 +297,8 @@ class Execution {
   ): Promise<'ended' | 'cancelled'> {
     const { clock, lease, retentionMs } = this.#options;
     const errorObject = status === 'cancelled' ? cancelledError() : (error?.toObject() ?? null);
-    await this.#writer.flush();
     // From here to the terminal event nothing waits: all of it stands in one append, written or refused as one.
+    this.#writer.beginEnd();
     const restore = this.#recorder.checkpoint();
     const { annotations } = this.#recorder.answer;
     if (errorObject) this.#recorder.closeOpenItems(errorObject);
@@ -349,7 +349,7 @@ class Execution {
   }
 }
 
-/** Whether a step leaves something in the transcript. */
+/** Whether a step leaves something in the transcript that has to be stored first: behind a whole answer only the end comes. */
 function isMilestone(step: Step): boolean {
-  return 'entry' in step && step.entry !== undefined;
+  return 'entry' in step && step.entry !== undefined && step.entry.t !== 'answered';
 }

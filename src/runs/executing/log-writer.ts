@@ -76,6 +76,8 @@ export class LogWriter {
   #rechecking = false;
   /** How often the batch in flight was refused although it could be written. */
   #refused = 0;
+  /** How many of the waiting events came before those of the end; see `beginEnd`. */
+  #beforeEnd = 0;
 
   constructor(options: LogWriterOptions) {
     this.#options = options;
@@ -134,9 +136,14 @@ export class LogWriter {
     if (this.#lost) throw this.#lost;
   }
 
+  /** What is pushed from here on belongs to the end, which `end` has to bring without waiting in between. */
+  beginEnd(): void {
+    this.#beforeEnd = this.#pending.length;
+  }
+
   /**
-   * Appends the terminal event in one batch with everything pushed since the last `flush`. `cancelled`: a cancel was
-   * accepted before, nothing of this batch was written and the run must be ended as cancelled.
+   * Appends the terminal event in one batch with everything that waits. `cancelled`: a cancel was accepted before, nothing
+   * since `beginEnd` was written and the run must be ended as cancelled.
    * @throws ClaimLostError
    */
   async end(
@@ -173,12 +180,19 @@ export class LogWriter {
         const batch = this.#cut();
         const answer = await this.#append(batch);
         if (this.#accept(batch, answer)) this.#carryOn(events);
+        else this.#keep(batch, events.slice(0, this.#beforeEnd));
       }
     } catch (thrown) {
       this.#lose(thrown instanceof ClaimLostError ? thrown : new ClaimLostError(messageOf(thrown), { cause: thrown }));
     } finally {
       this.#flushing = undefined;
     }
+  }
+
+  /** Of a refused end: what was there before it is written without. */
+  #keep({ transcript = [] }: Append, events: readonly (PendingEvent | PendingDelta)[]): void {
+    this.#pending.unshift(...events);
+    this.#transcript.unshift(...transcript);
   }
 
   #carryOn(events: readonly (PendingEvent | PendingDelta)[]): void {
@@ -267,10 +281,9 @@ export class LogWriter {
     }
   }
 
-  /** Whether the batch is in the log. @throws ClaimLostError */
+  /** Whether the batch is in the log: an end is not where a cancel came first. @throws ClaimLostError */
   #accept(batch: Append, answer: AppendResult): boolean {
     if (answer.result === 'cancelled') {
-      // Refused as a whole: a cancel came first.
       this.#cancelledAtEnd = true;
       return false;
     }

@@ -99,7 +99,7 @@ describe('the writer of a run’s log', () => {
     });
     const { writer } = open(slow, claim);
     writer.push(done('first'));
-    await Promise.resolve();
+    while (counts.length === 0) await new Promise((resolve) => setImmediate(resolve));
     for (const text of ['second', 'third', 'fourth']) {
       writer.push(done(text));
       await new Promise((resolve) => setImmediate(resolve));
@@ -305,6 +305,22 @@ describe('the writer of a run’s log', () => {
     const run = await store.get(claim.run.id);
     assert.equal(run?.status, 'cancelled');
     assert.equal(run.last, 4, 'the refused end left nothing behind');
+  });
+
+  it('writes what came before a refused end without it', async () => {
+    const claim = await claimedRun(store, newRun());
+    const { writer } = open(store, claim);
+    await store.requestCancel(claim.run.id);
+    writer.pushDelta(delta('some'));
+    writer.pushTranscript({ t: 'step' });
+    writer.beginEnd();
+    writer.push(done('what the end closes'));
+    assert.equal(await writer.end(done('a terminal event'), END), 'cancelled');
+    assert.equal((await store.get(claim.run.id))?.last, 3);
+    assert.deepEqual(await store.readTranscript(claim.run.id), ['{"t":"step"}']);
+    writer.beginEnd();
+    assert.equal(await writer.end(done('end'), { ...END, status: 'cancelled' }), 'ended');
+    assert.deepEqual(await storedTexts(store, claim.run.id), ['some', 'end']);
   });
 
   it('ends a run whose last append had no answer', async () => {
