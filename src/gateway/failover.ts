@@ -34,12 +34,15 @@ export type Passed = { route: Route } & (
  * @throws GatewayError where none answered; the signal's reason.
  */
 export async function withFailover(options: FailoverOptions): Promise<Passed> {
-  const { tries, modelName, hedgeMs, signal } = options;
+  const { tries, modelName, ask, hedgeMs, account, signal } = options;
   let last: Passed | undefined;
   const run = async (lane: Lane): Promise<Passed | undefined> => {
-    for await (const attempt of tries.attempts({ signal: lane.signal })) {
+    using walk = tries.walk(lane);
+    for (let attempt = await walk.next(); attempt; attempt = await walk.next()) {
       const { route } = attempt;
-      const result = await counted(attempt, lane, options);
+      const result =
+        hedgeMs === undefined ? await ask(attempt, lane) : await countedIfOvertaken(attempt, lane, options);
+      account.add(route, result);
       report(attempt, result);
       if (result.is !== 'failed') return { route, ...result };
       const { answer, failure } = result;
@@ -59,16 +62,18 @@ export async function withFailover(options: FailoverOptions): Promise<Passed> {
   throw gatewayErrorOf(modelName, tries.failures);
 }
 
-/** Asks, and counts what came of it. A lane that another one overtook was not free. */
-async function counted(attempt: RouteAttempt, lane: Lane, { ask, account }: FailoverOptions): Promise<AttemptResult> {
+/** Asks on a lane that another one may overtake: what was asked of its provider was not free then. */
+async function countedIfOvertaken(
+  attempt: RouteAttempt,
+  lane: Lane,
+  { ask, account }: FailoverOptions,
+): Promise<AttemptResult> {
   const onAbort = () => {
     if (isOvertaken(lane.signal)) account.overtaken(attempt.route);
   };
   lane.signal.addEventListener('abort', onAbort, { once: true });
   try {
-    const result = await ask(attempt, lane);
-    account.add(attempt.route, result);
-    return result;
+    return await ask(attempt, lane);
   } finally {
     lane.signal.removeEventListener('abort', onAbort);
   }

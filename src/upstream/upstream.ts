@@ -118,7 +118,6 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
         ...triesOptions(query),
         backoff: query.backoff ?? backoff,
         attended: query.attended ?? false,
-        penalties: new Map(),
       }),
     embed({ routes, ...request }, { signal }) {
       const tries = new RouteTries({
@@ -129,7 +128,6 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
         random,
         backoff,
         observe: options.observe ?? (() => {}),
-        penalties: new Map(),
       });
       return askForEmbeddings(request, { tries, signal });
     },

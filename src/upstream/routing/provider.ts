@@ -45,6 +45,7 @@ export class Provider implements AsyncDisposable {
   readonly #limiters = new Map<string | undefined, RateLimiter>();
   readonly #traits = new Map<string, RequestTraits>();
   readonly #firstTokens = new Map<string, FirstTokenTimes>();
+  readonly #routeIds = new Map<string, string>();
   #users = 0;
   #onUnused: (() => void) | undefined;
 
@@ -113,18 +114,20 @@ export class Provider implements AsyncDisposable {
     return remembered(this.#traits, model, () => startingTraits(this.name, this.config, model));
   }
 
-  /** Keeps the pool open until disposed, also if the provider is retired meanwhile. */
-  use(): Disposable {
+  /** Keeps the pool open until `leave`, also if the provider is retired meanwhile. */
+  enter(): void {
     this.#users += 1;
-    let used = true;
-    return {
-      [Symbol.dispose]: () => {
-        if (!used) return;
-        used = false;
-        this.#users -= 1;
-        this.#closeIfUnused();
-      },
-    };
+  }
+
+  /** Once for each `enter`. */
+  leave(): void {
+    this.#users -= 1;
+    this.#closeIfUnused();
+  }
+
+  /** What tells the routes to the provider's models apart, also after a reload. */
+  routeId(model: string): string {
+    return remembered(this.#routeIds, model, () => `${this.name}\n${model}`);
   }
 
   /** Closes the pool once nobody uses it, and tells. */

@@ -50,25 +50,28 @@ export class RateLimiter {
     return this.#running;
   }
 
-  /** Waits for a slot, in order of arrival. Dispose it when the exchange is over. */
-  async enter(options: { signal: AbortSignal }): Promise<Disposable> {
+  /** Takes a slot where one is free now; `leave` frees it. */
+  tryEnter(): boolean {
+    if (this.#state.is === 'limited' && (this.pauseMs > 0 || this.#running >= this.#state.slots)) return false;
+    this.#running += 1;
+    return true;
+  }
+
+  /** Waits for a slot, in order of arrival; `leave` frees it. */
+  async enter(options: { signal: AbortSignal }): Promise<void> {
     for (;;) {
       options.signal.throwIfAborted();
+      if (this.tryEnter()) return;
       const pause = this.pauseMs;
       if (pause > 0) await sleep(pause, options);
-      else if (this.#state.is === 'limited' && this.#running >= this.#state.slots) await this.#queue(options.signal);
-      else break;
+      else await this.#queue(options.signal);
     }
-    this.#running += 1;
-    let left = false;
-    return {
-      [Symbol.dispose]: () => {
-        if (left) return;
-        left = true;
-        this.#running -= 1;
-        this.#wake();
-      },
-    };
+  }
+
+  /** The exchange is over: once for each slot. */
+  leave(): void {
+    this.#running -= 1;
+    this.#wake();
   }
 
   /** The provider limited us; `retryAfterMs`: what it asked for. */

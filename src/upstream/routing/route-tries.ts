@@ -4,7 +4,11 @@ import type { Logger } from '../../base/logger.ts';
 import type { RouteName } from '../turn.ts';
 import { AttemptFailure } from './attempt-failure.ts';
 import { type BackoffPolicy, backoffMs } from './backoff.ts';
+import type { RateLimiter } from './rate-limiter.ts';
 import type { Route } from './routes.ts';
+import { type RouteAttempt, RunningAttempt } from './running-attempt.ts';
+
+export type { RouteAttempt } from './running-attempt.ts';
 
 /** What is told of every attempt, for metrics. */
 export interface AttemptReport {
@@ -27,23 +31,13 @@ export interface RouteTriesOptions {
   clock: Clock;
   random: () => number;
   backoff: BackoffPolicy;
-  /** Streams broken so far, by route; shared by the turns of a run. */
-  penalties: Map<string, number>;
+  /** Streams broken so far, by route; shared by the turns of a run. Absent: what breaks a stream is the last attempt. */
+  penalties?: Map<string, number>;
   observe: (report: AttemptReport) => void;
   /** See `AttemptsQuery`. */
   attended?: boolean;
   /** The route that is asked first among those that are well. */
   warm?: RouteName | undefined;
-}
-
-/** One attempt at one route, under the limiter and the circuit breaker. Report one outcome. */
-export interface RouteAttempt {
-  readonly route: Route;
-  /** Whether another route could be asked at once: then this one need not be waited for as long. */
-  readonly hasAlternative: boolean;
-  succeeded(): void;
-  /** `delivered`: something reached the client before the failure, so that the route is avoided for now. */
-  failed(failure: AttemptFailure, details: { delivered: boolean }): void;
 }
 
 export interface FailedRoute {
@@ -58,22 +52,46 @@ const QUICK_MS = 150;
 /** Faults that are often gone with the next request. */
 const TRANSIENT = new Set([500, 502, 503]);
 
+/** What a request knows of one of its routes. */
+interface RouteRecord {
+  /** Attempts so far. */
+  tries: number;
+  /** It will not be asked again. */
+  given: boolean;
+  repeated: boolean;
+  asking: boolean;
+}
+
+/** Where an iteration over the routes is. */
+interface Walk {
+  signal: AbortSignal;
+  round: number;
+  /** The routes of the round that were not asked yet. */
+  candidates: Iterator<Route>;
+  current: RunningAttempt | undefined;
+}
+
+/** Attempts one after the other. Each is over when the next is asked for or the walk is disposed. */
+export interface RouteWalk extends Disposable {
+  /**
+   * The next attempt, without a wait where nothing has to be waited for; undefined where none is left. @throws the
+   * signal's reason after an abort, also during a pause.
+   */
+  next(): RouteAttempt | undefined | Promise<RouteAttempt | undefined>;
+}
+
 /**
  * The attempts of one request over its routes, in rounds: each usable route once in order, then a pause, then again,
  * as often as the providers' `max_retries` allow. So another provider is asked before the same one is asked again, but
  * for one quick repetition after a fault that passes (500, 502, 503) or a short `Retry-After`.
  *
- * Several iterations may run beside each other: what one of them is asking the others leave alone.
+ * Several walks may go on beside each other: what one of them is asking the others leave alone.
  */
 export class RouteTries {
   readonly #options: RouteTriesOptions;
-  /** Routes that will not be asked again. */
-  readonly #given = new Set<string>();
+  readonly #records = new Map<string, RouteRecord>();
+  /** In the order of the attempts. */
   readonly #failures = new Map<string, FailedRoute>();
-  /** Attempts so far, by route. */
-  readonly #tries = new Map<string, number>();
-  readonly #repeated = new Set<string>();
-  readonly #asking = new Set<string>();
   #over = false;
 
   constructor(options: RouteTriesOptions) {
@@ -90,79 +108,91 @@ export class RouteTries {
     return !this.#over && this.#options.routes().length > 1 && this.#left().some(isReady);
   }
 
-  /**
-   * Gives attempts until one succeeds, delivers something, or none is left. Each is over when the next is asked for
-   * or the iteration ends. @throws the signal's reason after an abort, also during a pause.
-   */
+  /** Gives attempts until one succeeds, delivers something, or none is left. @throws as `RouteWalk.next`. */
   async *attempts(options: { signal: AbortSignal }): AsyncGenerator<RouteAttempt, void, undefined> {
-    const { backoff, random } = this.#options;
-    for (let round = 0; ; round += 1) {
-      options.signal.throwIfAborted();
-      for (const route of this.#candidates()) {
-        for (let repeat = true; repeat; ) {
-          const attempt = await this.#begin(route, { ...options, round });
-          try {
-            yield attempt;
-          } finally {
-            attempt.end();
-          }
-          if (this.#over) return;
-          repeat = this.#repeats(route, attempt.failure);
-          if (repeat) await sleep(QUICK_MS * (0.5 + random()), options);
-        }
-      }
-      const pause = this.#pauseBefore(backoffMs(backoff, round + 1, random));
-      if (pause === undefined) return;
-      await sleep(pause, options);
-    }
+    using walk = this.walk(options);
+    for (let attempt = await walk.next(); attempt; attempt = await walk.next()) yield attempt;
   }
 
-  async #begin(
-    route: Route,
-    options: { signal: AbortSignal; round: number },
-  ): Promise<RouteAttempt & { failure: AttemptFailure | undefined; end(): void }> {
-    const { provider, model, credential } = route;
-    const id = routeId(route);
-    const limiter = provider.limiter(credential);
-    const use = provider.use();
-    this.#asking.add(id);
-    let slot: Disposable;
+  /** The same without a generator: where most first attempts succeed, it is most of what they cost. */
+  walk({ signal }: { signal: AbortSignal }): RouteWalk {
+    const walk: Walk = { signal, round: 0, candidates: this.#candidates(), current: undefined };
+    return { next: () => this.#next(walk), [Symbol.dispose]: () => this.#end(walk) };
+  }
+
+  #next(walk: Walk): RunningAttempt | undefined | Promise<RunningAttempt | undefined> {
+    const last = walk.current;
+    if (!last) return this.#nextOfRound(walk);
+    this.#end(walk);
+    if (this.#over) return undefined;
+    return this.#repeats(last) ? this.#again(walk, last.route) : this.#nextOfRound(walk);
+  }
+
+  #nextOfRound(walk: Walk): RunningAttempt | Promise<RunningAttempt | undefined> {
+    walk.signal.throwIfAborted();
+    const candidate = walk.candidates.next();
+    return candidate.done ? this.#nextRound(walk) : this.#begin(walk, candidate.value);
+  }
+
+  async #nextRound(walk: Walk): Promise<RunningAttempt | undefined> {
+    const { backoff, random } = this.#options;
+    const pause = this.#pauseBefore(backoffMs(backoff, walk.round + 1, random));
+    if (pause === undefined) return undefined;
+    await sleep(pause, walk);
+    walk.round += 1;
+    walk.candidates = this.#candidates();
+    return await this.#nextOfRound(walk);
+  }
+
+  async #again(walk: Walk, route: Route): Promise<RunningAttempt> {
+    await sleep(QUICK_MS * (0.5 + this.#options.random()), walk);
+    return await this.#begin(walk, route);
+  }
+
+  #begin(walk: Walk, route: Route): RunningAttempt | Promise<RunningAttempt> {
+    const limiter = route.provider.limiter(route.credential);
+    this.#record(route).asking = true;
+    route.provider.enter();
+    return limiter.tryEnter() ? this.#started(walk, route, limiter) : this.#whenFree(walk, route, limiter);
+  }
+
+  async #whenFree(walk: Walk, route: Route, limiter: RateLimiter): Promise<RunningAttempt> {
     try {
-      slot = await limiter.enter(options);
+      await limiter.enter(walk);
     } catch (error) {
-      this.#asking.delete(id);
-      use[Symbol.dispose]();
+      this.#record(route).asking = false;
+      route.provider.leave();
       throw error;
     }
-    const breaker = provider.breaker(model);
-    const startedAt = this.#options.clock.now();
-    let outcome: 'ok' | AttemptFailure | undefined;
-    this.#tries.set(id, (this.#tries.get(id) ?? 0) + 1);
-    breaker.begin();
-    return {
+    return this.#started(walk, route, limiter);
+  }
+
+  #started(walk: Walk, route: Route, limiter: RateLimiter): RunningAttempt {
+    const { round } = walk;
+    this.#record(route).tries += 1;
+    const attempt = new RunningAttempt({
       route,
       hasAlternative: this.hasAnother,
-      get failure() {
-        return outcome === 'ok' ? undefined : outcome;
+      limiter,
+      breaker: route.provider.breaker(route.model),
+      startedAt: this.#options.clock.now(),
+      onOutcome: (outcome, { delivered }) => {
+        if (outcome === 'ok') this.#over = true;
+        else this.#failed(route, outcome, { delivered, round });
       },
-      succeeded: () => {
-        outcome = 'ok';
-        this.#over = true;
-      },
-      failed: (failure, { delivered }) => {
-        outcome = failure;
-        this.#failed(route, failure, { delivered, round: options.round });
-      },
-      end: () => {
-        this.#asking.delete(id);
-        this.#report(route, outcome, startedAt);
-        if (outcome === 'ok') limiter.succeeded();
-        else if (outcome?.kind === 'rate_limit') limiter.limited(outcome.retryAfterMs);
-        breaker.end(outcome === 'ok' ? 'healthy' : outcome?.unhealthy ? 'unhealthy' : 'unknown');
-        slot[Symbol.dispose]();
-        use[Symbol.dispose]();
-      },
-    };
+    });
+    walk.current = attempt;
+    return attempt;
+  }
+
+  #end(walk: Walk): void {
+    const attempt = walk.current;
+    if (!attempt) return;
+    walk.current = undefined;
+    this.#record(attempt.route).asking = false;
+    this.#report(attempt);
+    attempt.end();
+    attempt.route.provider.leave();
   }
 
   #failed(route: Route, failure: AttemptFailure, details: { delivered: boolean; round: number }): void {
@@ -170,9 +200,9 @@ export class RouteTries {
     const id = routeId(route);
     this.#failures.delete(id);
     this.#failures.set(id, { route, failure });
-    if (this.#isGivenUp(route, failure)) this.#given.add(id);
+    if (this.#isGivenUp(route, failure)) this.#record(route).given = true;
     if (failure.kind === 'context_length') this.#giveUpSmaller(route);
-    if (details.delivered) penalties.set(id, (penalties.get(id) ?? 0) + 1);
+    if (details.delivered) penalties?.set(id, (penalties.get(id) ?? 0) + 1);
     if (details.delivered || failure.advice === 'never') this.#over = true;
     const { kind, status } = failure;
     const where = { model: modelName, provider: route.provider.name, upstream_model: route.model };
@@ -191,25 +221,24 @@ export class RouteTries {
   #giveUpSmaller({ contextLength }: Route): void {
     if (contextLength === undefined) return;
     for (const route of this.#options.routes()) {
-      if (route.contextLength !== undefined && route.contextLength <= contextLength) this.#given.add(routeId(route));
+      if (route.contextLength !== undefined && route.contextLength <= contextLength) this.#record(route).given = true;
     }
   }
 
   /** Whether a route is asked once more before the next one. */
-  #repeats(route: Route, failure: AttemptFailure | undefined): boolean {
-    if (!failure || !this.#mayRepeat(route, failure)) return false;
-    this.#repeated.add(routeId(route));
+  #repeats({ route, outcome }: RunningAttempt): boolean {
+    if (!outcome || outcome === 'ok' || !this.#mayRepeat(route, outcome)) return false;
+    this.#record(route).repeated = true;
     return true;
   }
 
   #mayRepeat(route: Route, { advice, kind, status, retryAfterMs }: AttemptFailure): boolean {
-    const id = routeId(route);
-    if (advice !== 'again' || this.#repeated.has(id) || !this.#hasTries(route)) return false;
+    if (advice !== 'again' || this.#record(route).repeated || !this.#hasTries(route)) return false;
     if (kind === 'rate_limit') return retryAfterMs !== undefined && retryAfterMs <= SHORT_WAIT_MS;
     return kind === 'failed' && TRANSIENT.has(status ?? 0) && (retryAfterMs ?? 0) <= SHORT_WAIT_MS;
   }
 
-  #report(route: Route, outcome: 'ok' | AttemptFailure | undefined, startedAt: number): void {
+  #report({ route, outcome, startedAt }: RunningAttempt): void {
     this.#options.observe({
       provider: route.provider.name,
       upstreamModel: route.model,
@@ -251,25 +280,35 @@ export class RouteTries {
 
   #left(): Route[] {
     const { penalties, warm } = this.#options;
+    const left = this.#options.routes().filter((route) => this.#mayAsk(route));
+    if (left.length < 2) return left;
+    const penalty = (route: Route) => penalties?.get(routeId(route)) ?? 0;
     const isWarm = (route: Route) => Number(route.provider.name === warm?.provider && route.model === warm.model);
-    return this.#options
-      .routes()
-      .filter((route) => this.#mayAsk(route))
-      .sort((a, b) => (penalties.get(routeId(a)) ?? 0) - (penalties.get(routeId(b)) ?? 0) || isWarm(b) - isWarm(a));
+    return left.sort((a, b) => penalty(a) - penalty(b) || isWarm(b) - isWarm(a));
   }
 
   #mayAsk(route: Route): boolean {
-    const id = routeId(route);
-    return !this.#given.has(id) && !this.#asking.has(id) && this.#hasTries(route);
+    const record = this.#records.get(routeId(route));
+    return !record || (!record.given && !record.asking && this.#hasTries(route));
   }
 
   #hasTries(route: Route): boolean {
-    return (this.#tries.get(routeId(route)) ?? 0) <= route.provider.config.max_retries;
+    return this.#record(route).tries <= route.provider.config.max_retries;
+  }
+
+  #record(route: Route): RouteRecord {
+    const id = routeId(route);
+    let record = this.#records.get(id);
+    if (!record) {
+      record = { tries: 0, given: false, repeated: false, asking: false };
+      this.#records.set(id, record);
+    }
+    return record;
   }
 }
 
 function routeId(route: Route): string {
-  return `${route.provider.name}\n${route.model}`;
+  return route.provider.routeId(route.model);
 }
 
 /** The failure of a route that was not even asked, because its provider told us to wait for long. */

@@ -45,23 +45,34 @@ describe('the shared rate limiter', () => {
 
   it('lets half as many run at once, then one more with each success', async () => {
     const { shared, pass } = limiter();
-    const running = await Promise.all(Array.from({ length: 4 }, () => shared.enter({ signal })));
+    await Promise.all(Array.from({ length: 4 }, () => shared.enter({ signal })));
     shared.limited(10);
     pass(10);
-    for (const one of running) one[Symbol.dispose]();
-    const first = await shared.enter({ signal });
+    for (let i = 0; i < 4; i += 1) shared.leave();
+    await shared.enter({ signal });
     await shared.enter({ signal });
     const order: string[] = [];
     const third = shared.enter({ signal }).then(() => order.push('third'));
     const fourth = shared.enter({ signal }).then(() => order.push('fourth'));
     await new Promise(setImmediate);
     assert.deepEqual(order, [], 'two slots, two running');
-    first[Symbol.dispose]();
+    shared.leave();
     await third;
     shared.succeeded();
     await fourth;
     assert.deepEqual(order, ['third', 'fourth']);
     assert.equal(shared.running, 3);
+  });
+
+  it('gives a slot at once only where one is free', () => {
+    const { shared, pass } = limiter();
+    assert.equal(shared.tryEnter(), true);
+    shared.limited(10);
+    assert.equal(shared.tryEnter(), false, 'it pauses');
+    pass(10);
+    assert.equal(shared.tryEnter(), false, 'one slot, one running');
+    shared.leave();
+    assert.equal(shared.tryEnter(), true);
   });
 
   it('forgets those who left while they waited', async () => {
