@@ -68,7 +68,11 @@ export function step<T>(what: string, work: () => T): T {
   try {
     return work();
   } finally {
-    const ms = performance.now() - began;
-    if (ms > SLOW_MS) slowSteps.publish({ step: what, ms, ...scopes.getStore() } satisfies SlowStep);
+    toldIfSlow(what, performance.now() - began);
   }
+}
+
+/** Tells of a step that took so many milliseconds, where that was long. */
+export function toldIfSlow(what: string, ms: number): void {
+  if (ms > SLOW_MS) slowSteps.publish({ step: what, ms, ...scopes.getStore() } satisfies SlowStep);
 }

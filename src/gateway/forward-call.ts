@@ -138,7 +138,9 @@ const SHORT = 32 * 1024;
 function writeAnswer(res: ServerResponse, answer: HeldAnswer, target: ProviderTarget): void {
   const { status, body } = answer;
   target.mask.apply(body);
-  res.writeHead(status, { ...target.headersToClient(answer), 'content-length': body.length });
+  const headers = target.headersToClient(answer);
+  headers['content-length'] = String(body.length);
+  res.writeHead(status, headers);
   if (body.length <= SHORT) endAnswer(res, body.toString('latin1'), 'latin1');
   else endAnswer(res, body);
 }

@@ -22,9 +22,9 @@ export interface PassedRequest {
 
 /** The request for one route, with its own name of the model in the body. */
 export function requestFor(
-  { body, modelAt, encoding, changes = [], ...rest }: PassedRequest,
+  { method, path, api, headers, body, modelAt, encoding, changes }: PassedRequest,
   model: string,
 ): TargetRequest {
-  const text = encoding === 'json' ? JSON.stringify(model) : model;
-  return { ...rest, body: replaceSpans(body, [...changes, { ...modelAt, text }]) };
+  const named = { start: modelAt.start, end: modelAt.end, text: encoding === 'json' ? JSON.stringify(model) : model };
+  return { method, path, api, headers, body: replaceSpans(body, changes ? [...changes, named] : [named]) };
 }

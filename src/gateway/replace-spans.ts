@@ -7,14 +7,19 @@ export interface Replacement extends Span {
 
 /** `body` with ranges that do not overlap replaced; every other byte stays as it came. */
 export function replaceSpans(body: Buffer, replacements: readonly Replacement[]): Buffer {
-  const pieces: Uint8Array[] = [];
-  let at = 0;
-  for (const { start, end, text } of [...replacements].sort((a, b) => a.start - b.start)) {
-    pieces.push(body.subarray(at, start), Buffer.from(text));
-    at = end;
+  const ordered = replacements.length < 2 ? replacements : [...replacements].sort((a, b) => a.start - b.start);
+  let length = body.length;
+  for (const { start, end, text } of ordered) length += Buffer.byteLength(text) - (end - start);
+  const replaced = Buffer.allocUnsafe(length);
+  let from = 0;
+  let to = 0;
+  for (const { start, end, text } of ordered) {
+    to += body.copy(replaced, to, from, start);
+    to += replaced.write(text, to);
+    from = end;
   }
-  pieces.push(body.subarray(at));
-  return Buffer.concat(pieces);
+  body.copy(replaced, to, from);
+  return replaced;
 }
 
 /**

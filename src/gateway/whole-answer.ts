@@ -34,7 +34,9 @@ export class WholeAnswer implements ResultReceiver {
   readonly #control: ResultControl;
   readonly #options: WholeAnswerOptions;
   readonly #limit: number;
-  readonly #held = new HeldBytes();
+  /** The only piece so far: most answers come in one, that needs no copy. */
+  #first: Buffer | undefined;
+  #rest: HeldBytes | undefined;
   #relayed: ResultReceiver | undefined;
   #allowed = SMALL;
 
@@ -50,11 +52,36 @@ export class WholeAnswer implements ResultReceiver {
       this.#relayed.data(chunk);
       return;
     }
-    if (this.#held.length === 0) this.#control.started();
-    if (this.#held.length + chunk.length > this.#limit) {
+    const length = this.#length;
+    if (length === 0) this.#control.started();
+    if (length + chunk.length > this.#limit) {
       this.#control.finish(failed(`the answer is larger than ${this.#limit} bytes`));
-    } else if (this.#mayHold(this.#held.length + chunk.length)) this.#held.push(chunk);
+    } else if (this.#mayHold(length + chunk.length)) this.#hold(chunk);
     else this.#passOn(chunk);
+  }
+
+  get #length(): number {
+    return this.#rest?.length ?? this.#first?.length ?? 0;
+  }
+
+  #hold(chunk: Buffer): void {
+    if (!this.#first) {
+      this.#first = chunk;
+      return;
+    }
+    if (!this.#rest) {
+      this.#rest = new HeldBytes();
+      this.#rest.push(this.#first);
+    }
+    this.#rest.push(chunk);
+  }
+
+  /** All of it; nothing is held afterwards. */
+  #take(): Buffer {
+    const taken = this.#rest?.take() ?? this.#first ?? Buffer.alloc(0);
+    this.#rest = undefined;
+    this.#first = undefined;
+    return taken;
   }
 
   #mayHold(length: number): boolean {
@@ -72,19 +99,19 @@ export class WholeAnswer implements ResultReceiver {
       return;
     }
     this.#relayed = relayed;
-    relayed.data(this.#held.take());
+    relayed.data(this.#take());
     relayed.data(chunk);
   }
 
   end(): AttemptResult {
     if (this.#relayed) return this.#relayed.end();
-    return this.#options.judge({ ...this.#head, body: this.#held.take() });
+    return this.#options.judge({ ...this.#head, body: this.#take() });
   }
 
   /** A document that is whole is an answer, also where its provider never ends the body. */
   broken(failure: AttemptFailure): AttemptResult {
     if (this.#relayed) return this.#relayed.broken(failure);
-    if (failure.kind !== 'timeout' || this.#held.length === 0 || this.#head.status >= 300) {
+    if (failure.kind !== 'timeout' || this.#length === 0 || this.#head.status >= 300) {
       return { is: 'failed', failure };
     }
     const judged = this.end();

@@ -2,27 +2,40 @@ import type { Request, Response } from 'express';
 import type { Logger } from '../base/logger.ts';
 import type { RequestContext } from './request-context.ts';
 
+interface RequestLine {
+  req: string;
+  ip: string | undefined;
+  method: string;
+  path: string;
+  route: string;
+  status: number;
+  ms: number;
+  key?: string;
+  model?: string;
+  run?: string;
+  error?: string;
+  left?: true;
+}
+
 /**
  * One line for an answered request: no query string (secrets stand there), no headers, no bodies. Status 0: the
  * client left before there was one.
  */
 export function logRequest(log: Logger, context: RequestContext, req: Request, res: Response): void {
   if (!log.isLevelEnabled('info')) return;
-  log.info(
-    {
-      req: context.id,
-      ip: req.ip,
-      method: req.method,
-      path: context.path,
-      route: context.route,
-      status: res.headersSent ? res.statusCode : 0,
-      ms: Math.round((performance.now() - context.startedAt) * 10) / 10,
-      ...(context.key !== '' && { key: context.key }),
-      ...(context.model !== '' && { model: context.model }),
-      ...(context.run !== '' && { run: context.run }),
-      ...(context.error !== '' && { error: context.error }),
-      ...(context.left && { left: true }),
-    },
-    'request',
-  );
+  const line: RequestLine = {
+    req: context.id,
+    ip: req.ip,
+    method: req.method,
+    path: context.path,
+    route: context.route,
+    status: res.headersSent ? res.statusCode : 0,
+    ms: Math.round((performance.now() - context.startedAt) * 10) / 10,
+  };
+  if (context.key !== '') line.key = context.key;
+  if (context.model !== '') line.model = context.model;
+  if (context.run !== '') line.run = context.run;
+  if (context.error !== '') line.error = context.error;
+  if (context.left) line.left = true;
+  log.info(line, 'request');
 }

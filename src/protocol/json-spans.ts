@@ -70,9 +70,13 @@ export function fitsShape(json: Buffer, limit: JsonShape): boolean {
   return depth <= limit.depth && containers <= limit.containers && members <= limit.members && entries <= limit.entries;
 }
 
-function isName(json: Buffer, span: Span, name: string): boolean {
-  const text = json.toString('utf8', span.start, span.end);
-  return text.includes('\\') ? JSON.parse(text) === name : text.slice(1, -1) === name;
+/** `name` is ASCII: written with escapes it is only longer, so most others are told by their length. */
+function isName(json: Buffer, { start, end }: Span, name: string): boolean {
+  const length = end - start - 2;
+  if (length < name.length) return false;
+  if (length === name.length) return json.toString('latin1', start + 1, end - 1) === name;
+  const text = json.toString('utf8', start, end);
+  return text.includes('\\') && JSON.parse(text) === name;
 }
 
 function endOfValue(json: Buffer, start: number): number {

@@ -17,6 +17,8 @@ export class RunMetrics {
   readonly #toolSeconds: Histogram<'tool'>;
   readonly #attempts: Counter<'provider' | 'model' | 'outcome'>;
   readonly #attemptSeconds: Histogram<'provider'>;
+  /** Found without a search by labels for each attempt; as many as there are combinations, which are bounded. */
+  readonly #attemptsOf = new Map<string, { count: Counter.Internal; seconds: Histogram.Internal<'provider'> }>();
 
   constructor(registry: Registry, options: { load: LoadMeter; active(): number; overloaded(): boolean }) {
     const registers = [registry];
@@ -125,8 +127,18 @@ export class RunMetrics {
   }
 
   attempt(report: AttemptReport): void {
-    this.#attempts.inc({ provider: report.provider, model: report.model, outcome: report.outcome });
-    this.#attemptSeconds.observe({ provider: report.provider }, report.durationMs / 1000);
+    const { provider, model, outcome } = report;
+    const name = `${outcome} ${provider} ${model}`;
+    let known = this.#attemptsOf.get(name);
+    if (known === undefined) {
+      known = {
+        count: this.#attempts.labels({ provider, model, outcome }),
+        seconds: this.#attemptSeconds.labels({ provider }),
+      };
+      this.#attemptsOf.set(name, known);
+    }
+    known.count.inc();
+    known.seconds.observe(report.durationMs / 1000);
   }
 }
 

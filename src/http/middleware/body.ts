@@ -49,6 +49,7 @@ export async function skipBody(source: BodySource): Promise<void> {
 }
 
 function requireJson(req: IncomingMessage): void {
+  if (req.headers['content-type'] === 'application/json') return requireIdentity(req);
   const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(req.headers['content-type'] ?? '')?.[1]?.toLowerCase();
   const readable = charset === undefined || charset === 'utf-8' || charset === 'utf8' || charset === 'us-ascii';
   if (mediaType(req) !== 'application/json' || !readable) {
@@ -83,7 +84,8 @@ function read(raw: Buffer): Record<string, unknown> {
 }
 
 function refuseExcess(raw: Buffer): void {
-  if (raw.length <= MAX_SHAPE.depth) return;
+  // What was opened has to be closed: in so few bytes nothing is nested too deeply.
+  if (raw.length <= MAX_SHAPE.depth * 2) return;
   const { depth, containers, members, entries } = shapeOf(raw, MAX_SHAPE);
   if (depth > MAX_SHAPE.depth) {
     throw new GatewayError('invalid_json', `The body is nested more than ${MAX_SHAPE.depth} levels deep.`);

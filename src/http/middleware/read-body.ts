@@ -27,12 +27,33 @@ const CHUNK_BYTES = 64;
  * @throws GatewayError `request_too_large`, before reading where the length is announced; `overloaded` where there is
  *   no memory for it; `invalid_json` where it breaks off, stalls, or comes in chunks of a few bytes.
  */
-export function readBody({ req, res, bodies }: BodySource): Promise<Buffer> {
-  const { limit, place, idleMs } = bodies;
+export async function readBody({ req, res, bodies }: BodySource): Promise<Buffer> {
   const announced = announcedLength(req);
-  if (announced !== undefined && announced > limit) return Promise.reject(tooLarge(limit));
+  if (announced !== undefined && announced > bodies.limit) throw tooLarge(bodies.limit);
   // A client that sent `Expect: 100-continue` waits for this before it sends the body.
   if (req.headers.expect !== undefined) res.writeContinue();
+  // What came together with the head is there once the parser is through with it.
+  else await undefined;
+  return takeWhole(req, { announced, place: bodies.place }) ?? (await collect(req, { announced, bodies }));
+}
+
+/** A body that came in one piece; no other is waited for, so it needs neither listeners nor a timer nor a copy. */
+function takeWhole(
+  req: IncomingMessage,
+  { announced, place }: { announced: number | undefined; place: BodyPlace },
+): Buffer | undefined {
+  if (!announced || !req.complete || req.readableLength !== announced) return undefined;
+  place.grow(announced);
+  const body: unknown = req.read();
+  return body instanceof Buffer ? body : undefined;
+}
+
+function collect(
+  req: IncomingMessage,
+  { announced, bodies }: { announced: number | undefined; bodies: BodySource['bodies'] },
+): Promise<Buffer> {
+  const { limit, place, idleMs } = bodies;
+  if (req.destroyed && !req.complete) return Promise.reject(brokenOff());
   return new Promise((resolve, reject) => {
     const bytes = new GrowingBuffer(place, { most: announced ?? limit });
     let chunks = 0;
@@ -56,7 +77,7 @@ export function readBody({ req, res, bodies }: BodySource): Promise<Buffer> {
       }
     };
     const onEnd = () => settle(() => resolve(bytes.take()));
-    const onBroken = () => settle(() => reject(invalid('The body ended before it was complete.')));
+    const onBroken = () => settle(() => reject(brokenOff()));
     req.on('data', onData).on('end', onEnd).on('error', onBroken).on('close', onBroken);
   });
 }
@@ -100,6 +121,10 @@ class GrowingBuffer {
 
 function tooLarge(limit: number): GatewayError {
   return new GatewayError('request_too_large', `The body is larger than ${limit} bytes.`);
+}
+
+function brokenOff(): GatewayError {
+  return invalid('The body ended before it was complete.');
 }
 
 function invalid(message: string): GatewayError {

@@ -16,7 +16,7 @@ const TO_PROVIDER = [
 ] as const;
 
 /** Headers of a provider that go to a client: those that describe the body, and what the client may act on. */
-const TO_CLIENT = [
+const TO_CLIENT = new Set([
   'content-type',
   'content-length',
   'content-encoding',
@@ -33,7 +33,7 @@ const TO_CLIENT = [
   'openai-model',
   'openai-processing-ms',
   'openai-version',
-] as const;
+]);
 
 /** Where providers put the id of a request. */
 const REQUEST_IDS = ['x-request-id', 'request-id', 'apim-request-id', 'x-amzn-requestid', 'x-goog-request-id'] as const;
@@ -128,9 +128,9 @@ function picked(incoming: Headers, names: readonly string[]): Record<string, str
 /** The headers of a provider's answer that a client sees. Names are lower case, those of `answer` too. */
 export function headersToClient(answer: Headers): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (const name of TO_CLIENT) {
+  for (const name in answer) {
     const value = answer[name];
-    if (value !== undefined) headers[name] = String(value);
+    if (value !== undefined && TO_CLIENT.has(name)) headers[name] = String(value);
   }
   const id = requestIdOf(answer);
   if (id !== undefined) headers['x-upstream-request-id'] = id;

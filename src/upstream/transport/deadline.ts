@@ -51,7 +51,7 @@ export class Deadline {
     this.#onExceeded = onExceeded;
     this.#now = options.now ?? monotonic;
     this.#totalMs = options.totalMs ?? Number.POSITIVE_INFINITY;
-    this.#end = this.#now() + this.#totalMs;
+    this.#end = options.totalMs === undefined ? this.#totalMs : this.#now() + this.#totalMs;
   }
 
   /** Begins a phase; it ends the one before. */
@@ -69,13 +69,14 @@ export class Deadline {
   /** Stops the clock of the phase. */
   pause(): void {
     this.#until = Number.POSITIVE_INFINITY;
-    this.#schedule();
+    this.#schedule(this.#now());
   }
 
   /** Starts the clock of the phase anew, after a pause or not. */
   resume(): void {
-    this.#until = this.#now() + this.#ms;
-    this.#schedule();
+    const now = this.#now();
+    this.#until = now + this.#ms;
+    this.#schedule(now);
   }
 
   /** Ends all limits. */
@@ -86,16 +87,16 @@ export class Deadline {
   }
 
   /** A timer that is due too early is left running: it finds the later limit by itself. */
-  #schedule(): void {
+  #schedule(now: number): void {
     const until = Math.min(this.#until, this.#end);
     if (until === Number.POSITIVE_INFINITY) this.stop();
-    else if (until < this.#due) this.#wait(until - this.#now());
+    else if (until < this.#due) this.#wait(until - now, now);
   }
 
-  #wait(ms: number): void {
+  #wait(ms: number, now: number): void {
     clearTimeout(this.#timer);
     const wait = Math.min(Math.max(0, ms), MAX_TIMER_MS);
-    this.#due = this.#now() + wait;
+    this.#due = now + wait;
     this.#timer = setTimeout(() => this.#check(), wait);
   }
 
@@ -106,12 +107,12 @@ export class Deadline {
     if (heldUp && !this.#spared) {
       // The process stood still: what the provider sent meanwhile is read first.
       this.#spared = true;
-      this.#wait(READING_MS);
+      this.#wait(READING_MS, now);
       return;
     }
     // Timers may come a little early.
     if (Math.min(this.#until, this.#end) - now > 1) {
-      this.#schedule();
+      this.#schedule(now);
       return;
     }
     this.stop();

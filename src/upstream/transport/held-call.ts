@@ -1,4 +1,4 @@
-import { hadItsShare, nextTurn, step } from '../../base/event-loop.ts';
+import { hadItsShare, nextTurn, toldIfSlow } from '../../base/event-loop.ts';
 import { type AttemptFailure, brokenStream } from '../routing/attempt-failure.ts';
 import { failureOfConnection, failureOfDeadline } from './connection-failure.ts';
 import type { ConnectionPool } from './connection-pool.ts';
@@ -101,10 +101,10 @@ export class HeldCall<T> implements ExchangeListener, ReceiverControl<T> {
 
   head(head: AnswerHead): void {
     if (this.#isOver) return;
-    const { first_byte, first_token = first_byte, patience = Number.POSITIVE_INFINITY } = this.#options.limits;
-    const left = Math.max(1, patience - (performance.now() - this.#sentAt));
+    const { first_byte, first_token = first_byte, patience } = this.#options.limits;
+    const left = patience === undefined ? first_token : patience - (performance.now() - this.#sentAt);
     this.#waits = head.status < 300 ? 'for a token' : 'no';
-    this.#deadline.enter('first token', Math.min(first_token, left));
+    this.#deadline.enter('first token', Math.min(first_token, Math.max(1, left)));
     this.#guarded(() => {
       this.#receiver = this.#options.receiver(head, this);
     });
@@ -164,8 +164,10 @@ export class HeldCall<T> implements ExchangeListener, ReceiverControl<T> {
   /** A piece of the answer is read. Where this turn had enough of that, the provider is not heard until the next one. */
   #read(action: () => void): void {
     const began = performance.now();
-    step("reading a provider's answer", () => this.#guarded(action));
-    if (this.#isOver || this.#yields || !hadItsShare(performance.now() - began)) return;
+    this.#guarded(action);
+    const ms = performance.now() - began;
+    toldIfSlow("reading a provider's answer", ms);
+    if (this.#isOver || this.#yields || !hadItsShare(ms)) return;
     this.#yields = true;
     this.#exchange?.pause();
     void nextTurn().then(() => {
