@@ -49,13 +49,14 @@ export async function skipBody(source: BodySource): Promise<void> {
 }
 
 function requireJson(req: IncomingMessage): void {
-  if (req.headers['content-type'] === 'application/json') return requireIdentity(req);
+  requireIdentity(req);
+  // What nearly everybody sends.
+  if (req.headers['content-type'] === 'application/json') return;
   const charset = /;\s*charset\s*=\s*"?([^\s;"]*)/i.exec(req.headers['content-type'] ?? '')?.[1]?.toLowerCase();
   const readable = charset === undefined || charset === 'utf-8' || charset === 'utf8' || charset === 'us-ascii';
   if (mediaType(req) !== 'application/json' || !readable) {
     throw new GatewayError('unsupported_media_type', 'Send JSON with the header "Content-Type: application/json".');
   }
-  requireIdentity(req);
 }
 
 /** @throws GatewayError `unsupported_media_type` for a compressed body. */
