@@ -35,11 +35,19 @@ describe('executors over Redis', () => {
   executorContract('BullMQ, Redis', () => overRedis('queue', { dealt: true }));
   executorContract('BullMQ, Redis, runs that begin where they are submitted', () => overRedis('queue'));
 
-  it('take over a run that never had a job, once the claim of the instance that began it has run out', async () => {
+  it('take over a run that never had a job, however busy, once the claim of the instance that began it has run out', async () => {
     const prefix = randomUUID();
     // The sweep would find it, too, only later.
     await using fixture = await overRedis('queue', { prefix, sweepMs: 3_600_000 });
-    await using b = await fixture.open({ chat: new ScriptedModel(() => ({ text: ['done'] })) });
+    const asked = Promise.withResolvers<void>();
+    const chat = new ScriptedModel((_request, n) => {
+      asked.resolve();
+      return n === 0 ? { gate: new Promise(() => {}) } : { text: ['done'] };
+    });
+    // A process without runs may always start one; this one has a run, and is too late for more.
+    await using b = await fixture.open({ chat, load: { utilization: 1, lagMs: 1000 } });
+    await b.runs.submit(question());
+    await asked.promise;
     const { runs: store } = await openRedisStore({ url: server.url, log: silentLogger, prefix });
     const request = JSON.stringify({ input: [], request: question().request });
     const { run } = newRun(newRunId(), question(), { now: Date.now(), retentionMs: 60_000, request });

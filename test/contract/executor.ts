@@ -5,7 +5,7 @@ import { ScriptedModel } from '../support/scripted-model.ts';
 
 /** Two instances over one store, each with an executor of its own. */
 export interface ExecutorFixture extends AsyncDisposable {
-  open(options: Pick<HarnessOptions, 'chat' | 'config'>): Promise<Harness>;
+  open(options: Pick<HarnessOptions, 'chat' | 'config' | 'load'>): Promise<Harness>;
 }
 
 /** The contract of `src/runs/executing/executor.ts`, for any executor: `open` gives an empty store. */

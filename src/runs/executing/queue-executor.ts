@@ -17,7 +17,7 @@ const STALLED_MS = 500;
 /** How often free runs without a job are looked for, in milliseconds; at most `SWEEP_LIMIT` at a time. */
 const SWEEP_MS = 10_000;
 /** How often runs are looked for whose claims have just run out, in milliseconds: most of them never had a job. */
-const LOOK_MS = 500;
+const LOOK_MS = 250;
 const SWEEP_LIMIT = 500;
 /** How long adding jobs may take, in milliseconds. */
 const ENQUEUE_MS = 5000;
@@ -51,6 +51,11 @@ const JOB_OPTIONS = {
   stackTraceLimit: 0,
 } as const;
 
+interface JobData {
+  /** The run was under way when it got its job: it was let in long ago, and waits for nobody's load. */
+  begun: boolean;
+}
+
 export interface QueueExecutorOptions extends ExecutorOptions {
   connection: QueueConnection;
   /** How often free runs without a job are looked for, in milliseconds. */
@@ -69,8 +74,8 @@ export class QueueExecutor implements Executor {
   readonly #options: QueueExecutorOptions;
   readonly #runs: ActiveRuns;
   readonly #capacity: Capacity;
-  readonly #queue: Queue;
-  readonly #worker: Worker;
+  readonly #queue: Queue<JobData>;
+  readonly #worker: Worker<JobData>;
   readonly #stopping = new AbortController();
   /** Runs whose jobs came here while another instance held them, and were put off. */
   readonly #heldElsewhere = new Set<RunId>();
@@ -133,7 +138,7 @@ export class QueueExecutor implements Executor {
   /** A run without a job: whoever is to go on with it has to be told by one. */
   async #goOnElsewhere(id: RunId, done: Promise<ExecutionResult>): Promise<void> {
     if ((await done) === 'ended') return;
-    await this.#enqueue([id]).catch((error: unknown) => this.#failed(error));
+    await this.#enqueue([id], { begun: true }).catch((error: unknown) => this.#failed(error));
   }
 
   wake(id: RunId): void {
@@ -184,10 +189,11 @@ export class QueueExecutor implements Executor {
 
   /**
    * Adds jobs; where a run has one already, nothing changes. One by one: `addBulk` goes on failing after a restart of
-   * Redis, which forgets the scripts that its transaction names.
+   * Redis, which forgets the scripts that its transaction names. `begun`: see `JobData`.
    */
-  async #enqueue(ids: readonly RunId[]): Promise<void> {
-    await Promise.all(ids.map((id) => this.#queue.add('run', {}, { jobId: id })));
+  async #enqueue(ids: readonly RunId[], { begun = false } = {}): Promise<void> {
+    const data: JobData = { begun };
+    await Promise.all(ids.map((id) => this.#queue.add('run', data, { jobId: id })));
   }
 
   async #watched(work: Promise<void>): Promise<void> {
@@ -203,7 +209,7 @@ export class QueueExecutor implements Executor {
    * One job: done where the run needs no job any more, else given back. It waits here before that, not in the queue, which
    * would go by the clocks of instances.
    */
-  async #work(job: Job, token: string | undefined): Promise<void> {
+  async #work(job: Job<JobData>, token: string | undefined): Promise<void> {
     const { signal } = this.#stopping;
     try {
       if ((await this.#drive(job)) === 'done') return;
@@ -217,11 +223,12 @@ export class QueueExecutor implements Executor {
   }
 
   /** @throws where the job is to be put off. */
-  async #drive(job: Job): Promise<'done' | 'given back'> {
+  async #drive(job: Job<JobData>): Promise<'done' | 'given back'> {
     const id = job.id;
     if (id === undefined) return 'done';
+    const begun = job.data.begun || job.attemptsStarted > 1;
     const room =
-      (job.attemptsStarted > 1 && this.#capacity.resume(this.#runs.size)) ||
+      (begun && this.#capacity.resume(this.#runs.size)) ||
       (await this.#capacity.startWithin(HELD_BACK_MS, () => this.#runs.size));
     if (!room) throw new Error('this instance carries what it can');
     const started = await this.#start(id);
@@ -279,10 +286,9 @@ export class QueueExecutor implements Executor {
       try {
         const free = await store.claimable({ limit: SWEEP_LIMIT });
         looks = new Map(free.map((id) => [id, (looks.get(id) ?? 0) + 1]));
-        await this.#enqueueSoon(
-          'looking for free runs',
-          free.filter((id) => looks.get(id) === 2),
-        );
+        // What waits in the queue has its job already: these are runs that were begun where they were submitted.
+        const left = free.filter((id) => looks.get(id) === 2);
+        await this.#enqueueSoon('looking for free runs', left, { begun: true });
       } catch (error) {
         this.#failed(error);
       }
@@ -290,10 +296,10 @@ export class QueueExecutor implements Executor {
     }
   }
 
-  async #enqueueSoon(what: string, ids: readonly RunId[]): Promise<void> {
+  async #enqueueSoon(what: string, ids: readonly RunId[], options?: { begun: boolean }): Promise<void> {
     if (ids.length === 0) return;
     const { signal } = this.#stopping;
-    await withTimeout(what, ENQUEUE_MS, () => this.#enqueue(ids), { signal }).catch((error: unknown) =>
+    await withTimeout(what, ENQUEUE_MS, () => this.#enqueue(ids, options), { signal }).catch((error: unknown) =>
       this.#failed(error),
     );
   }
