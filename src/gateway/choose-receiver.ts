@@ -27,6 +27,8 @@ export interface ReceiverContext {
   kind: StreamKind;
   modelName: string;
   isChat: boolean;
+  /** Whether a stream was asked for. */
+  stream: boolean;
   /** See `RelayedStreamOptions`. */
   holdMs: number;
   /** Called before the first bytes go out: no other route is waited for then. */
@@ -51,7 +53,7 @@ export function completionReceiver(
 }
 
 /** Who takes the answer of a chat completion. */
-export function chatReceiver(context: ReceiverContext & { stream: boolean }): ChooseReceiver {
+export function chatReceiver(context: ReceiverContext): ChooseReceiver {
   const { stream, memory } = context;
   if (!stream) return completionReceiver(context, (head, control) => relayedBody(head, control, context));
   return (head, control) => {

@@ -37,16 +37,20 @@ export async function withFailover(options: FailoverOptions): Promise<Passed> {
   const { tries, modelName, ask, hedgeMs, account, signal } = options;
   let last: Passed | undefined;
   const run = async (lane: Lane): Promise<Passed | undefined> => {
-    using walk = tries.walk(lane);
-    for (let attempt = await walk.next(); attempt; attempt = await walk.next()) {
-      const { route } = attempt;
-      const result =
-        hedgeMs === undefined ? await ask(attempt, lane) : await countedIfOvertaken(attempt, lane, options);
-      account.add(route, result);
-      report(attempt, result);
-      if (result.is !== 'failed') return { route, ...result };
-      const { answer, failure } = result;
-      last = answer && { is: 'refused', route, answer, failure };
+    const walk = tries.walk(lane);
+    try {
+      for (let attempt = await walk.next(); attempt; attempt = await walk.next()) {
+        const { route } = attempt;
+        const result =
+          hedgeMs === undefined ? await ask(attempt, lane) : await countedIfOvertaken(attempt, lane, options);
+        account.add(route, result);
+        report(attempt, result);
+        if (result.is !== 'failed') return { route, ...result };
+        const { answer, failure } = result;
+        last = answer && { is: 'refused', route, answer, failure };
+      }
+    } finally {
+      walk[Symbol.dispose]();
     }
     return undefined;
   };

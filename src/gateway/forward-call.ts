@@ -45,13 +45,14 @@ export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }:
   const ask = ({ route, hasAlternative }: RouteAttempt, lane: Lane): Promise<AttemptResult> => {
     const target = targetOf(route);
     const onBegin = () => lane.win();
-    const common = { route, target, memory: held, res, kind, modelName, isChat, holdMs, onBegin, continued };
+    const { stream } = call;
+    const context = { route, target, memory: held, res, kind, modelName, isChat, stream, holdMs, onBegin, continued };
     const once = (): Promise<AttemptResult> =>
       target.call(requestFor(goingOn(request, route, continued), route.model), {
-        receiver: isChat ? chatReceiver({ ...common, stream: call.stream }) : otherReceiver(common),
+        receiver: isChat ? chatReceiver(context) : otherReceiver(context),
         patience: hasAlternative ? route.provider.patience(route.model, size) : undefined,
         watch: route.provider.firstTokens(route.model, size),
-        streamed: call.stream,
+        streamed: stream,
         unanswered: (failure) => ({ is: 'failed', failure }),
         signal: lane.signal,
       });

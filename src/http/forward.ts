@@ -36,7 +36,6 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, forwa
   const { key, config, context } = identity;
   const admitted = await deps.admission.admit({
     key,
-    id: crypto.randomUUID(),
     tokens: tokensOf(forwarding),
     cost: costBefore(forwarding, key),
     announce: (headers) => announce(res, headers),

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { GatewayError } from '../base/errors.ts';
 import { withoutOrigin } from '../protocol/request-target.ts';
@@ -32,10 +32,10 @@ export function createHttpServer(
 ): Server {
   const { headers, request, idle, stalled, check, upgrade } = { ...TIMES, ...options };
   // Express keeps the origin of an absolute target aside; nothing here depends on it.
-  const latest = new WeakMap<Socket, { req: IncomingMessage; res: ServerResponse }>();
+  const latest = new WeakMap<Socket, ServerResponse>();
   const answer: RequestListener = (req, res) => {
     req.url = withoutOrigin(req.url ?? '');
-    latest.set(req.socket, { req, res });
+    latest.set(req.socket, res);
     res.on('timeout', endIfStalled);
     app(req, res);
   };
@@ -70,8 +70,8 @@ export function createHttpServer(
     const last = latest.get(socket);
     if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
     // In the middle of an answer another one would be taken for a piece of it; of one that is whole, for the next.
-    else if (last?.res.headersSent && !last.res.writableEnded) socket.destroy();
-    else if (last?.res.headersSent && !last.req.complete) socket.destroySoon();
+    else if (last?.headersSent && !last.writableEnded) socket.destroy();
+    else if (last?.headersSent && !last.req.complete) socket.destroySoon();
     else refuseOnSocket(socket, parserError(error.code));
   });
   return server;

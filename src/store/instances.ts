@@ -103,7 +103,9 @@ export class Instances implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     clearInterval(this.#timer);
     // The store may be gone: then the place runs out.
-    if (this.#place !== undefined) await this.#places.release(ALL, this.#place).catch(() => {});
+    try {
+      if (this.#place !== undefined) await this.#places.release(ALL, this.#place);
+    } catch {}
   }
 }
 

@@ -6,22 +6,29 @@ export interface Count {
   resetMs: number;
 }
 
+/** At once where it is counted in this process. */
+export type Awaitable<T> = T | Promise<T>;
+
 /** Points in a window of time. */
 export interface Counter {
   /** Takes `points` where that many are left of `limit`; `force` takes them anyway. Nothing is taken where refused. */
-  take(key: string, points: number, options: { limit: number; force?: boolean }): Promise<Count & { granted: boolean }>;
+  take(
+    key: string,
+    points: number,
+    options: { limit: number; force?: boolean },
+  ): Awaitable<Count & { granted: boolean }>;
   /** Gives back points (or takes more, where negative) in the window that is running. */
-  giveBack(key: string, points: number): Promise<void>;
+  giveBack(key: string, points: number): Awaitable<void>;
 }
 
 /** A bounded number of places, each held by an id and free again after its time even if nobody frees it. */
 export interface Slots {
   /** False where `limit` places are held. */
-  take(key: string, id: string, options: { limit: number; ttlMs: number }): Promise<boolean>;
-  release(key: string, id: string): Promise<void>;
-  count(key: string): Promise<number>;
+  take(key: string, id: string, options: { limit: number; ttlMs: number }): Awaitable<boolean>;
+  release(key: string, id: string): Awaitable<void>;
+  count(key: string): Awaitable<number>;
   /** The ids that hold a place. */
-  holders(key: string): Promise<string[]>;
+  holders(key: string): Awaitable<string[]>;
 }
 
 /** Where limits are counted: in this process's memory, or in a store that instances share. */
@@ -55,11 +62,11 @@ class MemoryCounter implements Counter {
     this.#now = now;
   }
 
-  async take(
+  take(
     key: string,
     points: number,
     { limit, force = false }: { limit: number; force?: boolean },
-  ): Promise<Count & { granted: boolean }> {
+  ): Count & { granted: boolean } {
     const now = this.#now();
     let window = this.#windows.get(key);
     if (window === undefined || window.endsAt <= now) {
@@ -71,7 +78,7 @@ class MemoryCounter implements Counter {
     return { granted, used: window.used, resetMs: window.endsAt - now };
   }
 
-  async giveBack(key: string, points: number): Promise<void> {
+  giveBack(key: string, points: number): void {
     const window = this.#windows.get(key);
     if (window !== undefined && window.endsAt > this.#now()) window.used -= points;
   }
@@ -93,7 +100,7 @@ class MemorySlots implements Slots {
     this.#now = now;
   }
 
-  async take(key: string, id: string, { limit, ttlMs }: { limit: number; ttlMs: number }): Promise<boolean> {
+  take(key: string, id: string, { limit, ttlMs }: { limit: number; ttlMs: number }): boolean {
     const held = this.#current(key) ?? { until: new Map<string, number>(), soonest: Number.POSITIVE_INFINITY };
     if (held.until.size >= limit) return false;
     const until = this.#now() + ttlMs;
@@ -103,17 +110,17 @@ class MemorySlots implements Slots {
     return true;
   }
 
-  async release(key: string, id: string): Promise<void> {
+  release(key: string, id: string): void {
     const held = this.#held.get(key);
     held?.until.delete(id);
     if (held?.until.size === 0) this.#held.delete(key);
   }
 
-  async count(key: string): Promise<number> {
+  count(key: string): number {
     return this.#current(key)?.until.size ?? 0;
   }
 
-  async holders(key: string): Promise<string[]> {
+  holders(key: string): string[] {
     return [...(this.#current(key)?.until.keys() ?? [])];
   }
 

@@ -35,7 +35,7 @@ export interface TargetRequest extends ApiTarget {
   body: Buffer | string | null;
 }
 
-export interface CallOptions<T> extends Omit<HeldCallOptions<T>, 'limits'> {
+export interface CallOptions<T> extends HeldCallOptions<T> {
   /** How long to wait for the first token, in milliseconds; absent: no other route could be asked, this one gets all its time. */
   patience?: number | undefined;
   /** The answer comes as it is made, so that silence tells something. */
@@ -57,6 +57,8 @@ export class ProviderTarget {
   readonly #own: Readonly<Record<string, string>>;
   readonly #ownOfMessages: Readonly<Record<string, string>>;
   readonly #addresses = new Map<string, ProviderAddress>();
+  readonly #streamedLimits: CallLimits;
+  readonly #wholeLimits: CallLimits;
 
   constructor(provider: { config: RemoteProviderConfig; pool: ConnectionPool }, credential: string | undefined) {
     const { config, pool } = provider;
@@ -67,6 +69,9 @@ export class ProviderTarget {
     this.#scrubber = new Scrubber(secrets);
     this.#pool = pool;
     this.#base = new URL(config.base_url);
+    const { patience: _, ...limits } = config.timeouts;
+    this.#streamedLimits = limits;
+    this.#wholeLimits = { ...limits, first_byte: limits.first_byte * WHOLE };
     this.#own = ownHeaders(config, credential);
     this.#ownOfMessages = ownHeaders({ ...config, wire: 'messages' }, credential);
   }
@@ -117,16 +122,15 @@ export class ProviderTarget {
   /** Sends a request and gives what the receiver makes of its answer. @throws the signal's reason. */
   call<T>(request: TargetRequest, options: CallOptions<T>): Promise<T> {
     const { method, headers, body } = request;
-    const call = new HeldCall<T>({ ...options, limits: this.#limits(options) });
+    const call = new HeldCall<T>(options, this.#limits(options));
     const { origin, path } = this.address(request);
     return call.send(this.#pool, { method, origin, path, headers: this.headersToProvider(headers, request.api), body });
   }
 
   /** Somebody waits: while there is another route, a silent one is not given all its time. */
   #limits({ patience, streamed = true }: { patience?: number | undefined; streamed?: boolean }): CallLimits {
-    const { timeouts } = this.config;
-    const first_byte = streamed ? timeouts.first_byte : timeouts.first_byte * WHOLE;
-    return { ...timeouts, first_byte, patience };
+    const limits = streamed ? this.#streamedLimits : this.#wholeLimits;
+    return patience === undefined ? limits : { ...limits, patience };
   }
 
   /** How long silence is borne where the provider tells that its model thinks, in milliseconds. */

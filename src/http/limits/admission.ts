@@ -1,13 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import { GatewayError } from '../../base/errors.ts';
 import type { KeyConfig } from '../../config/schema.ts';
 import type { EndedRun, HeldLimits } from '../../runs/runs.ts';
-import type { Counter, LimitStore, Slots } from '../../store/limits.ts';
+import type { Awaitable, Count, Counter, LimitStore, Slots } from '../../store/limits.ts';
 
 /** A request that asks to be counted. */
 export interface AdmissionRequest {
   key: KeyConfig;
-  /** Id of the run or request: what it holds is freed by this id. */
-  id: string;
+  /** Id of the run: what it holds is freed by this id. Absent for requests that are no runs. */
+  id?: string;
   /** How long a run may hold its place, in milliseconds; absent for requests that are no runs. */
   runMs?: number;
   /** Tokens that the request will use at most, as far as can be said. */
@@ -26,6 +27,9 @@ export interface Admitted {
   /** It ended: its place is free, its tokens and cost are those really used (null: unknown, the estimate stays). */
   settle(tokens: number | null, cost?: number | null): Promise<void>;
 }
+
+/** Gives back something that was taken. */
+type Undo = () => Awaitable<void>;
 
 const RUNS = 'runs';
 const RESERVED = 'reserved';
@@ -50,6 +54,9 @@ export class Admission {
   /** Requests with reserved tokens; the one that is alone may use up what is left. */
   readonly #reserved: Slots;
   readonly #reservedCosts: Slots;
+  /** Ids of requests that are no runs: this and a number, so that no other instance has the same. */
+  readonly #ids = randomUUID();
+  #admitted = 0;
 
   constructor(store: LimitStore) {
     this.#requests = store.counter({ name: 'requests', windowSeconds: MINUTE });
@@ -62,26 +69,42 @@ export class Admission {
 
   /**
    * Counts a request. The limits that can be given back come first, so that a request refused for concurrency does
-   * not use up the rate limit.
+   * not use up the rate limit. What the key has no limit for, or what is counted in this process, is not waited for:
+   * every request comes by here.
    * @throws GatewayError `concurrency_limit_exceeded`, `quota_exceeded`, `rate_limit_exceeded`.
    */
   async admit(request: AdmissionRequest): Promise<Admitted> {
-    await using undo = new AsyncDisposableStack();
-    const place = await this.#takePlace(request, undo);
-    const tokens = await this.#reserveTokens(request, undo);
-    const cost = await this.#reserveCost(request, undo);
-    await this.#countRequest(request, undo);
-    const taken = undo.move();
-    const held: HeldLimits = {
-      ...(place && { place }),
-      ...(tokens !== undefined && { tokens }),
-      ...(cost !== undefined && { cost }),
-    };
+    const { key, id = this.#nextId() } = request;
+    const { concurrent_runs: places, tokens_per_day: tokens, cost_per_day: money } = key.limits;
+    const held: HeldLimits = {};
+    const taken: Undo[] = [];
+    const asked = { ...request, id, taken };
+    try {
+      if (places !== undefined && request.runMs !== undefined) {
+        await this.#takePlace(asked, { limit: places, ttlMs: request.runMs });
+        held.place = true;
+      }
+      if (tokens !== undefined) held.tokens = await this.#reserveTokens(asked, tokens);
+      if (money !== undefined && request.cost !== undefined) {
+        held.cost = await this.#reserveCost(asked, { limit: money, cost: request.cost });
+      }
+      if (key.limits.requests_per_minute !== undefined) {
+        await this.#countRequest(asked, key.limits.requests_per_minute);
+      }
+    } catch (refused) {
+      await undoAll(taken);
+      throw refused;
+    }
     return {
       held,
-      undo: () => taken.disposeAsync(),
-      settle: (tokens, cost = 0) => this.runEnded({ keyId: request.key.id, id: request.id, held, tokens, cost }),
+      undo: () => undoAll(taken),
+      settle: (tokens, cost = 0) => this.runEnded({ keyId: key.id, id, held, tokens, cost }),
     };
+  }
+
+  #nextId(): string {
+    this.#admitted += 1;
+    return `${this.#ids}-${this.#admitted}`;
   }
 
   /** What counts against a key's limits now, for operators. Only limits that are set. */
@@ -116,67 +139,65 @@ export class Admission {
     }
   }
 
-  async #takePlace({ key, id, runMs }: AdmissionRequest, undo: AsyncDisposableStack): Promise<boolean> {
-    const limit = key.limits.concurrent_runs;
-    if (limit === undefined || runMs === undefined) return false;
-    if (!(await this.#runs.take(key.id, id, { limit, ttlMs: runMs }))) {
-      throw new GatewayError('concurrency_limit_exceeded', `This key may have ${limit} runs at a time.`, {
+  async #takePlace({ key, id, taken }: Asked, limits: { limit: number; ttlMs: number }): Promise<void> {
+    if (!(await this.#runs.take(key.id, id, limits))) {
+      throw new GatewayError('concurrency_limit_exceeded', `This key may have ${limits.limit} runs at a time.`, {
         retryAfterMs: CONCURRENCY_RETRY_MS,
       });
     }
-    undo.defer(() => this.#runs.release(key.id, id));
-    return true;
+    taken.push(() => this.#runs.release(key.id, id));
   }
 
-  /** The tokens reserved; undefined where the key has no such limit. */
-  async #reserveTokens(request: AdmissionRequest, undo: AsyncDisposableStack): Promise<number | undefined> {
-    const { key, id } = request;
-    const limit = key.limits.tokens_per_day;
-    if (limit === undefined) return undefined;
-    const tokens = reservation(request);
-    await this.#reserved.take(key.id, id, { limit: Number.POSITIVE_INFINITY, ttlMs: request.runMs ?? DAY * 1000 });
-    undo.defer(() => this.#reserved.release(key.id, id));
-    const alone = (await this.#reserved.count(key.id)) === 1;
-    const count = await this.#take(this.#tokens, key.id, tokens, { limit, alone });
-    if (!count.granted) {
-      throw new GatewayError('quota_exceeded', `This key has used up its ${limit} tokens a day.`, {
-        retryAfterMs: count.resetMs,
-      });
-    }
-    undo.defer(() => this.#tokens.giveBack(key.id, tokens));
-    return tokens;
+  /** The tokens reserved. */
+  async #reserveTokens(asked: Asked, limit: number): Promise<number> {
+    const points = reservation(asked);
+    const { granted, resetMs } = await this.#reserve(asked, {
+      slots: this.#reserved,
+      counter: this.#tokens,
+      points,
+      limit,
+    });
+    if (granted) return points;
+    throw new GatewayError('quota_exceeded', `This key has used up its ${limit} tokens a day.`, {
+      retryAfterMs: resetMs,
+    });
   }
 
-  /** A request that is alone only needs something to be left; parallel ones have to fit together. */
-  async #take(counter: Counter, key: string, points: number, { limit, alone }: { limit: number; alone: boolean }) {
-    const count = await counter.take(key, points, { limit });
-    if (count.granted || !alone || count.used >= limit) return count;
-    return await counter.take(key, points, { limit, force: true });
-  }
-
-  /** The millionths reserved; undefined where the key has no such limit. */
-  async #reserveCost(request: AdmissionRequest, undo: AsyncDisposableStack): Promise<number | undefined> {
-    const { key, id, cost, runMs } = request;
-    const limit = key.limits.cost_per_day;
-    if (limit === undefined || cost === undefined) return undefined;
+  /** The millionths reserved. */
+  async #reserveCost(asked: Asked, { limit, cost }: { limit: number; cost: number }): Promise<number> {
     const most = Math.round(limit * MILLIONTHS);
-    const wanted = Math.max(1, Math.min(most, Math.ceil(cost * MILLIONTHS)));
-    await this.#reservedCosts.take(key.id, id, { limit: Number.POSITIVE_INFINITY, ttlMs: runMs ?? DAY * 1000 });
-    undo.defer(() => this.#reservedCosts.release(key.id, id));
-    const alone = (await this.#reservedCosts.count(key.id)) === 1;
-    const count = await this.#take(this.#costs, key.id, wanted, { limit: most, alone });
-    if (!count.granted) {
-      throw new GatewayError('quota_exceeded', `This key has used up its cost of ${limit} a day.`, {
-        retryAfterMs: count.resetMs,
-      });
-    }
-    undo.defer(() => this.#costs.giveBack(key.id, wanted));
-    return wanted;
+    const points = Math.max(1, Math.min(most, Math.ceil(cost * MILLIONTHS)));
+    const { granted, resetMs } = await this.#reserve(asked, {
+      slots: this.#reservedCosts,
+      counter: this.#costs,
+      points,
+      limit: most,
+    });
+    if (granted) return points;
+    throw new GatewayError('quota_exceeded', `This key has used up its cost of ${limit} a day.`, {
+      retryAfterMs: resetMs,
+    });
   }
 
-  async #countRequest({ key, announce }: AdmissionRequest, undo: AsyncDisposableStack): Promise<void> {
-    const limit = key.limits.requests_per_minute;
-    if (limit === undefined) return;
+  /** Takes what a request will use at most. One that is alone only needs something to be left; parallel ones have to fit together. */
+  async #reserve(
+    { key, id, runMs = DAY * 1000, taken }: Asked,
+    { slots, counter, points, limit }: { slots: Slots; counter: Counter; points: number; limit: number },
+  ): Promise<Count & { granted: boolean }> {
+    const place = slots.take(key.id, id, { limit: Number.POSITIVE_INFINITY, ttlMs: runMs });
+    if (place instanceof Promise) await place;
+    taken.push(() => slots.release(key.id, id));
+    const held = slots.count(key.id);
+    const alone = (held instanceof Promise ? await held : held) === 1;
+    const fits = counter.take(key.id, points, { limit });
+    let count = fits instanceof Promise ? await fits : fits;
+    if (!count.granted && alone && count.used < limit)
+      count = await counter.take(key.id, points, { limit, force: true });
+    if (count.granted) taken.push(() => counter.giveBack(key.id, points));
+    return count;
+  }
+
+  async #countRequest({ key, announce, taken }: Asked, limit: number): Promise<void> {
     const { granted, used, resetMs } = await this.#requests.take(key.id, 1, { limit });
     announce({
       'x-ratelimit-limit-requests': String(limit),
@@ -188,8 +209,19 @@ export class Admission {
         retryAfterMs: resetMs,
       });
     }
-    undo.defer(() => this.#requests.giveBack(key.id, 1));
+    taken.push(() => this.#requests.giveBack(key.id, 1));
   }
+}
+
+/** A request that is being counted, and how to give back what it has taken. */
+interface Asked extends AdmissionRequest {
+  id: string;
+  taken: Undo[];
+}
+
+/** The latest first, each once. */
+async function undoAll(taken: Undo[]): Promise<void> {
+  for (let undo = taken.pop(); undo; undo = taken.pop()) await undo();
 }
 
 /** Never more than the whole limit: a key with a small one can still send something. */

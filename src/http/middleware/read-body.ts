@@ -42,9 +42,11 @@ function takeWhole(
   req: IncomingMessage,
   { announced, place }: { announced: number | undefined; place: BodyPlace },
 ): Buffer | undefined {
-  if (!announced || !req.complete || req.readableLength !== announced) return undefined;
+  if (!announced || req.readableLength !== announced) return undefined;
   place.grow(announced);
   const body: unknown = req.read();
+  // Until the request has ended, its connection is not free for the next one.
+  req.resume();
   return body instanceof Buffer ? body : undefined;
 }
 

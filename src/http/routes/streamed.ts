@@ -41,7 +41,6 @@ export async function passStreamed(
   const call = streamedCall(req.url, entry, key);
   const admitted = await deps.admission.admit({
     key,
-    id: crypto.randomUUID(),
     tokens: 0,
     announce: (headers) => {
       for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);

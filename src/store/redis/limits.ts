@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { withTimeout } from '../../base/abort.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
-import { type Counter, type LimitStore, memoryLimits, type Slots } from '../limits.ts';
+import { type Awaitable, type Counter, type LimitStore, memoryLimits, type Slots } from '../limits.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
 import { numberReply, textList } from './replies.ts';
@@ -50,7 +50,7 @@ const takeReply = z.tuple([z.literal([0, 1]), z.number(), z.number()]);
 export function redisLimits(parts: { redis: RedisConnection; keys: Keys; log: Logger; now(): number }): LimitStore {
   const { redis, keys, log, now } = parts;
   const alone = memoryLimits(now);
-  const shared = async <T>(ask: () => Promise<T>, instead: () => Promise<T>): Promise<T> => {
+  const shared = async <T>(ask: () => Promise<T>, instead: () => Awaitable<T>): Promise<T> => {
     try {
       return await withTimeout('counting', WAIT_MS, ask);
     } catch (thrown) {

@@ -45,7 +45,6 @@ export interface FirstTokenWatch {
 }
 
 export interface HeldCallOptions<T> {
-  limits: CallLimits;
   /** Chooses who takes the body, by status and headers. */
   receiver: (head: AnswerHead, control: ReceiverControl<T>) => Receiver<T>;
   /** The result where no answer came at all. */
@@ -60,6 +59,7 @@ export interface HeldCallOptions<T> {
  */
 export class HeldCall<T> implements ExchangeListener, ReceiverControl<T> {
   readonly #options: HeldCallOptions<T>;
+  readonly #limits: CallLimits;
   readonly #over = Promise.withResolvers<T>();
   readonly #onLeft = () => this.cancel(this.#options.signal.reason);
   readonly #deadline: Deadline;
@@ -74,19 +74,21 @@ export class HeldCall<T> implements ExchangeListener, ReceiverControl<T> {
   /** The rest is read in the next turn of the event loop. */
   #yields = false;
 
-  constructor(options: HeldCallOptions<T>) {
+  constructor(options: HeldCallOptions<T>, limits: CallLimits) {
     this.#options = options;
-    this.#deadline = new Deadline((exceeded) => this.#exceeded(exceeded), { totalMs: options.limits.total });
+    this.#limits = limits;
+    this.#deadline = new Deadline((exceeded) => this.#exceeded(exceeded), { totalMs: limits.total });
   }
 
   /** Sends the request. @throws the signal's reason, or what the receiver threw. */
   send(pool: ConnectionPool, request: HeldRequest): Promise<T> {
-    const { signal, limits } = this.#options;
+    const { signal } = this.#options;
     if (signal.aborted) return Promise.reject(signal.reason);
     signal.addEventListener('abort', this.#onLeft);
     this.#sentAt = performance.now();
     this.#waits = 'for an answer';
-    this.#deadline.enter('headers', Math.min(limits.first_byte, limits.patience ?? limits.first_byte));
+    const { first_byte, patience = first_byte } = this.#limits;
+    this.#deadline.enter('headers', Math.min(first_byte, patience));
     this.#exchange = pool.send(request, this);
     if (this.#isOver) this.#exchange.abort(OVER);
     return this.#over.promise;
@@ -101,7 +103,7 @@ export class HeldCall<T> implements ExchangeListener, ReceiverControl<T> {
 
   head(head: AnswerHead): void {
     if (this.#isOver) return;
-    const { first_byte, first_token = first_byte, patience } = this.#options.limits;
+    const { first_byte, first_token = first_byte, patience } = this.#limits;
     const left = patience === undefined ? first_token : patience - (performance.now() - this.#sentAt);
     this.#waits = head.status < 300 ? 'for a token' : 'no';
     this.#deadline.enter('first token', Math.min(first_token, Math.max(1, left)));
@@ -141,7 +143,7 @@ export class HeldCall<T> implements ExchangeListener, ReceiverControl<T> {
     if (!this.#yields) this.#exchange?.resume();
   }
 
-  started(ms = this.#options.limits.idle): void {
+  started(ms = this.#limits.idle): void {
     if (this.#isOver) return;
     if (this.#waits !== 'no') this.#options.watch?.spoke(performance.now() - this.#sentAt);
     this.#waits = 'no';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { hadItsShare, nextTurn } from '../../../src/base/event-loop.ts';
 import { ConnectionPool } from '../../../src/upstream/transport/connection-pool.ts';
-import type { Exchange, ExchangeListener } from '../../../src/upstream/transport/exchange.ts';
+import type { AnswerHead, Exchange, ExchangeListener } from '../../../src/upstream/transport/exchange.ts';
 import { HeldCall, type ReceiverControl } from '../../../src/upstream/transport/held-call.ts';
 
 /** A pool whose only exchange notes what is asked of it. */
@@ -28,15 +28,15 @@ function work(ms: number): void {
 /** A call whose receiver works for `ms` with each chunk. */
 function call(pool: NotingPool, ms: number) {
   let control: ReceiverControl<string> | undefined;
-  const held = new HeldCall<string>({
-    limits: { first_byte: 60_000, idle: 60_000 },
-    receiver: (_head, given) => {
+  const options = {
+    receiver: (_head: AnswerHead, given: ReceiverControl<string>) => {
       control = given;
       return { data: () => work(ms), end: () => 'ended', broken: () => 'broken' };
     },
     unanswered: () => 'unanswered',
     signal: new AbortController().signal,
-  });
+  };
+  const held = new HeldCall<string>(options, { first_byte: 60_000, idle: 60_000 });
   const result = held.send(pool, { method: 'POST', origin: 'http://a', path: '/', headers: {}, body: null });
   pool.listener?.head({ status: 200, headers: {} });
   assert.ok(control && pool.listener);
