@@ -3,6 +3,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { resourceFailure } from './failure.ts';
 
+/** How long a backup or a look at the database may hold up the start, in milliseconds. */
+const TOOLS_MS = 1000;
+
 /**
  * Makes this process the only one on a store folder until the lock is disposed of or the process dies, however it
  * dies: the lock is one of the operating system's, held through an exclusive transaction on a database of its own.
@@ -19,12 +22,33 @@ export function lockFolder(folder: string): Disposable {
     if (reason === undefined) throw thrown;
     if (!reason.includes('locked'))
       throw new Error(`The store folder ${folder} cannot be used: ${reason}.`, { cause: thrown });
-    throw new Error(
-      `Another process uses the store folder ${folder}. ` +
-        'A file: store serves one instance. To run several, point them all at one Redis: store.url: redis://host:6379/0. ' +
-        'To run separate ones, give each its own folder.',
-      { cause: thrown },
-    );
+    throw inUse(folder, thrown);
   }
   return { [Symbol.dispose]: () => lock.close() };
+}
+
+/**
+ * Makes sure that nobody has the database open: a process whose lock was deleted, or a tool that only a moment is given to.
+ * @throws Error where somebody has.
+ */
+export function refuseUsed(folder: string, path: string): void {
+  const probe = new DatabaseSync(path, { timeout: TOOLS_MS });
+  try {
+    probe.exec('PRAGMA locking_mode = EXCLUSIVE');
+    probe.prepare('SELECT count(*) FROM sqlite_schema').get();
+  } catch (thrown) {
+    // What else is wrong is told by whoever opens it next.
+    if (resourceFailure(thrown)?.includes('locked')) throw inUse(folder, thrown);
+  } finally {
+    probe.close();
+  }
+}
+
+function inUse(folder: string, cause: unknown): Error {
+  return new Error(
+    `Another process uses the store folder ${folder}. ` +
+      'A file: store serves one instance. To run several, point them all at one Redis: store.url: redis://host:6379/0. ' +
+      'To run separate ones, give each its own folder.',
+    { cause },
+  );
 }

@@ -7,7 +7,7 @@ import type { RunStore } from '../run-store.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { isDamaged } from './failure.ts';
 import { DatabaseHealth } from './health.ts';
-import { lockFolder } from './lock.ts';
+import { lockFolder, refuseUsed } from './lock.ts';
 import { prepareDatabase, SCHEMA_VERSION } from './schema.ts';
 import { SqliteRunStore } from './store.ts';
 
@@ -37,6 +37,7 @@ export function openSqliteStore(url: string, options: SqliteOptions): RunStore {
     const path = join(folder, 'runs.db');
     // Requests and answers are the users' own. SQLite gives its other files the mode of this one.
     closeSync(openSync(path, 'a', 0o600));
+    refuseUsed(folder, path);
     return openAt(path, { ...options, onClose: () => lock?.[Symbol.dispose]() });
   } catch (thrown) {
     lock?.[Symbol.dispose]();

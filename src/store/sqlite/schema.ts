@@ -100,6 +100,9 @@ DROP TABLE reservations;
 /** What leads from each version to the next; the first from an empty database to version 1. */
 const STEPS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4];
 
+/** A write-ahead log that a long reader let grow is cut back to this once it was moved into the database, in bytes. */
+const LARGEST_LOG_BYTES = 64 * 1024 ** 2;
+
 /** The version that this gateway reads and writes. */
 export const SCHEMA_VERSION = STEPS.length;
 
@@ -117,6 +120,7 @@ function configure(db: DatabaseSync, options: { sync: 'normal' | 'full' }): void
     PRAGMA page_size = 8192;
     PRAGMA journal_mode = WAL;
     PRAGMA synchronous = ${options.sync === 'full' ? 'FULL' : 'NORMAL'};
+    PRAGMA journal_size_limit = ${LARGEST_LOG_BYTES};
     PRAGMA cache_size = -16384;
     PRAGMA temp_store = MEMORY;
   `);

@@ -371,7 +371,7 @@ export class SqliteRunStore implements RunStore {
 
   /** What runs already goes on as long as it can; new work is not begun where it may be lost. */
   #refuseWhereUnsound(): void {
-    const problem = this.#health.problem();
+    const problem = this.#health.recentProblem();
     if (problem !== undefined) throw unavailable(problem);
   }
 }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, open, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, open, readdir, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -113,6 +113,16 @@ describe('the SQLite store in a folder', () => {
     await openSqliteStore(`file:${folder}`, { sync: 'normal', log: silentLogger }).close();
   });
 
+  it('is for one process alone also where somebody deleted its lock', async () => {
+    const { run, token } = await claimedRun(store);
+    await rm(join(folder, 'lock.db'));
+    assert.throws(
+      () => openSqliteStore(`file:${folder}`, { sync: 'normal', log: silentLogger }),
+      /Another process uses the store folder/,
+    );
+    assert.equal((await store.append(run.id, events(token, 3, 3))).result, 'ok');
+  }).timeout(10_000);
+
   it('can be opened by nobody else than its user', async () => {
     for (const file of await readdir(folder)) {
       if (file.startsWith('runs')) assert.equal((await stat(join(folder, file))).mode & 0o077, 0, file);
@@ -145,6 +155,35 @@ describe('the SQLite store in a folder', () => {
       assert.equal(await store.create(newRun()), 'created');
     }
   });
+
+  for (const file of ['runs.db-wal', 'runs.db-shm', 'lock.db']) {
+    it(`whose ${file} is deleted takes no new runs and says so; open runs go on and are there after a restart in order`, async () => {
+      const { run, token } = await claimedRun(store);
+      await rm(join(folder, file));
+      const state = await store.check();
+      assert.match(state.ok ? '' : state.reason, new RegExp(`^${file} was deleted under the running gateway`));
+      await assert.rejects(store.create(newRun()), unavailable);
+      assert.equal((await store.append(run.id, events(token, 3, 3))).result, 'ok');
+      await reopen();
+      assert.equal((await readAll(store, run.id)).last, 3);
+      assert.deepEqual(await store.check(), { ok: true });
+    });
+  }
+
+  for (const file of ['runs.db', 'runs.db-wal']) {
+    it(`whose ${file} is cut off takes no new runs and says so, also once it has grown again`, async () => {
+      for (let n = 0; n < 20; n++) await endedRun(store, { request: 'x'.repeat(20_000) });
+      // What was moved into the database is not in the log any more.
+      if (file === 'runs.db') await reopen();
+      const { run, token } = await claimedRun(store);
+      assert.deepEqual(await store.check(), { ok: true });
+      await truncate(join(folder, file), file === 'runs.db' ? 100_000 : 0);
+      await store.append(run.id, events(token, 3, 3));
+      const state = await store.check();
+      assert.match(state.ok ? '' : state.reason, new RegExp(`^${file} was cut off under the running gateway`));
+      await assert.rejects(store.create(newRun()), unavailable);
+    });
+  }
 
   it('whose pages fail their check takes no new runs and says so', async () => {
     const runs: string[] = [];
