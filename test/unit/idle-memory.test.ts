@@ -35,13 +35,18 @@ describe('memory that is given back at rest', () => {
     assert.equal(memory.seen.collections, 1);
   });
 
-  it('is given back once until there is some again', () => {
+  it('is given back once until there is some again, and then after minutes only', () => {
     const now = { idle: true, newSpace: 20 * MB };
     using memory = watched(now);
     memory.look(100);
     assert.equal(memory.seen.collections, 1);
+    now.idle = false;
     now.newSpace = 20 * MB;
-    memory.look(5);
+    memory.look(1);
+    now.idle = true;
+    memory.look(299);
+    assert.equal(memory.seen.collections, 1);
+    memory.look(1);
     assert.equal(memory.seen.collections, 2);
   });
 
