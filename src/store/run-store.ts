@@ -212,9 +212,9 @@ export interface RunStore {
   claim(id: RunId, options: { owner: string; leaseMs: number; force: boolean }): Promise<Claim | undefined>;
   /**
    * Ids of runs that are open and held by nobody, as far as known: abandoned ones, then queued ones, oldest first, at
-   * most `limit`. For a dispatcher that makes sure that each has a job; `claim` decides.
+   * most `limit`. For a dispatcher that makes sure that each has a job; `claim` decides. `begun`: only abandoned ones.
    */
-  claimable(options: { limit: number }): Promise<RunId[]>;
+  claimable(options: { limit: number; begun?: boolean }): Promise<RunId[]>;
   /** Extends a claim. `fenced`: it was lost. `cancel` tells of an accepted cancel. */
   renew(
     id: RunId,

@@ -57,6 +57,24 @@ export function claimContract(open: () => Promise<StoreFixture>): void {
       assert.equal((await store.append(run.id, events(taken?.token ?? '', 3, 3))).result, 'ok');
     });
 
+    it('what is abandoned is told apart from what has not begun', async () => {
+      await using fixture = await open();
+      const { store, peer, clock } = fixture;
+      const queued = newRun();
+      await store.create(queued);
+      const abandoned = await claimedRun(store);
+      const givenBack = await claimedRun(store);
+      await store.release(givenBack.run.id, { token: givenBack.token });
+      const begun = async () => new Set(await peer.claimable({ limit: 10, begun: true }));
+      assert.deepEqual(await begun(), new Set([givenBack.run.id]));
+      clock.ms += LEASE.leaseMs;
+      assert.deepEqual(await begun(), new Set([abandoned.run.id, givenBack.run.id]));
+      assert.deepEqual(
+        new Set(await peer.claimable({ limit: 10 })),
+        new Set([abandoned.run.id, givenBack.run.id, queued.id]),
+      );
+    });
+
     it('an owner whose claim has run out may go on while nobody took it', async () => {
       await using fixture = await open();
       const { store, clock } = fixture;

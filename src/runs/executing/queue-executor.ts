@@ -18,6 +18,8 @@ const STALLED_MS = 500;
 const SWEEP_MS = 10_000;
 /** How often runs are looked for whose claims have just run out, in milliseconds: most of them never had a job. */
 const LOOK_MS = 250;
+/** How many of them are taken up at a time; the next ones may be another instance's. */
+const TAKEN_AT_ONCE = 32;
 const SWEEP_LIMIT = 500;
 /** How long adding jobs may take, in milliseconds. */
 const ENQUEUE_MS = 5000;
@@ -274,21 +276,17 @@ export class QueueExecutor implements Executor {
     return 'not now';
   }
 
-  /**
-   * Gives a job to each run that has become free: where an instance died, those that it began itself had none. One that is
-   * seen but once is about to be claimed by whoever created it.
-   */
+  /** Goes on with runs whose instance died, or gave them back. */
   async #lookLoop(): Promise<void> {
     const { signal } = this.#stopping;
     const { store } = this.#options;
-    let looks: ReadonlyMap<RunId, number> = new Map();
+    let before: ReadonlySet<RunId> = new Set();
     while (!signal.aborted) {
       try {
-        const free = await store.claimable({ limit: SWEEP_LIMIT });
-        looks = new Map(free.map((id) => [id, (looks.get(id) ?? 0) + 1]));
-        // What waits in the queue has its job already: these are runs that were begun where they were submitted.
-        const left = free.filter((id) => looks.get(id) === 2);
-        await this.#enqueueSoon('looking for free runs', left, { begun: true });
+        const left = await store.claimable({ limit: SWEEP_LIMIT, begun: true });
+        // One that is seen but once may be about to be claimed again by an owner who lives: its store was away.
+        for (const id of left.filter((each) => before.has(each)).slice(0, TAKEN_AT_ONCE)) await this.#takeUp(id);
+        before = new Set(left);
       } catch (error) {
         this.#failed(error);
       }
@@ -296,10 +294,18 @@ export class QueueExecutor implements Executor {
     }
   }
 
-  async #enqueueSoon(what: string, ids: readonly RunId[], options?: { begun: boolean }): Promise<void> {
+  /** Claims a run that nobody holds and drives it, without the queue: it was let in long ago, and waits for nobody's load. */
+  async #takeUp(id: RunId): Promise<void> {
+    if (this.#stopping.signal.aborted || !this.#capacity.resume(this.#runs.size)) return;
+    using _ = this.#runs.hold();
+    const claim = await this.#runs.claim(id, { force: false });
+    if (claim) void this.#watched(this.#goOnElsewhere(id, this.#runs.drive(claim)));
+  }
+
+  async #enqueueSoon(what: string, ids: readonly RunId[]): Promise<void> {
     if (ids.length === 0) return;
     const { signal } = this.#stopping;
-    await withTimeout(what, ENQUEUE_MS, () => this.#enqueue(ids, options), { signal }).catch((error: unknown) =>
+    await withTimeout(what, ENQUEUE_MS, () => this.#enqueue(ids), { signal }).catch((error: unknown) =>
       this.#failed(error),
     );
   }

@@ -102,12 +102,17 @@ export class Indexes {
   /** Open runs that nobody seems to hold: those whose claim has run out, then queued ones, oldest first. */
   async free(limit: number): Promise<RunId[]> {
     const [abandoned, queued] = await Promise.all([
-      this.#due(this.#keys.claimed, { agoMs: 0, limit }),
+      this.abandoned(limit),
       this.#merged(this.#keys.queued, limit, (key) =>
         this.#redis.command(['ZRANGE', key, '0', `${limit - 1}`, 'WITHSCORES']),
       ),
     ]);
     return [...new Set([...abandoned, ...queued])].slice(0, limit);
+  }
+
+  /** Those whose claim has run out or was given back. */
+  async abandoned(limit: number): Promise<RunId[]> {
+    return await this.#due(this.#keys.claimed, { agoMs: 0, limit });
   }
 
   /** Members of a set by time whose time was so long ago, oldest first. */

@@ -155,8 +155,8 @@ export class RedisRunStore implements RunStore {
     return this.#indexes.count();
   }
 
-  claimable(options: { limit: number }): Promise<RunId[]> {
-    return this.#indexes.free(options.limit);
+  claimable({ limit, begun = false }: { limit: number; begun?: boolean }): Promise<RunId[]> {
+    return begun ? this.#indexes.abandoned(limit) : this.#indexes.free(limit);
   }
 
   async claimNext(options: { owner: string; leaseMs: number }): Promise<Claim | undefined> {

@@ -70,11 +70,11 @@ export class OpenRuns {
     return { queued, inProgress: this.#byId.size - queued };
   }
 
-  /** The runs that nobody holds, oldest first, at most `limit`. */
-  free(now: number, limit: number): OpenRun[] {
+  /** The runs that nobody holds, oldest first, at most `limit`; `begun`: of those that were under way. */
+  free(now: number, { limit, begun = false }: { limit: number; begun?: boolean }): OpenRun[] {
     return this.#byId
       .values()
-      .filter((run) => isFree(run, now) && run.ownUntil <= now)
+      .filter((run) => isFree(run, now) && run.ownUntil <= now && !(begun && run.queued))
       .take(limit)
       .toArray();
   }

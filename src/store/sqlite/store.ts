@@ -143,15 +143,15 @@ export class SqliteRunStore implements RunStore {
     return this.#open.count();
   }
 
-  async claimable(options: { limit: number }): Promise<RunId[]> {
-    return this.#open.free(this.#steady.now(), options.limit).map((run) => run.id);
+  async claimable(options: { limit: number; begun?: boolean }): Promise<RunId[]> {
+    return this.#open.free(this.#steady.now(), options).map((run) => run.id);
   }
 
   async claimNext(options: { owner: string; leaseMs: number }): Promise<Claim | undefined> {
     // Asked after every run that ends: a transaction that finds nothing costs as much as one that writes.
-    if (!this.#closed && this.#open.free(this.#steady.now(), 1).length === 0) return undefined;
+    if (!this.#closed && this.#open.free(this.#steady.now(), { limit: 1 }).length === 0) return undefined;
     return await this.#writer.run((transaction) =>
-      this.#take(this.#open.free(this.#steady.now(), 1)[0], options, transaction),
+      this.#take(this.#open.free(this.#steady.now(), { limit: 1 })[0], options, transaction),
     );
   }
 
