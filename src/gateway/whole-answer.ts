@@ -37,6 +37,7 @@ export class WholeAnswer implements ResultReceiver {
   /** The only piece so far: most answers come in one, that needs no copy. */
   #first: Buffer | undefined;
   #rest: HeldBytes | undefined;
+  #length = 0;
   #relayed: ResultReceiver | undefined;
   #allowed = SMALL;
 
@@ -52,19 +53,16 @@ export class WholeAnswer implements ResultReceiver {
       this.#relayed.data(chunk);
       return;
     }
-    const length = this.#length;
-    if (length === 0) this.#control.started();
-    if (length + chunk.length > this.#limit) {
+    if (this.#length === 0) this.#control.started();
+    const length = this.#length + chunk.length;
+    if (length > this.#limit) {
       this.#control.finish(failed(`the answer is larger than ${this.#limit} bytes`));
-    } else if (this.#mayHold(length + chunk.length)) this.#hold(chunk);
+    } else if (this.#mayHold(length)) this.#hold(chunk);
     else this.#passOn(chunk);
   }
 
-  get #length(): number {
-    return this.#rest?.length ?? this.#first?.length ?? 0;
-  }
-
   #hold(chunk: Buffer): void {
+    this.#length += chunk.length;
     if (!this.#first) {
       this.#first = chunk;
       return;
@@ -81,6 +79,7 @@ export class WholeAnswer implements ResultReceiver {
     const taken = this.#rest?.take() ?? this.#first ?? Buffer.alloc(0);
     this.#rest = undefined;
     this.#first = undefined;
+    this.#length = 0;
     return taken;
   }
 

@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import type { Logger } from '../base/logger.ts';
+import { infoLines, type Logger } from '../base/logger.ts';
 import type { RequestContext } from './request-context.ts';
 
 interface RequestLine {
@@ -21,11 +21,18 @@ interface RequestLine {
  * One line for an answered request: no query string (secrets stand there), no headers, no bodies. Status 0: the
  * client left before there was one.
  */
-export function logRequest(log: Logger, context: RequestContext, req: Request, res: Response): void {
-  if (!log.isLevelEnabled('info')) return;
+export function accessLog(log: Logger): (context: RequestContext, req: Request, res: Response) => void {
+  const write = infoLines(log, 'request');
+  return (context, req, res) => {
+    if (log.isLevelEnabled('info')) write(lineOf(context, req, res));
+  };
+}
+
+function lineOf(context: RequestContext, req: Request, res: Response): RequestLine {
   const line: RequestLine = {
     req: context.id,
-    ip: req.ip,
+    // Who stands before the gateway is looked for only where somebody says so.
+    ip: req.headers['x-forwarded-for'] === undefined ? req.socket.remoteAddress : req.ip,
     method: req.method,
     path: context.path,
     route: context.route,
@@ -37,5 +44,5 @@ export function logRequest(log: Logger, context: RequestContext, req: Request, r
   if (context.run !== '') line.run = context.run;
   if (context.error !== '') line.error = context.error;
   if (context.left) line.left = true;
-  log.info(line, 'request');
+  return line;
 }

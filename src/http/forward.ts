@@ -90,5 +90,5 @@ function pathAfterV1({ url = '' }: IncomingMessage): string {
 
 function announce(res: ServerResponse, headers: Record<string, string>): void {
   if (res.headersSent) return;
-  for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
+  for (const name in headers) res.setHeader(name, headers[name] ?? '');
 }

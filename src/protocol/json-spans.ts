@@ -98,8 +98,14 @@ function endOfNested(json: Buffer, start: number): number {
   return json.length;
 }
 
+/** Up to so many bytes looking at each is faster than a native search, which begins slowly. */
+const SHORT = 24;
+
 /** Behind the closing quote of the string that starts at `start`. Long strings are skipped natively. */
 function endOfString(json: Buffer, start: number): number {
+  for (let at = start + 1; at <= start + SHORT && json[at] !== BACKSLASH; at++) {
+    if (json[at] === QUOTE) return at + 1;
+  }
   let at = json.indexOf(QUOTE, start + 1);
   while (at !== -1 && isEscaped(json, at, start)) at = json.indexOf(QUOTE, at + 1);
   return at === -1 ? json.length : at + 1;

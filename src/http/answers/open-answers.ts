@@ -12,10 +12,22 @@ export interface OpenAnswer {
   end(reason: GatewayError): void;
 }
 
-interface Place extends Disposable {
+/** An open answer's place among the others. */
+class Place implements Disposable {
   readonly answer: OpenAnswer;
+  readonly #remove: (place: Place) => void;
   /** Its index. */
   at: number;
+
+  constructor(answer: OpenAnswer, at: number, remove: (place: Place) => void) {
+    this.answer = answer;
+    this.at = at;
+    this.#remove = remove;
+  }
+
+  [Symbol.dispose](): void {
+    this.#remove(this);
+  }
 }
 
 /**
@@ -42,19 +54,19 @@ export class OpenAnswers {
 
   /** Until disposed. */
   add(answer: OpenAnswer): Disposable {
-    const place: Place = { answer, at: this.#open.length, [Symbol.dispose]: () => this.#remove(place) };
+    const place = new Place(answer, this.#open.length, this.#remove);
     this.#open.push(place);
     return place;
   }
 
   /** The last one takes its place. */
-  #remove(place: Place): void {
+  readonly #remove = (place: Place): void => {
     if (this.#open[place.at] !== place) return;
     const last = this.#open.pop();
     if (last === undefined || last === place) return;
     this.#open[place.at] = last;
     last.at = place.at;
-  }
+  };
 
   #endAllBut(keys: readonly KeyConfig[]): void {
     if (this.#open.length === 0) return;

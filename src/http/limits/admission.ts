@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { GatewayError } from '../../base/errors.ts';
 import type { KeyConfig } from '../../config/schema.ts';
 import type { EndedRun, HeldLimits } from '../../runs/runs.ts';
@@ -54,9 +54,13 @@ export class Admission {
   /** Requests with reserved tokens; the one that is alone may use up what is left. */
   readonly #reserved: Slots;
   readonly #reservedCosts: Slots;
-  /** Ids of requests that are no runs: this and a number, so that no other instance has the same. */
-  readonly #ids = randomUUID();
-  #admitted = 0;
+  /**
+   * Ids of requests that are no runs begin with this, so that no other instance has the same. Those of ended ones are
+   * used again: a name that a table has not seen yet costs it more than all the rest.
+   */
+  readonly #ids = randomBytes(6).toString('base64url');
+  readonly #freeIds: string[] = [];
+  #made = 0;
 
   constructor(store: LimitStore) {
     this.#requests = store.counter({ name: 'requests', windowSeconds: MINUTE });
@@ -74,7 +78,7 @@ export class Admission {
    * @throws GatewayError `concurrency_limit_exceeded`, `quota_exceeded`, `rate_limit_exceeded`.
    */
   async admit(request: AdmissionRequest): Promise<Admitted> {
-    const { key, id = this.#nextId() } = request;
+    const { key, id = this.#freeIds.pop() ?? this.#newId() } = request;
     const { concurrent_runs: places, tokens_per_day: tokens, cost_per_day: money } = key.limits;
     const held: HeldLimits = {};
     const taken: Undo[] = [];
@@ -95,16 +99,21 @@ export class Admission {
       await undoAll(taken);
       throw refused;
     }
+    let settled = false;
     return {
       held,
       undo: () => undoAll(taken),
-      settle: (tokens, cost = 0) => this.runEnded({ keyId: key.id, id, held, tokens, cost }),
+      settle: async (tokens, cost = 0) => {
+        await this.runEnded({ keyId: key.id, id, held, tokens, cost });
+        if (request.id === undefined && !settled) this.#freeIds.push(id);
+        settled = true;
+      },
     };
   }
 
-  #nextId(): string {
-    this.#admitted += 1;
-    return `${this.#ids}-${this.#admitted}`;
+  #newId(): string {
+    this.#made += 1;
+    return `${this.#ids}-${this.#made}`;
   }
 
   /** What counts against a key's limits now, for operators. Only limits that are set. */

@@ -24,34 +24,48 @@ export class BodyBudget {
 
   /** The place of one request, empty at first. Disposing it gives back what it took. */
   open(keyId: string): BodyPlace {
-    let held = 0;
-    return {
-      grow: (bytes) => {
-        const ofKey = this.#byKey.get(keyId) ?? 0;
-        const limit = this.#limit();
-        if (this.#total + bytes > limit || ofKey + bytes > limit * SHARE_OF_KEY) {
-          throw new GatewayError('overloaded', 'The gateway is reading too many large requests. Try again.');
-        }
-        held += bytes;
-        this.#take(keyId, bytes);
-      },
-      [Symbol.dispose]: () => {
-        this.#take(keyId, -held);
-        held = 0;
-      },
-    };
+    return new BodyPlace(this, keyId);
   }
 
-  #take(keyId: string, bytes: number): void {
-    this.#total += bytes;
+  /** @throws GatewayError `overloaded` where there is no place for so many bytes more. */
+  take(keyId: string, bytes: number): void {
     const ofKey = (this.#byKey.get(keyId) ?? 0) + bytes;
+    const limit = this.#limit();
+    if (this.#total + bytes > limit || ofKey > limit * SHARE_OF_KEY) {
+      throw new GatewayError('overloaded', 'The gateway is reading too many large requests. Try again.');
+    }
+    this.#total += bytes;
+    this.#byKey.set(keyId, ofKey);
+  }
+
+  giveBack(keyId: string, bytes: number): void {
+    this.#total -= bytes;
+    const ofKey = (this.#byKey.get(keyId) ?? 0) - bytes;
     if (ofKey > 0) this.#byKey.set(keyId, ofKey);
     else this.#byKey.delete(keyId);
   }
 }
 
 /** What one request takes of the budget. */
-export interface BodyPlace extends Disposable {
+export class BodyPlace implements Disposable {
+  readonly #budget: BodyBudget;
+  readonly #keyId: string;
+  #held = 0;
+
+  constructor(budget: BodyBudget, keyId: string) {
+    this.#budget = budget;
+    this.#keyId = keyId;
+  }
+
   /** @throws GatewayError `overloaded` where there is no place for so many bytes more. */
-  grow(bytes: number): void;
+  grow(bytes: number): void {
+    this.#budget.take(this.#keyId, bytes);
+    this.#held += bytes;
+  }
+
+  [Symbol.dispose](): void {
+    if (this.#held === 0) return;
+    this.#budget.giveBack(this.#keyId, this.#held);
+    this.#held = 0;
+  }
 }

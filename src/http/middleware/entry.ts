@@ -1,6 +1,6 @@
 import type { RequestHandler } from 'express';
 import { checkedTarget } from '../../protocol/request-target.ts';
-import { logRequest } from '../access-log.ts';
+import { accessLog } from '../access-log.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { RequestContext, RequestContexts } from '../request-context.ts';
 import { OVERVIEW } from '../routes/get-overview.ts';
@@ -15,10 +15,11 @@ import { originCheck } from './origin.ts';
 export function entry(deps: AppDeps, contexts: RequestContexts): RequestHandler {
   const { config, log, metrics, stopping } = deps;
   const checkOrigin = originCheck();
+  const logRequest = accessLog(log);
   return (req, res, next) => {
     const context = contexts.open(req, res, (ended) => {
       metrics.count(ended, { method: req.method, status: res.headersSent ? res.statusCode : 0 });
-      logRequest(log, ended, req, res);
+      logRequest(ended, req, res);
       if (ended.error !== '') noteFailure(deps, ended);
       // A connection kept for the next request would hold up the stop until its time is over.
       if (stopping.aborted) req.socket.destroySoon();

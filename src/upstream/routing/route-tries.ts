@@ -62,22 +62,38 @@ interface RouteRecord {
   asking: boolean;
 }
 
-/** Where an iteration over the routes is. */
-interface Walk {
-  signal: AbortSignal;
-  round: number;
-  /** The routes of the round that were not asked yet. */
-  candidates: Iterator<Route>;
-  current: RunningAttempt | undefined;
+/** What a walk does with the tries that it belongs to. */
+interface Steps {
+  next(walk: RouteWalk): RunningAttempt | undefined | Promise<RunningAttempt | undefined>;
+  end(walk: RouteWalk): void;
 }
 
 /** Attempts one after the other. Each is over when the next is asked for or the walk is disposed. */
-export interface RouteWalk extends Disposable {
+export class RouteWalk implements Disposable {
+  readonly signal: AbortSignal;
+  readonly #steps: Steps;
+  round = 0;
+  /** The routes of the round that were not asked yet. */
+  candidates: Iterator<Route>;
+  current: RunningAttempt | undefined;
+
+  constructor(signal: AbortSignal, candidates: Iterator<Route>, steps: Steps) {
+    this.signal = signal;
+    this.candidates = candidates;
+    this.#steps = steps;
+  }
+
   /**
    * The next attempt, without a wait where nothing has to be waited for; undefined where none is left. @throws the
    * signal's reason after an abort, also during a pause.
    */
-  next(): RouteAttempt | undefined | Promise<RouteAttempt | undefined>;
+  next(): RouteAttempt | undefined | Promise<RouteAttempt | undefined> {
+    return this.#steps.next(this);
+  }
+
+  [Symbol.dispose](): void {
+    this.#steps.end(this);
+  }
 }
 
 /**
@@ -92,6 +108,7 @@ export class RouteTries {
   readonly #records = new Map<string, RouteRecord>();
   /** In the order of the attempts. */
   readonly #failures = new Map<string, FailedRoute>();
+  readonly #steps: Steps = { next: (walk) => this.#next(walk), end: (walk) => this.#end(walk) };
   #over = false;
 
   constructor(options: RouteTriesOptions) {
@@ -116,11 +133,10 @@ export class RouteTries {
 
   /** The same without a generator: where most first attempts succeed, it is most of what they cost. */
   walk({ signal }: { signal: AbortSignal }): RouteWalk {
-    const walk: Walk = { signal, round: 0, candidates: this.#candidates(), current: undefined };
-    return { next: () => this.#next(walk), [Symbol.dispose]: () => this.#end(walk) };
+    return new RouteWalk(signal, this.#candidates(), this.#steps);
   }
 
-  #next(walk: Walk): RunningAttempt | undefined | Promise<RunningAttempt | undefined> {
+  #next(walk: RouteWalk): RunningAttempt | undefined | Promise<RunningAttempt | undefined> {
     const last = walk.current;
     if (!last) return this.#nextOfRound(walk);
     this.#end(walk);
@@ -128,13 +144,13 @@ export class RouteTries {
     return this.#repeats(last) ? this.#again(walk, last.route) : this.#nextOfRound(walk);
   }
 
-  #nextOfRound(walk: Walk): RunningAttempt | Promise<RunningAttempt | undefined> {
+  #nextOfRound(walk: RouteWalk): RunningAttempt | Promise<RunningAttempt | undefined> {
     walk.signal.throwIfAborted();
     const candidate = walk.candidates.next();
     return candidate.done ? this.#nextRound(walk) : this.#begin(walk, candidate.value);
   }
 
-  async #nextRound(walk: Walk): Promise<RunningAttempt | undefined> {
+  async #nextRound(walk: RouteWalk): Promise<RunningAttempt | undefined> {
     const { backoff, random } = this.#options;
     const pause = this.#pauseBefore(backoffMs(backoff, walk.round + 1, random));
     if (pause === undefined) return undefined;
@@ -144,19 +160,19 @@ export class RouteTries {
     return await this.#nextOfRound(walk);
   }
 
-  async #again(walk: Walk, route: Route): Promise<RunningAttempt> {
+  async #again(walk: RouteWalk, route: Route): Promise<RunningAttempt> {
     await sleep(QUICK_MS * (0.5 + this.#options.random()), walk);
     return await this.#begin(walk, route);
   }
 
-  #begin(walk: Walk, route: Route): RunningAttempt | Promise<RunningAttempt> {
+  #begin(walk: RouteWalk, route: Route): RunningAttempt | Promise<RunningAttempt> {
     const limiter = route.provider.limiter(route.credential);
     this.#record(route).asking = true;
     route.provider.enter();
     return limiter.tryEnter() ? this.#started(walk, route, limiter) : this.#whenFree(walk, route, limiter);
   }
 
-  async #whenFree(walk: Walk, route: Route, limiter: RateLimiter): Promise<RunningAttempt> {
+  async #whenFree(walk: RouteWalk, route: Route, limiter: RateLimiter): Promise<RunningAttempt> {
     try {
       await limiter.enter(walk);
     } catch (error) {
@@ -167,7 +183,7 @@ export class RouteTries {
     return this.#started(walk, route, limiter);
   }
 
-  #started(walk: Walk, route: Route, limiter: RateLimiter): RunningAttempt {
+  #started(walk: RouteWalk, route: Route, limiter: RateLimiter): RunningAttempt {
     const { round } = walk;
     this.#record(route).tries += 1;
     const attempt = new RunningAttempt({
@@ -185,7 +201,7 @@ export class RouteTries {
     return attempt;
   }
 
-  #end(walk: Walk): void {
+  #end(walk: RouteWalk): void {
     const attempt = walk.current;
     if (!attempt) return;
     walk.current = undefined;

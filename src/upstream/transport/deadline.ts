@@ -25,6 +25,9 @@ const PHASE_TEXT: Readonly<Record<Phase, (ms: number) => string>> = {
   total: (ms) => `no whole answer within ${ms} ms`,
 };
 
+/** Timers are not made more frequent than this for the sake of short phases, in milliseconds. */
+const LEAST_WAIT_MS = 1000;
+
 /**
  * The time limit of the phase that a call is in, and of the call as a whole. Calls come and go by the thousand and
  * chunks by the million: a chunk moves the limit, and the one timer that runs finds that out when it is due.
@@ -34,6 +37,7 @@ export class Deadline {
   readonly #now: () => number;
   readonly #totalMs: number;
   readonly #end: number;
+  readonly #longestWaitMs: number;
   #phase: Phase = 'headers';
   #ms = Number.POSITIVE_INFINITY;
   #until = Number.POSITIVE_INFINITY;
@@ -43,13 +47,17 @@ export class Deadline {
   /** Whether it was waited a little longer because the process had stood still. */
   #spared = false;
 
-  /** `totalMs` begins now and does not stop for a pause. `now`: a clock that never goes back, in milliseconds. */
+  /**
+   * `totalMs` begins now and does not stop for a pause. `shortestMs`: phases to come may be as short as this, so that
+   * the first timer is due no later and is not replaced by theirs. `now`: a clock that never goes back, in milliseconds.
+   */
   constructor(
     onExceeded: (exceeded: DeadlineExceeded) => void,
-    options: { totalMs?: number | undefined; now?: () => number } = {},
+    options: { totalMs?: number | undefined; shortestMs?: number; now?: () => number } = {},
   ) {
     this.#onExceeded = onExceeded;
     this.#now = options.now ?? monotonic;
+    this.#longestWaitMs = Math.min(MAX_TIMER_MS, Math.max(LEAST_WAIT_MS, options.shortestMs ?? MAX_TIMER_MS));
     this.#totalMs = options.totalMs ?? Number.POSITIVE_INFINITY;
     this.#end = options.totalMs === undefined ? this.#totalMs : this.#now() + this.#totalMs;
   }
@@ -95,7 +103,7 @@ export class Deadline {
 
   #wait(ms: number, now: number): void {
     clearTimeout(this.#timer);
-    const wait = Math.min(Math.max(0, ms), MAX_TIMER_MS);
+    const wait = Math.min(Math.max(0, ms), this.#longestWaitMs);
     this.#due = now + wait;
     this.#timer = setTimeout(() => this.#check(), wait);
   }

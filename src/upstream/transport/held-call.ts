@@ -77,7 +77,10 @@ export class HeldCall<T> implements ExchangeListener, ReceiverControl<T> {
   constructor(options: HeldCallOptions<T>, limits: CallLimits) {
     this.#options = options;
     this.#limits = limits;
-    this.#deadline = new Deadline((exceeded) => this.#exceeded(exceeded), { totalMs: limits.total });
+    this.#deadline = new Deadline((exceeded) => this.#exceeded(exceeded), {
+      totalMs: limits.total,
+      shortestMs: limits.idle,
+    });
   }
 
   /** Sends the request. @throws the signal's reason, or what the receiver threw. */
