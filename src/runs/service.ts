@@ -271,7 +271,8 @@ class StoredRuns implements Runs {
   /** An ended run: its whole log from memory shared by its readers, or a very long one from the store. */
   async *#replay(run: RunRecord, options: FollowOptions): AsyncGenerator<LogBatch> {
     if (options.after >= run.last) return;
-    const log = await this.#endedLogs.after(run, options.after);
+    // Where the store is away, its stream waits for it like that of a run in progress.
+    const log = await this.#endedLogs.after(run, options.after).catch(undefinedWhereAway);
     if (log) yield log;
     else yield* this.#followUntilClosing(run, options);
   }
@@ -292,6 +293,10 @@ class StoredRuns implements Runs {
 
 function isOpen(run: RunRecord): boolean {
   return run.status === 'queued' || run.status === 'in_progress';
+}
+
+function undefinedWhereAway(thrown: unknown): undefined {
+  if (!(thrown instanceof GatewayError) || thrown.code !== 'store_unavailable') throw thrown;
 }
 
 /** Contract section 1: a research run is read through either interface, a proxy task only as a task. */

@@ -83,6 +83,20 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       await a[Symbol.asyncDispose]();
     });
 
+    it('leaves a chat most of the grace time when it stops: nobody can take it over', async () => {
+      await using fixture = await open();
+      const gate = Promise.withResolvers<void>();
+      const chat = new ScriptedModel(() => ({ text: ['an answer'], gate: gate.promise }));
+      await using a = await fixture.open({ chat });
+      const { run } = await a.runs.submit(question({ api: 'chat_completions' }));
+      await until(() => chat.requests.length === 1);
+      const stopped = a.executor.stop({ graceMs: 3000 });
+      await delay(1200);
+      gate.resolve();
+      await stopped;
+      assert.equal((await a.store.get(run.id))?.status, 'completed');
+    });
+
     it('waits for a run that another instance holds, and drives it once it is free', async () => {
       await using fixture = await open();
       await using first = await fixture.open({ chat: new ScriptedModel(() => ({ text: ['never asked'] })) });

@@ -207,7 +207,7 @@ export class ActiveRuns {
    * the last events and the claim in time is not waited for: the claim runs out, and another instance goes on.
    */
   async handOver({ graceMs }: { graceMs: number }): Promise<void> {
-    const last = Math.min(LEAVING_MS, graceMs / 4);
+    const last = Math.min(LEAVING_MS, graceMs / 8);
     this.#pausing = true;
     for (const { lease } of this.#runs.values()) pause(lease);
     const all = Promise.allSettled([...this.#runs.values()].map((run) => run.done));

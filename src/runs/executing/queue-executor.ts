@@ -41,6 +41,8 @@ const RETRY_MS = 1000;
 const LOOK_SECONDS = 1;
 /** How long each step of closing the queue may take, in milliseconds. */
 const CLOSE_MS = 1000;
+/** A store that answers within this is not slow, in milliseconds. */
+const QUICK_MS = 250;
 /** Failures of the queue are logged at most this often, in milliseconds. */
 const COMPLAIN_MS = 5000;
 
@@ -179,14 +181,24 @@ export class QueueExecutor implements Executor {
     const inTime = async (what: string, work: Promise<unknown>) => {
       await withTimeout(what, CLOSE_MS, () => work).catch((error: unknown) => this.#failed(error));
     };
+    // What goes on until then is worth the time that a store needs which answers.
+    const closingMs = (await this.#storeIsQuick()) ? Math.min(2 * CLOSE_MS, graceMs / 10) : 2 * CLOSE_MS;
     await Promise.all([
       inTime('pausing the queue', this.#worker.pause(true)),
-      this.#runs.handOver({ graceMs: Math.max(0, graceMs - 2 * CLOSE_MS) }),
+      this.#runs.handOver({ graceMs: Math.max(0, graceMs - closingMs) }),
     ]);
     await inTime('the last sweep', Promise.resolve(this.#sweeping));
     // A job that is given back goes to another instance at once, one whose lock runs out seconds later.
     await inTime('giving jobs back', Promise.allSettled(this.#working));
     await inTime('closing the queue', Promise.all([this.#worker.close(true), this.#queue.close()]));
+  }
+
+  async #storeIsQuick(): Promise<boolean> {
+    const asked = withTimeout('the store', QUICK_MS, () => this.#options.store.countOpen());
+    return await asked.then(
+      () => true,
+      () => false,
+    );
   }
 
   /**

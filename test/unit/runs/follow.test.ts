@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
+import { GatewayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { skipFrames } from '../../../src/protocol/frames.ts';
 import { follow } from '../../../src/runs/reading/follow.ts';
@@ -218,6 +219,24 @@ describe('reading a run through the interface', () => {
     assert.deepEqual(await readAll(harness.runs, ended), bytes);
     for (const after of [ended.last, ended.last + 1, 1e9])
       assert.equal((await readAll(harness.runs, ended, after)).length, 0, `after ${after}`);
+  });
+
+  it('that has ended waits for a store that goes away between the look-up and the replay', async () => {
+    const inner = await memoryStore();
+    let away = 0;
+    const store = wrapStore(inner, {
+      read: async (id, options) => {
+        if (away-- > 0) throw new GatewayError('store_unavailable', 'The store is away.', { retryAfterMs: 1000 });
+        return await inner.read(id, options);
+      },
+    });
+    await using harness = await openHarness({ chat: new ScriptedModel([]), store });
+    const { run } = await harness.runs.submit(question());
+    const live = await readAll(harness.runs, run);
+    const ended = await harness.runs.find(CALLER, 'responses', harness.runs.idOf(run, 'responses'));
+    away = 2;
+    assert.deepEqual(await readAll(harness.runs, ended), live);
+    assert.ok(away < 0, 'it was away');
   });
 
   it('that has ended since it was looked up still gives all of it', async () => {
