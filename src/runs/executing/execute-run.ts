@@ -132,6 +132,7 @@ class Execution {
       entries: log.entries,
       graceMs: options.storeGraceMs,
       log: options.log,
+      losesNothing: store.restore === undefined,
       regain: (ring) => regainRun({ store, owner, lease, begun, ring, log: options.log }),
     });
     lease.recheck = () => this.#writer.recheck();

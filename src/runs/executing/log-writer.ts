@@ -38,6 +38,8 @@ export interface LogWriterOptions {
    * undefined where the run is lost to another owner. Absent: it is.
    */
   regain?(ring: AppendedRing): Promise<number | undefined>;
+  /** Whether what the store has acknowledged is its own to keep: no failover takes it back, so it is not kept here. */
+  losesNothing?: boolean;
 }
 
 interface PendingEvent {
@@ -290,7 +292,7 @@ export class LogWriter {
     const { cancel } = made(answer);
     this.#last = batch.first + batch.count - 1;
     this.#entries = (batch.entriesBefore ?? this.#entries) + (batch.transcript?.length ?? 0);
-    if (batch.count > 0 || batch.transcript) this.#ring.add(batch);
+    if (!this.#options.losesNothing && (batch.count > 0 || batch.transcript)) this.#ring.add(batch);
     if (cancel) this.#options.lease.cancel();
     return true;
   }
