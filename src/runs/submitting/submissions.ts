@@ -11,7 +11,7 @@ import type {
   RunStore,
   SubmissionKey,
 } from '../../store/run-store.ts';
-import { LEFT_MS } from '../executing/active-runs.ts';
+import { LEFT_MS, type Reservation } from '../executing/active-runs.ts';
 import type { Cancels } from '../executing/cancels.ts';
 import type { Executor } from '../executing/executor.ts';
 import type { RepeatKey, Submission, Submitted } from '../runs.ts';
@@ -35,12 +35,17 @@ const TWINS = 4;
 /** How long nobody else takes a chat up, in milliseconds: whoever does then, finds that it was left. */
 const OWN_MS = LEFT_MS + 100;
 
+/** How long it is believed that no run waits, in milliseconds: the store need not count them for each submission. */
+const MOMENT_MS = 100;
+
 /** Stores submitted runs, and finds the run that a repeated submission became (contract section 2). */
 export class Submissions {
   readonly #options: SubmissionsOptions;
   /** Submissions that are being stored, by the hash of their key: a repeat waits to learn what became of them. */
   readonly #underWay = new Map<string, Promise<unknown>>();
   readonly #taken: TakenPlaces;
+  /** When no run waited for room, as far as this process knows, by `performance.now()`. */
+  #noneWaitedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: SubmissionsOptions) {
     this.#options = options;
@@ -88,15 +93,13 @@ export class Submissions {
   async #create(submission: Submission): Promise<Submitted> {
     const { clock, retentionMs, executor, encryptionKeyOf } = this.#options;
     const id = newRunId();
-    const queued = await this.#queued();
+    using room = await this.#room();
     const held = (await submission.admit?.(id)) ?? {};
     const key = encryptionKeyOf(submission.caller.keyId);
     if (!key) throw new GatewayError('invalid_api_key', 'The API key is no longer known.');
     const stored = storedRequest(submission, { key, held });
     const isChat = submission.api === 'chat_completions';
     const made = newRun(id, submission, { now: clock.now(), retentionMs, request: JSON.stringify(stored) });
-    // Nobody is overtaken: where runs wait, this one does, too.
-    using room = queued === 0 ? executor.reserve() : undefined;
     const ownership = { ...(room && { claim: room.claim }), ...(isChat && { ownMs: OWN_MS }) };
     const { result, run } = await this.#store({ ...made.run, ...ownership }, submission);
     if (typeof result === 'object' && 'taken' in result && submission.repeat)
@@ -133,11 +136,20 @@ export class Submissions {
     }
   }
 
-  /** Runs that wait. @throws GatewayError `overloaded` where they are too many. */
-  async #queued(): Promise<number> {
+  /**
+   * Room to begin a run here at once. Nobody is overtaken: where runs wait, or did a moment ago, this one does, too.
+   * @throws GatewayError `overloaded` where too many wait.
+   */
+  async #room(): Promise<Reservation | undefined> {
     const { store, maxQueued, executor } = this.#options;
+    const known = performance.now() - this.#noneWaitedAt < MOMENT_MS ? executor.reserve() : undefined;
+    if (known) return known;
     const queued = (await store.countOpen()).queued + executor.waiting;
-    if (queued < maxQueued() && !(queued > 0 && executor.overloaded)) return queued;
+    if (queued < maxQueued() && !(queued > 0 && executor.overloaded)) {
+      const room = queued === 0 ? executor.reserve() : undefined;
+      this.#noneWaitedAt = room ? performance.now() : Number.NEGATIVE_INFINITY;
+      return room;
+    }
     throw new GatewayError('overloaded', 'Too many runs are waiting. Try again later.', { retryAfterMs: 5000 });
   }
 }
