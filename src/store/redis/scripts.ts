@@ -157,18 +157,18 @@ redis.call('PUBLISH', ARGV[1], 'cancel ' .. ARGV[2])
 return {'accepted'}`,
 
   /**
-   * KEYS run, log, transcript, compressed log, gone. ARGV channel, message, now, milliseconds for which an open run's owner
-   * must not create it again.
+   * KEYS run, log, transcript, compressed log, gone. ARGV channel, message, now, milliseconds for which a run's owner must
+   * not create it again: of an open one, or of one that ended so lately that a frozen owner may not know yet.
    */
   delete: `${NOW}
 local facts = redis.call('HMGET', KEYS[1], ${FACTS})
 local keyed = redis.call('HGET', KEYS[1], 'keyedUntil')
-local status = redis.call('HGET', KEYS[1], 'status')
+local ended = redis.call('HGET', KEYS[1], 'endedByStore')
 redis.call('UNLINK', unpack(KEYS, 1, 4))
 if not facts[1] then return facts end
 local left = keyed and tonumber(keyed) - timeOf(ARGV[3]) or 0
-local open = status == 'queued' or status == 'in_progress'
-if open and left < tonumber(ARGV[4]) then left = tonumber(ARGV[4]) end
+local again = tonumber(ARGV[4]) - (ended and ended ~= '' and timeOf(ARGV[3]) - tonumber(ended) or 0)
+if left < again then left = again end
 if left > 0 then redis.call('SET', KEYS[5], 'deleted', 'PX', whole(left)) end
 redis.call('PUBLISH_LIVE', ARGV[1], ARGV[2])
 return facts`,

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
 import { openRedisStore } from '../../../src/store/redis/open.ts';
-import { eventually, newRun } from '../../contract/run-store-fixture.ts';
+import { ending, eventually, newRun } from '../../contract/run-store-fixture.ts';
 import { redisOrSkip } from '../../support/redis.ts';
 import { ask, type SentinelGroup, startSentinels } from '../../support/redis-groups.ts';
 import { openHarness, question, readAll, testTool } from '../../support/run-harness.ts';
@@ -85,12 +85,15 @@ describe('a failover to a replica that lacks the last writes', () => {
   it('is no reason to create again what was deleted, or what another owner has', async () => {
     const { runs: store } = await openRedisStore({ url: group.url, log: silentLogger, prefix: randomUUID() });
     assert.ok(store.restore);
-    for (const fate of ['deleted', 'held'] as const) {
+    for (const fate of ['deleted', 'ended elsewhere and deleted', 'held'] as const) {
       const run = newRun();
       await store.create(run);
       const claim = await store.claim(run.id, { owner: 'one', leaseMs: 60_000, force: true });
-      if (fate === 'deleted') await store.delete(run.id);
-      else await store.claim(run.id, { owner: 'two', leaseMs: 60_000, force: true });
+      const other =
+        fate === 'deleted' ? undefined : await store.claim(run.id, { owner: 'two', leaseMs: 60_000, force: true });
+      if (fate === 'ended elsewhere and deleted')
+        await store.append(run.id, ending(other?.token ?? '', 3, 'cancelled'));
+      if (fate !== 'held') assert.equal(await store.delete(run.id), true);
       const lost = { ...run, token: claim?.token ?? '', leaseMs: 60_000, startedAt: 1, cancelRequested: false };
       assert.equal(await store.restore(lost), 'exists', fate);
     }
