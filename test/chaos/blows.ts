@@ -27,6 +27,15 @@ interface Struck {
   to: number;
 }
 
+/** A run that went on in another process after its instance was killed. */
+export interface Takeover {
+  run: number;
+  by: string;
+  ms: number;
+  /** When it went on, in Unix milliseconds. */
+  until: number;
+}
+
 export interface BlowsOptions {
   blows: Iterable<Blow>;
   calmMs: number;
@@ -41,7 +50,7 @@ export class Blows {
   readonly #struck: Struck[] = [];
   readonly #watches: Promise<void>[] = [];
   readonly badExits: string[] = [];
-  readonly takeoverMs: number[] = [];
+  readonly takeovers: Takeover[] = [];
 
   constructor(options: BlowsOptions, parts: { fleet: Fleet; world: ResearchWorld }) {
     this.#options = options;
@@ -114,7 +123,7 @@ export class Blows {
     if (disturbed) return;
     for (const [run] of orphans) {
       const turn = this.#world.turns.get(run)?.find(({ at }) => at > killedAt);
-      if (turn) this.takeoverMs.push(Math.max(0, turn.at - from));
+      if (turn) this.takeovers.push({ run, by: turn.instance, ms: Math.max(0, turn.at - from), until: turn.at });
     }
   }
 

@@ -182,10 +182,18 @@ class Storm {
 
   #boundsBroken(seen: readonly ClientSeen[]): string[] {
     const { takeoverMs, pauseMs } = this.#options;
-    const slowest = Math.max(0, ...this.#blows.takeoverMs);
     const pause = longestPause(seen);
     const broken: string[] = [];
-    if (takeoverMs !== undefined && slowest > takeoverMs) broken.push(`a takeover took ${Math.round(slowest)} ms`);
+    for (const takeover of this.#blows.takeovers) {
+      const { run, by, ms } = takeover;
+      if (takeoverMs === undefined || ms <= takeoverMs) continue;
+      const id = seen.find(({ n }) => n === run)?.id ?? '';
+      broken.push(
+        `run ${run} went on at ${by} only after ${ms} ms`,
+        ...this.#blows.around(takeover),
+        ...(id === '' ? [] : this.#fleet.linesAbout(id.replace('resp_', ''))),
+      );
+    }
     // A single instance is away as often as it is struck.
     if (pauseMs !== undefined && pause.ms > pauseMs && this.#fleet.names.length > 1) {
       broken.push(
@@ -220,8 +228,8 @@ class Storm {
       cancelled: seen.filter((each) => each.cancelled).length,
       'slowest cancel, ms': round(Math.max(0, ...this.#clients.cancelMs)),
       'longest pause of a viewer, ms': round(longestPause(seen).ms),
-      'takeovers measured': this.#blows.takeoverMs.length,
-      'slowest takeover, ms': round(Math.max(0, ...this.#blows.takeoverMs)),
+      'takeovers measured': this.#blows.takeovers.length,
+      'slowest takeover, ms': round(Math.max(0, ...this.#blows.takeovers.map(({ ms }) => ms))),
     };
   }
 }

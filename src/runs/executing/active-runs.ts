@@ -37,6 +37,8 @@ const STORE_GRACE_MS = 60_000;
  * claimed for this long was left by a process that died between the two, in milliseconds.
  */
 export const LEFT_MS = 3000;
+/** With these a run is created; one that has more was begun by whoever holds its connection. */
+const FIRST_EVENTS = 2;
 /** Cancels of runs that are driven nowhere yet; the oldest are forgotten first, the store knows them by then. */
 const MAX_CANCELLED = 10_000;
 
@@ -108,7 +110,7 @@ export class ActiveRuns {
     const lease = new RunLease(claim, { store, log });
     if (this.#cancelled.has(id) || !this.#mayRun(lease)) lease.cancel();
     if (this.#pausing) pause(lease);
-    if (this.#wasLeft(claim.run)) lease.leave();
+    if (this.#wasLeft(claim)) lease.leave();
     const run: ActiveRun = { lease, done: this.#executeIn(lease, options) };
     this.#runs.set(id, run);
     this.#renewal ??= setInterval(() => this.#renewAll(), RENEW_MS);
@@ -249,8 +251,11 @@ export class ActiveRuns {
     return result;
   }
 
-  #wasLeft({ id, api, createdAt }: RunRecord): boolean {
+  /** What tells is what stands in the store; the clocks of two instances differ. */
+  #wasLeft({ run, attempts }: Claim): boolean {
+    const { id, api, createdAt, last } = run;
     if (api !== 'chat_completions' || this.#own.has(id)) return false;
+    if (attempts > 1 || last > FIRST_EVENTS) return true;
     return createdAt < this.#startedAt || this.#options.clock.now() - createdAt > LEFT_MS;
   }
 

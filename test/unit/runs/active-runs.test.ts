@@ -197,6 +197,18 @@ describe('the runs that an instance drives', () => {
     }
   });
 
+  it('reach no model where the process that held the connection had begun, whatever its clock said', async () => {
+    await using driven = await Driven.open();
+    driven.goOn();
+    const begun = await driven.submit('chat_completions');
+    // Created by an instance whose clock is half a minute ahead, claimed by it, and left.
+    driven.now -= 30_000;
+    assert.ok(await driven.store.claim(begun.id, { owner: 'dead', leaseMs: 1, force: true }));
+    assert.equal(await driven.drive(begun), 'ended');
+    assert.equal(await driven.status(begun), 'failed');
+    assert.equal(driven.chat.requests.length, 0);
+  });
+
   it('remember the cancels of others up to a bound, the oldest are forgotten', async () => {
     await using driven = await Driven.open();
     driven.goOn();
