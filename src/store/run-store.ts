@@ -62,11 +62,6 @@ export interface NewRun {
   frameCount: number;
   /** What a repeat of the submission is recognised by. Stored with the run in one step. */
   keys?: readonly SubmissionKey[];
-  /**
-   * For so long after the creation the run is its creator's to claim: `claimNext` and `claimable` leave it out, where a
-   * store is asked for runs. Over Redis a queue deals them out, and gets no such run. Milliseconds; 0 where absent.
-   */
-  ownMs?: number;
   /** Claims it in the same step: it is in progress from its creation on, and was never queued. */
   claim?: { owner: string; leaseMs: number };
 }

@@ -33,10 +33,10 @@ const RENEW_MS = 1000;
 /** How long the store may be away from a running run, in milliseconds (durability: "The append"). */
 const STORE_GRACE_MS = 60_000;
 /**
- * A chat completion is claimed by the process that holds its connection as soon as it is stored. One that nobody has
- * claimed for this long was left by a process that died between the two, in milliseconds.
+ * A chat completion is created with the claim of the process that holds its connection. One that nobody has claimed for
+ * this long, of an older gateway, was left by a process that died before it could, in milliseconds.
  */
-export const LEFT_MS = 3000;
+const LEFT_MS = 3000;
 /** With these a run is created; one that has more was begun by whoever holds its connection. */
 const FIRST_EVENTS = 2;
 /** Cancels of runs that are driven nowhere yet; the oldest are forgotten first, the store knows them by then. */
@@ -55,6 +55,9 @@ export interface DriveOptions {
   room?(signal: AbortSignal): Promise<void>;
   beginning?: Beginning | undefined;
 }
+
+/** Is told of a run that is driven. */
+export type Driving = (id: RunId, done: Promise<ExecutionResult>) => void;
 
 interface ActiveRun {
   lease: RunLease;
@@ -138,16 +141,15 @@ export class ActiveRuns {
    * Keeps room for a run that is created with a claim; undefined where there is none now. `driving` is told of the run
    * once it is driven.
    */
-  reserve(capacity: Capacity, driving: (id: RunId, done: Promise<ExecutionResult>) => void): Reservation | undefined {
+  reserve(capacity: Capacity, driving: Driving): Reservation | undefined {
     if (this.#pausing || !capacity.startNow(this.size)) return undefined;
     const held = this.hold();
     let isUsed = false;
     return {
-      claim: { owner: this.#options.owner, leaseMs: LEASE_MS },
+      claim: this.#firstClaim(),
       begin: (claim, beginning) => {
         isUsed = true;
-        if (claim.run.api === 'chat_completions') this.own(claim.run.id);
-        driving(claim.run.id, this.drive(claim, { beginning }));
+        this.#begin(claim, { beginning }, driving);
       },
       [Symbol.dispose]: () => {
         held[Symbol.dispose]();
@@ -156,16 +158,32 @@ export class ActiveRuns {
     };
   }
 
+  /** For a run that is this process's own and is created with a claim, which it holds until there is room. */
+  reserveLater(capacity: Capacity, driving: Driving): Reservation | undefined {
+    if (this.#pausing) return undefined;
+    return {
+      claim: this.#firstClaim(),
+      begin: (claim, beginning) => {
+        const room = (signal: AbortSignal) => capacity.room(() => this.size, signal);
+        this.#begin(claim, { beginning, room }, driving);
+      },
+      [Symbol.dispose]() {},
+    };
+  }
+
+  #firstClaim(): Reservation['claim'] {
+    return { owner: this.#options.owner, leaseMs: LEASE_MS };
+  }
+
+  #begin(claim: Claim, options: DriveOptions, driving: Driving): void {
+    if (claim.run.api === 'chat_completions') this.own(claim.run.id);
+    driving(claim.run.id, this.drive(claim, options));
+  }
+
   /** Counts a run that has got its room and is not driven yet, until it is disposed of. */
   hold(): Disposable {
     this.#held++;
     return { [Symbol.dispose]: () => void this.#held-- };
-  }
-
-  /** Claims a run that is this process's own and drives it once there is room; where another was quicker, it is that one's. */
-  async take(id: RunId, capacity: Capacity): Promise<void> {
-    const claim = await this.claim(id, { force: false });
-    if (claim) await this.drive(claim, { room: (signal) => capacity.room(() => this.size, signal) });
   }
 
   /** Claims a run; undefined where it is not to be had. */

@@ -8,16 +8,12 @@ export interface Executor {
   start(): Promise<void>;
   /**
    * Keeps room for a run that is about to be stored, where there is room now: it is created with the claim and begins
-   * here at once. Undefined: it has to be stored for whoever has room.
+   * here at once. Undefined: it has to be stored for whoever has room. `later`: for a run whose only reader is a
+   * connection to this process, so that it ends with it; without room it waits here, claimed, until there is some.
    */
-  reserve(): Reservation | undefined;
+  reserve(options?: { later?: boolean }): Reservation | undefined;
   /** A run was submitted or became free. */
   wake(id: RunId): void;
-  /**
-   * A run was submitted whose only reader is a connection to this process: it is driven here, once there is room, and
-   * ends with this process. Where another executor was quicker, it is that one's.
-   */
-  take(id: RunId): void;
   /**
    * The run is to end as cancelled: stops it now, or when it is taken up here. True where this executor drives it. The
    * store need not know yet.
@@ -30,7 +26,7 @@ export interface Executor {
   /** A run that this executor drives: its record as it was claimed, and the response as far as it is stored. */
   driven(id: RunId): Pick<RunLease, 'run' | 'fold'> | undefined;
   readonly active: number;
-  /** Runs taken that wait for room. */
+  /** Runs that are held and wait for room. */
   readonly waiting: number;
   /** Whether it has held queued runs back for seconds, because the process carries what it can. */
   readonly overloaded: boolean;

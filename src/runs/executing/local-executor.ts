@@ -1,6 +1,6 @@
 import { messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
-import { ActiveRuns, type Reservation } from './active-runs.ts';
+import { ActiveRuns, type Driving, type Reservation } from './active-runs.ts';
 import { Capacity } from './capacity.ts';
 import type { Executor, ExecutorOptions } from './executor.ts';
 
@@ -48,25 +48,12 @@ export class LocalExecutor implements Executor {
     return this.#capacity.overloaded;
   }
 
-  reserve(): Reservation | undefined {
-    return this.#runs.reserve(this.#capacity, (_id, done) => void done.finally(() => this.#wake.resolve()));
+  reserve({ later = false } = {}): Reservation | undefined {
+    const driving: Driving = (_id, done) => void done.finally(() => this.#wake.resolve());
+    return later ? this.#runs.reserveLater(this.#capacity, driving) : this.#runs.reserve(this.#capacity, driving);
   }
 
   wake(_id: RunId): void {
-    this.#wake.resolve();
-  }
-
-  take(id: RunId): void {
-    this.#runs.own(id);
-    this.#take(id).catch((thrown: unknown) => {
-      this.#options.log.warn({ run: id, err: messageOf(thrown) }, 'a run could not be claimed now');
-      this.wake(id);
-    });
-  }
-
-  async #take(id: RunId): Promise<void> {
-    if (this.#stopping.signal.aborted) return;
-    await this.#runs.take(id, this.#capacity);
     this.#wake.resolve();
   }
 

@@ -4,7 +4,7 @@ import { messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import type { QueueConnection } from '../../store/open.ts';
 import type { Claim } from '../../store/run-store.ts';
-import { ActiveRuns, type Reservation } from './active-runs.ts';
+import { ActiveRuns, type Driving, type Reservation } from './active-runs.ts';
 import { Capacity } from './capacity.ts';
 import type { ExecutionResult } from './execute-run.ts';
 import type { Executor, ExecutorOptions } from './executor.ts';
@@ -135,8 +135,9 @@ export class QueueExecutor implements Executor {
     return this.#capacity.overloaded;
   }
 
-  reserve(): Reservation | undefined {
-    return this.#runs.reserve(this.#capacity, (id, done) => void this.#watched(this.#goOnElsewhere(id, done)));
+  reserve({ later = false } = {}): Reservation | undefined {
+    const driving: Driving = (id, done) => void this.#watched(this.#goOnElsewhere(id, done));
+    return later ? this.#runs.reserveLater(this.#capacity, driving) : this.#runs.reserve(this.#capacity, driving);
   }
 
   /** A run without a job: whoever is to go on with it has to be told by one. */
@@ -147,19 +148,6 @@ export class QueueExecutor implements Executor {
 
   wake(id: RunId): void {
     this.#enqueue([id]).catch((error: unknown) => this.#failed(error));
-  }
-
-  take(id: RunId): void {
-    this.#runs.own(id);
-    this.#take(id).catch((thrown: unknown) => {
-      this.#options.log.warn({ run: id, err: messageOf(thrown) }, 'a run could not be claimed now');
-      this.wake(id);
-    });
-  }
-
-  async #take(id: RunId): Promise<void> {
-    if (this.#stopping.signal.aborted) return;
-    await this.#runs.take(id, this.#capacity);
   }
 
   cancel(id: RunId): boolean {

@@ -11,7 +11,7 @@ import type {
   RunStore,
   SubmissionKey,
 } from '../../store/run-store.ts';
-import { LEFT_MS, type Reservation } from '../executing/active-runs.ts';
+import type { Reservation } from '../executing/active-runs.ts';
 import type { Cancels } from '../executing/cancels.ts';
 import type { Executor } from '../executing/executor.ts';
 import type { RepeatKey, Submission, Submitted } from '../runs.ts';
@@ -31,9 +31,6 @@ export interface SubmissionsOptions {
 
 /** Open runs of the same body whose retries can be told from new submissions; further ones have no such memory. */
 const TWINS = 4;
-
-/** How long nobody else takes a chat up, in milliseconds: whoever does then, finds that it was left. */
-const OWN_MS = LEFT_MS + 100;
 
 /** How long it is believed that no run waits, in milliseconds: the store need not count them for each submission. */
 const MOMENT_MS = 100;
@@ -93,15 +90,14 @@ export class Submissions {
   async #create(submission: Submission): Promise<Submitted> {
     const { clock, retentionMs, executor, encryptionKeyOf } = this.#options;
     const id = newRunId();
-    using room = await this.#room();
+    const isChat = submission.api === 'chat_completions';
+    using room = (await this.#room()) ?? (isChat ? executor.reserve({ later: true }) : undefined);
     const held = (await submission.admit?.(id)) ?? {};
     const key = encryptionKeyOf(submission.caller.keyId);
     if (!key) throw new GatewayError('invalid_api_key', 'The API key is no longer known.');
     const stored = storedRequest(submission, { key, held });
-    const isChat = submission.api === 'chat_completions';
     const made = newRun(id, submission, { now: clock.now(), retentionMs, request: JSON.stringify(stored) });
-    const ownership = { ...(room && { claim: room.claim }), ...(isChat && { ownMs: OWN_MS }) };
-    const { result, run } = await this.#store({ ...made.run, ...ownership }, submission);
+    const { result, run } = await this.#store({ ...made.run, ...(room && { claim: room.claim }) }, submission);
     if (typeof result === 'object' && 'taken' in result && submission.repeat)
       return replayed(result.taken, submission.repeat);
     if (room && typeof result === 'object' && 'token' in result) {
@@ -109,8 +105,7 @@ export class Submissions {
       rememberRequest(record, stored);
       const claim: Claim = { run: record, token: result.token, attempts: 1, ...(run.keys && { keys: run.keys }) };
       room.begin(claim, { batch: firstBatch(run), response: made.response });
-    } else if (isChat) executor.take(id);
-    else executor.wake(id);
+    } else executor.wake(id);
     return { run: recordOf(run), replayed: false, begun: firstBatch(run) };
   }
 
@@ -180,6 +175,6 @@ function firstBatch({ frames, frameCount }: NewRun): LogBatch {
 }
 
 /** The record of a run that was just stored. */
-function recordOf({ frames: _, frameCount, keys: __, claim: ___, ownMs: ____, ...run }: NewRun): RunRecord {
+function recordOf({ frames: _, frameCount, keys: __, claim: ___, ...run }: NewRun): RunRecord {
   return { ...run, status: 'queued', startedAt: null, endedAt: null, cancelRequested: false, last: frameCount };
 }

@@ -21,8 +21,6 @@ export interface OpenRun {
   attempts: number;
   /** The current claim. Claims live in memory alone: those of a dead process are free at once. */
   claim: { token: FencingToken; until: number } | undefined;
-  /** See `NewRun.ownMs`. */
-  ownUntil: number;
 }
 
 /** The runs that have not ended, oldest first. */
@@ -47,7 +45,6 @@ export class OpenRuns {
         claims: integer(row, 'claims'),
         attempts: integer(row, 'attempts'),
         claim: undefined,
-        ownUntil: 0,
       });
     }
   }
@@ -74,7 +71,7 @@ export class OpenRuns {
   free(now: number, { limit, begun = false }: { limit: number; begun?: boolean }): OpenRun[] {
     return this.#byId
       .values()
-      .filter((run) => isFree(run, now) && run.ownUntil <= now && !(begun && run.queued))
+      .filter((run) => isFree(run, now) && !(begun && run.queued))
       .take(limit)
       .toArray();
   }
@@ -93,7 +90,6 @@ export function openRun(run: NewRun, key: number, now: number): OpenRun {
     claims,
     attempts: claims,
     claim: run.claim && { token: newToken(claims), until: now + run.claim.leaseMs },
-    ownUntil: now + (run.ownMs ?? 0),
   };
 }
 

@@ -66,7 +66,6 @@ class Driven implements AsyncDisposable {
       active: 0,
       overloaded: false,
       waiting: 0,
-      take: () => {},
       stop: (how) => active.handOver(how),
     };
   }

@@ -169,7 +169,6 @@ describe('a claim that may have been lost', () => {
           active: 0,
           overloaded: false,
           waiting: 0,
-          take: () => undefined,
           stop: (how) => runs.handOver(how),
         };
       },

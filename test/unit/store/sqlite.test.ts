@@ -23,7 +23,6 @@ import {
   LEASE,
   newRun,
   readAll,
-  testClock,
 } from '../../contract/run-store-fixture.ts';
 
 const unavailable = (thrown: unknown) =>
@@ -243,21 +242,6 @@ describe('the SQLite store in a folder', () => {
     } finally {
       Date.now = now;
     }
-  });
-
-  it('leaves a run to its creator for as long as that asked for', async () => {
-    const clock = testClock();
-    const own = openSqliteStore('memory:', { sync: 'normal', log: silentLogger, clock });
-    const [chat, other] = [newRun({ api: 'chat_completions', ownMs: 3000 }), newRun({ ownMs: 3000 })];
-    await own.create(chat);
-    await own.create(other);
-    assert.equal(await own.claimNext(LEASE), undefined);
-    assert.deepEqual(await own.claimable({ limit: 9 }), []);
-    assert.equal((await own.claim(chat.id, { ...LEASE, force: false }))?.run.id, chat.id);
-    clock.ms += 3000;
-    assert.deepEqual(await own.claimable({ limit: 9 }), [other.id]);
-    assert.equal((await own.claimNext(LEASE))?.run.id, other.id);
-    await own.close();
   });
 
   it('knows repeated submissions over a restart', async () => {
