@@ -1,7 +1,9 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { resourceFailure } from './failure.ts';
+
+const LOCK_FILE = 'lock.db';
 
 /** How long a backup or a look at the database may hold up the start, in milliseconds. */
 const TOOLS_MS = 1000;
@@ -13,7 +15,7 @@ const TOOLS_MS = 1000;
  */
 export function lockFolder(folder: string): Disposable {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const lock = new DatabaseSync(join(folder, 'lock.db'));
+  const lock = new DatabaseSync(join(folder, LOCK_FILE));
   try {
     lock.exec('BEGIN EXCLUSIVE');
   } catch (thrown) {
@@ -25,6 +27,10 @@ export function lockFolder(folder: string): Disposable {
     throw inUse(folder, thrown);
   }
   return { [Symbol.dispose]: () => lock.close() };
+}
+
+export function hasLock(folder: string): boolean {
+  return existsSync(join(folder, LOCK_FILE));
 }
 
 /**

@@ -7,7 +7,7 @@ import type { RunStore } from '../run-store.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { isDamaged } from './failure.ts';
 import { DatabaseHealth } from './health.ts';
-import { lockFolder, refuseUsed } from './lock.ts';
+import { hasLock, lockFolder, refuseUsed } from './lock.ts';
 import { prepareDatabase, SCHEMA_VERSION } from './schema.ts';
 import { SqliteRunStore } from './store.ts';
 
@@ -33,11 +33,13 @@ export function openSqliteStore(url: string, options: SqliteOptions): RunStore {
   const folder = resolve(url.slice('file:'.length));
   let lock: Disposable | undefined;
   try {
+    const isNewLock = !hasLock(folder);
     lock = lockFolder(folder);
     const path = join(folder, 'runs.db');
     // Requests and answers are the users' own. SQLite gives its other files the mode of this one.
     closeSync(openSync(path, 'a', 0o600));
-    refuseUsed(folder, path);
+    // A lock that was there tells by itself who has it; beside a backup under way the gateway must start.
+    if (isNewLock) refuseUsed(folder, path);
     return openAt(path, { ...options, onClose: () => lock?.[Symbol.dispose]() });
   } catch (thrown) {
     lock?.[Symbol.dispose]();

@@ -122,6 +122,17 @@ describe('the SQLite store in a folder', () => {
     assert.equal((await store.append(run.id, events(token, 3, 3))).result, 'ok');
   }).timeout(10_000);
 
+  it('starts beside a tool that has the database open', async () => {
+    await endedRun(store);
+    await store.close();
+    const tool = new DatabaseSync(join(folder, 'runs.db'), { readOnly: true });
+    tool.exec('BEGIN');
+    tool.prepare('SELECT count(*) FROM runs').get();
+    await reopen();
+    assert.equal(await store.create(newRun()), 'created');
+    tool.close();
+  });
+
   it('can be opened by nobody else than its user', async () => {
     for (const file of await readdir(folder)) {
       if (file.startsWith('runs')) assert.equal((await stat(join(folder, file))).mode & 0o077, 0, file);
