@@ -43,10 +43,7 @@ const CONTEXT = Symbol('request context');
 /** A response that may carry the context of its request. */
 type Carrier = ServerResponse & { [CONTEXT]?: RequestContext };
 
-/**
- * The contexts of the requests that are being answered. Each response carries its own: in a WeakMap the young
- * generation's collector takes the values for alive, and with them every finished request.
- */
+/** The contexts of the requests that are being answered. Each response carries its own. */
 export class RequestContexts {
   /** Opens the context of a request. `onEnd` is called once, when the answer is complete or the client has left. */
   open(req: IncomingMessage, res: Carrier, onEnd: (context: RequestContext) => void): RequestContext {
