@@ -4,6 +4,7 @@ import { CompressedLogs } from '../compressed-logs.ts';
 import { dropUpTo, joinBatches, notContiguous, offsetAfter } from '../frames.ts';
 import type { Append, LogBatch } from '../run-store.ts';
 import type { RedisConnection } from './connection.ts';
+import { unavailable } from './failure.ts';
 import type { Keys } from './keys.ts';
 import { bufferReply, numberReply, parseAppend, streamReply, textList } from './replies.ts';
 import type { Scripts } from './scripts.ts';
@@ -67,11 +68,16 @@ export class Log {
     return parseAppend(reply);
   }
 
-  /** Shows readers what replicas have by now: all of it, or up to a batch, whose message subscribers get. */
+  /**
+   * Shows readers what replicas have by now: all of it, or up to a batch, whose message subscribers get.
+   * @throws GatewayError `store_unavailable` where a failover took it back before replicas were asked.
+   */
   async show(id: RunId, batch?: { append: Append; header: string }): Promise<void> {
     const last = batch ? `${batch.append.first + batch.append.count - 1}` : '';
     const message = batch ? Buffer.concat([Buffer.from(batch.header), asBuffer(batch.append.frames)]) : '';
-    await this.#redis.script(this.#scripts.show, [this.#keys.run(id)], [last, this.#keys.live(id), message]);
+    const args = [last, this.#keys.live(id), message];
+    const shown = await this.#redis.script(this.#scripts.show, [this.#keys.run(id)], args);
+    if (shown !== 1) throw unavailable('its new master lacks what was written to the former one');
   }
 
   /** Whether an ended run has events that readers are not shown: its owner died before replicas had them. */

@@ -112,7 +112,7 @@ export class NodeConnection implements RedisConnection {
   }
 
   serverOf(): string {
-    return '';
+    return nameOf(this.address);
   }
 
   replicated(key: string, { replicas, limitMs }: { replicas: number; limitMs: number }): Promise<number> {

@@ -92,7 +92,7 @@ async function open(options: RedisOptions): Promise<RedisStorage> {
   const { replicas = 0, limitMs = DEFAULT_LIMIT_MS } = options;
   const waits =
     replicas > 0
-      ? new Replicas({ redis: await connect(), keys, options: { replicas, limitMs: limitMs / 2 } })
+      ? new Replicas({ redis: await connect(), commands: redis, keys, options: { replicas, limitMs: limitMs / 2 } })
       : undefined;
   const parts = opening.move();
   const runs = new RedisRunStore({

@@ -17,14 +17,17 @@ export interface ReplicaOptions {
  */
 export class Replicas {
   readonly #redis: RedisConnection;
+  readonly #commands: RedisConnection;
   readonly #keys: Keys;
   readonly #options: ReplicaOptions;
   /** The last wait that was begun, and the one that begins after it, by server. */
   readonly #current = new Map<string, Promise<unknown>>();
   readonly #next = new Map<string, Promise<number>>();
 
-  constructor(parts: { redis: RedisConnection; keys: Keys; options: ReplicaOptions }) {
+  /** `commands`: the connection of the writes that are waited for. */
+  constructor(parts: { redis: RedisConnection; commands: RedisConnection; keys: Keys; options: ReplicaOptions }) {
     this.#redis = parts.redis;
+    this.#commands = parts.commands;
     this.#keys = parts.keys;
     this.#options = parts.options;
   }
@@ -58,6 +61,8 @@ export class Replicas {
     const { replicas } = this.#options;
     const count = await this.#nextWait(mark);
     if (count < replicas) throw unavailable(`only ${count} of ${replicas} replicas have what was written`);
+    // In a failover one connection may still be at the former master: what is written there is about to be lost.
+    if (this.#redis.serverOf(mark) !== this.#commands.serverOf(mark)) throw unavailable('its master is changing');
   }
 
   /** The next wait of the server that holds this key. */

@@ -136,12 +136,15 @@ return {'ok', last, cancel, redis.call('HMGET', KEYS[1], ${FACTS})}`,
 
   /**
    * KEYS run. ARGV last event that replicas have, or '' for all; channel, and message or ''. From then on readers are
-   * shown everything up to it.
+   * shown everything up to it. 0: this server has no such run, or not all of that.
    */
   show: `
 local last = redis.call('HGET', KEYS[1], 'last')
 if not last then return 0 end
-if ARGV[1] ~= '' then last = ARGV[1] end
+if ARGV[1] ~= '' then
+  if tonumber(ARGV[1]) > tonumber(last) then return 0 end
+  last = ARGV[1]
+end
 local shown = tonumber(redis.call('HGET', KEYS[1], 'shown') or '0')
 if tonumber(last) > shown then redis.call('HSET', KEYS[1], 'shown', last) end
 if ARGV[3] ~= '' then redis.call('PUBLISH_LIVE', ARGV[2], ARGV[3]) end

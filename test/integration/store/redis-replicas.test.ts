@@ -2,7 +2,11 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
+import { Keys } from '../../../src/store/redis/keys.ts';
+import { NodeConnection } from '../../../src/store/redis/node-connection.ts';
 import { openRedisStore } from '../../../src/store/redis/open.ts';
+import { Replicas } from '../../../src/store/redis/replicas.ts';
+import { parseTarget } from '../../../src/store/redis/target.ts';
 import {
   claimed,
   claimedRun,
@@ -47,6 +51,44 @@ describe('a Redis store that waits for a replica', () => {
     const seen = await eventually('the end is shown', () => readAll(reader, run.id).catch(() => undefined));
     assert.deepEqual([seen.last, seen.end], [3, true]);
     await reader.close();
+  });
+
+  it('waits for the server that has what was written, not for another one', async function () {
+    await using former = await redisOrSkip(this);
+    const common = { log: silentLogger, limitMs: PATIENT_MS, connectLimitMs: PATIENT_MS };
+    const connectTo = (port: number) => {
+      const target = parseTarget(`redis://127.0.0.1:${port}/0`);
+      return NodeConnection.open({ ...common, target, address: { host: '127.0.0.1', port } });
+    };
+    const keys = new Keys(randomUUID());
+    // The connection of the waits has followed a failover, that of the commands not yet.
+    const [commands, redis] = [await connectTo(former.port), await connectTo(await group.masterPort())];
+    const options = { replicas: 1, limitMs: PATIENT_MS };
+    await new Replicas({ redis, commands: redis, keys, options }).have(randomUUID());
+    await assert.rejects(new Replicas({ redis, commands, keys, options }).have(randomUUID()), unavailable);
+    await Promise.all([commands.close(), redis.close()]);
+  });
+
+  it('shows nothing at a server that lacks it', async () => {
+    const prefix = randomUUID();
+    const options = { url: group.url, log: silentLogger, prefix, limitMs: PATIENT_MS, replicas: 1 };
+    const store = (await openRedisStore(options)).runs;
+    const { run, token } = await claimedRun(store);
+    const master = await group.masterPort();
+    const key = new Keys(prefix).run(run.id);
+    // As if the append had gone to a master that a failover has replaced by one that lacks the event.
+    const lacking = async () => {
+      await eventually('it is written', async () =>
+        String(await ask(master, 'HGET', key, 'last')) === '3' ? true : undefined,
+      );
+      await ask(master, 'HSET', key, 'last', '2');
+      group.replica.thaw();
+    };
+    group.replica.freeze();
+    const [appended] = await Promise.allSettled([store.append(run.id, events(token, 3, 3)), lacking()]);
+    assert.equal(appended.status, 'rejected');
+    assert.ok(unavailable(appended.reason), `${appended.reason}`);
+    await store.close();
   });
 
   it('shows nobody what no replica has, and after a failover nothing that was shown is gone', async () => {
