@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { decodeFrames } from '../../../src/protocol/frames.ts';
+import { decodeFrames, skipFrames } from '../../../src/protocol/frames.ts';
 import type { RunRecord } from '../../../src/runs/runs.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
 import type { Tool } from '../../../src/tools/tool.ts';
@@ -286,8 +286,14 @@ describe('a run that is taken up again', () => {
       const over = Promise.withResolvers<void>();
       const neverEnding = wrapStore(store, {
         append: async (id, batch) => {
-          if (batch.end) stuck.resolve();
-          if (batch.end) await over.promise;
+          if (!batch.end) return await store.append(id, batch);
+          // What comes with the end is stored with it, but was not in older gateways: here the answer is stored alone.
+          const { end: _, frames, ...rest } = batch;
+          const count = decodeFrames(frames).findIndex(({ type }) => type === 'response.output_text.done');
+          const kept = frames.subarray(0, frames.length - skipFrames(frames, count).length);
+          assert.equal((await store.append(id, { ...rest, frames: kept, count })).result, 'ok');
+          stuck.resolve();
+          await over.promise;
           return await store.append(id, batch);
         },
       });
