@@ -106,7 +106,11 @@ export class RedisRunStore implements RunStore {
 
   async create(run: NewRun): Promise<CreateResult> {
     const result = await this.#records.create(run);
-    if (typeof result === 'object' && 'taken' in result) return result;
+    if (typeof result === 'object' && 'taken' in result) {
+      // An earlier attempt may not have waited to the end, and what a repeat is told of must not be lost either.
+      await this.#replicas?.have(result.taken.runId);
+      return result;
+    }
     if (typeof result === 'object') {
       // Until the indexes know of the claim they call the run queued: whoever wants to claim it finds that it is held.
       const indexed = this.#tidy(this.#indexes.markClaimed(run.id, result.until));

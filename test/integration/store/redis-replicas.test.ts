@@ -69,6 +69,22 @@ describe('a Redis store that waits for a replica', () => {
     await Promise.all([commands.close(), redis.close()]);
   });
 
+  it('tells a repeat of what an earlier attempt stored only once a replica has it', async () => {
+    const options = { url: group.url, log: silentLogger, prefix: randomUUID(), limitMs: HASTY_MS, replicas: 1 };
+    const hasty = (await openRedisStore(options)).runs;
+    const patient = (await openRedisStore({ ...options, limitMs: PATIENT_MS })).runs;
+    const keys = [{ kind: 'idempotency' as const, hash: randomUUID(), fingerprint: 'f', ttlMs: 60_000 }];
+    const first = newRun({ keys });
+    group.replica.freeze();
+    await assert.rejects(hasty.create(first), unavailable);
+    await assert.rejects(hasty.create(newRun({ keys })), unavailable, 'the repeat');
+    group.replica.thaw();
+    const repeated = await patient.create(newRun({ keys }));
+    assert.ok(typeof repeated === 'object' && 'taken' in repeated);
+    assert.equal(repeated.taken.runId, first.id);
+    await Promise.all([hasty.close(), patient.close()]);
+  });
+
   it('shows nothing at a server that lacks it', async () => {
     const prefix = randomUUID();
     const options = { url: group.url, log: silentLogger, prefix, limitMs: PATIENT_MS, replicas: 1 };
