@@ -120,7 +120,7 @@ async function findRoute(
   const { log, limitMs = DEFAULT_LIMIT_MS, connectLimitMs = DEFAULT_CONNECT_LIMIT_MS } = options;
   const connecting: ConnectionOptions = { target, log, limitMs, connectLimitMs };
   if (target.kind === 'cluster') {
-    const topology = await patiently(() => ClusterTopology.open({ target, log }), connectLimitMs);
+    const topology = await askUntilAnswered(() => ClusterTopology.open({ target, log }), connectLimitMs);
     return {
       connect: () => ClusterConnection.open({ ...connecting, topology }),
       locateQueue: async () => {
@@ -133,7 +133,7 @@ async function findRoute(
   const locate = target.kind === 'sentinel' ? sentinelLocator(target) : undefined;
   return {
     connect: async () => {
-      const address = locate ? await patiently(locate, connectLimitMs) : target.nodes[0];
+      const address = locate ? await askUntilAnswered(locate, connectLimitMs) : target.nodes[0];
       return await NodeConnection.open({ ...connecting, address, ...(locate && { locate }) });
     },
     locateQueue: locate,
@@ -142,7 +142,7 @@ async function findRoute(
 }
 
 /** Asks again for so long: what tells where Redis is may be starting at the same time as its gateways. */
-async function patiently<T>(ask: () => Promise<T>, limitMs: number): Promise<T> {
+async function askUntilAnswered<T>(ask: () => Promise<T>, limitMs: number): Promise<T> {
   const until = performance.now() + limitMs;
   for (;;) {
     try {

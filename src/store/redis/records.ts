@@ -38,7 +38,9 @@ export class Records {
   readonly #lists: Lists;
   readonly #submissions: SubmissionKeys;
   readonly #now: () => string;
+  readonly #held: boolean;
 
+  /** `held`: events are held back until replicas have them, those of the creation too; see `Log.show`. */
   constructor(parts: {
     redis: RedisConnection;
     keys: Keys;
@@ -47,7 +49,9 @@ export class Records {
     lists: Lists;
     submissions: SubmissionKeys;
     now(): string;
+    held: boolean;
   }) {
+    this.#held = parts.held;
     this.#submissions = parts.submissions;
     this.#now = parts.now;
     this.#redis = parts.redis;
@@ -118,7 +122,7 @@ export class Records {
         keys.length > 0 ? JSON.stringify(keys) : '',
         lasting.length > 0 ? `${Math.max(...lasting)}` : '',
         `${claimed?.leaseMs ?? ''}`,
-        ...toFields(run, claimed?.fields),
+        ...toFields(run, { ...claimed?.fields, ...(this.#held && { shown: '0' }) }),
       ],
     );
   }

@@ -15,7 +15,7 @@ export interface Script {
  * Fields of a run's hash: those of `RunRecord`, where null is empty; `token` and `until` of the current claim (kept
  * after the end, so that the owner's repeat is recognised), `claims`, `attempts`, `entries` of the transcript, `sealed`;
  * where the submission has keys, `keys` (JSON) and `keyedUntil`, when the last idempotency key ends; `endedByStore`, the
- * end by the store's clock.
+ * end by the store's clock; where events are held back until replicas have them, `shown`, the last that readers see.
  *
  * A time "now" that is empty is Redis's own, so that instances whose clocks differ agree.
  */

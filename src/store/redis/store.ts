@@ -87,6 +87,7 @@ export class RedisRunStore implements RunStore {
     this.#channels = channels;
     this.#keys = keys;
     this.#logger = log;
+    const held = parts.replicas !== undefined;
     const lists = new Lists({ redis, keys });
     this.#lists = lists;
     this.#indexes = new Indexes({ redis, keys, scripts, lists, now });
@@ -99,16 +100,16 @@ export class RedisRunStore implements RunStore {
       lists,
       submissions: this.#submissions,
       now,
+      held,
     });
     this.#replicas = parts.replicas;
-    this.#log = new Log({ redis, keys, scripts, now, held: parts.replicas !== undefined });
+    this.#log = new Log({ redis, keys, scripts, now, held });
   }
 
   async create(run: NewRun): Promise<CreateResult> {
     const result = await this.#records.create(run);
     if (typeof result === 'object' && 'taken' in result) {
-      // An earlier attempt may not have waited to the end, and what a repeat is told of must not be lost either.
-      await this.#replicas?.have(result.taken.runId);
+      await this.#keep(result.taken, run.keys);
       return result;
     }
     if (typeof result === 'object') {
@@ -132,8 +133,15 @@ export class RedisRunStore implements RunStore {
     return this.#showAll(id, (replicas) => replicas.haveClaim(id));
   }
 
-  findKey(keys: readonly Pick<SubmissionKey, 'kind' | 'hash'>[]): Promise<KeyHolder | undefined> {
-    return this.#submissions.find(keys);
+  async findKey(keys: readonly Pick<SubmissionKey, 'kind' | 'hash'>[]): Promise<KeyHolder | undefined> {
+    const holder = await this.#submissions.find(keys);
+    if (holder) await this.#keep(holder, keys);
+    return holder;
+  }
+
+  /** The attempt that stored a run may not have waited to the end, and what a repeat is told of must not be lost either. */
+  async #keep({ run }: KeyHolder, keys: readonly Pick<SubmissionKey, 'kind' | 'hash'>[] = []): Promise<void> {
+    if (run) await this.#replicas?.haveNew({ ...run, keys });
   }
 
   get(id: RunId): Promise<RunRecord | undefined> {
