@@ -3,6 +3,7 @@ import { cpSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../../test/support/redis.ts';
 import type { Peers } from './options.ts';
 import { startProgram, startScript, type Target } from './processes.ts';
 
@@ -50,7 +51,7 @@ export function startFastify(folder: string, provider: Target): Promise<Target> 
 
 /** Portkey's gateway, which takes the provider's address from a header of each request. */
 export async function startPortkey(folder: string): Promise<Target> {
-  const port = 20_000 + Math.floor(Math.random() * 20_000);
+  const port = await freePort();
   const script = join(folder, 'node_modules/@portkey-ai/gateway/build/start-server.js');
   const target = await startProgram(process.execPath, [script, `--port=${port}`, '--headless'], {
     ready: /Ready for connections/,
@@ -61,7 +62,7 @@ export async function startPortkey(folder: string): Promise<Target> {
 
 /** responses.js in front of the provider: it translates chat streams to Responses events, and stores nothing. */
 export async function startResponses(file: string, provider: Target): Promise<Target> {
-  const port = 20_000 + Math.floor(Math.random() * 20_000);
+  const port = await freePort();
   const target = await startProgram(process.execPath, [file], {
     ready: /Server started/,
     env: { PORT: String(port), OPENAI_BASE_URL: provider.url },
@@ -76,7 +77,7 @@ export function portkeyHeaders(provider: Target): Record<string, string> {
 /** nginx in front of the provider, with kept connections, one worker. */
 export async function startNginx(nginx: string, options: { provider: Target } | { files: string }): Promise<Target> {
   const folder = await mkdtemp(join(tmpdir(), 'bench-nginx-'));
-  const port = 20_000 + Math.floor(Math.random() * 20_000);
+  const port = await freePort();
   const file = join(folder, 'nginx.conf');
   const provider = 'provider' in options ? new URL(options.provider.url) : undefined;
   const location =
