@@ -7,7 +7,17 @@ import { unavailable } from './failure.ts';
 import type { Indexes } from './indexes.ts';
 import type { Keys } from './keys.ts';
 import type { Lists } from './lists.ts';
-import { FACT_FIELDS, type Facts, fieldOf, parseClaim, parseFacts, parseKeys, parseRecord } from './replies.ts';
+import {
+  FACT_FIELDS,
+  type Facts,
+  fieldOf,
+  parseClaim,
+  parseFacts,
+  parseKeys,
+  parseRecord,
+  parseWholeRecord,
+  RECORD_FIELDS,
+} from './replies.ts';
 import type { Scripts } from './scripts.ts';
 import type { SubmissionKeys } from './submission-keys.ts';
 
@@ -138,7 +148,7 @@ export class Records {
   }
 
   async get(id: RunId): Promise<RunRecord | undefined> {
-    return parseRecord(await this.#redis.command(['HGETALL', this.#keys.run(id)]));
+    return parseRecord(await this.#redis.command(['HMGET', this.#keys.run(id), ...RECORD_FIELDS]));
   }
 
   async claim(id: RunId, options: { leaseMs: number; force: boolean }): Promise<ClaimOutcome> {
@@ -148,7 +158,7 @@ export class Records {
     if (reply[0] === 'held') return { outcome: 'held', until: Number(reply[1]) };
     if (reply[0] !== 'claimed') return { outcome: reply[0] };
     const [, token, attempts, fields, until] = reply;
-    const run = parseRecord(fields);
+    const run = parseWholeRecord(fields);
     if (!run) return { outcome: 'missing' };
     await this.#indexes.markClaimed(id, until);
     const keys = completeKeys(parseKeys(fieldOf(fields, 'keys') ?? null));

@@ -15,52 +15,77 @@ const integer = z
   .transform(Number);
 const integerOrNull = z.union([z.literal('').transform(() => null), integer]);
 
-const summaryFields = {
-  id: z.string(),
-  user: z.string(),
-  keyId: z.string(),
-  api: z.enum(['responses', 'async', 'chat_completions']),
-  model: z.string(),
-  kind: z.enum(['research', 'proxy']),
-  status: z.enum(['queued', 'in_progress', 'completed', 'failed', 'cancelled']),
-  createdAt: integer,
-  startedAt: integerOrNull,
-  endedAt: integerOrNull,
-  expiresAt: integer,
-  cancelRequested: z.enum(['0', '1']).transform((flag) => flag === '1'),
-  last: integer,
-  metadata: z.string(),
-};
-const record = z.object({ ...summaryFields, request: z.string() });
-/** Names of the fields that a list entry needs, in the order of `HMGET`. */
-export const SUMMARY_FIELDS = Object.keys(summaryFields);
-type SummaryField = keyof typeof summaryFields;
-const PLACES: ReadonlyMap<string, number> = new Map(SUMMARY_FIELDS.map((field, place) => [field, place]));
+const APIS = ['responses', 'async', 'chat_completions'] as const;
+const KINDS = ['research', 'proxy'] as const;
+const STATUSES = ['queued', 'in_progress', 'completed', 'failed', 'cancelled'] as const;
 const FLAGS = ['0', '1'] as const;
+
+/** Names of the fields that a list entry needs, in the order of `HMGET`. */
+export const SUMMARY_FIELDS = [
+  'id',
+  'user',
+  'keyId',
+  'api',
+  'model',
+  'kind',
+  'status',
+  'createdAt',
+  'startedAt',
+  'endedAt',
+  'expiresAt',
+  'cancelRequested',
+  'last',
+  'metadata',
+] as const satisfies readonly (keyof RunSummary)[];
+/** The same of a whole record. */
+export const RECORD_FIELDS = [...SUMMARY_FIELDS, 'request'] as const satisfies readonly (keyof RunRecord)[];
+type RecordField = (typeof RECORD_FIELDS)[number];
+const PLACES: ReadonlyMap<string, number> = new Map(RECORD_FIELDS.map((field, place) => [field, place]));
 
 /** The reply to `HMGET` with `SUMMARY_FIELDS`; undefined where there is no such run. */
 export function parseSummary(reply: unknown): RunSummary | undefined {
-  return new SummaryReply(reply).read();
+  return new RecordReply(reply).summary();
 }
 
-/** A list has a hundred of these: read value by value, they cost a tenth of what a schema takes. */
-class SummaryReply {
+/** The reply to `HMGET` with `RECORD_FIELDS`; undefined where there is no such run. */
+export function parseRecord(reply: unknown): RunRecord | undefined {
+  return new RecordReply(reply).record();
+}
+
+/** The same of a reply to `HGETALL`. */
+export function parseWholeRecord(reply: unknown): RunRecord | undefined {
+  const flat = textList.parse(reply);
+  const values: (string | null)[] = RECORD_FIELDS.map(() => null);
+  for (let index = 0; index + 1 < flat.length; index += 2) {
+    const place = PLACES.get(flat[index] ?? '');
+    if (place !== undefined) values[place] = flat[index + 1] ?? '';
+  }
+  return parseRecord(values);
+}
+
+/** A list has a hundred of these, and each poll one: read value by value, they cost a tenth of what a schema takes. */
+class RecordReply {
   readonly #values: readonly unknown[];
 
   constructor(reply: unknown) {
     this.#values = Array.isArray(reply) ? reply : [];
   }
 
-  read(): RunSummary | undefined {
+  record(): RunRecord | undefined {
+    const summary = this.summary();
+    return summary && { ...summary, request: this.#text('request') };
+  }
+
+  summary(): RunSummary | undefined {
     if (this.#values[0] === null) return undefined;
     return {
       id: this.#text('id'),
       user: this.#text('user'),
       keyId: this.#text('keyId'),
-      api: this.#oneOf('api', summaryFields.api.options),
+      api: this.#oneOf('api', APIS),
       model: this.#text('model'),
-      kind: this.#oneOf('kind', summaryFields.kind.options),
-      status: this.#oneOf('status', summaryFields.status.options),
+      kind: this.#oneOf('kind', KINDS),
+      status: this.#oneOf('status', STATUSES),
       createdAt: this.#integer('createdAt'),
       startedAt: this.#integerOrNull('startedAt'),
       endedAt: this.#integerOrNull('endedAt'),
@@ -71,37 +96,28 @@ class SummaryReply {
     };
   }
 
-  #text(field: SummaryField): string {
+  #text(field: RecordField): string {
     const value = this.#values[PLACES.get(field) ?? -1];
     if (typeof value !== 'string') throw new Error(`Redis gave no ${field} of a run`);
     return value;
   }
 
-  #oneOf<Option extends string>(field: SummaryField, options: readonly Option[]): Option {
+  #oneOf<Option extends string>(field: RecordField, options: readonly Option[]): Option {
     const text = this.#text(field);
     const found = options.find((option) => option === text);
     if (found === undefined) throw new Error(`Redis gave ${text} as ${field} of a run`);
     return found;
   }
 
-  #integer(field: SummaryField): number {
+  #integer(field: RecordField): number {
     const value = Number(this.#text(field) || Number.NaN);
     if (!Number.isSafeInteger(value)) throw new Error(`Redis gave no number as ${field} of a run`);
     return value;
   }
 
-  #integerOrNull(field: SummaryField): number | null {
+  #integerOrNull(field: RecordField): number | null {
     return this.#text(field) === '' ? null : this.#integer(field);
   }
-}
-
-/** The reply to `HGETALL`; undefined where there is no such run. */
-export function parseRecord(reply: unknown): RunRecord | undefined {
-  const flat = textList.parse(reply);
-  if (flat.length === 0) return undefined;
-  const fields: Record<string, string> = {};
-  for (let index = 0; index + 1 < flat.length; index += 2) fields[flat[index] ?? ''] = flat[index + 1] ?? '';
-  return record.parse(fields);
 }
 
 /** One field of a reply to `HGETALL`. */
@@ -112,9 +128,9 @@ export function fieldOf(flat: readonly string[], name: string): string | undefin
 
 const factFields = {
   user: z.string(),
-  api: summaryFields.api,
+  api: z.enum(APIS),
   model: z.string(),
-  status: summaryFields.status,
+  status: z.enum(STATUSES),
   expiresAt: integer,
   endedAt: integerOrNull,
   /** The end by the store's clock; runs of the first version have none. */
