@@ -8,8 +8,10 @@ import { cpuMicros, quantile } from '../support/measure.ts';
 import type { BenchOptions } from '../support/options.ts';
 import { startNginx } from '../support/peers.ts';
 import { KEY, researchConfig, type StoreKind, startGateway, startScript, type Target } from '../support/processes.ts';
+import { rawLoad } from '../support/raw-load.ts';
 import { interleaved, type Row } from '../support/scoreboard.ts';
 import { agent, inParallel, readStream } from '../support/stream-client.ts';
+import { startTimedClient } from '../support/timed-client.ts';
 
 /** Reading runs again: replays of ended ones, snapshots of ended and running ones. */
 
@@ -70,22 +72,8 @@ export async function snapshots({ stores, rounds }: BenchOptions): Promise<Row[]
     // All of its text is there, but the run has not ended: the provider holds the last chunk back.
     await untilLength(url, 50_000);
     const bytes = Buffer.from(await (await fetch(url, { headers: HEADERS })).arrayBuffer());
-    await using bare = await servedBytes(bytes, undefined);
-    const results = await interleaved(
-      [
-        { name: 'bare', run: () => poll(bare.url) },
-        { name: 'ours', run: () => poll(url) },
-      ],
-      rounds,
-    );
-    rows.push({
-      what: `snapshot of a running run of ${Math.round(bytes.length / 1000)} kB, ${kind}`,
-      unit: 'requests/s',
-      ours: results.get('ours') ?? [],
-      peer: { name: 'bare node:http, the same bytes', rounds: results.get('bare') ?? [] },
-      goal: { atLeast: 0.5 },
-    });
-    rows.push(await finishedSnapshot({ kind, rounds }));
+    rows.push(...(await pollRows({ what: `running run, ${kind}`, gateway, url, bytes, rounds })));
+    rows.push(...(await finishedSnapshot({ kind, rounds })));
     rows.push({
       what: `/healthz beside 10 pollers of a running run, ${kind}`,
       unit: 'p99 ms',
@@ -97,26 +85,47 @@ export async function snapshots({ stores, rounds }: BenchOptions): Promise<Row[]
 }
 
 /** The snapshot of an ended run, beside the same bytes from a bare server. */
-async function finishedSnapshot({ kind, rounds }: { kind: StoreKind; rounds: number }): Promise<Row> {
+async function finishedSnapshot({ kind, rounds }: { kind: StoreKind; rounds: number }): Promise<Row[]> {
   await using provider = await startScript('targets/burst-provider.ts', ['2000']);
   await using gateway = await startGateway(researchConfig(provider), kind);
   const url = `${gateway.url}/v1/responses/${await endedRun(gateway)}`;
   const bytes = Buffer.from(await (await fetch(url, { headers: HEADERS })).arrayBuffer());
-  await using bare = await servedBytes(bytes, undefined);
+  return await pollRows({ what: `ended run, ${kind}`, gateway, url, bytes, rounds });
+}
+
+/** Snapshots beside bare Express that answers with the same bytes. */
+async function pollRows(options: {
+  what: string;
+  gateway: Target;
+  url: string;
+  bytes: Buffer;
+  rounds: number;
+}): Promise<Row[]> {
+  const { what, gateway, url, bytes, rounds } = options;
+  const file = join(await mkdtemp(join(tmpdir(), 'bench-snapshot-')), 'bytes');
+  await writeFile(file, bytes);
+  await using bare = await startScript('targets/fixed-answer.ts', [file]);
+  const path = new URL(url).pathname;
+  // Whoever polls has done so for a while: the compiler is through with both.
+  for (let n = 0; n < 2; n++) await Promise.all([poll(bare, '/'), poll(gateway, path)]);
   const results = await interleaved(
     [
-      { name: 'bare', run: () => poll(bare.url) },
-      { name: 'ours', run: () => poll(url) },
+      { name: 'bare', run: () => poll(bare, '/') },
+      { name: 'ours', run: () => poll(gateway, path) },
     ],
     rounds,
   );
-  return {
-    what: `snapshot of an ended run of ${Math.round(bytes.length / 1000)} kB, ${kind}`,
-    unit: 'requests/s',
-    ours: results.get('ours') ?? [],
-    peer: { name: 'bare node:http, the same bytes', rounds: results.get('bare') ?? [] },
-    goal: { atLeast: 0.5 },
-  };
+  const ours = results.get('ours') ?? [];
+  const theirs = results.get('bare') ?? [];
+  const snapshot = `snapshot of ${Math.round(bytes.length / 1000)} kB, ${what}`;
+  const of = (pick: (round: Polled) => number) => ({
+    ours: ours.map(pick),
+    peer: { name: 'bare Express, the same bytes', rounds: theirs.map(pick) },
+  });
+  return [
+    { what: snapshot, unit: 'requests/s', ...of(({ rate }) => rate), goal: { atLeast: 0.5 } },
+    { what: snapshot, unit: 'CPU us/request', ...of(({ cpu }) => cpu), goal: { atMost: 2 } },
+  ];
 }
 
 /** A reader who comes back near the end of a long run. */
@@ -143,26 +152,36 @@ export async function resume({ stores, rounds }: BenchOptions): Promise<Row[]> {
   return rows;
 }
 
-async function poll(url: string): Promise<number> {
-  const began = performance.now();
-  await inParallel(1000, 10, async () => void (await readStream(url, { headers: HEADERS })));
-  return 1000 / ((performance.now() - began) / 1000);
+const POLLS = 10_000;
+
+interface Polled {
+  rate: number;
+  /** Microseconds of a request. */
+  cpu: number;
 }
 
-async function healthBeside(gateway: Target, url: string): Promise<number> {
-  let polling = true;
-  const pollers = Array.from({ length: 10 }, async () => {
-    while (polling) await readStream(url, { headers: HEADERS });
+async function poll(target: Target, path: string): Promise<Polled> {
+  const cpu = cpuMicros(target.pid);
+  const { seconds } = await rawLoad({
+    url: target.url,
+    path,
+    headers: HEADERS,
+    connections: 10,
+    total: POLLS,
+    frames: 0,
+    mark: '"object":"response"',
   });
-  const waits: number[] = [];
-  for (let n = 0; n < 300; n++) {
-    const began = performance.now();
-    await readStream(`${gateway.url}/healthz`, {});
-    waits.push(performance.now() - began);
-  }
-  polling = false;
-  await Promise.all(pollers);
-  return quantile(waits, 0.99);
+  return { rate: POLLS / seconds, cpu: (cpuMicros(target.pid) - cpu) / POLLS };
+}
+
+/** How late ten pollers make `/healthz`, as a client sees it that has nothing else to do. */
+async function healthBeside(gateway: Target, url: string): Promise<number> {
+  await using client = await startTimedClient();
+  const request = { url: `${gateway.url}/healthz`, headers: {} };
+  await client.inTurn([request], 100);
+  const watched = client.watch(request, { everyMs: 5 });
+  for (let n = 0; n < 4; n++) await poll(gateway, new URL(url).pathname);
+  return quantile(await watched.stop(), 0.99);
 }
 
 async function startedRun(gateway: Target): Promise<string> {

@@ -5,7 +5,8 @@ export interface RawLoad {
   url: string;
   path: string;
   headers: Record<string, string>;
-  body: string;
+  /** Absent for a `GET`. */
+  body?: string;
   connections: number;
   /** Requests in all. */
   total: number;
@@ -28,23 +29,26 @@ export interface RawResult {
  */
 export async function rawLoad(load: RawLoad): Promise<RawResult> {
   const { hostname, port } = new URL(load.url);
-  const head = Object.entries({ host: `${hostname}:${port}`, 'content-length': load.body.length, ...load.headers });
+  const { body } = load;
+  const length = body === undefined ? {} : { 'content-length': body.length };
+  const head = Object.entries({ host: `${hostname}:${port}`, ...length, ...load.headers });
   const lines = head.map(([name, value]) => `${name}: ${value}\r\n`).join('');
-  const request = Buffer.from(`POST ${load.path} HTTP/1.1\r\n${lines}\r\n${load.body}`);
+  const method = body === undefined ? 'GET' : 'POST';
+  const request = Buffer.from(`${method} ${load.path} HTTP/1.1\r\n${lines}\r\n${body ?? ''}`);
   const result: RawResult = { seconds: 0, firstByteMs: [], wholeMs: [] };
   let left = load.total;
   const began = performance.now();
   await Promise.all(
     Array.from({ length: load.connections }, async () => {
-      const socket = connect({ host: hostname, port: Number(port), noDelay: true });
-      await once(socket, 'connect');
-      // A connection that breaks is told by its end.
-      socket.on('error', () => {});
+      const connection = await Connection.open({ host: hostname, port: Number(port) });
       while (left > 0) {
         left--;
-        await exchange(socket, request, { load, result });
+        const { answer, firstByteMs, wholeMs } = await connection.exchange(request);
+        result.firstByteMs.push(firstByteMs);
+        result.wholeMs.push(wholeMs);
+        check(answer, load);
       }
-      socket.destroy();
+      connection.close();
     }),
   );
   result.seconds = (performance.now() - began) / 1000;
@@ -52,31 +56,83 @@ export async function rawLoad(load: RawLoad): Promise<RawResult> {
 }
 
 const CHUNKED_END = Buffer.from('0\r\n\r\n');
+const READ_BYTES = 64 * 1024;
 
-function exchange(socket: Socket, request: Buffer, { load, result }: { load: RawLoad; result: RawResult }) {
-  return new Promise<void>((resolve, reject) => {
-    const began = performance.now();
-    let received: Buffer = Buffer.alloc(0);
-    let end: number | 'chunked' | undefined;
-    const settle = (error?: Error) => {
-      socket.off('data', onData).off('close', onClose);
-      if (error) reject(error);
-      else resolve();
+interface Exchanged {
+  /** Valid until the next exchange. */
+  answer: Buffer;
+  firstByteMs: number;
+  wholeMs: number;
+}
+
+/** A connection that reads into memory of its own: what it costs must not depend on the pieces in which answers come. */
+class Connection {
+  readonly #socket: Socket;
+  #answer = Buffer.allocUnsafe(READ_BYTES);
+  #length = 0;
+  #end: number | 'chunked' | undefined;
+  #began = 0;
+  #firstByteMs = 0;
+  #waiting: PromiseWithResolvers<Exchanged> | undefined;
+
+  static async open(address: { host: string; port: number }): Promise<Connection> {
+    const connection = new Connection(address);
+    await once(connection.#socket, 'connect');
+    return connection;
+  }
+
+  private constructor(address: { host: string; port: number }) {
+    const onread = {
+      buffer: Buffer.allocUnsafe(READ_BYTES),
+      callback: (length: number, bytes: Uint8Array) => {
+        this.#take(bytes.subarray(0, length));
+        return true;
+      },
     };
-    const onClose = () => settle(new Error(`the connection closed: ${received}`));
-    const onData = (bytes: Buffer) => {
-      if (received.length === 0) result.firstByteMs.push(performance.now() - began);
-      received = received.length === 0 ? bytes : Buffer.concat([received, bytes]);
-      end ??= endOf(received);
-      const isWhole =
-        end === 'chunked' ? received.subarray(-5).equals(CHUNKED_END) : end !== undefined && received.length >= end;
-      if (!isWhole) return;
-      result.wholeMs.push(performance.now() - began);
-      settle(fault(received, load));
-    };
-    socket.on('data', onData).on('close', onClose);
-    socket.write(request);
-  });
+    this.#socket = connect({ ...address, noDelay: true, onread });
+    // A connection that breaks is told by its end.
+    this.#socket.on('error', () => {});
+    this.#socket.on('close', () => this.#waiting?.reject(new Error(`the connection closed: ${this.#read()}`)));
+  }
+
+  exchange(request: Buffer): Promise<Exchanged> {
+    const waiting = Promise.withResolvers<Exchanged>();
+    this.#waiting = waiting;
+    this.#length = 0;
+    this.#end = undefined;
+    this.#began = performance.now();
+    this.#socket.write(request);
+    return waiting.promise;
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  #take(bytes: Uint8Array): void {
+    const now = performance.now();
+    if (this.#length === 0) this.#firstByteMs = now - this.#began;
+    const length = this.#length + bytes.length;
+    if (length > this.#answer.length) {
+      this.#answer = Buffer.concat([this.#read()], Math.max(length, 2 * this.#answer.length));
+    }
+    this.#answer.set(bytes, this.#length);
+    this.#length = length;
+    this.#end ??= endOf(this.#read());
+    if (!this.#isWhole()) return;
+    this.#waiting?.resolve({ answer: this.#read(), firstByteMs: this.#firstByteMs, wholeMs: now - this.#began });
+    this.#waiting = undefined;
+  }
+
+  #isWhole(): boolean {
+    if (this.#end === undefined) return false;
+    if (this.#end !== 'chunked') return this.#length >= this.#end;
+    return this.#read().subarray(-CHUNKED_END.length).equals(CHUNKED_END);
+  }
+
+  #read(): Buffer {
+    return this.#answer.subarray(0, this.#length);
+  }
 }
 
 function endOf(received: Buffer): number | 'chunked' | undefined {
@@ -88,11 +144,10 @@ function endOf(received: Buffer): number | 'chunked' | undefined {
 
 const BLANK = Buffer.from('\n\n');
 
-function fault(received: Buffer, load: RawLoad): Error | undefined {
+/** @throws Error where an answer is not what was asked for. */
+function check(received: Buffer, load: RawLoad): void {
   let frames = 0;
   for (let at = received.indexOf(BLANK); at !== -1; at = received.indexOf(BLANK, at + 2)) frames++;
-  const isGood = received.includes(' 200 ') && frames === load.frames && received.includes(load.mark);
-  return isGood
-    ? undefined
-    : new Error(`${frames} frames: ${received.subarray(0, 500)} ... ${received.subarray(-300)}`);
+  if (received.includes(' 200 ') && frames === load.frames && received.includes(load.mark)) return;
+  throw new Error(`${frames} frames: ${received.subarray(0, 500)} ... ${received.subarray(-300)}`);
 }
