@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { silentLogger } from '../../src/base/logger.ts';
-import { type LimitStore, memoryLimits } from '../../src/store/limits.ts';
+import { type LimitAsk, type LimitReturn, type LimitStore, memoryLimits } from '../../src/store/limits.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import { connectStore } from '../../src/store/shared/store-client.ts';
 import { serveStore } from '../../src/store/shared/store-server.ts';
@@ -45,6 +45,54 @@ function limitContract(name: string, open: () => Promise<LimitFixture>): void {
       assert.equal((await counter.take('ann', 5, { limit: 5 })).granted, true);
       const limit = performance.now() + 10_000;
       while (!(await counter.take('ann', 5, { limit: 5 })).granted) assert.ok(performance.now() < limit);
+    });
+
+    it('takes all that a request asks for, or nothing of it', async () => {
+      await using fixture = await open();
+      const { here, there } = fixture;
+      const ask = (points: number): LimitAsk[] => [
+        { what: 'place', name: 'p', limit: 2, ttlMs: 60_000 },
+        { what: 'points', name: 'd', windowSeconds: 600, points, limit: 100, reserved: { name: 'e', ttlMs: 60_000 } },
+        { what: 'points', name: 'm', windowSeconds: 60, points: 1, limit: 2 },
+      ];
+      const take = async (side: LimitStore, id: string, points: number) =>
+        (await side.take({ key: 'ann', id }, ask(points))).map(({ granted, used }) => [granted, used]);
+      const all = (points: number): LimitReturn[] => [
+        { what: 'place', name: 'p' },
+        { what: 'place', name: 'e' },
+        { what: 'points', name: 'd', windowSeconds: 600, points },
+        { what: 'points', name: 'm', windowSeconds: 60, points: 1 },
+      ];
+      const expectTaken = async (taken: { places: string[]; points: number; requests: number }) => {
+        assert.deepEqual((await there.slots({ name: 'p' }).holders('ann')).sort(), taken.places);
+        assert.deepEqual((await here.slots({ name: 'e' }).holders('ann')).sort(), taken.places);
+        const points = await here.counter({ name: 'd', windowSeconds: 600 }).take('ann', 0, { limit: 0, force: true });
+        const requests = await there
+          .counter({ name: 'm', windowSeconds: 60 })
+          .take('ann', 0, { limit: 0, force: true });
+        assert.deepEqual([points.used, requests.used], [taken.points, taken.requests]);
+      };
+      assert.deepEqual((await take(here, 'a', 60)).slice(1), [
+        [true, 60],
+        [true, 1],
+      ]);
+      assert.equal((await take(there, 'b', 60))[1]?.[0], false, 'beside another one it has to fit');
+      await expectTaken({ places: ['a'], points: 60, requests: 1 });
+      assert.deepEqual((await take(there, 'b', 40)).slice(1), [
+        [true, 100],
+        [true, 2],
+      ]);
+      assert.deepEqual(
+        (await take(here, 'c', 1)).map(([granted]) => granted),
+        [false],
+        'asked no further',
+      );
+      await there.giveBack({ key: 'ann', id: 'a' }, all(30));
+      assert.equal((await take(here, 'c', 1)).at(-1)?.[0], true);
+      await here.giveBack({ key: 'ann', id: 'c' }, all(1).slice(0, 3));
+      await here.giveBack({ key: 'ann', id: 'b' }, all(0).slice(0, 3));
+      assert.deepEqual((await take(there, 'd', 50)).at(-1), [false, 2], 'the last one refuses');
+      await expectTaken({ places: [], points: 70, requests: 2 });
     });
 
     it('gives places up to the limit, frees them by id, and by time where nobody does', async () => {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { GatewayError } from '../../base/errors.ts';
 import type { KeyConfig } from '../../config/schema.ts';
 import type { EndedRun, HeldLimits } from '../../runs/runs.ts';
-import type { Awaitable, Count, Counter, LimitStore, Slots } from '../../store/limits.ts';
+import type { LimitAsk, LimitGrant, LimitReturn, LimitStore } from '../../store/limits.ts';
 
 /** A request that asks to be counted. */
 export interface AdmissionRequest {
@@ -28,13 +28,16 @@ export interface Admitted {
   settle(tokens: number | null, cost?: number | null): Promise<void>;
 }
 
-/** Gives back something that was taken. */
-type Undo = () => Awaitable<void>;
-
-const RUNS = 'runs';
-const RESERVED = 'reserved';
 const MINUTE = 60;
 const DAY = 86_400;
+const REQUESTS = 'requests';
+const TOKENS = 'tokens';
+/** Money in millionths. */
+const COSTS = 'costs';
+const RUNS = 'runs';
+/** Requests with reserved tokens, and with reserved money. */
+const RESERVED_TOKENS = 'reserved';
+const RESERVED_COSTS = 'reserved-costs';
 const MILLIONTHS = 1_000_000;
 /** What sums of floating-point numbers may be above the true one is no further millionth. */
 const ROUNDING = 1e-6;
@@ -46,14 +49,7 @@ const CONCURRENCY_RETRY_MS = 2000;
  * requests use up nothing.
  */
 export class Admission {
-  readonly #requests: Counter;
-  readonly #tokens: Counter;
-  /** Money in millionths. */
-  readonly #costs: Counter;
-  readonly #runs: Slots;
-  /** Requests with reserved tokens; the one that is alone may use up what is left. */
-  readonly #reserved: Slots;
-  readonly #reservedCosts: Slots;
+  readonly #store: LimitStore;
   /**
    * Ids of requests that are no runs begin with this, so that no other instance has the same. Those of ended ones are
    * used again: a name that a table has not seen yet costs it more than all the rest.
@@ -63,46 +59,26 @@ export class Admission {
   #made = 0;
 
   constructor(store: LimitStore) {
-    this.#requests = store.counter({ name: 'requests', windowSeconds: MINUTE });
-    this.#tokens = store.counter({ name: 'tokens', windowSeconds: DAY });
-    this.#costs = store.counter({ name: 'costs', windowSeconds: DAY });
-    this.#runs = store.slots({ name: RUNS });
-    this.#reserved = store.slots({ name: RESERVED });
-    this.#reservedCosts = store.slots({ name: `${RESERVED}-costs` });
+    this.#store = store;
   }
 
   /**
    * Counts a request. The limits that can be given back come first, so that a request refused for concurrency does
-   * not use up the rate limit. What the key has no limit for, or what is counted in this process, is not waited for:
-   * every request comes by here.
+   * not use up the rate limit. All of them are taken in one step, which may be a way to another process.
    * @throws GatewayError `concurrency_limit_exceeded`, `quota_exceeded`, `rate_limit_exceeded`.
    */
   async admit(request: AdmissionRequest): Promise<Admitted> {
     const { key, id = this.#freeIds.pop() ?? this.#newId() } = request;
-    const { concurrent_runs: places, tokens_per_day: tokens, cost_per_day: money } = key.limits;
+    const asks = asksOf(request);
+    const holder = { key: key.id, id };
     const held: HeldLimits = {};
-    const taken: Undo[] = [];
-    const asked = { ...request, id, taken };
-    try {
-      if (places !== undefined && request.runMs !== undefined) {
-        await this.#takePlace(asked, { limit: places, ttlMs: request.runMs });
-        held.place = true;
-      }
-      if (tokens !== undefined) held.tokens = await this.#reserveTokens(asked, tokens);
-      if (money !== undefined && request.cost !== undefined) {
-        held.cost = await this.#reserveCost(asked, { limit: money, cost: request.cost });
-      }
-      if (key.limits.requests_per_minute !== undefined) {
-        await this.#countRequest(asked, key.limits.requests_per_minute);
-      }
-    } catch (refused) {
-      await undoAll(taken);
-      throw refused;
-    }
+    if (asks.length > 0) checkGrants(await this.#store.take(holder, asks), { asks, request, held });
     let settled = false;
     return {
       held,
-      undo: () => undoAll(taken),
+      undo: async () => {
+        if (asks.length > 0) await this.#store.giveBack(holder, asks.flatMap(returnsOf));
+      },
       settle: async (tokens, cost = 0) => {
         await this.runEnded({ keyId: key.id, id, held, tokens, cost });
         if (request.id === undefined && !settled) this.#freeIds.push(id);
@@ -119,123 +95,123 @@ export class Admission {
   /** What counts against a key's limits now, for operators. Only limits that are set. */
   async usage({ id, limits }: KeyConfig): Promise<{ name: string; limit: number; used: number }[]> {
     // Taking nothing from a counter reads it.
-    const read = async (counter: Counter) => (await counter.take(id, 0, { limit: 0, force: true })).used;
+    const read = async (name: string, windowSeconds: number) =>
+      (await this.#store.counter({ name, windowSeconds }).take(id, 0, { limit: 0, force: true })).used;
     const { requests_per_minute: requests, concurrent_runs: runs, tokens_per_day: tokens } = limits;
     const { cost_per_day: cost } = limits;
+    const places = () => this.#store.slots({ name: RUNS }).count(id);
     return [
       ...(requests === undefined
         ? []
-        : [{ name: 'requests_per_minute', limit: requests, used: await read(this.#requests) }]),
-      ...(runs === undefined ? [] : [{ name: 'concurrent_runs', limit: runs, used: await this.#runs.count(id) }]),
-      ...(tokens === undefined ? [] : [{ name: 'tokens_per_day', limit: tokens, used: await read(this.#tokens) }]),
+        : [{ name: 'requests_per_minute', limit: requests, used: await read(REQUESTS, MINUTE) }]),
+      ...(runs === undefined ? [] : [{ name: 'concurrent_runs', limit: runs, used: await places() }]),
+      ...(tokens === undefined ? [] : [{ name: 'tokens_per_day', limit: tokens, used: await read(TOKENS, DAY) }]),
       ...(cost === undefined
         ? []
-        : [{ name: 'cost_per_day', limit: cost, used: (await read(this.#costs)) / MILLIONTHS }]),
+        : [{ name: 'cost_per_day', limit: cost, used: (await read(COSTS, DAY)) / MILLIONTHS }]),
     ];
   }
 
   /** Frees what an ended run held, whoever admitted it. */
   async runEnded({ keyId, id, held, tokens, cost = 0 }: EndedRun): Promise<void> {
-    if (held.place) await this.#runs.release(keyId, id);
+    const returns: LimitReturn[] = [];
+    if (held.place) returns.push({ what: 'place', name: RUNS });
     if (held.tokens !== undefined) {
-      await this.#reserved.release(keyId, id);
-      if (tokens !== null) await this.#tokens.giveBack(keyId, held.tokens - tokens);
+      returns.push({ what: 'place', name: RESERVED_TOKENS });
+      if (tokens !== null)
+        returns.push({ what: 'points', name: TOKENS, windowSeconds: DAY, points: held.tokens - tokens });
     }
     if (held.cost !== undefined) {
-      await this.#reservedCosts.release(keyId, id);
+      returns.push({ what: 'place', name: RESERVED_COSTS });
       // What has no price keeps nothing: the reservation goes back.
-      if (cost !== null) await this.#costs.giveBack(keyId, held.cost - Math.ceil(cost * MILLIONTHS - ROUNDING));
+      const used = cost === null ? null : Math.ceil(cost * MILLIONTHS - ROUNDING);
+      if (used !== null) returns.push({ what: 'points', name: COSTS, windowSeconds: DAY, points: held.cost - used });
     }
+    if (returns.length > 0) await this.#store.giveBack({ key: keyId, id }, returns);
   }
+}
 
-  async #takePlace({ key, id, taken }: Asked, limits: { limit: number; ttlMs: number }): Promise<void> {
-    if (!(await this.#runs.take(key.id, id, limits))) {
-      throw new GatewayError('concurrency_limit_exceeded', `This key may have ${limits.limit} runs at a time.`, {
+/** What a request is counted against, in this order. */
+function asksOf(request: AdmissionRequest): LimitAsk[] {
+  const { key, runMs, cost } = request;
+  const { concurrent_runs: places, tokens_per_day: tokens, cost_per_day: money, requests_per_minute } = key.limits;
+  const asks: LimitAsk[] = [];
+  if (places !== undefined && runMs !== undefined) {
+    asks.push({ what: 'place', name: RUNS, limit: places, ttlMs: runMs });
+  }
+  const reservedMs = runMs ?? DAY * 1000;
+  if (tokens !== undefined) {
+    // Never more than the whole limit: a key with a small one can still send something.
+    const points = Math.max(1, Math.min(request.tokens, tokens));
+    const reserved = { name: RESERVED_TOKENS, ttlMs: reservedMs };
+    asks.push({ what: 'points', name: TOKENS, windowSeconds: DAY, points, limit: tokens, reserved });
+  }
+  if (money !== undefined && cost !== undefined) {
+    const limit = Math.round(money * MILLIONTHS);
+    const points = Math.max(1, Math.min(limit, Math.ceil(cost * MILLIONTHS)));
+    const reserved = { name: RESERVED_COSTS, ttlMs: reservedMs };
+    asks.push({ what: 'points', name: COSTS, windowSeconds: DAY, points, limit, reserved });
+  }
+  if (requests_per_minute !== undefined) {
+    asks.push({ what: 'points', name: REQUESTS, windowSeconds: MINUTE, points: 1, limit: requests_per_minute });
+  }
+  return asks;
+}
+
+/** Notes what a request holds until it ends. @throws GatewayError where one was not granted. */
+function checkGrants(
+  grants: readonly LimitGrant[],
+  { asks, request, held }: { asks: readonly LimitAsk[]; request: AdmissionRequest; held: HeldLimits },
+): void {
+  for (let at = 0; at < grants.length; at++) {
+    const ask = asks[at];
+    const grant = grants[at];
+    if (!ask || !grant) return;
+    if (ask.name === REQUESTS) announceRequests(request, { limit: ask.limit, ...grant });
+    if (!grant.granted) throw refusal(ask, { limits: request.key.limits, retryAfterMs: grant.resetMs });
+    if (ask.what === 'place') held.place = true;
+    else if (ask.name === TOKENS) held.tokens = ask.points;
+    else if (ask.name === COSTS) held.cost = ask.points;
+  }
+}
+
+function refusal(
+  { name, limit }: LimitAsk,
+  { limits, retryAfterMs }: { limits: KeyConfig['limits']; retryAfterMs: number },
+): GatewayError {
+  switch (name) {
+    case RUNS:
+      return new GatewayError('concurrency_limit_exceeded', `This key may have ${limit} runs at a time.`, {
         retryAfterMs: CONCURRENCY_RETRY_MS,
       });
-    }
-    taken.push(() => this.#runs.release(key.id, id));
-  }
-
-  /** The tokens reserved. */
-  async #reserveTokens(asked: Asked, limit: number): Promise<number> {
-    const points = reservation(asked);
-    const { granted, resetMs } = await this.#reserve(asked, {
-      slots: this.#reserved,
-      counter: this.#tokens,
-      points,
-      limit,
-    });
-    if (granted) return points;
-    throw new GatewayError('quota_exceeded', `This key has used up its ${limit} tokens a day.`, {
-      retryAfterMs: resetMs,
-    });
-  }
-
-  /** The millionths reserved. */
-  async #reserveCost(asked: Asked, { limit, cost }: { limit: number; cost: number }): Promise<number> {
-    const most = Math.round(limit * MILLIONTHS);
-    const points = Math.max(1, Math.min(most, Math.ceil(cost * MILLIONTHS)));
-    const { granted, resetMs } = await this.#reserve(asked, {
-      slots: this.#reservedCosts,
-      counter: this.#costs,
-      points,
-      limit: most,
-    });
-    if (granted) return points;
-    throw new GatewayError('quota_exceeded', `This key has used up its cost of ${limit} a day.`, {
-      retryAfterMs: resetMs,
-    });
-  }
-
-  /** Takes what a request will use at most. One that is alone only needs something to be left; parallel ones have to fit together. */
-  async #reserve(
-    { key, id, runMs = DAY * 1000, taken }: Asked,
-    { slots, counter, points, limit }: { slots: Slots; counter: Counter; points: number; limit: number },
-  ): Promise<Count & { granted: boolean }> {
-    const place = slots.take(key.id, id, { limit: Number.POSITIVE_INFINITY, ttlMs: runMs });
-    if (place instanceof Promise) await place;
-    taken.push(() => slots.release(key.id, id));
-    const held = slots.count(key.id);
-    const alone = (held instanceof Promise ? await held : held) === 1;
-    const fits = counter.take(key.id, points, { limit });
-    let count = fits instanceof Promise ? await fits : fits;
-    if (!count.granted && alone && count.used < limit)
-      count = await counter.take(key.id, points, { limit, force: true });
-    if (count.granted) taken.push(() => counter.giveBack(key.id, points));
-    return count;
-  }
-
-  async #countRequest({ key, announce, taken }: Asked, limit: number): Promise<void> {
-    const { granted, used, resetMs } = await this.#requests.take(key.id, 1, { limit });
-    announce({
-      'x-ratelimit-limit-requests': String(limit),
-      'x-ratelimit-remaining-requests': String(Math.max(0, limit - used)),
-      'x-ratelimit-reset-requests': duration(resetMs),
-    });
-    if (!granted) {
-      throw new GatewayError('rate_limit_exceeded', `This key may send ${limit} requests a minute.`, {
-        retryAfterMs: resetMs,
+    case TOKENS:
+      return new GatewayError('quota_exceeded', `This key has used up its ${limit} tokens a day.`, { retryAfterMs });
+    case COSTS:
+      return new GatewayError('quota_exceeded', `This key has used up its cost of ${limits.cost_per_day} a day.`, {
+        retryAfterMs,
       });
-    }
-    taken.push(() => this.#requests.giveBack(key.id, 1));
+    default:
+      return new GatewayError('rate_limit_exceeded', `This key may send ${limit} requests a minute.`, { retryAfterMs });
   }
 }
 
-/** A request that is being counted, and how to give back what it has taken. */
-interface Asked extends AdmissionRequest {
-  id: string;
-  taken: Undo[];
+function announceRequests(
+  { announce }: AdmissionRequest,
+  { limit, used, resetMs }: { limit: number; used: number; resetMs: number },
+): void {
+  announce({
+    'x-ratelimit-limit-requests': String(limit),
+    'x-ratelimit-remaining-requests': String(Math.max(0, limit - used)),
+    'x-ratelimit-reset-requests': duration(resetMs),
+  });
 }
 
-/** The latest first, each once. */
-async function undoAll(taken: Undo[]): Promise<void> {
-  for (let undo = taken.pop(); undo; undo = taken.pop()) await undo();
-}
-
-/** Never more than the whole limit: a key with a small one can still send something. */
-function reservation({ key, tokens }: AdmissionRequest): number {
-  return Math.max(1, Math.min(tokens, key.limits.tokens_per_day ?? tokens));
+/** All that was taken for it. */
+function returnsOf(ask: LimitAsk): LimitReturn[] {
+  const { name, what } = ask;
+  if (what === 'place') return [{ what, name }];
+  const points: LimitReturn = { what, name, windowSeconds: ask.windowSeconds, points: ask.points };
+  return ask.reserved ? [{ what: 'place', name: ask.reserved.name }, points] : [points];
 }
 
 /** A time as OpenAI writes it: `250ms`, `12s`, `1m0s`. */

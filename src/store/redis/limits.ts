@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { withTimeout } from '../../base/abort.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
-import { type Awaitable, type Counter, type LimitStore, memoryLimits, type Slots } from '../limits.ts';
+import { type Awaitable, type Counter, type LimitStore, limitStore, memoryLimits, type Slots } from '../limits.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
 import { numberReply, textList } from './replies.ts';
@@ -58,7 +58,7 @@ export function redisLimits(parts: { redis: RedisConnection; keys: Keys; log: Lo
       return await instead();
     }
   };
-  return {
+  return limitStore({
     counter({ name, windowSeconds }): Counter {
       const own = alone.counter({ name, windowSeconds });
       const keyOf = (key: string) => keys.limit(name, key);
@@ -80,7 +80,7 @@ export function redisLimits(parts: { redis: RedisConnection; keys: Keys; log: Lo
           ),
       };
     },
-    slots({ name }): Slots {
+    slots(name): Slots {
       const own = alone.slots({ name });
       const keyOf = (key: string) => keys.limit(name, key);
       return {
@@ -112,5 +112,5 @@ export function redisLimits(parts: { redis: RedisConnection; keys: Keys; log: Lo
           ),
       };
     },
-  };
+  });
 }

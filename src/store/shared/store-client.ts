@@ -39,6 +39,8 @@ export async function connectStore(path: string): Promise<SharedStore> {
   const limits: LimitStore = {
     counter: (options) => link.counter(options),
     slots: (options) => link.slots(options),
+    take: (...args) => link.limits('take', args),
+    giveBack: (...args) => link.limits('giveBack', args),
   };
   return { runs: new SharedRunStore(link), limits, closed: link.closed };
 }
@@ -82,6 +84,10 @@ class StoreLink {
       take: (...args) => ask('take', args),
       giveBack: (...args) => ask('giveBack', args),
     };
+  }
+
+  limits(method: 'take' | 'giveBack', args: readonly unknown[]): Promise<Structured> {
+    return this.#ask((call) => ({ ask: 'limits', call, method, args }));
   }
 
   slots({ name }: { name: string }): Slots {

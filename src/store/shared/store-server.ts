@@ -4,7 +4,7 @@ import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunId } from '../../base/ids.ts';
-import type { Counter, LimitStore, Slots } from '../limits.ts';
+import type { LimitStore } from '../limits.ts';
 import type { RunStore } from '../run-store.ts';
 import { Outbox, type Question, readMessages, type StoreReply, toWireError } from './wire.ts';
 
@@ -22,11 +22,10 @@ export async function serveStore(shared: { runs: RunStore; limits: LimitStore })
   const folder = await mkdtemp(join(tmpdir(), 'research-gateway-'));
   await chmod(folder, 0o700);
   const path = process.platform === 'win32' ? `\\\\.\\pipe\\${folder.replaceAll(/[:\\]/g, '-')}` : join(folder, 's');
-  const limits = new SharedLimits(shared.limits);
   const sockets = new Set<Socket>();
   const server = createServer({ noDelay: true }, (socket) => {
     sockets.add(socket);
-    const served = new ServedWorker(socket, shared.runs, limits);
+    const served = new ServedWorker(socket, shared);
     socket.on('error', () => socket.destroy());
     socket.once('close', () => {
       sockets.delete(socket);
@@ -50,7 +49,7 @@ export async function serveStore(shared: { runs: RunStore; limits: LimitStore })
 /** One worker's connection. */
 class ServedWorker implements Disposable {
   readonly #runs: RunStore;
-  readonly #limits: SharedLimits;
+  readonly #limits: LimitStore;
   readonly #outbox: Outbox<StoreReply>;
   readonly #subscriptions = new Map<number, Disposable>();
   readonly #changes: Disposable;
@@ -58,7 +57,7 @@ class ServedWorker implements Disposable {
   readonly #appending = new Set<string>();
   #left = false;
 
-  constructor(socket: Socket, runs: RunStore, limits: SharedLimits) {
+  constructor(socket: Socket, { runs, limits }: { runs: RunStore; limits: LimitStore }) {
     this.#runs = runs;
     this.#limits = limits;
     this.#outbox = new Outbox(socket);
@@ -94,6 +93,8 @@ class ServedWorker implements Disposable {
         return await invoke(this.#limits.counter(question), question.method, question.args);
       case 'slots':
         return await invoke(this.#limits.slots(question), question.method, question.args);
+      case 'limits':
+        return await invoke(this.#limits, question.method, question.args);
       case 'store':
         if (question.method !== 'append') return await invoke(this.#runs, question.method, question.args);
         return await this.#append(question.args);
@@ -139,27 +140,4 @@ function hasFirst(batch: unknown): batch is { first: number } {
 
 async function invoke(target: object, method: string, args: readonly unknown[]): Promise<unknown> {
   return await Reflect.apply(Reflect.get(target, method), target, args);
-}
-
-/** The counters and slots that workers ask for, one of a name for all of them. */
-class SharedLimits {
-  readonly #limits: LimitStore;
-  readonly #counters = new Map<string, Counter>();
-  readonly #slots = new Map<string, Slots>();
-
-  constructor(limits: LimitStore) {
-    this.#limits = limits;
-  }
-
-  counter({ name, windowSeconds }: { name: string; windowSeconds: number }): Counter {
-    const counter = this.#counters.get(name) ?? this.#limits.counter({ name, windowSeconds });
-    this.#counters.set(name, counter);
-    return counter;
-  }
-
-  slots({ name }: { name: string }): Slots {
-    const slots = this.#slots.get(name) ?? this.#limits.slots({ name });
-    this.#slots.set(name, slots);
-    return slots;
-  }
 }

@@ -20,6 +20,7 @@ export type StoreMethod = Exclude<keyof RunStore, 'subscribe' | 'onChange' | 'cl
 export type Question =
   | { ask: 'store'; call: number; method: StoreMethod; args: readonly unknown[] }
   | { ask: 'counter'; call: number; name: string; windowSeconds: number; method: string; args: readonly unknown[] }
+  | { ask: 'limits'; call: number; method: 'take' | 'giveBack'; args: readonly unknown[] }
   | { ask: 'slots'; call: number; name: string; method: string; args: readonly unknown[] }
   | { ask: 'subscribe'; call: number; id: RunId; subscription: number }
   | { ask: 'unsubscribe'; subscription: number };
