@@ -11,6 +11,8 @@ import { proxyConfig } from './pass-through.ts';
 
 /** Two processes beside one, a start, and what rests in memory. */
 
+const PASSED = 10_000;
+
 /** Deltas and requests a second of two workers beside one process. */
 export async function workers({ rounds }: BenchOptions): Promise<Row[]> {
   await using ticking = await startScript('targets/ticking-provider.ts', ['20', '100']);
@@ -27,17 +29,21 @@ export async function workers({ rounds }: BenchOptions): Promise<Row[]> {
   };
   const pass = async (workers: number) => {
     await using gateway = await startGateway({ ...proxyConfig(raw), server: { workers } });
-    const { seconds } = await rawLoad({
-      url: gateway.url,
-      path: '/v1/chat/completions',
-      headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: 'bench', messages: [{ role: 'user', content: 'Go.' }] }),
-      connections: 64,
-      total: 10_000,
-      frames: 0,
-      mark: '"total_tokens":100',
-    });
-    return 10_000 / seconds;
+    const load = () =>
+      rawLoad({
+        url: gateway.url,
+        path: '/v1/chat/completions',
+        headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: 'bench', messages: [{ role: 'user', content: 'Go.' }] }),
+        connections: 64,
+        total: PASSED,
+        frames: 0,
+        mark: '"total_tokens":100',
+      });
+    // Each process compiles for itself: two of them take twice as long.
+    for (let n = 0; n < 2 * workers; n++) await load();
+    const { seconds } = await load();
+    return PASSED / seconds;
   };
   const rows: Row[] = [];
   for (const { what, unit, run } of [

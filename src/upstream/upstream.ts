@@ -161,6 +161,6 @@ function remoteConfig(name: string, config: ProviderConfig, options: UpstreamOpt
     headers: {},
     timeouts: { connect: 5000, first_byte: 120_000, idle: 60_000, patience: 30_000 },
     max_retries: 2,
-    max_connections: 256,
+    max_connections: 4096,
   };
 }

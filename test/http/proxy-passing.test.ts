@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
 import { completion } from '../support/chat-faults.ts';
 import { CLIENT_KEY, chat, type ProxyGateway, payloadsOf, send, startProxyGateway } from '../support/proxy-gateway.ts';
 import {
@@ -11,6 +12,7 @@ import {
   status,
   turn,
 } from '../support/scripted-provider.ts';
+import { startWebServer } from '../support/web-server.ts';
 
 /** Odd on purpose: big integers, escapes, spacing, repeated names further down, an unknown field. */
 const BODY =
@@ -330,3 +332,24 @@ async function finishedTask(gateway: ProxyGateway, id: string): Promise<string> 
     if (/"(?:COMPLETED|FAILED)"/.test(text)) return text;
   }
 }
+
+it('hundreds of calls of one model do not wait for each other', async () => {
+  const calls = 300;
+  const open: ServerResponse[] = [];
+  await using server = await startWebServer((req, res) => {
+    req.resume();
+    open.push(res);
+    if (open.length < calls) return;
+    const body = JSON.stringify(completion('hello'));
+    for (const each of open) each.writeHead(200, { 'content-type': 'application/json' }).end(body);
+  });
+  await using gateway = await startProxyGateway({ providers: { only: { url: `${server.origin}/v1` } } });
+  const answers = await Promise.all(
+    Array.from({ length: calls }, async () => {
+      const answer = await send(gateway, '/chat/completions', { body: chat() });
+      await answer.text();
+      return answer.status;
+    }),
+  );
+  assert.deepEqual(new Set(answers), new Set([200]));
+});
