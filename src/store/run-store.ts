@@ -88,6 +88,9 @@ export interface SubmissionKey {
   ttlMs: number;
 }
 
+/** What a submission is looked for by. */
+export type SubmissionKeyName = Pick<SubmissionKey, 'kind' | 'hash'>;
+
 /** The earlier submission of a key. */
 export interface KeyHolder {
   kind: SubmissionKey['kind'];
@@ -184,7 +187,7 @@ export interface RunStore {
   /** Creates a run in state `queued`, or in progress as its first claim. */
   create(run: NewRun): Promise<CreateResult>;
   /** The earlier submission that holds one of the keys, where there is one that was stored. */
-  findKey(keys: readonly Pick<SubmissionKey, 'kind' | 'hash'>[]): Promise<KeyHolder | undefined>;
+  findKey(keys: readonly SubmissionKeyName[]): Promise<KeyHolder | undefined>;
   get(id: RunId): Promise<RunRecord | undefined>;
   /**
    * A user's runs of one interface in the order of their creation (ties in a stable order). `hasMore`: there are further

@@ -1,6 +1,6 @@
 import type { RunId } from '../../base/ids.ts';
 import type { Bucket } from '../list-page.ts';
-import type { RunApi, SubmissionKey } from '../run-store.ts';
+import type { RunApi, SubmissionKeyName } from '../run-store.ts';
 import { hashedPart, sameSlot } from './hash-slot.ts';
 
 /** A set over all runs, divided by run into keys of their own. */
@@ -81,7 +81,7 @@ export class Keys {
   list(user: string, api: RunApi): string {
     return `${this.#prefix}:list:${api}:${user}`;
   }
-  submission(key: Pick<SubmissionKey, 'kind' | 'hash'>): string {
+  submission(key: SubmissionKeyName): string {
     return `${this.#prefix}:submission:${key.kind}:${key.hash}`;
   }
   /** Sorted set of a user's runs of one interface, model and bucket, by position. */

@@ -69,13 +69,12 @@ export class Log {
   }
 
   /**
-   * Shows readers what replicas have by now: all of it, or up to a batch, whose message subscribers get.
+   * Shows readers what replicas have by now: all that is there, or events up to `last`, of which subscribers get the
+   * message.
    * @throws GatewayError `store_unavailable` where a failover took it back before replicas were asked.
    */
-  async show(id: RunId, batch?: { append: Append; header: string }): Promise<void> {
-    const last = batch ? `${batch.append.first + batch.append.count - 1}` : '';
-    const message = batch ? Buffer.concat([Buffer.from(batch.header), asBuffer(batch.append.frames)]) : '';
-    const args = [last, this.#keys.live(id), message];
+  async show(id: RunId, events?: { last: number; message?: Buffer }): Promise<void> {
+    const args = [`${events?.last ?? ''}`, this.#keys.live(id), events?.message ?? ''];
     const shown = await this.#redis.script(this.#scripts.show, [this.#keys.run(id)], args);
     if (shown !== 1) throw unavailable('its new master lacks what was written to the former one');
   }

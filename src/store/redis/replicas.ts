@@ -1,5 +1,5 @@
 import type { RunId } from '../../base/ids.ts';
-import type { NewRun, SubmissionKey } from '../run-store.ts';
+import type { NewRun, SubmissionKeyName } from '../run-store.ts';
 import type { RedisConnection } from './connection.ts';
 import { unavailable } from './failure.ts';
 import type { Keys } from './keys.ts';
@@ -45,9 +45,7 @@ export class Replicas {
    * ones is found by nobody, one that its user's list lacks stays lost there, and a submission key that is gone lets a
    * repeat become a second run.
    */
-  async haveNew(
-    run: Pick<NewRun, 'id' | 'user' | 'api'> & { keys?: readonly Pick<SubmissionKey, 'kind' | 'hash'>[] },
-  ): Promise<void> {
+  async haveNew(run: Pick<NewRun, 'id' | 'user' | 'api'> & { keys?: readonly SubmissionKeyName[] }): Promise<void> {
     const keys = (run.keys ?? []).map((key) => this.#keys.submission(key));
     const sets = [this.#keys.queued.of(run.id), this.#keys.list(run.user, run.api)];
     await Promise.all([this.#keys.run(run.id), ...sets, ...keys].map((key) => this.#haveKey(key)));

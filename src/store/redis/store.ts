@@ -22,7 +22,7 @@ import type {
   RunApi,
   RunRecord,
   RunStore,
-  SubmissionKey,
+  SubmissionKeyName,
 } from '../run-store.ts';
 import { checkAppend } from '../run-store-checks.ts';
 import type { Channels } from './channels.ts';
@@ -109,7 +109,7 @@ export class RedisRunStore implements RunStore {
   async create(run: NewRun): Promise<CreateResult> {
     const result = await this.#records.create(run);
     if (typeof result === 'object' && 'taken' in result) {
-      await this.#keep(result.taken, run.keys);
+      await this.#waitForRepeat(result.taken, run.keys);
       return result;
     }
     if (typeof result === 'object') {
@@ -117,9 +117,19 @@ export class RedisRunStore implements RunStore {
       const indexed = this.#tidy(this.#indexes.markClaimed(run.id, result.until));
       if (this.#replicas) await indexed;
     }
-    // A repeat may find what an earlier attempt stored without waiting to the end.
-    await this.#showAll(run.id, (replicas) => replicas.haveNew(run));
+    // Also where it exists: an earlier attempt may have stored it without waiting to the end.
+    await this.#showNew(run, { last: run.frameCount, keys: run.keys });
     return typeof result === 'object' ? { token: result.token } : result;
+  }
+
+  /** What a run began with, and all that leads to it, is at replicas; readers may see it up to the event `last`. */
+  async #showNew(
+    run: Pick<NewRun, 'id' | 'user' | 'api'>,
+    { last, keys = [] }: { last: number; keys: readonly SubmissionKeyName[] | undefined },
+  ): Promise<void> {
+    if (!this.#replicas) return;
+    await this.#replicas.haveNew({ ...run, keys });
+    await this.#log.show(run.id, { last });
   }
 
   /** Everything of the run is at replicas, and readers may see it. `held` waits for more than the run itself. */
@@ -133,15 +143,19 @@ export class RedisRunStore implements RunStore {
     return this.#showAll(id, (replicas) => replicas.haveClaim(id));
   }
 
-  async findKey(keys: readonly Pick<SubmissionKey, 'kind' | 'hash'>[]): Promise<KeyHolder | undefined> {
+  async findKey(keys: readonly SubmissionKeyName[]): Promise<KeyHolder | undefined> {
     const holder = await this.#submissions.find(keys);
-    if (holder) await this.#keep(holder, keys);
+    if (holder) await this.#waitForRepeat(holder, keys);
     return holder;
   }
 
-  /** The attempt that stored a run may not have waited to the end, and what a repeat is told of must not be lost either. */
-  async #keep({ run }: KeyHolder, keys: readonly Pick<SubmissionKey, 'kind' | 'hash'>[] = []): Promise<void> {
-    if (run) await this.#replicas?.haveNew({ ...run, keys });
+  /**
+   * The attempt that stored or deleted a run may not have waited to the end, and what a repeat is told of must not be
+   * lost either. It is shown no further than what was waited for.
+   */
+  async #waitForRepeat({ run, runId }: KeyHolder, keys: readonly SubmissionKeyName[] | undefined): Promise<void> {
+    if (run) await this.#showNew(run, { last: run.last, keys });
+    else await this.#replicas?.have(runId);
   }
 
   get(id: RunId): Promise<RunRecord | undefined> {
@@ -261,7 +275,9 @@ export class RedisRunStore implements RunStore {
   async #show(id: RunId, batch: Append): Promise<void> {
     if (!this.#replicas) return;
     await this.#replicas.have(id);
-    if (batch.count > 0) await this.#log.show(id, { append: batch, header: this.#channels.header(batch) });
+    if (batch.count === 0) return;
+    const message = Buffer.concat([Buffer.from(this.#channels.header(batch)), batch.frames]);
+    await this.#log.show(id, { last: batch.first + batch.count - 1, message });
   }
 
   /** The append is made whatever becomes of the indexes: the next claimer or a repeat puts right what stayed behind. */

@@ -1,6 +1,6 @@
 import { sleep } from '../../base/abort.ts';
 import type { RunId } from '../../base/ids.ts';
-import type { KeyHolder, NewRun, SubmissionKey } from '../run-store.ts';
+import type { KeyHolder, NewRun, SubmissionKey, SubmissionKeyName } from '../run-store.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
 import { keyRunReply, maybePairReply, pairReply, parseKeys, parseWholeRecord } from './replies.ts';
@@ -73,7 +73,7 @@ export class SubmissionKeys {
     }
   }
 
-  async find(keys: readonly Pick<SubmissionKey, 'kind' | 'hash'>[]): Promise<KeyHolder | undefined> {
+  async find(keys: readonly SubmissionKeyName[]): Promise<KeyHolder | undefined> {
     for (const key of keys) {
       const reply = await this.#redis.script(this.#scripts.findKey, [this.#keys.submission(key)], [this.#now()]);
       const holder = maybePairReply.parse(reply);
@@ -87,7 +87,7 @@ export class SubmissionKeys {
   }
 
   /** How long a run's key holds, as the run says. */
-  async #ttlOf(key: Pick<SubmissionKey, 'kind' | 'hash'>, id: RunId): Promise<number> {
+  async #ttlOf(key: SubmissionKeyName, id: RunId): Promise<number> {
     if (key.kind === 'idempotency') return 0;
     const text = await this.#redis.command(['HGET', this.#keys.run(id), 'keys']);
     const stored = parseKeys(typeof text === 'string' ? text : null);
@@ -109,7 +109,7 @@ export class SubmissionKeys {
   }
 
   /** The run was not created, or is gone: its keys are free, but for those that stand for a deleted run. */
-  async giveBack(id: RunId, keys: readonly Pick<SubmissionKey, 'kind' | 'hash'>[]): Promise<void> {
+  async giveBack(id: RunId, keys: readonly SubmissionKeyName[]): Promise<void> {
     await Promise.all(keys.map((key) => this.#leave(id, key, 0)));
   }
 
@@ -122,7 +122,7 @@ export class SubmissionKeys {
     await this.giveBack(id, keys.filter(isRetry));
   }
 
-  async #leave(id: RunId, key: Pick<SubmissionKey, 'kind' | 'hash'>, keptMs: number): Promise<void> {
+  async #leave(id: RunId, key: SubmissionKeyName, keptMs: number): Promise<void> {
     await this.#redis.script(this.#scripts.leaveKey, [this.#keys.submission(key)], [id, `${keptMs}`]);
   }
 }

@@ -21,7 +21,7 @@ import type {
   NewRun,
   RunRecord,
   RunStore,
-  SubmissionKey,
+  SubmissionKeyName,
 } from '../run-store.ts';
 import { checkAppend } from '../run-store-checks.ts';
 import type { Checkpoints } from './checkpoints.ts';
@@ -120,7 +120,7 @@ export class SqliteRunStore implements RunStore {
     });
   }
 
-  async findKey(keys: readonly Pick<SubmissionKey, 'kind' | 'hash'>[]): Promise<KeyHolder | undefined> {
+  async findKey(keys: readonly SubmissionKeyName[]): Promise<KeyHolder | undefined> {
     return this.#read(() => this.#keys.find(keys));
   }
 

@@ -83,9 +83,26 @@ describe('a Redis store that waits for a replica', () => {
     group.replica.thaw();
     const found = await patient.findKey(keys);
     assert.equal(found?.runId, first.id);
+    assert.deepEqual([(await readAll(patient, first.id)).last], [first.frameCount], 'now they are');
     const repeated = await patient.create(newRun({ keys }));
     assert.ok(typeof repeated === 'object' && 'taken' in repeated);
     assert.equal(repeated.taken.runId, first.id);
+    await Promise.all([hasty.close(), patient.close()]);
+  });
+
+  it('tells a repeat that its run was deleted only once a replica knows', async () => {
+    const options = { url: group.url, log: silentLogger, prefix: randomUUID(), limitMs: HASTY_MS, replicas: 1 };
+    const hasty = (await openRedisStore(options)).runs;
+    const patient = (await openRedisStore({ ...options, limitMs: PATIENT_MS })).runs;
+    const keys = [{ kind: 'idempotency' as const, hash: randomUUID(), fingerprint: 'f', ttlMs: 60_000 }];
+    const first = newRun({ keys });
+    await patient.create(first);
+    group.replica.freeze();
+    await assert.rejects(hasty.delete(first.id), unavailable);
+    await assert.rejects(hasty.findKey(keys), unavailable);
+    await assert.rejects(hasty.create(newRun({ keys })), unavailable);
+    group.replica.thaw();
+    assert.deepEqual([(await patient.findKey(keys))?.run], [undefined]);
     await Promise.all([hasty.close(), patient.close()]);
   });
 
