@@ -11,6 +11,7 @@ import { proxyConfig } from './pass-through.ts';
 
 /** Two processes beside one, a start, and what rests in memory. */
 
+/** Requests of a round. */
 const PASSED = 10_000;
 
 /** Deltas and requests a second of two workers beside one process. */

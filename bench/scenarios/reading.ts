@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, writeFile } from 'node:fs/promises';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -84,7 +84,7 @@ export async function snapshots({ stores, rounds }: BenchOptions): Promise<Row[]
   return rows;
 }
 
-/** The snapshot of an ended run, beside the same bytes from a bare server. */
+/** The snapshot of an ended run. */
 async function finishedSnapshot({ kind, rounds }: { kind: StoreKind; rounds: number }): Promise<Row[]> {
   await using provider = await startScript('targets/burst-provider.ts', ['2000']);
   await using gateway = await startGateway(researchConfig(provider), kind);
@@ -102,7 +102,10 @@ async function pollRows(options: {
   rounds: number;
 }): Promise<Row[]> {
   const { what, gateway, url, bytes, rounds } = options;
-  const file = join(await mkdtemp(join(tmpdir(), 'bench-snapshot-')), 'bytes');
+  await using stack = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), 'bench-snapshot-'));
+  stack.defer(() => rm(folder, { recursive: true }));
+  const file = join(folder, 'bytes');
   await writeFile(file, bytes);
   await using bare = await startScript('targets/fixed-answer.ts', [file]);
   const path = new URL(url).pathname;
@@ -155,6 +158,7 @@ export async function resume({ stores, rounds }: BenchOptions): Promise<Row[]> {
 const POLLS = 10_000;
 
 interface Polled {
+  /** Requests a second. */
   rate: number;
   /** Microseconds of a request. */
   cpu: number;

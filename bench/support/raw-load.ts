@@ -30,7 +30,7 @@ export interface RawResult {
 export async function rawLoad(load: RawLoad): Promise<RawResult> {
   const { hostname, port } = new URL(load.url);
   const { body } = load;
-  const length = body === undefined ? {} : { 'content-length': body.length };
+  const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) };
   const head = Object.entries({ host: `${hostname}:${port}`, ...length, ...load.headers });
   const lines = head.map(([name, value]) => `${name}: ${value}\r\n`).join('');
   const method = body === undefined ? 'GET' : 'POST';
@@ -40,7 +40,7 @@ export async function rawLoad(load: RawLoad): Promise<RawResult> {
   const began = performance.now();
   await Promise.all(
     Array.from({ length: load.connections }, async () => {
-      const connection = await Connection.open({ host: hostname, port: Number(port) });
+      using connection = await Connection.open({ host: hostname, port: Number(port) });
       while (left > 0) {
         left--;
         const { answer, firstByteMs, wholeMs } = await connection.exchange(request);
@@ -48,7 +48,6 @@ export async function rawLoad(load: RawLoad): Promise<RawResult> {
         result.wholeMs.push(wholeMs);
         check(answer, load);
       }
-      connection.close();
     }),
   );
   result.seconds = (performance.now() - began) / 1000;
@@ -66,7 +65,7 @@ interface Exchanged {
 }
 
 /** A connection that reads into memory of its own: what it costs must not depend on the pieces in which answers come. */
-class Connection {
+class Connection implements Disposable {
   readonly #socket: Socket;
   #answer = Buffer.allocUnsafe(READ_BYTES);
   #length = 0;
@@ -105,7 +104,7 @@ class Connection {
     return waiting.promise;
   }
 
-  close(): void {
+  [Symbol.dispose](): void {
     this.#socket.destroy();
   }
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { silentLogger } from '../../src/base/logger.ts';
-import { type LimitAsk, type LimitReturn, type LimitStore, memoryLimits } from '../../src/store/limits.ts';
+import { type LimitRequest, type LimitStore, releasesOf } from '../../src/store/limits.ts';
+import { memoryLimits } from '../../src/store/memory-limits.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import { connectStore } from '../../src/store/shared/store-client.ts';
 import { serveStore } from '../../src/store/shared/store-server.ts';
@@ -47,52 +48,68 @@ function limitContract(name: string, open: () => Promise<LimitFixture>): void {
       while (!(await counter.take('ann', 5, { limit: 5 })).granted) assert.ok(performance.now() < limit);
     });
 
-    it('takes all that a request asks for, or nothing of it', async () => {
-      await using fixture = await open();
-      const { here, there } = fixture;
-      const ask = (points: number): LimitAsk[] => [
-        { what: 'place', name: 'p', limit: 2, ttlMs: 60_000 },
-        { what: 'points', name: 'd', windowSeconds: 600, points, limit: 100, reserved: { name: 'e', ttlMs: 60_000 } },
-        { what: 'points', name: 'm', windowSeconds: 60, points: 1, limit: 2 },
+    describe('several at once', () => {
+      const requests = (points: number): LimitRequest[] => [
+        { kind: 'place', name: 'p', limit: 2, ttlMs: 60_000 },
+        { kind: 'points', name: 'd', windowSeconds: 600, points, limit: 100, reserved: { name: 'e', ttlMs: 60_000 } },
+        { kind: 'points', name: 'm', windowSeconds: 60, points: 1, limit: 3 },
       ];
       const take = async (side: LimitStore, id: string, points: number) =>
-        (await side.take({ key: 'ann', id }, ask(points))).map(({ granted, used }) => [granted, used]);
-      const all = (points: number): LimitReturn[] => [
-        { what: 'place', name: 'p' },
-        { what: 'place', name: 'e' },
-        { what: 'points', name: 'd', windowSeconds: 600, points },
-        { what: 'points', name: 'm', windowSeconds: 60, points: 1 },
-      ];
-      const expectTaken = async (taken: { places: string[]; points: number; requests: number }) => {
-        assert.deepEqual((await there.slots({ name: 'p' }).holders('ann')).sort(), taken.places);
-        assert.deepEqual((await here.slots({ name: 'e' }).holders('ann')).sort(), taken.places);
-        const points = await here.counter({ name: 'd', windowSeconds: 600 }).take('ann', 0, { limit: 0, force: true });
-        const requests = await there
-          .counter({ name: 'm', windowSeconds: 60 })
-          .take('ann', 0, { limit: 0, force: true });
-        assert.deepEqual([points.used, requests.used], [taken.points, taken.requests]);
+        (await side.take({ key: 'ann', id }, requests(points))).map(({ granted, count }) => [granted, count?.used]);
+      const expectTaken = async (side: LimitStore, taken: { holders: string[]; points: number; requests: number }) => {
+        assert.deepEqual((await side.slots({ name: 'p' }).holders('ann')).sort(), taken.holders);
+        assert.deepEqual((await side.slots({ name: 'e' }).holders('ann')).sort(), taken.holders);
+        const used = async (name: string, windowSeconds: number) =>
+          (await side.counter({ name, windowSeconds }).take('ann', 0, { limit: 0, force: true })).used;
+        assert.deepEqual([await used('d', 600), await used('m', 60)], [taken.points, taken.requests]);
       };
-      assert.deepEqual((await take(here, 'a', 60)).slice(1), [
-        [true, 60],
-        [true, 1],
-      ]);
-      assert.equal((await take(there, 'b', 60))[1]?.[0], false, 'beside another one it has to fit');
-      await expectTaken({ places: ['a'], points: 60, requests: 1 });
-      assert.deepEqual((await take(there, 'b', 40)).slice(1), [
-        [true, 100],
-        [true, 2],
-      ]);
-      assert.deepEqual(
-        (await take(here, 'c', 1)).map(([granted]) => granted),
-        [false],
-        'asked no further',
-      );
-      await there.giveBack({ key: 'ann', id: 'a' }, all(30));
-      assert.equal((await take(here, 'c', 1)).at(-1)?.[0], true);
-      await here.giveBack({ key: 'ann', id: 'c' }, all(1).slice(0, 3));
-      await here.giveBack({ key: 'ann', id: 'b' }, all(0).slice(0, 3));
-      assert.deepEqual((await take(there, 'd', 50)).at(-1), [false, 2], 'the last one refuses');
-      await expectTaken({ places: [], points: 70, requests: 2 });
+
+      it('are all taken, and given back, by any instance', async () => {
+        await using fixture = await open();
+        const { here, there } = fixture;
+        assert.deepEqual(await take(here, 'a', 60), [
+          [true, undefined],
+          [true, 60],
+          [true, 1],
+        ]);
+        await expectTaken(there, { holders: ['a'], points: 60, requests: 1 });
+        await there.giveBack({ key: 'ann', id: 'a' }, requests(60).flatMap(releasesOf));
+        await expectTaken(here, { holders: [], points: 0, requests: 0 });
+      });
+
+      it('are refused together, whichever of them is', async () => {
+        await using fixture = await open();
+        const { here, there } = fixture;
+        await take(here, 'a', 60);
+        assert.deepEqual((await take(there, 'b', 60)).at(-1), [false, 60], 'two that do not fit together');
+        await expectTaken(here, { holders: ['a'], points: 60, requests: 1 });
+        await take(there, 'b', 1);
+        assert.deepEqual(await take(here, 'c', 1), [[false, undefined]], 'no place');
+        await expectTaken(there, { holders: ['a', 'b'], points: 61, requests: 2 });
+        await here.giveBack({ key: 'ann', id: 'b' }, [
+          { kind: 'place', name: 'p' },
+          { kind: 'place', name: 'e' },
+        ]);
+        await take(here, 'd', 1);
+        await here.giveBack({ key: 'ann', id: 'd' }, [
+          { kind: 'place', name: 'p' },
+          { kind: 'place', name: 'e' },
+        ]);
+        assert.deepEqual((await take(there, 'f', 1)).at(-1), [false, 3], 'the last one');
+        await expectTaken(here, { holders: ['a'], points: 62, requests: 3 });
+      });
+
+      it('let one that is alone use up what is left', async () => {
+        await using fixture = await open();
+        const { here, there } = fixture;
+        await take(here, 'a', 60);
+        await here.giveBack({ key: 'ann', id: 'a' }, [
+          { kind: 'place', name: 'p' },
+          { kind: 'place', name: 'e' },
+          { kind: 'points', name: 'd', windowSeconds: 600, points: -20 },
+        ]);
+        assert.deepEqual((await take(there, 'b', 50))[1], [true, 130]);
+      });
     });
 
     it('gives places up to the limit, frees them by id, and by time where nobody does', async () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { configSchema } from '../../src/config/schema.ts';
 import { Admission } from '../../src/http/limits/admission.ts';
-import { memoryLimits } from '../../src/store/limits.ts';
+import { memoryLimits } from '../../src/store/memory-limits.ts';
 import { assertRefused, type SendOptions, send } from '../support/http-client.ts';
 import { openGateway, until } from '../support/http-gateway.ts';
 

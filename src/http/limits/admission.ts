@@ -2,7 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { GatewayError } from '../../base/errors.ts';
 import type { KeyConfig } from '../../config/schema.ts';
 import type { EndedRun, HeldLimits } from '../../runs/runs.ts';
-import type { LimitAsk, LimitGrant, LimitReturn, LimitStore } from '../../store/limits.ts';
+import {
+  type CounterWindow,
+  type LimitRelease,
+  type LimitRequest,
+  type LimitResult,
+  type LimitStore,
+  releasesOf,
+} from '../../store/limits.ts';
 
 /** A request that asks to be counted. */
 export interface AdmissionRequest {
@@ -19,7 +26,7 @@ export interface AdmissionRequest {
   announce(headers: Record<string, string>): void;
 }
 
-/** An admitted request. Exactly one of the two is called, once; a run's `held` is given to `runEnded` instead. */
+/** An admitted request. The first call of one of the two counts; a run's `held` is given to `runEnded` instead. */
 export interface Admitted {
   held: HeldLimits;
   /** It was refused for another reason: nothing of it counts. */
@@ -30,17 +37,20 @@ export interface Admitted {
 
 const MINUTE = 60;
 const DAY = 86_400;
-const REQUESTS = 'requests';
-const TOKENS = 'tokens';
+const REQUESTS = { name: 'requests', windowSeconds: MINUTE };
+const TOKENS = { name: 'tokens', windowSeconds: DAY };
 /** Money in millionths. */
-const COSTS = 'costs';
+const COSTS = { name: 'costs', windowSeconds: DAY };
 const RUNS = 'runs';
-/** Requests with reserved tokens, and with reserved money. */
+/** Requests with reserved tokens. */
 const RESERVED_TOKENS = 'reserved';
+/** Requests with reserved money. */
 const RESERVED_COSTS = 'reserved-costs';
 const MILLIONTHS = 1_000_000;
 /** What sums of floating-point numbers may be above the true one is no further millionth. */
 const ROUNDING = 1e-6;
+/** After this nobody waits for a call that is no run and never ended: its process died. In milliseconds. */
+const CALL_MS = 3_600_000;
 /** When a place may have become free, in milliseconds. */
 const CONCURRENCY_RETRY_MS = 2000;
 
@@ -64,26 +74,29 @@ export class Admission {
 
   /**
    * Counts a request. The limits that can be given back come first, so that a request refused for concurrency does
-   * not use up the rate limit. All of them are taken in one step, which may be a way to another process.
-   * @throws GatewayError `concurrency_limit_exceeded`, `quota_exceeded`, `rate_limit_exceeded`.
+   * not use up the rate limit. All of them are one call of the store, which may be another process.
+   * @throws GatewayError `concurrency_limit_exceeded`, `quota_exceeded`, `rate_limit_exceeded`, `store_unavailable`.
    */
   async admit(request: AdmissionRequest): Promise<Admitted> {
     const { key, id = this.#freeIds.pop() ?? this.#newId() } = request;
-    const asks = asksOf(request);
+    const limits = limitsOf(request);
     const holder = { key: key.id, id };
-    const held: HeldLimits = {};
-    if (asks.length > 0) checkGrants(await this.#store.take(holder, asks), { asks, request, held });
-    let settled = false;
+    if (limits.length > 0) checkResults(await this.#store.take(holder, limits), { limits, request });
+    const held = heldBy(limits);
+    let open = true;
+    const once = async (end: () => Promise<void>) => {
+      if (!open) return;
+      open = false;
+      await end();
+      if (request.id === undefined) this.#freeIds.push(id);
+    };
     return {
       held,
-      undo: async () => {
-        if (asks.length > 0) await this.#store.giveBack(holder, asks.flatMap(returnsOf));
-      },
-      settle: async (tokens, cost = 0) => {
-        await this.runEnded({ keyId: key.id, id, held, tokens, cost });
-        if (request.id === undefined && !settled) this.#freeIds.push(id);
-        settled = true;
-      },
+      undo: () =>
+        once(async () => {
+          if (limits.length > 0) await this.#store.giveBack(holder, limits.flatMap(releasesOf));
+        }),
+      settle: (tokens, cost = 0) => once(() => this.runEnded({ keyId: key.id, id, held, tokens, cost })),
     };
   }
 
@@ -95,88 +108,92 @@ export class Admission {
   /** What counts against a key's limits now, for operators. Only limits that are set. */
   async usage({ id, limits }: KeyConfig): Promise<{ name: string; limit: number; used: number }[]> {
     // Taking nothing from a counter reads it.
-    const read = async (name: string, windowSeconds: number) =>
-      (await this.#store.counter({ name, windowSeconds }).take(id, 0, { limit: 0, force: true })).used;
+    const read = async (window: CounterWindow) =>
+      (await this.#store.counter(window).take(id, 0, { limit: 0, force: true })).used;
     const { requests_per_minute: requests, concurrent_runs: runs, tokens_per_day: tokens } = limits;
     const { cost_per_day: cost } = limits;
     const places = () => this.#store.slots({ name: RUNS }).count(id);
     return [
-      ...(requests === undefined
-        ? []
-        : [{ name: 'requests_per_minute', limit: requests, used: await read(REQUESTS, MINUTE) }]),
+      ...(requests === undefined ? [] : [{ name: 'requests_per_minute', limit: requests, used: await read(REQUESTS) }]),
       ...(runs === undefined ? [] : [{ name: 'concurrent_runs', limit: runs, used: await places() }]),
-      ...(tokens === undefined ? [] : [{ name: 'tokens_per_day', limit: tokens, used: await read(TOKENS, DAY) }]),
-      ...(cost === undefined
-        ? []
-        : [{ name: 'cost_per_day', limit: cost, used: (await read(COSTS, DAY)) / MILLIONTHS }]),
+      ...(tokens === undefined ? [] : [{ name: 'tokens_per_day', limit: tokens, used: await read(TOKENS) }]),
+      ...(cost === undefined ? [] : [{ name: 'cost_per_day', limit: cost, used: (await read(COSTS)) / MILLIONTHS }]),
     ];
   }
 
   /** Frees what an ended run held, whoever admitted it. */
   async runEnded({ keyId, id, held, tokens, cost = 0 }: EndedRun): Promise<void> {
-    const returns: LimitReturn[] = [];
-    if (held.place) returns.push({ what: 'place', name: RUNS });
+    const releases: LimitRelease[] = [];
+    if (held.place) releases.push({ kind: 'place', name: RUNS });
     if (held.tokens !== undefined) {
-      returns.push({ what: 'place', name: RESERVED_TOKENS });
-      if (tokens !== null)
-        returns.push({ what: 'points', name: TOKENS, windowSeconds: DAY, points: held.tokens - tokens });
+      releases.push({ kind: 'place', name: RESERVED_TOKENS });
+      if (tokens !== null) releases.push(pointsOf(TOKENS, held.tokens - tokens));
     }
     if (held.cost !== undefined) {
-      returns.push({ what: 'place', name: RESERVED_COSTS });
+      releases.push({ kind: 'place', name: RESERVED_COSTS });
       // What has no price keeps nothing: the reservation goes back.
-      const used = cost === null ? null : Math.ceil(cost * MILLIONTHS - ROUNDING);
-      if (used !== null) returns.push({ what: 'points', name: COSTS, windowSeconds: DAY, points: held.cost - used });
+      if (cost !== null) releases.push(pointsOf(COSTS, held.cost - Math.ceil(cost * MILLIONTHS - ROUNDING)));
     }
-    if (returns.length > 0) await this.#store.giveBack({ key: keyId, id }, returns);
+    if (releases.length > 0) await this.#store.giveBack({ key: keyId, id }, releases);
   }
 }
 
+function pointsOf({ name, windowSeconds }: CounterWindow, points: number): LimitRelease {
+  return { kind: 'points', name, windowSeconds, points };
+}
+
 /** What a request is counted against, in this order. */
-function asksOf(request: AdmissionRequest): LimitAsk[] {
+function limitsOf(request: AdmissionRequest): LimitRequest[] {
   const { key, runMs, cost } = request;
   const { concurrent_runs: places, tokens_per_day: tokens, cost_per_day: money, requests_per_minute } = key.limits;
-  const asks: LimitAsk[] = [];
+  const limits: LimitRequest[] = [];
   if (places !== undefined && runMs !== undefined) {
-    asks.push({ what: 'place', name: RUNS, limit: places, ttlMs: runMs });
+    limits.push({ kind: 'place', name: RUNS, limit: places, ttlMs: runMs });
   }
-  const reservedMs = runMs ?? DAY * 1000;
+  const ttlMs = runMs ?? CALL_MS;
   if (tokens !== undefined) {
     // Never more than the whole limit: a key with a small one can still send something.
     const points = Math.max(1, Math.min(request.tokens, tokens));
-    const reserved = { name: RESERVED_TOKENS, ttlMs: reservedMs };
-    asks.push({ what: 'points', name: TOKENS, windowSeconds: DAY, points, limit: tokens, reserved });
+    limits.push({ kind: 'points', ...TOKENS, points, limit: tokens, reserved: { name: RESERVED_TOKENS, ttlMs } });
   }
   if (money !== undefined && cost !== undefined) {
     const limit = Math.round(money * MILLIONTHS);
     const points = Math.max(1, Math.min(limit, Math.ceil(cost * MILLIONTHS)));
-    const reserved = { name: RESERVED_COSTS, ttlMs: reservedMs };
-    asks.push({ what: 'points', name: COSTS, windowSeconds: DAY, points, limit, reserved });
+    limits.push({ kind: 'points', ...COSTS, points, limit, reserved: { name: RESERVED_COSTS, ttlMs } });
   }
   if (requests_per_minute !== undefined) {
-    asks.push({ what: 'points', name: REQUESTS, windowSeconds: MINUTE, points: 1, limit: requests_per_minute });
+    limits.push({ kind: 'points', ...REQUESTS, points: 1, limit: requests_per_minute });
   }
-  return asks;
+  return limits;
 }
 
-/** Notes what a request holds until it ends. @throws GatewayError where one was not granted. */
-function checkGrants(
-  grants: readonly LimitGrant[],
-  { asks, request, held }: { asks: readonly LimitAsk[]; request: AdmissionRequest; held: HeldLimits },
+/** What a request holds until it ends. */
+function heldBy(limits: readonly LimitRequest[]): HeldLimits {
+  const held: HeldLimits = {};
+  for (const limit of limits) {
+    if (limit.kind === 'place') held.place = true;
+    else if (limit.name === TOKENS.name) held.tokens = limit.points;
+    else if (limit.name === COSTS.name) held.cost = limit.points;
+  }
+  return held;
+}
+
+/** Announces what is left of the rate limit. @throws GatewayError where one of the limits was refused. */
+function checkResults(
+  results: readonly LimitResult[],
+  { limits, request }: { limits: readonly LimitRequest[]; request: AdmissionRequest },
 ): void {
-  for (let at = 0; at < grants.length; at++) {
-    const ask = asks[at];
-    const grant = grants[at];
-    if (!ask || !grant) return;
-    if (ask.name === REQUESTS) announceRequests(request, { limit: ask.limit, ...grant });
-    if (!grant.granted) throw refusal(ask, { limits: request.key.limits, retryAfterMs: grant.resetMs });
-    if (ask.what === 'place') held.place = true;
-    else if (ask.name === TOKENS) held.tokens = ask.points;
-    else if (ask.name === COSTS) held.cost = ask.points;
+  for (const [index, limit] of limits.entries()) {
+    const result = results[index];
+    if (!result) throw new Error(`the limit ${limit.name} was not counted`);
+    const { granted, count } = result;
+    if (limit.name === REQUESTS.name && count) announceRequests(request, { limit: limit.limit, ...count });
+    if (!granted) throw refusal(limit, { limits: request.key.limits, retryAfterMs: count?.resetMs ?? 0 });
   }
 }
 
 function refusal(
-  { name, limit }: LimitAsk,
+  { name, limit }: LimitRequest,
   { limits, retryAfterMs }: { limits: KeyConfig['limits']; retryAfterMs: number },
 ): GatewayError {
   switch (name) {
@@ -184,9 +201,9 @@ function refusal(
       return new GatewayError('concurrency_limit_exceeded', `This key may have ${limit} runs at a time.`, {
         retryAfterMs: CONCURRENCY_RETRY_MS,
       });
-    case TOKENS:
+    case TOKENS.name:
       return new GatewayError('quota_exceeded', `This key has used up its ${limit} tokens a day.`, { retryAfterMs });
-    case COSTS:
+    case COSTS.name:
       return new GatewayError('quota_exceeded', `This key has used up its cost of ${limits.cost_per_day} a day.`, {
         retryAfterMs,
       });
@@ -204,14 +221,6 @@ function announceRequests(
     'x-ratelimit-remaining-requests': String(Math.max(0, limit - used)),
     'x-ratelimit-reset-requests': duration(resetMs),
   });
-}
-
-/** All that was taken for it. */
-function returnsOf(ask: LimitAsk): LimitReturn[] {
-  const { name, what } = ask;
-  if (what === 'place') return [{ what, name }];
-  const points: LimitReturn = { what, name, windowSeconds: ask.windowSeconds, points: ask.points };
-  return ask.reserved ? [{ what: 'place', name: ask.reserved.name }, points] : [points];
 }
 
 /** A time as OpenAI writes it: `250ms`, `12s`, `1m0s`. */

@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { withTimeout } from '../../base/abort.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
-import { type Awaitable, type Counter, type LimitStore, limitStore, memoryLimits, type Slots } from '../limits.ts';
+import { limitStore } from '../limit-store.ts';
+import type { Awaitable, Counter, LimitStore, Slots } from '../limits.ts';
+import { memoryLimits } from '../memory-limits.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
 import { numberReply, textList } from './replies.ts';
@@ -80,7 +82,7 @@ export function redisLimits(parts: { redis: RedisConnection; keys: Keys; log: Lo
           ),
       };
     },
-    slots(name): Slots {
+    slots({ name }): Slots {
       const own = alone.slots({ name });
       const keyOf = (key: string) => keys.limit(name, key);
       return {

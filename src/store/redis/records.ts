@@ -14,8 +14,8 @@ import {
   parseClaim,
   parseFacts,
   parseKeys,
-  parseRecord,
-  parseWholeRecord,
+  parseRecordFields,
+  parseRecordHash,
   RECORD_FIELDS,
 } from './replies.ts';
 import type { Scripts } from './scripts.ts';
@@ -148,7 +148,7 @@ export class Records {
   }
 
   async get(id: RunId): Promise<RunRecord | undefined> {
-    return parseRecord(await this.#redis.command(['HMGET', this.#keys.run(id), ...RECORD_FIELDS]));
+    return parseRecordFields(await this.#redis.command(['HMGET', this.#keys.run(id), ...RECORD_FIELDS]));
   }
 
   async claim(id: RunId, options: { leaseMs: number; force: boolean }): Promise<ClaimOutcome> {
@@ -158,7 +158,7 @@ export class Records {
     if (reply[0] === 'held') return { outcome: 'held', until: Number(reply[1]) };
     if (reply[0] !== 'claimed') return { outcome: reply[0] };
     const [, token, attempts, fields, until] = reply;
-    const run = parseWholeRecord(fields);
+    const run = parseRecordHash(fields);
     if (!run) return { outcome: 'missing' };
     await this.#indexes.markClaimed(id, until);
     const keys = completeKeys(parseKeys(fieldOf(fields, 'keys') ?? null));

@@ -40,27 +40,27 @@ export const SUMMARY_FIELDS = [
 /** The same of a whole record. */
 export const RECORD_FIELDS = [...SUMMARY_FIELDS, 'request'] as const satisfies readonly (keyof RunRecord)[];
 type RecordField = (typeof RECORD_FIELDS)[number];
-const PLACES: ReadonlyMap<string, number> = new Map(RECORD_FIELDS.map((field, place) => [field, place]));
+const FIELD_INDEX: ReadonlyMap<string, number> = new Map(RECORD_FIELDS.map((field, index) => [field, index]));
 
 /** The reply to `HMGET` with `SUMMARY_FIELDS`; undefined where there is no such run. */
 export function parseSummary(reply: unknown): RunSummary | undefined {
   return new RecordReply(reply).summary();
 }
 
-/** The reply to `HMGET` with `RECORD_FIELDS`; undefined where there is no such run. */
-export function parseRecord(reply: unknown): RunRecord | undefined {
+/** The reply to `HMGET` with `RECORD_FIELDS`; undefined where there is no such run. @throws Error for a field that is malformed. */
+export function parseRecordFields(reply: unknown): RunRecord | undefined {
   return new RecordReply(reply).record();
 }
 
 /** The same of a reply to `HGETALL`. */
-export function parseWholeRecord(reply: unknown): RunRecord | undefined {
+export function parseRecordHash(reply: unknown): RunRecord | undefined {
   const flat = textList.parse(reply);
   const values: (string | null)[] = RECORD_FIELDS.map(() => null);
   for (let index = 0; index + 1 < flat.length; index += 2) {
-    const place = PLACES.get(flat[index] ?? '');
-    if (place !== undefined) values[place] = flat[index + 1] ?? '';
+    const at = FIELD_INDEX.get(flat[index] ?? '');
+    if (at !== undefined) values[at] = flat[index + 1] ?? '';
   }
-  return parseRecord(values);
+  return parseRecordFields(values);
 }
 
 /** A list has a hundred of these, and each poll one: read value by value, they cost a tenth of what a schema takes. */
@@ -97,7 +97,7 @@ class RecordReply {
   }
 
   #text(field: RecordField): string {
-    const value = this.#values[PLACES.get(field) ?? -1];
+    const value = this.#values[FIELD_INDEX.get(field) ?? -1];
     if (typeof value !== 'string') throw new Error(`Redis gave no ${field} of a run`);
     return value;
   }

@@ -3,7 +3,7 @@ import type { RunId } from '../../base/ids.ts';
 import type { KeyHolder, NewRun, SubmissionKey, SubmissionKeyName } from '../run-store.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
-import { keyRunReply, maybePairReply, pairReply, parseKeys, parseWholeRecord } from './replies.ts';
+import { keyRunReply, maybePairReply, pairReply, parseKeys, parseRecordHash } from './replies.ts';
 import type { Scripts } from './scripts.ts';
 
 /** How long another submission's run is waited for that holds a key and is not there yet, in milliseconds. */
@@ -102,7 +102,7 @@ export class SubmissionKeys {
     const args = [this.#now(), key.kind === 'retry' ? `${key.ttlMs}` : '', replace ? `${REPLACED_MS}` : '0'];
     const keys = [this.#keys.run(id), this.#keys.gone(id)];
     const reply = keyRunReply.parse(await this.#redis.script(this.#scripts.keyRun, keys, args));
-    if (reply[0] === 'held') return { run: parseWholeRecord(reply[1]) };
+    if (reply[0] === 'held') return { run: parseRecordHash(reply[1]) };
     if (reply[0] !== 'deleted') return reply[0];
     // The memory of retries goes with the run.
     return key.kind === 'idempotency' ? { run: undefined } : 'over';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createConnection, type Socket } from 'node:net';
 import { GatewayError } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
-import type { Counter, LimitStore, Slots } from '../limits.ts';
+import type { Counter, LimitHolder, LimitRelease, LimitRequest, LimitResult, LimitStore, Slots } from '../limits.ts';
 import { ChangeListeners, type LogHandlers, LogListeners, type RunChange } from '../listeners.ts';
 import type { Append, AppendResult, NewRun, RunStore } from '../run-store.ts';
 import { checkAppend } from '../run-store-checks.ts';
@@ -39,8 +39,8 @@ export async function connectStore(path: string): Promise<SharedStore> {
   const limits: LimitStore = {
     counter: (options) => link.counter(options),
     slots: (options) => link.slots(options),
-    take: (...args) => link.limits('take', args),
-    giveBack: (...args) => link.limits('giveBack', args),
+    take: (...args) => link.takeLimits(...args),
+    giveBack: (...args) => link.giveLimitsBack(...args),
   };
   return { runs: new SharedRunStore(link), limits, closed: link.closed };
 }
@@ -86,8 +86,12 @@ class StoreLink {
     };
   }
 
-  limits(method: 'take' | 'giveBack', args: readonly unknown[]): Promise<Structured> {
-    return this.#ask((call) => ({ ask: 'limits', call, method, args }));
+  takeLimits(holder: LimitHolder, requests: readonly LimitRequest[]): Promise<LimitResult[]> {
+    return this.#ask((call) => ({ ask: 'takeLimits', call, holder, requests }));
+  }
+
+  giveLimitsBack(holder: LimitHolder, releases: readonly LimitRelease[]): Promise<void> {
+    return this.#ask((call) => ({ ask: 'giveLimitsBack', call, holder, releases }));
   }
 
   slots({ name }: { name: string }): Slots {

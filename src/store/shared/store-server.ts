@@ -93,8 +93,10 @@ class ServedWorker implements Disposable {
         return await invoke(this.#limits.counter(question), question.method, question.args);
       case 'slots':
         return await invoke(this.#limits.slots(question), question.method, question.args);
-      case 'limits':
-        return await invoke(this.#limits, question.method, question.args);
+      case 'takeLimits':
+        return await this.#limits.take(question.holder, question.requests);
+      case 'giveLimitsBack':
+        return await this.#limits.giveBack(question.holder, question.releases);
       case 'store':
         if (question.method !== 'append') return await invoke(this.#runs, question.method, question.args);
         return await this.#append(question.args);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { configSchema, type KeyConfig } from '../../../src/config/schema.ts';
 import { Admission } from '../../../src/http/limits/admission.ts';
-import { memoryLimits } from '../../../src/store/limits.ts';
+import { memoryLimits } from '../../../src/store/memory-limits.ts';
 
 function keyWith(limits: object): KeyConfig {
   const config = configSchema.parse({
@@ -51,6 +51,20 @@ describe('Admission', () => {
     await first.settle(null);
     await admit('c');
     await assert.rejects(admit('d'), refused('concurrency_limit_exceeded'));
+  });
+
+  it('what was taken is given back once, however often it is asked', async () => {
+    const { admit } = setUp({ concurrent_runs: 1, requests_per_minute: 3, tokens_per_day: 100 });
+    const first = await admit('a', { tokens: 60 });
+    await first.undo();
+    await first.undo();
+    await first.settle(0);
+    const second = await admit('b', { tokens: 60 });
+    await second.settle(50);
+    await second.settle(0);
+    await second.undo();
+    await (await admit('c', { tokens: 50 })).settle(50);
+    await assert.rejects(admit('d', { tokens: 1 }), refused('quota_exceeded'));
   });
 
   it('undoing gives back request, place and tokens', async () => {

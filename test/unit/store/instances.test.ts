@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { Instances } from '../../../src/store/instances.ts';
-import { type LimitStore, memoryLimits } from '../../../src/store/limits.ts';
+import type { LimitStore } from '../../../src/store/limits.ts';
+import { memoryLimits } from '../../../src/store/memory-limits.ts';
 
 describe('instances that share a store', () => {
   const start = () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { silentLogger } from '../../../src/base/logger.ts';
-import { memoryLimits } from '../../../src/store/limits.ts';
+import { memoryLimits } from '../../../src/store/memory-limits.ts';
 import { connectStore } from '../../../src/store/shared/store-client.ts';
 import { serveStore } from '../../../src/store/shared/store-server.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
