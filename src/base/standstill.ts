@@ -33,7 +33,7 @@ export function limitTimer(ms: number, onExpired: () => void): Disposable {
 export class StandstillWatch implements Disposable {
   #dueAt = performance.now() + LOOK_MS;
   #stood = false;
-  readonly #timer = setInterval(() => this.#look(), LOOK_MS);
+  readonly #timer = setInterval(() => this.#look(), LOOK_MS).unref();
 
   get stood(): boolean {
     // A timer that ran out meanwhile may come before this one.

@@ -8,6 +8,8 @@ import { type GatewayConfig, NAME_IN_FILE } from './schema.ts';
 
 /** Editors write a file in several steps; what they leave behind is read once they are done. In milliseconds. */
 const SETTLE_MS = 150;
+/** Where something else in the folder is written all the time, it is read all the same after so long. In milliseconds. */
+const LONGEST_SETTLE_MS = 1000;
 
 /** Sections that are read at the start only. */
 const FIXED_SECTIONS = ['server', 'store', 'runs', 'logging'] as const;
@@ -65,9 +67,15 @@ export function watchConfig({ loaded, load, onOutcome }: WatchOptions): ConfigWa
   };
 
   // The folder is watched, not the file: editors and Kubernetes replace files, and a watch follows the old one.
+  let firstEventAt: number | undefined;
   const watcher = watchFolder(dirname(path), () => {
+    firstEventAt ??= performance.now();
     clearTimeout(settle);
-    settle = setTimeout(() => void reloadIfTextChanged().catch(() => {}), SETTLE_MS);
+    const wait = Math.max(0, Math.min(SETTLE_MS, firstEventAt + LONGEST_SETTLE_MS - performance.now()));
+    settle = setTimeout(() => {
+      firstEventAt = undefined;
+      reloadIfTextChanged().catch(() => {});
+    }, wait);
   });
   const onHangup = () => {
     const tell = (outcome: ReloadOutcome) => outcome.result === 'unchanged' && onOutcome(outcome);

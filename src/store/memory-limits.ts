@@ -44,7 +44,8 @@ class MemoryCounter implements Counter {
 
   giveBack(key: string, points: number): void {
     const window = this.#windows.get(key);
-    if (window !== undefined && window.endsAt > this.#now()) window.used -= points;
+    // What was taken in a window that is over belongs to none that runs now.
+    if (window !== undefined && window.endsAt > this.#now()) window.used = Math.max(0, window.used - points);
   }
 }
 

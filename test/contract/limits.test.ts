@@ -40,6 +40,15 @@ function limitContract(name: string, open: () => Promise<LimitFixture>): void {
       assert.equal((await counter.take('ann', 4, { limit: 10 })).used, 10);
     });
 
+    it('lets no limit grow where more comes back than its window has', async () => {
+      await using fixture = await open();
+      const counter = fixture.here.counter({ name: 'g', windowSeconds: 60 });
+      await counter.take('ann', 3, { limit: 10 });
+      await counter.giveBack('ann', 8);
+      assert.equal((await counter.take('ann', 0, { limit: 10 })).used, 0);
+      assert.equal((await counter.take('ann', 11, { limit: 10 })).granted, false);
+    });
+
     it('begins a new window when the old one is over', async () => {
       await using fixture = await open();
       const counter = fixture.here.counter({ name: 'w', windowSeconds: 1 });

@@ -88,7 +88,12 @@ export async function executeRun(options: ExecutionOptions): Promise<ExecutionRe
       log[passing ? 'warn' : 'error']({ run: lease.run.id, err: messageOf(thrown) }, 'run cannot be driven now');
     }
   }
-  driver.left?.({ run: lease.run, result, ended: execution?.ended });
+  try {
+    driver.left?.({ run: lease.run, result, ended: execution?.ended });
+  } catch (thrown) {
+    // What is told of a run must not end the process that drives all others.
+    log.error({ run: lease.run.id, err: messageOf(thrown) }, 'the end of a run could not be told');
+  }
   return result;
 }
 

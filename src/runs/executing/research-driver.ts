@@ -69,12 +69,14 @@ export function createDriver(parts: DriverParts): RunDriver {
   return {
     proxy: parts.proxy,
     left({ run, result, ended }) {
-      parts.metrics?.left(run, { result, status: ended?.status, now: parts.clock.now() });
-      if (!ended) return;
       const { id, keyId, model } = run;
-      const { tokens, cost, error } = ended;
-      if (cost !== undefined && cost !== null) parts.metrics?.cost(model, cost, parts.config.current().server.currency);
-      parts.ended?.({ id, keyId, model, held: readHeld(run), tokens, cost, error });
+      if (ended) {
+        const { tokens, cost, error } = ended;
+        parts.ended?.({ id, keyId, model, held: readHeld(run), tokens, cost, error });
+        if (cost !== undefined && cost !== null)
+          parts.metrics?.cost(model, cost, parts.config.current().server.currency);
+      }
+      parts.metrics?.left(run, { result, status: ended?.status, now: parts.clock.now() });
     },
     async *research({ run, state, answerSoFar, live, signal, shouldPause }) {
       const request = readResearchRequest(run);

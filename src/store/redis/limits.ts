@@ -27,7 +27,8 @@ return {granted and 1 or 0, used, left}`);
 
 /** KEYS counter. ARGV points. The window that they were taken in may be over. */
 const GIVE_BACK = loadScript(`
-if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('DECRBY', KEYS[1], ARGV[1]) end
+if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+if redis.call('DECRBY', KEYS[1], ARGV[1]) < 0 then redis.call('SET', KEYS[1], '0', 'KEEPTTL') end
 return 1`);
 
 /** KEYS places. ARGV id, limit, milliseconds that the place is held. By the clock of Redis, which all instances share. */

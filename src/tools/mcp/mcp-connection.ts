@@ -28,6 +28,8 @@ export class McpConnection implements AsyncDisposable {
   readonly #options: McpConnectionOptions;
   readonly #closing = new AbortController();
   #opening: Promise<McpClient> | undefined;
+  /** How many calls are under way on each connection. */
+  readonly #users = new Map<Promise<McpClient>, number>();
   #failure: { error: ToolError; until: number } | undefined;
   #list: { tools: RemoteTool[]; until: number } | undefined;
   #listing: Promise<RemoteTool[]> | undefined;
@@ -70,7 +72,7 @@ export class McpConnection implements AsyncDisposable {
   /** Ends the session and, for a program, its process. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort(new Error('the MCP connection is closed'));
-    await this.#drop(this.#opening);
+    await Promise.all([...new Set([this.#opening, ...this.#users.keys()])].map((opening) => this.#drop(opening)));
   }
 
   #request(client: Client, tool: RemoteTool, args: JsonObject, context: ToolContext) {
@@ -94,12 +96,16 @@ export class McpConnection implements AsyncDisposable {
     for (let attempt = 1; ; attempt++) {
       const opening = this.#open();
       const { client } = await abortable(opening, signal);
+      this.#users.set(opening, (this.#users.get(opening) ?? 0) + 1);
       try {
         return await work(client);
       } catch (error) {
         if (signal.aborted || isAnswer(error)) throw error;
-        await this.#drop(opening);
+        // The next calls get a new connection; those that are under way on this one may well end.
+        this.#forget(opening);
         if (attempt > 1 || !isLostSession(error)) throw error;
+      } finally {
+        this.#left(opening);
       }
     }
   }
@@ -146,6 +152,17 @@ export class McpConnection implements AsyncDisposable {
 
   #forget(opening: Promise<McpClient>): void {
     if (this.#opening === opening) this.#opening = undefined;
+  }
+
+  /** Whoever leaves a connection last that gets no new calls closes it. */
+  #left(opening: Promise<McpClient>): void {
+    const users = (this.#users.get(opening) ?? 1) - 1;
+    if (users > 0) {
+      this.#users.set(opening, users);
+      return;
+    }
+    this.#users.delete(opening);
+    if (this.#opening !== opening) void this.#drop(opening);
   }
 
   async #drop(opening: Promise<McpClient> | undefined): Promise<void> {

@@ -1,5 +1,6 @@
 import { fetch as undiciFetch } from 'undici';
 import { messageOf } from '../../base/errors.ts';
+import { StandstillWatch } from '../../base/standstill.ts';
 import { ToolError } from '../tool.ts';
 import { parseNetwork } from './addresses.ts';
 import { createGuardedAgent, type ExchangeTimeouts } from './guarded-agent.ts';
@@ -61,11 +62,24 @@ export function createSafeFetch(options: SafeFetchOptions = {}): SafeFetch {
   const maxBytes = options.maxBytes ?? 10 * 1024 * 1024;
   const maxRedirects = options.maxRedirects ?? 5;
   const userAgent = options.userAgent ?? USER_AGENT;
-  const agent = createGuardedAgent({
-    addresses,
-    timeouts: { connectMs: 10_000, headersMs: 30_000, idleMs: 30_000, ...options.timeouts },
-    dnsServers: options.dnsServers,
-  });
+  const makeAgent = () =>
+    createGuardedAgent({
+      addresses,
+      timeouts: { connectMs: 10_000, headersMs: 30_000, idleMs: 30_000, ...options.timeouts },
+      dnsServers: options.dnsServers,
+    });
+  let agent = makeAgent();
+  let watch = new StandstillWatch();
+
+  /** Servers have closed idle connections while the process stood still: a request on one of them would be lost. */
+  function currentAgent() {
+    if (!watch.stood) return agent;
+    watch[Symbol.dispose]();
+    watch = new StandstillWatch();
+    void agent.close().catch(() => {});
+    agent = makeAgent();
+    return agent;
+  }
 
   async function exchange(hop: Hop, signal: AbortSignal | undefined) {
     checkUrl(hop.url, rules);
@@ -76,7 +90,7 @@ export function createSafeFetch(options: SafeFetchOptions = {}): SafeFetch {
         body: hop.body,
         duplex: 'half',
         redirect: 'manual',
-        dispatcher: agent,
+        dispatcher: currentAgent(),
         signal: signal ?? null,
       });
     } catch (error) {
@@ -112,6 +126,7 @@ export function createSafeFetch(options: SafeFetchOptions = {}): SafeFetch {
       }
     },
     async [Symbol.asyncDispose]() {
+      watch[Symbol.dispose]();
       await agent.destroy();
     },
   };

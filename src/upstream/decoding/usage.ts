@@ -73,9 +73,12 @@ function reasoningTokens(usage: Record<string, unknown>): number {
   return detailed ?? count(usage.reasoning_tokens) ?? 0;
 }
 
+/** No turn has more tokens than this: what says so counts nothing, and must not use up a key's day. */
+const MOST_TOKENS = 100_000_000;
+
 function count(value: unknown): number | undefined {
   const number = typeof value === 'string' && /^\d{1,12}$/.test(value) ? Number(value) : value;
-  return typeof number === 'number' && Number.isFinite(number) && number >= 0 ? Math.round(number) : undefined;
+  return typeof number === 'number' && number >= 0 && number <= MOST_TOKENS ? Math.round(number) : undefined;
 }
 
 /** The sum of two counts; estimated if either is. */

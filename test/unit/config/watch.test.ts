@@ -3,6 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { readEnvironment } from '../../../src/config/environment.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { type ConfigWatcher, type ReloadOutcome, watchConfig } from '../../../src/config/watch.ts';
@@ -55,6 +56,20 @@ describe('watching the configuration file', () => {
     const outcome = await outcomeOf(() => rename(join(folder, 'new'), file));
     assert.ok(outcome.result === 'reloaded');
     assert.deepEqual(Object.keys(outcome.config.models), ['three']);
+  });
+
+  it('takes over a file while another one in its folder is written all the time', async () => {
+    let writing = true;
+    const noise = (async () => {
+      for (let n = 0; writing; n++) {
+        await writeFile(join(folder, 'gateway.log'), `${n}`);
+        await delay(20);
+      }
+    })();
+    const outcome = await outcomeOf(() => writeFile(file, text({ model: 'two' })));
+    assert.equal(outcome.result, 'reloaded');
+    writing = false;
+    await noise;
   });
 
   it('reloads on SIGHUP', async () => {

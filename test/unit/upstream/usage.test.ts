@@ -35,4 +35,11 @@ describe('reasoning in the usage of a provider', () => {
     for (const _count of counts) outputs.push(finishOf(await ask(model)).usage.outputTokens);
     assert.deepEqual(outputs, [100, 47, 140]);
   });
+
+  it('is none where no turn can have so many', () => {
+    for (const lie of [1e308, 1e18, Number.MAX_VALUE]) {
+      assert.equal(readUsage({ prompt_tokens: lie, completion_tokens: lie, total_tokens: lie }), undefined);
+      assert.equal(readUsage({ prompt_tokens: 10, completion_tokens: 5, total_tokens: lie })?.outputTokens, 5);
+    }
+  });
 });
