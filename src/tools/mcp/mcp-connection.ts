@@ -5,7 +5,7 @@ import type { Logger } from '../../base/logger.ts';
 import { StandstillWatch } from '../../base/standstill.ts';
 import type { ToolContext, ToolError, ToolOutput } from '../tool.ts';
 import { toToolOutput } from './call-result.ts';
-import { isAnswer, isLostSession, toToolError } from './mcp-errors.ts';
+import { isAnswer, isLostSession, isUnanswered, toToolError } from './mcp-errors.ts';
 import { DEFAULT_TIMEOUT_MS, type McpServer, TOTAL_TIMEOUT_FACTOR } from './mcp-server.ts';
 import { type McpClient, openClient } from './open-client.ts';
 import { offeredTools, type RemoteTool } from './remote-tool.ts';
@@ -52,7 +52,8 @@ export class McpConnection implements AsyncDisposable {
   }
 
   /**
-   * Calls a tool. A request that the server did not take up because it forgot the session is repeated once.
+   * Calls a tool. A request that the server did not take up, because it forgot the session or because the process stood
+   * still until its connection was closed, is repeated once.
    * @throws ToolError; rejects with the signal's reason as soon as it aborts.
    */
   async call(tool: RemoteTool, args: JsonObject, context: ToolContext): Promise<ToolOutput> {
@@ -93,6 +94,7 @@ export class McpConnection implements AsyncDisposable {
 
   /** Does `work` with a connection, and once more with a new one if the first turns out to be stale. */
   async #repeatedOnce<T>(signal: AbortSignal, work: (client: Client) => Promise<T>): Promise<T> {
+    using watch = new StandstillWatch();
     for (let attempt = 1; ; attempt++) {
       const opening = this.#open();
       const { client } = await abortable(opening, signal);
@@ -103,7 +105,9 @@ export class McpConnection implements AsyncDisposable {
         if (signal.aborted || isAnswer(error)) throw error;
         // The next calls get a new connection; those that are under way on this one may well end.
         this.#forget(opening);
-        if (attempt > 1 || !isLostSession(error)) throw error;
+        // Servers close connections whose client stands still; what was on its way then was taken up by nobody.
+        const isLost = isLostSession(error) || (watch.stood && isUnanswered(error));
+        if (attempt > 1 || !isLost) throw error;
       } finally {
         this.#left(opening);
       }

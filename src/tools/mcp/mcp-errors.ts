@@ -46,6 +46,11 @@ export function isLostSession(thrown: unknown): boolean {
   return thrown instanceof SdkError && thrown.code === SdkErrorCode.NotConnected;
 }
 
+/** Whether the connection ended before an answer came. */
+export function isUnanswered(thrown: unknown): boolean {
+  return causes(thrown).some((each) => each instanceof ToolError && each.code === 'unreachable');
+}
+
 /** Whether a server that answers so may speak the older transport (4xx other than about credentials and limits). */
 export function mayBeOlderServer(thrown: unknown): boolean {
   const status = causes(thrown).find((each) => each instanceof SdkHttpError)?.status ?? 0;

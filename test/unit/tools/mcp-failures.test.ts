@@ -6,6 +6,7 @@ import { createMcpTools, type McpTools, type McpToolsOptions } from '../../../sr
 import { type Tool, ToolError, type ToolOutput } from '../../../src/tools/tool.ts';
 import {
   event,
+  reply,
   replyError,
   type ScriptedMcpServer,
   startScriptedMcpServer,
@@ -301,6 +302,47 @@ describe('MCP servers that misbehave', () => {
       await assert.rejects(outputOf(tools, `s.${name}`), failsWith(code), name);
       assert.equal(await resultOf(tools, 's.good'), 'good', `after ${name}`);
     }
+  });
+
+  it('are called again where the gateway stood still until the connection was closed', async () => {
+    await using server = await startScriptedMcpServer({ tools: { echo: { call: () => textResult('here') } } });
+    let failing = 0;
+    let standMs = 0;
+    const hasty: typeof fetch = (input, init) => {
+      if (!String(init?.body).includes('tools/call') || failing-- <= 0) return fetch(input, init);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, standMs);
+      return Promise.reject(new ToolError('unreachable', 'the connection was closed'));
+    };
+    await using opened = open({ url: server.url }, { fetch: hasty });
+    const tools = await opened.tools({ signal: never });
+    failing = 1;
+    await assert.rejects(outputOf(tools, 's.echo'), failsWith('unreachable'), 'it did not stand still');
+    [failing, standMs] = [1, 1600];
+    assert.equal(await resultOf(tools, 's.echo'), 'here');
+  });
+
+  it('and break one call leave those beside it alone', async () => {
+    const arrived = Promise.withResolvers<void>();
+    const broken = Promise.withResolvers<void>();
+    await using server = await startScriptedMcpServer({
+      tools: {
+        slow: {
+          call({ id, response }) {
+            arrived.resolve();
+            void broken.promise.then(() => reply(response, id, textResult('late')));
+            return undefined;
+          },
+        },
+        breaking: { call: ({ response }) => void response.destroy() },
+      },
+    });
+    await using opened = open({ url: server.url });
+    const tools = await opened.tools({ signal: never });
+    const slow = resultOf(tools, 's.slow');
+    await arrived.promise;
+    await assert.rejects(outputOf(tools, 's.breaking'), ToolError);
+    broken.resolve();
+    assert.equal(await slow, 'late');
   });
 
   it('hear of an aborted call', async () => {
