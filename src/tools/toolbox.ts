@@ -3,7 +3,7 @@ import type { ToolsConfig } from '../config/schema.ts';
 import { createExecutePythonTool } from './execute-python/execute-python.ts';
 import { createFetchUrlContentTool } from './fetch-url-content/fetch-url-content.ts';
 import { mcpServerOf } from './mcp/from-config.ts';
-import { type HttpMcpServer, MCP_EXCHANGE_TIMEOUTS } from './mcp/mcp-server.ts';
+import { type HttpMcpServer, MCP_EXCHANGE } from './mcp/mcp-server.ts';
 import { createMcpTools } from './mcp/mcp-tools.ts';
 import { createSafeFetch } from './safe-fetch/safe-fetch.ts';
 import { withoutControlTokens } from './text/control-tokens.ts';
@@ -80,7 +80,7 @@ export function createToolbox(
     createMcpTools({
       servers: config.mcp_servers.map(mcpServerOf),
       // The operator wrote these addresses: private ones are meant.
-      fetch: resources.use(createSafeFetch({ allowPrivateAddresses: true, timeouts: MCP_EXCHANGE_TIMEOUTS })).fetch,
+      fetch: resources.use(createSafeFetch({ allowPrivateAddresses: true, ...MCP_EXCHANGE })).fetch,
       log: options.log,
     }),
   );
@@ -89,7 +89,7 @@ export function createToolbox(
       allowHosts: pages.allow_hosts,
       denyHosts: pages.deny_hosts,
       allowPrivateAddresses: pages.allow_private_addresses,
-      timeouts: MCP_EXCHANGE_TIMEOUTS,
+      ...MCP_EXCHANGE,
     }),
   );
   return {

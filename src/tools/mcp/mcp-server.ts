@@ -44,8 +44,11 @@ export interface McpOAuth {
 export const DEFAULT_TIMEOUT_MS = 60_000;
 export const TOTAL_TIMEOUT_FACTOR = 5;
 
-/** The longest waits that a fetch for MCP must allow: a server may answer a long call with one late JSON body. */
-export const MCP_EXCHANGE_TIMEOUTS = { headersMs: 300_000, idleMs: 300_000 } as const;
+/**
+ * What a fetch for MCP must allow: a server may answer a long call with one late JSON body, and all runs call it at the
+ * same time, each call over a connection of its own.
+ */
+export const MCP_EXCHANGE = { timeouts: { headersMs: 300_000, idleMs: 300_000 }, connections: 256 } as const;
 
 /** What a server may make the gateway hold. */
 export const MCP_LIMITS = {

@@ -10,7 +10,7 @@ export interface McpToolsOptions {
   servers: readonly McpServer[];
   /**
    * All HTTP of these servers, OAuth included. For servers of a request: the SSRF-safe fetch. It bounds the size of
-   * answers, and must allow `MCP_EXCHANGE_TIMEOUTS`.
+   * answers, and must allow `MCP_EXCHANGE`.
    */
   fetch: typeof fetch;
   log: Logger;

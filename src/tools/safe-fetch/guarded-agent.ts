@@ -17,6 +17,8 @@ export interface ExchangeTimeouts {
 export interface GuardedAgentOptions {
   addresses: AddressRule;
   timeouts: ExchangeTimeouts;
+  /** Connections to one origin at most; further requests wait for one. 16 where absent. */
+  connections?: number | undefined;
   /** Name servers to ask instead of the system's resolver, as `address` or `address:port`. */
   dnsServers?: readonly string[] | undefined;
 }
@@ -37,7 +39,7 @@ export function createGuardedAgent(options: GuardedAgentOptions): Agent {
   return new Agent({
     headersTimeout: timeouts.headersMs,
     bodyTimeout: timeouts.idleMs,
-    connections: 16,
+    connections: options.connections ?? 16,
     connect(target, callback) {
       const host = target.hostname.replace(/^\[(.*)\]$/, '$1');
       // Node connects to IP literals without a lookup.

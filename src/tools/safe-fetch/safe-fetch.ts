@@ -22,6 +22,8 @@ export interface SafeFetchOptions {
   /** Default 5. */
   maxRedirects?: number;
   /** Defaults: connect 10 s, headers 30 s, idle 30 s. */
+  /** See `GuardedAgentOptions`. */
+  connections?: number;
   timeouts?: Partial<ExchangeTimeouts>;
   userAgent?: string;
   /** Name servers to ask instead of the system's resolver, as `address` or `address:port`. */
@@ -66,6 +68,7 @@ export function createSafeFetch(options: SafeFetchOptions = {}): SafeFetch {
     createGuardedAgent({
       addresses,
       timeouts: { connectMs: 10_000, headersMs: 30_000, idleMs: 30_000, ...options.timeouts },
+      connections: options.connections,
       dnsServers: options.dnsServers,
     });
   let agent = makeAgent();

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import type { JsonObject, JsonValue } from '../../../src/base/json.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
-import type { HttpMcpServer } from '../../../src/tools/mcp/mcp-server.ts';
+import { type HttpMcpServer, MCP_EXCHANGE } from '../../../src/tools/mcp/mcp-server.ts';
 import { createMcpTools, type McpTools, type McpToolsOptions } from '../../../src/tools/mcp/mcp-tools.ts';
+import { createSafeFetch } from '../../../src/tools/safe-fetch/safe-fetch.ts';
 import { type Tool, ToolError, type ToolOutput } from '../../../src/tools/tool.ts';
 import {
   event,
@@ -319,6 +320,27 @@ describe('MCP servers that misbehave', () => {
     await assert.rejects(outputOf(tools, 's.echo'), failsWith('unreachable'), 'it did not stand still');
     [failing, standMs] = [1, 1600];
     assert.equal(await resultOf(tools, 's.echo'), 'here');
+  });
+
+  it('are called by many runs at the same time', async () => {
+    const calls = 60;
+    const arrived: (() => void)[] = [];
+    await using server = await startScriptedMcpServer({
+      tools: {
+        patient: {
+          call({ id, response }) {
+            arrived.push(() => reply(response, id, textResult('all there')));
+            if (arrived.length === calls) for (const answer of arrived) answer();
+            return undefined;
+          },
+        },
+      },
+    });
+    await using safe = createSafeFetch({ allowPrivateAddresses: true, ...MCP_EXCHANGE });
+    await using opened = open({ url: server.url }, { fetch: safe.fetch });
+    const tools = await opened.tools({ signal: never });
+    const results = await Promise.all(Array.from({ length: calls }, () => resultOf(tools, 's.patient')));
+    assert.deepEqual(new Set(results), new Set(['all there']));
   });
 
   it('and break one call leave those beside it alone', async () => {
