@@ -36,7 +36,7 @@ export const remoteProvider = z.strictObject({
   headers: headers.default({}),
   timeouts: timeouts.prefault({}),
   max_retries: z.int().nonnegative().max(10).default(2),
-  /** Connections kept to this provider at most. */
+  /** Connections to this provider at most; further requests wait for one. */
   max_connections: z.int().positive().default(4096),
   /** Forces what is otherwise seen from the stream. */
   dialect: z.string().min(1).optional(),

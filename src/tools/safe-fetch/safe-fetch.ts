@@ -21,9 +21,9 @@ export interface SafeFetchOptions {
   maxBytes?: number;
   /** Default 5. */
   maxRedirects?: number;
-  /** Defaults: connect 10 s, headers 30 s, idle 30 s. */
   /** See `GuardedAgentOptions`. */
   connections?: number;
+  /** Defaults: connect 10 s, headers 30 s, idle 30 s. */
   timeouts?: Partial<ExchangeTimeouts>;
   userAgent?: string;
   /** Name servers to ask instead of the system's resolver, as `address` or `address:port`. */

@@ -36,6 +36,13 @@ describe('a Redis store that waits for a replica', () => {
   });
   after(() => group?.[Symbol.asyncDispose]());
 
+  /** Two stores over the same runs: one that soon gives up waiting for its replica, one that does not. */
+  async function openPair() {
+    const options = { url: group.url, log: silentLogger, prefix: randomUUID(), limitMs: HASTY_MS, replicas: 1 };
+    const hasty = (await openRedisStore(options)).runs;
+    return { hasty, patient: (await openRedisStore({ ...options, limitMs: PATIENT_MS })).runs };
+  }
+
   it('shows the end of a run whose owner died before a replica had it', async () => {
     const options = { url: group.url, log: silentLogger, prefix: randomUUID(), limitMs: HASTY_MS, replicas: 1 };
     const patient = (await openRedisStore({ ...options, limitMs: PATIENT_MS })).runs;
@@ -70,9 +77,7 @@ describe('a Redis store that waits for a replica', () => {
   });
 
   it('tells a repeat of what an earlier attempt stored only once a replica has it', async () => {
-    const options = { url: group.url, log: silentLogger, prefix: randomUUID(), limitMs: HASTY_MS, replicas: 1 };
-    const hasty = (await openRedisStore(options)).runs;
-    const patient = (await openRedisStore({ ...options, limitMs: PATIENT_MS })).runs;
+    const { hasty, patient } = await openPair();
     const keys = [{ kind: 'idempotency' as const, hash: randomUUID(), fingerprint: 'f', ttlMs: 60_000 }];
     const first = newRun({ keys });
     group.replica.freeze();
@@ -91,9 +96,7 @@ describe('a Redis store that waits for a replica', () => {
   });
 
   it('tells a repeat that its run was deleted only once a replica knows', async () => {
-    const options = { url: group.url, log: silentLogger, prefix: randomUUID(), limitMs: HASTY_MS, replicas: 1 };
-    const hasty = (await openRedisStore(options)).runs;
-    const patient = (await openRedisStore({ ...options, limitMs: PATIENT_MS })).runs;
+    const { hasty, patient } = await openPair();
     const keys = [{ kind: 'idempotency' as const, hash: randomUUID(), fingerprint: 'f', ttlMs: 60_000 }];
     const first = newRun({ keys });
     await patient.create(first);
