@@ -8,6 +8,7 @@ import { IdleMemory } from './base/idle-memory.ts';
 import type { JsonValue } from './base/json.ts';
 import type { Logger } from './base/logger.ts';
 import { LoopWatch } from './base/loop-watch.ts';
+import { once } from './base/once.ts';
 import { LiveConfig } from './config/live-config.ts';
 import type { GatewayConfig, KeyConfig } from './config/schema.ts';
 import { acceptedDefaultKey, secretHash } from './config/secrets.ts';
@@ -320,14 +321,6 @@ async function closeInOrder(parts: {
     // What is left waits for a store that does not answer; the claims on its runs run out.
     log.warn('not everything could be closed in the grace time');
   }
-}
-
-function once(work: () => Promise<void>): () => Promise<void> {
-  let done: Promise<void> | undefined;
-  return () => {
-    done ??= work();
-    return done;
-  };
 }
 
 function shuttingDown(): GatewayError {

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { isNativeError } from 'node:util/types';
 import { sleep } from '../base/abort.ts';
 import { parseJson } from '../base/json.ts';
+import { createServer } from '../base/node-http.ts';
 import { boundTurn, toChunks, toCompletion } from './completion.ts';
 import { type DemoRequest, demoRequest } from './request.ts';
 import { takeTurn } from './researcher.ts';

@@ -1,5 +1,6 @@
-import { type ClientRequest, type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
+import { STATUS_CODES } from '../base/node-http.ts';
 import { brokenStream } from '../upstream/provider-answer.ts';
 import type { ProviderTarget } from '../upstream/provider-target.ts';
 import { collectError, late, limitConnect, type Passing, refusalOf } from './passed-answer.ts';

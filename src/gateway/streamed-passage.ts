@@ -1,10 +1,10 @@
-import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
-import { Agent as HttpAgent } from 'node:http';
+import type { Agent, ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { createProxyMiddleware } from 'http-proxy-middleware';
 import { GatewayError } from '../base/errors.ts';
+import { HttpAgent } from '../base/node-http.ts';
+import { once } from '../base/once.ts';
 import type { KeyConfig } from '../config/schema.ts';
 import { AttemptFailure, brokenStream } from '../upstream/provider-answer.ts';
 import type { ProviderTarget } from '../upstream/provider-target.ts';
@@ -43,7 +43,7 @@ export interface StreamedPassage extends Disposable {
     req: IncomingMessage,
     socket: Duplex,
     options: { head: Buffer; call: StreamedCall; refuse: (error: GatewayError) => void },
-  ): void;
+  ): Promise<void>;
 }
 
 /** Bytes pass through http-proxy-middleware; headers, credentials and errors are those of every road to a provider. */
@@ -56,39 +56,43 @@ export function createStreamedPassage({ upstream }: { upstream: Upstream }): Str
     if (!found) throw new Error('This request is not being passed.');
     return found;
   };
-  const middleware = createProxyMiddleware<IncomingMessage, ServerResponse>({
-    changeOrigin: true,
-    selfHandleResponse: true,
-    // Its default plugins answer errors and write log lines themselves.
-    ejectPlugins: true,
-    router: (req, _res, options) => {
-      const { target, origin } = of(req);
-      const { first_byte, idle } = target.config.timeouts;
-      options.proxyTimeout = Math.max(first_byte, idle);
-      if (req.headers.upgrade === undefined) options.agent = agents.of(target, origin);
-      return origin;
-    },
-    plugins: [
-      (server) => {
-        server.on('proxyReq', (proxyReq, req) => {
-          watchRequest(proxyReq, of(req));
-          passTrailers(proxyReq, req);
-          memory.watch(req);
-        });
-        server.on('proxyReqWs', (proxyReq, req, socket) => watchSocket(proxyReq, socket, of(req)));
-        server.on('proxyRes', (answer, req, res) => {
-          // What is thrown here would end the process: nobody catches what a listener throws.
-          try {
-            passAnswer(answer, res, of(req));
-          } catch (error) {
-            answer.destroy();
-            of(req).fail(error);
-          }
-        });
-        server.on('error', (error, req) => req && passing.get(req)?.fail(error));
-        server.on('econnreset', (error, req) => passing.get(req)?.fail(error));
+  // Loaded with the first call: sixty modules, which most configurations never need.
+  const middleware = once(async () => {
+    const { createProxyMiddleware } = await import('http-proxy-middleware');
+    return createProxyMiddleware<IncomingMessage, ServerResponse>({
+      changeOrigin: true,
+      selfHandleResponse: true,
+      // Its default plugins answer errors and write log lines themselves.
+      ejectPlugins: true,
+      router: (req, _res, options) => {
+        const { target, origin } = of(req);
+        const { first_byte, idle } = target.config.timeouts;
+        options.proxyTimeout = Math.max(first_byte, idle);
+        if (req.headers.upgrade === undefined) options.agent = agents.of(target, origin);
+        return origin;
       },
-    ],
+      plugins: [
+        (server) => {
+          server.on('proxyReq', (proxyReq, req) => {
+            watchRequest(proxyReq, of(req));
+            passTrailers(proxyReq, req);
+            memory.watch(req);
+          });
+          server.on('proxyReqWs', (proxyReq, req, socket) => watchSocket(proxyReq, socket, of(req)));
+          server.on('proxyRes', (answer, req, res) => {
+            // What is thrown here would end the process: nobody catches what a listener throws.
+            try {
+              passAnswer(answer, res, of(req));
+            } catch (error) {
+              answer.destroy();
+              of(req).fail(error);
+            }
+          });
+          server.on('error', (error, req) => req && passing.get(req)?.fail(error));
+          server.on('econnreset', (error, req) => passing.get(req)?.fail(error));
+        },
+      ],
+    });
   });
 
   function prepared(req: IncomingMessage, { provider, key, path, api }: StreamedCall, isSocket: boolean) {
@@ -103,15 +107,20 @@ export function createStreamedPassage({ upstream }: { upstream: Upstream }): Str
   }
 
   return {
-    pass: (req, res, call) =>
-      new Promise((resolve, reject) => {
+    async pass(req, res, call) {
+      const passOn = await middleware();
+      if (res.closed) return;
+      await new Promise<void>((resolve, reject) => {
         const { target, origin } = prepared(req, call, false);
         const fail = (error: unknown) => reject(errorOf(error, call.provider));
         passing.set(req, { target, origin, fail, answered: () => {}, memory });
         res.once('close', resolve);
-        middleware(req, res, (error) => error !== undefined && fail(error)).catch(fail);
-      }),
-    connect(req, socket, { head, call, refuse }) {
+        passOn(req, res, (error) => error !== undefined && fail(error)).catch(fail);
+      });
+    },
+    async connect(req, socket, { head, call, refuse }) {
+      const { upgrade } = await middleware();
+      if (socket.destroyed) return;
       const { target, origin } = prepared(req, call, true);
       let state: 'waiting' | 'refused' | 'open' = 'waiting';
       const fail = (error: unknown) => {
@@ -126,7 +135,7 @@ export function createStreamedPassage({ upstream }: { upstream: Upstream }): Str
       passing.set(req, { target, origin, fail, answered, memory });
       if (!(socket instanceof Socket)) return void socket.destroy();
       socket.on('error', () => socket.destroy());
-      middleware.upgrade(req, socket, head);
+      upgrade(req, socket, head);
     },
     [Symbol.dispose]: () => agents[Symbol.dispose](),
   };
@@ -158,10 +167,10 @@ function codeOf(error: unknown): string {
 
 /** The connections that are kept, by provider and credential. */
 class Agents implements Disposable {
-  readonly #byTarget = new WeakMap<ProviderTarget, HttpAgent>();
-  readonly #all = new Set<HttpAgent>();
+  readonly #byTarget = new WeakMap<ProviderTarget, Agent>();
+  readonly #all = new Set<Agent>();
 
-  of(target: ProviderTarget, origin: string): HttpAgent {
+  of(target: ProviderTarget, origin: string): Agent {
     const known = this.#byTarget.get(target);
     if (known) return known;
     // Those of providers that a reload replaced have no connection any more.
@@ -177,7 +186,7 @@ class Agents implements Disposable {
     for (const agent of this.#all) this.#close(agent);
   }
 
-  #close(agent: HttpAgent): void {
+  #close(agent: Agent): void {
     agent.destroy();
     this.#all.delete(agent);
   }

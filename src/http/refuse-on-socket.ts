@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { GatewayError } from '../base/errors.ts';
+import { STATUS_CODES } from '../base/node-http.ts';
 import { errorAnswer } from './errors.ts';
 
 /** Answers on a socket that has no response object, and closes it. */

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { GatewayError } from '../base/errors.ts';
+import { createServer } from '../base/node-http.ts';
 import { withoutOrigin } from '../protocol/request-target.ts';
 import { sendJson } from './answers/send-json.ts';
 import { errorAnswer } from './errors.ts';

@@ -52,7 +52,7 @@ export function webSockets(
     const admitted = await deps.admission.admit({ key, id, tokens: 0, announce: () => {} });
     socket.once('close', () => void admitted.settle(0).catch(() => {}));
     if (socket.destroyed) await admitted.settle(0);
-    else deps.streamed.connect(req, socket, { head, call, refuse: (error) => refuseOnSocket(socket, error) });
+    else await deps.streamed.connect(req, socket, { head, call, refuse: (error) => refuseOnSocket(socket, error) });
   }
 
   return (req, socket, head) => {

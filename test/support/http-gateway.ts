@@ -138,7 +138,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
     },
     streamed: {
       pass: () => Promise.reject(new Error('nothing is passed here')),
-      connect: (_, socket) => socket.destroy(),
+      connect: async (_, socket) => void socket.destroy(),
     },
     schemas,
     load,

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+
+const SERVER = new URL('../../src/server.ts', import.meta.url).href;
+
+/** Loads what a start loads, and tells what that was. */
+const LOADING = `
+  import { registerHooks } from 'node:module';
+  const urls = [];
+  registerHooks({
+    load(url, context, next) {
+      urls.push(url);
+      return next(url, context);
+    },
+  });
+  await import(${JSON.stringify(SERVER)});
+  process.stdout.write(JSON.stringify({ urls, builtins: process.moduleLoadList }));
+`;
+
+describe('what a start loads', () => {
+  let loaded: { urls: string[]; builtins: string[] };
+
+  before(async () => {
+    const args = ['--input-type=module', '--eval', LOADING];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { maxBuffer: 16 * 1024 * 1024 });
+    loaded = JSON.parse(stdout);
+  });
+
+  it('is seen', () => {
+    assert.ok(loaded.urls.some((url) => url.includes('/node_modules/express/')));
+    assert.ok(loaded.builtins.some((name) => name.endsWith(' http')));
+  });
+
+  for (const { what, marks } of [
+    { what: 'the proxy of streamed calls', marks: ['/node_modules/http-proxy-middleware/', '/node_modules/httpxy/'] },
+    { what: 'Redis', marks: ['/node_modules/@redis/', '/node_modules/bullmq/', '/node_modules/@keyv/redis/'] },
+    { what: 'parsers of pages', marks: ['/node_modules/linkedom/', '/node_modules/turndown/', '/node_modules/unpdf/'] },
+    { what: 'the OpenAI and the MCP client', marks: ['/node_modules/openai/', '/node_modules/@modelcontextprotocol/'] },
+    { what: 'what checks JSON Schemas', marks: ['/node_modules/ajv/'] },
+    { what: 'the description of the API', marks: ['/src/protocol/openapi.ts', '/node_modules/@asteasolutions/'] },
+  ]) {
+    it(`leaves out ${what}`, () => {
+      assert.deepEqual(
+        loaded.urls.filter((url) => marks.some((mark) => url.includes(mark))),
+        [],
+      );
+    });
+  }
+
+  it("leaves out Node's own undici, which an import of node:http brings along", () => {
+    assert.deepEqual(
+      loaded.builtins.filter((name) => name.includes('undici')),
+      [],
+    );
+  });
+});
