@@ -35,7 +35,6 @@ import { createRuns } from './runs/service.ts';
 import { Instances } from './store/instances.ts';
 import { openStorage, type Storage } from './store/open.ts';
 import { createLiveToolbox, type LiveToolbox } from './tools/live-toolbox.ts';
-import { createToolbox } from './tools/toolbox.ts';
 import type { EmbeddingsSource } from './tools/web-search/configured-search.ts';
 import type { AttemptReport } from './upstream/routing/route-tries.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
@@ -44,6 +43,9 @@ import { createUpstream, type Upstream } from './upstream/upstream.ts';
 const HANDING_OVER = 0.9;
 /** How long closing may take beyond the grace time, in milliseconds. */
 const CLOSING_MS = 1000;
+
+/** What runs need is loaded this long after the start, in milliseconds: not in the way of the first requests. */
+const LOAD_AFTER_MS = 100;
 
 /** The share of its time in which a process works that has nothing to do. */
 const IDLE = 0.1;
@@ -172,6 +174,10 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
           ],
     ),
   );
+  if (Object.values(config.models).some(({ kind }) => kind === 'research')) {
+    const timer = setTimeout(loadForRuns, LOAD_AFTER_MS, log);
+    stack.defer(() => clearTimeout(timer));
+  }
   const owned = stack.move();
   const graceMs = config.server.shutdownGraceMs;
   const close = once(() => closeInOrder({ graceMs, closing, stopped, executor, listening, owned, log }));
@@ -200,6 +206,13 @@ async function openUpstream(
   return upstream;
 }
 
+/** Loads what the first run would wait for; the start itself does not need it. */
+function loadForRuns(log: Logger): void {
+  Promise.all([import('./research/loop.ts'), import('./tools/toolbox.ts')]).catch((thrown: unknown) =>
+    log.error({ err: messageOf(thrown) }, 'the code of research cannot be loaded'),
+  );
+}
+
 function openToolbox({ live, storage, registry, log }: Foundation, upstream: Upstream): LiveToolbox {
   const cache = toolCache(storage.caches);
   const embedded = new Counter({
@@ -213,7 +226,10 @@ function openToolbox({ live, storage, registry, log }: Foundation, upstream: Ups
     observe: (purpose, outcome) => embedded.inc({ for: purpose, outcome }),
   };
   const toolbox = createLiveToolbox(live.current().tools, {
-    create: (config) => createToolbox(config, { log, cache, embeddings }),
+    create: async (config) => {
+      const { createToolbox } = await import('./tools/toolbox.ts');
+      return createToolbox(config, { log, cache, embeddings });
+    },
     onCloseFailed: (cause) => log.warn({ err: messageOf(cause) }, 'old tools could not be closed'),
   });
   live.onChange((next) => toolbox.update(next.tools));

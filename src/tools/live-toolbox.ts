@@ -8,7 +8,9 @@ export interface LiveToolbox extends Toolbox {
 }
 
 interface Generation {
-  readonly toolbox: Toolbox;
+  readonly config: ToolsConfig;
+  /** Made for the first run that opens it: a start does not wait for the code of the tools. */
+  toolbox: Promise<Toolbox> | undefined;
   /** Runs that hold tools of it. */
   users: number;
   retired: boolean;
@@ -17,13 +19,13 @@ interface Generation {
 /** A toolbox that a reload replaces: the old one is closed when the last run has left it. */
 export function createLiveToolbox(
   config: ToolsConfig,
-  options: { create(config: ToolsConfig): Toolbox; onCloseFailed(cause: unknown): void },
+  options: { create(config: ToolsConfig): Promise<Toolbox>; onCloseFailed(cause: unknown): void },
 ): LiveToolbox {
   const { create, onCloseFailed } = options;
   const generations = new Set<Generation>();
   const closing = new Set<Promise<void>>();
   const open = (next: ToolsConfig): Generation => {
-    const generation = { toolbox: create(next), users: 0, retired: false };
+    const generation: Generation = { config: next, toolbox: undefined, users: 0, retired: false };
     generations.add(generation);
     return generation;
   };
@@ -31,6 +33,7 @@ export function createLiveToolbox(
 
   const closeIfLeft = (generation: Generation): void => {
     if (!generation.retired || generation.users > 0 || !generations.delete(generation)) return;
+    if (!generation.toolbox) return;
     const closed = closeToolbox(generation.toolbox, onCloseFailed).finally(() => closing.delete(closed));
     closing.add(closed);
   };
@@ -53,7 +56,8 @@ export function createLiveToolbox(
         closeIfLeft(generation);
       };
       try {
-        const opened = await generation.toolbox.open(request);
+        generation.toolbox ??= create(generation.config);
+        const opened = await (await generation.toolbox).open(request);
         return {
           tools: opened.tools,
           async [Symbol.asyncDispose]() {
@@ -80,9 +84,9 @@ export function createLiveToolbox(
   };
 }
 
-async function closeToolbox(toolbox: Toolbox, onFailed: (cause: unknown) => void): Promise<void> {
+async function closeToolbox(toolbox: Promise<Toolbox>, onFailed: (cause: unknown) => void): Promise<void> {
   try {
-    await toolbox[Symbol.asyncDispose]();
+    await (await toolbox)[Symbol.asyncDispose]();
   } catch (thrown) {
     onFailed(thrown);
   }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { configSchema } from '../../../src/config/schema.ts';
 import { createLiveToolbox } from '../../../src/tools/live-toolbox.ts';
@@ -24,33 +25,48 @@ describe('the toolbox of the configuration in force', () => {
     await first[Symbol.asyncDispose]();
     assert.deepEqual(closed, [], 'one run still uses it, and leaving twice counts once');
     await second[Symbol.asyncDispose]();
+    await nextTurn();
     assert.deepEqual(closed, [1]);
+    await live.open(REQUEST);
     await live[Symbol.asyncDispose]();
     assert.deepEqual(closed, [1, 2]);
   });
 
-  it('closes a replaced toolbox at once where nobody uses it', () => {
+  it('closes a replaced toolbox at once where nobody uses it', async () => {
     const { live, closed } = counted();
+    await (await live.open(REQUEST))[Symbol.asyncDispose]();
     live.update(CONFIG);
+    await nextTurn();
     assert.deepEqual(closed, [1]);
+  });
+
+  it('makes a toolbox for the first run that opens it, one for all of them', async () => {
+    const { live, made } = counted();
+    live.update(CONFIG);
+    assert.equal(made(), 0);
+    await Promise.all([live.open(REQUEST), live.open(REQUEST)]);
+    assert.equal(made(), 1);
+    await live[Symbol.asyncDispose]();
   });
 
   it('frees the place of a run whose tools could not be opened', async () => {
     const { live, closed } = counted({ fails: true });
     await assert.rejects(live.open(REQUEST), /no tools/);
     live.update(CONFIG);
+    await nextTurn();
     assert.deepEqual(closed, [1]);
   });
 
   it('tells of a toolbox that could not be closed, and goes on', async () => {
     const failures: unknown[] = [];
     const live = createLiveToolbox(CONFIG, {
-      create: () => ({
-        open: () => Promise.reject(new Error('unused')),
+      create: async () => ({
+        open: async () => ({ tools: new Map(), [Symbol.asyncDispose]: async () => {} }),
         [Symbol.asyncDispose]: () => Promise.reject(new Error('stuck')),
       }),
       onCloseFailed: (cause) => void failures.push(cause),
     });
+    await live.open(REQUEST);
     await live[Symbol.asyncDispose]();
     assert.match(String(failures[0]), /stuck/);
   });
@@ -60,7 +76,7 @@ describe('the toolbox of the configuration in force', () => {
 function counted({ fails = false } = {}) {
   const closed: number[] = [];
   let made = 0;
-  const create = (): Toolbox => {
+  const create = async (): Promise<Toolbox> => {
     made += 1;
     const number = made;
     return {
@@ -71,5 +87,5 @@ function counted({ fails = false } = {}) {
       [Symbol.asyncDispose]: async () => void closed.push(number),
     };
   };
-  return { live: createLiveToolbox(CONFIG, { create, onCloseFailed: assert.ifError }), closed };
+  return { live: createLiveToolbox(CONFIG, { create, onCloseFailed: assert.ifError }), closed, made: () => made };
 }
