@@ -47,7 +47,7 @@ const ONLY: readonly Only[] = [
   { what: 'BullMQ', matches: /^bullmq$/, allowed: ['store', 'runs'] },
   { what: 'the OpenAI SDK', matches: /^openai(\/.*)?$/, allowed: ['cli'] },
   // Tools fetch what a model points at through a pool of their own, which connects to checked addresses only.
-  { what: 'undici', matches: /^undici$/, allowed: ['upstream/transport', 'tools/safe-fetch'] },
+  { what: 'undici', matches: /^undici(\/|$)/, allowed: ['upstream/transport', 'tools/safe-fetch'] },
   { what: 'the command line parser', matches: /^commander$/, allowed: ['cli'] },
 ];
 

@@ -1,5 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { Agent, type Dispatcher } from 'undici';
+import type { Dispatcher } from 'undici';
+// A quarter of undici, and of what it costs a start: the rest is `fetch`, caches, proxies and mocks.
+import Agent from 'undici/lib/dispatcher/agent.js';
 import type { Exchange, ExchangeListener, HeldRequest } from './exchange.ts';
 
 /** How long an idle connection is kept, in milliseconds. */
