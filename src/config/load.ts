@@ -51,7 +51,8 @@ export function parseConfig(
   const source = readYaml(text, environment.variables);
   if (source.value === undefined) throw new ConfigError(file, source.problems);
   const { value, problems: overrideProblems } = applyOverrides(source.value, environment);
-  const parsed = configSchema.safeParse(value);
+  // Read once: compiling the schema costs more than it saves.
+  const parsed = configSchema.safeParse(value, { jitless: true });
   const described = parsed.success ? [] : parsed.error.issues.flatMap((issue) => describeIssue(issue, value));
   const crossed = crossCheck(parsed.success ? parsed.data : validSections(value));
   const problems = [
