@@ -208,9 +208,11 @@ async function openUpstream(
 
 /** Loads what the first run would wait for; the start itself does not need it. */
 function loadForRuns(log: Logger): void {
-  Promise.all([import('./research/loop.ts'), import('./tools/toolbox.ts')]).catch((thrown: unknown) =>
-    log.error({ err: messageOf(thrown) }, 'the code of research cannot be loaded'),
-  );
+  Promise.all([
+    import('./research/loop.ts'),
+    import('./tools/toolbox.ts'),
+    import('./upstream/routing/ask-route.ts'),
+  ]).catch((thrown: unknown) => log.error({ err: messageOf(thrown) }, 'the code of research cannot be loaded'));
 }
 
 function openToolbox({ live, storage, registry, log }: Foundation, upstream: Upstream): LiveToolbox {

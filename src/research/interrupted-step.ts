@@ -1,5 +1,5 @@
+import { estimatedUsage } from './run/estimated-usage.ts';
 import type { ResearchState, SpentEntry } from './run/transcript.ts';
-import { estimatedUsage } from './turns.ts';
 
 /**
  * The tokens of a step that a crash cut, estimated, or undefined where all are counted: its request was about as large

@@ -1,23 +1,15 @@
 import { GatewayError } from '../base/errors.ts';
 import { nextTurn } from '../base/event-loop.ts';
-import {
-  noUsage,
-  type TurnDelta,
-  TurnError,
-  type TurnMessage,
-  type TurnPart,
-  type TurnRequest,
-  type TurnUsage,
-} from '../upstream/turn.ts';
+import { type TurnDelta, TurnError, type TurnMessage, type TurnPart, type TurnRequest } from '../upstream/turn.ts';
 import { endOfPiece } from './answer/answer-bound.ts';
 import { mayShowOf } from './answer/may-show.ts';
 import { ShownThoughts } from './answer/shown-thoughts.ts';
 import type { Context } from './context/context.ts';
 import { RepetitionWatch } from './guards/repetition.ts';
+import { estimatedUsage } from './run/estimated-usage.ts';
 import { LONGEST_AT_ONCE, readLive } from './run/live-steps.ts';
 import { noted, type ResearchRun } from './run/run.ts';
 import type { Step } from './run/steps.ts';
-import { estimateTokens } from './text/tokens.ts';
 
 /** Asking the model for a turn until it is whole. */
 
@@ -173,11 +165,6 @@ export function closeCut(run: ResearchRun, cut: { estimate: number; text: string
   if (cut.text === '') return { type: 'reasoning_end', status: 'incomplete' };
   const entry = noted(run.state, { t: 'spent', usage: estimatedUsage(cut) });
   return { type: 'reasoning_end', status: 'incomplete', entry };
-}
-
-/** The tokens of a turn that nobody counted: of its request, and of the text that came. */
-export function estimatedUsage({ estimate, text }: { estimate: number; text: string }): TurnUsage {
-  return { ...noUsage(), inputTokens: estimate, outputTokens: estimateTokens(text), estimated: true };
 }
 
 /** How far an answer was written: its length in UTF-16 code units, and the tokens of the part that came last. */

@@ -3,7 +3,6 @@ import { Hedge, isOvertaken } from '../base/hedge.ts';
 import type { Warning } from '../protocol/warnings.ts';
 import { estimateInput } from './decoding/estimate.ts';
 import { addUsage, priced } from './decoding/usage.ts';
-import { askRoute } from './routing/ask-route.ts';
 import { AttemptFailure } from './routing/attempt-failure.ts';
 import { type FailedRoute, type RouteAttempt, RouteTries, type RouteTriesOptions } from './routing/route-tries.ts';
 import type { Route } from './routing/routes.ts';
@@ -90,6 +89,8 @@ async function close({ parts, attempts }: OpenedTurn): Promise<void> {
 
 /** The first route that says something; undefined where none does. @throws the signal's reason. */
 async function open(turn: Turn, signal: AbortSignal): Promise<OpenedTurn | undefined> {
+  // What only turns need is half of this folder: a start does not load it.
+  const { askRoute } = await import('./routing/ask-route.ts');
   const { request, context, tries } = turn;
   const attempts = tries.attempts({ signal });
   for (let next = await attempts.next(); !next.done; next = await attempts.next()) {

@@ -33,7 +33,11 @@ describe('what a start loads', () => {
   });
 
   for (const { what, marks } of [
-    { what: 'the research loop', marks: ['/src/research/loop.ts', '/src/research/answer/answer.ts'] },
+    { what: 'the research loop', marks: ['/src/research/loop.ts', '/src/research/turns.ts'] },
+    {
+      what: 'how providers are asked for turns',
+      marks: ['/src/upstream/wires/chat-wire.ts', '/src/upstream/decoding/turn-decoder.ts'],
+    },
     { what: 'tools', marks: ['/src/tools/toolbox.ts', '/src/tools/safe-fetch/'] },
     { what: 'the proxy of streamed calls', marks: ['/node_modules/http-proxy-middleware/', '/node_modules/httpxy/'] },
     { what: 'Redis', marks: ['/node_modules/@redis/', '/node_modules/bullmq/', '/node_modules/@keyv/redis/'] },

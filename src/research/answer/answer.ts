@@ -3,10 +3,11 @@ import { GatewayError } from '../../base/errors.ts';
 import type { IncompleteReason } from '../../protocol/response.ts';
 import { noUsage } from '../../upstream/turn.ts';
 import type { Context } from '../context/context.ts';
+import { estimatedUsage } from '../run/estimated-usage.ts';
 import { readLive } from '../run/live-steps.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { ResearchOutcome, Step } from '../run/steps.ts';
-import { estimatedUsage, type Finish, unfinished } from '../turns.ts';
+import { type Finish, unfinished } from '../turns.ts';
 import { type AnswerRequest, answerRequest, structuredFormat } from './answer-request.ts';
 import {
   type Answering,

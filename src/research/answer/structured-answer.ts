@@ -1,9 +1,10 @@
 import { TimeoutError } from '../../base/abort.ts';
 import { GatewayError } from '../../base/errors.ts';
 import type { TurnMessage } from '../../upstream/turn.ts';
+import { estimatedUsage } from '../run/estimated-usage.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
-import { estimatedUsage, type Finish, reasoningStep, unfinished } from '../turns.ts';
+import { type Finish, reasoningStep, unfinished } from '../turns.ts';
 import { AnswerBound } from './answer-bound.ts';
 import { answerRequest, outputLimit, schemaText } from './answer-request.ts';
 import {

@@ -1,7 +1,6 @@
 import { type Clock, steadyClock } from '../../base/clock.ts';
 import { type ErrorCode, GatewayError } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
-import { once } from '../../base/once.ts';
 import type { LiveConfig } from '../../config/live-config.ts';
 import type { KeyConfig, ResearchModelConfig, RouteConfig } from '../../config/schema.ts';
 import type { Warning } from '../../protocol/warnings.ts';
@@ -66,8 +65,6 @@ export interface DriverParts {
 
 /** Puts a research run together from its record and the current configuration. */
 export function createDriver(parts: DriverParts): RunDriver {
-  // The first run loads it, or the gateway once it listens: a start does not need it.
-  const loadLoop = once(() => import('../../research/loop.ts'));
   return {
     proxy: parts.proxy,
     left({ run, result, ended }) {
@@ -84,7 +81,8 @@ export function createDriver(parts: DriverParts): RunDriver {
       const request = readResearchRequest(run);
       if (!request) throw new Error('the run holds no research request');
       const { model, key } = lookUp(parts, run);
-      const { research } = await loadLoop();
+      // Kept from the first time on; a start does not load it.
+      const { research } = await import('../../research/loop.ts');
       const log = parts.log.child({ run: run.id });
       await using opened = await parts.openTools({
         builtin: builtinTools(model, request),
