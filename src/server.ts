@@ -265,6 +265,10 @@ function openDriver(
     },
     encryptionKeyOf: (keyId) => encryptionKeyOf(live, keyId),
     metrics,
+    begins: (run) =>
+      admission
+        .runBegins({ ...run, runMs: live.current().runs.maxRunMs })
+        .catch((thrown) => log.warn({ run: run.id, err: messageOf(thrown) }, 'a run that begins was not counted')),
     ended: (run) => {
       admission
         .runEnded(run)

@@ -139,6 +139,12 @@ function limitContract(name: string, open: () => Promise<LimitFixture>): void {
       const limit = performance.now() + 10_000;
       while ((await both[0]?.take('ann', 'next', { limit: 5, ttlMs: 60_000 })) !== true)
         assert.ok(performance.now() < limit);
+      const again = { limit: Number.POSITIVE_INFINITY, ttlMs: 60_000 };
+      assert.equal(await both[0]?.take('eve', 'renewed', { limit: 1, ttlMs: 1000 }), true);
+      assert.equal(await both[1]?.take('eve', 'renewed', again), true);
+      assert.equal(await both[1]?.take('eve', 'brief', { ...again, ttlMs: 1000 }), true);
+      while ((await both[0]?.holders('eve'))?.includes('brief')) assert.ok(performance.now() < limit);
+      assert.deepEqual(await both[0]?.holders('eve'), ['renewed'], 'held for the time that was asked for last');
       assert.equal(await both[0]?.take('ann', 'endless', { limit: Number.POSITIVE_INFINITY, ttlMs: 1000 }), true);
     });
   });

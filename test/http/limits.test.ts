@@ -89,7 +89,7 @@ describe('a run that was admitted and could not be stored', () => {
     const wrapRuns = (runs: Runs): Runs => {
       const failing: Runs = Object.create(runs);
       failing.submit = async ({ admit }) => {
-        await admit?.('00000000-0000-4000-8000-000000000000');
+        await admit?.('00000000-0000-4000-8000-000000000000', { waits: false });
         throw new GatewayError('store_unavailable', 'The disk is full.');
       };
       return failing;
@@ -154,6 +154,26 @@ describe('concurrent_runs', () => {
     leave.abort();
     await assert.rejects(chat);
     await free('hello');
+  });
+
+  it('counts runs for as long as they wait in the queue, and for as long as they may last once they begin', async () => {
+    const clock = { now: 0 };
+    const maxMinutes = 60;
+    const runMs = maxMinutes * 60_000;
+    const runs = { max_concurrent: 1, max_minutes: maxMinutes };
+    await using gateway = await openGateway({ limits: { concurrent_runs: 2 }, runs, limitsNow: () => clock.now });
+    const submitted = () => send(gateway, 'POST /v1/responses', ask('wait'));
+    const first = await send(gateway, 'POST /v1/responses', { ...ask('wait'), key: 'ann' });
+    assert.deepEqual([first.status, (await submitted()).status, (await submitted()).status], [200, 200, 200]);
+    clock.now = runMs;
+    assertRefused(await submitted(), refused('concurrency_limit_exceeded'));
+    await send(gateway, `POST /v1/responses/${first.json.id}/cancel`);
+    await until(async () => ((await gateway.runs.countOpen()).queued === 1 ? true : undefined));
+    clock.now += runMs - 1;
+    assertRefused(await submitted(), refused('concurrency_limit_exceeded'));
+    await gateway.release();
+    await until(async () => ((await submitted()).status === 200 ? true : undefined));
+    assertRefused(await submitted(), refused('concurrency_limit_exceeded'));
   });
 
   it('calls of proxy models are no runs', async () => {

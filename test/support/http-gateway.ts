@@ -23,6 +23,7 @@ import { LocalExecutor } from '../../src/runs/executing/local-executor.ts';
 import type { Runs } from '../../src/runs/runs.ts';
 import { createRuns } from '../../src/runs/service.ts';
 import { readHeld, readResearchRequest } from '../../src/runs/stored/stored-request.ts';
+import { memoryLimits } from '../../src/store/memory-limits.ts';
 import { openStorage } from '../../src/store/open.ts';
 
 /** API keys of the test gateway. `ann-2` is a second key of the same user. */
@@ -94,6 +95,8 @@ export interface TestGatewayOptions extends ConfigOverrides {
   wrapRuns?(runs: Runs): Runs;
   /** Times of the server. */
   times?: Partial<ServerTimes>;
+  /** The clock of the limits, in milliseconds. */
+  limitsNow?(): number;
 }
 
 /** The HTTP floor on a real server, over real runs and a real store; only the research is scripted. */
@@ -106,10 +109,11 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
   const closing = new AbortController();
   const log = createLogger({ destination: { write: (line: string) => void lines.push(JSON.parse(line)) } });
   const storage = await openStorage(live.current().store, { log });
-  const admission = new Admission(storage.limits);
+  const admission = new Admission(options.limitsNow ? memoryLimits(options.limitsNow) : storage.limits);
   const driver: RunDriver = {
     research: ({ run, state, signal }) => script(lastQuestion(run), state, () => released(waiting, signal)),
     proxy: async ({ request }) => ({ body: `{"echo":${request.body}}`, tokens: 0, cost: 0 }),
+    begins: (run) => admission.runBegins({ ...run, held: readHeld(run), runMs: live.current().runs.maxRunMs }),
     left({ run, ended }) {
       if (ended) void admission.runEnded({ id: run.id, keyId: run.keyId, held: readHeld(run), tokens: ended.tokens });
     },

@@ -59,6 +59,8 @@ export interface HarnessOptions {
   load?: LoadMeter;
   /** Told of what the tools of a run are opened with. */
   onOpenTools?(request: Parameters<DriverParts['openTools']>[0]): void;
+  /** See `DriverParts`. */
+  begins?: DriverParts['begins'];
   /** The executor; the one of a single instance where absent. */
   executor?: (options: ExecutorOptions) => Executor;
 }
@@ -86,6 +88,7 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
     },
     proxy: async ({ request }) => ({ body: `{"echo":${request.body}}`, tokens: 0, cost: 0 }),
     encryptionKeyOf,
+    ...(options.begins && { begins: options.begins }),
   });
   const retentionMs = config.store.retentionMs;
   const owner = randomUUID();

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { GatewayError } from '../../base/errors.ts';
 import type { KeyConfig } from '../../config/schema.ts';
-import type { EndedRun, HeldLimits } from '../../runs/runs.ts';
+import type { BeginningRun, EndedRun, HeldLimits } from '../../runs/runs.ts';
 import {
   type CounterWindow,
   type LimitRelease,
@@ -16,8 +16,10 @@ export interface AdmissionRequest {
   key: KeyConfig;
   /** Id of the run: what it holds is freed by this id. Absent for requests that are no runs. */
   id?: string;
-  /** How long a run may hold its place, in milliseconds; absent for requests that are no runs. */
+  /** How long a run may last, in milliseconds; absent for requests that are no runs. */
   runMs?: number;
+  /** Whether the run waits in the queue before it begins. */
+  waits?: boolean;
   /** Tokens that the request will use at most, as far as can be said. */
   tokens: number;
   /** What it will cost at most, as far as can be said; absent where its routes have no price. */
@@ -51,6 +53,11 @@ const MILLIONTHS = 1_000_000;
 const ROUNDING = 1e-6;
 /** After this nobody waits for a call that is no run and never ended: its process died. In milliseconds. */
 const CALL_MS = 3_600_000;
+/**
+ * A run that waits for longer is no longer counted until it begins, in milliseconds. No shorter: it waits for others that
+ * may last. No longer: this is what a place costs whose run was never stored because its process died.
+ */
+const WAITING_MS = 86_400_000;
 /** When a place may have become free, in milliseconds. */
 const CONCURRENCY_RETRY_MS = 2000;
 
@@ -121,21 +128,35 @@ export class Admission {
     ];
   }
 
+  /**
+   * A run goes on that waited, or that another process drove: its places are held for as long as it may last from now,
+   * however many others are. Limits that are counted in memory do not know it any more after a restart.
+   * @throws GatewayError `store_unavailable`.
+   */
+  async runBegins({ keyId, id, held, runMs }: BeginningRun & { runMs: number }): Promise<void> {
+    const places = placesOf(held).map((name) => this.#store.slots({ name }));
+    const options = { limit: Number.POSITIVE_INFINITY, ttlMs: runMs };
+    await Promise.all(places.map(async (slots) => await slots.take(keyId, id, options)));
+  }
+
   /** Frees what an ended run held, whoever admitted it. */
   async runEnded({ keyId, id, held, tokens, cost = 0 }: EndedRun): Promise<void> {
-    const releases: LimitRelease[] = [];
-    if (held.place) releases.push({ kind: 'place', name: RUNS });
-    if (held.tokens !== undefined) {
-      releases.push({ kind: 'place', name: RESERVED_TOKENS });
-      if (tokens !== null) releases.push(pointsOf(TOKENS, held.tokens - tokens));
-    }
-    if (held.cost !== undefined) {
-      releases.push({ kind: 'place', name: RESERVED_COSTS });
-      // What has no price keeps nothing: the reservation goes back.
-      if (cost !== null) releases.push(pointsOf(COSTS, held.cost - Math.ceil(cost * MILLIONTHS - ROUNDING)));
-    }
+    const releases: LimitRelease[] = placesOf(held).map((name) => ({ kind: 'place', name }));
+    if (held.tokens !== undefined && tokens !== null) releases.push(pointsOf(TOKENS, held.tokens - tokens));
+    // What has no price keeps nothing: the reservation goes back.
+    if (held.cost !== undefined && cost !== null)
+      releases.push(pointsOf(COSTS, held.cost - Math.ceil(cost * MILLIONTHS - ROUNDING)));
     if (releases.length > 0) await this.#store.giveBack({ key: keyId, id }, releases);
   }
+}
+
+/** The names of the places that a run holds until it ends. */
+function placesOf({ place, tokens, cost }: HeldLimits): string[] {
+  const names: string[] = [];
+  if (place) names.push(RUNS);
+  if (tokens !== undefined) names.push(RESERVED_TOKENS);
+  if (cost !== undefined) names.push(RESERVED_COSTS);
+  return names;
 }
 
 function pointsOf({ name, windowSeconds }: CounterWindow, points: number): LimitRelease {
@@ -144,13 +165,13 @@ function pointsOf({ name, windowSeconds }: CounterWindow, points: number): Limit
 
 /** What a request is counted against, in this order. */
 function limitsOf(request: AdmissionRequest): LimitRequest[] {
-  const { key, runMs, cost } = request;
+  const { key, cost } = request;
   const { concurrent_runs: places, tokens_per_day: tokens, cost_per_day: money, requests_per_minute } = key.limits;
   const limits: LimitRequest[] = [];
-  if (places !== undefined && runMs !== undefined) {
-    limits.push({ kind: 'place', name: RUNS, limit: places, ttlMs: runMs });
+  const ttlMs = heldMs(request);
+  if (places !== undefined && request.runMs !== undefined) {
+    limits.push({ kind: 'place', name: RUNS, limit: places, ttlMs });
   }
-  const ttlMs = runMs ?? CALL_MS;
   if (tokens !== undefined) {
     // Never more than the whole limit: a key with a small one can still send something.
     const points = Math.max(1, Math.min(request.tokens, tokens));
@@ -165,6 +186,11 @@ function limitsOf(request: AdmissionRequest): LimitRequest[] {
     limits.push({ kind: 'points', ...REQUESTS, points: 1, limit: requests_per_minute });
   }
   return limits;
+}
+
+/** How long the places of a request are held where nobody frees them, in milliseconds. */
+function heldMs({ runMs = CALL_MS, waits = false }: AdmissionRequest): number {
+  return waits ? WAITING_MS + runMs : runMs;
 }
 
 /** What a request holds until it ends. */

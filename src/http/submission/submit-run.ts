@@ -36,11 +36,12 @@ export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<
       ...submission,
       caller,
       ...(path !== undefined && { repeat: repeatKeyOf(req, { path, raw, caller }) }),
-      admit: async (id: RunId) => {
+      admit: async (id: RunId, { waits }) => {
         admitted = await deps.admission.admit({
           key,
           id,
           runMs: config.runs.maxRunMs,
+          waits,
           tokens,
           cost: likelyCost(request),
           announce: (headers) => setHeaders(res, headers),

@@ -41,6 +41,8 @@ export interface RunDriver {
   }): AsyncGenerator<Step, ResearchOutcome | 'paused'>;
   /** One non-streamed chat completion of a proxy model: the provider's body, byte for byte. */
   proxy(options: { run: RunRecord; request: ProxyRequest; signal: AbortSignal }): Promise<ProxyAnswer>;
+  /** Awaited before a run goes on that did not begin where it was submitted. Rejects for none but `NewerDataError`. */
+  begins?(run: RunRecord): Promise<void>;
   /** Told when an execution has left its run. */
   left?(outcome: ExecutionOutcome): void;
 }
@@ -77,6 +79,7 @@ export async function executeRun(options: ExecutionOptions): Promise<ExecutionRe
   let execution: Execution | undefined;
   let result: ExecutionResult = 'lost';
   try {
+    if (!options.beginning) await driver.begins?.(lease.run);
     execution = await Execution.open(options);
     result = await execution.drive();
   } catch (thrown) {

@@ -17,7 +17,7 @@ import type { RunRecord } from '../../store/run-store.ts';
 import type { Tool } from '../../tools/tool.ts';
 import type { ChatModel } from '../../upstream/turn.ts';
 import type { RunMetrics } from '../metrics.ts';
-import type { EndedRun, ProxyAnswer, ProxyRequest } from '../runs.ts';
+import type { BeginningRun, EndedRun, ProxyAnswer, ProxyRequest } from '../runs.ts';
 import { readHeld, readMcpServers, readResearchRequest } from '../stored/stored-request.ts';
 import type { RunDriver } from './execute-run.ts';
 
@@ -59,6 +59,8 @@ export interface DriverParts {
   proxy(options: { run: RunRecord; request: ProxyRequest; signal: AbortSignal }): Promise<ProxyAnswer>;
   encryptionKeyOf(keyId: string): Buffer | undefined;
   metrics?: Pick<RunMetrics, 'left' | 'toolCall' | 'cost'>;
+  /** Awaited before a run goes on that did not begin where it was submitted. */
+  begins?(run: BeginningRun): Promise<void>;
   /** Told of every run that this instance ended. */
   ended?(run: EndedRun & { model: string; error: ErrorCode | undefined }): void;
 }
@@ -67,6 +69,9 @@ export interface DriverParts {
 export function createDriver(parts: DriverParts): RunDriver {
   return {
     proxy: parts.proxy,
+    async begins(run) {
+      await parts.begins?.({ id: run.id, keyId: run.keyId, held: readHeld(run) });
+    },
     left({ run, result, ended }) {
       const { id, keyId, model } = run;
       if (ended) {

@@ -91,8 +91,9 @@ export class Submissions {
     const { clock, retentionMs, executor, encryptionKeyOf } = this.#options;
     const id = newRunId();
     const isChat = submission.api === 'chat_completions';
-    using room = (await this.#room()) ?? (isChat ? executor.reserve({ later: true }) : undefined);
-    const held = (await submission.admit?.(id)) ?? {};
+    const roomNow = await this.#room();
+    using room = roomNow ?? (isChat ? executor.reserve({ later: true }) : undefined);
+    const held = (await submission.admit?.(id, { waits: !roomNow })) ?? {};
     const key = encryptionKeyOf(submission.caller.keyId);
     if (!key) throw new GatewayError('invalid_api_key', 'The API key is no longer known.');
     const stored = storedRequest(submission, { key, held });

@@ -20,12 +20,13 @@ function setUp(limits: object) {
   const admission = new Admission(memoryLimits(() => clock.now));
   const key = keyWith(limits);
   const announced: Record<string, string>[] = [];
-  const admit = (id: string, options: { tokens?: number; runMs?: number } = {}) =>
+  const admit = (id: string, options: { tokens?: number; runMs?: number; waits?: boolean } = {}) =>
     admission.admit({
       key,
       id,
       tokens: options.tokens ?? 1,
       runMs: options.runMs ?? 1000,
+      waits: options.waits ?? false,
       announce: (headers) => void announced.push(headers),
     });
   return { admit, admission, announced, clock };
@@ -40,6 +41,29 @@ describe('Admission', () => {
     clock.now = 999;
     await assert.rejects(admit('b'), refused('concurrency_limit_exceeded'));
     clock.now = 1000;
+    await admit('b');
+  });
+
+  it('a run that waited holds its place from its beginning for the time that it may last', async () => {
+    const { admit, admission, clock } = setUp({ concurrent_runs: 1, tokens_per_day: 100 });
+    const { held } = await admit('a', { waits: true, tokens: 60 });
+    clock.now = 3_600_000;
+    await assert.rejects(admit('b'), refused('concurrency_limit_exceeded'));
+    await admission.runBegins({ id: 'a', keyId: 'k', held, runMs: 1000 });
+    clock.now += 999;
+    await assert.rejects(admit('b'), refused('concurrency_limit_exceeded'));
+    clock.now += 1;
+    await admit('b', { tokens: 60 });
+  });
+
+  it('a run that goes on is counted again where its place is forgotten, also beyond the limit', async () => {
+    const { admit, admission } = setUp({ concurrent_runs: 1 });
+    await admit('a');
+    const held = { place: true };
+    await admission.runBegins({ id: 'of before', keyId: 'k', held, runMs: 1000 });
+    await admission.runEnded({ id: 'a', keyId: 'k', held, tokens: null });
+    await assert.rejects(admit('b'), refused('concurrency_limit_exceeded'));
+    await admission.runEnded({ id: 'of before', keyId: 'k', held, tokens: null });
     await admit('b');
   });
 

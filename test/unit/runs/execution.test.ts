@@ -3,9 +3,10 @@ import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
 import { ActiveRuns } from '../../../src/runs/executing/active-runs.ts';
 import { follow } from '../../../src/runs/reading/follow.ts';
+import type { Submission } from '../../../src/runs/runs.ts';
 import type { Append, RunStore } from '../../../src/store/run-store.ts';
 import { claimedRun, ending, events, frames } from '../../contract/run-store-fixture.ts';
-import { openHarness, question, readAll, runToEnd, testTool } from '../../support/run-harness.ts';
+import { openHarness, question, readAll, runToEnd, testConfig, testTool } from '../../support/run-harness.ts';
 import { isAnswerTurn, ScriptedModel } from '../../support/scripted-model.ts';
 import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
 
@@ -19,6 +20,28 @@ async function storeWith(
   const inner = await memoryStore();
   return wrapStore(inner, { append: (id, batch) => append(inner, id, batch) });
 }
+
+describe('what a run holds of its limits', () => {
+  it('is told where a run goes on that waited, not where it began at once', async () => {
+    const gate = Promise.withResolvers<void>();
+    const chat = new ScriptedModel(() => ({ gate: gate.promise, text: ['done'] }));
+    const told: unknown[] = [];
+    const waits: boolean[] = [];
+    const admit: Submission['admit'] = async (_, options) => {
+      waits.push(options.waits);
+      return { place: true };
+    };
+    const begins = async (run: unknown) => void told.push(run);
+    await using harness = await openHarness({ chat, begins, config: testConfig({ runs: { max_concurrent: 1 } }) });
+    const { run: first } = await harness.runs.submit(question({ admit }));
+    const { run: second } = await harness.runs.submit(question({ admit }));
+    gate.resolve();
+    await readAll(harness.runs, first);
+    await readAll(harness.runs, second);
+    assert.deepEqual(waits, [false, true]);
+    assert.deepEqual(told, [{ id: second.id, keyId: second.keyId, held: { place: true } }]);
+  });
+});
 
 describe('a tool call', () => {
   it('is made only once the log says so: an instance that lost its claim meanwhile calls nothing', async () => {
