@@ -102,7 +102,7 @@ async function reserve(
     const releasing = slots.release(key, id);
     if (releasing instanceof Promise) await releasing;
   }
-  return { granted: count.granted, count };
+  return { granted: count.granted, count, reservedByOthers: !alone };
 }
 
 async function giveAllBack(parts: LimitParts, holder: LimitHolder, releases: readonly LimitRelease[]): Promise<void> {

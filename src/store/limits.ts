@@ -49,6 +49,8 @@ export type LimitRequest =
 export interface LimitResult {
   granted: boolean;
   count?: Count;
+  /** Of a reservation: whether others hold some, too. What they leave unused is given back when they end. */
+  reservedByOthers?: boolean;
 }
 
 /** What is given back of a limit; points may be negative where more were used than taken. */

@@ -108,6 +108,22 @@ function limitContract(name: string, open: () => Promise<LimitFixture>): void {
         await expectTaken(here, { holders: ['a'], points: 62, requests: 3 });
       });
 
+      it('say of a refusal whether it is for what others have reserved', async () => {
+        await using fixture = await open();
+        const { here, there } = fixture;
+        const refused = async (side: LimitStore) => {
+          const { granted, reservedByOthers } = (await side.take({ key: 'ann', id: 'b' }, requests(60)))[1] ?? {};
+          return { granted, reservedByOthers };
+        };
+        await take(here, 'a', 100);
+        assert.deepEqual(await refused(there), { granted: false, reservedByOthers: true });
+        await here.giveBack({ key: 'ann', id: 'a' }, [
+          { kind: 'place', name: 'p' },
+          { kind: 'place', name: 'e' },
+        ]);
+        assert.deepEqual(await refused(there), { granted: false, reservedByOthers: false });
+      });
+
       it('let one that is alone use up what is left', async () => {
         await using fixture = await open();
         const { here, there } = fixture;

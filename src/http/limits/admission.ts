@@ -212,10 +212,20 @@ function checkResults(
   for (const [index, limit] of limits.entries()) {
     const result = results[index];
     if (!result) throw new Error(`the limit ${limit.name} was not counted`);
-    const { granted, count } = result;
+    const { granted, count, reservedByOthers } = result;
     if (limit.name === REQUESTS.name && count) announceRequests(request, { limit: limit.limit, ...count });
-    if (!granted) throw refusal(limit, { limits: request.key.limits, retryAfterMs: count?.resetMs ?? 0 });
+    if (granted) continue;
+    throw reservedByOthers
+      ? reserved(limit)
+      : refusal(limit, { limits: request.key.limits, retryAfterMs: count?.resetMs ?? 0 });
   }
+}
+
+/** What others have reserved may be all that is missing: they use less of it as a rule, and end long before the window. */
+function reserved({ name }: LimitRequest): GatewayError {
+  const what = name === COSTS.name ? 'cost' : 'tokens';
+  const message = `The ${what} that other requests of this key may still use leave too little of the day for this one. Try again when one has ended.`;
+  return new GatewayError('concurrency_limit_exceeded', message, { retryAfterMs: CONCURRENCY_RETRY_MS });
 }
 
 function refusal(

@@ -107,11 +107,12 @@ describe('Admission', () => {
   it('tokens: parallel requests have to fit together, a lone one may use up what is left', async () => {
     const { admit } = setUp({ tokens_per_day: 100 });
     const first = await admit('a', { tokens: 60 });
-    await assert.rejects(admit('b', { tokens: 60 }), refused('quota_exceeded'));
+    const soon = { code: 'concurrency_limit_exceeded', retryAfterMs: 2000 };
+    await assert.rejects(admit('b', { tokens: 60 }), soon, 'it fits once the other one has ended');
     await first.settle(50);
     const second = await admit('c', { tokens: 60 });
     await second.settle(60);
-    await assert.rejects(admit('d', { tokens: 1 }), refused('quota_exceeded'));
+    await assert.rejects(admit('d', { tokens: 1 }), { code: 'quota_exceeded', retryAfterMs: 86_400_000 });
   });
 
   it('tokens that were more than estimated are taken, unknown ones stay as estimated', async () => {
@@ -123,7 +124,7 @@ describe('Admission', () => {
 
   it('a limit smaller than any request still lets one through', async () => {
     const { admit } = setUp({ tokens_per_day: 5 });
-    await admit('a', { tokens: 1_000_000 });
+    await (await admit('a', { tokens: 1_000_000 })).settle(null);
     await assert.rejects(admit('b'), refused('quota_exceeded'));
   });
 
