@@ -3,6 +3,7 @@ import { createConnection, type Socket } from 'node:net';
 import { GatewayError } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import type { Counter, LimitHolder, LimitRelease, LimitRequest, LimitResult, LimitStore, Slots } from '../limits.ts';
+import { releasesOf } from '../limits.ts';
 import { ChangeListeners, type LogHandlers, LogListeners, type RunChange } from '../listeners.ts';
 import type { Append, AppendResult, NewRun, RunStore } from '../run-store.ts';
 import { checkAppend } from '../run-store-checks.ts';
@@ -10,7 +11,7 @@ import type { StoreMethod } from './wire.ts';
 import { fromWireError, Outbox, type Question, readMessages, type StoreReply, type Structured } from './wire.ts';
 
 /** How long an answer may take, in milliseconds: the process that holds the store is on this machine. */
-const COMMAND_MS = 10_000;
+const ANSWER_MS = 10_000;
 /** How often answers that are late are looked for, in milliseconds. */
 const CHECK_MS = 1000;
 
@@ -18,6 +19,8 @@ interface Pending {
   since: number;
   resolve(value: Structured): void;
   reject(reason: Error): void;
+  /** Given a value that came only after the call had failed as late. */
+  undo: ((value: Structured) => void) | undefined;
 }
 
 /** What a worker has in the place of a store of its own. */
@@ -29,13 +32,14 @@ export interface SharedStore {
 }
 
 /**
- * Connects to the process of this gateway that holds the store.
+ * Connects to the process of this gateway that holds the store. A call fails with `store_unavailable` where its answer
+ * takes longer than `answerMs`, up to a second later.
  * @throws the system's own error where nobody listens at `path`.
  */
-export async function connectStore(path: string): Promise<SharedStore> {
+export async function connectStore(path: string, { answerMs = ANSWER_MS } = {}): Promise<SharedStore> {
   const socket = createConnection(path);
   await once(socket, 'connect');
-  const link = new StoreLink(socket);
+  const link = new StoreLink(socket, answerMs);
   const limits: LimitStore = {
     counter: (options) => link.counter(options),
     slots: (options) => link.slots(options),
@@ -51,15 +55,19 @@ class StoreLink {
   readonly changes = new ChangeListeners();
   readonly closed: Promise<void>;
   readonly #socket: Socket;
+  readonly #answerMs: number;
   readonly #outbox: Outbox<Question>;
   readonly #pending = new Map<number, Pending>();
+  /** What undoes calls that failed as late, until they are answered: they may still be carried out. */
+  readonly #undos = new Map<number, (value: Structured) => void>();
   readonly #subscriptions = new Map<number, LogHandlers>();
   readonly #check: NodeJS.Timeout;
   #number = 0;
   #closing = false;
 
-  constructor(socket: Socket) {
+  constructor(socket: Socket, answerMs: number) {
     this.#socket = socket;
+    this.#answerMs = answerMs;
     this.#outbox = new Outbox(socket);
     readMessages<StoreReply>(socket, (answer) => this.#take(answer));
     socket.on('error', () => socket.destroy());
@@ -87,7 +95,12 @@ class StoreLink {
   }
 
   takeLimits(holder: LimitHolder, requests: readonly LimitRequest[]): Promise<LimitResult[]> {
-    return this.#ask((call) => ({ ask: 'takeLimits', call, holder, requests }));
+    // Nobody else knows the holder: what is taken once this has failed would be taken for good.
+    const undo = (results: LimitResult[]) => {
+      const releases = results.every(({ granted }) => granted) ? requests.flatMap(releasesOf) : [];
+      if (releases.length > 0) this.giveLimitsBack(holder, releases).catch(() => {});
+    };
+    return this.#ask((call) => ({ ask: 'takeLimits', call, holder, requests }), undo);
   }
 
   giveLimitsBack(holder: LimitHolder, releases: readonly LimitRelease[]): Promise<void> {
@@ -128,11 +141,11 @@ class StoreLink {
     await this.closed;
   }
 
-  #ask(question: (call: number) => Question): Promise<Structured> {
+  #ask(question: (call: number) => Question, undo?: Pending['undo']): Promise<Structured> {
     if (this.#socket.destroyed) return Promise.reject(away());
     const call = ++this.#number;
     return new Promise((resolve, reject) => {
-      this.#pending.set(call, { since: performance.now(), resolve, reject });
+      this.#pending.set(call, { since: performance.now(), resolve, reject, undo });
       this.#outbox.send(question(call));
     });
   }
@@ -141,9 +154,12 @@ class StoreLink {
     switch (answer.say) {
       case 'value':
         this.#settle(answer.call)?.resolve(answer.value);
+        this.#undos.get(answer.call)?.(answer.value);
+        this.#undos.delete(answer.call);
         return;
       case 'error':
         this.#settle(answer.call)?.reject(fromWireError(answer.error));
+        this.#undos.delete(answer.call);
         return;
       case 'batch':
         this.#subscriptions.get(answer.subscription)?.onBatch(answer.batch);
@@ -164,10 +180,12 @@ class StoreLink {
 
   /** Calls are in the order of their time: the first that is young enough ends the search. */
   #rejectLate(): void {
-    const oldest = performance.now() - COMMAND_MS;
-    for (const [call, { since }] of this.#pending) {
+    const oldest = performance.now() - this.#answerMs;
+    for (const [call, { since, reject, undo }] of this.#pending) {
       if (since > oldest) return;
-      this.#settle(call)?.reject(away());
+      this.#pending.delete(call);
+      if (undo) this.#undos.set(call, undo);
+      reject(away());
     }
   }
 
@@ -175,6 +193,7 @@ class StoreLink {
     clearInterval(this.#check);
     for (const { reject } of this.#pending.values()) reject(away());
     this.#pending.clear();
+    this.#undos.clear();
     if (!this.#closing) this.listeners.gapEverywhere();
   }
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { silentLogger } from '../../../src/base/logger.ts';
+import type { LimitResult, LimitStore } from '../../../src/store/limits.ts';
 import { memoryLimits } from '../../../src/store/memory-limits.ts';
 import { connectStore } from '../../../src/store/shared/store-client.ts';
 import { serveStore } from '../../../src/store/shared/store-server.ts';
@@ -48,6 +49,43 @@ describe('a store that another process of the gateway holds', () => {
     assert.deepEqual(seen, { here: [3, 4, 5, 9], there: [3, 4, 5, 9] });
     await Promise.all([here.runs.close(), there.runs.close()]);
     await server[Symbol.asyncDispose]();
+    await held.close();
+  });
+
+  it('gives back limits that were taken for a worker only after it had given up', async () => {
+    const held = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
+    const counted = memoryLimits(Date.now);
+    const frozen = Promise.withResolvers<void>();
+    const taken = Promise.withResolvers<LimitResult[]>();
+    const givenBack = Promise.withResolvers<void>();
+    const limits: LimitStore = {
+      ...counted,
+      async take(...args) {
+        await frozen.promise;
+        const results = await counted.take(...args);
+        taken.resolve(results);
+        return results;
+      },
+      async giveBack(...args) {
+        await counted.giveBack(...args);
+        givenBack.resolve();
+      },
+    };
+    await using server = await serveStore({ runs: held, limits });
+    const worker = await connectStore(server.path, { answerMs: 1 });
+    const window = { name: 'd', windowSeconds: 600 };
+    const taking = worker.limits.take({ key: 'ann', id: 'a' }, [
+      { kind: 'place', name: 'p', limit: 1, ttlMs: 60_000 },
+      { kind: 'points', ...window, points: 60, limit: 100, reserved: { name: 'e', ttlMs: 60_000 } },
+    ]);
+    await assert.rejects(taking, { code: 'store_unavailable' });
+    frozen.resolve();
+    assert.ok((await taken.promise).every(({ granted }) => granted));
+    await givenBack.promise;
+    assert.deepEqual(await counted.slots({ name: 'p' }).holders('ann'), []);
+    assert.deepEqual(await counted.slots({ name: 'e' }).holders('ann'), []);
+    assert.equal((await counted.counter(window).take('ann', 0, { limit: 0, force: true })).used, 0);
+    await worker.runs.close();
     await held.close();
   });
 
