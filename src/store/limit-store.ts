@@ -32,7 +32,10 @@ export function limitStore(make: LimitParts): LimitStore {
   return {
     ...parts,
     take: (holder, requests) => takeAll(parts, holder, requests),
-    giveBack: (holder, releases) => giveAllBack(parts, holder, releases),
+    async giveBack(holder, releases) {
+      await giveAllBack(parts, holder, releases);
+      return true;
+    },
   };
 }
 
@@ -105,12 +108,16 @@ async function reserve(
   return { granted: count.granted, count, reservedByOthers: !alone };
 }
 
-async function giveAllBack(parts: LimitParts, holder: LimitHolder, releases: readonly LimitRelease[]): Promise<void> {
+async function giveAllBack(
+  parts: LimitParts,
+  { key, id }: LimitHolder,
+  releases: readonly LimitRelease[],
+): Promise<void> {
   for (const release of releases) {
-    const giving =
-      release.kind === 'place'
-        ? parts.slots(release).release(holder.key, holder.id)
-        : parts.counter(release).giveBack(holder.key, release.points);
+    const place = release.kind === 'place' ? release : release.reserved;
+    const releasing = place && parts.slots(place).release(key, id);
+    if (releasing instanceof Promise) await releasing;
+    const giving = release.kind === 'points' && parts.counter(release).giveBack(key, release.points);
     if (giving instanceof Promise) await giving;
   }
 }

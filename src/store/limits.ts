@@ -53,8 +53,13 @@ export interface LimitResult {
   reservedByOthers?: boolean;
 }
 
-/** What is given back of a limit; points may be negative where more were used than taken. */
-export type LimitRelease = { kind: 'place'; name: string } | ({ kind: 'points'; points: number } & CounterWindow);
+/**
+ * What is given back of a limit; points may be negative where more were used than taken. Reserved ones are given back
+ * together with their place, by `reserved`.
+ */
+export type LimitRelease =
+  | { kind: 'place'; name: string }
+  | ({ kind: 'points'; points: number; reserved?: { name: string } } & CounterWindow);
 
 /** Who takes: an API key, and the request of it that holds places. */
 export interface LimitHolder {
@@ -74,7 +79,11 @@ export interface LimitStore {
    * taken is given back as far as can be known, and by its time.
    */
   take(holder: LimitHolder, requests: readonly LimitRequest[]): Promise<LimitResult[]>;
-  giveBack(holder: LimitHolder, releases: readonly LimitRelease[]): Promise<void>;
+  /**
+   * True once it is given back. False where the store is away: it is repeated when it is back, and
+   * nothing else may be taken by this id.
+   */
+  giveBack(holder: LimitHolder, releases: readonly LimitRelease[]): Promise<boolean>;
 }
 
 /** All that is given back of what was taken. */
@@ -82,6 +91,5 @@ export function releasesOf(request: LimitRequest): LimitRelease[] {
   const { kind, name } = request;
   if (kind === 'place') return [{ kind, name }];
   const { windowSeconds, points, reserved } = request;
-  const release: LimitRelease = { kind, name, windowSeconds, points };
-  return reserved ? [release, { kind: 'place', name: reserved.name }] : [release];
+  return [{ kind, name, windowSeconds, points, ...(reserved && { reserved: { name: reserved.name } }) }];
 }

@@ -91,18 +91,16 @@ export class Admission {
     if (limits.length > 0) checkResults(await this.#store.take(holder, limits), { limits, request });
     const held = heldBy(limits);
     let open = true;
-    const once = async (end: () => Promise<void>) => {
+    const once = async (end: () => Promise<boolean>) => {
       if (!open) return;
       open = false;
-      await end();
-      if (request.id === undefined) this.#freeIds.push(id);
+      const isGivenBack = await end();
+      if (isGivenBack && request.id === undefined) this.#freeIds.push(id);
     };
     return {
       held,
       undo: () =>
-        once(async () => {
-          if (limits.length > 0) await this.#store.giveBack(holder, limits.flatMap(releasesOf));
-        }),
+        once(async () => limits.length === 0 || (await this.#store.giveBack(holder, limits.flatMap(releasesOf)))),
       settle: (tokens, cost = 0) => once(() => this.runEnded({ keyId: key.id, id, held, tokens, cost })),
     };
   }
@@ -139,14 +137,20 @@ export class Admission {
     await Promise.all(places.map(async (slots) => await slots.take(keyId, id, options)));
   }
 
-  /** Frees what an ended run held, whoever admitted it. */
-  async runEnded({ keyId, id, held, tokens, cost = 0 }: EndedRun): Promise<void> {
-    const releases: LimitRelease[] = placesOf(held).map((name) => ({ kind: 'place', name }));
-    if (held.tokens !== undefined && tokens !== null) releases.push(pointsOf(TOKENS, held.tokens - tokens));
-    // What has no price keeps nothing: the reservation goes back.
-    if (held.cost !== undefined && cost !== null)
-      releases.push(pointsOf(COSTS, held.cost - Math.ceil(cost * MILLIONTHS - ROUNDING)));
-    if (releases.length > 0) await this.#store.giveBack({ key: keyId, id }, releases);
+  /** Frees what an ended run held, whoever admitted it. False where the store is away: it is done when it is back. */
+  async runEnded({ keyId, id, held, tokens, cost = 0 }: EndedRun): Promise<boolean> {
+    const releases: LimitRelease[] = [];
+    if (held.place) releases.push({ kind: 'place', name: RUNS });
+    if (held.tokens !== undefined) {
+      const points = tokens === null ? 0 : held.tokens - tokens;
+      releases.push({ kind: 'points', ...TOKENS, points, reserved: { name: RESERVED_TOKENS } });
+    }
+    if (held.cost !== undefined) {
+      // What has no price keeps nothing: the reservation goes back.
+      const points = cost === null ? 0 : held.cost - Math.ceil(cost * MILLIONTHS - ROUNDING);
+      releases.push({ kind: 'points', ...COSTS, points, reserved: { name: RESERVED_COSTS } });
+    }
+    return releases.length === 0 || (await this.#store.giveBack({ key: keyId, id }, releases));
   }
 }
 
@@ -157,10 +161,6 @@ function placesOf({ place, tokens, cost }: HeldLimits): string[] {
   if (tokens !== undefined) names.push(RESERVED_TOKENS);
   if (cost !== undefined) names.push(RESERVED_COSTS);
   return names;
-}
-
-function pointsOf({ name, windowSeconds }: CounterWindow, points: number): LimitRelease {
-  return { kind: 'points', name, windowSeconds, points };
 }
 
 /** What a request is counted against, in this order. */

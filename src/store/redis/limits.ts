@@ -7,6 +7,7 @@ import type { Awaitable, Counter, LimitStore, Slots } from '../limits.ts';
 import { memoryLimits } from '../memory-limits.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
+import { type OwedRelease, OwedReleases } from './owed-releases.ts';
 import { numberReply, textList } from './replies.ts';
 import { loadScript, NOW } from './scripts.ts';
 
@@ -46,11 +47,17 @@ return redis.call('ZCOUNT', KEYS[1], '(' .. whole(timeOf('')), '+inf')`);
 
 const takeReply = z.tuple([z.literal([0, 1]), z.number(), z.number()]);
 
+interface RedisParts {
+  redis: RedisConnection;
+  keys: Keys;
+}
+
 /**
  * Limits that instances share: more instances do not multiply them. While Redis is away each instance counts for
- * itself, from nothing: a limit that is too generous for a while is better than a gateway that refuses everything.
+ * itself, from nothing: a limit that is too generous for a while is better than a gateway that refuses everything. What
+ * Redis had counted and ended meanwhile is given back when it is there again.
  */
-export function redisLimits(parts: { redis: RedisConnection; keys: Keys; log: Logger; now(): number }): LimitStore {
+export function redisLimits(parts: RedisParts & { log: Logger; now(): number }): LimitStore {
   const { redis, keys, log, now } = parts;
   const alone = memoryLimits(now);
   const shared = async <T>(ask: () => Promise<T>, instead: () => Awaitable<T>): Promise<T> => {
@@ -61,7 +68,9 @@ export function redisLimits(parts: { redis: RedisConnection; keys: Keys; log: Lo
       return await instead();
     }
   };
-  return limitStore({
+  const owed = new OwedReleases((entry) => giveBack(parts, entry, { repeated: true }));
+  redis.onReady(() => void owed.repeatAll());
+  const store = limitStore({
     counter({ name, windowSeconds }): Counter {
       const own = alone.counter({ name, windowSeconds });
       const keyOf = (key: string) => keys.limit(name, key);
@@ -116,4 +125,38 @@ export function redisLimits(parts: { redis: RedisConnection; keys: Keys; log: Lo
       };
     },
   });
+  return {
+    ...store,
+    async giveBack(holder, releases) {
+      // It was taken here or there.
+      await alone.giveBack(holder, releases);
+      return await shared(
+        async () => {
+          await giveBack(parts, { holder, releases }, { repeated: false });
+          return true;
+        },
+        () => {
+          owed.add({ holder, releases });
+          return false;
+        },
+      );
+    },
+  };
+}
+
+/**
+ * Gives back in Redis. Reserved points that are `repeated` go back only with their place, which is there once: what Redis
+ * did without an answer is not done twice, and what was counted by an instance alone is not given back here.
+ */
+async function giveBack(
+  { redis, keys }: RedisParts,
+  { holder: { key, id }, releases }: OwedRelease,
+  { repeated }: { repeated: boolean },
+): Promise<void> {
+  for (const release of releases) {
+    const place = release.kind === 'place' ? release : release.reserved;
+    const held = place && (await redis.command(['ZREM', keys.limit(place.name, key), id])) === 1;
+    if (release.kind === 'points' && (held || !repeated))
+      await redis.script(GIVE_BACK, [keys.limit(release.name, key)], [`${release.points}`]);
+  }
 }

@@ -103,7 +103,7 @@ class StoreLink {
     return this.#ask((call) => ({ ask: 'takeLimits', call, holder, requests }), undo);
   }
 
-  giveLimitsBack(holder: LimitHolder, releases: readonly LimitRelease[]): Promise<void> {
+  giveLimitsBack(holder: LimitHolder, releases: readonly LimitRelease[]): Promise<boolean> {
     return this.#ask((call) => ({ ask: 'giveLimitsBack', call, holder, releases }));
   }
 

@@ -136,6 +136,27 @@ describe('Admission', () => {
     assert.deepEqual((await limited('a')).held, { place: true });
   });
 
+  it('uses no id again of a request that still has something to be given back', async () => {
+    const counted = memoryLimits(() => 0);
+    const ids: string[] = [];
+    let done = false;
+    const admission = new Admission({
+      ...counted,
+      take(holder, requests) {
+        ids.push(holder.id);
+        return counted.take(holder, requests);
+      },
+      giveBack: async (...args) => (await counted.giveBack(...args)) && done,
+    });
+    const key = keyWith({ tokens_per_day: 100 });
+    const call = async () => await (await admission.admit({ key, tokens: 1, announce: () => {} })).settle(1);
+    await call();
+    done = true;
+    for (let n = 0; n < 2; n++) await call();
+    assert.notEqual(ids[1], ids[0]);
+    assert.equal(ids[2], ids[1]);
+  });
+
   it('what a run held is freed by whoever ends it', async () => {
     const limits = { concurrent_runs: 1, tokens_per_day: 100 };
     const { admit, admission } = setUp(limits);

@@ -67,8 +67,9 @@ describe('a store that another process of the gateway holds', () => {
         return results;
       },
       async giveBack(...args) {
-        await counted.giveBack(...args);
+        const done = await counted.giveBack(...args);
         givenBack.resolve();
+        return done;
       },
     };
     await using server = await serveStore({ runs: held, limits });
