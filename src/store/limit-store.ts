@@ -101,11 +101,11 @@ async function reserve(
   const fits = counter.take(key, points, { limit });
   let count = fits instanceof Promise ? await fits : fits;
   if (!count.granted && alone && count.used < limit) count = await counter.take(key, points, { limit, force: true });
-  if (!count.granted) {
-    const releasing = slots.release(key, id);
-    if (releasing instanceof Promise) await releasing;
-  }
-  return { granted: count.granted, count, reservedByOthers: !alone };
+  if (count.granted) return { granted: true, count };
+  const releasing = slots.release(key, id);
+  if (releasing instanceof Promise) await releasing;
+  // Asked again: others that were about to be refused have let go of theirs, too.
+  return { granted: false, count, reservedByOthers: (await slots.count(key)) > 0 };
 }
 
 async function giveAllBack(

@@ -49,7 +49,7 @@ export type LimitRequest =
 export interface LimitResult {
   granted: boolean;
   count?: Count;
-  /** Of a reservation: whether others hold some, too. What they leave unused is given back when they end. */
+  /** Of a refused reservation: whether others hold some, too. What they leave unused is given back when they end. */
   reservedByOthers?: boolean;
 }
 
