@@ -14,24 +14,25 @@ const PLAIN_LOOKS = 20;
 /** Notices a text that repeats one passage for ever, as models sometimes do for a million tokens. */
 export class RepetitionWatch {
   #tail = '';
-  #unseen = 0;
+  /** What came since the last look. It is joined to the tail for a look only: joining copies all of it. */
+  #unseen = '';
   #looks = 0;
 
   /** True once the text so far ends in endless repetition. */
   push(delta: string): boolean {
     let rest = delta;
     while (rest !== '') {
-      const piece = rest.slice(0, STEP - this.#unseen);
+      const piece = rest.slice(0, STEP - this.#unseen.length);
       rest = rest.slice(piece.length);
-      this.#tail = (this.#tail + piece).slice(-WINDOW);
-      this.#unseen += piece.length;
-      if (this.#unseen >= STEP && this.#look()) return true;
+      this.#unseen += piece;
+      if (this.#unseen.length >= STEP && this.#look()) return true;
     }
     return false;
   }
 
   #look(): boolean {
-    this.#unseen = 0;
+    this.#tail = (this.#tail + this.#unseen).slice(-WINDOW);
+    this.#unseen = '';
     const passage = repeatedPassage(this.#tail);
     if (passage === undefined) {
       this.#looks = 0;

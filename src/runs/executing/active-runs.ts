@@ -144,17 +144,10 @@ export class ActiveRuns {
   reserve(capacity: Capacity, driving: Driving): Reservation | undefined {
     if (this.#pausing || !capacity.startNow(this.size)) return undefined;
     const held = this.hold();
-    let isUsed = false;
     return {
       claim: this.#firstClaim(),
-      begin: (claim, beginning) => {
-        isUsed = true;
-        this.#begin(claim, { beginning }, driving);
-      },
-      [Symbol.dispose]: () => {
-        held[Symbol.dispose]();
-        if (!isUsed) capacity.giveBack();
-      },
+      begin: (claim, beginning) => this.#begin(claim, { beginning }, driving),
+      [Symbol.dispose]: () => held[Symbol.dispose](),
     };
   }
 

@@ -2,33 +2,42 @@ import type { LoadMeter } from './load-meter.ts';
 
 /** Starts of runs are counted over windows of this length, in milliseconds. */
 const WINDOW_MS = 100;
-/** Runs that may start in a window where there is room: what they cost shows in the next one. */
-const STARTS = 32;
+/** By how many runs a process may grow in a window where there is room: what they cost shows in the next one. */
+const GROWTH = 32;
 /** Where the process is busy but keeps up. */
-const BUSY_STARTS = 2;
+const BUSY_GROWTH = 2;
 const BUSY = { utilization: 0.9, lagMs: 50 } as const;
 /** How often those who wait for a start are looked at, in milliseconds. */
 const LOOK_MS = 50;
 /** How long one that waits without end stands in line at a time. */
 const ROOM_LOOK_MS = 500;
-/** Where it does not keep up, nothing starts. */
+/** Where it does not keep up, nothing starts before half of its runs are gone. */
 const LATE_MS = 100;
 /** For how long runs were held back before new ones are refused, in milliseconds. */
 const PATIENCE_MS = 2000;
+/** A run that started after less than that was served soon, in milliseconds. */
+const SOON_MS = 1000;
 
 /**
- * How many runs this process drives: as many as it may, and no more than it can serve. Runs that would start while it
- * is busy are held back; they stay queued, for another instance or for later. The states follow from windows of time:
- * room -> held back (a start was denied) -> overloaded (for two seconds) -> room (a window without a denial).
+ * How many runs this process drives: as many as it may, and no more than it can serve. It may always have as many as it
+ * had in the window before, however short they are, and a few more; what would grow faster than it is seen to keep up is
+ * held back, and stays queued, for another instance or for later. The states follow from windows of time: room -> held
+ * back (a start was denied) -> overloaded (for two seconds, and those that start have waited long) -> room (a window
+ * without a denial).
  */
 export class Capacity {
   readonly #max: number;
   readonly #load: LoadMeter;
   readonly #now: () => number;
   #windowAt = Number.NEGATIVE_INFINITY;
-  #left = 0;
+  /** How many runs there may be in this window. */
+  #room = 0;
+  /** The most that there were. */
+  #most = 0;
   #denied = false;
   #heldBackAt: number | undefined;
+  /** When a run started last that had not waited long. */
+  #servedSoonAt = Number.NEGATIVE_INFINITY;
   #waiting: { until: number; settle(started: boolean): void }[] = [];
   #timer: NodeJS.Timeout | undefined;
 
@@ -39,16 +48,22 @@ export class Capacity {
     this.#now = options.now ?? (() => performance.now());
   }
 
-  /** Whether one more run may start beside `active` ones; it counts as started. A process without runs may always. */
+  /** Whether one more run may start beside `active` ones. A process without runs may always. */
   start(active: number): boolean {
     if (active >= this.#max) return false;
-    this.#roll();
-    if (this.#left > 0 || active === 0) {
-      this.#left--;
+    this.#roll(active);
+    if (active < this.#room || active === 0) {
+      this.#most = Math.max(this.#most, active + 1);
       return true;
     }
+    this.#most = Math.max(this.#most, active);
     this.#denied = true;
     return false;
+  }
+
+  /** Is told how long a run that starts has waited, in milliseconds. */
+  served(waitedMs: number): void {
+    if (waitedMs < SOON_MS) this.#servedSoonAt = this.#now();
   }
 
   /** Whether a run may go on here that was under way elsewhere: it was let in long ago, and waits for nobody's load. */
@@ -56,9 +71,11 @@ export class Capacity {
     return active < this.#max;
   }
 
-  /** Whether one more run may start before all that wait for it: only where none does. It counts as started. */
+  /** Whether one more run may start before all that wait for it: only where none does. */
   startNow(active: number): boolean {
-    return this.#waiting.length === 0 && this.start(active);
+    const starts = this.#waiting.length === 0 && this.start(active);
+    if (starts) this.served(0);
+    return starts;
   }
 
   /** Waits for a start, `ms` at most, in the order of coming. False where there was no room in that time. */
@@ -72,7 +89,9 @@ export class Capacity {
 
   /** Resolves when there is room for one more run, or when the signal aborts. */
   async room(active: () => number, signal: AbortSignal): Promise<void> {
+    const began = this.#now();
     while (!signal.aborted && !(await this.startWithin(ROOM_LOOK_MS, active)));
+    if (!signal.aborted) this.served(this.#now() - began);
   }
 
   #serve(active: () => number): void {
@@ -92,11 +111,6 @@ export class Capacity {
     this.#timer = undefined;
   }
 
-  /** A start that found no run. */
-  giveBack(): void {
-    this.#left++;
-  }
-
   /** Whether runs are held back for their cost, not for their number. */
   get heldBack(): boolean {
     return this.#denied || this.#heldBackAt !== undefined;
@@ -104,24 +118,33 @@ export class Capacity {
 
   /** Whether what is queued cannot be served soon, so that more should go elsewhere. */
   get overloaded(): boolean {
-    this.#roll();
-    return this.#heldBackAt !== undefined && this.#now() - this.#heldBackAt >= PATIENCE_MS;
+    const now = this.#now();
+    const heldBackAt = this.#heldBackSince(now);
+    const isHeldBack = heldBackAt !== undefined && now - heldBackAt >= PATIENCE_MS;
+    return isHeldBack && now - this.#servedSoonAt >= SOON_MS;
   }
 
-  #roll(): void {
+  #heldBackSince(now: number): number | undefined {
+    const passed = now - this.#windowAt;
+    if (passed < WINDOW_MS) return this.#heldBackAt;
+    return this.#denied && passed < PATIENCE_MS ? (this.#heldBackAt ?? this.#windowAt) : undefined;
+  }
+
+  /** Begins the next window where it is time to, beside `active` runs. */
+  #roll(active: number): void {
     const now = this.#now();
     const passed = now - this.#windowAt;
     if (passed < WINDOW_MS) return;
-    if (this.#denied && passed < PATIENCE_MS) this.#heldBackAt ??= this.#windowAt;
-    else this.#heldBackAt = undefined;
+    this.#heldBackAt = this.#heldBackSince(now);
     this.#denied = false;
+    this.#room = this.#roomAfter(passed < 2 * WINDOW_MS ? Math.max(this.#most, active) : active);
+    this.#most = active;
     this.#windowAt = now;
-    this.#left = this.#starts();
   }
 
-  #starts(): number {
+  #roomAfter(most: number): number {
     const { utilization, lagMs } = this.#load;
-    if (lagMs >= LATE_MS) return 0;
-    return lagMs >= BUSY.lagMs || utilization >= BUSY.utilization ? BUSY_STARTS : STARTS;
+    if (lagMs >= LATE_MS) return Math.floor(most / 2);
+    return most + (lagMs >= BUSY.lagMs || utilization >= BUSY.utilization ? BUSY_GROWTH : GROWTH);
   }
 }

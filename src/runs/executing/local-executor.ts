@@ -97,7 +97,8 @@ export class LocalExecutor implements Executor {
     while (!this.#stopping.signal.aborted && this.#capacity.start(this.#runs.size)) {
       using _ = this.#runs.hold();
       const claim = await this.#runs.claimNext();
-      if (!claim) return this.#capacity.giveBack();
+      if (!claim) return;
+      if (claim.attempts === 1) this.#capacity.served(this.#options.clock.now() - claim.run.createdAt);
       void this.#runs.drive(claim).finally(() => this.#wake.resolve());
     }
   }

@@ -245,7 +245,9 @@ export class QueueExecutor implements Executor {
   async #start(id: RunId): Promise<{ done: Promise<ExecutionResult> } | 'ended' | 'not now'> {
     using _ = this.#runs.hold();
     const claim = await this.#claim(id, { waitMs: this.#heldElsewhere.has(id) ? 0 : HELD_MS });
-    return typeof claim === 'string' ? claim : { done: this.#runs.drive(claim) };
+    if (typeof claim === 'string') return claim;
+    if (claim.attempts === 1) this.#capacity.served(this.#options.clock.now() - claim.run.createdAt);
+    return { done: this.#runs.drive(claim) };
   }
 
   /** The news of a job that was given back may have come to this worker, which takes none any more: told once again. */

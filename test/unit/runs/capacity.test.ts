@@ -9,8 +9,12 @@ describe('the capacity of a process', () => {
     const load = { utilization: 0, lagMs: 0 };
     const clock = { now: 1000 };
     const capacity = new Capacity({ maxConcurrent, load, now: () => clock.now });
-    /** How many of 100 may start now. */
-    const starts = (active = 1) => Array.from({ length: 100 }, () => capacity.start(active)).filter(Boolean).length;
+    /** How many of 100 may start now beside those that run. */
+    const starts = (active = 1) => {
+      let started = 0;
+      for (let n = 0; n < 100; n++) if (capacity.start(active + started)) started++;
+      return started;
+    };
     return { load, clock, capacity, starts };
   }
 
@@ -18,22 +22,35 @@ describe('the capacity of a process', () => {
     const { clock, starts } = setUp();
     const first = starts();
     assert.ok(first > 10 && first < 100, `${first}`);
-    assert.equal(starts(), 0);
+    assert.equal(starts(1 + first), 0);
     clock.now += 100;
-    assert.equal(starts(), first);
+    assert.equal(starts(1 + first), first);
+  });
+
+  it('holds nobody back for runs that end as fast as others start, however busy it is', () => {
+    const { load, clock, capacity } = setUp();
+    for (let active = 0; active < 4; active++) assert.equal(capacity.start(active), true);
+    load.utilization = 1;
+    for (let ms = 0; ms < 5000; ms += 5) {
+      clock.now += 5;
+      // One of the four has ended; two where a window begins.
+      assert.equal(capacity.start(ms % 100 === 0 ? 2 : 3), true, `after ${ms} ms`);
+    }
+    assert.equal(capacity.heldBack, false);
   });
 
   it('lets few start while it is busy, and none while it does not keep up', () => {
     const { load, clock, starts } = setUp();
     load.utilization = 0.95;
-    assert.ok(starts() <= 2);
+    assert.ok(starts(50) <= 2);
     clock.now += 100;
     load.utilization = 0.5;
     load.lagMs = 60;
-    assert.ok(starts() <= 2);
+    assert.ok(starts(52) <= 2);
     clock.now += 100;
     load.lagMs = 150;
-    assert.equal(starts(), 0);
+    assert.equal(starts(54), 0);
+    assert.ok(starts(10) > 0, 'most of them have ended');
   });
 
   it('lets a process without runs start one, whatever else it does', () => {
@@ -60,6 +77,12 @@ describe('the capacity of a process', () => {
     }
     capacity.start(1);
     clock.now += 100;
+    assert.equal(capacity.overloaded, true);
+    capacity.served(100);
+    assert.equal(capacity.overloaded, false, 'who waits is served soon');
+    capacity.served(5000);
+    clock.now += 1000;
+    capacity.start(1);
     assert.equal(capacity.overloaded, true);
     load.lagMs = 0;
     clock.now += 100;
@@ -119,5 +142,20 @@ describe('a process that carries what it can', () => {
       assert.match((await readAll(harness.runs, each)).toString(), /event: response\.completed/);
     }
     await harness.runs.submit(question());
+  });
+
+  it('serves a few clients that ask again as soon as they have an answer, for as long as they like', async () => {
+    const load = { utilization: 1, lagMs: 60 };
+    const chat = new ScriptedModel(() => ({ text: ['done'] }));
+    const config = testConfig({ runs: { max_concurrent: 100, max_queued: 1000 } });
+    await using harness = await openHarness({ chat, config, load });
+    const client = async () => {
+      for (let n = 0; n < 60; n++) {
+        const { run } = await harness.runs.submit(question());
+        assert.match((await readAll(harness.runs, run)).toString(), /event: response\.completed/);
+      }
+    };
+    await Promise.all([client(), client(), client(), client()]);
+    assert.equal(harness.executor.overloaded, false);
   });
 });
