@@ -11,6 +11,9 @@ export interface Listening extends AsyncDisposable {
   drain(options: { graceMs: number }): Promise<void>;
 }
 
+/** Connections that wait to be taken up, as far as the system allows it: Node's own 511 make a thousand clients wait. */
+const BACKLOG = 4096;
+
 /**
  * Listens on every address, or on none.
  * @throws the system's own error (`EADDRINUSE`, ...) where one cannot be listened on.
@@ -24,7 +27,7 @@ export async function listen(
   for (const { app, port, upgrade } of doors) {
     const server = createHttpServer(app, { upgrade });
     opened.defer(() => drainServer(server, { graceMs: 0 }));
-    server.listen(port, host);
+    server.listen({ port, host, backlog: BACKLOG });
     await once(server, 'listening');
     servers.push(server);
   }

@@ -1,7 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 // A quarter of undici, and of what it costs a start: the rest is `fetch`, caches, proxies and mocks.
+import buildConnector from 'undici/lib/core/connect.js';
 import Agent from 'undici/lib/dispatcher/agent.js';
+import { connectInTurn } from './connect-in-turn.ts';
 import type { Exchange, ExchangeListener, HeldRequest } from './exchange.ts';
 
 /** How long an idle connection is kept, in milliseconds. */
@@ -24,7 +26,7 @@ export class ConnectionPool implements AsyncDisposable {
   constructor({ connections, connectMs }: PoolOptions) {
     this.#agent = new Agent({
       connections,
-      connect: { timeout: connectMs },
+      connect: connectInTurn(buildConnector({ timeout: connectMs, allowH2: false }), { timeoutMs: connectMs }),
       // Deadlines are ours; undici's would end a quiet exchange after 300 s.
       headersTimeout: 0,
       bodyTimeout: 0,

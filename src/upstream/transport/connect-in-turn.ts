@@ -1,0 +1,42 @@
+import type { buildConnector } from 'undici';
+
+/**
+ * Connections that are made at a time. A server takes up some hundreds that come at once; the others it lets wait for a
+ * second, three or seven, until their first packet is sent again.
+ */
+const AT_ONCE = 256;
+
+interface Waiting {
+  since: number;
+  begin(): void;
+  fail(error: Error): void;
+}
+
+/**
+ * Makes connections in the order in which they are asked for, a bounded number at a time. `timeoutMs`: how long making
+ * one may take, in milliseconds; where one fails, those that have waited for longer than that fail with it.
+ */
+export function connectInTurn(
+  connect: buildConnector.connector,
+  { timeoutMs, now = () => performance.now() }: { timeoutMs: number; now?: () => number },
+): buildConnector.connector {
+  const waiting: Waiting[] = [];
+  let connecting = 0;
+
+  const next = (failure: Error | null) => {
+    connecting--;
+    while (failure && waiting[0] && now() - waiting[0].since >= timeoutMs) waiting.shift()?.fail(failure);
+    waiting.shift()?.begin();
+  };
+  return (options, callback) => {
+    const begin = () => {
+      connecting++;
+      connect(options, (...made) => {
+        next(made[0]);
+        callback(...made);
+      });
+    };
+    if (connecting < AT_ONCE) begin();
+    else waiting.push({ since: now(), begin, fail: (error) => callback(error, null) });
+  };
+}
