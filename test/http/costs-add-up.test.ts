@@ -256,7 +256,7 @@ describe('what calls of a proxy model cost', () => {
     assert.ok((await world.spending()) > 0.015, 'the longest answer is reserved');
     const second = await send(world.gateway, '/chat/completions', { body: chat({ model: 'paid' }) });
     assert.equal(second.status, 429);
-    assert.match(await second.text(), /concurrency_limit_exceeded/);
+    assert.match(await second.text(), /quota_exceeded/);
     resolve();
     await first;
     await settled(world, bill.total / 2);

@@ -44,8 +44,8 @@ describe('cost_per_day', () => {
     const first = await send(gateway, 'POST /v1/responses', wait);
     assert.equal(first.status, 200);
     const second = await send(gateway, 'POST /v1/responses', wait);
-    assertRefused(second, { status: 429, code: 'concurrency_limit_exceeded', type: 'rate_limit_error' });
-    assert.deepEqual([second.headers.get('x-should-retry'), second.headers.get('retry-after')], [null, '2']);
+    assertRefused(second, { status: 429, code: 'quota_exceeded', type: 'rate_limit_error' });
+    assert.deepEqual([second.headers.get('x-should-retry'), second.headers.get('retry-after')], ['false', '2']);
     assert.equal((await send(gateway, 'POST /v1/responses', ask('deep', 'wait'))).status, 200, 'without a price');
     await send(gateway, `POST /v1/responses/${first.json.id}/cancel`, { key });
     await until(async () => ((await send(gateway, 'POST /v1/responses', wait)).status === 200 ? true : undefined));

@@ -16,7 +16,7 @@ export interface AdmissionRequest {
   key: KeyConfig;
   /** Id of the run: what it holds is freed by this id. Absent for requests that are no runs. */
   id?: string;
-  /** How long a run may last, in milliseconds; absent for requests that are no runs. */
+  /** How long a run may last before its answer, in milliseconds; absent for requests that are no runs. */
   runMs?: number;
   /** Whether the run waits in the queue before it begins. */
   waits?: boolean;
@@ -58,6 +58,8 @@ const CALL_MS = 3_600_000;
  * may last. No longer: this is what a place costs whose run was never stored because its process died.
  */
 const WAITING_MS = 86_400_000;
+/** What an answer takes that is longer than a tenth of its run, with its repeats, in milliseconds. */
+const ANSWER_MS = 600_000;
 /** When a place may have become free, in milliseconds. */
 const CONCURRENCY_RETRY_MS = 2000;
 
@@ -133,7 +135,7 @@ export class Admission {
    */
   async runBegins({ keyId, id, held, runMs }: BeginningRun & { runMs: number }): Promise<void> {
     const places = placesOf(held).map((name) => this.#store.slots({ name }));
-    const options = { limit: Number.POSITIVE_INFINITY, ttlMs: runMs };
+    const options = { limit: Number.POSITIVE_INFINITY, ttlMs: drivenMs(runMs) };
     await Promise.all(places.map(async (slots) => await slots.take(keyId, id, options)));
   }
 
@@ -189,8 +191,14 @@ function limitsOf(request: AdmissionRequest): LimitRequest[] {
 }
 
 /** How long the places of a request are held where nobody frees them, in milliseconds. */
-function heldMs({ runMs = CALL_MS, waits = false }: AdmissionRequest): number {
-  return waits ? WAITING_MS + runMs : runMs;
+function heldMs({ runMs, waits = false }: AdmissionRequest): number {
+  if (runMs === undefined) return CALL_MS;
+  return waits ? WAITING_MS + drivenMs(runMs) : drivenMs(runMs);
+}
+
+/** How long a run is driven at most, in milliseconds: its answer is written after the time that it may last. */
+export function drivenMs(runMs: number): number {
+  return Math.ceil(runMs * 1.1) + ANSWER_MS;
 }
 
 /** What a request holds until it ends. */
@@ -225,7 +233,7 @@ function checkResults(
 function reserved({ name }: LimitRequest): GatewayError {
   const what = name === COSTS.name ? 'cost' : 'tokens';
   const message = `The ${what} that other requests of this key may still use leave too little of the day for this one. Try again when one has ended.`;
-  return new GatewayError('concurrency_limit_exceeded', message, { retryAfterMs: CONCURRENCY_RETRY_MS });
+  return new GatewayError('quota_exceeded', message, { retryAfterMs: CONCURRENCY_RETRY_MS });
 }
 
 function refusal(

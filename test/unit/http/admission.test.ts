@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { configSchema, type KeyConfig } from '../../../src/config/schema.ts';
-import { Admission } from '../../../src/http/limits/admission.ts';
+import { Admission, drivenMs } from '../../../src/http/limits/admission.ts';
 import { memoryLimits } from '../../../src/store/memory-limits.ts';
 
 function keyWith(limits: object): KeyConfig {
@@ -34,13 +34,16 @@ function setUp(limits: object) {
 
 const refused = (code: string) => (thrown: unknown) => thrown instanceof GatewayError && thrown.code === code;
 
+/** With the answer, which is written after the second that these runs may last. */
+const DRIVEN_MS = drivenMs(1000);
+
 describe('Admission', () => {
   it('a place that nobody frees is free again after the time that a run may last', async () => {
     const { admit, clock } = setUp({ concurrent_runs: 1 });
     await admit('a');
-    clock.now = 999;
+    clock.now = DRIVEN_MS - 1;
     await assert.rejects(admit('b'), refused('concurrency_limit_exceeded'));
-    clock.now = 1000;
+    clock.now = DRIVEN_MS;
     await admit('b');
   });
 
@@ -50,7 +53,7 @@ describe('Admission', () => {
     clock.now = 3_600_000;
     await assert.rejects(admit('b'), refused('concurrency_limit_exceeded'));
     await admission.runBegins({ id: 'a', keyId: 'k', held, runMs: 1000 });
-    clock.now += 999;
+    clock.now += DRIVEN_MS - 1;
     await assert.rejects(admit('b'), refused('concurrency_limit_exceeded'));
     clock.now += 1;
     await admit('b', { tokens: 60 });
@@ -107,7 +110,7 @@ describe('Admission', () => {
   it('tokens: parallel requests have to fit together, a lone one may use up what is left', async () => {
     const { admit } = setUp({ tokens_per_day: 100 });
     const first = await admit('a', { tokens: 60 });
-    const soon = { code: 'concurrency_limit_exceeded', retryAfterMs: 2000 };
+    const soon = { code: 'quota_exceeded', retryAfterMs: 2000 };
     await assert.rejects(admit('b', { tokens: 60 }), soon, 'it fits once the other one has ended');
     await first.settle(50);
     const second = await admit('c', { tokens: 60 });
