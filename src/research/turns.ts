@@ -7,7 +7,7 @@ import { ShownThoughts } from './answer/shown-thoughts.ts';
 import type { Context } from './context/context.ts';
 import { RepetitionWatch } from './guards/repetition.ts';
 import { estimatedUsage } from './run/estimated-usage.ts';
-import { LONGEST_AT_ONCE, readLive } from './run/live-steps.ts';
+import { LONGEST_AT_ONCE, readLive, stepsOf, type TakeStep } from './run/live-steps.ts';
 import { noted, type ResearchRun } from './run/run.ts';
 import type { Step } from './run/steps.ts';
 
@@ -106,22 +106,22 @@ async function* showTurn(
   const repetition = new RepetitionWatch();
   const thoughts = new ShownThoughts(run.state.sources, mayShowOf(run));
   let last: TurnDelta['type'] | undefined;
-  function* show({ type, delta }: TurnDelta): Generator<Step> {
+  const show = ({ type, delta }: TurnDelta, take: TakeStep) => {
     const paragraph = last !== undefined && last !== type ? `${thoughts.end()}\n\n` : '';
     last = type;
     shown.text += delta;
     if (type === 'reasoning') shown.reasoning += delta;
-    yield* reasoningStep(paragraph + thoughts.push(delta));
+    takeReasoning(paragraph + thoughts.push(delta), take);
     if (repetition.push(delta)) throw new EndlessRepetition('the model repeated itself without end');
-  }
+  };
   for await (const part of run.chat.turn(request, { signal, pass: readLive(run.live, show) })) {
     if (part.type === 'finish') {
-      yield* reasoningStep(thoughts.end());
+      yield* stepsOf((take) => takeReasoning(thoughts.end(), take));
       return part;
     }
     if (part.type === 'tool_call') continue;
     for (const delta of piecesOf(part.delta)) {
-      yield* show({ ...part, delta });
+      yield* stepsOf((take) => show({ ...part, delta }, take));
       if (delta.length < part.delta.length) await nextTurn();
     }
   }
@@ -129,8 +129,8 @@ async function* showTurn(
 }
 
 /** Nothing is told of thoughts that were held back. */
-export function* reasoningStep(delta: string): Generator<Step> {
-  if (delta !== '') yield { type: 'reasoning', delta };
+export function takeReasoning(delta: string, take: TakeStep): void {
+  if (delta !== '') take({ type: 'reasoning', delta });
 }
 
 function* piecesOf(delta: string): Generator<string> {

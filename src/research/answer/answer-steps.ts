@@ -1,8 +1,10 @@
 import { GatewayError } from '../../base/errors.ts';
 import type { IncompleteReason } from '../../protocol/response.ts';
 import type { Context } from '../context/context.ts';
+import { stepsOf, type TakeStep } from '../run/live-steps.ts';
 import { noted, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
+import type { TranscriptEntry } from '../run/transcript.ts';
 import { citationsWithoutSource } from '../run/warnings.ts';
 import { estimateTokens, leastTokens } from '../text/tokens.ts';
 import { afterCut, ContextWall, type CountedPart, type Finish, type Tries } from '../turns.ts';
@@ -28,11 +30,20 @@ export interface Written {
 }
 
 /** The answer as its reader gets it, with its citations and what is to be said of them. */
-export function* citedSteps({ state, log }: ResearchRun, { text, annotations, unknown }: CitedText): Generator<Step> {
-  if (unknown.length > 0) log.warn({ numbers: unknown }, 'the answer cites sources that do not exist');
-  const warnings = citationsWithoutSource(unknown);
-  const entry = warnings.length > 0 ? { entry: noted(state, { t: 'warned', warnings }) } : {};
-  if (text !== '' || annotations.length > 0) yield { type: 'answer', delta: text, annotations, ...entry };
+export function takeCited(run: ResearchRun, { text, annotations, unknown }: CitedText, take: TakeStep): void {
+  const entry = unknown.length > 0 ? warned(run, unknown) : undefined;
+  if (text === '' && annotations.length === 0) return;
+  take(entry ? { type: 'answer', delta: text, annotations, entry } : { type: 'answer', delta: text, annotations });
+}
+
+function warned({ state, log }: ResearchRun, numbers: readonly number[]): TranscriptEntry {
+  log.warn({ numbers }, 'the answer cites sources that do not exist');
+  return noted(state, { t: 'warned', warnings: citationsWithoutSource(numbers) });
+}
+
+/** The same, for an iteration. */
+export function citedSteps(run: ResearchRun, cited: CitedText): Generator<Step> {
+  return stepsOf((take) => takeCited(run, cited, take));
 }
 
 /** What a turn of the answer cost, and how far the answer is written with it. */

@@ -1,13 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import type { TurnDelta } from '../../upstream/turn.ts';
-import { LONGEST_AT_ONCE } from '../run/live-steps.ts';
+import { LONGEST_AT_ONCE, stepsOf, type TakeStep } from '../run/live-steps.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import { leastTokens } from '../text/tokens.ts';
-import { reasoningStep } from '../turns.ts';
+import { takeReasoning } from '../turns.ts';
 import { AnswerBound, endOfPiece } from './answer-bound.ts';
 import { type AnswerRequest, outputLimit } from './answer-request.ts';
-import { citedSteps, type Written } from './answer-steps.ts';
+import { takeCited, type Written } from './answer-steps.ts';
 import type { CitedAnswer } from './cited-answer.ts';
 import { Continuation } from './continuation.ts';
 import type { MayShow } from './safe-markup.ts';
@@ -52,20 +52,20 @@ export class AnswerTurn {
   }
 
   /** A delta that may be read at once. @throws AnswerCut */
-  *read(part: TurnDelta): Generator<Step> {
+  read(part: TurnDelta, take: TakeStep): void {
     if (part.type === 'reasoning') {
-      yield* this.#think(part.delta);
+      this.#think(part.delta, take);
       return;
     }
     const fresh = this.#take(this.#continuation.push(part.delta));
-    if (fresh !== '') yield* this.#write(fresh);
+    if (fresh !== '') this.#write(fresh, take);
     this.#throwIfCut();
   }
 
   /** A delta of any length. @throws AnswerCut */
   async *readInPieces(part: TurnDelta): AsyncGenerator<Step> {
     if (part.type === 'reasoning') {
-      yield* this.#think(part.delta);
+      yield* stepsOf((take) => this.#think(part.delta, take));
       return;
     }
     yield* this.#writeInPieces(this.#take(this.#continuation.push(part.delta)));
@@ -75,28 +75,29 @@ export class AnswerTurn {
   /** The model is done: what was held back. */
   async *end(): AsyncGenerator<Step> {
     yield* this.#writeInPieces(this.#take(this.#continuation.end()));
-    yield* this.#endThoughts();
+    yield* stepsOf((take) => this.#endThoughts(take));
     this.#written.cut = this.#bound.cut;
   }
 
   /** Items do not interleave: what a model thinks after it began to write is not shown. */
-  *#think(delta: string): Generator<Step> {
+  #think(delta: string, take: TakeStep): void {
     if (this.#started) return;
     this.#thought = true;
-    yield* reasoningStep(this.#thoughts.push(delta));
+    takeReasoning(this.#thoughts.push(delta), take);
   }
 
-  *#endThoughts(): Generator<Step> {
+  #endThoughts(take: TakeStep): void {
     if (!this.#thought || this.#started) return;
-    yield* reasoningStep(this.#thoughts.end());
-    yield { type: 'reasoning_end', status: 'completed' };
+    takeReasoning(this.#thoughts.end(), take);
+    take({ type: 'reasoning_end', status: 'completed' });
   }
 
   async *#writeInPieces(fresh: string): AsyncGenerator<Step> {
     for (let at = 0; at < fresh.length; ) {
       if (at > 0) await setImmediate();
       const end = endOfPiece(fresh, at + LONGEST_AT_ONCE);
-      yield* this.#write(fresh.slice(at, end));
+      const piece = fresh.slice(at, end);
+      yield* stepsOf((take) => this.#write(piece, take));
       at = end;
     }
   }
@@ -108,10 +109,10 @@ export class AnswerTurn {
     return fresh;
   }
 
-  *#write(fresh: string): Generator<Step> {
-    yield* this.#endThoughts();
+  #write(fresh: string, take: TakeStep): void {
+    this.#endThoughts(take);
     this.#started = true;
-    yield* citedSteps(this.#run, this.#cited.push(fresh));
+    takeCited(this.#run, this.#cited.push(fresh), take);
   }
 
   #throwIfCut(): void {

@@ -107,7 +107,7 @@ async function* streamAnswer(
   const answer = new AnswerTurn(run, turn);
   const pass = readLive(
     run.live,
-    (part) => answer.read(part),
+    (part, take) => answer.read(part, take),
     () => answer.isJoined,
   );
   try {

@@ -2,9 +2,10 @@ import { TimeoutError } from '../../base/abort.ts';
 import { GatewayError } from '../../base/errors.ts';
 import type { TurnMessage } from '../../upstream/turn.ts';
 import { estimatedUsage } from '../run/estimated-usage.ts';
+import { stepsOf } from '../run/live-steps.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
-import { type Finish, reasoningStep, unfinished } from '../turns.ts';
+import { type Finish, takeReasoning, unfinished } from '../turns.ts';
 import { AnswerBound } from './answer-bound.ts';
 import { answerRequest, outputLimit, schemaText } from './answer-request.ts';
 import {
@@ -116,14 +117,14 @@ async function* collectAnswer(
     try {
       let finish: Finish | undefined;
       for await (const part of run.chat.turn(asked.request, { signal })) {
-        if (part.type === 'reasoning') yield* reasoningStep(thoughts.push(part.delta));
+        if (part.type === 'reasoning') yield* stepsOf((take) => takeReasoning(thoughts.push(part.delta), take));
         if (part.type === 'text') text += bound.take(continuation.push(part.delta));
         if (part.type === 'finish') finish = part;
         if (finish || bound.cut) break;
       }
       if (!finish && !bound.cut) throw unfinished();
       text += bound.take(continuation.end());
-      yield* reasoningStep(thoughts.end());
+      yield* stepsOf((take) => takeReasoning(thoughts.end(), take));
       yield { type: 'reasoning_end', status: 'completed' };
       if (finish?.reason === 'content_filter') {
         throw new GatewayError('upstream_error', 'The provider stopped the answer by its content filter.');

@@ -11,19 +11,33 @@ export interface LiveSteps {
   take(step: Step): void;
 }
 
+/** Takes what a delta gives. */
+export type TakeStep = (step: Step) => void;
+
 /** Longer deltas are read in pieces with pauses, so that one that holds a whole answer does not stop everybody else. */
 export const LONGEST_AT_ONCE = 4096;
 
 /** Has the deltas of a turn read as they come; those that cannot be are left to the iteration. */
 export function readLive(
   live: LiveSteps | undefined,
-  read: (delta: TurnDelta) => Iterable<Step>,
+  read: (delta: TurnDelta, take: TakeStep) => void,
   canRead: () => boolean = () => true,
 ): PassDelta | undefined {
   if (!live) return undefined;
+  const take: TakeStep = (step) => live.take(step);
   return (part) => {
     if (!live.open || part.delta.length > LONGEST_AT_ONCE || !canRead()) return false;
-    for (const step of read(part)) live.take(step);
+    read(part, take);
     return true;
   };
+}
+
+/** The same steps one after the other, also those that came before `read` threw. */
+export function* stepsOf(read: (take: TakeStep) => void): Generator<Step> {
+  const steps: Step[] = [];
+  try {
+    read((step) => steps.push(step));
+  } finally {
+    yield* steps;
+  }
 }
