@@ -71,6 +71,38 @@ export function liveContract(open: () => Promise<StoreFixture>): void {
       assert.deepEqual(seen, ['stays', 'other']);
     });
 
+    it('a reader beside an owner who lost the run is told what the next one appends', async () => {
+      await using fixture = await open();
+      const { store, peer } = fixture;
+      const { run, token } = await claimedRun(store);
+      const reader = new LiveReader(store, run.id);
+      using _ = await store.subscribe(run.id, reader.handlers);
+      await reader.catchUp();
+      await store.append(run.id, events(token, 3, 4));
+      const next = await peer.claim(run.id, { ...LEASE, force: true });
+      await peer.append(run.id, events(next?.token ?? '', 5, 6));
+      assert.deepEqual(await store.renew(run.id, { token, leaseMs: 10_000 }), { result: 'fenced' });
+      await eventually('what was appended meanwhile', () => reader.last === 6 || undefined);
+      await peer.append(run.id, ending(next?.token ?? '', 7, 'completed'));
+      await eventually('the end', () => reader.batches.at(-1)?.end || undefined);
+    });
+
+    it('a reader beside an owner whose claim ran out unnoticed, too', async () => {
+      await using fixture = await open();
+      const { store, peer } = fixture;
+      const run = newRun();
+      const leaseMs = 50;
+      await store.create({ ...run, claim: { owner: 'test', leaseMs } });
+      const reader = new LiveReader(store, run.id);
+      using _ = await store.subscribe(run.id, reader.handlers);
+      await reader.catchUp();
+      const next = await peer.claim(run.id, { ...LEASE, force: true });
+      await peer.append(run.id, events(next?.token ?? '', 3, 4));
+      await eventually('what was appended', () => reader.last === 4 || undefined);
+      await peer.append(run.id, ending(next?.token ?? '', 5, 'completed'));
+      await eventually('the end', () => reader.batches.at(-1)?.end || undefined);
+    });
+
     it('tells readers of a deleted run to read again', async () => {
       await using fixture = await open();
       const { store, peer } = fixture;

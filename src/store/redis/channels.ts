@@ -14,10 +14,14 @@ interface Channel {
   work: Promise<void>;
 }
 
+/** How often claims that ran out are looked for, in milliseconds. */
+const LOOK_MS = 1000;
+
 /**
  * Live news over a connection of its own. Batches that this instance appends come from the append itself, at once;
- * those of other instances as messages `<instance> <first> <last> <end>\n<frames>`. Whatever may have been missed is
- * told as a gap.
+ * those of other instances as messages `<instance> <first> <last> <end>\n<frames>`. The channel of a run that this
+ * instance holds is not subscribed to: nobody else appends, and its own messages would be read for nothing. Whatever may
+ * have been missed is told as a gap.
  */
 export class Channels {
   readonly #redis: RedisConnection;
@@ -29,6 +33,9 @@ export class Channels {
   readonly #readers = new LogListeners();
   readonly #changes = new ChangeListeners();
   readonly #channels = new Map<RunId, Channel>();
+  /** Runs that this instance holds, with the time until which it does, by `performance.now()`. */
+  readonly #held = new Map<RunId, number>();
+  #look: NodeJS.Timeout | undefined;
 
   private constructor(parts: { redis: RedisConnection; keys: Keys; log: Logger; sharded: boolean }) {
     this.#redis = parts.redis;
@@ -80,14 +87,40 @@ export class Channels {
     return { [Symbol.dispose]: leave };
   }
 
+  /** This instance has the run's claim, for `leaseMs` from now on. */
+  holds(id: RunId, leaseMs: number): void {
+    this.#held.set(id, performance.now() + leaseMs);
+    this.#look ??= setInterval(() => this.#letRunOutGo(), LOOK_MS).unref();
+    const channel = this.#channels.get(id);
+    if (channel?.subscribed) this.#tidy(id, channel);
+  }
+
+  /** It has not any more: others may append. */
+  letsGo(id: RunId): void {
+    const channel = this.#held.delete(id) && this.#channels.get(id);
+    if (!channel) return;
+    this.#adjust(id, channel).then(
+      () => this.#readers.gap(id),
+      (thrown: unknown) => this.#log.debug({ run: id, reason: messageOf(thrown) }, 'subscribing failed'),
+    );
+  }
+
+  #letRunOutGo(): void {
+    const now = performance.now();
+    for (const [id, until] of this.#held) if (until < now) this.letsGo(id);
+    if (this.#held.size > 0) return;
+    clearInterval(this.#look);
+    this.#look = undefined;
+  }
+
   /** Subscribes or unsubscribes as the readers want it by then, after what is under way. */
   #adjust(id: RunId, channel: Channel): Promise<void> {
     const work = channel.work.then(async () => {
       const name = this.#keys.live(id);
-      if (channel.readers > 0 && !channel.subscribed) {
+      if (channel.readers > 0 && !channel.subscribed && !this.#held.has(id)) {
         await this.#redis.subscribe(name, (message) => this.#onMessage(id, message), this.#live);
         channel.subscribed = true;
-      } else if (channel.readers === 0 && channel.subscribed) {
+      } else if ((channel.readers === 0 || this.#held.has(id)) && channel.subscribed) {
         await this.#redis.unsubscribe(name, this.#live);
         channel.subscribed = false;
       }
@@ -97,7 +130,7 @@ export class Channels {
     return work;
   }
 
-  /** Unsubscribes where nobody reads any more. Nobody waits for it; after a failure the next reconnect tries again. */
+  /** Unsubscribes where nobody needs messages any more. Nobody waits for it; after a failure the next reconnect tries again. */
   #tidy(id: RunId, channel: Channel): void {
     this.#adjust(id, channel).catch((thrown: unknown) => {
       this.#log.debug({ run: id, reason: messageOf(thrown) }, 'unsubscribing failed');
@@ -122,6 +155,7 @@ export class Channels {
 
   /** Delivers a batch of this instance. */
   deliver(id: RunId, batch: Append): void {
+    if (batch.end) this.#held.delete(id);
     if (batch.count === 0 || !this.#readers.has(id)) return;
     const { first, count, frames, end } = batch;
     this.#readers.batch(id, { first, last: first + count - 1, frames, end: end !== undefined });
@@ -137,6 +171,7 @@ export class Channels {
   }
 
   async close(): Promise<void> {
+    clearInterval(this.#look);
     await this.#redis.close();
   }
 

@@ -90,13 +90,13 @@ export class ClusterConnection implements RedisConnection {
     return await (await this.#nodeOfKey(key)).replicated(key, options);
   }
 
-  async script(
+  script(
     script: Script,
     keys: readonly string[],
     args: readonly RedisArgument[],
     options: CommandOptions = {},
   ): Promise<unknown> {
-    return await runScript((command) => this.command(command, options), script, keys, args);
+    return runScript((command) => this.command(command, options), script, keys, args);
   }
 
   async subscribe(channel: string, listener: (message: Buffer) => void, options: ChannelOptions): Promise<void> {

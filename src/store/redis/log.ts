@@ -43,29 +43,25 @@ export class Log {
   }
 
   /** Appends and publishes in one step. `header` goes before the frames in the message to subscribers. */
-  async append(id: RunId, batch: Append, header: string) {
-    const { end } = batch;
-    const keptMs = end ? Math.max(0, end.retainMs) + EXPIRY_SLACK_MS : 0;
-    const reply = await this.#redis.script(
-      this.#scripts.append,
-      [this.#keys.run(id), this.#keys.log(id), this.#keys.transcript(id)],
-      [
-        batch.token,
-        `${batch.first}`,
-        `${batch.count}`,
-        batch.count === 0 ? EMPTY : asBuffer(batch.frames),
-        this.#held ? '' : this.#keys.live(id),
-        header,
-        `${batch.entriesBefore ?? -1}`,
-        end?.status ?? '',
-        `${end?.at ?? ''}`,
-        `${end?.retainMs ?? ''}`,
-        `${keptMs}`,
-        end ? this.#now() : '',
-        ...(batch.transcript ?? []),
-      ],
-    );
-    return parseAppend(reply);
+  append(id: RunId, batch: Append, header: string) {
+    const keys = [this.#keys.run(id), this.#keys.log(id), this.#keys.transcript(id)];
+    const args = [
+      batch.token,
+      `${batch.first}`,
+      `${batch.count}`,
+      batch.count === 0 ? EMPTY : asBuffer(batch.frames),
+      this.#held ? '' : this.#keys.live(id),
+      header,
+    ];
+    if (batch.end || batch.transcript) args.push(...this.#furtherArgs(batch));
+    return this.#redis.script(this.#scripts.append, keys, args).then(parseAppend);
+  }
+
+  #furtherArgs({ end, entriesBefore = -1, transcript = [] }: Append): string[] {
+    const ending = end
+      ? [end.status, `${end.at}`, `${end.retainMs}`, `${Math.max(0, end.retainMs) + EXPIRY_SLACK_MS}`, this.#now()]
+      : ['', '', '', '', ''];
+    return [`${entriesBefore}`, ...ending, ...transcript];
   }
 
   /**

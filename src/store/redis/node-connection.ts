@@ -145,13 +145,13 @@ export class NodeConnection implements RedisConnection {
     });
   }
 
-  async script(
+  script(
     script: Script,
     keys: readonly string[],
     args: readonly RedisArgument[],
     options: CommandOptions = {},
   ): Promise<unknown> {
-    return await runScript((command) => this.command(command, options), script, keys, args);
+    return runScript((command) => this.command(command, options), script, keys, args);
   }
 
   get closed(): boolean {
@@ -226,19 +226,17 @@ export class NodeConnection implements RedisConnection {
 }
 
 /** Runs a script by its digest, and in full where Redis does not know it. */
-export async function runScript(
+export function runScript(
   send: (args: readonly RedisArgument[]) => Promise<unknown>,
   script: Script,
   keys: readonly string[],
   args: readonly RedisArgument[],
 ): Promise<unknown> {
-  const rest = [`${keys.length}`, ...keys, ...args];
-  try {
-    return await send(['EVALSHA', script.digest, ...rest]);
-  } catch (thrown) {
+  const command = ['EVALSHA', script.digest, `${keys.length}`, ...keys, ...args];
+  return send(command).catch((thrown: unknown) => {
     if (!isUnknownScript(thrown)) throw thrown;
-    return await send(['EVAL', script.source, ...rest]);
-  }
+    return send(['EVAL', script.source, ...command.slice(2)]);
+  });
 }
 
 async function subscribe(

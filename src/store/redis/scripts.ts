@@ -87,8 +87,9 @@ redis.call('PUBLISH', ARGV[2], 'claimable ' .. ARGV[3])
 return 1`,
 
   /**
-   * KEYS run, log, transcript. ARGV token, first, count, frames, channel or '' for no message, header of it, entries before or -1,
-   * status of the end or '', its time, milliseconds until it is removed, and until Redis forgets it by itself, now, then transcript entries.
+   * KEYS run, log, transcript. ARGV token, first, count, frames, channel or '' for no message, header of it; these may
+   * be all. Then entries before or -1, status of the end or '', its time, milliseconds until it is removed, and until
+   * Redis forgets it by itself, now, and transcript entries.
    */
   append: `${NOW}
 local r = redis.call('HMGET', KEYS[1], 'status', 'token', 'last', 'cancelRequested', 'entries', 'attempts')
@@ -96,7 +97,7 @@ if not r[1] then return {'missing'} end
 local open = r[1] == 'queued' or r[1] == 'in_progress'
 if r[2] == '' or r[2] ~= ARGV[1] then return {open and 'fenced' or 'closed'} end
 local first, count, last, cancel = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(r[3]), tonumber(r[4])
-local steps, entries, before = #ARGV - 12, tonumber(r[5]), tonumber(ARGV[7])
+local steps, entries, before = math.max(0, #ARGV - 12), tonumber(r[5]), tonumber(ARGV[7] or -1)
 if count > 0 then
   if first + count - 1 <= last then return {'duplicate', last, cancel} end
 elseif open and steps > 0 and before >= 0 and before + steps <= entries then
@@ -104,7 +105,7 @@ elseif open and steps > 0 and before >= 0 and before + steps <= entries then
 end
 if not open then return {'closed'} end
 if first ~= last + 1 or before > entries then return {'gap', last} end
-local ending = ARGV[8] ~= ''
+local ending = (ARGV[8] or '') ~= ''
 if ending and cancel == 1 and ARGV[8] ~= 'cancelled' then return {'cancelled', last} end
 
 last = last + count

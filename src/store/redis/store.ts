@@ -113,6 +113,7 @@ export class RedisRunStore implements RunStore {
       return result;
     }
     if (typeof result === 'object') {
+      if (run.claim) this.#channels.holds(run.id, run.claim.leaseMs);
       // Until the indexes know of the claim they call the run queued: whoever wants to claim it finds that it is held.
       const indexed = this.#tidy(this.#indexes.markClaimed(run.id, result.until));
       if (this.#replicas) await indexed;
@@ -137,10 +138,6 @@ export class RedisRunStore implements RunStore {
     if (!this.#replicas) return;
     await held(this.#replicas);
     await this.#log.show(id);
-  }
-
-  #showClaimed(id: RunId): Promise<void> {
-    return this.#showAll(id, (replicas) => replicas.haveClaim(id));
   }
 
   async findKey(keys: readonly SubmissionKeyName[]): Promise<KeyHolder | undefined> {
@@ -190,10 +187,7 @@ export class RedisRunStore implements RunStore {
       let moved = false;
       for (const id of await this.#indexes.free(CANDIDATES)) {
         const attempt = await this.#records.claim(id, { ...options, force: false });
-        if (attempt.outcome === 'claimed') {
-          await this.#showClaimed(id);
-          return attempt.claim;
-        }
+        if (attempt.outcome === 'claimed') return await this.#claimed(attempt.claim, options);
         if (await this.#correct(id, attempt)) moved = true;
       }
       if (!moved) return undefined;
@@ -215,10 +209,15 @@ export class RedisRunStore implements RunStore {
   async claim(id: RunId, options: { owner: string; leaseMs: number; force: boolean }) {
     const attempt = await this.#records.claim(id, options);
     if (attempt.outcome === 'ended' || attempt.outcome === 'missing') await this.#correct(id, attempt);
-    if (attempt.outcome !== 'claimed') return undefined;
+    return attempt.outcome === 'claimed' ? await this.#claimed(attempt.claim, options) : undefined;
+  }
+
+  async #claimed(claim: Claim, { leaseMs }: { leaseMs: number }): Promise<Claim> {
+    const { id } = claim.run;
+    this.#channels.holds(id, leaseMs);
     // What the last owner wrote may not have been shown: the new one goes on behind it.
-    await this.#showClaimed(id);
-    return attempt.claim;
+    await this.#showAll(id, (replicas) => replicas.haveClaim(id));
+    return claim;
   }
 
   async restore(run: LostRun): Promise<'restored' | 'exists'> {
@@ -234,7 +233,11 @@ export class RedisRunStore implements RunStore {
   async renew(id: RunId, options: { token: FencingToken; leaseMs: number }) {
     const args = [options.token, this.#now(), `${options.leaseMs}`];
     const reply = parseRenew(await this.#redis.script(this.#scripts.renew, [this.#keys.run(id)], args));
-    if (reply[0] === 'fenced') return { result: 'fenced' as const };
+    if (reply[0] === 'fenced') {
+      this.#channels.letsGo(id);
+      return { result: 'fenced' as const };
+    }
+    this.#channels.holds(id, options.leaseMs);
     await this.#indexes.extend(id, reply[2]);
     return { result: 'ok' as const, cancel: reply[1] === 1 };
   }
@@ -242,6 +245,7 @@ export class RedisRunStore implements RunStore {
   async release(id: RunId, options: { token: FencingToken }): Promise<void> {
     const args = [options.token, this.#keys.changes, id];
     const released = await this.#redis.script(this.#scripts.release, [this.#keys.run(id)], args);
+    this.#channels.letsGo(id);
     if (released === 1) await this.#indexes.markClaimed(id, 0);
   }
 
@@ -267,6 +271,7 @@ export class RedisRunStore implements RunStore {
       case 'cancelled':
         return { result: reply[0], last: reply[1] };
       default:
+        this.#channels.letsGo(id);
         return { result: reply[0] };
     }
   }
