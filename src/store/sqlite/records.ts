@@ -4,12 +4,24 @@ import type { NewRun, RunRecord, RunSummary } from '../run-store.ts';
 import type { OpenRuns } from './open-runs.ts';
 import { integer, type Row, text, toSummary } from './rows.ts';
 
-/** Reads and writes of `runs` and `requests`. The caller gives the transaction. */
+/** Memory for records of ended runs, in UTF-16 code units of their requests and metadata. */
+const MAX_KEPT = 8 * 1024 * 1024;
+/** What a record takes beside them. */
+const RECORD_SIZE = 1000;
+
+/**
+ * Reads and writes of `runs` and `requests`. The caller gives the transaction. Records of ended runs, which change no
+ * more, are kept in memory: they are polled, and this process alone removes them.
+ */
 export class Records {
+  readonly #db: DatabaseSync;
   readonly #open: OpenRuns;
+  readonly #kept = new Map<RunId, RunRecord>();
+  #keptSize = 0;
   readonly #statements;
 
   constructor(db: DatabaseSync, open: OpenRuns) {
+    this.#db = db;
     this.#open = open;
     this.#statements = {
       insert: db.prepare(`
@@ -59,12 +71,33 @@ export class Records {
   }
 
   get(id: RunId): RunRecord | undefined {
+    const kept = this.#kept.get(id);
+    if (kept) return kept;
     const row = this.#statements.get.get(id);
-    return row && { ...this.summary(row), request: text(row, 'body') };
+    const record = row && { ...this.summary(row), request: text(row, 'body') };
+    // What a transaction has written may still be taken back.
+    if (record && record.endedAt !== null && !this.#db.isTransaction) this.#keep(record);
+    return record;
+  }
+
+  #keep(record: RunRecord): void {
+    if (sizeOf(record) > MAX_KEPT / 16) return;
+    this.#kept.set(record.id, Object.freeze(record));
+    this.#keptSize += sizeOf(record);
+    for (const [oldest] of this.#kept) {
+      if (this.#keptSize <= MAX_KEPT) return;
+      this.#forget(oldest);
+    }
+  }
+
+  #forget(id: RunId): void {
+    const kept = this.#kept.get(id);
+    if (kept && this.#kept.delete(id)) this.#keptSize -= sizeOf(kept);
   }
 
   /** Removes everything that belongs to a run. False where there is none. */
   remove(id: RunId): boolean {
+    this.#forget(id);
     const row = this.#statements.key.get(id);
     if (!row) return false;
     const key = integer(row, 'key');
@@ -85,4 +118,8 @@ export class Records {
   summary(row: Row): RunSummary {
     return toSummary(row, this.#open.get(text(row, 'id'))?.last);
   }
+}
+
+function sizeOf({ request, metadata }: RunRecord): number {
+  return RECORD_SIZE + request.length + metadata.length;
 }
