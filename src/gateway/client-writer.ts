@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { atTurnEnd, writeAtTurnEnd } from '../base/turn-end.ts';
 
 /** A client that takes nothing for this long is gone, in milliseconds. */
 const STALLED_MS = 5 * 60_000;
@@ -23,11 +24,13 @@ export class ClientWriter {
   }
 
   write(bytes: Buffer): void {
-    if (bytes.length > 0 && !this.#res.write(bytes)) this.#waitForClient();
+    if (bytes.length === 0) return;
+    if (this.#res.socket) writeAtTurnEnd(this.#res.socket);
+    if (!this.#res.write(bytes)) this.#waitForClient();
   }
 
   end(bytes?: string): void {
-    endAnswer(this.#res, bytes);
+    end(this.#res, bytes);
   }
 
   /** Breaks the connection, so that nobody takes what went out for the whole. */
@@ -50,8 +53,13 @@ export class ClientWriter {
   }
 }
 
-/** Ends an answer. What a client does not take in time is given up, so that it holds no memory. */
-export function endAnswer(res: ServerResponse, bytes?: string | Buffer, encoding?: 'latin1'): void {
+/** Ends a whole answer, at the end of this turn of the event loop. */
+export function endAnswer(res: ServerResponse, bytes: string | Buffer, encoding?: 'latin1'): void {
+  atTurnEnd(() => end(res, bytes, encoding));
+}
+
+/** What a client does not take in time is given up, so that it holds no memory. */
+function end(res: ServerResponse, bytes?: string | Buffer, encoding?: 'latin1'): void {
   if (typeof bytes === 'string' && encoding) res.end(bytes, encoding);
   else res.end(bytes);
   if (res.writableFinished || res.writableLength === 0) return;

@@ -68,14 +68,22 @@ export function createHttpServer(
     refuseOnSocket(socket, error, { allow: 'GET, POST, DELETE' });
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    const last = latest.get(socket);
     if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
-    // In the middle of an answer another one would be taken for a piece of it; of one that is whole, for the next.
-    else if (last?.headersSent && !last.writableEnded) socket.destroy();
-    else if (last?.headersSent && !last.req.complete) socket.destroySoon();
-    else refuseOnSocket(socket, parserError(error.code));
+    // Once what was answered in this turn of the event loop has gone out.
+    else setImmediate(() => refuseRequest(socket, { after: latest.get(socket), error }));
   });
   return server;
+}
+
+/** Tells of a request that the parser refuses, as far as it would be taken for that. */
+function refuseRequest(
+  socket: Socket,
+  { after, error }: { after: ServerResponse | undefined; error: NodeJS.ErrnoException },
+): void {
+  // In the middle of an answer another one would be taken for a piece of it; of one that is whole, for the next.
+  if (after?.headersSent && !after.writableEnded) socket.destroy();
+  else if (after?.headersSent && !after.req.complete) socket.destroySoon();
+  else refuseOnSocket(socket, parserError(error.code));
 }
 
 /** An answer that has nothing to say yet may take its time. */

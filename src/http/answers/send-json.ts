@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { atTurnEnd } from '../../base/turn-end.ts';
 
 /** Headers of every JSON answer of the gateway itself. */
 export const JSON_HEADERS = {
@@ -6,7 +7,7 @@ export const JSON_HEADERS = {
   'cache-control': 'no-store',
 } as const;
 
-/** Writes a complete JSON body in one piece. */
+/** Writes a complete JSON body in one piece, at the end of this turn of the event loop. */
 export function sendJson(
   res: ServerResponse,
   answer: { status: number; headers: Record<string, string>; body: string | Buffer },
@@ -16,5 +17,5 @@ export function sendJson(
     ...answer.headers,
     'content-length': Buffer.byteLength(answer.body),
   });
-  res.end(answer.body);
+  atTurnEnd(() => res.end(answer.body));
 }

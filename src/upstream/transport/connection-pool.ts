@@ -3,6 +3,8 @@ import type { Dispatcher } from 'undici';
 // A quarter of undici, and of what it costs a start: the rest is `fetch`, caches, proxies and mocks.
 import buildConnector from 'undici/lib/core/connect.js';
 import Agent from 'undici/lib/dispatcher/agent.js';
+import { nextTurn } from '../../base/event-loop.ts';
+import { atTurnEnd } from '../../base/turn-end.ts';
 import { connectInTurn } from './connect-in-turn.ts';
 import type { Exchange, ExchangeListener, HeldRequest } from './exchange.ts';
 
@@ -35,20 +37,30 @@ export class ConnectionPool implements AsyncDisposable {
     });
   }
 
-  /** Sends a request; redirects are not followed, they could carry credentials elsewhere. */
-  send({ origin, path, method, headers, body }: HeldRequest, listener: ExchangeListener): Exchange {
+  /**
+   * Sends a request, at the end of this turn of the event loop; redirects are not followed, they could carry credentials
+   * elsewhere.
+   */
+  send(request: HeldRequest, listener: ExchangeListener): Exchange {
     const exchange = new Dispatched(listener);
-    try {
-      this.#agent.dispatch({ origin, path, method, headers, body }, exchange);
-    } catch (error) {
-      listener.error(error);
-    }
+    atTurnEnd(() => this.#dispatch(request, exchange));
     return exchange;
   }
 
+  #dispatch({ origin, path, method, headers, body }: HeldRequest, exchange: Dispatched): void {
+    try {
+      if (exchange.aborted) throw exchange.aborted;
+      this.#agent.dispatch({ origin, path, method, headers, body }, exchange);
+    } catch (error) {
+      exchange.onResponseError(undefined, error);
+    }
+  }
+
   /** Closes the pool once its last exchange is over. */
-  close(): Promise<void> {
-    return this.#agent.close();
+  async close(): Promise<void> {
+    // What was sent in this turn of the event loop is on its way then.
+    await nextTurn();
+    await this.#agent.close();
   }
 
   /** Closes every connection at once. */
@@ -60,7 +72,7 @@ export class ConnectionPool implements AsyncDisposable {
 class Dispatched implements Exchange, Dispatcher.DispatchHandler {
   readonly #listener: ExchangeListener;
   #controller: Dispatcher.DispatchController | undefined;
-  #aborted: Error | undefined;
+  aborted: Error | undefined;
 
   constructor(listener: ExchangeListener) {
     this.#listener = listener;
@@ -76,13 +88,13 @@ class Dispatched implements Exchange, Dispatcher.DispatchHandler {
 
   /** A request that waits for a connection has none to close: it ends when its turn comes. */
   abort(reason: Error): void {
-    this.#aborted = reason;
+    this.aborted = reason;
     this.#controller?.abort(reason);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#aborted) controller.abort(this.#aborted);
+    if (this.aborted) controller.abort(this.aborted);
   }
 
   onResponseStart(_controller: unknown, status: number, headers: IncomingHttpHeaders): void {
@@ -97,7 +109,7 @@ class Dispatched implements Exchange, Dispatcher.DispatchHandler {
     this.#listener.end();
   }
 
-  onResponseError(_controller: unknown, error: Error): void {
+  onResponseError(_controller: unknown, error: unknown): void {
     this.#listener.error(error);
   }
 }
