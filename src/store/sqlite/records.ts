@@ -4,14 +4,14 @@ import type { NewRun, RunRecord, RunSummary } from '../run-store.ts';
 import type { OpenRuns } from './open-runs.ts';
 import { integer, type Row, text, toSummary } from './rows.ts';
 
-/** Memory for records of ended runs, in UTF-16 code units of their requests and metadata. */
+/** Memory for records, in UTF-16 code units of their requests and metadata. */
 const MAX_KEPT = 8 * 1024 * 1024;
 /** What a record takes beside them. */
 const RECORD_SIZE = 1000;
 
 /**
- * Reads and writes of `runs` and `requests`. The caller gives the transaction. Records of ended runs, which change no
- * more, are kept in memory: they are polled, and this process alone removes them.
+ * Reads and writes of `runs` and `requests`. The caller gives the transaction. Records are kept in memory for those who
+ * poll: this process alone changes and removes them, and what can change of one is in `OpenRuns` until it has ended.
  */
 export class Records {
   readonly #db: DatabaseSync;
@@ -72,15 +72,27 @@ export class Records {
 
   get(id: RunId): RunRecord | undefined {
     const kept = this.#kept.get(id);
-    if (kept) return kept;
+    if (kept?.endedAt === null) {
+      const now = this.#unchanged(kept);
+      if (now) return now;
+    } else if (kept) return kept;
     const row = this.#statements.get.get(id);
     const record = row && { ...this.summary(row), request: text(row, 'body') };
     // What a transaction has written may still be taken back.
-    if (record && record.endedAt !== null && !this.#db.isTransaction) this.#keep(record);
+    if (record && !this.#db.isTransaction) this.#keep(record);
     return record;
   }
 
+  /** The record of an open run as it is now; undefined where it has been claimed for the first time, cancelled or ended. */
+  #unchanged(kept: RunRecord): RunRecord | undefined {
+    const run = this.#open.get(kept.id);
+    if (!run || run.queued !== (kept.status === 'queued') || run.cancelRequested !== kept.cancelRequested)
+      return undefined;
+    return run.last === kept.last ? kept : { ...kept, last: run.last };
+  }
+
   #keep(record: RunRecord): void {
+    this.#forget(record.id);
     if (sizeOf(record) > MAX_KEPT / 16) return;
     this.#kept.set(record.id, Object.freeze(record));
     this.#keptSize += sizeOf(record);
