@@ -20,8 +20,8 @@ const LOOK_MS = 1000;
 /**
  * Live news over a connection of its own. Batches that this instance appends come from the append itself, at once;
  * those of other instances as messages `<instance> <first> <last> <end>\n<frames>`. The channel of a run that this
- * instance holds is not subscribed to: nobody else appends, and its own messages would be read for nothing. Whatever may
- * have been missed is told as a gap.
+ * instance holds is not subscribed to: nobody else appends, and its own messages would be read for nothing. Whatever
+ * may have been missed is told as a gap.
  */
 export class Channels {
   readonly #redis: RedisConnection;
@@ -90,22 +90,26 @@ export class Channels {
   /** This instance has the run's claim, for `leaseMs` from now on. */
   holds(id: RunId, leaseMs: number): void {
     this.#held.set(id, performance.now() + leaseMs);
-    this.#look ??= setInterval(() => this.#letRunOutGo(), LOOK_MS).unref();
+    this.#look ??= setInterval(() => this.#dropExpired(), LOOK_MS).unref();
     const channel = this.#channels.get(id);
     if (channel?.subscribed) this.#tidy(id, channel);
   }
 
-  /** It has not any more: others may append. */
+  /** This instance no longer has the run's claim: others may append. */
   letsGo(id: RunId): void {
     const channel = this.#held.delete(id) && this.#channels.get(id);
-    if (!channel) return;
+    if (channel) this.#listenAgain(id, channel);
+  }
+
+  /** Subscribes, and has its readers read what they may have missed. After a failure the next reconnect tries again. */
+  #listenAgain(id: RunId, channel: Channel): void {
     this.#adjust(id, channel).then(
       () => this.#readers.gap(id),
       (thrown: unknown) => this.#log.debug({ run: id, reason: messageOf(thrown) }, 'subscribing failed'),
     );
   }
 
-  #letRunOutGo(): void {
+  #dropExpired(): void {
     const now = performance.now();
     for (const [id, until] of this.#held) if (until < now) this.letsGo(id);
     if (this.#held.size > 0) return;
@@ -130,7 +134,10 @@ export class Channels {
     return work;
   }
 
-  /** Unsubscribes where nobody needs messages any more. Nobody waits for it; after a failure the next reconnect tries again. */
+  /**
+   * Unsubscribes where nobody needs messages any more. Nobody waits for it; after a failure the next reconnect tries
+   * again.
+   */
   #tidy(id: RunId, channel: Channel): void {
     this.#adjust(id, channel).catch((thrown: unknown) => {
       this.#log.debug({ run: id, reason: messageOf(thrown) }, 'unsubscribing failed');
@@ -139,7 +146,10 @@ export class Channels {
 
   #onReconnect(): void {
     this.#readers.gapEverywhere();
-    for (const [id, channel] of this.#channels) if (channel.readers === 0) this.#tidy(id, channel);
+    for (const [id, channel] of this.#channels) {
+      if (channel.readers === 0) this.#tidy(id, channel);
+      else if (!channel.subscribed && !this.#held.has(id)) this.#listenAgain(id, channel);
+    }
   }
 
   /** What stands before the frames of this instance's batch. */

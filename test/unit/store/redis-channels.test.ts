@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { newRunId } from '../../../src/base/ids.ts';
+import { silentLogger } from '../../../src/base/logger.ts';
+import { Channels } from '../../../src/store/redis/channels.ts';
+import type { RedisConnection } from '../../../src/store/redis/connection.ts';
+import { Keys } from '../../../src/store/redis/keys.ts';
+
+/** A connection that can be away, as far as channels use it. */
+class Connection implements RedisConnection {
+  isAway = false;
+  readonly subscribed = new Set<string>();
+  readonly #listeners = new Set<() => void>();
+  readonly client = undefined;
+  readonly closed = false;
+
+  async subscribe(channel: string): Promise<void> {
+    if (this.isAway) throw new Error('away');
+    this.subscribed.add(channel);
+  }
+
+  async unsubscribe(channel: string): Promise<void> {
+    this.subscribed.delete(channel);
+  }
+
+  onReady(listener: () => void): Disposable {
+    this.#listeners.add(listener);
+    return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
+  }
+
+  comeBack(): void {
+    this.isAway = false;
+    for (const listener of this.#listeners) listener();
+  }
+
+  command = () => Promise.reject(new Error('unused'));
+  script = () => Promise.reject(new Error('unused'));
+  replicated = () => Promise.reject(new Error('unused'));
+  serverOf = () => '';
+  close = async () => {};
+}
+
+describe('the channel of a run whose claim was lost while Redis was away', () => {
+  it('is subscribed to once Redis is back, and its readers read again', async () => {
+    const redis = new Connection();
+    const keys = new Keys('test');
+    const parts = { redis, commands: new Connection(), keys, log: silentLogger, sharded: false };
+    const channels = await Channels.open(parts);
+    const id = newRunId();
+    channels.holds(id, 60_000);
+    let gaps = 0;
+    using _ = await channels.subscribe(id, { onBatch: () => {}, onGap: () => void gaps++ });
+    assert.equal(redis.subscribed.has(keys.live(id)), false);
+
+    redis.isAway = true;
+    channels.letsGo(id);
+    await nextTurn();
+    gaps = 0;
+    redis.comeBack();
+    assert.equal(gaps, 1, 'what was missed until the connection was back');
+    await nextTurn();
+    assert.equal(redis.subscribed.has(keys.live(id)), true);
+    assert.equal(gaps, 2, 'and until it was subscribed to');
+    await channels.close();
+  });
+});
