@@ -133,6 +133,8 @@ export function redisLimits(parts: RedisParts & { log: Logger; now(): number }):
       return await shared(
         async () => {
           await giveBack(parts, { holder, releases }, { repeated: false });
+          // A connection that was never lost does not tell that Redis answers again.
+          void owed.repeatAll();
           return true;
         },
         () => {
@@ -145,8 +147,9 @@ export function redisLimits(parts: RedisParts & { log: Logger; now(): number }):
 }
 
 /**
- * Gives back in Redis. Reserved points that are `repeated` go back only with their place, which is there once: what Redis
- * did without an answer is not done twice, and what was counted by an instance alone is not given back here.
+ * Gives back in Redis. Points that are `repeated` go back only with the place that they were reserved by, which is there
+ * once: what Redis did without an answer is not done twice, and what was counted by an instance alone is not given back
+ * here. Points without a place are not repeated: their windows are short.
  */
 async function giveBack(
   { redis, keys }: RedisParts,

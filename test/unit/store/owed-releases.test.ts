@@ -1,4 +1,8 @@
 import assert from 'node:assert/strict';
+import { silentLogger } from '../../../src/base/logger.ts';
+import type { RedisConnection } from '../../../src/store/redis/connection.ts';
+import { Keys } from '../../../src/store/redis/keys.ts';
+import { redisLimits } from '../../../src/store/redis/limits.ts';
 import { type OwedRelease, OwedReleases } from '../../../src/store/redis/owed-releases.ts';
 
 const owedBy = (id: string): OwedRelease => ({ holder: { key: 'ann', id }, releases: [] });
@@ -26,5 +30,33 @@ describe('what is owed to Redis', () => {
     for (let n = 0; n < 10_002; n++) owed.add(owedBy(`${n}`));
     await owed.repeatAll();
     assert.deepEqual([repeated[0], repeated.length], ['2', 10_000]);
+  });
+
+  it('is repeated once Redis answers again, also over a connection that was never lost', async () => {
+    const released: unknown[] = [];
+    let isAway = true;
+    const unused = () => Promise.reject(new Error('unused'));
+    const redis: RedisConnection = {
+      async command(args) {
+        if (isAway) throw new Error('away');
+        released.push(args.at(-1));
+        return 1;
+      },
+      script: unused,
+      subscribe: unused,
+      unsubscribe: unused,
+      replicated: unused,
+      onReady: () => ({ [Symbol.dispose]: () => {} }),
+      serverOf: () => '',
+      client: undefined,
+      closed: false,
+      close: async () => {},
+    };
+    const limits = redisLimits({ redis, keys: new Keys('test'), log: silentLogger, now: Date.now });
+    const giveBack = (id: string) => limits.giveBack({ key: 'ann', id }, [{ kind: 'place', name: 'p' }]);
+    assert.equal(await giveBack('a'), false);
+    isAway = false;
+    assert.equal(await giveBack('b'), true);
+    assert.deepEqual(released, ['b', 'a']);
   });
 });
