@@ -11,7 +11,7 @@ const BUSY = { utilization: 0.9, lagMs: 50 } as const;
 const LOOK_MS = 50;
 /** How long one that waits without end stands in line at a time. */
 const ROOM_LOOK_MS = 500;
-/** Where it does not keep up, nothing starts before half of its runs are gone. */
+/** Where it does not keep up, it may have half as many as in the window before. */
 const LATE_MS = 100;
 /** For how long runs were held back before new ones are refused, in milliseconds. */
 const PATIENCE_MS = 2000;
@@ -19,11 +19,10 @@ const PATIENCE_MS = 2000;
 const SOON_MS = 1000;
 
 /**
- * How many runs this process drives: as many as it may, and no more than it can serve. It may always have as many as it
- * had in the window before, however short they are, and a few more; what would grow faster than it is seen to keep up is
- * held back, and stays queued, for another instance or for later. The states follow from windows of time: room -> held
- * back (a start was denied) -> overloaded (for two seconds, and those that start have waited long) -> room (a window
- * without a denial).
+ * How many runs this process drives: as many as it may, and no more than it can serve. Where it keeps up it may have as
+ * many as it had in the window before, however short they are, and a few more; the others are held back, and stay
+ * queued, for another instance or for later. The states follow from windows of time: room -> held back (a start was
+ * denied) -> overloaded (for two seconds, and those that start have waited long) -> room (a window without a denial).
  */
 export class Capacity {
   readonly #max: number;
@@ -32,7 +31,7 @@ export class Capacity {
   #windowAt = Number.NEGATIVE_INFINITY;
   /** How many runs there may be in this window. */
   #room = 0;
-  /** The most that there were. */
+  /** The most runs that there were in it. */
   #most = 0;
   #denied = false;
   #heldBackAt: number | undefined;
@@ -124,6 +123,7 @@ export class Capacity {
     return isHeldBack && now - this.#servedSoonAt >= SOON_MS;
   }
 
+  /** Since when runs have been held back, as of `now`; undefined where they are not. */
   #heldBackSince(now: number): number | undefined {
     const passed = now - this.#windowAt;
     if (passed < WINDOW_MS) return this.#heldBackAt;
