@@ -45,8 +45,8 @@ export interface Submission {
   repeat?: RepeatKey;
   /**
    * Called with the id of a run before anything of it is stored, unless the submission is known to be a repeat:
-   * replays count against no limit, so it has to be undone where one is found only then. `waits`: the run does not begin
-   * at once. Where it rejects, the submission is refused with that error.
+   * replays count against no limit, so it has to be undone where one is found only then. `waits`: the run does not
+   * begin at once. Where it rejects, the submission is refused with that error.
    */
   admit?: (id: RunId, options: { waits: boolean }) => Promise<HeldLimits>;
 }
@@ -79,15 +79,15 @@ export interface HeldLimits {
   cost?: number;
 }
 
-/** A run that goes on, with what it holds. */
-export interface BeginningRun {
+/** A run, with what it holds of its key's limits. */
+export interface AdmittedRun {
   id: RunId;
   keyId: string;
   held: HeldLimits;
 }
 
-/** A run that has ended, with what it held. */
-export interface EndedRun extends BeginningRun {
+/** One that has ended, with what it used. */
+export interface EndedRun extends AdmittedRun {
   /** Tokens that it really used; null where its provider did not tell. */
   tokens: number | null;
   /** What it really cost on routes with a price, in `server.currency`; null where that is not known. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { GatewayError } from '../../base/errors.ts';
 import type { KeyConfig } from '../../config/schema.ts';
-import type { BeginningRun, EndedRun, HeldLimits } from '../../runs/runs.ts';
+import type { AdmittedRun, EndedRun, HeldLimits } from '../../runs/runs.ts';
 import {
   type CounterWindow,
   type LimitRelease,
@@ -54,11 +54,11 @@ const ROUNDING = 1e-6;
 /** After this nobody waits for a call that is no run and never ended: its process died. In milliseconds. */
 const CALL_MS = 3_600_000;
 /**
- * A run that waits for longer is no longer counted until it begins, in milliseconds. No shorter: it waits for others that
- * may last. No longer: this is what a place costs whose run was never stored because its process died.
+ * A run that waits for longer is no longer counted until it begins, in milliseconds. No shorter: it waits for others
+ * that may last. No longer: for so long a place is lost whose run was never stored because its process died.
  */
 const WAITING_MS = 86_400_000;
-/** What an answer takes that is longer than a tenth of its run, with its repeats, in milliseconds. */
+/** What an answer may take beyond a tenth of the time of its run, with its repeats, in milliseconds. */
 const ANSWER_MS = 600_000;
 /** When a place may have become free, in milliseconds. */
 const CONCURRENCY_RETRY_MS = 2000;
@@ -133,7 +133,7 @@ export class Admission {
    * however many others are. Limits that are counted in memory do not know it any more after a restart.
    * @throws GatewayError `store_unavailable`.
    */
-  async runBegins({ keyId, id, held, runMs }: BeginningRun & { runMs: number }): Promise<void> {
+  async runBegins({ keyId, id, held, runMs }: AdmittedRun & { runMs: number }): Promise<void> {
     const places = placesOf(held).map((name) => this.#store.slots({ name }));
     const options = { limit: Number.POSITIVE_INFINITY, ttlMs: drivenMs(runMs) };
     await Promise.all(places.map(async (slots) => await slots.take(keyId, id, options)));
@@ -229,7 +229,7 @@ function checkResults(
   }
 }
 
-/** What others have reserved may be all that is missing: they use less of it as a rule, and end long before the window. */
+/** What others have reserved may be all that is missing: most use less of it, and end long before the window does. */
 function reserved({ name }: LimitRequest): GatewayError {
   const what = name === COSTS.name ? 'cost' : 'tokens';
   const message = `The ${what} that other requests of this key may still use leave too little of the day for this one. Try again when one has ended.`;

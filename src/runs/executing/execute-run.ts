@@ -41,7 +41,7 @@ export interface RunDriver {
   }): AsyncGenerator<Step, ResearchOutcome | 'paused'>;
   /** One non-streamed chat completion of a proxy model: the provider's body, byte for byte. */
   proxy(options: { run: RunRecord; request: ProxyRequest; signal: AbortSignal }): Promise<ProxyAnswer>;
-  /** Awaited before a run goes on that did not begin where it was submitted. Rejects for none but `NewerDataError`. */
+  /** Awaited before a run goes on that did not begin where it was submitted. @throws NewerDataError, and nothing else. */
   begins?(run: RunRecord): Promise<void>;
   /** Told when an execution has left its run. */
   left?(outcome: ExecutionOutcome): void;

@@ -17,7 +17,7 @@ import type { RunRecord } from '../../store/run-store.ts';
 import type { Tool } from '../../tools/tool.ts';
 import type { ChatModel } from '../../upstream/turn.ts';
 import type { RunMetrics } from '../metrics.ts';
-import type { BeginningRun, EndedRun, ProxyAnswer, ProxyRequest } from '../runs.ts';
+import type { AdmittedRun, EndedRun, ProxyAnswer, ProxyRequest } from '../runs.ts';
 import { readHeld, readMcpServers, readResearchRequest } from '../stored/stored-request.ts';
 import type { RunDriver } from './execute-run.ts';
 
@@ -60,7 +60,7 @@ export interface DriverParts {
   encryptionKeyOf(keyId: string): Buffer | undefined;
   metrics?: Pick<RunMetrics, 'left' | 'toolCall' | 'cost'>;
   /** Awaited before a run goes on that did not begin where it was submitted. */
-  begins?(run: BeginningRun): Promise<void>;
+  begins?(run: AdmittedRun): Promise<void>;
   /** Told of every run that this instance ended. */
   ended?(run: EndedRun & { model: string; error: ErrorCode | undefined }): void;
 }
