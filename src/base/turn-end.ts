@@ -1,14 +1,14 @@
 /**
- * What is written during one turn of the event loop goes out together at its end. Each write to a socket wakes its reader,
- * which has emptied it and sleeps again before the next write of a busy process: one wake-up costs as much as the work for
- * a small answer, and one for all of a turn saves a fifth of that work. Where a process has one thing to do at a time,
- * waiting for the end of the turn would only cost a turn.
+ * What is written during one turn of the event loop goes out together at its end. Each write to a socket wakes its
+ * reader, which has emptied it and sleeps again before the next write of a busy process: one wake-up costs as much as the
+ * work for a small answer, and one for all of a turn saves a fifth of that work. Where a process has one thing to do at a
+ * time, waiting for the end of the turn would only cost a turn.
  */
 
 /** After so many turns in a row with a single piece of work the next goes out at once. */
-const ALONE = 4;
-/** Of those each n-th waits all the same, to see whether there are others again. */
-const LOOK = 8;
+const ALONE_TURNS = 4;
+/** Of what goes out at once each n-th waits all the same, to see whether others come in its turn again. */
+const PROBE_EVERY = 8;
 
 interface TurnEndOptions {
   /** Calls `run` at the end of the turn. */
@@ -21,10 +21,11 @@ export class TurnEnd {
   readonly #schedule: (run: () => void) => void;
   readonly #failed: (thrown: unknown) => void;
   #waiting: (() => void)[] = [];
+  /** Turns in a row with a single piece of work. */
   #alone = 0;
   #atOnce = 0;
 
-  /** `failed` is told what work throws: by default it is uncaught, as what any callback throws. */
+  /** `failed` is told what work throws: by default it is uncaught, like what any callback throws. */
   constructor({ schedule = setImmediate, failed = throwLater }: Partial<TurnEndOptions> = {}) {
     this.#schedule = schedule;
     this.#failed = failed;
@@ -33,7 +34,7 @@ export class TurnEnd {
   /** Has `work` done at the end of this turn; false where it is not worth waiting for. */
   join(work: () => void): boolean {
     if (this.#waiting.length === 0) {
-      if (this.#alone >= ALONE && ++this.#atOnce % LOOK !== 0) return false;
+      if (this.#alone >= ALONE_TURNS && ++this.#atOnce % PROBE_EVERY !== 0) return false;
       this.#schedule(() => this.#run());
     }
     this.#waiting.push(work);

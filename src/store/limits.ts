@@ -80,8 +80,8 @@ export interface LimitStore {
    */
   take(holder: LimitHolder, requests: readonly LimitRequest[]): Promise<LimitResult[]>;
   /**
-   * True once it is given back. False where the store is away: it is repeated when it is back, and
-   * nothing else may be taken by this id.
+   * True once it is given back. False where the store is away: it is repeated when the store is back, and nothing else
+   * may be taken by this id.
    */
   giveBack(holder: LimitHolder, releases: readonly LimitRelease[]): Promise<boolean>;
 }

@@ -41,7 +41,7 @@ function warned({ state, log }: ResearchRun, numbers: readonly number[]): Transc
   return noted(state, { t: 'warned', warnings: citationsWithoutSource(numbers) });
 }
 
-/** The same, for an iteration. */
+/** The same as steps of an iteration. */
 export function citedSteps(run: ResearchRun, cited: CitedText): Generator<Step> {
   return stepsOf((take) => takeCited(run, cited, take));
 }

@@ -11,7 +11,7 @@ export interface LiveSteps {
   take(step: Step): void;
 }
 
-/** Takes what a delta gives. */
+/** Takes a step that a delta gave. */
 export type TakeStep = (step: Step) => void;
 
 /** Longer deltas are read in pieces with pauses, so that one that holds a whole answer does not stop everybody else. */
@@ -32,7 +32,7 @@ export function readLive(
   };
 }
 
-/** The same steps one after the other, also those that came before `read` threw. */
+/** The steps that `read` gives, one after the other; also those that came before it threw. */
 export function* stepsOf(read: (take: TakeStep) => void): Generator<Step> {
   const steps: Step[] = [];
   try {

@@ -158,8 +158,10 @@ const appendReply = z.union([
   z.tuple([z.enum(['gap', 'cancelled']), z.number()]),
   z.tuple([z.enum(['fenced', 'closed', 'missing'])]),
 ]);
+
 type AppendReply = z.infer<typeof appendReply>;
-/** The reply of the append script. That of a delta is looked at without the schema, which takes longer than the rest. */
+
+/** The reply of the append script. That of a delta is read without the schema, which takes longer than the rest. */
 export function parseAppend(reply: unknown): AppendReply {
   if (Array.isArray(reply) && reply.length === 3) {
     const [result, last, cancel]: unknown[] = reply;

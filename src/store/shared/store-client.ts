@@ -2,8 +2,16 @@ import { once } from 'node:events';
 import { createConnection, type Socket } from 'node:net';
 import { GatewayError } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
-import type { Counter, LimitHolder, LimitRelease, LimitRequest, LimitResult, LimitStore, Slots } from '../limits.ts';
-import { releasesOf } from '../limits.ts';
+import {
+  type Counter,
+  type LimitHolder,
+  type LimitRelease,
+  type LimitRequest,
+  type LimitResult,
+  type LimitStore,
+  releasesOf,
+  type Slots,
+} from '../limits.ts';
 import { ChangeListeners, type LogHandlers, LogListeners, type RunChange } from '../listeners.ts';
 import type { Append, AppendResult, NewRun, RunStore } from '../run-store.ts';
 import { checkAppend } from '../run-store-checks.ts';

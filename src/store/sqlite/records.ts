@@ -6,6 +6,8 @@ import { integer, type Row, text, toSummary } from './rows.ts';
 
 /** Memory for records, in UTF-16 code units of their requests and metadata. */
 const MAX_KEPT = 8 * 1024 * 1024;
+/** Larger records are read anew each time: they would push out too many others. */
+const MAX_RECORD = MAX_KEPT / 16;
 /** What a record takes beside them. */
 const RECORD_SIZE = 1000;
 
@@ -83,7 +85,7 @@ export class Records {
     return record;
   }
 
-  /** The record of an open run as it is now; undefined where it has been claimed for the first time, cancelled or ended. */
+  /** The record of an open run as it is now; undefined where it was claimed for the first time, cancelled or ended. */
   #unchanged(kept: RunRecord): RunRecord | undefined {
     const run = this.#open.get(kept.id);
     if (!run || run.queued !== (kept.status === 'queued') || run.cancelRequested !== kept.cancelRequested)
@@ -93,7 +95,7 @@ export class Records {
 
   #keep(record: RunRecord): void {
     this.#forget(record.id);
-    if (sizeOf(record) > MAX_KEPT / 16) return;
+    if (sizeOf(record) > MAX_RECORD) return;
     this.#kept.set(record.id, Object.freeze(record));
     this.#keptSize += sizeOf(record);
     for (const [oldest] of this.#kept) {

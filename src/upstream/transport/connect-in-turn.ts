@@ -1,7 +1,7 @@
 import type { buildConnector } from 'undici';
 
 /**
- * Connections that are made at a time. A server takes up some hundreds that come at once; the others it lets wait for a
+ * Connections that are made at a time. Of those that come at once a server holds some hundreds; the others wait for a
  * second, three or seven, until their first packet is sent again.
  */
 const AT_ONCE = 256;

@@ -38,8 +38,8 @@ export class ConnectionPool implements AsyncDisposable {
   }
 
   /**
-   * Sends a request, at the end of this turn of the event loop; redirects are not followed, they could carry credentials
-   * elsewhere.
+   * Sends a request, at the end of this turn of the event loop; redirects are not followed, they could carry
+   * credentials elsewhere.
    */
   send(request: HeldRequest, listener: ExchangeListener): Exchange {
     const exchange = new Dispatched(listener);
@@ -48,8 +48,11 @@ export class ConnectionPool implements AsyncDisposable {
   }
 
   #dispatch({ origin, path, method, headers, body }: HeldRequest, exchange: Dispatched): void {
+    if (exchange.aborted) {
+      exchange.onResponseError(undefined, exchange.aborted);
+      return;
+    }
     try {
-      if (exchange.aborted) throw exchange.aborted;
       this.#agent.dispatch({ origin, path, method, headers, body }, exchange);
     } catch (error) {
       exchange.onResponseError(undefined, error);
