@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { promisify } from 'node:util';
 
 const SERVER = new URL('../../src/server.ts', import.meta.url).href;
@@ -47,6 +48,7 @@ describe('what a start loads', () => {
     { what: 'the description of the API', marks: ['/src/protocol/openapi.ts', '/node_modules/@asteasolutions/'] },
   ]) {
     it(`leaves out ${what}`, () => {
+      for (const mark of marks) assert.ok(existsSync(new URL(`../..${mark}`, import.meta.url)), `${mark} is there`);
       assert.deepEqual(
         loaded.urls.filter((url) => marks.some((mark) => url.includes(mark))),
         [],
