@@ -175,7 +175,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ),
   );
   if (Object.values(config.models).some(({ kind }) => kind === 'research')) {
-    const timer = setTimeout(loadForRuns, LOAD_AFTER_MS, log);
+    const timer = setTimeout(prepareRuns, LOAD_AFTER_MS, { toolbox, log });
     stack.defer(() => clearTimeout(timer));
   }
   const owned = stack.move();
@@ -206,13 +206,11 @@ async function openUpstream(
   return upstream;
 }
 
-/** Loads what the first run would wait for; the start itself does not need it. */
-function loadForRuns(log: Logger): void {
-  Promise.all([
-    import('./research/loop.ts'),
-    import('./tools/toolbox.ts'),
-    import('./upstream/routing/ask-route.ts'),
-  ]).catch((thrown: unknown) => log.error({ err: messageOf(thrown) }, 'the code of research cannot be loaded'));
+/** Loads and makes what the first run would wait for; the start itself does not need it. */
+function prepareRuns({ toolbox, log }: { toolbox: LiveToolbox; log: Logger }): void {
+  Promise.all([import('./research/loop.ts'), toolbox.prepare(), import('./upstream/routing/ask-route.ts')]).catch(
+    (thrown: unknown) => log.error({ err: messageOf(thrown) }, 'research cannot be prepared'),
+  );
 }
 
 function openToolbox({ live, storage, registry, log }: Foundation, upstream: Upstream): LiveToolbox {

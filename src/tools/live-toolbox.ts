@@ -5,6 +5,8 @@ import type { OpenedTools, Toolbox, ToolRequest } from './toolbox.ts';
 export interface LiveToolbox extends Toolbox {
   /** Takes over a new configuration; runs keep the tools that they opened. */
   update(config: ToolsConfig): void;
+  /** Makes the tools before the first run asks for them: a search begins to read its documents. @throws what it fails with. */
+  prepare(): Promise<void>;
 }
 
 interface Generation {
@@ -30,6 +32,15 @@ export function createLiveToolbox(
     return generation;
   };
   let current = open(config);
+  const made = async (generation: Generation): Promise<Toolbox> => {
+    generation.toolbox ??= create(generation.config);
+    try {
+      return await generation.toolbox;
+    } catch (thrown) {
+      generation.toolbox = undefined;
+      throw thrown;
+    }
+  };
 
   const closeIfLeft = (generation: Generation): void => {
     if (!generation.retired || generation.users > 0 || !generations.delete(generation)) return;
@@ -39,10 +50,15 @@ export function createLiveToolbox(
   };
 
   return {
+    async prepare() {
+      await made(current);
+    },
     update(next) {
       const retired = current;
       current = open(next);
       retired.retired = true;
+      // What it fails with is told to the run that needs it.
+      if (retired.toolbox) made(current).catch(() => {});
       closeIfLeft(retired);
     },
     async open(request: ToolRequest): Promise<OpenedTools> {
@@ -56,8 +72,7 @@ export function createLiveToolbox(
         closeIfLeft(generation);
       };
       try {
-        generation.toolbox ??= create(generation.config);
-        const opened = await (await generation.toolbox).open(request);
+        const opened = await (await made(generation)).open(request);
         return {
           tools: opened.tools,
           async [Symbol.asyncDispose]() {

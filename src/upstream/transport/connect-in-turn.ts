@@ -31,10 +31,15 @@ export function connectInTurn(
   return (options, callback) => {
     const begin = () => {
       connecting++;
-      connect(options, (...made) => {
+      const done: buildConnector.Callback = (...made) => {
         next(made[0]);
         callback(...made);
-      });
+      };
+      try {
+        connect(options, done);
+      } catch (thrown) {
+        done(thrown instanceof Error ? thrown : new Error(String(thrown)), null);
+      }
     };
     if (connecting < AT_ONCE) begin();
     else waiting.push({ since: now(), begin, fail: (error) => callback(error, null) });

@@ -49,6 +49,35 @@ describe('the toolbox of the configuration in force', () => {
     await live[Symbol.asyncDispose]();
   });
 
+  it('makes one before the first run where it is prepared, and the next one with a reload', async () => {
+    const { live, made } = counted();
+    await live.prepare();
+    assert.equal(made(), 1);
+    await live.open(REQUEST);
+    assert.equal(made(), 1);
+    live.update(CONFIG);
+    assert.equal(made(), 2);
+    await live[Symbol.asyncDispose]();
+  });
+
+  it('is made again where it could not be', async () => {
+    let tries = 0;
+    const live = createLiveToolbox(CONFIG, {
+      create: async () => {
+        if (++tries === 1) throw new Error('no folder');
+        return {
+          open: async () => ({ tools: new Map(), async [Symbol.asyncDispose]() {} }),
+          async [Symbol.asyncDispose]() {},
+        };
+      },
+      onCloseFailed: () => assert.fail('there is nothing to close'),
+    });
+    await assert.rejects(live.open(REQUEST), /no folder/);
+    await live.open(REQUEST);
+    assert.equal(tries, 2);
+    await live[Symbol.asyncDispose]();
+  });
+
   it('frees the place of a run whose tools could not be opened', async () => {
     const { live, closed } = counted({ fails: true });
     await assert.rejects(live.open(REQUEST), /no tools/);
