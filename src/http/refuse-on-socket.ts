@@ -4,8 +4,25 @@ import type { GatewayError } from '../base/errors.ts';
 import { STATUS_CODES } from '../base/node-http.ts';
 import { errorAnswer } from './errors.ts';
 
-/** Answers on a socket that has no response object, and closes it. */
+/**
+ * Calls `work` once what is answered in this turn of the event loop has gone out (turn-end.ts): what is written to a
+ * socket itself would overtake the answer to an earlier request.
+ */
+export function afterAnswers(work: () => void): void {
+  setImmediate(() => setImmediate(work));
+}
+
+/** Answers on a socket that has no response object, behind the answers to earlier requests, and closes it. */
 export function refuseOnSocket(socket: Duplex, error: GatewayError, options: { allow?: string } = {}): void {
+  // It may break meanwhile, and nobody else listens any more.
+  socket.on('error', () => socket.destroy());
+  afterAnswers(() => {
+    if (socket.writable) refuse(socket, error, options);
+    else socket.destroy();
+  });
+}
+
+function refuse(socket: Duplex, error: GatewayError, options: { allow?: string }): void {
   const { status, headers, body } = errorAnswer(error, options);
   const lines = Object.entries({
     ...headers,

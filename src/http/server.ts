@@ -6,7 +6,7 @@ import { createServer } from '../base/node-http.ts';
 import { withoutOrigin } from '../protocol/request-target.ts';
 import { sendJson } from './answers/send-json.ts';
 import { errorAnswer } from './errors.ts';
-import { refuseOnSocket } from './refuse-on-socket.ts';
+import { afterAnswers, refuseOnSocket } from './refuse-on-socket.ts';
 import { wantsWebSocket } from './routes/streamed.ts';
 import type { UpgradeHandler } from './web-sockets.ts';
 
@@ -69,8 +69,7 @@ export function createHttpServer(
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
-    // Once what was answered in this turn of the event loop has gone out.
-    else setImmediate(() => refuseRequest(socket, { after: latest.get(socket), error }));
+    else afterAnswers(() => refuseRequest(socket, { after: latest.get(socket), error }));
   });
   return server;
 }

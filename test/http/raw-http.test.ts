@@ -30,6 +30,27 @@ describe('what only a raw client sends', () => {
   });
   after(() => gateway[Symbol.asyncDispose]());
 
+  it('gets its answer first where a refusal of something else in the same packet follows', async () => {
+    const first = 'GET /nope HTTP/1.1\r\nHost: a\r\n\r\n';
+    const webSocket = 'Connection: Upgrade\r\nUpgrade: websocket\r\n';
+    for (const second of [
+      'CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n',
+      `GET /v1/nope HTTP/1.1\r\nHost: a\r\n${webSocket}\r\n`,
+      'no HTTP at all\r\n\r\n',
+    ]) {
+      for (let n = 0; n < 10; n++) {
+        const answers = await rawExchange(gateway, first + second);
+        const statuses = [...answers.matchAll(/^HTTP\/1.1 (\d+)/gm)].map(([, status]) => Number(status));
+        assert.equal(statuses[0], 404, `${second}: ${statuses}`);
+      }
+    }
+  });
+
+  it('is answered where the body breaks while the answer is on its way', async () => {
+    const request = 'POST /v1/async HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n';
+    for (let n = 0; n < 20; n++) assert.match(await rawExchange(gateway, request), /^HTTP\/1.1 40[01]/);
+  });
+
   const CASES: [string, string, number, string][] = [
     ['no HTTP at all', 'hello\r\n\r\n', 400, 'invalid_parameter'],
     ['a broken header', `GET / HTTP/1.1\r\n bad\r\n\r\n`, 400, 'invalid_parameter'],

@@ -75,6 +75,8 @@ export class LogWriter {
   #appendBegan: number | undefined;
   #lost: ClaimLostError | undefined;
   #cancelledAtEnd = false;
+  /** The terminal event is stored: the run has no claim any more, and needs none. */
+  #ended = false;
   #rechecking = false;
   /** How often the batch in flight was refused although it could be written. */
   #refused = 0;
@@ -160,7 +162,10 @@ export class LogWriter {
     return cancelled ? 'cancelled' : 'ended';
   }
 
-  /** Appends nothing, which tells whether the run is still this owner's, and gets it back where it can be. */
+  /**
+   * Appends nothing, which tells whether the run is still this owner's, and gets it back where it can be. One that this
+   * owner has ended is: the store may have told that its claim is gone before it told that the end is there.
+   */
   async recheck(): Promise<boolean> {
     this.#rechecking = true;
     this.#flushing ??= this.#flushAll();
@@ -175,7 +180,11 @@ export class LogWriter {
 
   async #flushAll(): Promise<void> {
     try {
-      while (!this.#lost && (this.#pending.length > 0 || this.#transcript.length > 0 || this.#rechecking)) {
+      while (
+        !this.#lost &&
+        !this.#ended &&
+        (this.#pending.length > 0 || this.#transcript.length > 0 || this.#rechecking)
+      ) {
         this.#rechecking = false;
         await this.#options.tick.next(this);
         const events = this.#pending;
@@ -292,6 +301,7 @@ export class LogWriter {
     const { cancel } = made(answer);
     this.#last = batch.first + batch.count - 1;
     this.#entries = (batch.entriesBefore ?? this.#entries) + (batch.transcript?.length ?? 0);
+    this.#ended = batch.end !== undefined;
     if (!this.#options.losesNothing && (batch.count > 0 || batch.transcript)) this.#ring.add(batch);
     if (cancel) this.#options.lease.cancel();
     return true;

@@ -14,7 +14,8 @@ interface Waiting {
 
 /**
  * Makes connections in the order in which they are asked for, a bounded number at a time. `timeoutMs`: how long making
- * one may take, in milliseconds; where one fails, those that have waited for longer than that fail with it.
+ * one may take, in milliseconds; where one fails, those that have waited for half of that fail with it, so that nobody waits
+ * for much longer in all.
  */
 export function connectInTurn(
   connect: buildConnector.connector,
@@ -25,7 +26,7 @@ export function connectInTurn(
 
   const next = (failure: Error | null) => {
     connecting--;
-    while (failure && waiting[0] && now() - waiting[0].since >= timeoutMs) waiting.shift()?.fail(failure);
+    while (failure && waiting[0] && now() - waiting[0].since >= timeoutMs / 2) waiting.shift()?.fail(failure);
     waiting.shift()?.begin();
   };
   return (options, callback) => {

@@ -330,4 +330,27 @@ describe('the writer of a run’s log', () => {
     assert.equal(await writer.end(done('end'), END), 'ended');
     assert.equal((await store.get(claim.run.id))?.status, 'completed');
   });
+
+  it('ends a run whose claim the store calls gone before it tells that the end is there', async () => {
+    const claim = await claimedRun(store);
+    const held = Promise.withResolvers<void>();
+    const stored = Promise.withResolvers<void>();
+    const slow = wrapStore(store, {
+      async append(id, batch) {
+        const answer = await store.append(id, batch);
+        stored.resolve();
+        await held.promise;
+        return answer;
+      },
+    });
+    const { writer, lease } = open(slow, claim);
+    lease.recheck = () => writer.recheck();
+    const ending = writer.end(done('end'), END);
+    await stored.promise;
+    const renewed = lease.renew();
+    held.resolve();
+    assert.equal(await ending, 'ended');
+    await renewed;
+    assert.equal(lease.signal.aborted, false, 'the run was ended, not lost');
+  });
 });

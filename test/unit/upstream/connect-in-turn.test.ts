@@ -36,7 +36,7 @@ describe('connections to a provider', () => {
     const { clock, made, results, ask } = setUp();
     for (let n = 0; n < 600; n++) ask(n);
     const atOnce = made.length;
-    clock.now = 500;
+    clock.now = 600;
     ask(600);
     clock.now = 1000;
     made.shift()?.(new Error('timed out'), null);
