@@ -53,6 +53,25 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       for (const run of runs) assert.match((await readAll(a.runs, run)).toString(), /event: response\.completed/);
     });
 
+    it('starts nothing while it does not keep up, however often it is offered', async () => {
+      await using fixture = await open();
+      const gate = Promise.withResolvers<void>();
+      const chat = new ScriptedModel((_request, n) => ({ text: ['done'], ...(n === 0 ? gated(gate.promise) : {}) }));
+      const load = { utilization: 1, lagMs: 0 };
+      await using a = await fixture.open({ chat, load });
+      const runs = [(await a.runs.submit(question())).run];
+      await until(() => chat.requests.length === 1);
+      load.lagMs = 500;
+      for (let n = 0; n < 4; n++) runs.push((await a.runs.submit(question())).run);
+      // Longer than it takes to be put off and offered again.
+      await delay(3500);
+      assert.equal(a.executor.active, 1);
+      assert.equal(chat.requests.length, 1);
+      load.lagMs = 0;
+      gate.resolve();
+      for (const run of runs) assert.match((await readAll(a.runs, run)).toString(), /event: response\.completed/);
+    });
+
     it('stops a run that is cancelled at another instance', async () => {
       await using fixture = await open();
       const never = Promise.withResolvers<void>();

@@ -228,7 +228,8 @@ export class QueueExecutor implements Executor {
   async #drive(job: Job<JobData>): Promise<'done' | 'given back'> {
     const id = job.id;
     if (id === undefined) return 'done';
-    const begun = job.data.begun || job.attemptsStarted > 1;
+    // One that was put off was started before, too, but not its run; of one whose instance died it may have been.
+    const begun = job.data.begun || job.stalledCounter > 0;
     const room =
       (begun && this.#capacity.resume(this.#runs.size)) ||
       (await this.#capacity.startWithin(HELD_BACK_MS, () => this.#runs.size));
