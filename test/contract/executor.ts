@@ -62,6 +62,8 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       const runs = [(await a.runs.submit(question())).run];
       await until(() => chat.requests.length === 1);
       load.lagMs = 500;
+      // What there was room for a moment ago may still start.
+      await delay(250);
       for (let n = 0; n < 4; n++) runs.push((await a.runs.submit(question())).run);
       // Longer than it takes to be put off and offered again.
       await delay(3500);
