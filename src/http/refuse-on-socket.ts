@@ -12,17 +12,18 @@ export function afterAnswers(work: () => void): void {
   setImmediate(() => setImmediate(work));
 }
 
-/** Answers on a socket that has no response object, behind the answers to earlier requests, and closes it. */
-export function refuseOnSocket(socket: Duplex, error: GatewayError, options: { allow?: string } = {}): void {
+/** As `refuseOnSocket`, behind the answers to earlier requests. */
+export function refuseAfterAnswers(socket: Duplex, error: GatewayError, options: { allow?: string } = {}): void {
   // It may break meanwhile, and nobody else listens any more.
   socket.on('error', () => socket.destroy());
   afterAnswers(() => {
-    if (socket.writable) refuse(socket, error, options);
+    if (socket.writable) refuseOnSocket(socket, error, options);
     else socket.destroy();
   });
 }
 
-function refuse(socket: Duplex, error: GatewayError, options: { allow?: string }): void {
+/** Answers on a socket that has no response object, and closes it. */
+export function refuseOnSocket(socket: Duplex, error: GatewayError, options: { allow?: string } = {}): void {
   const { status, headers, body } = errorAnswer(error, options);
   const lines = Object.entries({
     ...headers,

@@ -6,7 +6,7 @@ import { createServer } from '../base/node-http.ts';
 import { withoutOrigin } from '../protocol/request-target.ts';
 import { sendJson } from './answers/send-json.ts';
 import { errorAnswer } from './errors.ts';
-import { afterAnswers, refuseOnSocket } from './refuse-on-socket.ts';
+import { afterAnswers, refuseAfterAnswers, refuseOnSocket } from './refuse-on-socket.ts';
 import { wantsWebSocket } from './routes/streamed.ts';
 import type { UpgradeHandler } from './web-sockets.ts';
 
@@ -65,7 +65,7 @@ export function createHttpServer(
   });
   server.on('connect', (_req, socket: Socket) => {
     const error = new GatewayError('method_not_allowed', 'CONNECT is not possible here.');
-    refuseOnSocket(socket, error, { allow: 'GET, POST, DELETE' });
+    refuseAfterAnswers(socket, error, { allow: 'GET, POST, DELETE' });
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();

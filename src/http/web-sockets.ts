@@ -7,7 +7,7 @@ import { refuseNewWork } from './endpoint.ts';
 import { OpenSockets } from './limits/open-sockets.ts';
 import { authenticate, type Keyring } from './middleware/auth.ts';
 import { originCheck } from './middleware/origin.ts';
-import { refuseOnSocket } from './refuse-on-socket.ts';
+import { refuseAfterAnswers, refuseOnSocket } from './refuse-on-socket.ts';
 import { entryFor, streamedCall } from './routes/streamed.ts';
 
 /** WebSockets that are open at once at most; each is two connections and no more memory than their buffers. */
@@ -57,6 +57,6 @@ export function webSockets(
 
   return (req, socket, head) => {
     socket.on('error', () => socket.destroy());
-    connect(req, socket, head).catch((thrown: unknown) => refuseOnSocket(socket, toGatewayError(thrown)));
+    connect(req, socket, head).catch((thrown: unknown) => refuseAfterAnswers(socket, toGatewayError(thrown)));
   };
 }
