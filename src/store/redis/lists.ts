@@ -1,6 +1,7 @@
 import { sleep } from '../../base/abort.ts';
 import type { RunId } from '../../base/ids.ts';
 import { BUCKETS, bucketOf, type IndexRange, type Position, type RunIndexes } from '../list-page.ts';
+import { LruMap } from '../lru-map.ts';
 import type { RunApi, RunSummary } from '../run-store.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
@@ -8,6 +9,8 @@ import { type Facts, maybeText, numberReply, parseSummary, SUMMARY_FIELDS, textL
 
 /** An entry of an index whose run is not there is removed once it is this old: a younger one may be in the making. */
 export const MISSING_AFTER_MS = 60_000;
+const REPAIR_AGAIN_MS = 60_000;
+const REPAIRED_BYTES = 256 * 1024;
 /** Runs that are looked at in one step of a repair. */
 const REPAIR_CHUNK = 250;
 /** More open runs of one list than the limits of a gateway allow are not looked at. */
@@ -35,6 +38,8 @@ type List = { user: string; api: RunApi };
 export class Lists {
   readonly #redis: RedisConnection;
   readonly #keys: Keys;
+  /** When each list was looked at for repair. */
+  readonly #repaired = new LruMap(REPAIRED_BYTES);
 
   constructor(parts: { redis: RedisConnection; keys: Keys }) {
     this.#redis = parts.redis;
@@ -74,9 +79,18 @@ export class Lists {
   /**
    * Puts the indexes by model and bucket right: runs that have ended without having been moved, and all where together
    * they hold another number of runs than the list. A gateway of the first version knows no such indexes, and an instance
-   * may have died between two steps.
+   * may have died between two steps. At most once a minute for each list: while runs are being created its indexes differ
+   * for a moment.
    */
   async repair(list: List): Promise<void> {
+    const name = `${list.api} ${list.user}`;
+    const last = Number(this.#repaired.get(name) ?? Number.NEGATIVE_INFINITY);
+    if (performance.now() - last < REPAIR_AGAIN_MS) return;
+    this.#repaired.set(name, `${performance.now()}`);
+    await this.#repairNow(list);
+  }
+
+  async #repairNow(list: List): Promise<void> {
     const all = this.#keys.list(list.user, list.api);
     for (const model of await this.#models(list)) await this.#moveEnded(list, this.#open(list, model));
     const parts = (await this.#models(list)).flatMap((model) =>

@@ -6,7 +6,6 @@ import type { Logger } from '../../base/logger.ts';
 import { isDamage } from '../frames.ts';
 import { listPage } from '../list-page.ts';
 import type { LogHandlers } from '../listeners.ts';
-import { LruMap } from '../lru-map.ts';
 import type {
   Append,
   AppendResult,
@@ -44,8 +43,6 @@ const MOST_ROUNDS = 50;
 /** Small enough that others' commands do not wait. */
 const REMOVED_AT_ONCE = 20;
 const CHECK_LIMIT_MS = 900;
-const REPAIR_AGAIN_MS = 60_000;
-const REPAIRED_BYTES = 256 * 1024;
 const PROBE_TTL_MS = 60_000;
 
 /** The run store over Redis, for any number of instances. Each step that must be atomic is one script. */
@@ -61,8 +58,6 @@ export class RedisRunStore implements RunStore {
   readonly #log: Log;
   readonly #replicas: Replicas | undefined;
   readonly #logger: Logger;
-  /** When each list was looked at for repair. */
-  readonly #repaired = new LruMap(REPAIRED_BYTES);
   readonly #now: () => string;
   readonly #onClose: () => Promise<void>;
 
@@ -160,18 +155,9 @@ export class RedisRunStore implements RunStore {
   }
 
   async list(query: ListQuery) {
-    if (query.status || query.model !== undefined) await this.#repairList(query);
+    if (query.status || query.model !== undefined) await this.#lists.repair(query);
     const corrected = (id: RunId) => this.#indexEnd(id);
     return await listPage(query, this.#lists.of(query, { corrected, now: systemClock.now() }));
-  }
-
-  /** At most once a minute for each list: while runs are being created its indexes differ for a moment. */
-  async #repairList(list: ListQuery): Promise<void> {
-    const name = `${list.api} ${list.user}`;
-    const last = Number(this.#repaired.get(name) ?? Number.NEGATIVE_INFINITY);
-    if (performance.now() - last < REPAIR_AGAIN_MS) return;
-    this.#repaired.set(name, `${performance.now()}`);
-    await this.#lists.repair(list);
   }
 
   countOpen() {
