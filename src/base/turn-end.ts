@@ -72,3 +72,12 @@ export function atTurnEnd(work: () => void): void {
 export function writeAtTurnEnd(socket: { writableCorked: number; cork(): void; uncork(): void }): void {
   if (socket.writableCorked === 0 && turnEnd.join(() => socket.uncork())) socket.cork();
 }
+
+/**
+ * Does `work` when all that this turn of the event loop leaves for its end is done: what is written to a socket itself
+ * would overtake an answer that waits.
+ */
+export function afterTurnEnd(work: () => void): void {
+  // The first may come before the end of this turn was asked for, the second is of the next one.
+  setImmediate(() => setImmediate(work));
+}

@@ -2,21 +2,12 @@ import { randomUUID } from 'node:crypto';
 import type { Duplex } from 'node:stream';
 import type { GatewayError } from '../base/errors.ts';
 import { STATUS_CODES } from '../base/node-http.ts';
+import { afterTurnEnd } from '../base/turn-end.ts';
 import { errorAnswer } from './errors.ts';
-
-/**
- * Calls `work` once what is answered in this turn of the event loop has gone out (turn-end.ts): what is written to a
- * socket itself would overtake the answer to an earlier request.
- */
-export function afterAnswers(work: () => void): void {
-  setImmediate(() => setImmediate(work));
-}
 
 /** As `refuseOnSocket`, behind the answers to earlier requests. */
 export function refuseAfterAnswers(socket: Duplex, error: GatewayError, options: { allow?: string } = {}): void {
-  // It may break meanwhile, and nobody else listens any more.
-  socket.on('error', () => socket.destroy());
-  afterAnswers(() => {
+  afterTurnEnd(() => {
     if (socket.writable) refuseOnSocket(socket, error, options);
     else socket.destroy();
   });

@@ -3,10 +3,11 @@ import type { RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { GatewayError } from '../base/errors.ts';
 import { createServer } from '../base/node-http.ts';
+import { afterTurnEnd } from '../base/turn-end.ts';
 import { withoutOrigin } from '../protocol/request-target.ts';
 import { sendJson } from './answers/send-json.ts';
 import { errorAnswer } from './errors.ts';
-import { afterAnswers, refuseAfterAnswers, refuseOnSocket } from './refuse-on-socket.ts';
+import { refuseAfterAnswers, refuseOnSocket } from './refuse-on-socket.ts';
 import { wantsWebSocket } from './routes/streamed.ts';
 import type { UpgradeHandler } from './web-sockets.ts';
 
@@ -65,11 +66,13 @@ export function createHttpServer(
   });
   server.on('connect', (_req, socket: Socket) => {
     const error = new GatewayError('method_not_allowed', 'CONNECT is not possible here.');
+    // It may break before it is written to, and nobody else listens any more.
+    socket.on('error', () => socket.destroy());
     refuseAfterAnswers(socket, error, { allow: 'GET, POST, DELETE' });
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
-    else afterAnswers(() => refuseRequest(socket, { after: latest.get(socket), error }));
+    else afterTurnEnd(() => refuseRequest(socket, { after: latest.get(socket), error }));
   });
   return server;
 }
