@@ -14,6 +14,7 @@ import type { GatewayConfig, KeyConfig } from './config/schema.ts';
 import { acceptedDefaultKey, secretHash } from './config/secrets.ts';
 import { consolePages } from './console/console-pages.ts';
 import { startDemoProvider } from './demo/demo-provider.ts';
+import { CallAccount } from './gateway/call-account.ts';
 import { createModelProxy } from './gateway/model-proxy.ts';
 import type { ModelProxy } from './gateway/proxy-call.ts';
 import { createStreamedPassage } from './gateway/streamed-passage.ts';
@@ -253,13 +254,15 @@ function openDriver(
     log,
     chatModel: (query) => upstream.chatModel(query),
     openTools: (request) => toolbox.open(request),
-    proxy: ({ run, request, signal }) => {
+    proxy: ({ run, request, metered, signal }) => {
       const model = live.current().models[run.model];
       if (model?.kind !== 'proxy') {
         throw new GatewayError('upstream_error', `The model ${run.model} is no longer configured.`);
       }
       const key = live.keyById(run.keyId);
-      return proxy.complete({ modelName: run.model, model, key, body: request.body, signal });
+      const account = new CallAccount();
+      metered(() => account.spent);
+      return proxy.complete({ modelName: run.model, model, key, body: request.body, account, signal });
     },
     encryptionKeyOf: (keyId) => encryptionKeyOf(live, keyId),
     metrics,
@@ -267,6 +270,10 @@ function openDriver(
       admission
         .runBegins({ ...run, runMs: live.current().runs.maxRunMs })
         .catch((thrown) => log.warn({ run: run.id, err: messageOf(thrown) }, 'a run that begins was not counted')),
+    used: (run) => {
+      // A store that is away is told by the next step.
+      admission.runUsed({ ...run, runMs: live.current().runs.maxRunMs }).catch(() => {});
+    },
     ended: (run) => {
       admission
         .runEnded(run)

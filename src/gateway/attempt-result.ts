@@ -8,10 +8,10 @@ export type AttemptResult =
   /** It went to the client to its end, or, with `failure`, broke off in a way that the client was told of. */
   | { is: 'delivered'; usage: TurnUsage | null; failure?: AttemptFailure }
   /**
-   * Nothing that counts went to the client, or what another route goes on with: `written` characters, of `usage` where
-   * the provider told. `answer`: what the provider said, where it is one to pass on.
+   * Nothing that counts went to the client, or what another route goes on with; `usage` where the provider told.
+   * `answer`: what the provider said, where it is one to pass on.
    */
-  | { is: 'failed'; failure: AttemptFailure; answer?: HeldAnswer; usage?: TurnUsage; written?: number };
+  | { is: 'failed'; failure: AttemptFailure; answer?: HeldAnswer; usage?: TurnUsage };
 
 export type ResultReceiver = Receiver<AttemptResult>;
 export type ResultControl = ReceiverControl<AttemptResult>;

@@ -8,6 +8,7 @@ import type { AttemptResult, ResultControl, ResultReceiver } from './attempt-res
 import type { ContinuedAnswer } from './continued-answer.ts';
 import { ContinuedStream } from './continued-stream.ts';
 import type { MemoryAccount } from './memory-budget.ts';
+import type { MeteredCall } from './metered-call.ts';
 import { RelayedBody } from './relayed-body.ts';
 import { RelayedStream } from './relayed-stream.ts';
 import type { StreamKind } from './stream-kind.ts';
@@ -23,6 +24,7 @@ export interface ReceiverContext {
   route: Route;
   target: ProviderTarget;
   memory: MemoryAccount;
+  metered: MeteredCall;
   res: ServerResponse;
   kind: StreamKind;
   modelName: string;
@@ -39,14 +41,15 @@ export interface ReceiverContext {
 
 /** Who takes the answer of a whole chat completion. `relay`: see `WholeAnswerOptions`. */
 export function completionReceiver(
-  { target, memory }: Pick<ReceiverContext, 'target' | 'memory'>,
+  { target, memory, metered }: Pick<ReceiverContext, 'target' | 'memory' | 'metered'>,
   relay?: (head: AnswerHead, control: ResultControl) => ResultReceiver,
 ): ChooseReceiver {
   return (head, control) => {
-    if (head.status >= 300) return errorReceiver(head, control, { target, memory });
+    if (head.status >= 300) return errorReceiver(head, control, { target, memory, metered });
     return new WholeAnswer(head, control, {
       judge: (answer) => judgeCompletion(answer, target),
       memory,
+      metered,
       ...(relay && { relay: () => relay(head, control) }),
     });
   };
@@ -54,13 +57,17 @@ export function completionReceiver(
 
 /** Who takes the answer of a chat completion. */
 export function chatReceiver(context: ReceiverContext): ChooseReceiver {
-  const { stream, memory } = context;
+  const { stream, memory, metered } = context;
   if (!stream) return completionReceiver(context, (head, control) => relayedBody(head, control, context));
   return (head, control) => {
     if (head.status >= 300) return errorReceiver(head, control, context);
     if (isEncoded(head)) return relayedBody(head, control, context);
     if (mediaTypeOf(head) === 'application/json') {
-      return new WholeAnswer(head, control, { judge: (answer) => judgeInsteadOfStream(answer, context), memory });
+      return new WholeAnswer(head, control, {
+        judge: (answer) => judgeInsteadOfStream(answer, context),
+        memory,
+        metered,
+      });
     }
     return context.continued
       ? continuedStream(head, control, { ...context, continued: context.continued })
@@ -70,18 +77,23 @@ export function chatReceiver(context: ReceiverContext): ChooseReceiver {
 
 /** Who takes the answer of any other call. */
 export function otherReceiver(context: ReceiverContext): ChooseReceiver {
-  const { res, memory } = context;
+  const { res, memory, metered } = context;
   return (head, control) => {
     const type = mediaTypeOf(head);
     if (head.status >= 300) return errorReceiver(head, control, context);
     if (type === 'text/event-stream' && !isEncoded(head)) return relayedStream(head, control, context);
     if (res.headersSent)
-      return new WholeAnswer(head, control, { judge: (answer) => judgeInsteadOfStream(answer, context), memory });
+      return new WholeAnswer(head, control, {
+        judge: (answer) => judgeInsteadOfStream(answer, context),
+        memory,
+        metered,
+      });
     const length = Number(head.headers['content-length'] ?? Number.POSITIVE_INFINITY);
     if (type === 'text/html' || (type === 'application/json' && length <= MAX_KEPT)) {
       return new WholeAnswer(head, control, {
         judge: judgeJson,
         memory,
+        metered,
         relay: () => relayedBody(head, control, context),
       });
     }
@@ -92,19 +104,21 @@ export function otherReceiver(context: ReceiverContext): ChooseReceiver {
 function errorReceiver(
   head: AnswerHead,
   control: ResultControl,
-  { target, memory }: Pick<ReceiverContext, 'target' | 'memory'>,
+  { target, memory, metered }: Pick<ReceiverContext, 'target' | 'memory' | 'metered'>,
 ): ResultReceiver {
-  return new WholeAnswer(head, control, { judge: (answer) => judgeError(answer, target), memory });
+  metered.refused();
+  return new WholeAnswer(head, control, { judge: (answer) => judgeError(answer, target), memory, metered });
 }
 
 function relayedStream(head: AnswerHead, control: ResultControl, context: ReceiverContext): ResultReceiver {
-  const { route, target, res, kind, modelName, holdMs, onBegin } = context;
+  const { route, target, metered, res, kind, modelName, holdMs, onBegin } = context;
   return new RelayedStream(
     {
       res,
       headers: streamHeaders(target.requestId(head)),
       kind,
       onBegin,
+      metered,
       mask: target.mask,
       holdMs,
       thinkingMs: target.thinkingMs,
@@ -118,21 +132,23 @@ function relayedStream(head: AnswerHead, control: ResultControl, context: Receiv
 function continuedStream(
   head: AnswerHead,
   control: ResultControl,
-  { target, res, kind, onBegin, continued }: ReceiverContext & { continued: ContinuedAnswer },
+  { target, metered, res, kind, onBegin, continued }: ReceiverContext & { continued: ContinuedAnswer },
 ): ResultReceiver {
   const headers = streamHeaders(target.requestId(head));
-  return new ContinuedStream({ res, headers, answer: continued, kind, target, onBegin }, control);
+  return new ContinuedStream({ res, headers, answer: continued, kind, target, metered, onBegin }, control);
 }
 
 function relayedBody(
   head: AnswerHead,
   control: ResultControl,
-  { target, res, onBegin }: ReceiverContext,
+  { target, metered, res, onBegin }: ReceiverContext,
 ): ResultReceiver {
   const isJson = mediaTypeOf(head) === 'application/json';
   const mayBeEmpty = !isJson || head.status === 204;
+  const headers = target.headersToClient(head);
+  const received = (length: number) => metered.bytes(length, head);
   return new RelayedBody(
-    { res, status: head.status, headers: target.headersToClient(head), mask: target.mask, onBegin, mayBeEmpty, isJson },
+    { res, status: head.status, headers, mask: target.mask, onBegin, received, mayBeEmpty, isJson },
     control,
   );
 }

@@ -2,10 +2,10 @@ import { GatewayError } from '../base/errors.ts';
 import { topLevelSpans } from '../protocol/json-spans.ts';
 import { gatewayErrorOf } from '../upstream/provider-answer.ts';
 import { targetOf, type Upstream } from '../upstream/upstream.ts';
-import { CallAccount, type Spent } from './call-account.ts';
 import { completionReceiver } from './choose-receiver.ts';
 import { withFailover } from './failover.ts';
 import type { MemoryBudget } from './memory-budget.ts';
+import { MeteredCall } from './metered-call.ts';
 import { type PassedRequest, requestFor } from './passed-request.ts';
 import type { ProxyTask } from './proxy-call.ts';
 import { unstreamed } from './replace-spans.ts';
@@ -17,29 +17,33 @@ import { unstreamed } from './replace-spans.ts';
 export async function completeTask(
   task: ProxyTask,
   { upstream, memory }: { upstream: Upstream; memory: MemoryBudget },
-): Promise<Spent & { body: string }> {
-  const { modelName, model, key, signal } = task;
+): Promise<string> {
+  const { modelName, model, key, account, signal } = task;
   const request = requestOf(task);
   using held = memory.account();
-  const account = new CallAccount(request.body.length);
   const passed = await withFailover({
     tries: upstream.attempts({ modelName, model, key }),
     modelName,
     ask: ({ route }, lane) => {
-      return targetOf(route).call(requestFor(request, route.model), {
-        receiver: completionReceiver({ target: targetOf(route), memory: held }),
-        unanswered: (failure) => ({ is: 'failed', failure }),
-        signal: lane.signal,
-      });
+      const target = targetOf(route);
+      const sent = requestFor(request, route.model);
+      const metered = new MeteredCall(account.attempt(route, sent), request.api);
+      return metered.result(
+        target.call(sent, {
+          receiver: completionReceiver({ target, memory: held, metered }),
+          sent: metered.sent,
+          unanswered: (failure) => ({ is: 'failed', failure }),
+          signal: lane.signal,
+        }),
+      );
     },
     hedgeMs: model.hedge_after,
-    account,
     signal,
   });
   if (passed.is === 'delivered') throw new Error('a task has no client to deliver to');
   if (passed.is === 'refused') throw gatewayErrorOf(modelName, [passed]);
   targetOf(passed.route).mask.apply(passed.answer.body);
-  return { ...account.spent, body: passed.answer.body.toString('utf8') };
+  return passed.answer.body.toString('utf8');
 }
 
 function requestOf(task: ProxyTask): PassedRequest {

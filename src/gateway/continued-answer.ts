@@ -31,11 +31,6 @@ export class ContinuedAnswer {
     return this.#envelope ?? {};
   }
 
-  /** Characters that were delivered. */
-  get length(): number {
-    return this.#text.length;
-  }
-
   /** Whether another route can go on. */
   get canGoOn(): boolean {
     return this.#text.length <= MAX_TEXT;

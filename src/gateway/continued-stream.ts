@@ -12,6 +12,7 @@ import type { ProviderTarget } from '../upstream/provider-target.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from './attempt-result.ts';
 import { ClientWriter } from './client-writer.ts';
 import type { ContinuedAnswer } from './continued-answer.ts';
+import type { MeteredCall } from './metered-call.ts';
 import type { StreamKind } from './stream-kind.ts';
 
 /** The longest frame that is accepted, and the longest stream, in characters. */
@@ -27,6 +28,7 @@ export interface ContinuedStreamOptions {
   answer: ContinuedAnswer;
   kind: StreamKind;
   target: ProviderTarget;
+  metered: Pick<MeteredCall, 'events'>;
   /** Called before the first bytes go out. */
   onBegin(): void;
 }
@@ -55,14 +57,12 @@ export class ContinuedStream implements ResultReceiver {
   #isDone = false;
   #hasEnd = false;
   #usage: TurnUsage | null = null;
-  readonly #from: number;
 
   constructor(options: ContinuedStreamOptions, control: ResultControl) {
     this.#options = options;
     this.#control = control;
     this.#writer = new ClientWriter(options.res, control);
     options.answer.restart();
-    this.#from = options.answer.length;
   }
 
   data(chunk: Buffer): void {
@@ -89,7 +89,6 @@ export class ContinuedStream implements ResultReceiver {
       is: 'failed',
       failure: answer.canGoOn ? failure : failure.with({ advice: 'never' }),
       ...(this.#usage && { usage: this.#usage }),
-      ...(this.#hasBegun && { written: answer.length - this.#from }),
     };
   }
 
@@ -125,6 +124,7 @@ export class ContinuedStream implements ResultReceiver {
     const { kind, target, answer } = this.#options;
     if (kind.isError(payload)) return target.failureOfStreamError(payload);
     this.#isFlawed = false;
+    this.#options.metered.events(data);
     if (!this.#hasBegun) {
       this.#hasBegun = true;
       this.#control.started();

@@ -1,9 +1,8 @@
-import { Hedge, isOvertaken, type Lane } from '../base/hedge.ts';
+import { Hedge, type Lane } from '../base/hedge.ts';
 import { type AttemptFailure, gatewayErrorOf } from '../upstream/provider-answer.ts';
 import type { HeldAnswer } from '../upstream/provider-target.ts';
 import type { Route, RouteAttempt, RouteTries } from '../upstream/upstream.ts';
 import type { AttemptResult } from './attempt-result.ts';
-import type { CallAccount } from './call-account.ts';
 
 /** Statuses that judge the request itself: another provider would say the same. */
 const REQUEST_AT_FAULT = new Set([400, 406, 411, 413, 414, 415, 416, 417, 422, 431]);
@@ -17,8 +16,6 @@ export interface FailoverOptions {
   ask(attempt: RouteAttempt, lane: Lane): Promise<AttemptResult>;
   /** After so long without a word another route is asked beside the first, in milliseconds; absent: never. */
   hedgeMs?: number | undefined;
-  /** What the attempts were is added up here. */
-  account: CallAccount;
   signal: AbortSignal;
 }
 
@@ -34,16 +31,14 @@ export type Passed = { route: Route } & (
  * @throws GatewayError where none answered; the signal's reason.
  */
 export async function withFailover(options: FailoverOptions): Promise<Passed> {
-  const { tries, modelName, ask, hedgeMs, account, signal } = options;
+  const { tries, modelName, ask, hedgeMs, signal } = options;
   let last: Passed | undefined;
   const run = async (lane: Lane): Promise<Passed | undefined> => {
     const walk = tries.walk(lane);
     try {
       for (let attempt = await walk.next(); attempt; attempt = await walk.next()) {
         const { route } = attempt;
-        const result =
-          hedgeMs === undefined ? await ask(attempt, lane) : await countedIfOvertaken(attempt, lane, options);
-        account.add(route, result);
+        const result = await ask(attempt, lane);
         report(attempt, result);
         if (result.is !== 'failed') return { route, ...result };
         const { answer, failure } = result;
@@ -64,23 +59,6 @@ export async function withFailover(options: FailoverOptions): Promise<Passed> {
   }
   if (last?.is === 'refused' && !OWN_CREDENTIALS.has(last.answer.status)) return last;
   throw gatewayErrorOf(modelName, tries.failures);
-}
-
-/** Asks on a lane that another one may overtake: what was asked of its provider was not free then. */
-async function countedIfOvertaken(
-  attempt: RouteAttempt,
-  lane: Lane,
-  { ask, account }: FailoverOptions,
-): Promise<AttemptResult> {
-  const onAbort = () => {
-    if (isOvertaken(lane.signal)) account.overtaken(attempt.route);
-  };
-  lane.signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await ask(attempt, lane);
-  } finally {
-    lane.signal.removeEventListener('abort', onAbort);
-  }
 }
 
 /** Tells limiter and breaker how an attempt ended, and by that whether another one follows. */

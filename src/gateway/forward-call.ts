@@ -6,12 +6,12 @@ import { topLevelSpans } from '../protocol/json-spans.ts';
 import type { HeldAnswer, ProviderTarget } from '../upstream/provider-target.ts';
 import { type BackoffPolicy, type Route, type RouteAttempt, targetOf, type Upstream } from '../upstream/upstream.ts';
 import type { AttemptResult } from './attempt-result.ts';
-import { CallAccount, type Spent } from './call-account.ts';
 import { chatReceiver, otherReceiver } from './choose-receiver.ts';
 import { endAnswer } from './client-writer.ts';
 import { ContinuedAnswer, isContinuable } from './continued-answer.ts';
 import { type Passed, withFailover } from './failover.ts';
 import type { MemoryAccount, MemoryBudget } from './memory-budget.ts';
+import { MeteredCall } from './metered-call.ts';
 import { type PassedRequest, requestFor } from './passed-request.ts';
 import type { ProxyCall } from './proxy-call.ts';
 import { chatStreamKind, type StreamKind, streamOf } from './stream-kind.ts';
@@ -32,41 +32,45 @@ export interface ForwardParts {
  * Passes a call to the routes of its model and writes what comes back to the client.
  * @throws GatewayError while nothing has been written; the signal's reason.
  */
-export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }: ForwardParts): Promise<Spent> {
+export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }: ForwardParts): Promise<void> {
   const { res, modelName, model, key, signal } = call;
   const isChat = call.api === 'chat_completions';
   const kind = isChat ? chatStreamKind(modelName, () => asksForSeveral(call.body)) : streamOf(call.api, modelName);
   const request = requestOf(call);
   const held = memory.account();
-  const account = new CallAccount(call.body.length);
   const size = { streamed: call.stream, bytes: call.body.length };
   const continued =
     isChat && call.stream && model.continue_streams && isContinuable(call.body) ? new ContinuedAnswer() : undefined;
   const ask = ({ route, hasAlternative }: RouteAttempt, lane: Lane): Promise<AttemptResult> => {
     const target = targetOf(route);
     const onBegin = () => lane.win();
-    const { stream } = call;
-    const context = { route, target, memory: held, res, kind, modelName, isChat, stream, holdMs, onBegin, continued };
-    const once = (): Promise<AttemptResult> =>
-      target.call(requestFor(goingOn(request, route, continued), route.model), {
-        receiver: isChat ? chatReceiver(context) : otherReceiver(context),
-        patience: hasAlternative ? route.provider.patience(route.model, size) : undefined,
-        watch: route.provider.firstTokens(route.model, size),
-        streamed: stream,
-        unanswered: (failure) => ({ is: 'failed', failure }),
-        signal: lane.signal,
-      });
+    const { stream, api } = call;
+    const common = { route, target, memory: held, res, kind, modelName, isChat, stream, holdMs, onBegin, continued };
+    const once = (): Promise<AttemptResult> => {
+      const sent = requestFor(goingOn(request, route, continued), route.model);
+      const metered = new MeteredCall(call.account.attempt(route, sent), api);
+      const context = { ...common, metered };
+      return metered.result(
+        target.call(sent, {
+          receiver: isChat ? chatReceiver(context) : otherReceiver(context),
+          sent: metered.sent,
+          patience: hasAlternative ? route.provider.patience(route.model, size) : undefined,
+          watch: route.provider.firstTokens(route.model, size),
+          streamed: stream,
+          unanswered: (failure) => ({ is: 'failed', failure }),
+          signal: lane.signal,
+        }),
+      );
+    };
     return continued ? onceMore(once, { continued, route }) : once();
   };
   const tries = upstream.attempts({ modelName, model, key, backoff: BACKOFF, attended: true });
   try {
-    const passed = await withFailover({ tries, modelName, ask, hedgeMs: model.hedge_after, account, signal });
+    const passed = await withFailover({ tries, modelName, ask, hedgeMs: model.hedge_after, signal });
     finish(passed, { res, kind, target: targetOf(passed.route), envelope: continued?.envelope });
-    return account.spent;
   } catch (thrown) {
     if (!res.headersSent || signal.aborted || !(thrown instanceof GatewayError)) throw thrown;
     endStream(res, { kind, error: thrown, envelope: continued?.envelope });
-    return account.spent;
   } finally {
     if (held.taken > 0) releaseWith(res, held);
   }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { KeyConfig, ProxyModelConfig } from '../config/schema.ts';
 import type { Span } from '../protocol/json-spans.ts';
-import type { Spent } from './call-account.ts';
+import type { CallAccount } from './call-account.ts';
 
 /** A request on a proxy model, checked and ready to be passed to a provider. */
 export interface ProxyCall {
@@ -24,6 +24,8 @@ export interface ProxyCall {
   /** Whether the body asks for a stream. */
   stream: boolean;
   requestId: string;
+  /** What the call uses is added up here, also where it fails or is left. */
+  account: CallAccount;
   /** Aborts when the client leaves: the provider's request ends with it. */
   signal: AbortSignal;
 }
@@ -35,6 +37,8 @@ export interface ProxyTask {
   key: KeyConfig | undefined;
   /** The request body as the client sent it. */
   body: string;
+  /** See `ProxyCall`. */
+  account: CallAccount;
   signal: AbortSignal;
 }
 
@@ -45,10 +49,10 @@ export interface ModelProxy {
    * @throws GatewayError `upstream_error`, `upstream_timeout`, `rate_limit_exceeded`, `context_length_exceeded` while
    *   nothing has been written; the signal's reason.
    */
-  forward(call: ProxyCall): Promise<Spent>;
+  forward(call: ProxyCall): Promise<void>;
   /**
-   * Makes one chat completion that is not streamed: the provider's body as it came, and what it was.
+   * Makes one chat completion that is not streamed: the provider's body as it came.
    * @throws GatewayError as `forward`; the signal's reason.
    */
-  complete(task: ProxyTask): Promise<Spent & { body: string }>;
+  complete(task: ProxyTask): Promise<string>;
 }

@@ -16,6 +16,8 @@ export interface RelayedBodyOptions {
   mask: ProviderTarget['mask'];
   /** Called before the first bytes go out. */
   onBegin(): void;
+  /** Called with the length of each piece that comes, in bytes. */
+  received(length: number): void;
   /** Whether an empty body is an answer. */
   mayBeEmpty: boolean;
   /** Whether the body is JSON that may tell of usage. */
@@ -40,6 +42,7 @@ export class RelayedBody implements ResultReceiver {
 
   data(chunk: Buffer): void {
     this.#received += chunk.length;
+    this.#options.received(chunk.length);
     if (this.#received > MAX_BODY) {
       this.#control.finish(this.broken(brokenStream('the answer does not end')));
       return;

@@ -7,6 +7,7 @@ import type { AttemptResult, ResultControl, ResultReceiver } from './attempt-res
 import { ClientWriter } from './client-writer.ts';
 import { findFlaw, holdsPayload, isJsonObject, lastPayloads, saysDone } from './event-lines.ts';
 import { HeldBytes } from './held-bytes.ts';
+import type { MeteredCall } from './metered-call.ts';
 import { lastReportedUsage } from './reported-usage.ts';
 import type { StreamKind } from './stream-kind.ts';
 import { failureOfUnopened, OpeningReader } from './stream-opening.ts';
@@ -34,6 +35,7 @@ export interface RelayedStreamOptions {
   headers: Readonly<Record<string, string>>;
   kind: StreamKind;
   mask: ProviderTarget['mask'];
+  metered: Pick<MeteredCall, 'events'>;
   /** How long comments that keep the connection alive are held back before the first payload, in milliseconds. */
   holdMs: number;
   /** How long silence is borne before the model speaks, in milliseconds. */
@@ -207,6 +209,7 @@ export class RelayedStream implements ResultReceiver {
       this.#mayThink = false;
       this.#control.started();
     }
+    this.#options.metered.events(lines.toString('utf8'));
     this.#tail.push(lines);
     this.#writer.write(lines);
   }

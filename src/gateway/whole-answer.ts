@@ -4,6 +4,7 @@ import type { AnswerHead, HeldAnswer, ProviderTarget } from '../upstream/provide
 import type { AttemptResult, ResultControl, ResultReceiver } from './attempt-result.ts';
 import { HeldBytes } from './held-bytes.ts';
 import type { MemoryAccount } from './memory-budget.ts';
+import type { MeteredCall } from './metered-call.ts';
 import { lastReportedUsage, usageIn } from './reported-usage.ts';
 
 /** The longest answer that is kept in memory, and the longest error, in bytes. */
@@ -21,6 +22,7 @@ export interface WholeAnswerOptions {
   /** Judges the answer once it is whole. */
   judge(answer: HeldAnswer): AttemptResult;
   memory: MemoryAccount;
+  metered: Pick<MeteredCall, 'bytes' | 'anew'>;
   /** Takes over where memory is short: the answer passes as it comes. Absent: there is nobody to pass it to. */
   relay?: () => ResultReceiver;
 }
@@ -54,6 +56,7 @@ export class WholeAnswer implements ResultReceiver {
       return;
     }
     if (this.#length === 0) this.#control.started();
+    this.#options.metered.bytes(chunk.length, this.#head);
     const length = this.#length + chunk.length;
     if (length > this.#limit) {
       this.#control.finish(failed(`the answer is larger than ${this.#limit} bytes`));
@@ -98,12 +101,14 @@ export class WholeAnswer implements ResultReceiver {
       return;
     }
     this.#relayed = relayed;
+    this.#options.metered.anew();
     relayed.data(this.#take());
     relayed.data(chunk);
   }
 
   end(): AttemptResult {
     if (this.#relayed) return this.#relayed.end();
+    this.#options.metered.anew();
     return this.#options.judge({ ...this.#head, body: this.#take() });
   }
 

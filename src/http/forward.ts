@@ -1,12 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '../base/errors.ts';
-import type { KeyConfig, ProxyModelConfig } from '../config/schema.ts';
+import type { ProxyModelConfig } from '../config/schema.ts';
+import { CallAccount } from '../gateway/call-account.ts';
 import { type Span, topLevelSpans } from '../protocol/json-spans.ts';
 import { costOf, highestKnownPrice } from '../research/run/money.ts';
 import type { Answer } from './answers/answer.ts';
 import type { AppDeps } from './app-deps.ts';
 import type { Call } from './endpoint.ts';
 import { refuseNewWork } from './endpoint.ts';
+import { worstCase } from './limits/worst-case.ts';
 import type { JsonBody } from './middleware/body.ts';
 
 /** A request to pass on. */
@@ -18,69 +20,54 @@ export interface Forwarding {
   modelAt: Span;
   encoding: 'json' | 'multipart';
   stream: boolean;
+  /** The request as it was read; absent where it is a form. */
+  fields?: Readonly<Record<string, unknown>>;
 }
 
 /** A JSON body as it is passed on. @throws GatewayError where it names two models. */
-export function jsonForwarding({ raw, json }: JsonBody): Pick<Forwarding, 'body' | 'modelAt' | 'encoding' | 'stream'> {
+export function jsonForwarding({ raw, json }: JsonBody): Omit<Forwarding, 'modelName' | 'model' | 'api'> {
   const [modelAt, second] = topLevelSpans(raw, 'model');
   if (!modelAt || second) {
     // Which of two a provider takes is not ours to guess: access is granted for one.
     throw new GatewayError('invalid_parameter', 'model: give this field once.', { param: 'model' });
   }
-  return { body: raw, modelAt, encoding: 'json', stream: json.stream === true };
+  return { body: raw, modelAt, encoding: 'json', stream: json.stream === true, fields: json };
 }
 
 /** Passes a request to the provider of a proxy model, counted against the limits of its key. */
 export async function forward(deps: AppDeps, { req, res, identity }: Call, forwarding: Forwarding): Promise<Answer> {
   refuseNewWork(deps);
   const { key, config, context } = identity;
+  const { modelName, model, api, body, fields } = forwarding;
+  const routes = key.routes[modelName] ?? model.routes;
+  const worst = worstCase({ api, body, fields }, { ...model, routes });
+  const price = highestKnownPrice(routes);
+  const account = new CallAccount();
   const admitted = await deps.admission.admit({
     key,
-    tokens: tokensOf(forwarding),
-    cost: costBefore(forwarding, key),
+    tokens: worst.input + worst.output,
+    cost: price && costOf(price, worst),
     announce: (headers) => announce(res, headers),
+    usedSoFar: () => account.spent,
   });
   try {
-    const { tokens, cost } = await deps.proxy.forward({
+    await deps.proxy.forward({
       ...forwarding,
       req,
       res,
       key,
       path: pathAfterV1(req),
       requestId: context.id,
+      account,
       signal: context.signal,
     });
-    if (cost) deps.metrics.cost(forwarding.modelName, cost, config.server.currency);
-    await admitted.settle(tokens, cost);
-  } catch (thrown) {
-    // What a client left unfinished was not free.
-    const spent = context.signal.aborted ? null : 0;
-    await admitted.settle(spent, spent);
-    throw thrown;
+  } finally {
+    // Whatever became of it: what was sent and delivered is counted.
+    const { tokens, cost } = account.spent;
+    if (cost > 0) deps.metrics.cost(modelName, cost, config.server.currency);
+    await admitted.settle({ tokens, cost });
   }
   return { kind: 'written' };
-}
-
-/** Tokens of a request before they are known: about four bytes each, and the longest answer where there is one. */
-export function reservedTokens(body: Buffer, answer: number): number {
-  return Math.ceil(body.length / 4) + answer;
-}
-
-const ANSWERING = new Set(['chat_completions', 'completions', 'responses', 'messages']);
-
-function tokensOf({ api, body, model }: Forwarding): number {
-  return reservedTokens(body, answerOf({ api, model }));
-}
-
-function answerOf({ api, model }: Pick<Forwarding, 'api' | 'model'>): number {
-  return ANSWERING.has(api) ? model.max_completion_tokens : 0;
-}
-
-/** What a request costs at most before that is known; undefined where none of its routes has a price. */
-function costBefore(forwarding: Forwarding, key: KeyConfig): number | undefined {
-  const { modelName, model, body } = forwarding;
-  const price = highestKnownPrice(key.routes[modelName] ?? model.routes);
-  return price && costOf(price, { input: reservedTokens(body, 0), output: answerOf(forwarding) });
 }
 
 /** The path after `/v1` with its query. */

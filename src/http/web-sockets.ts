@@ -50,8 +50,8 @@ export function webSockets(
       answer[Symbol.dispose]();
     });
     const admitted = await deps.admission.admit({ key, id, tokens: 0, announce: () => {} });
-    socket.once('close', () => void admitted.settle(0).catch(() => {}));
-    if (socket.destroyed) await admitted.settle(0);
+    socket.once('close', () => void admitted.settle().catch(() => {}));
+    if (socket.destroyed) await admitted.settle();
     else await deps.streamed.connect(req, socket, { head, call, refuse: (error) => refuseOnSocket(socket, error) });
   }
 

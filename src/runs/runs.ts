@@ -20,11 +20,15 @@ export interface ProxyRequest {
 }
 
 /** A provider's answer to it. */
-export interface ProxyAnswer {
+export interface ProxyAnswer extends Used {
   body: string;
-  /** See `EndedRun`. */
-  tokens: number | null;
-  cost: number | null;
+}
+
+/** What was used: tokens, as providers counted, else estimated, and what they cost on routes with a price. */
+export interface Used {
+  tokens: number;
+  /** In `server.currency`. */
+  cost: number;
 }
 
 export type RunRequest = ResearchRequest | ProxyRequest;
@@ -87,12 +91,7 @@ export interface AdmittedRun {
 }
 
 /** One that has ended, with what it used. */
-export interface EndedRun extends AdmittedRun {
-  /** Tokens that it really used; null where its provider did not tell. */
-  tokens: number | null;
-  /** What it really cost on routes with a price, in `server.currency`; null where that is not known. */
-  cost?: number | null | undefined;
-}
+export interface EndedRun extends AdmittedRun, Used {}
 
 export interface RunListQuery {
   limit: number;

@@ -1,33 +1,28 @@
 import type {
   Awaitable,
+  Budget,
   Counter,
-  CounterWindow,
   LimitHolder,
+  LimitNote,
   LimitRelease,
   LimitRequest,
   LimitResult,
   LimitStore,
   Slots,
 } from './limits.ts';
-import { releasesOf } from './limits.ts';
+import { releaseOf } from './limits.ts';
 
-type LimitParts = Pick<LimitStore, 'counter' | 'slots'>;
+type LimitParts = Pick<LimitStore, 'counter' | 'slots' | 'budget'>;
 
-/** A limit store over counters and slots, one of each name. */
+/** A limit store over counters, places and budgets, one of each name. */
 export function limitStore(make: LimitParts): LimitStore {
   const counters = new Map<string, Counter>();
   const places = new Map<string, Slots>();
+  const budgets = new Map<string, Budget>();
   const parts: LimitParts = {
-    counter(window) {
-      const counter = counters.get(window.name) ?? make.counter(window);
-      counters.set(window.name, counter);
-      return counter;
-    },
-    slots(options) {
-      const slots = places.get(options.name) ?? make.slots(options);
-      places.set(options.name, slots);
-      return slots;
-    },
+    counter: (window) => oneOf(counters, window.name, () => make.counter(window)),
+    slots: (options) => oneOf(places, options.name, () => make.slots(options)),
+    budget: (window) => oneOf(budgets, window.name, () => make.budget(window)),
   };
   return {
     ...parts,
@@ -36,7 +31,14 @@ export function limitStore(make: LimitParts): LimitStore {
       await giveAllBack(parts, holder, releases);
       return true;
     },
+    note: (notes) => noteAll(parts, notes),
   };
+}
+
+function oneOf<T>(known: Map<string, T>, name: string, make: () => T): T {
+  const one = known.get(name) ?? make();
+  known.set(name, one);
+  return one;
 }
 
 /** What is counted in this process is not waited for: every request comes by here. */
@@ -46,7 +48,7 @@ async function takeAll(
   requests: readonly LimitRequest[],
 ): Promise<LimitResult[]> {
   const results: LimitResult[] = [];
-  const undo = () => giveAllBack(parts, holder, requests.slice(0, results.length).reverse().flatMap(releasesOf));
+  const undo = () => giveAllBack(parts, holder, requests.slice(0, results.length).reverse().map(releaseOf));
   for (const request of requests) {
     let result: LimitResult;
     try {
@@ -67,45 +69,31 @@ async function takeAll(
 }
 
 function takeOne(parts: LimitParts, holder: LimitHolder, request: LimitRequest): Awaitable<LimitResult> {
-  const { key, id } = holder;
-  if (request.kind === 'place') {
-    const taking = parts.slots(request).take(key, id, request);
-    return taking instanceof Promise ? taking.then((granted) => ({ granted })) : { granted: taking };
+  const { key, id, lasting } = holder;
+  const { limit } = request;
+  switch (request.kind) {
+    case 'place':
+      return mapped(parts.slots(request).take(key, id, { limit, ttlMs: request.ttlMs, lasting }), (granted) => ({
+        granted,
+      }));
+    case 'points':
+      return mapped(parts.counter(request).take(key, request.points, { limit }), (count) => ({
+        granted: count.granted,
+        count,
+      }));
+    case 'budget': {
+      const { points, ttlMs } = request;
+      return mapped(parts.budget(request).reserve(key, id, { points, limit, ttlMs, lasting }), (count) => ({
+        granted: count.granted,
+        count,
+        ...(!count.granted && { reservedByOthers: count.others }),
+      }));
+    }
   }
-  const { points, limit, reserved } = request;
-  if (reserved) return reserve(parts, holder, { points, limit, reserved, window: request });
-  const taking = parts.counter(request).take(key, points, { limit });
-  return taking instanceof Promise
-    ? taking.then((count) => ({ granted: count.granted, count }))
-    : { granted: taking.granted, count: taking };
 }
 
-interface Reservation {
-  points: number;
-  limit: number;
-  reserved: { name: string; ttlMs: number };
-  window: CounterWindow;
-}
-
-async function reserve(
-  parts: LimitParts,
-  { key, id }: LimitHolder,
-  { points, limit, reserved, window }: Reservation,
-): Promise<LimitResult> {
-  const slots = parts.slots(reserved);
-  const place = slots.take(key, id, { limit: Number.POSITIVE_INFINITY, ttlMs: reserved.ttlMs });
-  if (place instanceof Promise) await place;
-  const held = slots.count(key);
-  const alone = (held instanceof Promise ? await held : held) === 1;
-  const counter = parts.counter(window);
-  const fits = counter.take(key, points, { limit });
-  let count = fits instanceof Promise ? await fits : fits;
-  if (!count.granted && alone && count.used < limit) count = await counter.take(key, points, { limit, force: true });
-  if (count.granted) return { granted: true, count };
-  const releasing = slots.release(key, id);
-  if (releasing instanceof Promise) await releasing;
-  // Asked again: others that were about to be refused have let go of theirs, too.
-  return { granted: false, count, reservedByOthers: (await slots.count(key)) > 0 };
+function mapped<T, R>(value: Awaitable<T>, to: (value: T) => R): Awaitable<R> {
+  return value instanceof Promise ? value.then(to) : to(value);
 }
 
 async function giveAllBack(
@@ -114,10 +102,25 @@ async function giveAllBack(
   releases: readonly LimitRelease[],
 ): Promise<void> {
   for (const release of releases) {
-    const place = release.kind === 'place' ? release : release.reserved;
-    const releasing = place && parts.slots(place).release(key, id);
-    if (releasing instanceof Promise) await releasing;
-    const giving = release.kind === 'points' && parts.counter(release).giveBack(key, release.points);
+    const giving = giveOneBack(parts, { key, id }, release);
     if (giving instanceof Promise) await giving;
+  }
+}
+
+function giveOneBack(parts: LimitParts, { key, id }: LimitHolder, release: LimitRelease): Awaitable<void> {
+  switch (release.kind) {
+    case 'place':
+      return parts.slots(release).release(key, id);
+    case 'points':
+      return parts.counter(release).giveBack(key, release.points);
+    case 'budget':
+      return parts.budget(release).settle(key, id, release);
+  }
+}
+
+async function noteAll(parts: LimitParts, notes: readonly LimitNote[]): Promise<void> {
+  for (const { holder, spent, ttlMs, ...window } of notes) {
+    const noting = parts.budget(window).note(holder.key, holder.id, { spent, ttlMs });
+    if (noting instanceof Promise) await noting;
   }
 }

@@ -21,15 +21,46 @@ export interface Counter {
   giveBack(key: string, points: number): Awaitable<void>;
 }
 
+/** How long something is held where nobody gives it back, in milliseconds. */
+export interface HoldTime {
+  ttlMs: number;
+  /** It belongs to a run: over a store on disk it outlives this process. */
+  lasting?: boolean | undefined;
+}
+
 /** A bounded number of places, each held by an id and free again after its time even if nobody frees it. */
 export interface Slots {
   /** False where `limit` places are held. */
-  take(key: string, id: string, options: { limit: number; ttlMs: number }): Awaitable<boolean>;
+  take(key: string, id: string, options: { limit: number } & HoldTime): Awaitable<boolean>;
   release(key: string, id: string): Awaitable<void>;
   count(key: string): Awaitable<number>;
   /** The ids that hold a place. */
   holders(key: string): Awaitable<string[]>;
 }
+
+/**
+ * Points that are reserved before it is known how many are used, and settled then. What is reserved counts beside what
+ * is used, and never belongs to a window: what is settled counts in the window that runs then.
+ */
+export interface Budget {
+  /**
+   * Holds `points` under an id; more than is left only where nobody else holds any and something is left. An id that
+   * holds some already holds these instead.
+   */
+  reserve(key: string, id: string, options: { points: number; limit: number } & HoldTime): Awaitable<Reserved>;
+  /** What the id has used so far: that much is counted, whatever becomes of it. It is held for `ttlMs` from now. */
+  note(key: string, id: string, options: { spent: number; ttlMs: number }): Awaitable<void>;
+  /**
+   * Counts `spent`, where absent what was noted, and holds nothing any more. Does nothing for an id that holds nothing.
+   * `points`: as they were reserved.
+   */
+  settle(key: string, id: string, options: { points: number; spent?: number | undefined }): Awaitable<void>;
+  /** What is used and reserved. */
+  used(key: string): Awaitable<Count>;
+}
+
+/** `others`: whether other ids hold points, of which they may leave some unused. */
+export type Reserved = Count & { granted: boolean; others: boolean };
 
 /** A counter: points in windows of this length. */
 export interface CounterWindow {
@@ -37,13 +68,11 @@ export interface CounterWindow {
   windowSeconds: number;
 }
 
-/**
- * One of the limits of a key, as a request takes it: a place, or points. Points with `reserved` are what a request will
- * use at most: one that is alone only needs something to be left, parallel ones have to fit together.
- */
+/** One of the limits of a key, as a request takes it: a place, points, or what it will use at most of a budget. */
 export type LimitRequest =
   | { kind: 'place'; name: string; limit: number; ttlMs: number }
-  | ({ kind: 'points'; points: number; limit: number; reserved?: { name: string; ttlMs: number } } & CounterWindow);
+  | ({ kind: 'points'; points: number; limit: number } & CounterWindow)
+  | ({ kind: 'budget'; points: number; limit: number; ttlMs: number } & CounterWindow);
 
 /** What came of one: the counter's state, where it has one. */
 export interface LimitResult {
@@ -53,18 +82,21 @@ export interface LimitResult {
   reservedByOthers?: boolean;
 }
 
-/**
- * What is given back of a limit; points may be negative where more were used than taken. Reserved ones are given back
- * together with their place, by `reserved`.
- */
+/** What is given back of a limit, or settled of a budget (see `Budget.settle`). */
 export type LimitRelease =
   | { kind: 'place'; name: string }
-  | ({ kind: 'points'; points: number; reserved?: { name: string } } & CounterWindow);
+  | ({ kind: 'points'; points: number } & CounterWindow)
+  | ({ kind: 'budget'; points: number; spent?: number | undefined } & CounterWindow);
+
+/** What a holder has used so far; see `Budget.note`. */
+export type LimitNote = { holder: LimitHolder; spent: number; ttlMs: number } & CounterWindow;
 
 /** Who takes: an API key, and the request of it that holds places. */
 export interface LimitHolder {
   key: string;
   id: string;
+  /** See `HoldTime`. */
+  lasting?: boolean | undefined;
 }
 
 /** Where limits are counted: in this process's memory, or in a store that instances share. */
@@ -73,6 +105,8 @@ export interface LimitStore {
   counter(window: CounterWindow): Counter;
   /** One of a name. */
   slots(options: { name: string }): Slots;
+  /** One of a name. */
+  budget(window: CounterWindow): Budget;
   /**
    * Takes all of it, in this order, or nothing; over Redis in several commands, so that others may see a part of it for a
    * moment. The results up to the first that was refused. @throws GatewayError `store_unavailable`: then what was
@@ -84,12 +118,13 @@ export interface LimitStore {
    * may be taken by this id.
    */
   giveBack(holder: LimitHolder, releases: readonly LimitRelease[]): Promise<boolean>;
+  /** Notes what holders have used so far. What a store that is away is not told, it is told by the next note. */
+  note(notes: readonly LimitNote[]): Promise<void>;
 }
 
-/** All that is given back of what was taken. */
-export function releasesOf(request: LimitRequest): LimitRelease[] {
-  const { kind, name } = request;
-  if (kind === 'place') return [{ kind, name }];
-  const { windowSeconds, points, reserved } = request;
-  return [{ kind, name, windowSeconds, points, ...(reserved && { reserved: { name: reserved.name } }) }];
+/** All that is given back of what was taken: nothing of it was used. */
+export function releaseOf(request: LimitRequest): LimitRelease {
+  if (request.kind === 'place') return { kind: 'place', name: request.name };
+  const { kind, name, windowSeconds, points } = request;
+  return kind === 'points' ? { kind, name, windowSeconds, points } : { kind, name, windowSeconds, points, spent: 0 };
 }

@@ -1,11 +1,13 @@
+import { Holds } from './holds.ts';
 import { limitStore } from './limit-store.ts';
-import type { Count, Counter, LimitStore, Slots } from './limits.ts';
+import type { Budget, Count, Counter, HoldTime, LimitStore, Reserved, Slots } from './limits.ts';
 
 /** Limits counted in this process. */
 export function memoryLimits(now: () => number): LimitStore {
   return limitStore({
     counter: ({ windowSeconds }) => new MemoryCounter(windowSeconds, now),
-    slots: () => new MemorySlots(now),
+    slots: () => new MemorySlots(new Holds(now)),
+    budget: ({ windowSeconds }) => new MemoryBudget(windowSeconds, { now, holds: new Holds(now) }),
   });
 }
 
@@ -16,7 +18,7 @@ interface Window {
 }
 
 /** Points in fixed windows, each beginning with the first point that is taken in it. One window a key at most. */
-class MemoryCounter implements Counter {
+export class MemoryCounter implements Counter {
   readonly #windowMs: number;
   readonly #now: () => number;
   readonly #windows = new Map<string, Window>();
@@ -31,15 +33,10 @@ class MemoryCounter implements Counter {
     points: number,
     { limit, force = false }: { limit: number; force?: boolean },
   ): Count & { granted: boolean } {
-    const now = this.#now();
-    let window = this.#windows.get(key);
-    if (window === undefined || window.endsAt <= now) {
-      window = { used: 0, endsAt: now + this.#windowMs };
-      this.#windows.set(key, window);
-    }
+    const window = this.#current(key);
     const granted = force || window.used + points <= limit;
     if (granted) window.used += points;
-    return { granted, used: window.used, resetMs: window.endsAt - now };
+    return { granted, used: window.used, resetMs: window.endsAt - this.#now() };
   }
 
   giveBack(key: string, points: number): void {
@@ -47,57 +44,116 @@ class MemoryCounter implements Counter {
     // What was taken in a window that is over belongs to none that runs now.
     if (window !== undefined && window.endsAt > this.#now()) window.used = Math.max(0, window.used - points);
   }
-}
 
-/** The places of a key that are held. */
-interface Held {
-  /** When each id's place is free by itself. */
-  until: Map<string, number>;
-  /** No place is free by itself before; so that not every look goes through all of them. */
-  soonest: number;
-}
-
-class MemorySlots implements Slots {
-  readonly #now: () => number;
-  readonly #held = new Map<string, Held>();
-
-  constructor(now: () => number) {
-    this.#now = now;
+  /** The window of a key that runs, to be stored. */
+  window(key: string): Readonly<Window> {
+    return this.#current(key);
   }
 
-  take(key: string, id: string, { limit, ttlMs }: { limit: number; ttlMs: number }): boolean {
-    const held = this.#current(key) ?? { until: new Map<string, number>(), soonest: Number.POSITIVE_INFINITY };
-    if (held.until.size >= limit) return false;
-    const until = this.#now() + ttlMs;
-    held.until.set(id, until);
-    held.soonest = Math.min(held.soonest, until);
-    this.#held.set(key, held);
+  restore(key: string, window: Window): void {
+    this.#windows.set(key, window);
+  }
+
+  #current(key: string): Window {
+    const now = this.#now();
+    let window = this.#windows.get(key);
+    if (window === undefined || window.endsAt <= now) {
+      window = { used: 0, endsAt: now + this.#windowMs };
+      this.#windows.set(key, window);
+    }
+    return window;
+  }
+}
+
+export class MemorySlots implements Slots {
+  readonly #holds: Holds;
+
+  constructor(holds: Holds) {
+    this.#holds = holds;
+  }
+
+  take(key: string, id: string, { limit, ttlMs, lasting = false }: { limit: number } & HoldTime): boolean {
+    if (this.#holds.count(key) >= limit) return false;
+    this.#holds.put(key, id, { points: 1, spent: 0, ttlMs, lasting });
     return true;
   }
 
   release(key: string, id: string): void {
-    const held = this.#held.get(key);
-    held?.until.delete(id);
-    if (held?.until.size === 0) this.#held.delete(key);
+    this.#holds.remove(key, id);
   }
 
   count(key: string): number {
-    return this.#current(key)?.until.size ?? 0;
+    return this.#holds.count(key);
   }
 
   holders(key: string): string[] {
-    return [...(this.#current(key)?.until.keys() ?? [])];
+    return this.#holds.ids(key);
+  }
+}
+
+/** Points in fixed windows, with what is reserved of them beside. */
+export class MemoryBudget implements Budget {
+  readonly #counter: MemoryCounter;
+  readonly #holds: Holds;
+  readonly #changed: (key: string) => void;
+
+  /** `holds`: what is reserved, for this budget alone. `changed`: called where `window` may give something else. */
+  constructor(
+    windowSeconds: number,
+    { now, holds, changed = () => {} }: { now: () => number; holds: Holds; changed?: (key: string) => void },
+  ) {
+    this.#counter = new MemoryCounter(windowSeconds, now);
+    this.#holds = holds;
+    this.#changed = changed;
+    holds.onExpired = (key, { spent }) => this.#count(key, spent);
   }
 
-  #current(key: string): Held | undefined {
-    const held = this.#held.get(key);
-    const now = this.#now();
-    if (held === undefined || held.soonest > now) return held;
-    held.soonest = Number.POSITIVE_INFINITY;
-    for (const [id, until] of held.until) {
-      if (until <= now) held.until.delete(id);
-      else held.soonest = Math.min(held.soonest, until);
-    }
-    return held;
+  reserve(
+    key: string,
+    id: string,
+    { points, limit, ttlMs, lasting = false }: { points: number; limit: number } & HoldTime,
+  ): Reserved {
+    const held = this.#holds.get(key, id);
+    const others = this.#holds.count(key) > (held ? 1 : 0);
+    const { used, resetMs } = this.used(key);
+    const before = used - (held ? Math.max(held.points, held.spent) : 0);
+    const granted = before + points <= limit || (!others && before < limit);
+    if (!granted) return { granted, others, used, resetMs };
+    this.#holds.put(key, id, { points, spent: held?.spent ?? 0, ttlMs, lasting });
+    this.#changed(key);
+    return { granted, others, ...this.used(key) };
+  }
+
+  note(key: string, id: string, { spent, ttlMs }: { spent: number; ttlMs: number }): void {
+    const held = this.#holds.get(key, id);
+    if (!held) return;
+    this.#holds.put(key, id, { ...held, spent, ttlMs });
+    this.#changed(key);
+  }
+
+  settle(key: string, id: string, { spent }: { spent?: number | undefined }): void {
+    const held = this.#holds.remove(key, id);
+    if (held) this.#count(key, spent ?? held.spent);
+  }
+
+  used(key: string): Count {
+    const reserved = this.#holds.points(key);
+    const { used, resetMs } = this.#counter.take(key, 0, { limit: 0, force: true });
+    return { used: used + reserved, resetMs };
+  }
+
+  /** What is counted for good, with what was noted of holds that end with this process; to be stored. */
+  window(key: string): Window {
+    const { used, endsAt } = this.#counter.window(key);
+    return { used: used + this.#holds.passing(key), endsAt };
+  }
+
+  restore(key: string, window: Window): void {
+    this.#counter.restore(key, window);
+  }
+
+  #count(key: string, spent: number): void {
+    this.#counter.take(key, spent, { limit: 0, force: true });
+    this.#changed(key);
   }
 }

@@ -1,9 +1,7 @@
-import { steadyClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
 import type { GatewayConfig } from '../config/schema.ts';
 import { type Caches, memoryCaches } from './cache.ts';
 import type { LimitStore } from './limits.ts';
-import { memoryLimits } from './memory-limits.ts';
 import type { QueueConnection } from './redis/queue-client.ts';
 import type { RunStore } from './run-store.ts';
 import { openSqliteStore } from './sqlite/open.ts';
@@ -36,12 +34,7 @@ export async function openStorage(config: StoreConfig, options: { log: Logger })
   const { log } = options;
   const { runs, caches, limits, openQueue } = /^redis/.test(config.url)
     ? await openRedis({ url: config.url, tls: config.tls, replicas: config.replicas ?? 0, log })
-    : {
-        runs: openSqliteStore(config.url, { sync: config.sync, log }),
-        caches: memoryCaches({ log }),
-        limits: memoryLimits(steadyClock.now),
-        openQueue: undefined,
-      };
+    : openEmbedded(config, log);
   const close = () => runs.close();
   return { runs, caches, limits, openQueue, upkeep: 'here', close, [Symbol.asyncDispose]: close };
 }
@@ -56,6 +49,11 @@ export async function connectStorage(path: string, options: { log: Logger }): Pr
   const close = () => runs.close();
   const caches = memoryCaches(options);
   return { runs, caches, limits, openQueue: undefined, upkeep: 'elsewhere', close, [Symbol.asyncDispose]: close };
+}
+
+function openEmbedded({ url, sync }: StoreConfig, log: Logger) {
+  const runs = openSqliteStore(url, { sync, log });
+  return { runs, caches: memoryCaches({ log }), limits: runs.limits, openQueue: undefined };
 }
 
 /** Its client is 400 modules: loaded only where it is used. */

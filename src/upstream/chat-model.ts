@@ -1,27 +1,20 @@
 import { MAX_TIMER_MS } from '../base/abort.ts';
-import { Hedge, isOvertaken } from '../base/hedge.ts';
+import { Hedge } from '../base/hedge.ts';
 import type { Warning } from '../protocol/warnings.ts';
-import { estimateInput } from './decoding/estimate.ts';
-import { addUsage, priced } from './decoding/usage.ts';
+import { type CallMeter, usageOf } from './call-meter.ts';
 import { AttemptFailure } from './routing/attempt-failure.ts';
 import { type FailedRoute, type RouteAttempt, RouteTries, type RouteTriesOptions } from './routing/route-tries.ts';
 import type { Route } from './routing/routes.ts';
 import { brokenTurn, failedTurn } from './routing/turn-failure.ts';
 import { adaptedParameters, failedOver } from './routing/turn-warnings.ts';
-import {
-  type ChatModel,
-  noUsage,
-  type PassDelta,
-  type TurnOptions,
-  type TurnPart,
-  type TurnRequest,
-  type TurnUsage,
-} from './turn.ts';
+import type { ChatModel, PassDelta, TurnOptions, TurnPart, TurnRequest, TurnUsage } from './turn.ts';
 import { newRunTraits, type RunTraits } from './wires/replay-lessons.ts';
 
 export type ChatModelOptions = Omit<RouteTriesOptions, 'penalties'> & {
   /** Told of what a client should know, again with every turn. */
   onWarning?: ((warning: Warning) => void) | undefined;
+  /** Told what each turn used once it is over, however it ended. */
+  onUsed?: ((usage: TurnUsage) => void) | undefined;
   /** After so long without a word another route is asked beside the first, in milliseconds; absent: never. */
   hedgeMs?: number | undefined;
 };
@@ -44,8 +37,8 @@ interface Turn {
   request: TurnRequest;
   context: ChatContext;
   tries: RouteTries;
-  /** Tokens of attempts that failed. */
-  spent: TurnUsage;
+  /** Its calls, the failed and the overtaken ones too. */
+  meters: CallMeter[];
 }
 
 /** A route that has said something. */
@@ -64,7 +57,7 @@ async function* runTurn(
   { signal, pass }: TurnOptions,
 ): AsyncGenerator<TurnPart, void, undefined> {
   const tries = new RouteTries({ ...context, warm: request.warmRoute });
-  const turn: Turn = { request, context, tries, spent: noUsage() };
+  const turn: Turn = { request, context, tries, meters: [] };
   const { hedgeMs = MAX_TIMER_MS } = context;
   using hedge = new Hedge(({ signal: lane }) => open(turn, lane), {
     afterMs: hedgeMs,
@@ -72,13 +65,17 @@ async function* runTurn(
     discard: (late) => void close(late),
     signal,
   });
-  const opened = context.hedgeMs === undefined ? await open(turn, signal) : await hedge.run();
-  if (!opened) throw failedTurn(context.modelName, tries.failures, turn.spent);
-  opened.passage.pass = pass;
   try {
-    yield* read(opened, turn);
+    const opened = context.hedgeMs === undefined ? await open(turn, signal) : await hedge.run();
+    if (!opened) throw failedTurn(context.modelName, tries.failures, usageOf(turn.meters));
+    opened.passage.pass = pass;
+    try {
+      yield* read(opened, turn);
+    } finally {
+      await close(opened);
+    }
   } finally {
-    await close(opened);
+    context.onUsed?.(usageOf(turn.meters));
   }
 }
 
@@ -98,13 +95,12 @@ async function open(turn: Turn, signal: AbortSignal): Promise<OpenedTurn | undef
     const { log, run } = context;
     const passage: OpenedTurn['passage'] = {};
     const pass: PassDelta = (delta) => passage.pass?.(delta) ?? false;
-    const asked = { spent: () => turn.spent, log, hasAlternative: attempt.hasAlternative, run, pass, signal };
+    const asked = { meters: turn.meters, log, hasAlternative: attempt.hasAlternative, run, pass, signal };
     const parts = askRoute(attempt.route, request, asked);
-    using _ = paidWhereOvertaken(turn, attempt, signal);
     try {
       return { attempts, attempt, parts, first: await parts.next(), passage };
     } catch (error) {
-      if (error instanceof AttemptFailure) failed(turn, attempt, error, { delivered: false });
+      if (error instanceof AttemptFailure) attempt.failed(error, { delivered: false });
       else {
         await attempts.return();
         throw error;
@@ -112,17 +108,6 @@ async function open(turn: Turn, signal: AbortSignal): Promise<OpenedTurn | undef
     }
   }
   return undefined;
-}
-
-/** A route that another one overtakes has read the request all the same, and nobody counts it. */
-function paidWhereOvertaken(turn: Turn, { route }: RouteAttempt, signal: AbortSignal): Disposable {
-  const onAbort = () => {
-    if (!isOvertaken(signal)) return;
-    const usage = { ...noUsage(), inputTokens: estimateInput(turn.request), estimated: true };
-    turn.spent = addUsage(turn.spent, priced(usage, route.price));
-  };
-  signal.addEventListener('abort', onAbort, { once: true });
-  return { [Symbol.dispose]: () => signal.removeEventListener('abort', onAbort) };
 }
 
 async function* read({ attempt, parts, first }: OpenedTurn, turn: Turn): AsyncGenerator<TurnPart, void, undefined> {
@@ -139,15 +124,10 @@ async function* read({ attempt, parts, first }: OpenedTurn, turn: Turn): AsyncGe
     }
   } catch (error) {
     if (!(error instanceof AttemptFailure)) throw error;
-    failed(turn, attempt, error, { delivered: true });
+    attempt.failed(error, { delivered: true });
     context.broken.push({ route, failure: error });
-    throw brokenTurn({ route, failure: error }, turn.spent);
+    throw brokenTurn({ route, failure: error }, usageOf(turn.meters));
   }
-}
-
-function failed(turn: Turn, attempt: RouteAttempt, failure: AttemptFailure, details: { delivered: boolean }): void {
-  attempt.failed(failure, details);
-  if (failure.usage) turn.spent = addUsage(turn.spent, priced(failure.usage, attempt.route.price));
 }
 
 /** Tells of what was done to get an answer. */

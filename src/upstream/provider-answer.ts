@@ -3,8 +3,11 @@
  * `upstream.ts` (whom to ask) and `provider-target.ts` (how to ask) this is all that passing on needs to know.
  */
 
+export { CallMeter, usageOf } from './call-meter.ts';
+export { answersText, deliveredWeight } from './decoding/delivered-text.ts';
+export { promptTokens } from './decoding/estimate.ts';
 export { readFinishReason } from './decoding/finish-reason.ts';
-export { priced, readUsage } from './decoding/usage.ts';
+export { readUsage } from './decoding/usage.ts';
 export { isStreamError } from './dialects/stream-errors.ts';
 export { AttemptFailure, brokenStream } from './routing/attempt-failure.ts';
 export { gatewayErrorOf } from './routing/gateway-error.ts';

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { GatewayError } from '../../src/base/errors.ts';
+import type { ProxyCall } from '../../src/gateway/proxy-call.ts';
 import { drivenMs } from '../../src/http/limits/admission.ts';
 import type { Runs } from '../../src/runs/runs.ts';
+import { noUsage } from '../../src/upstream/turn.ts';
 import { assertRefused, ended, type SendOptions, send } from '../support/http-client.ts';
 import { openGateway, until } from '../support/http-gateway.ts';
 
@@ -221,9 +223,10 @@ describe('tokens_per_day', () => {
   });
 
   it('takes what the provider of a proxy model reported', async () => {
-    const proxy = async ({ res }: { res: { end(text: string): void } }) => {
+    const proxy = async ({ res, account }: ProxyCall) => {
       res.end('{}');
-      return { tokens: 40_000, cost: 0 };
+      const usage = { ...noUsage(), inputTokens: 40_000 };
+      account.attempt({ price: undefined }, { body: null }).reported(usage, { whole: true });
     };
     await using gateway = await openGateway({ limits: { tokens_per_day: 50_000 }, proxy });
     const call = () => send(gateway, 'POST /v1/chat/completions', { key, body: { model: 'gpt', messages: [] } });

@@ -112,10 +112,10 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
   const admission = new Admission(options.limitsNow ? memoryLimits(options.limitsNow) : storage.limits);
   const driver: RunDriver = {
     research: ({ run, state, signal }) => script(lastQuestion(run), state, () => released(waiting, signal)),
-    proxy: async ({ request }) => ({ body: `{"echo":${request.body}}`, tokens: 0, cost: 0 }),
+    proxy: async ({ request }) => `{"echo":${request.body}}`,
     begins: (run) => admission.runBegins({ ...run, held: readHeld(run), runMs: live.current().runs.maxRunMs }),
     left({ run, ended }) {
-      if (ended) void admission.runEnded({ id: run.id, keyId: run.keyId, held: readHeld(run), tokens: ended.tokens });
+      if (ended) void admission.runEnded({ id: run.id, keyId: run.keyId, held: readHeld(run), ...ended });
     },
   };
   const load = { utilization: 0, lagMs: 0 };
@@ -188,7 +188,6 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
 
 const echo: ModelProxy['forward'] = async ({ res, body }) => {
   res.writeHead(200, { 'content-type': 'application/json' }).end(body);
-  return { tokens: 10, cost: 0 };
 };
 
 function lastQuestion(run: Parameters<RunDriver['research']>[0]['run']): string {

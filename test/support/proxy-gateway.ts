@@ -20,6 +20,8 @@ export interface ProxyGatewayOptions {
   providers: Record<string, TestProvider>;
   /** Further fields of the key. */
   key?: object;
+  /** Further keys. */
+  keys?: readonly object[];
   /** Further models. */
   models?: object;
   storeUrl?: string;
@@ -62,7 +64,7 @@ export async function startProxyGateway(options: ProxyGatewayOptions): Promise<P
       deep: { kind: 'research', routes, research: { tools: ['fetch_url_content'] } },
       ...options.models,
     },
-    keys: [{ id: 'client', secret: CLIENT_KEY, ...options.key }],
+    keys: [{ id: 'client', secret: CLIENT_KEY, ...options.key }, ...(options.keys ?? [])],
     tools: options.tools ?? {},
     passthrough: options.passthrough ?? [],
   });

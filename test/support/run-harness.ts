@@ -86,7 +86,7 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
       options.onOpenTools?.(request);
       return { tools, [Symbol.asyncDispose]: async () => {} };
     },
-    proxy: async ({ request }) => ({ body: `{"echo":${request.body}}`, tokens: 0, cost: 0 }),
+    proxy: async ({ request }) => `{"echo":${request.body}}`,
     encryptionKeyOf,
     ...(options.begins && { begins: options.begins }),
   });

@@ -1,14 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { GatewayError } from '../../base/errors.ts';
 import type { KeyConfig } from '../../config/schema.ts';
-import type { AdmittedRun, EndedRun, HeldLimits } from '../../runs/runs.ts';
+import type { AdmittedRun, EndedRun, HeldLimits, Used } from '../../runs/runs.ts';
 import {
   type CounterWindow,
+  type LimitHolder,
+  type LimitNote,
   type LimitRelease,
   type LimitRequest,
   type LimitResult,
   type LimitStore,
-  releasesOf,
+  releaseOf,
 } from '../../store/limits.ts';
 
 /** A request that asks to be counted. */
@@ -26,6 +28,8 @@ export interface AdmissionRequest {
   cost?: number | undefined;
   /** Gets the `x-ratelimit-*` headers, also where the request is refused. */
   announce(headers: Record<string, string>): void;
+  /** What a request that is no run has used so far: it is noted every second, for the case that this process dies. */
+  usedSoFar?: () => Used;
 }
 
 /** An admitted request. The first call of one of the two counts; a run's `held` is given to `runEnded` instead. */
@@ -33,8 +37,8 @@ export interface Admitted {
   held: HeldLimits;
   /** It was refused for another reason: nothing of it counts. */
   undo(): Promise<void>;
-  /** It ended: its place is free, its tokens and cost are those really used (null: unknown, the estimate stays). */
-  settle(tokens: number | null, cost?: number | null): Promise<void>;
+  /** It ended: its place is free, and this is what it used; nothing where absent. */
+  settle(used?: Used): Promise<void>;
 }
 
 const MINUTE = 60;
@@ -44,15 +48,15 @@ const TOKENS = { name: 'tokens', windowSeconds: DAY };
 /** Money in millionths. */
 const COSTS = { name: 'costs', windowSeconds: DAY };
 const RUNS = 'runs';
-/** Requests with reserved tokens. */
-const RESERVED_TOKENS = 'reserved';
-/** Requests with reserved money. */
-const RESERVED_COSTS = 'reserved-costs';
 const MILLIONTHS = 1_000_000;
 /** What sums of floating-point numbers may be above the true one is no further millionth. */
 const ROUNDING = 1e-6;
-/** After this nobody waits for a call that is no run and never ended: its process died. In milliseconds. */
-const CALL_MS = 3_600_000;
+/** How often it is noted what calls have used so far, in milliseconds. */
+const NOTE_MS = 1000;
+/** Notes of a call that has used nothing more since the one before: what it holds must not run out. */
+const NOTES_SKIPPED = 60;
+/** A call that nobody noted for so long, in milliseconds, is given up: its process died. */
+const CALL_MS = 600_000;
 /**
  * A run that waits for longer is no longer counted until it begins, in milliseconds. No shorter: it waits for others
  * that may last. No longer: for so long a place is lost whose run was never stored because its process died.
@@ -75,6 +79,8 @@ export class Admission {
    */
   readonly #ids = randomBytes(6).toString('base64url');
   readonly #freeIds: string[] = [];
+  readonly #calls = new Map<string, OpenCall>();
+  #noting: NodeJS.Timeout | undefined;
   #made = 0;
 
   constructor(store: LimitStore) {
@@ -89,22 +95,46 @@ export class Admission {
   async admit(request: AdmissionRequest): Promise<Admitted> {
     const { key, id = this.#freeIds.pop() ?? this.#newId() } = request;
     const limits = limitsOf(request);
-    const holder = { key: key.id, id };
+    const holder = { key: key.id, id, lasting: request.runMs !== undefined };
     if (limits.length > 0) checkResults(await this.#store.take(holder, limits), { limits, request });
     const held = heldBy(limits);
     let open = true;
+    if (request.usedSoFar && (held.tokens !== undefined || held.cost !== undefined)) {
+      this.#calls.set(id, { holder, held, used: request.usedSoFar, noted: '', skipped: 0 });
+      this.#noting ??= setInterval(() => this.#noteCalls(), NOTE_MS).unref();
+    }
     const once = async (end: () => Promise<boolean>) => {
       if (!open) return;
       open = false;
+      this.#calls.delete(id);
       const isGivenBack = await end();
       if (isGivenBack && request.id === undefined) this.#freeIds.push(id);
     };
     return {
       held,
-      undo: () =>
-        once(async () => limits.length === 0 || (await this.#store.giveBack(holder, limits.flatMap(releasesOf)))),
-      settle: (tokens, cost = 0) => once(() => this.runEnded({ keyId: key.id, id, held, tokens, cost })),
+      undo: () => once(async () => limits.length === 0 || (await this.#store.giveBack(holder, limits.map(releaseOf)))),
+      settle: (used = { tokens: 0, cost: 0 }) => once(() => this.runEnded({ keyId: key.id, id, held, ...used })),
     };
+  }
+
+  #noteCalls(): void {
+    if (this.#calls.size === 0) {
+      clearInterval(this.#noting);
+      this.#noting = undefined;
+      return;
+    }
+    const notes: LimitNote[] = [];
+    for (const call of this.#calls.values()) {
+      const { holder, held } = call;
+      const used = call.used();
+      const noted = `${used.tokens} ${used.cost}`;
+      call.skipped = noted === call.noted ? call.skipped + 1 : 0;
+      if (call.skipped % NOTES_SKIPPED > 0) continue;
+      call.noted = noted;
+      notes.push(...notesOf(held, used).map((note) => ({ ...note, holder, ttlMs: CALL_MS })));
+    }
+    // A store that is away is told by the next note.
+    if (notes.length > 0) this.#store.note(notes).catch(() => {});
   }
 
   #newId(): string {
@@ -117,52 +147,75 @@ export class Admission {
     // Taking nothing from a counter reads it.
     const read = async (window: CounterWindow) =>
       (await this.#store.counter(window).take(id, 0, { limit: 0, force: true })).used;
+    const usedOf = async (window: CounterWindow) => (await this.#store.budget(window).used(id)).used;
     const { requests_per_minute: requests, concurrent_runs: runs, tokens_per_day: tokens } = limits;
     const { cost_per_day: cost } = limits;
     const places = () => this.#store.slots({ name: RUNS }).count(id);
     return [
       ...(requests === undefined ? [] : [{ name: 'requests_per_minute', limit: requests, used: await read(REQUESTS) }]),
       ...(runs === undefined ? [] : [{ name: 'concurrent_runs', limit: runs, used: await places() }]),
-      ...(tokens === undefined ? [] : [{ name: 'tokens_per_day', limit: tokens, used: await read(TOKENS) }]),
-      ...(cost === undefined ? [] : [{ name: 'cost_per_day', limit: cost, used: (await read(COSTS)) / MILLIONTHS }]),
+      ...(tokens === undefined ? [] : [{ name: 'tokens_per_day', limit: tokens, used: await usedOf(TOKENS) }]),
+      ...(cost === undefined ? [] : [{ name: 'cost_per_day', limit: cost, used: (await usedOf(COSTS)) / MILLIONTHS }]),
     ];
   }
 
   /**
-   * A run goes on that waited, or that another process drove: its places are held for as long as it may last from now,
-   * however many others are. Limits that are counted in memory do not know it any more after a restart.
+   * A run goes on that waited, or that another process drove: what it holds is held for as long as it may last from now,
+   * however many others are.
    * @throws GatewayError `store_unavailable`.
    */
   async runBegins({ keyId, id, held, runMs }: AdmittedRun & { runMs: number }): Promise<void> {
-    const places = placesOf(held).map((name) => this.#store.slots({ name }));
     const options = { limit: Number.POSITIVE_INFINITY, ttlMs: drivenMs(runMs) };
-    await Promise.all(places.map(async (slots) => await slots.take(keyId, id, options)));
+    const requests: LimitRequest[] = [];
+    if (held.place) requests.push({ kind: 'place', name: RUNS, ...options });
+    if (held.tokens !== undefined) requests.push({ kind: 'budget', ...TOKENS, points: held.tokens, ...options });
+    if (held.cost !== undefined) requests.push({ kind: 'budget', ...COSTS, points: held.cost, ...options });
+    if (requests.length > 0) await this.#store.take({ key: keyId, id, lasting: true }, requests);
+  }
+
+  /**
+   * Notes what a run has used so far: should its process die, this much is counted.
+   * @throws GatewayError `store_unavailable`.
+   */
+  async runUsed({ keyId, id, held, runMs, ...used }: AdmittedRun & Used & { runMs: number }): Promise<void> {
+    const holder = { key: keyId, id, lasting: true };
+    const notes = notesOf(held, used).map((note) => ({ ...note, holder, ttlMs: drivenMs(runMs) }));
+    if (notes.length > 0) await this.#store.note(notes);
   }
 
   /** Frees what an ended run held, whoever admitted it. False where the store is away: it is done when it is back. */
-  async runEnded({ keyId, id, held, tokens, cost = 0 }: EndedRun): Promise<boolean> {
+  async runEnded({ keyId, id, held, tokens, cost }: EndedRun): Promise<boolean> {
     const releases: LimitRelease[] = [];
     if (held.place) releases.push({ kind: 'place', name: RUNS });
     if (held.tokens !== undefined) {
-      const points = tokens === null ? 0 : held.tokens - tokens;
-      releases.push({ kind: 'points', ...TOKENS, points, reserved: { name: RESERVED_TOKENS } });
+      releases.push({ kind: 'budget', ...TOKENS, points: held.tokens, spent: tokens });
     }
     if (held.cost !== undefined) {
-      // What has no price keeps nothing: the reservation goes back.
-      const points = cost === null ? 0 : held.cost - Math.ceil(cost * MILLIONTHS - ROUNDING);
-      releases.push({ kind: 'points', ...COSTS, points, reserved: { name: RESERVED_COSTS } });
+      releases.push({ kind: 'budget', ...COSTS, points: held.cost, spent: millionths(cost) });
     }
     return releases.length === 0 || (await this.#store.giveBack({ key: keyId, id }, releases));
   }
 }
 
-/** The names of the places that a run holds until it ends. */
-function placesOf({ place, tokens, cost }: HeldLimits): string[] {
-  const names: string[] = [];
-  if (place) names.push(RUNS);
-  if (tokens !== undefined) names.push(RESERVED_TOKENS);
-  if (cost !== undefined) names.push(RESERVED_COSTS);
-  return names;
+/** A call under way that holds tokens or money. */
+interface OpenCall {
+  holder: LimitHolder;
+  held: HeldLimits;
+  used(): Used;
+  /** What was noted last. */
+  noted: string;
+  skipped: number;
+}
+
+function notesOf({ tokens, cost }: HeldLimits, used: Used): (CounterWindow & { spent: number })[] {
+  return [
+    ...(tokens === undefined ? [] : [{ ...TOKENS, spent: used.tokens }]),
+    ...(cost === undefined ? [] : [{ ...COSTS, spent: millionths(used.cost) }]),
+  ];
+}
+
+function millionths(cost: number): number {
+  return Math.max(0, Math.ceil(cost * MILLIONTHS - ROUNDING));
 }
 
 /** What a request is counted against, in this order. */
@@ -177,12 +230,12 @@ function limitsOf(request: AdmissionRequest): LimitRequest[] {
   if (tokens !== undefined) {
     // Never more than the whole limit: a key with a small one can still send something.
     const points = Math.max(1, Math.min(request.tokens, tokens));
-    limits.push({ kind: 'points', ...TOKENS, points, limit: tokens, reserved: { name: RESERVED_TOKENS, ttlMs } });
+    limits.push({ kind: 'budget', ...TOKENS, points, limit: tokens, ttlMs });
   }
   if (money !== undefined && cost !== undefined) {
     const limit = Math.round(money * MILLIONTHS);
     const points = Math.max(1, Math.min(limit, Math.ceil(cost * MILLIONTHS)));
-    limits.push({ kind: 'points', ...COSTS, points, limit, reserved: { name: RESERVED_COSTS, ttlMs } });
+    limits.push({ kind: 'budget', ...COSTS, points, limit, ttlMs });
   }
   if (requests_per_minute !== undefined) {
     limits.push({ kind: 'points', ...REQUESTS, points: 1, limit: requests_per_minute });

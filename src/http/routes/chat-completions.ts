@@ -7,7 +7,8 @@ import { beginChatStream, runError } from '../answers/chat-stream.ts';
 import type { WaitingAnswer } from '../answers/waiting.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
-import { forward, jsonForwarding, reservedTokens } from '../forward.ts';
+import { forward, jsonForwarding } from '../forward.ts';
+import { oneAnswer } from '../limits/worst-case.ts';
 import { readJson } from '../middleware/body.ts';
 import { chooseModel } from '../models.ts';
 import type { RequestContext } from '../request-context.ts';
@@ -33,7 +34,7 @@ export function chatCompletions(deps: AppDeps): Endpoint {
       res,
       identity,
       raw: body.raw,
-      tokens: reservedTokens(body.raw, value.max_completion_tokens ?? value.max_tokens ?? model.max_completion_tokens),
+      worst: oneAnswer(body.raw, value.max_completion_tokens ?? value.max_tokens ?? model.max_completion_tokens),
       submission: {
         api: 'chat_completions',
         model: name,

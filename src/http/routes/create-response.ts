@@ -5,7 +5,8 @@ import { json } from '../answers/answer.ts';
 import { framesOf } from '../answers/run-stream.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
-import { forward, jsonForwarding, reservedTokens } from '../forward.ts';
+import { forward, jsonForwarding } from '../forward.ts';
+import { oneAnswer } from '../limits/worst-case.ts';
 import { readJson } from '../middleware/body.ts';
 import { chooseModel } from '../models.ts';
 import { parseResponse } from '../submission/parse-submission.ts';
@@ -41,7 +42,7 @@ export function createResponse(deps: AppDeps): Endpoint {
       res,
       identity,
       raw: body.raw,
-      tokens: reservedTokens(body.raw, value.max_output_tokens ?? model.max_completion_tokens),
+      worst: oneAnswer(body.raw, value.max_output_tokens ?? model.max_completion_tokens),
       submission,
     });
     if (mode === 'stream') return { kind: 'stream', headers, chunks: framesOf(deps, run, { after: 0, context }) };

@@ -4,7 +4,8 @@ import { createChatCompletion } from '../../protocol/requests.ts';
 import { type Answer, json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Call, Endpoint } from '../endpoint.ts';
-import { jsonForwarding, reservedTokens } from '../forward.ts';
+import { jsonForwarding } from '../forward.ts';
+import { oneAnswer, worstCase } from '../limits/worst-case.ts';
 import { type JsonBody, readJson } from '../middleware/body.ts';
 import { type ChosenModel, chooseModel } from '../models.ts';
 import { parseChat } from '../submission/parse-submission.ts';
@@ -18,8 +19,8 @@ export function createTask(deps: AppDeps): Endpoint {
     const body = await readJson(call);
     const chosen = chooseModel(identity, body.json.model, 'async');
     await deps.turnstile.enter(identity.context.signal);
-    const { submission, tokens, headers } = await taskOf(deps, call, { body, ...chosen });
-    const { run } = await submitRun(deps, { req, res, identity, raw: body.raw, submission, tokens });
+    const { submission, worst, headers } = await taskOf(deps, call, { body, ...chosen });
+    const { run } = await submitRun(deps, { req, res, identity, raw: body.raw, submission, worst });
     return created(
       { id: publicId('async', run.id), created_at: new Date(run.createdAt).toISOString(), model: run.model },
       headers,
@@ -33,7 +34,7 @@ function created(task: { id: string; created_at: string; model: string }, header
   return json({ id, status: 'CREATED', created_at, model }, { status: 201, headers });
 }
 
-interface Task extends Pick<RunSubmission, 'submission' | 'tokens'> {
+interface Task extends Pick<RunSubmission, 'submission' | 'worst'> {
   headers: Record<string, string>;
 }
 
@@ -54,7 +55,10 @@ async function taskOf(
         input: sentItems(fields.messages, 'text'),
         metadata: {},
       },
-      tokens: reservedTokens(raw, model.max_completion_tokens),
+      worst: worstCase(
+        { api: 'chat_completions', body: raw, fields },
+        { ...model, routes: key.routes[name] ?? model.routes },
+      ),
       headers: {},
     };
   }
@@ -66,7 +70,7 @@ async function taskOf(
       input: sentItems(fields.messages, 'text'),
       metadata: value.metadata ?? {},
     },
-    tokens: reservedTokens(raw, value.max_completion_tokens ?? value.max_tokens ?? model.max_completion_tokens),
+    worst: oneAnswer(raw, value.max_completion_tokens ?? value.max_tokens ?? model.max_completion_tokens),
     headers,
   };
 }

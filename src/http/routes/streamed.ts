@@ -53,7 +53,7 @@ export async function passStreamed(
     context.signal.addEventListener('abort', () => res.destroy(), { once: true });
     await deps.streamed.pass(req, res, call);
   } finally {
-    await admitted.settle(0);
+    await admitted.settle();
   }
   return { kind: 'written' };
 }

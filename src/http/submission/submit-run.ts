@@ -4,6 +4,7 @@ import { costOf, highestKnownPrice } from '../../research/run/money.ts';
 import type { Submission, Submitted } from '../../runs/runs.ts';
 import type { AppDeps, Identity } from '../app-deps.ts';
 import type { Admitted } from '../limits/admission.ts';
+import type { WorstCase } from '../limits/worst-case.ts';
 import { repeatKeyOf } from '../retries.ts';
 
 /** A run to submit, and the request it came with. */
@@ -14,8 +15,8 @@ export interface RunSubmission {
   /** The body's bytes. */
   raw: Buffer;
   submission: Omit<Submission, 'caller' | 'repeat' | 'admit'>;
-  /** Tokens that the run will use at most, as far as can be said. */
-  tokens: number;
+  /** What the run will use at most, as far as can be said. */
+  worst: WorstCase;
 }
 
 /** Path of the endpoint whose submissions may be repeated, by interface; chat completions may not. */
@@ -27,7 +28,7 @@ const REPEATABLE: Partial<Record<Submission['api'], string>> = { responses: '/v1
  * @throws GatewayError whatever refuses it; nothing of a refused submission counts.
  */
 export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<Submitted> {
-  const { req, res, identity, raw, submission, tokens } = request;
+  const { req, res, identity, raw, submission, worst } = request;
   const { key, caller, config } = identity;
   const path = REPEATABLE[submission.api];
   let admitted: Admitted | undefined;
@@ -42,7 +43,7 @@ export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<
           id,
           runMs: config.runs.maxRunMs,
           waits,
-          tokens,
+          tokens: worst.input + worst.output,
           cost: likelyCost(request),
           announce: (headers) => setHeaders(res, headers),
         });
@@ -62,7 +63,7 @@ export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<
 }
 
 /** What a run will cost at most, as far as can be said; undefined where none of its routes has a price. */
-function likelyCost({ identity, submission, tokens }: RunSubmission): number | undefined {
+function likelyCost({ identity, submission, worst }: RunSubmission): number | undefined {
   const { key, config } = identity;
   const model = config.models[submission.model];
   const { request } = submission;
@@ -70,6 +71,9 @@ function likelyCost({ identity, submission, tokens }: RunSubmission): number | u
   if (!price) return undefined;
   const isResearch = model.kind === 'research' && request.kind === 'research';
   const bound = isResearch ? (request.maxCost ?? model.research.budgets[request.effort]?.cost) : undefined;
+  if (request.kind === 'proxy') return costOf(price, worst);
+  // Its turns read again what its turns wrote.
+  const tokens = worst.input + worst.output;
   return bound ?? costOf(price, { input: tokens, output: tokens });
 }
 

@@ -2,8 +2,15 @@ import { isObject, parseJson } from '../../base/json.ts';
 import type { IncompleteReason, Usage } from '../../protocol/response.ts';
 import { zeroUsage } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
-import { priced } from '../../upstream/decoding/usage.ts';
-import type { AnsweringRoute, AssistantMessage, RoutePrice, TurnTool, TurnUsage } from '../../upstream/turn.ts';
+import { addUsage, priced } from '../../upstream/decoding/usage.ts';
+import {
+  type AnsweringRoute,
+  type AssistantMessage,
+  noUsage,
+  type RoutePrice,
+  type TurnTool,
+  type TurnUsage,
+} from '../../upstream/turn.ts';
 import type { EvidenceRecord } from './evidence.ts';
 import type { EarlierSource } from './request.ts';
 import { type Source, SourceRegistry } from './sources.ts';
@@ -192,6 +199,9 @@ export class ResearchState {
   readonly #unpriced: TurnUsage[] = [];
   /** Something was spent on a route without a price: the sum is not told. */
   #priceless = false;
+  /** What turns used since this process took the run up, and what was told before that. */
+  #seen = noUsage();
+  #before: { usage: Usage; cost: number } | undefined;
   /** What was noted for the client, each once. */
   readonly warnings: Warning[] = [];
 
@@ -298,6 +308,38 @@ export class ResearchState {
     const made = this.made.get(call);
     const args = made?.name === 'fetch_url_content' ? parseJson(made.arguments) : undefined;
     if (isObject(args) && typeof args.url === 'string') this.sources.failedToRead(args.url);
+  }
+
+  /** A turn used this much, whether an entry will tell of it or not. */
+  saw(usage: TurnUsage): void {
+    this.#before ??= { usage: structuredClone(this.usage), cost: this.cost };
+    this.#seen = addUsage(this.#seen, usage);
+  }
+
+  /**
+   * The entry for what turns used and no other entry tells: of turns that were left, by a cancel or an end that came from
+   * elsewhere. Undefined where all is told.
+   */
+  untold(): SpentEntry | undefined {
+    if (!this.#before) return undefined;
+    const { usage, cost } = this.#before;
+    const seen = this.#seen;
+    const rest = (seenTokens: number, now: number, before: number) => Math.max(0, seenTokens - (now - before));
+    const inputTokens = rest(seen.inputTokens, this.usage.input_tokens, usage.input_tokens);
+    const outputTokens = rest(seen.outputTokens, this.usage.output_tokens, usage.output_tokens);
+    if (inputTokens + outputTokens === 0) return undefined;
+    return {
+      t: 'spent',
+      usage: {
+        inputTokens,
+        cachedTokens: 0,
+        outputTokens,
+        reasoningTokens: 0,
+        estimated: true,
+        ...(seen.cost !== undefined && { cost: rest(seen.cost, this.cost, cost) }),
+        ...(seen.unpriced && { unpriced: true }),
+      },
+    };
   }
 
   /** Tells what money is counted in, and what a turn costs whose route is not known. */

@@ -12,7 +12,7 @@ import type { ResearchOutcome, Step } from '../../research/run/steps.ts';
 import { ResearchState } from '../../research/run/transcript.ts';
 import type { RunRecord, RunStore, TerminalStatus } from '../../store/run-store.ts';
 import { ResponseFold } from '../reading/response-fold.ts';
-import type { EndedRun, ProxyAnswer, ProxyRequest } from '../runs.ts';
+import type { ProxyAnswer, ProxyRequest, Used } from '../runs.ts';
 import { NewerDataError } from '../stored/stored-data.ts';
 import { readProxyRequest, readResearchRequest } from '../stored/stored-request.ts';
 import { parseProxyResult, parseTranscript } from '../stored/stored-transcript.ts';
@@ -40,9 +40,17 @@ export interface RunDriver {
     shouldPause(): boolean;
   }): AsyncGenerator<Step, ResearchOutcome | 'paused'>;
   /** One non-streamed chat completion of a proxy model: the provider's body, byte for byte. */
-  proxy(options: { run: RunRecord; request: ProxyRequest; signal: AbortSignal }): Promise<ProxyAnswer>;
+  proxy(options: {
+    run: RunRecord;
+    request: ProxyRequest;
+    /** Given what tells how much the call has used so far, also where it fails. */
+    metered(used: () => Used): void;
+    signal: AbortSignal;
+  }): Promise<string>;
   /** Awaited before a run goes on that did not begin where it was submitted. @throws NewerDataError, and nothing else. */
   begins?(run: RunRecord): Promise<void>;
+  /** Told what a run has used so far, before what follows from it is stored. */
+  used?(run: RunRecord, used: Used): void;
   /** Told when an execution has left its run. */
   left?(outcome: ExecutionOutcome): void;
 }
@@ -51,7 +59,7 @@ export interface RunDriver {
 export interface ExecutionOutcome {
   run: RunRecord;
   result: ExecutionResult;
-  ended: (Pick<EndedRun, 'tokens' | 'cost'> & { status: TerminalStatus; error: ErrorCode | undefined }) | undefined;
+  ended: (Used & { status: TerminalStatus; error: ErrorCode | undefined }) | undefined;
 }
 
 export interface ExecutionOptions {
@@ -106,6 +114,8 @@ class Execution {
   readonly #state: ResearchState;
   /** What a proxy task's provider answered, once it did. */
   #proxied: ProxyAnswer | undefined;
+  /** What the call of a proxy task has used so far. */
+  #proxyUsed: (() => Used) | undefined;
   /** Whether an earlier owner got further in the research; claims that got nowhere are counted. */
   readonly #wasBegun: boolean;
   readonly #writer: LogWriter;
@@ -234,6 +244,7 @@ class Execution {
       // What is finished is stored before anything follows from it, and a tool is called only once the log says so: an
       // instance that was frozen and lost its claim meanwhile gets no further than this.
       if (isMilestone(next.value)) {
+        this.#tellUsed();
         await this.#writer.flush();
         await lease.confirm();
       } else if (this.#writer.congested) await this.#writer.ready();
@@ -258,9 +269,12 @@ class Execution {
     if (this.#proxied) return { incomplete: null };
     const request = readProxyRequest(lease.run);
     if (!request) throw new Error('the run holds no proxy request');
-    this.#proxied = await driver.proxy({ run: lease.run, request, signal: lease.signal });
-    const { body, tokens, cost } = this.#proxied;
-    this.#writer.pushTranscript({ t: 'proxy_result', body, tokens, cost });
+    const metered = (used: () => Used) => {
+      this.#proxyUsed = used;
+    };
+    const body = await driver.proxy({ run: lease.run, request, metered, signal: lease.signal });
+    this.#proxied = { body, ...this.#used() };
+    this.#writer.pushTranscript({ t: 'proxy_result', ...this.#proxied });
     return { incomplete: null };
   }
 
@@ -275,6 +289,7 @@ class Execution {
       return await this.#end('failed', { error: new GatewayError('shutting_down', message) });
     }
     try {
+      this.#noteUntold();
       await this.#writer.flush();
       await lease.release();
       return 'released';
@@ -306,6 +321,8 @@ class Execution {
   ): Promise<'ended' | 'cancelled'> {
     const { clock, lease, retentionMs } = this.#options;
     const errorObject = status === 'cancelled' ? cancelledError() : (error?.toObject() ?? null);
+    this.#noteUntold();
+    this.#tellUsed();
     // From here to the terminal event nothing waits: all of it stands in one append, written or refused as one.
     this.#writer.beginEnd();
     const restore = this.#recorder.checkpoint();
@@ -328,7 +345,7 @@ class Execution {
       restore();
       return written;
     }
-    const { tokens, cost } = this.#spent(response);
+    const { tokens, cost } = this.#used();
     this.ended = { status, tokens, cost, error: errorObject?.code };
     this.#options.log.info(
       {
@@ -336,7 +353,7 @@ class Execution {
         ...(errorObject && { error: errorObject.code }),
         ...(outcome?.incomplete && { incomplete: outcome.incomplete }),
         tokens,
-        ...(cost && { cost }),
+        ...(cost > 0 && { cost }),
         attempts: lease.attempts,
       },
       'run ended',
@@ -344,11 +361,27 @@ class Execution {
     return written;
   }
 
-  /** What the run was, for limits and metrics: also where a part of it has no price. */
-  #spent({ usage }: ResponseObject): Pick<EndedRun, 'tokens' | 'cost'> {
-    if (this.#options.lease.run.kind === 'proxy') return this.#proxied ?? { tokens: 0, cost: 0 };
-    const { cost } = this.#state;
-    return { tokens: usage.total_tokens, cost: cost > 0 ? cost : usage.cost?.total };
+  /** Turns that were left by a cancel or a hand-over were sent all the same. */
+  #noteUntold(): void {
+    const entry = this.#options.lease.run.kind === 'proxy' ? undefined : this.#state.untold();
+    if (!entry) return;
+    this.#state.apply(entry);
+    this.#recorder.record({ type: 'note', entry });
+  }
+
+  #tellUsed(): void {
+    const { driver, lease } = this.#options;
+    driver.used?.(lease.run, this.#used());
+  }
+
+  /** What the run has used, for limits and metrics: also where a part of it has no price. */
+  #used(): Used {
+    if (this.#options.lease.run.kind === 'proxy') {
+      const { tokens, cost } = this.#proxied ?? this.#proxyUsed?.() ?? { tokens: 0, cost: 0 };
+      return { tokens, cost };
+    }
+    const { usage, cost } = this.#state;
+    return { tokens: usage.total_tokens, cost: cost > 0 ? cost : (usage.cost?.total ?? 0) };
   }
 
   #warnings(ending: Pick<EndingRun, 'annotations' | 'completed'>): Warning[] {

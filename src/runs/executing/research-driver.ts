@@ -15,9 +15,9 @@ import { addWarning, hasWarning } from '../../research/run/warnings.ts';
 import { createFence } from '../../research/text/fence.ts';
 import type { RunRecord } from '../../store/run-store.ts';
 import type { Tool } from '../../tools/tool.ts';
-import type { ChatModel } from '../../upstream/turn.ts';
+import type { ChatModel, TurnUsage } from '../../upstream/turn.ts';
 import type { RunMetrics } from '../metrics.ts';
-import type { AdmittedRun, EndedRun, ProxyAnswer, ProxyRequest } from '../runs.ts';
+import type { AdmittedRun, EndedRun, Used } from '../runs.ts';
 import { readHeld, readMcpServers, readResearchRequest } from '../stored/stored-request.ts';
 import type { RunDriver } from './execute-run.ts';
 
@@ -44,6 +44,8 @@ export interface DriverParts {
     routes?: readonly RouteConfig[];
     /** Told of what the client of the run should know, again with every turn. */
     onWarning?: (warning: Warning) => void;
+    /** Told what each turn used once it is over, however it ended. */
+    onUsed?: (usage: TurnUsage) => void;
   }): ChatModel;
   openTools(options: {
     /** Names of built-in tools. */
@@ -56,11 +58,13 @@ export interface DriverParts {
     signal: AbortSignal;
     log: Logger;
   }): Promise<RunTools>;
-  proxy(options: { run: RunRecord; request: ProxyRequest; signal: AbortSignal }): Promise<ProxyAnswer>;
+  proxy: RunDriver['proxy'];
   encryptionKeyOf(keyId: string): Buffer | undefined;
   metrics?: Pick<RunMetrics, 'left' | 'toolCall' | 'cost'>;
   /** Awaited before a run goes on that did not begin where it was submitted. */
   begins?(run: AdmittedRun): Promise<void>;
+  /** Told what a run has used so far, before what follows from it is stored. */
+  used?(run: AdmittedRun & Used): void;
   /** Told of every run that this instance ended. */
   ended?(run: EndedRun & { model: string; error: ErrorCode | undefined }): void;
 }
@@ -72,13 +76,15 @@ export function createDriver(parts: DriverParts): RunDriver {
     async begins(run) {
       await parts.begins?.({ id: run.id, keyId: run.keyId, held: readHeld(run) });
     },
+    used(run, used) {
+      parts.used?.({ id: run.id, keyId: run.keyId, held: readHeld(run), ...used });
+    },
     left({ run, result, ended }) {
       const { id, keyId, model } = run;
       if (ended) {
         const { tokens, cost, error } = ended;
         parts.ended?.({ id, keyId, model, held: readHeld(run), tokens, cost, error });
-        if (cost !== undefined && cost !== null)
-          parts.metrics?.cost(model, cost, parts.config.current().server.currency);
+        if (cost > 0) parts.metrics?.cost(model, cost, parts.config.current().server.currency);
       }
       parts.metrics?.left(run, { result, status: ended?.status, now: parts.clock.now() });
     },
@@ -106,6 +112,7 @@ export function createDriver(parts: DriverParts): RunDriver {
         onWarning(warning: Warning) {
           if (concerns(request, warning)) addWarning(told, warning);
         },
+        onUsed: (usage: TurnUsage) => state.saw(usage),
       };
       const chat = parts.chatModel(query);
       const routes = key?.routes[run.model] ?? model.routes;

@@ -168,9 +168,13 @@ export function parseTranscript(texts: readonly string[]): TranscriptEntry[] {
 const proxyResult = z.looseObject({
   t: z.literal('proxy_result'),
   body: z.string(),
-  // Absent in transcripts of older versions.
-  tokens: count.nullable().default(null),
-  cost: z.number().nonnegative().nullable().default(null),
+  // Absent or null in transcripts of older versions, where the provider had not told.
+  tokens: count.nullish().transform((tokens) => tokens ?? 0),
+  cost: z
+    .number()
+    .nonnegative()
+    .nullish()
+    .transform((cost) => cost ?? 0),
 });
 
 /** The provider's answer to a proxy task, as its transcript holds it, and what it was. */

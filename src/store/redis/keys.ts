@@ -96,6 +96,12 @@ export class Keys {
   limit(name: string, key: string): string {
     return `${this.#prefix}:limit:${name}:${key}`;
   }
+  /** Hash of what is reserved of points, in the slot of their counter. */
+  holds(name: string, key: string): string {
+    const points = this.limit(name, key);
+    const tag = hashedPart(points);
+    return tag.includes('}') ? sameSlot(points, `${this.#prefix}:holds`) : `${this.#prefix}:holds:{${tag}}`;
+  }
   cache(namespace: string): string {
     return `${this.#prefix}:cache:${namespace}`;
   }

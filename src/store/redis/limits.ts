@@ -3,8 +3,9 @@ import { withTimeout } from '../../base/abort.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import { limitStore } from '../limit-store.ts';
-import type { Awaitable, Counter, LimitStore, Slots } from '../limits.ts';
+import type { Awaitable, Budget, Counter, LimitHolder, LimitRelease, LimitStore, Slots } from '../limits.ts';
 import { memoryLimits } from '../memory-limits.ts';
+import { redisBudget } from './budgets.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
 import { type OwedRelease, OwedReleases } from './owed-releases.ts';
@@ -124,6 +125,37 @@ export function redisLimits(parts: RedisParts & { log: Logger; now(): number }):
           ),
       };
     },
+    budget(window): Budget {
+      const own = alone.budget(window);
+      const budget = redisBudget(parts, window);
+      return {
+        reserve: (...args) =>
+          shared(
+            async () => await budget.reserve(...args),
+            () => own.reserve(...args),
+          ),
+        async note(...args) {
+          // It was reserved here or there.
+          await own.note(...args);
+          await shared(
+            async () => await budget.note(...args),
+            () => {},
+          );
+        },
+        async settle(...args) {
+          await own.settle(...args);
+          await shared(
+            async () => void (await budget.settle(...args)),
+            () => {},
+          );
+        },
+        used: (key) =>
+          shared(
+            async () => await budget.used(key),
+            () => own.used(key),
+          ),
+      };
+    },
   });
   return {
     ...store,
@@ -147,19 +179,36 @@ export function redisLimits(parts: RedisParts & { log: Logger; now(): number }):
 }
 
 /**
- * Gives back in Redis. Points that are `repeated` go back only with the place that they were reserved by, which is there
- * once: what Redis did without an answer is not done twice, and what was counted by an instance alone is not given back
- * here. Points without a place are not repeated: their windows are short.
+ * Gives back in Redis. What holds nothing is not given back, so that what Redis did without an answer is not done twice,
+ * and what was counted by an instance alone is not given back here. Points that were taken at once are not repeated:
+ * their windows are short.
  */
 async function giveBack(
-  { redis, keys }: RedisParts,
-  { holder: { key, id }, releases }: OwedRelease,
+  parts: RedisParts,
+  { holder, releases }: OwedRelease,
   { repeated }: { repeated: boolean },
 ): Promise<void> {
+  const { redis, keys } = parts;
+  const { key, id } = holder;
   for (const release of releases) {
-    const place = release.kind === 'place' ? release : release.reserved;
-    const held = place && (await redis.command(['ZREM', keys.limit(place.name, key), id])) === 1;
-    if (release.kind === 'points' && (held || !repeated))
-      await redis.script(GIVE_BACK, [keys.limit(release.name, key)], [`${release.points}`]);
+    if (release.kind === 'place') await redis.command(['ZREM', keys.limit(release.name, key), id]);
+    else if (release.kind === 'budget') await settle(parts, holder, release);
+    else if (!repeated) await redis.script(GIVE_BACK, [keys.limit(release.name, key)], [`${release.points}`]);
   }
+}
+
+/** Where version 1 kept who had reserved points, which it counted as used. Its runs may end here. */
+const EARLIER_RESERVATIONS: Readonly<Record<string, string>> = { tokens: 'reserved', costs: 'reserved-costs' };
+
+async function settle(
+  parts: RedisParts,
+  { key, id }: LimitHolder,
+  release: LimitRelease & { kind: 'budget' },
+): Promise<void> {
+  const { redis, keys } = parts;
+  const { name, points, spent = points } = release;
+  const earlier = EARLIER_RESERVATIONS[name];
+  if ((await redisBudget(parts, release).settle(key, id, release)) || earlier === undefined) return;
+  if ((await redis.command(['ZREM', keys.limit(earlier, key), id])) !== 1) return;
+  await redis.script(GIVE_BACK, [keys.limit(name, key)], [`${points - spent}`]);
 }

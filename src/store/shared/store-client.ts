@@ -3,13 +3,16 @@ import { createConnection, type Socket } from 'node:net';
 import { GatewayError } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import {
+  type Budget,
   type Counter,
+  type CounterWindow,
   type LimitHolder,
+  type LimitNote,
   type LimitRelease,
   type LimitRequest,
   type LimitResult,
   type LimitStore,
-  releasesOf,
+  releaseOf,
   type Slots,
 } from '../limits.ts';
 import { ChangeListeners, type LogHandlers, LogListeners, type RunChange } from '../listeners.ts';
@@ -51,8 +54,10 @@ export async function connectStore(path: string, { answerMs = ANSWER_MS } = {}):
   const limits: LimitStore = {
     counter: (options) => link.counter(options),
     slots: (options) => link.slots(options),
+    budget: (window) => link.budget(window),
     take: (...args) => link.takeLimits(...args),
     giveBack: (...args) => link.giveLimitsBack(...args),
+    note: (notes) => link.noteLimits(notes),
   };
   return { runs: new SharedRunStore(link), limits, closed: link.closed };
 }
@@ -93,7 +98,7 @@ class StoreLink {
     return this.#ask((call) => ({ ask: 'store', call, method, args }));
   }
 
-  counter({ name, windowSeconds }: { name: string; windowSeconds: number }): Counter {
+  counter({ name, windowSeconds }: CounterWindow): Counter {
     const ask = (method: keyof Counter, args: readonly unknown[]) =>
       this.#ask((call) => ({ ask: 'counter', call, name, windowSeconds, method, args }));
     return {
@@ -105,7 +110,7 @@ class StoreLink {
   takeLimits(holder: LimitHolder, requests: readonly LimitRequest[]): Promise<LimitResult[]> {
     // Nobody else knows the holder: what is taken once this has failed would be taken for good.
     const undo = (results: LimitResult[]) => {
-      const releases = results.every(({ granted }) => granted) ? requests.flatMap(releasesOf) : [];
+      const releases = results.every(({ granted }) => granted) ? requests.map(releaseOf) : [];
       if (releases.length > 0) this.giveLimitsBack(holder, releases).catch(() => {});
     };
     return this.#ask((call) => ({ ask: 'takeLimits', call, holder, requests }), undo);
@@ -113,6 +118,21 @@ class StoreLink {
 
   giveLimitsBack(holder: LimitHolder, releases: readonly LimitRelease[]): Promise<boolean> {
     return this.#ask((call) => ({ ask: 'giveLimitsBack', call, holder, releases }));
+  }
+
+  noteLimits(notes: readonly LimitNote[]): Promise<void> {
+    return this.#ask((call) => ({ ask: 'noteLimits', call, notes }));
+  }
+
+  budget({ name, windowSeconds }: CounterWindow): Budget {
+    const ask = (method: keyof Budget, args: readonly unknown[]) =>
+      this.#ask((call) => ({ ask: 'budget', call, name, windowSeconds, method, args }));
+    return {
+      reserve: (...args) => ask('reserve', args),
+      note: (...args) => ask('note', args),
+      settle: (...args) => ask('settle', args),
+      used: (...args) => ask('used', args),
+    };
   }
 
   slots({ name }: { name: string }): Slots {

@@ -4,7 +4,7 @@ import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunId } from '../../base/ids.ts';
-import type { LimitStore } from '../limits.ts';
+import type { LimitHolder, LimitRelease, LimitRequest, LimitResult, LimitStore } from '../limits.ts';
 import type { RunStore } from '../run-store.ts';
 import { Outbox, type Question, readMessages, type StoreReply, toWireError } from './wire.ts';
 
@@ -55,6 +55,8 @@ class ServedWorker implements Disposable {
   readonly #changes: Disposable;
   /** Appends of this worker under way: it delivers them to its own readers itself. */
   readonly #appending = new Set<string>();
+  /** What calls of this worker hold of limits, by their holder. */
+  readonly #taken = new Map<string, () => Promise<unknown>>();
   #left = false;
 
   constructor(socket: Socket, { runs, limits }: { runs: RunStore; limits: LimitStore }) {
@@ -70,6 +72,7 @@ class ServedWorker implements Disposable {
     this.#changes[Symbol.dispose]();
     for (const subscription of this.#subscriptions.values()) subscription[Symbol.dispose]();
     this.#subscriptions.clear();
+    this.#giveUpCalls();
   }
 
   #take(question: Question): void {
@@ -91,16 +94,36 @@ class ServedWorker implements Disposable {
         return await this.#subscribe(question.id, question.subscription);
       case 'counter':
         return await invoke(this.#limits.counter(question), question.method, question.args);
+      case 'budget':
+        return await invoke(this.#limits.budget(question), question.method, question.args);
       case 'slots':
         return await invoke(this.#limits.slots(question), question.method, question.args);
       case 'takeLimits':
-        return await this.#limits.take(question.holder, question.requests);
+        return await this.#takeLimits(question.holder, question.requests);
       case 'giveLimitsBack':
+        this.#taken.delete(nameOf(question.holder));
         return await this.#limits.giveBack(question.holder, question.releases);
+      case 'noteLimits':
+        return await this.#limits.note(question.notes);
       case 'store':
         if (question.method !== 'append') return await invoke(this.#runs, question.method, question.args);
         return await this.#append(question.args);
     }
+  }
+
+  async #takeLimits(holder: LimitHolder, requests: readonly LimitRequest[]): Promise<LimitResult[]> {
+    const results = await this.#limits.take(holder, requests);
+    // What belongs to a run outlives its worker; a call does not.
+    const isTaken = results.every(({ granted }) => granted) && !holder.lasting;
+    if (isTaken) this.#taken.set(nameOf(holder), () => this.#limits.giveBack(holder, requests.flatMap(lastKnown)));
+    if (this.#left) this.#giveUpCalls();
+    return results;
+  }
+
+  /** Calls of a worker that is gone: what they were known to have used is counted, the rest is given back. */
+  #giveUpCalls(): void {
+    for (const giveUp of this.#taken.values()) giveUp().catch(() => {});
+    this.#taken.clear();
   }
 
   async #append(args: readonly unknown[]): Promise<unknown> {
@@ -134,6 +157,18 @@ class ServedWorker implements Disposable {
     if (this.#left) subscribed[Symbol.dispose]();
     else this.#subscriptions.set(subscription, subscribed);
   }
+}
+
+function nameOf({ key, id }: LimitHolder): string {
+  return `${key} ${id}`;
+}
+
+/** Requests stay counted where they were one; see `Budget.settle`. */
+function lastKnown(request: LimitRequest): LimitRelease[] {
+  if (request.kind === 'points') return [];
+  const { name } = request;
+  if (request.kind === 'place') return [{ kind: 'place', name }];
+  return [{ kind: 'budget', name, windowSeconds: request.windowSeconds, points: request.points }];
 }
 
 function hasFirst(batch: unknown): batch is { first: number } {

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import { deserialize, serialize } from 'node:v8';
 import { GatewayError, type GatewayErrorOptions, isErrorCode } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
-import type { LimitHolder, LimitRelease, LimitRequest } from '../limits.ts';
+import type { CounterWindow, LimitHolder, LimitNote, LimitRelease, LimitRequest } from '../limits.ts';
 import type { RunChange } from '../listeners.ts';
 import type { LogBatch, RunStore } from '../run-store.ts';
 
@@ -20,9 +20,10 @@ export type StoreMethod = Exclude<keyof RunStore, 'subscribe' | 'onChange' | 'cl
 /** From a worker. `call` numbers what is answered. */
 export type Question =
   | { ask: 'store'; call: number; method: StoreMethod; args: readonly unknown[] }
-  | { ask: 'counter'; call: number; name: string; windowSeconds: number; method: string; args: readonly unknown[] }
+  | ({ ask: 'counter' | 'budget'; call: number; method: string; args: readonly unknown[] } & CounterWindow)
   | { ask: 'takeLimits'; call: number; holder: LimitHolder; requests: readonly LimitRequest[] }
   | { ask: 'giveLimitsBack'; call: number; holder: LimitHolder; releases: readonly LimitRelease[] }
+  | { ask: 'noteLimits'; call: number; notes: readonly LimitNote[] }
   | { ask: 'slots'; call: number; name: string; method: string; args: readonly unknown[] }
   | { ask: 'subscribe'; call: number; id: RunId; subscription: number }
   | { ask: 'unsubscribe'; subscription: number };

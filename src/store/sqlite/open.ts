@@ -3,7 +3,6 @@ import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type Clock, steadyClock, systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
-import type { RunStore } from '../run-store.ts';
 import { Checkpoints } from './checkpoints.ts';
 import { isDamaged } from './failure.ts';
 import { DatabaseHealth } from './health.ts';
@@ -24,11 +23,11 @@ export interface SqliteOptions {
 }
 
 /**
- * Opens the embedded run store: `file:<folder>` or `memory:`.
+ * Opens the embedded store: `file:<folder>` or `memory:`.
  * @throws Error with the fix where the folder is in use by another process, cannot be written to, or holds a
  * database of another version.
  */
-export function openSqliteStore(url: string, options: SqliteOptions): RunStore {
+export function openSqliteStore(url: string, options: SqliteOptions): SqliteRunStore {
   if (url === 'memory:') return openAt(MEMORY, { ...options, onClose: () => {} });
   const folder = resolve(url.slice('file:'.length));
   let lock: Disposable | undefined;
@@ -56,7 +55,7 @@ function unusable(folder: string, thrown: unknown): unknown {
   return new Error(`The store folder ${folder} cannot be used: ${thrown.message}. ${fix}`, { cause: thrown });
 }
 
-function openAt(path: string, options: SqliteOptions & { onClose: () => void }): RunStore {
+function openAt(path: string, options: SqliteOptions & { onClose: () => void }): SqliteRunStore {
   const { log, onClose, clock = systemClock } = options;
   const steady = options.clock ?? steadyClock;
   const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });

@@ -97,8 +97,30 @@ INSERT INTO submission_keys (kind, hash, run_id, fingerprint, ttl, expires_at)
 DROP TABLE reservations;
 `;
 
+/**
+ * What keys have used of their budgets, and what runs hold of limits; see `SqliteLimits`. Times are Unix milliseconds.
+ */
+const VERSION_5 = `
+CREATE TABLE limit_windows (
+  name TEXT NOT NULL,
+  key TEXT NOT NULL,
+  used INTEGER NOT NULL,
+  ends_at INTEGER NOT NULL,
+  PRIMARY KEY (name, key)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE limit_holds (
+  name TEXT NOT NULL,
+  key TEXT NOT NULL,
+  id TEXT NOT NULL,
+  points INTEGER NOT NULL,
+  spent INTEGER NOT NULL,
+  until INTEGER NOT NULL,
+  PRIMARY KEY (name, key, id)
+) STRICT, WITHOUT ROWID;
+`;
+
 /** What leads from each version to the next; the first from an empty database to version 1. */
-const STEPS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4];
+const STEPS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5];
 
 /** A write-ahead log that a long reader let grow is cut back to this once it was moved into the database, in bytes. */
 const LARGEST_LOG_BYTES = 64 * 1024 ** 2;

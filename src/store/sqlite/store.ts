@@ -6,6 +6,7 @@ import type { Logger } from '../../base/logger.ts';
 import { type CompressedLog, compressLog } from '../compressed-log.ts';
 import { CompressedLogs } from '../compressed-logs.ts';
 import { isDamage } from '../frames.ts';
+import type { LimitStore } from '../limits.ts';
 import { listPage } from '../list-page.ts';
 import { ChangeListeners, type LogHandlers, LogListeners } from '../listeners.ts';
 import type {
@@ -29,6 +30,7 @@ import { Claims } from './claims.ts';
 import { reasonOf, toStoreError, unavailable } from './failure.ts';
 import type { DatabaseHealth } from './health.ts';
 import { SubmissionKeys } from './keys.ts';
+import { SqliteLimits } from './limits.ts';
 import { Lists } from './lists.ts';
 import { appendAfterEnd, Log, type LogRef } from './log.ts';
 import { isFree, type OpenRun, OpenRuns, openRun } from './open-runs.ts';
@@ -62,6 +64,7 @@ export class SqliteRunStore implements RunStore {
   readonly #keys: SubmissionKeys;
   readonly #claims: Claims;
   readonly #log: Log;
+  readonly #limits: SqliteLimits;
   readonly #ended;
   readonly #readers = new LogListeners();
   readonly #changes = new ChangeListeners();
@@ -99,7 +102,13 @@ export class SqliteRunStore implements RunStore {
     this.#keys = new SubmissionKeys(db, { clock: options.clock, find: (id) => this.#records.get(id) });
     this.#claims = new Claims(db);
     this.#log = new Log(db, { claims: this.#claims, clock: options.clock });
+    this.#limits = new SqliteLimits(db, { ...options, writer: this.#writer });
     this.#ended = db.prepare('SELECT key, status, last, token, cancel_requested, sealed FROM runs WHERE id = ?');
+  }
+
+  /** Limits of keys, kept in the same database. */
+  get limits(): LimitStore {
+    return this.#limits.store;
   }
 
   create(run: NewRun): Promise<CreateResult> {
@@ -343,6 +352,7 @@ export class SqliteRunStore implements RunStore {
 
   async close(): Promise<void> {
     if (this.#closed) return;
+    this.#limits.close();
     this.#writer.close();
     this.#closed = true;
     await this.#checkpoints?.stop();

@@ -11,14 +11,7 @@ import { askRoute } from '../routing/ask-route.ts';
 import { type AttemptFailure, brokenStream } from '../routing/attempt-failure.ts';
 import { Provider } from '../routing/provider.ts';
 import type { Route } from '../routing/routes.ts';
-import {
-  type AssistantMessage,
-  noUsage,
-  type TurnMessage,
-  type TurnPart,
-  type TurnRequest,
-  type TurnTool,
-} from '../turn.ts';
+import type { AssistantMessage, TurnMessage, TurnPart, TurnRequest, TurnTool } from '../turn.ts';
 import {
   configurationText,
   learnedFindings,
@@ -163,7 +156,7 @@ class Probe {
       seen.turn = turn;
     };
     try {
-      const parts = await Array.fromAsync(askRoute(this.#route, request, { spent: noUsage, log, onTurn, signal }));
+      const parts = await Array.fromAsync(askRoute(this.#route, request, { meters: [], log, onTurn, signal }));
       const last = parts.at(-1);
       if (!seen.turn || last?.type !== 'finish') return undefined;
       return { parts, turn: seen.turn, message: last.message };

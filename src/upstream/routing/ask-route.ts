@@ -1,20 +1,12 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
+import { CallMeter, usageOf } from '../call-meter.ts';
 import { estimateInput, roughTokens } from '../decoding/estimate.ts';
 import type { DecodedTurn } from '../decoding/turn-decoder.ts';
-import { addUsage, priced } from '../decoding/usage.ts';
 import { learn, learnFromContextOverflow } from '../dialects/requests/lessons.ts';
 import type { ToolNames } from '../dialects/requests/tool-names.ts';
 import { quotationsIn } from '../dialects/text-tool-calls/quoted-calls.ts';
-import {
-  type AssistantMessage,
-  noUsage,
-  type PassDelta,
-  type TurnDelta,
-  type TurnPart,
-  type TurnRequest,
-  type TurnUsage,
-} from '../turn.ts';
+import type { AssistantMessage, PassDelta, TurnDelta, TurnPart, TurnRequest, TurnUsage } from '../turn.ts';
 import { learnReplayRefusal, newRunTraits, type RunTraits } from '../wires/replay-lessons.ts';
 import { WIRES } from '../wires/wires.ts';
 import { attempt } from './attempt.ts';
@@ -25,8 +17,8 @@ import type { Route } from './routes.ts';
 const MAX_LESSONS = 6;
 
 export interface RouteRequestOptions {
-  /** Tokens spent on earlier attempts of the turn, for the usage of this one. */
-  spent(): TurnUsage;
+  /** The calls of the turn so far; each that is made is added. */
+  meters: CallMeter[];
   log: Logger;
   /** Another route could be asked: this one is not given all its time. */
   hasAlternative?: boolean;
@@ -73,6 +65,8 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
   const mask = target.maskText;
   const masked = (part: TurnDelta): TurnDelta => ({ ...part, delta: mask(part.delta) });
   const { body, names } = wire.request(request, { provider: provider.name, model, traits, run });
+  const meter = new CallMeter(route, () => estimateInput(request));
+  options.meters.push(meter);
   const parts = attempt({
     target,
     wire,
@@ -82,7 +76,7 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
     mayBeEmpty: request.mayBeEmpty ?? false,
     startsThinking: traits.startsThinking,
     reasoningBeside: traits.reasoningBeside,
-    estimate: (characters) => estimated(request, Math.ceil(characters / 4)),
+    meter,
     patience: options.hasAlternative
       ? provider.patience(model, { streamed: true, bytes: estimateInput(request) * 4 })
       : undefined,
@@ -98,8 +92,9 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
     traits.reasoningBeside ||= part.reasoningBeside;
     if (part.startsThinking !== undefined) traits.startsThinking = part.startsThinking;
     options.onTurn?.(part.turn);
-    const usage = priced(part.turn.usage ?? estimated(request, outputTokens(part.turn)), route.price);
-    yield* wholeParts(part.turn, { route, names, usage: addUsage(options.spent(), usage), mask });
+    meter.deliveredInAll(outputTokens(part.turn));
+    if (part.turn.usage) meter.reported(part.turn.usage, { whole: true });
+    yield* wholeParts(part.turn, { route, names, usage: usageOf(options.meters), mask });
   }
 }
 
@@ -142,10 +137,6 @@ function* wholeParts(
 function replayFields(fields: JsonObject, { provider, model }: Route): JsonObject {
   const { wire } = provider.config;
   return wire === 'chat' ? fields : { ...fields, wire, model };
-}
-
-function estimated(request: TurnRequest, output: number): TurnUsage {
-  return { ...noUsage(), inputTokens: estimateInput(request), outputTokens: output, estimated: true };
 }
 
 function outputTokens(turn: DecodedTurn): number {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../base/json.ts';
-import type { TurnFailureKind, TurnUsage } from '../turn.ts';
+import type { TurnFailureKind } from '../turn.ts';
 
 /**
  * What to do after a failed attempt: `again` may succeed on the same route, `elsewhere` only on another one,
@@ -14,8 +14,6 @@ export interface AttemptFailureDetails {
   status?: number | undefined;
   /** What the provider asked us to wait, in milliseconds. */
   retryAfterMs?: number | undefined;
-  /** Tokens that the provider reported or that were received before the failure. */
-  usage?: TurnUsage | undefined;
   /**
    * The provider's own words and the request that they answer, for dialects that learn from them. Never shown or
    * logged: they may repeat a credential.
@@ -32,7 +30,6 @@ export class AttemptFailure extends Error {
   readonly advice: RetryAdvice;
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
-  readonly usage: TurnUsage | undefined;
   readonly #refused: { text: string; body: JsonObject } | undefined;
   readonly unhealthy: boolean;
 
@@ -42,7 +39,6 @@ export class AttemptFailure extends Error {
     this.advice = details.advice;
     this.status = details.status;
     this.retryAfterMs = details.retryAfterMs;
-    this.usage = details.usage;
     this.#refused = details.refused;
     this.unhealthy = details.unhealthy ?? false;
   }

@@ -1,10 +1,12 @@
 import type { JsonObject } from '../../base/json.ts';
+import type { CallMeter } from '../call-meter.ts';
+import { tokenWeight } from '../decoding/estimate.ts';
 import { EventStream } from '../decoding/event-stream.ts';
 import type { DecodedTurn, Delta } from '../decoding/turn-decoder.ts';
 import type { ProviderTarget, Receiver, ReceiverControl } from '../provider-target.ts';
 import type { AnswerHead } from '../transport/exchange.ts';
 import type { FirstTokenWatch } from '../transport/held-call.ts';
-import type { PassDelta, TurnTool, TurnUsage } from '../turn.ts';
+import type { PassDelta, TurnTool } from '../turn.ts';
 import type { TurnReader, Wire } from '../wires/wire.ts';
 import { AttemptFailure } from './attempt-failure.ts';
 
@@ -16,6 +18,9 @@ const AFTER_DONE_MS = 250;
 
 /** The most that is read of an error answer, in bytes. */
 const MAX_ERROR = 64 * 1024;
+
+/** Characters of a token, where no text is at hand to be looked at. */
+const CHARACTERS = 4;
 
 /** Deltas that wait for their reader are at most this long together before nothing more is read, in characters. */
 const MAX_WAITING = 256 * 1024;
@@ -30,8 +35,8 @@ export interface AttemptOptions {
   mayBeEmpty: boolean;
   startsThinking: boolean;
   reasoningBeside: boolean;
-  /** Tokens spent so far, for a failure after output came without a count. */
-  estimate: (outputCharacters: number) => TurnUsage;
+  /** What is sent and delivered is counted here. */
+  meter: CallMeter;
   /** See `CallOptions`. */
   patience: number | undefined;
   watch: FirstTokenWatch;
@@ -50,7 +55,7 @@ export type AttemptPart =
  * @throws AttemptFailure, or the signal's reason.
  */
 export async function* attempt(options: AttemptOptions): AsyncGenerator<AttemptPart, void, undefined> {
-  const { target, wire, body, signal } = options;
+  const { target, wire, body, meter, signal } = options;
   const deltas = new WaitingDeltas(options.pass);
   const left = new AbortController();
   const onAbort = () => left.abort(signal.reason);
@@ -66,11 +71,15 @@ export async function* attempt(options: AttemptOptions): AsyncGenerator<AttemptP
     },
     {
       receiver: (head, control) => {
-        if (head.status >= 300) return new RefusalReceiver(head, control, options);
+        if (head.status >= 300) {
+          meter.refused();
+          return new RefusalReceiver(head, control, options);
+        }
         const { thinkingMs } = target;
         return new TurnReceiver(deltas, control, { ...options, thinkingMs, idleMs: target.config.timeouts.idle });
       },
       unanswered: (failure) => ({ failure }),
+      sent: () => meter.sent(),
       patience: options.patience,
       watch: options.watch,
       signal: left.signal,
@@ -161,6 +170,9 @@ class TurnReceiver implements Receiver<AttemptEnd> {
   readonly #decoder: TurnReader;
   readonly #resume = () => this.#control.resume();
   #phase: 'waiting' | 'thinking' | 'speaking' | 'finished' = 'waiting';
+  /** Characters that were given as deltas. */
+  #given = 0;
+  #weight = 0;
 
   constructor(deltas: WaitingDeltas, control: ReceiverControl<AttemptEnd>, options: TurnReceiverOptions) {
     this.#deltas = deltas;
@@ -208,9 +220,22 @@ class TurnReceiver implements Receiver<AttemptEnd> {
   #read(payloads: readonly Record<string, unknown>[]): void {
     for (const payload of payloads) this.#decoder.accept(payload);
     this.#give(this.#decoder.take());
+    this.#count();
+  }
+
+  /** What is no delta, the arguments of tools, is counted by its length. */
+  #count(): void {
+    const { usage, outputCharacters } = this.#decoder;
+    const { meter } = this.#options;
+    meter.deliveredInAll(this.#weight + Math.max(0, outputCharacters - this.#given) / CHARACTERS);
+    if (usage) meter.reported(usage, { whole: false });
   }
 
   #give(deltas: readonly Delta[]): void {
+    for (const { delta } of deltas) {
+      this.#given += delta.length;
+      this.#weight += tokenWeight(delta);
+    }
     if (deltas.length > 0 && this.#deltas.push(deltas, this.#resume)) this.#control.pause();
   }
 
@@ -236,10 +261,7 @@ class TurnReceiver implements Receiver<AttemptEnd> {
 
   #failed(error: unknown): AttemptEnd {
     if (!(error instanceof AttemptFailure)) throw error;
-    const { usage, hasOutput, outputCharacters } = this.#decoder;
-    return {
-      failure: error.with({ usage: usage ?? (hasOutput ? this.#options.estimate(outputCharacters) : undefined) }),
-    };
+    return { failure: error };
   }
 }
 

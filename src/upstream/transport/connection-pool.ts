@@ -98,6 +98,7 @@ class Dispatched implements Exchange, Dispatcher.DispatchHandler {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     if (this.aborted) controller.abort(this.aborted);
+    else this.#listener.sent();
   }
 
   onResponseStart(_controller: unknown, status: number, headers: IncomingHttpHeaders): void {

@@ -32,8 +32,9 @@ export interface Exchange {
   abort(reason: Error): void;
 }
 
-/** Hears of an answer: `head` once, `data` as it comes, then `end` or `error`. `error` may come at any time. */
+/** Hears of an answer: `sent` when the request goes out, `head` once, `data` as it comes, then `end` or `error`. `error` may come at any time. */
 export interface ExchangeListener {
+  sent(): void;
   head(head: AnswerHead): void;
   data(chunk: Buffer): void;
   end(): void;

@@ -49,6 +49,8 @@ export interface HeldCallOptions<T> {
   receiver: (head: AnswerHead, control: ReceiverControl<T>) => Receiver<T>;
   /** The result where no answer came at all. */
   unanswered: (failure: AttemptFailure) => T;
+  /** Called when the request goes out on a connection. */
+  sent?: (() => void) | undefined;
   watch?: FirstTokenWatch | undefined;
   signal: AbortSignal;
 }
@@ -102,6 +104,10 @@ export class HeldCall<T> implements ExchangeListener, ReceiverControl<T> {
     if (this.#isOver) return;
     this.#reject(reason);
     this.#exchange?.abort(reason instanceof Error ? reason : OVER);
+  }
+
+  sent(): void {
+    this.#options.sent?.();
   }
 
   head(head: AnswerHead): void {

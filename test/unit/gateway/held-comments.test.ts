@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { configSchema } from '../../../src/config/schema.ts';
+import { CallAccount } from '../../../src/gateway/call-account.ts';
 import { createModelProxy } from '../../../src/gateway/model-proxy.ts';
 import { topLevelSpans } from '../../../src/protocol/json-spans.ts';
 import { createUpstream } from '../../../src/upstream/upstream.ts';
@@ -35,8 +36,21 @@ async function startProxy(first: Script, second: Script) {
   const server = createServer((req, res) => {
     const common = { api: 'chat_completions', path: '/chat/completions', stream: true, requestId: 'r' };
     const { signal } = new AbortController();
+    const account = new CallAccount();
     proxy
-      .forward({ req, res, body: BODY, modelAt, encoding: 'json', modelName: 'fast', model, key, signal, ...common })
+      .forward({
+        req,
+        res,
+        body: BODY,
+        modelAt,
+        encoding: 'json',
+        modelName: 'fast',
+        model,
+        key,
+        account,
+        signal,
+        ...common,
+      })
       .catch((error: Error) => res.writeHead(500).end(error.message));
   });
   server.listen(0, '127.0.0.1');

@@ -56,6 +56,7 @@ function relay(pieces: readonly Uint8Array[], end: 'in order' | 'cut' = 'in orde
       res,
       headers: {},
       onBegin: () => {},
+      metered: { events: () => {} },
       kind: chatStreamKind('fast', () => several),
       mask: new SecretMask({ credential: SECRET, headers: {} }),
       holdMs: 60_000,

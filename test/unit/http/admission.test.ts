@@ -64,9 +64,9 @@ describe('Admission', () => {
     await admit('a');
     const held = { place: true };
     await admission.runBegins({ id: 'of before', keyId: 'k', held, runMs: 1000 });
-    await admission.runEnded({ id: 'a', keyId: 'k', held, tokens: null });
+    await admission.runEnded({ id: 'a', keyId: 'k', held, tokens: 0, cost: 0 });
     await assert.rejects(admit('b'), refused('concurrency_limit_exceeded'));
-    await admission.runEnded({ id: 'of before', keyId: 'k', held, tokens: null });
+    await admission.runEnded({ id: 'of before', keyId: 'k', held, tokens: 0, cost: 0 });
     await admit('b');
   });
 
@@ -74,8 +74,8 @@ describe('Admission', () => {
     const { admit } = setUp({ concurrent_runs: 2 });
     const first = await admit('a');
     await admit('b');
-    await first.settle(null);
-    await first.settle(null);
+    await first.settle();
+    await first.settle();
     await admit('c');
     await assert.rejects(admit('d'), refused('concurrency_limit_exceeded'));
   });
@@ -85,12 +85,12 @@ describe('Admission', () => {
     const first = await admit('a', { tokens: 60 });
     await first.undo();
     await first.undo();
-    await first.settle(0);
+    await first.settle({ tokens: 0, cost: 0 });
     const second = await admit('b', { tokens: 60 });
-    await second.settle(50);
-    await second.settle(0);
+    await second.settle({ tokens: 50, cost: 0 });
+    await second.settle({ tokens: 0, cost: 0 });
     await second.undo();
-    await (await admit('c', { tokens: 50 })).settle(50);
+    await (await admit('c', { tokens: 50 })).settle({ tokens: 50, cost: 0 });
     await assert.rejects(admit('d', { tokens: 1 }), refused('quota_exceeded'));
   });
 
@@ -103,7 +103,7 @@ describe('Admission', () => {
 
   it('a request refused by the rate limit keeps no place and no tokens', async () => {
     const { admit } = setUp({ concurrent_runs: 2, requests_per_minute: 1, tokens_per_day: 100 });
-    await (await admit('a', { tokens: 10 })).settle(10);
+    await (await admit('a', { tokens: 10 })).settle({ tokens: 10, cost: 0 });
     for (let n = 0; n < 20; n++) await assert.rejects(admit(`b${n}`, { tokens: 10 }), refused('rate_limit_exceeded'));
   });
 
@@ -112,22 +112,22 @@ describe('Admission', () => {
     const first = await admit('a', { tokens: 60 });
     const soon = { code: 'quota_exceeded', retryAfterMs: 2000 };
     await assert.rejects(admit('b', { tokens: 60 }), soon, 'it fits once the other one has ended');
-    await first.settle(50);
+    await first.settle({ tokens: 50, cost: 0 });
     const second = await admit('c', { tokens: 60 });
-    await second.settle(60);
+    await second.settle({ tokens: 60, cost: 0 });
     await assert.rejects(admit('d', { tokens: 1 }), { code: 'quota_exceeded', retryAfterMs: 86_400_000 });
   });
 
-  it('tokens that were more than estimated are taken, unknown ones stay as estimated', async () => {
+  it('tokens that were more than reserved are taken', async () => {
     const { admit } = setUp({ tokens_per_day: 100 });
-    await (await admit('a', { tokens: 10 })).settle(99);
-    await (await admit('b', { tokens: 10 })).settle(null);
+    await (await admit('a', { tokens: 10 })).settle({ tokens: 99, cost: 0 });
+    await (await admit('b', { tokens: 10 })).settle({ tokens: 10, cost: 0 });
     await assert.rejects(admit('c', { tokens: 1 }), refused('quota_exceeded'));
   });
 
   it('a limit smaller than any request still lets one through', async () => {
     const { admit } = setUp({ tokens_per_day: 5 });
-    await (await admit('a', { tokens: 1_000_000 })).settle(null);
+    await (await admit('a', { tokens: 1_000_000 })).settle({ tokens: 1_000_000, cost: 0 });
     await assert.rejects(admit('b'), refused('quota_exceeded'));
   });
 
@@ -152,7 +152,8 @@ describe('Admission', () => {
       giveBack: async (...args) => (await counted.giveBack(...args)) && done,
     });
     const key = keyWith({ tokens_per_day: 100 });
-    const call = async () => await (await admission.admit({ key, tokens: 1, announce: () => {} })).settle(1);
+    const call = async () =>
+      await (await admission.admit({ key, tokens: 1, announce: () => {} })).settle({ tokens: 1, cost: 0 });
     await call();
     done = true;
     for (let n = 0; n < 2; n++) await call();
@@ -167,11 +168,11 @@ describe('Admission', () => {
     assert.deepEqual(held, { place: true, tokens: 90 });
     await assert.rejects(admit('b'), refused('concurrency_limit_exceeded'));
     // It travels with the run, as JSON.
-    await admission.runEnded({ id: 'a', keyId: 'k', held: JSON.parse(JSON.stringify(held)), tokens: 30 });
+    await admission.runEnded({ id: 'a', keyId: 'k', held: JSON.parse(JSON.stringify(held)), tokens: 30, cost: 0 });
     await (await admit('b', { tokens: 70 })).undo();
     const { held: all } = await admit('c', { tokens: 71 });
     assert.equal(all.tokens, 71, 'alone it may use up what is left');
-    await admission.runEnded({ id: 'c', keyId: 'k', held: all, tokens: 71 });
+    await admission.runEnded({ id: 'c', keyId: 'k', held: all, tokens: 71, cost: 0 });
     await assert.rejects(admit('d'), refused('quota_exceeded'));
   });
 });

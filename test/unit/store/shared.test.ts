@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { silentLogger } from '../../../src/base/logger.ts';
-import type { LimitResult, LimitStore } from '../../../src/store/limits.ts';
+import type { LimitRequest, LimitResult, LimitStore } from '../../../src/store/limits.ts';
 import { memoryLimits } from '../../../src/store/memory-limits.ts';
 import { connectStore } from '../../../src/store/shared/store-client.ts';
 import { serveStore } from '../../../src/store/shared/store-server.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { claimedRun, events, newRun } from '../../contract/run-store-fixture.ts';
+import { until } from '../../support/http-gateway.ts';
 
 describe('a store that another process of the gateway holds', () => {
   it('is unavailable once that process is gone, for calls under way and later ones, and readers are told', async () => {
@@ -77,16 +78,36 @@ describe('a store that another process of the gateway holds', () => {
     const window = { name: 'd', windowSeconds: 600 };
     const taking = worker.limits.take({ key: 'ann', id: 'a' }, [
       { kind: 'place', name: 'p', limit: 1, ttlMs: 60_000 },
-      { kind: 'points', ...window, points: 60, limit: 100, reserved: { name: 'e', ttlMs: 60_000 } },
+      { kind: 'budget', ...window, points: 60, limit: 100, ttlMs: 60_000 },
     ]);
     await assert.rejects(taking, { code: 'store_unavailable' });
     frozen.resolve();
     assert.ok((await taken.promise).every(({ granted }) => granted));
     await givenBack.promise;
     assert.deepEqual(await counted.slots({ name: 'p' }).holders('ann'), []);
-    assert.deepEqual(await counted.slots({ name: 'e' }).holders('ann'), []);
-    assert.equal((await counted.counter(window).take('ann', 0, { limit: 0, force: true })).used, 0);
+    assert.equal((await counted.budget(window).used('ann')).used, 0);
     await worker.runs.close();
+    await held.close();
+  });
+
+  it('counts what calls of a worker had used that is gone, and holds on to what its runs hold', async () => {
+    const held = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
+    const counted = memoryLimits(Date.now);
+    await using server = await serveStore({ runs: held, limits: counted });
+    const worker = await connectStore(server.path);
+    const window = { name: 'd', windowSeconds: 600 };
+    const requests: LimitRequest[] = [
+      { kind: 'place', name: 'p', limit: 9, ttlMs: 60_000 },
+      { kind: 'budget', ...window, points: 60, limit: 1000, ttlMs: 60_000 },
+    ];
+    const call = { key: 'ann', id: 'call' };
+    await worker.limits.take(call, requests);
+    await worker.limits.take({ key: 'ann', id: 'run', lasting: true }, requests);
+    await worker.limits.note([{ ...window, holder: call, spent: 7, ttlMs: 60_000 }]);
+    assert.equal((await counted.budget(window).used('ann')).used, 120);
+    await worker.runs.close();
+    await until(async () => ((await counted.slots({ name: 'p' }).count('ann')) === 1 ? true : undefined));
+    await until(async () => ((await counted.budget(window).used('ann')).used === 67 ? true : undefined));
     await held.close();
   });
 

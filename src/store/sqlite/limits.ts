@@ -1,0 +1,170 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { Clock } from '../../base/clock.ts';
+import { messageOf } from '../../base/errors.ts';
+import type { Logger } from '../../base/logger.ts';
+import { Holds } from '../holds.ts';
+import { limitStore } from '../limit-store.ts';
+import type { CounterWindow, LimitStore } from '../limits.ts';
+import { MemoryBudget, MemoryCounter, MemorySlots } from '../memory-limits.ts';
+import { integer, text } from './rows.ts';
+import type { Writer } from './writer.ts';
+
+/** How long what calls have used may stand in memory alone, in milliseconds. */
+const BATCH_MS = 500;
+
+export interface SqliteLimitsOptions {
+  writer: Writer;
+  log: Logger;
+  /** The wall clock, by which windows and holds are stored. */
+  clock: Clock;
+  /** By which they run; no correction of the wall clock moves it. */
+  steady: Clock;
+}
+
+/**
+ * Limits counted in this process's memory and kept in its database. What runs take, use and give back is written
+ * before the next write of their log; what calls use within half a second. Minutes are not kept.
+ */
+export class SqliteLimits {
+  readonly store: LimitStore;
+  readonly #options: SqliteLimitsOptions;
+  readonly #statements;
+  readonly #budgets = new Map<string, MemoryBudget>();
+  readonly #holds = new Map<string, Holds>();
+  /** Windows and holds that changed since they were written. */
+  #windows = new Map<string, { name: string; key: string }>();
+  #changed = new Map<string, { name: string; key: string; id: string }>();
+  #timer: NodeJS.Timeout | undefined;
+  #isQueued = false;
+  #isClosed = false;
+
+  constructor(db: DatabaseSync, options: SqliteLimitsOptions) {
+    this.#options = options;
+    this.#statements = prepare(db);
+    this.store = limitStore({
+      counter: ({ windowSeconds }) => new MemoryCounter(windowSeconds, options.steady.now),
+      slots: ({ name }) => new MemorySlots(this.#holdsOf(name)),
+      budget: (window) => this.#budget(window),
+    });
+  }
+
+  /** What stands in memory alone is written with what the writer does last. */
+  close(): void {
+    void this.flush();
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+  }
+
+  /** Writes what has changed, with what else is written in this turn of the event loop. Never rejects. */
+  async flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#isQueued || (this.#windows.size === 0 && this.#changed.size === 0)) return;
+    this.#isQueued = true;
+    try {
+      await this.#options.writer.run((transaction) => {
+        this.#isQueued = false;
+        const [windows, changed] = [this.#windows, this.#changed];
+        transaction.onRollback(() => {
+          this.#windows = new Map([...windows, ...this.#windows]);
+          this.#changed = new Map([...changed, ...this.#changed]);
+        });
+        this.#windows = new Map();
+        this.#changed = new Map();
+        for (const { name, key } of windows.values()) this.#writeWindow(name, key);
+        for (const { name, key, id } of changed.values()) this.#writeHold(name, { key, id });
+      });
+    } catch (thrown) {
+      this.#isQueued = false;
+      if (this.#isClosed) return;
+      this.#options.log.warn({ err: messageOf(thrown) }, 'what keys have used could not be stored; it is tried again');
+      this.#soon();
+    }
+  }
+
+  #budget({ name, windowSeconds }: CounterWindow): MemoryBudget {
+    const { steady } = this.#options;
+    const budget = new MemoryBudget(windowSeconds, {
+      now: steady.now,
+      holds: this.#holdsOf(name),
+      changed: (key) => {
+        this.#windows.set(`${name} ${key}`, { name, key });
+        this.#soon();
+      },
+    });
+    this.#budgets.set(name, budget);
+    for (const row of this.#statements.windows.all(name)) {
+      const endsAt = this.#restored(integer(row, 'ends_at'), windowSeconds * 1000);
+      budget.restore(text(row, 'key'), { used: integer(row, 'used'), endsAt });
+    }
+    return budget;
+  }
+
+  #holdsOf(name: string): Holds {
+    const known = this.#holds.get(name);
+    if (known) return known;
+    const holds = new Holds(this.#options.steady.now);
+    this.#holds.set(name, holds);
+    for (const row of this.#statements.holds.all(name)) {
+      const until = this.#restored(integer(row, 'until'), Number.MAX_SAFE_INTEGER);
+      const [points, spent] = [integer(row, 'points'), integer(row, 'spent')];
+      holds.restore(text(row, 'key'), text(row, 'id'), { points, spent, until, lasting: true });
+    }
+    holds.onChange = (key, id, { lasting }) => {
+      if (!lasting) return;
+      this.#changed.set(`${name} ${key} ${id}`, { name, key, id });
+      void this.flush();
+    };
+    return holds;
+  }
+
+  #soon(): void {
+    if (this.#isClosed) return;
+    this.#timer ??= setTimeout(() => void this.flush(), BATCH_MS).unref();
+  }
+
+  #writeWindow(name: string, key: string): void {
+    const window = this.#budgets.get(name)?.window(key);
+    if (window) this.#statements.putWindow.run(name, key, window.used, this.#stored(window.endsAt));
+  }
+
+  #writeHold(name: string, { key, id }: { key: string; id: string }): void {
+    const hold = this.#holds.get(name)?.get(key, id);
+    if (!hold) this.#statements.removeHold.run(name, key, id);
+    else this.#statements.putHold.run(name, key, id, hold.points, hold.spent, this.#stored(hold.until));
+  }
+
+  #stored(steady: number): number {
+    return Math.ceil(steady - this.#options.steady.now() + this.#options.clock.now());
+  }
+
+  /** A time that was stored, at most `mostMs` from now. */
+  #restored(stored: number, mostMs: number): number {
+    const now = this.#options.steady.now();
+    return Math.min(now + mostMs, stored - this.#options.clock.now() + now);
+  }
+}
+
+/** Holds of runs that have ended, or never began, are settled first: the process died before it could. */
+function prepare(db: DatabaseSync) {
+  const isOver = 'NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = limit_holds.id AND runs.ended_at IS NULL)';
+  db.exec(`
+    BEGIN;
+    UPDATE limit_windows SET used = used + (
+      SELECT ifnull(sum(spent), 0) FROM limit_holds
+      WHERE limit_holds.name = limit_windows.name AND limit_holds.key = limit_windows.key AND ${isOver});
+    DELETE FROM limit_holds WHERE ${isOver};
+    COMMIT;`);
+  return {
+    windows: db.prepare('SELECT key, used, ends_at FROM limit_windows WHERE name = ?'),
+    holds: db.prepare('SELECT key, id, points, spent, until FROM limit_holds WHERE name = ?'),
+    putWindow: db.prepare(`
+      INSERT INTO limit_windows (name, key, used, ends_at) VALUES (?, ?, ?, ?)
+      ON CONFLICT (name, key) DO UPDATE SET used = excluded.used, ends_at = excluded.ends_at`),
+    putHold: db.prepare(`
+      INSERT INTO limit_holds (name, key, id, points, spent, until) VALUES (?, ?, ?, ?, ?, ?)
+      ON CONFLICT (name, key, id) DO UPDATE
+        SET points = excluded.points, spent = excluded.spent, until = excluded.until`),
+    removeHold: db.prepare('DELETE FROM limit_holds WHERE name = ? AND key = ? AND id = ?'),
+  };
+}

@@ -1,0 +1,340 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { isObject } from '../../src/base/json.ts';
+import { until } from '../support/http-gateway.ts';
+import { type ProxyGateway, send, startProxyGateway } from '../support/proxy-gateway.ts';
+import { Random } from '../support/random.ts';
+
+/**
+ * Random calls against a provider that counts what it was sent and what it delivered: what keys are charged is that,
+ * whether the provider reports it or not, and wherever the call was cut or left. 2 000 calls over real HTTP take longer
+ * than other tests, some 20 seconds on a busy machine.
+ */
+
+const CALLS = 1600;
+const LIMITED_CALLS = 400;
+const PARALLEL = 32;
+const SEED = Number(process.env.PROPERTY_SEED ?? Date.now() % 1_000_000);
+
+const KINDS = ['chat', 'completions', 'responses', 'messages'] as const;
+/** What becomes of a call. Each has a key of its own, so that no fault hides behind another's opposite. */
+const FATES = ['whole', 'cut', 'left', 'left before the first byte', 'refused', 'reset'] as const;
+type Kind = (typeof KINDS)[number];
+type Fate = (typeof FATES)[number];
+
+interface Plan {
+  id: number;
+  kind: Kind;
+  fate: Fate;
+  stream: boolean;
+  reports: boolean;
+  prompt: string;
+  /** Pieces of text of each choice. */
+  choices: string[][];
+  /** Pieces that go out before the call is cut or left. */
+  pieces: number;
+}
+
+/** A provider's own count: four characters are a token, and four tokens hold a message together. */
+const tokensIn = (text: string) => text.length / 4;
+const promptOf = (plan: Plan) => Math.ceil(tokensIn(plan.prompt) + (plan.kind === 'completions' ? 0 : 4));
+const keyOf = ({ fate, reports, stream }: Pick<Plan, 'fate' | 'reports' | 'stream'>) =>
+  `${fate} ${reports ? 'reported' : 'silent'} ${stream ? 'streamed' : 'whole'}`.replaceAll(' ', '-');
+
+function plan(id: number, random: Random): Plan {
+  const stream = random.chance(0.7);
+  const kind = random.pick(KINDS);
+  const several = kind === 'chat' || kind === 'completions';
+  const choices = Array.from({ length: several ? random.pick([1, 1, 2, 5]) : 1 }, () =>
+    Array.from({ length: random.below(20) + 1 }, () => random.words(random.below(12) + 1)),
+  );
+  const all = choices.reduce((sum, pieces) => sum + pieces.length, 0);
+  const fate = random.pick(FATES);
+  return {
+    id,
+    kind,
+    stream,
+    choices,
+    // Half a whole answer is no answer: only streams are cut or left in their middle.
+    fate: !stream && (fate === 'cut' || fate === 'left') ? 'whole' : fate,
+    reports: random.chance(0.5),
+    prompt: random.words(random.below(200) + 20),
+    pieces: random.below(all) + 1,
+  };
+}
+
+/** The events of a stream: one for each piece, choices in turn. */
+function events({ kind, choices }: Plan): { text: string; event: object }[] {
+  const made: { text: string; event: object }[] = [];
+  const longest = Math.max(...choices.map((pieces) => pieces.length));
+  for (let at = 0; at < longest; at += 1) {
+    for (const [index, pieces] of choices.entries()) {
+      const text = pieces[at];
+      if (text !== undefined) made.push({ text, event: eventOf(kind, { index, text, at }) });
+    }
+  }
+  return made;
+}
+
+function eventOf(kind: Kind, { index, text, at }: { index: number; text: string; at: number }): object {
+  const call = [{ index: 0, ...(at === 4 && { id: 'c' }), function: { arguments: text } }];
+  const fields = [{ content: text }, { reasoning_content: text }, { content: text }, { tool_calls: call }];
+  switch (kind) {
+    case 'chat':
+      return { id: 'x', choices: [{ index, delta: fields[at % 4], finish_reason: null }] };
+    case 'completions':
+      return { id: 'x', choices: [{ index, text, finish_reason: null }] };
+    case 'responses':
+      return { type: 'response.output_text.delta', delta: text };
+    case 'messages':
+      return { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } };
+  }
+}
+
+function ending(plan: Plan, usage: object | undefined): string {
+  const data = (payload: object) => `data: ${JSON.stringify(payload)}\n\n`;
+  switch (plan.kind) {
+    case 'chat':
+    case 'completions': {
+      const ends = plan.choices.map((_, index) =>
+        data({ id: 'x', choices: [{ index, delta: {}, text: '', finish_reason: 'stop' }] }),
+      );
+      return `${ends.join('')}${usage ? data({ id: 'x', choices: [], usage }) : ''}data: [DONE]\n\n`;
+    }
+    case 'responses': {
+      const output = [{ type: 'message', content: [{ type: 'output_text', text: textOf(plan) }] }];
+      return data({ type: 'response.completed', response: { status: 'completed', output, ...(usage && { usage }) } });
+    }
+    case 'messages':
+      return `${usage ? data({ type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage }) : ''}${data({ type: 'message_stop' })}`;
+  }
+}
+
+function wholeOf(plan: Plan, usage: object | undefined): object {
+  const told = usage && { usage };
+  switch (plan.kind) {
+    case 'chat':
+      return {
+        choices: plan.choices.map((pieces, index) => ({
+          index,
+          message: { role: 'assistant', content: pieces.join('') },
+          finish_reason: 'stop',
+        })),
+        ...told,
+      };
+    case 'completions':
+      return { choices: plan.choices.map((pieces, index) => ({ index, text: pieces.join('') })), ...told };
+    case 'responses':
+      return {
+        object: 'response',
+        status: 'completed',
+        output: [{ type: 'message', content: [{ type: 'output_text', text: textOf(plan) }] }],
+        ...told,
+      };
+    case 'messages':
+      return { type: 'message', role: 'assistant', content: [{ type: 'text', text: textOf(plan) }], ...told };
+  }
+}
+
+const textOf = ({ choices }: Plan) => choices.flat().join('');
+
+/** Answers as the plans say, and counts. */
+class CountingProvider implements AsyncDisposable {
+  readonly plans = new Map<number, Plan>();
+  /** Tokens by key. */
+  readonly counted = new Map<string, number>();
+  /** Resolves for a call that is to be left once the client may leave. */
+  readonly reached = new Map<number, () => void>();
+  #delivered = 0;
+  readonly #server = createServer((req, res) => void this.#serve(req, res).catch(() => res.destroy()));
+
+  async listen(): Promise<string> {
+    this.#server.listen(0, '127.0.0.1');
+    await once(this.#server, 'listening');
+    const address = this.#server.address();
+    assert.ok(address && typeof address === 'object');
+    return `http://127.0.0.1:${address.port}`;
+  }
+
+  get delivered(): number {
+    return this.#delivered;
+  }
+
+  #count(plan: Plan, tokens: number): void {
+    this.#delivered += tokens;
+    this.counted.set(keyOf(plan), (this.counted.get(keyOf(plan)) ?? 0) + tokens);
+  }
+
+  async #serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
+    let body = '';
+    for await (const chunk of req) body += chunk;
+    const found = this.plans.get(Number(/call-(\d+)/.exec(body)?.[1]));
+    assert.ok(found, body);
+    const { fate, stream } = found;
+    if (fate === 'refused') {
+      res.writeHead(429, { 'content-type': 'application/json' }).end('{"error":{"message":"later"}}');
+      return;
+    }
+    this.#count(found, promptOf(found));
+    if (fate === 'reset') return void res.destroy();
+    if (fate === 'left before the first byte') return this.reached.get(found.id)?.();
+    await (stream ? this.#stream(found, res) : this.#whole(found, res));
+  }
+
+  #usage(plan: Plan): object | undefined {
+    if (!plan.reports) return undefined;
+    const [input, output] = [promptOf(plan), Math.ceil(tokensIn(textOf(plan)))];
+    return plan.kind === 'responses' || plan.kind === 'messages'
+      ? { input_tokens: input, output_tokens: output }
+      : { prompt_tokens: input, completion_tokens: output, total_tokens: input + output };
+  }
+
+  async #whole(plan: Plan, res: ServerResponse): Promise<void> {
+    this.#count(plan, Math.ceil(tokensIn(textOf(plan))));
+    res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(wholeOf(plan, this.#usage(plan))));
+  }
+
+  async #stream(plan: Plan, res: ServerResponse): Promise<void> {
+    res.writeHead(200, { 'content-type': 'text/event-stream' });
+    let sent = 0;
+    for (const { text, event } of events(plan)) {
+      if (plan.fate !== 'whole' && sent === plan.pieces) break;
+      this.#count(plan, tokensIn(text));
+      sent += 1;
+      res.write(`data: ${JSON.stringify(event)}\n\n`);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    if (plan.fate === 'whole') res.end(ending(plan, this.#usage(plan)));
+    else if (plan.fate === 'cut') res.destroy();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections();
+    this.#server.close();
+  }
+}
+
+const PATHS = {
+  chat: '/chat/completions',
+  completions: '/completions',
+  responses: '/responses',
+  messages: '/messages',
+};
+
+function requestOf(plan: Plan): object {
+  const common = { model: 'any', stream: plan.stream, metadata: { call: `call-${plan.id}` } };
+  const { prompt } = plan;
+  const longest = Math.max(...plan.choices.map((pieces) => Math.ceil(tokensIn(pieces.join('')))));
+  switch (plan.kind) {
+    case 'completions':
+      return { ...common, prompt, n: plan.choices.length, max_tokens: longest };
+    case 'responses':
+      return { ...common, input: [{ role: 'user', content: prompt }], max_output_tokens: longest };
+    default: {
+      const messages = [{ role: 'user', content: prompt }];
+      return { ...common, messages, n: plan.choices.length, max_tokens: longest };
+    }
+  }
+}
+
+/** Makes a call and leaves it where its plan says. */
+async function make(gateway: ProxyGateway, provider: CountingProvider, plan: Plan, secret: string): Promise<number> {
+  provider.plans.set(plan.id, plan);
+  const left = new AbortController();
+  provider.reached.set(plan.id, () => left.abort());
+  const options = { body: requestOf(plan), headers: { authorization: `Bearer ${secret}` }, signal: left.signal };
+  try {
+    const answer = await send(gateway, PATHS[plan.kind], options);
+    let seen = 0;
+    for await (const chunk of answer.body ?? []) {
+      seen += Buffer.from(chunk).toString('utf8').split('data: ').length - 1;
+      if (plan.fate === 'left' && seen >= plan.pieces) left.abort();
+    }
+    return answer.status;
+  } catch {
+    return 0;
+  } finally {
+    provider.plans.delete(plan.id);
+    provider.reached.delete(plan.id);
+  }
+}
+
+async function inParallel(count: number, work: (n: number) => Promise<void>): Promise<void> {
+  let next = 0;
+  const lane = async () => {
+    for (let n = next++; n < count; n = next++) await work(n);
+  };
+  await Promise.all(Array.from({ length: PARALLEL }, lane));
+}
+
+async function openWorld(keys: readonly object[]) {
+  const stack = new AsyncDisposableStack();
+  const provider = stack.use(new CountingProvider());
+  const url = await provider.listen();
+  const route = { provider: 'one', model: 'm' };
+  const apis = ['chat_completions', 'completions', 'responses', 'messages'];
+  const gateway = stack.use(
+    await startProxyGateway({
+      providers: { one: { url } },
+      key: { admin: true },
+      keys,
+      models: { any: { kind: 'proxy', routes: [route], apis } },
+    }),
+  );
+  const used = async (id: string): Promise<number> => {
+    const headers = { authorization: 'Bearer sk-client-of-the-gateway' };
+    const overview: unknown = await (await fetch(new URL('/admin/overview', gateway.url), { headers })).json();
+    assert.ok(isObject(overview) && Array.isArray(overview.keys));
+    return overview.keys.find((key) => key.id === id).limits[0].used;
+  };
+  return { gateway, provider, used, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+describe(`what keys are charged for random calls (PROPERTY_SEED=${SEED})`, () => {
+  it('is within a tenth of what the provider was sent and delivered', async function () {
+    this.timeout(60_000);
+    const ids = new Set<string>();
+    for (const fate of FATES)
+      for (const reports of [true, false])
+        for (const stream of [true, false]) ids.add(keyOf({ fate, reports, stream }));
+    await using world = await openWorld(
+      [...ids].map((id) => ({ id, secret: `sk-${id}`, limits: { tokens_per_day: 100_000_000 } })),
+    );
+    const { gateway, provider } = world;
+    const random = new Random(SEED);
+    const plans = Array.from({ length: CALLS }, (_, id) => plan(id, random));
+    await inParallel(CALLS, async (n) => {
+      const one = plans[n];
+      if (one) await make(gateway, provider, one, `sk-${keyOf(one)}`);
+    });
+    for (const id of ids) {
+      const expected = provider.counted.get(id) ?? 0;
+      const isNear = (used: number) => Math.abs(used - expected) <= 0.1 * expected;
+      // What a call held is given back a moment after its client has left.
+      const near = until(async () => (isNear(await world.used(id)) ? true : undefined));
+      await near.catch(async () => assert.fail(`${id}: ${await world.used(id)} charged, ${expected} delivered`));
+    }
+  });
+
+  it('never lets more through than the limit and one call', async function () {
+    this.timeout(60_000);
+    const limit = 8000;
+    await using world = await openWorld([{ id: 'small', secret: 'sk-small', limits: { tokens_per_day: limit } }]);
+    const { gateway, provider } = world;
+    const random = new Random(SEED + 1);
+    const plans = Array.from({ length: LIMITED_CALLS }, (_, id) => plan(id, random));
+    let refused = 0;
+    let largest = 0;
+    await inParallel(LIMITED_CALLS, async (n) => {
+      const one = plans[n];
+      if (!one) return;
+      largest = Math.max(largest, promptOf(one) + tokensIn(textOf(one)));
+      // A refusal of the provider is passed on as one: only the gateway's own are counted.
+      if ((await make(gateway, provider, one, 'sk-small')) === 429 && one.fate !== 'refused') refused += 1;
+    });
+    assert.ok(refused > 0, 'the limit is reached');
+    assert.ok(provider.delivered > limit / 2, `${provider.delivered} delivered`);
+    assert.ok(provider.delivered <= (limit + largest) * 1.1, `${provider.delivered} delivered of ${limit}`);
+  });
+});
