@@ -43,6 +43,8 @@ export interface ChatModelQuery extends RouteQuery {
   runId?: string | undefined;
   /** Told of what the client of the run should know, again with every turn. */
   onWarning?: ((warning: Warning) => void) | undefined;
+  /** See `ChatModelOptions`. */
+  onUsed?: ChatModelOptions['onUsed'];
 }
 
 export interface AttemptsQuery extends ChatModelQuery {
@@ -105,6 +107,7 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
       backoff,
       observe: options.observe ?? (() => {}),
       onWarning: query.onWarning,
+      onUsed: query.onUsed,
       hedgeMs: query.model.hedge_after,
     };
   }

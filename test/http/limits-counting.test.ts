@@ -1,0 +1,326 @@
+import assert from 'node:assert/strict';
+import { isObject } from '../../src/base/json.ts';
+import { completion } from '../support/chat-faults.ts';
+import { until } from '../support/http-gateway.ts';
+import { CLIENT_KEY, chat, type ProxyGateway, send, startProxyGateway } from '../support/proxy-gateway.ts';
+import {
+  cutAfter,
+  hang,
+  json,
+  mayCallTools,
+  type Script,
+  type ScriptedProvider,
+  stallAfter,
+  startScriptedProvider,
+  status,
+  turn,
+} from '../support/scripted-provider.ts';
+
+/** What is counted of calls that are cancelled, left or failed, and of usage that providers do not report or invent. */
+
+const PRICE = { input: 1, output: 10 };
+const PROMPT = 'Why does the lamp of a lighthouse turn so slowly? '.repeat(200);
+
+interface World extends AsyncDisposable {
+  gateway: ProxyGateway;
+  one: ScriptedProvider;
+  two: ScriptedProvider;
+  /** What is counted and reserved of the key's tokens, or of its money. */
+  used(name?: 'tokens_per_day' | 'cost_per_day'): Promise<number>;
+}
+
+async function openWorld(
+  options: { limits?: object; hedge_after?: number; silence?: number } = {},
+): Promise<World> {
+  const stack = new AsyncDisposableStack();
+  const one = stack.use(await startScriptedProvider());
+  const two = stack.use(await startScriptedProvider());
+  const routes = ['one', 'two'].map((provider) => ({ provider, model: 'm', price: PRICE }));
+  const { hedge_after, silence, limits = { tokens_per_day: 100_000_000, cost_per_day: 1000 } } = options;
+  const model = { routes, max_completion_tokens: 1000, ...(hedge_after && { hedge_after }) };
+  const timeouts = silence === undefined ? {} : { first_byte: silence };
+  const gateway = stack.use(
+    await startProxyGateway({
+      providers: { one: { url: one.url, timeouts }, two: { url: two.url } },
+      key: { admin: true, limits },
+      models: {
+        paid: { kind: 'proxy', apis: ['chat_completions', 'async', 'responses', 'completions'], ...model },
+        run: { kind: 'research', context_length: 32_000, research: { tools: ['web_search'] }, ...model },
+      },
+      tools: { web_search: { provider: 'local', folder: './docs' } },
+    }),
+  );
+  return {
+    gateway,
+    one,
+    two,
+    async used(name = 'tokens_per_day') {
+      const headers = { authorization: `Bearer ${CLIENT_KEY}` };
+      const overview: unknown = await (await fetch(new URL('/admin/overview', gateway.url), { headers })).json();
+      assert.ok(isObject(overview) && Array.isArray(overview.keys));
+      return overview.keys[0].limits.find((limit: { name: string }) => limit.name === name).used;
+    },
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+/** The tokens of what providers were sent, counted by themselves. */
+function sentTo(...providers: readonly ScriptedProvider[]): number {
+  let tokens = 0;
+  for (const { body } of providers.flatMap(({ requests }) => requests)) {
+    for (const { content } of body.messages ?? []) tokens += 4 + (typeof content === 'string' ? content.length : 0) / 4;
+    if (body.tools) tokens += JSON.stringify(body.tools).length / 4;
+  }
+  return tokens;
+}
+
+async function comesTo(world: World, expected: () => number): Promise<void> {
+  const near = until(async () => (Math.abs((await world.used()) - expected()) <= 0.1 * expected() ? true : undefined));
+  await near.catch(async () => assert.fail(`${await world.used()} tokens counted, ${expected()} sent`));
+}
+
+async function answerOf(world: World, path: string, body: object): Promise<Record<string, unknown>> {
+  const answer = await send(world.gateway, path, { body });
+  const parsed: unknown = await answer.json();
+  assert.ok(isObject(parsed) && answer.status < 300, JSON.stringify(parsed));
+  return parsed;
+}
+
+async function ending(world: World, path: string, method: 'POST' | 'DELETE'): Promise<void> {
+  const headers = { authorization: `Bearer ${CLIENT_KEY}` };
+  assert.equal((await fetch(`${world.gateway.url}${path}`, { method, headers })).status, 200);
+}
+
+const BACKGROUND = { model: 'run', input: PROMPT, background: true };
+const messages = [{ role: 'user', content: PROMPT }];
+
+const WAYS: readonly { name: string; leave(world: World): Promise<void> }[] = [
+  {
+    name: 'a run that is cancelled',
+    async leave(world) {
+      const { id } = await answerOf(world, '/responses', BACKGROUND);
+      await world.one.waitForRequest();
+      await ending(world, `/responses/${id}/cancel`, 'POST');
+    },
+  },
+  {
+    name: 'a run that is deleted',
+    async leave(world) {
+      const { id } = await answerOf(world, '/responses', BACKGROUND);
+      await world.one.waitForRequest();
+      await ending(world, `/responses/${id}`, 'DELETE');
+    },
+  },
+  {
+    name: 'a research task that is cancelled',
+    async leave(world) {
+      const { id } = await answerOf(world, '/async', { model: 'run', messages });
+      await world.one.waitForRequest();
+      await ending(world, `/async/${id}/cancel`, 'POST');
+    },
+  },
+  {
+    name: 'a task of a proxy model that is cancelled',
+    async leave(world) {
+      const { id } = await answerOf(world, '/async', { model: 'paid', messages });
+      await world.one.waitForRequest();
+      await ending(world, `/async/${id}/cancel`, 'POST');
+    },
+  },
+  ...[
+    { name: 'a research chat that is left', model: 'run', stream: false },
+    { name: 'a research chat stream that is left', model: 'run', stream: true },
+    { name: 'a proxied chat that is left', model: 'paid', stream: false },
+    { name: 'a proxied chat stream that is left', model: 'paid', stream: true },
+  ].map(({ name, model, stream }) => ({
+    name,
+    async leave(world: World) {
+      const left = new AbortController();
+      const body = { model, stream, messages };
+      const asked = send(world.gateway, '/chat/completions', { body, signal: left.signal }).then(
+        (answer) => answer.text(),
+        () => '',
+      );
+      await world.one.waitForRequest();
+      left.abort();
+      await asked.catch(() => {});
+    },
+  })),
+];
+
+describe('a prompt that was sent is counted, though no byte of an answer came', () => {
+  for (const { name, leave } of WAYS) {
+    it(`of ${name}`, async () => {
+      await using world = await openWorld();
+      world.one.respond = () => hang();
+      await leave(world);
+      await comesTo(world, () => sentTo(world.one));
+    });
+  }
+
+  it('of a run that is cancelled once its turn is with two routes at a time', async () => {
+    await using world = await openWorld({ hedge_after: 0.02 });
+    const { one, two } = world;
+    one.respond = () => hang();
+    two.respond = () => hang();
+    const { id } = await answerOf(world, '/responses', BACKGROUND);
+    await two.waitForRequest();
+    await ending(world, `/responses/${id}/cancel`, 'POST');
+    await comesTo(world, () => sentTo(one, two));
+  });
+
+  it('of routes that were too slow, before the one at which the run is cancelled', async () => {
+    await using world = await openWorld({ silence: 0.1 });
+    const { one, two } = world;
+    one.respond = () => hang();
+    two.respond = () => hang();
+    const { id } = await answerOf(world, '/responses', BACKGROUND);
+    await two.waitForRequest();
+    await ending(world, `/responses/${id}/cancel`, 'POST');
+    await comesTo(world, () => sentTo(one, two));
+  });
+
+  it('of a run that is cancelled in its second turn, beside what the first was told to have used', async () => {
+    await using world = await openWorld();
+    const { one } = world;
+    const usage = { prompt_tokens: 50_000, completion_tokens: 10, total_tokens: 50_010 };
+    one.respond = (request) =>
+      mayCallTools(request) && one.requests.length === 1
+        ? turn({ toolCalls: [{ name: 'web_search', arguments: { queries: ['gateway'] } }], usage })
+        : hang();
+    const { id } = await answerOf(world, '/responses', BACKGROUND);
+    await until(() => (one.requests.length >= 2 ? true : undefined));
+    await ending(world, `/responses/${id}/cancel`, 'POST');
+    const second = () => sentTo({ ...one, requests: one.requests.slice(1) });
+    await comesTo(world, () => 50_010 + second());
+    assert.ok((await world.used()) > 50_010 + second() / 2);
+  });
+
+  it('of one that is cut in its arguments of a tool', async () => {
+    await using world = await openWorld();
+    const { one, two } = world;
+    const long = { queries: Array.from({ length: 400 }, (_, n) => `lighthouse ${n}`) };
+    one.respond = () => cutAfter(200, { toolCalls: [{ name: 'web_search', arguments: long }], usage: null });
+    two.respond = () => hang();
+    const { id } = await answerOf(world, '/responses', BACKGROUND);
+    await two.waitForRequest();
+    await ending(world, `/responses/${id}/cancel`, 'POST');
+    await until(async () => ((await world.used()) < sentTo(one, two) * 1.5 ? true : undefined));
+    assert.ok((await world.used()) >= sentTo(one, two) * 0.9);
+  });
+});
+
+describe('what failed', () => {
+  const failing = async (script: () => Script, silence?: number) => {
+    const world = await openWorld(silence === undefined ? {} : { silence });
+    world.one.respond = script;
+    world.two.respond = () => status(400, { body: { error: { message: 'no' } } });
+    await (await send(world.gateway, '/chat/completions', { body: { model: 'paid', messages } })).text();
+    return world;
+  };
+
+  it('costs nothing where the provider refused it by its status', async () => {
+    for (const code of [400, 401, 429, 500, 503]) {
+      await using world = await failing(() => status(code));
+      await until(async () => ((await world.used()) === 0 ? true : undefined));
+    }
+  });
+
+  it('costs nothing where nobody was there to be sent anything', async () => {
+    await using world = await openWorld();
+    await world.one[Symbol.asyncDispose]();
+    await world.two[Symbol.asyncDispose]();
+    const answer = await send(world.gateway, '/chat/completions', { body: { model: 'paid', messages } });
+    assert.equal(answer.status, 502);
+    await until(async () => ((await world.used()) === 0 ? true : undefined));
+  });
+
+  it('costs its prompt where the provider read it and said nothing', async () => {
+    await using world = await failing(() => hang(), 0.1);
+    await comesTo(world, () => sentTo(world.one));
+  });
+});
+
+describe('usage that cannot be', () => {
+  const text = 'The lamp turns slowly, by clockwork. '.repeat(100);
+  const usages: readonly [string, unknown][] = [
+    ['is absent', undefined],
+    ['is negative', { prompt_tokens: -5, completion_tokens: -5 }],
+    ['is no number', { prompt_tokens: 'NaN', completion_tokens: null }],
+    ['is beyond all numbers', { prompt_tokens: 1e308, completion_tokens: 1e308, total_tokens: 1e308 }],
+    ['is zero beside much text', { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 }],
+    ['forgets the answer', { prompt_tokens: PROMPT.length / 4, completion_tokens: 0 }],
+  ];
+  for (const [name, usage] of usages) {
+    for (const stream of [false, true]) {
+      it(`${name}: what was sent and delivered is counted (${stream ? 'streamed' : 'whole'})`, async () => {
+        await using world = await openWorld();
+        const reported = isObject(usage) ? { usage: { ...usage } } : {};
+        const whole = completion(text, { usage: undefined });
+        world.one.respond = () => (stream ? turn({ text, usage: null, ...reported }) : json({ ...whole, ...reported }));
+        const answer = await send(world.gateway, '/chat/completions', { body: { model: 'paid', stream, messages } });
+        await answer.text();
+        await comesTo(world, () => sentTo(world.one) + text.length / 4);
+      });
+    }
+  }
+});
+
+describe('the worst case', () => {
+  const parallel = async (world: World, path: string, body: object): Promise<number> => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    world.one.respond = () => ({ ...json({}), steps: [{ do: 'until', promise }, { do: 'cut' }] });
+    const asked = Array.from({ length: 8 }, () => send(world.gateway, path, { body: { model: 'paid', ...body } }));
+    const statuses: number[] = [];
+    const seen = asked.map(async (answer) => void statuses.push((await answer).status));
+    // Those that hold their place are with the provider; the others are refused at once.
+    await until(() => (statuses.length + world.one.requests.length === 8 ? true : undefined));
+    const passed = world.one.requests.length;
+    assert.ok(statuses.every((status) => status === 429));
+    world.two.respond = () => json(completion('Yes.'));
+    resolve();
+    await Promise.all(seen);
+    return passed;
+  };
+  const cases: readonly [string, string, object, number][] = [
+    ['several answers', '/chat/completions', { ...chat(), n: 10, max_tokens: 200 }, 2],
+    ['the longest answer of the model', '/chat/completions', chat(), 4],
+    ['a bound in any of its names', '/chat/completions', { ...chat(), max_completion_tokens: 2000 }, 2],
+    ['the bound of a response', '/responses', { input: 'hello', max_output_tokens: 2000 }, 2],
+    ['the best of several', '/completions', { prompt: 'hello', best_of: 20, max_tokens: 100 }, 2],
+    ['an answer for each prompt', '/completions', { prompt: ['a', 'b', 'c', 'd'], n: 5, max_tokens: 100 }, 2],
+  ];
+  for (const [name, path, body, most] of cases) {
+    it(`is reserved: ${name}`, async () => {
+      await using world = await openWorld({ limits: { tokens_per_day: 4900 } });
+      assert.equal(await parallel(world, path, { ...body, model: 'paid' }), most);
+    });
+  }
+
+  it('is reserved of money, too, and given back but for what was delivered', async () => {
+    // 20 answers of 100 tokens at 10 for a million are 0.02.
+    await using world = await openWorld({ limits: { cost_per_day: 0.05, tokens_per_day: 100_000_000 } });
+    assert.equal(await parallel(world, '/chat/completions', { ...chat(), model: 'paid', n: 20, max_tokens: 100 }), 2);
+    await until(async () => ((await world.used('cost_per_day')) < 0.001 ? true : undefined));
+  });
+});
+
+describe('a stream that is left', () => {
+  it('is counted by what was delivered of all its choices', async () => {
+    await using world = await openWorld();
+    world.one.respond = () => stallAfter(60, { text: 'The lamp turns slowly by clockwork. '.repeat(80), usage: null });
+    const left = new AbortController();
+    const body = { model: 'paid', stream: true, messages };
+    const answer = await send(world.gateway, '/chat/completions', { body, signal: left.signal });
+    let text = '';
+    try {
+      for await (const chunk of answer.body ?? []) {
+        text += Buffer.from(chunk).toString('utf8');
+        if (text.split('data: ').length > 60) left.abort();
+      }
+    } catch {}
+    const delivered = [...text.matchAll(/"content":"([^"]*)"/g)].reduce((sum, [, part = '']) => sum + part.length, 0);
+    assert.ok(delivered > 100, text);
+    await comesTo(world, () => sentTo(world.one) + delivered / 4);
+  });
+});
