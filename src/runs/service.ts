@@ -97,7 +97,7 @@ class StoredRuns implements Runs {
   ): Promise<{ runs: RunSummary[]; hasMore: boolean }> {
     const after = await this.#cursor(caller, api, { param: 'after', id: query.after });
     const before = await this.#cursor(caller, api, { param: 'before', id: query.before });
-    return await this.#store.list({
+    const page = await this.#store.list({
       user: caller.user,
       api,
       limit: query.limit,
@@ -107,6 +107,12 @@ class StoredRuns implements Runs {
       ...(query.status === undefined ? {} : { status: STATUS_OF_QUERY[query.status] }),
       ...(query.model === undefined ? {} : { model: query.model }),
     });
+    // Nothing lies behind a run that was removed meanwhile: that is not the end of the list.
+    if (page.runs.length === 0) {
+      await this.#cursor(caller, api, { param: 'after', id: query.after });
+      await this.#cursor(caller, api, { param: 'before', id: query.before });
+    }
+    return page;
   }
 
   follow(run: RunRecord, options: FollowOptions): AsyncIterable<LogBatch> {
@@ -125,11 +131,11 @@ class StoredRuns implements Runs {
       const event = last && decodeFrames(last.frames).at(-1);
       // Logs that were written before there were warnings have none.
       if (event && 'response' in event) return { ...event.response, warnings: event.response.warnings ?? [] };
-      throw notFound(publicId('responses', run.id));
+      throw await this.#unread(run);
     }
     const fold = await this.#ownFold(run);
     const response = fold ? fold.response : await this.#snapshots.of(run);
-    if (!response) throw notFound(publicId('responses', run.id));
+    if (!response) throw await this.#unread(run);
     if (response.status !== 'in_progress' || run.startedAt === null) return response;
     return { ...response, started_at: Math.floor(run.startedAt / 1000) };
   }
@@ -163,8 +169,8 @@ class StoredRuns implements Runs {
     const response = await this.response(run);
     if (run.kind === 'research' || run.status !== 'completed') return taskJson(run, { response });
     const entry = (await this.#store.readTranscript(run.id)).at(-1);
-    const body = entry === undefined ? undefined : parseProxyResult(entry).body;
-    return taskJson(run, { response, ...(body === undefined ? {} : { proxyBody: body }) });
+    if (entry === undefined) throw await this.#unread(run);
+    return taskJson(run, { response, proxyBody: parseProxyResult(entry).body });
   }
 
   taskEntry(run: RunSummary) {
@@ -224,7 +230,10 @@ class StoredRuns implements Runs {
         param,
       );
     }
-    return await takenOver(this.#store, run, (await this.response(run)).output_text);
+    const taken = await takenOver(this.#store, run, (await this.response(run)).output_text);
+    // A transcript that was removed meanwhile reads as an empty one.
+    await this.#again(run);
+    return taken;
   }
 
   countOpen() {
@@ -262,10 +271,17 @@ class StoredRuns implements Runs {
     return run?.user === caller.user ? run : undefined;
   }
 
+  /** @throws GatewayError `not_found` where it was removed meanwhile. */
   async #again(run: RunRecord): Promise<RunRecord> {
     const now = await this.#store.get(run.id);
     if (!now) throw notFound(publicId('responses', run.id));
     return now;
+  }
+
+  /** Why a run whose record was found has no log or transcript. 404 means unknown: only a run that was removed is. */
+  async #unread(run: RunRecord): Promise<GatewayError> {
+    await this.#again(run);
+    return new GatewayError('store_unavailable', 'This run cannot be read now. Try again.', { retryAfterMs: 1000 });
   }
 
   /** An ended run: its whole log from memory shared by its readers, or a very long one from the store. */

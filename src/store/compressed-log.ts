@@ -116,11 +116,14 @@ export class CompressedLog {
     const size = await stored.size();
     if (size === undefined) return undefined;
     let table = await stored.range(0, Math.min(size, FIRST_READ_BYTES));
+    // Removed since it was measured.
+    if (table.length === 0 && size > 0) return undefined;
     if (table.length < HEADER_BYTES || !table.subarray(0, 4).equals(MAGIC)) throw damaged();
     const count = table.readUInt32LE(4);
     const length = HEADER_BYTES + count * ENTRY_BYTES;
     if (length > size) throw damaged();
     if (length > table.length) table = await stored.range(0, length);
+    if (table.length === 0) return undefined;
     if (length > table.length) throw damaged();
     return new CompressedLog(stored, { segments: readTable(table, { count, size }), size, keepUpTo });
   }

@@ -58,7 +58,12 @@ export async function listPage<Entry extends Position>(
     const range = { newestFirst, from: position, count };
     const lists = await Promise.all(chosen.map((index) => indexes.entries(index, range)));
     // Each list gave as many as there are or as were asked for: so many of all together leave out none.
-    const merged = lists.flat().sort(order).slice(0, count);
+    // A run that is just ending may stand in two of them.
+    const merged = lists
+      .flat()
+      .sort(order)
+      .filter((entry, index, all) => index === 0 || order(entry, all[index - 1] ?? entry) !== 0)
+      .slice(0, count);
     const within = until ? merged.filter((entry) => order(entry, until) < 0) : merged;
     for (const run of await indexes.summaries(within)) if (run && matches(run, query)) found.push(run);
     position = merged.at(-1);

@@ -36,6 +36,7 @@ export const KEYS = {
 
 export type ConfigOverrides = {
   server?: object;
+  store?: object;
   runs?: object;
   limits?: object;
   models?: object;
@@ -47,7 +48,7 @@ export function httpConfig(overrides: ConfigOverrides = {}): GatewayConfig {
   const routes = [{ provider: 'demo', model: 'demo' }];
   return configSchema.parse({
     server: { port: 0, ...overrides.server },
-    store: { url: 'memory:' },
+    store: overrides.store ?? { url: 'memory:' },
     runs: overrides.runs ?? {},
     providers: { demo: { builtin: 'demo' } },
     models: {

@@ -6,7 +6,16 @@ import type { Append, LogBatch } from '../run-store.ts';
 import type { RedisConnection } from './connection.ts';
 import { unavailable } from './failure.ts';
 import type { Keys } from './keys.ts';
-import { bufferReply, numberReply, parseAppend, streamReply, textList } from './replies.ts';
+import {
+  bufferReply,
+  LOG_FIELDS,
+  lastReply,
+  maybeTextList,
+  numberReply,
+  parseAppend,
+  streamReply,
+  textList,
+} from './replies.ts';
 import type { Scripts } from './scripts.ts';
 
 /** Memory for finished logs that are read again and again. */
@@ -20,6 +29,17 @@ const MOST_ENTRIES = 1000;
 const EXPIRY_SLACK_MS = 24 * 3_600_000;
 
 const EMPTY = Buffer.alloc(0);
+
+interface LogState {
+  /** The last event that readers see. */
+  last: number;
+  /**
+   * Nobody may come to show what is held back: the run has ended, or its creator was the one to show how it begins.
+   * A reader does it then.
+   */
+  hides: boolean;
+  compressed: boolean;
+}
 
 /**
  * Event logs and transcripts. A log is a stream with one entry per append: id `<last>-0`, `f` the first sequence
@@ -75,17 +95,11 @@ export class Log {
     if (shown !== 1) throw unavailable('its new master lacks what was written to the former one');
   }
 
-  /** Whether an ended run has events that readers are not shown: its owner died before replicas had them. */
-  async hidesEnd(id: RunId): Promise<boolean> {
-    const reply = await this.#redis.command(['HMGET', this.#keys.run(id), 'last', 'shown', 'endedAt']);
-    const [last, shown, endedAt] = Array.isArray(reply) ? reply : [];
-    return Boolean(endedAt) && typeof shown === 'string' && Number(shown) < Number(last);
-  }
-
-  /** See `RunStore.read`. */
-  async read(id: RunId, options: { after: number; maxBytes: number }): Promise<LogBatch[]> {
+  /** See `RunStore.read`. `hidden`: there is nothing before `show` was called. */
+  async read(id: RunId, options: { after: number; maxBytes: number }): Promise<LogBatch[] | 'hidden'> {
     const [state, first] = await Promise.all([this.#state(id), this.#entries(id, options.after, guess(options))]);
     if (!state) return [];
+    if (state.hides && options.after >= state.last) return 'hidden';
     if (state.compressed) return (await (await this.#compressedLog(id))?.read(options)) ?? [];
     const joined = cutBehind(await this.#readOn(id, first, options), state.last);
     if (joined) {
@@ -117,15 +131,16 @@ export class Log {
     }
   }
 
-  async readLast(id: RunId): Promise<LogBatch | undefined> {
-    const [state, reply] = await Promise.all([
-      this.#state(id),
-      this.#redis.command(['XREVRANGE', this.#keys.log(id), '+', '-', 'COUNT', '1'], { binary: true }),
-    ]);
+  /** See `RunStore.readLast`. `hidden`: as above. State and entry are of one moment: two reads may lie about an end. */
+  async readLast(id: RunId): Promise<LogBatch | undefined | 'hidden'> {
+    const keys = [this.#keys.run(id), this.#keys.log(id)];
+    const reply = await this.#redis.script(this.#scripts.last, keys, [this.#held ? '1' : '0'], { binary: true });
+    const [fields, entries] = lastReply.parse(reply);
+    const state = this.#stateOf(fields);
     if (!state) return undefined;
-    const [batch] = toBatches(reply);
-    if (batch && !state.compressed) return batch.last <= state.last ? batch : undefined;
-    return await (await this.#compressedLog(id))?.readLast();
+    if (state.hides) return 'hidden';
+    if (state.compressed) return await (await this.#compressedLog(id))?.readLast();
+    return toBatches(entries)[0];
   }
 
   async transcript(id: RunId): Promise<string[]> {
@@ -137,8 +152,8 @@ export class Log {
     const state = await this.#state(id);
     if (!state || state.compressed) return false;
     const compressed = await compressLog({
-      read: (range) => this.read(id, range),
-      readLast: () => this.readLast(id),
+      read: async (range) => visible(await this.read(id, range)),
+      readLast: async () => visible(await this.readLast(id)),
     });
     const keys = [this.#keys.run(id), this.#keys.log(id), this.#keys.compressed(id)];
     return (await this.#redis.script(this.#scripts.compress, keys, [compressed])) === 1;
@@ -148,12 +163,16 @@ export class Log {
     this.#compressed.forget(id);
   }
 
-  async #state(id: RunId): Promise<{ last: number; compressed: boolean } | undefined> {
-    const reply = await this.#redis.command(['HMGET', this.#keys.run(id), 'last', 'sealed', 'shown']);
-    const [last, compressed, shown] = Array.isArray(reply) ? reply : [];
-    if (typeof last !== 'string') return undefined;
-    const visible = this.#held && typeof shown === 'string' ? Math.min(Number(shown), Number(last)) : Number(last);
-    return { last: visible, compressed: compressed === '1' };
+  async #state(id: RunId): Promise<LogState | undefined> {
+    const reply = await this.#redis.command(['HMGET', this.#keys.run(id), ...LOG_FIELDS]);
+    return this.#stateOf(maybeTextList.parse(reply));
+  }
+
+  #stateOf([last, compressed, shown, endedAt]: readonly (string | null)[]): LogState | undefined {
+    if (last == null) return undefined;
+    const seen = this.#held && shown != null ? Math.min(Number(shown), Number(last)) : Number(last);
+    const hides = seen < Number(last) && (Boolean(endedAt) || seen === 0);
+    return { last: seen, hides, compressed: compressed === '1' };
   }
 
   /** Entries that hold events after `after`, at most `count`. */
@@ -172,6 +191,11 @@ export class Log {
       },
     });
   }
+}
+
+function visible<T>(found: T | 'hidden'): T {
+  if (found === 'hidden') throw unavailable('replicas do not have the end of a run yet');
+  return found;
 }
 
 /** What a batch holds up to `last`. Appends are held back whole, so it is cut between two of them. */

@@ -5,7 +5,7 @@ import type { RunRecord, RunSummary } from '../run-store.ts';
 
 export const textList = z.array(z.string());
 export const numberReply = z.number();
-const maybeTextList = z.array(z.string().nullable());
+export const maybeTextList = z.array(z.string().nullable());
 /** A rank or score that may be missing. */
 export const maybeText = z.string().nullable();
 
@@ -222,8 +222,13 @@ const clusterNode = z.tuple([z.string().nullable(), z.number()]).rest(z.unknown(
 /** The reply to `CLUSTER SLOTS`: first slot, last slot, the master, its replicas. */
 export const clusterSlotsReply = z.array(z.tuple([z.number(), z.number(), clusterNode]).rest(z.unknown()));
 
+/** Names of the fields that say what readers see of a log. */
+export const LOG_FIELDS = ['last', 'sealed', 'shown', 'endedAt'] as const;
+
 /** Entries of a log's stream, read as buffers. */
 export const streamReply = z.array(z.tuple([z.instanceof(Buffer), z.array(z.instanceof(Buffer))]));
+/** `LOG_FIELDS` and the last entry, read as buffers. */
+export const lastReply = z.tuple([z.array(z.instanceof(Buffer).transform(String).nullable()), streamReply]);
 export const bufferReply = z.instanceof(Buffer);
 
 /** Members and scores that come in turn. */

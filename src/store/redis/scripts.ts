@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { FACT_FIELDS } from './replies.ts';
+import { FACT_FIELDS, LOG_FIELDS } from './replies.ts';
 
 /** A Lua script that Redis runs as one atomic step. */
 export interface Script {
@@ -28,6 +28,7 @@ end
 local function whole(n) return string.format('%.0f', n) end
 `;
 const FACTS = FACT_FIELDS.map((field) => `'${field}'`).join(', ');
+const LOG = LOG_FIELDS.map((field) => `'${field}'`).join(', ');
 
 const SOURCES = {
   /**
@@ -151,6 +152,16 @@ if tonumber(last) > shown then redis.call('HSET', KEYS[1], 'shown', last) end
 if ARGV[3] ~= '' then redis.call('PUBLISH_LIVE', ARGV[2], ARGV[3]) end
 return 1`,
 
+  /**
+   * KEYS run, log. ARGV 1 where readers see only what replicas have. The state of the log and its last entry that readers
+   * see, of one moment: `LOG_FIELDS`, the entry.
+   */
+  last: `
+local r = redis.call('HMGET', KEYS[1], ${LOG})
+local seen = r[1] or '0'
+if ARGV[1] == '1' and r[3] and tonumber(r[3]) < tonumber(seen) then seen = r[3] end
+return {r, redis.call('XREVRANGE', KEYS[2], seen .. '-0', '-', 'COUNT', '1')}`,
+
   /** KEYS run. ARGV changes channel, id. */
   cancel: `
 local status = redis.call('HGET', KEYS[1], 'status')
@@ -260,6 +271,7 @@ export function loadScripts({ sharded }: { sharded: boolean }): Scripts {
     delete: load(SOURCES.delete),
     due: load(SOURCES.due),
     show: load(SOURCES.show),
+    last: load(SOURCES.last),
     compress: load(SOURCES.compress),
     takeKey: load(SOURCES.takeKey),
     findKey: load(SOURCES.findKey),

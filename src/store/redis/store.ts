@@ -26,7 +26,7 @@ import type {
 import { checkAppend } from '../run-store-checks.ts';
 import type { Channels } from './channels.ts';
 import type { RedisConnection } from './connection.ts';
-import { reasonOf } from './failure.ts';
+import { reasonOf, unavailable } from './failure.ts';
 import { Indexes } from './indexes.ts';
 import type { Keys } from './keys.ts';
 import { Lists } from './lists.ts';
@@ -40,6 +40,8 @@ import { SubmissionKeys } from './submission-keys.ts';
 /** How many free runs a claimer looks at before it asks again. */
 const CANDIDATES = 10;
 const MOST_ROUNDS = 50;
+/** What was shown once is seen, unless a failover takes it back. */
+const MOST_LOOKS = 3;
 /** Small enough that others' commands do not wait. */
 const REMOVED_AT_ONCE = 20;
 const CHECK_LIMIT_MS = 900;
@@ -291,21 +293,21 @@ export class RedisRunStore implements RunStore {
   }
 
   async read(id: RunId, options: { after: number; maxBytes: number }): Promise<LogBatch[]> {
-    const batches = await this.#log.read(id, options);
-    if (batches.length > 0 || !(await this.#showEnd(id))) return batches;
-    return await this.#log.read(id, options);
+    return await this.#shown(id, () => this.#log.read(id, options));
   }
 
-  async readLast(id: RunId): Promise<LogBatch | undefined> {
-    const last = await this.#log.readLast(id);
-    return last ?? ((await this.#showEnd(id)) ? await this.#log.readLast(id) : undefined);
+  readLast(id: RunId): Promise<LogBatch | undefined> {
+    return this.#shown(id, () => this.#log.readLast(id));
   }
 
-  /** Shows the end of a run whose owner died before it could; whether there was something to show. */
-  async #showEnd(id: RunId): Promise<boolean> {
-    if (!this.#replicas || !(await this.#log.hidesEnd(id))) return false;
-    await this.#showAll(id);
-    return true;
+  /** What the log says; what its writer died before it could show is shown first. */
+  async #shown<T>(id: RunId, ask: () => Promise<T | 'hidden'>): Promise<T> {
+    for (let looks = 0; looks < MOST_LOOKS; looks++) {
+      const found = await ask();
+      if (found !== 'hidden') return found;
+      await this.#showAll(id);
+    }
+    throw unavailable('a failover hides what was written');
   }
 
   readTranscript(id: RunId): Promise<string[]> {

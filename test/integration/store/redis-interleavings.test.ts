@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { silentLogger } from '../../../src/base/logger.ts';
+import { Channels } from '../../../src/store/redis/channels.ts';
+import type { RedisConnection } from '../../../src/store/redis/connection.ts';
+import { Keys } from '../../../src/store/redis/keys.ts';
+import { Log } from '../../../src/store/redis/log.ts';
+import { NodeConnection } from '../../../src/store/redis/node-connection.ts';
+import { Replicas } from '../../../src/store/redis/replicas.ts';
+import { loadScripts } from '../../../src/store/redis/scripts.ts';
+import { RedisRunStore } from '../../../src/store/redis/store.ts';
+import { parseTarget } from '../../../src/store/redis/target.ts';
+import type { RunStore } from '../../../src/store/run-store.ts';
+import { claimed, endedRun, ending, events, frames, newRun } from '../../contract/run-store-fixture.ts';
+import { type RedisServer, redisOrSkip } from '../../support/redis.ts';
+
+/** More commands than any read sends. */
+const MOST_COMMANDS = 8;
+const WHOLE = { after: 0, maxBytes: 100_000 };
+
+/** Two stores over the same runs: what happens before the n-th command of the reader's is up to the test. */
+interface Pair extends AsyncDisposable {
+  writer: RunStore;
+  reader: RunStore;
+  /** The writer's log, for appends that are shown later. */
+  log: Log;
+  own: RedisConnection;
+  keys: Keys;
+  /** Asks the reader; `meanwhile` happens before its n-th command. False where it sends fewer. */
+  between(n: number, meanwhile: () => Promise<unknown>, ask: () => Promise<unknown>): Promise<boolean>;
+}
+
+async function openPair(port: number, { held }: { held: boolean }): Promise<Pair> {
+  const target = parseTarget(`redis://127.0.0.1:${port}/0`);
+  const limits = { limitMs: 5000, connectLimitMs: 5000 };
+  const connect = () =>
+    NodeConnection.open({ ...limits, target, log: silentLogger, address: { host: '127.0.0.1', port } });
+  const keys = new Keys(randomUUID());
+  const scripts = loadScripts({ sharded: false });
+  let before: ((earlier: Promise<unknown>) => Promise<unknown>) | undefined;
+  let sent: Promise<unknown> = Promise.resolve();
+  const counted = (redis: NodeConnection): RedisConnection =>
+    new Proxy(redis, {
+      get(of, name) {
+        const method: unknown = Reflect.get(of, name);
+        if (typeof method !== 'function') return method;
+        if (name !== 'command' && name !== 'script') return method.bind(of);
+        return (...args: unknown[]) => {
+          const earlier = sent;
+          const reply = (async () => {
+            await before?.(earlier);
+            return await method.apply(of, args);
+          })();
+          sent = Promise.allSettled([earlier, reply]);
+          return reply;
+        };
+      },
+    });
+  const open = async (redis: RedisConnection) => {
+    const channels = await Channels.open({
+      redis: await connect(),
+      commands: redis,
+      keys,
+      log: silentLogger,
+      sharded: false,
+    });
+    // Nothing has to be waited for, and yet everything is held back until it is shown.
+    const waits = held
+      ? { redis: await connect(), commands: redis, keys, options: { replicas: 0, limitMs: 1000 } }
+      : undefined;
+    const replicas = waits && new Replicas(waits);
+    const onClose = async () => await waits?.redis.close();
+    return new RedisRunStore({ redis, channels, keys, scripts, log: silentLogger, replicas, onClose });
+  };
+  const own = await connect();
+  const writer = await open(own);
+  const reader = await open(counted(await connect()));
+  return {
+    ...{ writer, reader, own, keys },
+    log: new Log({ redis: own, keys, scripts, now: () => '', held }),
+    async between(n, meanwhile, ask) {
+      let commands = 0;
+      before = async (earlier) => {
+        if (++commands !== n) return;
+        await earlier;
+        await meanwhile();
+      };
+      try {
+        await ask();
+      } finally {
+        before = undefined;
+      }
+      return commands >= n;
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all([writer.close(), reader.close()]);
+    },
+  };
+}
+
+/** Does it for each moment of a read, as far as there are any. */
+async function atEachMoment(round: (n: number) => Promise<boolean>): Promise<void> {
+  for (let n = 1; await round(n); n++) assert.ok(n < MOST_COMMANDS, 'a read sends few commands');
+}
+
+describe('reads over Redis, whatever happens between two of their commands', () => {
+  let server: RedisServer;
+  before(async function () {
+    server = await redisOrSkip(this);
+  });
+  after(() => server?.[Symbol.asyncDispose]());
+
+  it('find the end of a run that is being shown', async () => {
+    await using pair = await openPair(server.port, { held: true });
+    const { writer, reader, log, between } = pair;
+    for (const read of [
+      async (id: string) => (await reader.readLast(id))?.end,
+      async (id: string) => (await reader.read(id, WHOLE)).at(-1)?.last,
+      async (id: string) => (await reader.read(id, { ...WHOLE, after: 2 })).at(-1)?.end,
+    ]) {
+      await atEachMoment(async (n) => {
+        const run = newRun();
+        await writer.create(run);
+        const { token } = await claimed(writer, run.id);
+        await log.append(run.id, ending(token, 3, 'completed'), '');
+        return await between(
+          n,
+          () => log.show(run.id),
+          async () => assert.ok(await read(run.id), `before command ${n}`),
+        );
+      });
+    }
+  });
+
+  it('find the beginning of a run whose creator died before it was shown', async () => {
+    await using pair = await openPair(server.port, { held: true });
+    const { writer, reader, log, between, own, keys } = pair;
+    await atEachMoment(async (n) => {
+      const run = newRun();
+      await writer.create(run);
+      await own.command(['HSET', keys.run(run.id), 'shown', '0']);
+      return await between(
+        n,
+        () => log.show(run.id),
+        async () => {
+          assert.equal((await reader.read(run.id, WHOLE)).at(-1)?.last, run.frameCount, `before command ${n}`);
+          assert.equal((await reader.readLast(run.id))?.last, run.frameCount, `before command ${n}`);
+        },
+      );
+    });
+  });
+
+  it('find the last events of a run that goes on', async () => {
+    await using pair = await openPair(server.port, { held: false });
+    const { writer, reader, between } = pair;
+    await atEachMoment(async (n) => {
+      const run = newRun();
+      await writer.create(run);
+      const { token } = await claimed(writer, run.id);
+      return await between(
+        n,
+        () => writer.append(run.id, events(token, 3, 4)),
+        async () => assert.ok((await reader.readLast(run.id))?.last, `before command ${n}`),
+      );
+    });
+  });
+
+  it('find the same in a log that is being compressed', async () => {
+    await using pair = await openPair(server.port, { held: false });
+    const { writer, reader, between } = pair;
+    for (const read of [
+      async (id: string) => Buffer.from((await reader.readLast(id))?.frames ?? []),
+      async (id: string) => Buffer.concat((await reader.read(id, { ...WHOLE, after: 2 })).map(({ frames: f }) => f)),
+    ]) {
+      await atEachMoment(async (n) => {
+        const { run } = await endedRun(writer);
+        return await between(
+          n,
+          () => writer.compressEnded({ endedForMs: -60_000, limit: 100 }),
+          async () => assert.deepEqual(await read(run.id), frames(3, 3), `before command ${n}`),
+        );
+      });
+    }
+  });
+
+  it('say that a removed run is gone, not that it is damaged', async () => {
+    await using pair = await openPair(server.port, { held: false });
+    const { writer, reader, between } = pair;
+    for (const compressed of [false, true]) {
+      for (const read of [
+        async (id: string) => await reader.readLast(id),
+        async (id: string) => (await reader.read(id, WHOLE)).at(-1),
+      ]) {
+        await atEachMoment(async (n) => {
+          const { run } = await endedRun(writer);
+          if (compressed) await writer.compressEnded({ endedForMs: -60_000, limit: 100 });
+          return await between(
+            n,
+            () => writer.delete(run.id),
+            async () => {
+              const found = await read(run.id);
+              assert.ok(found === undefined || found.last === 3, `before command ${n}`);
+            },
+          );
+        });
+      }
+    }
+  });
+});

@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { send } from '../../support/http-client.ts';
+import { openGateway, type TestGateway } from '../../support/http-gateway.ts';
+import { redisOrSkip } from '../../support/redis.ts';
+import { type SentinelGroup, startSentinels } from '../../support/redis-groups.ts';
+
+const CALLER = { user: 'ann', keyId: 'ann' };
+/** Runs under way at a time, those who poll each, and the polls of each behind its end. */
+const AT_ONCE = 8;
+const POLLERS = 4;
+const BEHIND = 2;
+
+/** A kind of poll: the status that it tells of. */
+type Poll = (at: TestGateway, id: string) => Promise<string>;
+
+/** As an endpoint does it, without HTTP: more polls in the same time. */
+const direct: Poll = async ({ runs }, id) =>
+  JSON.parse(await runs.taskJson(await runs.find(CALLER, 'async', id))).status;
+const directResponse: Poll = async ({ runs }, id) => {
+  const run = await runs.find(CALLER, 'responses', id.replace('task_', 'resp_'));
+  return JSON.parse(String(await runs.responseJson(run))).status.toUpperCase();
+};
+const overHttp: Poll = async (at, id) => {
+  const { status, text, json } = await send(at, `GET /v1/async/${id}`);
+  assert.equal(status, 200, text);
+  return String(json.status);
+};
+
+describe('polls of accepted runs over a Redis with a replica', () => {
+  let group: SentinelGroup;
+  let here: TestGateway;
+  let there: TestGateway;
+  before(async function () {
+    await (await redisOrSkip(this))[Symbol.asyncDispose]();
+    group = await startSentinels();
+    const store = { url: group.url, replicas: 1 };
+    here = await openGateway({ store });
+    there = await openGateway({ store });
+  });
+  after(async () => {
+    await here?.[Symbol.asyncDispose]();
+    await there?.[Symbol.asyncDispose]();
+    await group?.[Symbol.asyncDispose]();
+  });
+
+  /** Makes runs and polls them at both instances from their submission to behind their end, until there were `polls`. */
+  async function pollAroundEnds(polls: number, ask: Poll): Promise<void> {
+    let asked = 0;
+    const poller = async (at: TestGateway, id: string) => {
+      for (let behind = 0; behind < BEHIND; asked++) if ((await ask(at, id)) === 'COMPLETED') behind++;
+    };
+    const runs = async () => {
+      while (asked < polls) {
+        const { status, text, json } = await send(here, 'POST /v1/async', {
+          body: { model: 'deep', messages: [{ role: 'user', content: 'Why?' }] },
+        });
+        assert.equal(status, 201, text);
+        await Promise.all(Array.from({ length: POLLERS }, (_, n) => poller(n % 2 ? here : there, String(json.id))));
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, runs));
+  }
+
+  it('find them at every moment: 10 000 polls of tasks', async () => {
+    await pollAroundEnds(10_000, direct);
+  });
+
+  it('find them at every moment: 10 000 polls of responses', async () => {
+    await pollAroundEnds(10_000, directResponse);
+  });
+
+  it('are answered with 200 over HTTP, 2 000 times', async () => {
+    await pollAroundEnds(2000, overHttp);
+  });
+});

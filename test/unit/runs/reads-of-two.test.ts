@@ -1,0 +1,152 @@
+import assert from 'node:assert/strict';
+import { GatewayError } from '../../../src/base/errors.ts';
+import type { RunRecord, Runs } from '../../../src/runs/runs.ts';
+import type { RunStore } from '../../../src/store/run-store.ts';
+import { CALLER, type Harness, openHarness, question, runToEnd, testTool } from '../../support/run-harness.ts';
+import { isAnswerTurn, ScriptedModel } from '../../support/scripted-model.ts';
+import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
+
+/** What reads of a run ask of the store. */
+const READS = ['get', 'list', 'read', 'readLast', 'readTranscript'] as const;
+
+/** A store of which the n-th read comes behind something else. */
+function interrupted(inner: RunStore) {
+  let reads = 0;
+  let at = 0;
+  let meanwhile = async () => {};
+  const replaced = Object.fromEntries(
+    READS.map((name) => [
+      name,
+      async (...args: unknown[]) => {
+        if (++reads === at) await meanwhile();
+        return await Reflect.apply(inner[name], inner, args);
+      },
+    ]),
+  );
+  return {
+    store: wrapStore(inner, replaced),
+    before(n: number, what: () => Promise<void>) {
+      reads = 0;
+      at = n;
+      meanwhile = what;
+    },
+    get reads() {
+      return reads;
+    },
+  };
+}
+
+/** Reads of an ended run, as endpoints make them: what they give as text. */
+const ASKED: Record<string, (runs: Runs, run: RunRecord) => Promise<string>> = {
+  'a response': async (runs, run) => JSON.stringify(await runs.response(await found(runs, run))),
+  'a response as text': async (runs, run) => String(await runs.responseJson(await found(runs, run))),
+  'a task': async (runs, run) => await runs.taskJson(await runs.find(CALLER, 'async', runs.idOf(run, 'async'))),
+  'what a follow-up takes over': async (runs, run) =>
+    run.kind === 'proxy' ? '' : JSON.stringify(await runs.history(CALLER, runs.idOf(run, 'responses'))),
+  'the list behind it': async (runs, run) => {
+    const after = runs.idOf(run, run.api);
+    const api = run.api === 'async' ? 'async' : 'responses';
+    return JSON.stringify((await runs.list(CALLER, api, { limit: 10, after })).runs.map(({ id }) => id));
+  },
+};
+
+function found(runs: Runs, run: RunRecord): Promise<RunRecord> {
+  const api = run.kind === 'proxy' ? 'async' : 'responses';
+  return runs.find(CALLER, api, runs.idOf(run, api));
+}
+
+/** An older run of each interface, so that lists go on, and then one of research and one of a proxy model. */
+async function makeRuns(harness: Harness): Promise<RunRecord[]> {
+  const made: RunRecord[] = [];
+  for (const _ of ['older', 'newer']) {
+    const research = await runToEnd(harness, question());
+    const { run } = await harness.runs.submit(
+      question({ api: 'async', request: { kind: 'proxy', body: '{"n":12345678901234567890}' } }),
+    );
+    await harness.runs.ended(run, { signal: AbortSignal.timeout(10_000) });
+    made.push(research.run, await harness.runs.find(CALLER, 'async', harness.runs.idOf(run, 'async')));
+  }
+  return made.slice(2);
+}
+
+function unknown(thrown: unknown): boolean {
+  return thrown instanceof GatewayError && ['not_found', 'invalid_parameter'].includes(thrown.code);
+}
+
+describe('a read of an ended run that asks the store more than once', () => {
+  async function openWorld() {
+    const chat = new ScriptedModel((request) =>
+      isAnswerTurn(request)
+        ? { text: ['It is known [1].'] }
+        : request.messages.some(({ role }) => role === 'tool')
+          ? { text: ['Ready.'] }
+          : { calls: [{ name: 'lookup', arguments: { q: 'a' } }] },
+    );
+    const source = { url: 'https://example.org/a', title: 'A page', snippet: 'Known.', kind: 'read' } as const;
+    const lookup = testTool('lookup', () => ({ result: '{"source_id":1,"content":"Known."}', sources: [source] }));
+    const inner = await memoryStore();
+    const store = interrupted(inner);
+    const harness = await openHarness({ chat, tools: [lookup], store: store.store });
+    return { inner, store, harness };
+  }
+
+  for (const [name, ask] of Object.entries(ASKED)) {
+    it(`gives ${name} whole, or says that the run is not known, where it is removed meanwhile`, async () => {
+      for (let n = 1, more = true; more; n++) {
+        const { inner, store, harness } = await openWorld();
+        more = false;
+        for (const run of await makeRuns(harness)) {
+          store.before(0, async () => {});
+          const whole = await ask(harness.runs, run);
+          // Texts and logs are kept in memory once they were read.
+          const fresh = await openHarness({ chat: new ScriptedModel([]), store: store.store });
+          store.before(n, async () => void (await inner.delete(run.id)));
+          const outcome = await ask(fresh.runs, run).catch((thrown: unknown) => thrown);
+          if (store.reads >= n) more = true;
+          assert.ok(outcome === whole || unknown(outcome), `before read ${n}: ${outcome}`);
+          await fresh.stop();
+        }
+        await harness.stop();
+        await inner.close();
+      }
+    });
+
+    it(`gives ${name} unchanged where its log is compressed meanwhile`, async () => {
+      for (let n = 1, more = true; more; n++) {
+        const { inner, store, harness } = await openWorld();
+        more = false;
+        for (const run of await makeRuns(harness)) {
+          store.before(0, async () => {});
+          const whole = await ask(harness.runs, run);
+          const fresh = await openHarness({ chat: new ScriptedModel([]), store: store.store });
+          store.before(n, async () => void (await inner.compressEnded({ endedForMs: -1, limit: 10 })));
+          assert.equal(await ask(fresh.runs, run), whole, `before read ${n}`);
+          if (store.reads >= n) more = true;
+          await fresh.stop();
+        }
+        await harness.stop();
+        await inner.close();
+      }
+    });
+  }
+
+  it('never calls a run unknown whose record is there', async () => {
+    const { inner, harness } = await openWorld();
+    const unreadable = wrapStore(inner, { readLast: async () => undefined, read: async () => [] });
+    await using blind = await openHarness({ chat: new ScriptedModel([]), store: unreadable });
+    for (const run of await makeRuns(harness)) {
+      for (const ask of [ASKED['a response'], ASKED['a response as text'], ASKED['a task']]) {
+        const outcome = await ask?.(blind.runs, run).catch((thrown: unknown) => thrown);
+        assert.ok(outcome instanceof GatewayError && outcome.code === 'store_unavailable', String(outcome));
+      }
+    }
+    const waits = Promise.withResolvers<void>();
+    await using slow = await openHarness({ chat: new ScriptedModel([{ gate: waits.promise }]), store: inner });
+    const { run } = await slow.runs.submit(question());
+    const outcome = await ASKED['a response']?.(blind.runs, run).catch((thrown: unknown) => thrown);
+    assert.ok(outcome instanceof GatewayError && outcome.code === 'store_unavailable', String(outcome));
+    waits.resolve();
+    await slow.runs.ended(run, { signal: AbortSignal.timeout(10_000) });
+    await harness.stop();
+  });
+});
