@@ -7,13 +7,24 @@ import { DatabaseSync } from 'node:sqlite';
 import { createClient } from '@redis/client';
 import { z } from 'zod';
 import { silentLogger } from '../../src/base/logger.ts';
+import type { ExecutorOptions } from '../../src/runs/executing/executor.ts';
+import { QueueExecutor } from '../../src/runs/executing/queue-executor.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
-import type { RunStore } from '../../src/store/run-store.ts';
+import type { CreateResult, RunStore } from '../../src/store/run-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { SCHEMA_VERSION } from '../../src/store/sqlite/schema.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 import { FirstVersion } from '../support/redis-v1.ts';
 import { lookups } from '../support/research-run.ts';
-import { CALLER, readAll as follow, openHarness, question, testTool } from '../support/run-harness.ts';
+import {
+  CALLER,
+  readAll as follow,
+  type Harness,
+  type HarnessOptions,
+  openHarness,
+  question,
+  testTool,
+} from '../support/run-harness.ts';
 import { isAnswerTurn, ScriptedModel } from '../support/scripted-model.ts';
 import { claimed, ending, events, frames, newRun, readAll, testClock } from './run-store-fixture.ts';
 
@@ -43,7 +54,10 @@ async function knownRuns(version: string, backend: string): Promise<Record<strin
 }
 
 /** Everything that was stored is there, and what was under way goes on. */
-async function readsAndGoesOn(store: RunStore, runs: Record<string, Known>): Promise<void> {
+async function readsAndGoesOn(
+  store: RunStore,
+  { runs, version, executor }: { runs: Record<string, Known>; version: string; executor?: HarnessOptions['executor'] },
+): Promise<void> {
   for (const [name, { id, log, last, status, transcript }] of Object.entries(runs)) {
     const read = await readAll(store, id);
     assert.equal(createHash('sha256').update(read.bytes).digest('hex'), log, name);
@@ -68,7 +82,8 @@ async function readsAndGoesOn(store: RunStore, runs: Record<string, Known>): Pro
     asked.push(String(q));
     return { result: `{"found":"${q}"}` };
   });
-  await using harness = await openHarness({ chat: said, tools: [lookup], store });
+  await using harness = await openHarness({ chat: said, tools: [lookup], store, ...(executor && { executor }) });
+  await knowsRepeats(harness, { runs, version });
   const signal = AbortSignal.timeout(60_000);
   for (const name of ['interrupted', 'queued', 'cancelling']) {
     const id = runs[name]?.id ?? '';
@@ -96,6 +111,31 @@ async function readsAndGoesOn(store: RunStore, runs: Record<string, Known>): Pro
   assert.ok((await follow(harness.runs, fresh.run)).length > 0);
 }
 
+/** Keys of submissions that the version left: a repeat becomes no second run. */
+async function knowsRepeats(
+  harness: Harness,
+  { runs, version }: { runs: Record<string, Known>; version: string },
+): Promise<void> {
+  const idempotency = { kind: 'idempotency' as const, ttlMs: 86_400_000, sentBefore: true };
+  const repeat = async (key: { hash: string; fingerprint: string }) =>
+    await harness.runs.submit(question({ repeat: { ...idempotency, ...key } }));
+  const first = await repeat({ hash: 'idem-1', fingerprint: 'body-1' });
+  assert.deepEqual([first.replayed, first.run.id], [true, runs.compressed?.id]);
+  await assert.rejects(repeat({ hash: 'idem-1', fingerprint: 'another body' }), /another body/);
+  const [hash, fingerprint] = version === 'v1' ? ['idem-gone', 'body-gone'] : ['idem-2', 'body-2'];
+  await assert.rejects(repeat({ hash, fingerprint }), /deleted/, 'its run was deleted');
+  if (version === 'v1') return;
+  const retry = { kind: 'retry' as const, ttlMs: 120_000, sentBefore: true, hash: 'retry-1', fingerprint: 'body-3' };
+  const again = await harness.runs.submit(question({ repeat: retry }));
+  assert.deepEqual([again.replayed, again.run.id], [true, runs.queued?.id]);
+}
+
+/** A clock that stands at the time when the runs were stored: what they left has not expired, whenever this is run. */
+function clockOf(runs: Iterable<{ createdAt: number } | undefined>) {
+  const at = Math.max(...[...runs].map((run) => run?.createdAt ?? 0)) + 1000;
+  return { now: () => at };
+}
+
 /** Bytes of the first `count` frames. */
 function lengthOf(bytes: Buffer, count: number): number {
   let offset = 0;
@@ -110,19 +150,20 @@ describe('data of earlier versions', () => {
       await mkdir(folder, { recursive: true });
       const db = new DatabaseSync(join(folder, 'runs.db'));
       db.exec(await readFile(join(VERSIONS, version, 'sqlite.sql'), 'utf8'));
+      const schema = Number(db.prepare('PRAGMA user_version').get()?.user_version);
       db.close();
       const store = openSqliteStore(`file:${folder}`, { sync: 'normal', log: silentLogger, clock: testClock() });
       const runs = await knownRuns(version, 'sqlite');
-      const holder = await store.findKey([{ kind: 'idempotency', hash: 'idem-1' }]);
-      assert.equal(holder?.runId, runs.compressed?.id, 'idempotency keys of the first version');
-      await readsAndGoesOn(store, runs);
+      await readsAndGoesOn(store, { runs, version });
       await store.close();
 
       // The copy is what it was.
-      const copy = new DatabaseSync(join(folder, 'runs.db.v1'), { readOnly: true });
-      assert.equal(copy.prepare('PRAGMA user_version').get()?.user_version, 1);
-      assert.equal(copy.prepare('SELECT count(*) AS n FROM runs').get()?.n, Object.keys(runs).length);
-      copy.close();
+      if (schema < SCHEMA_VERSION) {
+        const copy = new DatabaseSync(join(folder, `runs.db.v${schema}`), { readOnly: true });
+        assert.equal(copy.prepare('PRAGMA user_version').get()?.user_version, schema);
+        assert.equal(copy.prepare('SELECT count(*) AS n FROM runs').get()?.n, Object.keys(runs).length);
+        copy.close();
+      }
       await rm(folder, { recursive: true });
     }
   });
@@ -135,20 +176,37 @@ describe('data of earlier versions in Redis', () => {
   });
   after(() => server?.[Symbol.asyncDispose]());
 
+  /** Makes an empty Redis hold what a version left. */
+  async function load(version: string): Promise<void> {
+    const client = await createClient({ url: server.url }).connect();
+    await client.flushAll();
+    const lines = (await readFile(join(VERSIONS, version, 'redis.jsonl'), 'utf8')).trim().split('\n');
+    for (const line of lines) {
+      const args = z.array(z.string()).parse(JSON.parse(line));
+      await client.sendCommand(
+        args.map((text) => (text.startsWith('base64:') ? Buffer.from(text.slice(7), 'base64') : text)),
+      );
+    }
+    await client.close();
+  }
+
   it('is read and goes on', async () => {
     for (const version of await readdir(VERSIONS)) {
-      const client = await createClient({ url: server.url }).connect();
-      await client.flushAll();
-      const lines = (await readFile(join(VERSIONS, version, 'redis.jsonl'), 'utf8')).trim().split('\n');
-      for (const line of lines) {
-        const args = z.array(z.string()).parse(JSON.parse(line));
-        await client.sendCommand(
-          args.map((text) => (text.startsWith('base64:') ? Buffer.from(text.slice(7), 'base64') : text)),
-        );
+      await load(version);
+      const runs = await knownRuns(version, 'redis');
+      const { runs: looking } = await openRedisStore({ url: server.url, log: silentLogger });
+      const clock = clockOf(await Promise.all(Object.values(runs).map(({ id }) => looking.get(id))));
+      await looking.close();
+      const { runs: store, limits, openQueue } = await openRedisStore({ url: server.url, log: silentLogger, clock });
+      const tokens = await limits
+        .counter({ name: 'tokens', windowSeconds: 86_400 })
+        .take(CALLER.keyId, 1, { limit: 2000 });
+      assert.deepEqual([tokens.granted, tokens.used], [true, 1235], `the day of a key goes on in ${version}`);
+      {
+        await using connection = await openQueue();
+        const executor = (options: ExecutorOptions) => new QueueExecutor({ ...options, connection });
+        await readsAndGoesOn(store, { runs, version, executor });
       }
-      await client.close();
-      const { runs: store } = await openRedisStore({ url: server.url, log: silentLogger });
-      await readsAndGoesOn(store, await knownRuns(version, 'redis'));
       await store.close();
     }
   });
@@ -194,6 +252,51 @@ describe('data of earlier versions in Redis', () => {
       (await store.list(list)).runs.map(({ id }) => id),
       [other.id, begun.id],
     );
+    await store.close();
+  });
+
+  it('holds one run for an idempotency key, whichever version it was sent to first', async () => {
+    const prefix = randomUUID();
+    const now = Date.now();
+    const options = { now, ttlMs: 60_000 };
+    await using old = await FirstVersion.open(server.url, prefix);
+    const { runs: store } = await openRedisStore({ url: server.url, log: silentLogger, prefix });
+    const key = (hash: string) => ({ kind: 'idempotency' as const, hash, fingerprint: 'f', ttlMs: 60_000 });
+    const runWith = (hash: string) => newRun({ createdAt: now, expiresAt: now + 3_600_000, keys: [key(hash)] });
+    const taken = (result: CreateResult) =>
+      typeof result === 'object' && 'taken' in result ? result.taken : undefined;
+
+    // To the old one first.
+    const first = newRun({ createdAt: now, expiresAt: now + 3_600_000 });
+    await old.reserve('old-first', { runId: first.id, fingerprint: 'f' }, options);
+    const waiting = store.create(runWith('old-first'));
+    await old.create(first);
+    assert.equal(taken(await waiting)?.runId, first.id, 'while it is being stored');
+    assert.equal((await store.findKey([key('old-first')]))?.run?.id, first.id);
+    assert.equal(taken(await store.create(runWith('old-first')))?.run?.id, first.id);
+
+    // To the new one first.
+    const second = runWith('new-first');
+    assert.equal(await store.create(second), 'created');
+    const holder = await old.reserve('new-first', { runId: newRun().id, fingerprint: 'f' }, options);
+    assert.deepEqual(holder, { runId: second.id, fingerprint: 'f' });
+
+    // What was refused in the new one holds no key in the old one.
+    await store.create(runWith('old-first'));
+    assert.equal((await old.reserve('old-first', { runId: 'x', fingerprint: 'f' }, options))?.runId, first.id);
+    // A run that the old one deleted stays deleted.
+    await old.reserve('deleted', { runId: newRun().id, fingerprint: 'f' }, options);
+    assert.deepEqual(taken(await store.create(runWith('deleted')))?.run, undefined);
+    assert.ok(taken(await store.create(runWith('deleted'))));
+    // A creator of this version that died is none: its key is free for another one.
+    const dead = newRun();
+    const client = await createClient({ url: server.url }).connect();
+    for (const place of ['submission:idempotency', 'reservation'])
+      await client.hSet(`${prefix}:${place}:dead`, { runId: dead.id, fingerprint: 'f', until: `${now + 60_000}` });
+    const next = runWith('dead');
+    assert.equal(await store.create(next), 'created');
+    assert.equal((await old.reserve('dead', { runId: 'x', fingerprint: 'f' }, options))?.runId, next.id);
+    await client.close();
     await store.close();
   });
 

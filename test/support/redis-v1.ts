@@ -35,6 +35,13 @@ if r[1] ~= 'in_progress' or r[2] ~= ARGV[1] then return {'fenced'} end
 redis.call('HSET', KEYS[1], 'until', ARGV[2])
 return {'ok', tonumber(r[3])}`,
 
+  reserve: `
+local r = redis.call('HMGET', KEYS[1], 'runId', 'fingerprint', 'until')
+if r[1] and tonumber(r[3]) > tonumber(ARGV[1]) then return {r[1], r[2]} end
+redis.call('HSET', KEYS[1], 'runId', ARGV[3], 'fingerprint', ARGV[4], 'until', ARGV[5])
+redis.call('PEXPIRE', KEYS[1], ARGV[2])
+return {ARGV[3], ARGV[4]}`,
+
   append: `
 local r = redis.call('HMGET', KEYS[1], 'status', 'token', 'last', 'cancelRequested', 'entries', 'attempts')
 if not r[1] then return {'missing'} end
@@ -115,6 +122,14 @@ export class FirstVersion implements AsyncDisposable {
       [this.#key(run.id, 'run'), this.#key(run.id, 'log')],
       [...head, ...Object.entries(fields).flat()],
     );
+  }
+
+  /** Takes an idempotency key for a run; whose it is by then. */
+  async reserve(key: string, entry: { runId: string; fingerprint: string }, options: { now: number; ttlMs: number }) {
+    const { now, ttlMs } = options;
+    const args = [`${now}`, `${ttlMs}`, entry.runId, entry.fingerprint, `${now + ttlMs}`];
+    const reply = await this.#script('reserve', [`${this.#prefix}:reservation:${key}`], args);
+    return Array.isArray(reply) ? { runId: String(reply[0]), fingerprint: String(reply[1]) } : undefined;
   }
 
   /** The token; undefined where another instance holds the run. */

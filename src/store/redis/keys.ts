@@ -84,6 +84,10 @@ export class Keys {
   submission(key: SubmissionKeyName): string {
     return `${this.#prefix}:submission:${key.kind}:${key.hash}`;
   }
+  /** Where the first version looks for an idempotency key, and leaves it. */
+  reservation(key: SubmissionKeyName): string {
+    return `${this.#prefix}:reservation:${key.hash}`;
+  }
   /** Sorted set of a user's runs of one interface, model and bucket, by position. */
   listPart(list: { user: string; api: RunApi }, part: { model: string; bucket: Bucket }): string {
     return `${this.#prefix}:list:${part.bucket}:${list.api}:${encodeURIComponent(part.model)}:${list.user}`;

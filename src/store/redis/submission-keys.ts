@@ -38,52 +38,78 @@ export class SubmissionKeys {
 
   /** Takes all keys for a run that is about to be created, or none; then the holder of the first that is taken. */
   async take(run: NewRun, keys: readonly SubmissionKey[]): Promise<KeyHolder | undefined> {
-    const taken: SubmissionKey[] = [];
     for (const key of keys) {
-      const holder = await this.#takeOne(run, key);
-      if (holder) {
-        await this.giveBack(run.id, taken);
+      const ruledOut = new Set<RunId>();
+      for (const place of this.#placesOf(key)) {
+        const holder = await this.#takeOne(run, key, { place, ruledOut });
+        if (!holder) continue;
+        await this.giveBack(run.id, keys);
         return holder;
       }
-      taken.push(key);
     }
     return undefined;
   }
 
-  async #takeOne(run: NewRun, key: SubmissionKey): Promise<KeyHolder | undefined> {
+  /**
+   * Where a key stands. Instances of the first version, which may share the data, know another place alone, and that for
+   * idempotency keys: both are taken and looked at, so that neither makes a second run.
+   */
+  #placesOf(key: SubmissionKeyName): string[] {
+    const own = this.#keys.submission(key);
+    return key.kind === 'idempotency' ? [own, this.#keys.reservation(key)] : [own];
+  }
+
+  /** Runs that turn out never to have been created are added to `ruledOut`; what they hold is free. */
+  async #takeOne(
+    run: NewRun,
+    key: SubmissionKey,
+    { place, ruledOut }: { place: string; ruledOut: Set<RunId> },
+  ): Promise<KeyHolder | undefined> {
     const { kind, fingerprint, ttlMs } = key;
     const retry = kind === 'retry';
     const keptMs = Math.max(1, retry ? run.expiresAt - run.createdAt + SLACK_MS : ttlMs);
+    const isFormer = place !== this.#keys.submission(key);
     let replaced = '';
     let seen = '';
     let until = 0;
     for (;;) {
       const args = [this.#now(), run.id, fingerprint, retry ? '' : `${ttlMs}`, `${keptMs}`, replaced];
-      const reply = await this.#redis.script(this.#scripts.takeKey, [this.#keys.submission(key)], args);
+      const reply = await this.#redis.script(this.#scripts.takeKey, [place], args);
       const [runId, earlier] = pairReply.parse(reply);
       if (runId === run.id) return undefined;
       if (runId !== seen) until = performance.now() + IN_THE_MAKING_MS;
       seen = runId;
+      replaced = ruledOut.has(runId) ? runId : '';
+      if (replaced) continue;
       const replace = performance.now() > until;
-      const found = await this.#runOf({ kind, ttlMs }, runId, { replace });
+      const found = await this.#runOf({ kind, ttlMs }, runId, { replace: replace && !isFormer });
       if (typeof found === 'object') return { kind, fingerprint: earlier, runId, run: found.run };
+      // The first version neither says that a run was deleted nor can be kept from creating it.
+      if (replace && isFormer) return { kind, fingerprint: earlier, runId, run: undefined };
       // A key whose time is over, or whose run went without it, is free; so is one whose run was just ruled out.
-      if (found === 'over' || replace) replaced = runId;
+      if (found === 'over' || replace) ruledOut.add(runId);
       else await sleep(LOOK_MS);
     }
   }
 
   async find(keys: readonly SubmissionKeyName[]): Promise<KeyHolder | undefined> {
     for (const key of keys) {
-      const reply = await this.#redis.script(this.#scripts.findKey, [this.#keys.submission(key)], [this.#now()]);
-      const holder = maybePairReply.parse(reply);
-      if (!holder) continue;
-      const [runId, fingerprint] = holder;
-      const ttlMs = await this.#ttlOf(key, runId);
-      const found = await this.#runOf({ kind: key.kind, ttlMs }, runId, { replace: false });
-      if (typeof found === 'object') return { kind: key.kind, fingerprint, runId, run: found.run };
+      for (const place of this.#placesOf(key)) {
+        const holder = await this.#findOne(key, place);
+        if (holder) return holder;
+      }
     }
     return undefined;
+  }
+
+  async #findOne(key: SubmissionKeyName, place: string): Promise<KeyHolder | undefined> {
+    const reply = await this.#redis.script(this.#scripts.findKey, [place], [this.#now()]);
+    const holder = maybePairReply.parse(reply);
+    if (!holder) return undefined;
+    const [runId, fingerprint] = holder;
+    const ttlMs = await this.#ttlOf(key, runId);
+    const found = await this.#runOf({ kind: key.kind, ttlMs }, runId, { replace: false });
+    return typeof found === 'object' ? { kind: key.kind, fingerprint, runId, run: found.run } : undefined;
   }
 
   /** How long a run's key holds, as the run says. */
@@ -123,7 +149,8 @@ export class SubmissionKeys {
   }
 
   async #leave(id: RunId, key: SubmissionKeyName, keptMs: number): Promise<void> {
-    await this.#redis.script(this.#scripts.leaveKey, [this.#keys.submission(key)], [id, `${keptMs}`]);
+    const places = this.#placesOf(key);
+    await Promise.all(places.map((place) => this.#redis.script(this.#scripts.leaveKey, [place], [id, `${keptMs}`])));
   }
 }
 

@@ -1,0 +1,220 @@
+import { createHash } from 'node:crypto';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { createClient, RESP_TYPES } from '@redis/client';
+import { GatewayError } from '../../src/base/errors.ts';
+import { silentLogger } from '../../src/base/logger.ts';
+import type { ExecutorOptions } from '../../src/runs/executing/executor.ts';
+import { QueueExecutor } from '../../src/runs/executing/queue-executor.ts';
+import type { RunRecord, Submission } from '../../src/runs/runs.ts';
+import { openRedisStore } from '../../src/store/redis/open.ts';
+import type { RunStore } from '../../src/store/run-store.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { eventually, readAll } from '../contract/run-store-fixture.ts';
+import { startRedis } from './redis.ts';
+import { lookups } from './research-run.ts';
+import {
+  CALLER,
+  type Harness,
+  type HarnessOptions,
+  openHarness,
+  question,
+  testConfig,
+  testTool,
+} from './run-harness.ts';
+import { isAnswerTurn, ScriptedModel } from './scripted-model.ts';
+
+/**
+ * Writes what this version stores, for all later ones to read: once for each version that lands,
+ * `node test/support/write-stores.ts test/fixtures/stores/v3`. `test/contract/stored-versions.test.ts` opens it.
+ */
+const DAY_MS = 86_400_000;
+
+type Named = Record<string, RunRecord>;
+
+/** Runs in every state: two ended ones, one of them compressed, and such that were under way when the gateway stopped. */
+async function fill(store: RunStore, executor?: HarnessOptions['executor']): Promise<Named> {
+  const holds = Promise.withResolvers<void>();
+  const chat = new ScriptedModel((request) => {
+    const words = JSON.stringify(request.messages);
+    if (isAnswerTurn(request)) {
+      if (words.includes('Fail.')) throw new GatewayError('upstream_error', 'The provider answered 500.');
+      return { text: ['The answer ', 'is known [1].'] };
+    }
+    const rounds = request.messages.filter(({ role }) => role === 'tool').length;
+    if (rounds === 0) return { reasoning: ['Let me ', 'look.'], calls: lookups('a', 'b') };
+    return words.includes('Hold.') && rounds === 2 ? { calls: lookups('hold') } : { text: ['Ready.'] };
+  });
+  const lookup = testTool('lookup', async ({ q }) => {
+    if (q === 'hold') {
+      holds.resolve();
+      await new Promise(() => {});
+    }
+    const source = { url: `https://example.com/${q}`, title: `Page ${q}`, snippet: 'Known.', kind: 'read' as const };
+    return { result: `{"source_id":1,"content":"${q} is known."}`, sources: [source] };
+  });
+  const config = testConfig({ runs: { max_concurrent: 1 } });
+  const harness = await openHarness({ chat, tools: [lookup], store, config, ...(executor && { executor }) });
+  const submit = async (submission: Submission) => (await harness.runs.submit(submission)).run;
+  const toEnd = async (submission: Submission) => await ended(harness, await submit(submission));
+  const idempotency = { kind: 'idempotency' as const, ttlMs: DAY_MS, sentBefore: true };
+
+  const compressed = await toEnd(
+    question({ metadata: { team: 'a' }, repeat: { ...idempotency, hash: 'idem-1', fingerprint: 'body-1' } }),
+  );
+  await store.compressEnded({ endedForMs: 0, limit: 10 });
+  const deleted = await toEnd(question({ repeat: { ...idempotency, hash: 'idem-2', fingerprint: 'body-2' } }));
+  await harness.runs.delete(deleted);
+  const completed = await toEnd(question());
+  const task = await toEnd(question({ api: 'async', request: { kind: 'proxy', body: '{"model":"m","messages":[]}' } }));
+  const failed = await toEnd(asking('Fail.'));
+  const interrupted = await submit(asking('Hold.'));
+  await holds.promise;
+  const retry = { kind: 'retry' as const, ttlMs: 120_000, sentBefore: false };
+  const queued = await submit(question({ repeat: { ...retry, hash: 'retry-1', fingerprint: 'body-3' } }));
+  const cancelling = await submit(question());
+  // An owner is about to end it, and there is none.
+  await harness.stop();
+  await store.requestCancel(cancelling.id);
+  return { compressed, completed, task, failed, interrupted, queued, cancelling };
+}
+
+function asking(text: string): Submission {
+  return question({ research: { conversation: [{ role: 'user', content: [{ type: 'text', text }] }] } });
+}
+
+async function ended(harness: Harness, run: RunRecord): Promise<RunRecord> {
+  await harness.runs.ended(run, { signal: AbortSignal.timeout(30_000) });
+  const api = run.api === 'async' ? 'async' : 'responses';
+  return await harness.runs.find(CALLER, api, harness.runs.idOf(run, api));
+}
+
+/** What a reader has to find. */
+async function known(store: RunStore, runs: Named): Promise<string> {
+  const found = await Promise.all(
+    Object.entries(runs).map(async ([name, { id }]) => {
+      const run = await store.get(id);
+      const { bytes, last } = await readAll(store, id);
+      const log = createHash('sha256').update(bytes).digest('hex');
+      const transcript = (await store.readTranscript(id)).length;
+      return [name, { id, api: run?.api, kind: run?.kind, status: run?.status, last, log, transcript }] as const;
+    }),
+  );
+  return `${JSON.stringify(Object.fromEntries(found), null, 2)}\n`;
+}
+
+async function writeSqlite(folder: string): Promise<void> {
+  const data = await mkdtemp(join(tmpdir(), 'store-'));
+  const store = openSqliteStore(`file:${data}`, { sync: 'normal', log: silentLogger });
+  await writeFile(join(folder, 'sqlite.json'), await known(store, await fill(store)));
+  await store.close();
+  const db = new DatabaseSync(join(data, 'runs.db'));
+  await writeFile(join(folder, 'sqlite.sql'), `${sqlOf(db).join('\n')}\n`);
+  db.close();
+  await rm(data, { recursive: true });
+}
+
+/** Statements that make the same database. */
+function sqlOf(db: DatabaseSync): string[] {
+  const schema = db.prepare(
+    "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite%'",
+  );
+  const objects = schema.all();
+  const rows = objects
+    .filter(({ type }) => type === 'table')
+    .flatMap(({ name }) => {
+      const columns = db.prepare(`PRAGMA table_xinfo(${name})`).all();
+      const names = columns.filter(({ hidden }) => hidden === 0).map((column) => column.name);
+      const all = db.prepare(`SELECT ${names.join(', ')} FROM ${name}`).all();
+      return all.map((row) => {
+        return `INSERT INTO ${name} (${names.join(', ')}) VALUES (${Object.values(row).map(literal).join(', ')});`;
+      });
+    });
+  const version = db.prepare('PRAGMA user_version').get()?.user_version;
+  return [...objects.map(({ sql }) => `${sql};`), ...rows, `PRAGMA user_version = ${version};`];
+}
+
+function literal(value: unknown): string {
+  if (value instanceof Uint8Array) return `X'${Buffer.from(value).toString('hex')}'`;
+  return typeof value === 'string' ? `'${value.replaceAll("'", "''")}'` : String(value ?? 'NULL');
+}
+
+async function writeRedis(folder: string): Promise<void> {
+  await using server = await startRedis();
+  const { runs: store, limits, openQueue } = await openRedisStore({ url: server.url, log: silentLogger });
+  {
+    await using connection = await openQueue();
+    const executor = (options: ExecutorOptions) => new QueueExecutor({ ...options, connection });
+    const runs = await fill(store, executor);
+    await writeFile(join(folder, 'redis.json'), await known(store, runs));
+    const id = runs.interrupted?.id ?? '';
+    await limits.counter({ name: 'requests', windowSeconds: 60 }).take(CALLER.keyId, 3, { limit: 100 });
+    await limits.counter({ name: 'tokens', windowSeconds: 86_400 }).take(CALLER.keyId, 1234, { limit: 10_000 });
+    await limits.slots({ name: 'runs' }).take(CALLER.keyId, id, { limit: 10, ttlMs: 3 * DAY_MS });
+    await limits.slots({ name: 'reserved' }).take(CALLER.keyId, id, { limit: 10, ttlMs: 3 * DAY_MS });
+  }
+  await store.close();
+  const client = await connectTo(server.url);
+  const keys = await eventually('the queue lets go', async () => {
+    const all = (await client.keys('*')).sort();
+    return all.some((key) => /:(lock|stalled-check)$/.test(key)) ? undefined : all;
+  });
+  const lines: string[] = [];
+  for (const key of keys) lines.push(...(await commandsOf(client, key)).map((command) => JSON.stringify(command)));
+  await writeFile(join(folder, 'redis.jsonl'), `${lines.join('\n')}\n`);
+  client.destroy();
+}
+
+async function connectTo(url: string) {
+  return await createClient({ url }).connect();
+}
+
+type Client = Awaited<ReturnType<typeof connectTo>>;
+
+/** Commands that make the same key; what is no text is written as `base64:`. */
+async function commandsOf(client: Client, key: string): Promise<string[][]> {
+  const commands: string[][] = [];
+  switch (await client.type(key)) {
+    case 'hash':
+      commands.push(['HSET', key, ...Object.entries(await client.hGetAll(key)).flat()]);
+      break;
+    case 'zset':
+      commands.push([
+        'ZADD',
+        key,
+        ...(await client.zRangeWithScores(key, 0, -1)).flatMap((e) => [`${e.score}`, e.value]),
+      ]);
+      break;
+    case 'set':
+      commands.push(['SADD', key, ...(await client.sMembers(key))]);
+      break;
+    case 'list':
+      commands.push(['RPUSH', key, ...(await client.lRange(key, 0, -1))]);
+      break;
+    case 'stream':
+      for (const { id, message } of await client.xRange(key, '-', '+'))
+        commands.push(['XADD', key, id, ...Object.entries(message).flat()]);
+      break;
+    default:
+      commands.push(['SET', key, await textOf(client, key)]);
+  }
+  const left = await client.pTTL(key);
+  if (left > 0) commands.push(['PEXPIRE', key, `${left}`]);
+  return commands;
+}
+
+async function textOf(client: Client, key: string): Promise<string> {
+  const reply = await client.withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer }).get(key);
+  const bytes = Buffer.from(reply ?? '');
+  return bytes.equals(Buffer.from(bytes.toString())) ? bytes.toString() : `base64:${bytes.toString('base64')}`;
+}
+
+if (import.meta.main) {
+  const [folder] = process.argv.slice(2);
+  if (folder === undefined) throw new Error('name the folder of the version');
+  await mkdir(folder, { recursive: true });
+  await writeSqlite(folder);
+  await writeRedis(folder);
+}
