@@ -7,12 +7,16 @@ import { Checkpoints } from './checkpoints.ts';
 import { isDamaged } from './failure.ts';
 import { DatabaseHealth } from './health.ts';
 import { hasLock, lockFolder, refuseUsed } from './lock.ts';
+import { lostLog, markClosed, markOpen } from './lost-log.ts';
 import { prepareDatabase, SCHEMA_VERSION } from './schema.ts';
 import { SqliteRunStore } from './store.ts';
 
 /** Longest wait for a lock, in milliseconds: a backup tool may hold one for a moment. The event loop stands still. */
 const BUSY_TIMEOUT_MS = 250;
 const MEMORY = ':memory:';
+const LOST =
+  'what was stored last before the gateway died is lost. Runs may be gone, or go on from an earlier event; ' +
+  '`npx research-gateway store check` tells whether the rest is sound';
 
 export interface SqliteOptions {
   /** `normal`: a crash of the process loses nothing; `full`: nor does a loss of power. */
@@ -38,8 +42,16 @@ export function openSqliteStore(url: string, options: SqliteOptions): SqliteRunS
     // Requests and answers are the users' own. SQLite gives its other files the mode of this one.
     closeSync(openSync(path, 'a', 0o600));
     // A lock that was there tells by itself who has it; beside a backup under way the gateway must start.
+    const lost = lostLog(path);
     if (isNewLock) refuseUsed(folder, path);
-    return openAt(path, { ...options, onClose: () => lock?.[Symbol.dispose]() });
+    const onClose = () => {
+      markClosed(path);
+      lock?.[Symbol.dispose]();
+    };
+    const store = openAt(path, { ...options, onClose });
+    markOpen(path);
+    if (lost !== undefined) options.log.error({ folder }, `runs.db-wal ${lost}: ${LOST}`);
+    return store;
   } catch (thrown) {
     lock?.[Symbol.dispose]();
     throw unusable(folder, thrown);
