@@ -197,20 +197,23 @@ export interface RunStore {
   list(query: ListQuery): Promise<{ runs: RunSummary[]; hasMore: boolean }>;
   /** Runs that have not ended, by status; for limits, readiness and metrics. May lag by a second. */
   countOpen(): Promise<{ queued: number; inProgress: number }>;
+  /** Queued runs of an API key. */
+  countQueued(keyId: string): Promise<number>;
 
   /**
-   * Claims the oldest queued run, or one whose claim has run out. Undefined where there is none. Sets `startedAt` the
-   * first time, unless a cancel was accepted before.
+   * Claims a run whose claim has run out, or the next queued one: API keys take turns, and the runs of one key come in
+   * the order of their creation. `queued`: only the latter. Undefined where there is none. Sets `startedAt` the first
+   * time, unless a cancel was accepted before.
    */
-  claimNext(options: { owner: string; leaseMs: number }): Promise<Claim | undefined>;
+  claimNext(options: { owner: string; leaseMs: number; queued?: boolean }): Promise<Claim | undefined>;
   /**
    * Claims this run whoever holds it (`force`), or only where it is free. The former owner is fenced out. Undefined
    * where it has ended, is missing, or is held and `force` is false.
    */
   claim(id: RunId, options: { owner: string; leaseMs: number; force: boolean }): Promise<Claim | undefined>;
   /**
-   * Ids of runs that are open and held by nobody, as far as known: abandoned ones, then queued ones, oldest first, at
-   * most `limit`. For a dispatcher that makes sure that each has a job; `claim` decides. `begun`: only abandoned ones.
+   * Ids of runs that are open and held by nobody, as far as known: abandoned ones, then queued ones, those of a key oldest
+   * first, at most `limit`. For a dispatcher that makes sure that each has a job; `claim` decides. `begun`: only abandoned ones.
    */
   claimable(options: { limit: number; begun?: boolean }): Promise<RunId[]>;
   /** Extends a claim. `fenced`: it was lost. `cancel` tells of an accepted cancel. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { RunRecord } from '../../src/runs/runs.ts';
 import { type Harness, type HarnessOptions, question, readAll, testConfig } from '../support/run-harness.ts';
 import { ScriptedModel } from '../support/scripted-model.ts';
 
@@ -51,6 +52,67 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       assert.equal(a.executor.active, 2);
       for (const gate of gates) gate.resolve();
       for (const run of runs) assert.match((await readAll(a.runs, run)).toString(), /event: response\.completed/);
+    });
+
+    it('gives keys their turns, however many runs of one of them wait, and those of one key in order', async () => {
+      await using fixture = await open();
+      const gates = Array.from({ length: 12 }, () => Promise.withResolvers<void>());
+      const chat = new ScriptedModel((_request, n) => ({ text: ['done'], ...gated(gates[n]?.promise) }));
+      const config = testConfig({ runs: { max_concurrent: 1, max_queued: 1300 } });
+      await using a = await fixture.open({ chat, config });
+      const submit = async (keyId: string) => (await a.runs.submit(question({ caller: { user: keyId, keyId } }))).run;
+      const many = [];
+      for (let n = 0; n < 8; n++) many.push(await submit('many'));
+      await until(() => chat.requests.length === 1);
+      const few = [await submit('few'), await submit('few')];
+      const started = async (runs: RunRecord[]) => {
+        const records = await Promise.all(runs.map((run) => a.store.get(run.id)));
+        return records.filter((record) => record?.startedAt !== null).length;
+      };
+      const begun = [];
+      for (const [n, gate] of gates.slice(0, 5).entries()) {
+        gate.resolve();
+        await until(() => chat.requests.length === n + 2);
+        begun.push([await started(many), await started(few)]);
+      }
+      // Whose turn is first depends on who began; from then on they alternate.
+      assert.deepEqual(begun[1], [2, 1]);
+      assert.deepEqual(begun[3], [3, 2]);
+      assert.deepEqual(begun[4], [4, 2]);
+      for (const gate of gates) gate.resolve();
+      const times = [];
+      for (const run of many) {
+        assert.match((await readAll(a.runs, run)).toString(), /event: response\.completed/);
+        times.push((await a.store.get(run.id))?.startedAt);
+      }
+      assert.deepEqual(times, times.toSorted(), 'first come, first served');
+    });
+
+    it('lets a chat that waits here and a queue of runs take turns', async () => {
+      await using fixture = await open();
+      const gates = Array.from({ length: 20 }, () => Promise.withResolvers<void>());
+      const chat = new ScriptedModel((_request, n) => ({ text: ['done'], ...gated(gates[n]?.promise) }));
+      await using a = await fixture.open({ chat, config: testConfig({ runs: { max_concurrent: 1 } }) });
+      const submit = async (keyId: string, api: 'responses' | 'chat_completions') =>
+        (await a.runs.submit(question({ api, caller: { user: keyId, keyId } }))).run;
+      const queued: RunRecord[] = [];
+      for (let n = 0; n < 6; n++) queued.push(await submit('many', 'responses'));
+      await until(() => chat.requests.length === 1);
+      const chats: RunRecord[] = [];
+      for (let n = 0; n < 4; n++) chats.push(await submit('many', 'chat_completions'));
+      const other = await submit('few', 'chat_completions');
+      const ended = async (run: RunRecord) => (await a.store.get(run.id))?.endedAt != null;
+      const open4 = async () => (await Promise.all([...queued, ...chats].map(ended))).filter(Boolean).length;
+      for (let n = 0; n < gates.length && !(await ended(other)); n++) {
+        gates[n]?.resolve();
+        await until(() => chat.requests.length > n + 1);
+      }
+      // One that ran, and at most a turn of the queue, of the other key's chats and once more of the queue.
+      assert.ok((await open4()) <= 4, 'the chat of a key that has nothing else came soon');
+      for (const gate of gates) gate.resolve();
+      for (const run of [...queued, ...chats]) {
+        assert.match((await readAll(a.runs, run)).toString(), /event: response\.completed/);
+      }
     });
 
     it('starts nothing while it does not keep up, however often it is offered', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { newRunId } from '../../src/base/ids.ts';
+import { newRunId, type RunId } from '../../src/base/ids.ts';
+import type { RunStore } from '../../src/store/run-store.ts';
 import { claimedRun, endedRun, events, LEASE, newRun, type StoreFixture, T0 } from './run-store-fixture.ts';
 
 /** Who may work on a run. */
@@ -12,6 +13,67 @@ export function claimContract(open: () => Promise<StoreFixture>): void {
       for (const run of runs) await store.create(run);
       for (const run of runs) assert.equal((await peer.claimNext(LEASE))?.run.id, run.id);
       assert.equal(await store.claimNext(LEASE), undefined);
+    });
+
+    it('keys take turns, and the runs of one key come in the order of their creation', async () => {
+      await using fixture = await open();
+      const { store, peer } = fixture;
+      let at = T0;
+      const create = async (keyId: string) => {
+        const run = newRun({ keyId, createdAt: at++ });
+        await store.create(run);
+        return run.id;
+      };
+      const many: RunId[] = [];
+      for (let n = 0; n < 6; n++) many.push(await create('many'));
+      const next = async (of: RunStore) => (await of.claimNext(LEASE))?.run.id;
+      assert.equal(await next(store), many[0]);
+      const few = [await create('few'), await create('few')];
+      const one = await create('one');
+      const order = [];
+      for (let n = 0; n < 8; n++) order.push(await next(n % 2 ? store : peer));
+      assert.deepEqual(order.slice(0, 3).filter((id) => id === many[1]).length, 1, 'one turn for each key');
+      assert.deepEqual(new Set(order.slice(0, 3)), new Set([many[1], few[0], one]));
+      assert.deepEqual(new Set(order.slice(3, 5)), new Set([many[2], few[1]]));
+      assert.deepEqual(order.slice(5), many.slice(3));
+      assert.equal(await next(store), undefined);
+    });
+
+    it('what is abandoned comes before what waits, unless only that is asked for', async () => {
+      await using fixture = await open();
+      const { store, peer } = fixture;
+      const left = await claimedRun(store);
+      await store.release(left.run.id, { token: left.token });
+      const [first, second] = [newRun(), newRun()];
+      await store.create(first);
+      await store.create(second);
+      assert.equal((await peer.claimNext({ ...LEASE, queued: true }))?.run.id, first.id);
+      assert.equal((await peer.claimNext(LEASE))?.run.id, left.run.id);
+      assert.equal((await peer.claimNext(LEASE))?.run.id, second.id);
+      assert.equal(await peer.claimNext({ ...LEASE, queued: true }), undefined);
+    });
+
+    it('the runs of a key that wait are counted, until they are claimed, deleted or given back', async () => {
+      await using fixture = await open();
+      const { store, peer } = fixture;
+      const runs = [
+        newRun(),
+        newRun(),
+        newRun({ keyId: 'key' }),
+        newRun({ keyId: 'key-a:2' }),
+        newRun({ claim: LEASE }),
+      ];
+      for (const run of runs) await store.create(run);
+      assert.equal(await peer.countQueued('key-a'), 2);
+      assert.equal(await peer.countQueued('key'), 1);
+      assert.equal(await peer.countQueued('nobody'), 0);
+      const claim = await peer.claim(runs[0]?.id ?? '', { ...LEASE, force: true });
+      assert.equal(await store.countQueued('key-a'), 1);
+      assert.ok(claim);
+      await peer.release(claim.run.id, claim);
+      assert.equal(await store.countQueued('key-a'), 1, 'it was under way');
+      await peer.delete(runs[1]?.id ?? '');
+      assert.equal(await store.countQueued('key-a'), 0);
     });
 
     it('a claimed run is in progress since its first claim', async () => {

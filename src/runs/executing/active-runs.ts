@@ -26,6 +26,8 @@ export interface ActiveRunsOptions {
   mayRun?(run: RunRecord): boolean;
   /** How busy this process is. */
   load: LoadMeter;
+  /** A run has left its place, or one that was kept for a run is free again. */
+  left?(): void;
 }
 
 /** Also how long a cancel may take whose news was lost. */
@@ -76,6 +78,8 @@ export class ActiveRuns {
   readonly #own = new Set<RunId>();
   #renewal: NodeJS.Timeout | undefined;
   #pausing = false;
+  /** Runs that are held and wait for room, by API key. */
+  readonly #waitingOf = new Map<string, number>();
   #waiting = 0;
   #held = 0;
 
@@ -93,6 +97,11 @@ export class ActiveRuns {
   /** Runs that are held and wait for room. */
   get waiting(): number {
     return this.#waiting;
+  }
+
+  /** Those of an API key. */
+  waitingOf(keyId: string): number {
+    return this.#waitingOf.get(keyId) ?? 0;
   }
 
   get(id: RunId): RunLease | undefined {
@@ -125,6 +134,7 @@ export class ActiveRuns {
       if (this.#runs.get(id) === run) this.#runs.delete(id);
       this.#own.delete(id);
       if (this.#runs.size === 0) this.#stopRenewal();
+      this.#options.left?.();
     }
   }
 
@@ -157,7 +167,7 @@ export class ActiveRuns {
     return {
       claim: this.#firstClaim(),
       begin: (claim, beginning) => {
-        const room = (signal: AbortSignal) => capacity.room(() => this.size, signal);
+        const room = (signal: AbortSignal) => capacity.room(claim.run.keyId, () => this.size, signal);
         this.#begin(claim, { beginning, room }, driving);
       },
       [Symbol.dispose]() {},
@@ -176,7 +186,12 @@ export class ActiveRuns {
   /** Counts a run that has got its room and is not driven yet, until it is disposed of. */
   hold(): Disposable {
     this.#held++;
-    return { [Symbol.dispose]: () => void this.#held-- };
+    return {
+      [Symbol.dispose]: () => {
+        this.#held--;
+        this.#options.left?.();
+      },
+    };
   }
 
   /** Claims a run; undefined where it is not to be had. */
@@ -185,10 +200,10 @@ export class ActiveRuns {
     return await store.claim(id, { owner, leaseMs: LEASE_MS, force });
   }
 
-  /** The next free run, claimed. */
-  async claimNext(): Promise<Claim | undefined> {
+  /** The next free run, claimed; `queued`: the next one that was not begun. */
+  async claimNext(options: { queued?: boolean } = {}): Promise<Claim | undefined> {
     const { store, owner } = this.#options;
-    return await store.claimNext({ owner, leaseMs: LEASE_MS });
+    return await store.claimNext({ ...options, owner, leaseMs: LEASE_MS });
   }
 
   /** See `Executor.takeOver`. */
@@ -236,10 +251,17 @@ export class ActiveRuns {
 
   async #executeIn(lease: RunLease, { room, beginning }: DriveOptions): Promise<ExecutionResult> {
     if (room) {
-      this.#waiting++;
-      await room(lease.signal).finally(() => this.#waiting--);
+      this.#wait(lease.run.keyId, 1);
+      await room(lease.signal).finally(() => this.#wait(lease.run.keyId, -1));
     }
     return await this.#execute(lease, beginning);
+  }
+
+  #wait(keyId: string, by: 1 | -1): void {
+    this.#waiting += by;
+    const own = this.waitingOf(keyId) + by;
+    if (own > 0) this.#waitingOf.set(keyId, own);
+    else this.#waitingOf.delete(keyId);
   }
 
   async #execute(lease: RunLease, beginning: Beginning | undefined): Promise<ExecutionResult> {

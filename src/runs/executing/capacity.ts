@@ -1,4 +1,5 @@
 import type { LoadMeter } from './load-meter.ts';
+import { StartLine } from './start-line.ts';
 
 /** Starts of runs are counted over windows of this length, in milliseconds. */
 const WINDOW_MS = 100;
@@ -9,8 +10,6 @@ const BUSY_GROWTH = 2;
 const BUSY = { utilization: 0.9, lagMs: 50 } as const;
 /** How often those who wait for a start are looked at, in milliseconds. */
 const LOOK_MS = 50;
-/** How long one that waits without end stands in line at a time. */
-const ROOM_LOOK_MS = 500;
 /** Where it does not keep up, it may have half as many as in the window before. */
 const LATE_MS = 100;
 /** For how long runs were held back before new ones are refused, in milliseconds. */
@@ -37,7 +36,9 @@ export class Capacity {
   #heldBackAt: number | undefined;
   /** When a run started last that had not waited long. */
   #servedSoonAt = Number.NEGATIVE_INFINITY;
-  #waiting: { until: number; settle(started: boolean): void }[] = [];
+  readonly #line = new StartLine();
+  #active: () => number = () => 0;
+  #soon: NodeJS.Immediate | undefined;
   #timer: NodeJS.Timeout | undefined;
 
   /** `now`: milliseconds that only grow. */
@@ -71,48 +72,60 @@ export class Capacity {
   }
 
   /** Whether one more run may start before all that wait for it: only where none does. */
+  startFirst(active: number): boolean {
+    return this.#line.empty && this.start(active);
+  }
+
+  /** The same for one that has not waited elsewhere. */
   startNow(active: number): boolean {
-    const starts = this.#waiting.length === 0 && this.start(active);
+    const starts = this.startFirst(active);
     if (starts) this.served(0);
     return starts;
   }
 
-  /** Waits for a start, `ms` at most, in the order of coming. False where there was no room in that time. */
-  async startWithin(ms: number, active: () => number): Promise<boolean> {
-    if (this.#waiting.length === 0 && this.start(active())) return true;
-    return await new Promise((resolve) => {
-      this.#waiting.push({ until: this.#now() + ms, settle: resolve });
-      this.#timer ??= setInterval(() => this.#serve(active), LOOK_MS);
+  /**
+   * Waits for a start, `ms` at most or until the signal aborts: true where it may start. `owner`: the API key of a run
+   * that waits here; absent for a place that the queue of runs gets.
+   */
+  async startWithin(
+    ms: number,
+    active: () => number,
+    { owner, signal }: { owner?: string; signal?: AbortSignal } = {},
+  ): Promise<boolean> {
+    if (signal?.aborted) return false;
+    if (this.startFirst(active())) return true;
+    const { promise, resolve } = Promise.withResolvers<boolean>();
+    const place = { owner, until: this.#now() + ms, settle: resolve };
+    const leave = () => this.#line.leave(place);
+    signal?.addEventListener('abort', leave, { once: true });
+    this.#line.enter(place);
+    this.#active = active;
+    this.#timer ??= setInterval(() => this.#serve(), LOOK_MS);
+    return await promise.finally(() => signal?.removeEventListener('abort', leave));
+  }
+
+  /** Resolves when there is room for one more run of an API key, or when the signal aborts. */
+  async room(owner: string, active: () => number, signal: AbortSignal): Promise<void> {
+    const began = this.#now();
+    if (await this.startWithin(Number.POSITIVE_INFINITY, active, { owner, signal })) this.served(this.#now() - began);
+  }
+
+  /** A run has left its place: once all that goes with it is done, those that wait get it. */
+  left(): void {
+    if (this.#line.empty) return;
+    this.#soon ??= setImmediate(() => {
+      this.#soon = undefined;
+      this.#serve();
     });
   }
 
-  /** Resolves when there is room for one more run, or when the signal aborts. */
-  async room(active: () => number, signal: AbortSignal): Promise<void> {
-    const began = this.#now();
-    while (!signal.aborted && !(await this.startWithin(ROOM_LOOK_MS, active)));
-    if (!signal.aborted) this.served(this.#now() - began);
-  }
-
-  #serve(active: () => number): void {
-    const now = this.#now();
-    let started = 0;
-    let room = true;
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const each of waiting) {
-      room &&= this.start(active() + started);
-      if (room) started++;
-      if (room || each.until <= now) each.settle(room);
-      else this.#waiting.push(each);
-    }
-    if (this.#waiting.length > 0) return;
+  /** Lets those start that wait, where there is room. */
+  #serve(): void {
+    this.#line.leaveLate(this.#now());
+    for (let started = 0; !this.#line.empty && this.start(this.#active() + started); started++) this.#line.startNext();
+    if (!this.#line.empty) return;
     clearInterval(this.#timer);
     this.#timer = undefined;
-  }
-
-  /** Whether runs are held back for their cost, not for their number. */
-  get heldBack(): boolean {
-    return this.#denied || this.#heldBackAt !== undefined;
   }
 
   /** Whether what is queued cannot be served soon, so that more should go elsewhere. */

@@ -28,7 +28,9 @@ export interface Executor {
   readonly active: number;
   /** Runs that are held and wait for room. */
   readonly waiting: number;
-  /** Whether it has held queued runs back for seconds, because the process carries what it can. */
+  /** Those of an API key. */
+  waitingOf(keyId: string): number;
+  /** Whether it has held queued runs back for seconds, because the process carries what it can. Never without runs. */
   readonly overloaded: boolean;
   /** Takes no new runs; hands running ones over at their next step boundary, after `graceMs` wherever they are. */
   stop(options: { graceMs: number }): Promise<void>;

@@ -1,17 +1,15 @@
 import { messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
-import { ActiveRuns, type Driving, type Reservation } from './active-runs.ts';
+import { ActiveRuns, type Reservation } from './active-runs.ts';
 import { Capacity } from './capacity.ts';
 import type { Executor, ExecutorOptions } from './executor.ts';
 
 /** How often free runs are looked for without being told, in milliseconds. */
 const LOOK_MS = 1000;
-/** The same while runs are held back. */
-const HELD_BACK_LOOK_MS = 50;
 
 /**
  * The executor of a single instance: it asks the store for free runs. It claims whatever is offered, up to
- * `maxConcurrent`: idle -> (woken, or a second passed) -> claiming until nothing is free or all slots are taken -> idle.
+ * `maxConcurrent`: idle -> (woken, or a second passed) -> waiting for room and claiming until nothing is free -> idle.
  */
 export class LocalExecutor implements Executor {
   readonly #options: ExecutorOptions;
@@ -24,8 +22,8 @@ export class LocalExecutor implements Executor {
 
   constructor(options: ExecutorOptions) {
     this.#options = options;
-    this.#runs = new ActiveRuns(options);
     this.#capacity = new Capacity(options);
+    this.#runs = new ActiveRuns({ ...options, left: () => this.#capacity.left() });
   }
 
   async start(): Promise<void> {
@@ -44,12 +42,16 @@ export class LocalExecutor implements Executor {
     return this.#runs.waiting;
   }
 
+  waitingOf(keyId: string): number {
+    return this.#runs.waitingOf(keyId);
+  }
+
   get overloaded(): boolean {
-    return this.#capacity.overloaded;
+    return this.active > 0 && this.#capacity.overloaded;
   }
 
   reserve({ later = false } = {}): Reservation | undefined {
-    const driving: Driving = (_id, done) => void done.finally(() => this.#wake.resolve());
+    const driving = () => {};
     return later ? this.#runs.reserveLater(this.#capacity, driving) : this.#runs.reserve(this.#capacity, driving);
   }
 
@@ -87,19 +89,30 @@ export class LocalExecutor implements Executor {
         this.#options.log.warn({ err: messageOf(thrown) }, 'runs cannot be claimed now');
       }
       const { promise, resolve } = this.#wake;
-      const look = setTimeout(resolve, this.#capacity.heldBack ? HELD_BACK_LOOK_MS : LOOK_MS);
+      const look = setTimeout(resolve, LOOK_MS);
       if (!signal.aborted) await promise;
       clearTimeout(look);
     }
   }
 
   async #claimAll(): Promise<void> {
-    while (!this.#stopping.signal.aborted && this.#capacity.start(this.#runs.size)) {
+    while (await this.#room()) {
       using _ = this.#runs.hold();
       const claim = await this.#runs.claimNext();
       if (!claim) return;
       if (claim.attempts === 1) this.#capacity.served(this.#options.clock.now() - claim.run.createdAt);
-      void this.#runs.drive(claim).finally(() => this.#wake.resolve());
+      void this.#runs.drive(claim);
     }
+  }
+
+  /** Waits for room for a queued run; false where there is none to be had, or the gateway stops. */
+  async #room(): Promise<boolean> {
+    const { signal } = this.#stopping;
+    if (signal.aborted) return false;
+    if (this.#capacity.startFirst(this.#runs.size)) return true;
+    // A turn that nobody takes is one that others do not get.
+    const free = await this.#options.store.claimable({ limit: 1 });
+    if (free.length === 0) return false;
+    return await this.#capacity.startWithin(Number.POSITIVE_INFINITY, () => this.#runs.size, { signal });
   }
 }

@@ -55,9 +55,12 @@ const JOB_OPTIONS = {
   stackTraceLimit: 0,
 } as const;
 
+/** A job is a turn: whoever works on it takes the run whose turn it is. From then on it is the job of that run. */
 interface JobData {
-  /** The run was under way when it got its job: it was let in long ago, and waits for nobody's load. */
+  /** The job's run was under way when it got its job: it was let in long ago, and waits for nobody's load. */
   begun: boolean;
+  /** The job's run; the one of the job's own id where absent. */
+  run?: RunId;
 }
 
 export interface QueueExecutorOptions extends ExecutorOptions {
@@ -69,10 +72,11 @@ export interface QueueExecutorOptions extends ExecutorOptions {
 }
 
 /**
- * The executor of several instances. A run begins where it was submitted if there is room; the others BullMQ gives to
- * one instance each, as jobs with the run's id. The queue says who should run; the store's claim, and nothing else, says
- * who can write. Free runs without a job, of an instance that died or that the queue forgot, are looked for in the store;
- * a job too many finds its run ended or held and goes away.
+ * The executor of several instances. A run begins where it was submitted if there is room; the others wait for a job,
+ * which BullMQ gives to one instance each: as many jobs as runs, and the store says which run is next, so that keys take
+ * turns. The queue says who should run; the store's claim, and nothing else, says who can write. Free runs without a job,
+ * of an instance that died or that the queue forgot, are looked for in the store; a job too many finds no run and goes
+ * away.
  */
 export class QueueExecutor implements Executor {
   readonly #options: QueueExecutorOptions;
@@ -83,6 +87,8 @@ export class QueueExecutor implements Executor {
   readonly #stopping = new AbortController();
   /** Runs whose jobs came here while another instance held them, and were put off. */
   readonly #heldElsewhere = new Set<RunId>();
+  /** The runs that jobs were given, by the id of the job. */
+  readonly #runOf = new Map<string, RunId>();
   /** Jobs that are worked on. */
   readonly #working = new Set<Promise<void>>();
   #changes: Disposable | undefined;
@@ -91,8 +97,8 @@ export class QueueExecutor implements Executor {
 
   constructor(options: QueueExecutorOptions) {
     this.#options = options;
-    this.#runs = new ActiveRuns(options);
     this.#capacity = new Capacity(options);
+    this.#runs = new ActiveRuns({ ...options, left: () => this.#capacity.left() });
     const { client: connection, prefix } = options.connection;
     // The store has looked at the version; a user without the right to ask for it is enough.
     const common = { connection, prefix, skipVersionCheck: true };
@@ -109,9 +115,9 @@ export class QueueExecutor implements Executor {
     });
     this.#queue.on('error', (error) => this.#failed(error));
     this.#worker.on('error', (error) => this.#failed(error));
-    this.#worker.on('lockRenewalFailed', (ids) => {
+    this.#worker.on('lockRenewalFailed', (jobs) => {
       // The lock may only have run out while Redis was away: whether the run was taken over, its claim tells.
-      for (const id of ids) void this.#runs.confirm(id);
+      for (const job of jobs) void this.#runs.confirm(this.#runOf.get(job) ?? job);
     });
   }
 
@@ -131,8 +137,12 @@ export class QueueExecutor implements Executor {
     return this.#runs.waiting;
   }
 
+  waitingOf(keyId: string): number {
+    return this.#runs.waitingOf(keyId);
+  }
+
   get overloaded(): boolean {
-    return this.#capacity.overloaded;
+    return this.active > 0 && this.#capacity.overloaded;
   }
 
   reserve({ later = false } = {}): Reservation | undefined {
@@ -218,6 +228,8 @@ export class QueueExecutor implements Executor {
     } catch (thrown) {
       this.#options.log.debug({ run: job.id, reason: messageOf(thrown) }, 'a job was put off');
       await sleep(RETRY_MS, { signal }).catch(() => {});
+    } finally {
+      if (job.id !== undefined) this.#runOf.delete(job.id);
     }
     await job.moveToWait(token);
     if (signal.aborted) await this.#wakeOther();
@@ -226,15 +238,12 @@ export class QueueExecutor implements Executor {
 
   /** @throws where the job is to be put off. */
   async #drive(job: Job<JobData>): Promise<'done' | 'given back'> {
-    const id = job.id;
-    if (id === undefined) return 'done';
-    // One that was put off was started before, too, but not its run; of one whose instance died it may have been.
-    const begun = job.data.begun || job.stalledCounter > 0;
+    const { signal } = this.#stopping;
     const room =
-      (begun && this.#capacity.resume(this.#runs.size)) ||
-      (await this.#capacity.startWithin(HELD_BACK_MS, () => this.#runs.size));
+      (job.data.begun && this.#capacity.resume(this.#runs.size)) ||
+      (await this.#capacity.startWithin(HELD_BACK_MS, () => this.#runs.size, { signal }));
     if (!room) throw new Error('this instance carries what it can');
-    const started = await this.#start(id);
+    const started = await this.#start(job);
     if (started === 'ended') return 'done';
     if (started === 'not now') return 'given back';
     const result = await started.done;
@@ -243,12 +252,29 @@ export class QueueExecutor implements Executor {
   }
 
   /** Claims a run and drives it. @throws where someone alive holds it. */
-  async #start(id: RunId): Promise<{ done: Promise<ExecutionResult> } | 'ended' | 'not now'> {
+  async #start(job: Job<JobData>): Promise<{ done: Promise<ExecutionResult> } | 'ended' | 'not now'> {
     using _ = this.#runs.hold();
-    const claim = await this.#claim(id, { waitMs: this.#heldElsewhere.has(id) ? 0 : HELD_MS });
+    const claim = await (job.data.begun ? this.#claimBegun(job) : this.#claimNext(job));
     if (typeof claim === 'string') return claim;
     if (claim.attempts === 1) this.#capacity.served(this.#options.clock.now() - claim.run.createdAt);
     return { done: this.#runs.drive(claim) };
+  }
+
+  /** Claims the run whose turn it is, and makes the job its. One of the job's id that no index knows is found, too. */
+  async #claimNext(job: Job<JobData>): Promise<Claim | 'ended'> {
+    const claim =
+      (await this.#runs.claimNext({ queued: true })) ??
+      (job.id === undefined ? undefined : await this.#runs.claim(job.id, { force: false }));
+    if (!claim) return 'ended';
+    if (job.id !== undefined) this.#runOf.set(job.id, claim.run.id);
+    const data: JobData = { begun: true, run: claim.run.id };
+    job.updateData(data).catch((error: unknown) => this.#failed(error));
+    return claim;
+  }
+
+  async #claimBegun({ id, data }: Job<JobData>): Promise<Claim | 'ended' | 'not now'> {
+    const run = data.run ?? id;
+    return run === undefined ? 'ended' : await this.#claim(run, { waitMs: this.#heldElsewhere.has(run) ? 0 : HELD_MS });
   }
 
   /** The news of a job that was given back may have come to this worker, which takes none any more: told once again. */

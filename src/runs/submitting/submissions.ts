@@ -41,6 +41,8 @@ export class Submissions {
   /** Submissions that are being stored, by the hash of their key: a repeat waits to learn what became of them. */
   readonly #underWay = new Map<string, Promise<unknown>>();
   readonly #taken: TakenPlaces;
+  /** Keys that were let in although too many runs wait, until their run is stored. */
+  readonly #letIn = new Set<string>();
   /** When no run waited for room, as far as this process knows, by `performance.now()`. */
   #noneWaitedAt = Number.NEGATIVE_INFINITY;
 
@@ -91,8 +93,10 @@ export class Submissions {
     const { clock, retentionMs, executor, encryptionKeyOf } = this.#options;
     const id = newRunId();
     const isChat = submission.api === 'chat_completions';
-    const roomNow = await this.#room();
-    using room = roomNow ?? (isChat ? executor.reserve({ later: true }) : undefined);
+    using place = await this.#place(submission.caller.keyId);
+    const roomNow = 'begin' in place ? place : undefined;
+    using later = !roomNow && isChat ? executor.reserve({ later: true }) : undefined;
+    const room = roomNow ?? later;
     const held = (await submission.admit?.(id, { waits: !roomNow })) ?? {};
     const key = encryptionKeyOf(submission.caller.keyId);
     if (!key) throw new GatewayError('invalid_api_key', 'The API key is no longer known.');
@@ -133,20 +137,38 @@ export class Submissions {
   }
 
   /**
-   * Room to begin a run here at once. Nobody is overtaken: where runs wait, or did a moment ago, this one does, too.
+   * Room to begin a run here at once, or else a place among those that wait, until disposed: by then it is stored.
+   * Nobody is overtaken: where runs wait, or did a moment ago, this one does, too. However many wait, a key of which
+   * none does is let in: one run for each key beyond `maxQueued`, unless that is 0 (contract section 2).
    * @throws GatewayError `overloaded` where too many wait.
    */
-  async #room(): Promise<Reservation | undefined> {
+  async #place(keyId: string): Promise<Reservation | Disposable> {
     const { store, maxQueued, executor } = this.#options;
     const known = performance.now() - this.#noneWaitedAt < MOMENT_MS ? executor.reserve() : undefined;
     if (known) return known;
     const queued = (await store.countOpen()).queued + executor.waiting;
-    if (queued < maxQueued() && !(queued > 0 && executor.overloaded)) {
-      const room = queued === 0 ? executor.reserve() : undefined;
-      this.#noneWaitedAt = room ? performance.now() : Number.NEGATIVE_INFINITY;
-      return room;
+    if (queued >= maxQueued() || (queued > 0 && executor.overloaded)) return await this.#placeBeyond(keyId);
+    const room = queued === 0 ? executor.reserve() : undefined;
+    this.#noneWaitedAt = room ? performance.now() : Number.NEGATIVE_INFINITY;
+    return room ?? { [Symbol.dispose]() {} };
+  }
+
+  /** A place for the only run of a key that waits. */
+  async #placeBeyond(keyId: string): Promise<Disposable> {
+    const { store, executor, maxQueued } = this.#options;
+    const refusal = () =>
+      new GatewayError('overloaded', 'Too many runs are waiting. Try again later.', { retryAfterMs: 5000 });
+    // Of several that come at once only one is the first.
+    if (this.#letIn.has(keyId) || maxQueued() === 0) throw refusal();
+    this.#letIn.add(keyId);
+    const place = { [Symbol.dispose]: () => void this.#letIn.delete(keyId) };
+    try {
+      if ((await store.countQueued(keyId)) + executor.waitingOf(keyId) > 0) throw refusal();
+      return place;
+    } catch (thrown) {
+      place[Symbol.dispose]();
+      throw thrown;
     }
-    throw new GatewayError('overloaded', 'Too many runs are waiting. Try again later.', { retryAfterMs: 5000 });
   }
 }
 

@@ -27,13 +27,14 @@ export class Indexes {
     this.#now = parts.now;
   }
 
-  /** Adds a run that is about to be created. A repeat changes nothing. */
-  async announce(run: IndexedRun & { createdAt: number }): Promise<void> {
+  /** Adds a run that is about to be created; its position among all runs. A repeat changes nothing. */
+  async announce(run: IndexedRun & { createdAt: number }): Promise<number> {
     const position = this.#position(run.createdAt);
     await Promise.all([
       this.#lists.add(run, position),
       this.#redis.command(['ZADD', this.#keys.queued.of(run.id), 'NX', `${position}`, run.id]),
     ]);
+    return position;
   }
 
   /** Creation order: milliseconds times 1 000, plus a count within the millisecond. */
@@ -101,13 +102,14 @@ export class Indexes {
 
   /** Open runs that nobody seems to hold: those whose claim has run out, then queued ones, oldest first. */
   async free(limit: number): Promise<RunId[]> {
-    const [abandoned, queued] = await Promise.all([
-      this.abandoned(limit),
-      this.#merged(this.#keys.queued, limit, (key) =>
-        this.#redis.command(['ZRANGE', key, '0', `${limit - 1}`, 'WITHSCORES']),
-      ),
-    ]);
+    const [abandoned, queued] = await Promise.all([this.abandoned(limit), this.queued(limit)]);
     return [...new Set([...abandoned, ...queued])].slice(0, limit);
+  }
+
+  /** Runs that were not claimed yet, oldest first. */
+  async queued(limit: number): Promise<RunId[]> {
+    const ask = (key: string) => this.#redis.command(['ZRANGE', key, '0', `${limit - 1}`, 'WITHSCORES']);
+    return await this.#merged(this.#keys.queued, limit, ask);
   }
 
   /** Those whose claim has run out or was given back. */

@@ -35,6 +35,11 @@ export class Keys {
   readonly uncompressed: Sharded;
   /** Channel of cancels and claimable runs. */
   readonly changes: string;
+  /**
+   * Queued runs by API key, for keys to take turns: a sorted set of members that begin with the key, a hash of them by
+   * run, and the key that had its turn last. In one slot.
+   */
+  readonly waiting: { readonly order: string; readonly runs: string; readonly turn: string };
   readonly probe: string;
   /** The version of all this. */
   readonly format: string;
@@ -47,6 +52,8 @@ export class Keys {
     this.expiry = new Sharded(`${prefix}:expiry`, shards);
     this.uncompressed = new Sharded(`${prefix}:unsealed`, shards);
     this.changes = `${prefix}:changes`;
+    const waiting = `${prefix}:{${prefix}:waiting}`;
+    this.waiting = { order: `${waiting}:order`, runs: `${waiting}:runs`, turn: `${waiting}:turn` };
     this.probe = `${prefix}:probe`;
     this.format = `${prefix}:format`;
   }

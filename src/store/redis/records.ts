@@ -20,6 +20,7 @@ import {
 } from './replies.ts';
 import type { Scripts } from './scripts.ts';
 import type { SubmissionKeys } from './submission-keys.ts';
+import type { WaitingRuns } from './waiting.ts';
 
 /** Submissions of one key that come at once settle who is first within this many looks. */
 const MOST_CREATIONS = 20;
@@ -47,6 +48,7 @@ export class Records {
   readonly #indexes: Indexes;
   readonly #lists: Lists;
   readonly #submissions: SubmissionKeys;
+  readonly #waiting: WaitingRuns;
   readonly #now: () => string;
   readonly #held: boolean;
 
@@ -58,11 +60,13 @@ export class Records {
     indexes: Indexes;
     lists: Lists;
     submissions: SubmissionKeys;
+    waiting: WaitingRuns;
     now(): string;
     held: boolean;
   }) {
     this.#held = parts.held;
     this.#submissions = parts.submissions;
+    this.#waiting = parts.waiting;
     this.#now = parts.now;
     this.#redis = parts.redis;
     this.#keys = parts.keys;
@@ -95,7 +99,9 @@ export class Records {
   async #announceAndWrite(run: NewRun, keys: readonly SubmissionKey[], claimed?: WrittenClaim): Promise<unknown> {
     const announced = this.#indexes.announce(run);
     if (this.#redis.client === undefined) await announced;
-    const [, created] = await Promise.all([announced, this.#write(run, keys, claimed)]);
+    const [position, created] = await Promise.all([announced, this.#write(run, keys, claimed)]);
+    // It is stored, and in a set of open ones: a sweep enters it where this fails.
+    if (created === 1) await this.#waiting.enter(run, position).catch(() => {});
     return created;
   }
 
@@ -160,7 +166,7 @@ export class Records {
     const [, token, attempts, fields, until] = reply;
     const run = parseRecordHash(fields);
     if (!run) return { outcome: 'missing' };
-    await this.#indexes.markClaimed(id, until);
+    await Promise.all([this.#indexes.markClaimed(id, until), this.#waiting.leave(id)]);
     const keys = completeKeys(parseKeys(fieldOf(fields, 'keys') ?? null));
     return { outcome: 'claimed', claim: { run, token, attempts, ...(keys.length > 0 && { keys }) } };
   }
@@ -181,6 +187,7 @@ export class Records {
     ]);
     const facts = parseFacts(reply);
     if (facts) await this.#submissions.runRemoved(id, parseKeys(facts.keys));
+    if (facts?.status === 'queued') await this.#waiting.leave(id);
     return facts;
   }
 }

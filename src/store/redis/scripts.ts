@@ -219,6 +219,33 @@ redis.call('HSET', KEYS[1], 'runId', ARGV[2], 'fingerprint', ARGV[3], 'until', e
 redis.call('PEXPIRE', KEYS[1], ARGV[5])
 return {ARGV[2], ARGV[3]}`,
 
+  /** KEYS order, runs. ARGV run, member. A run waits for its turn. */
+  wait: `
+if redis.call('HSETNX', KEYS[2], ARGV[1], ARGV[2]) == 1 then redis.call('ZADD', KEYS[1], '0', ARGV[2]) end
+return 1`,
+
+  /** KEYS order, runs. ARGV run. It waits no more. */
+  unwait: `
+local member = redis.call('HGET', KEYS[2], ARGV[1])
+if not member then return 0 end
+redis.call('ZREM', KEYS[1], member)
+return redis.call('HDEL', KEYS[2], ARGV[1])`,
+
+  /**
+   * KEYS order, runs, turn. The first run of the next key, which waits no more, or nothing. Members are a key's name, a
+   * space, a position and the run: '!' is what comes behind a space, so no member of the key is behind it.
+   */
+  nextTurn: `
+local last = redis.call('GET', KEYS[3])
+local found = last and redis.call('ZRANGEBYLEX', KEYS[1], '[' .. last .. '!', '+', 'LIMIT', '0', '1') or {}
+if not found[1] then found = redis.call('ZRANGE', KEYS[1], '0', '0') end
+if not found[1] then return false end
+local key, run = string.match(found[1], '^(%S+) %S+ (%S+)$')
+redis.call('SET', KEYS[3], key)
+redis.call('ZREM', KEYS[1], found[1])
+redis.call('HDEL', KEYS[2], run)
+return run`,
+
   /** KEYS key. ARGV now. The holder, or nothing. */
   findKey: `${NOW}
 local r = redis.call('HMGET', KEYS[1], 'runId', 'fingerprint', 'until')
@@ -273,6 +300,9 @@ export function loadScripts({ sharded }: { sharded: boolean }): Scripts {
     show: load(SOURCES.show),
     last: load(SOURCES.last),
     compress: load(SOURCES.compress),
+    wait: load(SOURCES.wait),
+    unwait: load(SOURCES.unwait),
+    nextTurn: load(SOURCES.nextTurn),
     takeKey: load(SOURCES.takeKey),
     findKey: load(SOURCES.findKey),
     leaveKey: load(SOURCES.leaveKey),

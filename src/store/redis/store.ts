@@ -25,6 +25,7 @@ import type {
 } from '../run-store.ts';
 import { checkAppend } from '../run-store-checks.ts';
 import type { Channels } from './channels.ts';
+import { claimNext, type Tried } from './claim-next.ts';
 import type { RedisConnection } from './connection.ts';
 import { reasonOf, unavailable } from './failure.ts';
 import { Indexes } from './indexes.ts';
@@ -36,10 +37,8 @@ import type { Replicas } from './replicas.ts';
 import { type Facts, parseCancel, parseFacts, parseKeys, parseRenew } from './replies.ts';
 import type { Scripts } from './scripts.ts';
 import { SubmissionKeys } from './submission-keys.ts';
+import { WaitingRuns } from './waiting.ts';
 
-/** How many free runs a claimer looks at before it asks again. */
-const CANDIDATES = 10;
-const MOST_ROUNDS = 50;
 /** What was shown once is seen, unless a failover takes it back. */
 const MOST_LOOKS = 3;
 /** Small enough that others' commands do not wait. */
@@ -56,6 +55,7 @@ export class RedisRunStore implements RunStore {
   readonly #lists: Lists;
   readonly #indexes: Indexes;
   readonly #submissions: SubmissionKeys;
+  readonly #waiting: WaitingRuns;
   readonly #records: Records;
   readonly #log: Log;
   readonly #replicas: Replicas | undefined;
@@ -88,6 +88,7 @@ export class RedisRunStore implements RunStore {
     const lists = new Lists({ redis, keys });
     this.#lists = lists;
     this.#indexes = new Indexes({ redis, keys, scripts, lists, now });
+    this.#waiting = new WaitingRuns({ redis, keys, scripts });
     this.#submissions = new SubmissionKeys({ redis, keys, scripts, now });
     this.#records = new Records({
       redis,
@@ -96,6 +97,7 @@ export class RedisRunStore implements RunStore {
       indexes: this.#indexes,
       lists,
       submissions: this.#submissions,
+      waiting: this.#waiting,
       now,
       held,
     });
@@ -166,21 +168,25 @@ export class RedisRunStore implements RunStore {
     return this.#indexes.count();
   }
 
-  claimable({ limit, begun = false }: { limit: number; begun?: boolean }): Promise<RunId[]> {
-    return begun ? this.#indexes.abandoned(limit) : this.#indexes.free(limit);
+  countQueued(keyId: string): Promise<number> {
+    return this.#waiting.count(keyId);
   }
 
-  async claimNext(options: { owner: string; leaseMs: number }): Promise<Claim | undefined> {
-    for (let round = 0; round < MOST_ROUNDS; round++) {
-      let moved = false;
-      for (const id of await this.#indexes.free(CANDIDATES)) {
-        const attempt = await this.#records.claim(id, { ...options, force: false });
-        if (attempt.outcome === 'claimed') return await this.#claimed(attempt.claim, options);
-        if (await this.#correct(id, attempt)) moved = true;
-      }
-      if (!moved) return undefined;
-    }
-    return undefined;
+  async claimable({ limit, begun = false }: { limit: number; begun?: boolean }): Promise<RunId[]> {
+    if (begun) return await this.#indexes.abandoned(limit);
+    await this.#waiting.repair(limit);
+    return await this.#indexes.free(limit);
+  }
+
+  async claimNext(options: { owner: string; leaseMs: number; queued?: boolean }): Promise<Claim | undefined> {
+    const claim = (id: RunId) => this.#tryClaim(id, options);
+    return await claimNext({ indexes: this.#indexes, waiting: this.#waiting, claim }, options);
+  }
+
+  async #tryClaim(id: RunId, options: { leaseMs: number }): Promise<Tried> {
+    const attempt = await this.#records.claim(id, { ...options, force: false });
+    if (attempt.outcome !== 'claimed') return { corrected: await this.#correct(id, attempt) };
+    return { claim: await this.#claimed(attempt.claim, options), corrected: false };
   }
 
   /** Puts the indexes right where they called a run free that is not. Whether that changed them. */

@@ -243,6 +243,7 @@ class SharedRunStore implements RunStore {
   readonly get: RunStore['get'] = (...args) => this.#link.call('get', ...args);
   readonly list: RunStore['list'] = (...args) => this.#link.call('list', ...args);
   readonly countOpen: RunStore['countOpen'] = () => this.#link.call('countOpen');
+  readonly countQueued: RunStore['countQueued'] = (...args) => this.#link.call('countQueued', ...args);
   readonly claimNext: RunStore['claimNext'] = (...args) => this.#link.call('claimNext', ...args);
   readonly claim: RunStore['claim'] = (...args) => this.#link.call('claim', ...args);
   readonly claimable: RunStore['claimable'] = (...args) => this.#link.call('claimable', ...args);

@@ -1,14 +1,16 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { FencingToken } from '../run-store.ts';
 import { newToken } from '../token.ts';
-import type { OpenRun } from './open-runs.ts';
+import type { OpenRun, OpenRuns } from './open-runs.ts';
 import type { Transaction } from './writer.ts';
 
 /** Changes of who works on a run. The caller gives the transaction. */
 export class Claims {
+  readonly #open: OpenRuns;
   readonly #statements;
 
-  constructor(db: DatabaseSync) {
+  constructor(db: DatabaseSync, open: OpenRuns) {
+    this.#open = open;
     this.#statements = {
       claim: db.prepare(`
         UPDATE runs SET status = 'in_progress', started_at = coalesce(started_at, ?), claims = ?, attempts = ?
@@ -24,11 +26,13 @@ export class Claims {
     options: { leaseMs: number; now: number; claimedAt: number },
     transaction: Transaction,
   ): FencingToken {
+    transaction.onRollback(() => this.#open.place(run));
     restoreOnRollback(run, transaction);
     const { now, claimedAt, leaseMs } = options;
     run.claims++;
     run.attempts++;
     run.queued = false;
+    this.#open.place(run);
     const token = newToken(run.claims);
     run.claim = { token, until: claimedAt + leaseMs };
     // A run that was cancelled before it began does not begin: it is only claimed to be ended.

@@ -9,6 +9,7 @@ export interface OpenRun {
   readonly id: RunId;
   /** Primary key in `runs`. */
   readonly key: number;
+  readonly keyId: string;
   /** Sequence number of the last event. */
   last: number;
   /** Transcript entries stored so far. */
@@ -23,14 +24,20 @@ export interface OpenRun {
   claim: { token: FencingToken; until: number } | undefined;
 }
 
-/** The runs that have not ended, oldest first. */
+/** The runs that have not ended. */
 export class OpenRuns {
   readonly #byId = new Map<RunId, OpenRun>();
+  /** Those that were claimed before, oldest first. */
+  readonly #begun = new Set<OpenRun>();
+  /** The others by API key, oldest first; the key whose turn is next comes first. */
+  readonly #queued = new Map<string, Set<OpenRun>>();
+  #queuedCount = 0;
+  #newest = 0;
 
   /** Reads them at start. */
   constructor(db: DatabaseSync) {
     const rows = db.prepare(`
-      SELECT key, id, status, cancel_requested, claims, attempts,
+      SELECT key, id, key_id, status, cancel_requested, claims, attempts,
         (SELECT max(last) FROM batches WHERE run = runs.key) AS last,
         (SELECT count(*) FROM transcript WHERE run = runs.key) AS entries
       FROM runs WHERE ended_at IS NULL ORDER BY created_at, key`);
@@ -38,6 +45,7 @@ export class OpenRuns {
       this.add({
         id: text(row, 'id'),
         key: integer(row, 'key'),
+        keyId: text(row, 'key_id'),
         last: integer(row, 'last'),
         entries: integer(row, 'entries'),
         queued: text(row, 'status') === 'queued',
@@ -55,26 +63,77 @@ export class OpenRuns {
 
   add(run: OpenRun): void {
     this.#byId.set(run.id, run);
+    this.place(run);
   }
 
   remove(id: RunId): void {
+    const run = this.#byId.get(id);
+    if (!run) return;
     this.#byId.delete(id);
+    this.#begun.delete(run);
+    this.#unqueue(run);
   }
 
   count(): { queued: number; inProgress: number } {
-    let queued = 0;
-    for (const run of this.#byId.values()) if (run.queued) queued++;
-    return { queued, inProgress: this.#byId.size - queued };
+    return { queued: this.#queuedCount, inProgress: this.#begun.size };
   }
 
-  /** The runs that nobody holds, oldest first, at most `limit`; `begun`: of those that were under way. */
-  free(now: number, { limit, begun = false }: { limit: number; begun?: boolean }): OpenRun[] {
-    return this.#byId
-      .values()
-      .filter((run) => isFree(run, now) && !(begun && run.queued))
-      .take(limit)
-      .toArray();
+  countQueued(keyId: string): number {
+    return this.#queued.get(keyId)?.size ?? 0;
   }
+
+  /** Puts a run where it belongs by now: among those that wait for their turn, or not. */
+  place(run: OpenRun): void {
+    if (this.#byId.get(run.id) !== run) return;
+    if (!run.queued) {
+      this.#unqueue(run);
+      this.#begun.add(run);
+      return;
+    }
+    this.#begun.delete(run);
+    const own = this.#queued.get(run.keyId) ?? new Set();
+    if (own.has(run)) return;
+    own.add(run);
+    this.#queuedCount++;
+    // One that comes back after a failed transaction is not the newest.
+    const sorted = run.key < this.#newest ? new Set([...own].sort(byAge)) : own;
+    this.#queued.set(run.keyId, sorted);
+    this.#newest = Math.max(this.#newest, run.key);
+  }
+
+  #unqueue(run: OpenRun): void {
+    const own = this.#queued.get(run.keyId);
+    if (!own?.delete(run)) return;
+    this.#queuedCount--;
+    if (own.size === 0) this.#queued.delete(run.keyId);
+  }
+
+  /** The run whose turn it is: one that nobody holds any more, else the first of the next key. */
+  next(now: number, { queued = false }: { queued?: boolean }): OpenRun | undefined {
+    const abandoned = queued ? undefined : this.#begun.values().find((run) => isFree(run, now));
+    return abandoned ?? this.#queued.values().next().value?.values().next().value;
+  }
+
+  /** The key has had its turn. */
+  tookTurn(keyId: string): void {
+    const own = this.#queued.get(keyId);
+    if (!own) return;
+    this.#queued.delete(keyId);
+    this.#queued.set(keyId, own);
+  }
+
+  /** The runs that nobody holds, at most `limit`: those that were under way, then the others. `begun`: only the former. */
+  free(now: number, { limit, begun = false }: { limit: number; begun?: boolean }): OpenRun[] {
+    const free = this.#begun.values().filter((run) => isFree(run, now));
+    const abandoned = free.take(limit).toArray();
+    if (begun) return abandoned;
+    const queued = this.#queued.values().flatMap((own) => own.values());
+    return [...abandoned, ...queued.take(limit - abandoned.length)];
+  }
+}
+
+function byAge(a: OpenRun, b: OpenRun): number {
+  return a.key - b.key;
 }
 
 /** A run that is being created, perhaps with its first claim. `now`: the time of claims. */
@@ -83,6 +142,7 @@ export function openRun(run: NewRun, key: number, now: number): OpenRun {
   return {
     id: run.id,
     key,
+    keyId: run.keyId,
     last: run.frameCount,
     entries: 0,
     queued: claims === 0,

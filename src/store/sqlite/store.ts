@@ -100,7 +100,7 @@ export class SqliteRunStore implements RunStore {
     this.#records = new Records(db, this.#open);
     this.#lists = new Lists(db, { summary: (row) => this.#records.summary(row) });
     this.#keys = new SubmissionKeys(db, { clock: options.clock, find: (id) => this.#records.get(id) });
-    this.#claims = new Claims(db);
+    this.#claims = new Claims(db, this.#open);
     this.#log = new Log(db, { claims: this.#claims, clock: options.clock });
     this.#limits = new SqliteLimits(db, { ...options, writer: this.#writer });
     this.#ended = db.prepare('SELECT key, status, last, token, cancel_requested, sealed FROM runs WHERE id = ?');
@@ -156,12 +156,18 @@ export class SqliteRunStore implements RunStore {
     return this.#open.free(this.#steady.now(), options).map((run) => run.id);
   }
 
-  async claimNext(options: { owner: string; leaseMs: number }): Promise<Claim | undefined> {
+  async countQueued(keyId: string): Promise<number> {
+    return this.#open.countQueued(keyId);
+  }
+
+  async claimNext(options: { owner: string; leaseMs: number; queued?: boolean }): Promise<Claim | undefined> {
     // Asked after every run that ends: a transaction that finds nothing costs as much as one that writes.
-    if (!this.#closed && this.#open.free(this.#steady.now(), { limit: 1 }).length === 0) return undefined;
-    return await this.#writer.run((transaction) =>
-      this.#take(this.#open.free(this.#steady.now(), { limit: 1 })[0], options, transaction),
-    );
+    if (!this.#closed && !this.#open.next(this.#steady.now(), options)) return undefined;
+    return await this.#writer.run((transaction) => {
+      const run = this.#open.next(this.#steady.now(), options);
+      if (run?.queued) this.#open.tookTurn(run.keyId);
+      return this.#take(run, options, transaction);
+    });
   }
 
   claim(id: RunId, options: { owner: string; leaseMs: number; force: boolean }) {

@@ -66,6 +66,7 @@ class Driven implements AsyncDisposable {
       active: 0,
       overloaded: false,
       waiting: 0,
+      waitingOf: () => 0,
       stop: (how) => active.handOver(how),
     };
   }

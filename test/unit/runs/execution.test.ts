@@ -192,6 +192,7 @@ describe('a claim that may have been lost', () => {
           active: 0,
           overloaded: false,
           waiting: 0,
+          waitingOf: () => 0,
           stop: (how) => runs.handOver(how),
         };
       },
