@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
+import { GatewayError } from '../../src/base/errors.ts';
 import type { RunRecord } from '../../src/runs/runs.ts';
 import { type Harness, type HarnessOptions, question, readAll, testConfig } from '../support/run-harness.ts';
 import { ScriptedModel } from '../support/scripted-model.ts';
@@ -87,6 +88,42 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       }
       assert.deepEqual(times, times.toSorted(), 'first come, first served');
     });
+
+    it('lets a key in of which nothing waits, one run beyond a full queue, and starts it next', async () => {
+      await using fixture = await open();
+      const gate = Promise.withResolvers<void>();
+      const never = new Promise<void>(() => {});
+      // Two instances: the first run of each, a few that end at once, and then none that ends.
+      const gateOf = (n: number) => (n < 2 ? gate.promise : n < 10 ? undefined : never);
+      const chat = new ScriptedModel((_request, n) => ({ text: ['done'], ...gated(gateOf(n)) }));
+      const config = testConfig({ runs: { max_concurrent: 1 } });
+      await using a = await fixture.open({ chat, config });
+      await using b = await fixture.open({ chat, config });
+      const submit = (keyId: string, at = a) => at.runs.submit(question({ caller: { user: keyId, keyId } }));
+      const many: RunRecord[] = [];
+      let refusals = 0;
+      // As many as there is room for, here and there.
+      for (let n = 0; n < 1300; n++) {
+        await submit('many', n % 2 ? a : b).then(
+          ({ run }) => void many.push(run),
+          (thrown: unknown) => {
+            assert.ok(thrown instanceof GatewayError && thrown.code === 'overloaded' && thrown.retryAfterMs);
+            refusals++;
+          },
+        );
+      }
+      await until(() => chat.requests.length > 0);
+      assert.ok(refusals > 250 && many.length >= 1000, `${refusals} refused, ${many.length} accepted`);
+      const results = await Promise.allSettled([submit('few', b), submit('few', b), submit('few', b)]);
+      const few = results.flatMap((result) => (result.status === 'fulfilled' ? [result.value.run] : []));
+      assert.equal(few.length, 1, 'the first of them alone');
+      await assert.rejects(submit('many'), { code: 'overloaded' });
+      const other = (await submit('other', b)).run;
+      gate.resolve();
+      const logs = await Promise.all([...few, other].map((run) => readAll(b.runs, run)));
+      for (const log of logs) assert.match(log.toString(), /event: response\.completed/);
+      assert.ok((await b.store.countOpen()).queued > 900, 'most of the first key still wait');
+    }).timeout(60_000);
 
     it('lets a chat that waits here and a queue of runs take turns', async () => {
       await using fixture = await open();

@@ -26,7 +26,7 @@ import {
   testTool,
 } from '../support/run-harness.ts';
 import { isAnswerTurn, ScriptedModel } from '../support/scripted-model.ts';
-import { claimed, ending, events, frames, newRun, readAll, testClock } from './run-store-fixture.ts';
+import { claimed, ending, events, frames, LEASE, newRun, readAll, testClock } from './run-store-fixture.ts';
 
 /**
  * Data of earlier versions, as their own code wrote it: each format that comes has to read it, byte for byte, and to go
@@ -297,6 +297,32 @@ describe('data of earlier versions in Redis', () => {
     assert.equal(await store.create(next), 'created');
     assert.equal((await old.reserve('dead', { runId: 'x', fingerprint: 'f' }, options))?.runId, next.id);
     await client.close();
+    await store.close();
+  });
+
+  it('gives runs that an instance of the version before queued their turns, and finds those gone that it took', async () => {
+    const prefix = randomUUID();
+    const now = Date.now();
+    await using old = await FirstVersion.open(server.url, prefix);
+    const queued = (keyId: string, after: number) =>
+      newRun({ keyId, createdAt: now + after, expiresAt: now + 3_600_000 });
+    const early = [queued('early', 0), queued('early', 1)];
+    for (const run of early) await old.create(run);
+    const { runs: store } = await openRedisStore({ url: server.url, log: silentLogger, prefix });
+    const late = [queued('late', 2), queued('late', 3), queued('late', 4)];
+    for (const run of late) await store.create(run);
+    // As each instance looks for free runs again and again.
+    await store.claimable({ limit: 100 });
+    assert.equal(await store.countQueued('early'), 2);
+    assert.ok(await old.claim(late[0]?.id ?? '', { now, leaseMs: 60_000 }));
+    const order: (string | undefined)[] = [];
+    for (let n = 0; n < 5; n++) order.push((await store.claimNext({ ...LEASE, queued: true }))?.run.id);
+    const of = (runs: { id: string }[]) => order.filter((id) => runs.some((run) => run.id === id));
+    assert.deepEqual(of(early), [early[0]?.id, early[1]?.id]);
+    assert.deepEqual(of(late), [late[1]?.id, late[2]?.id]);
+    assert.equal(order.indexOf(late[1]?.id) < 3 && order.indexOf(early[0]?.id) < 2, true, 'in turns');
+    assert.equal(order[4], undefined);
+    assert.equal(await store.countQueued('late'), 0);
     await store.close();
   });
 
