@@ -152,13 +152,15 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     clock: systemClock,
     registry,
     showMetrics: () => options.showMetrics?.() ?? registry.metrics(),
-    readiness: () => readiness(storage, { upstream, overloaded: executor.overloaded || load.lagMs >= MAX_LAG_MS }),
+    readiness: () => readiness(storage, { upstream, overloaded: executor.overloaded || isLate() }),
     stopping: closing.signal,
     console: consolePages({ wellKnownKey: () => acceptedDefaultKey(live.current()) }),
     operator: { instance: owner, instances, providers: () => upstream.states(), activity },
   });
 
-  const isIdle = () => executor.active === 0 && Object.keys(apps.openRoutes()).length === 0 && load.utilization < IDLE;
+  const hasWork = () => executor.active > 0 || Object.keys(apps.openRoutes()).length > 0;
+  const isLate = () => load.lagMs >= MAX_LAG_MS && hasWork();
+  const isIdle = () => !hasWork() && load.utilization < IDLE;
   stack.use(new IdleMemory({ isIdle }));
   stack.use(watchLoop(foundation, { routes: () => apps.openRoutes(), runs: () => executor.active }));
   await executor.start();

@@ -85,9 +85,16 @@ export function methodNotAllowed(method: string, allowed: readonly string[], res
   return new GatewayError('method_not_allowed', `${method} is not possible here; use ${allow}.`);
 }
 
-/** @throws GatewayError `shutting_down`, `overloaded` where the gateway takes no new work. */
-export function refuseNewWork({ stopping, load }: AppDeps): void {
+/**
+ * `others`: answers that are being written beside this one. Without them, and without runs, nothing is refused for
+ * load: there is nothing that would have to come first.
+ * @throws GatewayError `shutting_down`, `overloaded` where the gateway takes no new work.
+ */
+export function refuseNewWork(
+  { stopping, load, runs, openAnswers }: AppDeps,
+  { others = openAnswers.size - 1 }: { others?: number } = {},
+): void {
   if (stopping.aborted) throw new GatewayError('shutting_down', 'The gateway is shutting down: try again.');
-  if (load.lagMs < MAX_LAG_MS) return;
+  if (load.lagMs < MAX_LAG_MS || others + runs.executing() <= 0) return;
   throw new GatewayError('overloaded', 'The gateway carries what it can. Try again.', { retryAfterMs: 2000 });
 }

@@ -36,7 +36,7 @@ export function webSockets(
     req.url = checkedTarget(withoutOrigin(req.url ?? ''));
     checkOrigin(req.headers, config);
     const key = authenticate(req, keyring(config));
-    refuseNewWork(deps);
+    refuseNewWork(deps, { others: deps.openAnswers.size });
     const entry = entryFor(req.url.split('?', 1)[0] ?? '', config);
     if (!entry?.websocket) throw new GatewayError('not_found', 'There is no WebSocket at this address.');
     const call = streamedCall(req.url, entry, key);

@@ -176,6 +176,8 @@ export interface Runs {
   history(caller: Caller, previousResponseId: string): Promise<Pick<ResearchRequest, 'history' | 'earlierSources'>>;
 
   countOpen(): Promise<{ queued: number; inProgress: number }>;
+  /** Runs that this process drives. */
+  executing(): number;
   /** Open runs of a user's key on this gateway, for `concurrent_runs`. */
   idOf(run: Pick<RunRecord, 'id'>, api: RunApi): string;
 }

@@ -66,6 +66,7 @@ class StoredRuns implements Runs {
   readonly #submissions: Submissions;
   /** How the logs of runs begin that were submitted here, for their first readers. */
   readonly #begun = new WeakMap<RunRecord, LogBatch>();
+  readonly executing = () => this.#options.executor.active;
 
   constructor(options: RunsOptions) {
     this.#options = options;

@@ -404,6 +404,7 @@ function bound(runs: Runs): Runs {
     delete: (run) => runs.delete(run),
     findItem: (caller, id) => runs.findItem(caller, id),
     history: (caller, id) => runs.history(caller, id),
+    executing: () => runs.executing(),
     countOpen: () => runs.countOpen(),
     idOf: (run, api) => runs.idOf(run, api),
   };

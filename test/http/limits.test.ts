@@ -18,6 +18,8 @@ describe('a process that does not keep up', () => {
   it('refuses to pass more on, and counts nothing of it', async () => {
     await using gateway = await openGateway({ limits: { requests_per_minute: 1 } });
     const call: SendOptions = { key, body: { model: 'gpt', input: 'a' } };
+    const run = await send(gateway, 'POST /v1/responses', { ...ask('wait'), key: 'bob' });
+    await until(async () => ((await gateway.runs.countOpen()).inProgress === 1 ? true : undefined));
     gateway.load.lagMs = 300;
     const answer = await send(gateway, 'POST /v1/embeddings', call);
     assertRefused(answer, { status: 503, code: 'overloaded', type: 'api_error', param: null });
@@ -25,6 +27,34 @@ describe('a process that does not keep up', () => {
     assert.equal(answer.headers.get('x-should-retry'), 'true');
     gateway.load.lagMs = 20;
     assert.equal((await send(gateway, 'POST /v1/embeddings', call)).status, 200);
+    await send(gateway, `DELETE /v1/responses/${run.json.id}`, { key: 'bob' });
+  });
+
+  it('refuses nothing while nothing is under way, however late it is', async () => {
+    await using gateway = await openGateway();
+    gateway.load.lagMs = 10_000;
+    const call: SendOptions = { key, body: { model: 'gpt', input: 'a' } };
+    for (let n = 0; n < 3; n++) assert.equal((await send(gateway, 'POST /v1/embeddings', call)).status, 200);
+    assert.equal((await send(gateway, 'POST /v1/responses', ask('hello'))).status, 200);
+  });
+
+  it('refuses a call beside another one that it passes on', async () => {
+    const [reached, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    await using gateway = await openGateway({
+      proxy: async ({ res }) => {
+        reached.resolve();
+        await gate.promise;
+        res.end('{}');
+        return { tokens: 0, cost: 0 };
+      },
+    });
+    gateway.load.lagMs = 10_000;
+    const call: SendOptions = { key, body: { model: 'gpt', input: 'a' } };
+    const first = send(gateway, 'POST /v1/embeddings', call);
+    await reached.promise;
+    assert.equal((await send(gateway, 'POST /v1/embeddings', call)).status, 503);
+    gate.resolve();
+    assert.equal((await first).status, 200);
   });
 });
 

@@ -45,6 +45,10 @@ export class OpenAnswers {
     config.onChange(({ keys }) => this.#endAllBut(keys));
   }
 
+  get size(): number {
+    return this.#open.length;
+  }
+
   /** How many answers of each route are being written. */
   routes(): Record<string, number> {
     const routes: Record<string, number> = {};

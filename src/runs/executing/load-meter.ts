@@ -4,7 +4,10 @@ import { performance } from 'node:perf_hooks';
 export interface LoadMeter {
   /** The share of the time in which it works, 0 to 1, over the last tenth of a second. */
   readonly utilization: number;
-  /** How late it comes to what is due, in milliseconds, over about the last quarter of a second. */
+  /**
+   * How late it comes to what is due for its own work, in milliseconds, over about the last quarter of a second. What it
+   * waits for other processes of the machine is not in it.
+   */
   readonly lagMs: number;
 }
 
@@ -18,6 +21,7 @@ export class EventLoopLoad implements LoadMeter, Disposable {
   lagMs = 0;
   readonly #timer: NodeJS.Timeout;
   #before = performance.eventLoopUtilization();
+  #last = this.#before;
   #dueAt = performance.now() + SAMPLE_MS;
   #odd = false;
 
@@ -32,11 +36,14 @@ export class EventLoopLoad implements LoadMeter, Disposable {
 
   #sample(): void {
     const now = performance.now();
-    this.lagMs += WEIGHT * (Math.max(0, now - this.#dueAt) - this.lagMs);
+    const current = performance.eventLoopUtilization();
+    // It cannot be late by more than it worked: the rest of the time it was not given the processor.
+    const worked = current.active - this.#last.active;
+    this.#last = current;
+    this.lagMs += WEIGHT * (Math.min(worked, Math.max(0, now - this.#dueAt)) - this.lagMs);
     this.#dueAt = now + SAMPLE_MS;
     this.#odd = !this.#odd;
     if (this.#odd) return;
-    const current = performance.eventLoopUtilization();
     this.utilization = performance.eventLoopUtilization(current, this.#before).utilization;
     this.#before = current;
   }

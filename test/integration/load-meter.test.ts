@@ -1,0 +1,32 @@
+import assert from 'node:assert/strict';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const CHILD = fileURLToPath(new URL('../support/load-meter-child.ts', import.meta.url));
+
+describe('the load meter of a process', () => {
+  it('counts how late its own work makes it, not how long the machine did other things', async () => {
+    const child = fork(CHILD);
+    try {
+      const ask = async (what: 'look' | 'work'): Promise<{ highest: number }> => {
+        const answered = once(child, 'message');
+        child.send(what);
+        const [answer] = await answered;
+        return answer;
+      };
+      await once(child, 'message');
+      // As if neighbours had the processor: it waits for what is due, and is not let run.
+      child.kill('SIGSTOP');
+      await delay(1500);
+      child.kill('SIGCONT');
+      const stopped = await ask('look');
+      assert.ok(stopped.highest < 250, `${stopped.highest} ms`);
+      const busy = await ask('work');
+      assert.ok(busy.highest >= 250, `${busy.highest} ms`);
+    } finally {
+      child.kill('SIGKILL');
+    }
+  });
+});
