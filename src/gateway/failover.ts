@@ -4,12 +4,6 @@ import type { HeldAnswer } from '../upstream/provider-target.ts';
 import type { Route, RouteAttempt, RouteTries } from '../upstream/upstream.ts';
 import type { AttemptResult } from './attempt-result.ts';
 
-/** Statuses that judge the request itself: another provider would say the same. */
-const REQUEST_AT_FAULT = new Set([400, 406, 411, 413, 414, 415, 416, 417, 422, 431]);
-
-/** Statuses that are about the gateway's credentials, not the client's (contract section 10). */
-const OWN_CREDENTIALS = new Set([401, 403]);
-
 export interface FailoverOptions {
   tries: RouteTries;
   modelName: string;
@@ -42,7 +36,8 @@ export async function withFailover(options: FailoverOptions): Promise<Passed> {
         report(attempt, result);
         if (result.is !== 'failed') return { route, ...result };
         const { answer, failure } = result;
-        last = answer && { is: 'refused', route, answer, failure };
+        // What is about the gateway's credentials is not the client's (contract section 10).
+        last = answer && failure.blames !== 'credential' ? { is: 'refused', route, answer, failure } : undefined;
       }
     } finally {
       walk[Symbol.dispose]();
@@ -57,7 +52,7 @@ export async function withFailover(options: FailoverOptions): Promise<Passed> {
     const passed = await hedge.run();
     if (passed) return passed;
   }
-  if (last?.is === 'refused' && !OWN_CREDENTIALS.has(last.answer.status)) return last;
+  if (last) return last;
   throw gatewayErrorOf(modelName, tries.failures);
 }
 
@@ -70,6 +65,6 @@ function report(attempt: RouteAttempt, result: AttemptResult): void {
   }
   const { failure, answer } = result;
   // What is too long for one route may fit another.
-  if (answer && REQUEST_AT_FAULT.has(answer.status) && failure.kind !== 'context_length') attempt.succeeded();
+  if (answer && failure.blames === 'request' && failure.kind !== 'context_length') attempt.succeeded();
   else attempt.failed(failure, { delivered: false });
 }

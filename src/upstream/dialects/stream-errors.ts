@@ -1,21 +1,39 @@
 import { isObject } from '../../base/json.ts';
+import { readFinishReason } from '../decoding/finish-reason.ts';
 
 /**
  * Whether a payload inside a 200 stream tells of a failure: `{"error": ...}` (most), `{"object": "error"}` (Mistral,
  * vLLM), `{"type": "error"}`, a bare `{"message"}` or `{"detail"}`, MiniMax's `base_resp` with a status, Cloudflare's
- * `{"success": false, "errors": [...]}`, Baidu's `{"error_code", "error_msg"}`.
+ * `{"success": false, "errors": [...]}`, Baidu's `{"error_code", "error_msg"}`, a choice with an `error` of its own
+ * (OpenRouter) or with a `finish_reason` that says so (`error`).
  */
 export function isStreamError(payload: Record<string, unknown>): boolean {
-  const { error } = payload;
-  if (error !== undefined && error !== null && error !== false && error !== '') return true;
-  if (payload.object === 'error' || payload.type === 'error') return true;
+  if (isPlainError(payload)) return true;
   if (isObject(payload.base_resp) && Number(payload.base_resp.status_code ?? 0) !== 0) return true;
+  if (brokenChoice(payload)) return true;
   if ('choices' in payload || 'usage' in payload) return false;
   if (payload.success === false) return true;
   return TELLING.some((key) => {
     const text = payload[key];
     return (typeof text === 'string' && text !== '') || (Array.isArray(text) && text.length > 0);
   });
+}
+
+/** The same for APIs whose answers may well have a `message` or a `detail`. */
+export function isPlainError({ error, object, type }: Record<string, unknown>): boolean {
+  return isTold(error) || object === 'error' || type === 'error';
+}
+
+/** A choice that its provider gave up. */
+export function brokenChoice({ choices }: Record<string, unknown>): Record<string, unknown> | undefined {
+  if (!Array.isArray(choices)) return undefined;
+  return choices
+    .filter(isObject)
+    .find((choice) => isTold(choice.error) || readFinishReason(choice.finish_reason) === 'broken');
+}
+
+function isTold(error: unknown): boolean {
+  return error !== undefined && error !== null && error !== false && error !== '';
 }
 
 const TELLING = ['message', 'detail', 'msg', 'error_message', 'error_msg', 'errorMessage', 'errors'];

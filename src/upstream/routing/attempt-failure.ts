@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { TurnFailureKind } from '../turn.ts';
+import type { Blamed } from './refusals.ts';
 
 /**
  * What to do after a failed attempt: `again` may succeed on the same route, `elsewhere` only on another one,
@@ -19,6 +20,8 @@ export interface AttemptFailureDetails {
    * logged: they may repeat a credential.
    */
   refused?: { text: string; body: JsonObject } | undefined;
+  /** Whom the provider's refusal blames, where it refused. */
+  blames?: Blamed | undefined;
   /** Whether the failure tells that the provider is unhealthy (it counts for the circuit breaker). */
   unhealthy?: boolean;
 }
@@ -31,6 +34,7 @@ export class AttemptFailure extends Error {
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
   readonly #refused: { text: string; body: JsonObject } | undefined;
+  readonly blames: Blamed | undefined;
   readonly unhealthy: boolean;
 
   constructor(message: string, details: AttemptFailureDetails) {
@@ -40,6 +44,7 @@ export class AttemptFailure extends Error {
     this.status = details.status;
     this.retryAfterMs = details.retryAfterMs;
     this.#refused = details.refused;
+    this.blames = details.blames;
     this.unhealthy = details.unhealthy ?? false;
   }
 

@@ -1,7 +1,9 @@
 import { isObject, parseJson } from '../../base/json.ts';
 import type { Scrubber } from '../credentials/secrets.ts';
-import { AttemptFailure } from './attempt-failure.ts';
+import { brokenChoice } from '../dialects/stream-errors.ts';
+import { AttemptFailure, brokenStream } from './attempt-failure.ts';
 import { saysContextLength } from './context-length.ts';
+import { blamedBy } from './refusals.ts';
 import { type AnswerHeaders, durationMs, retryAfterMs } from './retry-after.ts';
 
 /** What a provider answered instead of a stream. */
@@ -22,12 +24,12 @@ export function failureOfAnswer(answer: ProviderRefusal, scrubber: Scrubber, now
   const wait = retryAfterMs(answer.headers, now, status === 429) ?? (status === 429 ? waitIn(text) : undefined);
   const detail = scrubber.scrub(errorText(answer.text));
   const message = detail === '' ? `HTTP status ${status}` : `HTTP status ${status}: ${detail}`;
-  const common = { status, retryAfterMs: wait };
+  const common = { status, retryAfterMs: wait, blames: blamedBy(status, text) };
   if (status === 413 || (status !== 429 && saysContextLength(text))) {
     return new AttemptFailure(message, { ...common, kind: 'context_length', advice: 'elsewhere' });
   }
   if (status < 500 && status !== 429 && saysContentFilter(text)) {
-    return new AttemptFailure(message, { ...common, kind: 'refused', advice: 'never' });
+    return new AttemptFailure(message, { ...common, kind: 'refused', advice: 'never', blames: 'request' });
   }
   if (status === 429) {
     return new AttemptFailure(message, {
@@ -51,10 +53,23 @@ export function failureOfAnswer(answer: ProviderRefusal, scrubber: Scrubber, now
 
 /** The failure that an error object inside a stream means. `payload` is the parsed frame. */
 export function failureOfStreamError(payload: Record<string, unknown>, scrubber: Scrubber): AttemptFailure {
+  const told = payload.error ?? errorInside(payload);
+  if (!told && (payload.choices || payload.response)) return brokenStream('the provider broke the answer off');
+  return failureOfError(told ? { error: told } : payload, scrubber);
+}
+
+/** The error of a choice, or of a response that failed. */
+function errorInside(payload: Record<string, unknown>): unknown {
+  const { response } = payload;
+  return isObject(response) ? response.error : brokenChoice(payload)?.error;
+}
+
+function failureOfError(payload: Record<string, unknown>, scrubber: Scrubber): AttemptFailure {
   const text = JSON.stringify(payload.error ?? payload).slice(0, MAX_READ);
   const detail = scrubber.scrub(errorText(JSON.stringify(payload)));
   const message = `an error inside the stream: ${detail === '' ? 'no message' : detail}`;
   if (saysContextLength(text)) return new AttemptFailure(message, { kind: 'context_length', advice: 'elsewhere' });
+  if (saysContentFilter(text)) return new AttemptFailure(message, { kind: 'refused', advice: 'never' });
   const status = statusIn(payload);
   if (status === 429 || /rate.?limit|too many requests|throttl|insufficient_quota/i.test(text)) {
     const advice = saysNoQuota(text) || neverFits(text) ? 'elsewhere' : 'again';
