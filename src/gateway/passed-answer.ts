@@ -2,6 +2,7 @@ import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import { AttemptFailure, brokenStream } from '../upstream/provider-answer.ts';
 import type { ProviderTarget } from '../upstream/provider-target.ts';
 import { ClientWriter, endAnswer } from './client-writer.ts';
+import { failWritesLate } from './late-write-failure.ts';
 import type { ShortLivedMemory } from './short-lived-memory.ts';
 
 /** The longest error of a provider that is passed on, in bytes. */
@@ -26,6 +27,7 @@ export interface Passing {
 export function watchRequest(proxyReq: ClientRequest, { target, fail }: Pick<Passing, 'target' | 'fail'>): void {
   const { first_byte, idle, connect } = target.config.timeouts;
   limitConnect(proxyReq, connect);
+  if (proxyReq.socket) failWritesLate(proxyReq.socket);
   let headTimer: NodeJS.Timeout | undefined;
   let answered = false;
   const onSent = () => {

@@ -51,6 +51,7 @@ export function createStreamedPassage({ upstream }: { upstream: Upstream }): Str
   const agents = new Agents();
   const memory = new ShortLivedMemory();
   const passing = new WeakMap<IncomingMessage, Passing>();
+  const answered = new WeakSet<IncomingMessage>();
   const of = (req: IncomingMessage): Passing => {
     const found = passing.get(req);
     if (!found) throw new Error('This request is not being passed.');
@@ -82,13 +83,17 @@ export function createStreamedPassage({ upstream }: { upstream: Upstream }): Str
           server.on('proxyRes', (answer, req, res) => {
             // What is thrown here would end the process: nobody catches what a listener throws.
             try {
+              answered.add(req);
               passAnswer(answer, res, of(req));
             } catch (error) {
               answer.destroy();
               of(req).fail(error);
             }
           });
-          server.on('error', (error, req) => req && passing.get(req)?.fail(error));
+          // An upload that can go on no longer takes nothing from an answer that has begun.
+          server.on('error', (error, req) => {
+            if (req && !answered.has(req)) passing.get(req)?.fail(error);
+          });
           server.on('econnreset', (error, req) => passing.get(req)?.fail(error));
         },
       ],
