@@ -166,6 +166,21 @@ describe('a stream that is continued', () => {
   });
 });
 
+describe('what bounds a stream that is continued', () => {
+  it('is the text that a route can be given: a longer answer that breaks is continued by nobody', async () => {
+    const words = chunk({ content: 'x'.repeat(256 * 1024) });
+    const { steps } = frames([chunk({ role: 'assistant' }), ...Array.from({ length: 5 }, () => words)], {
+      done: false,
+    });
+    const long: Script = { ...hang(), headersAfter: 0, steps: [...steps.slice(0, -1), { do: 'cut' }] };
+    await using asked = await world(long, goesOn);
+    const { payloads, content } = await ask(asked);
+    assert.equal(content.length, 5 * 256 * 1024);
+    assert.match(JSON.stringify(payloads.at(-1)), /^\{"error":\{"message":"Provider one failed/);
+    assert.equal(asked.second.requests.length, 0);
+  });
+});
+
 describe('a call that is hedged', () => {
   const silent: Record<string, Script> = {
     'says nothing': hang(),
@@ -195,6 +210,44 @@ describe('a call that is hedged', () => {
       });
     }
   }
+
+  for (const path of ['/chat/completions', '/responses']) {
+    it(`is not asked of a route again and again that is overtaken each time (${path})`, async () => {
+      await using slow = await startScriptedProvider({ respond: () => hang() });
+      await using second = await startScriptedProvider({
+        respond: ({ body }) => goodAnswer('second', body.stream === true),
+      });
+      const routes = ['one', 'two'].map((provider) => ({ provider, model: 'm' }));
+      const hedged = { routes, hedge_after: 0.02 };
+      await using gateway = await startProxyGateway({
+        providers: { one: { url: slow.url }, two: { url: second.url } },
+        models: { fast: { kind: 'proxy', ...hedged }, deep: { kind: 'research', ...hedged, research: { tools: [] } } },
+      });
+      const body = path === '/responses' ? { model: 'deep', input: 'What?', stream: false } : chat();
+      for (let n = 0; n < 12; n += 1) assert.match(await (await send(gateway, path, { body })).text(), /second/);
+      // The fifth in a row leaves it out; one more where the machine took its time.
+      assert.ok(slow.requests.length <= 6, `${slow.requests.length} requests`);
+    });
+  }
+
+  it('says nothing against a route that was asked second and had no time', async () => {
+    await using second = await startScriptedProvider({ respond: () => hang() });
+    await using first = await startScriptedProvider({
+      respond: async ({ body }, n) => {
+        await second.waitForRequest(n + 1);
+        return goodAnswer('first', body.stream === true);
+      },
+    });
+    const routes = ['one', 'two'].map((provider) => ({ provider, model: 'm' }));
+    await using gateway = await startProxyGateway({
+      providers: { one: { url: first.url }, two: { url: second.url } },
+      models: { fast: { kind: 'proxy', routes, hedge_after: 0.02 } },
+    });
+    for (let n = 0; n < 8; n += 1) {
+      assert.match(await (await send(gateway, '/chat/completions', { body: chat() })).text(), /first/);
+    }
+    assert.equal(second.requests.length, 8);
+  });
 
   it('asks nobody else where the first answers in time', async () => {
     await using first = await startScriptedProvider({

@@ -1,5 +1,6 @@
 import { sleep } from '../../base/abort.ts';
 import type { Clock } from '../../base/clock.ts';
+import { isOvertaken } from '../../base/hedge.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { RouteName } from '../turn.ts';
 import { AttemptFailure } from './attempt-failure.ts';
@@ -110,6 +111,8 @@ export class RouteTries {
   readonly #failures = new Map<string, FailedRoute>();
   readonly #steps: Steps = { next: (walk) => this.#next(walk), end: (walk) => this.#end(walk) };
   #over = false;
+  /** The attempt that began last. */
+  #latest: RunningAttempt | undefined;
 
   constructor(options: RouteTriesOptions) {
     this.#options = options;
@@ -198,6 +201,7 @@ export class RouteTries {
       },
     });
     walk.current = attempt;
+    this.#latest = attempt;
     return attempt;
   }
 
@@ -206,6 +210,8 @@ export class RouteTries {
     if (!attempt) return;
     walk.current = undefined;
     this.#record(attempt.route).asking = false;
+    // One that began later was faster: nobody waited for the end of this one, but it was too slow.
+    if (isOvertaken(walk.signal) && attempt !== this.#latest) attempt.overtaken();
     this.#report(attempt);
     attempt.end();
     attempt.route.provider.leave();

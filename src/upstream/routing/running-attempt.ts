@@ -32,6 +32,7 @@ export class RunningAttempt implements RouteAttempt {
   readonly startedAt: number;
   readonly #options: RunningAttemptOptions;
   #outcome: AttemptOutcome | undefined;
+  #isSlow = false;
 
   /** Takes over a slot of the limiter. */
   constructor(options: RunningAttemptOptions) {
@@ -55,13 +56,18 @@ export class RunningAttempt implements RouteAttempt {
     this.#settle(failure, details);
   }
 
+  /** Another route answered sooner, although it was asked later. A route to which that always happens is left out. */
+  overtaken(): void {
+    this.#isSlow = this.#outcome === undefined;
+  }
+
   /** Tells limiter and breaker how it went, and frees the slot. To be called once. */
   end(): void {
     const { limiter, breaker } = this.#options;
     const outcome = this.#outcome;
     if (outcome === 'ok') limiter.succeeded();
     else if (outcome?.kind === 'rate_limit') limiter.limited(outcome.retryAfterMs);
-    breaker.end(outcome === 'ok' ? 'healthy' : outcome?.unhealthy ? 'unhealthy' : 'unknown');
+    breaker.end(outcome === 'ok' ? 'healthy' : outcome?.unhealthy || this.#isSlow ? 'unhealthy' : 'unknown');
     limiter.leave();
   }
 
