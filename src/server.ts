@@ -33,6 +33,7 @@ import { createDriver } from './runs/executing/research-driver.ts';
 import { sweepExpired } from './runs/expiry.ts';
 import { RunMetrics } from './runs/metrics.ts';
 import { createRuns } from './runs/service.ts';
+import { readTrace } from './runs/stored/stored-request.ts';
 import { Instances } from './store/instances.ts';
 import { openStorage, type Storage } from './store/open.ts';
 import { createLiveToolbox, type LiveToolbox } from './tools/live-toolbox.ts';
@@ -264,7 +265,8 @@ function openDriver(
       const key = live.keyById(run.keyId);
       const account = new CallAccount();
       metered(() => account.spent);
-      return proxy.complete({ modelName: run.model, model, key, body: request.body, account, signal });
+      const trace = readTrace(run);
+      return proxy.complete({ modelName: run.model, model, key, body: request.body, account, trace, signal });
     },
     encryptionKeyOf: (keyId) => encryptionKeyOf(live, keyId),
     metrics,

@@ -54,7 +54,7 @@ function requestOf(task: ProxyTask): PassedRequest {
     method: 'POST',
     path: '/chat/completions',
     api: 'chat_completions',
-    headers: { 'content-type': 'application/json', accept: 'application/json' },
+    headers: { ...task.trace, 'content-type': 'application/json', accept: 'application/json' },
     body,
     modelAt,
     encoding: 'json',

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { TraceContext } from '../base/trace-context.ts';
 import type { KeyConfig, ProxyModelConfig } from '../config/schema.ts';
 import type { Span } from '../protocol/json-spans.ts';
 import type { CallAccount } from './call-account.ts';
@@ -39,6 +40,8 @@ export interface ProxyTask {
   body: string;
   /** See `ProxyCall`. */
   account: CallAccount;
+  /** Of the request that submitted the task. */
+  trace?: TraceContext | undefined;
   signal: AbortSignal;
 }
 

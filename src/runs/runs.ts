@@ -1,5 +1,6 @@
 import type { RunId } from '../base/ids.ts';
 import type { JsonObject } from '../base/json.ts';
+import type { TraceContext } from '../base/trace-context.ts';
 import type { ResponseObject } from '../protocol/response.ts';
 import type { Task } from '../protocol/tasks.ts';
 import type { ResearchRequest } from '../research/run/request.ts';
@@ -45,6 +46,8 @@ export interface Submission {
   background: boolean;
   metadata: JsonObject;
   previousResponseId: string | null;
+  /** The client's, for the providers that work for the run. */
+  trace?: TraceContext | undefined;
   /** What a repeat of it is recognised by (contract section 2). */
   repeat?: RepeatKey;
   /**

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RunId } from '../../base/ids.ts';
+import { traceOf } from '../../base/trace-context.ts';
 import { costOf, highestKnownPrice } from '../../research/run/money.ts';
 import type { Submission, Submitted } from '../../runs/runs.ts';
 import type { AppDeps, Identity } from '../app-deps.ts';
@@ -14,7 +15,7 @@ export interface RunSubmission {
   identity: Identity;
   /** The body's bytes. */
   raw: Buffer;
-  submission: Omit<Submission, 'caller' | 'repeat' | 'admit'>;
+  submission: Omit<Submission, 'caller' | 'repeat' | 'admit' | 'trace'>;
   /** What the run will use at most, as far as can be said. */
   worst: WorstCase;
 }
@@ -36,6 +37,7 @@ export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<
     const { run, replayed } = await deps.runs.submit({
       ...submission,
       caller,
+      trace: traceOf(req.headers),
       ...(path !== undefined && { repeat: repeatKeyOf(req, { path, raw, caller }) }),
       admit: async (id: RunId, { waits }) => {
         admitted = await deps.admission.admit({

@@ -1,6 +1,7 @@
 import { type Clock, steadyClock } from '../../base/clock.ts';
 import { type ErrorCode, GatewayError } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
+import type { TraceContext } from '../../base/trace-context.ts';
 import type { LiveConfig } from '../../config/live-config.ts';
 import type { KeyConfig, ResearchModelConfig, RouteConfig } from '../../config/schema.ts';
 import type { Warning } from '../../protocol/warnings.ts';
@@ -18,7 +19,7 @@ import type { Tool } from '../../tools/tool.ts';
 import type { ChatModel, TurnUsage } from '../../upstream/turn.ts';
 import type { RunMetrics } from '../metrics.ts';
 import type { AdmittedRun, EndedRun, Used } from '../runs.ts';
-import { readHeld, readMcpServers, readResearchRequest } from '../stored/stored-request.ts';
+import { readHeld, readMcpServers, readResearchRequest, readTrace } from '../stored/stored-request.ts';
 import type { RunDriver } from './execute-run.ts';
 
 /** The tools of one run, and what they hold open. */
@@ -42,6 +43,8 @@ export interface DriverParts {
     runId: string;
     /** Other routes than the model's. */
     routes?: readonly RouteConfig[];
+    /** Goes on with every request. */
+    trace?: TraceContext | undefined;
     /** Told of what the client of the run should know, again with every turn. */
     onWarning?: (warning: Warning) => void;
     /** Told what each turn used once it is over, however it ended. */
@@ -67,6 +70,14 @@ export interface DriverParts {
   used?(run: AdmittedRun & Used): void;
   /** Told of every run that this instance ended. */
   ended?(run: EndedRun & { model: string; error: ErrorCode | undefined }): void;
+}
+
+/** The servers of a request are told of its trace as providers are. */
+function tracedServers(
+  servers: readonly RequestedMcpServer[],
+  trace: TraceContext | undefined,
+): readonly RequestedMcpServer[] {
+  return trace ? servers.map((server) => ({ ...server, headers: { ...trace, ...server.headers } })) : servers;
 }
 
 /** Puts a research run together from its record and the current configuration. */
@@ -95,11 +106,15 @@ export function createDriver(parts: DriverParts): RunDriver {
       // Kept from the first time on; a start does not load it.
       const { research } = await import('../../research/loop.ts');
       const log = parts.log.child({ run: run.id });
+      const trace = readTrace(run);
       await using opened = await parts.openTools({
         builtin: builtinTools(model, request),
         allowedDomains: request.tools?.allowedDomains ?? [],
         configuredMcp: request.toolChoice !== 'none' && request.tools === null,
-        mcpServers: request.toolChoice === 'none' ? [] : readMcpServers(run, parts.encryptionKeyOf(run.keyId)),
+        mcpServers:
+          request.toolChoice === 'none'
+            ? []
+            : tracedServers(readMcpServers(run, parts.encryptionKeyOf(run.keyId)), trace),
         signal,
         log,
       });
@@ -109,6 +124,7 @@ export function createDriver(parts: DriverParts): RunDriver {
         model,
         key,
         runId: run.id,
+        trace,
         onWarning(warning: Warning) {
           if (concerns(request, warning)) addWarning(told, warning);
         },

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { decrypt, encrypt } from '../../base/encrypt.ts';
 import { type ItemPrefix, itemId } from '../../base/ids.ts';
 import { isObject, type JsonObject } from '../../base/json.ts';
+import type { TraceContext } from '../../base/trace-context.ts';
 import { effortLevel } from '../../config/schema/models.ts';
 import type { RequestedMcpServer, ResearchRequest } from '../../research/run/request.ts';
 import type { RunRecord } from '../../store/run-store.ts';
@@ -20,6 +21,7 @@ export interface StoredRequest {
   /** Encrypted `RequestedMcpServer[]`, where the request attached any. */
   mcpServers?: string;
   held?: HeldLimits;
+  trace?: TraceContext;
 }
 
 const jsonObject = z.custom<JsonObject>(isObject);
@@ -91,17 +93,18 @@ const stored: z.ZodType<StoredRequest> = z.looseObject({
   held: z
     .looseObject({ place: z.boolean().optional(), tokens: z.number().optional(), cost: z.number().optional() })
     .optional(),
+  trace: z.looseObject({ traceparent: z.string(), tracestate: z.string().optional() }).optional(),
 });
 const version = z.looseObject({ v: z.int().positive().default(1) });
 
 /** A request as it is stored. `key` encrypts credentials; see `base/encrypt.ts`. */
 export function storedRequest(submission: Submission, { key, held }: { key: Buffer; held: HeldLimits }): StoredRequest {
-  const { request, input } = submission;
+  const { request, input, trace } = submission;
   const limits = held.place || held.tokens !== undefined || held.cost !== undefined ? { held } : {};
-  if (request.kind === 'proxy' || request.mcpServers.length === 0)
-    return { v: DATA_VERSION, input, request, ...limits };
+  const common = { v: DATA_VERSION, input, ...limits, ...(trace && { trace }) };
+  if (request.kind === 'proxy' || request.mcpServers.length === 0) return { ...common, request };
   const mcpServers = encrypt(JSON.stringify(request.mcpServers), key);
-  return { v: DATA_VERSION, input, request: { ...request, mcpServers: [] }, mcpServers, ...limits };
+  return { ...common, request: { ...request, mcpServers: [] }, mcpServers };
 }
 
 /** The request of a record that this process has just made, so that it need not be read back. */
@@ -112,6 +115,11 @@ export function rememberRequest(run: RunRecord, request: StoredRequest): void {
 /** What the run holds of its key's limits. */
 export function readHeld(run: RunRecord): HeldLimits {
   return parse(run).held ?? {};
+}
+
+/** The trace that the run belongs to. */
+export function readTrace(run: RunRecord): TraceContext | undefined {
+  return parse(run).trace;
 }
 
 /** The input items as submitted, each with the id by which a later request can refer to it. */

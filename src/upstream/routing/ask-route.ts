@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
+import type { TraceContext } from '../../base/trace-context.ts';
 import { CallMeter, usageOf } from '../call-meter.ts';
 import { estimateInput, roughTokens } from '../decoding/estimate.ts';
 import type { DecodedTurn } from '../decoding/turn-decoder.ts';
@@ -24,6 +25,7 @@ export interface RouteRequestOptions {
   hasAlternative?: boolean;
   /** What the run learned about its history. */
   run?: RunTraits;
+  trace?: TraceContext | undefined;
   /** Told of the turn as it came, before it goes out. */
   onTurn?: (turn: DecodedTurn) => void;
   /** See `TurnOptions`. */
@@ -82,6 +84,7 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
       : undefined,
     watch: provider.firstTokens(model, { streamed: true }),
     pass: pass && ((part) => pass(masked(part))),
+    trace: options.trace,
     signal: options.signal,
   });
   for await (const part of parts) {

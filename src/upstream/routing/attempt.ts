@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../base/json.ts';
+import type { TraceContext } from '../../base/trace-context.ts';
 import type { CallMeter } from '../call-meter.ts';
 import { tokenWeight } from '../decoding/estimate.ts';
 import { EventStream } from '../decoding/event-stream.ts';
@@ -42,6 +43,7 @@ export interface AttemptOptions {
   watch: FirstTokenWatch;
   /** See `TurnOptions`. */
   pass?: PassDelta | undefined;
+  trace?: TraceContext | undefined;
   signal: AbortSignal;
 }
 
@@ -66,7 +68,7 @@ export async function* attempt(options: AttemptOptions): AsyncGenerator<AttemptP
       method: 'POST',
       path: wire.path,
       api: wire.api,
-      headers: HEADERS,
+      headers: options.trace ? { ...HEADERS, ...options.trace } : HEADERS,
       body: JSON.stringify(body),
     },
     {
@@ -219,7 +221,8 @@ class TurnReceiver implements Receiver<AttemptEnd> {
 
   #read(payloads: readonly Record<string, unknown>[]): void {
     for (const payload of payloads) this.#decoder.accept(payload);
-    this.#give(this.#decoder.take());
+    // White space is no beginning: until something is said another route can be asked.
+    if (this.#decoder.hasOutput) this.#give(this.#decoder.take());
     this.#count();
   }
 
