@@ -12,10 +12,10 @@ import type { MeteredCall } from './metered-call.ts';
 import { RelayedBody } from './relayed-body.ts';
 import { RelayedStream } from './relayed-stream.ts';
 import type { StreamKind } from './stream-kind.ts';
-import { judgeCompletion, judgeError, judgeJson, WholeAnswer } from './whole-answer.ts';
+import { judgeError, judgeWhole, WholeAnswer } from './whole-answer.ts';
 import { streamOfCompletion } from './whole-as-stream.ts';
 
-/** JSON of a known length up to this is kept until it is whole, in bytes. */
+/** JSON of other APIs than chat is kept until it is whole up to this, in bytes. */
 const MAX_KEPT = 1024 * 1024;
 
 type ChooseReceiver = (head: AnswerHead, control: ResultControl) => ResultReceiver;
@@ -28,7 +28,8 @@ export interface ReceiverContext {
   res: ServerResponse;
   kind: StreamKind;
   modelName: string;
-  isChat: boolean;
+  /** See `ProxyCall`. */
+  api: string;
   /** Whether a stream was asked for. */
   stream: boolean;
   /** See `RelayedStreamOptions`. */
@@ -39,29 +40,37 @@ export interface ReceiverContext {
   continued?: ContinuedAnswer | undefined;
 }
 
-/** Who takes the answer of a whole chat completion. `relay`: see `WholeAnswerOptions`. */
+/** Who takes the answer of a whole completion. `relay`, `keep`: see `WholeAnswerOptions`. */
 export function completionReceiver(
-  { target, memory, metered }: Pick<ReceiverContext, 'target' | 'memory' | 'metered'>,
+  { target, memory, metered, kind }: Pick<ReceiverContext, 'target' | 'memory' | 'metered' | 'kind'>,
   relay?: (head: AnswerHead, control: ResultControl) => ResultReceiver,
+  keep?: number,
 ): ChooseReceiver {
   return (head, control) => {
     if (head.status >= 300) return errorReceiver(head, control, { target, memory, metered });
     return new WholeAnswer(head, control, {
-      judge: (answer) => judgeCompletion(answer, target),
+      judge: (answer) => judgeWhole(answer, { target, kind }),
       memory,
       metered,
       ...(relay && { relay: () => relay(head, control) }),
+      ...(keep !== undefined && { keep }),
     });
   };
 }
 
-/** Who takes the answer of a chat completion. */
-export function chatReceiver(context: ReceiverContext): ChooseReceiver {
-  const { stream, memory, metered } = context;
-  if (!stream) return completionReceiver(context, (head, control) => relayedBody(head, control, context));
+/** APIs that answer with JSON, or with events where a stream was asked for, and with nothing else. */
+const JSON_APIS = new Set(['chat_completions', 'completions', 'responses', 'messages', 'embeddings']);
+
+/** Who takes the answer of a call. */
+export function receiverOf(context: ReceiverContext): ChooseReceiver {
+  if (!JSON_APIS.has(context.api)) return otherReceiver(context);
+  return context.stream ? streamReceiver(context) : wholeReceiver(context);
+}
+
+function streamReceiver(context: ReceiverContext): ChooseReceiver {
+  const { memory, metered, continued } = context;
   return (head, control) => {
     if (head.status >= 300) return errorReceiver(head, control, context);
-    if (isEncoded(head)) return relayedBody(head, control, context);
     if (mediaTypeOf(head) === 'application/json') {
       return new WholeAnswer(head, control, {
         judge: (answer) => judgeInsteadOfStream(answer, context),
@@ -69,29 +78,42 @@ export function chatReceiver(context: ReceiverContext): ChooseReceiver {
         metered,
       });
     }
-    return context.continued
-      ? continuedStream(head, control, { ...context, continued: context.continued })
+    return continued
+      ? continuedStream(head, control, { ...context, continued })
       : relayedStream(head, control, context);
   };
 }
 
-/** Who takes the answer of any other call. */
-export function otherReceiver(context: ReceiverContext): ChooseReceiver {
-  const { res, memory, metered } = context;
+function wholeReceiver(context: ReceiverContext): ChooseReceiver {
+  const relay = (head: AnswerHead, control: ResultControl) => relayedBody(head, control, context);
+  if (context.api === 'chat_completions') return completionReceiver(context, relay);
+  const whole = completionReceiver(context, relay, MAX_KEPT);
+  // A server of the Responses API may stream where nobody said that it shall not.
+  if (context.api !== 'responses') return whole;
+  return (head, control) => {
+    const isStream = head.status < 300 && mediaTypeOf(head) === 'text/event-stream';
+    return isStream ? relayedStream(head, control, context) : whole(head, control);
+  };
+}
+
+/** Files, audio, pictures: what they are, only their provider knows. */
+function otherReceiver(context: ReceiverContext): ChooseReceiver {
+  const { res, memory, metered, target, kind } = context;
   return (head, control) => {
     const type = mediaTypeOf(head);
     if (head.status >= 300) return errorReceiver(head, control, context);
-    if (type === 'text/event-stream' && !isEncoded(head)) return relayedStream(head, control, context);
-    if (res.headersSent)
+    if (type === 'text/event-stream') return relayedStream(head, control, context);
+    if (res.headersSent) {
       return new WholeAnswer(head, control, {
         judge: (answer) => judgeInsteadOfStream(answer, context),
         memory,
         metered,
       });
+    }
     const length = Number(head.headers['content-length'] ?? Number.POSITIVE_INFINITY);
     if (type === 'text/html' || (type === 'application/json' && length <= MAX_KEPT)) {
       return new WholeAnswer(head, control, {
-        judge: judgeJson,
+        judge: (answer) => judgeWhole(answer, { target, kind }),
         memory,
         metered,
         relay: () => relayedBody(head, control, context),
@@ -155,12 +177,11 @@ function relayedBody(
 
 /** A stream was asked for, and JSON came: an error, or a provider that cannot stream. */
 function judgeInsteadOfStream(answer: HeldAnswer, context: ReceiverContext): AttemptResult {
-  const { target, kind, isChat } = context;
+  const { target, kind, api } = context;
+  const judged = judgeWhole(answer, { target, kind });
+  if (judged.is === 'failed') return judged;
   const payload = parseJson(answer.body.toString('utf8'));
-  if (isPayload(payload) && kind.isError(payload)) {
-    return { is: 'failed', failure: target.failureOfStreamError(payload) };
-  }
-  const stream = isPayload(payload) && isChat ? streamOfCompletion(payload) : undefined;
+  const stream = isPayload(payload) && api === 'chat_completions' ? streamOfCompletion(payload) : undefined;
   if (stream !== undefined) return relayWhole(answer, Buffer.from(stream), context);
   return { is: 'failed', failure: brokenStream('an answer of another type than the stream that was asked for') };
 }
@@ -182,11 +203,6 @@ function relayWhole(answer: HeldAnswer, stream: Buffer, context: ReceiverContext
     : relayedStream(answer, control, context);
   receiver.data(stream);
   return early ?? receiver.end();
-}
-
-function isEncoded({ headers }: AnswerHead): boolean {
-  const encoding = headers['content-encoding'];
-  return encoding !== undefined && encoding !== 'identity';
 }
 
 function isPayload(value: unknown): value is JsonObject {

@@ -9,6 +9,8 @@ import { MeteredCall } from './metered-call.ts';
 import { type PassedRequest, requestFor } from './passed-request.ts';
 import type { ProxyTask } from './proxy-call.ts';
 import { unstreamed } from './replace-spans.ts';
+import { streamOf } from './stream-kind.ts';
+import { requestOfStream } from './stream-request.ts';
 
 /**
  * Makes the chat completion of a background task: nobody waits, so it waits itself where providers ask for that.
@@ -21,6 +23,7 @@ export async function completeTask(
   const { modelName, model, key, account, signal } = task;
   const request = requestOf(task);
   using held = memory.account();
+  const kind = streamOf(request.api, modelName, requestOfStream(request.body));
   const passed = await withFailover({
     tries: upstream.attempts({ modelName, model, key }),
     modelName,
@@ -30,7 +33,7 @@ export async function completeTask(
       const metered = new MeteredCall(account.attempt(route, sent), request.api);
       return metered.result(
         target.call(sent, {
-          receiver: completionReceiver({ target, memory: held, metered }),
+          receiver: completionReceiver({ target, memory: held, metered, kind }),
           sent: metered.sent,
           unanswered: (failure) => ({ is: 'failed', failure }),
           signal: lane.signal,

@@ -12,12 +12,15 @@ import type { ProviderTarget } from '../upstream/provider-target.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from './attempt-result.ts';
 import { ClientWriter } from './client-writer.ts';
 import type { ContinuedAnswer } from './continued-answer.ts';
+import { framesOf } from './event-lines.ts';
 import type { MeteredCall } from './metered-call.ts';
-import type { StreamKind } from './stream-kind.ts';
+import { judge, type StreamKind } from './stream-kind.ts';
 
 /** The longest frame that is accepted, and the longest stream, in characters. */
 const MAX_FRAME = 8 * 1024 * 1024;
 const MAX_STREAM = 256 * 1024 * 1024;
+/** What is held at most until the first content is there, in characters. */
+const MAX_OPENING = 4 * 1024 * 1024;
 /** Malformed frames in a row and in all that are left out. */
 const MAX_SKIPPED = 3;
 
@@ -52,6 +55,8 @@ export class ContinuedStream implements ResultReceiver {
   #frames: string[] = [];
   #size = 0;
   #hasBegun = false;
+  /** What came before the first content. */
+  #opening: JsonObject[] = [];
   #skipped = 0;
   #isFlawed = false;
   #isDone = false;
@@ -73,6 +78,7 @@ export class ContinuedStream implements ResultReceiver {
   end(): AttemptResult {
     const failure = this.#read(`${this.#decoder.decode()}\n\n`);
     if (failure) return this.broken(failure);
+    if (!this.#hasBegun) return this.broken(brokenStream('an empty answer'));
     if (!this.#hasEnd || this.#isFlawed) return this.broken(brokenStream('the stream ended before the answer did'));
     this.#writer.end('data: [DONE]\n\n');
     return { is: 'delivered', usage: this.#usage };
@@ -80,7 +86,7 @@ export class ContinuedStream implements ResultReceiver {
 
   /** A stream whose answer is whole needs no other route. */
   broken(failure: AttemptFailure): AttemptResult {
-    if (this.#hasEnd && !this.#isFlawed) {
+    if (this.#hasBegun && this.#hasEnd && !this.#isFlawed) {
       this.#writer.end('data: [DONE]\n\n');
       return { is: 'delivered', usage: this.#usage };
     }
@@ -121,23 +127,29 @@ export class ContinuedStream implements ResultReceiver {
     }
     const payload = parseJson(data);
     if (!isPayload(payload)) return this.#skip();
-    const { kind, target, answer } = this.#options;
-    if (kind.isError(payload)) return target.failureOfStreamError(payload);
+    const { target, answer } = this.#options;
+    const usage = readUsage(payload.usage);
+    if (usage) this.#usage = usage;
+    const judged = judge(this.#kind, payload);
+    if (judged === 'failed') return target.failureOfStreamError(payload);
     this.#isFlawed = false;
     this.#options.metered.events(data);
+    if (readFinishReason(finishOf(payload)) !== undefined) this.#hasEnd = true;
+    if (!this.#hasBegun && judged === 'waiting') {
+      this.#opening.push(payload);
+      return this.#size > MAX_OPENING ? brokenStream('the stream does not begin') : '';
+    }
     if (!this.#hasBegun) {
       this.#hasBegun = true;
       this.#control.started();
     }
-    const usage = readUsage(payload.usage);
-    if (usage) this.#usage = usage;
-    const end = readFinishReason(finishOf(payload));
-    if (end === 'broken') return brokenStream('the provider broke the answer off');
-    if (end !== undefined) this.#hasEnd = true;
-    return answer
-      .accept(payload)
-      .map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`)
-      .join('');
+    return framesOf([...this.#opening.splice(0), payload].flatMap((chunk) => answer.accept(chunk)));
+  }
+
+  /** What is to be continued may be whole already. */
+  get #kind(): StreamKind {
+    const { kind, answer } = this.#options;
+    return answer.begun ? { ...kind, mayBeEmpty: () => true } : kind;
   }
 
   #skip(): string | AttemptFailure {

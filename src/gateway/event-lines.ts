@@ -21,6 +21,9 @@ export type Flaw =
 /** The end of `"error"`: a search that starts with a rarer letter takes a third of the time. */
 const ERROR = Buffer.from('rror"');
 
+/** A choice that ends says why; one that goes on says null. */
+const ENDS = [Buffer.from('_reason":"'), Buffer.from('_reason": "')];
+
 /** How the first key of an error begins that needs no `error`: message, msg, detail, base_resp, code, status, success, error_... */
 const SUSPICIOUS = new Set(
   ['me', 'ms', 'de', 'ba', 'co', 'st', 'su', 'er'].map((letters) => Buffer.from(letters).readUInt16BE()),
@@ -31,7 +34,8 @@ const SUSPICIOUS = new Set(
  * first key and the word "error" are looked at, and only what is suspicious is read.
  */
 export function findFlaw(lines: Buffer, isError: (payload: JsonObject) => boolean): Flaw | undefined {
-  const rules = { isError, mayTellOfError: lines.includes(ERROR) };
+  const telling = [ERROR, ...ENDS].filter((word) => lines.includes(word));
+  const rules = { isError, telling };
   for (let start = 0; start < lines.length; ) {
     const end = lines.indexOf(LF, start);
     const next = end === -1 ? lines.length : end + 1;
@@ -43,7 +47,8 @@ export function findFlaw(lines: Buffer, isError: (payload: JsonObject) => boolea
 }
 
 type Range = { start: number; next: number };
-type Rules = { isError(payload: JsonObject): boolean; mayTellOfError: boolean };
+/** `telling`: those of the words that may tell of an error that are there. */
+type Rules = { isError(payload: JsonObject): boolean; telling: readonly Buffer[] };
 
 /** What is wrong with a `data:` line, or where to go on. */
 function lookAtData(lines: Buffer, line: Range, rules: Rules): Flaw | number {
@@ -53,11 +58,15 @@ function lookAtData(lines: Buffer, line: Range, rules: Rules): Flaw | number {
   let to = line.next;
   while (to > from && isBlank(lines[to - 1])) to--;
   if (lines[to - 1] !== CLOSING_BRACE) return lookAtFrame(lines, line.start, rules);
-  const isRead = !beginsInnocently(lines, from) || (rules.mayTellOfError && lines.subarray(from, to).includes(ERROR));
+  const isRead = !beginsInnocently(lines, from) || tells(lines.subarray(from, to), rules.telling);
   if (!isRead) return line.next;
   const payload = parseJson(lines.toString('utf8', from, to));
   if (payload === undefined) return { is: 'malformed', start: line.start, end: line.next };
   return isJsonObject(payload) && rules.isError(payload) ? { is: 'error', payload, end: line.next } : line.next;
+}
+
+function tells(data: Buffer, telling: readonly Buffer[]): boolean {
+  return telling.length > 0 && telling.some((word) => data.includes(word));
 }
 
 function beginsInnocently(lines: Buffer, brace: number): boolean {
@@ -117,6 +126,11 @@ export function lastPayloads(text: string, most: number): JsonObject[] {
     rest = [];
   }
   return payloads;
+}
+
+/** Payloads as the frames of a stream. */
+export function framesOf(payloads: readonly JsonObject[]): string {
+  return payloads.map((payload) => `data: ${JSON.stringify(payload)}\n\n`).join('');
 }
 
 export function isJsonObject(value: unknown): value is JsonObject {

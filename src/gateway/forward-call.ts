@@ -2,19 +2,20 @@ import type { ServerResponse } from 'node:http';
 import { GatewayError } from '../base/errors.ts';
 import type { Lane } from '../base/hedge.ts';
 import type { JsonObject } from '../base/json.ts';
-import { topLevelSpans } from '../protocol/json-spans.ts';
 import type { HeldAnswer, ProviderTarget } from '../upstream/provider-target.ts';
 import { type BackoffPolicy, type Route, type RouteAttempt, targetOf, type Upstream } from '../upstream/upstream.ts';
 import type { AttemptResult } from './attempt-result.ts';
-import { chatReceiver, otherReceiver } from './choose-receiver.ts';
+import { receiverOf } from './choose-receiver.ts';
 import { endAnswer } from './client-writer.ts';
 import { ContinuedAnswer, isContinuable } from './continued-answer.ts';
+import { framesOf } from './event-lines.ts';
 import { type Passed, withFailover } from './failover.ts';
 import type { MemoryAccount, MemoryBudget } from './memory-budget.ts';
 import { MeteredCall } from './metered-call.ts';
 import { type PassedRequest, requestFor } from './passed-request.ts';
 import type { ProxyCall } from './proxy-call.ts';
-import { chatStreamKind, type StreamKind, streamOf } from './stream-kind.ts';
+import { type StreamKind, streamOf } from './stream-kind.ts';
+import { requestOfStream } from './stream-request.ts';
 
 /** Somebody waits: what takes longer than this is better told than waited for, in milliseconds. */
 const BACKOFF: BackoffPolicy = { baseMs: 250, maxMs: 2000, patienceMs: 2000 };
@@ -35,7 +36,7 @@ export interface ForwardParts {
 export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }: ForwardParts): Promise<void> {
   const { res, modelName, model, key, signal } = call;
   const isChat = call.api === 'chat_completions';
-  const kind = isChat ? chatStreamKind(modelName, () => asksForSeveral(call.body)) : streamOf(call.api, modelName);
+  const kind = streamOf(call.api, modelName, requestOfStream(call.body));
   const request = requestOf(call);
   const held = memory.account();
   const size = { streamed: call.stream, bytes: call.body.length };
@@ -45,14 +46,14 @@ export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }:
     const target = targetOf(route);
     const onBegin = () => lane.win();
     const { stream, api } = call;
-    const common = { route, target, memory: held, res, kind, modelName, isChat, stream, holdMs, onBegin, continued };
+    const common = { route, target, memory: held, res, kind, modelName, api, stream, holdMs, onBegin, continued };
     const once = (): Promise<AttemptResult> => {
       const sent = requestFor(goingOn(request, route, continued), route.model);
       const metered = new MeteredCall(call.account.attempt(route, sent), api);
       const context = { ...common, metered };
       return metered.result(
         target.call(sent, {
-          receiver: isChat ? chatReceiver(context) : otherReceiver(context),
+          receiver: receiverOf(context),
           sent: metered.sent,
           patience: hasAlternative ? route.provider.patience(route.model, size) : undefined,
           watch: route.provider.firstTokens(route.model, size),
@@ -155,10 +156,5 @@ function endStream(
   res: ServerResponse,
   { kind, error, envelope = {} }: { kind: StreamKind; error: GatewayError; envelope?: JsonObject | undefined },
 ): void {
-  endAnswer(res, `data: ${JSON.stringify(kind.failure(error.toObject(), envelope))}\n\n`);
-}
-
-/** Whether a chat request asks for more than one choice. */
-function asksForSeveral(body: Buffer): boolean {
-  return topLevelSpans(body, 'n').some(({ start, end }) => Number(body.toString('latin1', start, end)) > 1);
+  endAnswer(res, framesOf(kind.failure(error.toObject(), envelope)));
 }

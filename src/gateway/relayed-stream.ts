@@ -5,20 +5,20 @@ import { type AttemptFailure, brokenStream, type TurnUsage } from '../upstream/p
 import type { ProviderTarget } from '../upstream/provider-target.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from './attempt-result.ts';
 import { ClientWriter } from './client-writer.ts';
-import { findFlaw, holdsPayload, isJsonObject, lastPayloads, saysDone } from './event-lines.ts';
+import { findFlaw, framesOf, holdsPayload, isJsonObject, lastPayloads, saysDone } from './event-lines.ts';
 import { HeldBytes } from './held-bytes.ts';
 import type { MeteredCall } from './metered-call.ts';
 import { lastReportedUsage } from './reported-usage.ts';
 import type { StreamKind } from './stream-kind.ts';
-import { failureOfUnopened, OpeningReader } from './stream-opening.ts';
+import { OpeningReader } from './stream-opening.ts';
 import { Tail } from './tail.ts';
 
 /** The longest frame that is accepted, in bytes. */
 const MAX_FRAME = 8 * 1024 * 1024;
 /** The longest frame over several lines, in bytes: it is looked at anew with each line that comes. */
 const MAX_SPREAD = 128 * 1024;
-/** The longest first frame, with what comes before it, in bytes. */
-const MAX_OPENING = 1024 * 1024;
+/** What is held at most until the first content is there, in bytes: two events may repeat a long request. */
+const MAX_OPENING = 4 * 1024 * 1024;
 /** The longest stream, in bytes: beyond it an answer does not end. */
 const MAX_STREAM = 256 * 1024 * 1024;
 const MALFORMED = 'malformed JSON in the stream';
@@ -36,13 +36,13 @@ export interface RelayedStreamOptions {
   kind: StreamKind;
   mask: ProviderTarget['mask'];
   metered: Pick<MeteredCall, 'events'>;
-  /** How long comments that keep the connection alive are held back before the first payload, in milliseconds. */
+  /** How long comments that keep the connection alive are held back before the first content, in milliseconds. */
   holdMs: number;
   /** How long silence is borne before the model speaks, in milliseconds. */
   thinkingMs: number;
   /** What an error inside the stream means. */
   failureOf(payload: JsonObject): AttemptFailure;
-  /** Called before the first payload goes out. */
+  /** Called before the first content goes out. */
   onBegin(): void;
   /** How a failure is told to the client. */
   tell(failure: AttemptFailure): GatewayError;
@@ -50,7 +50,7 @@ export interface RelayedStreamOptions {
 
 /**
  * Passes a stream of events to the client, unchanged and as it comes, line by whole line. What comes before the first
- * payload is held back: until then another provider can be result. What breaks off after that ends with an error that
+ * content is held back: until then another provider can be asked. What breaks off after that ends with an error that
  * the official SDKs throw on (contract section 10).
  */
 export class RelayedStream implements ResultReceiver {
@@ -75,7 +75,7 @@ export class RelayedStream implements ResultReceiver {
     this.#options = options;
     this.#control = control;
     this.#writer = new ClientWriter(options.res, control);
-    this.#opening = new OpeningReader(this.#openingRules());
+    this.#opening = new OpeningReader(options);
   }
 
   data(chunk: Buffer): void {
@@ -131,7 +131,7 @@ export class RelayedStream implements ResultReceiver {
       return undefined;
     }
     const opening = this.#opening.read(bytes.subarray(0, whole));
-    if (opening.is === 'failed') return { is: 'failed', failure: opening.failure };
+    if (opening.is === 'failed') return this.#unopened(opening.failure, bytes);
     if (opening.is === 'waiting') {
       this.#hold(bytes, whole);
       return undefined;
@@ -143,6 +143,12 @@ export class RelayedStream implements ResultReceiver {
     this.#writer.begin(200, this.#options.headers);
     this.#held.push(bytes.subarray(whole));
     return this.#pass(bytes.subarray(0, whole));
+  }
+
+  /** What was read and thought for an answer that says nothing is paid all the same. */
+  #unopened(failure: AttemptFailure, held: Buffer): AttemptResult {
+    const usage = lastReportedUsage(held.toString('utf8'));
+    return { is: 'failed', failure, ...(usage && { usage }) };
   }
 
   /** Comments pass after a while, so that nothing in between takes the connection for dead. */
@@ -216,7 +222,10 @@ export class RelayedStream implements ResultReceiver {
 
   /** The stream is over; whether it is whole, its last events tell. `broken`: it did not end in order. */
   #conclude(broken?: AttemptFailure): AttemptResult {
-    if (!this.#first) return { is: 'failed', failure: broken ?? this.#failureOfUnopened() };
+    if (!this.#first) {
+      const failure = broken ?? this.#opening.failureOfUnopened(this.#held.bytes.toString('utf8'));
+      return this.#unopened(failure, this.#held.bytes);
+    }
     const isWhole = this.#options.kind.isWhole({
       done: saysDone(this.#tail.end) && !this.#isFlawed,
       payloads: () => lastPayloads(this.#tail.text(), LAST_EVENTS),
@@ -234,9 +243,10 @@ export class RelayedStream implements ResultReceiver {
   #fail(failure: AttemptFailure, told?: JsonObject): AttemptResult {
     if (!this.#first) return { is: 'failed', failure };
     const { kind, tell } = this.#options;
-    const payload = kind.failure(tell(failure).toObject(), this.#first);
+    const [chunk, ...more] = kind.failure(tell(failure).toObject(), this.#first);
+    const payloads = told && saysAll(told, chunk) ? more : [chunk, ...more];
     const gap = this.#tail.endsFrame ? '' : '\n\n';
-    this.#writer.end(told && saysAll(told, payload) ? gap : `${gap}data: ${JSON.stringify(payload)}\n\n`);
+    this.#writer.end(gap + framesOf(payloads));
     return { is: 'delivered', usage: this.#usage(), failure };
   }
 
@@ -247,15 +257,6 @@ export class RelayedStream implements ResultReceiver {
       lastReportedUsage(this.#tail.end, first) ??
       lastReportedUsage(this.#tail.text().replaceAll(/\ndata:/g, '\n'), first)
     );
-  }
-
-  #failureOfUnopened(): AttemptFailure {
-    return failureOfUnopened(this.#held.bytes.toString('utf8'), this.#openingRules());
-  }
-
-  #openingRules() {
-    const { kind, failureOf } = this.#options;
-    return { isError: kind.isError, failureOf };
   }
 }
 

@@ -1,11 +1,12 @@
-import { isObject, type JsonValue, parseJson } from '../base/json.ts';
-import { type AttemptFailure, brokenStream, isStreamError } from '../upstream/provider-answer.ts';
+import { isObject, type JsonObject, type JsonValue, parseJson } from '../base/json.ts';
+import { type AttemptFailure, brokenStream } from '../upstream/provider-answer.ts';
 import type { AnswerHead, HeldAnswer, ProviderTarget } from '../upstream/provider-target.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from './attempt-result.ts';
 import { HeldBytes } from './held-bytes.ts';
 import type { MemoryAccount } from './memory-budget.ts';
 import type { MeteredCall } from './metered-call.ts';
 import { lastReportedUsage, usageIn } from './reported-usage.ts';
+import { judge, type StreamKind } from './stream-kind.ts';
 
 /** The longest answer that is kept in memory, and the longest error, in bytes. */
 const MAX_ANSWER = 32 * 1024 * 1024;
@@ -25,6 +26,8 @@ export interface WholeAnswerOptions {
   metered: Pick<MeteredCall, 'bytes' | 'anew'>;
   /** Takes over where memory is short: the answer passes as it comes. Absent: there is nobody to pass it to. */
   relay?: () => ResultReceiver;
+  /** Longer ones are relayed, in bytes; absent: none are for their length. */
+  keep?: number;
 }
 
 /**
@@ -87,8 +90,10 @@ export class WholeAnswer implements ResultReceiver {
   }
 
   #mayHold(length: number): boolean {
+    const { keep, memory } = this.#options;
+    if (keep !== undefined && length > keep) return false;
     while (length > this.#allowed) {
-      if (!this.#options.memory.take(STEP)) return false;
+      if (!memory.take(STEP)) return false;
       this.#allowed += STEP;
     }
     return true;
@@ -131,23 +136,28 @@ export function judgeError(answer: HeldAnswer, target: ProviderTarget): AttemptR
   return { is: 'failed', failure: target.failureOfAnswer(answer), answer };
 }
 
-/** Judges a chat completion: there are providers that send errors, pages or nothing with status 200. */
-export function judgeCompletion(answer: HeldAnswer, target: ProviderTarget): AttemptResult {
+/** Judges an answer of an API: there are providers that send errors, pages or nothing with status 200. */
+export function judgeWhole(
+  answer: HeldAnswer,
+  { target, kind }: { target: ProviderTarget; kind: StreamKind },
+): AttemptResult {
   const judged = judgeJson(answer);
-  if (judged.is !== 'answered' || judged.parsed === undefined) return judged;
-  const { parsed } = judged;
-  if (!isObject(parsed)) return failed('the answer is not a JSON object');
-  if (isStreamError(parsed)) return { is: 'failed', failure: target.failureOfStreamError(parsed) };
-  return judged;
+  if (judged.is !== 'answered' || !isJsonObject(judged.parsed)) return judged;
+  switch (judge(kind, judged.parsed)) {
+    case 'failed':
+      return { is: 'failed', failure: target.failureOfStreamError(judged.parsed) };
+    case 'waiting':
+      return { ...failed('an empty answer'), ...(judged.usage && { usage: judged.usage }) };
+    case 'begun':
+      return judged;
+  }
 }
 
 type Judged = (AttemptResult & { is: 'failed' }) | (AttemptResult & { is: 'answered'; parsed?: JsonValue | undefined });
 
-/** Judges any other answer that should be JSON. `parsed` is absent where it is too long or compressed. */
+/** Judges whether an answer is JSON. `parsed` is absent where it is too long. */
 export function judgeJson(answer: HeldAnswer): Judged {
-  const { body, headers } = answer;
-  const encoding = headers['content-encoding'];
-  if (encoding !== undefined && encoding !== 'identity') return { is: 'answered', answer, usage: null };
+  const { body } = answer;
   const text = body.toString('utf8');
   const parsed = body.length > MAX_PARSED ? undefined : parseJson(text);
   if (isObject(parsed)) return { is: 'answered', answer, usage: usageIn(parsed.usage), parsed };
@@ -158,6 +168,10 @@ export function judgeJson(answer: HeldAnswer): Judged {
     return failed('the answer is malformed JSON');
   }
   return { is: 'answered', answer, usage: lastReportedUsage(text), parsed };
+}
+
+function isJsonObject(value: JsonValue | undefined): value is JsonObject {
+  return isObject(value);
 }
 
 function failed(message: string): AttemptResult & { is: 'failed' } {

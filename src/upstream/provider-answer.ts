@@ -4,11 +4,19 @@
  */
 
 export { CallMeter, usageOf } from './call-meter.ts';
+export {
+  type AnswerSigns,
+  chatSigns,
+  embeddingSigns,
+  messageSigns,
+  type ReadSigns,
+  responseSigns,
+} from './decoding/answer-signs.ts';
 export { answersText, deliveredWeight } from './decoding/delivered-text.ts';
 export { promptTokens } from './decoding/estimate.ts';
 export { readFinishReason } from './decoding/finish-reason.ts';
 export { readUsage } from './decoding/usage.ts';
-export { isStreamError } from './dialects/stream-errors.ts';
+export { isPlainError, isStreamError } from './dialects/stream-errors.ts';
 export { AttemptFailure, brokenStream } from './routing/attempt-failure.ts';
 export { gatewayErrorOf } from './routing/gateway-error.ts';
 export type { TurnUsage } from './turn.ts';

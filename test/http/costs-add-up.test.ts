@@ -165,6 +165,7 @@ describe('what calls of a proxy model cost', () => {
     one.respond = () =>
       events([
         { type: 'response.created', response: { object: 'response', usage: null } },
+        { type: 'response.output_text.delta', delta: 'Yes.' },
         {
           type: 'response.completed',
           response: { object: 'response', status: 'completed', usage: counted(bill.add('one', 400, 30)) },
@@ -178,6 +179,7 @@ describe('what calls of a proxy model cost', () => {
           type: 'message_start',
           message: { usage: { input_tokens: 9, cache_read_input_tokens: 4, output_tokens: 1 } },
         },
+        { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Yes.' } },
         { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 7 } },
         { type: 'message_stop' },
       ]);

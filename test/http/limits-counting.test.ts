@@ -29,9 +29,7 @@ interface World extends AsyncDisposable {
   used(name?: 'tokens_per_day' | 'cost_per_day'): Promise<number>;
 }
 
-async function openWorld(
-  options: { limits?: object; hedge_after?: number; silence?: number } = {},
-): Promise<World> {
+async function openWorld(options: { limits?: object; hedge_after?: number; silence?: number } = {}): Promise<World> {
   const stack = new AsyncDisposableStack();
   const one = stack.use(await startScriptedProvider());
   const two = stack.use(await startScriptedProvider());

@@ -45,7 +45,6 @@ describe('a process that does not keep up', () => {
         reached.resolve();
         await gate.promise;
         res.end('{}');
-        return { tokens: 0, cost: 0 };
       },
     });
     gateway.load.lagMs = 10_000;

@@ -227,28 +227,48 @@ describe('failover of a proxy model', () => {
 });
 
 describe('a stream of a proxy model that breaks off', () => {
+  it('is one that its provider gave up in the middle, whatever it calls that', async () => {
+    for (const script of [
+      frames([chunk({ content: 'be' }), chunk({}, 'error')]),
+      frames([chunk({ content: 'be' }), chunk({ content: 'ginning' }, 'insufficient_system_resource')]),
+      frames([chunk({ content: 'be' }), { choices: [{ index: 0, delta: {}, error: { message: 'no capacity' } }] }]),
+      frames([chunk({ content: 'be' }), { ...chunk({}, 'error'), error: { message: 'no capacity', code: 502 } }]),
+    ]) {
+      await using gateway = await pair(script, { alone: true });
+      const text = await (await send(gateway, '/chat/completions', { body: chat({ stream: true }) })).text();
+      const [broken, last] = payloadsOf(text).slice(-2);
+      assert.match(JSON.stringify(broken), /"finish_reason":"error".*"error":\{"message"/, text);
+      assert.match(JSON.stringify(last), /^\{"error":\{"message"/, text);
+      assert.ok(!text.includes('[DONE]'), text);
+      await assert.rejects(readWithSdk(gateway));
+    }
+  });
+
   const first = frames([chunk({ role: 'assistant', content: 'be' })], { done: false }).steps[0];
   assert.ok(first);
   const cut: Script = { ...raw(''), steps: [first, { do: 'cut' }] };
 
-  it('ends with a chunk of the same stream that has the error', async () => {
+  it('ends with a chunk of the same stream that has the error, and the error alone', async () => {
     await using gateway = await pair(cut, { alone: true });
     const payloads = payloadsOf(
       await (await send(gateway, '/chat/completions', { body: chat({ stream: true }) })).text(),
     );
-    assert.deepEqual(payloads.at(-1), {
+    const error = {
+      message: 'Provider first failed: the connection failed (UND_ERR_SOCKET)',
+      type: 'api_error',
+      param: null,
+      code: 'upstream_error',
+    };
+    const broken = {
       id: 'chatcmpl-scripted',
       object: 'chat.completion.chunk',
       created: 1_700_000_000,
       model: 'scripted',
       choices: [{ index: 0, delta: {}, finish_reason: 'error' }],
-      error: {
-        message: 'Provider first failed: the connection failed (UND_ERR_SOCKET)',
-        type: 'api_error',
-        param: null,
-        code: 'upstream_error',
-      },
-    });
+      error,
+    };
+    // Some apps read only an error without choices.
+    assert.deepEqual(payloads.slice(-2), [broken, { error }]);
   });
 
   it('has the error in its own shape on other APIs', async () => {
@@ -274,7 +294,7 @@ describe('a stream of a proxy model that breaks off', () => {
     const text = await (await send(gateway, '/chat/completions', { body: chat({ stream: true }) })).text();
     const payloads = payloadsOf(text);
     assert.deepEqual(payloads[1], refusal);
-    assert.equal(payloads.length, 3);
+    assert.equal(payloads.length, 4);
     assert.match(JSON.stringify(payloads[2]), /"finish_reason":"error".*the context is too long/);
   });
 

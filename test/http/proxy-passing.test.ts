@@ -90,6 +90,7 @@ describe('a proxy model', () => {
         type: 'message_start',
         message: { type: 'message', content: [], usage: { input_tokens: 3, output_tokens: 1 } },
       },
+      { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'Yes.' } },
       { type: 'message_delta', delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 5 } },
       { type: 'message_stop' },
     ].map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
@@ -108,7 +109,7 @@ describe('a proxy model', () => {
     assert.deepEqual([headers['x-api-key'], headers.authorization], ['sk-of-provider', undefined]);
     assert.match(String(bytes), /"model":"claude-x"/);
     // Cut before its last event: the SDK throws on an event of type error.
-    assert.match(await (await ask(events.slice(0, 2).join(''))).text(), /"type":"error","error":\{"type":"api_error"/);
+    assert.match(await (await ask(events.slice(0, 3).join(''))).text(), /"type":"error","error":\{"type":"api_error"/);
   });
 
   it('passes multipart forms with the name of the model replaced', async () => {
@@ -157,7 +158,7 @@ describe('a proxy model', () => {
       const { answer } = await ask(
         path,
         chat({ stream: true }),
-        frames([{ type: 'response.completed', choices: [{ finish_reason: 'stop' }] }]),
+        frames([{ type: 'response.output_text.delta', delta: 'x', choices: [{ delta: { content: 'x' } }] }]),
       );
       assert.equal(answer.headers.get('content-type'), 'text/event-stream; charset=utf-8');
       assert.equal(answer.headers.get('cache-control'), 'no-cache, no-transform');
@@ -169,7 +170,7 @@ describe('a proxy model', () => {
     it(`passes each event as it comes, and nothing of its own (${path})`, async () => {
       const gates = [0, 1, 2].map(() => Promise.withResolvers<void>());
       const event = (n: number) =>
-        `data: {"n":${n},"type":"response.completed","choices":[{"finish_reason":"stop"}]}\n\n`;
+        `data: {"n":${n},"type":"response.completed","response":{"output":[{"type":"x"}]},"choices":[{"text":"x","finish_reason":"stop"}]}\n\n`;
       provider.respond = () => ({
         status: 200,
         headers: { 'content-type': 'text/event-stream' },
@@ -259,7 +260,7 @@ describe('a proxy model', () => {
     const usage = { prompt_tokens: 150, completion_tokens: 90, total_tokens: 240 };
     const spend: [string, object, Script][] = [
       ['/chat/completions', chat(), json(completion('fine', { usage }))],
-      ['/chat/completions', chat({ stream: true }), turn({ usage })],
+      ['/chat/completions', chat({ stream: true }), turn({ text: 'fine', usage })],
       [
         '/embeddings',
         { model: 'fast', input: 'hi' },
@@ -271,7 +272,7 @@ describe('a proxy model', () => {
         frames([
           {
             type: 'response.completed',
-            response: { usage: { input_tokens: 200, output_tokens: 81, total_tokens: 281 } },
+            response: { output: [{ type: 'x' }], usage: { input_tokens: 200, output_tokens: 81, total_tokens: 281 } },
           },
         ]),
       ],

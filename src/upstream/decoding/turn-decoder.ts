@@ -8,6 +8,7 @@ import { TextToolCalls } from '../dialects/text-tool-calls/text-tool-calls.ts';
 import { ThinkTags } from '../dialects/think-tags.ts';
 import { type AttemptFailure, brokenStream } from '../routing/attempt-failure.ts';
 import type { FinishReason, TurnTool, TurnToolCall, TurnUsage } from '../turn.ts';
+import { saysSomething } from './answer-signs.ts';
 import { readFinishReason, type StreamEnd } from './finish-reason.ts';
 import { readUsage, showsReasoningBeside } from './usage.ts';
 
@@ -60,6 +61,7 @@ export class TurnDecoder {
   #content = '';
   #text = '';
   #outputCharacters = 0;
+  #isVisible = false;
   #reasoningCharacters = 0;
   #end: StreamEnd | undefined;
   #usage: TurnUsage | undefined;
@@ -87,9 +89,9 @@ export class TurnDecoder {
     return this.#usage;
   }
 
-  /** Whether the model has said anything, delivered or not. */
+  /** Whether the model has said anything beyond white space, delivered or not. */
   get hasOutput(): boolean {
-    return this.#outputCharacters > 0 || this.#calls.size > 0;
+    return this.#isVisible || this.#calls.size > 0;
   }
 
   /** Characters of output so far, for an estimate. */
@@ -111,8 +113,8 @@ export class TurnDecoder {
   /** @throws AttemptFailure for an error inside the stream. */
   accept(payload: Record<string, unknown>): void {
     const { choices } = payload;
-    if (isStreamError(payload)) throw this.#options.failureOf(payload);
     this.#readUsage(payload);
+    if (isStreamError(payload)) throw this.#options.failureOf(payload);
     if (!Array.isArray(choices)) return;
     for (const choice of choices) if (isObject(choice) && (choice.index ?? 0) === 0) this.#choice(choice);
   }
@@ -166,7 +168,6 @@ export class TurnDecoder {
   }
 
   #choice(choice: Record<string, unknown>): void {
-    if (choice.error) throw this.#options.failureOf({ error: choice.error });
     const delta = isObject(choice.delta) ? choice.delta : this.#wholeMessage(choice);
     if (delta) this.#delta(delta);
     if (choice.usage) this.#readUsage(choice);
@@ -184,7 +185,7 @@ export class TurnDecoder {
     const reasoning = reasoningOfDelta(delta);
     if (reasoning !== '') {
       this.#splitContent();
-      this.#count(reasoning.length);
+      this.#count(reasoning);
       this.#emit('reasoning', reasoning);
     }
     this.#replay.push(delta);
@@ -198,7 +199,7 @@ export class TurnDecoder {
 
   #addContent(text: string): void {
     if (text === '') return;
-    this.#count(text.length);
+    this.#count(text);
     this.#content += text;
   }
 
@@ -207,7 +208,7 @@ export class TurnDecoder {
       if (part.kind === 'text') this.#addContent(part.text);
       else if (part.text !== '') {
         this.#splitContent();
-        this.#count(part.text.length);
+        this.#count(part.text);
         this.#emit('reasoning', part.text);
       }
     }
@@ -234,8 +235,9 @@ export class TurnDecoder {
     for (const part of this.#parts) part.type = 'reasoning';
   }
 
-  #count(characters: number): void {
-    this.#outputCharacters += characters;
+  #count(output: string): void {
+    this.#outputCharacters += output.length;
+    this.#isVisible ||= saysSomething(output);
     if (this.#outputCharacters > MAX_CHARACTERS) throw brokenStream('the answer does not end');
   }
 

@@ -5,6 +5,7 @@ import buildConnector from 'undici/lib/core/connect.js';
 import Agent from 'undici/lib/dispatcher/agent.js';
 import { nextTurn } from '../../base/event-loop.ts';
 import { atTurnEnd } from '../../base/turn-end.ts';
+import { AnswerDecoder, isEncoded } from './answer-decoder.ts';
 import { connectInTurn } from './connect-in-turn.ts';
 import type { Exchange, ExchangeListener, HeldRequest } from './exchange.ts';
 
@@ -75,6 +76,7 @@ export class ConnectionPool implements AsyncDisposable {
 class Dispatched implements Exchange, Dispatcher.DispatchHandler {
   readonly #listener: ExchangeListener;
   #controller: Dispatcher.DispatchController | undefined;
+  #decoder: AnswerDecoder | undefined;
   aborted: Error | undefined;
 
   constructor(listener: ExchangeListener) {
@@ -82,16 +84,18 @@ class Dispatched implements Exchange, Dispatcher.DispatchHandler {
   }
 
   pause(): void {
+    this.#decoder?.pause();
     this.#controller?.pause();
   }
 
   resume(): void {
-    this.#controller?.resume();
+    if (this.#decoder?.resume() ?? true) this.#controller?.resume();
   }
 
   /** A request that waits for a connection has none to close: it ends when its turn comes. */
   abort(reason: Error): void {
     this.aborted = reason;
+    this.#decoder?.destroy();
     this.#controller?.abort(reason);
   }
 
@@ -101,19 +105,35 @@ class Dispatched implements Exchange, Dispatcher.DispatchHandler {
     else this.#listener.sent();
   }
 
-  onResponseStart(_controller: unknown, status: number, headers: IncomingHttpHeaders): void {
-    if (status >= 200) this.#listener.head({ status, headers });
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200) return;
+    if (!isEncoded(headers['content-encoding'])) {
+      this.#listener.head({ status, headers });
+      return;
+    }
+    const { 'content-encoding': encoding, 'content-length': _, ...others } = headers;
+    this.#decoder = new AnswerDecoder(encoding, {
+      data: (chunk) => this.#listener.data(chunk),
+      end: () => this.#listener.end(),
+      error: (error) => this.#listener.error(error),
+      pause: () => controller.pause(),
+      resume: () => controller.resume(),
+    });
+    this.#listener.head({ status, headers: others });
   }
 
   onResponseData(_controller: unknown, chunk: Buffer): void {
-    this.#listener.data(chunk);
+    if (this.#decoder) this.#decoder.write(chunk);
+    else this.#listener.data(chunk);
   }
 
   onResponseEnd(): void {
-    this.#listener.end();
+    if (this.#decoder) this.#decoder.end();
+    else this.#listener.end();
   }
 
   onResponseError(_controller: unknown, error: unknown): void {
+    this.#decoder?.destroy();
     this.#listener.error(error);
   }
 }

@@ -135,7 +135,10 @@ export class HeldCall<T> implements ExchangeListener, ReceiverControl<T> {
 
   error(error: unknown): void {
     clearTimeout(this.#lingering);
-    if (!this.#isOver) this.#fail(failureOfConnection(error));
+    if (this.#isOver) return;
+    this.#fail(failureOfConnection(error));
+    // What was wrong may be the answer and not its connection.
+    this.#exchange?.abort(OVER);
   }
 
   pause(): void {

@@ -1,3 +1,4 @@
+import { saysSomething } from '../decoding/answer-signs.ts';
 import type { Delta } from '../decoding/turn-decoder.ts';
 import { brokenStream } from '../routing/attempt-failure.ts';
 
@@ -10,6 +11,7 @@ export class Deltas {
   #text = '';
   #reasoning = 0;
   #characters = 0;
+  #isVisible = false;
 
   /** All text so far. */
   get text(): string {
@@ -26,15 +28,21 @@ export class Deltas {
     return this.#characters;
   }
 
+  /** Whether there is any output beyond white space. */
+  get hasOutput(): boolean {
+    return this.#isVisible;
+  }
+
   /** Counts output that is not shown, such as arguments. @throws AttemptFailure for an answer without end. */
-  count(characters: number): void {
-    this.#characters += characters;
+  count(output: string): void {
+    this.#characters += output.length;
+    this.#isVisible ||= saysSomething(output);
     if (this.#characters > MAX_CHARACTERS) throw brokenStream('the answer does not end');
   }
 
   push(type: Delta['type'], delta: string): void {
     if (delta === '') return;
-    this.count(delta.length);
+    this.count(delta);
     if (type === 'text') this.#text += delta;
     else this.#reasoning += delta.length;
     const last = this.#parts.at(-1);

@@ -12,6 +12,7 @@ import { chunk, turnPayloads } from '../../support/provider-scripts.ts';
 /** A response that keeps what is written to it. */
 class KeptResponse extends ServerResponse {
   written = '';
+  keepsLong = true;
   head: number | undefined;
   constructor() {
     super(new IncomingMessage(new Socket()));
@@ -22,7 +23,7 @@ class KeptResponse extends ServerResponse {
     return this;
   }
   override write(bytes: unknown): boolean {
-    this.written += String(bytes);
+    if (this.keepsLong || String(bytes).length < 1e6) this.written += String(bytes);
     return true;
   }
   override end(bytes?: unknown): this {
@@ -37,9 +38,15 @@ interface Relayed {
   asked: AttemptResult;
 }
 
-/** Relays pieces of a stream; `end`: how it ends. */
-function relay(pieces: readonly Uint8Array[], end: 'in order' | 'cut' = 'in order', several = false): Relayed {
+/** Relays pieces of a stream; `end`: how it ends. `keep`: long pieces are kept. */
+function relay(
+  pieces: readonly Uint8Array[],
+  end: 'in order' | 'cut' = 'in order',
+  several = false,
+  { keep = true } = {},
+): Relayed {
   const res = new KeptResponse();
+  res.keepsLong = keep;
   let asked: AttemptResult | undefined;
   let later: (() => void)[] = [];
   const control: ResultControl = {
@@ -68,7 +75,7 @@ function relay(pieces: readonly Uint8Array[], end: 'in order' | 'cut' = 'in orde
   );
   for (const piece of pieces) {
     if (asked) break;
-    stream.data(Buffer.from(piece));
+    stream.data(keep ? Buffer.from(piece) : Buffer.from(piece.buffer, piece.byteOffset, piece.length));
     for (const action of later) action();
     later = [];
   }
@@ -170,7 +177,8 @@ describe('a relayed stream, cut into network chunks anywhere', () => {
         assert.ok(asked.is === 'delivered' && asked.failure, JSON.stringify(asked));
         const lines = written.split('\n').filter((line) => line.startsWith('data:'));
         for (const line of lines) JSON.parse(line.slice(5));
-        assert.match(lines.at(-1) ?? '', /"finish_reason":"error".*"error":\{"message"/);
+        assert.match(lines.at(-2) ?? '', /"finish_reason":"error".*"error":\{"message"/);
+        assert.match(lines.at(-1) ?? '', /^data: \{"error":\{"message"/);
         assert.ok(written.endsWith('\n\n') && !written.includes('[DONE]'));
         assert.ok(written.startsWith(framed(TURN.slice(0, 3))));
       }
@@ -195,9 +203,19 @@ describe('a relayed stream, cut into network chunks anywhere', () => {
   });
 
   it('holds a frame that grows without end only so far', () => {
-    const { asked, written } = relay([Buffer.from(framed(TURN.slice(0, 1))), Buffer.alloc(9 * 1024 * 1024, 'x')]);
+    const { asked, written } = relay([Buffer.from(framed(TURN.slice(0, 2))), Buffer.alloc(9 * 1024 * 1024, 'x')]);
     assert.ok(asked.is === 'delivered' && asked.failure);
     assert.ok(written.length < 2000);
+  });
+
+  it('ends where it does not end by itself', () => {
+    const begun = Buffer.from(framed(TURN.slice(0, 2)));
+    const comment = Buffer.from(`: ${'x'.repeat(8 * 1024 * 1024 - 4)}\n\n`);
+    const times = (count: number) => [begun, ...Array.from({ length: count }, () => comment)];
+    const whole = relay(times(31), 'cut', false, { keep: false });
+    assert.match(whole.written, /"message":"cut"/);
+    const endless = relay(times(32), 'cut', false, { keep: false });
+    assert.match(endless.written, /the answer does not end/);
   });
 
   it('costs what its length costs, whatever lines it is made of', () => {

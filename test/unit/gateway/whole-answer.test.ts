@@ -123,3 +123,17 @@ describe('an answer that is collected', () => {
     }
   });
 });
+
+describe('the memory that large answers share', () => {
+  it('is there again once an answer is over', () => {
+    const budget = new MemoryBudget(10);
+    const first = budget.account();
+    const second = budget.account();
+    assert.deepEqual([first.take(6), second.take(4), second.take(1), first.take(1)], [true, true, false, false]);
+    first[Symbol.dispose]();
+    assert.deepEqual([first.taken, second.take(6), second.take(1)], [0, true, false]);
+    // What was given back is not given back again.
+    first[Symbol.dispose]();
+    assert.equal(second.take(1), false);
+  });
+});

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, parseJson } from '../../../base/json.ts';
+import { saysSomething } from '../../decoding/answer-signs.ts';
 import type { DecodedTurn, DecoderOptions, Delta } from '../../decoding/turn-decoder.ts';
 import { newCallId } from '../../dialects/native-tool-calls.ts';
 import { brokenStream } from '../../routing/attempt-failure.ts';
@@ -69,7 +70,7 @@ export class MessagesReader implements TurnReader {
   }
 
   get hasOutput(): boolean {
-    return this.#deltas.characters > 0 || this.#calls(false).length > 0;
+    return this.#deltas.hasOutput || this.#calls(false).length > 0;
   }
 
   get isThinking(): boolean {
@@ -120,7 +121,7 @@ export class MessagesReader implements TurnReader {
     const reason = REASONS[this.#stopReason ?? ''] ?? 'stop';
     const calls = this.#calls(reason === 'length');
     const text = this.#text();
-    if (reason === 'stop' && text === '' && calls.length === 0 && !this.#options.mayBeEmpty) {
+    if (reason === 'stop' && !saysSomething(text) && calls.length === 0 && !this.#options.mayBeEmpty) {
       throw brokenStream('an empty answer');
     }
     const turn: DecodedTurn = {
@@ -180,7 +181,7 @@ export class MessagesReader implements TurnReader {
       content.signature = delta.signature;
     } else if (delta.type === 'input_json_delta' && typeof delta.partial_json === 'string') {
       block.input += delta.partial_json;
-      this.#deltas.count(delta.partial_json.length);
+      this.#deltas.count(delta.partial_json);
     } else if (delta.type === 'citations_delta' && isObject(delta.citation)) {
       const known = Array.isArray(content.citations) ? content.citations : [];
       content.citations = [...known, JSON.parse(JSON.stringify(delta.citation))];

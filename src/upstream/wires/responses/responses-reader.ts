@@ -50,7 +50,7 @@ export class ResponsesReader implements TurnReader {
   }
 
   get hasOutput(): boolean {
-    return this.#deltas.characters > 0 || this.#hasCall;
+    return this.#deltas.hasOutput || this.#hasCall;
   }
 
   get isThinking(): boolean {
@@ -109,7 +109,7 @@ export class ResponsesReader implements TurnReader {
         return;
       case 'response.function_call_arguments.delta':
       case 'response.custom_tool_call_input.delta':
-        this.#deltas.count(delta.length);
+        this.#deltas.count(delta);
         return;
       case 'response.output_item.done':
         this.#done(index, payload.item);
@@ -137,7 +137,7 @@ export class ResponsesReader implements TurnReader {
     this.#added(index, item);
     if (item.type === 'message') this.#showRest(index, 'text', textOfParts(item.content));
     else if (item.type === 'reasoning') this.#showRest(index, 'reasoning', reasoningOf(item));
-    else if (isClientCall(item)) this.#deltas.count(1);
+    else if (isClientCall(item)) this.#deltas.count('.');
   }
 
   /** A whole response: the last event, or an answer that was not streamed. */

@@ -1,0 +1,105 @@
+import { isObject } from '../../base/json.ts';
+import { readFinishReason } from './finish-reason.ts';
+
+/** What one payload shows of an answer: an event of a stream, or an answer that came whole. */
+export interface AnswerSigns {
+  /** Text beyond white space, reasoning, a tool call, a refusal, sound. */
+  content: boolean;
+  /**
+   * That the answer, or a choice of it, ended. `cut`: for its length, a filter or a stop sequence, so it may be empty.
+   * `failed`: the provider gave up.
+   */
+  end?: 'stop' | 'cut' | 'failed' | undefined;
+}
+
+export type ReadSigns = (payload: Record<string, unknown>) => AnswerSigns;
+
+/** Names of fields that stand in empty answers too: what they hold says nothing. */
+const LABELS = new Set(['role', 'type', 'id', 'index', 'format', 'object', 'status']);
+/** Deeper values are content without a look, so that nested ones cost nothing. */
+const MAX_DEPTH = 8;
+
+/** Whether a value holds anything that a reader could see: some text beyond white space that is no label. */
+export function saysSomething(value: unknown, depth = 0): boolean {
+  if (typeof value === 'string') return /\S/.test(value);
+  if (depth > MAX_DEPTH) return true;
+  if (Array.isArray(value)) return value.some((entry) => saysSomething(entry, depth + 1));
+  if (!isObject(value)) return false;
+  return Object.entries(value).some(([name, entry]) => !LABELS.has(name) && saysSomething(entry, depth + 1));
+}
+
+/** Chat completions and the older completions. */
+export function chatSigns({ choices }: Record<string, unknown>): AnswerSigns {
+  const signs: AnswerSigns = { content: false };
+  for (const choice of Array.isArray(choices) ? choices : []) {
+    if (!isObject(choice)) continue;
+    signs.content ||= saysSomething([choice.delta, choice.message, choice.text]);
+    const end = readFinishReason(choice.finish_reason);
+    if (end === 'length' || end === 'content_filter') signs.end = 'cut';
+    else if (end !== undefined) signs.end ??= 'stop';
+  }
+  return signs;
+}
+
+/** The Responses API. A reasoning item counts from its beginning: it tells that the model thinks. */
+export function responseSigns(payload: Record<string, unknown>): AnswerSigns {
+  const { type, object, response, item } = payload;
+  // Without an end it has nothing to show yet: it is made in the background.
+  if (object === 'response') return orPending(wholeResponse(payload));
+  if (typeof type !== 'string') return { content: true };
+  if (isObject(response)) return wholeResponse(response);
+  if (type.startsWith('response.output_item.')) return { content: saysItem(item, { begins: true }) };
+  if (type.startsWith('response.content_part.')) return { content: saysSomething(payload.part) };
+  return { content: type.startsWith('response.') && saysSomething([payload.delta, payload.text, payload.refusal]) };
+}
+
+function wholeResponse({ status, output }: Record<string, unknown>): AnswerSigns {
+  const items = Array.isArray(output) ? output : [];
+  const content = items.some((item) => saysItem(item, { begins: false }));
+  if (status === 'failed' || status === 'cancelled') return { content, end: 'failed' };
+  if (status === 'incomplete') return { content, end: 'cut' };
+  return status === 'completed' ? { content, end: 'stop' } : { content };
+}
+
+/** A whole answer that has not ended cannot be empty. */
+function orPending(signs: AnswerSigns): AnswerSigns {
+  return signs.end === undefined ? { content: true } : signs;
+}
+
+/** `begins`: more of the item may come. */
+function saysItem(item: unknown, { begins }: { begins: boolean }): boolean {
+  if (!isObject(item)) return false;
+  if (item.type === 'message') return saysSomething(item.content);
+  if (item.type === 'reasoning' && !begins) return saysSomething([item.summary, item.content]);
+  return true;
+}
+
+/** Anthropic's Messages. A block of thoughts counts from its beginning, as a reasoning item does. */
+export function messageSigns(payload: Record<string, unknown>): AnswerSigns {
+  const { type, message, delta, content_block: block } = payload;
+  if (type === 'message') return orPending(wholeMessage(payload));
+  if (isObject(message)) return wholeMessage(message);
+  if (typeof type !== 'string') return { content: true };
+  if (isObject(block)) return { content: block.type !== 'text' || saysSomething(block) };
+  if (type === 'content_block_delta') return { content: saysSomething(delta) };
+  return { content: false, end: isObject(delta) ? endOfMessage(delta) : undefined };
+}
+
+function wholeMessage(message: Record<string, unknown>): AnswerSigns {
+  return { content: saysSomething(message.content), end: endOfMessage(message) };
+}
+
+function endOfMessage({ stop_reason: reason }: Record<string, unknown>): AnswerSigns['end'] {
+  if (typeof reason !== 'string') return undefined;
+  return reason === 'end_turn' || reason === 'tool_use' ? 'stop' : 'cut';
+}
+
+/** Embeddings: vectors that hold something. An empty list is what an empty list is answered with. */
+export function embeddingSigns({ data }: Record<string, unknown>): AnswerSigns {
+  const entries = Array.isArray(data) ? data.filter(isObject) : [];
+  return { content: entries.every(({ embedding }) => isObject(embedding) || hasLength(embedding)) };
+}
+
+function hasLength(vector: unknown): boolean {
+  return (Array.isArray(vector) || typeof vector === 'string') && vector.length > 0;
+}

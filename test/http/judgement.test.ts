@@ -1,0 +1,334 @@
+import assert from 'node:assert/strict';
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
+import { APIS, type ApiUnderTest } from '../support/api-answers.ts';
+import { completion } from '../support/chat-faults.ts';
+import { type ProxyGateway, payloadsOf, send, startProxyGateway } from '../support/proxy-gateway.ts';
+import {
+  chunk,
+  frames,
+  json,
+  raw,
+  type Script,
+  type ScriptedProvider,
+  type Step,
+  startScriptedProvider,
+} from '../support/scripted-provider.ts';
+
+const EVENTS = { 'content-type': 'text/event-stream' };
+const JSON_TYPE = { 'content-type': 'application/json' };
+
+interface World extends AsyncDisposable {
+  gateway: ProxyGateway;
+  first: ScriptedProvider;
+  second: ScriptedProvider;
+}
+
+/** Two providers for every API; the model `alone` knows the first only. */
+async function startWorld(): Promise<World> {
+  const stack = new AsyncDisposableStack();
+  const first = stack.use(await startScriptedProvider());
+  const second = stack.use(await startScriptedProvider());
+  const apis = [...Object.keys(APIS), 'embeddings', 'async'];
+  const timeouts = { first_byte: 0.3, idle: 5 };
+  const gateway = stack.use(
+    await startProxyGateway({
+      providers: { first: { url: first.url, timeouts }, second: { url: second.url } },
+      models: {
+        fast: { kind: 'proxy', apis, routes: ['first', 'second'].map((provider) => ({ provider, model: 'm' })) },
+        going_on: {
+          kind: 'proxy',
+          apis,
+          continue_streams: true,
+          routes: ['first', 'second'].map((provider) => ({ provider, model: 'm' })),
+        },
+        alone: { kind: 'proxy', apis, routes: [{ provider: 'first', model: 'alone' }] },
+      },
+    }),
+  );
+  return { gateway, first, second, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+/** The same answer under another `content-type` or `content-encoding`. */
+function packed(script: Script, pack: (body: Buffer) => Uint8Array, headers: Record<string, string>): Script {
+  const body = Buffer.concat(script.steps.map((step) => (step.do === 'send' ? Buffer.from(step.bytes) : Buffer.of())));
+  return { ...raw(pack(body)), headers: { ...script.headers, ...headers } };
+}
+
+const half = (body: Uint8Array) => body.subarray(0, Math.floor(body.length / 2));
+
+/** Answers that are none, of every API. */
+function faultsOf(api: string, { answer, opening }: ApiUnderTest, stream: boolean): Record<string, Script> {
+  const good = answer('of the first, with some words that can be compressed', stream);
+  const isChat = api.endsWith('completions');
+  return {
+    'says nothing': answer('', stream),
+    'says nothing but white space': answer(' \n\t ', stream),
+    'is a page': raw('<html><title>Sign in</title></html>', { headers: { 'content-type': 'text/html' } }),
+    'is a page that calls itself something else': raw('<html></html>', { headers: stream ? EVENTS : JSON_TYPE }),
+    'is an error with status 200': json({ error: { message: 'no capacity', type: 'server_error' } }),
+    'is an error that is a text': json({ error: 'no capacity' }),
+    'is gzip cut in half': packed(good, (body) => half(gzipSync(body)), { 'content-encoding': 'gzip' }),
+    'is deflate cut in half': packed(good, (body) => half(deflateSync(body)), { 'content-encoding': 'deflate' }),
+    'is brotli cut in half': packed(good, (body) => half(brotliCompressSync(body)), { 'content-encoding': 'br' }),
+    'is zstd cut in half': packed(good, (body) => half(zstdCompressSync(body)), { 'content-encoding': 'zstd' }),
+    'is no gzip': packed(good, (body) => body, { 'content-encoding': 'gzip' }),
+    'is compressed in an unknown way': packed(good, (body) => body, { 'content-encoding': 'shrink' }),
+    ...(stream
+      ? {
+          'begins and ends': frames(opening, { done: isChat }),
+          'is JSON that is no answer': json({ fine: true, choices: [] }),
+          'is an error event': frames([...opening, { type: 'error', error: { message: 'no capacity' } }]),
+        }
+      : {
+          'is a stream that nobody asked for': api === 'responses' ? raw('', { headers: EVENTS }) : answer('x', true),
+          'is empty': raw('', { headers: JSON_TYPE }),
+        }),
+    ...(isChat && {
+      'has no choice': stream
+        ? frames([{ ...chunk({}), choices: [] }])
+        : json(completion('', { choices: [], object: 'chat.completion' })),
+      'gave up': brokenOff(api, 'error', stream),
+      'was aborted': brokenOff(api, 'abort', stream),
+      'has a choice with an error': brokenOff(api, 'stop', stream, { error: { code: 502, message: 'no capacity' } }),
+    }),
+    ...(isChat && stream && { 'tells its usage only': frames([{ choices: [], usage: { prompt_tokens: 1 } }]) }),
+    ...(api === 'responses' && {
+      failed: stream
+        ? frames([...opening, { type: 'response.failed', response: failedResponse }], { done: false })
+        : json(failedResponse),
+    }),
+  };
+}
+
+const failedResponse = {
+  object: 'response',
+  status: 'failed',
+  output: [],
+  error: { code: 'server_error', message: 'no capacity' },
+};
+
+function brokenOff(api: string, end: string, stream: boolean, fields: object = {}): Script {
+  const said = api === 'completions' ? { text: '' } : stream ? { delta: {} } : { message: { content: 'half of' } };
+  const payload = { id: 'c', choices: [{ index: 0, ...said, finish_reason: end, ...fields }] };
+  return stream ? frames([payload]) : json(payload);
+}
+
+function sent(bytes: string): Step {
+  return { do: 'send', bytes };
+}
+
+/** Events that say nothing, of which a provider can send as many as it likes. */
+function endlessOf({ opening, says }: ApiUnderTest): Record<string, string> {
+  const framed = (payload: object | undefined) => `data: ${JSON.stringify(payload)}\n\n`;
+  return {
+    'the event before its text': framed(opening.at(-1)),
+    'empty deltas': framed(says('')),
+    'white space in deltas': framed(says(' \n')),
+    comments: ': still there\n\n',
+    'white space': '\n',
+  };
+}
+
+describe('an answer that is none', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld();
+  });
+  after(() => world[Symbol.asyncDispose]());
+
+  const ask = ({ path, request }: ApiUnderTest, model: string, stream: boolean) =>
+    send(world.gateway, path, { body: { ...request, model, stream } });
+
+  /** What a client gets where the first route does as `script` says; before it, it answers well, and so is in use. */
+  async function answerOfNext(under: ApiUnderTest, script: Script, stream: boolean, model = 'fast'): Promise<string> {
+    const { first, second } = world;
+    first.respond = () => under.answer('fine', stream);
+    second.respond = () => under.answer('of the second', stream);
+    assert.match(await (await ask(under, model, stream)).text(), /fine/);
+    first.respond = () => script;
+    const before = first.requests.length;
+    const answer = await ask(under, model, stream);
+    const text = await answer.text();
+    assert.deepEqual([answer.status, first.requests.length], [200, before + 1], text);
+    assert.match(text, /of the second/);
+    return text;
+  }
+
+  for (const [api, under] of Object.entries(APIS)) {
+    for (const [name, events] of Object.entries(endlessOf(under))) {
+      it(`makes the next route answer, and is a 504 of the last (${api}, stream): for ever ${name}`, async () => {
+        const steps = Array.from({ length: 2000 }, (): Step[] => [
+          { do: 'send', bytes: events },
+          { do: 'wait', ms: 5 },
+        ]);
+        const script = { ...raw(''), steps: steps.flat() };
+        assert.doesNotMatch(await answerOfNext(under, script, true), /error/);
+        const refused = await ask(under, 'alone', true);
+        assert.equal(refused.status, 504, await refused.clone().text());
+      });
+    }
+  }
+
+  for (const [api, under] of Object.entries(APIS)) {
+    for (const stream of [true, false]) {
+      for (const [name, script] of Object.entries(faultsOf(api, under, stream))) {
+        it(`makes the next route answer, and is a 502 of the last (${api}, ${stream ? 'stream' : 'whole'}): ${name}`, async () => {
+          const text = await answerOfNext(under, script, stream);
+          assert.doesNotMatch(text, /of the first|error/);
+          const refused = await ask(under, 'alone', stream);
+          assert.equal(refused.status, 502, await refused.clone().text());
+          assert.match(await refused.text(), /upstream_error/);
+        });
+      }
+    }
+  }
+
+  it('makes the next route answer where a list has no vectors', async () => {
+    const { gateway, first, second } = world;
+    second.respond = () => json({ object: 'list', data: [{ index: 0, embedding: [0.5] }] });
+    for (const data of [[{ index: 0, embedding: [] }], [{ index: 0, embedding: '' }], [{ index: 0 }]]) {
+      first.respond = () => json({ object: 'list', data });
+      const answer = await send(gateway, '/embeddings', { body: { model: 'fast', input: 'x' } });
+      assert.match(await answer.text(), /0\.5/);
+    }
+  });
+
+  it('makes the next route answer a turn of research', async () => {
+    const { gateway, first, second } = world;
+    const chat = APIS.chat_completions;
+    assert.ok(chat);
+    const endless = Object.entries(endlessOf(chat)).map(([name, bytes]): [string, Script] => [
+      name,
+      { ...raw(''), steps: Array.from({ length: 400 }, (): Step[] => [sent(bytes), { do: 'wait', ms: 5 }]).flat() },
+    ]);
+    const body = { model: 'deep', input: 'Why?', stream: false };
+    second.respond = () => chat.answer('of the second', true);
+    for (const [name, script] of [...Object.entries(faultsOf('chat_completions', chat, true)), ...endless]) {
+      first.respond = () => chat.answer('fine', true);
+      assert.match(await (await send(gateway, '/responses', { body })).text(), /"output_text":"fine/);
+      const before = first.requests.length;
+      first.respond = () => script;
+      const text = await (await send(gateway, '/responses', { body })).text();
+      assert.match(text, /"output_text":"of the second/, name);
+      assert.ok(first.requests.length > before, name);
+    }
+  });
+
+  it('makes the next route answer in a stream that is continued', async () => {
+    const chat = APIS.chat_completions;
+    assert.ok(chat);
+    for (const [name, script] of Object.entries(faultsOf('chat_completions', chat, true))) {
+      const text = await answerOfNext(chat, script, true, 'going_on');
+      const said = payloadsOf(text).filter((payload) => JSON.stringify(payload).includes('of the second'));
+      assert.deepEqual([said.length, payloadsOf(text).at(-1)], [1, '[DONE]'], `${name}: ${text}`);
+      assert.doesNotMatch(text, /of the first|error/, name);
+    }
+  });
+});
+
+describe('an answer that says little', () => {
+  let world: World;
+  before(async () => {
+    world = await startWorld();
+  });
+  after(() => world[Symbol.asyncDispose]());
+
+  const whole = (message: object, end: string, fields: object = {}) =>
+    json({ choices: [{ index: 0, message, finish_reason: end }], ...fields });
+  const streamed = (deltas: object[], end: string) => frames([...deltas.map((delta) => chunk(delta)), chunk({}, end)]);
+  const role = { role: 'assistant', content: '' };
+  const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'f', arguments: '' } };
+  const empty = { index: 0, message: { role: 'assistant', content: '' }, finish_reason: 'stop' };
+  const several = json({ choices: [empty, { ...empty, index: 1, message: { role: 'assistant', content: 'x' } }] });
+  const chat = '/chat/completions';
+  const thinks = [{ type: 'reasoning', id: 'r', summary: [] }];
+  const ends = { type: 'response.completed', response: { object: 'response', status: 'completed', output: thinks } };
+  const message = { type: 'message', content: [] };
+
+  for (const [name, path, request, script] of [
+    ['was cut for its length', chat, { max_tokens: 1 }, whole({ content: '' }, 'length')],
+    ['was cut for its length, streamed', chat, { stream: true, max_tokens: 1 }, streamed([role], 'length')],
+    ['was filtered', chat, {}, whole({ content: null }, 'content_filter')],
+    ['was filtered, streamed', chat, { stream: true }, streamed([role], 'content_filter')],
+    ['met a stop sequence at once', chat, { stop: ['x'] }, whole({ content: '' }, 'stop')],
+    ['met a stop sequence at once, streamed', chat, { stop: 'x', stream: true }, streamed([role], 'stop')],
+    ['calls a tool', chat, {}, whole({ content: null, tool_calls: [call] }, 'tool_calls')],
+    ['calls a tool, streamed', chat, { stream: true }, streamed([role, { tool_calls: [call] }], 'tool_calls')],
+    ['calls a function of old', chat, {}, whole({ content: null, function_call: call.function }, 'function_call')],
+    ['refuses', chat, {}, whole({ content: null, refusal: 'No.' }, 'stop')],
+    ['refuses, streamed', chat, { stream: true }, streamed([role, { refusal: 'No.' }], 'stop')],
+    ['thinks only', chat, {}, whole({ content: '', reasoning_content: 'Hm.' }, 'stop')],
+    ['thinks only, streamed', chat, { stream: true }, streamed([role, { reasoning: 'Hm.' }], 'stop')],
+    ['is sound', chat, {}, whole({ content: null, audio: { id: 'a', data: 'AAAA', expires_at: 1 } }, 'stop')],
+    ['is sound, streamed', chat, { stream: true }, streamed([role, { audio: { data: 'AAAA' } }], 'stop')],
+    ['is a picture', chat, {}, whole({ content: '', images: [{ image_url: { url: 'data:x' } }] }, 'stop')],
+    ['has one empty choice of several', chat, { n: 2 }, several],
+    ['is made of parts', chat, {}, whole({ content: [{ type: 'text', text: 'x' }] }, 'stop')],
+    ['fills nothing in', '/completions', { suffix: '}' }, json({ choices: [{ text: '', finish_reason: 'stop' }] })],
+    ['is made in the background', '/responses', {}, json({ object: 'response', status: 'queued', output: [] })],
+    ['was cut', '/responses', {}, json({ object: 'response', status: 'incomplete', output: [] })],
+    ['tells that it thinks', '/responses', { stream: true }, frames([{ ...added(thinks[0]) }, ends], { done: false })],
+    ['met a stop sequence', '/messages', {}, json({ ...message, stop_reason: 'stop_sequence' })],
+    ['was refused', '/messages', {}, json({ ...message, stop_reason: 'refusal' })],
+    ['counts tokens', '/messages/count_tokens', {}, json({ input_tokens: 3 })],
+  ] as const) {
+    it(`is passed on as it came: it ${name}`, async () => {
+      const { gateway, first, second } = world;
+      first.respond = () => script;
+      const answer = await send(gateway, path, { body: { model: 'fast', ...request } });
+      const sent = script.steps.map((step) => (step.do === 'send' ? step.bytes.toString() : '')).join('');
+      assert.equal(await answer.text(), sent);
+      assert.deepEqual([answer.status, second.requests.length], [200, 0]);
+    });
+  }
+
+  it('begins with its first content, and all before it is passed byte for byte', async () => {
+    const { gateway, first } = world;
+    for (const { path, request, opening, says } of Object.values(APIS)) {
+      const held = `: hi\r\n\r\nid: 4\n${frames(opening, { done: false }).steps.map(bytesOf).join('')}`;
+      const text = frames([says(' '), says('word')], { done: false })
+        .steps.map(bytesOf)
+        .join('');
+      const gate = Promise.withResolvers<void>();
+      const steps: Step[] = [...`${held}${text}`].map((bytes) => ({ do: 'send', bytes }));
+      first.respond = () => ({ ...raw(''), steps: [...steps, { do: 'until', promise: gate.promise }, { do: 'end' }] });
+      const answer = await send(gateway, path, { body: { ...request, model: 'fast', stream: true } });
+      let seen = '';
+      for await (const piece of answer.body ?? []) {
+        seen += Buffer.from(piece).toString();
+        if (seen.length === held.length + text.length) gate.resolve();
+      }
+      assert.ok(seen.startsWith(held + text), seen);
+    }
+  });
+
+  it('is passed on without the compression that nobody asked for', async () => {
+    const { gateway, first } = world;
+    for (const [encoding, pack] of [
+      ['gzip', gzipSync],
+      ['X-Gzip', gzipSync],
+      ['deflate', deflateSync],
+      ['deflate', deflateRawSync],
+      ['br', brotliCompressSync],
+      ['zstd', zstdCompressSync],
+    ] as const) {
+      for (const [api, { path, request, answer }] of Object.entries(APIS)) {
+        for (const stream of [true, false]) {
+          const good = answer('fine '.repeat(20_000), stream);
+          first.respond = () => packed(good, pack, { 'content-encoding': encoding });
+          const got = await send(gateway, path, { body: { ...request, model: 'alone', stream } });
+          assert.deepEqual([got.status, got.headers.get('content-encoding')], [200, null], `${encoding} ${api}`);
+          assert.equal(await got.text(), good.steps.map(bytesOf).join(''), `${encoding} ${api}`);
+        }
+      }
+    }
+  });
+});
+
+function added(item: object | undefined): object {
+  return { type: 'response.output_item.added', output_index: 0, item };
+}
+
+function bytesOf(step: Step): string {
+  return step.do === 'send' ? step.bytes.toString() : '';
+}
