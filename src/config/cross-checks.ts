@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { ConfigProblem } from './config-error.ts';
+import { hasCredentialInQuery, unreplacedHeaders } from './credential-places.ts';
 import type { GatewayConfig } from './schema.ts';
 import { SEARCH_PROVIDERS, type SearchOption } from './search-providers.ts';
 import { DEFAULT_SECRET, secretHash } from './secrets.ts';
@@ -19,6 +20,7 @@ export function crossCheck(sections: Sections): CrossCheckProblem[] {
   return [
     ...checkModels(sections),
     ...checkKeys(sections),
+    ...checkOwnCredentials(sections),
     ...checkPassthrough(sections),
     ...checkPublicAddress(sections),
     ...checkPorts(sections),
@@ -112,6 +114,28 @@ function* checkKeys({ keys = [], models, providers }: Sections): Iterable<CrossC
     for (const provider of Object.keys(key.provider_keys)) {
       if (providers === undefined || Object.hasOwn(providers, provider)) continue;
       yield { path: ['keys', index, 'provider_keys', provider], message: unknownName('provider', provider, providers) };
+    }
+  }
+}
+
+/** A key's own credential replaces the operator's wherever it stands: it has to be known where that is. */
+function* checkOwnCredentials({ keys = [], providers = {} }: Sections): Iterable<CrossCheckProblem> {
+  for (const [name, provider] of Object.entries(providers)) {
+    const index = keys.findIndex((key) => Object.hasOwn(key.provider_keys, name));
+    if (index === -1 || 'builtin' in provider) continue;
+    const path = ['providers', name];
+    const own = `keys[${index}].provider_keys.${name}`;
+    if (hasCredentialInQuery(provider)) {
+      const message = `holds a credential in its query, which ${own} would not replace: move it to api_key`;
+      yield { path: [...path, 'base_url'], message };
+    }
+    const named = provider.api_key_header;
+    for (const header of unreplacedHeaders(provider)) {
+      const message =
+        named === undefined
+          ? `holds a credential, which ${own} would not replace: add \`api_key_header: ${header}\` to this provider`
+          : `holds a credential that would go out beside ${own}, which stands in ${named} (api_key_header): remove it`;
+      yield { path: [...path, 'headers', header], message };
     }
   }
 }

@@ -9,6 +9,7 @@ export const CLIENT_KEY = 'sk-client-of-the-gateway';
 export interface TestProvider {
   url: string;
   apiKey?: string;
+  apiKeyHeader?: string;
   headers?: Record<string, string>;
   timeouts?: { connect?: number; first_byte?: number; first_token?: number; idle?: number; patience?: number };
   maxRetries?: number;
@@ -47,17 +48,20 @@ export async function startProxyGateway(options: ProxyGatewayOptions): Promise<P
     server: { port: 0, shutdown_grace_seconds: 1, ...options.server },
     store: { url: options.storeUrl ?? 'memory:' },
     providers: Object.fromEntries(
-      Object.entries(options.providers).map(([name, { url, apiKey, headers, timeouts, maxRetries, wire }]) => [
-        name,
-        {
-          base_url: url,
-          ...(wire && { wire }),
-          ...(apiKey && { api_key: apiKey }),
-          headers: headers ?? {},
-          timeouts: timeouts ?? {},
-          max_retries: maxRetries ?? 0,
-        },
-      ]),
+      Object.entries(options.providers).map(
+        ([name, { url, apiKey, apiKeyHeader, headers, timeouts, maxRetries, wire }]) => [
+          name,
+          {
+            base_url: url,
+            ...(wire && { wire }),
+            ...(apiKey && { api_key: apiKey }),
+            ...(apiKeyHeader && { api_key_header: apiKeyHeader }),
+            headers: headers ?? {},
+            timeouts: timeouts ?? {},
+            max_retries: maxRetries ?? 0,
+          },
+        ],
+      ),
     ),
     models: {
       fast: { kind: 'proxy', routes, apis: APIS },

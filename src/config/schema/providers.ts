@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { seconds } from '../units.ts';
-import { credential, headers, httpUrl, name } from './values.ts';
+import { credential, headerName, headers, httpUrl, name } from './values.ts';
 
 /** `providers`, and the routes that lead to them. */
 
@@ -33,6 +33,8 @@ export const remoteProvider = z.strictObject({
   /** The API that research speaks with it: OpenAI's chat completions or Responses, Anthropic's Messages. */
   wire: z.enum(['chat', 'responses', 'messages']).default('chat'),
   api_key: credential.optional(),
+  /** The header that holds the credential, `api_key` or a key's own; absent: as the wire has it. */
+  api_key_header: headerName.optional(),
   headers: headers.default({}),
   timeouts: timeouts.prefault({}),
   max_retries: z.int().nonnegative().max(10).default(2),

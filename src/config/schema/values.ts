@@ -12,4 +12,5 @@ export const httpUrl = z
   .transform((url) => withoutTrailing(url, '/'));
 /** A credential as it can stand in a header. */
 export const credential = z.string().regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces, and not empty');
-export const headers = z.record(z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'is not a header name'), z.string());
+export const headerName = z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'is not a header name');
+export const headers = z.record(headerName, z.string());

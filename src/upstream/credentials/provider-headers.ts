@@ -74,18 +74,30 @@ const SOCKET_TO_PROVIDER = [
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** The headers of all requests under one credential: the credential, and the operator's own headers, which win. */
+/**
+ * The headers of all requests under one credential: the credential, and the operator's own headers. Those win, but for
+ * the header that is named for the credential.
+ */
 export function ownHeaders(
-  { wire, headers }: Pick<RemoteProviderConfig, 'wire' | 'headers'>,
+  { wire, headers, api_key_header: named }: Pick<RemoteProviderConfig, 'wire' | 'headers' | 'api_key_header'>,
   credential: string | undefined,
 ): Record<string, string> {
   const own: Record<string, string> = { 'user-agent': 'research-gateway' };
-  if (wire === 'messages') {
-    own['anthropic-version'] = '2023-06-01';
-    if (credential !== undefined) own['x-api-key'] = credential;
-  } else if (credential !== undefined) own.authorization = `Bearer ${credential}`;
-  for (const [name, value] of Object.entries(headers)) own[name.toLowerCase()] = value;
+  if (wire === 'messages') own['anthropic-version'] = '2023-06-01';
+  const place = named?.toLowerCase() ?? (wire === 'messages' ? 'x-api-key' : 'authorization');
+  if (credential !== undefined) own[place] = place === 'authorization' ? `Bearer ${credential}` : credential;
+  for (const [header, value] of Object.entries(headers)) {
+    const name = header.toLowerCase();
+    if (name !== named?.toLowerCase()) own[name] = value;
+    else own[name] = credential === undefined ? value : inFormOf(value, credential);
+  }
   return own;
+}
+
+/** `Basic abc` is replaced by `Basic <credential>`. */
+function inFormOf(value: string, credential: string): string {
+  const [scheme, rest] = value.trim().split(/\s+/);
+  return rest === undefined ? credential : `${scheme} ${credential}`;
 }
 
 /** The headers of a passed request; `own` ones win. Names are lower case. */

@@ -1,7 +1,7 @@
+import { isCredentialHeader } from '../../config/credential-places.ts';
+
 /** Shorter values are words that answers may well hold: `none`, `EMPTY`, `lm-studio`. */
 const SHORTEST = 12;
-/** The operator's own headers that hold credentials; others (`http-referer`) stand in answers for good reasons. */
-const SECRET_HEADER = /auth|key|token|secret|cookie|password/i;
 const STAR = 0x2a;
 
 /**
@@ -14,7 +14,7 @@ export class SecretMask {
 
   constructor({ credential, headers }: { credential: string | undefined; headers: Readonly<Record<string, string>> }) {
     const values = Object.entries(headers)
-      .filter(([name]) => SECRET_HEADER.test(name))
+      .filter(([name, value]) => isCredentialHeader(name, value))
       .flatMap(([, value]) => [value, ...value.split(/\s+/)]);
     if (credential !== undefined) values.push(credential);
     const secrets = new Set(values.filter((value) => value.length >= SHORTEST));

@@ -19,6 +19,11 @@ function parse(text: string, variables: Record<string, string> = {}) {
   return parseConfig(text, { file: 'test.yaml', root: '/base', environment: readEnvironment(variables) });
 }
 
+/** A provider with further fields, and a key with a credential of its own there. */
+function ownKey(fields: string): string {
+  return MINIMAL.replace('9/v1" }', `9/v1", ${fields} }`).replace('sk-a }', 'sk-a, provider_keys: { up: sk-own } }');
+}
+
 function problemsOf(text: string, variables: Record<string, string> = {}): readonly ConfigProblem[] {
   try {
     parse(text, variables);
@@ -217,6 +222,30 @@ describe('what ties sections together', () => {
       'keys[1].provider_keys.z',
       /`z`/,
     ],
+    [
+      "a credential in headers that a key's own would not replace",
+      ownKey('headers: { X-Team: research, Api-Key: sk-operator }'),
+      'providers.up.headers.Api-Key',
+      /keys\[0\]\.provider_keys\.up would not replace: add `api_key_header: Api-Key`/,
+    ],
+    [
+      'one under a name of its own',
+      ownKey('headers: { x-tenant: Bearer abc }'),
+      'providers.up.headers.x-tenant',
+      /api_key_header: x-tenant/,
+    ],
+    [
+      "a second credential beside a key's own",
+      ownKey('api_key_header: api-key, headers: { Authorization: Bearer sk-operator }'),
+      'providers.up.headers.Authorization',
+      /beside keys\[0\]\.provider_keys\.up/,
+    ],
+    [
+      "a credential in an address that a key's own would not replace",
+      MINIMAL.replace('9/v1', '9/v1?key=abc').replace('secret: sk-a', 'secret: sk-a, provider_keys: { up: sk-own }'),
+      'providers.up.base_url',
+      /move it to api_key/,
+    ],
     ['a repeated key id', `${MINIMAL}  - { id: a, secret: sk-b }\n`, 'keys[1].id', /keys\[0\]/],
     ['a repeated secret', `${MINIMAL}  - { id: b, secret: sk-a }\n`, 'keys[1].secret', /keys\[0\]/],
     [
@@ -290,6 +319,17 @@ describe('what ties sections together', () => {
   for (const [name, text, path, message] of rules) {
     it(`refuses ${name}`, () => assert.match(problemAt(path, text).message, message));
   }
+
+  it("accepts headers beside a key's own credential that hold none, or one for somebody else on the way", () => {
+    for (const fields of [
+      'headers: { X-Team: research }',
+      'api_key_header: API-Key, headers: { api-key: sk-operator }',
+      'api_key_header: Authorization, headers: { authorization: Bearer sk-operator, cf-aig-authorization: Bearer x }',
+    ]) {
+      assert.deepEqual(problemsOf(ownKey(fields)), []);
+    }
+    assert.deepEqual(problemsOf(MINIMAL.replace('9/v1" }', '9/v1", headers: { api-key: sk-operator } }')), []);
+  });
 
   it('is checked in the valid sections although another one is broken', () => {
     const text = `${MINIMAL.replace('provider: up', 'provider: down')}server: { port: x }\n`;

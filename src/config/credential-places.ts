@@ -1,0 +1,31 @@
+import type { RemoteProviderConfig } from './schema.ts';
+
+/** Names of headers that hold credentials; others (`http-referer`) stand in answers for good reasons. */
+const SECRET_HEADER = /auth|key|token|secret|cookie|password/i;
+/** The form of a credential under whatever name. */
+const SECRET_VALUE = /^(?:bearer|basic|token)\s+\S/i;
+/** Where providers look for their credential: of these a key's own leaves nothing of the operator's in place. */
+const USUAL_HEADER = /^(?:authorization|x-api-key|api-key)$/i;
+const SECRET_PARAMETER = /[?&](?:[\w-]*(?:key|token|secret|password|auth)|sig)=/i;
+
+/** Whether a configured header holds a credential. */
+export function isCredentialHeader(name: string, value: string): boolean {
+  return SECRET_HEADER.test(name) || SECRET_VALUE.test(value);
+}
+
+/**
+ * The operator's headers that would go out beside a key's own credential. Once `api_key_header` says where the
+ * credential stands, headers with names of their own are for somebody else on the way.
+ */
+export function unreplacedHeaders({ headers, api_key_header: place }: RemoteProviderConfig): string[] {
+  const other = Object.entries(headers).filter(([name]) => name.toLowerCase() !== place?.toLowerCase());
+  const kept = other.filter(([name, value]) =>
+    place === undefined ? isCredentialHeader(name, value) : USUAL_HEADER.test(name),
+  );
+  return kept.map(([name]) => name);
+}
+
+/** Whether the query of a provider's address holds a credential, which nothing replaces. */
+export function hasCredentialInQuery({ base_url }: RemoteProviderConfig): boolean {
+  return SECRET_PARAMETER.test(base_url);
+}
