@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { GatewayError } from '../base/errors.ts';
 import type { ProxyModelConfig } from '../config/schema.ts';
 import { CallAccount } from '../gateway/call-account.ts';
@@ -10,6 +10,7 @@ import type { Call } from './endpoint.ts';
 import { refuseNewWork } from './endpoint.ts';
 import { worstCase } from './limits/worst-case.ts';
 import type { JsonBody } from './middleware/body.ts';
+import { providerPath } from './provider-path.ts';
 
 /** A request to pass on. */
 export interface Forwarding {
@@ -56,7 +57,7 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, forwa
       req,
       res,
       key,
-      path: pathAfterV1(req),
+      path: providerPath(req.url, key),
       requestId: context.id,
       account,
       signal: context.signal,
@@ -68,11 +69,6 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, forwa
     await admitted.settle({ tokens, cost });
   }
   return { kind: 'written' };
-}
-
-/** The path after `/v1` with its query. */
-function pathAfterV1({ url = '' }: IncomingMessage): string {
-  return url.slice('/v1'.length);
 }
 
 function announce(res: ServerResponse, headers: Record<string, string>): void {

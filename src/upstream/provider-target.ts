@@ -81,7 +81,7 @@ export class ProviderTarget {
     const name = `${api} ${path}`;
     const known = this.#addresses.get(name);
     if (known) return known;
-    const address = providerAddress(this.#base, { path: withoutCredentials(path), api });
+    const address = providerAddress(this.#base, { path, api });
     if (this.#addresses.size < MAX_PATHS && !path.includes('?')) this.#addresses.set(name, address);
     return address;
   }
@@ -153,22 +153,4 @@ export class ProviderTarget {
   scrub(text: string): string {
     return this.#scrubber.scrub(text);
   }
-}
-
-const CREDENTIAL =
-  /^(?:(?:x[-_])?api[-_]?key|key|(?:access[-_]?|auth[-_]?|id[-_]?)?token|auth(?:orization)?|bearer|jwt|(?:client[-_]?)?secret|password)$/i;
-
-/** Some clients repeat their key in the query: it is none of a provider's business. What stays is as it was. */
-function withoutCredentials(path: string): string {
-  const mark = path.indexOf('?');
-  if (mark === -1) return path;
-  const pairs = path.slice(mark + 1).split('&');
-  const kept = pairs.filter((pair) => !CREDENTIAL.test(nameOf(pair)));
-  return kept.length === 0 ? path.slice(0, mark) : `${path.slice(0, mark)}?${kept.join('&')}`;
-}
-
-function nameOf(pair: string): string {
-  const [name = ''] = pair.split('=', 1);
-  // A name that is no UTF-8 is none of those looked for.
-  return name.replace(/%([\dA-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
 }

@@ -81,7 +81,7 @@ describe('credentials and headers', () => {
     await using gateway = await leaky(provider);
     for (const path of ['/chat/completions', '/embeddings', '/responses']) {
       for (const stream of [false, true]) {
-        await drained(gateway, `${path}?api_key=${CLIENT_KEY}&key=${CLIENT_CANARY}&beta=1`, {
+        await drained(gateway, `${path}?api_key=${CLIENT_KEY}&beta=1`, {
           ...chat({ stream }),
           input: 'hi',
         });

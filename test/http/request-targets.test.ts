@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -28,6 +29,12 @@ async function startNotingProvider() {
       await new Promise((resolve) => server.close(resolve));
     },
   };
+}
+
+/** Every character percent-encoded, three times over. */
+function encodedOften(text: string): string {
+  const encoded = Buffer.from(text).toString('hex').replace(/../g, '%$&');
+  return encoded.replaceAll('%', '%25').replaceAll('%', '%25');
 }
 
 describe('request targets', () => {
@@ -142,8 +149,21 @@ describe('request targets', () => {
       "/tenant/v1/chat/completions?q='a'&&b=//../x&c[]=%2e+%20&d=",
     ],
     ['/v1/embeddings?a=b?c=/d', '/tenant/v1/embeddings?a=b?c=/d'],
-    ['/v1/embeddings?api%5Fkey=secret&a=%41', '/tenant/v1/embeddings?a=%41'],
-    ['/v1/embeddings?x-api-key=s&auth=s&Bearer=s&client_secret=s&page_token=2', '/tenant/v1/embeddings?page_token=2'],
+    [
+      '/v1/embeddings?key=1&token=a&secret=s&api%5Fkey=%41&x-api-key&page_token=2',
+      '/tenant/v1/embeddings?key=1&token=a&secret=s&api%5Fkey=%41&x-api-key&page_token=2',
+    ],
+    [
+      `/v1/embeddings?q=${CLIENT_KEY}x&a=%41&q=x${CLIENT_KEY}`,
+      `/tenant/v1/embeddings?q=${CLIENT_KEY}x&a=%41&q=x${CLIENT_KEY}`,
+    ],
+    [`/v1/embeddings?key=${CLIENT_KEY}`, '/tenant/v1/embeddings'],
+    [`/v1/embeddings?key=a&&key=${CLIENT_KEY}&key=&any=${CLIENT_KEY}&%41`, '/tenant/v1/embeddings?key=a&&key=&%41'],
+    [`/v1/chat/completions?k=${CLIENT_KEY.replace('-', '%2D')}&a=1`, '/tenant/v1/chat/completions?a=1'],
+    [`/v1/chat/completions?k=${encodedOften(CLIENT_KEY)}&a=1`, '/tenant/v1/chat/completions?a=1'],
+    [`/v1/files/x?authorization=Bearer%20${CLIENT_KEY}&a=1`, '/tenant/v1/files/x?a=1'],
+    ["/v1/files/x?a=http://b//c?d=/../e&&'[]%2f+%25", "/tenant/v1/files/x?a=http://b//c?d=/../e&&'[]%2f+%25"],
+    [`/v1/files/x?a=1&${CLIENT_KEY}`, '/tenant/v1/files/x?a=1'],
   ] as const) {
     it(`POST ${target} goes to ${expected}`, async () => {
       const { status, answer } = await ask(`POST ${target}`);
@@ -151,6 +171,21 @@ describe('request targets', () => {
       assert.deepEqual(provider.targets, [`POST ${expected}`]);
     });
   }
+
+  it('a key that is known by its hash goes on to no provider either, nor in the target of a WebSocket', async () => {
+    const secret = 'sk-known+by/its=hash';
+    const key = { secret: undefined, secret_sha256: hash('sha256', secret), passthrough: 'all' };
+    await using hashed = await startProxyGateway({
+      providers: { only: { url: provider.url } },
+      passthrough: [{ path: '/v1/realtime', provider: 'only', websocket: true }],
+      key,
+    });
+    const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\n';
+    const target = `/v1/realtime?model=a//b?c&a=${encodeURIComponent(secret)}&b=${secret}&key=c`;
+    const head = `GET ${target} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${secret}\r\n${upgrade}\r\n`;
+    await rawExchange(hashed, Buffer.from(head));
+    assert.deepEqual(provider.targets, ['GET /tenant/v1/realtime?model=a//b?c&key=c']);
+  });
 
   for (const method of ['TRACE', 'PROPFIND', 'PURGE', 'SEARCH', 'QUERY', 'OPTIONS', 'LINK', 'M-SEARCH']) {
     it(`${method} reaches no provider: what it answers to it may hold the request`, async () => {

@@ -6,6 +6,7 @@ import { isPlainPath } from '../../protocol/request-target.ts';
 import type { Answer } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import { type Call, refuseNewWork } from '../endpoint.ts';
+import { providerPath } from '../provider-path.ts';
 
 /** One entry of `passthrough` in the configuration. */
 export type PassthroughEntry = GatewayConfig['passthrough'][number];
@@ -26,8 +27,7 @@ export function streamedCall(url: string, entry: PassthroughEntry, key: KeyConfi
       `This key may not use ${entry.path}: its passthrough names it not.`,
     );
   }
-  const path = url.slice('/v1'.length);
-  return { provider: entry.provider, key, path, api: entry.path.slice('/v1/'.length) };
+  return { provider: entry.provider, key, path: providerPath(url, key), api: entry.path.slice('/v1/'.length) };
 }
 
 /** Passes a call on that is not held, counted as one request of its key. */
