@@ -1,12 +1,16 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
 import { AttemptFailure, brokenStream } from '../upstream/provider-answer.ts';
 import type { ProviderTarget } from '../upstream/provider-target.ts';
 import { ClientWriter, endAnswer } from './client-writer.ts';
+import { decodedBody, decodedHeaders } from './decoded-body.ts';
 import { failWritesLate } from './late-write-failure.ts';
 import type { ShortLivedMemory } from './short-lived-memory.ts';
 
 /** The longest error of a provider that is passed on, in bytes. */
 const MAX_ERROR = 1024 * 1024;
+
+const CODED = 'a content coding that was not asked for';
 
 /** A call that is being passed on. */
 export interface Passing {
@@ -75,11 +79,10 @@ export function passAnswer(answer: IncomingMessage, res: ServerResponse, { targe
   const refusal = refusalOf(status);
   if (refusal) {
     fail(refusal);
-    // http-proxy-middleware listens to the answer after this event, and would close the client's connection.
-    queueMicrotask(() => giveUp(answer));
+    leave(answer);
     return;
   }
-  const headers = target.headersToClient({ status, headers: answer.headers });
+  const headers = decodedHeaders(target.headersToClient({ status, headers: answer.headers }));
   if (status >= 400) {
     const write = (body: Buffer) => {
       const length = body.length > 0 ? { 'content-length': String(body.length) } : {};
@@ -89,26 +92,38 @@ export function passAnswer(answer: IncomingMessage, res: ServerResponse, { targe
     collectError(answer, { target, fail, write });
     return;
   }
+  const body = decodedBody(answer);
+  if (!body) {
+    fail(brokenStream(CODED));
+    leave(answer);
+    return;
+  }
   if (answer.headers.trailer !== undefined) headers.trailer = target.mask.text(answer.headers.trailer);
   res.writeHead(status, headers);
   res.flushHeaders();
-  memory.watch(answer);
-  passBody(answer, res, target);
+  memory.watch(body);
+  passBody(answer, body, { res, target });
 }
 
 /** The body at the pace of its reader, without the credentials that the provider may quote in it. */
-function passBody(answer: IncomingMessage, res: ServerResponse, { mask }: ProviderTarget): void {
-  const writer = new ClientWriter(res, answer);
+function passBody(
+  answer: IncomingMessage,
+  decoded: Readable,
+  { res, target: { mask } }: { res: ServerResponse; target: ProviderTarget },
+): void {
+  const writer = new ClientWriter(res, decoded);
   /** What may be the start of a credential that goes on in what follows. */
   let held: Buffer = Buffer.alloc(0);
-  answer.on('data', (chunk: Buffer) => {
+  // Broken compression is no end of the body; what is broken otherwise, http-proxy-middleware sees.
+  decoded.on('error', () => writer.cut());
+  decoded.on('data', (chunk: Buffer) => {
     const bytes = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
     mask.apply(bytes);
     const safe = bytes.length - mask.unfinished(bytes);
     held = bytes.subarray(safe);
     writer.write(bytes.subarray(0, safe));
   });
-  answer.once('end', () => {
+  decoded.once('end', () => {
     writer.write(held);
     res.addTrailers(trailersOf(answer, (value) => mask.text(value)));
     writer.end();
@@ -132,26 +147,37 @@ export function collectError(
   const pieces: Buffer[] = [];
   let size = 0;
   const failed = (message: string) => {
-    giveUp(answer);
+    body?.removeAllListeners().on('error', () => {});
+    leave(answer);
     fail(brokenStream(message));
   };
-  answer.on('data', (chunk: Buffer) => {
+  const body = decodedBody(answer);
+  if (!body) return failed(CODED);
+  body.on('error', () => failed('the answer cannot be decompressed'));
+  body.on('data', (chunk: Buffer) => {
     size += chunk.length;
     if (size > MAX_ERROR) failed(`the answer is larger than ${MAX_ERROR} bytes`);
     else pieces.push(chunk);
   });
   answer.once('aborted', () => failed('the connection broke in the middle of the answer'));
-  answer.once('end', () => {
-    const body = Buffer.concat(pieces);
-    target.mask.apply(body);
-    write(body);
+  body.once('end', () => {
+    const whole = Buffer.concat(pieces);
+    target.mask.apply(whole);
+    write(whole);
   });
 }
 
-/** Ends an answer of which nothing was passed on. http-proxy-middleware shall not end the client's with it. */
-function giveUp(answer: IncomingMessage): void {
-  answer.removeAllListeners().on('error', () => {});
-  answer.destroy();
+/**
+ * Ends an answer of which nothing was passed on. http-proxy-middleware begins to listen to it after this turn, and would
+ * close the client's connection with it.
+ */
+function leave(answer: IncomingMessage): void {
+  queueMicrotask(() =>
+    answer
+      .removeAllListeners()
+      .on('error', () => {})
+      .destroy(),
+  );
 }
 
 /** Fields that no message may have after its body (RFC 9110, 6.5.1), and those that show who somebody is. */

@@ -3,6 +3,8 @@ import type { Socket } from 'node:net';
 import { STATUS_CODES } from '../base/node-http.ts';
 import { brokenStream } from '../upstream/provider-answer.ts';
 import type { ProviderTarget } from '../upstream/provider-target.ts';
+import { decodedHeaders } from './decoded-body.ts';
+import { MaskedFrames } from './masked-frames.ts';
 import { collectError, late, limitConnect, type Passing, refusalOf } from './passed-answer.ts';
 
 /** A WebSocket on which nothing is said for so long is closed, in milliseconds. */
@@ -10,8 +12,11 @@ const SILENT_MS = 30 * 60_000;
 /** One that takes nothing of what waits for it for so long is closed, in milliseconds. */
 const STALLED_MS = 5 * 60_000;
 
-/** Headers of a handshake's answer, besides those of every answer. The other two are the gateway's own. */
-const HANDSHAKE = ['sec-websocket-accept', 'sec-websocket-protocol', 'sec-websocket-extensions'];
+/**
+ * Headers of a handshake's answer, besides those of every answer. The other two are the gateway's own. No extension is
+ * asked for: credentials in compressed messages would not be seen.
+ */
+const HANDSHAKE = ['sec-websocket-accept', 'sec-websocket-protocol'];
 
 type Handshake = Pick<Passing, 'target' | 'fail' | 'answered'>;
 
@@ -26,24 +31,35 @@ export function watchSocket(proxyReq: ClientRequest, socket: Socket, passing: Ha
   const clear = () => clearTimeout(headTimer);
   proxyReq.once('close', clear);
   socket.once('close', () => proxyReq.destroy());
-  proxyReq.prependOnceListener('upgrade', (answer, other: Socket) => {
-    clear();
-    passing.answered();
-    answer.headers = handshakeHeaders(answer, target);
-    socket.once('close', () => other.destroy());
-    other.once('close', () => socket.destroySoon());
-    if (socket.destroyed) other.destroy();
-    endWhenSilent(socket);
-  });
   proxyReq.once('socket', () => {
     limitConnect(proxyReq, connect);
-    // http-proxy-middleware passes an answer that opens no WebSocket on as it is, with the credentials in it.
+    // http-proxy-middleware passes on what comes as it is, with the credentials in it.
+    proxyReq.removeAllListeners('upgrade').once('upgrade', (answer, other: Socket, head) => {
+      clear();
+      passing.answered();
+      writeHead(socket, 101, handshakeHeaders(answer, target));
+      if (head.length > 0) other.unshift(head);
+      join(socket, other, target);
+    });
     proxyReq.removeAllListeners('response').once('response', (answer) => {
       clear();
       proxyReq.setTimeout(idle, () => proxyReq.destroy());
       answerInstead(answer, socket, passing);
     });
   });
+}
+
+/** Passes the frames of both sides on, until one of them ends. */
+function join(socket: Socket, other: Socket, { mask }: ProviderTarget): void {
+  const frames = new MaskedFrames(mask);
+  other.setTimeout(0).setNoDelay(true).setKeepAlive(true);
+  other.on('error', () => other.destroy());
+  frames.on('error', () => other.destroy());
+  socket.once('close', () => other.destroy());
+  other.once('close', () => socket.destroySoon());
+  if (socket.destroyed) other.destroy();
+  other.pipe(frames).pipe(socket).pipe(other);
+  endWhenSilent(socket);
 }
 
 /** The head of an upgraded connection, without the provider's own headers. */
@@ -68,13 +84,16 @@ function answerInstead(answer: IncomingMessage, socket: Socket, { target, fail, 
   }
   const write = (body: Buffer) => {
     answered();
-    const { 'content-encoding': _, ...headers } = target.headersToClient({ status, headers: answer.headers });
-    const lines = Object.entries({ ...headers, 'content-length': String(body.length), connection: 'close' });
-    const head = lines.map(([name, value]) => `${name}: ${value}\r\n`).join('');
-    socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}\r\n${head}\r\n`, 'latin1');
+    const headers = decodedHeaders(target.headersToClient({ status, headers: answer.headers }));
+    writeHead(socket, status, { ...headers, 'content-length': String(body.length), connection: 'close' });
     socket.end(body, () => socket.destroy());
   };
   collectError(answer, { target, fail, write });
+}
+
+function writeHead(socket: Socket, status: number, headers: Readonly<Record<string, string>>): void {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? 'Error'}\r\n${lines.join('')}\r\n`, 'latin1');
 }
 
 /** Closes a connection that takes nothing, or on which nothing was said for long. Times in milliseconds. */

@@ -13,13 +13,13 @@ export function providerPath(target: string, key: KeyConfig): string {
   const mark = path.indexOf('?');
   if (mark === -1) return path;
   const pairs = path.slice(mark + 1).split('&');
-  const kept = pairs.filter((pair) => !isSecret(valueOf(pair), key));
+  const kept = pairs.filter((pair) => !isSecret(valueIn(pair), key));
   if (kept.length === pairs.length) return path;
   return kept.length === 0 ? path.slice(0, mark) : `${path.slice(0, mark)}?${kept.join('&')}`;
 }
 
 /** What follows the name; a parameter without a value is taken for one. */
-function valueOf(pair: string): string {
+function valueIn(pair: string): string {
   return pair.slice(pair.indexOf('=') + 1);
 }
 

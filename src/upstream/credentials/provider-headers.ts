@@ -50,7 +50,6 @@ const STREAMED_TO_PROVIDER = [
   'content-language',
   'content-md5',
   'digest',
-  'accept-encoding',
   'accept-language',
   'range',
   'if-range',
@@ -66,7 +65,6 @@ const SOCKET_TO_PROVIDER = [
   'upgrade',
   'sec-websocket-key',
   'sec-websocket-version',
-  'sec-websocket-extensions',
   'openai-beta',
   'traceparent',
   'tracestate',
@@ -114,7 +112,8 @@ export function headersToProvider(incoming: Headers, own: Readonly<Record<string
 
 /** The headers of a request whose body passes as it comes; `own` ones win. */
 export function streamedHeaders(incoming: Headers, own: Readonly<Record<string, string>>): Record<string, string> {
-  return { ...picked(incoming, STREAMED_TO_PROVIDER), ...own };
+  // What is compressed can hide credentials.
+  return { 'accept-encoding': 'identity', ...picked(incoming, STREAMED_TO_PROVIDER), ...own };
 }
 
 /** The headers of a WebSocket's request; `own` ones win. */
