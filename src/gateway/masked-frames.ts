@@ -1,5 +1,5 @@
 import { Transform, type TransformCallback } from 'node:stream';
-import type { SecretMask } from '../upstream/credentials/secret-mask.ts';
+import type { ProviderTarget } from '../upstream/provider-target.ts';
 
 /** Pieces that wait at most until it is known whether a message goes on with a credential. */
 const MAX_WAITING = 4096;
@@ -23,7 +23,7 @@ interface Piece {
  * provider breaks the protocol: masked frames, or extensions that were not agreed on, could hide anything.
  */
 export class MaskedFrames extends Transform {
-  readonly #mask: SecretMask;
+  readonly #mask: ProviderTarget['mask'];
   /** An incomplete header or control frame. */
   #rest: Buffer = Buffer.alloc(0);
   /** Bytes that are missing of the current frame, and whether its message ends with it. */
@@ -32,7 +32,7 @@ export class MaskedFrames extends Transform {
   /** What may be the start of a credential, and what came behind it. */
   #waiting: Piece[] = [];
 
-  constructor(mask: SecretMask) {
+  constructor({ mask }: Pick<ProviderTarget, 'mask'>) {
     super();
     this.#mask = mask;
   }

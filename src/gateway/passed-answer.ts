@@ -152,7 +152,10 @@ export function collectError(
     fail(brokenStream(message));
   };
   const body = decodedBody(answer);
-  if (!body) return failed(CODED);
+  if (!body) {
+    failed(CODED);
+    return;
+  }
   body.on('error', () => failed('the answer cannot be decompressed'));
   body.on('data', (chunk: Buffer) => {
     size += chunk.length;

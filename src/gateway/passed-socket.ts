@@ -50,8 +50,8 @@ export function watchSocket(proxyReq: ClientRequest, socket: Socket, passing: Ha
 }
 
 /** Passes the frames of both sides on, until one of them ends. */
-function join(socket: Socket, other: Socket, { mask }: ProviderTarget): void {
-  const frames = new MaskedFrames(mask);
+function join(socket: Socket, other: Socket, target: ProviderTarget): void {
+  const frames = new MaskedFrames(target);
   other.setTimeout(0).setNoDelay(true).setKeepAlive(true);
   other.on('error', () => other.destroy());
   frames.on('error', () => other.destroy());

@@ -1,14 +1,18 @@
+import { markdownAddress, markdownText } from '../../base/markdown.ts';
 import type { Report, ReportSource } from '../../runs/projections/report.ts';
 
-/** The report as one Markdown document: title, text, numbered sources, and where it comes from. */
+/**
+ * The report as one Markdown document: title, text, numbered sources, and where it comes from. Only the text is Markdown
+ * by itself, which was made safe when it was written.
+ */
 export function reportMarkdown(report: Report): string {
   const { title, question, text, sources, notes, model, endedAt } = report;
-  const parts = [`# ${title}`];
+  const parts = [`# ${markdownText(title)}`];
   if (question !== '') parts.push(quote(question));
-  for (const note of notes) parts.push(`**${note}**`);
+  for (const note of notes) parts.push(`**${markdownText(note)}**`);
   parts.push(text.trim());
   if (sources.length > 0) parts.push('## Sources', sources.map(sourceLine).join('\n'));
-  parts.push('---', `_${dateOf(endedAt)} · ${model}_`);
+  parts.push('---', `_${dateOf(endedAt)} · ${markdownText(model)}_`);
   return `${parts.join('\n\n')}\n`;
 }
 
@@ -20,7 +24,7 @@ export function dateOf(seconds: number): string {
 function quote(text: string): string {
   return text
     .split('\n')
-    .map((line) => `> ${line}`.trimEnd())
+    .map((line) => `> ${markdownText(line)}`.trimEnd())
     .join('\n');
 }
 
@@ -28,7 +32,5 @@ function quote(text: string): string {
 function sourceLine({ number, url, title, verified }: ReportSource): string {
   const mark = number === null ? '' : `[${number}] `;
   const unread = verified ? '' : ' (not read by the run)';
-  const name = title.replace(/([[\]\\])/g, '\\$1');
-  const address = url.replace(/[\s<>]/g, (letter) => encodeURIComponent(letter));
-  return `- ${mark}${title === url ? '' : `${name}: `}<${address}>${unread}`;
+  return `- ${mark}${title === url ? '' : `${markdownText(title)}: `}${markdownAddress(url)}${unread}`;
 }

@@ -1,4 +1,5 @@
 import { isObject, type JsonObject, parseJson } from '../../base/json.ts';
+import { markdownText } from '../../base/markdown.ts';
 import type { ReasoningStep, SearchResult } from '../../protocol/chat.ts';
 import type { OutputItem, ToolCallItem } from '../../protocol/items.ts';
 import type { OpenAiCall } from '../../protocol/openai-items.ts';
@@ -73,7 +74,7 @@ function toolStep(item: ToolCallItem, index: number): ReasoningStep {
   }
 }
 
-/** A tool call as one line, for apps that show thoughts and know no steps. */
+/** A tool call as one line, for apps that show thoughts, as Markdown often, and know no steps. */
 export function progressLine(item: ToolCallItem): string {
   const args = objectIn(item.arguments);
   switch (item.name) {
@@ -132,7 +133,7 @@ function resultOf({ title, url, source_id }: JsonObject, text: unknown): SearchR
 
 function line(what: string, about: string): string {
   const text = about.replace(/\s+/g, ' ').trim();
-  return `${what}: ${text.length > LINE ? `${text.slice(0, LINE).toWellFormed()}…` : text}`;
+  return `${what}: ${markdownText(text.length > LINE ? `${text.slice(0, LINE).toWellFormed()}…` : text)}`;
 }
 
 function textOf(value: unknown): string {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { marked } from 'marked';
 import { publicId } from '../../../src/base/ids.ts';
 import { disposition } from '../../../src/http/report/file-name.ts';
 import { HtmlReports } from '../../../src/http/report/html.ts';
@@ -58,6 +59,74 @@ function reportWith(text: string, change: Partial<ResponseObject> = {}): Report 
   assert.ok(report);
   return report;
 }
+
+/** Texts of strangers that are Markdown or HTML. */
+const HOSTILE = [
+  '<img src=https://evil.example/a.png>',
+  '<script>alert(1)</script>',
+  '</title><svg onload=alert(1)>',
+  '![a](https://evil.example/a.png)',
+  '[![a](https://evil.example/a.png)](https://evil.example)',
+  '[a](javascript:alert(1))',
+  '!\\[a](https://evil.example/a.png)',
+  '![a][1] ![1]',
+  '`<img src=x>` \\`<img src=x>',
+  '<javascript:alert(1)> <!-- a --> <?a?>',
+  '&lt;img src=x&gt; &#60;img src=x>',
+];
+
+describe('what strangers wrote, in a report as Markdown', () => {
+  for (const text of HOSTILE) {
+    it(`is shown as text: ${text}`, () => {
+      const response = responseWith('Tea is older [1].', {
+        status: 'failed',
+        model: text,
+        error: { code: 'upstream_error', message: `It said ${text}`, type: 'api_error', param: null },
+      });
+      const [item] = response.output;
+      assert.ok(item?.type === 'message');
+      for (const annotation of item.content[0]?.annotations ?? []) annotation.title = text;
+      const report = reportOf(response, [{ type: 'message', role: 'user', content: `${text}\n${text}` }]);
+      assert.ok(report);
+      const rendered = String(marked.parse(reportMarkdown(report)));
+      const tags = rendered.match(/<[a-z!?/][^>]*>/gi) ?? [];
+      for (const tag of tags) {
+        assert.match(
+          tag,
+          /^<(?:\/?(?:h1|h2|p|blockquote|strong|em|ul|li|hr|br|a)|a href="https:\/\/(?:example\.org|evil\.example)[^"]*")>$/,
+        );
+      }
+      const shown = rendered
+        .replace(/<[^>]*>/g, '')
+        .replace(/&lt;/g, '<')
+        .replace(/&gt;/g, '>')
+        .replace(/&quot;/g, '"')
+        .replace(/&#39;/g, "'");
+      // A bare address ends where its renderer says, with the backslash of a bracket in it.
+      const unescaped = (words: string) => words.replaceAll('\\', '');
+      assert.ok(unescaped(shown.replace(/&amp;/g, '&')).includes(unescaped(`It said ${text}`)), shown);
+    });
+  }
+
+  it('stays readable where nothing is a mark', () => {
+    const title = 'Are a < b & C++ > snake-case? Yes! (50 %) | ~tea~';
+    const report = { ...reportWith('Yes.'), title };
+    assert.ok(reportMarkdown(report).startsWith(`# ${title}\n`));
+  });
+
+  it('leads nowhere but to the web and the documents', () => {
+    const source = { number: 1, title: 'a', verified: true };
+    const report = {
+      ...reportWith('Yes.'),
+      sources: [
+        { ...source, url: 'javascript:alert(1)' },
+        { ...source, url: 'https://a.example/<b c>' },
+      ],
+    };
+    assert.match(reportMarkdown(report), /^- \[1\] a: javascript:alert\(1\)$/m);
+    assert.match(reportMarkdown(report), /^- \[1\] a: <https:\/\/a\.example\/%3Cb%20c%3E>$/m);
+  });
+});
 
 describe('the report as a document', () => {
   it('takes its title from the first heading, else from the question, and lists each source once by its number', () => {

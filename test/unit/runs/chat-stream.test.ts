@@ -126,4 +126,16 @@ describe('the thoughts of a chat stream as text', () => {
       'I look.\n\nSearching: tea old; coffee\nReading: https://tea.example/\nRunning Python\nCalling: wiki.find\n\nSo.',
     );
   });
+
+  it('show nothing in a line that an app would load: it renders them as Markdown', async () => {
+    const image = '![a](https://evil.example/?said)';
+    const events = [
+      began(1, 'web_search', { queries: [image, '<img src=https://evil.example/?said>'] }),
+      began(2, 'fetch_url_content', { url: image }),
+      began(3, image, {}),
+    ];
+    const text = await textOf(events);
+    assert.doesNotMatch(text, /!\[|<img/);
+    assert.match(text, /^Searching: !\\\[a/);
+  });
 });
