@@ -6,7 +6,7 @@ import { crossCheck, type Sections } from './cross-checks.ts';
 import type { Environment } from './environment.ts';
 import { describeIssue } from './issue-messages.ts';
 import { configSchema, type GatewayConfig } from './schema.ts';
-import { acceptedDefaultKey } from './secrets.ts';
+import { acceptedDefaultKey, DEFAULT_SECRET } from './secrets.ts';
 import { readYaml, type YamlSource } from './yaml-source.ts';
 
 /** The file that is read where neither `--config` nor `GATEWAY_CONFIG` names one. */
@@ -158,7 +158,12 @@ function resolveStoreUrl(url: string, root: string): string {
 
 function noticesOf(config: GatewayConfig): string[] {
   const notice = defaultKeyNotice(config);
-  return notice === undefined ? [] : [notice];
+  if (notice === undefined) return [];
+  if (!config.server.cors_origins.includes('*')) return [notice];
+  const everyPage =
+    `accepts ${DEFAULT_SECRET} from every web page that is open on this machine (server.cors_origins: ["*"]); ` +
+    'name the origins of your pages, or set GATEWAY_API_KEY';
+  return [notice, everyPage];
 }
 
 /** What is said of the well-known key while it is accepted (contract section 10). */

@@ -86,6 +86,21 @@ describe('reading a configuration', () => {
     await assert.rejects(missing, /nowhere\.yaml there is no such file.*--config/);
   });
 
+  it('warns of the well-known key, and that every web page may use it', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'config-test-'));
+    const file = join(folder, 'gateway.yaml');
+    const noticesOf = async (text: string) => {
+      await writeFile(file, text);
+      return (await loadConfig({ environment: readEnvironment({}), file })).notices;
+    };
+    const anyPage = 'server: { cors_origins: ["*"] }\n';
+    const local = MINIMAL.replace('sk-a', 'sk-local');
+    assert.deepEqual(await noticesOf(MINIMAL + anyPage), []);
+    assert.equal((await noticesOf(local)).length, 1);
+    assert.match((await noticesOf(local + anyPage)).join('\n'), /sk-local[\s\S]*every web page[\s\S]*cors_origins/);
+    await rm(folder, { recursive: true });
+  });
+
   it('takes the file from GATEWAY_CONFIG where none is given', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'config-'));
     try {
