@@ -1,6 +1,7 @@
 import { messageOf } from '../base/errors.ts';
 import { silentLogger } from '../base/logger.ts';
 import type { Environment } from '../config/environment.ts';
+import { writtenProvider } from '../config/written-provider.ts';
 import { probeProvider } from '../upstream/probing/probe.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { printable } from './printable.ts';
@@ -35,6 +36,7 @@ export async function probe(
     const report = await probeProvider({
       name: options.provider,
       config,
+      written: (await writtenProvider(loaded.file, options.provider)) ?? {},
       model: options.model,
       log: silentLogger,
       signal: leaving.signal,

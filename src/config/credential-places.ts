@@ -26,6 +26,6 @@ export function unreplacedHeaders({ headers, api_key_header: place }: RemoteProv
 }
 
 /** Whether the query of a provider's address holds a credential, which nothing replaces. */
-export function hasCredentialInQuery({ base_url }: RemoteProviderConfig): boolean {
+export function hasCredentialInQuery({ base_url }: Pick<RemoteProviderConfig, 'base_url'>): boolean {
   return SECRET_PARAMETER.test(base_url);
 }

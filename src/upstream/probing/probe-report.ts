@@ -1,4 +1,4 @@
-import { stringify } from 'yaml';
+import { Document, isScalar, type Pair, Scalar, visit } from 'yaml';
 import type { RemoteProviderConfig } from '../../config/schema.ts';
 import type { DecodedTurn } from '../decoding/turn-decoder.ts';
 import { startingTraits, suggestedDialect } from '../dialects/dialects.ts';
@@ -20,7 +20,7 @@ export interface ProbeReport {
   /** Whether the provider can serve research: it answers and calls tools one way or the other. */
   usable: boolean;
   findings: ProbeFinding[];
-  /** The matching part of a configuration file; credentials stand as variables. */
+  /** A whole configuration file with this provider; credentials stand as variables. */
   configuration: string;
 }
 
@@ -55,30 +55,43 @@ export function learnedFindings(learned: RequestTraits, before: RequestTraits): 
   ];
 }
 
-/** The part of a configuration file that matches what was found. */
+/** What a model is taken to answer at most where its provider allows more, in tokens; its context is larger. */
+const LONGEST_ANSWER = 64_000;
+
+/**
+ * A configuration file that matches what was found.
+ * @param written the provider's section as it was configured, without secrets.
+ */
 export function configurationText(
-  options: { name: string; config: RemoteProviderConfig },
+  options: { name: string; config: RemoteProviderConfig; written: Readonly<Record<string, unknown>> },
   model: string,
   traits: RequestTraits,
 ): string {
-  const { name, config } = options;
-  const variable = (what: string) => `\${${`${name}_${what}`.toUpperCase().replace(/\W+/g, '_')}}`;
-  const headers = Object.keys(config.headers).map((header) => [header, variable(header)]);
+  const { name, config, written } = options;
   const dialect = config.dialect ?? suggestedDialect(traits, startingTraits(name, config));
-  const provider = {
-    base_url: config.base_url,
-    ...(config.api_key === undefined ? {} : { api_key: variable('API_KEY') }),
-    ...(headers.length === 0 ? {} : { headers: Object.fromEntries(headers) }),
-    ...(dialect === undefined ? {} : { dialect }),
-  };
+  const provider = { ...written, ...(dialect === undefined ? {} : { dialect }) };
+  const { outputLimit } = traits;
   const research = {
     kind: 'research',
-    ...(traits.outputLimit === undefined ? {} : { max_completion_tokens: traits.outputLimit }),
+    ...(outputLimit === undefined ? {} : { max_completion_tokens: Math.min(outputLimit, LONGEST_ANSWER) }),
     routes: [{ provider: name, model }],
   };
-  const text = { providers: { [name]: provider }, models: { 'deep-research': research } };
-  return stringify(text, { defaultStringType: 'PLAIN', lineWidth: 0 });
+  const document = new Document({
+    providers: { [name]: provider },
+    models: { 'deep-research': research },
+    keys: [{ id: 'local', secret: `\${GATEWAY_API_KEY}` }],
+  });
+  visit(document, { Pair: (_, pair) => quoteReference(pair) });
+  return document.toString({ defaultStringType: 'PLAIN', lineWidth: 0 });
 }
+
+/** In quotes a variable is a text, whatever it holds. Numbers may stand in variables too. */
+function quoteReference({ key, value }: Pair): void {
+  const isNumber = isScalar(key) && NUMBERS.test(String(key.value));
+  if (!isNumber && isScalar(value) && String(value.value).includes('${')) value.type = Scalar.QUOTE_DOUBLE;
+}
+
+const NUMBERS = /^(?:max_\w+|connect|first_byte|first_token|idle|thinking|patience|total)$/;
 
 /** A model's words on one short line. */
 export function quoted(text: string): string {

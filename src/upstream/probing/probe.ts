@@ -27,6 +27,8 @@ export interface ProbeOptions {
   /** The provider's name in the configuration. */
   name: string;
   config: RemoteProviderConfig;
+  /** Its section of the configuration file as it is written, without secrets. */
+  written: Readonly<Record<string, unknown>>;
   /** The provider's name of the model; absent: the first that it lists. */
   model?: string | undefined;
   log?: Logger;

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { probe } from '../../../src/cli/probe.ts';
 import { readEnvironment } from '../../../src/config/environment.ts';
+import { loadConfig, parseConfig } from '../../../src/config/load.ts';
 import { startScriptedProvider, turn } from '../../support/scripted-provider.ts';
 import { RecordedTerminal } from './recorded-terminal.ts';
 
@@ -48,6 +49,47 @@ describe('research-gateway probe', () => {
     const pasted: unknown = parse(out.slice(out.indexOf('\n\n')));
     assert.ok(JSON.stringify(pasted).includes(provider.url));
     assert.ok(!out.includes('sk-provider-secret'));
+  });
+
+  it('prints a whole configuration that asks as the provider was configured, without a secret', async () => {
+    await using provider = await startScriptedProvider();
+    const fields = [
+      `base_url: "http://127.0.0.1:$\{PROVIDER_PORT}/v1"`,
+      `api_key: "$\{THEIR_KEY:-canary-default}"`,
+      'api_key_header: x-api-key',
+      `headers: { x-team: research, x-api-key: canary-header, Proxy-Authorization: Bearer canary-proxy, X-Token: "Bearer $\{THEIR_TOKEN}" }`,
+      'wire: messages',
+      `timeouts:\n      connect: 1.5\n      first_byte: $\{FIRST_BYTE:-7}`,
+      'max_retries: 0',
+      'max_connections: 3',
+      'dialect: text_tools',
+    ];
+    const variables = { PROVIDER_PORT: String(provider.port), THEIR_TOKEN: 'canary-token' };
+    const file = join(folder, 'whole.yaml');
+    const rest =
+      'models: { m: { kind: proxy, routes: [{ provider: mine, model: m }] } }\nkeys: [{ id: k, secret: sk-k }]';
+    await writeFile(
+      file,
+      `providers:\n  mine:\n    ${fields.join('\n    ')}\n${rest}\ntools: { web_search: { folder: . } }`,
+    );
+    const terminal = new RecordedTerminal();
+    const environment = readEnvironment(variables);
+    await probe({ provider: 'mine', model: 'm', config: file }, { environment, terminal });
+    const { out } = terminal.written;
+    assert.doesNotMatch(out, /canary/);
+    const printed = parseConfig(out.slice(out.indexOf('\n\n')), {
+      file: 'printed.yaml',
+      root: folder,
+      environment: readEnvironment({
+        ...variables,
+        GATEWAY_API_KEY: 'sk-k',
+        THEIR_KEY: '123456',
+        MINE_X_API_KEY: 'canary-header',
+        MINE_PROXY_AUTHORIZATION: 'canary-proxy',
+      }),
+    });
+    const before = await loadConfig({ file, environment });
+    assert.deepEqual(printed.providers.mine, { ...before.config.providers.mine, api_key: '123456' });
   });
 
   it('fails with the reason where the provider cannot be used, and names the known ones otherwise', async () => {

@@ -5,6 +5,9 @@ import { type ChatBody, type Script, startScriptedProvider, status, turn } from 
 
 const signal = new AbortController().signal;
 
+/** The provider as its file has it. */
+const WRITTEN = { base_url: 'http://gpu-1:8000/v1', api_key: `$\{MAIN_KEY}`, wire: 'chat', timeouts: { idle: 20 } };
+
 function remote(config: object): RemoteProviderConfig {
   const parsed = configSchema.parse({ providers: { main: config }, models: {}, keys: [{ id: 'k', secret: 's' }] })
     .providers.main;
@@ -23,7 +26,7 @@ describe('a probe', () => {
   it('tells what a capable provider can do, and needs no dialect for it', async () => {
     await using provider = await startScriptedProvider({ respond: ({ body }) => capable(body) });
     const config = remote({ base_url: provider.url, api_key: 'canary-secret' });
-    const report = await probeProvider({ name: 'main', config, signal });
+    const report = await probeProvider({ name: 'main', config, written: WRITTEN, signal });
     assert.equal(report.model, 'scripted');
     assert.equal(report.usable, true);
     assert.deepEqual(
@@ -44,14 +47,20 @@ describe('a probe', () => {
       [
         'providers:',
         '  main:',
-        `    base_url: ${provider.url}`,
-        `    api_key: $\{MAIN_API_KEY}`,
+        '    base_url: http://gpu-1:8000/v1',
+        `    api_key: "$\{MAIN_KEY}"`,
+        '    wire: chat',
+        '    timeouts:',
+        '      idle: 20',
         'models:',
         '  deep-research:',
         '    kind: research',
         '    routes:',
         '      - provider: main',
         '        model: scripted',
+        'keys:',
+        '  - id: local',
+        `    secret: "$\{GATEWAY_API_KEY}"`,
         '',
       ].join('\n'),
     );
@@ -74,6 +83,7 @@ describe('a probe', () => {
     const report = await probeProvider({
       name: 'main',
       config: remote({ base_url: provider.url }),
+      written: WRITTEN,
       model: 'small',
       signal,
     });
@@ -94,7 +104,7 @@ describe('a probe', () => {
       respond: () => status(401, { message: 'Incorrect API key: canary-secret' }),
     });
     const config = remote({ base_url: provider.url, api_key: 'canary-secret' });
-    const report = await probeProvider({ name: 'main', config, model: 'scripted', signal });
+    const report = await probeProvider({ name: 'main', config, written: WRITTEN, model: 'scripted', signal });
     assert.equal(report.usable, false);
     assert.deepEqual(report.findings[1], {
       about: 'streamed answer',
@@ -107,7 +117,13 @@ describe('a probe', () => {
     await using provider = await startScriptedProvider();
     const config = remote({ base_url: provider.url });
     await assert.rejects(
-      probeProvider({ name: 'main', config, model: 'x', signal: AbortSignal.abort(new Error('enough')) }),
+      probeProvider({
+        name: 'main',
+        config,
+        written: WRITTEN,
+        model: 'x',
+        signal: AbortSignal.abort(new Error('enough')),
+      }),
       /enough/,
     );
   });
