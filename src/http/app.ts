@@ -2,7 +2,7 @@ import express, { type Express, type RequestHandler } from 'express';
 import { Heartbeats } from './answers/heartbeat.ts';
 import { OpenAnswers } from './answers/open-answers.ts';
 import type { AppDeps, HttpParts } from './app-deps.ts';
-import { type Endpoint, handlerOf, methodNotAllowed, openHandler, refuseMethods } from './endpoint.ts';
+import { type Call, type Endpoint, handlerOf, methodNotAllowed, openHandler, refuseMethodsOf } from './endpoint.ts';
 import { BodyBudget } from './limits/body-budget.ts';
 import { HeldTexts } from './limits/held-texts.ts';
 import { Turnstile } from './limits/turnstile.ts';
@@ -25,7 +25,7 @@ import { getResponse } from './routes/get-response.ts';
 import { getTask } from './routes/get-task.ts';
 import { healthz, readyz } from './routes/health.ts';
 import { listInputItems } from './routes/list-input-items.ts';
-import { getModel, listModels } from './routes/list-models.ts';
+import { getModel, listModels, namedModel } from './routes/list-models.ts';
 import { listResponses } from './routes/list-responses.ts';
 import { listTasks } from './routes/list-tasks.ts';
 import { metricsPage } from './routes/metrics.ts';
@@ -111,7 +111,13 @@ function emptyApp(deps: AppDeps, contexts: RequestContexts): Express {
 /** The `/v1` endpoints, one layer each, the busiest first: Express goes through them in order. */
 function addApi(app: Express, deps: AppDeps, contexts: RequestContexts): void {
   const keyring = keyrings();
-  const route = (path: string, endpoints: Partial<Record<'get' | 'post' | 'delete', Endpoint>>) => {
+  const elsewhere = passthrough(deps);
+  const always = () => true;
+  const route = (
+    path: string,
+    endpoints: Partial<Record<'get' | 'post' | 'delete', Endpoint>>,
+    isThere: (call: Call) => boolean = always,
+  ) => {
     const options = { deps, contexts, keyring: (config: Parameters<typeof keyring>[0]) => keyring(config) };
     const { get, post, delete: remove } = endpoints;
     const added = app.route(path);
@@ -119,22 +125,27 @@ function addApi(app: Express, deps: AppDeps, contexts: RequestContexts): void {
     if (get) added.get(handlerOf(path, get, options));
     if (remove) added.delete(handlerOf(path, remove, options));
     const allowed = Object.keys(endpoints).map((method) => method.toUpperCase());
-    added.all(handlerOf(path, refuseMethods(allowed), options));
+    added.all(handlerOf(path, refuseMethodsOf(isThere, allowed, elsewhere), options));
   };
   route('/v1/chat/completions', { post: chatCompletions(deps) });
   route('/v1/responses', { post: createResponse(deps), get: listResponses(deps) });
-  route('/v1/responses/:id', { get: getResponse(deps), delete: deleteResponse(deps) });
+  route('/v1/responses/:id', { get: getResponse(deps), delete: deleteResponse(deps) }, hasPrefix('resp_'));
   route('/v1/responses/:id/cancel', { post: cancelResponse(deps) });
   route('/v1/responses/:id/input_items', { get: listInputItems(deps) });
   route('/v1/responses/:id/report', { get: getReport(deps) });
   route('/v1/async', { post: createTask(deps), get: listTasks(deps) });
-  route('/v1/async/:id', { get: getTask(deps), delete: deleteTask(deps) });
+  route('/v1/async/:id', { get: getTask(deps), delete: deleteTask(deps) }, hasPrefix('task_'));
   route('/v1/async/:id/cancel', { post: cancelTask(deps) });
   route('/v1/models', { get: listModels() });
-  route('/v1/models/*id', { get: getModel() });
+  route('/v1/models/*id', { get: getModel() }, (call) => namedModel(call) !== undefined);
   const rest = '/v1/*rest';
   const options = { deps, contexts, keyring: keyring };
-  app.all(rest, handlerOf(rest, passthrough(deps), options));
+  app.all(rest, handlerOf(rest, elsewhere, options));
+}
+
+/** Whether the id in a path is one of this kind: `/v1/responses/compact` is no response. */
+function hasPrefix(prefix: string): (call: Call) => boolean {
+  return ({ req }) => String(req.params.id).startsWith(prefix);
 }
 
 /** Health, metrics and pages, without a key (contract section 8). */

@@ -72,10 +72,20 @@ export function openHandler(route: string, contexts: RequestContexts, handler: R
 }
 
 /** Refuses every method but `allowed`, naming them (contract section 2). */
-export function refuseMethods(allowed: readonly string[]): Endpoint {
+function refuseMethods(allowed: readonly string[]): Endpoint {
   return async ({ req, res }) => {
     throw methodNotAllowed(req.method, allowed, res);
   };
+}
+
+/** Refuses other methods of a resource that `isThere`; any other path below its collection is for `rest`. */
+export function refuseMethodsOf(
+  isThere: (call: Call) => boolean,
+  allowed: readonly string[],
+  rest: Endpoint,
+): Endpoint {
+  const refuse = refuseMethods(allowed);
+  return (call) => (isThere(call) ? refuse(call) : rest(call));
 }
 
 /** The refusal of a method; sets the header that names the others. */

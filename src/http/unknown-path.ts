@@ -3,9 +3,15 @@ import { GatewayError } from '../base/errors.ts';
 /** Endpoints as clients append them to their base URL. */
 const APPENDED = /^\/(?:v1\/)?(?:chat\/completions|completions|responses|models|async|embeddings)(?:\/|$)/;
 
+/** How much of a path is named, in characters. */
+const LONGEST_PATH = 200;
+
 /** The error for an address where nothing is. It says what is wrong with the base URL that clients are often given. */
 export function nothingAt(path: string): GatewayError {
-  return new GatewayError('not_found', `There is nothing at this address.${hint(path)}`);
+  return new GatewayError(
+    'not_found',
+    `There is nothing at this address: ${path.slice(0, LONGEST_PATH)}.${hint(path)}`,
+  );
 }
 
 function hint(path: string): string {

@@ -2,7 +2,7 @@ import { linkSignals } from '../base/abort.ts';
 import type { Clock } from '../base/clock.ts';
 import { GatewayError } from '../base/errors.ts';
 import { nextTurn } from '../base/event-loop.ts';
-import { parseItemId, parsePublicId, publicId, type RunId } from '../base/ids.ts';
+import { ID_PREFIX, parseItemId, parsePublicId, publicId, type RunId } from '../base/ids.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { Logger } from '../base/logger.ts';
 import { decodeFrames, lastResponseJson } from '../protocol/frames.ts';
@@ -87,7 +87,7 @@ class StoredRuns implements Runs {
   async find(caller: Caller, api: 'responses' | 'async', id: string): Promise<RunRecord> {
     const runId = parsePublicId(api, id);
     const run = runId && (await this.#owned(caller, runId));
-    if (!run || !readableThrough(run, api)) throw notFound(id);
+    if (!run || !readableThrough(run, api)) throw notFound(id, api);
     return run;
   }
 
@@ -322,8 +322,13 @@ function readableThrough(run: RunRecord, api: 'responses' | 'async'): boolean {
   return api === 'async' || run.kind === 'research';
 }
 
-function notFound(id: string): GatewayError {
-  return new GatewayError('not_found', `There is no ${id.slice(0, 80)}.`);
+/** How much of an id that is none is shown, in characters. */
+const LONGEST_ID = 80;
+
+/** Unknown, or somebody else's: the two are not told apart. */
+function notFound(id: string, api?: 'responses' | 'async'): GatewayError {
+  const hint = api === undefined || id.startsWith(ID_PREFIX[api]) ? '' : ` Ids begin with ${ID_PREFIX[api]} here.`;
+  return new GatewayError('not_found', `Nothing that this key may read has the id ${id.slice(0, LONGEST_ID)}.${hint}`);
 }
 
 function shuttingDown(): GatewayError {

@@ -16,7 +16,7 @@ describe('a base URL that is not quite right', () => {
     ['/models/', /base URL end with \/v1/],
     ['/v1/v1/chat/completions', /\/v1 twice/],
     ['/v1/v1/responses', /\/v1 twice/],
-    ['/elsewhere', /nothing at this address\."/],
+    ['/elsewhere', /nothing at this address: \/elsewhere\."/],
   ] as const) {
     it(`${path} says what to change`, async () => {
       const answer = await send(gateway, `POST ${path}`, { body });

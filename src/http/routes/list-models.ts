@@ -2,7 +2,7 @@ import { GatewayError } from '../../base/errors.ts';
 import type { ModelConfig } from '../../config/schema.ts';
 import type { ModelObject } from '../../protocol/models.ts';
 import { json } from '../answers/answer.ts';
-import type { Endpoint } from '../endpoint.ts';
+import type { Call, Endpoint } from '../endpoint.ts';
 import { findModel, mayUse } from '../models.ts';
 
 /** `GET /v1/models` (contract section 8): those that the key may use. */
@@ -15,13 +15,19 @@ export function listModels(): Endpoint {
 
 /** `GET /v1/models/:id`. A name may hold slashes. */
 export function getModel(): Endpoint {
-  return async ({ req, identity: { config, key } }) => {
-    const name = [req.params.id ?? ''].flat().join('/');
-    const model = findModel(config, key, name);
-    if (!model)
+  return async (call) => {
+    const found = namedModel(call);
+    if (!found)
       throw new GatewayError('model_not_found', 'There is no such model that this key may use.', { param: 'model' });
-    return json(modelObject(name, model));
+    return json(modelObject(found.name, found.model));
   };
+}
+
+/** The model that a path names, if the key may use it. */
+export function namedModel({ req, identity: { config, key } }: Call): { name: string; model: ModelConfig } | undefined {
+  const name = [req.params.id ?? ''].flat().join('/');
+  const model = findModel(config, key, name);
+  return model && { name, model };
 }
 
 function modelObject(id: string, model: ModelConfig): ModelObject {

@@ -6,12 +6,15 @@ import { type Call, type Endpoint, methodNotAllowed } from '../endpoint.ts';
 import { type Forwarding, forward, jsonForwarding } from '../forward.ts';
 import { mediaType, parseObject, requireIdentity } from '../middleware/body.ts';
 import { readBody } from '../middleware/read-body.ts';
-import { chooseModel } from '../models.ts';
+import { chooseModel, declares, findModel } from '../models.ts';
 import { nothingAt } from '../unknown-path.ts';
 import { entryFor, passStreamed } from './streamed.ts';
 
 /** What goes on to a provider. */
 const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+/** What is below the gateway's own resources: only a model that declares it has anything there. */
+const OWN = /^(?:responses|async|models|chat\/completions)\//;
 
 type Body = Pick<Forwarding, 'body' | 'modelAt' | 'encoding' | 'stream'> & { model: unknown };
 
@@ -29,12 +32,19 @@ export function passthrough(deps: AppDeps): Endpoint {
     const api = apiOf(call.req.path);
     if (api.startsWith('v1/')) throw nothingAt(call.req.path);
     const body = await namedModel(call);
+    if (OWN.test(api) && !isPassed(identity, body.model, api)) throw nothingAt(call.req.path);
     const { name, model } = chooseModel(identity, body.model, api);
     if (model.kind !== 'proxy') {
       throw new GatewayError('unsupported_api', `The model ${name} does not support ${api}.`, { param: 'model' });
     }
     return await forward(deps, call, { ...body, modelName: name, model, api });
   };
+}
+
+/** Whether a model is named that passes an API on. */
+function isPassed({ config, key }: Call['identity'], name: unknown, api: string): boolean {
+  const model = typeof name === 'string' ? findModel(config, key, name) : undefined;
+  return model?.kind === 'proxy' && declares(model, api);
 }
 
 /** The body, if it names a model; what names none is an unknown path. */
