@@ -82,17 +82,41 @@ export function sleep(ms: number, options: { signal?: AbortSignal | undefined } 
   });
 }
 
-/** `promise`, or a rejection with the signal's reason as soon as it aborts. The work behind `promise` goes on. */
-export function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  if (signal.aborted) {
-    promise.catch(() => {});
-    return Promise.reject(signal.reason);
+/**
+ * `promise`, or a rejection with the signal's reason as soon as it aborts. The work behind `promise` goes on, and it may
+ * outlive many callers: of one that left it keeps nothing.
+ */
+export async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const waiter = new Waiter<T>();
+  const settled = waiter.start(promise);
+  const onAbort = () => waiter.leave(signal.reason);
+  if (signal.aborted) onAbort();
+  else signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await settled;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
   }
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
-  });
+}
+
+/** Who waits for a promise and may leave. A promise has no way to take a reaction back, so it holds only this. */
+class Waiter<T> {
+  #waiting: PromiseWithResolvers<T> | undefined;
+
+  start(promise: Promise<T>): Promise<T> {
+    const waiting = Promise.withResolvers<T>();
+    this.#waiting = waiting;
+    promise.then(
+      (value) => this.#waiting?.resolve(value),
+      (error: unknown) => this.leave(error),
+    );
+    return waiting.promise;
+  }
+
+  leave(reason: unknown): void {
+    this.#waiting?.reject(reason);
+    this.#waiting = undefined;
+  }
 }
 
 /** Runs `work` under a signal that also aborts after `timeoutMs`; rejects then even if `work` ignores its signal. */

@@ -5,9 +5,6 @@
 import type { Report } from '../../runs/projections/report.ts';
 import { reportDocument } from './html-document.ts';
 
-process.on('message', (report: Report) => {
-  // Nothing is left to do once it is on its way.
-  process.send?.({ html: reportDocument(report) }, () => process.exit(0));
-});
+process.on('message', (report: Report) => process.send?.({ html: reportDocument(report) }));
 process.on('disconnect', () => process.exit(0));
-process.send?.('ready');
+process.send?.('started');

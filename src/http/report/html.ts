@@ -1,22 +1,23 @@
+import { z } from 'zod';
 import { linkSignals, TimeoutError } from '../../base/abort.ts';
-import { spawnConfinedChild } from '../../base/confined-child.ts';
+import { BrokenJob, ConfinedWorker } from '../../base/confined-worker.ts';
 import { GatewayError } from '../../base/errors.ts';
 import { workOwner } from '../../base/event-loop.ts';
 import { FairTurns } from '../../base/fair-turns.ts';
+import type { WorkLimits } from '../../base/process-usage.ts';
 import type { Report } from '../../runs/projections/report.ts';
 
-/** How long making a document may take once it has begun, in milliseconds. */
-const LIMIT_MS = 5000;
+/** What making a document may take once it has begun. */
+const LIMITS: WorkLimits = { timeMs: 5000, memoryBytes: 384 * 1024 * 1024 };
 /** Documents that are made at once, and how many of them for one key; more wait. */
 const MAX_CHILDREN = 4;
 const MAX_OF_KEY = 2;
 /** Documents that wait at most, each with its report in memory, and for how long, in milliseconds. */
 const MAX_WAITING = 32;
 const WAIT_MS = 15_000;
-const STARTUP_MS = 10_000;
 const HEAP_MB = 192;
 
-type ChildMessage = 'ready' | { html: string };
+const made = z.object({ html: z.string() });
 
 /** Makes HTML files of reports, a few at a time, in fair turns of the keys that ask for them. */
 export class HtmlReports {
@@ -56,33 +57,21 @@ function tooMany(): GatewayError {
  * that runs out of memory would take the whole gateway with it.
  */
 async function inChild(report: Report, { signal }: { signal: AbortSignal }): Promise<string> {
-  signal.throwIfAborted();
-  const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  const child = spawnConfinedChild(new URL('./html-child.ts', import.meta.url), {
+  using worker = new ConfinedWorker(new URL('./html-child.ts', import.meta.url), {
     packages: ['marked'],
     heapMb: HEAP_MB,
+    read: (message) => made.safeParse(message).data,
   });
-  let timer = setTimeout(() => reject(unreadable()), STARTUP_MS);
-  child.on('message', (message: ChildMessage) => {
-    if (message !== 'ready') return resolve(message.html);
-    clearTimeout(timer);
-    timer = setTimeout(() => reject(unreadable()), LIMIT_MS);
-    child.send(report, (error) => error && reject(unreadable(error)));
-  });
-  child.once('error', (cause) => reject(unreadable(cause)));
-  child.once('exit', () => reject(unreadable()));
   try {
-    return await promise;
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener('abort', onAbort);
-    child.kill('SIGKILL');
+    const { html } = await worker.run(report, { limits: LIMITS, signal });
+    return html;
+  } catch (error) {
+    if (!(error instanceof BrokenJob)) throw error;
+    throw error.kind === 'not_started' ? tooMany() : unreadable(error);
   }
 }
 
-function unreadable(cause?: unknown): GatewayError {
+function unreadable(cause: BrokenJob): GatewayError {
   const message = 'The text of this report cannot be made into HTML. Get it with format=md.';
   return new GatewayError('invalid_output', message, { cause });
 }

@@ -34,17 +34,30 @@ export async function* runToolCalls(
   options: { parallel: number },
 ): AsyncGenerator<ResultEntry> {
   const waiting = [...calls];
-  const running = new Map<number, Promise<FinishedCall>>();
-  while (waiting.length > 0 || running.size > 0) {
-    while (running.size < options.parallel) {
+  const finished: Promise<FinishedCall>[] = [];
+  let running = 0;
+  let next = Promise.withResolvers<void>();
+  // No race among those that run: a slow one would keep the results of all others.
+  const start = (call: ExecutableCall) => {
+    const work = runToolCall(call, runner);
+    const done = () => {
+      finished.push(work);
+      next.resolve();
+    };
+    work.then(done, done);
+  };
+  while (waiting.length > 0 || running > 0) {
+    for (; running < options.parallel; running++) {
       const call = waiting.shift();
       if (!call) break;
-      running.set(call.call, runToolCall(call, runner));
+      start(call);
     }
-    const finished = await Promise.race(running.values());
-    running.delete(finished.call.call);
+    next = Promise.withResolvers();
+    if (finished.length === 0) await next.promise;
+    const ended = await finished.shift();
+    running -= 1;
     runner.signal.throwIfAborted();
-    yield toEntry(finished, runner.sources);
+    if (ended) yield toEntry(ended, runner.sources);
   }
 }
 

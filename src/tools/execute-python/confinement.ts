@@ -7,8 +7,8 @@ import { type Confinement, waysToConfine } from '../../base/confinement.ts';
 
 const run = promisify(execFile);
 
-/** Time for one try, in milliseconds. */
-const TRY_MS = 3000;
+/** Time for one try, in milliseconds. What is found holds for as long as the gateway runs: a busy machine is waited for. */
+const TRY_MS = 30_000;
 
 /** The strongest confinement of the Python sandbox that this system allows, found by trying. Never rejects. */
 export async function findConfinement(): Promise<Confinement> {

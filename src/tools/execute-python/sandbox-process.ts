@@ -4,13 +4,13 @@ import { setPriority } from 'node:os';
 import { Duplex } from 'node:stream';
 import { abortable } from '../../base/abort.ts';
 import type { Confinement } from '../../base/confinement.ts';
+import { limitProcess } from '../../base/process-usage.ts';
 import { sandboxCommand } from './command.ts';
-import { watchMemory } from './memory-watch.ts';
 import { type Job, type OutputLimits, REPORT_FD } from './messages.ts';
 import { ForgedReportError, ReportReader, type SandboxRecord } from './report-reader.ts';
 
 export interface SandboxOptions {
-  /** Time for the code itself, in milliseconds. */
+  /** Time for the code itself, without what it waits for a processor; in milliseconds. */
   timeoutMs: number;
   memoryMb: number;
   limits: OutputLimits;
@@ -27,15 +27,15 @@ export interface SandboxResult extends SandboxRecord {
   breakdown: Breakdown | undefined;
 }
 
-/** Loading takes about two seconds of processor time; a machine under load may need far more time for it. */
+/** Loading takes about two seconds of processor time. In milliseconds, without what it waits for a processor. */
 const START_TIMEOUT_MS = 60_000;
 const START_CPU_SECONDS = 20;
 /** What Node and Pyodide take resident beside the memory that Python uses, in MiB. */
 const RUNTIME_MEMORY_MB = 320;
 /** How much of a broken process's own messages its error shows. */
 const LAST_WORDS_CHARACTERS = 2_000;
-/** Python has less right to the processor than the gateway. */
-const NICE = 10;
+/** The code has less right to the processor than the gateway. Loading has not: somebody waits for it. */
+const NICE = 5;
 
 /**
  * One sandbox process: started early, used for one job, killed afterwards. States: starting -> ready -> running ->
@@ -89,17 +89,15 @@ export class SandboxProcess implements Disposable {
    * @throws Error if the interpreter could not be loaded.
    */
   async run(code: string, options: { signal: AbortSignal }): Promise<SandboxResult> {
-    let timer: NodeJS.Timeout | undefined;
     try {
       await abortable(this.ready, options.signal);
-      using _memory = this.#watchMemory();
-      timer = setTimeout(() => this.#end('timeout'), this.#options.timeoutMs);
+      if (this.#child.pid) lowerPriority(this.#child.pid);
+      using _limit = this.#limit(this.#options.timeoutMs);
       const job: Job = { nonce: this.#nonce, code, limits: this.#options.limits };
       this.#child.stdin?.write(`${JSON.stringify(job)}\n`);
       await abortable(this.#finished.promise, options.signal);
       return { ...this.#reader.record, breakdown: this.#breakdown };
     } finally {
-      clearTimeout(timer);
       this[Symbol.dispose]();
     }
   }
@@ -122,17 +120,13 @@ export class SandboxProcess implements Disposable {
 
   #listen(): void {
     const child = this.#child;
-    const startTimer = setTimeout(() => this.#end('timeout'), START_TIMEOUT_MS);
-    startTimer.unref();
-    child.once('spawn', () => {
-      if (child.pid) lowerPriority(child.pid);
-    });
+    const starting = this.#limit(START_TIMEOUT_MS);
     child.once('error', (error) => {
       this.#loaded.reject(new Error(`the Python sandbox could not be started: ${error.message}`, { cause: error }));
       this.#end('crashed');
     });
     child.once('close', () => {
-      clearTimeout(startTimer);
+      starting[Symbol.dispose]();
       this.#loaded.reject(new Error(`the Python sandbox ended before it was loaded: ${lastWords}`));
       if (!this.#reader.record.outcome) this.#end('crashed');
     });
@@ -148,7 +142,7 @@ export class SandboxProcess implements Disposable {
     reports.on('error', () => {});
     reports.on('data', (chunk: Buffer) => {
       this.#read(chunk);
-      if (this.#reader.ready) clearTimeout(startTimer);
+      if (this.#reader.ready) starting[Symbol.dispose]();
     });
   }
 
@@ -164,9 +158,11 @@ export class SandboxProcess implements Disposable {
     if (this.#reader.record.outcome) this.#finished.resolve();
   }
 
-  #watchMemory(): Disposable {
-    const limitBytes = (this.#options.memoryMb + RUNTIME_MEMORY_MB) * 1024 * 1024;
-    return watchMemory(this.#child.pid ?? 0, limitBytes, () => this.#end('memory_limit'));
+  #limit(timeMs: number): Disposable {
+    const memoryBytes = (this.#options.memoryMb + RUNTIME_MEMORY_MB) * 1024 * 1024;
+    return limitProcess(this.#child.pid, { timeMs, memoryBytes }, (what) =>
+      this.#end(what === 'time' ? 'timeout' : 'memory_limit'),
+    );
   }
 
   /** Ends a run for a reason of the gateway's; the first reason counts. */

@@ -9,7 +9,8 @@ import type { Logger } from '../../base/logger.ts';
 import { sandboxCommand } from './command.ts';
 import { REPORT_FD } from './messages.ts';
 
-const TIMEOUT_MS = 60_000;
+/** What making it may take: on a busy machine far more time than processor time. */
+const TIMEOUT_MS = 300_000;
 const CPU_SECONDS = 30;
 const MEMORY_MB = 512;
 /** An interpreter that has loaded a few modules takes 30 MB. */

@@ -6,9 +6,9 @@ import { ToolError } from '../tool.ts';
 import type { ToolCache } from '../tool-cache.ts';
 import { describeContent } from './content-kind.ts';
 import { type PageSourceOptions, type RetrievedBody, retrieve } from './page-source.ts';
+import { ParseFailure } from './parsing/parse-failure.ts';
 import { contentKind, hasPlainText, parsedDocument } from './parsing/parse-job.ts';
 import type { ParsePool } from './parsing/parse-pool.ts';
-import { ParseFailure } from './parsing/parse-process.ts';
 
 const readPage = parsedDocument.extend({
   /** After redirects. */

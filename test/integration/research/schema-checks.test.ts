@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { workFor, workOwner } from '../../../src/base/event-loop.ts';
 import { SchemaChecks } from '../../../src/research/answer/schema/schema-checks.ts';
-import { SchemaProcess } from '../../../src/research/answer/schema/schema-process.ts';
 import { requireUsableSchema } from '../../../src/research/answer/schema/structured.ts';
 import { send } from '../../support/http-client.ts';
 import { openGateway } from '../../support/http-gateway.ts';
@@ -50,13 +49,6 @@ describe('schemas of clients', () => {
     assert.deepEqual(await schemas.check({ schema, value: Array.from({ length: 2000 }, (_, n) => n) }, { signal }), {
       is: 'costly',
     });
-  });
-
-  it('are refused for the moment where no process starts', async () => {
-    using dead = new SchemaProcess();
-    dead[Symbol.dispose]();
-    const job = { schema: {}, values: [] } as unknown as Parameters<SchemaProcess['run']>[0];
-    await assert.rejects(dead.run(job, { jobMs: 1000, signal: new AbortController().signal }), { code: 'overloaded' });
   });
 
   it('wait their turn, in order, and no more than a bounded number of them', async () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import type { JsonObject, JsonValue } from '../../../src/base/json.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
+import { processUsage } from '../../../src/base/process-usage.ts';
 import { createExecutePythonTool, type ExecutePythonTool } from '../../../src/tools/execute-python/execute-python.ts';
-import { residentBytes } from '../../../src/tools/execute-python/memory-watch.ts';
 import { ToolError } from '../../../src/tools/tool.ts';
 
 const noSource = () => 0;
@@ -107,7 +107,7 @@ random.random()`;
     controller.abort(reason);
     await assert.rejects(running, reason);
     await until('the aborted process is gone', async () => {
-      const alive = await Promise.all(pids.map(async (pid) => (await residentBytes(pid)) > 0));
+      const alive = await Promise.all(pids.map(async (pid) => (await processUsage(pid)) !== undefined));
       return alive.filter(Boolean).length < pids.length;
     });
   });
@@ -142,8 +142,8 @@ random.random()`;
     const pids = [...busy.pids];
     await busy[Symbol.asyncDispose]();
     assert.deepEqual(
-      await Promise.all(pids.map(residentBytes)),
-      pids.map(() => 0),
+      await Promise.all(pids.map(processUsage)),
+      pids.map(() => undefined),
     );
     await assert.rejects(running, (error) => error instanceof ToolError && error.code === 'unavailable');
   });

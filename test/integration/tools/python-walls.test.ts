@@ -3,9 +3,9 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { processUsage } from '../../../src/base/process-usage.ts';
 import { sandboxCommand } from '../../../src/tools/execute-python/command.ts';
 import { findConfinement } from '../../../src/tools/execute-python/confinement.ts';
-import { residentBytes } from '../../../src/tools/execute-python/memory-watch.ts';
 import { READY_LINE } from '../../../src/tools/execute-python/messages.ts';
 import { ForgedReportError, ReportReader } from '../../../src/tools/execute-python/report-reader.ts';
 
@@ -85,7 +85,7 @@ describe('the walls of the Python sandbox', () => {
     assert.ok(pids.length >= 1);
     owner.kill('SIGKILL');
     const limit = Date.now() + 20_000;
-    while ((await Promise.all(pids.map(residentBytes))).some((bytes) => bytes > 0)) {
+    while ((await Promise.all(pids.map(processUsage))).some((usage) => usage !== undefined)) {
       assert.ok(Date.now() < limit, 'a sandbox outlived its gateway');
       await new Promise((resolve) => setTimeout(resolve, 50));
     }

@@ -1,15 +1,14 @@
 import { createHash } from 'node:crypto';
-import { linkSignals, TimeoutError } from '../../../base/abort.ts';
+import { ConfinedPool } from '../../../base/confined-pool.ts';
+import { BrokenJob, ConfinedWorker } from '../../../base/confined-worker.ts';
 import { GatewayError } from '../../../base/errors.ts';
-import { workOwner } from '../../../base/event-loop.ts';
-import { FairTurns } from '../../../base/fair-turns.ts';
-import type { SchemaChecker, SchemaJob, SchemaVerdict } from './schema-job.ts';
-import { SchemaProcess } from './schema-process.ts';
+import type { WorkLimits } from '../../../base/process-usage.ts';
+import { type SchemaChecker, type SchemaJob, type SchemaVerdict, schemaVerdict } from './schema-job.ts';
 
 export interface SchemaChecksOptions {
   /** Processes at most. Default 2. */
   size?: number;
-  /** Jobs waiting for a process at most. Default 64. */
+  /** Jobs waiting for a process at most. Default 1024. */
   maxWaiting?: number;
   /** How long one job may take once it has begun, in milliseconds. Default 2 s. */
   jobMs?: number;
@@ -17,8 +16,9 @@ export interface SchemaChecksOptions {
   idleMs?: number;
 }
 
-/** How long a job waits for a process, in milliseconds. */
-const WAIT_MS = 15_000;
+/** Memory of a process, in bytes: what the JavaScript heap may grow to, and what lies outside of it. */
+const MAX_MEMORY = 320 * 1024 * 1024;
+const HEAP_MB = 128;
 /** Schemas that were found good and are not compiled again to be told so. */
 const MAX_KNOWN = 256;
 
@@ -28,68 +28,51 @@ const MAX_KNOWN = 256;
  * takes the whole process with it. A process that takes too long or too much is ended, the next job gets a fresh one.
  */
 export class SchemaChecks implements SchemaChecker, Disposable {
-  readonly #jobMs: number;
-  readonly #idleMs: number;
-  readonly #idle: SchemaProcess[] = [];
+  readonly #limits: WorkLimits;
+  readonly #pool: ConfinedPool<SchemaVerdict>;
   readonly #known = new Set<string>();
-  readonly #working = new Set<SchemaProcess>();
-  readonly #turns: FairTurns;
 
-  constructor({ size = 2, maxWaiting = 64, jobMs = 2000, idleMs = 30_000 }: SchemaChecksOptions = {}) {
-    this.#turns = new FairTurns({ places: size, maxWaiting, full: busy });
-    this.#jobMs = jobMs;
-    this.#idleMs = idleMs;
+  constructor({ size = 2, maxWaiting = 1024, jobMs = 2000, idleMs = 30_000 }: SchemaChecksOptions = {}) {
+    this.#limits = { timeMs: jobMs, memoryBytes: MAX_MEMORY };
+    this.#pool = new ConfinedPool({ places: size, maxWaiting, full: busy, start: startChecker, idleMs });
   }
 
   async check(job: SchemaJob, { signal }: { signal: AbortSignal }): Promise<SchemaVerdict> {
     signal.throwIfAborted();
     const name = job.value === undefined ? nameOf(job) : undefined;
     if (name !== undefined && this.#known.has(name)) return { is: 'fits' };
-    const verdict = await this.#inTurn(signal, (child) => child.run(job, { jobMs: this.#jobMs, signal }));
+    const verdict = await this.#inChild(job, signal);
     if (name !== undefined && verdict.is === 'fits') this.#remember(name);
     return verdict;
   }
 
   [Symbol.dispose](): void {
-    for (const child of [...this.#idle.splice(0), ...this.#working]) child[Symbol.dispose]();
+    this.#pool[Symbol.dispose]();
   }
 
-  async #inTurn<T>(signal: AbortSignal, work: (child: SchemaProcess) => Promise<T>): Promise<T> {
-    using _place = await this.#turn(signal);
-    const child = this.#takeIdle() ?? new SchemaProcess();
-    this.#working.add(child);
+  async #inChild(job: SchemaJob, signal: AbortSignal): Promise<SchemaVerdict> {
     try {
-      return await work(child);
-    } finally {
-      this.#working.delete(child);
-      this.#keep(child);
-    }
-  }
-
-  async #turn(signal: AbortSignal): Promise<Disposable> {
-    using limited = linkSignals([signal], { what: 'waiting for a schema check', timeoutMs: WAIT_MS });
-    try {
-      return await this.#turns.enter(workOwner(), limited.signal);
+      return await this.#pool.run(job, { limits: this.#limits, signal });
     } catch (error) {
-      throw error instanceof TimeoutError ? busy() : error;
+      if (!(error instanceof BrokenJob)) throw error;
+      if (error.kind === 'not_started') throw busy();
+      // One that is gone ran out of memory.
+      return { is: 'costly' };
     }
-  }
-
-  #takeIdle(): SchemaProcess | undefined {
-    for (let child = this.#idle.pop(); child; child = this.#idle.pop()) if (child.alive) return child;
-    return undefined;
-  }
-
-  #keep(child: SchemaProcess): void {
-    if (!child.alive) return;
-    this.#idle.push(child);
-    child.rest(this.#idleMs);
   }
 
   #remember(name: string): void {
     if (this.#known.size >= MAX_KNOWN) this.#known.clear();
     this.#known.add(name);
   }
+}
+
+function startChecker(): ConfinedWorker<SchemaVerdict> {
+  return new ConfinedWorker(new URL('./schema-child.ts', import.meta.url), {
+    packages: ['ajv', 'ajv-formats'],
+    heapMb: HEAP_MB,
+    read: (message) => schemaVerdict.safeParse(message).data,
+  });
 }
 
 function busy(): GatewayError {

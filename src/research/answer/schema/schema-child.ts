@@ -4,12 +4,10 @@
  */
 import { messageOf } from '../../../base/errors.ts';
 import { compileSchema, type Validator } from './json-schema.ts';
-import type { ChildMessage, SchemaJob, SchemaVerdict } from './schema-job.ts';
+import type { SchemaJob, SchemaVerdict } from './schema-job.ts';
 
 /** The longest message about a schema, in UTF-16 code units. */
 const MAX_PROBLEM = 500;
-
-const tell = (message: ChildMessage) => process.send?.(message);
 
 function verdictOn({ schema, value }: SchemaJob): SchemaVerdict {
   let validate: Validator;
@@ -22,6 +20,6 @@ function verdictOn({ schema, value }: SchemaJob): SchemaVerdict {
   return problem === undefined ? { is: 'fits' } : { is: 'misfits', problem };
 }
 
-process.on('message', (job: SchemaJob) => tell({ said: 'done', verdict: verdictOn(job) }));
+process.on('message', (job: SchemaJob) => process.send?.(verdictOn(job)));
 process.on('disconnect', () => process.exit(0));
-tell({ said: 'ready' });
+process.send?.('started');

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { JsonValue } from '../../../base/json.ts';
 
 /** What is told between the gateway and the processes that work on clients' schemas. */
@@ -12,14 +13,13 @@ export interface SchemaJob {
  * `fits`: the schema can be compiled, and the value, if any, is valid under it. `bad_schema`: it is not JSON Schema.
  * `misfits`: what is wrong with the value. `costly`: it took more time or memory than one schema gets.
  */
-export type SchemaVerdict =
-  | { is: 'fits' }
-  | { is: 'bad_schema'; problem: string }
-  | { is: 'misfits'; problem: string }
-  | { is: 'costly' };
-
-/** What a process tells: that it is up (starting is not the schema's fault), and how a job ended. */
-export type ChildMessage = { said: 'ready' } | { said: 'done'; verdict: SchemaVerdict };
+export const schemaVerdict = z.discriminatedUnion('is', [
+  z.object({ is: z.literal('fits') }),
+  z.object({ is: z.literal('bad_schema'), problem: z.string() }),
+  z.object({ is: z.literal('misfits'), problem: z.string() }),
+  z.object({ is: z.literal('costly') }),
+]);
+export type SchemaVerdict = z.output<typeof schemaVerdict>;
 
 /** Holds schemas of clients, and answers of models, against each other. */
 export interface SchemaChecker {

@@ -1,8 +1,9 @@
+import { linkSignals, TimeoutError } from '../../../base/abort.ts';
 import { GatewayError } from '../../../base/errors.ts';
 import { isObject, parseJson } from '../../../base/json.ts';
 import type { TextFormat } from '../../../protocol/request-formats.ts';
 import { schemaExcess } from './schema-bounds.ts';
-import type { SchemaChecker } from './schema-job.ts';
+import type { SchemaChecker, SchemaJob, SchemaVerdict } from './schema-job.ts';
 
 /** A format in which the answer is one JSON value. */
 export type StructuredFormat = Exclude<TextFormat, { type: 'text' }>;
@@ -23,9 +24,25 @@ export async function requireUsableSchema(
   const refuse = (what: string) => new GatewayError('invalid_parameter', `${param}: ${what}.`, { param });
   const excess = schemaExcess(schema);
   if (excess !== undefined) throw refuse(excess);
-  const verdict = await schemas.check({ schema }, { signal });
+  const verdict = await checkedInTime(schema, { schemas, signal });
   if (verdict.is === 'costly') throw refuse('takes too much time or memory to compile: make it simpler');
   if (verdict.is !== 'fits') throw refuse(`is not a valid JSON Schema (${verdict.problem})`);
+}
+
+/** How long a request waits to hear of its schema, in milliseconds. Answers of runs wait as long as their run does. */
+const WAIT_MS = 15_000;
+
+async function checkedInTime(
+  schema: SchemaJob['schema'],
+  { schemas, signal }: { schemas: SchemaChecker; signal: AbortSignal },
+): Promise<SchemaVerdict> {
+  using limited = linkSignals([signal], { what: 'checking a schema', timeoutMs: WAIT_MS });
+  try {
+    return await schemas.check({ schema }, { signal: limited.signal });
+  } catch (error) {
+    if (!(error instanceof TimeoutError) || signal.aborted) throw error;
+    throw new GatewayError('overloaded', 'The schema could not be checked in time. Try again.', { cause: error });
+  }
 }
 
 const TOO_COSTLY = 'checking it against the schema took too long (a pattern in the schema may be endless)';

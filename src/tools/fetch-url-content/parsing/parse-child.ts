@@ -13,4 +13,4 @@ process.on('message', (job: ParseJob) => {
   );
 });
 process.on('disconnect', () => process.exit(0));
-process.send?.({ type: 'ready' });
+process.send?.('started');

@@ -28,7 +28,7 @@ export interface ParseJob {
   referenceLinks?: boolean;
   /** Only its plain text, without parsing: for documents that broke the parser. */
   plainly?: boolean;
-  /** The parser stops by itself after this time, where it can, and returns what it has; in milliseconds. */
+  /** The parser stops by itself after this time of its own, where it can, and returns what it has; in milliseconds. */
   softLimitMs: number;
 }
 
@@ -54,9 +54,9 @@ export type ParsedDocument = z.output<typeof parsedDocument>;
 /** The longest content that is kept, in UTF-16 code units. */
 export const MAX_CONTENT = 2_000_000;
 
-/** Messages of the child. */
+/** What the child says of a job. */
 export const childMessage = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('ready') }),
   z.object({ type: z.literal('parsed'), document: parsedDocument }),
   z.object({ type: z.literal('failed'), message: z.string() }),
 ]);
+export type ChildMessage = z.output<typeof childMessage>;

@@ -1,19 +1,16 @@
 import { type CorpusFile, readDocument } from '../../corpus/corpus.ts';
 import { corpusUrl } from '../../corpus/corpus-url.ts';
 import { describeContent } from '../../fetch-url-content/content-kind.ts';
+import { ParseFailure } from '../../fetch-url-content/parsing/parse-failure.ts';
 import { ParsePool } from '../../fetch-url-content/parsing/parse-pool.ts';
-import { ParseFailure } from '../../fetch-url-content/parsing/parse-process.ts';
 import { ToolError } from '../../tool.ts';
 import { type ChunkedDocument, chunkDocument } from './chunks.ts';
 import type { IndexedDocument } from './document-index.ts';
 
-/** Time for the parsers of pages to read one document, in milliseconds. */
-const PARSE_MS = 60_000;
-
 /** Reads the documents of a folder as the index takes them. */
 export class DocumentReader implements Disposable {
   readonly #folder: string;
-  readonly #pool = new ParsePool({ totalMs: PARSE_MS });
+  readonly #pool = new ParsePool();
 
   constructor(folder: string) {
     this.#folder = folder;

@@ -1,4 +1,4 @@
-import { sleep } from '../../../base/abort.ts';
+import { abortable, linkSignals } from '../../../base/abort.ts';
 import { messageOf } from '../../../base/errors.ts';
 import { nextTurn } from '../../../base/event-loop.ts';
 import { type CorpusFile, listDocuments } from '../../corpus/corpus.ts';
@@ -107,10 +107,12 @@ export class FolderIndex implements Disposable {
     const { done, startedAt } = this.#running;
     const left = startedAt + PATIENCE_MS - performance.now();
     if (left <= 0) return;
-    const waiting = new AbortController();
-    const patience = sleep(left, { signal: waiting.signal }).catch(() => {});
-    await Promise.race([done, patience]);
-    waiting.abort();
+    using patience = linkSignals([], { what: 'looking for changes', timeoutMs: left });
+    try {
+      await abortable(done, patience.signal);
+    } catch (error) {
+      if (!patience.signal.aborted) throw error;
+    }
   }
 
   #start(): { done: Promise<void>; startedAt: number } {

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { ConfinedWorker } from '../../src/base/confined-worker.ts';
+
+const LIMITS = { timeMs: 60_000, memoryBytes: 1e9 };
+const { signal } = new AbortController();
+const start = (entry: string) =>
+  new ConfinedWorker(new URL(entry, import.meta.url), {
+    packages: ['zod'],
+    heapMb: 64,
+    read: (message) => (typeof message === 'string' ? message : undefined),
+  });
+const checker = () => start('../../src/research/answer/schema/schema-child.ts');
+
+describe('a confined process', () => {
+  it('that cannot start says so, at once and for every further job', async () => {
+    using worker = start('./there-is-none.ts');
+    for (let job = 0; job < 2; job++) {
+      await assert.rejects(worker.run({}, { limits: LIMITS, signal }), { kind: 'not_started' });
+    }
+    assert.equal(worker.alive, false);
+  });
+
+  it('that answers what no honest one does is ended', async () => {
+    using worker = checker();
+    await assert.rejects(worker.run({ schema: {} }, { limits: LIMITS, signal }), { kind: 'crashed' });
+    assert.equal(worker.alive, false);
+  });
+
+  it('that is disposed of takes no further job', async () => {
+    using worker = checker();
+    worker[Symbol.dispose]();
+    await assert.rejects(worker.run({ schema: {} }, { limits: LIMITS, signal }), { kind: 'not_started' });
+  });
+});

@@ -1,0 +1,50 @@
+/**
+ * Reads pages with `fetch_url_content` and prints what memory had grown by at most between the first of them and the last,
+ * in bytes, as JSON. Started with `--expose-gc`; arguments: how many pages, and how large each is in bytes.
+ */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { silentLogger } from '../../src/base/logger.ts';
+import { createFetchUrlContentTool } from '../../src/tools/fetch-url-content/fetch-url-content.ts';
+import { createSafeFetch } from '../../src/tools/safe-fetch/safe-fetch.ts';
+
+const [pages = 0, size = 0] = process.argv.slice(2).map(Number);
+/** Read before it is measured: by then pools and buffers have the size that they keep. */
+const WARM_UP = 4;
+const LOOK_EVERY = 10;
+
+const page = Buffer.from('All of this page is text. '.repeat(Math.ceil(size / 26))).subarray(0, size);
+const server = createServer((_request, response) => {
+  response.writeHead(200, { 'content-type': 'text/plain' }).end(page);
+});
+await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+const { port } = server.address() as AddressInfo;
+
+await using safeFetch = createSafeFetch({ allowPrivateAddresses: true });
+using tool = createFetchUrlContentTool({ safeFetch });
+const read = (number: number) =>
+  tool.call({ url: `http://127.0.0.1:${port}/${number}` }, { signal: new AbortController().signal, log: silentLogger });
+
+/** What is alive, after what is garbage was collected. */
+async function used() {
+  for (let turn = 0; turn < 4; turn++) {
+    globalThis.gc?.();
+    await new Promise(setImmediate);
+  }
+  return process.memoryUsage();
+}
+
+for (let number = 0; number < WARM_UP; number++) await read(number);
+const before = await used();
+const grown = { rss: 0, arrayBuffers: 0, heapUsed: 0 };
+for (let number = 1; number <= pages; number++) {
+  await read(number);
+  // Not only at the end: a process that is replaced takes with it what was kept on its account.
+  if (number % LOOK_EVERY !== 0 && number !== pages) continue;
+  const now = await used();
+  for (const what of ['rss', 'arrayBuffers', 'heapUsed'] as const) {
+    grown[what] = Math.max(grown[what], now[what] - before[what]);
+  }
+}
+server.close();
+console.log(JSON.stringify(grown));

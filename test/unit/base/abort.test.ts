@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { abortable } from '../../../src/base/abort.ts';
+import { collectAll } from '../../../src/base/collect-garbage.ts';
+
+/** Turns of the event loop in which everything that is garbage is collected. */
+const TURNS = 50;
+
+async function isCollected(reference: WeakRef<object>): Promise<boolean> {
+  for (let turn = 0; turn < TURNS; turn++) {
+    await new Promise(setImmediate);
+    collectAll();
+    if (reference.deref() === undefined) return true;
+  }
+  return false;
+}
+
+describe('waiting for a promise that outlives those who wait', () => {
+  it('gives its value, its failure, or the reason of the signal, whichever is first', async () => {
+    const { signal } = new AbortController();
+    assert.equal(await abortable(Promise.resolve(1), signal), 1);
+    await assert.rejects(abortable(Promise.reject(new Error('failed')), signal), /failed/);
+    const left = AbortSignal.abort(new Error('left'));
+    await assert.rejects(abortable(new Promise(() => {}), left), /left/);
+    await assert.rejects(abortable(Promise.reject(new Error('failed')), left), /left/);
+  });
+
+  it('keeps nothing of one that left', async () => {
+    const lasting = Promise.withResolvers<void>();
+    const wait = async () => {
+      const leaving = new AbortController();
+      const reason = new Error('left');
+      const job = { bytes: new Uint8Array(1000), signal: leaving.signal, reason };
+      const work = async () => {
+        await abortable(lasting.promise, leaving.signal);
+        return job.bytes;
+      };
+      const waiting = work();
+      leaving.abort(reason);
+      await assert.rejects(waiting, /left/);
+      return [new WeakRef(job), new WeakRef(reason), new WeakRef(leaving.signal)];
+    };
+    for (const reference of await wait()) assert.ok(await isCollected(reference));
+    lasting.resolve();
+  });
+});
