@@ -10,11 +10,11 @@ const PAGE_BYTES = 8e6;
 const MAX_GROWTH = 60e6;
 
 describe('pages that were read', () => {
-  // Some 15 seconds: each page goes through HTTP and a parser process.
+  // Some 15 seconds, and ten times as long on a machine with much else to do: each page goes through HTTP and a parser.
   it('leave nothing behind in memory, however many', async () => {
-    const args = ['--expose-gc', READER, String(PAGES), String(PAGE_BYTES)];
+    const args = [READER, String(PAGES), String(PAGE_BYTES)];
     const { stdout } = await run(process.execPath, args);
     const grown: { rss: number; arrayBuffers: number; heapUsed: number } = JSON.parse(stdout);
     for (const [what, bytes] of Object.entries(grown)) assert.ok(bytes < MAX_GROWTH, `${what}: ${bytes} bytes more`);
-  });
+  }).timeout(600_000);
 });
