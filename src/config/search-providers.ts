@@ -8,7 +8,13 @@ export interface SearchProviderRow {
   maxConcurrent?: number;
   /** Whether answers may be kept and given to other runs. Not so for files that change. */
   cacheable: boolean;
+  /** Countries whose users' results it can be asked for, as ISO 3166 codes; absent: none. */
+  countries?: 'all' | readonly string[];
 }
+
+/** Countries that Brave and You.com document. Both refuse the whole search for any other. */
+const COUNTRIES =
+  'AR AU AT BE BR CA CL CN DE DK ES FI FR GB HK ID IN IT JP KR MX MY NL NO NZ PH PL PT RU SA SE TR TW US ZA'.split(' ');
 
 /**
  * Every search provider, one row each. Its code is `tools/web-search/providers/<name>.ts`, which is loaded when it is
@@ -18,14 +24,14 @@ const ROWS = {
   local: { needs: [], cacheable: false },
   searxng: { needs: ['url'], cacheable: true },
   // Free plans allow one request a second.
-  brave: { needs: ['api_key'], cacheable: true, maxConcurrent: 1 },
-  exa: { needs: ['api_key'], cacheable: true },
-  google: { needs: ['api_key', 'engine_id'], cacheable: true },
-  jina: { needs: ['api_key'], cacheable: true },
+  brave: { needs: ['api_key'], cacheable: true, maxConcurrent: 1, countries: COUNTRIES },
+  exa: { needs: ['api_key'], cacheable: true, countries: 'all' },
+  google: { needs: ['api_key', 'engine_id'], cacheable: true, countries: 'all' },
+  jina: { needs: ['api_key'], cacheable: true, countries: 'all' },
   kagi: { needs: ['api_key'], cacheable: true },
-  serper: { needs: ['api_key'], cacheable: true },
+  serper: { needs: ['api_key'], cacheable: true, countries: 'all' },
   tavily: { needs: ['api_key'], cacheable: true },
-  you: { needs: ['api_key'], cacheable: true },
+  you: { needs: ['api_key'], cacheable: true, countries: COUNTRIES },
 } as const satisfies Record<string, SearchProviderRow>;
 
 export type SearchProviderName = keyof typeof ROWS;
@@ -37,4 +43,12 @@ export const SEARCH_PROVIDER_NAMES = Object.keys(ROWS).filter(isSearchProvider);
 
 function isSearchProvider(name: string): name is SearchProviderName {
   return Object.hasOwn(ROWS, name);
+}
+
+/** The ISO 3166 code of a country that a provider can search as a user there would, or undefined. */
+export function searchableCountry(provider: SearchProviderName, given: string | undefined): string | undefined {
+  const country = given?.trim().toUpperCase() ?? '';
+  const { countries = [] } = SEARCH_PROVIDERS[provider];
+  const isKnown = countries === 'all' ? /^[A-Z]{2}$/.test(country) : countries.includes(country);
+  return isKnown ? country : undefined;
 }

@@ -100,7 +100,18 @@ export const inputComponents = {
   Tool: {
     description: 'Tools that run on the server. Where any is named, only the named ones are used.',
     anyOf: [
-      object({ type: literal('web_search', 'web_search_preview') }, ['type']),
+      object(
+        {
+          type: literal('web_search', 'web_search_preview'),
+          filters: object({ allowed_domains: arrayOf(text) }, []),
+          user_location: object(
+            { type: literal('approximate'), country: text, city: text, region: text, timezone: text },
+            [],
+          ),
+          search_context_size: literal('low', 'medium', 'high'),
+        },
+        ['type'],
+      ),
       object({ type: literal('code_interpreter') }, ['type']),
       object(
         {

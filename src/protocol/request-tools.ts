@@ -57,11 +57,35 @@ const mcpTool = z.object({
   ).optional(),
   allowed_tools: optional(z.union([names, z.object({ tool_names: names.optional() })], 'expected an array of names')),
 });
+
+/** A domain, as its host alone: `example.org`, also written `*.example.org` or `https://example.org/`. */
+const domain = z.string().transform((given, context) => {
+  const bare = given
+    .trim()
+    .replace(/^https?:\/\//i, '')
+    .replace(/^\*?\./, '');
+  const url = bare.length > 300 ? null : URL.parse(`http://${bare}`);
+  const isHost = url?.href === `${url?.origin}/` && url.port === '' && /^[\w.:[\]-]+$/.test(url.hostname);
+  if (url && bare !== '' && isHost) return url.hostname;
+  context.addIssue({ code: 'custom', message: 'must be a domain such as example.org' });
+  return z.NEVER;
+});
+const filters = z.object({
+  allowed_domains: optional(boundedList(domain, { max: 100, described: { type: 'string' } })),
+});
 const webSearchTool = z.object({
   type: z.string().transform(() => 'web_search' as const),
-  filters: optional(
-    z.object({ allowed_domains: optional(boundedList(z.string(), { max: 100, described: { type: 'string' } })) }),
+  filters: optional(filters),
+  user_location: optional(
+    z.object({
+      type: optional(z.string()),
+      country: optional(z.string()),
+      city: optional(z.string()),
+      region: optional(z.string()),
+      timezone: optional(z.string()),
+    }),
   ),
+  search_context_size: optional(z.enum(['low', 'medium', 'high'])),
 });
 const codeInterpreterTool = z.object({ type: z.literal('code_interpreter') });
 
@@ -106,3 +130,16 @@ export const chatTool = chosenBy(
       : responseTool,
   reference('Tool'),
 );
+
+/** The fields of each tool that are understood. */
+const UNDERSTOOD = { mcp: mcpTool, web_search: webSearchTool, code_interpreter: codeInterpreterTool };
+
+/** The fields of a tool, as sent, that nobody understands; null counts as absent. */
+export function unknownFields(sent: Record<string, unknown>, { type }: ResponseTool): string[] {
+  const named = (value: Record<string, unknown>, shape: object, path: string) =>
+    Object.keys(value)
+      .filter((name) => value[name] !== null && !Object.hasOwn(shape, name))
+      .map((name) => path + name);
+  const nested = isObject(sent.filters) ? named(sent.filters, filters.shape, 'filters.') : [];
+  return [...named(sent, UNDERSTOOD[type].shape, ''), ...(type === 'web_search' ? nested : [])];
+}

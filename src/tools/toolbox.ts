@@ -10,12 +10,13 @@ import { withoutControlTokens } from './text/control-tokens.ts';
 import type { Tool } from './tool.ts';
 import type { ToolCache } from './tool-cache.ts';
 import { corpusFolder, createConfiguredSearch, type EmbeddingsSource } from './web-search/configured-search.ts';
+import type { SearchRequestOptions } from './web-search/web-search.ts';
 
 /** What a run asks the toolbox for. */
-export interface ToolRequest {
+export interface ToolRequest extends SearchRequestOptions {
   /** Names of built-in tools; ones that the toolbox does not have are left out. */
   builtin: readonly string[];
-  /** Restricts searches to these sites; empty: no restriction. */
+  /** Restricts searching and reading to these sites and what is below them; empty: no restriction. */
   allowedDomains: readonly string[];
   /** Whether the configured MCP servers are offered. */
   configuredMcp: boolean;
@@ -70,10 +71,9 @@ export function createToolbox(
   const builtin = new Map<string, (request: ToolRequest) => Tool>([
     [
       'web_search',
-      ({ allowedDomains }) =>
-        allowedDomains.length === 0 ? webSearch : webSearch.restrictedTo({ allowedDomains, blockedDomains: [] }),
+      ({ allowedDomains, country, contextSize }) => webSearch.forRun({ allowedDomains, country, contextSize }),
     ],
-    ['fetch_url_content', () => fetchUrlContent],
+    ['fetch_url_content', ({ allowedDomains }) => fetchUrlContent.forRun({ allowedDomains })],
     ['execute_python', () => executePython],
   ]);
   const configuredMcp = resources.use(

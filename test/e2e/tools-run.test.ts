@@ -141,6 +141,10 @@ describe('a run through the gateway', () => {
     assert.equal(json.status, 'completed');
     assert.equal(calls[0]?.status, 'failed');
     assert.equal(JSON.parse(calls[0]?.result ?? '{}').error.code, 'unreachable');
+    assert.deepEqual(
+      json.warnings.map(({ code }) => code).filter((code) => code === 'mcp_server_unavailable'),
+      ['mcp_server_unavailable'],
+    );
   });
 
   it('refuses MCP servers to a key that may not attach them', async () => {

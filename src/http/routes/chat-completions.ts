@@ -27,7 +27,7 @@ export function chatCompletions(deps: AppDeps): Endpoint {
       return await forward(deps, call, { ...jsonForwarding(body), modelName: name, model, api: 'chat_completions' });
     }
     await deps.turnstile.enter(context.signal);
-    const { value, headers } = parseChat(createChatCompletion, body);
+    const { value, headers } = parseChat(createChatCompletion, body, deps.config.current().tools);
     const request = await fromChat(value, { ...deps, caller, key, name, model, signal: context.signal });
     const { run } = await submitRun(deps, {
       req,

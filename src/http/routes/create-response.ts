@@ -24,7 +24,7 @@ export function createResponse(deps: AppDeps): Endpoint {
       return await forward(deps, call, { ...jsonForwarding(body), modelName: name, model, api: 'responses' });
     }
     await deps.turnstile.enter(context.signal);
-    const { value, headers } = parseResponse(createResponseBody, body);
+    const { value, headers } = parseResponse(createResponseBody, body, deps.config.current().tools);
     const streams = profileOf({ key, model }) !== 'openai' && !wantsJsonOnly(req.headers.accept);
     const mode = deliveryOf(value, { streams });
     const request = await fromResponse(value, { ...deps, caller, key, name, model, signal: context.signal });

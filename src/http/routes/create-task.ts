@@ -62,7 +62,7 @@ async function taskOf(
       headers: {},
     };
   }
-  const { value, headers } = parseChat(createChatCompletion, body);
+  const { value, headers } = parseChat(createChatCompletion, body, deps.config.current().tools);
   return {
     submission: {
       ...common,

@@ -1,8 +1,10 @@
 import { GatewayError } from '../../base/errors.ts';
+import { isObject } from '../../base/json.ts';
 import type { KeyConfig, ResearchModelConfig } from '../../config/schema.ts';
-import type { RequestMcpServer, ResponseTool } from '../../protocol/request-tools.ts';
+import { type SearchProviderName, searchableCountry } from '../../config/search-providers.ts';
+import { type RequestMcpServer, type ResponseTool, unknownFields } from '../../protocol/request-tools.ts';
 import type { Warning } from '../../protocol/warnings.ts';
-import type { RequestedMcpServer, ResearchRequest } from '../../research/run/request.ts';
+import type { BuiltinTools, RequestedMcpServer, ResearchRequest } from '../../research/run/request.ts';
 
 /** The parts of a body that say which tools a run may use. */
 export interface ToolFields {
@@ -31,7 +33,7 @@ export function requestedTools(
 ): RequestedTools {
   const servers = mcp_servers.map((server, index) => ({ param: `mcp_servers[${index}]`, server: fromServer(server) }));
   const builtin = new Set<string>();
-  const allowedDomains: string[] = [];
+  const search: Omit<BuiltinTools, 'builtin'> = { allowedDomains: [] };
   const warnings: Warning[] = [];
   for (const [index, tool] of tools.entries()) {
     const param = `tools[${index}]`;
@@ -46,14 +48,47 @@ export function requestedTools(
       continue;
     }
     for (const name of [needed, ...others]) if (offered.includes(name)) builtin.add(name);
-    if (tool.type === 'web_search') allowedDomains.push(...(tool.filters?.allowed_domains ?? []));
+    if (tool.type === 'web_search') addSearch(search, tool);
   }
   checkServers(servers, key);
   return {
-    tools: tools.length === 0 ? null : { builtin: [...builtin], allowedDomains },
+    tools: tools.length === 0 ? null : { builtin: [...builtin], ...search },
     mcpServers: servers.map(({ server }) => server),
     ...(warnings.length > 0 ? { warnings } : {}),
   };
+}
+
+type SearchTool = Extract<ResponseTool, { type: 'web_search' }>;
+
+/** What a search tool says of its searches; of several, the last. */
+function addSearch(search: Omit<BuiltinTools, 'builtin'>, tool: SearchTool): void {
+  search.allowedDomains.push(...(tool.filters?.allowed_domains ?? []));
+  if (tool.user_location?.country) search.country = tool.user_location.country.trim().toUpperCase();
+  if (tool.search_context_size) search.searchContextSize = tool.search_context_size;
+}
+
+/**
+ * The parts of tools that are accepted and not acted on, as paths for `x-ignored-parameters`: what no tool understands,
+ * and what of a user's place `provider` cannot search by.
+ */
+export function ignoredToolParts(
+  tools: readonly ResponseTool[],
+  { sent, provider }: { sent: unknown; provider: SearchProviderName },
+): string[] {
+  return tools.flatMap((tool, index) => {
+    const given: unknown = Array.isArray(sent) ? sent[index] : undefined;
+    const unknown = isObject(given) ? unknownFields(given, tool) : [];
+    const location = tool.type === 'web_search' ? ignoredLocation(tool, provider) : [];
+    return [...unknown, ...location].map((name) => `tools[${index}].${name}`);
+  });
+}
+
+function ignoredLocation({ user_location: location }: SearchTool, provider: SearchProviderName): string[] {
+  if (!location) return [];
+  if (!searchableCountry(provider, location.country)) return ['user_location'];
+  return (['city', 'region', 'timezone'] as const)
+    .filter((name) => location[name] !== undefined)
+    .map((name) => `user_location.${name}`);
 }
 
 function checkServers(servers: { param: string; server: RequestedMcpServer }[], key: KeyConfig): void {

@@ -29,6 +29,16 @@ export interface RequestedMcpServer {
   oauth?: { clientId: string; clientSecret: string; tokenUrl?: string; issuer?: string; scope?: string };
 }
 
+/** Server-side tools that a request names. */
+export interface BuiltinTools {
+  builtin: string[];
+  /** Searching and reading are held to these domains and what is below them; empty: all. */
+  allowedDomains: string[];
+  /** Where the user is, as an ISO 3166 code. */
+  country?: string | undefined;
+  searchContextSize?: 'low' | 'medium' | 'high' | undefined;
+}
+
 /**
  * What the research loop is asked to do: the same for Responses, Async and chat completions, with everything looked
  * up that the request refers to.
@@ -43,7 +53,7 @@ export interface ResearchRequest {
   instructions: string | null;
   effort: Effort;
   /** Server-side tools the request asks for; null: those of the model. `none`: only the answer turn. */
-  tools: { builtin: string[]; allowedDomains: string[] } | null;
+  tools: BuiltinTools | null;
   toolChoice: 'auto' | 'none';
   mcpServers: RequestedMcpServer[];
   /** Bounds the final answer, in tokens. */

@@ -53,8 +53,11 @@ export interface DriverParts {
   openTools(options: {
     /** Names of built-in tools. */
     builtin: readonly string[];
-    /** Restricts searches; empty: no restriction. */
+    /** Restricts searching and reading; empty: no restriction. */
     allowedDomains: readonly string[];
+    /** Where the user is, as an ISO 3166 code. */
+    country?: string | undefined;
+    contextSize?: 'low' | 'medium' | 'high' | undefined;
     /** Whether the configured MCP servers are offered too. */
     configuredMcp: boolean;
     mcpServers: readonly RequestedMcpServer[];
@@ -110,6 +113,8 @@ export function createDriver(parts: DriverParts): RunDriver {
       await using opened = await parts.openTools({
         builtin: builtinTools(model, request),
         allowedDomains: request.tools?.allowedDomains ?? [],
+        country: request.tools?.country,
+        contextSize: request.tools?.searchContextSize,
         configuredMcp: request.toolChoice !== 'none' && request.tools === null,
         mcpServers:
           request.toolChoice === 'none'

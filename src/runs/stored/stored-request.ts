@@ -74,7 +74,14 @@ const research: z.ZodType<ResearchRequest> = z.looseObject({
   conversation: z.array(message),
   instructions: z.string().nullable(),
   effort: effortLevel,
-  tools: z.looseObject({ builtin: z.array(z.string()), allowedDomains: z.array(z.string()) }).nullable(),
+  tools: z
+    .looseObject({
+      builtin: z.array(z.string()),
+      allowedDomains: z.array(z.string()),
+      country: z.string().optional(),
+      searchContextSize: z.enum(['low', 'medium', 'high']).optional(),
+    })
+    .nullable(),
   toolChoice: z.enum(['auto', 'none']),
   mcpServers: z.array(mcpServer),
   maxOutputTokens: z.number().nullable(),

@@ -4,7 +4,7 @@ import { type Tool, ToolError, type ToolOutput, type ToolSource } from '../tool.
 import type { ToolCache } from '../tool-cache.ts';
 import { FETCH_PARAMETERS, type FetchArguments, parseFetchArguments } from './fetch-arguments.ts';
 import { type FoundPassages, findPassages } from './find-passages.ts';
-import { type ReadPage, readAddress } from './page-reader.ts';
+import { type PageReaderOptions, type ReadPage, RunPages, readAddress } from './page-reader.ts';
 import { partOf, type TextPart } from './paging.ts';
 import { ParsePool, type ParsePoolOptions } from './parsing/parse-pool.ts';
 import { PoliteHosts } from './polite-hosts.ts';
@@ -34,11 +34,34 @@ const SNIPPET_LENGTH = 300;
 /** The most of a part that the addresses of its links may take. */
 const LINKS_SHARE = 0.25;
 
+/** The tool, which can be made one of a run. */
+export interface FetchUrlContentTool extends Tool, Disposable {
+  /**
+   * Keeps the pages that are meant for nobody else, and reads only what is at or below `allowedDomains`, redirects
+   * included. Empty: everywhere.
+   */
+  forRun(request: { allowedDomains: readonly string[] }): Tool;
+}
+
 /** The tool `fetch_url_content` (contract section 3.3). Dispose it to end its parser processes. */
-export function createFetchUrlContentTool(options: FetchUrlContentOptions): Tool & Disposable {
+export function createFetchUrlContentTool(options: FetchUrlContentOptions): FetchUrlContentTool {
   const { safeFetch, corpusFolder, cache, partLength = 24_000, timeoutMs = 30_000 } = options;
   const pool = new ParsePool(options.parsing);
-  const reader = { safeFetch, corpusFolder, cache, pool, hosts: new PoliteHosts() };
+  const shared = { safeFetch, corpusFolder, cache, pool, hosts: new PoliteHosts(), allowedDomains: [] };
+  const limits = { partLength, timeoutMs };
+  return {
+    ...toolOf(shared, limits),
+    forRun({ allowedDomains }) {
+      const ownPages = new RunPages();
+      return toolOf({ ...shared, ownPages, allowedDomains, safeFetch: safeFetch.within(allowedDomains) }, limits);
+    },
+    [Symbol.dispose]() {
+      pool[Symbol.dispose]();
+    },
+  };
+}
+
+function toolOf(reader: PageReaderOptions, { partLength, timeoutMs }: { partLength: number; timeoutMs: number }): Tool {
   return {
     name: 'fetch_url_content',
     description: DESCRIPTION,
@@ -63,9 +86,6 @@ export function createFetchUrlContentTool(options: FetchUrlContentOptions): Tool
       const shown = { from: request.offset, to: part.nextOffset ?? page.content.length };
       const passages = await relevantPassages(page.content, request.goal, shown);
       return toOutput(request, { page, part, links, passages });
-    },
-    [Symbol.dispose]() {
-      pool[Symbol.dispose]();
     },
   };
 }

@@ -23,10 +23,37 @@ export interface PageReaderOptions extends PageSourceOptions {
   pool: ParsePool;
   /** Where pages of the web are kept for other calls and runs. */
   cache: { store: ToolCache; ttlMs: number } | undefined;
+  /** Pages that are kept for a run alone, where pages are kept at all. */
+  ownPages?: RunPages;
 }
 
 /** Longer pages are not kept. In UTF-16 code units. */
 const MAX_CACHED = 1_000_000;
+
+/** Pages that one run has read and that nobody else is shown: the last ones, together no longer than one may be. */
+export class RunPages {
+  readonly #pages = new Map<string, { page: ReadPage; length: number }>();
+  #length = 0;
+
+  get(key: string): ReadPage | undefined {
+    return this.#pages.get(key)?.page;
+  }
+
+  set(key: string, page: ReadPage, length: number): void {
+    this.#remove(key);
+    this.#pages.set(key, { page, length });
+    this.#length += length;
+    for (const oldest of this.#pages.keys()) {
+      if (this.#length <= MAX_CACHED) return;
+      this.#remove(oldest);
+    }
+  }
+
+  #remove(key: string): void {
+    this.#length -= this.#pages.get(key)?.length ?? 0;
+    this.#pages.delete(key);
+  }
+}
 
 /**
  * Retrieves and reads a page, or takes it from the cache.
@@ -38,13 +65,17 @@ export async function readAddress(
 ): Promise<ReadPage> {
   const cache = isCorpusUrl(url) ? undefined : options.cache;
   const key = cacheKey(url, options.safeFetch.policy);
+  const own = options.ownPages?.get(key);
+  if (own) return own;
   // A cache that is down costs a request, not the call.
   const remembered = cache && readPage.safeParse(await cache.store.get(key).catch(() => undefined));
   if (remembered?.success) return remembered.data;
   const body = await retrieve(url, options);
   const page = await readBody(body, options);
   const length = (page.links ?? []).reduce((sum, address) => sum + address.length, page.content.length);
-  if (cache && length <= MAX_CACHED) await cache.store.set(key, { ...page }, cache.ttlMs).catch(() => {});
+  if (!cache || length > MAX_CACHED) return page;
+  if (body.shared) await cache.store.set(key, { ...page }, cache.ttlMs).catch(() => {});
+  else options.ownPages?.set(key, page, length);
   return page;
 }
 

@@ -1,6 +1,8 @@
 import { readDocument } from '../corpus/corpus.ts';
 import { isCorpusUrl } from '../corpus/corpus-url.ts';
-import type { SafeFetch } from '../safe-fetch/safe-fetch.ts';
+import { checkRequested } from '../safe-fetch/host-rules.ts';
+import type { HostFetch } from '../safe-fetch/safe-fetch.ts';
+import { mayBeShared } from '../shared-answers.ts';
 import { ToolError } from '../tool.ts';
 import type { PoliteHosts } from './polite-hosts.ts';
 
@@ -12,11 +14,15 @@ export interface RetrievedBody {
   bytes: Uint8Array;
   /** The last change that the server or the file system tells of, ISO 8601. */
   modified: string | undefined;
+  /** Whether it may be kept for other users. */
+  shared: boolean;
 }
 
 export interface PageSourceOptions {
-  safeFetch: SafeFetch;
+  safeFetch: HostFetch;
   hosts: PoliteHosts;
+  /** Domains that the request named, for documents of the corpus; `safeFetch` knows them. Empty: all. */
+  allowedDomains: readonly string[];
   /** The folder of `corpus:///` documents; absent: there is no corpus. */
   corpusFolder: string | undefined;
 }
@@ -36,7 +42,10 @@ export async function retrieve(
   url: string,
   options: PageSourceOptions & { signal: AbortSignal },
 ): Promise<RetrievedBody> {
-  if (isCorpusUrl(url)) return await retrieveDocument(url, options.corpusFolder);
+  if (isCorpusUrl(url)) {
+    checkRequested('corpus', options.allowedDomains);
+    return await retrieveDocument(url, options.corpusFolder);
+  }
   const host = URL.parse(url)?.host ?? '';
   return await options.hosts.visit(host, () => retrievePage(url, options), { signal: options.signal });
 }
@@ -44,7 +53,7 @@ export async function retrieve(
 async function retrieveDocument(url: string, folder: string | undefined): Promise<RetrievedBody> {
   if (folder === undefined) throw new ToolError('not_found', 'There is no local corpus here.');
   const { bytes, contentType, modifiedAt } = await readDocument(folder, url);
-  return { url, bytes, contentType, modified: new Date(modifiedAt).toISOString() };
+  return { url, bytes, contentType, modified: new Date(modifiedAt).toISOString(), shared: false };
 }
 
 async function retrievePage(url: string, options: PageSourceOptions & { signal: AbortSignal }): Promise<RetrievedBody> {
@@ -64,6 +73,7 @@ async function retrievePage(url: string, options: PageSourceOptions & { signal: 
     bytes,
     contentType: response.headers.get('content-type'),
     modified: Number.isFinite(modified) ? new Date(modified).toISOString() : undefined,
+    shared: mayBeShared(response.headers),
   };
 }
 

@@ -6,6 +6,8 @@ export interface HostRules {
   allowHosts: readonly string[];
   /** Wins over `allowHosts`. */
   denyHosts: readonly string[];
+  /** Domains that one request named; empty: all hosts. */
+  requestedHosts: readonly string[];
 }
 
 /** The host of a rule in the form that `URL` gives hosts: lower case, punycode, no `*.`, no trailing dot. */
@@ -46,7 +48,18 @@ export function checkUrl(url: URL, rules: HostRules & { allowLocalNames: boolean
   if (matchesHost(host, rules.denyHosts)) throw blocked(host, 'is on the deny list');
   if (rules.allowHosts.length > 0 && !matchesHost(host, rules.allowHosts))
     throw blocked(host, 'is not on the allow list');
+  checkRequested(host, rules.requestedHosts);
   if (!rules.allowLocalNames && matchesHost(host, LOCAL_NAMES)) throw blocked(host, 'is a local name');
+}
+
+/**
+ * Checks a host, or `corpus` for documents, against the domains that a request named.
+ * @throws ToolError `blocked_host`.
+ */
+export function checkRequested(host: string, requested: readonly string[]): void {
+  if (requested.length === 0 || matchesHost(host, requested)) return;
+  const shown = requested.slice(0, 10).join(', ') + (requested.length > 10 ? ', ...' : '');
+  throw new ToolError('blocked_host', `${host} is not among the domains that may be read for this request: ${shown}.`);
 }
 
 function blocked(host: string, why: string): ToolError {

@@ -4,7 +4,7 @@ import { StandstillWatch } from '../../base/standstill.ts';
 import { ToolError } from '../tool.ts';
 import { parseNetwork } from './addresses.ts';
 import { createGuardedAgent, type ExchangeTimeouts } from './guarded-agent.ts';
-import { checkUrl } from './host-rules.ts';
+import { checkUrl, type HostRules } from './host-rules.ts';
 import { limitBody, tooLarge } from './limited-body.ts';
 import { followRedirect, type Hop, requestHeaders } from './redirects.ts';
 
@@ -41,7 +41,13 @@ export const USER_AGENT = 'research-gateway/0.1 (automated research; reads singl
  * `fetch` rejects with a `ToolError` (`invalid_url`, `blocked_host`, `blocked_address`, `bad_redirect`, `too_large`,
  * `timeout`, `unreachable`), or with the reason of the caller's signal. The body fails in the same ways.
  */
-export interface SafeFetch extends AsyncDisposable {
+export interface SafeFetch extends HostFetch, AsyncDisposable {
+  /** The same, less the hosts that are none of `hosts` and not below one of them; empty: all. Shares the connections. */
+  within(hosts: readonly string[]): HostFetch;
+}
+
+/** Fetching under one set of rules. */
+export interface HostFetch {
   /**
    * Names the rules that decide which addresses are asked. What was fetched under other rules may be forbidden under
    * these, so whoever keeps answers keeps them by it.
@@ -60,6 +66,7 @@ export function createSafeFetch(options: SafeFetchOptions = {}): SafeFetch {
     allowHosts: options.allowHosts ?? [],
     denyHosts: options.denyHosts ?? [],
     allowLocalNames: addresses.allowPrivate || addresses.allowed.length > 0,
+    requestedHosts: [],
   };
   const maxBytes = options.maxBytes ?? 10 * 1024 * 1024;
   const maxRedirects = options.maxRedirects ?? 5;
@@ -85,7 +92,6 @@ export function createSafeFetch(options: SafeFetchOptions = {}): SafeFetch {
   }
 
   async function exchange(hop: Hop, signal: AbortSignal | undefined) {
-    checkUrl(hop.url, rules);
     try {
       return await undiciFetch(hop.url, {
         method: hop.method,
@@ -101,12 +107,14 @@ export function createSafeFetch(options: SafeFetchOptions = {}): SafeFetch {
     }
   }
 
-  return {
+  const under = (rules: HostRules & { allowLocalNames: boolean }): HostFetch => ({
     policy: JSON.stringify([rules, addresses.allowPrivate, options.allowAddresses ?? []]),
     async fetch(input, init) {
       const { hop: first, redirect, signal } = readRequest(input, init, userAgent);
       let hop = first;
+      const before: Headers[] = [];
       for (let redirects = 0; ; redirects++) {
+        checkUrl(hop.url, rules);
         const answer = await exchange(hop, signal);
         const next =
           redirect === 'manual' ? undefined : followRedirect(hop, answer.status, answer.headers.get('location'));
@@ -119,8 +127,9 @@ export function createSafeFetch(options: SafeFetchOptions = {}): SafeFetch {
           const { host } = hop.url;
           const body =
             answer.body && limitBody(answer.body, maxBytes, (error) => explainFailure(error, { host, signal }));
-          return toResponse(answer, { body, url: hop.url.href, redirected: redirects > 0 });
+          return toResponse(answer, { body, url: hop.url.href, before });
         }
+        before.push(new Headers([...answer.headers]));
         await answer.body?.cancel();
         if (redirect === 'error')
           throw new ToolError('bad_redirect', 'The server redirects, which is not allowed here.');
@@ -128,6 +137,11 @@ export function createSafeFetch(options: SafeFetchOptions = {}): SafeFetch {
         hop = next;
       }
     },
+  });
+
+  return {
+    ...under(rules),
+    within: (requestedHosts) => under({ ...rules, requestedHosts }),
     async [Symbol.asyncDispose]() {
       watch[Symbol.dispose]();
       await agent.destroy();
@@ -156,7 +170,7 @@ const BODYLESS = new Set([101, 204, 205, 304]);
 
 function toResponse(
   answer: { status: number; statusText: string; headers: Iterable<[string, string]> },
-  parts: { body: ReadableStream<Uint8Array> | null; url: string; redirected: boolean },
+  parts: { body: ReadableStream<Uint8Array> | null; url: string; before: readonly Headers[] },
 ): Response {
   const response = new Response(BODYLESS.has(answer.status) ? null : parts.body, {
     status: answer.status,
@@ -164,7 +178,14 @@ function toResponse(
     headers: [...answer.headers],
   });
   Object.defineProperty(response, 'url', { value: parts.url });
-  Object.defineProperty(response, 'redirected', { value: parts.redirected });
+  Object.defineProperty(response, 'redirected', { value: parts.before.length > 0 });
+  // What a redirect says of keeping and cookies holds for what it leads to.
+  for (const headers of parts.before) {
+    for (const name of ['cache-control', 'set-cookie', 'vary']) {
+      const value = headers.get(name);
+      if (value !== null) response.headers.append(name, value);
+    }
+  }
   return response;
 }
 

@@ -17,10 +17,7 @@ export function breakControlTokens(text: string): string {
 /** A tool whose results carry no control tokens of chat templates: all of them come from outside. */
 export function withoutControlTokens(tool: Tool): Tool {
   return {
-    name: tool.name,
-    description: tool.description,
-    parameters: tool.parameters,
-    timeoutMs: tool.timeoutMs,
+    ...tool,
     async call(args, context) {
       const output: ToolOutput = await tool.call(args, context);
       return {

@@ -1,6 +1,12 @@
 import type { Logger } from '../../base/logger.ts';
-import { SEARCH_PROVIDERS, type SearchOption, type SearchProviderName } from '../../config/search-providers.ts';
+import {
+  SEARCH_PROVIDERS,
+  type SearchOption,
+  type SearchProviderName,
+  searchableCountry,
+} from '../../config/search-providers.ts';
 import type { SafeFetch } from '../safe-fetch/safe-fetch.ts';
+import { isPrivate } from '../shared-answers.ts';
 import type { Embeddings, SearchProvider } from './search-provider.ts';
 
 /** One entry of `tools.web_search` or its `fallbacks` (contract section 9). */
@@ -65,7 +71,14 @@ export function createSearchProvider(
     ...(maxConcurrent === undefined ? {} : { maxConcurrent }),
     async search(query, call) {
       loaded ??= load();
-      return await (await loaded).search(query, call);
+      const { country: given, ...rest } = query;
+      const country = searchableCountry(name, given);
+      let hasPrivate = false;
+      const answered = (headers: Headers) => {
+        hasPrivate ||= isPrivate(headers);
+      };
+      const answer = await (await loaded).search({ ...rest, ...(country ? { country } : {}) }, { ...call, answered });
+      return hasPrivate ? { ...answer, private: true } : answer;
     },
     async [Symbol.asyncDispose]() {
       const code = await loaded?.catch(() => undefined);

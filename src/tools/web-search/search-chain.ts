@@ -20,6 +20,9 @@ export interface SearchChainOptions {
 /** While every provider asks for patience, one search waits this long in all; in milliseconds. */
 const PATIENCE_MS = 10_000;
 
+/** Searches of a run whose answers are kept for it alone. */
+const MAX_OWN = 100;
+
 const cachedHits = z.array(
   z.object({ url: z.string(), title: z.string(), snippet: z.string(), published: z.string().optional() }),
 );
@@ -27,6 +30,26 @@ const cachedHits = z.array(
 interface SearchOptions {
   signal: AbortSignal;
   log: Logger;
+  /** What the run found that is for nobody else. */
+  ownHits?: RunHits | undefined;
+}
+
+/** Answers that one run got and that nobody else is shown: the last ones. */
+export class RunHits {
+  readonly #hits = new Map<string, readonly SearchHit[]>();
+
+  get(key: string): SearchHit[] | undefined {
+    const hits = this.#hits.get(key);
+    return hits && [...hits];
+  }
+
+  set(key: string, hits: readonly SearchHit[]): void {
+    this.#hits.set(key, hits);
+    for (const oldest of this.#hits.keys()) {
+      if (this.#hits.size <= MAX_OWN) return;
+      this.#hits.delete(oldest);
+    }
+  }
 }
 
 interface Link {
@@ -45,6 +68,7 @@ interface Failed {
 export interface FoundHits {
   hits: SearchHit[];
   note?: string;
+  private?: boolean;
 }
 
 type Outcome = (FoundHits & { cacheable: boolean }) | { failures: Failed[] };
@@ -87,9 +111,9 @@ export function createSearchChain(options: SearchChainOptions): SearchChain {
   ): Promise<FoundHits> {
     try {
       const search = (limited: AbortSignal) => provider.search(query, { signal: limited });
-      const { hits, restMs, note } = await withTimeout(provider.name, attemptTimeoutMs, search, { signal });
+      const { restMs, ...found } = await withTimeout(provider.name, attemptTimeoutMs, search, { signal });
       gate.succeeded(restMs);
-      return { hits, ...(note ? { note } : {}) };
+      return found;
     } catch (error) {
       signal.throwIfAborted();
       const failure = toFailure(error);
@@ -134,17 +158,18 @@ export function createSearchChain(options: SearchChainOptions): SearchChain {
   return {
     async search(query, options) {
       const key = cacheKey(chainName, query);
-      const remembered = cache && (await recall(cache.store, key));
+      const remembered = cache && (options.ownHits?.get(key) ?? (await recall(cache.store, key)));
       if (remembered) return { hits: remembered };
       const { cacheable, ...found } = await askPatiently(query, options);
-      if (cache && cacheable) await remember(cache, key, found.hits);
+      if (cache && cacheable && found.private) options.ownHits?.set(key, found.hits);
+      else if (cache && cacheable) await remember(cache, key, found.hits);
       return found;
     },
   };
 }
 
 function cacheKey(chainName: string, query: SearchQuery): string {
-  const { text, limit, filters, timeRange = '' } = query;
+  const { text, limit, filters, timeRange = '', country } = query;
   const identity = [
     chainName,
     text.toLowerCase(),
@@ -152,6 +177,7 @@ function cacheKey(chainName: string, query: SearchQuery): string {
     [...filters.allowedDomains].sort(),
     [...filters.blockedDomains].sort(),
     timeRange,
+    ...(country ? [country] : []),
   ];
   return `web_search:${createHash('sha256').update(JSON.stringify(identity)).digest('hex')}`;
 }

@@ -23,6 +23,15 @@ export interface SearchQuery {
   filters: DomainFilters;
   /** How far back from now the results may lie; absent: any time. */
   timeRange?: TimeRange;
+  /** Where the user is, as an ISO 3166 code; providers see only what they can search by. */
+  country?: string;
+}
+
+/** What a search is done under. */
+export interface SearchCall {
+  signal: AbortSignal;
+  /** Told of the headers of each answer of a service. */
+  answered?(headers: Headers): void;
 }
 
 /** What a provider found. */
@@ -33,6 +42,8 @@ export interface SearchAnswer {
   restMs?: number;
   /** What the model should know of these results, in a sentence. */
   note?: string;
+  /** The service says that its answer is for whoever asked. */
+  private?: boolean;
 }
 
 /** One way to search: a service on the web or the local index. */
@@ -44,7 +55,7 @@ export interface SearchProvider {
   /** Searches that it can bear at a time, if fewer than usual. */
   readonly maxConcurrent?: number;
   /** @throws SearchFailure if it could not look. */
-  search(query: SearchQuery, options: { signal: AbortSignal }): Promise<SearchAnswer>;
+  search(query: SearchQuery, call: SearchCall): Promise<SearchAnswer>;
 }
 
 /** Why a provider could not search. */

@@ -5,7 +5,7 @@ import { type Tool, type ToolContext, ToolError, type ToolOutput } from '../tool
 import { mergeByRank } from './merge.ts';
 import { isWithin } from './published.ts';
 import { parseSearchArguments, SEARCH_PARAMETERS } from './search-arguments.ts';
-import { createSearchChain, type SearchChainOptions } from './search-chain.ts';
+import { createSearchChain, RunHits, type SearchChainOptions } from './search-chain.ts';
 import type { DomainFilters, SearchHit } from './search-provider.ts';
 
 export interface WebSearchOptions extends SearchChainOptions {
@@ -19,10 +19,28 @@ export interface WebSearchOptions extends SearchChainOptions {
   now?: () => number;
 }
 
-/** The tool, which can be narrowed to what one request allows. */
-export interface WebSearchTool extends Tool {
-  restrictedTo(filters: DomainFilters): Tool;
+/** What one request says of its searches. */
+export interface SearchRequestOptions {
+  /** Empty: all domains. */
+  allowedDomains: readonly string[];
+  /** Where the user is, as an ISO 3166 code. */
+  country?: string | undefined;
+  /** How much is shown of what is found: half as much as usual, or twice. */
+  contextSize?: 'low' | 'medium' | 'high' | undefined;
 }
+
+/** The tool, which can be made one of a run. */
+export interface WebSearchTool extends Tool {
+  forRun(request: SearchRequestOptions): Tool;
+}
+
+interface ForRun extends Omit<SearchRequestOptions, 'allowedDomains'> {
+  ownHits?: RunHits;
+}
+
+/** Results of a search by `search_context_size`, as shares of the usual number. */
+const SHARES = { low: 0.5, medium: 1, high: 2 } as const;
+const MAX_RESULTS = 50;
 
 const DESCRIPTION =
   'Searches the web (or the configured document collection) and returns titles, addresses and short snippets. ' +
@@ -38,7 +56,8 @@ export function createWebSearchTool(options: WebSearchOptions): WebSearchTool {
   } = options;
   const chain = createSearchChain(options);
 
-  function toolFor(layers: readonly DomainFilters[]): Tool {
+  function toolFor(layers: readonly DomainFilters[], run: ForRun = {}): Tool {
+    const shownResults = Math.min(Math.ceil(maxResults * SHARES[run.contextSize ?? 'medium']), MAX_RESULTS);
     return {
       name: 'web_search',
       description: DESCRIPTION,
@@ -47,9 +66,14 @@ export function createWebSearchTool(options: WebSearchOptions): WebSearchTool {
       async call(args, { signal, log }: ToolContext) {
         const { queries, dropped, timeRange, sites } = parseSearchArguments(args);
         const wanted = sites.length > 0 ? [...layers, { allowedDomains: sites, blockedDomains: [] }] : layers;
-        const limits = { limit: maxResults * 2, filters: combine(wanted), ...(timeRange ? { timeRange } : {}) };
+        const limits = {
+          limit: shownResults * 2,
+          filters: combine(wanted),
+          ...(timeRange ? { timeRange } : {}),
+          ...(run.country ? { country: run.country } : {}),
+        };
         const answers = await Promise.allSettled(
-          queries.map((text) => chain.search({ text, ...limits }, { signal, log })),
+          queries.map((text) => chain.search({ text, ...limits }, { signal, log, ownHits: run.ownHits })),
         );
         signal.throwIfAborted();
         const lists = answers.map((answer) =>
@@ -72,12 +96,16 @@ export function createWebSearchTool(options: WebSearchOptions): WebSearchTool {
         }
         const isNarrowed = timeRange !== undefined || sites.length > 0;
         const notes = answers.flatMap((answer) => (answer.status === 'fulfilled' ? (answer.value.note ?? []) : []));
-        return toOutput(mergeByRank(lists, maxResults), { errors, dropped, isNarrowed, notes });
+        return toOutput(mergeByRank(lists, shownResults), { errors, dropped, isNarrowed, notes });
       },
     };
   }
 
-  return { ...toolFor([filters]), restrictedTo: (request) => toolFor([filters, request]) };
+  return {
+    ...toolFor([filters]),
+    forRun: ({ allowedDomains, ...request }) =>
+      toolFor([filters, { allowedDomains, blockedDomains: [] }], { ...request, ownHits: new RunHits() }),
+  };
 }
 
 /** What a provider is asked for: the narrowest allow list and all that is blocked. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { GatewayError } from '../../../src/base/errors.ts';
+import { tools as toolsSchema } from '../../../src/config/schema/tools.ts';
 import { readYaml } from '../../../src/config/yaml-source.ts';
 import { parseObject } from '../../../src/http/middleware/body.ts';
 import { Query } from '../../../src/http/query.ts';
@@ -73,20 +74,21 @@ const isOurs = (error: unknown) => {
   ].includes(error.code);
 };
 const never = () => false;
+const TOOLS = toolsSchema.parse({});
 
 const boundaries: Boundary[] = [
   {
     name: 'a body for a response',
     samples: [response],
     pieces: JSON_PIECES,
-    read: (raw) => parseResponse(createResponse, { raw, json: parseObject(raw) }),
+    read: (raw) => parseResponse(createResponse, { raw, json: parseObject(raw) }, TOOLS),
     allows: isOurs,
   },
   {
     name: 'a body for a chat completion',
     samples: [chat],
     pieces: JSON_PIECES,
-    read: (raw) => parseChat(createChatCompletion, { raw, json: parseObject(raw) }),
+    read: (raw) => parseChat(createChatCompletion, { raw, json: parseObject(raw) }, TOOLS),
     allows: isOurs,
   },
   {

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import type { JsonObject } from '../../../src/base/json.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { configSchema } from '../../../src/config/schema.ts';
-import { breakControlTokens } from '../../../src/tools/text/control-tokens.ts';
+import { breakControlTokens, withoutControlTokens } from '../../../src/tools/text/control-tokens.ts';
+import type { Tool } from '../../../src/tools/tool.ts';
 import { createToolbox } from '../../../src/tools/toolbox.ts';
 import { callTool } from '../../support/tool-calls.ts';
 
@@ -70,6 +71,20 @@ describe('control tokens of chat templates', () => {
 
   it('are not seen where there are none', () => {
     for (const text of PLAIN) assert.equal(breakControlTokens(text), text);
+  });
+
+  it('are broken without losing anything of a tool', () => {
+    const tool: Required<Tool> = {
+      name: 'a.call',
+      description: 'b',
+      parameters: { type: 'object' },
+      timeoutMs: 5,
+      unreachable: { server: 'a', reason: 'gone' },
+      call: () => Promise.reject(new Error('not called')),
+    };
+    const { call: _, ...rest } = withoutControlTokens(tool);
+    const { call, ...given } = tool;
+    assert.deepEqual(rest, given);
   });
 
   it('are broken in what every tool gives to a run: titles, snippets, pages', async () => {

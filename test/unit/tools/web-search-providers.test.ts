@@ -309,6 +309,30 @@ describe('search services', () => {
     });
   }
 
+  it('asks each service for the results of a country where it can, and says when an answer is private', async () => {
+    const asked: Partial<Record<Provider, [name: string, value: string]>> = {
+      brave: ['country', 'DE'],
+      exa: ['userLocation', 'DE'],
+      google: ['gl', 'de'],
+      jina: ['gl', 'de'],
+      serper: ['gl', 'de'],
+      you: ['country', 'DE'],
+    };
+    for (const provider of providers) {
+      const answer = { status: 200, headers: { 'cache-control': 'private, max-age=0' }, body: shapes[provider](FOUND) };
+      for (const country of ['DE', 'AQ']) {
+        const { request, settled } = await ask(provider, answer, { country });
+        const sent = JSON.stringify([Object.fromEntries(request.parameters), request.json]);
+        const [name, value] = asked[provider] ?? [];
+        const isListed = country === 'DE' || (provider !== 'brave' && provider !== 'you');
+        if (name && isListed)
+          assert.ok(sent.includes(`"${name}":"${country === 'DE' ? value : value === 'de' ? 'aq' : 'AQ'}"`), sent);
+        else assert.doesNotMatch(sent, /"(?:country|gl|userLocation)"/, provider);
+        assert.equal(settled.status === 'fulfilled' && settled.value.private, true, provider);
+      }
+    }
+  });
+
   it('sends each service what it documents', async () => {
     const query: Partial<SearchQuery> = {
       filters: { allowedDomains: ['a.test', 'b.test'], blockedDomains: ['c.test'] },

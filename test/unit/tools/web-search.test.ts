@@ -157,8 +157,38 @@ describe('web_search: several providers', () => {
       [...store.entries.values()].map(({ ttlMs }) => ttlMs),
       [5000],
     );
-    await callTool(tool.restrictedTo({ allowedDomains: ['a.test'], blockedDomains: [] }), { queries: ['x'] });
+    await callTool(tool.forRun({ allowedDomains: ['a.test'] }), { queries: ['x'] });
     assert.equal(provider.asked.length, 3, 'other filters are another question');
+  });
+
+  it('keeps answers that are for whoever asked for the run alone', async () => {
+    const provider = scripted('p', { hits: [hit('https://a.test/')], private: true });
+    const store = memoryCache();
+    const tool = createWebSearchTool({ providers: [provider], cache: { store, ttlMs: 5000 } });
+    const run = tool.forRun({ allowedDomains: [] });
+    for (const some of [run, run, tool.forRun({ allowedDomains: [] })]) {
+      const { result } = await callTool(some, { queries: ['x'] });
+      assert.equal(Array.isArray(result.results) && result.results.length, 1);
+    }
+    assert.equal(provider.asked.length, 2);
+    assert.equal(store.entries.size, 0);
+  });
+
+  it('shows half or twice as much where the request says so, and passes on where the user is', async () => {
+    const hits = Array.from({ length: 40 }, (_, at) => hit(`https://a.test/${at}`));
+    const provider = scripted('p', { hits });
+    const tool = createWebSearchTool({ providers: [provider], maxResults: 8 });
+    for (const [contextSize, shown] of [
+      ['low', 4],
+      ['medium', 8],
+      ['high', 16],
+      [undefined, 8],
+    ] as const) {
+      const run = tool.forRun({ allowedDomains: [], contextSize, country: 'AT' });
+      const { result } = await callTool(run, { queries: [`for ${contextSize}`] });
+      assert.equal(Array.isArray(result.results) && result.results.length, shown);
+      assert.deepEqual([provider.asked.at(-1)?.limit, provider.asked.at(-1)?.country], [shown * 2, 'AT']);
+    }
   });
 
   it('searches although the cache is down or holds nonsense', async () => {
@@ -186,10 +216,10 @@ describe('web_search: several providers', () => {
       providers: [provider],
       filters: { allowedDomains: ['a.test', 'b.test'], blockedDomains: ['evil.b.test'] },
     });
-    const found = async (some: typeof tool | ReturnType<typeof tool.restrictedTo>) =>
+    const found = async (some: typeof tool | ReturnType<typeof tool.forRun>) =>
       searchResults(await callTool(some, { queries: [String(Math.random())] })).map(({ url }) => url);
     assert.deepEqual(await found(tool), urls.slice(0, 3));
-    const narrowed = tool.restrictedTo({ allowedDomains: ['b.test', 'other.test'], blockedDomains: [] });
+    const narrowed = tool.forRun({ allowedDomains: ['b.test', 'other.test'] });
     assert.deepEqual(await found(narrowed), ['https://b.test/']);
     assert.deepEqual(provider.asked.at(-1)?.filters.blockedDomains, ['evil.b.test']);
   });

@@ -36,16 +36,17 @@ const failure = z.object({
 /** Brave Search, `GET /res/v1/web/search` (https://api-dashboard.search.brave.com/app/documentation/web-search). */
 export function createSearch(options: SearchProviderOptions): SearchCode {
   return {
-    async search(query, { signal }) {
+    async search(query, call) {
       const url = serviceUrl('https://api.search.brave.com/res/v1/web/search', options.url);
       url.searchParams.set('q', queryWithSites(query, { length: 400, words: 50 }));
       url.searchParams.set('count', String(Math.min(query.limit, 20)));
       url.searchParams.set('text_decorations', 'false');
       if (query.timeRange) url.searchParams.set('freshness', `p${query.timeRange[0]}`);
+      if (query.country) url.searchParams.set('country', query.country);
       const language = options.language && documentedLanguage(options.language);
       if (language) url.searchParams.set('search_lang', language);
       const headers = { 'x-subscription-token': options.api_key ?? '' };
-      const response = await askService(options, { url, headers }, { signal });
+      const response = await askService(options, { url, headers }, call);
       const { resetMs, remaining } = rateLimit(response.headers);
       if (response.status !== 200) {
         const { error } = failure.safeParse(response.body).data ?? {};

@@ -28,7 +28,7 @@ const KINDS: Readonly<Record<string, SearchFailureKind>> = {
 /** Exa, `POST /search` (https://docs.exa.ai/reference/search). */
 export function createSearch(options: SearchProviderOptions): SearchCode {
   return {
-    async search(query, { signal }) {
+    async search(query, call) {
       const { filters, timeRange } = query;
       const { allowedDomains: allowed, blockedDomains: blocked } = filters;
       const response = await askService(
@@ -43,10 +43,11 @@ export function createSearch(options: SearchProviderOptions): SearchCode {
             ...(allowed.length > 0 ? { includeDomains: allowed.slice(0, 1000) } : {}),
             ...(blocked.length > 0 ? { excludeDomains: blocked.slice(0, 1000) } : {}),
             ...(timeRange ? { startPublishedDate: `${startOf(timeRange, options.now())}T00:00:00.000Z` } : {}),
+            ...(query.country ? { userLocation: query.country } : {}),
             contents: { highlights: { maxCharacters: 500, query: query.text.slice(0, 400) } },
           },
         },
-        { signal },
+        call,
       );
       if (response.status !== 200) {
         const { error, tag } = failure.safeParse(response.body).data ?? {};

@@ -35,16 +35,17 @@ const DATE_TAGS = ['article:published_time', 'datepublished', 'og:published_time
 /** Google Programmable Search, `GET /customsearch/v1` (https://developers.google.com/custom-search/v1/reference/rest/v1/cse/list). */
 export function createSearch(options: SearchProviderOptions): SearchCode {
   return {
-    async search(query, { signal }) {
+    async search(query, call) {
       const url = serviceUrl('https://customsearch.googleapis.com/customsearch/v1', options.url);
       url.searchParams.set('cx', options.engine_id ?? '');
       url.searchParams.set('q', queryWithSites(query, { length: 2000, words: 32 }));
       url.searchParams.set('num', String(Math.min(query.limit, 10)));
       if (query.timeRange) url.searchParams.set('dateRestrict', `${query.timeRange[0]}1`);
+      if (query.country) url.searchParams.set('gl', query.country.toLowerCase());
       if (options.language) url.searchParams.set('hl', options.language);
       // In a header: addresses end up in logs.
       const headers = { 'x-goog-api-key': options.api_key ?? '' };
-      const response = await askService(options, { url, headers }, { signal });
+      const response = await askService(options, { url, headers }, call);
       if (response.status !== 200) {
         const { error } = failure.safeParse(response.body).data ?? {};
         const reasons = [...(error?.errors ?? []), ...(error?.details ?? [])].map(({ reason }) => reason ?? '');

@@ -24,13 +24,14 @@ const failure = z.object({ name: z.string().nullish(), message: z.string().nulli
  */
 export function createSearch(options: SearchProviderOptions): SearchCode {
   return {
-    async search(query, { signal }) {
+    async search(query, call) {
       const url = serviceUrl('https://s.jina.ai/', options.url);
       url.searchParams.set('q', queryWithSites(query, { length: 1000, words: 60 }));
       url.searchParams.set('num', String(Math.min(query.limit, 20)));
+      if (query.country) url.searchParams.set('gl', query.country.toLowerCase());
       if (options.language) url.searchParams.set('hl', interfaceLanguage(options.language));
       const headers = { authorization: `Bearer ${options.api_key ?? ''}`, 'x-respond-with': 'no-content' };
-      const response = await askService(options, { url, headers }, { signal });
+      const response = await askService(options, { url, headers }, call);
       if (response.status !== 200) {
         const { name, message } = failure.safeParse(response.body).data ?? {};
         // Nothing found is an error in its words.

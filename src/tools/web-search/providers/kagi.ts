@@ -30,7 +30,7 @@ const failure = z.object({
 /** Kagi Search, `POST /api/v1/search` (https://kagi.com/api/docs/openapi). */
 export function createSearch(options: SearchProviderOptions): SearchCode {
   return {
-    async search(query, { signal }) {
+    async search(query, call) {
       const { filters, timeRange } = query;
       const { allowedDomains: allowed, blockedDomains: blocked } = filters;
       const lens = {
@@ -50,7 +50,7 @@ export function createSearch(options: SearchProviderOptions): SearchCode {
             ...(Object.keys(lens).length > 0 ? { lens } : {}),
           },
         },
-        { signal },
+        call,
       );
       const [error] = failure.safeParse(response.body).data?.error ?? [];
       if (response.status !== 200 || error) {

@@ -25,7 +25,7 @@ const answer = z.object({
  */
 export function createSearch(options: SearchProviderOptions): SearchCode {
   return {
-    async search(query, { signal }) {
+    async search(query, call) {
       const url = new URL(options.url ?? '');
       if (!url.pathname.endsWith('/search')) url.pathname = `${url.pathname.replace(/\/$/, '')}/search`;
       url.searchParams.set('q', queryWithSites(query, { length: 400, words: 60 }));
@@ -38,7 +38,7 @@ export function createSearch(options: SearchProviderOptions): SearchCode {
       if (options.language) url.searchParams.set('language', options.language);
       const headers: Record<string, string> =
         options.api_key === undefined ? {} : { authorization: `Bearer ${options.api_key}` };
-      const response = await askService(options, { url, headers }, { signal });
+      const response = await askService(options, { url, headers }, call);
       if (response.status === 403) {
         throw new SearchFailure(
           'unauthorized',

@@ -26,7 +26,7 @@ const failure = z.object({ message: z.string() });
 /** Serper, `POST /search` (https://serper.dev): results of Google. */
 export function createSearch(options: SearchProviderOptions): SearchCode {
   return {
-    async search(query, { signal }) {
+    async search(query, call) {
       const response = await askService(
         options,
         {
@@ -35,10 +35,11 @@ export function createSearch(options: SearchProviderOptions): SearchCode {
           json: {
             q: queryWithSites(query, { length: 2000, words: 60 }),
             num: Math.min(query.limit, 20),
+            ...(query.country ? { gl: query.country.toLowerCase() } : {}),
             ...rangeAndLanguage(query.timeRange, options.language),
           },
         },
-        { signal },
+        call,
       );
       const message = failure.safeParse(response.body).data?.message;
       if (response.status !== 200) {

@@ -23,7 +23,7 @@ const KINDS: Readonly<Record<number, SearchFailureKind>> = { 432: 'quota_exceede
 /** Tavily, `POST /search` (https://docs.tavily.com/documentation/api-reference/endpoint/search). */
 export function createSearch(options: SearchProviderOptions): SearchCode {
   return {
-    async search(query, { signal }) {
+    async search(query, call) {
       const { filters } = query;
       const response = await askService(
         options,
@@ -38,7 +38,7 @@ export function createSearch(options: SearchProviderOptions): SearchCode {
             ...(filters.blockedDomains.length > 0 ? { exclude_domains: filters.blockedDomains.slice(0, 150) } : {}),
           },
         },
-        { signal },
+        call,
       );
       if (response.status !== 200) {
         const detail = failure.safeParse(response.body).data?.detail;

@@ -24,7 +24,7 @@ const failure = z.object({
 /** You.com, `POST /v1/search` (https://you.com/docs/api-reference/search/v1-search-post). */
 export function createSearch(options: SearchProviderOptions): SearchCode {
   return {
-    async search(query, { signal }) {
+    async search(query, call) {
       const { allowedDomains: allowed, blockedDomains: blocked } = query.filters;
       const language = options.language && documentedLanguage(options.language);
       const response = await askService(
@@ -39,10 +39,11 @@ export function createSearch(options: SearchProviderOptions): SearchCode {
             ...(allowed.length > 0 ? { include_domains: allowed.slice(0, 500) } : {}),
             // The two lists exclude each other; what is blocked is filtered here anyway.
             ...(blocked.length > 0 && allowed.length === 0 ? { exclude_domains: blocked.slice(0, 500) } : {}),
+            ...(query.country ? { country: query.country } : {}),
             ...(language ? { language: language.toUpperCase() } : {}),
           },
         },
-        { signal },
+        call,
       );
       if (response.status !== 200) {
         const { detail, message, error } = failure.safeParse(response.body).data ?? {};

@@ -1,7 +1,7 @@
 import { type JsonValue, parseJson } from '../../../base/json.ts';
 import { fitsShape, type JsonShape } from '../../../protocol/json-spans.ts';
 import type { SafeFetch } from '../../safe-fetch/safe-fetch.ts';
-import { SearchFailure, type SearchFailureKind } from '../search-provider.ts';
+import { type SearchCall, SearchFailure, type SearchFailureKind } from '../search-provider.ts';
 
 /** A service's answer, whatever its status. */
 export interface ServiceAnswer {
@@ -18,7 +18,7 @@ const MAX_SHAPE: JsonShape = { depth: 100, containers: 50_000, members: 100_000,
 export async function askService(
   options: { fetch: SafeFetch['fetch'] },
   request: { url: URL; headers?: Record<string, string>; json?: JsonValue },
-  { signal }: { signal: AbortSignal },
+  { signal, answered }: SearchCall,
 ): Promise<ServiceAnswer> {
   const response = await options.fetch(request.url, {
     method: request.json === undefined ? 'GET' : 'POST',
@@ -32,6 +32,7 @@ export async function askService(
     redirect: 'error',
     signal,
   });
+  answered?.(response.headers);
   return { status: response.status, headers: response.headers, body: read(Buffer.from(await response.arrayBuffer())) };
 }
 
