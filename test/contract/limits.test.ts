@@ -54,7 +54,7 @@ function limitContract(name: string, open: () => Promise<LimitFixture>): void {
       await using fixture = await open();
       const counter = fixture.here.counter({ name: 'w', windowSeconds: 1 });
       assert.equal((await counter.take('ann', 5, { limit: 5 })).granted, true);
-      const limit = performance.now() + 10_000;
+      const limit = performance.now() + 60_000;
       while (!(await counter.take('ann', 5, { limit: 5 })).granted) assert.ok(performance.now() < limit);
     });
 
@@ -220,7 +220,7 @@ function limitContract(name: string, open: () => Promise<LimitFixture>): void {
       await both[1]?.release('ann', `run-${held}`);
       await both[1]?.release('ann', 'never taken');
       assert.equal(await both[0]?.take('ann', 'brief', { limit: 5, ttlMs: 1 }), true);
-      const limit = performance.now() + 10_000;
+      const limit = performance.now() + 60_000;
       while ((await both[0]?.take('ann', 'next', { limit: 5, ttlMs: 60_000 })) !== true)
         assert.ok(performance.now() < limit);
       const again = { limit: Number.POSITIVE_INFINITY, ttlMs: 60_000 };

@@ -120,7 +120,7 @@ export async function readAll(
 
 /** Polls until `condition` gives a value; fails after `limitMs`. */
 export async function eventually<T>(what: string, condition: () => T | undefined | Promise<T | undefined>): Promise<T> {
-  const deadline = Date.now() + 30_000;
+  const deadline = Date.now() + 60_000;
   for (;;) {
     const value = await condition();
     if (value !== undefined && value !== false) return value;

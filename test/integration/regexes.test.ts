@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { analyse } from 'scslre';
-import { attacksOn, type FoundRegex, regexesIn, timeOf } from '../support/regex-attacks.ts';
+import { fairOwnMs, growsTooFast, ownMs, preciseMs } from '../support/fair-time.ts';
+import { attacksOn, type FoundRegex, goOver, regexesIn } from '../support/regex-attacks.ts';
 
 /**
  * Every regular expression of src/ against texts that are made for it: what a client, a page, a model or a provider
@@ -22,6 +21,11 @@ const BOUNDED: readonly { file: string; literal: string; because: string }[] = [
     file: 'tools/fetch-url-content/reading/charset.ts',
     literal: `/<meta[^>]{1,200}charset\\s*=\\s*["']?\\s*([\\w.:-]+)/i`,
     because: 'DECLARATION_BYTES, and it runs in the parse process',
+  },
+  {
+    file: 'tools/fetch-url-content/reading/formula-images.ts',
+    literal: '/^[^?]*codecogs\\.com\\/[^?]*\\?(?:latex=)?(.+)$/i',
+    because: 'LONGEST bounds the address, and it runs in the parse process',
   },
   {
     file: 'config/substitution.ts',
@@ -44,29 +48,19 @@ const BOUNDED: readonly { file: string; literal: string; because: string }[] = [
 const LENGTHS = [24, 300, 2000, 16_000];
 /** Faster than this is never slow, in milliseconds. */
 const FAST_MS = 8;
-/** A quarter of the text takes a quarter of the time; where it takes less than this part of it, growth is not linear. */
-const LINEAR_SHARE = 1 / 9;
-/** How often growth is measured before it is believed. */
-const ROUNDS = 5;
-
-setFlagsFromString('--expose_gc');
-const collectGarbage: () => void = runInNewContext('gc');
 
 /** The first attack that an expression is slow at; undefined: none. */
 function slowAt(regex: FoundRegex): string | undefined {
-  const best = (text: string) => Math.min(...[1, 2, 3].map(() => timeOf(regex, text)));
   for (const length of LENGTHS) {
     for (const [index, text] of attacksOn(regex, length).entries()) {
-      // A busy machine is slow once, a bad expression every time.
-      if (timeOf(regex, text) < FAST_MS || best(text) < FAST_MS) continue;
-      const quarter = attacksOn(regex, length / 4)[index] ?? '';
-      const grows = () => {
-        // The heap of a process that ran other tests is collected in the middle of a long text, not of a short one.
-        collectGarbage();
-        return best(quarter) < best(text) * LINEAR_SHARE;
-      };
-      if (!Array.from({ length: ROUNDS }, grows).every(Boolean)) continue;
-      return `${best(text).toFixed(1)} ms for ${text.length} characters ${JSON.stringify(text.slice(0, 40))}`;
+      const go = goOver(regex, text);
+      if (ownMs(go) < FAST_MS || fairOwnMs(preciseMs(go)) < FAST_MS) continue;
+      const grows = growsTooFast((share) => {
+        const part = share === 1 ? text : (attacksOn(regex, length * share)[index] ?? '');
+        return goOver(regex, part);
+      });
+      if (grows)
+        return `${preciseMs(go).toFixed(1)} ms for ${text.length} characters ${JSON.stringify(text.slice(0, 40))}`;
     }
   }
   return undefined;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
+import { isSlow } from './fair-time.ts';
 
 /** A parser at a boundary, and what is written to hurt it. */
 export interface Boundary {
@@ -112,7 +113,7 @@ async function costOf({ read, allows }: Boundary, bytes: Buffer): Promise<{ ms: 
 }
 
 function isTooMuch({ maxMs = MAX_MS }: Boundary, { ms, bytes }: { ms: number; bytes: number }): boolean {
-  return ms > maxMs || bytes > MAX_BYTES;
+  return bytes > MAX_BYTES || isSlow(ms, maxMs);
 }
 
 setFlagsFromString('--expose-gc');

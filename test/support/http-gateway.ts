@@ -239,7 +239,7 @@ function released(waiting: (() => void)[], signal: AbortSignal): Promise<void> {
 
 /** Polls until `condition` gives something other than undefined. */
 export async function until<T>(condition: () => Promise<T | undefined> | T | undefined): Promise<T> {
-  const limit = performance.now() + 20_000;
+  const limit = performance.now() + 60_000;
   for (;;) {
     const value = await condition();
     if (value !== undefined) return value;

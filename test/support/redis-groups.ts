@@ -16,7 +16,7 @@ export async function ask(port: number, ...args: string[]): Promise<unknown> {
 }
 
 async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 60_000;
   while (!(await condition().catch(() => false))) {
     if (Date.now() > deadline) throw new Error(`waited in vain: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 25));

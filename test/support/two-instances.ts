@@ -74,7 +74,7 @@ export async function submit(gateway: GatewayProcess, input = `Question ${random
 export async function eventually<T>(
   what: string,
   look: () => Promise<T | undefined> | T | undefined,
-  limitMs = 20_000,
+  limitMs = 60_000,
 ): Promise<T> {
   const limit = performance.now() + limitMs;
   for (;;) {

@@ -11,6 +11,7 @@ import {
 import { type DomElement, parseHtmlDocument } from '../../../src/tools/fetch-url-content/reading/dom.ts';
 import { prepareHtml } from '../../../src/tools/fetch-url-content/reading/prepare-html.ts';
 import { DocumentReader } from '../../support/document-reader.ts';
+import { isSlow } from '../../support/fair-time.ts';
 import { type Boundary, fuzz, hostileText, RUNS, SEED } from '../../support/fuzz.ts';
 import { pdfOf } from '../../support/pdf-file.ts';
 
@@ -18,7 +19,8 @@ import { pdfOf } from '../../support/pdf-file.ts';
  * What reading a document of 64 KB at most may take: the thread's own time and its heap. Whoever waits for it sees a hang.
  */
 const MAX_MS = 2500;
-const LIMITS = { heapMb: 256, wallMs: 60_000 };
+/** What hangs is ended, on the busiest machine too. */
+const LIMITS = { heapMb: 256, wallMs: 200_000 };
 
 const MARKUP = [
   ...[
@@ -259,8 +261,8 @@ describe('documents, as fuzzers write them', () => {
         const cost = () => reader.read(job, LIMITS).catch((error: unknown) => assert.fail(`${error}: ${shown}`));
         let { ms, length } = await cost();
         // The first time compiles, and collects what others left.
-        for (let again = 0; again < 2 && ms > MAX_MS; again++) ({ ms, length } = await cost());
-        assert.ok(ms <= MAX_MS, `${Math.round(ms)} ms: ${shown}`);
+        for (let again = 0; again < 2 && isSlow(ms, MAX_MS); again++) ({ ms, length } = await cost());
+        assert.ok(!isSlow(ms, MAX_MS), `${Math.round(ms)} ms: ${shown}`);
         assert.ok(length <= MAX_CONTENT, `${length} characters: ${shown}`);
       }
     }).timeout(220_000 + 1000 * RUNS);

@@ -179,7 +179,7 @@ function isAlive(pid: number): boolean {
 }
 
 async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
-  const limit = Date.now() + 20_000;
+  const limit = Date.now() + 60_000;
   while (!(await condition())) {
     assert.ok(Date.now() < limit, `timed out: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));

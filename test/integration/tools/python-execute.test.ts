@@ -155,7 +155,7 @@ function untilBusy(tool: ExecutePythonTool): Promise<void> {
 }
 
 async function until(what: string, condition: () => Promise<boolean>): Promise<void> {
-  const limit = Date.now() + 20_000;
+  const limit = Date.now() + 60_000;
   while (!(await condition())) {
     if (Date.now() > limit) throw new Error(`timed out: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -14,6 +14,7 @@ import { Compounds } from '../../../src/tools/web-search/local/compounds.ts';
 import { detectLanguage, LANGUAGES, Stems } from '../../../src/tools/web-search/local/languages.ts';
 import { bestPassage } from '../../../src/tools/web-search/local/passage.ts';
 import { indexText, queryTerms } from '../../../src/tools/web-search/local/terms.ts';
+import { fairOwnMs, growsTooFast, ownMs, preciseMs } from '../../support/fair-time.ts';
 
 /** Pieces of which hostile texts are made: repeated, they are what an expression with repetition in it is tried on. */
 const PIECES = [
@@ -63,12 +64,9 @@ const FRAMES: readonly [before: string, after: string][] = [
   ['<p>', '</p>'],
 ];
 
-const SMALL = 4000;
-const GROWTH = 8;
-/** Linear work takes eight times as long for eight times the text; the square takes 64 times. */
-const MOST = 30;
-/** Times below this are noise, in processor milliseconds. */
-const NOISE_MS = 12;
+const LENGTH = 32_000;
+/** Faster than this is never slow, in milliseconds. */
+const FAST_MS = 12;
 
 const READERS: readonly [name: string, read: (text: string) => unknown][] = [
   ['markdownHeading', markdownHeading],
@@ -101,27 +99,19 @@ function attempt(work: () => unknown): unknown {
   }
 }
 
-function processorMs(work: () => unknown): number {
-  const before = process.threadCpuUsage();
-  work();
-  const { user, system } = process.threadCpuUsage(before);
-  return (user + system) / 1000;
-}
-
 describe('texts of strangers', () => {
   for (const [name, read] of READERS) {
     it(`are read by ${name} in time that grows as they do`, () => {
       for (const [before, after] of FRAMES) {
         for (const piece of PIECES) {
           const make = (length: number) => before + piece.repeat(Math.ceil(length / piece.length)) + after;
-          const large = make(SMALL * GROWTH);
-          const ms = processorMs(() => read(large));
-          if (ms < NOISE_MS) continue;
-          // The best of three: what else the process does at the time is not the reader's.
-          const small = Math.min(...[1, 2, 3].map(() => processorMs(() => read(make(SMALL)))));
-          const again = Math.min(ms, ...[1, 2].map(() => processorMs(() => read(large))));
-          const isLinear = again < NOISE_MS || again < MOST * Math.max(small, NOISE_MS / GROWTH);
-          assert.ok(isLinear, `${JSON.stringify(before + piece)}: ${small} ms, then ${again} ms`);
+          const whole = make(LENGTH);
+          if (ownMs(() => read(whole)) < FAST_MS || fairOwnMs(preciseMs(() => read(whole))) < FAST_MS) continue;
+          const grows = growsTooFast((share) => {
+            const text = make(LENGTH * share);
+            return () => read(text);
+          });
+          assert.ok(!grows, JSON.stringify(before + piece));
         }
       }
     });

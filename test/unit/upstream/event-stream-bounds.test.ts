@@ -1,26 +1,19 @@
 import assert from 'node:assert/strict';
 import { EventStream } from '../../../src/upstream/decoding/event-stream.ts';
+import { growsTooFast, isSlow, ownMs } from '../../support/fair-time.ts';
 
 const MB = 1024 * 1024;
 const bytes = (text: string) => Buffer.from(text);
-
-/** Milliseconds that it takes of this thread's own time: what else the machine does is left out. */
-function timeOf(work: () => void): number {
-  const began = process.threadCpuUsage();
-  work();
-  const { user, system } = process.threadCpuUsage(began);
-  return (user + system) / 1000;
-}
 
 describe('a stream that is made to cost much', () => {
   it('blanks before the first frame are not collected', () => {
     const stream = new EventStream();
     const before = process.memoryUsage().rss;
     const chunk = bytes(' \r\n'.repeat(100_000));
-    const ms = timeOf(() => {
+    const ms = ownMs(() => {
       for (let n = 0; n < 100; n++) assert.deepEqual(stream.feed(chunk), []);
     });
-    assert.ok(ms < 3000, `${ms} ms`);
+    assert.ok(!isSlow(ms, 3000), `${ms} ms`);
     assert.ok(process.memoryUsage().rss - before < 100 * MB);
     assert.deepEqual(stream.feed(bytes('data: {"a":1}\n\n')), [{ a: 1 }]);
   });
@@ -28,22 +21,22 @@ describe('a stream that is made to cost much', () => {
   it('a frame of many lines is not tried anew for each without end', () => {
     const stream = new EventStream();
     const line = `data: {"a":"${'x'.repeat(40_000)}"\n`;
-    const ms = timeOf(() => {
+    const ms = ownMs(() => {
       assert.throws(() => stream.feed(bytes(`${line.repeat(90)}\n`)), /a frame is not JSON/);
     });
-    assert.ok(ms < 500, `${ms} ms`);
+    assert.ok(!isSlow(ms, 500), `${ms} ms`);
   });
 
   it('a frame of a million lines is given up at the first that is wrong, or at the last that may be', () => {
     for (const line of ['data:\n', 'data: x\n', 'data: {\n']) {
       const stream = new EventStream();
-      const ms = timeOf(() =>
+      const ms = ownMs(() =>
         assert.throws(
           () => stream.feed(bytes(`data: {"a":1}\n\n${line.repeat(200_000)}\n`)),
           /a frame (?:is not JSON|is too long|holds too many values)/,
         ),
       );
-      assert.ok(ms < 600, `${line} ${ms} ms`);
+      assert.ok(!isSlow(ms, 600), `${line} ${ms} ms`);
     }
   });
 
@@ -51,8 +44,8 @@ describe('a stream that is made to cost much', () => {
     for (const item of ['{},', '[],', '1,', '{"a":1},']) {
       const stream = new EventStream();
       const frame = `data: {"choices":[${item.repeat((3 * MB) / item.length)}1]}\n\n`;
-      const ms = timeOf(() => assert.throws(() => stream.feed(bytes(frame)), /too many values/));
-      assert.ok(ms < 500, `${item} ${ms} ms`);
+      const ms = ownMs(() => assert.throws(() => stream.feed(bytes(frame)), /too many values/));
+      assert.ok(!isSlow(ms, 500), `${item} ${ms} ms`);
     }
   });
 
@@ -73,18 +66,12 @@ describe('a stream that is made to cost much', () => {
   });
 
   it('a line that comes byte by byte costs what its length costs', () => {
-    const run = (length: number) => {
+    const chunk = bytes('x'.repeat(16));
+    const grows = growsTooFast((share) => () => {
       const stream = new EventStream();
-      const chunk = bytes('x'.repeat(16));
       stream.feed(bytes('data: {"a":"'));
-      return timeOf(() => {
-        for (let n = 0; n < length / 16; n++) stream.feed(chunk);
-      });
-    };
-    run(MB / 8);
-    const short = Math.min(run(MB / 8), run(MB / 8));
-    const long = Math.min(run(MB), run(MB));
-    // Eight times the length: twenty times the time leaves room for a busy machine, quadratic would be sixty-four.
-    assert.ok(long < Math.max(200, short * 24), `${short} ms, then ${long} ms`);
+      for (let n = 0; n < (share * MB) / 16; n++) stream.feed(chunk);
+    });
+    assert.ok(!grows);
   });
 });
