@@ -4,7 +4,6 @@ import { TimeoutError, withTimeout } from './base/abort.ts';
 import { systemClock } from './base/clock.ts';
 import { encryptionKey } from './base/encrypt.ts';
 import { GatewayError, messageOf } from './base/errors.ts';
-import { IdleMemory } from './base/idle-memory.ts';
 import type { JsonValue } from './base/json.ts';
 import type { Logger } from './base/logger.ts';
 import { LoopWatch } from './base/loop-watch.ts';
@@ -48,9 +47,6 @@ const CLOSING_MS = 1000;
 
 /** What runs need is loaded this long after the start, in milliseconds: not in the way of the first requests. */
 const LOAD_AFTER_MS = 100;
-
-/** The share of its time in which a process works that has nothing to do. */
-const IDLE = 0.1;
 
 /** A gateway that runs in this process. */
 export interface Gateway extends AsyncDisposable {
@@ -161,8 +157,6 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
 
   const hasWork = () => executor.active > 0 || Object.keys(apps.openRoutes()).length > 0;
   const isLate = () => load.lagMs >= MAX_LAG_MS && hasWork();
-  const isIdle = () => !hasWork() && load.utilization < IDLE;
-  stack.use(new IdleMemory({ isIdle }));
   stack.use(watchLoop(foundation, { routes: () => apps.openRoutes(), runs: () => executor.active }));
   await executor.start();
   if (storage.upkeep === 'here') stack.use(sweepExpired({ store: storage.runs, log }));

@@ -5,7 +5,6 @@ import type { ProviderTarget } from '../upstream/provider-target.ts';
 import { ClientWriter, endAnswer } from './client-writer.ts';
 import { decodedBody, decodedHeaders } from './decoded-body.ts';
 import { failWritesLate } from './late-write-failure.ts';
-import type { ShortLivedMemory } from './short-lived-memory.ts';
 
 /** The longest error of a provider that is passed on, in bytes. */
 const MAX_ERROR = 1024 * 1024;
@@ -20,7 +19,6 @@ export interface Passing {
   fail(error: unknown): void;
   /** The client of a WebSocket has its answer. */
   answered(): void;
-  memory: ShortLivedMemory;
 }
 
 /**
@@ -74,7 +72,7 @@ export function late(message: string): AttemptFailure {
 }
 
 /** Writes the provider's answer: as it comes, or, where it tells of an error, without the credentials it may quote. */
-export function passAnswer(answer: IncomingMessage, res: ServerResponse, { target, fail, memory }: Passing): void {
+export function passAnswer(answer: IncomingMessage, res: ServerResponse, { target, fail }: Passing): void {
   const status = answer.statusCode ?? 0;
   const refusal = refusalOf(status);
   if (refusal) {
@@ -101,7 +99,6 @@ export function passAnswer(answer: IncomingMessage, res: ServerResponse, { targe
   if (answer.headers.trailer !== undefined) headers.trailer = target.mask.text(answer.headers.trailer);
   res.writeHead(status, headers);
   res.flushHeaders();
-  memory.watch(body);
   passBody(answer, body, { res, target });
 }
 

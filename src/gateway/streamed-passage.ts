@@ -11,7 +11,6 @@ import type { ProviderTarget } from '../upstream/provider-target.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import { type Passing, passAnswer, trailersOf, watchRequest } from './passed-answer.ts';
 import { watchSocket } from './passed-socket.ts';
-import { ShortLivedMemory } from './short-lived-memory.ts';
 
 /** How long an idle connection to a provider is kept, in milliseconds. */
 const KEEP_ALIVE_MS = 30_000;
@@ -49,7 +48,6 @@ export interface StreamedPassage extends Disposable {
 /** Bytes pass through http-proxy-middleware; headers, credentials and errors are those of every road to a provider. */
 export function createStreamedPassage({ upstream }: { upstream: Upstream }): StreamedPassage {
   const agents = new Agents();
-  const memory = new ShortLivedMemory();
   const passing = new WeakMap<IncomingMessage, Passing>();
   const answered = new WeakSet<IncomingMessage>();
   const of = (req: IncomingMessage): Passing => {
@@ -77,7 +75,6 @@ export function createStreamedPassage({ upstream }: { upstream: Upstream }): Str
           server.on('proxyReq', (proxyReq, req) => {
             watchRequest(proxyReq, of(req));
             passTrailers(proxyReq, req);
-            memory.watch(req);
           });
           server.on('proxyReqWs', (proxyReq, req, socket) => watchSocket(proxyReq, socket, of(req)));
           server.on('proxyRes', (answer, req, res) => {
@@ -118,7 +115,7 @@ export function createStreamedPassage({ upstream }: { upstream: Upstream }): Str
       await new Promise<void>((resolve, reject) => {
         const { target, origin } = prepared(req, call, false);
         const fail = (error: unknown) => reject(errorOf(error, call.provider));
-        passing.set(req, { target, origin, fail, answered: () => {}, memory });
+        passing.set(req, { target, origin, fail, answered: () => {} });
         res.once('close', resolve);
         passOn(req, res, (error) => error !== undefined && fail(error)).catch(fail);
       });
@@ -137,7 +134,7 @@ export function createStreamedPassage({ upstream }: { upstream: Upstream }): Str
       const answered = () => {
         state = 'open';
       };
-      passing.set(req, { target, origin, fail, answered, memory });
+      passing.set(req, { target, origin, fail, answered });
       if (!(socket instanceof Socket)) return void socket.destroy();
       socket.on('error', () => socket.destroy());
       upgrade(req, socket, head);

@@ -4,10 +4,10 @@
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { collectAll } from '../../src/base/collect-garbage.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import { createFetchUrlContentTool } from '../../src/tools/fetch-url-content/fetch-url-content.ts';
 import { createSafeFetch } from '../../src/tools/safe-fetch/safe-fetch.ts';
+import { collectAll } from './collect-garbage.ts';
 
 const [pages = 0, size = 0] = process.argv.slice(2).map(Number);
 /** Read before it is measured: by then pools and buffers have the size that they keep. */

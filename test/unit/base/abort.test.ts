@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { abortable } from '../../../src/base/abort.ts';
-import { collectAll } from '../../../src/base/collect-garbage.ts';
+import { collectAll } from '../../support/collect-garbage.ts';
 
 /** Turns of the event loop in which everything that is garbage is collected. */
 const TURNS = 50;
