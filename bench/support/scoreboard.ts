@@ -10,8 +10,8 @@ export interface Row {
   ours: Rounds;
   /** Beside whom; absent where the goal is a figure of its own. */
   peer?: { name: string; rounds: Rounds };
-  /** The bound of the ratio ours / peer, or of ours where there is no peer. */
-  goal: { atLeast: number } | { atMost: number };
+  /** The bound of the ratio ours / peer, or of ours without a peer; absent for figures that are only shown. */
+  goal?: { atLeast: number } | { atMost: number };
 }
 
 /** The rows as one Markdown table: medians with their spread, ratios, goals, and whether each is reached. */
@@ -27,7 +27,7 @@ export function scoreboard(rows: readonly Row[]): string {
         row.peer ? `${row.peer.name}: ${spread(row.peer.rounds)}` : '-',
         row.peer ? value.toFixed(2) : '-',
         goalText(row),
-        isReached(row) ? 'yes' : '**no**',
+        row.goal ? (isReached(row) ? 'yes' : '**no**') : '-',
       ];
     }),
   );
@@ -35,6 +35,7 @@ export function scoreboard(rows: readonly Row[]): string {
 
 export function isReached(row: Row): boolean {
   const value = reached(row);
+  if (!row.goal) return true;
   return 'atLeast' in row.goal ? value >= row.goal.atLeast : value <= row.goal.atMost;
 }
 
@@ -44,6 +45,7 @@ function reached({ ours, peer }: Row): number {
 }
 
 function goalText({ goal, peer }: Row): string {
+  if (!goal) return '-';
   const bound = 'atLeast' in goal ? `>= ${goal.atLeast}` : `<= ${goal.atMost}`;
   return peer ? `${bound} x` : bound;
 }
