@@ -4,6 +4,7 @@ import { TimeoutError, withTimeout } from './base/abort.ts';
 import { systemClock } from './base/clock.ts';
 import { encryptionKey } from './base/encrypt.ts';
 import { GatewayError, messageOf } from './base/errors.ts';
+import { refusals } from './base/fair-semaphore.ts';
 import type { JsonValue } from './base/json.ts';
 import type { Logger } from './base/logger.ts';
 import { LoopWatch } from './base/loop-watch.ts';
@@ -158,6 +159,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const hasWork = () => executor.active > 0 || Object.keys(apps.openRoutes()).length > 0;
   const isLate = () => load.lagMs >= MAX_LAG_MS && hasWork();
   stack.use(watchLoop(foundation, { routes: () => apps.openRoutes(), runs: () => executor.active }));
+  stack.use(countRefusals(foundation));
   await executor.start();
   if (storage.upkeep === 'here') stack.use(sweepExpired({ store: storage.runs, log }));
   const { host, port, admin_port } = config.server;
@@ -298,6 +300,19 @@ function watchLoop(
     stood: (step, ms) => seconds.inc({ step }, ms / 1000),
     busyWith: () => ({ routes: routes(), runs: runs() }),
   });
+}
+
+/** Counts what was refused because a bound was reached, by the name of the bound. */
+function countRefusals({ registry }: Foundation): Disposable {
+  const refused = new Counter({
+    name: 'gateway_bounds_refused_total',
+    help: 'Work that was refused because too much of its kind was under way.',
+    labelNames: ['bound'],
+    registers: [registry],
+  });
+  const count = (name: unknown) => refused.inc({ bound: String(name) });
+  refusals.subscribe(count);
+  return { [Symbol.dispose]: () => void refusals.unsubscribe(count) };
 }
 
 /** Whether the runs of a key go on: where it was removed, by choice. */

@@ -1,9 +1,9 @@
 import type { ConfinedWorker } from './confined-worker.ts';
 import { workOwner } from './event-loop.ts';
-import { FairTurns, type FairTurnsOptions } from './fair-turns.ts';
+import { FairSemaphore, type FairSemaphoreOptions } from './fair-semaphore.ts';
 import type { WorkLimits } from './process-usage.ts';
 
-export interface ConfinedPoolOptions<Answer> extends Omit<FairTurnsOptions, 'ofOwner'> {
+export interface ConfinedPoolOptions<Answer> extends Omit<FairSemaphoreOptions, 'ofOwner'> {
   start(): ConfinedWorker<Answer>;
   /** An idle process ends after this time, in milliseconds. */
   idleMs: number;
@@ -15,7 +15,7 @@ const JOBS_PER_PROCESS = 200;
 /** Processes that do jobs: started when needed, kept while there is work and replaced when a job breaks one. */
 export class ConfinedPool<Answer> implements Disposable {
   readonly #options: ConfinedPoolOptions<Answer>;
-  readonly #turns: FairTurns;
+  readonly #turns: FairSemaphore;
   readonly #idle: ConfinedWorker<Answer>[] = [];
   readonly #busy = new Set<ConfinedWorker<Answer>>();
   #idleTimer: NodeJS.Timeout | undefined;
@@ -23,7 +23,7 @@ export class ConfinedPool<Answer> implements Disposable {
 
   constructor(options: ConfinedPoolOptions<Answer>) {
     this.#options = options;
-    this.#turns = new FairTurns(options);
+    this.#turns = new FairSemaphore(options);
   }
 
   /**
@@ -31,7 +31,7 @@ export class ConfinedPool<Answer> implements Disposable {
    * @throws BrokenJob; what `full` gives, also when the pool is closed; the signal's reason.
    */
   async run(job: object, options: { limits: WorkLimits; signal: AbortSignal }): Promise<Answer> {
-    using _place = await this.#turns.enter(workOwner(), options.signal);
+    using _place = await this.#turns.acquire(workOwner(), options.signal);
     if (this.#closed) throw this.#options.full();
     const worker = this.#takeIdle() ?? this.#options.start();
     this.#busy.add(worker);

@@ -1,6 +1,7 @@
 import type { RequestHandler } from 'express';
 import type { Registry } from 'prom-client';
 import type { Clock } from '../base/clock.ts';
+import type { FairSemaphore } from '../base/fair-semaphore.ts';
 import type { Logger } from '../base/logger.ts';
 import type { LiveConfig } from '../config/live-config.ts';
 import type { GatewayConfig, KeyConfig } from '../config/schema.ts';
@@ -14,9 +15,7 @@ import type { ProviderState } from '../upstream/routing/provider.ts';
 import type { Heartbeats } from './answers/heartbeat.ts';
 import type { OpenAnswers } from './answers/open-answers.ts';
 import type { Admission } from './limits/admission.ts';
-import type { BodyBudget } from './limits/body-budget.ts';
 import type { HeldTexts } from './limits/held-texts.ts';
-import type { Turnstile } from './limits/turnstile.ts';
 import type { HttpMetrics } from './metrics.ts';
 import type { Activity } from './operator/activity.ts';
 import type { RequestContext } from './request-context.ts';
@@ -68,12 +67,14 @@ export interface HttpParts {
 
 /** The parts and what the app made of them once: what endpoints work with. */
 export interface AppDeps extends Omit<HttpParts, 'console'> {
-  bodies: BodyBudget;
+  /** Memory of request bodies, in bytes. */
+  bodies: FairSemaphore;
   heartbeats: Heartbeats;
   heldTexts: HeldTexts;
   metrics: HttpMetrics;
   openAnswers: OpenAnswers;
-  turnstile: Turnstile;
+  /** Submissions that begin in this turn of the event loop. */
+  submissions: FairSemaphore;
 }
 
 /** Who sent a request, and the configuration it is answered under. */

@@ -3,9 +3,8 @@ import { Heartbeats } from './answers/heartbeat.ts';
 import { OpenAnswers } from './answers/open-answers.ts';
 import type { AppDeps, HttpParts } from './app-deps.ts';
 import { type Call, type Endpoint, handlerOf, methodNotAllowed, openHandler, refuseMethodsOf } from './endpoint.ts';
-import { BodyBudget } from './limits/body-budget.ts';
+import { bodyMemory, submissionTurns } from './limits/bounds.ts';
 import { HeldTexts } from './limits/held-texts.ts';
-import { Turnstile } from './limits/turnstile.ts';
 import { HttpMetrics } from './metrics.ts';
 import { keyrings } from './middleware/auth.ts';
 import { entry } from './middleware/entry.ts';
@@ -58,14 +57,14 @@ export function createApp(parts: HttpParts): Express {
 /** The apps for one port or two; they share limits and metrics. */
 export function createApps(parts: HttpParts): Apps {
   const { console: pages, ...rest } = parts;
-  const bodies = new BodyBudget(() => parts.config.current().server.bodyMemoryBytes);
+  const bodies = bodyMemory(() => parts.config.current().server.bodyMemoryBytes);
   const heldTexts = new HeldTexts({ limit: MAX_HELD });
   const deps: AppDeps = {
     ...rest,
     bodies,
     openAnswers: new OpenAnswers(parts.config),
     heldTexts,
-    turnstile: new Turnstile(),
+    submissions: submissionTurns(),
     heartbeats: new Heartbeats(() => parts.config.current().server.heartbeatMs),
     metrics: new HttpMetrics(parts.registry, { runs: parts.runs, bodies, heldTexts }),
   };

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { Batch } from '../base/batch.ts';
+import type { FairSemaphore } from '../base/fair-semaphore.ts';
 import type { Runs } from '../runs/runs.ts';
-import type { BodyBudget } from './limits/body-budget.ts';
 import type { HeldTexts } from './limits/held-texts.ts';
 import type { RequestContext } from './request-context.ts';
 
@@ -36,7 +36,7 @@ export class HttpMetrics {
       runs,
       bodies,
       heldTexts,
-    }: { runs: Pick<Runs, 'countOpen'>; bodies: Pick<BodyBudget, 'taken'>; heldTexts: Pick<HeldTexts, 'total'> },
+    }: { runs: Pick<Runs, 'countOpen'>; bodies: Pick<FairSemaphore, 'held'>; heldTexts: Pick<HeldTexts, 'total'> },
   ) {
     const registers = [registry];
     const collect = () => this.#ended.flush();
@@ -87,7 +87,7 @@ export class HttpMetrics {
       help: 'Memory of bodies that are being read or answered.',
       registers,
       collect() {
-        this.set(bodies.taken);
+        this.set(bodies.held);
       },
     });
     new Gauge({

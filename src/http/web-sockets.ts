@@ -4,14 +4,11 @@ import { GatewayError, toGatewayError } from '../base/errors.ts';
 import { checkedTarget, withoutOrigin } from '../protocol/request-target.ts';
 import type { AppDeps } from './app-deps.ts';
 import { refuseNewWork } from './endpoint.ts';
-import { OpenSockets } from './limits/open-sockets.ts';
+import { openSockets } from './limits/bounds.ts';
 import { authenticate, type Keyring } from './middleware/auth.ts';
 import { originCheck } from './middleware/origin.ts';
 import { refuseAfterAnswers, refuseOnSocket } from './refuse-on-socket.ts';
 import { entryFor, streamedCall } from './routes/streamed.ts';
-
-/** WebSockets that are open at once at most; each is two connections and no more memory than their buffers. */
-const MOST_SOCKETS = 10_000;
 
 /** Answers a request for another protocol. */
 export type UpgradeHandler = (req: IncomingMessage, socket: Duplex, head: Buffer) => void;
@@ -26,7 +23,7 @@ export function webSockets(
 ): UpgradeHandler {
   const checkOrigin = originCheck();
   const open = new Set<Duplex>();
-  const places = new OpenSockets(MOST_SOCKETS);
+  const places = openSockets();
   deps.stopping.addEventListener('abort', () => {
     for (const socket of open) socket.destroy();
   });
@@ -40,7 +37,7 @@ export function webSockets(
     const entry = entryFor(req.url.split('?', 1)[0] ?? '', config);
     if (!entry?.websocket) throw new GatewayError('not_found', 'There is no WebSocket at this address.');
     const call = streamedCall(req.url, entry, key);
-    const place = places.add(key.id);
+    const place = places.take(key.id);
     open.add(socket);
     const answer = deps.openAnswers.add({ key, route: 'websocket', end: () => socket.destroy() });
     const id = crypto.randomUUID();

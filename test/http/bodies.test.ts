@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { BodyBudget } from '../../src/http/limits/body-budget.ts';
+import { bodyMemory } from '../../src/http/limits/bounds.ts';
 import { assertRefused, rawExchange, send } from '../support/http-client.ts';
 import { KEYS, openGateway, type TestGateway, until } from '../support/http-gateway.ts';
 
@@ -102,7 +102,7 @@ describe('bodies', () => {
 
 describe('the memory for bodies', () => {
   it('is given back once, whatever happened', () => {
-    const budget = new BodyBudget(() => 100);
+    const budget = bodyMemory(() => 100);
     const first = budget.open('a');
     const second = budget.open('b');
     first.grow(50);
@@ -111,8 +111,8 @@ describe('the memory for bodies', () => {
     assert.throws(() => budget.open('c').grow(1), /too many large requests/);
     first[Symbol.dispose]();
     first[Symbol.dispose]();
-    assert.equal(budget.taken, 50);
+    assert.equal(budget.held, 50);
     second[Symbol.dispose]();
-    assert.equal(budget.taken, 0);
+    assert.equal(budget.held, 0);
   });
 });

@@ -1,45 +1,48 @@
 import type { ServerResponse } from 'node:http';
 import { GatewayError } from '../../base/errors.ts';
+import { FairSemaphore, type Permit } from '../../base/fair-semaphore.ts';
 
 /** A reader that took nothing for this long makes room for others, in milliseconds. */
 const STALLED_MS = 1000;
 
 interface Held {
   res: ServerResponse;
-  bytes: number;
+  permit: Permit;
   /** When its reader last took something, as `performance.now()`. */
   movedAt: number;
 }
 
 /**
- * Memory of long answers that are whole while their readers take them, in bytes, all of them together. Where it is used
- * up, readers that stand still lose their connection first; where none does, the new answer is refused.
+ * Memory of long answers that are whole while their readers take them, in bytes, all of them together. Once it is used
+ * up, the reader that has stood still for longest loses its connection; if all of them read, the new answer is refused.
  */
 export class HeldTexts {
   readonly #limit: number;
+  readonly #bytes: FairSemaphore;
   readonly #now: () => number;
   readonly #held = new Set<Held>();
-  #total = 0;
 
-  constructor(options: { limit: number; now?: () => number }) {
-    this.#limit = options.limit;
-    this.#now = options.now ?? (() => performance.now());
+  constructor({ limit, now = () => performance.now() }: { limit: number; now?: () => number }) {
+    this.#limit = limit;
+    this.#bytes = new FairSemaphore({ name: 'long_answers', permits: limit, full: tooMany });
+    this.#now = now;
   }
 
   /** What is held now, in bytes. */
   get total(): number {
-    return this.#total;
+    return this.#bytes.held;
   }
 
   /**
-   * Holds an answer until disposed.
+   * Holds an answer until disposed. One that is larger than the limit passes alone.
    * @throws GatewayError `overloaded`.
    */
   hold(res: ServerResponse, bytes: number): Disposable & { moved(): void } {
-    while (this.#total > 0 && this.#total + bytes > this.#limit) this.#makeRoom();
-    const held: Held = { res, bytes, movedAt: this.#now() };
+    const permit = this.#bytes.open('');
+    const needed = Math.min(bytes, this.#limit);
+    while (!permit.tryGrow(needed)) if (!this.#endStalled()) permit.grow(needed);
+    const held: Held = { res, permit, movedAt: this.#now() };
     this.#held.add(held);
-    this.#total += bytes;
     return {
       moved: () => {
         held.movedAt = this.#now();
@@ -48,17 +51,22 @@ export class HeldTexts {
     };
   }
 
-  #makeRoom(): void {
+  /** Ends the answer whose reader has stood still for longest; false where all of them read. */
+  #endStalled(): boolean {
     let stalest: Held | undefined;
     for (const held of this.#held) if (!stalest || held.movedAt < stalest.movedAt) stalest = held;
-    if (!stalest || this.#now() - stalest.movedAt < STALLED_MS) {
-      throw new GatewayError('overloaded', 'Too many long answers are being read. Try again.');
-    }
+    if (!stalest || this.#now() - stalest.movedAt < STALLED_MS) return false;
     this.#release(stalest);
     stalest.res.destroy();
+    return true;
   }
 
   #release(held: Held): void {
-    if (this.#held.delete(held)) this.#total -= held.bytes;
+    this.#held.delete(held);
+    held.permit[Symbol.dispose]();
   }
+}
+
+function tooMany(): GatewayError {
+  return new GatewayError('overloaded', 'Too many long answers are being read. Try again.');
 }

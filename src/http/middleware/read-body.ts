@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { GatewayError } from '../../base/errors.ts';
-import type { BodyPlace } from '../limits/body-budget.ts';
+import type { Permit } from '../../base/fair-semaphore.ts';
 
 /** A request whose body may be read. */
 export interface BodySource {
@@ -9,7 +9,7 @@ export interface BodySource {
   bodies: {
     /** The largest body, in bytes. */
     limit: number;
-    place: BodyPlace;
+    place: Permit;
     /** How long nothing of the body may come, in milliseconds. */
     idleMs: number;
   };
@@ -40,7 +40,7 @@ export async function readBody({ req, res, bodies }: BodySource): Promise<Buffer
 /** A body that came in one piece; no other is waited for, so it needs neither listeners nor a timer nor a copy. */
 function takeWhole(
   req: IncomingMessage,
-  { announced, place }: { announced: number | undefined; place: BodyPlace },
+  { announced, place }: { announced: number | undefined; place: Permit },
 ): Buffer | undefined {
   if (!announced || req.readableLength !== announced) return undefined;
   place.grow(announced);
@@ -92,13 +92,13 @@ function announcedLength(req: IncomingMessage): number | undefined {
 
 /** Bytes in one piece of memory that doubles when it is full. */
 class GrowingBuffer {
-  readonly #place: BodyPlace;
+  readonly #place: Permit;
   readonly #most: number;
   #bytes = Buffer.alloc(0);
   length = 0;
 
   /** @param most the length that it will not exceed, as far as is known. */
-  constructor(place: BodyPlace, { most }: { most: number }) {
+  constructor(place: Permit, { most }: { most: number }) {
     this.#place = place;
     this.#most = most;
   }

@@ -3,7 +3,7 @@ import { linkSignals, TimeoutError } from '../../base/abort.ts';
 import { BrokenJob, ConfinedWorker } from '../../base/confined-worker.ts';
 import { GatewayError } from '../../base/errors.ts';
 import { workOwner } from '../../base/event-loop.ts';
-import { FairTurns } from '../../base/fair-turns.ts';
+import { FairSemaphore } from '../../base/fair-semaphore.ts';
 import type { WorkLimits } from '../../base/process-usage.ts';
 import type { Report } from '../../runs/projections/report.ts';
 
@@ -21,8 +21,9 @@ const made = z.object({ html: z.string() });
 
 /** Makes HTML files of reports, a few at a time, in fair turns of the keys that ask for them. */
 export class HtmlReports {
-  readonly #turns = new FairTurns({
-    places: MAX_CHILDREN,
+  readonly #turns = new FairSemaphore({
+    name: 'html_reports',
+    permits: MAX_CHILDREN,
     ofOwner: MAX_OF_KEY,
     maxWaiting: MAX_WAITING,
     full: tooMany,
@@ -41,7 +42,7 @@ export class HtmlReports {
   async #turn(signal: AbortSignal): Promise<Disposable> {
     using limited = linkSignals([signal], { what: 'waiting to make a report', timeoutMs: WAIT_MS });
     try {
-      return await this.#turns.enter(workOwner(), limited.signal);
+      return await this.#turns.acquire(workOwner(), limited.signal);
     } catch (error) {
       throw error instanceof TimeoutError ? tooMany() : error;
     }

@@ -8,6 +8,7 @@ import type { WaitingAnswer } from '../answers/waiting.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { forward, jsonForwarding } from '../forward.ts';
+import { beginInTurn } from '../limits/bounds.ts';
 import { oneAnswer } from '../limits/worst-case.ts';
 import { readJson } from '../middleware/body.ts';
 import { chooseModel } from '../models.ts';
@@ -26,7 +27,7 @@ export function chatCompletions(deps: AppDeps): Endpoint {
     if (model.kind === 'proxy') {
       return await forward(deps, call, { ...jsonForwarding(body), modelName: name, model, api: 'chat_completions' });
     }
-    await deps.turnstile.enter(context.signal);
+    await beginInTurn(deps.submissions, key.id, context.signal);
     const { value, headers } = parseChat(createChatCompletion, body, deps.config.current().tools);
     const request = await fromChat(value, { ...deps, caller, key, name, model, signal: context.signal });
     const { run } = await submitRun(deps, {

@@ -6,6 +6,7 @@ import { framesOf } from '../answers/run-stream.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { forward, jsonForwarding } from '../forward.ts';
+import { beginInTurn } from '../limits/bounds.ts';
 import { oneAnswer } from '../limits/worst-case.ts';
 import { readJson } from '../middleware/body.ts';
 import { chooseModel } from '../models.ts';
@@ -23,7 +24,7 @@ export function createResponse(deps: AppDeps): Endpoint {
     if (model.kind === 'proxy') {
       return await forward(deps, call, { ...jsonForwarding(body), modelName: name, model, api: 'responses' });
     }
-    await deps.turnstile.enter(context.signal);
+    await beginInTurn(deps.submissions, key.id, context.signal);
     const { value, headers } = parseResponse(createResponseBody, body, deps.config.current().tools);
     const streams = profileOf({ key, model }) !== 'openai' && !wantsJsonOnly(req.headers.accept);
     const mode = deliveryOf(value, { streams });

@@ -5,6 +5,7 @@ import { type Answer, json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Call, Endpoint } from '../endpoint.ts';
 import { jsonForwarding } from '../forward.ts';
+import { beginInTurn } from '../limits/bounds.ts';
 import { oneAnswer, worstCase } from '../limits/worst-case.ts';
 import { type JsonBody, readJson } from '../middleware/body.ts';
 import { type ChosenModel, chooseModel } from '../models.ts';
@@ -18,7 +19,7 @@ export function createTask(deps: AppDeps): Endpoint {
     const { req, res, identity } = call;
     const body = await readJson(call);
     const chosen = chooseModel(identity, body.json.model, 'async');
-    await deps.turnstile.enter(identity.context.signal);
+    await beginInTurn(deps.submissions, identity.key.id, identity.context.signal);
     const { submission, worst, headers } = await taskOf(deps, call, { body, ...chosen });
     const { run } = await submitRun(deps, { req, res, identity, raw: body.raw, submission, worst });
     return created(

@@ -1,7 +1,7 @@
 import { abortable, linkSignals } from '../../base/abort.ts';
 import type { Confinement } from '../../base/confinement.ts';
 import { workOwner } from '../../base/event-loop.ts';
-import { FairTurns } from '../../base/fair-turns.ts';
+import { FairSemaphore } from '../../base/fair-semaphore.ts';
 import type { Logger } from '../../base/logger.ts';
 import { ToolError } from '../tool.ts';
 import { findConfinement } from './confinement.ts';
@@ -26,7 +26,7 @@ type StartFrom = Pick<SandboxOptions, 'snapshot' | 'confinement'>;
 export class SandboxPool implements AsyncDisposable {
   readonly #options: SandboxPoolOptions;
   readonly #processes = new Set<SandboxProcess>();
-  readonly #turns: FairTurns;
+  readonly #turns: FairSemaphore;
   readonly #closing = new AbortController();
   readonly #snapshot = new SandboxSnapshot();
   #confinement: Promise<Confinement> | undefined;
@@ -37,7 +37,13 @@ export class SandboxPool implements AsyncDisposable {
     this.#options = options;
     const { maxConcurrent: places, maxWaiting } = options;
     // One place is kept for others where that leaves enough.
-    this.#turns = new FairTurns({ places, ofOwner: places > 2 ? places - 1 : places, maxWaiting, full: tooMuch });
+    this.#turns = new FairSemaphore({
+      name: 'python',
+      permits: places,
+      ofOwner: places > 2 ? places - 1 : places,
+      maxWaiting,
+      full: tooMuch,
+    });
   }
 
   /** Processes that are alive, the spare one included. */
@@ -57,7 +63,7 @@ export class SandboxPool implements AsyncDisposable {
   async run(code: string, options: { signal: AbortSignal; log: Logger }): Promise<SandboxResult> {
     using linked = linkSignals([options.signal, this.#closing.signal]);
     const { signal } = linked;
-    using _place = await this.#turns.enter(workOwner(), signal);
+    using _place = await this.#turns.acquire(workOwner(), signal);
     try {
       const start = await abortable(this.#startFrom(options.log), signal);
       const sandbox = this.#take(start);

@@ -1,11 +1,15 @@
-import { abortable, sleep } from '../../base/abort.ts';
-import type { SearchFailure } from './search-provider.ts';
+import { sleep } from '../../base/abort.ts';
+import { workOwner } from '../../base/event-loop.ts';
+import { FairSemaphore } from '../../base/fair-semaphore.ts';
+import { SearchFailure } from './search-provider.ts';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 /** No answer of a provider closes it for longer. */
 const LONGEST_PAUSE = 60 * MINUTE;
 const FAILURES_BEFORE_PAUSE = 3;
+/** Searches that wait at most. */
+const MAX_WAITING = 4096;
 
 /** A rest of at most this long is waited for at the gate. */
 const LONGEST_REST = 3 * SECOND;
@@ -21,20 +25,23 @@ const PAUSES = {
 
 /**
  * The way to one provider, shared by all runs: bounds the searches under way, so that parallel queries are no storm,
- * and stays closed for a while after the provider refused or kept failing.
+ * in fair turns of those who search, and stays closed for a while after the provider refused or kept failing.
  */
 export class ProviderGate {
-  readonly #maxConcurrent: number;
-  readonly #waiting: (() => void)[] = [];
+  readonly #searches: FairSemaphore;
   readonly #now: () => number;
-  #running = 0;
   #closedUntil = 0;
   #restsUntil = 0;
   #lastFailure: SearchFailure | undefined;
   #failuresInARow = 0;
 
   constructor(options: { maxConcurrent: number; now?: () => number }) {
-    this.#maxConcurrent = options.maxConcurrent;
+    this.#searches = new FairSemaphore({
+      name: 'searches',
+      permits: options.maxConcurrent,
+      maxWaiting: MAX_WAITING,
+      full: () => new SearchFailure('rate_limited', 'too many searches wait for it'),
+    });
     this.#now = options.now ?? (() => performance.now());
   }
 
@@ -48,30 +55,16 @@ export class ProviderGate {
     return this.#lastFailure;
   }
 
-  /** Waits for a place; call the returned function to give it back. */
-  async enter(options: { signal: AbortSignal }): Promise<() => void> {
-    options.signal.throwIfAborted();
-    if (this.#running >= this.#maxConcurrent) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.#waiting.push(resolve);
-      try {
-        await abortable(promise, options.signal);
-      } catch (error) {
-        const place = this.#waiting.indexOf(resolve);
-        // The place may have been handed over in the same moment.
-        if (place < 0) this.#leave();
-        else this.#waiting.splice(place, 1);
-        throw error;
-      }
-    } else this.#running += 1;
-    try {
-      const restMs = this.#restsUntil - this.#now();
-      if (restMs > 0) await sleep(restMs, options);
-    } catch (error) {
-      this.#leave();
-      throw error;
-    }
-    return () => this.#leave();
+  /**
+   * Waits for a place, and until a rest that the provider asked for is over.
+   * @throws SearchFailure `rate_limited` if too many wait; the signal's reason.
+   */
+  async enter(options: { signal: AbortSignal }): Promise<Disposable> {
+    using owned = new DisposableStack();
+    owned.use(await this.#searches.acquire(workOwner(), options.signal));
+    const restMs = this.#restsUntil - this.#now();
+    if (restMs > 0) await sleep(restMs, options);
+    return owned.move();
   }
 
   /** Notes a success; the next search comes `restMs` later at the earliest. */
@@ -86,11 +79,5 @@ export class ProviderGate {
     const repeated = failure.kind === 'unavailable' && this.#failuresInARow >= FAILURES_BEFORE_PAUSE;
     const pause = failure.retryAfterMs ?? (repeated ? 30 * SECOND : PAUSES[failure.kind]);
     if (pause > 0) this.#closedUntil = Math.max(this.#closedUntil, this.#now() + Math.min(pause, LONGEST_PAUSE));
-  }
-
-  #leave(): void {
-    const next = this.#waiting.shift();
-    if (next) next();
-    else this.#running -= 1;
   }
 }

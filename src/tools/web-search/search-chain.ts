@@ -94,14 +94,10 @@ export function createSearchChain(options: SearchChainOptions): SearchChain {
   async function attempt(link: Link, query: SearchQuery, options: SearchOptions): Promise<FoundHits> {
     const { gate } = link;
     if (gate.closedForMs() > 0) throw closed(gate);
-    const leave = await gate.enter(options);
-    try {
-      // It may have closed while this search waited for its place.
-      if (gate.closedForMs() > 0) throw closed(gate);
-      return await askProvider(link, query, options);
-    } finally {
-      leave();
-    }
+    using _ = await gate.enter(options);
+    // It may have closed while this search waited for its place.
+    if (gate.closedForMs() > 0) throw closed(gate);
+    return await askProvider(link, query, options);
   }
 
   async function askProvider(

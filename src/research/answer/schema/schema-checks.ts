@@ -34,7 +34,14 @@ export class SchemaChecks implements SchemaChecker, Disposable {
 
   constructor({ size = 2, maxWaiting = 1024, jobMs = 2000, idleMs = 30_000 }: SchemaChecksOptions = {}) {
     this.#limits = { timeMs: jobMs, memoryBytes: MAX_MEMORY };
-    this.#pool = new ConfinedPool({ places: size, maxWaiting, full: busy, start: startChecker, idleMs });
+    this.#pool = new ConfinedPool({
+      name: 'schema_checks',
+      permits: size,
+      maxWaiting,
+      full: busy,
+      start: startChecker,
+      idleMs,
+    });
   }
 
   async check(job: SchemaJob, { signal }: { signal: AbortSignal }): Promise<SchemaVerdict> {

@@ -1,6 +1,7 @@
 import { ConfinedPool } from '../../../base/confined-pool.ts';
 import { BrokenJob, ConfinedWorker } from '../../../base/confined-worker.ts';
 import { workOwner } from '../../../base/event-loop.ts';
+import { FairSemaphore } from '../../../base/fair-semaphore.ts';
 import type { WorkLimits } from '../../../base/process-usage.ts';
 import { ParseFailure } from './parse-failure.ts';
 import { type ChildMessage, childMessage, type ParsedDocument, type ParseJob } from './parse-job.ts';
@@ -24,11 +25,24 @@ const HEAP_MB = 320;
 export class ParsePool implements Disposable {
   readonly #limits: WorkLimits;
   readonly #pool: ConfinedPool<ChildMessage>;
-  readonly #waitingBytes = new Map<string, number>();
+  /** Documents that wait or are read, in bytes. */
+  readonly #bytes = new FairSemaphore({
+    name: 'documents_to_parse',
+    permits: MAX_WAITING_BYTES,
+    ofOwner: 'what is left',
+    full: tooMany,
+  });
 
   constructor({ size = 2, limits, maxWaiting = 1024 }: ParsePoolOptions = {}) {
     this.#limits = { timeMs: 3000, memoryBytes: 512 * 1024 * 1024, ...limits };
-    this.#pool = new ConfinedPool({ places: size, maxWaiting, full: tooMany, start: startParser, idleMs: IDLE_MS });
+    this.#pool = new ConfinedPool({
+      name: 'parsers',
+      permits: size,
+      maxWaiting,
+      full: tooMany,
+      start: startParser,
+      idleMs: IDLE_MS,
+    });
   }
 
   /**
@@ -36,7 +50,7 @@ export class ParsePool implements Disposable {
    * @throws ParseFailure, or the reason of the signal.
    */
   async parse(job: Omit<ParseJob, 'softLimitMs'>, options: { signal: AbortSignal }): Promise<ParsedDocument> {
-    using _held = this.#hold(job.bytes.byteLength);
+    using _held = this.#bytes.take(workOwner(), Math.min(job.bytes.byteLength, MAX_WAITING_BYTES / 2));
     const softLimitMs = this.#limits.timeMs * 0.7;
     try {
       const said = await this.#pool.run({ ...job, softLimitMs }, { limits: this.#limits, signal: options.signal });
@@ -58,22 +72,6 @@ export class ParsePool implements Disposable {
       return new ParseFailure('memory', `reading it takes more than ${memoryBytes >> 20} MiB of memory`);
     }
     return new ParseFailure('crashed', 'the parser broke down');
-  }
-
-  /** Counts a document that is waiting or read. */
-  #hold(bytes: number): Disposable {
-    const owner = workOwner();
-    const own = this.#waitingBytes.get(owner) ?? 0;
-    const all = [...this.#waitingBytes.values()].reduce((sum, each) => sum + each, 0);
-    if (own + all + bytes > MAX_WAITING_BYTES && all > 0) throw tooMany();
-    this.#waitingBytes.set(owner, own + bytes);
-    return {
-      [Symbol.dispose]: () => {
-        const left = (this.#waitingBytes.get(owner) ?? 0) - bytes;
-        if (left > 0) this.#waitingBytes.set(owner, left);
-        else this.#waitingBytes.delete(owner);
-      },
-    };
   }
 }
 

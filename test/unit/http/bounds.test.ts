@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
-import { Turnstile } from '../../../src/http/limits/turnstile.ts';
+import { beginInTurn, openSockets, submissionTurns } from '../../../src/http/limits/bounds.ts';
 
 const staying = new AbortController().signal;
 
 describe('a crowd of submissions', () => {
   it('is let in a few at a time, in order, and everything else has its turn between', async () => {
-    const turnstile = new Turnstile();
+    const turns = submissionTurns();
     let turn = 0;
     const entered: { n: number; turn: number }[] = [];
     const crowd = Promise.all(
       Array.from({ length: 100 }, async (_, n) => {
-        await turnstile.enter(staying);
+        await beginInTurn(turns, 'a', staying);
         entered.push({ n, turn });
       }),
     );
@@ -36,13 +36,13 @@ describe('a crowd of submissions', () => {
   });
 
   it('leaves out those that left meanwhile', async () => {
-    const turnstile = new Turnstile();
+    const turns = submissionTurns();
     const left = new AbortController();
     const all = Promise.allSettled([
-      turnstile.enter(staying),
-      turnstile.enter(staying),
-      turnstile.enter(left.signal),
-      turnstile.enter(staying),
+      beginInTurn(turns, 'a', staying),
+      beginInTurn(turns, 'a', staying),
+      beginInTurn(turns, 'a', left.signal),
+      beginInTurn(turns, 'a', staying),
     ]);
     left.abort(new Error('left'));
     const [, , third, fourth] = await all;
@@ -50,24 +50,42 @@ describe('a crowd of submissions', () => {
   });
 
   it('beyond its bound is refused', async () => {
-    const turnstile = new Turnstile();
+    const turns = submissionTurns();
     const left = new AbortController();
-    const all = Array.from({ length: 5003 }, () => turnstile.enter(left.signal));
+    const all = Array.from({ length: 5003 }, () => beginInTurn(turns, 'a', left.signal));
     await assert.rejects(all.at(-1) ?? assert.fail(), { code: 'overloaded' });
     left.abort(new Error('left'));
     await Promise.allSettled(all);
   });
 
   it('does not hold up one that comes alone', async () => {
-    const turnstile = new Turnstile();
+    const turns = submissionTurns();
     for (let n = 0; n < 10; n++) {
-      let entered = false;
-      void turnstile.enter(staying).then(() => {
-        entered = true;
+      let turned = false;
+      setImmediate(() => {
+        turned = true;
       });
-      await Promise.resolve();
-      assert.equal(entered, true);
+      await beginInTurn(turns, 'a', staying);
+      assert.equal(turned, false);
       await turnOfLoop();
     }
+  });
+});
+
+describe('open WebSockets', () => {
+  it('are shared by keys: none takes all, and what closes is free again', () => {
+    const sockets = openSockets(8);
+    const open = (key: string, count: number) => Array.from({ length: count }, () => sockets.take(key));
+    const first = open('a', 4);
+    assert.throws(() => sockets.take('a'), { code: 'overloaded' });
+    open('b', 2);
+    assert.throws(() => sockets.take('b'), { code: 'overloaded' });
+    sockets.take('c');
+    for (const each of first) {
+      each[Symbol.dispose]();
+      each[Symbol.dispose]();
+    }
+    open('b', 1);
+    assert.throws(() => open('b', 2), { code: 'overloaded' });
   });
 });

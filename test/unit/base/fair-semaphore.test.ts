@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { setImmediate as turnOfLoop } from 'node:timers/promises';
+import fc from 'fast-check';
+import { FairSemaphore, type Permit, refusals } from '../../../src/base/fair-semaphore.ts';
+
+const never = new AbortController().signal;
+const full = () => new Error('full');
+
+/** Work of owners, in the order in which it begins; each piece ends when it is told to. */
+function workshop(turns: FairSemaphore) {
+  const began: string[] = [];
+  const held: Disposable[] = [];
+  return {
+    began,
+    send: (owner: string, signal = never) =>
+      turns.acquire(owner, signal).then((permit) => {
+        began.push(owner);
+        held.push(permit);
+      }),
+    async endOne() {
+      held.shift()?.[Symbol.dispose]();
+      await turnOfLoop();
+    },
+  };
+}
+
+describe('a fair semaphore', () => {
+  it('let a second owner in before the crowd of the first', async () => {
+    const { began, send, endOne } = workshop(new FairSemaphore({ name: 'test', permits: 2, maxWaiting: 100, full }));
+    const sent = [...'aaaaaaaa', ...'bb', 'c'].map((owner) => send(owner));
+    await turnOfLoop();
+    assert.deepEqual(began, ['a', 'a']);
+    for (let n = 0; n < 9; n++) await endOne();
+    await Promise.all(sent);
+    assert.deepEqual(began.slice(2, 5), ['b', 'c', 'a']);
+    assert.equal(began.filter((owner) => owner === 'a').length, 8);
+  });
+
+  it('keep a place for others where one owner may not have all', async () => {
+    const { began, send } = workshop(
+      new FairSemaphore({ name: 'test', permits: 4, ofOwner: 2, maxWaiting: 100, full }),
+    );
+    for (const owner of 'aaaab') void send(owner);
+    await turnOfLoop();
+    assert.deepEqual(began, ['a', 'a', 'b']);
+  });
+
+  it('refuse one owner before all that may wait is its', async () => {
+    const { send } = workshop(new FairSemaphore({ name: 'test', permits: 1, maxWaiting: 8, full }));
+    void send('a');
+    const crowd = await Promise.allSettled(
+      Array.from({ length: 20 }, () => Promise.race([send('a'), turnOfLoop().then(() => 'waits')])),
+    );
+    assert.equal(crowd.filter(({ status }) => status === 'fulfilled').length, 4);
+    void send('b');
+    void send('b');
+    await assert.rejects(send('a'), /full/);
+  });
+
+  it('forget those that leave, and lose no place over it', async () => {
+    const { began, send, endOne } = workshop(new FairSemaphore({ name: 'test', permits: 1, maxWaiting: 8, full }));
+    await send('a');
+    const leaving = new AbortController();
+    const left = send('b', leaving.signal);
+    const stays = send('c');
+    leaving.abort(new Error('left'));
+    await assert.rejects(left, /left/);
+    await endOne();
+    await stays;
+    await endOne();
+    await send('d');
+    assert.deepEqual(began, ['a', 'c', 'd']);
+  });
+
+  it('counts permits that grow with what comes, and gives all of them back at once', () => {
+    const bytes = new FairSemaphore({ name: 'test', permits: 100, ofOwner: 'what is left', full });
+    const told: unknown[] = [];
+    const listen = (name: unknown) => void told.push(name);
+    refusals.subscribe(listen);
+    const first = bytes.open('a');
+    first.grow(50);
+    assert.equal(first.tryGrow(1), false);
+    assert.throws(() => first.grow(1), /full/);
+    const second = bytes.take('b', 25);
+    assert.equal(bytes.tryTake('c', 26), undefined);
+    first[Symbol.dispose]();
+    first[Symbol.dispose]();
+    assert.equal(bytes.held, 25);
+    second[Symbol.dispose]();
+    assert.equal(bytes.held, 0);
+    assert.deepEqual(told, ['test'], 'refusals are told, looks are not');
+    refusals.unsubscribe(listen);
+  });
+
+  it('lets in those that wait when its bound grows', async () => {
+    let bound = 1;
+    const turns = new FairSemaphore({ name: 'test', permits: () => bound, maxWaiting: 10, full });
+    const { began, send } = workshop(turns);
+    for (const owner of 'abc') void send(owner);
+    await turnOfLoop();
+    bound = 2;
+    turns.serve();
+    await turnOfLoop();
+    assert.deepEqual(began, ['a', 'b']);
+    assert.equal(turns.waiting, 1);
+  });
+
+  it('is never above its bound, loses no permit, starves nobody and gets all of it back, whatever happens', async () => {
+    const owner = fc.constantFrom('a', 'b', 'c');
+    const step = fc.oneof(
+      { weight: 4, arbitrary: fc.record({ does: fc.constant('come' as const), owner }) },
+      { weight: 2, arbitrary: fc.record({ does: fc.constant('take' as const), owner, permits: fc.nat(3) }) },
+      { weight: 3, arbitrary: fc.record({ does: fc.constant('end' as const), at: fc.nat(9) }) },
+      { weight: 1, arbitrary: fc.record({ does: fc.constant('leave' as const), at: fc.nat(9) }) },
+      { weight: 1, arbitrary: fc.record({ does: fc.constant('bound' as const), to: fc.integer({ min: 1, max: 4 }) }) },
+    );
+    const ofOwner = fc.constantFrom(undefined, 2, 'what is left' as const);
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 60 }), ofOwner, async (steps, share) => {
+        let bound = 3;
+        const options = { name: 'test', permits: () => bound, maxWaiting: 6, full };
+        const turns = new FairSemaphore(share === undefined ? options : { ...options, ofOwner: share });
+        const out: { owner: string; permits: number; permit: Permit }[] = [];
+        const waiting = new Map<AbortController, string>();
+        const held = () => out.reduce((sum, { permits }) => sum + permits, 0);
+        const end = (at: number) => out.splice(at, 1)[0]?.permit[Symbol.dispose]();
+        for (const each of steps) {
+          const before = held();
+          if (each.does === 'come') {
+            const leaving = new AbortController();
+            waiting.set(leaving, each.owner);
+            const over = () => void waiting.delete(leaving);
+            turns.acquire(each.owner, leaving.signal).then((permit) => {
+              over();
+              out.push({ owner: each.owner, permits: 1, permit });
+            }, over);
+          } else if (each.does === 'take') {
+            const permit = turns.tryTake(each.owner, each.permits);
+            if (permit) out.push({ owner: each.owner, permits: each.permits, permit });
+          } else if (each.does === 'end') end(each.at % (out.length || 1));
+          else if (each.does === 'leave') [...waiting.keys()][each.at]?.abort(new Error('left'));
+          else {
+            bound = each.to;
+            turns.serve();
+          }
+          await turnOfLoop();
+          assert.equal(turns.held, held());
+          assert.equal(turns.waiting, waiting.size);
+          assert.ok(held() <= Math.max(bound, before), 'above the bound');
+          if (share === undefined) assert.ok(held() >= bound || waiting.size === 0, 'one waits beside a free permit');
+        }
+        for (let n = 0; waiting.size > 0; n++) {
+          assert.ok(n < 100, 'somebody waits for ever');
+          end(0);
+          await turnOfLoop();
+        }
+        while (out.length > 0) end(0);
+        assert.deepEqual([turns.held, turns.waiting], [0, 0]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
