@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { createClient } from '@redis/client';
 import { silentLogger } from '../../src/base/logger.ts';
-import { type LimitRequest, type LimitStore, releaseOf } from '../../src/store/limits.ts';
+import { type LimitRelease, type LimitRequest, type LimitStore, releaseOf } from '../../src/store/limits.ts';
 import { memoryLimits } from '../../src/store/memory-limits.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import { connectStore } from '../../src/store/shared/store-client.ts';
@@ -264,6 +265,20 @@ describe('limits over Redis', () => {
   };
   limitContract('Redis', open);
 
+  it('settle what an instance of version 1 reserved, which it counted as used', async () => {
+    const prefix = randomUUID();
+    const store = await openRedisStore({ url: server.url, log: silentLogger, prefix });
+    const client = await createClient({ url: server.url }).connect();
+    await client.set(`${prefix}:limit:tokens:ann`, '530', { EX: 86_400 });
+    await client.zAdd(`${prefix}:limit:reserved:ann`, { score: Date.now() + 60_000, value: 'a run' });
+    const day = { name: 'tokens', windowSeconds: 86_400 };
+    const release: LimitRelease = { kind: 'budget', ...day, points: 500, spent: 120 };
+    for (let n = 0; n < 2; n++) await store.limits.giveBack({ key: 'ann', id: 'a run' }, [release]);
+    assert.equal((await store.limits.budget(day).used('ann')).used, 150);
+    await client.close();
+    await store.runs.close();
+  });
+
   it('go on by themselves while Redis is away, and together again when it is back', async () => {
     await using fixture = await open();
     const counter = fixture.here.counter({ name: 'away', windowSeconds: 600 });
@@ -305,6 +320,11 @@ describe('limits over Redis', () => {
     await giveBack('c');
     await until(async () => ((await used()) === 50 ? true : undefined));
   });
+});
+
+limitContract('SQLite', async () => {
+  const store = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
+  return { here: store.limits, there: store.limits, [Symbol.asyncDispose]: () => store.close() };
 });
 
 limitContract('memory, shared with other processes of the gateway', async () => {

@@ -148,11 +148,11 @@ export class SqliteLimits {
 /** Holds of runs that have ended, or never began, are settled first: the process died before it could. */
 function prepare(db: DatabaseSync) {
   const isOver = 'NOT EXISTS (SELECT 1 FROM runs WHERE runs.id = limit_holds.id AND runs.ended_at IS NULL)';
+  const ofWindow = 'limit_holds.name = limit_windows.name AND limit_holds.key = limit_windows.key';
   db.exec(`
     BEGIN;
-    UPDATE limit_windows SET used = used + (
-      SELECT ifnull(sum(spent), 0) FROM limit_holds
-      WHERE limit_holds.name = limit_windows.name AND limit_holds.key = limit_windows.key AND ${isOver});
+    UPDATE limit_windows SET used = used + (SELECT sum(spent) FROM limit_holds WHERE ${ofWindow} AND ${isOver})
+    WHERE EXISTS (SELECT 1 FROM limit_holds WHERE ${ofWindow} AND ${isOver});
     DELETE FROM limit_holds WHERE ${isOver};
     COMMIT;`);
   return {
