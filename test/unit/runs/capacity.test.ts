@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { mock } from 'node:test';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
 import { Capacity } from '../../../src/runs/executing/capacity.ts';
 import { openHarness, question, readAll, testConfig } from '../../support/run-harness.ts';
@@ -92,6 +93,188 @@ describe('the capacity of a process', () => {
     assert.equal(capacity.start(1), true);
     clock.now += 100;
     assert.equal(capacity.overloaded, false);
+  });
+
+  describe('its bounds', () => {
+    /** How many of 100 start beside `active` ones in the window after one with that many. */
+    function startsAt(load: { utilization: number; lagMs: number }, active: number): number {
+      const setting = setUp();
+      Object.assign(setting.load, load);
+      setting.capacity.start(active - 1);
+      setting.clock.now += 100;
+      return setting.starts(active);
+    }
+
+    it('are 32 more in a window, two where it is busy, half as many where it is late', () => {
+      assert.equal(startsAt({ utilization: 0, lagMs: 0 }, 20), 32);
+      assert.equal(startsAt({ utilization: 0.89, lagMs: 49 }, 20), 32);
+      assert.equal(startsAt({ utilization: 0.9, lagMs: 0 }, 20), 2);
+      assert.equal(startsAt({ utilization: 0, lagMs: 50 }, 20), 2);
+      assert.equal(startsAt({ utilization: 1, lagMs: 99 }, 20), 2);
+      assert.equal(startsAt({ utilization: 0, lagMs: 100 }, 20), 0);
+      const late = setUp();
+      late.capacity.start(19);
+      late.load.lagMs = 100;
+      late.clock.now += 100;
+      assert.equal(late.starts(9), 1, 'half of 20');
+    });
+
+    it('hold for a window of a tenth of a second', () => {
+      const { clock, capacity, starts } = setUp();
+      assert.equal(starts(1), 32);
+      clock.now += 99;
+      assert.equal(capacity.start(33), false);
+      clock.now += 1;
+      assert.equal(capacity.start(33), true);
+    });
+
+    it('follow from the window before, not from one long ago', () => {
+      const { clock, capacity, starts } = setUp();
+      starts(1);
+      clock.now += 199;
+      assert.equal(starts(1), 64, 'as many as there were, and 32');
+      clock.now += 200;
+      assert.equal(starts(1), 32);
+      assert.equal(capacity.start(0), true);
+    });
+
+    it('refuse after two seconds of holding back, unless somebody was served within one', () => {
+      const { load, clock, capacity } = setUp();
+      load.lagMs = 100;
+      capacity.start(1);
+      const began = clock.now;
+      while (clock.now < began + 2000) {
+        assert.equal(capacity.overloaded, false, `after ${clock.now - began} ms`);
+        clock.now += 50;
+        capacity.start(1);
+      }
+      assert.equal(capacity.overloaded, true);
+      capacity.served(1000);
+      assert.equal(capacity.overloaded, true, 'a second is not soon');
+      capacity.served(999);
+      assert.equal(capacity.overloaded, false);
+      for (let ms = 0; ms < 1000; ms += 50) {
+        assert.equal(capacity.overloaded, false);
+        clock.now += 50;
+        capacity.start(1);
+      }
+      assert.equal(capacity.overloaded, true);
+    });
+  });
+
+  it('lets go on what was under way elsewhere, up to the most', () => {
+    const { load, capacity } = setUp(3);
+    load.lagMs = 1000;
+    assert.equal(capacity.resume(2), true);
+    assert.equal(capacity.resume(3), false);
+  });
+
+  it('starts no more of those that wait than there are places', async () => {
+    const { capacity } = setUp(3);
+    const active = 3;
+    let room = 0;
+    let started = 0;
+    const leaving = new AbortController();
+    const waiting = Array.from({ length: 4 }, async () => {
+      if (await capacity.startWithin(60_000, () => active - room, { signal: leaving.signal })) started++;
+    });
+    room = 2;
+    capacity.left();
+    await Promise.race(waiting);
+    await turnOfLoop();
+    assert.equal(started, 2);
+    leaving.abort();
+    await Promise.all(waiting);
+  });
+
+  it('says whom it has served soon: who began at once, and who waited here for less than a second', async () => {
+    const { load, clock, capacity } = setUp();
+    const holdBack = () => {
+      load.lagMs = 100;
+      for (let ms = 0; ms < 2100; ms += 50) {
+        capacity.start(1);
+        clock.now += 50;
+      }
+      assert.equal(capacity.overloaded, true);
+    };
+    holdBack();
+    assert.equal(capacity.startNow(1), false);
+    assert.equal(capacity.overloaded, true, 'nobody was served');
+    const left = new AbortController();
+    const leaving = capacity.room('a', () => 1, left.signal);
+    left.abort();
+    await leaving;
+    assert.equal(capacity.overloaded, true, 'nobody was served');
+    let active = 1;
+    const served = capacity.room('a', () => active, new AbortController().signal);
+    active = 0;
+    capacity.left();
+    await served;
+    assert.equal(capacity.overloaded, false);
+    clock.now += 1000;
+    holdBack();
+    assert.equal(capacity.startNow(0), true);
+    assert.equal(capacity.overloaded, false);
+  });
+
+  it('gives a place that was left to the next in line at once, and counts who waits for nobody', async () => {
+    // A look at intervals would give it, too, a moment later.
+    mock.timers.enable({ apis: ['setInterval'] });
+    const { capacity } = setUp(1);
+    let active = 1;
+    const waiting = capacity.startWithin(60_000, () => active);
+    assert.equal(capacity.startFirst(0), false, 'somebody waits');
+    assert.equal(capacity.startNow(0), false);
+    active = 0;
+    capacity.left();
+    assert.equal(await waiting, true);
+    mock.timers.reset();
+    assert.equal(capacity.startNow(0), true, 'nobody waits any more');
+  });
+
+  it('lets who leaves go, with nobody before or after it harmed', async () => {
+    const { capacity } = setUp(1);
+    let active = 1;
+    const leaving = new AbortController();
+    const order: string[] = [];
+    const wait = async (name: string, options: { owner?: string; signal?: AbortSignal }) => {
+      const started = await capacity.startWithin(60_000, () => active, options);
+      order.push(`${name} ${started}`);
+      if (started) active++;
+    };
+    const all = [
+      wait('a1', { owner: 'a' }),
+      wait('a2', { owner: 'a', signal: leaving.signal }),
+      wait('b1', { owner: 'b' }),
+    ];
+    leaving.abort();
+    await all[1];
+    for (let n = 0; n < 2; n++) {
+      active = 0;
+      capacity.left();
+      await all[n === 0 ? 0 : 2];
+    }
+    assert.deepEqual(order, ['a2 false', 'a1 true', 'b1 true']);
+    const aborted = await capacity.startWithin(60_000, () => 0, { signal: leaving.signal });
+    assert.equal(aborted, false);
+  });
+
+  it('gives turns to the queue and to keys that wait here', async () => {
+    const { capacity } = setUp(1);
+    let active = 1;
+    const order: string[] = [];
+    const wait = async (name: string, owner?: string) => {
+      await capacity.startWithin(60_000, () => active, owner === undefined ? {} : { owner });
+      order.push(name);
+      active = 0;
+      capacity.left();
+    };
+    const names = ['queue 1', 'queue 2', 'queue 3', 'a 1', 'a 2', 'a 3', 'b 1'];
+    const all = names.map((name) => wait(name, name.startsWith('queue') ? undefined : name.slice(0, 1)));
+    active = 0;
+    capacity.left();
+    await Promise.all(all);
+    assert.deepEqual(order, ['queue 1', 'a 1', 'queue 2', 'b 1', 'queue 3', 'a 2', 'a 3']);
   });
 
   it('serves those who wait in order, and lets them go after their time', async () => {
