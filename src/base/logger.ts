@@ -1,5 +1,7 @@
 import { type DestinationStream, type Logger, pino } from 'pino';
 
+import { KnownTexts, SHORTEST } from './known-texts.ts';
+
 export type { Logger };
 
 /**
@@ -16,24 +18,34 @@ const INFO = '{"level":30,';
 
 /** Removes known secrets and anything that looks like a bearer credential from text. */
 export class Redactor {
-  #secrets: string[] = [];
+  #secrets = new KnownTexts();
 
   /** Sets the secrets to remove. Ones shorter than 6 characters are left out: they would blank ordinary words. */
   setSecrets(secrets: Iterable<string>): void {
-    const known = new Set<string>();
+    this.#secrets = new KnownTexts();
+    this.addSecrets(secrets);
+  }
+
+  /** Adds secrets to those that it removes. */
+  addSecrets(secrets: Iterable<string>): void {
     for (const secret of secrets) {
-      if (secret.length < 6) continue;
-      known.add(secret);
-      known.add(JSON.stringify(secret).slice(1, -1));
+      this.#secrets.add(secret);
+      if (secret.length < SHORTEST) continue;
+      // As it stands in a line, and in a text of a line that quotes JSON.
+      const quoted = inJson(secret);
+      this.#secrets.add(quoted);
+      this.#secrets.add(inJson(quoted));
     }
-    this.#secrets = [...known].sort((a, b) => b.length - a.length);
   }
 
   redact(text: string): string {
-    let clean = text;
-    for (const secret of this.#secrets) if (clean.includes(secret)) clean = clean.replaceAll(secret, REDACTED);
+    const clean = this.#secrets.replace(text, REDACTED);
     return clean.replace(/\b(Bearer\s+)[\w.~+/=-]{6,}/gi, `$1${REDACTED}`);
   }
+}
+
+function inJson(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
 }
 
 export interface LoggerOptions {

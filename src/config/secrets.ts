@@ -40,7 +40,7 @@ function headerSecrets(headers: Record<string, string>): string[] {
 function storePasswords(url: string): string[] {
   const parts = [/^rediss?(?:-cluster|-sentinel)?:\/\/[^@/]*?:([^@/]*)@/, /[?&]sentinel_password=([^&]*)/];
   const found = parts.map((part) => part.exec(url)?.[1]);
-  return found.flatMap((password) => (password === undefined || password === '' ? [] : [decodeURIComponent(password)]));
+  return found.flatMap((password) => (password ? [password, decodeURIComponent(password)] : []));
 }
 
 /** The SHA-256 of an API key's secret in hex: what keys are found by, and what encrypts a request's credentials. */
