@@ -29,6 +29,10 @@ export interface AskOptions {
 
 /** Asks a gateway a question, shows how the run goes on, and prints the report. */
 export async function ask(options: AskOptions, terminal: Terminal): Promise<ExitCode> {
+  if (!/^https?:\/\//i.test(options.baseUrl) || !URL.canParse(options.baseUrl)) {
+    terminal.err(`error: ${options.baseUrl} is not an http or https URL; see --base-url and GATEWAY_BASE_URL\n`);
+    return EXIT.usage;
+  }
   const client = new GatewayClient(options);
   const interrupted = new AbortController();
   const { verbose = false, quiet = false } = options;

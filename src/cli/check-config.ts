@@ -1,7 +1,7 @@
 import type { Environment } from '../config/environment.ts';
 import type { GatewayConfig } from '../config/schema.ts';
 import { findConfinement } from '../tools/execute-python/confinement.ts';
-import { DIALECT_NAMES } from '../upstream/dialects/dialects.ts';
+import { unknownDialect } from '../upstream/dialects/dialects.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { count } from './printable.ts';
 import { loadOrExplain } from './serve.ts';
@@ -16,11 +16,9 @@ export async function checkConfig(
   if (loaded === undefined) return EXIT.usage;
   const { config, file, notices } = loaded;
   for (const [name, provider] of Object.entries(config.providers)) {
-    const dialect = 'builtin' in provider ? undefined : provider.dialect;
-    if (dialect === undefined || DIALECT_NAMES.includes(dialect)) continue;
-    parts.terminal.err(
-      `${file}: providers.${name}.dialect: there is no dialect ${dialect}; use one of ${DIALECT_NAMES.join(', ')}\n`,
-    );
+    const problem = 'builtin' in provider ? undefined : unknownDialect(name, provider);
+    if (problem === undefined) continue;
+    parts.terminal.err(`${file}: ${problem}\n`);
     return EXIT.usage;
   }
   const sizes = [

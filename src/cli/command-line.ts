@@ -1,7 +1,9 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { didYouMean } from '../base/nearest.ts';
 import type { Environment } from '../config/environment.ts';
 import type { Effort } from '../config/schema.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
+import { printable } from './printable.ts';
 import type { StartGateway } from './running-gateway.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -140,12 +142,25 @@ export async function runCommandLine(args: readonly string[], parts: CommandLine
     });
 
   try {
+    refuseUnknownCommand(program, args);
     await program.parseAsync(args, { from: 'user' });
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.completed : EXIT.usage;
     throw error;
   }
+}
+
+/**
+ * Without a command the gateway is run: commander would tell that `serve` takes no argument `serv`.
+ * @throws CommanderError for a first word that is no command.
+ */
+function refuseUnknownCommand(program: Command, [word]: readonly string[]): void {
+  const names = program.commands.map((command) => command.name());
+  if (word === undefined || word.startsWith('-') || [...names, 'help'].includes(word)) return;
+  if (/\s/.test(word)) program.error(`error: a question goes to the command ask: research-gateway ask "..."`);
+  const fix = didYouMean(word, names) ?? `there are ${names.join(', ')}`;
+  program.error(`error: unknown command '${printable(word)}'; ${fix}`);
 }
 
 /** @throws InvalidArgumentError for what is neither `auto` nor a number that makes sense. */

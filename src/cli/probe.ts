@@ -1,6 +1,8 @@
 import { messageOf } from '../base/errors.ts';
 import { silentLogger } from '../base/logger.ts';
+import { didYouMean } from '../base/nearest.ts';
 import type { Environment } from '../config/environment.ts';
+import type { LoadedConfig } from '../config/load.ts';
 import { writtenProvider } from '../config/written-provider.ts';
 import { probeProvider } from '../upstream/probing/probe.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
@@ -19,14 +21,10 @@ export async function probe(
   const { terminal, environment } = parts;
   const loaded = await loadOrExplain({ environment, file: options.config }, terminal);
   if (loaded === undefined) return EXIT.usage;
-  const config = loaded.config.providers[options.provider];
+  const { providers } = loaded.config;
+  const config = Object.hasOwn(providers, options.provider) ? providers[options.provider] : undefined;
   if (config === undefined || 'builtin' in config) {
-    const known = Object.entries(loaded.config.providers).flatMap(([name, provider]) =>
-      'builtin' in provider ? [] : [name],
-    );
-    terminal.err(
-      `${loaded.file} has no provider ${options.provider} with a base_url; it has: ${known.join(', ') || 'none'}\n`,
-    );
+    terminal.err(`error: ${notProbed(options.provider, loaded)}\n`);
     return EXIT.usage;
   }
   const leaving = new AbortController();
@@ -52,4 +50,13 @@ export async function probe(
   } finally {
     clearTimeout(limit);
   }
+}
+
+/** Why a provider cannot be probed. */
+function notProbed(name: string, { config: { providers }, file }: LoadedConfig): string {
+  if (Object.hasOwn(providers, name))
+    return `${name} is the built-in demo model: there is nothing to find out about it`;
+  const known = Object.entries(providers).flatMap(([other, provider]) => ('builtin' in provider ? [] : other));
+  const there = didYouMean(name, known) ?? `it has: ${known.join(', ') || 'none'}`;
+  return `${file} has no provider ${name} with a base_url; ${there}`;
 }

@@ -23,7 +23,7 @@ export class ConfigError extends Error {
 
 /** `config/gateway.yaml:12:5 models.gpt-5: is missing ...`, in the form that editors make clickable. */
 function formatProblem(file: string, problem: ConfigProblem): string {
-  const position = problem.line === undefined ? '' : `:${problem.line}:${problem.column ?? 1}`;
+  const position = problem.line === undefined ? ':' : `:${problem.line}:${problem.column ?? 1}`;
   const path = problem.path === '' ? '' : `${problem.path}: `;
   return `${file}${position} ${path}${problem.message}`;
 }

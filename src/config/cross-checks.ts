@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { didYouMean } from '../base/nearest.ts';
 import type { ConfigProblem } from './config-error.ts';
 import { hasCredentialInQuery, unreplacedHeaders } from './credential-places.ts';
 import type { GatewayConfig } from './schema.ts';
@@ -37,7 +38,8 @@ function* checkModels({ models = {}, providers }: Sections): Iterable<CrossCheck
     yield* checkRoutes(reader, ['models', name, 'research', 'reader'], providers);
     for (const [index, tool] of tools.entries()) {
       if (BUILTIN_TOOLS.includes(tool)) continue;
-      const message = `is not a built-in tool; there are ${BUILTIN_TOOLS.join(', ')} (MCP servers are offered to every run)`;
+      const there = didYouMean(tool, BUILTIN_TOOLS) ?? `there are ${BUILTIN_TOOLS.join(', ')}`;
+      const message = `is not a built-in tool; ${there} (MCP servers are offered to every run)`;
       yield { path: ['models', name, 'research', 'tools', index], message };
     }
     if (model.max_completion_tokens >= model.context_length) {
@@ -47,7 +49,8 @@ function* checkModels({ models = {}, providers }: Sections): Iterable<CrossCheck
   }
 }
 
-function* checkPassthrough({ passthrough = [], providers, keys = [] }: Sections): Iterable<CrossCheckProblem> {
+function* checkPassthrough({ passthrough, providers, keys = [] }: Sections): Iterable<CrossCheckProblem> {
+  if (passthrough === undefined) return;
   for (const [index, { path, provider }] of passthrough.entries()) {
     const same = passthrough.findIndex((entry) => entry.path === path);
     if (same < index)
@@ -76,9 +79,14 @@ function* checkRoutes(
   }
 }
 
+/** How many of the names that are configured are listed. */
+const MOST_NAMES = 20;
+
 function unknownName(what: string, name: string, known: object): string {
   const names = Object.keys(known);
-  return `names the unknown ${what} \`${name}\`; ${names.length === 0 ? 'none is' : `${names.join(', ')} are`} configured`;
+  const listed = names.slice(0, MOST_NAMES).join(', ') + (names.length > MOST_NAMES ? ', ...' : '');
+  const there = names.length === 0 ? 'none is configured' : `${listed} ${names.length === 1 ? 'is' : 'are'} configured`;
+  return `names the unknown ${what} \`${name}\`; ${didYouMean(name, names) ?? there}`;
 }
 
 function* checkKeys({ keys = [], models, providers }: Sections): Iterable<CrossCheckProblem> {

@@ -1,6 +1,8 @@
 import type { z } from 'zod';
 import { isObject } from '../base/json.ts';
-import { knownKeys, nearest } from './known-keys.ts';
+import { didYouMean, nearest } from '../base/nearest.ts';
+import { formatPath } from './config-error.ts';
+import { knownKeys } from './known-keys.ts';
 
 /** A schema issue in the words of the configuration file. */
 export interface DescribedIssue {
@@ -8,15 +10,23 @@ export interface DescribedIssue {
   message: string;
   /** The position to show is that of the key, not of its value. */
   atKey: boolean;
+  /** A key that is misspelt: the one that was meant, which then is not missing. */
+  meant?: PropertyKey[] | undefined;
 }
 
 type Issue = z.core.$ZodIssue;
 
 /** Explains what is wrong with `root`, one entry per fix. Values are never quoted: they may be secrets. */
-export function describeIssue(issue: Issue, root: unknown): DescribedIssue[] {
+export function describeIssues(issues: readonly Issue[], root: unknown): DescribedIssue[] {
+  const described = issues.flatMap((issue) => describeIssue(issue, root));
+  const misspelt = described.flatMap(({ meant }) => (meant === undefined ? [] : formatPath(meant)));
+  return described.filter(({ path, meant }) => meant !== undefined || !misspelt.includes(formatPath(path)));
+}
+
+function describeIssue(issue: Issue, root: unknown): DescribedIssue[] {
   const path = [...issue.path];
   if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({ path: [...path, key], message: unknownKey(key, path), atKey: true }));
+    return issue.keys.map((key) => unknownKey(key, path, valueAt(root, path)));
   }
   if (issue.code === 'invalid_key') {
     const message = `is not a usable name: it ${issue.issues[0]?.message ?? 'has characters that are not allowed'}`;
@@ -33,7 +43,10 @@ function describeUnion(issue: z.core.$ZodIssueInvalidUnion, root: unknown): Desc
     .sort((a, b) => a.strangers - b.strangers);
   const [best, second] = ranked;
   const unclear = best === undefined || best.strangers === second?.strangers;
-  if (unclear) return [{ path: [...issue.path], message: issue.message, atKey: false }];
+  if (unclear) {
+    const misspelt = misspeltKeys([...issue.path], valueAt(root, issue.path));
+    return misspelt.length > 0 ? misspelt : [{ path: [...issue.path], message: issue.message, atKey: false }];
+  }
   return best.issues.flatMap((each) => describeIssue({ ...each, path: [...issue.path, ...each.path] }, root));
 }
 
@@ -41,11 +54,25 @@ function strangerKeys(issue: Issue): number {
   return issue.code === 'unrecognized_keys' ? issue.keys.length : 0;
 }
 
-function unknownKey(key: string, parent: readonly PropertyKey[]): string {
-  const known = knownKeys(parent);
-  const meant = nearest(key, known);
-  if (meant !== undefined) return `is not a known key; did you mean \`${meant}\`?`;
-  return known.length === 0 ? 'is not a known key; remove it' : `is not a known key; known here: ${known.join(', ')}`;
+/** The keys of a section that are near to one that it may have. */
+function misspeltKeys(path: PropertyKey[], section: unknown): DescribedIssue[] {
+  if (!isObject(section)) return [];
+  const { fitting, others } = knownKeys(path, section);
+  const unknown = Object.keys(section).filter((key) => !fitting.includes(key) && !others.includes(key));
+  return unknown.map((key) => unknownKey(key, path, section)).filter(({ meant }) => meant !== undefined);
+}
+
+function unknownKey(key: string, parent: readonly PropertyKey[], section: unknown): DescribedIssue {
+  const { fitting, others, kind } = knownKeys(parent, section);
+  const described = { path: [...parent, key], atKey: true };
+  if (others.includes(key)) return { ...described, message: `does not go with \`${kind}\`; remove it` };
+  if (fitting.includes(key)) return { ...described, message: 'does not go with the other keys here; remove it' };
+  const meant = nearest(key, fitting);
+  if (meant !== undefined) {
+    return { ...described, message: `is not a known key; did you mean \`${meant}\`?`, meant: [...parent, meant] };
+  }
+  const known = fitting.length === 0 ? 'remove it' : `known here: ${fitting.join(', ')}`;
+  return { ...described, message: `is not a known key; ${known}` };
 }
 
 function describeValue(issue: Issue, value: unknown): string {
@@ -53,11 +80,10 @@ function describeValue(issue: Issue, value: unknown): string {
   if (value === null) return `is empty${expectation(issue)}, or remove the key`;
   switch (issue.code) {
     case 'invalid_type': {
-      const quotes = issue.expected === 'string' && typeof value !== 'object' ? ': put it in quotes' : '';
-      return `must be ${article(issue.expected)}, not ${article(kindOf(value))}${quotes}`;
+      return `must be ${article(issue.expected)}, not ${article(kindOf(value))}${fixOf(issue.expected, value)}`;
     }
     case 'invalid_value':
-      return `must be one of: ${issue.values.join(', ')}`;
+      return withGuess(`must be one of: ${issue.values.join(', ')}`, value);
     case 'too_small':
       return isDefaultMessage(issue)
         ? `must be ${issue.inclusive ? 'at least' : 'more than'} ${issue.minimum}`
@@ -67,8 +93,23 @@ function describeValue(issue: Issue, value: unknown): string {
         ? `must be ${issue.inclusive ? 'at most' : 'less than'} ${issue.maximum}`
         : issue.message;
     default:
-      return issue.message;
+      return withGuess(issue.message, value);
   }
+}
+
+/** What to do about a value of the wrong type, where that is clear. */
+function fixOf(expected: string, value: unknown): string {
+  if (expected === 'array') return isObject(value) ? ': begin each entry with "- "' : ': put it in [ ]';
+  if (expected === 'string' && typeof value !== 'object') return ': put it in quotes';
+  const isPlain = expected === 'boolean' ? /^(?:true|false)$/ : /^-?\d+(?:\.\d+)?$/;
+  return typeof value === 'string' && isPlain.test(value) ? ': write it without quotes' : '';
+}
+
+/** A message that lists words, with the one that was meant. */
+function withGuess(message: string, value: unknown): string {
+  const words = /^must be one of: (.+)$/.exec(message)?.[1]?.split(', ');
+  const guess = words && typeof value === 'string' ? didYouMean(value, words) : undefined;
+  return guess === undefined ? message : `${message}; ${guess}`;
 }
 
 function isDefaultMessage(issue: Issue): boolean {

@@ -4,7 +4,7 @@ import { isObject } from '../base/json.ts';
 import { ConfigError, type ConfigProblem, formatPath } from './config-error.ts';
 import { crossCheck, type Sections } from './cross-checks.ts';
 import type { Environment } from './environment.ts';
-import { describeIssue } from './issue-messages.ts';
+import { describeIssues } from './issue-messages.ts';
 import { configSchema, type GatewayConfig } from './schema.ts';
 import { acceptedDefaultKey, DEFAULT_SECRET } from './secrets.ts';
 import { readYaml, type YamlSource } from './yaml-source.ts';
@@ -53,7 +53,7 @@ export function parseConfig(
   const { value, problems: overrideProblems } = applyOverrides(source.value, environment);
   // Read once: compiling the schema costs more than it saves.
   const parsed = configSchema.safeParse(value, { jitless: true });
-  const described = parsed.success ? [] : parsed.error.issues.flatMap((issue) => describeIssue(issue, value));
+  const described = parsed.success ? [] : describeIssues(parsed.error.issues, value);
   const crossed = crossCheck(parsed.success ? parsed.data : validSections(value));
   const problems = [
     ...source.problems,
@@ -101,6 +101,7 @@ function validSections(value: unknown): Sections {
     server: shape.server.safeParse(value.server).data,
     providers: shape.providers.safeParse(value.providers).data,
     models: shape.models.safeParse(value.models).data,
+    passthrough: shape.passthrough.safeParse(value.passthrough).data,
     keys: shape.keys.safeParse(value.keys).data,
     tools: shape.tools.safeParse(value.tools).data,
   };

@@ -12,6 +12,7 @@ import {
 } from 'yaml';
 import { type ConfigProblem, formatPath } from './config-error.ts';
 import { substitute } from './substitution.ts';
+import { yamlFaults } from './yaml-errors.ts';
 
 /** More than any configuration has, few enough that a file of nested aliases cannot fill the memory. */
 const MAX_ALIASES = 100;
@@ -38,10 +39,10 @@ export function readYaml(text: string, variables: Readonly<Record<string, string
     const { line, col } = lineCounter.linePos(offset);
     return { line: Math.max(line, 1), column: Math.max(col, 1) };
   };
-  const problems: ConfigProblem[] = document.errors.map((error) => ({
+  const problems: ConfigProblem[] = yamlFaults(text, document.errors).map(({ offset, message }) => ({
     path: '',
-    ...position(error.pos[0]),
-    message: `is not valid YAML: ${error.message}`,
+    ...position(offset),
+    message: `is not valid YAML: ${message}`,
   }));
   const locate = (path: readonly PropertyKey[], wantKey: boolean) => position(findOffset(document, path, wantKey));
   const source: YamlSource = {

@@ -35,7 +35,11 @@ export const key = z
     /** Whether it may read the operator's endpoint behind the console. */
     admin: z.boolean().default(false),
     /** The passed-through paths that it may use. */
-    passthrough: z.union([z.literal('all'), z.array(z.string().regex(/^\/v1\/./, 'must begin with /v1/'))]).default([]),
+    passthrough: z
+      .union([z.literal('all'), z.array(z.string().regex(/^\/v1\/./, 'must begin with /v1/'))], {
+        error: 'must be all, or a list of paths such as [/v1/files]',
+      })
+      .default([]),
   })
   .refine((value) => (value.secret === undefined) !== (value.secret_sha256 === undefined), {
     path: ['secret'],

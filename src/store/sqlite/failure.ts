@@ -19,12 +19,24 @@ export function resourceFailure(thrown: unknown): string | undefined {
   return REASON_OF_CODE.get(thrown.errcode & 0xff);
 }
 
-/** SQLITE_CORRUPT and SQLITE_NOTADB. */
-const DAMAGED: readonly unknown[] = [11, 26];
-
-/** Whether a database file is none, or none any more. */
+/** Whether a database file is none, or none any more: SQLITE_CORRUPT and SQLITE_NOTADB. */
 export function isDamaged(thrown: Error): boolean {
-  return 'errcode' in thrown && typeof thrown.errcode === 'number' && DAMAGED.includes(thrown.errcode & 0xff);
+  return hasCode(thrown, [11, 26]);
+}
+
+/** What to do where a database cannot be opened, by SQLite's codes or the system's. */
+export function openingFix(thrown: Error): string {
+  if (isDamaged(thrown)) return 'Restore runs.db from a backup, or move it away to begin anew.';
+  // SQLITE_FULL
+  if (hasCode(thrown, [13, 'ENOSPC', 'EDQUOT'])) return 'Free space on its disk, or set store.url to another folder.';
+  // SQLITE_BUSY, SQLITE_LOCKED
+  if (hasCode(thrown, [5, 6])) return 'Another program has runs.db open: end it, or set store.url to another folder.';
+  return 'Set store.url to a folder that this user may write to.';
+}
+
+function hasCode(thrown: Error, codes: readonly (number | string)[]): boolean {
+  const primary = 'errcode' in thrown && typeof thrown.errcode === 'number' ? thrown.errcode & 0xff : undefined;
+  return codes.some((code) => code === primary || ('code' in thrown && code === thrown.code));
 }
 
 /** `store_unavailable` for a lack of resources; `internal_error` for anything else that SQLite or this code threw. */

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { type Clock, steadyClock, systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import { Checkpoints } from './checkpoints.ts';
-import { isDamaged } from './failure.ts';
+import { openingFix } from './failure.ts';
 import { DatabaseHealth } from './health.ts';
 import { hasLock, lockFolder, refuseUsed } from './lock.ts';
 import { lostLog, markClosed, markOpen } from './lost-log.ts';
@@ -61,10 +61,9 @@ export function openSqliteStore(url: string, options: SqliteOptions): SqliteRunS
 /** What the system or SQLite threw, with the folder and the fix; errors of this code say both already. */
 function unusable(folder: string, thrown: unknown): unknown {
   if (!(thrown instanceof Error) || !('code' in thrown)) return thrown;
-  const fix = isDamaged(thrown)
-    ? 'Restore runs.db from a backup, or move it away to begin anew.'
-    : 'Set store.url to a folder that this user may write to.';
-  return new Error(`The store folder ${folder} cannot be used: ${thrown.message}. ${fix}`, { cause: thrown });
+  return new Error(`The store folder ${folder} cannot be used: ${thrown.message}. ${openingFix(thrown)}`, {
+    cause: thrown,
+  });
 }
 
 function openAt(path: string, options: SqliteOptions & { onClose: () => void }): SqliteRunStore {

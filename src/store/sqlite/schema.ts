@@ -1,4 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { messageOf } from '../../base/errors.ts';
+import { isDamaged, resourceFailure } from './failure.ts';
 
 /**
  * `runs.last` is kept up to date for ended runs only: while a run is open its batches say it, and an append writes
@@ -156,7 +158,7 @@ export function schemaVersion(db: DatabaseSync): number {
 /**
  * Leads the database step by step to the version of this gateway, each step in a transaction of its own. `keepCopy` is
  * called first where there is something to lose.
- * @throws Error naming the fix where a newer gateway wrote it.
+ * @throws Error naming the fix where a newer gateway wrote it, or a step fails.
  */
 function migrate(db: DatabaseSync, options: { keepCopy(version: number): void }): void {
   const version = schemaVersion(db);
@@ -169,6 +171,25 @@ function migrate(db: DatabaseSync, options: { keepCopy(version: number): void })
   if (version > 0 && version < SCHEMA_VERSION) options.keepCopy(version);
   for (const [index, step] of STEPS.entries()) {
     if (index < version) continue;
-    db.exec(`BEGIN; ${step} PRAGMA user_version = ${index + 1}; COMMIT;`);
+    try {
+      db.exec(`BEGIN; ${step} PRAGMA user_version = ${index + 1}; COMMIT;`);
+    } catch (cause) {
+      throw notLed({ from: version, to: index + 1 }, cause);
+    }
   }
+}
+
+/** What stopped a step, which is undone when the database is closed. Of an empty database nothing is lost. */
+function notLed({ from, to }: { from: number; to: number }, cause: unknown): unknown {
+  if (from === 0 || (cause instanceof Error && isDamaged(cause))) return cause;
+  const resource = resourceFailure(cause);
+  const fix =
+    resource === undefined
+      ? 'Start the gateway that wrote it, and report this.'
+      : 'Mend that and start again, or start the gateway that wrote it.';
+  return new Error(
+    `The database in the store folder could not be led to schema version ${to}: ${resource ?? messageOf(cause)}. ` +
+      `As it was, with schema version ${from}, it is kept beside it as runs.db.v${from}. ${fix}`,
+    { cause },
+  );
 }

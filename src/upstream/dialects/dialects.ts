@@ -1,3 +1,4 @@
+import { didYouMean } from '../../base/nearest.ts';
 import { REPLAYED } from './replay-fields.ts';
 import { wantsCacheMarks } from './requests/cache-marks.ts';
 import { defaultTraits, type RequestTraits } from './requests/traits.ts';
@@ -39,8 +40,14 @@ const DIALECTS: Readonly<Record<string, Dialect>> = {
   plain_chat: { traits: { instructionRole: 'user', alternatingRoles: true, toolProtocol: 'text' } },
 };
 
-/** Names for `providers.<name>.dialect`. */
-export const DIALECT_NAMES: readonly string[] = Object.keys(DIALECTS);
+/** What is wrong with `providers.<name>.dialect`, and the fix; undefined where nothing is. */
+export function unknownDialect(provider: string, { dialect }: { dialect?: string | undefined }): string | undefined {
+  if (dialect === undefined || own(dialect)) return undefined;
+  const names = Object.keys(DIALECTS);
+  const guess = didYouMean(dialect, names);
+  const fix = `use one of ${names.join(', ')}${guess === undefined ? '' : `; ${guess}`}`;
+  return `providers.${provider}.dialect: there is no dialect "${dialect}"; ${fix}`;
+}
 
 /**
  * What a provider's requests look like before anything was learned. `model`: the provider's name of it.
@@ -52,11 +59,7 @@ export function startingTraits(
   model = '',
 ): RequestTraits {
   const dialect = config.dialect === undefined ? suggested(config.base_url) : own(config.dialect);
-  if (!dialect) {
-    throw new Error(
-      `providers.${provider}.dialect: there is no dialect "${config.dialect}"; use one of ${DIALECT_NAMES.join(', ')}`,
-    );
-  }
+  if (!dialect) throw new Error(unknownDialect(provider, config));
   const seen = config.dialect === undefined && wantsCacheMarks(model) ? { cacheMarks: true } : {};
   const traits = { ...defaultTraits(), ...seen, ...dialect.traits };
   return {

@@ -53,6 +53,24 @@ function recordingStart(url: string): { start: StartGateway; started: Started[] 
 }
 
 describe('the command line', () => {
+  for (const [args, said] of [
+    [['serv'], /^error: unknown command 'serv'; did you mean `serve`\?/],
+    [['sevre', '--config', 'x.yaml'], /did you mean `serve`\?/],
+    [['key', 'new'], /did you mean `keys`\?/],
+    [['frobnicate'], /unknown command 'frobnicate'; there are serve, ask, .*keys/],
+    [['What is tea?'], /research-gateway ask "/],
+    [['keys', 'nwe'], /Did you mean new\?/],
+    [['ask', '--base-url', 'nope', 'x'], /^error: nope is not an http or https URL; see --base-url/],
+    [['probe', 'demo', '--config', 'config/gateway.yaml'], /^error: demo is the built-in demo model/],
+    [['config', 'check', 'nope.yaml'], /^nope\.yaml: there is no such file/m],
+  ] as const) {
+    it(`explains: ${args.join(' ')}`, async () => {
+      const { code, err } = await run([...args]);
+      assert.equal(code, 2);
+      assert.match(err, said);
+    });
+  }
+
   it('prints its version and help with exit code 0', async () => {
     assert.deepEqual(await run(['--version']), { code: 0, out: '1.2.3\n', err: '' });
     const help = await run(['--help']);

@@ -83,7 +83,7 @@ describe('reading a configuration', () => {
 
   it('names the file that is not there and says how to name another', async () => {
     const missing = loadConfig({ file: 'nowhere.yaml', root: tmpdir(), environment: readEnvironment({}) });
-    await assert.rejects(missing, /nowhere\.yaml there is no such file.*--config/);
+    await assert.rejects(missing, /nowhere\.yaml: there is no such file.*--config/);
   });
 
   it('warns of the well-known key, and that every web page may use it', async () => {
@@ -210,13 +210,120 @@ describe('what is wrong with a configuration', () => {
   });
 });
 
+describe('a message about a mistake', () => {
+  const model = (fields: string) => MINIMAL.replace('kind: proxy', fields);
+  const tools = (fields: string) => `${MINIMAL}tools: { ${fields} }\n`;
+  const cases: [name: string, text: string, path: string, message: RegExp][] = [
+    [
+      'a key of another kind',
+      model('kind: research, continue_streams: true'),
+      'models.m.continue_streams',
+      /^does not go with `kind: research`; remove it$/,
+    ],
+    [
+      'and the other way round',
+      model('kind: proxy, vision: true'),
+      'models.m.vision',
+      /does not go with `kind: proxy`/,
+    ],
+    [
+      'a key near one of this kind',
+      model('kind: proxy, continue_strems: true'),
+      'models.m.continue_strems',
+      /mean `continue_streams`\?/,
+    ],
+    ['a kind', model('kind: reserch'), 'models.m.kind', /one of: research, proxy; did you mean `research`\?/],
+    ['a search provider', tools('web_search: { provider: googel }'), 'tools.web_search.provider', /mean `google`\?/],
+    ['a level', `${MINIMAL}logging: { level: warning }\n`, 'logging.level', /mean `warn`\?/],
+    ['a value near none', `${MINIMAL}logging: { level: loud }\n`, 'logging.level', /silent$/],
+    [
+      'a tool',
+      model('kind: research, research: { tools: [websearch] }'),
+      'models.m.research.tools[0]',
+      /mean `web_search`\?/,
+    ],
+    [
+      'a name',
+      MINIMAL.replace('provider: up', 'provider: upp'),
+      'models.m.routes[0].provider',
+      /`upp`; did you mean `up`\?/,
+    ],
+    [
+      'an effort',
+      model('kind: research, research: { budgets: { hihg: { turns: 3 } } }'),
+      'models.m.research.budgets.hihg',
+      /mean `high`\?/,
+    ],
+    ['a key that decides', MINIMAL.replace('base_url', 'base_ulr'), 'providers.up.base_ulr', /mean `base_url`\?/],
+    ['quotes around a number', `${MINIMAL}server: { port: "80" }\n`, 'server.port', /without quotes/],
+    [
+      'one entry that is no list',
+      `${MINIMAL}server: { cors_origins: "*" }\n`,
+      'server.cors_origins',
+      /put it in \[ \]/,
+    ],
+    [
+      'a switch that is a list',
+      MINIMAL.replace('sk-a', 'sk-a, passthrough: true'),
+      'keys[0].passthrough',
+      /must be all, or a list/,
+    ],
+  ];
+  for (const [name, text, path, message] of cases) {
+    it(`helps with ${name}`, () => assert.match(problemAt(path, text).message, message));
+  }
+
+  it('says once that a section is misspelt', () => {
+    assert.deepEqual(
+      problemsOf(MINIMAL.replace('providers:', 'provdiers:')).map(({ path }) => path),
+      ['provdiers'],
+    );
+  });
+
+  it('says nothing of what is right and only depends on a section', () => {
+    const text = MINIMAL.replace('sk-a', 'sk-a, passthrough: [/v1/files]');
+    const passthrough = 'passthrough: [{ path: /v1/files, provider: up }]\n';
+    assert.deepEqual(
+      problemsOf(`${text}${passthrough}server: { port: x }\n`).map(({ path }) => path),
+      ['server.port'],
+    );
+  });
+
+  it('says of each variable without quotes inside of braces or brackets to put it in quotes, and nothing else', () => {
+    const text = `keys:\n  - { id: a, secret: \${A:-b} }\n  - { id: b, secret: \${B} }\n  - { id: c, models: [\${C}], secret: d }\n`;
+    const problems = problemsOf(text);
+    assert.ok(problems.length >= 2 && problems.length <= 3, JSON.stringify(problems));
+    for (const { message } of problems) assert.match(message, /put a value with \$\{\.\.\.\} in quotes/);
+    assert.deepEqual([problems[0]?.line, problems[0]?.column], [2, 22]);
+  });
+
+  it('says what is no YAML once, without what follows from it and without a piece of the file', () => {
+    const canary = 'canary-5e6f7a8b';
+    for (const text of [
+      `keys: [ { id: a ]\nserver: { port: 1 }\n`,
+      `- a\n${canary}: 1\n`,
+      `a: {b: 1}}\n${canary}: 2\nc: 3\n`,
+      `up: base_url: ${canary}\n`,
+    ]) {
+      const problems = problemsOf(text);
+      assert.equal(problems.length, 1, JSON.stringify(problems));
+      assert.ok(!JSON.stringify(problems).includes(canary), JSON.stringify(problems));
+    }
+  });
+
+  it('is made in no time for a thousand mistakes', () => {
+    const keys = Array.from({ length: 1000 }, (_, n) => `  - { id: k${n}, secret: sk-${n}, limit: {} }`);
+    assert.equal(problemsOf(MINIMAL.replace('  - { id: a, secret: sk-a }', keys.join('\n'))).length, 1000);
+  });
+});
+
 describe('what ties sections together', () => {
   const rules: [name: string, text: string, path: string, message: RegExp][] = [
     [
       'a route to no provider',
       MINIMAL.replace('provider: up', 'provider: down'),
       'models.m.routes[0].provider',
-      /`down`; up are/,
+      /`down`; up is/,
     ],
     ["a key's model", `${MINIMAL}    \n  - { id: b, secret: sk-b, models: [nope] }\n`, 'keys[1].models[0]', /`nope`/],
     [

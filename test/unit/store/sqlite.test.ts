@@ -282,6 +282,34 @@ describe('the SQLite store in a folder', () => {
     assert.throws(opening(damaged), /The store folder .*damaged cannot be used: .*Restore runs\.db from a backup/);
   });
 
+  it('says which step of a new version failed, and where the old one is', async () => {
+    const old = join(folder, 'old');
+    await mkdir(old);
+    const db = new DatabaseSync(join(old, 'runs.db'));
+    db.exec('CREATE TABLE runs (id TEXT); CREATE TABLE submission_keys (id TEXT); PRAGMA user_version = 1;');
+    db.close();
+    const opening = () => openSqliteStore(`file:${old}`, { sync: 'normal', log: silentLogger });
+    assert.throws(opening, (thrown: Error) => {
+      assert.match(thrown.message, /could not be led to schema version 2: .*submission_keys/);
+      assert.match(thrown.message, /kept beside it as runs\.db\.v1/);
+      assert.doesNotMatch(thrown.message, /may write to/);
+      return true;
+    });
+    const kept = new DatabaseSync(join(old, 'runs.db'));
+    assert.equal(kept.prepare('PRAGMA user_version').get()?.user_version, 1);
+    kept.close();
+  });
+
+  it('says that another program has it open', async () => {
+    const used = join(folder, 'used');
+    const opening = () => openSqliteStore(`file:${used}`, { sync: 'normal', log: silentLogger });
+    await opening().close();
+    const db = new DatabaseSync(join(used, 'runs.db'));
+    db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; COMMIT');
+    assert.throws(opening, /Another program has runs\.db open/);
+    db.close();
+  });
+
   it('says that it is closed', async () => {
     await store.close();
     await assert.rejects(store.create(newRun()), unavailable);

@@ -1,0 +1,36 @@
+import type { YAMLParseError } from 'yaml';
+
+/** Where a file is no YAML, and what to do. */
+export interface YamlFault {
+  /** Where in the text, in UTF-16 code units. */
+  offset: number;
+  message: string;
+}
+
+/** The usual mistakes in the words of the file. The parser's own words for the others never quote it: see `inOwnWords`. */
+const FIXES: Partial<Record<YAMLParseError['code'], string>> = {
+  DUPLICATE_KEY: 'this key stands here twice: Map keys must be unique',
+  BLOCK_AS_IMPLICIT_KEY: 'put a value that holds ": " in quotes, or begin a new line after the first colon',
+  BAD_SCALAR_START: 'put a value that begins with this character in quotes',
+};
+
+/**
+ * What is wrong with a YAML file, without what only follows from it: behind the first fault hardly anything is read as
+ * it was meant. Keys that are repeated stop nothing.
+ */
+export function yamlFaults(text: string, errors: readonly YAMLParseError[]): YamlFault[] {
+  const references = errors.map(({ pos }) => pos[0]).filter((at) => text[at] === '{' && text[at - 1] === '$');
+  if (references.length > 0) {
+    const message = `put a value with \${...} in quotes inside { } and [ ], such as "\${NAME:-default}"`;
+    return references.map((at) => ({ offset: at - 1, message }));
+  }
+  const first = errors.findIndex(({ code }) => code !== 'DUPLICATE_KEY');
+  const told = first === -1 ? errors : errors.slice(0, first + 1);
+  return told.map((error) => ({ offset: error.pos[0], message: FIXES[error.code] ?? inOwnWords(error) }));
+}
+
+/** Some messages end with a piece of the file, which may be a secret. */
+function inOwnWords({ message }: YAMLParseError): string {
+  const quoted = message.indexOf(': "');
+  return quoted === -1 ? message : message.slice(0, quoted);
+}
