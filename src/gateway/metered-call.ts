@@ -1,4 +1,10 @@
-import { answersText, type CallMeter, deliveredWeight } from '../upstream/provider-answer.ts';
+import {
+  answersText,
+  type CallMeter,
+  deliveredWeight,
+  isCredible,
+  type TurnUsage,
+} from '../upstream/provider-answer.ts';
 import type { AnswerHead, HeldAnswer } from '../upstream/provider-target.ts';
 import type { AttemptResult } from './attempt-result.ts';
 
@@ -41,15 +47,17 @@ export class MeteredCall {
   /** The result of the attempt, once what it tells is counted. Rejects as `result` does: what came until then counts. */
   async result(result: Promise<AttemptResult>): Promise<AttemptResult> {
     const ended = await result;
-    if (ended.is === 'answered') this.#answered(ended.answer);
+    if (ended.is === 'answered') this.#answered(ended.answer, ended.usage);
     const whole = ended.is === 'answered' || (ended.is === 'delivered' && ended.failure === undefined);
     if (ended.usage) this.#meter.reported(ended.usage, { whole });
     return ended;
   }
 
-  #answered({ body, headers }: HeldAnswer): void {
+  #answered({ body, headers }: HeldAnswer, usage: TurnUsage | null): void {
     if (isCompressed(headers)) this.bytes(body.length, { headers });
-    else this.#meter.deliveredInAll(deliveredWeight(body.toString('utf8'), { api: this.#api, streamed: false }));
+    // An answer cannot have more text than bytes: most that is reported needs no second look.
+    else if (!usage || !isCredible(usage.outputTokens, body.length / BYTES))
+      this.#meter.deliveredInAll(deliveredWeight(body.toString('utf8'), { api: this.#api, streamed: false }));
   }
 }
 

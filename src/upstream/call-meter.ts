@@ -66,7 +66,7 @@ export class CallMeter {
   }
 
   #believed(reported: number, delivered: number): number {
-    const isBelieved = this.#isWhole ? reported >= delivered * LEAST_REPORTED : reported >= delivered;
+    const isBelieved = this.#isWhole ? isCredible(reported, delivered) : reported >= delivered;
     return isBelieved ? reported : delivered;
   }
 
@@ -74,6 +74,11 @@ export class CallMeter {
     this.#promptTokens ??= this.#prompt();
     return this.#promptTokens;
   }
+}
+
+/** Whether so many tokens can have been reported of an answer that is estimated to have `delivered`. */
+export function isCredible(reported: number, delivered: number): boolean {
+  return reported >= delivered * LEAST_REPORTED;
 }
 
 /** What several calls used together. */

@@ -3,7 +3,7 @@
  * `upstream.ts` (whom to ask) and `provider-target.ts` (how to ask) this is all that passing on needs to know.
  */
 
-export { CallMeter, usageOf } from './call-meter.ts';
+export { CallMeter, isCredible, usageOf } from './call-meter.ts';
 export {
   type AnswerSigns,
   chatSigns,

@@ -1,20 +1,32 @@
 import { tokenWeight } from './estimate.ts';
 
-/** Where the text stands that a model wrote, by API: in a stream, and in an answer that is whole. */
-const FIELDS: Readonly<Record<string, { streamed: RegExp; whole: RegExp }>> = {
-  chat_completions: bothAre('content', 'reasoning_content', 'reasoning', 'refusal', 'name', 'arguments', 'text'),
-  completions: bothAre('text'),
-  responses: { streamed: field('delta'), whole: field('text', 'refusal', 'name', 'arguments') },
-  messages: bothAre('text', 'thinking', 'partial_json'),
-};
-
-function bothAre(...names: string[]): { streamed: RegExp; whole: RegExp } {
-  return { streamed: field(...names), whole: field(...names) };
+interface TextFields {
+  names: ReadonlySet<string>;
+  /** Finds their ends: a search that starts with two letters takes a quarter of the time of one for the names. */
+  ends: RegExp;
 }
 
-/** Inside a string its quotes would be escaped, so what is found is a field. */
-function field(...names: string[]): RegExp {
-  return new RegExp(`"(${names.join('|')})"\\s{0,8}:\\s{0,8}"`, 'g');
+/** Where the text stands that a model wrote, by API: in a stream, and in an answer that is whole. */
+const FIELDS: Readonly<Record<string, { streamed: TextFields; whole: TextFields }>> = {
+  chat_completions: alike('content', 'reasoning_content', 'reasoning', 'refusal', 'name', 'arguments', 'text'),
+  completions: alike('text'),
+  responses: { streamed: fields('delta'), whole: fields('text', 'refusal', 'name', 'arguments') },
+  messages: alike('text', 'thinking', 'partial_json'),
+};
+
+function alike(...names: string[]): { streamed: TextFields; whole: TextFields } {
+  const both = fields(...names);
+  return { streamed: both, whole: both };
+}
+
+function fields(...names: string[]): TextFields {
+  const ends = new Set(names.map((name) => name.slice(-2)));
+  return { names: new Set(names), ends: new RegExp(`(?:${[...ends].join('|')})"\\s{0,8}:\\s{0,8}"`, 'g') };
+}
+
+/** Whether what an API answers with is text that a model wrote. */
+export function answersText(api: string): boolean {
+  return api in FIELDS;
 }
 
 /**
@@ -25,32 +37,33 @@ function field(...names: string[]): RegExp {
 export function deliveredWeight(json: string, { api, streamed }: { api: string; streamed: boolean }): number {
   const field = FIELDS[api]?.[streamed ? 'streamed' : 'whole'];
   if (!field) return 0;
+  const { names, ends } = field;
   let weight = 0;
-  let last = { name: '', text: '' };
-  field.lastIndex = 0;
-  for (let found = field.exec(json); found; found = field.exec(json)) {
-    const end = endOfString(json, field.lastIndex);
-    const text = json.slice(field.lastIndex, end);
-    const [, name = ''] = found;
-    field.lastIndex = end;
+  let lastName = '';
+  let lastText = '';
+  ends.lastIndex = 0;
+  while (ends.test(json)) {
+    const start = ends.lastIndex;
+    // Inside a string its quotes would be escaped, so what stands between quotes before a colon is a field.
+    const nameEnd = json.lastIndexOf('"', json.lastIndexOf(':', start));
+    const name = json.slice(json.lastIndexOf('"', nameEnd - 1) + 1, nameEnd);
+    const end = endOfString(json, start);
+    ends.lastIndex = end;
+    if (!names.has(name)) continue;
+    const text = json.slice(start, end);
     // Some providers tell the same thought under two names.
-    if (text !== last.text || name === last.name) weight += tokenWeight(unescaped(text));
-    last = { name, text };
+    if (text !== lastText || name === lastName) weight += tokenWeight(unescaped(text));
+    lastName = name;
+    lastText = text;
   }
   return weight;
 }
 
-/** Whether what an API answers with is text that a model wrote. */
-export function answersText(api: string): boolean {
-  return api in FIELDS;
-}
-
-const QUOTE = '"';
 const BACKSLASH = 0x5c;
 
 /** Where the string ends whose text begins at `start`. */
 function endOfString(json: string, start: number): number {
-  for (let end = json.indexOf(QUOTE, start); end !== -1; end = json.indexOf(QUOTE, end + 1)) {
+  for (let end = json.indexOf('"', start); end !== -1; end = json.indexOf('"', end + 1)) {
     let slashes = 0;
     while (json.charCodeAt(end - 1 - slashes) === BACKSLASH) slashes += 1;
     if (slashes % 2 === 0) return end;
