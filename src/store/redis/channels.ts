@@ -4,8 +4,9 @@ import type { RunId } from '../../base/ids.ts';
 import type { Logger } from '../../base/logger.ts';
 import { ChangeListeners, type LogHandlers, LogListeners } from '../listeners.ts';
 import type { Append, LogBatch } from '../run-store.ts';
-import type { ChannelOptions, RedisConnection } from './connection.ts';
+import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
+import type { ChannelOptions } from './node-connection.ts';
 
 /** One channel's subscription: wanted by `readers`, changed by one command at a time. */
 interface Channel {

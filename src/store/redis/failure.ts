@@ -51,6 +51,15 @@ export function isRedirect(thrown: unknown): { kind: 'moved' | 'ask'; address: A
   };
 }
 
+export function isUnknownScript(thrown: unknown): boolean {
+  return thrown instanceof ErrorReply && thrown.message.startsWith('NOSCRIPT');
+}
+
+/** Replies that the sender acts on: another node has the slot, or the script has to be sent in full. */
+export function isForSender(thrown: unknown): boolean {
+  return isUnknownScript(thrown) || isRedirect(thrown) !== undefined;
+}
+
 /** `store_unavailable` where Redis cannot serve for now or cannot be reached; `internal_error` for other replies. */
 export function toStoreError(thrown: unknown): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
@@ -77,4 +86,9 @@ export function unavailable(reason: string, cause?: unknown): GatewayError {
 /** The reason shown by a failed check. */
 export function reasonOf(thrown: unknown): string {
   return messageOf(toStoreError(thrown));
+}
+
+/** For `catch`: @throws GatewayError, see `toStoreError`. */
+export function unreachable(thrown: unknown): never {
+  throw toStoreError(thrown);
 }

@@ -1,43 +1,49 @@
 import { createClient } from '@redis/client';
 import { type Address, clientOptions, type RedisTarget } from './target.ts';
 
-/** For one attempt to connect, in milliseconds. */
-const ATTEMPT_LIMIT_MS = 3000;
 const PING_EVERY_MS = 3000;
-/** A connection on which nothing moves for this long, pings included, leads nowhere. In milliseconds. */
-const SILENCE_LIMIT_MS = 10_000;
+const LONGEST_RECONNECT_PAUSE_MS = 1000;
 
-/** A client of one server, not connected yet. */
+export interface ClientLimits {
+  /** For one attempt to connect, in milliseconds. */
+  connectMs: number;
+  /** A connection on which nothing moves for this long, pings included, leads nowhere. In milliseconds. */
+  silenceMs: number;
+  /**
+   * Commands that wait while Redis is away. 0: none, so that nothing is sent later behind the back of a caller who was
+   * told that it failed.
+   */
+  waiting: number;
+}
+
+/** A client of one server, not connected yet. `refused` may end its attempts to connect. */
 export function makeClient(
-  { target, address }: { target: RedisTarget; address: Address },
-  reconnect: (retries: number, cause: Error) => number | Error,
+  { target, address, limits }: { target: RedisTarget; address: Address; limits: ClientLimits },
+  refused: (cause: Error) => Error | undefined = () => undefined,
 ) {
   const { socket, ...rest } = clientOptions(target, address);
   const client = createClient({
     ...rest,
-    // What was not sent while Redis is away must not be sent later behind the back of a caller that was told so.
-    disableOfflineQueue: true,
+    disableOfflineQueue: limits.waiting === 0,
+    commandsQueueMaxLength: limits.waiting,
     pingInterval: PING_EVERY_MS,
     maintNotifications: 'disabled',
     socket: {
       ...socket,
-      connectTimeout: ATTEMPT_LIMIT_MS,
-      socketTimeout: SILENCE_LIMIT_MS,
-      reconnectStrategy: reconnect,
+      connectTimeout: limits.connectMs,
+      socketTimeout: limits.silenceMs,
+      reconnectStrategy: (retries, cause) => refused(cause) ?? reconnectPause(retries),
     },
   });
-  tellName(client);
-  return client;
-}
-
-/** Shows the gateway in `CLIENT LIST`. A user that may not say its name is served all the same. */
-export function tellName(client: {
-  on(event: 'ready', listener: () => void): unknown;
-  sendCommand(args: string[]): Promise<unknown>;
-}): void {
+  // Shows the gateway in `CLIENT LIST`. A user that may not say its name is served all the same.
   client.on('ready', () => {
     client.sendCommand(['CLIENT', 'SETNAME', 'research-gateway']).catch(() => {});
   });
+  return client;
+}
+
+function reconnectPause(retries: number): number {
+  return Math.min(50 * 2 ** Math.min(retries, 10), LONGEST_RECONNECT_PAUSE_MS) * (0.5 + Math.random() / 2);
 }
 
 export type RedisClient = ReturnType<typeof makeClient>;

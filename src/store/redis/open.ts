@@ -1,26 +1,21 @@
-import { sleep } from '../../base/abort.ts';
 import { type Clock, systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import { type Caches, keyvCache } from '../cache.ts';
 import type { LimitStore } from '../limits.ts';
 import type { RunStore } from '../run-store.ts';
 import { Channels } from './channels.ts';
-import { ClusterConnection } from './cluster-connection.ts';
-import { ClusterTopology } from './cluster-topology.ts';
-import type { RedisConnection } from './connection.ts';
+import { Connection, type RedisConnection } from './connection.ts';
 import { enterFormat } from './format.ts';
 import { Keys } from './keys.ts';
 import { redisKeyv } from './keyv-store.ts';
 import { redisLimits } from './limits.ts';
-import type { Locate } from './moving-client.ts';
-import { type ConnectionOptions, NodeConnection } from './node-connection.ts';
-import { openQueueClient, type QueueConnection, queuePrefix } from './queue-client.ts';
+import { openQueueClient, type QueueConnection } from './queue-client.ts';
 import { Replicas } from './replicas.ts';
 import { loadScripts } from './scripts.ts';
-import { sentinelLocator } from './sentinel.ts';
 import { checkQueueKeys, checkRedis, withRights } from './startup-checks.ts';
 import { RedisRunStore } from './store.ts';
-import { parseTarget, type RedisTarget, type TlsFiles } from './target.ts';
+import { parseTarget, type TlsFiles } from './target.ts';
+import { Topology } from './topology.ts';
 
 export interface RedisOptions {
   /** See `parseTarget`. */
@@ -42,8 +37,6 @@ export interface RedisOptions {
 const DEFAULT_PREFIX = 'gateway';
 const DEFAULT_LIMIT_MS = 2000;
 const DEFAULT_CONNECT_LIMIT_MS = 5000;
-/** Between two questions for where it is, in milliseconds. */
-const ASK_AGAIN_MS = 250;
 /** Into how many keys each set over all runs is divided in a cluster. It must never change: runs would be lost sight of. */
 export const CLUSTER_SHARDS = 16;
 
@@ -53,13 +46,6 @@ export interface RedisStorage {
   limits: LimitStore;
   /** Opens a connection for a queue of runs, to be closed by the caller. */
   openQueue(): Promise<QueueConnection>;
-}
-
-/** The way to a Redis of any form. */
-interface Route extends AsyncDisposable {
-  connect(): Promise<RedisConnection>;
-  /** Where the server is that a queue lies on; absent where it is always the same. */
-  locateQueue: Locate | undefined;
 }
 
 /**
@@ -72,14 +58,15 @@ export async function openRedisStore(options: RedisOptions): Promise<RedisStorag
 }
 
 async function open(options: RedisOptions): Promise<RedisStorage> {
-  const { log, prefix = DEFAULT_PREFIX, clock } = options;
+  const { log, prefix = DEFAULT_PREFIX, clock, replicas = 0 } = options;
+  const { limitMs = DEFAULT_LIMIT_MS, connectLimitMs = DEFAULT_CONNECT_LIMIT_MS } = options;
   const target = parseTarget(options.url, options.tls);
   const cluster = target.kind === 'cluster';
   const keys = new Keys(prefix, { shards: cluster ? CLUSTER_SHARDS : 1 });
   await using opening = new AsyncDisposableStack();
-  const route = opening.use(await findRoute(target, { options, prefix }));
+  const topology = opening.use(await Topology.open({ target, log, limitMs: connectLimitMs }));
   const connect = async () => {
-    const connection = await route.connect();
+    const connection = await Connection.open({ target, log, limitMs, connectLimitMs, topology });
     opening.defer(() => connection.close());
     return connection;
   };
@@ -89,7 +76,6 @@ async function open(options: RedisOptions): Promise<RedisStorage> {
   await checkQueueKeys(redis, prefix);
   const channels = await Channels.open({ redis: await connect(), commands: redis, keys, log, sharded: cluster });
   const scripts = loadScripts({ sharded: cluster });
-  const { replicas = 0, limitMs = DEFAULT_LIMIT_MS } = options;
   const waits =
     replicas > 0
       ? new Replicas({ redis: await connect(), commands: redis, keys, options: { replicas, limitMs: limitMs / 2 } })
@@ -109,49 +95,8 @@ async function open(options: RedisOptions): Promise<RedisStorage> {
     runs,
     caches: redisCaches({ redis, keys, log }),
     limits: redisLimits({ redis, keys, log, now: systemClock.now }),
-    openQueue: () => openQueueClient({ target, prefix, log, locate: route.locateQueue }),
+    openQueue: () => openQueueClient({ target, prefix, log, topology }),
   };
-}
-
-async function findRoute(
-  target: RedisTarget,
-  { options, prefix }: { options: RedisOptions; prefix: string },
-): Promise<Route> {
-  const { log, limitMs = DEFAULT_LIMIT_MS, connectLimitMs = DEFAULT_CONNECT_LIMIT_MS } = options;
-  const connecting: ConnectionOptions = { target, log, limitMs, connectLimitMs };
-  if (target.kind === 'cluster') {
-    const topology = await askUntilAnswered(() => ClusterTopology.open({ target, log }), connectLimitMs);
-    return {
-      connect: () => ClusterConnection.open({ ...connecting, topology }),
-      locateQueue: async () => {
-        await topology.refresh();
-        return topology.ownerOfKey(queuePrefix(prefix));
-      },
-      [Symbol.asyncDispose]: async () => topology[Symbol.dispose](),
-    };
-  }
-  const locate = target.kind === 'sentinel' ? sentinelLocator(target) : undefined;
-  return {
-    connect: async () => {
-      const address = locate ? await askUntilAnswered(locate, connectLimitMs) : target.nodes[0];
-      return await NodeConnection.open({ ...connecting, address, ...(locate && { locate }) });
-    },
-    locateQueue: locate,
-    [Symbol.asyncDispose]: async () => {},
-  };
-}
-
-/** Asks again for so long: what tells where Redis is may be starting at the same time as its gateways. */
-async function askUntilAnswered<T>(ask: () => Promise<T>, limitMs: number): Promise<T> {
-  const until = performance.now() + limitMs;
-  for (;;) {
-    try {
-      return await ask();
-    } catch (thrown) {
-      if (performance.now() > until) throw thrown;
-      await sleep(ASK_AGAIN_MS);
-    }
-  }
 }
 
 /** Caches that all instances share, on the connection of the store. */

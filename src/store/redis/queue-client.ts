@@ -1,45 +1,24 @@
-import { createClient } from '@redis/client';
+import { EventEmitter } from 'node:events';
 import { withTimeout } from '../../base/abort.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import { isRedirect, leadsToReplica } from './failure.ts';
-import { tellName } from './make-client.ts';
-import { type Locate, MovingClient } from './moving-client.ts';
-import { type Address, clientOptions, type RedisTarget } from './target.ts';
+import { makeClient, type RedisClient } from './make-client.ts';
+import { type Address, nameOf, type RedisTarget } from './target.ts';
+import type { Topology } from './topology.ts';
 
 const CONNECT_LIMIT_MS = 5000;
-/** Above the longest wait of a queue for work, during which nothing comes. */
-const SILENCE_LIMIT_MS = 15_000;
-const LONGEST_RECONNECT_PAUSE_MS = 1000;
-/** Commands that wait for Redis to come back. Who asks for more than that is told at once. */
-const MOST_WAITING_COMMANDS = 10_000;
-
-function makeClient(target: RedisTarget, address: Address, lost: () => void) {
-  const { socket, ...rest } = clientOptions(target, address);
-  const client = createClient({
-    ...rest,
-    pingInterval: 3000,
-    maintNotifications: 'disabled',
-    commandsQueueMaxLength: MOST_WAITING_COMMANDS,
-    socket: {
-      ...socket,
-      connectTimeout: CONNECT_LIMIT_MS,
-      socketTimeout: SILENCE_LIMIT_MS,
-      reconnectStrategy: (retries) => {
-        lost();
-        return Math.min(50 * 2 ** Math.min(retries, 10), LONGEST_RECONNECT_PAUSE_MS) * (0.5 + Math.random() / 2);
-      },
-    },
-  });
-  tellName(client);
-  return client;
-}
-
-type Client = ReturnType<typeof makeClient>;
+const LIMITS = {
+  connectMs: CONNECT_LIMIT_MS,
+  /** Above the longest wait of a queue for work, during which nothing comes. */
+  silenceMs: 15_000,
+  /** Who asks for more than that is told at once. */
+  waiting: 10_000,
+};
 
 /** What a queue of work is kept in: a connection that is its own to use and to duplicate. */
 export interface QueueConnection extends AsyncDisposable {
-  readonly client: Client;
+  readonly client: RedisClient;
   /** Before every key. The hash tag in it keeps a queue together in Redis Cluster. */
   readonly prefix: string;
   /** Told of every failure of the queue: looks for the new master where this one was demoted. */
@@ -61,121 +40,113 @@ export async function openQueueClient(options: {
   target: RedisTarget;
   prefix: string;
   log: Logger;
-  locate: Locate | undefined;
+  topology: Topology;
 }): Promise<QueueConnection> {
-  const { target, locate, log } = options;
-  const clients = new QueueClients({ ...options, address: locate ? await locate() : target.nodes[0] });
-  const close = async () => clients.close();
+  const { log, topology } = options;
+  const prefix = queuePrefix(options.prefix);
+  const clients = new QueueClients({ ...options, key: prefix });
   try {
     const { client } = clients;
     await withTimeout('connecting', CONNECT_LIMIT_MS, () => client.connect());
     return {
       client,
-      prefix: queuePrefix(options.prefix),
+      prefix,
       failed(thrown) {
-        if (leadsToReplica(thrown) || isRedirect(thrown)) clients.restart();
+        if (isRedirect(thrown)) topology.refresh().catch(() => {});
+        if (leadsToReplica(thrown) && client.isReady) clients.renew();
       },
-      [Symbol.asyncDispose]: close,
+      [Symbol.asyncDispose]: async () => clients.close(),
     };
   } catch (thrown) {
-    await close();
+    clients.close();
     log.debug({ reason: messageOf(thrown) }, 'no connection for the queue');
     throw new Error(`store.url: no connection to Redis for the queue of runs: ${messageOf(thrown)}`, { cause: thrown });
   }
 }
 
+interface QueueClientsOptions {
+  target: RedisTarget;
+  topology: Topology;
+  log: Logger;
+  /** A key on the server that is meant. */
+  key: string;
+}
+
 /** A client for a queue, and whatever is duplicated from it later: while Redis is away, nobody else can close those. */
 class QueueClients {
-  readonly #options: { target: RedisTarget; locate: Locate | undefined; log: Logger; address: Address };
-  readonly #all = new Set<MovingClient<Client>>();
-  readonly client: Client;
+  readonly #options: QueueClientsOptions;
+  readonly #all = new Set<{ renew(): void; close(): void }>();
+  readonly #following: Disposable;
+  readonly client: RedisClient;
+  #address: Address;
 
-  constructor(options: { target: RedisTarget; locate: Locate | undefined; log: Logger; address: Address }) {
+  constructor(options: QueueClientsOptions) {
+    const { topology, key } = options;
     this.#options = options;
-    this.client = this.#open(options.address);
+    this.#address = topology.ownerOf(key);
+    this.client = this.#open();
+    this.#following = topology.onChange(() => {
+      const address = topology.find(key);
+      if (!address || nameOf(address) === nameOf(this.#address)) return;
+      this.#address = address;
+      this.renew();
+    });
   }
 
-  /** The servers are others by now, or this one was demoted. */
-  restart(): void {
-    for (const moving of this.#all) moving.restart((thrown) => this.#failed(thrown));
+  /** Connects anew, wherever the server is by then. What was under way fails. */
+  renew(): void {
+    for (const client of this.#all) client.renew();
   }
 
   close(): void {
-    for (const moving of this.#all) {
-      moving.close();
-      if (moving.current.isOpen) moving.current.destroy();
-    }
+    this.#following[Symbol.dispose]();
+    for (const client of this.#all) client.close();
+  }
+
+  /** A client that stays the same object while what is underneath is renewed: BullMQ keeps the one that it was given. */
+  #open(): RedisClient {
+    const events = new EventEmitter();
+    let current = this.#make(events);
+    this.#all.add({
+      renew: () => {
+        const last = current;
+        last.removeAllListeners();
+        last.on('error', () => {});
+        current = this.#make(events);
+        // What BullMQ has closed stays so.
+        if (!last.isOpen) return;
+        current.connect().catch((thrown: unknown) => this.#failed(thrown));
+        last.destroy();
+      },
+      close: () => {
+        if (current.isOpen) current.destroy();
+      },
+    });
+    return new Proxy(current, {
+      get: (_, name) => {
+        if (name === 'duplicate') return () => this.#open();
+        if (name === 'on') return (event: string, listener: (...args: unknown[]) => void) => events.on(event, listener);
+        const value: unknown = Reflect.get(current, name, current);
+        return typeof value === 'function' ? value.bind(current) : value;
+      },
+    });
+  }
+
+  #make(events: EventEmitter): RedisClient {
+    const client = makeClient({ target: this.#options.target, address: this.#address, limits: LIMITS });
+    for (const event of ['ready', 'end', 'reconnecting']) client.on(event, () => events.emit(event));
+    client.on('error', (thrown: unknown) => {
+      this.#failed(thrown);
+      try {
+        events.emit('error', thrown);
+      } catch {
+        // BullMQ throws on errors that nobody listens to, such as those of a queue that was closed.
+      }
+    });
+    return client;
   }
 
   #failed(thrown: unknown): void {
     this.#options.log.debug({ reason: messageOf(thrown) }, 'connection of the queue failed');
   }
-
-  /**
-   * A client that stays the same object while what is underneath moves. Its listeners hear of the client of the moment.
-   */
-  #open(address: Address): Client {
-    const { target, locate, log } = this.#options;
-    const moving: MovingClient<Client> = new MovingClient({
-      address,
-      locate,
-      log,
-      make: (at, lost) => {
-        const client = makeClient(target, at, lost);
-        client.on('error', (thrown: unknown) => this.#failed(thrown));
-        return client;
-      },
-      moved: async (client) => {
-        forward(client, first);
-        first.emit('ready');
-      },
-    });
-    this.#all.add(moving);
-    const first = moving.current;
-    return new Proxy(first, {
-      get: (_, name) => {
-        if (name === 'duplicate') return () => this.#open(moving.address);
-        if (name === 'on') return (event: string, listener: Listener) => listen(first, event, listener);
-        const owner = LISTENING.has(name) ? first : moving.current;
-        const value: unknown = Reflect.get(owner, name, owner);
-        return typeof value === 'function' ? value.bind(owner) : value;
-      },
-    });
-  }
-}
-
-/** What is done with the listeners of a client. */
-const LISTENING: ReadonlySet<string | symbol> = new Set([
-  'on',
-  'once',
-  'off',
-  'addListener',
-  'removeListener',
-  'removeAllListeners',
-  'emit',
-  'listenerCount',
-  'getMaxListeners',
-  'setMaxListeners',
-]);
-
-type Listener = (...args: unknown[]) => void;
-
-/**
- * Listeners for errors may throw: the queue's adapter passes errors on to whoever listens to it, and once the queue is
- * closed that is nobody. An error that nobody waits for must not end the process.
- */
-function listen(client: Client, event: string, listener: Listener): void {
-  if (event !== 'error') return void client.on(event, listener);
-  client.on(event, (...args: unknown[]) => {
-    try {
-      listener(...args);
-    } catch {
-      // It was logged where it came up.
-    }
-  });
-}
-
-function forward(from: Client, to: Client): void {
-  for (const event of ['ready', 'end', 'reconnecting']) from.on(event, () => to.emit(event));
-  from.on('error', (thrown: unknown) => to.emit('error', thrown));
 }

@@ -98,7 +98,7 @@ export class Records {
   /** One server keeps the order of commands; a cluster is waited for, since a run that is in no index is found by nobody. */
   async #announceAndWrite(run: NewRun, keys: readonly SubmissionKey[], claimed?: WrittenClaim): Promise<unknown> {
     const announced = this.#indexes.announce(run);
-    if (this.#redis.client === undefined) await announced;
+    if (this.#redis.sharded) await announced;
     const [position, created] = await Promise.all([announced, this.#write(run, keys, claimed)]);
     // It is stored, and in a set of open ones: a sweep enters it where this fails.
     if (created === 1) await this.#waiting.enter(run, position).catch(() => {});

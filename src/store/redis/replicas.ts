@@ -59,10 +59,11 @@ export class Replicas {
   async #haveKey(key: string): Promise<void> {
     const mark = this.#keys.markFor(key);
     const { replicas } = this.#options;
+    const writtenAt = this.#commands.serverOf(mark);
     const count = await this.#nextWait(mark);
     if (count < replicas) throw unavailable(`only ${count} of ${replicas} replicas have what was written`);
-    // In a failover one connection may still be at the former master: what is written there is about to be lost.
-    if (this.#redis.serverOf(mark) !== this.#commands.serverOf(mark)) throw unavailable('its master is changing');
+    // What was written to the former master is about to be lost.
+    if (this.#redis.serverOf(mark) !== writtenAt) throw unavailable('its master is changing');
   }
 
   /** The next wait of the server that holds this key. */

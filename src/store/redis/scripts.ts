@@ -1,11 +1,6 @@
 import { createHash } from 'node:crypto';
+import type { Script } from './connection.ts';
 import { FACT_FIELDS, LOG_FIELDS } from './replies.ts';
-
-/** A Lua script that Redis runs as one atomic step. */
-export interface Script {
-  readonly source: string;
-  readonly digest: string;
-}
 
 /**
  * Every script touches the keys of one run only (they share the hash tag `{id}`, so a cluster keeps them together).

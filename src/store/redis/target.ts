@@ -121,9 +121,10 @@ export function nameOf({ host, port }: Address): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
+export type Login = Credentials & Pick<RedisTarget, 'database' | 'tls'>;
+
 /** The options of a client that all connections to a target share. */
-export function clientOptions(target: RedisTarget, address: Address) {
-  const { username, password, database, tls } = target;
+export function clientOptions({ username, password, database, tls }: Login, address: Address) {
   return {
     ...(username !== undefined && { username }),
     ...(password !== undefined && { password }),

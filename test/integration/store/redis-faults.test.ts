@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createClient } from '@redis/client';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
@@ -134,6 +135,19 @@ describe('the Redis store when Redis fails', () => {
     assert.deepEqual(await store.readTranscript(run.id), ['{}']);
     await eventually('the reader has it all', () => reader.last === 6 || undefined);
     assert.deepEqual(await reader.bytes(), frames(1, 6));
+  });
+
+  it('a reply that came while this process stood still is read, not missed', async () => {
+    const { run } = await claimedRun(store);
+    server.freeze();
+    const found = store.get(run.id);
+    // Commands are written at the end of a turn.
+    await nextTurn();
+    await nextTurn();
+    server.thaw();
+    const until = performance.now() + 1.5 * LIMIT_MS;
+    while (performance.now() < until);
+    assert.equal((await found)?.id, run.id);
   });
 
   it('a subscription asked for while it is frozen fails in time and leaves nothing behind', async () => {

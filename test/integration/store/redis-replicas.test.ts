@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
+import { Connection } from '../../../src/store/redis/connection.ts';
 import { Keys } from '../../../src/store/redis/keys.ts';
-import { NodeConnection } from '../../../src/store/redis/node-connection.ts';
 import { openRedisStore } from '../../../src/store/redis/open.ts';
 import { Replicas } from '../../../src/store/redis/replicas.ts';
 import { parseTarget } from '../../../src/store/redis/target.ts';
+import { Topology } from '../../../src/store/redis/topology.ts';
 import {
   claimed,
   claimedRun,
@@ -63,9 +64,9 @@ describe('a Redis store that waits for a replica', () => {
   it('waits for the server that has what was written, not for another one', async function () {
     await using former = await redisOrSkip(this);
     const common = { log: silentLogger, limitMs: PATIENT_MS, connectLimitMs: PATIENT_MS };
-    const connectTo = (port: number) => {
+    const connectTo = async (port: number) => {
       const target = parseTarget(`redis://127.0.0.1:${port}/0`);
-      return NodeConnection.open({ ...common, target, address: { host: '127.0.0.1', port } });
+      return await Connection.open({ ...common, target, topology: await Topology.open({ ...common, target }) });
     };
     const keys = new Keys(randomUUID());
     // The connection of the waits has followed a failover, that of the commands not yet.
