@@ -1,8 +1,7 @@
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { SLOTS } from '../../src/store/redis/hash-slot.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
-import { ask, startCluster, startSentinels } from '../support/redis-groups.ts';
+import { ask, SLOTS, startCluster, startSentinels } from '../support/redis-groups.ts';
 import { startWays, type Way, type Ways } from './ways.ts';
 
 export type BackendKind = 'redis' | 'sqlite' | 'sentinel' | 'cluster';

@@ -32,7 +32,8 @@ export interface RedisCluster extends AsyncDisposable {
   ownerOf(slot: number): Promise<RedisServer | undefined>;
 }
 
-const SLOTS = 16_384;
+/** Of every cluster. */
+export const SLOTS = 16_384;
 
 export async function startCluster(options: { masters?: number; replicas?: boolean } = {}): Promise<RedisCluster> {
   const count = options.masters ?? 3;

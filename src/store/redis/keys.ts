@@ -1,7 +1,7 @@
+import slotOf from 'cluster-key-slot';
 import type { RunId } from '../../base/ids.ts';
 import type { Bucket } from '../list-page.ts';
 import type { RunApi, SubmissionKeyName } from '../run-store.ts';
-import { hashedPart, sameSlot } from './hash-slot.ts';
 
 /** A set over all runs, divided by run into keys of their own. */
 export class Sharded {
@@ -76,7 +76,7 @@ export class Keys {
   }
   /** Written to wait for replicas of `key`: it lies in the same slot. */
   markFor(key: string): string {
-    const tag = hashedPart(key);
+    const tag = /^[^{]*\{([^}]+)\}/.exec(key)?.[1] ?? key;
     // A tag ends at the first brace: the name of a user may hold one.
     return tag.includes('}') ? sameSlot(key, `${this.#prefix}:mark`) : `${this.#prefix}:mark:{${tag}}`;
   }
@@ -115,5 +115,14 @@ export class Keys {
   }
   cache(namespace: string): string {
     return `${this.#prefix}:cache:${namespace}`;
+  }
+}
+
+/** A key that begins with `prefix`, which holds no brace, in the slot of `key`. Takes some milliseconds. */
+function sameSlot(key: string, prefix: string): string {
+  const slot = slotOf(key);
+  for (let n = 0; ; n++) {
+    const found = `${prefix}:${n}`;
+    if (slotOf(found) === slot) return found;
   }
 }

@@ -1,12 +1,14 @@
 import { createClient } from '@redis/client';
+import slotOf from 'cluster-key-slot';
 import { sleep, withTimeout } from '../../base/abort.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import { unavailable } from './failure.ts';
-import { SLOTS, slotOf } from './hash-slot.ts';
 import { clusterSlotsReply, maybeAddressReply } from './replies.ts';
 import { type Address, clientOptions, type Login, nameOf, type RedisTarget } from './target.ts';
 
+/** How many slots a Redis Cluster has. */
+const SLOTS = 16_384;
 /** How long one server may take to answer, connecting included, in milliseconds. */
 const ASK_LIMIT_MS = 1500;
 /** Between two questions where none was answered yet, in milliseconds. */

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import slotOf from 'cluster-key-slot';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
-import { slotOf } from '../../../src/store/redis/hash-slot.ts';
 import { Keys } from '../../../src/store/redis/keys.ts';
 import { CLUSTER_SHARDS, openRedisStore } from '../../../src/store/redis/open.ts';
 import type { NewRun, RunStore } from '../../../src/store/run-store.ts';

@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream';
 import { Queue } from 'bullmq';
+import slotOf from 'cluster-key-slot';
 import { silentLogger } from '../../../src/base/logger.ts';
-import { slotOf } from '../../../src/store/redis/hash-slot.ts';
 import { Keys } from '../../../src/store/redis/keys.ts';
 import { openRedisStore, type RedisStorage } from '../../../src/store/redis/open.ts';
 import { parseTarget } from '../../../src/store/redis/target.ts';
@@ -62,13 +62,6 @@ describe('what store.url names', () => {
       );
     }
     assert.throws(() => parseTarget('rediss://a', { caFile: '/nowhere.pem' }), /store\.tls\.ca_file: \/nowhere\.pem/);
-  });
-
-  it('slots are those of the cluster', () => {
-    assert.deepEqual(
-      ['123456789', 'foo', '{user1000}.following', 'foo{}{bar}', 'foo{{bar}}zap'].map(slotOf),
-      [12739, 12182, 3443, 8363, 4015],
-    );
   });
 });
 
