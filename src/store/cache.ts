@@ -1,8 +1,8 @@
 import { Keyv } from 'keyv';
+import { LRUCache } from 'lru-cache';
 import { withTimeout } from '../base/abort.ts';
 import { messageOf } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
-import { LruMap } from './lru-map.ts';
 
 /**
  * Values that may be forgotten at any time: a failure of the cache is a miss and a line of log, never a failed
@@ -40,9 +40,26 @@ const WAIT_MS = 500;
 export function memoryCaches(options: { log: Logger }): Caches {
   return {
     open: (cache) => {
-      const store = new LruMap(cache.maxBytes ?? DEFAULT_MAX_BYTES);
+      const store = boundedStore(cache.maxBytes ?? DEFAULT_MAX_BYTES);
       return keyvCache(new Keyv({ store, namespace: cache.namespace, throwOnErrors: true }), { ...cache, ...options });
     },
+  };
+}
+
+/** What is larger than a quarter of the bound is not kept at all. */
+function boundedStore(maxSize: number) {
+  const values = new LRUCache<string, string>({
+    maxSize,
+    maxEntrySize: Math.ceil(maxSize / 4),
+    // Texts take one or two bytes a character; the larger is counted, and what an entry costs beside.
+    sizeCalculation: (value, key) => 2 * (key.length + value.length) + 100,
+  });
+  return {
+    get: (key: string) => values.get(key),
+    // Keyv gives a time as well, which it looks at itself.
+    set: (key: string, value: string) => void values.set(key, value),
+    delete: (key: string) => values.delete(key),
+    clear: () => values.clear(),
   };
 }
 

@@ -1,7 +1,7 @@
+import { LRUCache } from 'lru-cache';
 import { sleep } from '../../base/abort.ts';
 import type { RunId } from '../../base/ids.ts';
 import { BUCKETS, bucketOf, type IndexRange, type Position, type RunIndexes } from '../list-page.ts';
-import { LruMap } from '../lru-map.ts';
 import type { RunApi, RunSummary } from '../run-store.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Keys } from './keys.ts';
@@ -10,7 +10,7 @@ import { type Facts, maybeText, numberReply, parseSummary, SUMMARY_FIELDS, textL
 /** An entry of an index whose run is not there is removed once it is this old: a younger one may be in the making. */
 export const MISSING_AFTER_MS = 60_000;
 const REPAIR_AGAIN_MS = 60_000;
-const REPAIRED_BYTES = 256 * 1024;
+const MOST_REPAIRED = 2000;
 /** Runs that are looked at in one step of a repair. */
 const REPAIR_CHUNK = 250;
 /** More open runs of one list than the limits of a gateway allow are not looked at. */
@@ -38,8 +38,8 @@ type List = { user: string; api: RunApi };
 export class Lists {
   readonly #redis: RedisConnection;
   readonly #keys: Keys;
-  /** When each list was looked at for repair. */
-  readonly #repaired = new LruMap(REPAIRED_BYTES);
+  /** Lists that were repaired a short while ago. */
+  readonly #repaired = new LRUCache<string, true>({ max: MOST_REPAIRED, ttl: REPAIR_AGAIN_MS });
 
   constructor(parts: { redis: RedisConnection; keys: Keys }) {
     this.#redis = parts.redis;
@@ -84,9 +84,8 @@ export class Lists {
    */
   async repair(list: List): Promise<void> {
     const name = `${list.api} ${list.user}`;
-    const last = Number(this.#repaired.get(name) ?? Number.NEGATIVE_INFINITY);
-    if (performance.now() - last < REPAIR_AGAIN_MS) return;
-    this.#repaired.set(name, `${performance.now()}`);
+    if (this.#repaired.has(name)) return;
+    this.#repaired.set(name, true);
     await this.#repairNow(list);
   }
 
