@@ -24,7 +24,8 @@ export interface RegainOptions {
 /**
  * A failover took back the claim of a live owner, or its whole run: the run is claimed anew, or created again as the owner
  * found it. The last event that the store has by then; what came after it is the owner's to send again. Undefined where
- * the run is not this owner's any more: another one has it, it has ended, or it was deleted.
+ * the run is not this owner's any more: another one has it, it has ended, or it was deleted. Waiting for replicas instead
+ * is the operator's choice; without either, readers see a log that is forked, and tool calls are made again.
  */
 export async function regainRun(options: RegainOptions): Promise<number | undefined> {
   const { store, owner, lease, log } = options;
