@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Budget, CounterWindow, Reserved } from '../limits.ts';
-import type { RedisConnection } from './connection.ts';
+import type { RedisConnection } from './connection/connection.ts';
 import type { Keys } from './keys.ts';
 import { numberReply } from './replies.ts';
 import { loadScript, NOW } from './scripts.ts';

@@ -1,4 +1,4 @@
-import type { RedisConnection } from './connection.ts';
+import type { RedisConnection } from './connection/connection.ts';
 import type { Keys } from './keys.ts';
 import { formatReply } from './replies.ts';
 import { loadScript } from './scripts.ts';

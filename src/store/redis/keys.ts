@@ -76,7 +76,7 @@ export class Keys {
   }
   /** Written to wait for replicas of `key`: it lies in the same slot. */
   markFor(key: string): string {
-    const tag = /^[^{]*\{([^}]+)\}/.exec(key)?.[1] ?? key;
+    const tag = hashedPart(key);
     // A tag ends at the first brace: the name of a user may hold one.
     return tag.includes('}') ? sameSlot(key, `${this.#prefix}:mark`) : `${this.#prefix}:mark:{${tag}}`;
   }
@@ -116,6 +116,11 @@ export class Keys {
   cache(namespace: string): string {
     return `${this.#prefix}:cache:${namespace}`;
   }
+}
+
+/** The part of a key that decides about its slot. */
+function hashedPart(key: string): string {
+  return /^[^{]*\{([^}]+)\}/.exec(key)?.[1] ?? key;
 }
 
 /** A key that begins with `prefix`, which holds no brace, in the slot of `key`. Takes some milliseconds. */

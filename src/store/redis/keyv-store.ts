@@ -1,6 +1,6 @@
 import { Keyv } from 'keyv';
 import { z } from 'zod';
-import type { RedisConnection } from './connection.ts';
+import type { RedisConnection } from './connection/connection.ts';
 
 const maybeValue = z.string().nullable();
 

@@ -6,7 +6,7 @@ import { limitStore } from '../limit-store.ts';
 import type { Awaitable, Budget, Counter, LimitHolder, LimitRelease, LimitStore, Slots } from '../limits.ts';
 import { memoryLimits } from '../memory-limits.ts';
 import { redisBudget } from './budgets.ts';
-import type { RedisConnection } from './connection.ts';
+import type { RedisConnection } from './connection/connection.ts';
 import type { Keys } from './keys.ts';
 import { type OwedRelease, OwedReleases } from './owed-releases.ts';
 import { numberReply, textList } from './replies.ts';

@@ -3,19 +3,19 @@ import type { Logger } from '../../base/logger.ts';
 import { type Caches, keyvCache } from '../cache.ts';
 import type { LimitStore } from '../limits.ts';
 import type { RunStore } from '../run-store.ts';
-import { Channels } from './channels.ts';
-import { Connection, type RedisConnection } from './connection.ts';
+import { Connection, type RedisConnection } from './connection/connection.ts';
+import { openQueueClient, type QueueConnection } from './connection/queue-client.ts';
+import { checkQueueKeys, checkRedis, withRights } from './connection/startup-checks.ts';
+import { parseTarget, type TlsFiles } from './connection/target.ts';
+import { Topology } from './connection/topology.ts';
 import { enterFormat } from './format.ts';
 import { Keys } from './keys.ts';
 import { redisKeyv } from './keyv-store.ts';
 import { redisLimits } from './limits.ts';
-import { openQueueClient, type QueueConnection } from './queue-client.ts';
-import { Replicas } from './replicas.ts';
+import { Channels } from './runs/channels.ts';
+import { Replicas } from './runs/replicas.ts';
 import { loadScripts } from './scripts.ts';
-import { checkQueueKeys, checkRedis, withRights } from './startup-checks.ts';
 import { RedisRunStore } from './store.ts';
-import { parseTarget, type TlsFiles } from './target.ts';
-import { Topology } from './topology.ts';
 
 export interface RedisOptions {
   /** See `parseTarget`. */

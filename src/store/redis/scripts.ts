@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Script } from './connection.ts';
+import type { Script } from './connection/connection.ts';
 import { FACT_FIELDS, LOG_FIELDS } from './replies.ts';
 
 /**

@@ -24,20 +24,20 @@ import type {
   SubmissionKeyName,
 } from '../run-store.ts';
 import { checkAppend } from '../run-store-checks.ts';
-import type { Channels } from './channels.ts';
-import { claimNext, type Tried } from './claim-next.ts';
-import type { RedisConnection } from './connection.ts';
-import { reasonOf, unavailable } from './failure.ts';
-import { Indexes } from './indexes.ts';
+import type { RedisConnection } from './connection/connection.ts';
+import { reasonOf, unavailable } from './connection/failure.ts';
 import type { Keys } from './keys.ts';
-import { Lists } from './lists.ts';
-import { Log } from './log.ts';
-import { Records } from './records.ts';
-import type { Replicas } from './replicas.ts';
 import { type Facts, parseCancel, parseFacts, parseKeys, parseRenew } from './replies.ts';
+import type { Channels } from './runs/channels.ts';
+import { claimNext, type Tried } from './runs/claim-next.ts';
+import { Indexes } from './runs/indexes.ts';
+import { Lists } from './runs/lists.ts';
+import { Log } from './runs/log.ts';
+import { Records } from './runs/records.ts';
+import type { Replicas } from './runs/replicas.ts';
+import { SubmissionKeys } from './runs/submission-keys.ts';
+import { WaitingRuns } from './runs/waiting.ts';
 import type { Scripts } from './scripts.ts';
-import { SubmissionKeys } from './submission-keys.ts';
-import { WaitingRuns } from './waiting.ts';
 
 /** What was shown once is seen, unless a failover takes it back. */
 const MOST_LOOKS = 3;

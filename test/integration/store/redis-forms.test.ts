@@ -10,9 +10,9 @@ import { pipeline } from 'node:stream';
 import { Queue } from 'bullmq';
 import slotOf from 'cluster-key-slot';
 import { silentLogger } from '../../../src/base/logger.ts';
+import { parseTarget } from '../../../src/store/redis/connection/target.ts';
 import { Keys } from '../../../src/store/redis/keys.ts';
 import { openRedisStore, type RedisStorage } from '../../../src/store/redis/open.ts';
-import { parseTarget } from '../../../src/store/redis/target.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
 import {
   claimedRun,

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { silentLogger } from '../../../src/base/logger.ts';
-import { Channels } from '../../../src/store/redis/channels.ts';
-import type { RedisConnection } from '../../../src/store/redis/connection.ts';
+import { Connection, type RedisConnection } from '../../../src/store/redis/connection/connection.ts';
+import { parseTarget } from '../../../src/store/redis/connection/target.ts';
+import { Topology } from '../../../src/store/redis/connection/topology.ts';
 import { Keys } from '../../../src/store/redis/keys.ts';
-import { Log } from '../../../src/store/redis/log.ts';
-import { NodeConnection } from '../../../src/store/redis/node-connection.ts';
-import { Replicas } from '../../../src/store/redis/replicas.ts';
+import { Channels } from '../../../src/store/redis/runs/channels.ts';
+import { Log } from '../../../src/store/redis/runs/log.ts';
+import { Replicas } from '../../../src/store/redis/runs/replicas.ts';
 import { loadScripts } from '../../../src/store/redis/scripts.ts';
 import { RedisRunStore } from '../../../src/store/redis/store.ts';
-import { parseTarget } from '../../../src/store/redis/target.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
 import { claimed, endedRun, ending, events, frames, newRun } from '../../contract/run-store-fixture.ts';
 import { type RedisServer, redisOrSkip } from '../../support/redis.ts';
@@ -33,13 +33,13 @@ interface Pair extends AsyncDisposable {
 async function openPair(port: number, { held }: { held: boolean }): Promise<Pair> {
   const target = parseTarget(`redis://127.0.0.1:${port}/0`);
   const limits = { limitMs: 5000, connectLimitMs: 5000 };
-  const connect = () =>
-    NodeConnection.open({ ...limits, target, log: silentLogger, address: { host: '127.0.0.1', port } });
+  const topology = await Topology.open({ target, log: silentLogger, limitMs: 5000 });
+  const connect = () => Connection.open({ ...limits, target, log: silentLogger, topology });
   const keys = new Keys(randomUUID());
   const scripts = loadScripts({ sharded: false });
   let before: ((earlier: Promise<unknown>) => Promise<unknown>) | undefined;
   let sent: Promise<unknown> = Promise.resolve();
-  const counted = (redis: NodeConnection): RedisConnection =>
+  const counted = (redis: Connection): RedisConnection =>
     new Proxy(redis, {
       get(of, name) {
         const method: unknown = Reflect.get(of, name);

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
-import { Connection } from '../../../src/store/redis/connection.ts';
+import { Connection } from '../../../src/store/redis/connection/connection.ts';
+import { parseTarget } from '../../../src/store/redis/connection/target.ts';
+import { Topology } from '../../../src/store/redis/connection/topology.ts';
 import { Keys } from '../../../src/store/redis/keys.ts';
 import { openRedisStore } from '../../../src/store/redis/open.ts';
-import { Replicas } from '../../../src/store/redis/replicas.ts';
-import { parseTarget } from '../../../src/store/redis/target.ts';
-import { Topology } from '../../../src/store/redis/topology.ts';
+import { Replicas } from '../../../src/store/redis/runs/replicas.ts';
 import {
   claimed,
   claimedRun,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { silentLogger } from '../../../src/base/logger.ts';
-import type { RedisConnection } from '../../../src/store/redis/connection.ts';
+import type { RedisConnection } from '../../../src/store/redis/connection/connection.ts';
 import { Keys } from '../../../src/store/redis/keys.ts';
 import { redisLimits } from '../../../src/store/redis/limits.ts';
 import { type OwedRelease, OwedReleases } from '../../../src/store/redis/owed-releases.ts';

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { newRunId } from '../../../src/base/ids.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
-import { Channels } from '../../../src/store/redis/channels.ts';
-import type { RedisConnection } from '../../../src/store/redis/connection.ts';
+import type { RedisConnection } from '../../../src/store/redis/connection/connection.ts';
 import { Keys } from '../../../src/store/redis/keys.ts';
+import { Channels } from '../../../src/store/redis/runs/channels.ts';
 
 /** A connection that can be away, as far as channels use it. */
 class Connection implements RedisConnection {

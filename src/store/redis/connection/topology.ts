@@ -1,10 +1,10 @@
 import { createClient } from '@redis/client';
 import slotOf from 'cluster-key-slot';
-import { sleep, withTimeout } from '../../base/abort.ts';
-import { messageOf } from '../../base/errors.ts';
-import type { Logger } from '../../base/logger.ts';
+import { sleep, withTimeout } from '../../../base/abort.ts';
+import { messageOf } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/logger.ts';
+import { clusterSlotsReply, maybeAddressReply } from '../replies.ts';
 import { unavailable } from './failure.ts';
-import { clusterSlotsReply, maybeAddressReply } from './replies.ts';
 import { type Address, clientOptions, type Login, nameOf, type RedisTarget } from './target.ts';
 
 /** How many slots a Redis Cluster has. */

@@ -1,5 +1,5 @@
 import type { RedisArgument } from '@redis/client';
-import { messageOf } from '../../base/errors.ts';
+import { messageOf } from '../../../base/errors.ts';
 import { isRedirect, isUnknownScript, toStoreError, unavailable, unreachable } from './failure.ts';
 import { type ChannelOptions, type ConnectionOptions, NodeConnection } from './node-connection.ts';
 import { type Address, nameOf } from './target.ts';

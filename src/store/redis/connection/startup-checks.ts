@@ -1,9 +1,9 @@
-import { messageOf } from '../../base/errors.ts';
-import type { Logger } from '../../base/logger.ts';
+import { messageOf } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/logger.ts';
+import { textList } from '../replies.ts';
 import type { RedisConnection } from './connection.ts';
 import { isRefusedRight } from './failure.ts';
 import { queuePrefix } from './queue-client.ts';
-import { textList } from './replies.ts';
 
 /** Ranges of streams that leave out their start came with this version. */
 const OLDEST = [6, 2] as const;

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { messageOf } from '../../base/errors.ts';
-import type { RunId } from '../../base/ids.ts';
-import type { Logger } from '../../base/logger.ts';
-import { ChangeListeners, type LogHandlers, LogListeners } from '../listeners.ts';
-import type { Append, LogBatch } from '../run-store.ts';
-import type { RedisConnection } from './connection.ts';
-import type { Keys } from './keys.ts';
-import type { ChannelOptions } from './node-connection.ts';
+import { messageOf } from '../../../base/errors.ts';
+import type { RunId } from '../../../base/ids.ts';
+import type { Logger } from '../../../base/logger.ts';
+import { ChangeListeners, type LogHandlers, LogListeners } from '../../listeners.ts';
+import type { Append, LogBatch } from '../../run-store.ts';
+import type { RedisConnection } from '../connection/connection.ts';
+import type { ChannelOptions } from '../connection/node-connection.ts';
+import type { Keys } from '../keys.ts';
 
 /** One channel's subscription: wanted by `readers`, changed by one command at a time. */
 interface Channel {

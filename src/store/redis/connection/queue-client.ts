@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
-import { withTimeout } from '../../base/abort.ts';
-import { messageOf } from '../../base/errors.ts';
-import type { Logger } from '../../base/logger.ts';
+import { withTimeout } from '../../../base/abort.ts';
+import { messageOf } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/logger.ts';
 import { isRedirect, leadsToReplica } from './failure.ts';
 import { makeClient, type RedisClient } from './make-client.ts';
 import { type Address, nameOf, type RedisTarget } from './target.ts';

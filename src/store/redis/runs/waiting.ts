@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import type { RunId } from '../../base/ids.ts';
-import type { RedisConnection } from './connection.ts';
-import type { Keys } from './keys.ts';
-import { maybeText, numberReply, withScores } from './replies.ts';
-import type { Scripts } from './scripts.ts';
+import type { RunId } from '../../../base/ids.ts';
+import type { RedisConnection } from '../connection/connection.ts';
+import type { Keys } from '../keys.ts';
+import { maybeText, numberReply, withScores } from '../replies.ts';
+import type { Scripts } from '../scripts.ts';
 
 const maybeTexts = z.array(z.string().nullable());
 /** Positions are written with so many digits, so that they sort as text. */

@@ -1,10 +1,10 @@
-import type { RunId } from '../../base/ids.ts';
-import type { RunApi } from '../run-store.ts';
-import type { RedisConnection } from './connection.ts';
-import type { Keys, Sharded } from './keys.ts';
+import type { RunId } from '../../../base/ids.ts';
+import type { RunApi } from '../../run-store.ts';
+import type { RedisConnection } from '../connection/connection.ts';
+import type { Keys, Sharded } from '../keys.ts';
+import { type Facts, maybeText, numberReply, withScores } from '../replies.ts';
+import type { Scripts } from '../scripts.ts';
 import { type IndexedRun, type Lists, MISSING_AFTER_MS } from './lists.ts';
-import { type Facts, maybeText, numberReply, withScores } from './replies.ts';
-import type { Scripts } from './scripts.ts';
 
 /**
  * The sorted sets over many runs. They live in other slots than the runs, so they cannot change in the same step: an

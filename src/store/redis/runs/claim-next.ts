@@ -1,5 +1,5 @@
-import type { RunId } from '../../base/ids.ts';
-import type { Claim } from '../run-store.ts';
+import type { RunId } from '../../../base/ids.ts';
+import type { Claim } from '../../run-store.ts';
 import type { Indexes } from './indexes.ts';
 import type { WaitingRuns } from './waiting.ts';
 

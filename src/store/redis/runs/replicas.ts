@@ -1,8 +1,8 @@
-import type { RunId } from '../../base/ids.ts';
-import type { NewRun, SubmissionKeyName } from '../run-store.ts';
-import type { RedisConnection } from './connection.ts';
-import { unavailable } from './failure.ts';
-import type { Keys } from './keys.ts';
+import type { RunId } from '../../../base/ids.ts';
+import type { NewRun, SubmissionKeyName } from '../../run-store.ts';
+import type { RedisConnection } from '../connection/connection.ts';
+import { unavailable } from '../connection/failure.ts';
+import type { Keys } from '../keys.ts';
 
 export interface ReplicaOptions {
   /** How many replicas must have a write before it is answered. */

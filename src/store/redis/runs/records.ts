@@ -1,12 +1,10 @@
-import { sleep } from '../../base/abort.ts';
-import type { RunId } from '../../base/ids.ts';
-import type { Claim, CreateResult, FencingToken, LostRun, NewRun, RunRecord, SubmissionKey } from '../run-store.ts';
-import { newNonce, newToken } from '../token.ts';
-import type { RedisConnection } from './connection.ts';
-import { unavailable } from './failure.ts';
-import type { Indexes } from './indexes.ts';
-import type { Keys } from './keys.ts';
-import type { Lists } from './lists.ts';
+import { sleep } from '../../../base/abort.ts';
+import type { RunId } from '../../../base/ids.ts';
+import type { Claim, CreateResult, FencingToken, LostRun, NewRun, RunRecord, SubmissionKey } from '../../run-store.ts';
+import { newNonce, newToken } from '../../token.ts';
+import type { RedisConnection } from '../connection/connection.ts';
+import { unavailable } from '../connection/failure.ts';
+import type { Keys } from '../keys.ts';
 import {
   FACT_FIELDS,
   type Facts,
@@ -17,8 +15,10 @@ import {
   parseRecordFields,
   parseRecordHash,
   RECORD_FIELDS,
-} from './replies.ts';
-import type { Scripts } from './scripts.ts';
+} from '../replies.ts';
+import type { Scripts } from '../scripts.ts';
+import type { Indexes } from './indexes.ts';
+import type { Lists } from './lists.ts';
 import type { SubmissionKeys } from './submission-keys.ts';
 import type { WaitingRuns } from './waiting.ts';
 

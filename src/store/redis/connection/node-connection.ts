@@ -1,7 +1,7 @@
 import { ErrorReply, RESP_TYPES, type RedisArgument } from '@redis/client';
-import { withTimeout } from '../../base/abort.ts';
-import { messageOf } from '../../base/errors.ts';
-import type { Logger } from '../../base/logger.ts';
+import { withTimeout } from '../../../base/abort.ts';
+import { messageOf } from '../../../base/errors.ts';
+import type { Logger } from '../../../base/logger.ts';
 import { isForSender, leadsToReplica, toStoreError, unavailable, unreachable } from './failure.ts';
 import { makeClient, type RedisClient } from './make-client.ts';
 import { type Address, nameOf, type RedisTarget } from './target.ts';

@@ -1,5 +1,5 @@
 import { ErrorReply } from '@redis/client';
-import { GatewayError, messageOf } from '../../base/errors.ts';
+import { GatewayError, messageOf } from '../../../base/errors.ts';
 import type { Address } from './target.ts';
 
 const RETRY_AFTER_MS = 2000;

@@ -1,10 +1,10 @@
-import { sleep } from '../../base/abort.ts';
-import type { RunId } from '../../base/ids.ts';
-import type { KeyHolder, NewRun, SubmissionKey, SubmissionKeyName } from '../run-store.ts';
-import type { RedisConnection } from './connection.ts';
-import type { Keys } from './keys.ts';
-import { keyRunReply, maybePairReply, pairReply, parseKeys, parseRecordHash } from './replies.ts';
-import type { Scripts } from './scripts.ts';
+import { sleep } from '../../../base/abort.ts';
+import type { RunId } from '../../../base/ids.ts';
+import type { KeyHolder, NewRun, SubmissionKey, SubmissionKeyName } from '../../run-store.ts';
+import type { RedisConnection } from '../connection/connection.ts';
+import type { Keys } from '../keys.ts';
+import { keyRunReply, maybePairReply, pairReply, parseKeys, parseRecordHash } from '../replies.ts';
+import type { Scripts } from '../scripts.ts';
 
 /** How long another submission's run is waited for that holds a key and is not there yet, in milliseconds. */
 const IN_THE_MAKING_MS = 1000;

@@ -1,11 +1,11 @@
-import type { RunId } from '../../base/ids.ts';
-import { type CompressedLog, compressLog } from '../compressed-log.ts';
-import { CompressedLogs } from '../compressed-logs.ts';
-import { dropUpTo, joinBatches, notContiguous, offsetAfter } from '../frames.ts';
-import type { Append, LogBatch } from '../run-store.ts';
-import type { RedisConnection } from './connection.ts';
-import { unavailable } from './failure.ts';
-import type { Keys } from './keys.ts';
+import type { RunId } from '../../../base/ids.ts';
+import { type CompressedLog, compressLog } from '../../compressed-log.ts';
+import { CompressedLogs } from '../../compressed-logs.ts';
+import { dropUpTo, joinBatches, notContiguous, offsetAfter } from '../../frames.ts';
+import type { Append, LogBatch } from '../../run-store.ts';
+import type { RedisConnection } from '../connection/connection.ts';
+import { unavailable } from '../connection/failure.ts';
+import type { Keys } from '../keys.ts';
 import {
   bufferReply,
   LOG_FIELDS,
@@ -15,8 +15,8 @@ import {
   parseAppend,
   streamReply,
   textList,
-} from './replies.ts';
-import type { Scripts } from './scripts.ts';
+} from '../replies.ts';
+import type { Scripts } from '../scripts.ts';
 
 /** Memory for finished logs that are read again and again. */
 const COMPRESSED_LOGS_BYTES = 32 * 1024 ** 2;

@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
-import { sleep } from '../../base/abort.ts';
-import type { RunId } from '../../base/ids.ts';
-import { BUCKETS, bucketOf, type IndexRange, type Position, type RunIndexes } from '../list-page.ts';
-import type { RunApi, RunSummary } from '../run-store.ts';
-import type { RedisConnection } from './connection.ts';
-import type { Keys } from './keys.ts';
-import { type Facts, maybeText, numberReply, parseSummary, SUMMARY_FIELDS, textList, withScores } from './replies.ts';
+import { sleep } from '../../../base/abort.ts';
+import type { RunId } from '../../../base/ids.ts';
+import { BUCKETS, bucketOf, type IndexRange, type Position, type RunIndexes } from '../../list-page.ts';
+import type { RunApi, RunSummary } from '../../run-store.ts';
+import type { RedisConnection } from '../connection/connection.ts';
+import type { Keys } from '../keys.ts';
+import { type Facts, maybeText, numberReply, parseSummary, SUMMARY_FIELDS, textList, withScores } from '../replies.ts';
 
 /** An entry of an index whose run is not there is removed once it is this old: a younger one may be in the making. */
 export const MISSING_AFTER_MS = 60_000;
