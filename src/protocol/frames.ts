@@ -1,6 +1,7 @@
 import { GatewayError } from '../base/errors.ts';
 import { isObject, parseJson } from '../base/json.ts';
 import type { RunEvent } from './events.ts';
+import { asWrittenNow } from './former-events.ts';
 
 /** Server-sent events as bytes (contract section 4): `event: <type>`, `data: <json>`, a blank line. */
 
@@ -13,7 +14,7 @@ const decoder = new TextDecoder();
  */
 function parseEvent(text: string): RunEvent {
   const event: unknown = parseJson(text);
-  if (isStoredEvent(event)) return event;
+  if (isStoredEvent(event)) return asWrittenNow(event);
   throw new GatewayError('internal_error', 'A stored event cannot be read.');
 }
 
@@ -41,16 +42,6 @@ export function* eventsIn(frames: Uint8Array): Generator<RunEvent, void> {
     yield parseEvent(text.slice(start + 7, end));
     from = end + 2;
   }
-}
-
-const RESPONSE = Buffer.from('"response":');
-
-/** The response of the last frame as it stands in its payload, where it ends with it: the first and last events do. */
-export function lastResponseJson(frames: Uint8Array): Buffer | undefined {
-  const bytes = Buffer.from(frames.buffer, frames.byteOffset, frames.byteLength);
-  const frame = bytes.lastIndexOf('\n\n', bytes.length - 3);
-  const start = bytes.indexOf(RESPONSE, Math.max(0, frame));
-  return start === -1 ? undefined : bytes.subarray(start + RESPONSE.length, bytes.length - '}\n\n'.length);
 }
 
 const NEWLINE = 10;

@@ -5,7 +5,7 @@ import { nextTurn } from '../base/event-loop.ts';
 import { ID_PREFIX, parseItemId, parsePublicId, publicId, type RunId } from '../base/ids.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { Logger } from '../base/logger.ts';
-import { decodeFrames, lastResponseJson } from '../protocol/frames.ts';
+import { decodeFrames } from '../protocol/frames.ts';
 import type { ResponseObject } from '../protocol/response.ts';
 import type { LogBatch, RunApi, RunRecord, RunStatus, RunStore, RunSummary } from '../store/run-store.ts';
 import { Cancels } from './executing/cancels.ts';
@@ -130,8 +130,7 @@ class StoredRuns implements Runs {
     if (!isOpen(run)) {
       const last = await this.#store.readLast(run.id);
       const event = last && decodeFrames(last.frames).at(-1);
-      // Logs that were written before there were warnings have none.
-      if (event && 'response' in event) return { ...event.response, warnings: event.response.warnings ?? [] };
+      if (event && 'response' in event) return event.response;
       throw await this.#unread(run);
     }
     const fold = await this.#ownFold(run);
@@ -142,14 +141,8 @@ class StoredRuns implements Runs {
   }
 
   async responseJson(run: RunRecord): Promise<Buffer> {
-    if (!isOpen(run)) {
-      return await this.#texts.get(run.id, 'ended', async () => {
-        const last = await this.#store.readLast(run.id);
-        const stored = last && lastResponseJson(last.frames);
-        return stored ?? Buffer.from(JSON.stringify(await this.response(run)));
-      });
-    }
     const make = async () => Buffer.from(JSON.stringify(await this.response(run)));
+    if (!isOpen(run)) return await this.#texts.get(run.id, 'ended', make);
     const fold = await this.#ownFold(run);
     return fold ? await this.#texts.get(run.id, `${fold.last} ${run.startedAt}`, make) : await make();
   }

@@ -7,6 +7,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { createClient } from '@redis/client';
 import { z } from 'zod';
 import { silentLogger } from '../../src/base/logger.ts';
+import { responseObject } from '../../src/protocol/response.ts';
 import type { ExecutorOptions } from '../../src/runs/executing/executor.ts';
 import { QueueExecutor } from '../../src/runs/executing/queue-executor.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
@@ -83,6 +84,7 @@ async function readsAndGoesOn(
     return { result: `{"found":"${q}"}` };
   });
   await using harness = await openHarness({ chat: said, tools: [lookup], store, ...(executor && { executor }) });
+  await showsResponses(harness, runs);
   await knowsRepeats(harness, { runs, version });
   const signal = AbortSignal.timeout(60_000);
   for (const name of ['interrupted', 'queued', 'cancelling']) {
@@ -109,6 +111,19 @@ async function readsAndGoesOn(
   assert.match(await harness.runs.taskJson(task), /"echo":\{"model":"m","messages":\[\]\}/);
   const fresh = await harness.runs.submit(question());
   assert.ok((await follow(harness.runs, fresh.run)).length > 0);
+}
+
+/** Every field that a response has by now, whatever its log lacks, also while it is in progress. */
+async function showsResponses(harness: Harness, runs: Record<string, Known>): Promise<void> {
+  for (const [name, { id, kind }] of Object.entries(runs)) {
+    if (kind === 'proxy') continue;
+    const run = await harness.runs.find(CALLER, 'responses', `resp_${id}`);
+    const text = JSON.parse(String(await harness.runs.responseJson(run)));
+    const shown = responseObject.strict().safeParse(text);
+    assert.ok(shown.success, `${name}: ${shown.error}`);
+    if (run.endedAt !== null)
+      assert.deepEqual(text, JSON.parse(JSON.stringify(await harness.runs.response(run))), name);
+  }
 }
 
 /** Keys of submissions that the version left: a repeat becomes no second run. */

@@ -39,8 +39,6 @@ const STORE_GRACE_MS = 60_000;
  * this long, of an older gateway, was left by a process that died before it could, in milliseconds.
  */
 const LEFT_MS = 3000;
-/** With these a run is created; one that has more was begun by whoever holds its connection. */
-const FIRST_EVENTS = 2;
 /** Cancels of runs that are driven nowhere yet; the oldest are forgotten first, the store knows them by then. */
 const MAX_CANCELLED = 10_000;
 
@@ -284,11 +282,10 @@ export class ActiveRuns {
     return result;
   }
 
-  /** What tells is what stands in the store; the clocks of two instances differ. */
-  #wasLeft({ run, attempts }: Claim): boolean {
-    const { id, api, createdAt, last } = run;
+  /** One that was claimed before, or has got further, is told by the execution itself. */
+  #wasLeft({ run }: Claim): boolean {
+    const { id, api, createdAt } = run;
     if (api !== 'chat_completions' || this.#own.has(id)) return false;
-    if (attempts > 1 || last > FIRST_EVENTS) return true;
     return createdAt < this.#startedAt || this.#options.clock.now() - createdAt > LEFT_MS;
   }
 

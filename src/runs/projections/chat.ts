@@ -49,8 +49,7 @@ export function chatSources({ output, warnings }: ResponseObject): {
     annotations: cited.map(({ type, ...url_citation }) => ({ type, url_citation })),
     search_results: searchResults(output),
     citations: cited.filter(({ index }) => index !== null).map(({ url }) => url),
-    // A response that was stored before there were any has none.
-    warnings: warnings ?? [],
+    warnings,
   };
 }
 
@@ -59,9 +58,8 @@ function eachSourceOnce(annotations: readonly UrlCitation[]): UrlCitation[] {
   const numbered = new Map<number, UrlCitation>();
   const bare = new Map<string, UrlCitation>();
   for (const annotation of annotations) {
-    // A log that was written before markers were numbered has no index.
-    const index = annotation.index ?? null;
-    if (index === null) bare.set(annotation.url, bare.get(annotation.url) ?? { ...annotation, index });
+    const { index } = annotation;
+    if (index === null) bare.set(annotation.url, bare.get(annotation.url) ?? annotation);
     else if (!numbered.has(index)) numbered.set(index, annotation);
   }
   for (const { url } of numbered.values()) bare.delete(url);

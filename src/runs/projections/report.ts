@@ -59,11 +59,6 @@ export function reportOf(response: ResponseObject, input: readonly JsonObject[])
   };
 }
 
-/** The number that stands in the text: `index`, or in logs written before it existed the source's own. */
-export function numberOf(annotation: UrlCitation): number | null {
-  return annotation.index === undefined ? annotation.source_id : annotation.index;
-}
-
 function messageText(response: ResponseObject): { text: string; annotations: readonly UrlCitation[] } {
   const message = response.output.find((item) => item.type === 'message');
   return message?.content[0] ?? { text: response.output_text, annotations: [] };
@@ -74,7 +69,7 @@ function markersIn(text: string, annotations: readonly UrlCitation[]): Report['m
   const markers: Report['markers'] = [];
   for (const annotation of annotations) {
     const { start_index: start, end_index: end } = annotation;
-    const number = numberOf(annotation);
+    const number = annotation.index;
     if (number === null || !/^[[【]/.test(text.slice(start, end))) continue;
     const last = markers.at(-1);
     if (last?.start === start) last.sources.push(number);
@@ -88,7 +83,7 @@ function sourcesIn(annotations: readonly UrlCitation[]): ReportSource[] {
   const sources = new Map<string, ReportSource>();
   for (const annotation of annotations) {
     const { url, title, verified } = annotation;
-    const number = numberOf(annotation);
+    const number = annotation.index;
     const id = number === null ? url : String(number);
     if (!sources.has(id)) sources.set(id, { number, url, title: plain(title) || url, verified });
   }

@@ -3,12 +3,16 @@ import { inOwnMemory, OWN_MEMORY_BYTES } from '../../base/own-memory.ts';
 import { framesAfter } from '../../protocol/frames.ts';
 import type { LogBatch, RunRecord, RunStore } from '../../store/run-store.ts';
 
-/** Bytes of logs that are kept. */
-const MAX_BYTES = 64 * 1024 * 1024;
-/** Longer logs are streamed from the store piece by piece instead of being kept. */
-const MAX_LOG_BYTES = 8 * 1024 * 1024;
-/** Long logs that are remembered. */
-const MOST_LONG = 10_000;
+export interface EndedLogsBounds {
+  /** Bytes of logs that are kept. */
+  maxBytes: number;
+  /** Longer logs are streamed from the store piece by piece instead of being kept. */
+  maxLogBytes: number;
+  /** Long logs that are remembered. */
+  mostLong: number;
+}
+
+const BOUNDS: EndedLogsBounds = { maxBytes: 64 * 1024 * 1024, maxLogBytes: 8 * 1024 * 1024, mostLong: 10_000 };
 
 /**
  * Logs of ended runs that were read lately, each as one piece of memory shared by all its readers. An ended log never
@@ -20,10 +24,12 @@ export class EndedLogs {
   /** Logs that turned out too long to be kept: nobody begins to read them whole again. */
   readonly #long = new Set<RunId>();
   readonly #loading = new Map<RunId, Promise<Uint8Array | undefined>>();
+  readonly #bounds: EndedLogsBounds;
   #bytes = 0;
 
-  constructor(store: Pick<RunStore, 'read'>) {
+  constructor(store: Pick<RunStore, 'read'>, bounds: EndedLogsBounds = BOUNDS) {
     this.#store = store;
+    this.#bounds = bounds;
   }
 
   /** Everything after `after`, or undefined where the log is too long to be kept. */
@@ -45,14 +51,14 @@ export class EndedLogs {
     const pieces: Uint8Array[] = [];
     let bytes = 0;
     for (let last = 0; ; ) {
-      const batches = await this.#store.read(id, { after: last, maxBytes: MAX_LOG_BYTES + 1 });
+      const batches = await this.#store.read(id, { after: last, maxBytes: this.#bounds.maxLogBytes + 1 });
       const end = batches.at(-1);
       if (!end) return undefined;
       for (const { frames } of batches) {
         pieces.push(frames);
         bytes += frames.length;
       }
-      if (bytes > MAX_LOG_BYTES) {
+      if (bytes > this.#bounds.maxLogBytes) {
         this.#rememberLong(id);
         return undefined;
       }
@@ -67,7 +73,7 @@ export class EndedLogs {
   #rememberLong(id: RunId): void {
     this.#long.add(id);
     for (const oldest of this.#long) {
-      if (this.#long.size <= MOST_LONG) return;
+      if (this.#long.size <= this.#bounds.mostLong) return;
       this.#long.delete(oldest);
     }
   }
@@ -76,7 +82,7 @@ export class EndedLogs {
     this.#logs.set(id, log);
     this.#bytes += log.length + OWN_MEMORY_BYTES;
     for (const [oldest, kept] of this.#logs) {
-      if (this.#bytes <= MAX_BYTES) return;
+      if (this.#bytes <= this.#bounds.maxBytes) return;
       this.#logs.delete(oldest);
       this.#bytes -= kept.length + OWN_MEMORY_BYTES;
     }

@@ -5,6 +5,7 @@ import { disposition } from '../../../src/http/report/file-name.ts';
 import { HtmlReports } from '../../../src/http/report/html.ts';
 import { reportDocument } from '../../../src/http/report/html-document.ts';
 import { reportMarkdown } from '../../../src/http/report/markdown.ts';
+import { decodeFrames } from '../../../src/protocol/frames.ts';
 import type { UrlCitation } from '../../../src/protocol/items.ts';
 import { newResponse, type ResponseObject } from '../../../src/protocol/response.ts';
 import { type Report, reportOf } from '../../../src/runs/projections/report.ts';
@@ -152,15 +153,21 @@ describe('the report as a document', () => {
     );
   });
 
-  it('logs without `index` are numbered by their source ids, as their text is', () => {
+  it('markers of logs without `index` are numbered by their source ids, as their text is', () => {
     const text = 'Older [7].';
-    const annotation: UrlCitation = JSON.parse(
-      '{"type":"url_citation","start_index":6,"end_index":9,"url":"corpus:///tea.md","title":"Tea","source_id":7,"verified":true}',
-    );
-    const [message] = responseWith(text).output;
-    assert.ok(message?.type === 'message');
-    const content = [{ type: 'output_text' as const, text, annotations: [annotation], logprobs: [] }];
-    const report = reportWith(text, { output: [{ ...message, content }] });
+    const citation =
+      '{"type":"url_citation","start_index":6,"end_index":9,"url":"corpus:///tea.md","title":"Tea","source_id":7,"verified":true}';
+    const response = responseWith(text);
+    const [message] = response.output;
+    const content = [{ type: 'output_text', text, annotations: [JSON.parse(citation)], logprobs: [] }];
+    const event = {
+      type: 'response.completed',
+      sequence_number: 1,
+      response: { ...response, output: [{ ...message, content }] },
+    };
+    const [stored] = decodeFrames(Buffer.from(`event: response.completed\ndata: ${JSON.stringify(event)}\n\n`));
+    assert.ok(stored && 'response' in stored);
+    const report = reportWith(text, { output: stored.response.output });
     assert.deepEqual(report.sources, [{ number: 7, url: 'corpus:///tea.md', title: 'Tea', verified: true }]);
     const html = reportDocument(report);
     assert.match(html, /<a href="#source-7">7<\/a>/);

@@ -209,6 +209,17 @@ describe('the runs that an instance drives', () => {
     assert.equal(driven.chat.requests.length, 0);
   });
 
+  it('reach no model where the process that held the connection was this one before its restart', async () => {
+    await using driven = await Driven.open();
+    driven.goOn();
+    driven.now -= 1;
+    const former = await driven.submit('chat_completions');
+    driven.now += 1;
+    assert.equal(await driven.drive(former), 'ended');
+    assert.equal(await driven.status(former), 'failed');
+    assert.equal(driven.chat.requests.length, 0);
+  });
+
   it('remember the cancels of others up to a bound, the oldest are forgotten', async () => {
     await using driven = await Driven.open();
     driven.goOn();
@@ -219,6 +230,18 @@ describe('the runs that an instance drives', () => {
     await Promise.all([driven.drive(first), driven.drive(second)]);
     assert.equal(await driven.status(first), 'completed');
     assert.equal(await driven.status(second), 'cancelled');
+  });
+
+  it('fail where they are chat completions that a stop cuts: nobody else may pay for them', async () => {
+    await using driven = await Driven.open();
+    const run = await driven.submit('chat_completions');
+    const end = driven.drive(run);
+    await driven.asked(1);
+    await driven.active.handOver({ graceMs: 10 });
+    assert.equal(await end, 'ended');
+    assert.equal(await driven.status(run), 'failed');
+    const last = await driven.store.readLast(run.id);
+    assert.match(Buffer.from(last?.frames ?? []).toString(), /"code":"shutting_down"/);
   });
 
   it('stop at their next step when the instance stops, those that are taken up meanwhile too', async () => {

@@ -1,0 +1,39 @@
+import type { RunEvent } from './events.ts';
+import type { OutputItem, UrlCitation } from './items.ts';
+import type { ResponseObject } from './response.ts';
+
+/**
+ * A stored event as it is written today. What later versions require of responses, items and citations, and logs of
+ * earlier ones lack, is added here and nowhere else; the stored bytes stay what they are.
+ */
+export function asWrittenNow(event: RunEvent): RunEvent {
+  switch (event.type) {
+    case 'response.output_text.annotation.added':
+      return { ...event, annotation: citationNow(event.annotation) };
+    case 'response.content_part.added':
+    case 'response.content_part.done':
+      return event.part.type === 'output_text' ? { ...event, part: partNow(event.part) } : event;
+    case 'response.output_item.added':
+    case 'response.output_item.done':
+      return { ...event, item: itemNow(event.item) };
+    default:
+      return 'response' in event ? { ...event, response: responseNow(event.response) } : event;
+  }
+}
+
+function responseNow(response: ResponseObject): ResponseObject {
+  return { ...response, output: response.output.map(itemNow), warnings: response.warnings ?? [] };
+}
+
+function itemNow(item: OutputItem): OutputItem {
+  return item.type === 'message' ? { ...item, content: item.content.map(partNow) } : item;
+}
+
+function partNow<Part extends { annotations: UrlCitation[] }>(part: Part): Part {
+  return { ...part, annotations: part.annotations.map(citationNow) };
+}
+
+/** Markers bore the number of their source before they were numbered in the order of reading. */
+function citationNow(citation: UrlCitation): UrlCitation {
+  return citation.index === undefined ? { ...citation, index: citation.source_id } : citation;
+}

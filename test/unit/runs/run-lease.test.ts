@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { mock } from 'node:test';
+import { setImmediate as turnOfLoop } from 'node:timers/promises';
+import { GatewayError } from '../../../src/base/errors.ts';
+import { silentLogger } from '../../../src/base/logger.ts';
+import type { RunDriver } from '../../../src/runs/executing/execute-run.ts';
+import type { ExecutorOptions } from '../../../src/runs/executing/executor.ts';
+import { LocalExecutor } from '../../../src/runs/executing/local-executor.ts';
+import { CancelRequested, HandOver, LEASE_MS, RunLease } from '../../../src/runs/executing/run-lease.ts';
+import type { RunStore } from '../../../src/store/run-store.ts';
+import { claimed, claimedRun, readAll } from '../../contract/run-store-fixture.ts';
+import { openHarness, question, testTool } from '../../support/run-harness.ts';
+import { isAnswerTurn, ScriptedModel } from '../../support/scripted-model.ts';
+import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
+
+/** The monotonic clock, put forward by a test: as far as the process can tell it stood still meanwhile. */
+function steppingClock() {
+  let ahead = 0;
+  const real = performance.now.bind(performance);
+  mock.method(performance, 'now', () => real() + ahead);
+  return {
+    forward(ms: number) {
+      ahead += ms;
+    },
+  };
+}
+
+describe('the hold on a claimed run', () => {
+  let inner: RunStore;
+  let clock: ReturnType<typeof steppingClock>;
+  let renewals: number;
+  beforeEach(async () => {
+    inner = await memoryStore();
+    clock = steppingClock();
+    renewals = 0;
+  });
+  afterEach(async () => {
+    mock.restoreAll();
+    await inner.close();
+  });
+
+  /** A lease over the store; `renew` goes before each renewal. */
+  async function open(renew: () => Promise<void> | void = () => {}): Promise<RunLease> {
+    const store = wrapStore(inner, {
+      renew: async (id, options) => {
+        renewals++;
+        const renewed = await inner.renew(id, options);
+        await renew();
+        return renewed;
+      },
+    });
+    return new RunLease(await claimedRun(inner), { store, log: silentLogger });
+  }
+
+  it('is asked for before something costs, once half of its time is over', async () => {
+    const lease = await open();
+    await lease.confirm();
+    clock.forward(LEASE_MS / 2 - 100);
+    await lease.confirm();
+    assert.equal(renewals, 0);
+    clock.forward(200);
+    await lease.confirm();
+    assert.equal(renewals, 1);
+    await lease.confirm();
+    assert.equal(renewals, 1, 'it is known to hold again');
+  });
+
+  it('counts from when it was asked for: the answer may have been long on its way', async () => {
+    const lease = await open(() => clock.forward(LEASE_MS));
+    await lease.renew();
+    await lease.confirm();
+    assert.equal(renewals, 2);
+  });
+
+  it('lets nothing happen once it was lost', async () => {
+    const lease = await open();
+    await claimed(inner, lease.run.id);
+    await lease.confirm();
+    clock.forward(LEASE_MS);
+    await assert.rejects(lease.confirm(), HandOver);
+    assert.ok(lease.signal.reason instanceof HandOver);
+  });
+
+  it('learns with a renewal of a cancel whose news was lost', async () => {
+    const lease = await open();
+    await inner.requestCancel(lease.run.id);
+    await lease.renew();
+    assert.equal(lease.cancelled, true);
+    assert.ok(lease.signal.reason instanceof CancelRequested);
+  });
+
+  it('is kept while the store is away', async () => {
+    const lease = await open(() => {
+      throw new GatewayError('store_unavailable', 'The store is away.');
+    });
+    clock.forward(LEASE_MS);
+    await lease.confirm();
+    assert.equal(lease.signal.aborted, false);
+  });
+});
+
+describe('a run whose owner stood still while another instance took it over', () => {
+  afterEach(() => mock.restoreAll());
+
+  it('has no tool called twice, although the answer of its last append was still to come', async () => {
+    const inner = await memoryStore();
+    const clock = steppingClock();
+    const called: unknown[] = [];
+    const taken = Promise.withResolvers<void>();
+    const store = wrapStore(inner, {
+      append: async (id, batch) => {
+        const appended = await inner.append(id, batch);
+        // The process stops here, with the model's turn stored, and goes on once its claim has run out.
+        if (batch.transcript && appended.result === 'ok' && called.length === 0) {
+          await claimed(inner, id);
+          clock.forward(LEASE_MS + 1);
+          taken.resolve();
+        }
+        return appended;
+      },
+    });
+    const chat = new ScriptedModel((request) =>
+      isAnswerTurn(request) ? { text: ['done'] } : { calls: [{ name: 'lookup', arguments: { q: 'a' } }] },
+    );
+    const lookup = testTool('lookup', (args) => {
+      called.push(args);
+      return { result: '{}' };
+    });
+    const harness = await openHarness({ chat, tools: [lookup], store });
+    await harness.runs.submit(question());
+    await taken.promise;
+    while (harness.executor.active > 0) await turnOfLoop();
+    assert.deepEqual(called, []);
+    assert.equal(chat.requests.length, 1);
+    await harness.stop();
+    await inner.close();
+  });
+});
+
+describe('a run that is handed over in the middle of a turn', () => {
+  it('is given back with everything that was recorded by then', async () => {
+    const inner = await memoryStore();
+    const slow = Promise.withResolvers<void>();
+    const said = Promise.withResolvers<void>();
+    const stopping = Promise.withResolvers<void>();
+    let storedAtRelease = '';
+    const store = wrapStore(inner, {
+      append: async (id, batch) => {
+        // The first batch is still on its way when the rest has been said.
+        if (!batch.end) await slow.promise;
+        return await inner.append(id, batch);
+      },
+      release: async (id, claim) => {
+        storedAtRelease = (await readAll(inner, id)).bytes.toString();
+        await inner.release(id, claim);
+      },
+    });
+    const driver: RunDriver = {
+      async *research({ signal }) {
+        for (const delta of ['one ', 'two ', 'three ']) {
+          yield { type: 'reasoning', delta };
+          await turnOfLoop();
+        }
+        said.resolve();
+        await once(signal, 'abort');
+        stopping.resolve();
+        throw signal.reason;
+      },
+      proxy: async () => ({ body: '{}', tokens: null, cost: null }),
+    };
+    const executor = (options: ExecutorOptions) => new LocalExecutor({ ...options, driver });
+    const harness = await openHarness({ chat: new ScriptedModel([]), store, executor });
+    await harness.runs.submit(question());
+    await said.promise;
+    const stopped = harness.executor.stop({ graceMs: 10 });
+    await stopping.promise;
+    // The execution hears of it first.
+    await turnOfLoop();
+    slow.resolve();
+    await stopped;
+    assert.match(storedAtRelease, /three /);
+    await harness.stop();
+    await inner.close();
+  });
+});
