@@ -39,4 +39,18 @@ describe('the sets of open runs in Redis', () => {
     assert.equal((await store.renew(run.id, { token, leaseMs: 1 })).result, 'ok');
     assert.deepEqual(await store.countOpen(), { queued: 0, inProgress: 1 });
   });
+
+  it('show a run once in a list while it stands in two of its parts, as one that is just ending does', async () => {
+    const user = randomUUID();
+    const { run } = await endedRun(store, { user });
+    const list = { user, api: 'responses', limit: 10, model: run.model } as const;
+    // The first look at a list repairs it.
+    assert.equal((await store.list(list)).runs.length, 1);
+    const position = String(await ask(server.port, 'ZSCORE', keys.list(user, 'responses'), run.id));
+    await ask(server.port, 'ZADD', keys.listPart(run, { model: run.model, bucket: 'open' }), position, run.id);
+    assert.deepEqual(
+      (await store.list(list)).runs.map(({ id }) => id),
+      [run.id],
+    );
+  });
 });
