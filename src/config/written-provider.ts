@@ -34,6 +34,6 @@ const SCHEME = /^(?:bearer|basic|token)\s+/i;
 function reference(value: unknown, placeholder: string): string {
   const text = String(value);
   const scheme = SCHEME.exec(text)?.[0] ?? '';
-  const secret = text.slice(scheme.length).replace(/\$\{(\w+):-[^}]*\}/g, '$${$1}');
-  return scheme + (/^\$\{\w+\}$/.test(secret) ? secret : placeholder);
+  const variable = /^\$\{(\w+)(?::-[^}]*)?\}$/.exec(text.slice(scheme.length))?.[1];
+  return scheme + (variable === undefined ? placeholder : `\${${variable}}`);
 }
