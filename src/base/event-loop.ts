@@ -7,6 +7,23 @@ export async function nextTurn(): Promise<void> {
   await turnOfLoop();
 }
 
+/** How long a slice of `inSlices` may take, in milliseconds. */
+const SLICE_MS = 4;
+/** Looking at the clock costs more than many a step. */
+const STEPS_A_LOOK = 16;
+
+/** Does a step for each item, in slices between which everything else has its turn. */
+export async function inSlices<T>(items: Iterable<T>, each: (item: T, index: number) => void): Promise<void> {
+  let until = performance.now() + SLICE_MS;
+  let index = 0;
+  for (const item of items) {
+    each(item, index++);
+    if (index % STEPS_A_LOOK !== 0 || performance.now() < until) continue;
+    await nextTurn();
+    until = performance.now() + SLICE_MS;
+  }
+}
+
 /** What reading may take of one turn of the event loop, all streams together, in milliseconds. */
 const SHARE_MS = 4;
 /** Pieces that take less are what streams are made of: they are not counted, in milliseconds. */

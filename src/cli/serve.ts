@@ -1,10 +1,11 @@
 import { availableParallelism } from 'node:os';
 import { messageOf } from '../base/errors.ts';
+import { inSlices } from '../base/event-loop.ts';
 import { createLogger, type Logger, Redactor } from '../base/logger.ts';
 import { ConfigError } from '../config/config-error.ts';
 import type { Environment } from '../config/environment.ts';
 import { defaultKeyNotice, type LoadedConfig, type LoadOptions, loadConfig } from '../config/load.ts';
-import { secretsOf } from '../config/secrets.ts';
+import { secretsIn } from '../config/secrets.ts';
 import { watchConfig } from '../config/watch.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import type { RunningGateway, StartGateway } from './running-gateway.ts';
@@ -28,7 +29,7 @@ export async function serve(
   const loaded = await loadOrExplain(load, terminal);
   if (loaded === undefined) return EXIT.usage;
   const redactor = new Redactor();
-  redactor.setSecrets(secretsOf(loaded.config));
+  redactor.setSecrets(secretsIn(loaded.config));
   const { level } = loaded.config.logging;
   const destination = terminal.live ? { destination: terminalLog(terminal.log ?? terminal.err) } : {};
   const log = createLogger({ level, redactor, ...destination });
@@ -85,9 +86,12 @@ function watch(parts: {
 }): Disposable | undefined {
   const { gateway, loaded, load, log, redactor } = parts;
   if (gateway.reload === undefined) return undefined;
-  const apply = async (config: LoadedConfig['config']) => gateway.reload?.(config);
-  // Secrets of earlier configurations may still be in use by running runs.
-  const secrets = new Set(secretsOf(loaded.config));
+  let applying: Promise<unknown> = Promise.resolve();
+  const apply = async (config: LoadedConfig['config']) => {
+    // Beside those of earlier configurations, which running runs may still use.
+    await inSlices(secretsIn(config), (secret) => redactor.addSecrets([secret]));
+    await gateway.reload?.(config);
+  };
   return watchConfig({
     loaded,
     load,
@@ -101,12 +105,13 @@ function watch(parts: {
         return;
       }
       const { config, changed, needsRestart } = outcome;
-      for (const secret of secretsOf(config)) secrets.add(secret);
-      redactor.setSecrets([...secrets]);
-      apply(config).then(
-        () => log.info({ changed, needsRestart }, 'configuration reloaded'),
-        (error: unknown) => log.error({ err: messageOf(error) }, 'the new configuration could not be applied'),
-      );
+      // One after the other.
+      applying = applying
+        .then(() => apply(config))
+        .then(
+          () => log.info({ changed, needsRestart }, 'configuration reloaded'),
+          (error: unknown) => log.error({ err: messageOf(error) }, 'the new configuration could not be applied'),
+        );
     },
   });
 }

@@ -1,5 +1,5 @@
+import { acceptedDefaultKey } from '../config/keyring.ts';
 import type { GatewayConfig } from '../config/schema.ts';
-import { acceptedDefaultKey } from '../config/secrets.ts';
 import { oneLine } from './printable.ts';
 
 /** What stands in front of the values, in columns. */

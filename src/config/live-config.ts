@@ -1,3 +1,4 @@
+import { keyringOf } from './keyring.ts';
 import type { GatewayConfig, KeyConfig } from './schema.ts';
 
 /**
@@ -6,12 +7,10 @@ import type { GatewayConfig, KeyConfig } from './schema.ts';
  */
 export class LiveConfig {
   #current: GatewayConfig;
-  #keys: ReadonlyMap<string, KeyConfig>;
   readonly #listeners = new Set<(config: GatewayConfig) => void>();
 
   constructor(config: GatewayConfig) {
     this.#current = config;
-    this.#keys = keysById(config);
   }
 
   /** The same frozen object until the next reload. */
@@ -21,7 +20,7 @@ export class LiveConfig {
 
   /** The key with this id, or undefined where it is not (or no longer) configured. */
   keyById(id: string): KeyConfig | undefined {
-    return this.#keys.get(id);
+    return keyringOf(this.#current).byId(id);
   }
 
   /**
@@ -31,14 +30,14 @@ export class LiveConfig {
   replace(next: GatewayConfig): void {
     const before = this.#current;
     const told: ((config: GatewayConfig) => void)[] = [];
-    this.#set(next);
+    this.#current = next;
     try {
       for (const listener of this.#listeners) {
         listener(next);
         told.push(listener);
       }
     } catch (thrown) {
-      this.#set(before);
+      this.#current = before;
       for (const listener of told) listener(before);
       throw thrown;
     }
@@ -49,13 +48,4 @@ export class LiveConfig {
     this.#listeners.add(listener);
     return { [Symbol.dispose]: () => void this.#listeners.delete(listener) };
   }
-
-  #set(config: GatewayConfig): void {
-    this.#current = config;
-    this.#keys = keysById(config);
-  }
-}
-
-function keysById({ keys }: GatewayConfig): ReadonlyMap<string, KeyConfig> {
-  return new Map(keys.map((key) => [key.id, key]));
 }

@@ -3,14 +3,20 @@ import { join, resolve } from 'node:path';
 import { isObject } from '../base/json.ts';
 import { ConfigError, type ConfigProblem, formatPath } from './config-error.ts';
 import { crossCheck, type Sections } from './cross-checks.ts';
+import { deepFreeze } from './deep-freeze.ts';
 import type { Environment } from './environment.ts';
 import { describeIssues } from './issue-messages.ts';
+import { acceptedDefaultKey, prepareKeyring } from './keyring.ts';
+import { parseAside } from './parse-aside.ts';
 import { configSchema, type GatewayConfig } from './schema.ts';
-import { acceptedDefaultKey, DEFAULT_SECRET } from './secrets.ts';
+import { DEFAULT_SECRET } from './secrets.ts';
 import { readYaml, type YamlSource } from './yaml-source.ts';
 
 /** The file that is read where neither `--config` nor `GATEWAY_CONFIG` names one. */
 export const DEFAULT_CONFIG_FILE = 'config/gateway.yaml';
+
+/** A smaller file takes a few milliseconds, less than the start of a thread; in characters. */
+const ASIDE_FROM = 64 * 1024;
 
 export interface LoadOptions {
   environment: Environment;
@@ -18,6 +24,8 @@ export interface LoadOptions {
   file?: string | undefined;
   /** The folder that relative paths start at, the file's own and those in it. The working directory by default. */
   root?: string | undefined;
+  /** Reads a large file in a thread of its own: other work goes on. It costs a little more. */
+  aside?: boolean;
 }
 
 /** A configuration and where it came from. */
@@ -36,7 +44,10 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const root = options.root ?? process.cwd();
   const file = options.file ?? options.environment.configFile ?? DEFAULT_CONFIG_FILE;
   const text = await readConfigFile(resolve(root, file), file);
-  const config = parseConfig(text, { file, root, environment: options.environment });
+  const parse = { file, root, environment: options.environment };
+  const isAside = options.aside && text.length >= ASIDE_FROM;
+  const config = isAside ? await parseAside({ text, ...parse }) : parseConfig(text, parse);
+  await prepareKeyring(config);
   return { config, file, notices: [...noticesOf(config), ...(await missingFolders(config))] };
 }
 
@@ -194,11 +205,4 @@ async function missingFolders({ models, tools: { web_search: search } }: Gateway
     }),
   );
   return missing.flat();
-}
-
-function deepFreeze<T>(value: T): T {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
-  Object.freeze(value);
-  for (const child of Object.values(value)) deepFreeze(child);
-  return value;
 }

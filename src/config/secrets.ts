@@ -4,22 +4,25 @@ import type { GatewayConfig, KeyConfig, McpServerConfig, ProviderConfig } from '
 /** The key of the default configuration. Everybody knows it, so it is for loopback addresses only. */
 export const DEFAULT_SECRET = 'sk-local';
 
-/** Whether a key is the one that everybody knows. */
-function isDefaultKey(key: Pick<KeyConfig, 'secret' | 'secret_sha256'>): boolean {
-  return secretHash(key) === hash('sha256', DEFAULT_SECRET, 'hex');
-}
-
 /** Everything in a configuration that must not be seen in a log line, for the redactor. */
-export function secretsOf(config: GatewayConfig): string[] {
+export function* secretsIn(config: GatewayConfig): Iterable<string> {
   const { web_search: search, mcp_servers: mcpServers } = config.tools;
   const secrets = [
-    ...config.keys.flatMap((key) => [key.secret, ...Object.values(key.provider_keys)]),
     ...Object.values(config.providers).flatMap(providerSecrets),
     ...[search, ...search.fallbacks].map((backend) => backend.api_key),
     ...mcpServers.flatMap(mcpSecrets),
     ...storePasswords(config.store.url),
   ];
-  return secrets.filter((secret) => secret !== undefined && secret !== DEFAULT_SECRET).map(String);
+  for (const secret of secrets) if (secret !== undefined && secret !== DEFAULT_SECRET) yield secret;
+  for (const { secret, provider_keys } of config.keys) {
+    if (secret !== undefined && secret !== DEFAULT_SECRET) yield secret;
+    yield* Object.values(provider_keys);
+  }
+}
+
+/** The same as a list. */
+export function secretsOf(config: GatewayConfig): string[] {
+  return [...secretsIn(config)];
 }
 
 function providerSecrets(provider: ProviderConfig): (string | undefined)[] {
@@ -46,9 +49,4 @@ function storePasswords(url: string): string[] {
 /** The SHA-256 of an API key's secret in hex: what keys are found by, and what encrypts a request's credentials. */
 export function secretHash(key: Pick<KeyConfig, 'secret' | 'secret_sha256'>): string {
   return key.secret_sha256 ?? hash('sha256', key.secret ?? '');
-}
-
-/** The well-known key while it is accepted (contract section 10). It is no secret; nothing else of `keys` may be shown. */
-export function acceptedDefaultKey(config: GatewayConfig): string | undefined {
-  return config.keys.some(isDefaultKey) ? DEFAULT_SECRET : undefined;
 }

@@ -2,9 +2,10 @@ import { type FSWatcher, watch } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import { inSlices } from '../base/event-loop.ts';
 import { ConfigError } from './config-error.ts';
 import { type LoadedConfig, type LoadOptions, loadConfig } from './load.ts';
-import { type GatewayConfig, NAME_IN_FILE } from './schema.ts';
+import { type GatewayConfig, type KeyConfig, NAME_IN_FILE } from './schema.ts';
 
 /** Editors write a file in several steps; what they leave behind is read once they are done. In milliseconds. */
 const SETTLE_MS = 150;
@@ -13,7 +14,10 @@ const LONGEST_SETTLE_MS = 1000;
 
 /** Sections that are read at the start only. */
 const FIXED_SECTIONS = ['server', 'store', 'runs', 'logging'] as const;
-const LIVE_SECTIONS = ['providers', 'models', 'keys', 'tools'] as const;
+const LIVE_SECTIONS = ['providers', 'models', 'tools'] as const;
+
+/** Changed keys that are told one by one. */
+const MOST_TOLD = 100;
 
 /** What became of a reload. */
 export type ReloadOutcome =
@@ -104,17 +108,30 @@ function watchFolder(folder: string, onEvent: () => void): FSWatcher | undefined
 
 async function reload(current: GatewayConfig, load: LoadOptions): Promise<ReloadOutcome> {
   try {
-    const { config: fresh } = await loadConfig(load);
+    const { config: fresh } = await loadConfig({ ...load, aside: true });
     const needsRestart = FIXED_SECTIONS.flatMap((section) => differences(section, current[section], fresh[section]));
     const { server, store, runs, logging } = current;
     const config = Object.freeze({ ...fresh, server, store, runs, logging });
     const changed = LIVE_SECTIONS.flatMap((section) => differences(section, current[section], fresh[section]));
+    changed.push(...(await changedKeys(current.keys, fresh.keys)));
     if (needsRestart.length === 0 && changed.length === 0) return { result: 'unchanged' };
     return { result: 'reloaded', config, changed, needsRestart };
   } catch (error) {
     if (error instanceof ConfigError) return { result: 'refused', error };
     throw error;
   }
+}
+
+/** The keys that are not what they were, each by its place, the first of them. */
+async function changedKeys(before: readonly KeyConfig[], after: readonly KeyConfig[]): Promise<string[]> {
+  const changed: string[] = [];
+  let more = 0;
+  await inSlices(before.length > after.length ? before : after, (_, place) => {
+    if (isDeepStrictEqual(before[place], after[place])) return;
+    if (changed.length < MOST_TOLD) changed.push(`keys.${place}`);
+    else more++;
+  });
+  return more === 0 ? changed : [...changed, `keys (${more} more)`];
 }
 
 function differences(section: string, before: object, after: object): string[] {

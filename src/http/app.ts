@@ -6,7 +6,6 @@ import { type Call, type Endpoint, handlerOf, methodNotAllowed, openHandler, ref
 import { bodyMemory, submissionTurns } from './limits/bounds.ts';
 import { HeldTexts } from './limits/held-texts.ts';
 import { HttpMetrics } from './metrics.ts';
-import { keyrings } from './middleware/auth.ts';
 import { entry } from './middleware/entry.ts';
 import { failure } from './middleware/failure.ts';
 import { RequestContexts } from './request-context.ts';
@@ -81,7 +80,7 @@ export function createApps(parts: HttpParts): Apps {
   };
   return {
     openRoutes: () => deps.openAnswers.routes(),
-    upgrade: webSockets(deps, keyrings()),
+    upgrade: webSockets(deps),
     get both() {
       return app({ api: true, admin: true });
     },
@@ -109,7 +108,6 @@ function emptyApp(deps: AppDeps, contexts: RequestContexts): Express {
 
 /** The `/v1` endpoints, one layer each, the busiest first: Express goes through them in order. */
 function addApi(app: Express, deps: AppDeps, contexts: RequestContexts): void {
-  const keyring = keyrings();
   const elsewhere = passthrough(deps);
   const always = () => true;
   const route = (
@@ -117,7 +115,7 @@ function addApi(app: Express, deps: AppDeps, contexts: RequestContexts): void {
     endpoints: Partial<Record<'get' | 'post' | 'delete', Endpoint>>,
     isThere: (call: Call) => boolean = always,
   ) => {
-    const options = { deps, contexts, keyring: (config: Parameters<typeof keyring>[0]) => keyring(config) };
+    const options = { deps, contexts };
     const { get, post, delete: remove } = endpoints;
     const added = app.route(path);
     if (post) added.post(handlerOf(path, post, options));
@@ -138,7 +136,7 @@ function addApi(app: Express, deps: AppDeps, contexts: RequestContexts): void {
   route('/v1/models', { get: listModels() });
   route('/v1/models/*id', { get: getModel() }, (call) => namedModel(call) !== undefined);
   const rest = '/v1/*rest';
-  const options = { deps, contexts, keyring: keyring };
+  const options = { deps, contexts };
   app.all(rest, handlerOf(rest, elsewhere, options));
 }
 
@@ -164,7 +162,7 @@ function addAdmin(
   route('/metrics', metricsPage(deps));
   route('/openapi.json', openapi());
   app.use('/docs', openHandler('/docs', contexts, docsPages()));
-  const overview = handlerOf(OVERVIEW, getOverview(deps), { deps, contexts, keyring: keyrings() });
+  const overview = handlerOf(OVERVIEW, getOverview(deps), { deps, contexts });
   app
     .route(OVERVIEW)
     .get(overview)

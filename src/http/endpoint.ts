@@ -4,7 +4,7 @@ import { type WorkScope, workFor } from '../base/event-loop.ts';
 import { MAX_LAG_MS } from '../runs/executing/load-meter.ts';
 import { type Answer, writeAnswer } from './answers/answer.ts';
 import type { AppDeps, Identity } from './app-deps.ts';
-import { authenticate, type Keyring } from './middleware/auth.ts';
+import { authenticate } from './middleware/auth.ts';
 import type { BodySource } from './middleware/read-body.ts';
 import type { RequestContext, RequestContexts } from './request-context.ts';
 
@@ -25,7 +25,6 @@ export type Endpoint = (call: Call) => Promise<Answer>;
 export interface EndpointOptions {
   deps: AppDeps;
   contexts: RequestContexts;
-  keyring(config: Identity['config']): Keyring;
 }
 
 /** An Express handler that authenticates, runs the endpoint and writes its answer. */
@@ -35,7 +34,7 @@ export function handlerOf(route: string, endpoint: Endpoint, options: EndpointOp
     const context = contexts.of(res);
     context.route = route;
     const config = deps.config.current();
-    const key = authenticate(req, options.keyring(config));
+    const key = authenticate(req, config);
     context.key = key.id;
     scope.key = key.id;
     const identity = { key, caller: { user: key.user ?? key.id, keyId: key.id }, config, context };

@@ -5,7 +5,7 @@ import { checkedTarget, withoutOrigin } from '../protocol/request-target.ts';
 import type { AppDeps } from './app-deps.ts';
 import { refuseNewWork } from './endpoint.ts';
 import { openSockets } from './limits/bounds.ts';
-import { authenticate, type Keyring } from './middleware/auth.ts';
+import { authenticate } from './middleware/auth.ts';
 import { originCheck } from './middleware/origin.ts';
 import { refuseAfterAnswers, refuseOnSocket } from './refuse-on-socket.ts';
 import { entryFor, streamedCall } from './routes/streamed.ts';
@@ -17,10 +17,7 @@ export type UpgradeHandler = (req: IncomingMessage, socket: Duplex, head: Buffer
  * WebSockets of passed-through APIs (contract section 8.1). They end with their key and when the gateway stops: a
  * connection that was upgraded is no longer one of the server's.
  */
-export function webSockets(
-  deps: AppDeps,
-  keyring: (config: ReturnType<AppDeps['config']['current']>) => Keyring,
-): UpgradeHandler {
+export function webSockets(deps: AppDeps): UpgradeHandler {
   const checkOrigin = originCheck();
   const open = new Set<Duplex>();
   const places = openSockets();
@@ -32,7 +29,7 @@ export function webSockets(
     const config = deps.config.current();
     req.url = checkedTarget(withoutOrigin(req.url ?? ''));
     checkOrigin(req.headers, config);
-    const key = authenticate(req, keyring(config));
+    const key = authenticate(req, config);
     refuseNewWork(deps, { others: deps.openAnswers.size });
     const entry = entryFor(req.url.split('?', 1)[0] ?? '', config);
     if (!entry?.websocket) throw new GatewayError('not_found', 'There is no WebSocket at this address.');

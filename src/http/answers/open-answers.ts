@@ -1,4 +1,5 @@
 import { GatewayError } from '../../base/errors.ts';
+import { type Keyring, keyringOf } from '../../config/keyring.ts';
 import type { LiveConfig } from '../../config/live-config.ts';
 import type { KeyConfig } from '../../config/schema.ts';
 import { secretHash } from '../../config/secrets.ts';
@@ -42,7 +43,7 @@ export class OpenAnswers {
   readonly #open: Place[] = [];
 
   constructor(config: Pick<LiveConfig, 'onChange'>) {
-    config.onChange(({ keys }) => this.#endAllBut(keys));
+    config.onChange((next) => this.#endAllBut(keyringOf(next)));
   }
 
   get size(): number {
@@ -72,12 +73,10 @@ export class OpenAnswers {
     last.at = place.at;
   };
 
-  #endAllBut(keys: readonly KeyConfig[]): void {
-    if (this.#open.length === 0) return;
-    const secrets = new Set(keys.map(secretHash));
+  #endAllBut(keyring: Keyring): void {
     for (const place of [...this.#open]) {
       const { answer } = place;
-      if (secrets.has(secretHash(answer.key))) continue;
+      if (keyring.byHash(secretHash(answer.key))) continue;
       this.#remove(place);
       answer.end(new GatewayError('invalid_api_key', 'The API key was removed.'));
     }

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { GatewayError } from '../../base/errors.ts';
+import { acceptedDefaultKey } from '../../config/keyring.ts';
 import type { GatewayConfig } from '../../config/schema.ts';
-import { acceptedDefaultKey } from '../../config/secrets.ts';
 
 /** Checks where a request comes from. */
 export type OriginCheck = (headers: IncomingHttpHeaders, config: GatewayConfig) => void;
@@ -13,14 +13,8 @@ export type OriginCheck = (headers: IncomingHttpHeaders, config: GatewayConfig) 
  * own neither is checked: reverse proxies send other hosts.
  */
 export function originCheck(): OriginCheck {
-  const known = new WeakMap<GatewayConfig, boolean>();
   return (headers, config) => {
-    let applies = known.get(config);
-    if (applies === undefined) {
-      applies = acceptedDefaultKey(config) !== undefined;
-      known.set(config, applies);
-    }
-    if (applies) requireLocal(headers, config.server.cors_origins);
+    if (acceptedDefaultKey(config) !== undefined) requireLocal(headers, config.server.cors_origins);
   };
 }
 

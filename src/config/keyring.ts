@@ -1,0 +1,50 @@
+import { inSlices } from '../base/event-loop.ts';
+import type { GatewayConfig, KeyConfig } from './schema.ts';
+import { DEFAULT_SECRET, secretHash } from './secrets.ts';
+
+/** The API keys of a configuration, by their id and by the hash of their secret. */
+export class Keyring {
+  readonly #byId = new Map<string, KeyConfig>();
+  readonly #byHash = new Map<string, KeyConfig>();
+
+  add(key: KeyConfig): void {
+    this.#byId.set(key.id, key);
+    this.#byHash.set(secretHash(key), key);
+  }
+
+  byId(id: string): KeyConfig | undefined {
+    return this.#byId.get(id);
+  }
+
+  /** The key whose secret has this SHA-256, in hex. */
+  byHash(hash: string): KeyConfig | undefined {
+    return this.#byHash.get(hash);
+  }
+}
+
+/** One for each list of keys, however many parts of the gateway look them up. */
+const made = new WeakMap<readonly KeyConfig[], Keyring>();
+
+/** The keyring of a configuration, made now where `prepareKeyring` has not made it. */
+export function keyringOf({ keys }: GatewayConfig): Keyring {
+  const known = made.get(keys);
+  if (known) return known;
+  const keyring = new Keyring();
+  for (const key of keys) keyring.add(key);
+  made.set(keys, keyring);
+  return keyring;
+}
+
+/** Makes the keyring of a configuration without holding the event loop. */
+export async function prepareKeyring({ keys }: GatewayConfig): Promise<void> {
+  const keyring = new Keyring();
+  await inSlices(keys, (key) => keyring.add(key));
+  made.set(keys, keyring);
+}
+
+const DEFAULT_HASH = secretHash({ secret: DEFAULT_SECRET });
+
+/** The well-known key while it is accepted (contract section 10). It is no secret; nothing else of `keys` may be shown. */
+export function acceptedDefaultKey(config: GatewayConfig): string | undefined {
+  return keyringOf(config).byHash(DEFAULT_HASH) ? DEFAULT_SECRET : undefined;
+}
