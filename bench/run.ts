@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import { consoleFrames, consolePaint } from './scenarios/console.ts';
 import { documentSearch } from './scenarios/document-search.ts';
 import { manyStreams, overload, steadyDelta } from './scenarios/live-streams.ts';
+import { manyKeys } from './scenarios/many-keys.ts';
 import { manyRuns } from './scenarios/many-runs.ts';
 import { pacedPassThrough, passThrough } from './scenarios/pass-through.ts';
 import { install, start, workers } from './scenarios/processes.ts';
@@ -27,6 +28,7 @@ const SCENARIOS: Readonly<Record<string, (options: BenchOptions) => Promise<Row[
   resume,
   snapshots,
   'many-runs': manyRuns,
+  'many-keys': manyKeys,
   workers,
   'document-search': documentSearch,
   'console-paint': consolePaint,

@@ -128,7 +128,7 @@ async function openProxies(
   return proxies;
 }
 
-export function proxyConfig(provider: Target): object {
+export function proxyConfig(provider: Target): { keys: object[]; [section: string]: object } {
   return {
     providers: { bench: { base_url: provider.url, api_key: 'sk-provider-of-the-bench' } },
     models: { bench: { kind: 'proxy', routes: [{ provider: 'bench', model: 'bench' }] } },
@@ -164,7 +164,10 @@ function rowsOf(shape: Shape, results: ReadonlyMap<string, readonly Loaded[]>): 
   });
 }
 
-async function load({ target, headers }: Proxy, { stream, connections, total }: Shape): Promise<Loaded> {
+export async function load(
+  { target, headers }: Omit<Proxy, 'name'>,
+  { stream, connections, total }: Shape,
+): Promise<Loaded> {
   const cpu = cpuMicros(target.pid);
   const { seconds, wholeMs } = await rawLoad({
     url: target.url,

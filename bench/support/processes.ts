@@ -63,6 +63,8 @@ export type StoreKind = 'SQLite' | 'Redis';
 export interface GatewayTarget extends Target {
   /** The process of its Redis, where it has one. */
   redisPid: number | undefined;
+  /** Its configuration file. */
+  file: string;
 }
 
 /** Starts the gateway with this configuration over a folder of its own, or a Redis of its own. */
@@ -89,6 +91,7 @@ export async function startGateway(
   return {
     ...target,
     redisPid: redis?.pid,
+    file,
     async [Symbol.asyncDispose]() {
       await target[Symbol.asyncDispose]();
       await redis?.[Symbol.asyncDispose]();

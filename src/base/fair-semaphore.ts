@@ -10,7 +10,10 @@ export interface FairSemaphoreOptions {
    * Default: all.
    */
   ofOwner?: number | (() => number) | 'what is left';
-  /** Acquisitions that may wait; one owner may have as many as are left for others. Default 0: nobody waits. */
+  /**
+   * Acquisitions that may wait; one owner may have as many as are left for others, and one always. Default 0: nobody
+   * waits.
+   */
   maxWaiting?: number;
   /** What is thrown where no permit is free and no more may wait. */
   full(): Error;
@@ -163,7 +166,9 @@ export class FairSemaphore {
 
   async #turn(owner: string, signal: AbortSignal): Promise<void> {
     const own = this.#waiting.get(owner) ?? [];
-    if (own.length >= (this.#options.maxWaiting ?? 0) - this.#waitingCount) throw this.#refusal();
+    const { maxWaiting = 0 } = this.#options;
+    const isFull = own.length > 0 && own.length >= maxWaiting - this.#waitingCount;
+    if (isFull || maxWaiting === 0) throw this.#refusal();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const waiting = { enter: resolve };
     const onAbort = () => {

@@ -88,6 +88,20 @@ describe('GET /admin/overview', () => {
     assert.deepEqual((await read()).keys, after.keys);
   });
 
+  it('shows the first thousand of many keys', async () => {
+    const others = Array.from({ length: 1500 }, (_, n) => ({ id: `key-${n}`, secret: `sk-of-${n}-many` }));
+    const config = configSchema.parse({
+      server: { port: 0 },
+      store: { url: 'memory:' },
+      providers: { demo: { builtin: 'demo' } },
+      models: { plain: { kind: 'proxy', routes: [{ provider: 'demo', model: 'demo' }] } },
+      keys: [{ id: 'boss', secret: 'sk-boss-canary', admin: true }, ...others],
+    });
+    await using gateway = await startGateway({ config, log: silentLogger, load: CALM });
+    const answer = await send(gateway, 'GET /admin/overview', { key: null, headers: BOSS });
+    assert.equal(overview.parse(answer.json).keys.length, 1000);
+  });
+
   it('is not there for other keys, and asks for one', async () => {
     await using folder = await temporaryFolder();
     const config = configSchema.parse({

@@ -35,6 +35,22 @@ describe('a crowd of submissions', () => {
     assert.ok(most <= 4, `${most} in one turn`);
   });
 
+  it('takes turns by API key, and lets each in that has none waiting', async () => {
+    const turns = submissionTurns();
+    const order: string[] = [];
+    const refused: string[] = [];
+    const enter = (key: string) =>
+      beginInTurn(turns, key, staying).then(
+        () => void order.push(key),
+        () => void refused.push(key),
+      );
+    const crowd = Array.from({ length: 5100 }, () => enter('many'));
+    await Promise.all([enter('few'), enter('few'), enter('other')]);
+    assert.ok(order.length <= 10, `${order.length} before them`);
+    assert.deepEqual([...new Set(refused)], ['many']);
+    await Promise.all(crowd);
+  });
+
   it('leaves out those that left meanwhile', async () => {
     const turns = submissionTurns();
     const left = new AbortController();

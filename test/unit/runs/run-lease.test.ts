@@ -167,7 +167,7 @@ describe('a run that is handed over in the middle of a turn', () => {
         stopping.resolve();
         throw signal.reason;
       },
-      proxy: async () => ('{}'),
+      proxy: async () => '{}',
     };
     const executor = (options: ExecutorOptions) => new LocalExecutor({ ...options, driver });
     const harness = await openHarness({ chat: new ScriptedModel([]), store, executor });
