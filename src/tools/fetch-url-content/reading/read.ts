@@ -26,7 +26,7 @@ async function readKind(job: ParseJob): Promise<ParsedDocument> {
   const { kind, bytes, url } = job;
   if (isOffice(kind)) {
     const { readOffice } = await import('./office/office.ts');
-    return readOffice({ kind, bytes, url });
+    return await readOffice({ kind, bytes, url });
   }
   const text = decodeText(job.bytes, { charset: job.charset });
   if (job.kind === 'html') return readHtml(text, job.url);

@@ -5,9 +5,9 @@ import { xmlEvents } from './xml-events.ts';
 import type { ZipFile } from './zip-file.ts';
 
 /** A Word document: headings, paragraphs, lists, links and tables. Deleted text and field codes are left out. */
-export function readDocx(zip: ZipFile): ParsedDocument {
-  const headings = headingStyles(zip.text('word/styles.xml'));
-  const links = linkTargets(zip.text('word/_rels/document.xml.rels'));
+export async function readDocx(zip: ZipFile): Promise<ParsedDocument> {
+  const headings = headingStyles(await zip.text('word/styles.xml'));
+  const links = linkTargets(await zip.text('word/_rels/document.xml.rels'));
   const writer = new DocumentWriter();
   let text = '';
   let style = '';
@@ -15,7 +15,7 @@ export function readDocx(zip: ZipFile): ParsedDocument {
   let inText = false;
   let deleted = 0;
   let link: { target: string; start: number } | undefined;
-  for (const event of xmlEvents(zip.text('word/document.xml'))) {
+  for (const event of xmlEvents(await zip.text('word/document.xml'))) {
     if (writer.isFull) break;
     if (event.kind === 'text') {
       if (inText && deleted === 0) text += event.text;
@@ -72,7 +72,7 @@ export function readDocx(zip: ZipFile): ParsedDocument {
         break;
     }
   }
-  return { ...officeMetadata(zip.text('docProps/core.xml')), content: writer.toString() };
+  return { ...officeMetadata(await zip.text('docProps/core.xml')), content: writer.toString() };
 }
 
 /** Styles that are headings, by their own name or by their level in the outline: ids are translated, names are not. */

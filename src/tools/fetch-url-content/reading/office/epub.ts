@@ -6,18 +6,18 @@ import { xmlEvents } from './xml-events.ts';
 import type { ZipFile } from './zip-file.ts';
 
 /** A book: its chapters in the order of reading. */
-export function readEpub(zip: ZipFile, url: string): ParsedDocument {
+export async function readEpub(zip: ZipFile, url: string): Promise<ParsedDocument> {
   let path = '';
-  for (const event of xmlEvents(zip.text('META-INF/container.xml'))) {
+  for (const event of xmlEvents(await zip.text('META-INF/container.xml'))) {
     if (event.kind === 'open' && event.name === 'rootfile') path ||= event.attribute('full-path');
   }
-  const book = zip.text(path);
+  const book = await zip.text(path);
   const folder = path.slice(0, path.lastIndexOf('/') + 1);
   const chapters: string[] = [];
   let length = 0;
   for (const name of readingOrder(book)) {
     if (length > MAX_CONTENT) break;
-    const chapter = readWhole(zip.text(joined(folder, name)), url);
+    const chapter = readWhole(await zip.text(joined(folder, name)), url);
     if (chapter === '') continue;
     chapters.push(chapter);
     length += chapter.length;

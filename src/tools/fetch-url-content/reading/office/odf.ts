@@ -6,9 +6,9 @@ import { xmlEvents } from './xml-events.ts';
 import type { ZipFile } from './zip-file.ts';
 
 /** An OpenDocument text, spreadsheet or presentation. */
-export function readOdf(zip: ZipFile): ParsedDocument {
+export async function readOdf(zip: ZipFile): Promise<ParsedDocument> {
   const writer = new DocumentWriter();
-  const isSheet = zip.text('mimetype').includes('spreadsheet');
+  const isSheet = (await zip.text('mimetype')).includes('spreadsheet');
   let text = '';
   let heading: number | undefined;
   let inParagraph = 0;
@@ -18,7 +18,7 @@ export function readOdf(zip: ZipFile): ParsedDocument {
   let link: { target: string; start: number } | undefined;
   // An object may stand in a document any number of times; it is read once.
   const formulas = new Map<string, string>();
-  for (const event of xmlEvents(zip.text('content.xml'))) {
+  for (const event of xmlEvents(await zip.text('content.xml'))) {
     if (writer.isFull) break;
     if (event.kind === 'text') {
       if (inParagraph > 0 && notes === 0) text += event.text.replace(/\s+/g, ' ');
@@ -61,7 +61,7 @@ export function readOdf(zip: ZipFile): ParsedDocument {
       case 'draw:object':
         if (isOpen) {
           const path = event.attribute('xlink:href');
-          const known = formulas.get(path) ?? formula(zip, path);
+          const known = formulas.get(path) ?? (await formula(zip, path));
           formulas.set(path, known);
           if (text.length < MAX_CONTENT) text += known;
         }
@@ -86,10 +86,10 @@ export function readOdf(zip: ZipFile): ParsedDocument {
         break;
     }
   }
-  return { ...officeMetadata(zip.text('meta.xml')), content: writer.toString() };
+  return { ...officeMetadata(await zip.text('meta.xml')), content: writer.toString() };
 }
 
 /** A formula lies in a part of its own, as MathML. */
-function formula(zip: ZipFile, path: string): string {
-  return readWhole(zip.text(`${path.replace(/^\.\//, '').replace(/\/$/, '')}/content.xml`), '');
+async function formula(zip: ZipFile, path: string): Promise<string> {
+  return readWhole(await zip.text(`${path.replace(/^\.\//, '').replace(/\/$/, '')}/content.xml`), '');
 }

@@ -7,29 +7,35 @@ import { readRtf } from './rtf.ts';
 import { readXlsx } from './xlsx.ts';
 import { ZipFile } from './zip-file.ts';
 
+interface OfficeJob {
+  kind: OfficeKind;
+  bytes: Uint8Array;
+  url: string;
+}
+
 /**
  * Reads an Office document, an e-book or rich text.
  * @throws Error for files that are damaged, encrypted, have no text or unpack to too much.
  */
-export function readOffice(job: { kind: OfficeKind; bytes: Uint8Array; url: string }): ParsedDocument {
-  const document = readKind(job);
+export async function readOffice(job: { kind: OfficeKind; bytes: Uint8Array; url: string }): Promise<ParsedDocument> {
+  const document = await readKind(job);
   if (document.content === '') throw new Error('the document has no text');
   return document;
 }
 
-function readKind({ kind, bytes, url }: { kind: OfficeKind; bytes: Uint8Array; url: string }): ParsedDocument {
+async function readKind({ kind, bytes, url }: OfficeJob): Promise<ParsedDocument> {
+  if (kind === 'rtf') return readRtf(bytes);
+  const zip = await ZipFile.open(bytes);
   switch (kind) {
     case 'docx':
-      return readDocx(new ZipFile(bytes));
+      return readDocx(zip);
     case 'pptx':
-      return readPptx(new ZipFile(bytes));
+      return readPptx(zip);
     case 'xlsx':
-      return readXlsx(new ZipFile(bytes));
+      return readXlsx(zip);
     case 'odf':
-      return readOdf(new ZipFile(bytes));
+      return readOdf(zip);
     case 'epub':
-      return readEpub(new ZipFile(bytes), url);
-    case 'rtf':
-      return readRtf(bytes);
+      return readEpub(zip, url);
   }
 }

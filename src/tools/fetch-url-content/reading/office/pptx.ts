@@ -5,7 +5,7 @@ import { xmlEvents } from './xml-events.ts';
 import type { ZipFile } from './zip-file.ts';
 
 /** A presentation, slide by slide: the title as a heading, then its text and tables. */
-export function readPptx(zip: ZipFile): ParsedDocument {
+export async function readPptx(zip: ZipFile): Promise<ParsedDocument> {
   const writer = new DocumentWriter();
   const slides = zip.names
     .flatMap((name) => {
@@ -16,9 +16,9 @@ export function readPptx(zip: ZipFile): ParsedDocument {
   for (const [at, { name }] of slides.entries()) {
     if (writer.isFull) break;
     writer.paragraph(`[Slide ${at + 1}]`);
-    writeSlide(zip.text(name), writer);
+    writeSlide(await zip.text(name), writer);
   }
-  return { ...officeMetadata(zip.text('docProps/core.xml')), content: writer.toString() };
+  return { ...officeMetadata(await zip.text('docProps/core.xml')), content: writer.toString() };
 }
 
 function writeSlide(xml: string, writer: DocumentWriter): void {

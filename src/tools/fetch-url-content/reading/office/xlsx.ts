@@ -10,21 +10,21 @@ const MAX_COLUMNS = 200;
 const DAY_MS = 86_400_000;
 
 /** A workbook: each sheet as a heading and a table of the values that its cells show. */
-export function readXlsx(zip: ZipFile): ParsedDocument {
-  const strings = sharedStrings(zip.text('xl/sharedStrings.xml'));
-  const dates = dateStyles(zip.text('xl/styles.xml'));
-  const targets = linkTargets(zip.text('xl/_rels/workbook.xml.rels'));
+export async function readXlsx(zip: ZipFile): Promise<ParsedDocument> {
+  const strings = sharedStrings(await zip.text('xl/sharedStrings.xml'));
+  const dates = dateStyles(await zip.text('xl/styles.xml'));
+  const targets = linkTargets(await zip.text('xl/_rels/workbook.xml.rels'));
   const writer = new DocumentWriter();
-  for (const event of xmlEvents(zip.text('xl/workbook.xml'))) {
+  for (const event of xmlEvents(await zip.text('xl/workbook.xml'))) {
     if (event.kind !== 'open' || event.name !== 'sheet' || writer.isFull) continue;
     const target = targets.get(event.attribute('r:id')) ?? '';
     const path = target.startsWith('/') ? target.slice(1) : `xl/${target}`;
-    const rows = sheetRows(zip.text(path), { strings, dates });
+    const rows = sheetRows(await zip.text(path), { strings, dates });
     if (rows.length === 0) continue;
     writer.paragraph(event.attribute('name'), { heading: 2 });
     writer.table(rows);
   }
-  return { ...officeMetadata(zip.text('docProps/core.xml')), content: writer.toString() };
+  return { ...officeMetadata(await zip.text('docProps/core.xml')), content: writer.toString() };
 }
 
 function sheetRows(xml: string, book: { strings: readonly string[]; dates: readonly boolean[] }): string[][] {

@@ -1,32 +1,46 @@
-import { decodeEntities } from '../../../text/entities.ts';
-import { HtmlScanner } from '../../../text/html-scanner.ts';
+import { Parser } from 'htmlparser2';
 
-/** A piece of XML: an element that opens or closes, or text. Names are in lower case, with their prefix. */
+/** A piece of XML: an element that opens or closes, or text. Names of elements are in lower case, with their prefix. */
 export type XmlEvent =
   | { kind: 'open'; name: string; attribute(name: string): string }
   | { kind: 'close'; name: string }
   | { kind: 'text'; text: string };
 
+/** The parser's time for an element grows with the number of those around it. */
+const MAX_DEPTH = 1000;
+/** What is parsed before its events are taken; in UTF-16 code units. */
+const CHUNK = 64 * 1024;
+
 /**
- * XML as a stream of events, without a tree: depth costs nothing. Entities that a document defines for itself are not
- * expanded, and nothing is fetched.
+ * XML as a stream of events, without a tree. Entities that a document defines for itself are not expanded, and nothing
+ * is fetched.
+ * @throws Error for what is nested too deeply.
  */
 export function* xmlEvents(xml: string): Generator<XmlEvent> {
-  const scanner = new HtmlScanner(xml);
-  for (let part = scanner.next(); part; part = scanner.next()) {
-    if (part.kind === 'text') {
-      yield { kind: 'text', text: decodeEntities(part.text) };
-      continue;
-    }
-    const { name, closing, start, end } = part;
-    if (closing) {
-      yield { kind: 'close', name };
-      continue;
-    }
-    const tag = xml.slice(start, Math.min(end, start + 4000));
-    yield { kind: 'open', name, attribute: (wanted) => attributeOf(tag, wanted) };
-    if (tag.endsWith('/>')) yield { kind: 'close', name };
+  let events: XmlEvent[] = [];
+  let depth = 0;
+  const parser = new Parser(
+    {
+      onopentag(name, attributes) {
+        depth += 1;
+        if (depth > MAX_DEPTH) throw new Error('the document is nested too deeply');
+        events.push({ kind: 'open', name, attribute: (wanted) => attributes[wanted] ?? '' });
+      },
+      onclosetag(name) {
+        depth -= 1;
+        events.push({ kind: 'close', name });
+      },
+      ontext: (text) => events.push({ kind: 'text', text }),
+    },
+    { xmlMode: true, lowerCaseTags: true },
+  );
+  for (let at = 0; at < xml.length; at += CHUNK) {
+    parser.write(xml.slice(at, at + CHUNK));
+    yield* events;
+    events = [];
   }
+  parser.end();
+  yield* events;
 }
 
 /** The text of the first element with this name; empty if there is none. */
@@ -38,18 +52,6 @@ export function textOfElement(xml: string, wanted: string): string {
     else if (event.name !== wanted) continue;
     else if (event.kind === 'open') depth += 1;
     else return text.trim();
-  }
-  return '';
-}
-
-function attributeOf(tag: string, name: string): string {
-  for (let at = tag.indexOf(name); at >= 0; at = tag.indexOf(name, at + 1)) {
-    const quote = tag[at + name.length + 1] ?? '';
-    const isThis = /\s/.test(tag[at - 1] ?? '') && tag[at + name.length] === '=' && (quote === '"' || quote === "'");
-    if (!isThis) continue;
-    const start = at + name.length + 2;
-    const end = tag.indexOf(quote, start);
-    return end < 0 ? '' : decodeEntities(tag.slice(start, end));
   }
   return '';
 }

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import type { OfficeKind } from '../../../src/tools/fetch-url-content/parsing/parse-job.ts';
+import { read } from '../../../src/tools/fetch-url-content/reading/read.ts';
+import { type ZipPart, zipOf } from '../../support/zip-file.ts';
+
+const office = async (kind: OfficeKind, parts: readonly ZipPart[]) => {
+  const job = { kind, bytes: zipOf(parts), charset: undefined, url: 'https://example.org/a', softLimitMs: 2500 };
+  return (await read(job)).content;
+};
+const docx = (document: string | Buffer, more: Partial<ZipPart> = {}) =>
+  office('docx', [{ name: 'word/document.xml', data: document, ...more }]);
+const paragraph = (text: string) => `<w:p><w:r><w:t>${text}</w:t></w:r></w:p>`;
+
+describe('fetch_url_content: parts of office documents', () => {
+  it('are read with their CDATA and their references', async () => {
+    assert.equal(await docx(paragraph('<![CDATA[a < b]]> &amp; c &#233; &lt;w:t&gt;')), 'a < b & c é <w:t>');
+  });
+
+  it('may have the names that Windows gives them', async () => {
+    assert.equal(await docx(paragraph('found'), { name: 'word\\document.xml' }), 'found');
+  });
+
+  it('may have names that lead out of the file beside them', async () => {
+    const parts = [
+      { name: '../../etc/passwd', data: 'x' },
+      { name: '/word/a.xml', data: 'x' },
+    ];
+    assert.equal(await office('docx', [...parts, { name: 'word/document.xml', data: paragraph('found') }]), 'found');
+  });
+
+  it('may be in UTF-16', async () => {
+    assert.equal(await docx(Buffer.from(`\ufeff${paragraph('Größe 東京')}`, 'utf16le')), 'Größe 東京');
+  });
+
+  it('keep an attribute whose value holds a >', async () => {
+    const target = 'https://example.org/a>b';
+    const content = await office('docx', [
+      { name: 'word/document.xml', data: `<w:p><w:hyperlink r:id='r1'><w:t>log</w:t></w:hyperlink></w:p>` },
+      { name: 'word/_rels/document.xml.rels', data: `<Relationship Target="${target}" Id="r1"/>` },
+    ]);
+    assert.equal(content, `[log](${target})`);
+  });
+
+  it('that unpack to more than they claim are damaged', async () => {
+    await assert.rejects(docx(paragraph('x'.repeat(1000)), { claimed: 10 }), /the document is damaged/);
+  });
+
+  it('that unpack to too much are not unpacked', async () => {
+    await assert.rejects(docx(Buffer.alloc(51_000_000, ' ')), /the document unpacks to too much/);
+    const chapter = Buffer.alloc(40_000_000, ' ');
+    const chapters = ['a', 'b', 'c'];
+    const book = office('epub', [
+      { name: 'META-INF/container.xml', data: '<rootfile full-path="b.opf"/>' },
+      {
+        name: 'b.opf',
+        data: chapters.map((id) => `<item id="${id}" href="${id}.html"/><itemref idref="${id}"/>`).join(''),
+      },
+      ...chapters.map((id) => ({ name: `${id}.html`, data: chapter })),
+    ]);
+    await assert.rejects(book, /the document unpacks to too much/);
+  });
+
+  it('that are nested without end are refused, and those that are deep are read', async () => {
+    const deep = (depth: number) => `${'<w:tbl>'.repeat(depth)}</w:tbl>${paragraph('x')}`;
+    await assert.rejects(docx(deep(100_000)), /nested too deeply/);
+    assert.equal(await docx(`${paragraph('before')}${'<w:sdt>'.repeat(500)}${paragraph('x')}`), 'before\n\nx');
+  });
+});
