@@ -1,5 +1,5 @@
-import { decodeEntities } from './entities.ts';
-import { HtmlScanner } from './html-scanner.ts';
+import { Tokenizer, type TokenizerCallbacks } from 'htmlparser2';
+import { unmarked } from './strip-markup.ts';
 import { trimLines } from './trim-lines.ts';
 
 /** A page as plain text. */
@@ -22,6 +22,8 @@ const SKIPPED = new Set([
   'nav',
   'footer',
 ]);
+const FOREIGN = new Set(['svg', 'math']);
+const SKIPPED_ENDS = new RegExp(`</(${[...SKIPPED].join('|')})`, 'gi');
 
 const BLOCKS = new Set(
   'address article aside blockquote br dd details div dl dt fieldset figcaption figure form h1 h2 h3 h4 h5 h6 header hr li main ol p pre section summary table tbody tfoot thead tr ul'.split(
@@ -38,54 +40,116 @@ const HEADING = /^h([1-6])$/;
  * the parser in the child process falls back to, and what the local index reads.
  */
 export function htmlToText(html: string): PlainPage {
-  const scanner = new HtmlScanner(html);
-  const out: string[] = [];
-  let title = '';
-  let heading: { level: number; start: number } | undefined;
-  let firstHeading = '';
+  const page = new TextOfPage(html);
+  const tokenizer = new Tokenizer({ decodeEntities: false }, page);
+  tokenizer.write(html);
+  tokenizer.end();
+  return page.read();
+}
 
-  for (let part = scanner.next(); part; part = scanner.next()) {
-    if (part.kind === 'text') {
-      out.push(decodeEntities(part.text.replace(/\s+/g, ' ')));
-      continue;
-    }
-    const { name, closing } = part;
-    if (!closing && name === 'title') {
-      const inner = scanner.skipTo(name);
-      if (inner !== undefined && title === '') title = clean(inner);
-      continue;
-    }
-    if (!closing && SKIPPED.has(name)) {
-      scanner.skipTo(name);
-      continue;
-    }
-    const level = Number(HEADING.exec(name)?.[1] ?? 0);
-    if (level > 0 && closing && heading) {
-      if (firstHeading === '') firstHeading = out.slice(heading.start).join('').trim();
-      heading = undefined;
-      out.push('\n\n');
-    } else if (level > 0 && !closing) {
-      out.push(`\n\n${'#'.repeat(level)} `);
-      heading = { level, start: out.length };
-    } else if (name === 'li' && !closing) out.push('\n- ');
-    else if ((name === 'td' || name === 'th') && closing) out.push(' | ');
-    else if (name === 'p' || name === 'table' || name === 'pre' || name === 'blockquote') out.push('\n\n');
-    else if (BLOCKS.has(name)) out.push('\n');
+class TextOfPage implements TokenizerCallbacks {
+  readonly #html: string;
+  readonly #out: string[] = [];
+  /** Where the last end tag of each element that is left out begins. */
+  readonly #lastEnds = new Map<string, number>();
+  /** The tag that is being read. */
+  #opening = { name: '', start: 0 };
+  /** The element that is being left out. */
+  #skipped = '';
+  #title: string | undefined;
+  #inTitle = false;
+  /** Where the heading begins that is open. */
+  #heading: number | undefined;
+  #firstHeading = '';
+
+  constructor(html: string) {
+    this.#html = html;
+    for (const { 1: name = '', index } of html.matchAll(SKIPPED_ENDS)) this.#lastEnds.set(name.toLowerCase(), index);
   }
-  return { title: (title || firstHeading).slice(0, MAX_TITLE), text: tidy(out.join('')) };
+
+  read(): PlainPage {
+    const title = this.#title?.trim() || this.#firstHeading;
+    const text = trimLines(
+      this.#out
+        .join('')
+        .replace(/[ \t]+/g, ' ')
+        .replaceAll('\n ', '\n'),
+    );
+    return { title: title.slice(0, MAX_TITLE), text };
+  }
+
+  ontext(start: number, end: number): void {
+    const text = unmarked(this.#html.slice(start, end));
+    if (this.#inTitle) this.#title += text;
+    else if (this.#skipped === '') this.#out.push(text);
+  }
+
+  onopentagname(start: number, end: number): void {
+    this.#opening = { name: this.#html.slice(start, end).toLowerCase(), start };
+  }
+
+  onopentagend(): void {
+    const { name, start } = this.#opening;
+    // Browsers end a drawing and a formula where a block begins.
+    if (FOREIGN.has(this.#skipped) && BLOCKS.has(name)) this.#skipped = '';
+    if (this.#skipped !== '') return;
+    if (name === 'title' && this.#title === undefined) {
+      this.#title = '';
+      this.#inTitle = true;
+    } else if (SKIPPED.has(name) && (this.#lastEnds.get(name) ?? 0) > start) this.#skipped = name;
+    else this.#open(name);
+  }
+
+  onselfclosingtag(): void {
+    this.onopentagend();
+  }
+
+  onclosetag(start: number, end: number): void {
+    const name = this.#html.slice(start, end).toLowerCase();
+    if (name === 'title') this.#inTitle = false;
+    if (this.#skipped === '') this.#close(name);
+    else if (this.#skipped === name) this.#skipped = '';
+  }
+
+  /** In a feed it is text with markup; in a page nothing has it. */
+  oncdata(start: number, end: number, endOffset: number): void {
+    if (this.#skipped === '') this.#out.push(unmarked(this.#html.slice(start, end - endOffset)));
+  }
+
+  #open(name: string): void {
+    const level = levelOf(name);
+    if (level > 0) {
+      this.#out.push(`\n\n${'#'.repeat(level)} `);
+      this.#heading = this.#out.length;
+    } else if (name === 'li') this.#out.push('\n- ');
+    else this.#break(name);
+  }
+
+  #close(name: string): void {
+    if (levelOf(name) > 0 && this.#heading !== undefined) {
+      this.#firstHeading ||= this.#out.slice(this.#heading).join('').trim();
+      this.#heading = undefined;
+      this.#out.push('\n\n');
+    } else if (name === 'td' || name === 'th') this.#out.push(' | ');
+    else this.#break(name);
+  }
+
+  #break(name: string): void {
+    if (name === 'p' || name === 'table' || name === 'pre' || name === 'blockquote') this.#out.push('\n\n');
+    else if (BLOCKS.has(name)) this.#out.push('\n');
+  }
+
+  onattribdata(): void {}
+  onattribend(): void {}
+  onattribentity(): void {}
+  onattribname(): void {}
+  oncomment(): void {}
+  ondeclaration(): void {}
+  onend(): void {}
+  onprocessinginstruction(): void {}
+  ontextentity(): void {}
 }
 
-/** Markup-free text on one line, for titles and snippets of search services. */
-export function stripMarkup(text: string): string {
-  return decodeEntities(text.replace(/<\/?[a-zA-Z][^<>]{0,500}>/g, ''))
-    .replace(/\s+/g, ' ')
-    .trim();
-}
-
-function clean(text: string): string {
-  return decodeEntities(text).replace(/\s+/g, ' ').trim();
-}
-
-function tidy(text: string): string {
-  return trimLines(text.replace(/[ \t]+/g, ' ').replaceAll('\n ', '\n'));
+function levelOf(name: string): number {
+  return Number(HEADING.exec(name)?.[1] ?? 0);
 }

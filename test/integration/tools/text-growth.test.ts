@@ -6,8 +6,8 @@ import { withReferences } from '../../../src/tools/fetch-url-content/reading/ref
 import { relevantPassages } from '../../../src/tools/fetch-url-content/relevant-passages.ts';
 import { linksIn } from '../../../src/tools/fetch-url-content/shown-links.ts';
 import { breakControlTokens } from '../../../src/tools/text/control-tokens.ts';
-import { stripMarkup } from '../../../src/tools/text/html-text.ts';
 import { firstHeading, markdownHeading } from '../../../src/tools/text/markdown-heading.ts';
+import { stripMarkup } from '../../../src/tools/text/strip-markup.ts';
 import { trimLines } from '../../../src/tools/text/trim-lines.ts';
 import { chunkDocument } from '../../../src/tools/web-search/local/chunks.ts';
 import { Compounds } from '../../../src/tools/web-search/local/compounds.ts';

@@ -1,4 +1,4 @@
-import { stripMarkup } from '../../text/html-text.ts';
+import { stripMarkup } from '../../text/strip-markup.ts';
 import type { ParsedDocument } from '../parsing/parse-job.ts';
 import { type DomElement, parseXmlDocument } from './dom.ts';
 

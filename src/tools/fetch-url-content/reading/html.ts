@@ -7,14 +7,10 @@ import { aboutArticle, readMetadata } from './page-metadata.ts';
 import { prepareHtml } from './prepare-html.ts';
 import { toMarkdown } from './to-markdown.ts';
 
-/** Beyond these, trees take longer than they are worth, and the page is read as plain text. */
-const MAX_TAGS = 150_000;
-const MAX_DEPTH = 400;
-const MAX_LENGTH = 5_000_000;
-/** The main text of a page as Markdown, with its title, author and date. */
+/** The main text of a page as Markdown, with its title, author and date; of one that is too large, its plain text. */
 export function readHtml(html: string, url: string): ParsedDocument {
   const prepared = prepareHtml(html);
-  if (prepared.tags > MAX_TAGS || prepared.depth > MAX_DEPTH || prepared.html.length > MAX_LENGTH) return plain(html);
+  if (!prepared) return plain(html);
   try {
     const document = parseHtmlDocument(prepared.html);
     const metadata = readMetadata(document, prepared.structuredData);
@@ -34,9 +30,7 @@ export function readHtml(html: string, url: string): ParsedDocument {
 /** Everything that a page or a chapter says, as Markdown: for documents that have nothing around their text. */
 export function readWhole(html: string, url: string): string {
   const prepared = prepareHtml(html);
-  if (prepared.tags > MAX_TAGS || prepared.depth > MAX_DEPTH || prepared.html.length > MAX_LENGTH) {
-    return htmlToText(html).text;
-  }
+  if (!prepared) return htmlToText(html).text;
   const document = parseHtmlDocument(prepared.html);
   convertFormulas(document.body, document);
   dropReadings(document.body);

@@ -89,7 +89,9 @@ interface CleanedPage extends MainText {
 function repeatedText(root: DomElement, whole: readonly Block[], { articleBody }: PageKind): MainText | undefined {
   if (articleBody.length < Math.max(LEAST_BODY, proseLength(whole)) || !missesBody(root, articleBody)) return undefined;
   const isHtml = /<\/?(?:p|br|div)\b/i.test(articleBody);
-  const document = parseHtmlDocument(isHtml ? prepareHtml(articleBody).html : wrap(''));
+  const prepared = isHtml ? prepareHtml(articleBody)?.html : wrap('');
+  if (prepared === undefined) return undefined;
+  const document = parseHtmlDocument(prepared);
   if (isHtml) return { root: document.body, document };
   for (const text of articleBody.split(/\n+/)) {
     const paragraph = document.createElement('p');

@@ -1,4 +1,4 @@
-import { stripMarkup } from '../../text/html-text.ts';
+import { stripMarkup } from '../../text/strip-markup.ts';
 import { isWithin, publishedDate, type TimeRange } from '../published.ts';
 import type { SearchAnswer, SearchHit, SearchQuery } from '../search-provider.ts';
 

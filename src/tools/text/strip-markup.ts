@@ -1,0 +1,12 @@
+import { decodeHTML } from 'entities/decode';
+
+/** Markup-free text on one line, for titles and snippets of search services. */
+export function stripMarkup(text: string): string {
+  return unmarked(text).trim();
+}
+
+/** Text without tags, references, soft hyphens and breaks. */
+export function unmarked(text: string): string {
+  const untagged = text.replace(/<\/?[a-zA-Z][^<>]{0,500}>/g, '');
+  return decodeHTML(untagged).replaceAll('\u00ad', '').replace(/\s+/g, ' ');
+}
