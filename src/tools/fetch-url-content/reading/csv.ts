@@ -2,7 +2,10 @@ import { markdownTable } from './markdown-table.ts';
 
 const MAX_ROWS = 20_000;
 
-/** A CSV file (RFC 4180, or with semicolons, tabs or bars) as a Markdown table; text that is no table stays text. */
+/**
+ * A CSV file (RFC 4180, or with semicolons, tabs or bars) as a Markdown table; text that is no table stays text.
+ * papaparse is no substitute: it makes one cell of `"a, b" c,2`, and loses a column.
+ */
 export function readCsv(text: string): string {
   const rows = parseRows(text, separatorOf(text));
   const columns = rows[0]?.length ?? 0;

@@ -127,7 +127,10 @@ const FUNCTIONS = new Set(
   'sin cos tan cot sec csc log ln exp lim max min sup inf det dim ker gcd arg deg Pr'.split(' '),
 );
 
-/** Presentation MathML as LaTeX; empty for what has no text. */
+/**
+ * Presentation MathML as LaTeX; empty for what has no text. mathml-to-latex is no substitute: its `exp` is three letters,
+ * its sums have an `\underset`, and it drops what an `<mspace>` took in.
+ */
 export function latexOf(math: DomElement | null): string {
   return math ? latex(math, 0).trim() : '';
 }
