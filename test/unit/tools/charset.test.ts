@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { decodeText } from '../../../src/tools/fetch-url-content/reading/charset.ts';
+
+const WESTERN = [
+  'En raison du taux élevé de délinquance, la préfecture a fermé le marché où les élèves se réunissaient.',
+  'La Antártida registró temperaturas más altas que las del año pasado, según un informe de la misión.',
+  'Só quem já viveu o verão em Lisboa sabe que a cidade não dorme; é uma emoção incrível.',
+  'Questa attività di monitoraggio è già attuata in ogni città.',
+  'Die Straße über den Fluß wird für drei Wochen geschlossen, weil die Brücke zu schwer geprüft wurde.',
+  'Fru Sørensen bor på en ø i nærheden af Århus.',
+];
+/** Bytes of ISO 8859-7 in this range are those of windows-1253, 848 below their characters. */
+const greek = (text: string) =>
+  Buffer.from([...text].map((letter) => (letter.charCodeAt(0) - (letter > '\u0370' ? 0x2d0 : 0)) & 0xff));
+
+describe('a text whose charset nobody names', () => {
+  for (const text of WESTERN) {
+    it(`is Western European: ${text.slice(0, 30)}`, () => assert.equal(decodeText(Buffer.from(text, 'latin1')), text));
+  }
+
+  it('is Greek where its words are', () => {
+    const text = 'τα νερα της θαλασσας ανεβαινουν και κατεβαινουν καθε μερα δυο φορες';
+    assert.equal(decodeText(greek(text)), text);
+  });
+});
