@@ -18,7 +18,7 @@ const BOUNDED: readonly { file: string; literal: string; because: string }[] = [
     because: 'LONGEST_FENCE bounds the line',
   },
   {
-    file: 'tools/fetch-url-content/reading/charset.ts',
+    file: 'tools/fetch-url-content/reading/plain/charset.ts',
     literal: `/<meta[^>]{1,200}charset\\s*=\\s*["']?\\s*([\\w.:-]+)/i`,
     because: 'DECLARATION_BYTES, and it runs in the parse process',
   },

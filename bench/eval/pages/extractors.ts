@@ -1,8 +1,8 @@
 import { Readability } from '@mozilla/readability';
 import { Defuddle } from 'defuddle/node';
-import { decodeText } from '../../../src/tools/fetch-url-content/reading/charset.ts';
-import { parseHtmlDocument } from '../../../src/tools/fetch-url-content/reading/dom.ts';
-import { readHtml } from '../../../src/tools/fetch-url-content/reading/html.ts';
+import { parseHtmlDocument } from '../../../src/tools/fetch-url-content/reading/html/dom.ts';
+import { readHtml } from '../../../src/tools/fetch-url-content/reading/html/html.ts';
+import { decodeText } from '../../../src/tools/fetch-url-content/reading/plain/charset.ts';
 import { plainText } from './plain-text.ts';
 
 /** A way to the main text of a page. */

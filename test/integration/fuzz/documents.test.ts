@@ -8,8 +8,8 @@ import {
   MAX_CONTENT,
   officeKind,
 } from '../../../src/tools/fetch-url-content/parsing/parse-job.ts';
-import { type DomElement, parseHtmlDocument } from '../../../src/tools/fetch-url-content/reading/dom.ts';
-import { prepareHtml } from '../../../src/tools/fetch-url-content/reading/prepare-html.ts';
+import { type DomElement, parseHtmlDocument } from '../../../src/tools/fetch-url-content/reading/html/dom.ts';
+import { prepareHtml } from '../../../src/tools/fetch-url-content/reading/html/prepare-html.ts';
 import { DocumentReader } from '../../support/document-reader.ts';
 import { isSlow } from '../../support/fair-time.ts';
 import { type Boundary, fuzz, hostileText, RUNS, SEED } from '../../support/fuzz.ts';

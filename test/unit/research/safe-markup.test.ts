@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { marked } from 'marked';
 import { CitedAnswer } from '../../../src/research/answer/cited-answer.ts';
 import { mayShowFor } from '../../../src/research/answer/safe-markup.ts';
-import { parseHtmlDocument } from '../../../src/tools/fetch-url-content/reading/dom.ts';
+import { parseHtmlDocument } from '../../../src/tools/fetch-url-content/reading/html/dom.ts';
 import { citedAnswer, readSources } from '../../support/cited-answer.ts';
 import { lookups, runResearch } from '../../support/research-run.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { decodeText } from '../../../src/tools/fetch-url-content/reading/charset.ts';
+import { decodeText } from '../../../src/tools/fetch-url-content/reading/plain/charset.ts';
 
 const WESTERN = [
   'En raison du taux élevé de délinquance, la préfecture a fermé le marché où les élèves se réunissaient.',

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readHtml } from '../../../src/tools/fetch-url-content/reading/html.ts';
+import { readHtml } from '../../../src/tools/fetch-url-content/reading/html/html.ts';
 
 const prose =
   'The formula of this paragraph is explained in the sentences that stand around it, which are long enough.';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readHtml } from '../../../src/tools/fetch-url-content/reading/html.ts';
+import { readHtml } from '../../../src/tools/fetch-url-content/reading/html/html.ts';
 
 const URL = 'https://example.org/page';
 const SENTENCE =

@@ -3,7 +3,7 @@ import {
   inReadingOrder,
   type PlacedText,
   withoutRunningLines,
-} from '../../../src/tools/fetch-url-content/reading/pdf-layout.ts';
+} from '../../../src/tools/fetch-url-content/reading/pdf/pdf-layout.ts';
 
 const piece = (text: string, x: number, y: number, width = text.length * 5): PlacedText => ({
   text,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { PlacedText } from '../../../src/tools/fetch-url-content/reading/pdf-layout.ts';
-import { stretchesOf } from '../../../src/tools/fetch-url-content/reading/pdf-tables.ts';
+import type { PlacedText } from '../../../src/tools/fetch-url-content/reading/pdf/pdf-layout.ts';
+import { stretchesOf } from '../../../src/tools/fetch-url-content/reading/pdf/pdf-tables.ts';
 import { isSlow } from '../../support/fair-time.ts';
 
 const piece = (text: string, x: number, y: number): PlacedText => ({ text, x, y, width: text.length * 5, height: 10 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readHtml } from '../../../src/tools/fetch-url-content/reading/html.ts';
+import { readHtml } from '../../../src/tools/fetch-url-content/reading/html/html.ts';
 
 const sentence = (words: string, times: number) => `${words} `.repeat(times).trim();
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readHtml } from '../../../src/tools/fetch-url-content/reading/html.ts';
+import { readHtml } from '../../../src/tools/fetch-url-content/reading/html/html.ts';
 import { htmlToText } from '../../../src/tools/text/html-text.ts';
 import { stripMarkup } from '../../../src/tools/text/strip-markup.ts';
 

@@ -1,10 +1,10 @@
 import { isOffice, type ParsedDocument, type ParseJob } from '../parsing/parse-job.ts';
-import { decodeText } from './charset.ts';
-import { readCsv } from './csv.ts';
-import { readFeed } from './feed.ts';
-import { readHtml } from './html.ts';
-import { readPlainly } from './read-plainly.ts';
-import { bounded, readText } from './read-text.ts';
+import { readHtml } from './html/html.ts';
+import { decodeText } from './plain/charset.ts';
+import { readCsv } from './plain/csv.ts';
+import { readFeed } from './plain/feed.ts';
+import { readPlainly } from './plain/read-plainly.ts';
+import { bounded, readText } from './plain/read-text.ts';
 import { withReferences } from './reference-links.ts';
 
 /** Reads a body of any kind. Runs in the child process. */
@@ -20,7 +20,7 @@ async function readKind(job: ParseJob): Promise<ParsedDocument> {
   if (job.plainly) return readPlainly(job);
   if (job.kind === 'pdf') {
     // Loaded when the first PDF comes: it is large.
-    const { readPdf } = await import('./pdf.ts');
+    const { readPdf } = await import('./pdf/pdf.ts');
     return await readPdf(job.bytes, { softLimitMs: job.softLimitMs });
   }
   const { kind, bytes, url } = job;

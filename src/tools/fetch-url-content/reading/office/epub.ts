@@ -1,6 +1,6 @@
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
 import { MAX_CONTENT } from '../../parsing/parse-job.ts';
-import { readWhole } from '../html.ts';
+import { readWhole } from '../html/html.ts';
 import { officeMetadata } from './office-metadata.ts';
 import { xmlEvents } from './xml-events.ts';
 import type { ZipFile } from './zip-file.ts';

@@ -1,5 +1,5 @@
 import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
-import { readWhole } from '../html.ts';
+import { readWhole } from '../html/html.ts';
 import { DocumentWriter } from './document-writer.ts';
 import { officeMetadata } from './office-metadata.ts';
 import { xmlEvents } from './xml-events.ts';

@@ -1,5 +1,5 @@
 import { type ZipFile as Archive, type Entry, fromBufferPromise, getFileNameLowLevel } from 'yauzl';
-import { decodeText } from '../charset.ts';
+import { decodeText } from '../plain/charset.ts';
 
 /** What a document may unpack to, all its parts together, in bytes. */
 const MAX_UNPACKED = 96 * 1024 * 1024;

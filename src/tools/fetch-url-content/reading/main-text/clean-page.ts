@@ -1,4 +1,4 @@
-import type { DomDocument, DomElement } from './dom.ts';
+import type { DomDocument, DomElement } from '../html/dom.ts';
 import { blocksOf, proseLength } from './prose.ts';
 
 /** Never reading text. */

@@ -1,4 +1,4 @@
-import { type DomElement, type DomNode, isElement, TEXT } from './dom.ts';
+import { type DomElement, type DomNode, isElement, TEXT } from '../html/dom.ts';
 
 /** Deeper formulas are cut there. */
 const MAX_DEPTH = 60;

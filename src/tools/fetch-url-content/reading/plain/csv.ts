@@ -1,4 +1,4 @@
-import { markdownTable } from './markdown-table.ts';
+import { markdownTable } from '../markdown-table.ts';
 
 const MAX_ROWS = 20_000;
 

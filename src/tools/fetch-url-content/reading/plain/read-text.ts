@@ -1,5 +1,5 @@
-import { firstHeading } from '../../text/markdown-heading.ts';
-import { MAX_CONTENT, type ParsedDocument, type ParseJob } from '../parsing/parse-job.ts';
+import { firstHeading } from '../../../text/markdown-heading.ts';
+import { MAX_CONTENT, type ParsedDocument, type ParseJob } from '../../parsing/parse-job.ts';
 import { decodeText } from './charset.ts';
 
 /** A body of a plain kind as it is. Numbers in JSON keep every digit, because nothing is re-serialised. */

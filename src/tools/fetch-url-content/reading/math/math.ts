@@ -1,4 +1,4 @@
-import { type DomDocument, type DomElement, parseHtmlDocument } from './dom.ts';
+import { type DomDocument, type DomElement, parseHtmlDocument } from '../html/dom.ts';
 import { texOfAddress } from './formula-images.ts';
 import { latexOf } from './mathml.ts';
 import { drawnLatex, typesetLatex } from './typeset-formulas.ts';

@@ -1,4 +1,4 @@
-import { isObject, parseJson } from '../../../base/json.ts';
+import { isObject, parseJson } from '../../../../base/json.ts';
 import type { DomDocument } from './dom.ts';
 
 /** What a page says about itself. */

@@ -1,5 +1,5 @@
+import type { DomElement } from '../html/dom.ts';
 import { ARTICLE_NAME, LAYOUT_NAME, textLength } from './clean-page.ts';
-import type { DomElement } from './dom.ts';
 import { type Block, isProse, keyOf, proseLength } from './prose.ts';
 
 /** Where a page's own text begins. */

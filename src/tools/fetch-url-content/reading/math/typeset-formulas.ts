@@ -1,4 +1,4 @@
-import { type DomElement, type DomNode, isElement, TEXT } from './dom.ts';
+import { type DomElement, type DomNode, isElement, TEXT } from '../html/dom.ts';
 import { base, characters, group, join } from './mathml.ts';
 
 const MAX_DEPTH = 60;

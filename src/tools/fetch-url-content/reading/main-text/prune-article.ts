@@ -1,7 +1,7 @@
+import type { DomElement } from '../html/dom.ts';
 import { titleAt } from './beginning.ts';
 import { CREDIT_WORDS, END_WORDS, INSET_CLASS, INSET_LABEL, INSET_WORDS, isNotice } from './boilerplate.ts';
 import { removeNoise } from './clean-page.ts';
-import type { DomElement } from './dom.ts';
 import { type Block, blocksOf, isAlone, isProse } from './prose.ts';
 
 /** Parts of an article that say where it was published, and are told as metadata. */

@@ -1,5 +1,5 @@
-import { htmlToText } from '../../text/html-text.ts';
-import type { ParsedDocument, ParseJob } from '../parsing/parse-job.ts';
+import { htmlToText } from '../../../text/html-text.ts';
+import type { ParsedDocument, ParseJob } from '../../parsing/parse-job.ts';
 import { decodeText } from './charset.ts';
 
 /** What is looked at of a body that broke the parser, in bytes. */

@@ -1,6 +1,6 @@
-import { stripMarkup } from '../../text/strip-markup.ts';
-import type { ParsedDocument } from '../parsing/parse-job.ts';
-import { type DomElement, parseXmlDocument } from './dom.ts';
+import { stripMarkup } from '../../../text/strip-markup.ts';
+import type { ParsedDocument } from '../../parsing/parse-job.ts';
+import { type DomElement, parseXmlDocument } from '../html/dom.ts';
 
 const MAX_ENTRIES = 500;
 const MAX_SUMMARY = 1500;

@@ -1,6 +1,6 @@
 import { getDocumentProxy, getMeta } from 'unpdf';
-import { MAX_CONTENT, type ParsedDocument } from '../parsing/parse-job.ts';
-import { markdownTable } from './markdown-table.ts';
+import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
+import { markdownTable } from '../markdown-table.ts';
 import { inReadingOrder, type PlacedText, withoutRunningLines } from './pdf-layout.ts';
 import { stretchesOf } from './pdf-tables.ts';
 

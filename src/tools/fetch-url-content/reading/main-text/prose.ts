@@ -1,4 +1,4 @@
-import { type DomElement, type DomNode, isElement, TEXT } from './dom.ts';
+import { type DomElement, type DomNode, isElement, TEXT } from '../html/dom.ts';
 
 /** A paragraph, an item, a cell: a run of text that no other block interrupts. */
 export interface Block {

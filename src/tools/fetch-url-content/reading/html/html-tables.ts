@@ -1,6 +1,6 @@
+import { markdownTable } from '../markdown-table.ts';
+import { FORMULA } from '../math/math.ts';
 import { type DomDocument, type DomElement, type DomNode, isElement, TEXT } from './dom.ts';
-import { markdownTable } from './markdown-table.ts';
-import { FORMULA } from './math.ts';
 
 const MAX_CELLS = 50_000;
 const MAX_SPAN = 60;

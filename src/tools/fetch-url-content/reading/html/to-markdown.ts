@@ -1,9 +1,9 @@
 import TurndownService from 'turndown';
 import { highlightedCodeBlock, strikethrough, taskListItems } from 'turndown-plugin-gfm';
-import { trimBlankEdges, trimLines } from '../../text/trim-lines.ts';
+import { trimBlankEdges, trimLines } from '../../../text/trim-lines.ts';
+import { FORMULA } from '../math/math.ts';
 import { type DomDocument, type DomElement, isElement } from './dom.ts';
 import { convertTables, FINISHED } from './html-tables.ts';
-import { FORMULA } from './math.ts';
 
 /** The Markdown of a cleaned element: headings, lists, code, links with full addresses, tables. */
 export function toMarkdown(root: DomElement, about: { document: DomDocument; url: string }): string {

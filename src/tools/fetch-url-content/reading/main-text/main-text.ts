@@ -1,8 +1,8 @@
 import { Readability } from '@mozilla/readability';
+import { type DomDocument, type DomElement, type MainText, parseHtmlDocument } from '../html/dom.ts';
+import { prepareHtml } from '../html/prepare-html.ts';
 import { articleAround, type Beginning, beginningOf, missesBeginning } from './beginning.ts';
 import { cleanPage, isSectionOfProse, textLength } from './clean-page.ts';
-import { type DomDocument, type DomElement, type MainText, parseHtmlDocument } from './dom.ts';
-import { prepareHtml } from './prepare-html.ts';
 import { type Block, blocksOf, proseLength } from './prose.ts';
 import { pruneArticle } from './prune-article.ts';
 import { restoreParts } from './restore-parts.ts';

@@ -1,8 +1,8 @@
-import { htmlToText } from '../../text/html-text.ts';
-import type { ParsedDocument } from '../parsing/parse-job.ts';
+import { htmlToText } from '../../../text/html-text.ts';
+import type { ParsedDocument } from '../../parsing/parse-job.ts';
+import { findMainText } from '../main-text/main-text.ts';
+import { convertFormulas } from '../math/math.ts';
 import { type DomDocument, type DomElement, parseHtmlDocument } from './dom.ts';
-import { findMainText } from './main-text.ts';
-import { convertFormulas } from './math.ts';
 import { aboutArticle, readMetadata } from './page-metadata.ts';
 import { prepareHtml } from './prepare-html.ts';
 import { toMarkdown } from './to-markdown.ts';

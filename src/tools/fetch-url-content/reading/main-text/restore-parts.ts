@@ -1,5 +1,5 @@
+import type { DomElement, MainText } from '../html/dom.ts';
 import { isCaption } from './beginning.ts';
-import type { DomElement, MainText } from './dom.ts';
 import { type Block, blocksOf, isProse, keyOf } from './prose.ts';
 
 /** Blocks between a page's heading and the article that are taken for its introduction, at most. */
