@@ -7,7 +7,6 @@ import { deepFreeze } from './deep-freeze.ts';
 import type { Environment } from './environment.ts';
 import { describeIssues } from './issue-messages.ts';
 import { acceptedDefaultKey, prepareKeyring } from './keyring.ts';
-import { parseAside } from './parse-aside.ts';
 import { configSchema, type GatewayConfig } from './schema.ts';
 import { DEFAULT_SECRET } from './secrets.ts';
 import { readYaml, type YamlSource } from './yaml-source.ts';
@@ -15,17 +14,22 @@ import { readYaml, type YamlSource } from './yaml-source.ts';
 /** The file that is read where neither `--config` nor `GATEWAY_CONFIG` names one. */
 export const DEFAULT_CONFIG_FILE = 'config/gateway.yaml';
 
-/** A smaller file takes a few milliseconds, less than the start of a thread; in characters. */
-const ASIDE_FROM = 64 * 1024;
-
 export interface LoadOptions {
   environment: Environment;
   /** The file; else `GATEWAY_CONFIG`, else `config/gateway.yaml`. */
   file?: string | undefined;
   /** The folder that relative paths start at, the file's own and those in it. The working directory by default. */
   root?: string | undefined;
-  /** Reads a large file in a thread of its own: other work goes on. It costs a little more. */
-  aside?: boolean;
+  /** How the text is read; `parseConfig` where absent. */
+  parse?: (text: string, options: ParseOptions) => GatewayConfig | Promise<GatewayConfig>;
+}
+
+/** What the text of a configuration is read with. */
+export interface ParseOptions {
+  /** As problems name it. */
+  file: string;
+  root: string;
+  environment: Environment;
 }
 
 /** A configuration and where it came from. */
@@ -45,8 +49,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const file = options.file ?? options.environment.configFile ?? DEFAULT_CONFIG_FILE;
   const text = await readConfigFile(resolve(root, file), file);
   const parse = { file, root, environment: options.environment };
-  const isAside = options.aside && text.length >= ASIDE_FROM;
-  const config = isAside ? await parseAside({ text, ...parse }) : parseConfig(text, parse);
+  const config = await (options.parse ?? parseConfig)(text, parse);
   await prepareKeyring(config);
   return { config, file, notices: [...noticesOf(config), ...(await missingFolders(config))] };
 }
@@ -55,10 +58,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
  * The configuration in YAML text, validated and deeply frozen. Relative paths in it are resolved against `root`.
  * @throws ConfigError with all problems at once.
  */
-export function parseConfig(
-  text: string,
-  { file, root, environment }: { file: string; root: string; environment: Environment },
-): GatewayConfig {
+export function parseConfig(text: string, { file, root, environment }: ParseOptions): GatewayConfig {
   const source = readYaml(text, environment.variables);
   if (source.value === undefined) throw new ConfigError(file, source.problems);
   const { value, problems: overrideProblems } = applyOverrides(source.value, environment);

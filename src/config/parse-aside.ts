@@ -3,19 +3,27 @@ import { Worker } from 'node:worker_threads';
 import { inSlices } from '../base/event-loop.ts';
 import { ConfigError } from './config-error.ts';
 import { deepFreeze } from './deep-freeze.ts';
+import { type ParseOptions, parseConfig } from './load.ts';
 import type { ParsedPart, ParseRequest } from './parse-thread.ts';
 import type { GatewayConfig, KeyConfig } from './schema.ts';
 
 /** How long reading a file may take, in milliseconds: one of 100 000 keys takes 10 seconds of a processor. */
 const LIMIT_MS = 600_000;
 
+/** A smaller file takes a few milliseconds, less than the start of a thread; in characters. */
+const ASIDE_FROM = 64 * 1024;
+
 /**
- * Does what `parseConfig` does, in a thread of its own: reading a file of many keys takes seconds. The result comes in
+ * Does what `parseConfig` does, a large file in a thread of its own: one of many keys takes seconds. The result comes in
  * parts, each small enough that the event loop does not notice it.
  * @throws ConfigError with all problems at once.
  */
-export async function parseAside(request: ParseRequest): Promise<GatewayConfig> {
-  const thread = new Worker(new URL('./parse-thread.ts', import.meta.url), { workerData: cloneable(request), env: {} });
+export async function parseAside(text: string, options: ParseOptions): Promise<GatewayConfig> {
+  if (text.length < ASIDE_FROM) return parseConfig(text, options);
+  const thread = new Worker(new URL('./parse-thread.ts', import.meta.url), {
+    workerData: requestOf(text, options),
+    env: {},
+  });
   // It keeps no process from ending.
   thread.unref();
   const gone = new AbortController();
@@ -27,7 +35,7 @@ export async function parseAside(request: ParseRequest): Promise<GatewayConfig> 
   try {
     for (let isLast = false; !isLast; ) {
       const part = await nextPart(thread, gone.signal);
-      if ('problems' in part) throw new ConfigError(request.file, part.problems);
+      if ('problems' in part) throw new ConfigError(options.file, part.problems);
       rest ??= deepFreeze(part.rest);
       await inSlices(part.keys, (key) => void keys.push(deepFreeze(key)));
       isLast = part.last;
@@ -42,8 +50,8 @@ export async function parseAside(request: ParseRequest): Promise<GatewayConfig> 
 }
 
 /** The variables of the process are an object that cannot be sent. */
-function cloneable({ environment, ...request }: ParseRequest): ParseRequest {
-  return { ...request, environment: { ...environment, variables: { ...environment.variables } } };
+function requestOf(text: string, { environment, ...options }: ParseOptions): ParseRequest {
+  return { text, ...options, environment: { ...environment, variables: { ...environment.variables } } };
 }
 
 async function nextPart(thread: Worker, signal: AbortSignal): Promise<ParsedPart> {

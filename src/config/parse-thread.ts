@@ -1,15 +1,12 @@
 /** Entry of the thread that reads a configuration file of many keys; see `parse-aside.ts`. */
 import { parentPort, workerData } from 'node:worker_threads';
 import { ConfigError, type ConfigProblem } from './config-error.ts';
-import { parseConfig } from './load.ts';
+import { type ParseOptions, parseConfig } from './load.ts';
 import type { GatewayConfig, KeyConfig } from './schema.ts';
 
 /** What the thread is to do. */
-export interface ParseRequest {
+export interface ParseRequest extends ParseOptions {
   text: string;
-  file: string;
-  root: string;
-  environment: Parameters<typeof parseConfig>[1]['environment'];
 }
 
 /** What it answers: the problems, or a part of the configuration and, after each message to it, the next. */

@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { inSlices } from '../base/event-loop.ts';
 import { ConfigError } from './config-error.ts';
 import { type LoadedConfig, type LoadOptions, loadConfig } from './load.ts';
+import { parseAside } from './parse-aside.ts';
 import { type GatewayConfig, type KeyConfig, NAME_IN_FILE } from './schema.ts';
 
 /** Editors write a file in several steps; what they leave behind is read once they are done. In milliseconds. */
@@ -108,7 +109,7 @@ function watchFolder(folder: string, onEvent: () => void): FSWatcher | undefined
 
 async function reload(current: GatewayConfig, load: LoadOptions): Promise<ReloadOutcome> {
   try {
-    const { config: fresh } = await loadConfig({ ...load, aside: true });
+    const { config: fresh } = await loadConfig({ ...load, parse: parseAside });
     const needsRestart = FIXED_SECTIONS.flatMap((section) => differences(section, current[section], fresh[section]));
     const { server, store, runs, logging } = current;
     const config = Object.freeze({ ...fresh, server, store, runs, logging });

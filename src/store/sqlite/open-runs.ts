@@ -108,10 +108,15 @@ export class OpenRuns {
     if (own.size === 0) this.#queued.delete(run.keyId);
   }
 
-  /** The run whose turn it is: one that nobody holds any more, else the first of the next key. */
+  /**
+   * The run whose turn it is: one that nobody holds any more, unless an earlier one of its key waits, else the first of
+   * the next key.
+   */
   next(now: number, { queued = false }: { queued?: boolean }): OpenRun | undefined {
     const abandoned = queued ? undefined : this.#begun.values().find((run) => isFree(run, now));
-    return abandoned ?? this.#queued.values().next().value?.values().next().value;
+    const own = abandoned ? this.#queued.get(abandoned.keyId) : this.#queued.values().next().value;
+    const first = own?.values().next().value;
+    return first && (!abandoned || byAge(first, abandoned) < 0) ? first : abandoned;
   }
 
   /** The key has had its turn. */

@@ -8,6 +8,7 @@ import { ConfigError } from '../../../src/config/config-error.ts';
 import { type Environment, readEnvironment } from '../../../src/config/environment.ts';
 import { keyringOf } from '../../../src/config/keyring.ts';
 import { loadConfig } from '../../../src/config/load.ts';
+import { parseAside } from '../../../src/config/parse-aside.ts';
 import { secretHash } from '../../../src/config/secrets.ts';
 import { type ConfigWatcher, type ReloadOutcome, watchConfig } from '../../../src/config/watch.ts';
 
@@ -163,7 +164,7 @@ describe('a configuration of many keys', () => {
 
   it('is refused with what is wrong and where, as a small one', async () => {
     await write({ 2999: 'sk-of-0-many' });
-    const aside = await loadConfig({ ...load, aside: true }).catch((thrown: unknown) => thrown);
+    const aside = await loadConfig({ ...load, parse: parseAside }).catch((thrown: unknown) => thrown);
     const here = await loadConfig(load).catch((thrown: unknown) => thrown);
     assert.ok(aside instanceof ConfigError && here instanceof ConfigError);
     assert.match(aside.message, /gateway\.yaml:\d+:\d+ keys\[\d+\]\.secret: is the same as that of keys/);
