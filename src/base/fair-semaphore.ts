@@ -21,6 +21,8 @@ export interface FairSemaphoreOptions {
 
 /** Permits that are held. Disposing gives all of them back, once. */
 export interface Permit extends Disposable {
+  /** How many. */
+  readonly permits: number;
   /** Takes more of them now. @throws what `full` gives. */
   grow(permits: number): void;
   /** As `grow`; false where they are not free. */
@@ -115,6 +117,9 @@ export class FairSemaphore {
       return true;
     };
     return {
+      get permits() {
+        return own;
+      },
       tryGrow,
       grow: (more) => {
         if (!tryGrow(more)) throw this.#refusal();

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { Permit } from '../base/fair-semaphore.ts';
 import { isObject, type JsonObject, parseJson } from '../base/json.ts';
 import { brokenStream, gatewayErrorOf } from '../upstream/provider-answer.ts';
 import type { AnswerHead, HeldAnswer, ProviderTarget } from '../upstream/provider-target.ts';
@@ -7,7 +8,6 @@ import { mediaTypeOf, streamHeaders } from './answer-headers.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from './attempt-result.ts';
 import type { ContinuedAnswer } from './continued-answer.ts';
 import { ContinuedStream } from './continued-stream.ts';
-import type { MemoryAccount } from './memory-budget.ts';
 import type { MeteredCall } from './metered-call.ts';
 import { RelayedBody } from './relayed-body.ts';
 import { RelayedStream } from './relayed-stream.ts';
@@ -23,7 +23,7 @@ type ChooseReceiver = (head: AnswerHead, control: ResultControl) => ResultReceiv
 export interface ReceiverContext {
   route: Route;
   target: ProviderTarget;
-  memory: MemoryAccount;
+  memory: Permit;
   metered: MeteredCall;
   res: ServerResponse;
   kind: StreamKind;

@@ -1,10 +1,11 @@
 import { GatewayError } from '../base/errors.ts';
+import { workOwner } from '../base/event-loop.ts';
+import type { FairSemaphore } from '../base/fair-semaphore.ts';
 import { topLevelSpans } from '../protocol/json-spans.ts';
 import { gatewayErrorOf } from '../upstream/provider-answer.ts';
 import { targetOf, type Upstream } from '../upstream/upstream.ts';
 import { completionReceiver } from './choose-receiver.ts';
 import { withFailover } from './failover.ts';
-import type { MemoryBudget } from './memory-budget.ts';
 import { MeteredCall } from './metered-call.ts';
 import { type PassedRequest, requestFor } from './passed-request.ts';
 import type { ProxyTask } from './proxy-call.ts';
@@ -18,11 +19,11 @@ import { requestOfStream } from './stream-request.ts';
  */
 export async function completeTask(
   task: ProxyTask,
-  { upstream, memory }: { upstream: Upstream; memory: MemoryBudget },
+  { upstream, memory }: { upstream: Upstream; memory: FairSemaphore },
 ): Promise<string> {
   const { modelName, model, key, account, signal } = task;
   const request = requestOf(task);
-  using held = memory.account();
+  using held = memory.open(workOwner());
   const kind = streamOf(request.api, modelName, requestOfStream(request.body));
   const passed = await withFailover({
     tries: upstream.attempts({ modelName, model, key }),

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { GatewayError } from '../base/errors.ts';
+import type { FairSemaphore, Permit } from '../base/fair-semaphore.ts';
 import type { Lane } from '../base/hedge.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { HeldAnswer, ProviderTarget } from '../upstream/provider-target.ts';
@@ -10,7 +11,6 @@ import { endAnswer } from './client-writer.ts';
 import { ContinuedAnswer, isContinuable } from './continued-answer.ts';
 import { framesOf } from './event-lines.ts';
 import { type Passed, withFailover } from './failover.ts';
-import type { MemoryAccount, MemoryBudget } from './memory-budget.ts';
 import { MeteredCall } from './metered-call.ts';
 import { type PassedRequest, requestFor } from './passed-request.ts';
 import type { ProxyCall } from './proxy-call.ts';
@@ -26,7 +26,7 @@ export interface ForwardParts {
   /** See `RelayedStreamOptions`. */
   holdMs: number;
   /** For answers that are held until they are whole. */
-  memory: MemoryBudget;
+  memory: FairSemaphore;
 }
 
 /**
@@ -38,7 +38,7 @@ export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }:
   const isChat = call.api === 'chat_completions';
   const kind = streamOf(call.api, modelName, requestOfStream(call.body));
   const request = requestOf(call);
-  const held = memory.account();
+  const held = memory.open(key.id);
   const size = { streamed: call.stream, bytes: call.body.length };
   const continued =
     isChat && call.stream && model.continue_streams && isContinuable(call.body) ? new ContinuedAnswer() : undefined;
@@ -73,7 +73,7 @@ export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }:
     if (!res.headersSent || signal.aborted || !(thrown instanceof GatewayError)) throw thrown;
     endStream(res, { kind, error: thrown, envelope: continued?.envelope });
   } finally {
-    if (held.taken > 0) releaseWith(res, held);
+    if (held.permits > 0) releaseWith(res, held);
   }
 }
 
@@ -104,9 +104,9 @@ function learnsOrder(result: AttemptResult, { provider, model }: Route): boolean
 }
 
 /** What is written is still in memory until the client has taken it. */
-function releaseWith(res: ServerResponse, account: MemoryAccount): void {
-  if (res.closed) account[Symbol.dispose]();
-  else res.once('close', () => account[Symbol.dispose]());
+function releaseWith(res: ServerResponse, permit: Permit): void {
+  if (res.closed) permit[Symbol.dispose]();
+  else res.once('close', () => permit[Symbol.dispose]());
 }
 
 function requestOf(call: ProxyCall): PassedRequest {

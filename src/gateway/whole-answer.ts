@@ -1,9 +1,9 @@
+import type { Permit } from '../base/fair-semaphore.ts';
 import { isObject, type JsonObject, type JsonValue, parseJson } from '../base/json.ts';
 import { type AttemptFailure, brokenStream } from '../upstream/provider-answer.ts';
 import type { AnswerHead, HeldAnswer, ProviderTarget } from '../upstream/provider-target.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from './attempt-result.ts';
 import { HeldBytes } from './held-bytes.ts';
-import type { MemoryAccount } from './memory-budget.ts';
 import type { MeteredCall } from './metered-call.ts';
 import { lastReportedUsage, usageIn } from './reported-usage.ts';
 import { judge, type StreamKind } from './stream-kind.ts';
@@ -22,7 +22,7 @@ const STEP = 256 * 1024;
 export interface WholeAnswerOptions {
   /** Judges the answer once it is whole. */
   judge(answer: HeldAnswer): AttemptResult;
-  memory: MemoryAccount;
+  memory: Permit;
   metered: Pick<MeteredCall, 'bytes' | 'anew'>;
   /** Takes over where memory is short: the answer passes as it comes. Absent: there is nobody to pass it to. */
   relay?: () => ResultReceiver;
@@ -93,7 +93,7 @@ export class WholeAnswer implements ResultReceiver {
     const { keep, memory } = this.#options;
     if (keep !== undefined && length > keep) return false;
     while (length > this.#allowed) {
-      if (!memory.take(STEP)) return false;
+      if (!memory.tryGrow(STEP)) return false;
       this.#allowed += STEP;
     }
     return true;

@@ -1,5 +1,8 @@
 import { sleep } from '../../base/abort.ts';
 import type { Clock } from '../../base/clock.ts';
+import { GatewayError } from '../../base/errors.ts';
+import { workOwner } from '../../base/event-loop.ts';
+import { FairSemaphore, type Permit } from '../../base/fair-semaphore.ts';
 
 /** How the runs that share a provider slow down when it limits them. */
 export interface LimiterPolicy {
@@ -23,18 +26,24 @@ type State =
 
 /** Slots beyond which a limit means nothing any more. */
 const FREE_AT = 256;
+/** Exchanges that wait for a slot at most. */
+const MAX_WAITING = 10_000;
 
 /**
  * Shared by all exchanges with one provider under one credential. Free until the provider answers 429; then everybody
  * pauses, and as many as half of those that were running go on at once. Each success gives one slot back (additive
- * increase, multiplicative decrease), so that runs slow down together instead of storming.
+ * increase, multiplicative decrease), so that runs slow down together instead of storming, in fair turns of API keys.
  */
 export class RateLimiter {
   readonly #clock: Clock;
   readonly #policy: LimiterPolicy;
-  readonly #waiting: (() => void)[] = [];
+  readonly #slots = new FairSemaphore({
+    name: 'provider_slots',
+    permits: () => (this.#state.is === 'free' ? Number.POSITIVE_INFINITY : this.#state.slots),
+    maxWaiting: MAX_WAITING,
+    full: () => new GatewayError('overloaded', 'Too many requests wait for a provider that limits them. Try again.'),
+  });
   #state: State = { is: 'free' };
-  #running = 0;
 
   constructor(clock: Clock, policy: LimiterPolicy = DEFAULT_LIMITER) {
     this.#clock = clock;
@@ -47,31 +56,24 @@ export class RateLimiter {
   }
 
   get running(): number {
-    return this.#running;
+    return this.#slots.held;
   }
 
-  /** Takes a slot where one is free now; `leave` frees it. */
-  tryEnter(): boolean {
-    if (this.#state.is === 'limited' && (this.pauseMs > 0 || this.#running >= this.#state.slots)) return false;
-    this.#running += 1;
-    return true;
+  /** A slot, if one is free now; disposing frees it. */
+  tryEnter(): Permit | undefined {
+    return this.pauseMs > 0 ? undefined : this.#slots.tryTake(workOwner());
   }
 
-  /** Waits for a slot, in order of arrival; `leave` frees it. */
-  async enter(options: { signal: AbortSignal }): Promise<void> {
+  /** Waits for a slot; disposing frees it. @throws GatewayError `overloaded`; the signal's reason. */
+  async enter(options: { signal: AbortSignal }): Promise<Permit> {
     for (;;) {
-      options.signal.throwIfAborted();
-      if (this.tryEnter()) return;
       const pause = this.pauseMs;
       if (pause > 0) await sleep(pause, options);
-      else await this.#queue(options.signal);
+      const slot = await this.#slots.acquire(workOwner(), options.signal);
+      if (this.pauseMs === 0) return slot;
+      // The provider limited us once more while this one waited.
+      slot[Symbol.dispose]();
     }
-  }
-
-  /** The exchange is over: once for each slot. */
-  leave(): void {
-    this.#running -= 1;
-    this.#wake();
   }
 
   /** The provider limited us; `retryAfterMs`: what it asked for. */
@@ -80,35 +82,13 @@ export class RateLimiter {
     const asked = retryAfterMs === undefined ? undefined : Math.min(retryAfterMs, LONGEST_PAUSE_MS);
     const pause = asked ?? Math.min(this.#policy.maxPauseMs, this.#policy.pauseMs * 2 ** (inARow - 1));
     const until = Math.max(this.#state.is === 'limited' ? this.#state.until : 0, this.#clock.now() + pause);
-    this.#state = { is: 'limited', until, slots: Math.max(1, Math.floor(this.#running / 2)), inARow };
+    this.#state = { is: 'limited', until, slots: Math.max(1, Math.floor(this.running / 2)), inARow };
   }
 
   succeeded(): void {
     if (this.#state.is === 'free') return;
     const slots = this.#state.slots + 1;
-    this.#state = slots >= FREE_AT || slots > this.#running * 4 ? { is: 'free' } : { ...this.#state, slots, inARow: 0 };
-    this.#wake();
-    if (this.#state.is === 'free') while (this.#waiting.length > 0) this.#wake();
-  }
-
-  #queue(signal: AbortSignal): Promise<void> {
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const onAbort = () => {
-      const at = this.#waiting.indexOf(wake);
-      if (at === -1) this.#wake();
-      else this.#waiting.splice(at, 1);
-      reject(signal.reason);
-    };
-    const wake = () => {
-      signal.removeEventListener('abort', onAbort);
-      resolve();
-    };
-    signal.addEventListener('abort', onAbort, { once: true });
-    this.#waiting.push(wake);
-    return promise;
-  }
-
-  #wake(): void {
-    this.#waiting.shift()?.();
+    this.#state = slots >= FREE_AT || slots > this.running * 4 ? { is: 'free' } : { ...this.#state, slots, inARow: 0 };
+    this.#slots.serve();
   }
 }

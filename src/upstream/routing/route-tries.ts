@@ -172,27 +172,27 @@ export class RouteTries {
     const limiter = route.provider.limiter(route.credential);
     this.#record(route).asking = true;
     route.provider.enter();
-    return limiter.tryEnter() ? this.#started(walk, route, limiter) : this.#whenFree(walk, route, limiter);
+    const slot = limiter.tryEnter();
+    return slot ? this.#started(walk, route, { limiter, slot }) : this.#whenFree(walk, route, limiter);
   }
 
   async #whenFree(walk: RouteWalk, route: Route, limiter: RateLimiter): Promise<RunningAttempt> {
     try {
-      await limiter.enter(walk);
+      return this.#started(walk, route, { limiter, slot: await limiter.enter(walk) });
     } catch (error) {
       this.#record(route).asking = false;
       route.provider.leave();
       throw error;
     }
-    return this.#started(walk, route, limiter);
   }
 
-  #started(walk: RouteWalk, route: Route, limiter: RateLimiter): RunningAttempt {
+  #started(walk: RouteWalk, route: Route, limited: { limiter: RateLimiter; slot: Disposable }): RunningAttempt {
     const { round } = walk;
     this.#record(route).tries += 1;
     const attempt = new RunningAttempt({
       route,
       hasAlternative: this.hasAnother,
-      limiter,
+      ...limited,
       breaker: route.provider.breaker(route.model),
       startedAt: this.#options.clock.now(),
       onOutcome: (outcome, { delivered }) => {

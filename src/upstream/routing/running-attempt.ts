@@ -19,6 +19,8 @@ export interface RunningAttemptOptions {
   route: Route;
   hasAlternative: boolean;
   limiter: RateLimiter;
+  /** Of the limiter; it is freed at the end. */
+  slot: Disposable;
   breaker: CircuitBreaker;
   /** Unix milliseconds. */
   startedAt: number;
@@ -34,7 +36,6 @@ export class RunningAttempt implements RouteAttempt {
   #outcome: AttemptOutcome | undefined;
   #isSlow = false;
 
-  /** Takes over a slot of the limiter. */
   constructor(options: RunningAttemptOptions) {
     this.route = options.route;
     this.hasAlternative = options.hasAlternative;
@@ -63,12 +64,12 @@ export class RunningAttempt implements RouteAttempt {
 
   /** Tells limiter and breaker how it went, and frees the slot. To be called once. */
   end(): void {
-    const { limiter, breaker } = this.#options;
+    const { limiter, slot, breaker } = this.#options;
     const outcome = this.#outcome;
     if (outcome === 'ok') limiter.succeeded();
     else if (outcome?.kind === 'rate_limit') limiter.limited(outcome.retryAfterMs);
     breaker.end(outcome === 'ok' ? 'healthy' : outcome?.unhealthy || this.#isSlow ? 'unhealthy' : 'unknown');
-    limiter.leave();
+    slot[Symbol.dispose]();
   }
 
   #settle(outcome: AttemptOutcome, details: { delivered: boolean }): void {

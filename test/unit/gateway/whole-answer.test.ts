@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
+import { FairSemaphore } from '../../../src/base/fair-semaphore.ts';
 import type { AttemptResult, ResultReceiver } from '../../../src/gateway/attempt-result.ts';
-import { MemoryBudget } from '../../../src/gateway/memory-budget.ts';
 import { judgeJson, WholeAnswer } from '../../../src/gateway/whole-answer.ts';
 import { AttemptFailure, brokenStream } from '../../../src/upstream/provider-answer.ts';
 
@@ -22,7 +22,8 @@ function open({ status = 200, budget = 0, relay = true }: { status?: number; bud
       return { is: 'delivered', usage: null, failure };
     },
   };
-  const account = new MemoryBudget(budget).account();
+  const memory = new FairSemaphore({ name: 'test', permits: budget, full: () => new Error('full') });
+  const account = memory.open('');
   const answer = new WholeAnswer(
     { status, headers: {} },
     {
@@ -61,14 +62,14 @@ describe('an answer that is collected', () => {
     const result = answer.end();
     assert.ok(result.is === 'answered' && result.answer.body.equals(bytes));
     assert.equal(seen.started, 1);
-    assert.equal(account.taken, 0);
+    assert.equal(account.permits, 0);
   });
 
   it('takes as much as it needs of the shared memory, a step at a time', () => {
     const { answer, account } = open({ budget: 2 * MB });
     const bytes = document(MB);
     feed(answer, bytes, 10_000);
-    assert.equal(account.taken, 768 * KB);
+    assert.equal(account.permits, 768 * KB);
     const result = answer.end();
     assert.ok(result.is === 'answered' && result.answer.body.equals(bytes));
   });
@@ -121,19 +122,5 @@ describe('an answer that is collected', () => {
       const result = answer.broken(failure);
       assert.ok(result.is === 'failed' && result.failure === failure, `${bytes.length} bytes, ${status}`);
     }
-  });
-});
-
-describe('the memory that large answers share', () => {
-  it('is there again once an answer is over', () => {
-    const budget = new MemoryBudget(10);
-    const first = budget.account();
-    const second = budget.account();
-    assert.deepEqual([first.take(6), second.take(4), second.take(1), first.take(1)], [true, true, false, false]);
-    first[Symbol.dispose]();
-    assert.deepEqual([first.taken, second.take(6), second.take(1)], [0, true, false]);
-    // What was given back is not given back again.
-    first[Symbol.dispose]();
-    assert.equal(second.take(1), false);
   });
 });

@@ -45,18 +45,18 @@ describe('the shared rate limiter', () => {
 
   it('lets half as many run at once, then one more with each success', async () => {
     const { shared, pass } = limiter();
-    await Promise.all(Array.from({ length: 4 }, () => shared.enter({ signal })));
+    const slots = await Promise.all(Array.from({ length: 4 }, () => shared.enter({ signal })));
     shared.limited(10);
     pass(10);
-    for (let i = 0; i < 4; i += 1) shared.leave();
-    await shared.enter({ signal });
+    for (const slot of slots) slot[Symbol.dispose]();
+    const first = await shared.enter({ signal });
     await shared.enter({ signal });
     const order: string[] = [];
     const third = shared.enter({ signal }).then(() => order.push('third'));
     const fourth = shared.enter({ signal }).then(() => order.push('fourth'));
     await new Promise(setImmediate);
     assert.deepEqual(order, [], 'two slots, two running');
-    shared.leave();
+    first[Symbol.dispose]();
     await third;
     shared.succeeded();
     await fourth;
@@ -66,13 +66,14 @@ describe('the shared rate limiter', () => {
 
   it('gives a slot at once only where one is free', () => {
     const { shared, pass } = limiter();
-    assert.equal(shared.tryEnter(), true);
+    const slot = shared.tryEnter();
+    assert.ok(slot);
     shared.limited(10);
-    assert.equal(shared.tryEnter(), false, 'it pauses');
+    assert.equal(shared.tryEnter(), undefined, 'it pauses');
     pass(10);
-    assert.equal(shared.tryEnter(), false, 'one slot, one running');
-    shared.leave();
-    assert.equal(shared.tryEnter(), true);
+    assert.equal(shared.tryEnter(), undefined, 'one slot, one running');
+    slot[Symbol.dispose]();
+    assert.ok(shared.tryEnter());
   });
 
   it('forgets those who left while they waited', async () => {
