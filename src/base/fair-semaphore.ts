@@ -172,7 +172,8 @@ export class FairSemaphore {
   async #turn(owner: string, signal: AbortSignal): Promise<void> {
     const own = this.#waiting.get(owner) ?? [];
     const { maxWaiting = 0 } = this.#options;
-    const isFull = own.length > 0 && own.length >= maxWaiting - this.#waitingCount;
+    const left = maxWaiting - this.#waitingCount;
+    const isFull = own.length > 0 && (left <= 0 || own.length > left);
     if (isFull || maxWaiting === 0) throw this.#refusal();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const waiting = { enter: resolve };

@@ -34,7 +34,7 @@ const END = '<!-- end of catalogue -->\n';
 /** How long silence is borne here, in seconds. */
 const SILENCE = 0.4;
 const ANSWER = Array.from({ length: 60 }, (_, n) => `word${n}`).join(' ');
-const TURN = { text: ANSWER };
+const TURN = { text: ANSWER, usage: { prompt_tokens: 20, completion_tokens: 60, total_tokens: 80 } };
 
 type Way = 'streamed' | 'continued' | 'whole' | 'research';
 const WAYS: readonly Way[] = ['streamed', 'continued', 'whole', 'research'];

@@ -23,7 +23,7 @@ const BOUNDED: readonly { file: string; literal: string; because: string }[] = [
     because: 'DECLARATION_BYTES, and it runs in the parse process',
   },
   {
-    file: 'tools/fetch-url-content/reading/formula-images.ts',
+    file: 'tools/fetch-url-content/reading/math/formula-images.ts',
     literal: '/^[^?]*codecogs\\.com\\/[^?]*\\?(?:latex=)?(.+)$/i',
     because: 'LONGEST bounds the address, and it runs in the parse process',
   },

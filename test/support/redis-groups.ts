@@ -97,9 +97,13 @@ export async function startCluster(options: { masters?: number; replicas?: boole
 
 /** A node that the others talk to at a port of its own: the usual one, 10 000 higher, may be taken or none. */
 async function startClusterNode(settings: readonly string[]): Promise<RedisServer & { bus: number }> {
-  const bus = await freePort();
-  const server = await startRedis([...settings, '--cluster-port', `${bus}`]);
-  return Object.assign(server, { bus });
+  const start = async () => {
+    const bus = await freePort();
+    const server = await startRedis([...settings, '--cluster-port', `${bus}`]);
+    return Object.assign(server, { bus });
+  };
+  // Somebody else may take the port of the bus in the meantime.
+  return await start().catch(start);
 }
 
 /** A master with a replica and the sentinel that watches them. */

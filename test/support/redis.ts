@@ -50,8 +50,12 @@ export async function startRedis(settings: readonly string[] = []): Promise<Redi
   const missing = findRedis();
   if (missing !== undefined) throw new Error(missing);
   const folder = await mkdtemp(join(tmpdir(), 'redis-test-'));
-  const port = await freePort();
-  let child = await launch(port, folder, settings);
+  let port = await freePort();
+  let child = await launch(port, folder, settings).catch(async () => {
+    // Somebody else took the port in the meantime.
+    port = await freePort();
+    return await launch(port, folder, settings);
+  });
   return {
     url: `redis://127.0.0.1:${port}/0`,
     port,

@@ -8,5 +8,7 @@ export function stripMarkup(text: string): string {
 /** Text without tags, references, soft hyphens and breaks. */
 export function unmarked(text: string): string {
   const untagged = text.replace(/<\/?[a-zA-Z][^<>]{0,500}>/g, '');
-  return decodeHTML(untagged).replaceAll('\u00ad', '').replace(/\s+/g, ' ');
+  const decoded = decodeHTML(untagged).replaceAll('\u00ad', '');
+  // In pieces first: a run of tens of millions overflows the stack of an expression that is interpreted.
+  return decoded.replace(/\s{2,4096}/g, ' ').replace(/\s+/g, ' ');
 }
