@@ -186,7 +186,7 @@ describe('what only a raw client sends', () => {
   });
 
   it('a reader that takes nothing loses its connection, whatever it asked for; a silent answer stays', async () => {
-    await using strict = await openGateway({ times: { stalled: 50 } });
+    await using strict = await openGateway({ times: { stalled: 250 } });
     for (const path of ['/openapi.json', '/docs/', '/metrics', '/v1/models', '/nowhere']) {
       const socket = await dial(strict);
       socket.on('error', () => {}).pause();
@@ -206,7 +206,7 @@ describe('what only a raw client sends', () => {
       `POST /v1/responses HTTP/1.1\r\n${AUTH}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n${CLOSE}\r\n${body}`,
     );
     const began = performance.now();
-    await until(() => (performance.now() - began > 300 ? true : undefined));
+    await until(() => (performance.now() - began > 800 ? true : undefined));
     await strict.release();
     let text = '';
     for await (const data of socket) text += data;
