@@ -133,7 +133,7 @@ export class ContinuedStream implements ResultReceiver {
     const judged = judge(this.#kind, payload);
     if (judged === 'failed') return target.failureOfStreamError(payload);
     this.#isFlawed = false;
-    this.#options.metered.events(data);
+    this.#options.metered.events(Buffer.from(data));
     if (readFinishReason(finishOf(payload)) !== undefined) this.#hasEnd = true;
     if (!this.#hasBegun && judged === 'waiting') {
       this.#opening.push(payload);

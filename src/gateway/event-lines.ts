@@ -19,10 +19,12 @@ export type Flaw =
   | { is: 'unfinished'; start: number };
 
 /** The end of `"error"`: a search that starts with a rarer letter takes a third of the time. */
-const ERROR = Buffer.from('rror"');
-
+const ERROR = 'rror"';
 /** A choice that ends says why; one that goes on says null. */
-const ENDS = [Buffer.from('_reason":"'), Buffer.from('_reason": "')];
+const ENDS = ['_reason":"', '_reason": "'];
+const TELLING = [ERROR, ...ENDS].map((word) => Buffer.from(word));
+/** Choices end where a stream does: words of ends are looked for in so many of the last bytes of a piece. */
+const LAST_BYTES = 4096;
 
 /** How the first key of an error begins that needs no `error`: message, msg, detail, base_resp, code, status, success, error_... */
 const SUSPICIOUS = new Set(
@@ -34,8 +36,7 @@ const SUSPICIOUS = new Set(
  * first key and the word "error" are looked at, and only what is suspicious is read.
  */
 export function findFlaw(lines: Buffer, isError: (payload: JsonObject) => boolean): Flaw | undefined {
-  const telling = [ERROR, ...ENDS].filter((word) => lines.includes(word));
-  const rules = { isError, telling };
+  const rules = { isError, telling: new Telling(lines) };
   for (let start = 0; start < lines.length; ) {
     const end = lines.indexOf(LF, start);
     const next = end === -1 ? lines.length : end + 1;
@@ -47,8 +48,32 @@ export function findFlaw(lines: Buffer, isError: (payload: JsonObject) => boolea
 }
 
 type Range = { start: number; next: number };
-/** `telling`: those of the words that may tell of an error that are there. */
-type Rules = { isError(payload: JsonObject): boolean; telling: readonly Buffer[] };
+type Rules = { isError(payload: JsonObject): boolean; telling: Telling };
+
+/** Where words stand that may tell of an error: each is looked for once, however many frames there are. */
+class Telling {
+  readonly #lines: Buffer;
+  /** The next place of each word; -1 where no more come. */
+  readonly #next: number[];
+
+  constructor(lines: Buffer) {
+    this.#lines = lines;
+    const last = Math.max(0, lines.length - LAST_BYTES);
+    this.#next = TELLING.map((word, index) => lines.indexOf(word, index === 0 ? 0 : last));
+  }
+
+  /** Whether one stands there. Places are asked for in order. */
+  within(from: number, to: number): boolean {
+    return TELLING.some((word, index) => {
+      let next = this.#next[index] ?? -1;
+      if (next !== -1 && next < from) {
+        next = this.#lines.indexOf(word, from);
+        this.#next[index] = next;
+      }
+      return next !== -1 && next < to;
+    });
+  }
+}
 
 /** What is wrong with a `data:` line, or where to go on. */
 function lookAtData(lines: Buffer, line: Range, rules: Rules): Flaw | number {
@@ -58,15 +83,11 @@ function lookAtData(lines: Buffer, line: Range, rules: Rules): Flaw | number {
   let to = line.next;
   while (to > from && isBlank(lines[to - 1])) to--;
   if (lines[to - 1] !== CLOSING_BRACE) return lookAtFrame(lines, line.start, rules);
-  const isRead = !beginsInnocently(lines, from) || tells(lines.subarray(from, to), rules.telling);
+  const isRead = !beginsInnocently(lines, from) || rules.telling.within(from, to);
   if (!isRead) return line.next;
   const payload = parseJson(lines.toString('utf8', from, to));
   if (payload === undefined) return { is: 'malformed', start: line.start, end: line.next };
   return isJsonObject(payload) && rules.isError(payload) ? { is: 'error', payload, end: line.next } : line.next;
-}
-
-function tells(data: Buffer, telling: readonly Buffer[]): boolean {
-  return telling.length > 0 && telling.some((word) => data.includes(word));
 }
 
 function beginsInnocently(lines: Buffer, brace: number): boolean {

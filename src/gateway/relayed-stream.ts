@@ -215,7 +215,7 @@ export class RelayedStream implements ResultReceiver {
       this.#mayThink = false;
       this.#control.started();
     }
-    this.#options.metered.events(lines.toString('utf8'));
+    this.#options.metered.events(lines);
     this.#tail.push(lines);
     this.#writer.write(lines);
   }
