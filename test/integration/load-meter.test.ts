@@ -17,6 +17,8 @@ describe('the load meter of a process', () => {
         return answer;
       };
       await once(child, 'message');
+      // Once it has started it has nothing to do: it is not stopped in the middle of work.
+      await ask('look');
       // As if neighbours had the processor: it waits for what is due, and is not let run.
       child.kill('SIGSTOP');
       await delay(1500);

@@ -7,7 +7,7 @@ setInterval(() => {
   highest = Math.max(highest, load.lagMs);
 }, 10);
 process.on('message', (what) => {
-  if (what === 'work') for (const until = performance.now() + 1500; performance.now() < until; );
+  if (what === 'work') for (const until = performance.now() + 3000; performance.now() < until; );
   // Later than two samples of the meter.
   setTimeout(() => {
     process.send?.({ highest });
