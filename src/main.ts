@@ -33,7 +33,7 @@ if (Number.parseInt(process.versions.node, 10) < MINIMUM) {
     startGateway: async ({ file, workers = 1, ...options }) => {
       if (workers === 1 || file === undefined)
         return exitsWhenClosed(await (await import('./server.ts')).startGateway(options));
-      return exitsWhenClosed(await (await import('./workers.ts')).startWorkers({ ...options, file, workers }));
+      return exitsWhenClosed(await (await import('./workers/workers.ts')).startWorkers({ ...options, file, workers }));
     },
     projectRoot: fileURLToPath(new URL('..', import.meta.url)),
     version: project.version,

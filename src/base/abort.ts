@@ -1,4 +1,4 @@
-import { limitTimer } from './standstill.ts';
+import { limitTimer } from './load/standstill.ts';
 
 /**
  * Waiting that ends. Built on one `AbortController` and plain timers: `AbortSignal.any` over `AbortSignal.timeout`

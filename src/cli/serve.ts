@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { messageOf } from '../base/errors.ts';
-import { inSlices } from '../base/event-loop.ts';
+import { inSlices } from '../base/load/event-loop.ts';
 import { createLogger, type Logger, Redactor } from '../base/logger.ts';
 import { ConfigError } from '../config/config-error.ts';
 import type { Environment } from '../config/environment.ts';

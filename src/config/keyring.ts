@@ -1,4 +1,4 @@
-import { inSlices } from '../base/event-loop.ts';
+import { inSlices } from '../base/load/event-loop.ts';
 import type { GatewayConfig, KeyConfig } from './schema.ts';
 import { DEFAULT_SECRET, secretHash } from './secrets.ts';
 

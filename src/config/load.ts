@@ -9,7 +9,7 @@ import { describeIssues } from './issue-messages.ts';
 import { acceptedDefaultKey, prepareKeyring } from './keyring.ts';
 import { configSchema, type GatewayConfig } from './schema.ts';
 import { DEFAULT_SECRET } from './secrets.ts';
-import { readYaml, type YamlSource } from './yaml-source.ts';
+import { readYaml, type YamlSource } from './yaml/yaml-source.ts';
 
 /** The file that is read where neither `--config` nor `GATEWAY_CONFIG` names one. */
 export const DEFAULT_CONFIG_FILE = 'config/gateway.yaml';

@@ -2,11 +2,11 @@ import { type FSWatcher, watch } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
-import { inSlices } from '../base/event-loop.ts';
+import { inSlices } from '../base/load/event-loop.ts';
 import { ConfigError } from './config-error.ts';
 import { type LoadedConfig, type LoadOptions, loadConfig } from './load.ts';
-import { parseAside } from './parse-aside.ts';
 import { type GatewayConfig, type KeyConfig, NAME_IN_FILE } from './schema.ts';
+import { parseAside } from './yaml/parse-aside.ts';
 
 /** Editors write a file in several steps; what they leave behind is read once they are done. In milliseconds. */
 const SETTLE_MS = 150;

@@ -4,16 +4,16 @@ import { isObject, type JsonObject, parseJson } from '../base/json.ts';
 import { brokenStream, gatewayErrorOf } from '../upstream/provider-answer.ts';
 import type { AnswerHead, HeldAnswer, ProviderTarget } from '../upstream/provider-target.ts';
 import type { Route } from '../upstream/upstream.ts';
-import { mediaTypeOf, streamHeaders } from './answer-headers.ts';
+import { mediaTypeOf, streamHeaders } from './answers/answer-headers.ts';
+import type { ContinuedAnswer } from './answers/continued-answer.ts';
+import { RelayedBody } from './answers/relayed-body.ts';
+import { judgeError, judgeWhole, WholeAnswer } from './answers/whole-answer.ts';
+import { streamOfCompletion } from './answers/whole-as-stream.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from './attempt-result.ts';
-import type { ContinuedAnswer } from './continued-answer.ts';
-import { ContinuedStream } from './continued-stream.ts';
 import type { MeteredCall } from './metered-call.ts';
-import { RelayedBody } from './relayed-body.ts';
-import { RelayedStream } from './relayed-stream.ts';
-import type { StreamKind } from './stream-kind.ts';
-import { judgeError, judgeWhole, WholeAnswer } from './whole-answer.ts';
-import { streamOfCompletion } from './whole-as-stream.ts';
+import { ContinuedStream } from './streams/continued-stream.ts';
+import { RelayedStream } from './streams/relayed-stream.ts';
+import type { StreamKind } from './streams/stream-kind.ts';
 
 /** JSON of other APIs than chat is kept until it is whole up to this, in bytes. */
 const MAX_KEPT = 1024 * 1024;

@@ -1,7 +1,7 @@
 import { GatewayError } from '../base/errors.ts';
-import { workOwner } from '../base/event-loop.ts';
 import type { FairSemaphore } from '../base/fair-semaphore.ts';
-import { topLevelSpans } from '../protocol/json-spans.ts';
+import { workOwner } from '../base/load/event-loop.ts';
+import { topLevelSpans } from '../protocol/requests/json-spans.ts';
 import { gatewayErrorOf } from '../upstream/provider-answer.ts';
 import { targetOf, type Upstream } from '../upstream/upstream.ts';
 import { completionReceiver } from './choose-receiver.ts';
@@ -10,8 +10,8 @@ import { MeteredCall } from './metered-call.ts';
 import { type PassedRequest, requestFor } from './passed-request.ts';
 import type { ProxyTask } from './proxy-call.ts';
 import { unstreamed } from './replace-spans.ts';
-import { streamOf } from './stream-kind.ts';
-import { requestOfStream } from './stream-request.ts';
+import { streamOf } from './streams/stream-kind.ts';
+import { requestOfStream } from './streams/stream-request.ts';
 
 /**
  * Makes the chat completion of a background task: nobody waits, so it waits itself where providers ask for that.

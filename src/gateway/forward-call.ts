@@ -5,17 +5,17 @@ import type { Lane } from '../base/hedge.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { HeldAnswer, ProviderTarget } from '../upstream/provider-target.ts';
 import { type BackoffPolicy, type Route, type RouteAttempt, targetOf, type Upstream } from '../upstream/upstream.ts';
+import { ContinuedAnswer, isContinuable } from './answers/continued-answer.ts';
 import type { AttemptResult } from './attempt-result.ts';
 import { receiverOf } from './choose-receiver.ts';
 import { endAnswer } from './client-writer.ts';
-import { ContinuedAnswer, isContinuable } from './continued-answer.ts';
-import { framesOf } from './event-lines.ts';
 import { type Passed, withFailover } from './failover.ts';
 import { MeteredCall } from './metered-call.ts';
 import { type PassedRequest, requestFor } from './passed-request.ts';
 import type { ProxyCall } from './proxy-call.ts';
-import { type StreamKind, streamOf } from './stream-kind.ts';
-import { requestOfStream } from './stream-request.ts';
+import { framesOf } from './streams/event-lines.ts';
+import { type StreamKind, streamOf } from './streams/stream-kind.ts';
+import { requestOfStream } from './streams/stream-request.ts';
 
 /** Somebody waits: what takes longer than this is better told than waited for, in milliseconds. */
 const BACKOFF: BackoffPolicy = { baseMs: 250, maxMs: 2000, patienceMs: 2000 };

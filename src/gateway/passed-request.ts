@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Span } from '../protocol/json-spans.ts';
+import type { Span } from '../protocol/requests/json-spans.ts';
 import type { TargetRequest } from '../upstream/provider-target.ts';
 import { type Replacement, replaceSpans } from './replace-spans.ts';
 

@@ -3,9 +3,9 @@ import type { Socket } from 'node:net';
 import { STATUS_CODES } from '../base/node-http.ts';
 import { brokenStream } from '../upstream/provider-answer.ts';
 import type { ProviderTarget } from '../upstream/provider-target.ts';
-import { decodedHeaders } from './decoded-body.ts';
-import { MaskedFrames } from './masked-frames.ts';
-import { collectError, late, limitConnect, type Passing, refusalOf } from './passed-answer.ts';
+import { decodedHeaders } from './answers/decoded-body.ts';
+import { collectError, late, limitConnect, type Passing, refusalOf } from './answers/passed-answer.ts';
+import { MaskedFrames } from './streams/masked-frames.ts';
 
 /** A WebSocket on which nothing is said for so long is closed, in milliseconds. */
 const SILENT_MS = 30 * 60_000;

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { TraceContext } from '../base/trace-context.ts';
 import type { KeyConfig, ProxyModelConfig } from '../config/schema.ts';
-import type { Span } from '../protocol/json-spans.ts';
+import type { Span } from '../protocol/requests/json-spans.ts';
 import type { CallAccount } from './call-account.ts';
 
 /** A request on a proxy model, checked and ready to be passed to a provider. */

@@ -1,4 +1,4 @@
-import { type Span, topLevelSpans } from '../protocol/json-spans.ts';
+import { type Span, topLevelSpans } from '../protocol/requests/json-spans.ts';
 
 /** A range of bytes and what stands there instead. */
 export interface Replacement extends Span {

@@ -6,7 +6,7 @@ import type { Logger } from '../base/logger.ts';
 import type { LiveConfig } from '../config/live-config.ts';
 import type { GatewayConfig, KeyConfig } from '../config/schema.ts';
 import type { ModelProxy } from '../gateway/proxy-call.ts';
-import type { StreamedPassage } from '../gateway/streamed-passage.ts';
+import type { StreamedPassage } from '../gateway/streams/streamed-passage.ts';
 import type { SchemaChecker } from '../research/answer/schema/schema-job.ts';
 import type { LoadMeter } from '../runs/executing/load-meter.ts';
 import type { Caller, Runs } from '../runs/runs.ts';

@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { GatewayError } from '../base/errors.ts';
-import { type WorkScope, workFor } from '../base/event-loop.ts';
+import { type WorkScope, workFor } from '../base/load/event-loop.ts';
 import { MAX_LAG_MS } from '../runs/executing/load-meter.ts';
 import { type Answer, writeAnswer } from './answers/answer.ts';
 import type { AppDeps, Identity } from './app-deps.ts';

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import { GatewayError } from '../base/errors.ts';
 import { createServer } from '../base/node-http.ts';
 import { afterTurnEnd } from '../base/turn-end.ts';
-import { withoutOrigin } from '../protocol/request-target.ts';
+import { withoutOrigin } from '../protocol/requests/request-target.ts';
 import { sendJson } from './answers/send-json.ts';
 import { errorAnswer } from './errors.ts';
 import { refuseAfterAnswers, refuseOnSocket } from './refuse-on-socket.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { GatewayError, toGatewayError } from '../base/errors.ts';
-import { checkedTarget, withoutOrigin } from '../protocol/request-target.ts';
+import { checkedTarget, withoutOrigin } from '../protocol/requests/request-target.ts';
 import type { AppDeps } from './app-deps.ts';
 import { refuseNewWork } from './endpoint.ts';
 import { openSockets } from './limits/bounds.ts';

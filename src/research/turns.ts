@@ -1,5 +1,5 @@
 import { GatewayError } from '../base/errors.ts';
-import { nextTurn } from '../base/event-loop.ts';
+import { nextTurn } from '../base/load/event-loop.ts';
 import { type TurnDelta, TurnError, type TurnMessage, type TurnPart, type TurnRequest } from '../upstream/turn.ts';
 import { endOfPiece } from './answer/answer-bound.ts';
 import { mayShowOf } from './answer/may-show.ts';

@@ -1,5 +1,5 @@
 import type { RemoteProviderConfig } from '../config/schema.ts';
-import { type ApiTarget, type ProviderAddress, providerAddress } from '../protocol/request-target.ts';
+import { type ApiTarget, type ProviderAddress, providerAddress } from '../protocol/requests/request-target.ts';
 import {
   headersToClient,
   headersToProvider,

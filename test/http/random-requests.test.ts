@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http';
 import fc from 'fast-check';
 import { z } from 'zod';
 import { errorBody } from '../../src/protocol/errors.ts';
-import { openApiDocument } from '../../src/protocol/openapi.ts';
+import { openApiDocument } from '../../src/protocol/openapi/openapi.ts';
 import { SEED } from '../support/fuzz.ts';
 import { KEYS, openGateway, type TestGateway } from '../support/http-gateway.ts';
 import { type RandomRequest, randomRequest } from '../support/random-requests.ts';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
-import { checkedTarget, providerAddress } from '../../src/protocol/request-target.ts';
+import { checkedTarget, providerAddress } from '../../src/protocol/requests/request-target.ts';
 import { rawExchange } from '../support/http-client.ts';
 import { CLIENT_KEY, type ProxyGateway, startProxyGateway } from '../support/proxy-gateway.ts';
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { ConfinedWorker } from '../../src/base/confined-worker.ts';
+import { ConfinedWorker } from '../../src/base/confined/confined-worker.ts';
 
 const LIMITS = { timeMs: 60_000, memoryBytes: 1e9 };
 const { signal } = new AbortController();

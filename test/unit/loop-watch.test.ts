@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
-import { step, workFor } from '../../src/base/event-loop.ts';
+import { step, workFor } from '../../src/base/load/event-loop.ts';
+import { LoopWatch } from '../../src/base/load/loop-watch.ts';
 import { createLogger } from '../../src/base/logger.ts';
-import { LoopWatch } from '../../src/base/loop-watch.ts';
 
 function hold(ms: number): void {
   const until = performance.now() + ms;

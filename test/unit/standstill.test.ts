@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { TimeoutError, withTimeout } from '../../src/base/abort.ts';
-import { StandstillWatch } from '../../src/base/standstill.ts';
+import { StandstillWatch } from '../../src/base/load/standstill.ts';
 
 /** As a process is held up that is stopped and goes on: nothing of it runs. */
 function standStill(ms: number): void {

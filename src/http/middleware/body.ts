@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../../base/errors.ts';
-import { step } from '../../base/event-loop.ts';
 import { isObject } from '../../base/json.ts';
-import { type JsonShape, shapeOf } from '../../protocol/json-spans.ts';
+import { step } from '../../base/load/event-loop.ts';
+import { type JsonShape, shapeOf } from '../../protocol/requests/json-spans.ts';
 import { type BodySource, readBody } from './read-body.ts';
 
 /** A JSON object and the bytes that it came in: what is passed on is the bytes, what is understood the object. */

@@ -1,9 +1,9 @@
 import type { RequestHandler } from 'express';
-import { checkedTarget } from '../../protocol/request-target.ts';
+import { checkedTarget } from '../../protocol/requests/request-target.ts';
 import { accessLog } from '../access-log.ts';
 import type { AppDeps } from '../app-deps.ts';
+import { OVERVIEW } from '../operator/get-overview.ts';
 import type { RequestContext, RequestContexts } from '../request-context.ts';
-import { OVERVIEW } from '../routes/get-overview.ts';
 import { allowOrigin } from './cors.ts';
 import { requireOneReading } from './framing.ts';
 import { originCheck } from './origin.ts';

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { linkSignals, TimeoutError } from '../../base/abort.ts';
-import { BrokenJob, ConfinedWorker } from '../../base/confined-worker.ts';
+import { BrokenJob, ConfinedWorker } from '../../base/confined/confined-worker.ts';
 import { GatewayError } from '../../base/errors.ts';
-import { workOwner } from '../../base/event-loop.ts';
 import { FairSemaphore } from '../../base/fair-semaphore.ts';
-import type { WorkLimits } from '../../base/process-usage.ts';
+import { workOwner } from '../../base/load/event-loop.ts';
+import type { WorkLimits } from '../../base/load/process-usage.ts';
 import type { Report } from '../../runs/projections/report.ts';
 
 /** What making a document may take once it has begun. */

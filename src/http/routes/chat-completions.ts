@@ -1,5 +1,5 @@
 import { toSeconds } from '../../base/clock.ts';
-import { createChatCompletion } from '../../protocol/requests.ts';
+import { createChatCompletion } from '../../protocol/requests/requests.ts';
 import { chatCompletion } from '../../runs/projections/chat.ts';
 import { chatStream } from '../../runs/projections/chat-stream.ts';
 import type { RunRecord } from '../../runs/runs.ts';

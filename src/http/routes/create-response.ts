@@ -1,5 +1,5 @@
 import { GatewayError } from '../../base/errors.ts';
-import { type CreateResponse, createResponse as createResponseBody } from '../../protocol/requests.ts';
+import { type CreateResponse, createResponse as createResponseBody } from '../../protocol/requests/requests.ts';
 import { createdResponse } from '../../runs/submitting/new-run.ts';
 import { json } from '../answers/answer.ts';
 import { framesOf } from '../answers/run-stream.ts';

@@ -1,6 +1,6 @@
 import { GatewayError } from '../../base/errors.ts';
 import { publicId } from '../../base/ids.ts';
-import { createChatCompletion } from '../../protocol/requests.ts';
+import { createChatCompletion } from '../../protocol/requests/requests.ts';
 import { type Answer, json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Call, Endpoint } from '../endpoint.ts';

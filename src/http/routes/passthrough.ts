@@ -1,6 +1,6 @@
 import { GatewayError } from '../../base/errors.ts';
-import { boundaryOf, formFields } from '../../protocol/multipart.ts';
-import { isPlainPath } from '../../protocol/request-target.ts';
+import { boundaryOf, formFields } from '../../protocol/requests/multipart.ts';
+import { isPlainPath } from '../../protocol/requests/request-target.ts';
 import type { AppDeps } from '../app-deps.ts';
 import { type Call, type Endpoint, methodNotAllowed } from '../endpoint.ts';
 import { type Forwarding, forward, jsonForwarding } from '../forward.ts';

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../../base/errors.ts';
 import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
-import type { StreamedCall } from '../../gateway/streamed-passage.ts';
-import { isPlainPath } from '../../protocol/request-target.ts';
+import type { StreamedCall } from '../../gateway/streams/streamed-passage.ts';
+import { isPlainPath } from '../../protocol/requests/request-target.ts';
 import type { Answer } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import { type Call, refuseNewWork } from '../endpoint.ts';

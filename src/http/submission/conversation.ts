@@ -1,9 +1,9 @@
 import { GatewayError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
 import type { ResearchModelConfig } from '../../config/schema.ts';
-import type { PriorCall, PriorOutput } from '../../protocol/foreign-items.ts';
-import { parseValue } from '../../protocol/parse.ts';
-import { type InputItem, type InputMessage, inputItem } from '../../protocol/request-input.ts';
+import type { PriorCall, PriorOutput } from '../../protocol/requests/foreign-items.ts';
+import { parseValue } from '../../protocol/requests/parse.ts';
+import { type InputItem, type InputMessage, inputItem } from '../../protocol/requests/request-input.ts';
 import type { ConversationMessage } from '../../research/run/request.ts';
 import { fencePlainly } from '../../research/text/fence.ts';
 

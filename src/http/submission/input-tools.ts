@@ -2,7 +2,7 @@ import { GatewayError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import type { KeyConfig, ResearchModelConfig } from '../../config/schema.ts';
 import { type SearchProviderName, searchableCountry } from '../../config/search-providers.ts';
-import { type RequestMcpServer, type ResponseTool, unknownFields } from '../../protocol/request-tools.ts';
+import { type RequestMcpServer, type ResponseTool, unknownFields } from '../../protocol/requests/request-tools.ts';
 import type { Warning } from '../../protocol/warnings.ts';
 import type { BuiltinTools, RequestedMcpServer, ResearchRequest } from '../../research/run/request.ts';
 

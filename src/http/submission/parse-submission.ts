@@ -1,8 +1,8 @@
 import type { z } from 'zod';
 import type { ToolsConfig } from '../../config/schema.ts';
-import { requireExactMetadata } from '../../protocol/exact-numbers.ts';
-import { parseBody } from '../../protocol/parse.ts';
-import type { createChatCompletion, createResponse } from '../../protocol/requests.ts';
+import { requireExactMetadata } from '../../protocol/requests/exact-numbers.ts';
+import { parseBody } from '../../protocol/requests/parse.ts';
+import type { createChatCompletion, createResponse } from '../../protocol/requests/requests.ts';
 import type { JsonBody } from '../middleware/body.ts';
 import { droppedItems } from './conversation.ts';
 import { ignoredHeader, withoutUnusedTools } from './ignored.ts';

@@ -1,9 +1,9 @@
 import { GatewayError } from '../../base/errors.ts';
 import { isObject, type JsonObject } from '../../base/json.ts';
 import type { KeyConfig, Profile, ResearchModelConfig, RouteConfig } from '../../config/schema.ts';
-import type { TextFormat } from '../../protocol/request-formats.ts';
-import type { InputItem } from '../../protocol/request-input.ts';
-import type { CreateChatCompletion, CreateResponse } from '../../protocol/requests.ts';
+import type { TextFormat } from '../../protocol/requests/request-formats.ts';
+import type { InputItem } from '../../protocol/requests/request-input.ts';
+import type { CreateChatCompletion, CreateResponse } from '../../protocol/requests/requests.ts';
 import type { SchemaChecker } from '../../research/answer/schema/schema-job.ts';
 import { requireUsableSchema } from '../../research/answer/schema/structured.ts';
 import { highestPrice, leastCost } from '../../research/run/money.ts';

@@ -1,5 +1,5 @@
 import { isObject, parseJson } from '../../base/json.ts';
-import { fitsShape, type JsonShape } from '../../protocol/json-spans.ts';
+import { fitsShape, type JsonShape } from '../../protocol/requests/json-spans.ts';
 import { repairJson } from '../../upstream/dialects/json-repair.ts';
 
 /**

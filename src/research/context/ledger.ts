@@ -1,4 +1,4 @@
-import { nextTurn } from '../../base/event-loop.ts';
+import { nextTurn } from '../../base/load/event-loop.ts';
 import { type EvidenceRecord, recordText } from '../run/evidence.ts';
 import { keywords, mostTellingPart, pickFacts, type RankedText, rankText } from '../text/key-facts.ts';
 import { estimateTokens } from '../text/tokens.ts';

@@ -1,5 +1,5 @@
-import { nextTurn } from '../../base/event-loop.ts';
 import { isObject, parseJson } from '../../base/json.ts';
+import { nextTurn } from '../../base/load/event-loop.ts';
 import type { ExecutableCall, ResultEntry } from '../run/transcript.ts';
 import { keywords, pickFacts, type RankedText, rankText, rankTextInSteps } from '../text/key-facts.ts';
 

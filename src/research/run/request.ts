@@ -1,6 +1,6 @@
 import type { Effort, Profile } from '../../config/schema.ts';
-import type { TextFormat } from '../../protocol/request-formats.ts';
-import type { ContentPart } from '../../protocol/request-input.ts';
+import type { TextFormat } from '../../protocol/requests/request-formats.ts';
+import type { ContentPart } from '../../protocol/requests/request-input.ts';
 import type { ReasoningSummary } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
 

@@ -1,7 +1,7 @@
 import { sleep, withTimeout } from '../../base/abort.ts';
 import type { Clock } from '../../base/clock.ts';
-import { workFor } from '../../base/event-loop.ts';
 import type { RunId } from '../../base/ids.ts';
+import { workFor } from '../../base/load/event-loop.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Claim, NewRun, RunRecord, RunStore } from '../../store/run-store.ts';
 import { AppendTick } from './append-tick.ts';

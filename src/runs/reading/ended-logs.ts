@@ -1,5 +1,5 @@
 import type { RunId } from '../../base/ids.ts';
-import { inOwnMemory, OWN_MEMORY_BYTES } from '../../base/own-memory.ts';
+import { inOwnMemory, OWN_MEMORY_BYTES } from '../../base/load/own-memory.ts';
 import { framesAfter } from '../../protocol/frames.ts';
 import type { LogBatch, RunRecord, RunStore } from '../../store/run-store.ts';
 

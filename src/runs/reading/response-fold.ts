@@ -1,5 +1,5 @@
-import { nextTurn } from '../../base/event-loop.ts';
 import type { RunId } from '../../base/ids.ts';
+import { nextTurn } from '../../base/load/event-loop.ts';
 import type { UnnumberedEvent } from '../../protocol/events.ts';
 import { eventsIn } from '../../protocol/frames.ts';
 import type { ResponseObject } from '../../protocol/response.ts';

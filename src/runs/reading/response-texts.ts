@@ -1,5 +1,5 @@
 import type { RunId } from '../../base/ids.ts';
-import { inOwnMemory, OWN_MEMORY_BYTES } from '../../base/own-memory.ts';
+import { inOwnMemory, OWN_MEMORY_BYTES } from '../../base/load/own-memory.ts';
 
 /** Bytes that are kept; what is larger than a quarter of them is not kept at all. */
 const MAX_BYTES = 16 * 1024 * 1024;

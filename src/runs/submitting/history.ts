@@ -1,5 +1,5 @@
-import { nextTurn, step } from '../../base/event-loop.ts';
 import { isObject, parseJson } from '../../base/json.ts';
+import { nextTurn, step } from '../../base/load/event-loop.ts';
 import { findingsOf } from '../../research/context/findings.ts';
 import type { ConversationMessage, EarlierSource, ResearchRequest } from '../../research/run/request.ts';
 import { ResearchState } from '../../research/run/transcript.ts';

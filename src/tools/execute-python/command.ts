@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Confinement } from '../../base/confinement.ts';
+import type { Confinement } from '../../base/confined/confinement.ts';
 
 /** How a sandbox process is started. */
 export interface SandboxCommand {

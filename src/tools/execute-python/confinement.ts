@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { type Confinement, waysToConfine } from '../../base/confinement.ts';
+import { type Confinement, waysToConfine } from '../../base/confined/confinement.ts';
 
 const run = promisify(execFile);
 

@@ -1,7 +1,7 @@
 import { abortable, linkSignals } from '../../base/abort.ts';
-import type { Confinement } from '../../base/confinement.ts';
-import { workOwner } from '../../base/event-loop.ts';
+import type { Confinement } from '../../base/confined/confinement.ts';
 import { FairSemaphore } from '../../base/fair-semaphore.ts';
+import { workOwner } from '../../base/load/event-loop.ts';
 import type { Logger } from '../../base/logger.ts';
 import { ToolError } from '../tool.ts';
 import { findConfinement } from './confinement.ts';

@@ -1,8 +1,8 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { abortable } from '../../base/abort.ts';
 import type { JsonObject } from '../../base/json.ts';
+import { StandstillWatch } from '../../base/load/standstill.ts';
 import type { Logger } from '../../base/logger.ts';
-import { StandstillWatch } from '../../base/standstill.ts';
 import type { ToolContext, ToolError, ToolOutput } from '../tool.ts';
 import { toToolOutput } from './call-result.ts';
 import { isAnswer, isLostSession, isUnanswered, toToolError } from './mcp-errors.ts';

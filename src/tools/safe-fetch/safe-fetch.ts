@@ -1,6 +1,6 @@
 import { fetch as undiciFetch } from 'undici';
 import { messageOf } from '../../base/errors.ts';
-import { StandstillWatch } from '../../base/standstill.ts';
+import { StandstillWatch } from '../../base/load/standstill.ts';
 import { ToolError } from '../tool.ts';
 import { parseNetwork } from './addresses.ts';
 import { createGuardedAgent, type ExchangeTimeouts } from './guarded-agent.ts';

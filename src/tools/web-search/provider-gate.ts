@@ -1,6 +1,6 @@
 import { sleep } from '../../base/abort.ts';
-import { workOwner } from '../../base/event-loop.ts';
 import { FairSemaphore } from '../../base/fair-semaphore.ts';
+import { workOwner } from '../../base/load/event-loop.ts';
 import { SearchFailure } from './search-provider.ts';
 
 const SECOND = 1000;

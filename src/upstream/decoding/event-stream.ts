@@ -1,6 +1,6 @@
 import { createParser } from 'eventsource-parser';
 import { isObject } from '../../base/json.ts';
-import { fitsShape } from '../../protocol/json-spans.ts';
+import { fitsShape } from '../../protocol/requests/json-spans.ts';
 import { brokenStream } from '../routing/attempt-failure.ts';
 
 /** The longest frame that is accepted, in characters. */

@@ -1,8 +1,8 @@
 import { sleep } from '../../base/abort.ts';
 import type { Clock } from '../../base/clock.ts';
 import { GatewayError } from '../../base/errors.ts';
-import { workOwner } from '../../base/event-loop.ts';
 import { FairSemaphore, type Permit } from '../../base/fair-semaphore.ts';
+import { workOwner } from '../../base/load/event-loop.ts';
 
 /** How the runs that share a provider slow down when it limits them. */
 export interface LimiterPolicy {

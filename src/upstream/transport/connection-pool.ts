@@ -3,7 +3,7 @@ import type { Dispatcher } from 'undici';
 // A quarter of undici, and of what it costs a start: the rest is `fetch`, caches, proxies and mocks.
 import buildConnector from 'undici/lib/core/connect.js';
 import Agent from 'undici/lib/dispatcher/agent.js';
-import { nextTurn } from '../../base/event-loop.ts';
+import { nextTurn } from '../../base/load/event-loop.ts';
 import { atTurnEnd } from '../../base/turn-end.ts';
 import { AnswerDecoder, isEncoded } from './answer-decoder.ts';
 import { connectInTurn } from './connect-in-turn.ts';

@@ -1,5 +1,5 @@
 import { MAX_TIMER_MS } from '../../base/abort.ts';
-import { READING_MS, wasHeldUp } from '../../base/standstill.ts';
+import { READING_MS, wasHeldUp } from '../../base/load/standstill.ts';
 
 /** The phases of a call that have a time limit (architecture: the four timers); `total` is that of the whole call. */
 export type Phase = 'connect' | 'headers' | 'first token' | 'idle' | 'total';

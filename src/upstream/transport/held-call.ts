@@ -1,4 +1,4 @@
-import { hadItsShare, nextTurn, toldIfSlow } from '../../base/event-loop.ts';
+import { hadItsShare, nextTurn, toldIfSlow } from '../../base/load/event-loop.ts';
 import { type AttemptFailure, brokenStream } from '../routing/attempt-failure.ts';
 import { failureOfConnection, failureOfDeadline } from './connection-failure.ts';
 import type { ConnectionPool } from './connection-pool.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { SEARCH_PROVIDER_NAMES } from '../../../src/config/search-providers.ts';
-import { findFlaw, lastPayloads, saysDone } from '../../../src/gateway/event-lines.ts';
-import { lastReportedUsage } from '../../../src/gateway/reported-usage.ts';
+import { lastReportedUsage } from '../../../src/gateway/answers/reported-usage.ts';
+import { findFlaw, lastPayloads, saysDone } from '../../../src/gateway/streams/event-lines.ts';
 import { createSearchProvider } from '../../../src/tools/web-search/create-provider.ts';
 import { SearchFailure } from '../../../src/tools/web-search/search-provider.ts';
 import { Scrubber } from '../../../src/upstream/credentials/secrets.ts';

@@ -3,14 +3,14 @@ import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { tools as toolsSchema } from '../../../src/config/schema/tools.ts';
-import { readYaml } from '../../../src/config/yaml-source.ts';
+import { readYaml } from '../../../src/config/yaml/yaml-source.ts';
 import { parseObject } from '../../../src/http/middleware/body.ts';
 import { Query } from '../../../src/http/query.ts';
 import { parseChat, parseResponse } from '../../../src/http/submission/parse-submission.ts';
-import { topLevelSpans } from '../../../src/protocol/json-spans.ts';
-import { boundaryOf, formFields } from '../../../src/protocol/multipart.ts';
-import { checkedTarget, isPlainPath } from '../../../src/protocol/request-target.ts';
-import { createChatCompletion, createResponse } from '../../../src/protocol/requests.ts';
+import { topLevelSpans } from '../../../src/protocol/requests/json-spans.ts';
+import { boundaryOf, formFields } from '../../../src/protocol/requests/multipart.ts';
+import { checkedTarget, isPlainPath } from '../../../src/protocol/requests/request-target.ts';
+import { createChatCompletion, createResponse } from '../../../src/protocol/requests/requests.ts';
 import { type Boundary, fuzz, RUNS } from '../../support/fuzz.ts';
 
 const JSON_PIECES = [

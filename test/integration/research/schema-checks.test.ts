@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { GatewayError } from '../../../src/base/errors.ts';
-import { workFor, workOwner } from '../../../src/base/event-loop.ts';
+import { workFor, workOwner } from '../../../src/base/load/event-loop.ts';
 import { SchemaChecks } from '../../../src/research/answer/schema/schema-checks.ts';
 import { requireUsableSchema } from '../../../src/research/answer/schema/structured.ts';
 import { isSlow } from '../../support/fair-time.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { JsonObject, JsonValue } from '../../../src/base/json.ts';
+import { processUsage } from '../../../src/base/load/process-usage.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
-import { processUsage } from '../../../src/base/process-usage.ts';
 import { createExecutePythonTool, type ExecutePythonTool } from '../../../src/tools/execute-python/execute-python.ts';
 import { ToolError } from '../../../src/tools/tool.ts';
 

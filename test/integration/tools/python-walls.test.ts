@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { processUsage } from '../../../src/base/process-usage.ts';
+import { processUsage } from '../../../src/base/load/process-usage.ts';
 import { sandboxCommand } from '../../../src/tools/execute-python/command.ts';
 import { findConfinement } from '../../../src/tools/execute-python/confinement.ts';
 import { READY_LINE } from '../../../src/tools/execute-python/messages.ts';

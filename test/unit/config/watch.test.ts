@@ -8,9 +8,9 @@ import { ConfigError } from '../../../src/config/config-error.ts';
 import { type Environment, readEnvironment } from '../../../src/config/environment.ts';
 import { keyringOf } from '../../../src/config/keyring.ts';
 import { loadConfig } from '../../../src/config/load.ts';
-import { parseAside } from '../../../src/config/parse-aside.ts';
 import { secretHash } from '../../../src/config/secrets.ts';
 import { type ConfigWatcher, type ReloadOutcome, watchConfig } from '../../../src/config/watch.ts';
+import { parseAside } from '../../../src/config/yaml/parse-aside.ts';
 
 const text = (options: { model?: string; port?: number; broken?: string } = {}) => `
 server: { port: ${options.port ?? 8080} }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { isObject, type JsonObject } from '../../../src/base/json.ts';
-import { ContinuedAnswer } from '../../../src/gateway/continued-answer.ts';
+import { ContinuedAnswer } from '../../../src/gateway/answers/continued-answer.ts';
 
 const chunk = (id: string, delta: JsonObject, finish: string | null = null): JsonObject => ({
   id,

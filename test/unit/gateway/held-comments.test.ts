@@ -5,7 +5,7 @@ import { silentLogger } from '../../../src/base/logger.ts';
 import { configSchema } from '../../../src/config/schema.ts';
 import { CallAccount } from '../../../src/gateway/call-account.ts';
 import { createModelProxy } from '../../../src/gateway/model-proxy.ts';
-import { topLevelSpans } from '../../../src/protocol/json-spans.ts';
+import { topLevelSpans } from '../../../src/protocol/requests/json-spans.ts';
 import { createUpstream } from '../../../src/upstream/upstream.ts';
 import { payloadsOf } from '../../support/proxy-gateway.ts';
 import { hang, raw, type Script, startScriptedProvider, status, turn } from '../../support/scripted-provider.ts';

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { lastReportedUsage } from '../../../src/gateway/reported-usage.ts';
+import { lastReportedUsage } from '../../../src/gateway/answers/reported-usage.ts';
 
 describe('reported usage', () => {
   it('is that of the last usage object', () => {

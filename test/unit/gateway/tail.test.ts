@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { Tail } from '../../../src/gateway/tail.ts';
+import { Tail } from '../../../src/gateway/answers/tail.ts';
 
 describe('the tail of a stream', () => {
   it('keeps the end, and no more than it needs', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { FairSemaphore } from '../../../src/base/fair-semaphore.ts';
+import { judgeJson, WholeAnswer } from '../../../src/gateway/answers/whole-answer.ts';
 import type { AttemptResult, ResultReceiver } from '../../../src/gateway/attempt-result.ts';
-import { judgeJson, WholeAnswer } from '../../../src/gateway/whole-answer.ts';
 import { AttemptFailure, brokenStream } from '../../../src/upstream/provider-answer.ts';
 
 const KB = 1024;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { GatewayError } from '../../../src/base/errors.ts';
-import { requireExactMetadata } from '../../../src/protocol/exact-numbers.ts';
+import { requireExactMetadata } from '../../../src/protocol/requests/exact-numbers.ts';
 
 const check = (metadata: string) => requireExactMetadata(Buffer.from(`{"model": "m", "metadata": ${metadata}}`));
 

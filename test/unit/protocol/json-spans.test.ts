@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { shapeOf, topLevelSpans } from '../../../src/protocol/json-spans.ts';
+import { shapeOf, topLevelSpans } from '../../../src/protocol/requests/json-spans.ts';
 
 const spansIn = (text: string, name = 'model') => {
   const json = Buffer.from(text);

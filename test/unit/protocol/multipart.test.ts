@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { boundaryOf, formFields } from '../../../src/protocol/multipart.ts';
+import { boundaryOf, formFields } from '../../../src/protocol/requests/multipart.ts';
 
 const part = (disposition: string, value: string) =>
   `--b\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n${value}\r\n`;

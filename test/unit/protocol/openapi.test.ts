@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { runEvent } from '../../../src/protocol/events.ts';
-import { openApiDocument } from '../../../src/protocol/openapi.ts';
+import { openApiDocument } from '../../../src/protocol/openapi/openapi.ts';
 
 describe('openApiDocument', () => {
   it('can be made again, and every reference in it leads somewhere', () => {

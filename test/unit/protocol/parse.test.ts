@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { z } from 'zod';
 import { GatewayError } from '../../../src/base/errors.ts';
-import { boundedList, mapOf, parseValue } from '../../../src/protocol/parse.ts';
-import { createResponse } from '../../../src/protocol/requests.ts';
+import { boundedList, mapOf, parseValue } from '../../../src/protocol/requests/parse.ts';
+import { createResponse } from '../../../src/protocol/requests/requests.ts';
 
 function problems(schema: z.ZodType, value: unknown): number {
   const result = schema.safeParse(value);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { GatewayError } from '../../../src/base/errors.ts';
 import type { JsonObject } from '../../../src/base/json.ts';
-import type { TextFormat } from '../../../src/protocol/request-formats.ts';
+import type { TextFormat } from '../../../src/protocol/requests/request-formats.ts';
 import { SchemaChecks } from '../../../src/research/answer/schema/schema-checks.ts';
 import {
   checkAnswer,

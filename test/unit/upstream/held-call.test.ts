@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { hadItsShare, nextTurn } from '../../../src/base/event-loop.ts';
+import { hadItsShare, nextTurn } from '../../../src/base/load/event-loop.ts';
 import { ConnectionPool } from '../../../src/upstream/transport/connection-pool.ts';
 import type { AnswerHead, Exchange, ExchangeListener } from '../../../src/upstream/transport/exchange.ts';
 import { HeldCall, type ReceiverControl } from '../../../src/upstream/transport/held-call.ts';

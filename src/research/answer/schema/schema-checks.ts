@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { ConfinedPool } from '../../../base/confined-pool.ts';
-import { BrokenJob, ConfinedWorker } from '../../../base/confined-worker.ts';
+import { ConfinedPool } from '../../../base/confined/confined-pool.ts';
+import { BrokenJob, ConfinedWorker } from '../../../base/confined/confined-worker.ts';
 import { GatewayError } from '../../../base/errors.ts';
-import type { WorkLimits } from '../../../base/process-usage.ts';
+import type { WorkLimits } from '../../../base/load/process-usage.ts';
 import { type SchemaChecker, type SchemaJob, type SchemaVerdict, schemaVerdict } from './schema-job.ts';
 
 export interface SchemaChecksOptions {

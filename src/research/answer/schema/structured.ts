@@ -1,7 +1,7 @@
 import { linkSignals, TimeoutError } from '../../../base/abort.ts';
 import { GatewayError } from '../../../base/errors.ts';
 import { isObject, parseJson } from '../../../base/json.ts';
-import type { TextFormat } from '../../../protocol/request-formats.ts';
+import type { TextFormat } from '../../../protocol/requests/request-formats.ts';
 import { schemaExcess } from './schema-bounds.ts';
 import type { SchemaChecker, SchemaJob, SchemaVerdict } from './schema-job.ts';
 

@@ -1,8 +1,8 @@
-import { ConfinedPool } from '../../../base/confined-pool.ts';
-import { BrokenJob, ConfinedWorker } from '../../../base/confined-worker.ts';
-import { workOwner } from '../../../base/event-loop.ts';
+import { ConfinedPool } from '../../../base/confined/confined-pool.ts';
+import { BrokenJob, ConfinedWorker } from '../../../base/confined/confined-worker.ts';
 import { FairSemaphore } from '../../../base/fair-semaphore.ts';
-import type { WorkLimits } from '../../../base/process-usage.ts';
+import { workOwner } from '../../../base/load/event-loop.ts';
+import type { WorkLimits } from '../../../base/load/process-usage.ts';
 import { ParseFailure } from './parse-failure.ts';
 import { type ChildMessage, childMessage, type ParsedDocument, type ParseJob } from './parse-job.ts';
 

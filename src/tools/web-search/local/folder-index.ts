@@ -1,6 +1,6 @@
 import { abortable, linkSignals } from '../../../base/abort.ts';
 import { messageOf } from '../../../base/errors.ts';
-import { nextTurn } from '../../../base/event-loop.ts';
+import { nextTurn } from '../../../base/load/event-loop.ts';
 import { type CorpusFile, listDocuments } from '../../corpus/corpus.ts';
 import { corpusUrl } from '../../corpus/corpus-url.ts';
 import type { SearchHit } from '../search-provider.ts';

@@ -1,5 +1,5 @@
 import { type JsonValue, parseJson } from '../../../base/json.ts';
-import { fitsShape, type JsonShape } from '../../../protocol/json-spans.ts';
+import { fitsShape, type JsonShape } from '../../../protocol/requests/json-spans.ts';
 import type { SafeFetch } from '../../safe-fetch/safe-fetch.ts';
 import { type SearchCall, SearchFailure, type SearchFailureKind } from '../search-provider.ts';
 

@@ -1,0 +1,64 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { waysToConfine } from './confinement.ts';
+
+export interface ConfinedChildOptions {
+  /** Packages that the child imports; those that they import themselves lie in the same `node_modules`. */
+  packages: readonly string[];
+  /** The JavaScript heap, in MiB. */
+  heapMb: number;
+}
+
+/** Processor seconds after which the kernel ends a child, should the gateway die while it is stuck. */
+const CPU_SECONDS = 300;
+
+/**
+ * A Node process that may read its own code and nothing else: no network, no other files, no child processes, no
+ * environment; where Linux allows it also no privileges, and another user or namespaces of its own. It talks over an IPC channel; `advanced` serialisation carries bytes as they are. For work whose cost is
+ * chosen by a client, a page or a provider: whoever starts it limits its time and memory.
+ */
+export function spawnConfinedChild(entry: URL, { packages, heapMb }: ConfinedChildOptions): ChildProcess {
+  const nodeArgs = [
+    '--permission',
+    ...readablePaths(packages).map((path) => `--allow-fs-read=${path}`),
+    `--max-old-space-size=${heapMb}`,
+    '--no-warnings',
+    fileURLToPath(entry),
+  ];
+  const [command, args] =
+    process.platform === 'win32'
+      ? [process.execPath, nodeArgs]
+      : ['/bin/sh', ['-c', startingScript(fileURLToPath(entry)), process.execPath, ...nodeArgs]];
+  return spawn(command, args, { stdio: ['ignore', 'ignore', 'ignore', 'ipc'], serialization: 'advanced', env: {} });
+}
+
+/**
+ * The strongest of what the system allows is found by trying, in the shell that starts the child: whether Node and the
+ * entry can be read under it. All ways replace themselves by the program, so that its process id is the one of the shell.
+ */
+function startingScript(entry: string): string {
+  const quoted = `'${entry.replaceAll("'", "'\\''")}'`;
+  const tries = waysToConfine().map(({ command }) => {
+    const way = command.join(' ');
+    return `if ${way} /bin/sh -c 'test -x "$0" && test -r "$1"' "$0" ${quoted} 2>/dev/null; then exec ${way} "$0" "$@"; fi`;
+  });
+  return [`ulimit -t ${CPU_SECONDS}`, ...tries, 'exec "$0" "$@"'].join('\n');
+}
+
+/** The source tree and the `node_modules` folders in which the packages lie. */
+function readablePaths(packages: readonly string[]): string[] {
+  const require = createRequire(import.meta.url);
+  const libraries = packages.map((name) => {
+    const path = require.resolve(name);
+    const mark = `${sep}node_modules${sep}`;
+    return path.slice(0, path.lastIndexOf(mark) + mark.length);
+  });
+  const source = fileURLToPath(new URL('../../', import.meta.url));
+  // The folder may be a link; the resolver reads both its ends.
+  const project = ['package.json', 'node_modules'].map((name) =>
+    fileURLToPath(new URL(`../../../${name}`, import.meta.url)),
+  );
+  return [...new Set([source, ...project, ...libraries])];
+}

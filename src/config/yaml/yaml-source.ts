@@ -1,0 +1,129 @@
+import {
+  type Document,
+  isAlias,
+  isMap,
+  isPair,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  Scalar,
+  visit,
+} from 'yaml';
+import { type ConfigProblem, formatPath } from '../config-error.ts';
+import { substitute } from './substitution.ts';
+import { yamlFaults } from './yaml-errors.ts';
+
+/** More than any configuration has, few enough that a file of nested aliases cannot fill the memory. */
+const MAX_ALIASES = 100;
+
+/** A YAML file read into plain values, which still knows where in the file each value stood. */
+export interface YamlSource {
+  value: unknown;
+  problems: ConfigProblem[];
+  /** The position of a value, or of the nearest thing above it that the file has. */
+  locate(path: readonly PropertyKey[]): { line: number; column: number };
+  /** The position of a key, where the value at `path` has it. */
+  locateKey(path: readonly PropertyKey[]): { line: number; column: number };
+}
+
+/**
+ * Parses YAML and replaces `${NAME}` in its values (never in keys). An unquoted value that held a reference is read
+ * again as YAML would, so that `port: ${PORT:-8080}` is a number; a quoted one stays a string.
+ */
+export function readYaml(text: string, variables: Readonly<Record<string, string | undefined>>): YamlSource {
+  const lineCounter = new LineCounter();
+  // prettyErrors would quote the file's lines, secrets included, in messages.
+  const document = parseDocument(text, { lineCounter, prettyErrors: false });
+  const position = (offset: number) => {
+    const { line, col } = lineCounter.linePos(offset);
+    return { line: Math.max(line, 1), column: Math.max(col, 1) };
+  };
+  const problems: ConfigProblem[] = yamlFaults(text, document.errors).map(({ offset, message }) => ({
+    path: '',
+    ...position(offset),
+    message: `is not valid YAML: ${message}`,
+  }));
+  const locate = (path: readonly PropertyKey[], wantKey: boolean) => position(findOffset(document, path, wantKey));
+  const source: YamlSource = {
+    value: undefined,
+    problems,
+    locate: (path) => locate(path, false),
+    locateKey: (path) => locate(path, true),
+  };
+  if (problems.length > 0) return source;
+  problems.push(...substituteScalars(document, variables, position));
+  try {
+    source.value = document.toJS({ maxAliasCount: MAX_ALIASES });
+  } catch (error) {
+    if (!(error instanceof ReferenceError)) throw error;
+    problems.push({ path: '', message: `has more than ${MAX_ALIASES} aliases, or one that leads nowhere` });
+  }
+  return source;
+}
+
+function substituteScalars(
+  document: Document,
+  variables: Readonly<Record<string, string | undefined>>,
+  position: (offset: number) => { line: number; column: number },
+): ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  visit(document, {
+    Scalar(where, node, parents) {
+      if (typeof node.value !== 'string' || !node.value.includes('${')) return;
+      const at = { path: formatPath(pathOf(node, parents)), ...position(node.range?.[0] ?? 0) };
+      if (where === 'key') {
+        problems.push({ ...at, message: `is a key with \${...}: variables are replaced in values only` });
+        return;
+      }
+      const { text, problems: failures } = substitute(node.value, variables);
+      problems.push(...failures.map((message) => ({ ...at, message })));
+      node.value = node.type === Scalar.PLAIN ? plainValue(text) : text;
+    },
+  });
+  return problems;
+}
+
+/** The value of an unquoted scalar: number, boolean, null or text. */
+function plainValue(text: string): unknown {
+  if (/^-?(0|[1-9]\d*)(\.\d+)?$/.test(text) && Number.isSafeInteger(Math.trunc(Number(text)))) return Number(text);
+  if (text === 'true' || text === 'false') return text === 'true';
+  return text === 'null' ? null : text;
+}
+
+/** The path of a node, from the nodes above it. */
+function pathOf(node: unknown, parents: readonly unknown[]): PropertyKey[] {
+  const path: PropertyKey[] = [];
+  const chain = [...parents, node];
+  for (const [index, parent] of chain.entries()) {
+    if (isPair(parent)) path.push(String(isScalar(parent.key) ? parent.key.value : parent.key));
+    else if (isSeq(parent)) path.push(parent.items.indexOf(chain[index + 1]));
+  }
+  return path;
+}
+
+function findOffset(document: Document, path: readonly PropertyKey[], wantKey: boolean): number {
+  let node: unknown = document.contents;
+  let offset = startOf(node) ?? 0;
+  for (const [depth, part] of path.entries()) {
+    const container = isAlias(node) ? node.resolve(document) : node;
+    let child: unknown;
+    if (isMap(container)) {
+      const pair = container.items.find((item) => String(isScalar(item.key) ? item.key.value : item.key) === part);
+      if (pair === undefined) return offset;
+      offset = startOf(pair.key) ?? offset;
+      if (wantKey && depth === path.length - 1) return offset;
+      child = pair.value;
+    } else if (isSeq(container) && typeof part === 'number') child = container.items[part];
+    if (child === undefined || child === null) return offset;
+    node = child;
+    offset = isMap(node) || isSeq(node) ? offset : (startOf(node) ?? offset);
+    if (isSeq(container)) offset = startOf(node) ?? offset;
+  }
+  return offset;
+}
+
+function startOf(node: unknown): number | undefined {
+  if (isMap(node) || isSeq(node) || isScalar(node) || isAlias(node)) return node.range?.[0];
+  return undefined;
+}

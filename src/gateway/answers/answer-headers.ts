@@ -1,0 +1,21 @@
+import type { AnswerHead } from '../../upstream/provider-target.ts';
+
+/** Headers of every stream (contract section 2): what stands in between must neither buffer nor compress it. */
+const STREAM_HEADERS = {
+  'content-type': 'text/event-stream; charset=utf-8',
+  'cache-control': 'no-cache, no-transform',
+  'x-accel-buffering': 'no',
+} as const;
+
+/** The media type of an answer in lower case, without parameters; empty where it has none. */
+export function mediaTypeOf({ headers }: AnswerHead): string {
+  const type = headers['content-type'] ?? '';
+  const semicolon = type.indexOf(';');
+  return (semicolon === -1 ? type : type.slice(0, semicolon)).trim().toLowerCase();
+}
+
+/** The head of a stream. */
+export function streamHeaders(upstreamRequestId: string | undefined): Readonly<Record<string, string>> {
+  if (upstreamRequestId === undefined) return STREAM_HEADERS;
+  return { ...STREAM_HEADERS, 'x-upstream-request-id': upstreamRequestId };
+}

@@ -1,0 +1,179 @@
+import type { Permit } from '../../base/fair-semaphore.ts';
+import { isObject, type JsonObject, type JsonValue, parseJson } from '../../base/json.ts';
+import { type AttemptFailure, brokenStream } from '../../upstream/provider-answer.ts';
+import type { AnswerHead, HeldAnswer, ProviderTarget } from '../../upstream/provider-target.ts';
+import type { AttemptResult, ResultControl, ResultReceiver } from '../attempt-result.ts';
+import type { MeteredCall } from '../metered-call.ts';
+import { judge, type StreamKind } from '../streams/stream-kind.ts';
+import { HeldBytes } from './held-bytes.ts';
+import { lastReportedUsage, usageIn } from './reported-usage.ts';
+
+/** The longest answer that is kept in memory, and the longest error, in bytes. */
+const MAX_ANSWER = 32 * 1024 * 1024;
+const MAX_ERROR = 1024 * 1024;
+/** Longer JSON is looked at from outside only, in bytes. */
+const MAX_PARSED = 1024 * 1024;
+
+/** Up to this length an answer is kept without asking, in bytes. */
+const SMALL = 256 * 1024;
+/** What is taken of the budget at once, in bytes. */
+const STEP = 256 * 1024;
+
+export interface WholeAnswerOptions {
+  /** Judges the answer once it is whole. */
+  judge(answer: HeldAnswer): AttemptResult;
+  memory: Permit;
+  metered: Pick<MeteredCall, 'bytes' | 'anew'>;
+  /** Takes over where memory is short: the answer passes as it comes. Absent: there is nobody to pass it to. */
+  relay?: () => ResultReceiver;
+  /** Longer ones are relayed, in bytes; absent: none are for their length. */
+  keep?: number;
+}
+
+/**
+ * Collects an answer and judges it when it is whole, so that until then another provider can be asked. A large one
+ * takes of the memory that all share; without it the answer is passed on as it comes, at the pace of its client.
+ */
+export class WholeAnswer implements ResultReceiver {
+  readonly #head: AnswerHead;
+  readonly #control: ResultControl;
+  readonly #options: WholeAnswerOptions;
+  readonly #limit: number;
+  /** The only piece so far: most answers come in one, that needs no copy. */
+  #first: Buffer | undefined;
+  #rest: HeldBytes | undefined;
+  #length = 0;
+  #relayed: ResultReceiver | undefined;
+  #allowed = SMALL;
+
+  constructor(head: AnswerHead, control: ResultControl, options: WholeAnswerOptions) {
+    this.#head = head;
+    this.#control = control;
+    this.#options = options;
+    this.#limit = head.status < 300 ? MAX_ANSWER : MAX_ERROR;
+  }
+
+  data(chunk: Buffer): void {
+    if (this.#relayed) {
+      this.#relayed.data(chunk);
+      return;
+    }
+    if (this.#length === 0) this.#control.started();
+    this.#options.metered.bytes(chunk.length, this.#head);
+    const length = this.#length + chunk.length;
+    if (length > this.#limit) {
+      this.#control.finish(failed(`the answer is larger than ${this.#limit} bytes`));
+    } else if (this.#mayHold(length)) this.#hold(chunk);
+    else this.#passOn(chunk);
+  }
+
+  #hold(chunk: Buffer): void {
+    this.#length += chunk.length;
+    if (!this.#first) {
+      this.#first = chunk;
+      return;
+    }
+    if (!this.#rest) {
+      this.#rest = new HeldBytes();
+      this.#rest.push(this.#first);
+    }
+    this.#rest.push(chunk);
+  }
+
+  /** All of it; nothing is held afterwards. */
+  #take(): Buffer {
+    const taken = this.#rest?.take() ?? this.#first ?? Buffer.alloc(0);
+    this.#rest = undefined;
+    this.#first = undefined;
+    this.#length = 0;
+    return taken;
+  }
+
+  #mayHold(length: number): boolean {
+    const { keep, memory } = this.#options;
+    if (keep !== undefined && length > keep) return false;
+    while (length > this.#allowed) {
+      if (!memory.tryGrow(STEP)) return false;
+      this.#allowed += STEP;
+    }
+    return true;
+  }
+
+  #passOn(chunk: Buffer): void {
+    const relayed = this.#options.relay?.();
+    if (!relayed) {
+      this.#control.finish(failed('too many large answers at once'));
+      return;
+    }
+    this.#relayed = relayed;
+    this.#options.metered.anew();
+    relayed.data(this.#take());
+    relayed.data(chunk);
+  }
+
+  end(): AttemptResult {
+    if (this.#relayed) return this.#relayed.end();
+    this.#options.metered.anew();
+    return this.#options.judge({ ...this.#head, body: this.#take() });
+  }
+
+  /** A document that is whole is an answer, also where its provider never ends the body. */
+  broken(failure: AttemptFailure): AttemptResult {
+    if (this.#relayed) return this.#relayed.broken(failure);
+    if (failure.kind !== 'timeout' || this.#length === 0 || this.#head.status >= 300) {
+      return { is: 'failed', failure };
+    }
+    const judged = this.end();
+    return judged.is === 'answered' ? judged : { is: 'failed', failure };
+  }
+}
+
+/** Judges an answer with a status other than 2xx. */
+export function judgeError(answer: HeldAnswer, target: ProviderTarget): AttemptResult {
+  const { status } = answer;
+  if (status < 400) return failed(`HTTP status ${status}: the provider sends us elsewhere`);
+  if (status > 599) return failed(`HTTP status ${status}, which is not valid`);
+  return { is: 'failed', failure: target.failureOfAnswer(answer), answer };
+}
+
+/** Judges an answer of an API: there are providers that send errors, pages or nothing with status 200. */
+export function judgeWhole(
+  answer: HeldAnswer,
+  { target, kind }: { target: ProviderTarget; kind: StreamKind },
+): AttemptResult {
+  const judged = judgeJson(answer);
+  if (judged.is !== 'answered' || !isJsonObject(judged.parsed)) return judged;
+  switch (judge(kind, judged.parsed)) {
+    case 'failed':
+      return { is: 'failed', failure: target.failureOfStreamError(judged.parsed) };
+    case 'waiting':
+      return { ...failed('an empty answer'), ...(judged.usage && { usage: judged.usage }) };
+    case 'begun':
+      return judged;
+  }
+}
+
+type Judged = (AttemptResult & { is: 'failed' }) | (AttemptResult & { is: 'answered'; parsed?: JsonValue | undefined });
+
+/** Judges whether an answer is JSON. `parsed` is absent where it is too long. */
+export function judgeJson(answer: HeldAnswer): Judged {
+  const { body } = answer;
+  const text = body.toString('utf8');
+  const parsed = body.length > MAX_PARSED ? undefined : parseJson(text);
+  if (isObject(parsed)) return { is: 'answered', answer, usage: usageIn(parsed.usage), parsed };
+  const trimmed = text.trim();
+  if (trimmed === '') return failed('the answer is empty');
+  if (trimmed.startsWith('<')) return failed('an HTML page instead of JSON');
+  if (parsed === undefined && (body.length <= MAX_PARSED || !/^[[{].*[\]}]$/s.test(trimmed))) {
+    return failed('the answer is malformed JSON');
+  }
+  return { is: 'answered', answer, usage: lastReportedUsage(text), parsed };
+}
+
+function isJsonObject(value: JsonValue | undefined): value is JsonObject {
+  return isObject(value);
+}
+
+function failed(message: string): AttemptResult & { is: 'failed' } {
+  return { is: 'failed', failure: brokenStream(message) };
+}

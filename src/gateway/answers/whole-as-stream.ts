@@ -1,0 +1,28 @@
+import { isObject, type JsonObject } from '../../base/json.ts';
+
+/**
+ * The events of a stream that says the same as a whole chat completion: for providers that ignore `stream: true`.
+ * Undefined where the answer is no chat completion.
+ */
+export function streamOfCompletion(completion: JsonObject): string | undefined {
+  const { choices, usage, ...rest } = completion;
+  if (!Array.isArray(choices) || choices.length === 0) return undefined;
+  const envelope = { ...rest, object: 'chat.completion.chunk' };
+  const chunks: JsonObject[] = [];
+  for (const [position, choice] of choices.entries()) {
+    if (!isObject(choice) || !isObject(choice.message)) return undefined;
+    const { message, finish_reason: end = 'stop', index = position, logprobs } = choice as JsonObject;
+    const delta = deltaOf(message as JsonObject);
+    chunks.push({ ...envelope, choices: [{ index, delta, ...(logprobs && { logprobs }), finish_reason: null }] });
+    chunks.push({ ...envelope, choices: [{ index, delta: {}, finish_reason: end }] });
+  }
+  if (usage !== undefined) chunks.push({ ...envelope, choices: [], usage });
+  return `${chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join('')}data: [DONE]\n\n`;
+}
+
+/** Tool calls of a delta have an index. */
+function deltaOf({ tool_calls: calls, ...message }: JsonObject): JsonObject {
+  if (!Array.isArray(calls)) return { role: 'assistant', ...message };
+  const indexed = calls.map((call, index) => (isObject(call) ? { index, ...call } : call));
+  return { role: 'assistant', ...message, tool_calls: indexed as JsonObject[] };
+}

@@ -1,0 +1,286 @@
+import type { ServerResponse } from 'node:http';
+import type { GatewayError } from '../../base/errors.ts';
+import { isObject, type JsonObject } from '../../base/json.ts';
+import { type AttemptFailure, brokenStream, type TurnUsage } from '../../upstream/provider-answer.ts';
+import type { ProviderTarget } from '../../upstream/provider-target.ts';
+import { HeldBytes } from '../answers/held-bytes.ts';
+import { lastReportedUsage } from '../answers/reported-usage.ts';
+import { Tail } from '../answers/tail.ts';
+import type { AttemptResult, ResultControl, ResultReceiver } from '../attempt-result.ts';
+import { ClientWriter } from '../client-writer.ts';
+import type { MeteredCall } from '../metered-call.ts';
+import { findFlaw, framesOf, holdsPayload, isJsonObject, lastPayloads, saysDone } from './event-lines.ts';
+import type { StreamKind } from './stream-kind.ts';
+import { OpeningReader } from './stream-opening.ts';
+
+/** The longest frame that is accepted, in bytes. */
+const MAX_FRAME = 8 * 1024 * 1024;
+/** The longest frame over several lines, in bytes: it is looked at anew with each line that comes. */
+const MAX_SPREAD = 128 * 1024;
+/** What is held at most until the first content is there, in bytes: two events may repeat a long request. */
+const MAX_OPENING = 4 * 1024 * 1024;
+/** The longest stream, in bytes: beyond it an answer does not end. */
+const MAX_STREAM = 256 * 1024 * 1024;
+const MALFORMED = 'malformed JSON in the stream';
+/** Malformed frames that are left out of one stream. */
+const MAX_SKIPPED = 3;
+/** Comments are not held back beyond this, in bytes. */
+const MAX_HELD_COMMENTS = 16 * 1024;
+/** Events looked at when a stream ends. */
+const LAST_EVENTS = 8;
+
+export interface RelayedStreamOptions {
+  res: ServerResponse;
+  /** The head of the answer. */
+  headers: Readonly<Record<string, string>>;
+  kind: StreamKind;
+  mask: ProviderTarget['mask'];
+  metered: Pick<MeteredCall, 'events'>;
+  /** How long comments that keep the connection alive are held back before the first content, in milliseconds. */
+  holdMs: number;
+  /** How long silence is borne before the model speaks, in milliseconds. */
+  thinkingMs: number;
+  /** What an error inside the stream means. */
+  failureOf(payload: JsonObject): AttemptFailure;
+  /** Called before the first content goes out. */
+  onBegin(): void;
+  /** How a failure is told to the client. */
+  tell(failure: AttemptFailure): GatewayError;
+}
+
+/**
+ * Passes a stream of events to the client, unchanged and as it comes, line by whole line. What comes before the first
+ * content is held back: until then another provider can be asked. What breaks off after that ends with an error that
+ * the official SDKs throw on (contract section 10).
+ */
+export class RelayedStream implements ResultReceiver {
+  readonly #options: RelayedStreamOptions;
+  readonly #control: ResultControl;
+  readonly #writer: ClientWriter;
+  readonly #tail = new Tail();
+  readonly #openedAt = performance.now();
+  /** Chunks of this turn of the event loop: they are looked at and written together. */
+  #chunks: Buffer[] = [];
+  /** The beginning of a line, or of a stream. */
+  readonly #held = new HeldBytes();
+  readonly #opening: OpeningReader;
+  #received = 0;
+  /** A malformed frame was left out and no other one came since. */
+  #isFlawed = false;
+  #skipped = 0;
+  #mayThink = false;
+  #first: JsonObject | undefined;
+
+  constructor(options: RelayedStreamOptions, control: ResultControl) {
+    this.#options = options;
+    this.#control = control;
+    this.#writer = new ClientWriter(options.res, control);
+    this.#opening = new OpeningReader(options);
+  }
+
+  data(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    if (this.#chunks.length > 1) return;
+    this.#control.soon(() => {
+      const result = this.#flush();
+      if (result) this.#control.finish(result);
+    });
+  }
+
+  end(): AttemptResult {
+    return this.#flush() ?? this.#lastLine() ?? this.#conclude();
+  }
+
+  broken(failure: AttemptFailure): AttemptResult {
+    return this.#flush() ?? this.#conclude(failure);
+  }
+
+  #flush(): AttemptResult | undefined {
+    if (this.#chunks.length === 0) return undefined;
+    const [only] = this.#chunks;
+    const came = this.#chunks.length === 1 && only ? only : Buffer.concat(this.#chunks);
+    this.#chunks = [];
+    this.#received += came.length;
+    if (this.#received > MAX_STREAM) return this.#fail(brokenStream('the answer does not end'));
+    const isWhole = came.includes(LF);
+    if (!isWhole || this.#held.length > 0) this.#held.push(came);
+    if (this.#held.length > (this.#first ? MAX_FRAME : MAX_OPENING)) {
+      return this.#fail(brokenStream('a frame is too long'));
+    }
+    if (!isWhole) return undefined;
+    const bytes = this.#held.length > 0 ? this.#held.take() : came;
+    const whole = bytes.lastIndexOf(LF) + 1;
+    if (!this.#first) return this.#open(bytes, whole);
+    this.#held.push(bytes.subarray(whole));
+    return this.#pass(bytes.subarray(0, whole));
+  }
+
+  /** A last line without its line break counts, if it is a frame. */
+  #lastLine(): AttemptResult | undefined {
+    if (this.#held.length === 0) return undefined;
+    const held = this.#held.take();
+    const line = Buffer.concat([held, Buffer.from('\n\n')]);
+    return this.#first ? this.#pass(line, held) : this.#open(line, line.length);
+  }
+
+  #open(bytes: Buffer, whole: number): AttemptResult | undefined {
+    const start = bytes.find((byte) => byte > 0x20);
+    // A JSON body or a page: what it means is known at its end.
+    if (start === 0x7b || start === 0x3c) {
+      this.#held.push(bytes);
+      return undefined;
+    }
+    const opening = this.#opening.read(bytes.subarray(0, whole));
+    if (opening.is === 'failed') return this.#unopened(opening.failure, bytes);
+    if (opening.is === 'waiting') {
+      this.#hold(bytes, whole);
+      return undefined;
+    }
+    this.#first = opening.first;
+    this.#options.onBegin();
+    this.#mayThink = this.#options.kind.speaks !== undefined;
+    this.#control.started(this.#mayThink ? this.#options.thinkingMs : undefined);
+    this.#writer.begin(200, this.#options.headers);
+    this.#held.push(bytes.subarray(whole));
+    return this.#pass(bytes.subarray(0, whole));
+  }
+
+  /** What was read and thought for an answer that says nothing is paid all the same. */
+  #unopened(failure: AttemptFailure, held: Buffer): AttemptResult {
+    const usage = lastReportedUsage(held.toString('utf8'));
+    return { is: 'failed', failure, ...(usage && { usage }) };
+  }
+
+  /** Comments pass after a while, so that nothing in between takes the connection for dead. */
+  #hold(bytes: Buffer, whole: number): void {
+    const isOld = whole >= MAX_HELD_COMMENTS || performance.now() - this.#openedAt >= this.#options.holdMs;
+    if (!isOld || whole === 0 || !holdsOnlyComments(bytes.subarray(0, whole))) {
+      this.#held.push(bytes);
+      return;
+    }
+    this.#opening.forget();
+    this.#held.push(bytes.subarray(whole));
+    const comments = bytes.subarray(0, whole);
+    this.#options.mask.apply(comments);
+    this.#writer.begin(200, this.#options.headers);
+    this.#writer.write(comments);
+  }
+
+  /** `bytes`: what is written for `lines`. */
+  #pass(lines: Buffer, bytes = lines): AttemptResult | undefined {
+    this.#options.mask.apply(bytes);
+    const flaw = findFlaw(lines, this.#options.kind.isError);
+    switch (flaw?.is) {
+      case undefined:
+        if (this.#isFlawed) {
+          this.#isFlawed = !holdsPayload(lines);
+          if (this.#isFlawed && lines.includes('[DONE]')) return this.#fail(brokenStream(MALFORMED));
+        }
+        this.#write(bytes);
+        return undefined;
+      case 'unfinished':
+        this.#write(lines.subarray(0, flaw.start));
+        if (lines.length - flaw.start > MAX_SPREAD) return this.#fail(brokenStream('a frame is too long'));
+        this.#holdBack(lines.subarray(flaw.start));
+        return undefined;
+      case 'malformed':
+        return this.#skip(lines, flaw);
+      case 'error':
+        this.#write(lines.subarray(0, flaw.end));
+        return this.#fail(this.#options.failureOf(flaw.payload), flaw.payload);
+    }
+  }
+
+  /** A malformed frame is left out, if what comes next is none. */
+  #skip(lines: Buffer, { start, end }: { start: number; end: number }): AttemptResult | undefined {
+    const before = lines.subarray(0, start);
+    if ((this.#isFlawed && !holdsPayload(before)) || ++this.#skipped > MAX_SKIPPED) {
+      return this.#fail(brokenStream(MALFORMED));
+    }
+    this.#isFlawed = true;
+    this.#write(before);
+    return this.#pass(lines.subarray(end));
+  }
+
+  /** A frame that goes on in what follows: it stands before the beginning of a line that is held. */
+  #holdBack(frame: Buffer): void {
+    const rest = this.#held.take();
+    this.#held.push(frame);
+    this.#held.push(rest);
+  }
+
+  #write(lines: Buffer): void {
+    if (lines.length === 0) return;
+    if (this.#mayThink && lines.includes(this.#options.kind.speaks ?? '')) {
+      this.#mayThink = false;
+      this.#control.started();
+    }
+    this.#options.metered.events(lines);
+    this.#tail.push(lines);
+    this.#writer.write(lines);
+  }
+
+  /** The stream is over; whether it is whole, its last events tell. `broken`: it did not end in order. */
+  #conclude(broken?: AttemptFailure): AttemptResult {
+    if (!this.#first) {
+      const failure = broken ?? this.#opening.failureOfUnopened(this.#held.bytes.toString('utf8'));
+      return this.#unopened(failure, this.#held.bytes);
+    }
+    const isWhole = this.#options.kind.isWhole({
+      done: saysDone(this.#tail.end) && !this.#isFlawed,
+      payloads: () => lastPayloads(this.#tail.text(), LAST_EVENTS),
+      inOrder: broken === undefined,
+    });
+    if (!isWhole || this.#isFlawed) {
+      const reason = this.#isFlawed ? MALFORMED : 'the stream ended before the answer did';
+      return this.#fail(broken ?? brokenStream(reason));
+    }
+    this.#writer.end();
+    return { is: 'delivered', usage: this.#usage() };
+  }
+
+  /** Ends the stream loudly. `told`: the provider's own error, which went out. */
+  #fail(failure: AttemptFailure, told?: JsonObject): AttemptResult {
+    if (!this.#first) return { is: 'failed', failure };
+    const { kind, tell } = this.#options;
+    const [chunk, ...more] = kind.failure(tell(failure).toObject(), this.#first);
+    const payloads = told && saysAll(told, chunk) ? more : [chunk, ...more];
+    const gap = this.#tail.endsFrame ? '' : '\n\n';
+    this.#writer.end(gap + framesOf(payloads));
+    return { is: 'delivered', usage: this.#usage(), failure };
+  }
+
+  #usage(): TurnUsage | null {
+    const first = usageOfStart(this.#first);
+    // A frame may be spread over several lines.
+    return (
+      lastReportedUsage(this.#tail.end, first) ??
+      lastReportedUsage(this.#tail.text().replaceAll(/\ndata:/g, '\n'), first)
+    );
+  }
+}
+
+const LF = 0x0a;
+const CR = 0x0d;
+const COLON = 0x3a;
+
+/** Anthropic's Messages tell of the input in their first event, and some never again. */
+function usageOfStart(first: JsonObject | undefined): JsonObject {
+  const message = first?.type === 'message_start' ? first.message : undefined;
+  return isJsonObject(message) && isJsonObject(message.usage) ? message.usage : {};
+}
+
+/** Whether whole lines are nothing but comments and empty ones. */
+function holdsOnlyComments(lines: Buffer): boolean {
+  for (let start = 0; start < lines.length; start = lines.indexOf(LF, start) + 1) {
+    const first = lines[start] === CR ? lines[start + 1] : lines[start];
+    if (first !== LF && lines[start] !== COLON) return false;
+  }
+  return true;
+}
+
+/** Whether the provider's own frame tells of the failure as ours would. */
+function saysAll(told: JsonObject, ours: JsonObject): boolean {
+  if (!isObject(told.error)) return false;
+  return ours.choices === undefined || JSON.stringify(told.choices ?? null).includes('"finish_reason":"error"');
+}

@@ -1,0 +1,155 @@
+import type { ErrorObject } from '../../base/errors.ts';
+import { isObject, type JsonObject } from '../../base/json.ts';
+import {
+  chatSigns,
+  embeddingSigns,
+  isPlainError,
+  isStreamError,
+  messageSigns,
+  type ReadSigns,
+  readFinishReason,
+  responseSigns,
+} from '../../upstream/provider-answer.ts';
+
+/** The last events of a stream. */
+export interface StreamEnding {
+  /** Whether the very last is `[DONE]`. */
+  done: boolean;
+  /** Payloads, the last first. */
+  payloads(): readonly JsonObject[];
+  /** Whether the provider ended the stream in order, rather than cutting it or falling silent. */
+  inOrder: boolean;
+}
+
+/** What differs between the answers of the APIs, streamed or whole. */
+export interface StreamKind {
+  isError(payload: JsonObject): boolean;
+  signs: ReadSigns;
+  /** Whether the request may well be answered by nothing. */
+  mayBeEmpty(): boolean;
+  /** What stands in every event of text: until one came the model may think and show nothing of it. */
+  readonly speaks?: Buffer;
+  /** Whether a stream that ends so is whole. */
+  isWhole(ending: StreamEnding): boolean;
+  /** The payloads that tell of a failure midway (contract section 10). `first`: the first payload of the stream. */
+  failure(error: ErrorObject, first: JsonObject): [JsonObject, ...JsonObject[]];
+}
+
+/**
+ * The judgement on an answer, the same on every road: `begun` with its first content, or with an end that needs none.
+ * What is `waiting` once the answer is over is empty, which is a failure.
+ */
+export function judge(kind: StreamKind, payload: JsonObject): 'waiting' | 'begun' | 'failed' {
+  if (kind.isError(payload)) return 'failed';
+  const { content, end } = kind.signs(payload);
+  if (end === 'failed') return 'failed';
+  return content || end === 'cut' || (end === 'stop' && kind.mayBeEmpty()) ? 'begun' : 'waiting';
+}
+
+/** What the kind of a stream needs to know of its request. */
+export interface StreamRequest {
+  /** Whether more than one choice was asked for; then the end of one says nothing about the others. */
+  several(): boolean;
+  /** See `StreamKind`. */
+  mayBeEmpty(): boolean;
+}
+
+/** Streams of chat completions. */
+export function chatStreamKind(
+  model: string,
+  several: () => boolean,
+  mayBeEmpty: () => boolean = () => false,
+): StreamKind {
+  return {
+    isError: isStreamError,
+    signs: chatSigns,
+    mayBeEmpty,
+    isWhole: ({ done, payloads, inOrder }) => done || (payloads().some(finishes) && (inOrder || !several())),
+    failure: (error, first) => [
+      {
+        ...envelope(first, { object: 'chat.completion.chunk', model }),
+        choices: [{ index: 0, delta: {}, finish_reason: 'error' }],
+        error: { ...error },
+      },
+      // Some apps read only this.
+      { error: { ...error } },
+    ],
+  };
+}
+
+/** Streams of the older completions. */
+function completionStream(model: string, mayBeEmpty: () => boolean): StreamKind {
+  return {
+    ...chatStreamKind(model, () => false, mayBeEmpty),
+    failure: (error, first) => [
+      {
+        ...envelope(first, { object: 'text_completion', model }),
+        choices: [{ index: 0, text: '', logprobs: null, finish_reason: 'error' }],
+        error: { ...error },
+      },
+    ],
+  };
+}
+
+const RESPONSE_ENDS = new Set(['response.completed', 'response.failed', 'response.incomplete']);
+
+/** Streams of the Responses API; a provider's, not the gateway's own. */
+const RESPONSE_STREAM: StreamKind = {
+  isError: isPlainError,
+  signs: responseSigns,
+  mayBeEmpty: () => false,
+  speaks: Buffer.from('response.output_text.delta'),
+  isWhole: ({ payloads }) => payloads().some(({ type }) => typeof type === 'string' && RESPONSE_ENDS.has(type)),
+  failure: errorEvent,
+};
+
+/** Streams of Anthropic's Messages. */
+const MESSAGE_STREAM: StreamKind = {
+  isError: isPlainError,
+  signs: messageSigns,
+  mayBeEmpty: () => false,
+  isWhole: ({ payloads }) => payloads().some(({ type }) => type === 'message_stop'),
+  failure: ({ message }) => [{ type: 'error', error: { type: 'api_error', message } }],
+};
+
+/** Streams of other APIs (audio, images): what their last event is, only their provider knows. */
+const OTHER_STREAM: StreamKind = {
+  isError: isPlainError,
+  signs: () => ({ content: true }),
+  mayBeEmpty: () => false,
+  isWhole: ({ inOrder }) => inOrder,
+  failure: errorEvent,
+};
+
+const EMBEDDINGS: StreamKind = { ...OTHER_STREAM, signs: embeddingSigns };
+
+/** The kind of stream that an API answers with. */
+export function streamOf(api: string, model: string, { several, mayBeEmpty }: StreamRequest): StreamKind {
+  if (api === 'chat_completions') return chatStreamKind(model, several, mayBeEmpty);
+  if (api === 'completions') return completionStream(model, mayBeEmpty);
+  if (api === 'embeddings') return EMBEDDINGS;
+  if (api === 'messages') return MESSAGE_STREAM;
+  return api === 'responses' ? RESPONSE_STREAM : OTHER_STREAM;
+}
+
+function finishes({ choices }: JsonObject): boolean {
+  if (!Array.isArray(choices)) return false;
+  return choices.some((choice) => {
+    const end = isObject(choice) ? readFinishReason(choice.finish_reason) : undefined;
+    return end !== undefined && end !== 'broken';
+  });
+}
+
+/** The official SDKs throw on a top-level `error`. */
+function errorEvent(error: ErrorObject): [JsonObject] {
+  return [{ type: 'error', error: { ...error } }];
+}
+
+function envelope(first: JsonObject, own: { object: string; model: string }): JsonObject {
+  return {
+    id: first.id ?? 'chatcmpl-failed',
+    object: own.object,
+    created: first.created ?? Math.floor(Date.now() / 1000),
+    model: first.model ?? own.model,
+  };
+}

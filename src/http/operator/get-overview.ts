@@ -1,0 +1,132 @@
+import { toSeconds } from '../../base/clock.ts';
+import { GatewayError } from '../../base/errors.ts';
+import type { GatewayConfig } from '../../config/schema.ts';
+import type { Overview } from '../../protocol/overview.ts';
+import { budgetOf } from '../../research/run/budget.ts';
+import type { Instance } from '../../store/instances.ts';
+import type { ProviderState } from '../../upstream/routing/provider.ts';
+import { json } from '../answers/answer.ts';
+import type { AppDeps, OperatorParts } from '../app-deps.ts';
+import type { Endpoint } from '../endpoint.ts';
+import type { Activity } from './activity.ts';
+
+/** Its address. */
+export const OVERVIEW = '/admin/overview';
+/** Failures that are shown one by one. */
+const LATEST = 50;
+/** Keys whose limits are shown: of each the store is asked. */
+const MOST_KEYS = 1000;
+
+/**
+ * `GET /admin/overview`: what an operator sees of the gateway, read-only and without secrets. For keys with
+ * `admin: true`; to others there is nothing at this address.
+ */
+export function getOverview(deps: AppDeps): Endpoint {
+  return async ({ identity: { key, config } }) => {
+    const { operator } = deps;
+    if (!key.admin || !operator) throw new GatewayError('not_found', 'There is nothing at this address.');
+    return json(await overviewOf(deps, operator, config));
+  };
+}
+
+async function overviewOf(deps: AppDeps, operator: OperatorParts, config: GatewayConfig): Promise<Overview> {
+  const { activity } = operator;
+  const [instances, open, { ready, reasons }, keys] = await Promise.all([
+    operator.instances.list(),
+    // While the store is away its numbers are unknown; the rest is what an operator needs then.
+    deps.runs.countOpen().catch(() => ({ queued: 0, inProgress: 0 })),
+    deps.readiness(),
+    Promise.all(config.keys.slice(0, MOST_KEYS).map((key) => keyOf(deps, key))),
+  ]);
+  return {
+    object: 'overview',
+    time: toSeconds(deps.clock.now()),
+    instance: operator.instance,
+    instances: instances.map(instanceOf),
+    runs: {
+      queued: open.queued,
+      in_progress: open.inProgress,
+      max_queued: config.runs.max_queued,
+      max_concurrent: config.runs.max_concurrent,
+    },
+    ready,
+    reasons,
+    providers: operator.providers().map((state) => providerOf(state, activity)),
+    keys,
+    budgets: budgetsOf(config),
+    failures: {
+      by_code: activity
+        .failuresByCode()
+        .map(({ where, code, count, lastAt }) => ({ where, code, count, last_at: toSeconds(lastAt) })),
+      latest: activity.failures(LATEST).map((failure) => ({ ...failure, at: toSeconds(failure.at) })),
+    },
+  };
+}
+
+function instanceOf({ id, host, pid, startedAt, executing, memory, recent }: Instance): Overview['instances'][number] {
+  return {
+    id,
+    host,
+    pid,
+    started_at: toSeconds(startedAt),
+    executing,
+    memory_mb: Math.round(memory / 1024 ** 2),
+    providers: (recent?.attempts ?? []).map(({ provider, attempts, failed, p50, p95 }) => ({
+      name: provider,
+      attempts,
+      failed,
+      p50_ms: p50,
+      p95_ms: p95,
+    })),
+    failures: (recent?.failures ?? []).map(({ lastAt, ...failure }) => ({ ...failure, last_at: toSeconds(lastAt) })),
+  };
+}
+
+function budgetsOf({ models, runs }: GatewayConfig): Overview['budgets'] {
+  return Object.entries(models).flatMap(([name, model]) => {
+    if (model.kind !== 'research') return [];
+    return (['low', 'medium', 'high'] as const).map((effort) => {
+      const { turns, toolCalls, tokens, minutes, cost } = budgetOf(model, effort, {
+        maxMinutes: runs.maxRunMs / 60_000,
+      });
+      const isDefault = model.research.effort === effort;
+      return {
+        model: name,
+        effort,
+        default: isDefault,
+        turns,
+        tool_calls: toolCalls,
+        tokens,
+        minutes,
+        cost: cost ?? null,
+      };
+    });
+  });
+}
+
+function providerOf(state: ProviderState, activity: Activity): Overview['providers'][number] {
+  const { attempts, failed, p50, p95 } = activity.attemptsOf(state.name);
+  return {
+    name: state.name,
+    usable: state.usable,
+    running: state.running,
+    paused_ms: Math.round(state.pausedMs),
+    models: state.models.map(({ model, circuit, retryInMs }) => ({
+      model,
+      circuit,
+      retry_in_ms: Math.round(retryInMs),
+    })),
+    recent: { attempts, failed, p50_ms: p50, p95_ms: p95 },
+  };
+}
+
+async function keyOf({ admission }: AppDeps, key: GatewayConfig['keys'][number]): Promise<Overview['keys'][number]> {
+  return {
+    id: key.id,
+    user: key.user ?? key.id,
+    admin: key.admin,
+    mcp_servers: key.mcp_servers,
+    models: key.models ?? null,
+    limits: await admission.usage(key),
+  };
+}

@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import { isObject, type JsonObject } from '../../base/json.ts';
+
+/** The items of tool calls as OpenAI has them, for runs with `profile: openai` (contract section 9). */
+
+const status = z.enum(['in_progress', 'completed', 'failed']);
+const urlSource = z.object({ type: z.literal('url'), url: z.string() });
+
+export const webSearchCall = z.object({
+  id: z.string().startsWith('ws_'),
+  type: z.literal('web_search_call'),
+  status,
+  action: z.discriminatedUnion('type', [
+    z.object({
+      type: z.literal('search'),
+      query: z.string(),
+      queries: z.array(z.string()),
+      /** What was found. */
+      sources: z.array(urlSource),
+    }),
+    z.object({ type: z.literal('open_page'), url: z.string() }),
+  ]),
+});
+
+export const codeInterpreterCall = z.object({
+  id: z.string().startsWith('ci_'),
+  type: z.literal('code_interpreter_call'),
+  status,
+  code: z.string(),
+  container_id: z.string(),
+  outputs: z.array(z.object({ type: z.literal('logs'), logs: z.string() })),
+});
+
+export const mcpCall = z.object({
+  id: z.string().startsWith('mcp_'),
+  type: z.literal('mcp_call'),
+  status,
+  server_label: z.string(),
+  name: z.string(),
+  /** JSON text. */
+  arguments: z.string(),
+  output: z.string().nullable(),
+  error: z.string().nullable(),
+  approval_request_id: z.null(),
+});
+
+export const mcpListTools = z.object({
+  id: z.string().startsWith('mcpl_'),
+  type: z.literal('mcp_list_tools'),
+  server_label: z.string(),
+  tools: z.array(
+    z.object({
+      name: z.string(),
+      description: z.string(),
+      input_schema: z.custom<JsonObject>(isObject).meta({ type: 'object', additionalProperties: true }),
+      annotations: z.null(),
+    }),
+  ),
+  error: z.string().nullable(),
+});
+
+export const openAiItems = [webSearchCall, codeInterpreterCall, mcpCall, mcpListTools] as const;
+
+const place = {
+  sequence_number: z.int().positive(),
+  output_index: z.int().nonnegative(),
+  item_id: z.string(),
+};
+const STAGES = [
+  'response.web_search_call.in_progress',
+  'response.web_search_call.searching',
+  'response.web_search_call.completed',
+  'response.code_interpreter_call.in_progress',
+  'response.code_interpreter_call.interpreting',
+  'response.code_interpreter_call.completed',
+  'response.mcp_call.in_progress',
+  'response.mcp_call.completed',
+  'response.mcp_call.failed',
+  'response.mcp_list_tools.in_progress',
+  'response.mcp_list_tools.completed',
+  'response.mcp_list_tools.failed',
+] as const;
+
+/** The events of these items, besides those that every item has. */
+export const openAiEvents = [
+  ...STAGES.map((type) => z.object({ type: z.literal(type), ...place })),
+  z.object({ type: z.literal('response.code_interpreter_call_code.delta'), ...place, delta: z.string() }),
+  z.object({ type: z.literal('response.code_interpreter_call_code.done'), ...place, code: z.string() }),
+  z.object({ type: z.literal('response.mcp_call_arguments.delta'), ...place, delta: z.string() }),
+  z.object({ type: z.literal('response.mcp_call_arguments.done'), ...place, arguments: z.string() }),
+];
+
+export type WebSearchCall = z.output<typeof webSearchCall>;
+export type CodeInterpreterCall = z.output<typeof codeInterpreterCall>;
+export type McpCall = z.output<typeof mcpCall>;
+export type McpListTools = z.output<typeof mcpListTools>;
+/** The item of a call, in the words of OpenAI. */
+export type OpenAiCall = WebSearchCall | CodeInterpreterCall | McpCall;

@@ -1,0 +1,200 @@
+import { z } from 'zod';
+import { type ErrorCode, GatewayError } from '../../base/errors.ts';
+import { isObject } from '../../base/json.ts';
+import { step } from '../../base/load/event-loop.ts';
+
+/**
+ * From a parsed body to a typed request, or the first error with the code and the `param` path of contract section 2.
+ * Schemas say more than "invalid" by issues of code `custom` whose `params.code` is an error code.
+ */
+
+/** The result of `parseBody`: the request and the names of fields that are not acted on (`x-ignored-parameters`). */
+export interface Parsed<T> {
+  value: T;
+  ignored: string[];
+}
+
+/**
+ * Parses a request body. Top-level fields that are null count as absent (contract section 10); fields that the schema
+ * does not know are reported as ignored.
+ * @throws GatewayError `invalid_json`, `missing_parameter`, `invalid_parameter` or what a schema names itself.
+ */
+export function parseBody<T extends z.ZodObject>(schema: T, body: unknown): Parsed<z.output<T>> {
+  if (!isObject(body)) throw new GatewayError('invalid_json', 'The request body must be a JSON object.');
+  const present: Record<string, unknown> = {};
+  const ignored: string[] = [];
+  for (const [name, value] of Object.entries(body)) {
+    if (value === null) continue;
+    if (Object.hasOwn(schema.shape, name)) present[name] = value;
+    else ignored.push(name);
+  }
+  return { value: parseValue(schema, present), ignored };
+}
+
+/**
+ * Parses any value with a schema.
+ * @throws GatewayError for the first issue.
+ */
+export function parseValue<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
+  const result = step('checking a request', () => schema.safeParse(value, { reportInput: true }));
+  if (result.success) return result.data;
+  const issue = result.error.issues[0];
+  throw issue ? toError(issue) : new GatewayError('invalid_parameter', 'The request is invalid.');
+}
+
+/** An optional field in which null means absent. */
+export function optional<T extends z.ZodType>(schema: T) {
+  return schema.nullish().transform((value) => value ?? undefined);
+}
+
+/** Problems after which a value is not looked at any further. */
+const MAX_PROBLEMS = 20;
+
+/**
+ * A list of what `item` takes, with at most `max` entries: a longer one is refused without a look at what is in it, and
+ * after 20 problems nothing more of it is looked at.
+ */
+export function boundedList<T extends z.ZodType>(
+  item: T,
+  { min = 0, max, described = {} }: { min?: number; max: number; described?: Described },
+) {
+  const list = z
+    .array(z.unknown())
+    .min(min, 'must not be empty')
+    .max(max)
+    .transform((values, context): z.output<T>[] => {
+      const found: z.output<T>[] = [];
+      let problems = 0;
+      for (const [index, value] of values.entries()) {
+        const result = item.safeParse(value, { reportInput: true });
+        if (result.success) found.push(result.data);
+        else problems += report(result.error.issues.slice(0, MAX_PROBLEMS - problems), [index], context);
+        if (problems >= MAX_PROBLEMS) break;
+      }
+      return problems > 0 ? z.NEVER : found;
+    });
+  return list.meta({ type: 'array', items: described, minItems: min, maxItems: max });
+}
+
+/** A map of at most `max` names. */
+export function mapOf<T extends z.ZodType>(
+  value: T,
+  { max, names = z.string() }: { max: number; names?: z.ZodType<string, string> },
+) {
+  const record = z.record(names, value);
+  return chosenBy(
+    (map) =>
+      isObject(map) && Object.keys(map).length > max
+        ? { refuse: 'invalid_parameter', message: `expected at most ${max} names` }
+        : record,
+    { type: 'object', maxProperties: max },
+  );
+}
+
+/** Why no schema fits a value: the code and message to report, and the field inside the value that is at fault. */
+export interface Refusal {
+  refuse: ErrorCode;
+  message: string;
+  at?: string;
+}
+
+type OutputOf<C> = C extends z.ZodType ? z.output<C> : never;
+
+/** JSON Schema for the API description, where a schema cannot be read from code. */
+export type Described = Record<string, unknown>;
+
+/** A schema of `openapi-inputs.ts`. */
+export function reference(name: string): Described {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+/**
+ * A schema chosen by looking at the value, so that errors keep the path inside the chosen one. `described` is what the
+ * API description says of it. `choose` gives schemas that are there already: making one costs more than using it.
+ */
+export function chosenBy<const C extends z.ZodType | Refusal>(
+  choose: (value: unknown) => C,
+  described: Described = {},
+) {
+  const chosen = z.unknown().transform((value, context): OutputOf<C> => {
+    const schema: z.ZodType | Refusal = choose(value);
+    if ('refuse' in schema) {
+      const code = value === undefined ? 'missing_parameter' : schema.refuse;
+      context.addIssue({
+        code: 'custom',
+        message: schema.message,
+        params: { code },
+        path: schema.at ? [schema.at] : [],
+      });
+      return z.NEVER;
+    }
+    const result = schema.safeParse(value, { reportInput: true });
+    if (result.success) return result.data as OutputOf<C>;
+    report(result.error.issues.slice(0, MAX_PROBLEMS), [], context);
+    return z.NEVER;
+  });
+  return chosen.meta(described);
+}
+
+/** Hands on what a schema inside found, and gives its number. */
+function report(issues: readonly z.core.$ZodIssue[], path: PropertyKey[], context: z.RefinementCtx): number {
+  for (const issue of issues) {
+    const params = { code: codeOf(issue) };
+    context.addIssue({ code: 'custom', message: explain(issue), params, path: [...path, ...issue.path] });
+  }
+  return issues.length;
+}
+
+/** A field that is known but cannot be honoured: whatever it holds, 400 `unsupported_parameter`. */
+export function unsupported(message: string) {
+  return z
+    .unknown()
+    .optional()
+    .superRefine((value, context) => {
+      if (value === undefined || value === null) return;
+      context.addIssue({ code: 'custom', message, params: { code: 'unsupported_parameter' } });
+    })
+    .meta({ description: `Refused: ${message}.`, deprecated: true });
+}
+
+function toError(issue: z.core.$ZodIssue): GatewayError {
+  const param = pathText(issue.path);
+  const message = explain(issue);
+  return new GatewayError(codeOf(issue), param ? `${param}: ${message}` : message, param ? { param } : {});
+}
+
+const REPORTED = new Set<string>([
+  'missing_parameter',
+  'unsupported_parameter',
+  'conflicting_parameters',
+  'invalid_parameter',
+] satisfies ErrorCode[]);
+
+function isReported(code: unknown): code is ErrorCode {
+  return typeof code === 'string' && REPORTED.has(code);
+}
+
+function codeOf(issue: z.core.$ZodIssue): ErrorCode {
+  if (issue.code === 'custom') return isReported(issue.params?.code) ? issue.params.code : 'invalid_parameter';
+  const absent = issue.input === undefined || issue.input === null;
+  return absent && (issue.code === 'invalid_type' || issue.code === 'invalid_value')
+    ? 'missing_parameter'
+    : 'invalid_parameter';
+}
+
+function explain(issue: z.core.$ZodIssue): string {
+  if (codeOf(issue) === 'missing_parameter' && issue.code !== 'custom') return 'this field is required.';
+  if (issue.code === 'invalid_union' && 'discriminator' in issue) return 'this value is not known.';
+  const text = issue.message.replace(/^Invalid (input|option): /, '').replace(/^Too (small|big): /, '');
+  return /[.!?]$/.test(text) ? text : `${text}.`;
+}
+
+/** A path in the words of clients: `input[2].content[0].type`. */
+export function pathText(path: readonly PropertyKey[]): string {
+  let text = '';
+  for (const step of path) {
+    if (typeof step === 'number') text += `[${step}]`;
+    else text += text === '' ? String(step) : `.${String(step)}`;
+  }
+  return text;
+}

@@ -1,0 +1,31 @@
+import { z } from 'zod';
+import { responseStatus } from '../response.ts';
+import { taskStatus } from '../tasks.ts';
+
+/** Query parameters (contract sections 5 and 6), for the API description; `http/query.ts` reads them. */
+
+const cursor = z.string().optional();
+const page = { after: cursor, before: cursor, order: z.enum(['asc', 'desc']).optional() };
+
+export const listResponsesQuery = z.object({
+  limit: z.int().min(1).max(100).default(20),
+  ...page,
+  status: responseStatus.optional(),
+  model: z.string().optional(),
+});
+
+export const listInputItemsQuery = z.object({ limit: z.int().min(1).max(100).default(20), ...page });
+
+export const listTasksQuery = z.object({
+  limit: z.int().min(1).max(1000).default(100),
+  ...page,
+  status: taskStatus.optional(),
+});
+
+export const getResponseQuery = z.object({
+  stream: z.enum(['true', 'false']).default('false'),
+  after: z.int().min(0).optional(),
+  starting_after: z.int().min(0).optional(),
+});
+
+export const getReportQuery = z.object({ format: z.enum(['md', 'html']).default('md') });

@@ -1,0 +1,35 @@
+import { z } from 'zod';
+import { isObject, type JsonObject } from '../../base/json.ts';
+import { chosenBy, optional, reference } from './parse.ts';
+
+/** The form that an answer must have. */
+
+const jsonSchemaBody = {
+  name: optional(z.string().min(1).max(64)),
+  schema: z.custom<JsonObject>(isObject, 'expected a JSON Schema object').meta({ type: 'object' }),
+  strict: optional(z.boolean()),
+  description: optional(z.string()),
+};
+
+const plainText = z.object({ type: z.literal('text') });
+const jsonObject = z.object({ type: z.literal('json_object') });
+const jsonSchema = z.object({ type: z.literal('json_schema'), ...jsonSchemaBody });
+
+/** `text.format` of Responses. */
+export const textFormat = chosenBy((value) => {
+  if (!isObject(value)) return { refuse: 'invalid_parameter', message: 'expected an object' };
+  if (value.type === 'text') return plainText;
+  if (value.type === 'json_object') return jsonObject;
+  if (value.type === 'json_schema') return jsonSchema;
+  return { refuse: 'invalid_parameter', message: 'use text, json_object or json_schema', at: 'type' };
+}, reference('TextFormat'));
+export type TextFormat = z.output<typeof textFormat>;
+
+const chatJsonSchema = z
+  .object({ type: z.literal('json_schema'), json_schema: z.object(jsonSchemaBody) })
+  .transform((format): TextFormat => ({ type: 'json_schema', ...format.json_schema }));
+
+/** `response_format` of chat completions, read as `text.format`. */
+export const responseFormat = chosenBy((value) => {
+  return isObject(value) && value.type === 'json_schema' ? chatJsonSchema : textFormat;
+}, reference('ResponseFormat'));

@@ -1,0 +1,103 @@
+import { fileURLToPath } from 'node:url';
+import { AggregatorRegistry, Registry } from 'prom-client';
+import project from '../../package.json' with { type: 'json' };
+import { messageOf } from '../base/errors.ts';
+import { runCommandLine } from '../cli/command-line.ts';
+import type { StartGateway } from '../cli/running-gateway.ts';
+import { processTerminal, type Terminal } from '../cli/terminal.ts';
+import { readEnvironment } from '../config/environment.ts';
+import { startGateway } from '../server.ts';
+import { connectStorage } from '../store/open.ts';
+import { type FromWorker, isToWorker, type ToWorker } from './worker-messages.ts';
+
+/**
+ * One of the processes behind the port of a gateway (`workers.ts`): an ordinary gateway that the first process starts
+ * and stops. It lives as long as the first one: signals are that one's to obey, which a terminal sends to all.
+ */
+const start = Promise.withResolvers<Extract<ToWorker, { tell: 'start' }>>();
+const stop = Promise.withResolvers<void>();
+const metricsAsked = new Map<number, (text: string | undefined) => void>();
+
+process.on('message', (message: unknown) => {
+  if (!isToWorker(message)) return;
+  if (message.tell === 'start') start.resolve(message);
+  else if (message.tell === 'stop') stop.resolve();
+  else {
+    metricsAsked.get(message.call)?.(message.text);
+    metricsAsked.delete(message.call);
+  }
+});
+process.on('disconnect', () => stop.resolve());
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
+
+/** What the command line had to say of what is wrong. */
+const told: string[] = [];
+let started = false;
+const registry = new Registry();
+AggregatorRegistry.setRegistries(registry);
+// Answers the first process when it asks all workers for their metrics.
+new AggregatorRegistry();
+
+const { file, socket, port } = await start.promise;
+const read = readEnvironment();
+const environment = port === undefined ? read : { ...read, port };
+process.exitCode = await runCommandLine(['serve', '--config', file, '--workers', '1'], {
+  environment,
+  terminal: workerTerminal(),
+  startGateway: startAsWorker,
+  projectRoot: fileURLToPath(new URL('../..', import.meta.url)),
+  version: project.version,
+});
+if (process.exitCode !== 0 && !started) say({ say: 'failed', reason: told.join('\n').trim(), code: undefined });
+if (process.connected) process.disconnect?.();
+
+/** The gateway over the store that the first process holds, or over its own connection to Redis. */
+async function startAsWorker(options: Parameters<StartGateway>[0]): ReturnType<StartGateway> {
+  started = true;
+  try {
+    const gateway = await startGateway({
+      ...options,
+      ...(socket === undefined ? {} : { openStorage: () => connectStorage(socket, options) }),
+      registry,
+      showMetrics: metricsOfAll,
+    });
+    say({ say: 'listening', url: gateway.url });
+    return gateway;
+  } catch (thrown) {
+    const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : undefined;
+    say({ say: 'failed', reason: messageOf(thrown), code });
+    throw thrown;
+  }
+}
+
+/** The metrics of all workers together, or of this one where not all answer in time. */
+async function metricsOfAll(): Promise<string> {
+  const call = metricsAsked.size === 0 ? 1 : Math.max(...metricsAsked.keys()) + 1;
+  const { promise, resolve } = Promise.withResolvers<string | undefined>();
+  metricsAsked.set(call, resolve);
+  say({ say: 'metrics', call });
+  return (await promise) ?? (await registry.metrics());
+}
+
+function say(message: FromWorker): void {
+  if (process.connected) process.send?.(message);
+}
+
+/** The first process tells how the gateway starts, and what is wrong then; each tells what it does. */
+function workerTerminal(): Terminal {
+  const own = processTerminal({ plain: environment.plain });
+  return {
+    ...own,
+    err: (text) => void told.push(text),
+    log: own.err,
+    onSignal(_signals, listener) {
+      let listening = true;
+      void stop.promise.then(() => listening && listener());
+      return {
+        [Symbol.dispose]() {
+          listening = false;
+        },
+      };
+    },
+  };
+}

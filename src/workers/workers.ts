@@ -1,0 +1,236 @@
+import cluster, { type Worker } from 'node:cluster';
+import { fileURLToPath } from 'node:url';
+import { AggregatorRegistry } from 'prom-client';
+import type { Logger } from '../base/logger.ts';
+import { COMPILE_CACHE } from '../compile-cache.ts';
+import type { GatewayConfig } from '../config/schema.ts';
+import { sweepExpired } from '../runs/expiry.ts';
+import { openStorage } from '../store/open.ts';
+import { serveStore } from '../store/shared/store-server.ts';
+import { type FromWorker, isFromWorker, type ToWorker } from './worker-messages.ts';
+
+/** How long a worker may take beyond the grace time before it is killed, in milliseconds. */
+const STOP_MARGIN_MS = 2000;
+/** A worker that lived at least this long is replaced at once, in milliseconds; the next ones ever more slowly. */
+const CALM_MS = 10_000;
+/** Pauses before the replacements of workers that die again and again, in milliseconds. */
+const REPLACE_MS = { first: 100, most: 5000 } as const;
+/**
+ * Starts in a row that may fail while no worker listens, before the gateway gives up: something is wrong that another
+ * start does not mend.
+ */
+const MAX_FAILED_STARTS = 5;
+
+/** A worker, from its start to its end. */
+interface Started {
+  at: number;
+  /** Where it was told to listen; undefined: as the file says. */
+  port: string | undefined;
+  listens: boolean;
+  /** Why it cannot start. */
+  failure: string | undefined;
+}
+
+/** A gateway in several processes behind one port. */
+export interface WorkerGateway extends AsyncDisposable {
+  readonly url: string;
+  /** Resolves where the workers cannot be kept running, with the reason. */
+  readonly failed: Promise<string>;
+  close(): Promise<void>;
+}
+
+/**
+ * Runs `workers` processes that share the port and one store. Over Redis each is an ordinary instance. A `file:` or
+ * `memory:` store is held by this process, which serves no request itself: workers reach it over a local socket, and
+ * appends of all of them are committed together. A worker that dies is replaced; its runs are taken over by the others.
+ * @throws Error with the fix where the store or the workers cannot start.
+ */
+export async function startWorkers(options: {
+  config: GatewayConfig;
+  /** The configuration file: workers read it themselves, and again when it changes. */
+  file: string;
+  workers: number;
+  log: Logger;
+}): Promise<WorkerGateway> {
+  const { config, log } = options;
+  await using stack = new AsyncDisposableStack();
+  const socket = await holdStore(config, { log, stack });
+  const pool = new WorkerPool({ ...options, socket });
+  stack.defer(() => pool.stop());
+  const url = await pool.start();
+  const owned = stack.move();
+  const close = () => owned.disposeAsync();
+  return { url, failed: pool.failed, close, [Symbol.asyncDispose]: close };
+}
+
+/** The address of the store's socket; undefined where every worker opens the store itself. */
+async function holdStore(
+  config: GatewayConfig,
+  { log, stack }: { log: Logger; stack: AsyncDisposableStack },
+): Promise<string | undefined> {
+  if (/^redis/.test(config.store.url)) return undefined;
+  const storage = stack.use(await openStorage(config.store, { log }));
+  const server = stack.use(await serveStore(storage));
+  stack.use(sweepExpired({ store: storage.runs, log }));
+  return server.path;
+}
+
+interface PoolOptions {
+  config: GatewayConfig;
+  file: string;
+  workers: number;
+  socket: string | undefined;
+  log: Logger;
+}
+
+/** Keeps a number of workers running until it is stopped. */
+class WorkerPool {
+  readonly #options: PoolOptions;
+  readonly #listening = Promise.withResolvers<string>();
+  readonly #failed = Promise.withResolvers<string>();
+  readonly #metrics = new AggregatorRegistry();
+  /** By the number of the worker. */
+  readonly #started = new Map<number, Started>();
+  readonly #waiting = new Set<NodeJS.Timeout>();
+  #failedStarts = 0;
+  #quickDeaths = 0;
+  #port: string | undefined;
+  #stopping: Promise<void> | undefined;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+  }
+
+  get failed(): Promise<string> {
+    return this.#failed.promise;
+  }
+
+  /** The address that all workers listen on, once the first of them does. @throws Error where none can. */
+  async start(): Promise<string> {
+    cluster.setupPrimary({ exec: fileURLToPath(new URL('./worker.ts', import.meta.url)), serialization: 'advanced' });
+    // A signal to this process alone; a terminal sends it to all.
+    process.on('SIGHUP', this.#onHangup);
+    cluster.on('message', (worker, message: unknown) => {
+      if (isFromWorker(message)) void this.#take(worker, message);
+    });
+    cluster.on('exit', (worker, code, signal) => this.#replace(worker, signal ?? `exit code ${code}`));
+    for (let n = 0; n < this.#options.workers; n++) this.#fork();
+    void this.#failed.promise.then((reason) => this.#listening.reject(new Error(reason)));
+    return await this.#listening.promise;
+  }
+
+  /** Stops all workers in order, those that do not stop in time with force. */
+  stop(): Promise<void> {
+    this.#stopping ??= this.#stopAll();
+    return this.#stopping;
+  }
+
+  readonly #onHangup = () => {
+    for (const worker of workers()) worker.process.kill('SIGHUP');
+  };
+
+  async #stopAll(): Promise<void> {
+    process.off('SIGHUP', this.#onHangup);
+    for (const timer of this.#waiting) clearTimeout(timer);
+    const limitMs = this.#options.config.server.shutdownGraceMs + STOP_MARGIN_MS;
+    await Promise.all(
+      workers().map(async (worker) => {
+        const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+        tell(worker, { tell: 'stop' });
+        const force = setTimeout(() => worker.process.kill('SIGKILL'), limitMs);
+        await exited;
+        clearTimeout(force);
+      }),
+    );
+  }
+
+  #fork(): void {
+    const worker = cluster.fork({ NODE_COMPILE_CACHE: COMPILE_CACHE });
+    const port = this.#portToAsk();
+    this.#started.set(worker.id, { at: performance.now(), port, listens: false, failure: undefined });
+    const { file, socket } = this.#options;
+    worker.once('online', () => tell(worker, { tell: 'start', file, socket, port }));
+  }
+
+  /**
+   * Workers share a socket that all of them asked for by the same words: where the file says 0, one that comes later asks
+   * as those did that listen, and by its number only where none is left.
+   */
+  #portToAsk(): string | undefined {
+    const others = [...this.#started.values()];
+    const one = others.find(({ listens }) => listens) ?? others[0];
+    return one ? one.port : this.#port;
+  }
+
+  #replace(worker: Worker, how: string): void {
+    const { log } = this.#options;
+    const started = this.#started.get(worker.id);
+    this.#started.delete(worker.id);
+    if (this.#stopping) return;
+    const reason = started?.failure;
+    log.error({ worker: worker.process.pid, how, ...(reason && { reason }) }, 'a worker died and is replaced');
+    if (!started?.listens) this.#failedStarts++;
+    if (this.#failedStarts >= MAX_FAILED_STARTS && !this.#anyListens()) {
+      this.#failed.resolve(`workers do not start: the last one ended with ${reason ?? how}`);
+      return;
+    }
+    const lived = performance.now() - (started?.at ?? 0);
+    this.#quickDeaths = lived < CALM_MS ? this.#quickDeaths + 1 : 0;
+    if (this.#quickDeaths === 0) this.#fork();
+    else this.#forkIn(Math.min(REPLACE_MS.first * 2 ** (this.#quickDeaths - 1), REPLACE_MS.most));
+  }
+
+  #forkIn(ms: number): void {
+    const timer = setTimeout(() => {
+      this.#waiting.delete(timer);
+      this.#fork();
+    }, ms);
+    this.#waiting.add(timer);
+  }
+
+  #anyListens(): boolean {
+    return [...this.#started.values()].some(({ listens }) => listens);
+  }
+
+  #listens(worker: Worker, url: string): void {
+    const { port } = new URL(url);
+    const started = this.#started.get(worker.id);
+    if (!started || (this.#port !== undefined && port !== this.#port)) {
+      // All others died between its start and now, and their socket with them.
+      worker.process.kill('SIGKILL');
+      return;
+    }
+    this.#options.log.info({ worker: worker.process.pid }, 'a worker is listening');
+    started.listens = true;
+    this.#failedStarts = 0;
+    this.#port = port;
+    this.#listening.resolve(url);
+  }
+
+  async #take(worker: Worker, message: FromWorker): Promise<void> {
+    const started = this.#started.get(worker.id);
+    switch (message.say) {
+      case 'listening':
+        this.#listens(worker, message.url);
+        return;
+      case 'failed':
+        if (started) started.failure = message.reason;
+        // Once one of them listens, a worker that cannot is replaced like one that died.
+        this.#listening.reject(Object.assign(new Error(message.reason), { code: message.code }));
+        return;
+      case 'metrics': {
+        const text = await this.#metrics.clusterMetrics().catch(() => undefined);
+        tell(worker, { tell: 'metrics', call: message.call, text });
+      }
+    }
+  }
+}
+
+function workers(): Worker[] {
+  return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
+}
+
+function tell(worker: Worker, message: ToWorker): void {
+  // One that has just died is replaced when its end is known.
+  if (worker.isConnected()) worker.send(message, () => {});
+}
