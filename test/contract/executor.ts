@@ -4,6 +4,7 @@ import { GatewayError } from '../../src/base/errors.ts';
 import type { RunRecord } from '../../src/runs/runs.ts';
 import { type Harness, type HarnessOptions, question, readAll, testConfig } from '../support/run-harness.ts';
 import { ScriptedModel } from '../support/scripted-model.ts';
+import { patience } from '../support/time-limit.ts';
 
 /** Two instances over one store, each with an executor of its own. */
 export interface ExecutorFixture extends AsyncDisposable {
@@ -123,7 +124,7 @@ export function executorContract(name: string, open: () => Promise<ExecutorFixtu
       const logs = await Promise.all([...few, other].map((run) => readAll(b.runs, run)));
       for (const log of logs) assert.match(log.toString(), /event: response\.completed/);
       assert.ok((await b.store.countOpen()).queued > 900, 'most of the first key still wait');
-    }).timeout(60_000);
+    }).timeout(patience(60));
 
     it('lets a chat that waits here and a queue of runs take turns', async () => {
       await using fixture = await open();

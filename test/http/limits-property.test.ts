@@ -5,6 +5,7 @@ import { isObject } from '../../src/base/json.ts';
 import { until } from '../support/http-gateway.ts';
 import { type ProxyGateway, send, startProxyGateway } from '../support/proxy-gateway.ts';
 import { Random } from '../support/random.ts';
+import { patience } from '../support/time-limit.ts';
 
 /**
  * Random calls against a provider that counts what it was sent and what it delivered: what keys are charged is that,
@@ -300,7 +301,7 @@ async function openWorld(keys: readonly object[]) {
 
 describe(`what keys are charged for random calls (PROPERTY_SEED=${SEED})`, () => {
   it('is within a tenth of what the provider was sent and delivered', async function () {
-    this.timeout(60_000);
+    this.timeout(patience(60));
     const ids = new Set<string>();
     for (const fate of FATES)
       for (const reports of [true, false])
@@ -326,7 +327,7 @@ describe(`what keys are charged for random calls (PROPERTY_SEED=${SEED})`, () =>
   });
 
   it('never lets more through than the limit and one call', async function () {
-    this.timeout(60_000);
+    this.timeout(patience(60));
     const limit = 8000;
     await using world = await openWorld([{ id: 'small', secret: 'sk-small', limits: { tokens_per_day: limit } }]);
     const { gateway, provider } = world;

@@ -12,6 +12,7 @@ import {
   status,
   turn,
 } from '../support/scripted-provider.ts';
+import { patience } from '../support/time-limit.ts';
 import { startWebServer } from '../support/web-server.ts';
 
 /** Odd on purpose: big integers, escapes, spacing, repeated names further down, an unknown field. */
@@ -335,7 +336,7 @@ async function finishedTask(gateway: ProxyGateway, id: string): Promise<string> 
 }
 
 it('hundreds of calls of one model do not wait for each other', async function () {
-  this.timeout(20_000);
+  this.timeout(patience(20));
   const calls = 300;
   const open: ServerResponse[] = [];
   await using server = await startWebServer((req, res) => {

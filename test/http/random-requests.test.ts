@@ -7,6 +7,7 @@ import { openApiDocument } from '../../src/protocol/openapi/openapi.ts';
 import { SEED } from '../support/fuzz.ts';
 import { KEYS, openGateway, type TestGateway } from '../support/http-gateway.ts';
 import { type RandomRequest, randomRequest } from '../support/random-requests.ts';
+import { patience } from '../support/time-limit.ts';
 
 /** Requests to each endpoint; `npm run fuzz` sends 10 000. */
 const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 250);
@@ -67,7 +68,7 @@ describe('random requests', () => {
       if (!['GET /{id}', 'GET /admin/overview', 'GET /console'].includes(endpoint)) {
         assert.ok((statuses.get(200) ?? 0) + (statuses.get(201) ?? 0) > 0, `none got through: ${shown}`);
       }
-    }).timeout(240_000 + REQUESTS * 30);
+    }).timeout(patience(60 + REQUESTS * 0.03));
   }
 });
 

@@ -52,12 +52,17 @@ export function fairOwnMs(ms: number): number {
 
 /** Milliseconds of the clock, less what a slow machine adds, or one with much else to do. */
 export function fairMs(ms: number): number {
+  return ms / Math.max(1, slowness());
+}
+
+/** How many times as long as on the machine on which the limits were set work takes now, by the clock. */
+export function slowness(): number {
   const wall = () => {
     const began = performance.now();
     loop();
     return performance.now() - began;
   };
-  return ms / Math.max(1, median(wall) / NOMINAL_MS);
+  return median(wall) / NOMINAL_MS;
 }
 
 /** Whether work takes longer than it may, by its processor time. */

@@ -14,6 +14,7 @@ import { DocumentReader } from '../../support/document-reader.ts';
 import { isSlow } from '../../support/fair-time.ts';
 import { type Boundary, fuzz, hostileText, RUNS, SEED } from '../../support/fuzz.ts';
 import { pdfOf } from '../../support/pdf-file.ts';
+import { patience } from '../../support/time-limit.ts';
 
 /**
  * What reading a document of 64 KB at most may take: the thread's own time and its heap. Whoever waits for it sees a hang.
@@ -267,7 +268,7 @@ describe('documents, as fuzzers write them', () => {
         assert.ok(!isSlow(ms, MAX_MS), `${Math.round(ms)} ms: ${shown}`);
         assert.ok(length <= MAX_CONTENT, `${length} characters: ${shown}`);
       }
-    }).timeout(220_000 + 1000 * RUNS);
+    }).timeout(patience(60 + RUNS));
   }
 
   it('no page becomes a tree that is deeper than its limit', () =>
@@ -301,7 +302,7 @@ describe('documents, as fuzzers write them', () => {
         if (prepared) assert.ok(depthOf(parseHtmlDocument(prepared.html).body) <= MAX_DEPTH + 1);
       },
       allows: (error) => error instanceof RangeError,
-    })).timeout(220_000 + 1000 * RUNS);
+    })).timeout(patience(60 + RUNS));
 
   it('what a body is, by its type and its first bytes, is told', () =>
     fuzz({
@@ -329,7 +330,7 @@ describe('documents, as fuzzers write them', () => {
         contentKind.parse(describeContent(bytes, null).kind);
       },
       allows: (error) => error instanceof Error && 'code' in error && typeof error.code === 'string',
-    })).timeout(220_000 + 1000 * RUNS);
+    })).timeout(patience(60 + RUNS));
 });
 
 /** How many elements are nested in this one. */

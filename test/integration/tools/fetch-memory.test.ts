@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { patience } from '../../support/time-limit.ts';
 
 const run = promisify(execFile);
 const READER = fileURLToPath(new URL('../../support/read-many-pages.ts', import.meta.url));
@@ -16,5 +17,5 @@ describe('pages that were read', () => {
     const { stdout } = await run(process.execPath, args);
     const grown: { rss: number; arrayBuffers: number; heapUsed: number } = JSON.parse(stdout);
     for (const [what, bytes] of Object.entries(grown)) assert.ok(bytes < MAX_GROWTH, `${what}: ${bytes} bytes more`);
-  }).timeout(600_000);
+  }).timeout(patience(120));
 });

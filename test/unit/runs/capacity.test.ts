@@ -176,7 +176,7 @@ describe('the capacity of a process', () => {
     let started = 0;
     const leaving = new AbortController();
     const waiting = Array.from({ length: 4 }, async () => {
-      if (await capacity.startWithin(60_000, () => active - room, { signal: leaving.signal })) started++;
+      if (await capacity.startWithin(60_000, () => active - room + started, { signal: leaving.signal })) started++;
     });
     room = 2;
     capacity.left();

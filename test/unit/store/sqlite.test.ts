@@ -120,7 +120,7 @@ describe('the SQLite store in a folder', () => {
       /Another process uses the store folder/,
     );
     assert.equal((await store.append(run.id, events(token, 3, 3))).result, 'ok');
-  }).timeout(10_000);
+  });
 
   it('starts beside a tool that has the database open', async () => {
     await endedRun(store);
