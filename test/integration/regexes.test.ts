@@ -28,7 +28,7 @@ const BOUNDED: readonly { file: string; literal: string; because: string }[] = [
     because: 'LONGEST bounds the address, and it runs in the parse process',
   },
   {
-    file: 'config/substitution.ts',
+    file: 'config/yaml/substitution.ts',
     literal: '/\\$\\$\\{|\\$\\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\\}|\\$\\{/g',
     because: "the operator's own file",
   },
