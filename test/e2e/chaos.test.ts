@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { runStorm, type StormOptions } from '../chaos/storm.ts';
 import { redisOrSkip } from '../support/redis.ts';
+import { patience } from '../support/time-limit.ts';
 
 /** Short storms; `npm run chaos` makes long ones. */
 const SHORT = { pace: 60, cancelEvery: 12, limitMs: 100_000 } as const;
@@ -15,7 +16,9 @@ async function storm(
   return report.numbers;
 }
 
-describe('chaos', () => {
+describe('chaos', function () {
+  // Instances are killed and frozen, and come back.
+  this.timeout(patience(120));
   it('breaks no promise where three instances and their Redis are killed and frozen under load', async function () {
     await using redis = await redisOrSkip(this);
     await redis.kill();

@@ -9,6 +9,7 @@ import { sharedBrowser } from '../support/browser.ts';
 import { askOn, openConsole, untilStatus } from '../support/console-page.ts';
 import { until } from '../support/http-gateway.ts';
 import { syntheticRun, syntheticStream } from '../support/synthetic-run.ts';
+import { patience } from '../support/time-limit.ts';
 
 const QUESTION = 'How does a client resume a dropped stream?';
 const AXE = readFileSync(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8');
@@ -19,7 +20,9 @@ interface Violation {
   nodes: { html: string; failureSummary?: string }[];
 }
 
-describe('the console for everybody', () => {
+describe('the console for everybody', function () {
+  // A browser looks at every view.
+  this.timeout(patience(60));
   let browser: Browser;
   let gateway: Gateway;
   before(async () => {

@@ -6,11 +6,14 @@ import { HOSTILE_TEXTS } from '../support/hostile-texts.ts';
 import { KEYS } from '../support/http-gateway.ts';
 import { fetchDocument, openResearchGateway, type ResearchGateway } from '../support/research-gateway.ts';
 import { syntheticRun, syntheticStream } from '../support/synthetic-run.ts';
+import { patience } from '../support/time-limit.ts';
 
 /** Payloads that stand in one real run. */
 const TOGETHER = 6;
 
-describe('the console shows hostile texts as text', () => {
+describe('the console shows hostile texts as text', function () {
+  // A browser looks at hundreds of texts.
+  this.timeout(patience(60));
   let browser: Browser;
   let gateway: ResearchGateway;
   before(async () => {

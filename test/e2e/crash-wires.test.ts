@@ -4,6 +4,7 @@ import { isObject } from '../../src/base/json.ts';
 import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
 import { hang, type ProviderRequest, startScriptedProvider } from '../support/scripted-provider.ts';
 import { type CalledTool, strictMessages, strictResponses } from '../support/strict-wires.ts';
+import { patience } from '../support/time-limit.ts';
 
 const KEY = 'sk-crash-test';
 const TURNS = 40;
@@ -50,7 +51,9 @@ async function call(gateway: GatewayProcess, path: string, body?: object): Promi
   return value;
 }
 
-describe(`a run of ${TURNS} turns over another wire`, () => {
+describe(`a run of ${TURNS} turns over another wire`, function () {
+  // Gateways are killed and come back.
+  this.timeout(patience(60));
   for (const [wire, make] of Object.entries(SERVERS)) {
     it(`is taken up after kill -9 by a provider that refuses what the real one refuses (${wire})`, async () => {
       const strict = make();

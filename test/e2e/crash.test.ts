@@ -13,6 +13,7 @@ import {
   turn,
 } from '../support/scripted-provider.ts';
 import { SseReader } from '../support/sse-reader.ts';
+import { patience } from '../support/time-limit.ts';
 
 const KEY = 'sk-crash-test';
 const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
@@ -67,7 +68,9 @@ const textOf = (events: RunEvent[]) =>
   events.map((event) => (event.type === 'response.output_text.delta' ? event.delta : '')).join('');
 const count = (events: RunEvent[], type: RunEvent['type']) => events.filter((event) => event.type === type).length;
 
-describe('a run in file mode', () => {
+describe('a run in file mode', function () {
+  // Gateways are killed and come back several times.
+  this.timeout(patience(60));
   it('survives kill -9 while thinking, in a tool call and in the answer, for a reader that resumes', async () => {
     await using pages = await startPages();
     await using provider = await startScriptedProvider();

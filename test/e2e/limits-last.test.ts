@@ -15,6 +15,7 @@ import {
   startScriptedProvider,
   turn,
 } from '../support/scripted-provider.ts';
+import { patience } from '../support/time-limit.ts';
 
 /** Limits of a day outlive the process that counted them, killed or stopped. */
 
@@ -93,7 +94,9 @@ function storedTokens(folder: string): number {
 }
 
 function lasting(name: string, open: (folder: string) => Promise<{ store: string; workers?: number }>): void {
-  describe(`limits of a day (${name})`, () => {
+  describe(`limits of a day (${name})`, function () {
+    // Gateways are killed and come back.
+    this.timeout(patience(60));
     const setUp = async () => {
       const stack = new AsyncDisposableStack();
       const provider = stack.use(await startScriptedProvider());
@@ -213,7 +216,9 @@ const lengthOfFirst = (text: string) => text.split(' ').slice(0, 400).join(' ').
 lasting('SQLite', async (folder) => ({ store: `file:${join(folder, 'data')}` }));
 lasting('SQLite, shared by workers', async (folder) => ({ store: `file:${join(folder, 'data')}`, workers: 2 }));
 
-describe('limits over Redis', () => {
+describe('limits over Redis', function () {
+  // Gateways are killed and come back.
+  this.timeout(patience(60));
   let server: RedisServer;
   before(async function () {
     server = await redisOrSkip(this);

@@ -6,6 +6,7 @@ import { startNarrowProvider } from '../support/narrow-provider.ts';
 import { fetchDocument, openResearchGateway, type ResearchGateway } from '../support/research-gateway.ts';
 import type { TurnScript } from '../support/scripted-provider.ts';
 import type { SeenRequest } from '../support/seen-request.ts';
+import { patience } from '../support/time-limit.ts';
 
 const DOCUMENTS = {
   'harbour.md': '# Harbour\n\nThe harbour of Elmsworth was opened in 1871.\n',
@@ -73,7 +74,9 @@ function messageOf(json: Record<string, unknown>): Record<string, unknown> {
   return message;
 }
 
-describe('structured answers over HTTP', () => {
+describe('structured answers over HTTP', function () {
+  // Gateways are started as processes.
+  this.timeout(patience(30));
   let gateway: ResearchGateway;
   before(async () => {
     gateway = await openResearchGateway({ model, documents: DOCUMENTS });
@@ -136,7 +139,9 @@ describe('structured answers over HTTP', () => {
   });
 });
 
-describe('citations over HTTP', () => {
+describe('citations over HTTP', function () {
+  // Gateways are started as processes.
+  this.timeout(patience(30));
   it('stand in the chat completion with the ranges of its content, beside what was searched', async () => {
     await using gateway = await openResearchGateway({ model, documents: DOCUMENTS });
     const { json } = await send(gateway, 'POST /v1/chat/completions', { body: chat('cite') });
@@ -167,7 +172,9 @@ describe('citations over HTTP', () => {
   });
 });
 
-describe('a long run of a whole gateway', () => {
+describe('a long run of a whole gateway', function () {
+  // Gateways are started as processes.
+  this.timeout(patience(30));
   it('reads a hundred documents of its corpus in a narrow context and tells what each of them says', async () => {
     const book = handbook({ chapters: 100, length: 4000 });
     const name = (n: number) => `chapter-${n}.md`;
@@ -201,7 +208,9 @@ describe('a long run of a whole gateway', () => {
   });
 });
 
-describe('research.reader', () => {
+describe('research.reader', function () {
+  // Gateways are started as processes.
+  this.timeout(patience(30));
   it('reads huge documents on a route of its own', async () => {
     const book = handbook({ chapters: 1, length: 90_000 });
     await using gateway = await openResearchGateway({

@@ -12,6 +12,7 @@ import {
   startScriptedProvider,
   turn,
 } from '../support/scripted-provider.ts';
+import { patience } from '../support/time-limit.ts';
 
 const KEY = 'sk-tools-with-mcp';
 const KEY_WITHOUT = 'sk-tools-without';
@@ -28,7 +29,9 @@ function calling(...toolCalls: ScriptedToolCall[]) {
   };
 }
 
-describe('a run through the gateway', () => {
+describe('a run through the gateway', function () {
+  // A gateway starts, and Python in it.
+  this.timeout(patience(30));
   let provider: ScriptedProvider;
   let folder: Awaited<ReturnType<typeof gatewayFolder>>;
   let gateway: GatewayProcess;

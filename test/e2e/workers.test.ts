@@ -9,6 +9,7 @@ import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../supp
 import { inTime } from '../support/in-time.ts';
 import { stallAfter, startScriptedProvider, turn } from '../support/scripted-provider.ts';
 import { SseReader } from '../support/sse-reader.ts';
+import { patience } from '../support/time-limit.ts';
 
 const KEY = 'sk-workers-test';
 const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
@@ -28,7 +29,9 @@ function configOf(options: { folder: string; provider: string; port?: number }) 
   };
 }
 
-describe('a gateway in several processes over SQLite', () => {
+describe('a gateway in several processes over SQLite', function () {
+  // Processes are killed and come back.
+  this.timeout(patience(60));
   it('goes on with a run whose process was killed, and every process shows the same bytes', async () => {
     await using provider = await startScriptedProvider();
     await using folder = await gatewayFolder();

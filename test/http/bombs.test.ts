@@ -11,6 +11,7 @@ import {
 } from '../support/gateway-process.ts';
 import { type RequestBomb, requestBombs, streamBombs } from '../support/request-bombs.ts';
 import { raw, type ScriptedProvider, startScriptedProvider, turn } from '../support/scripted-provider.ts';
+import { patience } from '../support/time-limit.ts';
 
 const KEY = 'sk-of-the-attacker';
 const MB = 1024 * 1024;
@@ -70,7 +71,9 @@ function drop(url: string, bomb: RequestBomb): Promise<number> {
   });
 }
 
-describe('a gateway under attack', () => {
+describe('a gateway under attack', function () {
+  // Gateways take a bomb after the other.
+  this.timeout(patience(30));
   let gateway: GatewayProcess;
   let provider: ScriptedProvider;
   let calm: { p99: number; longest: number };

@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { CLIENT_KEY, chat, type ProxyGateway, send, startProxyGateway } from '../support/proxy-gateway.ts';
+import { patience } from '../support/time-limit.ts';
 
 const MEGABYTE = Buffer.alloc(1024 * 1024, 'abcdefghijklmnopqrstuvwxyz012345');
 const SIZE = 100;
@@ -110,7 +111,9 @@ async function answer(req: IncomingMessage, res: ServerResponse): Promise<void> 
   Readable.from(megabytes(SIZE)).pipe(res);
 }
 
-describe('passed-through APIs', () => {
+describe('passed-through APIs', function () {
+  // Some pass 100 MB each way.
+  this.timeout(patience(60));
   let provider: FileProvider;
   let gateway: ProxyGateway;
   const stack = new AsyncDisposableStack();

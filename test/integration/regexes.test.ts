@@ -3,6 +3,7 @@ import { globSync, readFileSync } from 'node:fs';
 import { analyse } from 'scslre';
 import { fairOwnMs, growsTooFast, ownMs, preciseMs } from '../support/fair-time.ts';
 import { attacksOn, type FoundRegex, goOver, regexesIn } from '../support/regex-attacks.ts';
+import { patience } from '../support/time-limit.ts';
 
 /**
  * Every regular expression of src/ against texts that are made for it: what a client, a page, a model or a provider
@@ -105,7 +106,9 @@ async function builtRegexes(): Promise<FoundRegex[]> {
   return built;
 }
 
-describe('the regular expressions of src/', () => {
+describe('the regular expressions of src/', function () {
+  // Every expression is measured at three lengths.
+  this.timeout(patience(60));
   it('are found', () => {
     assert.ok(regexes.length > 400, `${regexes.length} were found`);
     for (const { file, literal } of BOUNDED) {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type Handbook, handbook } from '../../support/handbook.ts';
 import { CONTEXT, longRun, QUESTION, readOrSearch } from '../../support/long-run.ts';
 import type { TurnScript } from '../../support/scripted-provider.ts';
+import { patience } from '../../support/time-limit.ts';
 
 const QUESTION_CJK = '手册每一章的访问代码是什么？';
 
@@ -9,7 +10,9 @@ function assertTold(told: ReadonlyMap<number, string>, book: Handbook, chapters:
   for (const n of chapters) assert.equal(told.get(n), book.code(n), `chapter ${n}; told were ${[...told.keys()]}`);
 }
 
-describe('a run of 300 turns in a context of 32 000 tokens', () => {
+describe('a run of 300 turns in a context of 32 000 tokens', function () {
+  // Runs take hundreds of turns.
+  this.timeout(patience(30));
   const book = handbook({ chapters: 300, length: 5000 });
 
   it('ends with the facts of its first, middle and last turn, and counts every token', async () => {
@@ -88,7 +91,9 @@ describe('a run of 300 turns in a context of 32 000 tokens', () => {
   });
 });
 
-describe('a page larger than the whole context', () => {
+describe('a page larger than the whole context', function () {
+  // Runs take hundreds of turns.
+  this.timeout(patience(30));
   for (const [name, script, ask, length] of [
     ['is read in pieces by a model', 'latin', QUESTION, 250_000],
     ['is read in pieces in Chinese too', 'cjk', QUESTION_CJK, 60_000],

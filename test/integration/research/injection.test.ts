@@ -12,6 +12,7 @@ import { INJECTIONS, OBEY } from '../../support/injections.ts';
 import { obedientModel } from '../../support/obedient-model.ts';
 import { openHarness, question, runToEnd, testConfig, testTool } from '../../support/run-harness.ts';
 import { isAnswerTurn, type ScriptedTurn } from '../../support/scripted-model.ts';
+import { patience } from '../../support/time-limit.ts';
 
 const SECRET = 'only-for-the-model-55c1';
 const ANSWER = 'The harbour is deep [1] and old [2].';
@@ -73,7 +74,9 @@ function assertUnmoved(ran: Awaited<ReturnType<typeof run>>, what = ''): void {
   assert.ok(!ran.shown.includes('I obey'), what);
 }
 
-describe('orders in pages and search results', () => {
+describe('orders in pages and search results', function () {
+  // Each test drives many runs.
+  this.timeout(patience(30));
   let folder: string;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'injected-'));

@@ -7,12 +7,15 @@ import { isSlow } from '../../support/fair-time.ts';
 import { send } from '../../support/http-client.ts';
 import { openGateway } from '../../support/http-gateway.ts';
 import { schemaBombs } from '../../support/schema-bombs.ts';
+import { patience } from '../../support/time-limit.ts';
 
 const PARAM = 'text.format.schema';
 const ENDLESS = { schema: { pattern: '^(a+)+$' }, value: `${'a'.repeat(60)}!` };
 const { signal } = new AbortController();
 
-describe('schemas of clients', () => {
+describe('schemas of clients', function () {
+  // Checks run into their limit of time.
+  this.timeout(patience(30));
   let schemas: SchemaChecks;
   beforeEach(() => {
     schemas = new SchemaChecks();

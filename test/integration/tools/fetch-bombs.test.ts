@@ -5,6 +5,7 @@ import { createSafeFetch, type SafeFetch } from '../../../src/tools/safe-fetch/s
 import { type Tool, ToolError } from '../../../src/tools/tool.ts';
 import { archiveBombs, type Bomb, htmlBombs, officeBombs, pdfBombs, textBombs } from '../../support/bombs.ts';
 import { isSlow } from '../../support/fair-time.ts';
+import { patience } from '../../support/time-limit.ts';
 import { callTool } from '../../support/tool-calls.ts';
 import { startWebServer, type WebServer } from '../../support/web-server.ts';
 
@@ -22,7 +23,9 @@ const OWN_WORK_MS = 700;
 const GOOD =
   '<!doctype html><html><body><main><h1>Good</h1><p>The next <a href="/x">page</a> reads well.</p></main></body></html>';
 
-describe('fetch_url_content: bombs', () => {
+describe('fetch_url_content: bombs', function () {
+  // Parsers run into their limits of time.
+  this.timeout(patience(30));
   const bombs: Bomb[] = [...htmlBombs(), ...pdfBombs(), ...archiveBombs(), ...textBombs(), ...officeBombs()];
   let body: string | Uint8Array = '';
   let server: WebServer;

@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { findConfinement } from '../../../src/tools/execute-python/confinement.ts';
 import { ParsePool } from '../../../src/tools/fetch-url-content/parsing/parse-pool.ts';
 import { htmlBombs, pdfBombs } from '../../support/bombs.ts';
+import { patience } from '../../support/time-limit.ts';
 
 const never = new AbortController().signal;
 const bytesOf = (text: string) => new TextEncoder().encode(text);
@@ -35,7 +36,9 @@ async function childrenOf(pid: number): Promise<number[]> {
   return lists.join(' ').split(' ').filter(Boolean).map(Number);
 }
 
-describe('parser processes', () => {
+describe('parser processes', function () {
+  // Parsers run into their limits of time.
+  this.timeout(patience(30));
   it('end with the document that takes too long, and the next one is read', async () => {
     using pool = new ParsePool({ size: 1, limits: { timeMs: 300 } });
     await assert.rejects(pool.parse(await hanging(), { signal: never }), { kind: 'timeout' });

@@ -4,10 +4,13 @@ import { processUsage } from '../../../src/base/load/process-usage.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { createExecutePythonTool, type ExecutePythonTool } from '../../../src/tools/execute-python/execute-python.ts';
 import { ToolError } from '../../../src/tools/tool.ts';
+import { patience } from '../../support/time-limit.ts';
 
 const noSource = () => 0;
 
-describe('execute_python', () => {
+describe('execute_python', function () {
+  // Each test starts Python.
+  this.timeout(patience(30));
   let tool: ExecutePythonTool;
   before(() => {
     tool = createExecutePythonTool({ timeoutSeconds: 20, memoryMb: 256, maxConcurrent: 2 });

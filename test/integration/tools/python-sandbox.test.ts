@@ -19,6 +19,7 @@ import {
   NETWORK_SCRIPTS,
   PROCESS_SCRIPTS,
 } from '../../support/hostile-python.ts';
+import { patience } from '../../support/time-limit.ts';
 
 const SECRET = 'canary-7d1f0a93c2';
 const GROUPS: Readonly<Record<string, readonly HostileScript[]>> = {
@@ -80,7 +81,9 @@ class Host implements AsyncDisposable {
   }
 }
 
-describe('hostile Python code', () => {
+describe('hostile Python code', function () {
+  // Each test starts Python for every script.
+  this.timeout(patience(90));
   let host: Host;
   let tool: ExecutePythonTool;
   /** For what can only end by its time limit. */

@@ -8,6 +8,7 @@ import { sandboxCommand } from '../../../src/tools/execute-python/command.ts';
 import { findConfinement } from '../../../src/tools/execute-python/confinement.ts';
 import { READY_LINE } from '../../../src/tools/execute-python/messages.ts';
 import { ForgedReportError, ReportReader } from '../../../src/tools/execute-python/report-reader.ts';
+import { patience } from '../../support/time-limit.ts';
 
 /** What the sandbox's flags alone must refuse, should code ever run in its JavaScript. Each throws or rejects there. */
 const NODE_PROBES: Readonly<Record<string, string>> = {
@@ -30,7 +31,9 @@ const NODE_PROBES: Readonly<Record<string, string>> = {
   'code from a string': "new Function('return 1')()",
 };
 
-describe('the walls of the Python sandbox', () => {
+describe('the walls of the Python sandbox', function () {
+  // Each test starts Python, some let it run into its limits.
+  this.timeout(patience(60));
   it("refuse everything outside by Node's own means", async () => {
     const { file, args } = sandboxCommand('main.ts', { memoryMb: 128, cpuSeconds: 20 });
     const flags = args.slice(
@@ -92,7 +95,9 @@ describe('the walls of the Python sandbox', () => {
   });
 });
 
-describe('reports of a Python sandbox', () => {
+describe('reports of a Python sandbox', function () {
+  // Each test starts Python, some let it run into its limits.
+  this.timeout(patience(60));
   const limits = { stdout: 10, stderr: 10, result: 10 };
   const reader = (...lines: string[]) => {
     const made = new ReportReader('secret', limits);
