@@ -82,6 +82,12 @@ function faultsOf(api: string, { answer, opening }: ApiUnderTest, stream: boolea
       : {
           'is a stream that nobody asked for': api === 'responses' ? raw('', { headers: EVENTS }) : answer('x', true),
           'is empty': raw('', { headers: JSON_TYPE }),
+          ...Object.fromEntries(
+            ['null', '[]', '5', '"of the first"', '{}', '{"detail":"no capacity"}'].map((text) => [
+              `is the JSON ${text}`,
+              raw(text, { headers: JSON_TYPE }),
+            ]),
+          ),
         }),
     ...(isChat && {
       'has no choice': stream
@@ -186,8 +192,13 @@ describe('an answer that is none', () => {
   it('makes the next route answer where a list has no vectors', async () => {
     const { gateway, first, second } = world;
     second.respond = () => json({ object: 'list', data: [{ index: 0, embedding: [0.5] }] });
-    for (const data of [[{ index: 0, embedding: [] }], [{ index: 0, embedding: '' }], [{ index: 0 }]]) {
-      first.respond = () => json({ object: 'list', data });
+    const nothing = [
+      { data: [{ index: 0, embedding: [] }] },
+      { data: [{ index: 0, embedding: '' }] },
+      { data: [{ index: 0 }] },
+    ];
+    for (const said of [...nothing, { object: 'list' }, { detail: 'no capacity' }, []]) {
+      first.respond = () => json(said);
       const answer = await send(gateway, '/embeddings', { body: { model: 'fast', input: 'x' } });
       assert.match(await answer.text(), /0\.5/);
     }

@@ -142,10 +142,12 @@ export function judgeWhole(
   { target, kind }: { target: ProviderTarget; kind: StreamKind },
 ): AttemptResult {
   const judged = judgeJson(answer);
-  if (judged.is !== 'answered' || !isJsonObject(judged.parsed)) return judged;
-  switch (judge(kind, judged.parsed)) {
+  if (judged.is !== 'answered' || judged.parsed === undefined) return judged;
+  // JSON that is no object holds nothing that an API with known answers could show.
+  const payload = isJsonObject(judged.parsed) ? judged.parsed : {};
+  switch (judge(kind, payload)) {
     case 'failed':
-      return { is: 'failed', failure: target.failureOfStreamError(judged.parsed) };
+      return { is: 'failed', failure: target.failureOfStreamError(payload) };
     case 'waiting':
       return { ...failed('an empty answer'), ...(judged.usage && { usage: judged.usage }) };
     case 'begun':
@@ -170,7 +172,7 @@ export function judgeJson(answer: HeldAnswer): Judged {
   return { is: 'answered', answer, usage: lastReportedUsage(text), parsed };
 }
 
-function isJsonObject(value: JsonValue | undefined): value is JsonObject {
+function isJsonObject(value: JsonValue): value is JsonObject {
   return isObject(value);
 }
 

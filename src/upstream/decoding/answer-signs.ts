@@ -46,7 +46,8 @@ export function responseSigns(payload: Record<string, unknown>): AnswerSigns {
   const { type, object, response, item } = payload;
   // Without an end it has nothing to show yet: it is made in the background.
   if (object === 'response') return orPending(wholeResponse(payload));
-  if (typeof type !== 'string') return { content: true };
+  // What a path below answers with (input tokens, a compaction) says what it is.
+  if (typeof type !== 'string') return { content: typeof object === 'string' };
   if (isObject(response)) return wholeResponse(response);
   if (type.startsWith('response.output_item.')) return { content: saysItem(item, { begins: true }) };
   if (type.startsWith('response.content_part.')) return { content: saysSomething(payload.part) };
@@ -79,7 +80,7 @@ export function messageSigns(payload: Record<string, unknown>): AnswerSigns {
   const { type, message, delta, content_block: block } = payload;
   if (type === 'message') return orPending(wholeMessage(payload));
   if (isObject(message)) return wholeMessage(message);
-  if (typeof type !== 'string') return { content: true };
+  if (typeof type !== 'string') return { content: false };
   if (isObject(block)) return { content: block.type !== 'text' || saysSomething(block) };
   if (type === 'content_block_delta') return { content: saysSomething(delta) };
   return { content: false, end: isObject(delta) ? endOfMessage(delta) : undefined };
@@ -96,7 +97,8 @@ function endOfMessage({ stop_reason: reason }: Record<string, unknown>): AnswerS
 
 /** Embeddings: vectors that hold something. An empty list is what an empty list is answered with. */
 export function embeddingSigns({ data }: Record<string, unknown>): AnswerSigns {
-  const entries = Array.isArray(data) ? data.filter(isObject) : [];
+  if (!Array.isArray(data)) return { content: false };
+  const entries = data.filter(isObject);
   return { content: entries.every(({ embedding }) => isObject(embedding) || hasLength(embedding)) };
 }
 

@@ -27,7 +27,7 @@ export function roughTokens(text: string): number {
 }
 
 /** Parts of a request in the words of all APIs: what the model reads as it is, and what it reads as JSON. */
-const READ = ['messages', 'input', 'prompt', 'instructions', 'system', 'suffix'];
+const READ = ['messages', 'input', 'prompt', 'instructions', 'system', 'suffix', 'query', 'documents'];
 const READ_AS_JSON = ['tools', 'functions', 'response_format', 'text', 'responseFormat'];
 /** What stands in messages and is not read. */
 const UNREAD = new Set([
@@ -47,7 +47,7 @@ export function promptTokens(body: object): number {
   let weight = 0;
   for (const [name, value] of Object.entries(body)) {
     if (READ.includes(name)) weight += weigh(value, 0);
-    else if (READ_AS_JSON.includes(name) && isObject(value)) weight += tokenWeight(JSON.stringify(value));
+    else if (READ_AS_JSON.includes(name)) weight += tokenWeight(JSON.stringify(value));
   }
   return Math.ceil(weight);
 }

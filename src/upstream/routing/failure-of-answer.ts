@@ -67,7 +67,7 @@ function errorInside(payload: Record<string, unknown>): unknown {
 function failureOfError(payload: Record<string, unknown>, scrubber: Scrubber): AttemptFailure {
   const text = JSON.stringify(payload.error ?? payload).slice(0, MAX_READ);
   const detail = scrubber.scrub(errorText(JSON.stringify(payload)));
-  const message = `an error inside the stream: ${detail === '' ? 'no message' : detail}`;
+  const message = `an error inside the answer: ${detail === '' ? 'no message' : detail}`;
   if (saysContextLength(text)) return new AttemptFailure(message, { kind: 'context_length', advice: 'elsewhere' });
   if (saysContentFilter(text)) return new AttemptFailure(message, { kind: 'refused', advice: 'never' });
   const status = statusIn(payload);
