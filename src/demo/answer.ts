@@ -5,6 +5,8 @@ import { keywordsOf } from './words.ts';
 /** How many sentences an answer quotes at most. */
 const MAX_QUOTES = 6;
 
+const WRITTEN_BY = '_Written by the demo model: a small program that quotes what it finds, not a language model._';
+
 /** The whole answer. The same messages give the same text: a cut answer is continued by writing it again. */
 export function demoAnswer(conversation: Conversation): string {
   if (conversation.toolResults === 0) return answerWithoutDocuments(conversation.question);
@@ -20,7 +22,7 @@ export function demoAnswer(conversation: Conversation): string {
     `What the documents say about ${list(keywords.slice(0, 5))}:`,
     bullets.join('\n'),
     `To read on: ${reading}.`,
-    `_Written by the demo model: a small program that quotes what it finds, not a language model._`,
+    WRITTEN_BY,
   ].join('\n\n');
 }
 
@@ -29,7 +31,7 @@ function answerWithoutFindings({ documents }: Conversation, keywords: readonly s
   const near = seen.length > 0 ? ` The nearest documents were ${seen.join(', ')}.` : '';
   return (
     `I searched the documents for ${list(keywords)} and found nothing that answers the question.${near}\n\n` +
-    '_Written by the demo model: a small program that quotes what it finds, not a language model._'
+    WRITTEN_BY
   );
 }
 

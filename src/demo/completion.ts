@@ -20,9 +20,7 @@ export function boundTurn(turn: DemoTurn, request: DemoRequest): BoundedTurn {
   const words = piecesOf(turn.text);
   const reasoning = thoughts.slice(0, limit);
   const text = words.slice(0, limit - reasoning.length);
-  if (reasoning.length + text.length < thoughts.length + words.length) {
-    return { reasoning, text, calls: [], finishReason: 'length' };
-  }
+  if (thoughts.length + words.length > limit) return { reasoning, text, calls: [], finishReason: 'length' };
   return { reasoning, text, calls: turn.calls, finishReason: turn.calls.length > 0 ? 'tool_calls' : 'stop' };
 }
 
@@ -32,21 +30,20 @@ function header(request: DemoRequest) {
 }
 
 /** The answer to a request without `stream`. */
-export function toCompletion(turn: BoundedTurn, request: DemoRequest): object {
-  const reasoning = turn.reasoning.join('');
-  const text = turn.text.join('');
-  const calls = turn.calls.map((call) => ({ id: call.id, type: 'function', function: functionOf(call) }));
+export function toCompletion({ reasoning, text, calls, finishReason }: BoundedTurn, request: DemoRequest): object {
   const message = {
     role: 'assistant',
-    content: text === '' && calls.length > 0 ? null : text,
-    ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
-    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    content: text.length === 0 && calls.length > 0 ? null : text.join(''),
+    ...(reasoning.length > 0 && { reasoning_content: reasoning.join('') }),
+    ...(calls.length > 0 && {
+      tool_calls: calls.map(({ id, ...called }) => ({ id, type: 'function', function: called })),
+    }),
   };
   return {
     ...header(request),
     object: 'chat.completion',
-    choices: [{ index: 0, message, logprobs: null, finish_reason: turn.finishReason }],
-    usage: usageOf(turn, request),
+    choices: [{ index: 0, message, logprobs: null, finish_reason: finishReason }],
+    usage: usageOf({ reasoning, text, calls }, request),
   };
 }
 
@@ -60,9 +57,8 @@ export function* toChunks(turn: BoundedTurn, request: DemoRequest): Iterable<obj
   yield chunk({ role: 'assistant', content: '' });
   for (const piece of turn.reasoning) yield chunk({ reasoning_content: piece });
   for (const piece of turn.text) yield chunk({ content: piece });
-  for (const [index, call] of turn.calls.entries()) {
-    const { name, arguments: args } = functionOf(call);
-    yield chunk({ tool_calls: [{ index, id: call.id, type: 'function', function: { name, arguments: '' } }] });
+  for (const [index, { id, name, arguments: args }] of turn.calls.entries()) {
+    yield chunk({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] });
     for (const piece of args.match(/[\s\S]{1,40}/gu) ?? []) {
       yield chunk({ tool_calls: [{ index, function: { arguments: piece } }] });
     }
@@ -71,20 +67,16 @@ export function* toChunks(turn: BoundedTurn, request: DemoRequest): Iterable<obj
   if (request.stream_options?.include_usage) yield { ...common, choices: [], usage: usageOf(turn, request) };
 }
 
-function functionOf(call: DemoCall): { name: string; arguments: string } {
-  return { name: call.name, arguments: call.arguments };
-}
-
-function usageOf(turn: BoundedTurn, request: DemoRequest) {
-  const sent = request.messages.reduce((sum, message) => sum + message.content.length + 16, 0);
-  const calls = turn.calls.reduce((sum, call) => sum + call.name.length + call.arguments.length, 0);
+function usageOf({ reasoning, text, calls }: Omit<BoundedTurn, 'finishReason'>, { messages }: DemoRequest) {
+  const sent = messages.reduce((sum, message) => sum + message.content.length + 16, 0);
+  const called = calls.reduce((sum, call) => sum + call.name.length + call.arguments.length, 0);
   const prompt = Math.ceil(sent / 4);
-  const completion = turn.reasoning.length + turn.text.length + Math.ceil(calls / 4);
+  const completion = reasoning.length + text.length + Math.ceil(called / 4);
   return {
     prompt_tokens: prompt,
     completion_tokens: completion,
     total_tokens: prompt + completion,
     prompt_tokens_details: { cached_tokens: 0 },
-    completion_tokens_details: { reasoning_tokens: turn.reasoning.length },
+    completion_tokens_details: { reasoning_tokens: reasoning.length },
   };
 }

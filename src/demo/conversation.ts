@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import { isObject, parseJson } from '../base/json.ts';
 import type { DemoMessage } from './request.ts';
 
@@ -40,20 +41,20 @@ export const ASKS_TO_CONTINUE =
 export function readConversation(messages: readonly DemoMessage[]): Conversation {
   const start = findQuestion(messages);
   const after = messages.slice(start + 1);
-  const calls = after.flatMap((message) => message.tool_calls);
-  const argumentsOf = (name: string) =>
-    calls.filter((call) => call.name === name).map((call) => parseJson(call.arguments));
+  const rounds = after.map((message) => message.tool_calls).filter((calls) => calls.length > 0);
+  const argumentsOf = (wanted: string) =>
+    rounds.flat().flatMap(({ name, arguments: text }) => {
+      const args = name === wanted ? parseJson(text) : undefined;
+      return isObject(args) ? [args] : [];
+    });
   const searches = argumentsOf('web_search');
-  const lastRound = after.findLast((message) => message.tool_calls.length > 0);
   return {
     question: messages[start]?.content.trim() ?? '',
-    rounds: after.filter((message) => message.tool_calls.length > 0).length,
+    rounds: rounds.length,
     searches: searches.length,
-    justSearched: lastRound?.tool_calls.some((call) => call.name === 'web_search') ?? false,
-    queries: searches.flatMap((args) =>
-      isObject(args) && Array.isArray(args.queries) ? args.queries.map(String) : [],
-    ),
-    fetched: argumentsOf('fetch_url_content').flatMap((args) => (isObject(args) ? [String(args.url)] : [])),
+    justSearched: rounds.at(-1)?.some((call) => call.name === 'web_search') ?? false,
+    queries: searches.flatMap(({ queries }) => (Array.isArray(queries) ? queries.map(String) : [])),
+    fetched: argumentsOf('fetch_url_content').map(({ url }) => String(url)),
     documents: readDocuments(after),
     toolResults: after.filter((message) => message.role === 'tool').length,
   };
@@ -61,47 +62,45 @@ export function readConversation(messages: readonly DemoMessage[]): Conversation
 
 /**
  * The index of the question: the last user message that is neither a note that follows tool results nor a request to
- * write the answer down; -1 where there is none.
+ * write the answer down; -1 without a user message.
  */
 function findQuestion(messages: readonly DemoMessage[]): number {
-  let question = -1;
-  for (const [index, message] of messages.entries()) {
-    if (message.role !== 'user') continue;
-    const note = messages[index - 1]?.role === 'tool' || ASKS_FOR_ANSWER.test(message.content);
-    if (question === -1 || !note) question = index;
-  }
-  return question;
+  const isNote = ({ content }: DemoMessage, index: number) =>
+    messages[index - 1]?.role === 'tool' || ASKS_FOR_ANSWER.test(content);
+  const last = messages.findLastIndex((message, index) => message.role === 'user' && !isNote(message, index));
+  return last === -1 ? messages.findIndex(({ role }) => role === 'user') : last;
 }
 
 function readDocuments(messages: readonly DemoMessage[]): FoundDocument[] {
   const documents = new Map<string, FoundDocument>();
-  for (const message of messages) {
-    if (message.role !== 'tool') continue;
-    for (const found of documentsIn(message.content)) {
-      const known = documents.get(found.url);
-      if (known === undefined) documents.set(found.url, found);
-      else if (found.read && !known.read) Object.assign(known, found);
-    }
+  for (const found of messages.filter(({ role }) => role === 'tool').flatMap(({ content }) => documentsIn(content))) {
+    const known = documents.get(found.url);
+    if (!known || (found.read && !known.read)) documents.set(found.url, found);
   }
   return [...documents.values()];
 }
 
 /** The documents in a tool result: JSON of `web_search` or `fetch_url_content`, fenced or not. */
 function documentsIn(content: string): FoundDocument[] {
-  const json = content.slice(content.indexOf('{'), content.lastIndexOf('}') + 1);
-  const result = parseJson(json);
-  if (!isObject(result)) return [];
-  const entries = Array.isArray(result.results) ? result.results : [result];
-  return entries.flatMap((entry) => {
-    if (!isObject(entry) || typeof entry.url !== 'string' || typeof entry.source_id !== 'number') return [];
-    const { url, title, source_id: sourceId, content: whole, snippet } = entry;
-    if (sourceId < 1) return [];
-    const text = typeof whole === 'string' ? whole : typeof snippet === 'string' ? snippet : '';
-    return [{ url, title: titleOf(title, url), text, sourceId, read: typeof whole === 'string' }];
+  const result = parseJson(content.slice(content.indexOf('{'), content.lastIndexOf('}') + 1));
+  const { data } = toolResult.safeParse(result);
+  return (data?.results ?? [result]).flatMap((entry) => {
+    const { data: found } = foundDocument.safeParse(entry);
+    if (!found) return [];
+    const { url, title, source_id: sourceId, content: whole, snippet } = found;
+    return [{ url, title: titleOf(title, url), text: whole ?? snippet, sourceId, read: whole !== undefined }];
   });
 }
 
-function titleOf(title: unknown, url: string): string {
-  const text = typeof title === 'string' ? title.replace(/[[\]\s]+/g, ' ').trim() : '';
-  return text === '' ? url.replace(/^.*\//, '') : text;
+const toolResult = z.object({ results: z.array(z.unknown()).optional() });
+const foundDocument = z.object({
+  url: z.string(),
+  source_id: z.number().min(1),
+  title: z.string().catch(''),
+  content: z.string().optional().catch(undefined),
+  snippet: z.string().catch(''),
+});
+
+function titleOf(title: string, url: string): string {
+  return title.replace(/[[\]\s]+/g, ' ').trim() || url.replace(/^.*\//, '');
 }

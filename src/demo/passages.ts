@@ -17,46 +17,32 @@ const MAX_TEXT = 100_000;
 
 /** The sentences of documents that have key words, best first; which come first does not depend on chance. */
 export function rankPassages(documents: readonly FoundDocument[], keywords: readonly string[]): Passage[] {
-  const matching = matcherOf(keywords);
+  const matchers = keywords.map((keyword) => ({ keyword, matches: keywordMatcher(keyword) }));
+  const matching = (text: string) => {
+    const lower = text.toLowerCase();
+    return matchers.filter(({ matches }) => matches(lower)).map(({ keyword }) => keyword);
+  };
   const candidates = documents.flatMap((document) =>
-    sentencesOf(document.text.slice(0, MAX_TEXT)).map((text, position) => ({
-      text,
-      document,
-      position,
-      found: matching(text),
-    })),
-  );
-  const rarity = new Map(
-    keywords.map((keyword) => {
-      const frequency = candidates.filter(({ found }) => found.has(keyword)).length;
-      return [keyword, Math.log(1 + candidates.length / (1 + frequency))];
+    sentencesOf(document.text.slice(0, MAX_TEXT)).map((text, position) => {
+      return { text, document, position, found: matching(text) };
     }),
   );
+  const counts = Map.groupBy(
+    candidates.flatMap(({ found }) => found),
+    (keyword) => keyword,
+  );
+  const rarity = (keyword: string) => Math.log(1 + candidates.length / (1 + (counts.get(keyword)?.length ?? 0)));
   return candidates
-    .filter(({ found }) => found.size > 0)
+    .filter(({ found }) => found.length > 0)
     .map(({ text, document, position, found }): Passage => {
-      const weight = [...found].reduce((sum, keyword) => sum + (rarity.get(keyword) ?? 0), 0);
-      const titled = matching(document.title).size * 0.3;
+      const weight = found.reduce((sum, keyword) => sum + rarity(keyword), 0);
+      const titled = matching(document.title).length * 0.3;
       const early = 0.4 / (1 + position / 5);
       const brevity = 1 / (0.7 + text.length / 400);
       const score = (weight + titled + early) * brevity * (document.read ? 1.2 : 1);
-      return { text, document, score, matches: found.size, position };
+      return { text, document, score, matches: found.length, position };
     })
     .sort((a, b) => b.score - a.score || a.document.sourceId - b.document.sourceId || a.position - b.position);
-}
-
-/** The key words that a text has. */
-function matcherOf(keywords: readonly string[]): (text: string) => Set<string> {
-  const matchers = keywords.map((keyword) => ({ keyword, matches: keywordMatcher(keyword) }));
-  return (text) => {
-    const lower = text.toLowerCase();
-    return new Set(matchers.filter(({ matches }) => matches(lower)).map(({ keyword }) => keyword));
-  };
-}
-
-/** Passages that say much: most of the key words of the question in one sentence. */
-export function strongPassages(passages: readonly Passage[], keywords: readonly string[]): Passage[] {
-  return passages.filter((passage) => passage.matches >= Math.min(2, keywords.length));
 }
 
 /** The best passages, at most `limit`, without near repeats and without one document taking all. */

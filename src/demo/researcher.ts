@@ -1,8 +1,8 @@
-import type { JsonObject } from '../base/json.ts';
+import type { JsonValue } from '../base/json.ts';
 import { demoAnswer, list, restOf } from './answer.ts';
 import { ASKS_TO_CONTINUE, type Conversation, type FoundDocument, readConversation } from './conversation.ts';
 import { minimalInstance } from './minimal-instance.ts';
-import { choosePassages, rankPassages, strongPassages } from './passages.ts';
+import { choosePassages, rankPassages } from './passages.ts';
 import type { DemoMessage, DemoRequest, DemoTool } from './request.ts';
 import { keywordsOf } from './words.ts';
 
@@ -34,16 +34,16 @@ export function takeTurn(request: DemoRequest): DemoTurn {
   return request.parallel_tool_calls === false ? { ...turn, calls: turn.calls.slice(0, 1) } : turn;
 }
 
-function answer(request: DemoRequest): string {
-  const { messages, response_format: format } = request;
-  const schema = format?.type === 'json_schema' ? (format.json_schema?.schema ?? {}) : undefined;
-  const text = (of: readonly DemoMessage[]) => {
+function answer({ messages, response_format: format }: DemoRequest): string {
+  const write = (of: readonly DemoMessage[]) => {
     const written = demoAnswer(readConversation(of));
-    if (schema !== undefined) return JSON.stringify(minimalInstance(schema, { text: written }));
+    if (format?.type === 'json_schema') {
+      return JSON.stringify(minimalInstance(format.json_schema?.schema ?? {}, { text: written }));
+    }
     return format?.type === 'json_object' ? JSON.stringify({ answer: written }) : written;
   };
-  const cut = cutAnswer(messages, text);
-  return cut === undefined ? text(messages) : restOf(text(cut.messages), cut.soFar);
+  const cut = cutAnswer(messages, write);
+  return cut === undefined ? write(messages) : restOf(write(cut.messages), cut.soFar);
 }
 
 /**
@@ -54,15 +54,13 @@ function cutAnswer(
   messages: readonly DemoMessage[],
   write: (messages: readonly DemoMessage[]) => string,
 ): { messages: readonly DemoMessage[]; soFar: string } | undefined {
-  const [secondLast, last] = messages.slice(-2);
-  const cutAt = (index: number, soFar: string) => ({ messages: messages.slice(0, index), soFar });
-  if (last?.role === 'assistant' && last.tool_calls.length === 0) return cutAt(-1, last.content);
-  if (secondLast?.role !== 'assistant' || secondLast.tool_calls.length > 0 || last?.role !== 'user') return undefined;
-  const cut = cutAt(-2, secondLast.content);
-  if (cut.soFar === '' || cut.messages.length === 0) return undefined;
+  const at = messages.findLastIndex(({ role }) => role === 'assistant');
+  const [said, ...next] = messages.slice(at);
+  if (at < 1 || !said?.content || said.tool_calls.length > 0 || next.length > 1) return undefined;
+  const cut = { messages: messages.slice(0, at), soFar: said.content };
+  if (next.every(({ content }) => ASKS_TO_CONTINUE.test(content))) return cut;
   const whole = write(cut.messages);
-  const unfinished = whole.startsWith(cut.soFar) && whole !== cut.soFar;
-  return unfinished || ASKS_TO_CONTINUE.test(last.content) ? cut : undefined;
+  return whole.startsWith(cut.soFar) && whole !== cut.soFar ? cut : undefined;
 }
 
 /** A research turn, or a call that the request demands; undefined where the answer is due. */
@@ -75,59 +73,46 @@ function useTools(request: DemoRequest, tools: readonly DemoTool[]): DemoTurn | 
   const wanted = typeof choice === 'object' ? tools.find((tool) => tool.name === choice.function.name) : tools[0];
   if (wanted === undefined) return undefined;
   const args = minimalInstance(wanted.parameters ?? {}, { text: conversation.question });
-  return { reasoning: '', text: '', calls: numbered(conversation, [{ name: wanted.name, args }]) };
+  return calling(conversation, '', [{ name: wanted.name, args }]);
 }
 
 function research(conversation: Conversation, offered: ReadonlySet<string>): DemoTurn {
   const keywords = keywordsOf(conversation.question);
-  const passages = rankPassages(conversation.documents, keywords);
-  const useful = choosePassages(strongPassages(passages, keywords), 6);
   if (conversation.rounds === 0) return firstRound(conversation, { keywords, offered });
-
+  const strong = rankPassages(conversation.documents, keywords).filter(
+    ({ matches }) => matches >= Math.min(2, keywords.length),
+  );
+  const useful = choosePassages(strong, 6);
   const unread = conversation.documents.filter(({ read, url }) => !read && !conversation.fetched.includes(url));
   if (offered.has('fetch_url_content') && conversation.justSearched && unread.length > 0) {
     return readPages(conversation, unread.slice(0, conversation.searches < 2 ? FIRST_PAGES : SECOND_PAGES));
   }
   const queries = otherQueries(keywords, conversation.queries);
-  const thin = useful.length < ENOUGH_PASSAGES;
-  if (thin && offered.has('web_search') && conversation.searches < 2 && queries.length > 0) {
-    return {
-      reasoning:
-        `That is thin: ${count(useful.length, 'useful passage')} so far. ` +
-        `I search once more with other words: ${queries.join('; ')}.`,
-      text: '',
-      calls: numbered(conversation, [{ name: 'web_search', args: { queries } }]),
-    };
+  const isThin = useful.length < ENOUGH_PASSAGES;
+  if (isThin && offered.has('web_search') && conversation.searches < 2 && queries.length > 0) {
+    const reasoning =
+      `That is thin: ${count(useful.length, 'useful passage')} so far. ` +
+      `I search once more with other words: ${queries.join('; ')}.`;
+    return calling(conversation, reasoning, [{ name: 'web_search', args: { queries } }]);
   }
   const sources = new Set(useful.map((passage) => passage.document));
-  return {
-    reasoning: `I have ${count(useful.length, 'useful passage')} from ${count(sources.size, 'document')}.`,
-    text: 'I am ready to answer.',
-    calls: [],
-  };
+  return ready(`I have ${count(useful.length, 'useful passage')} from ${count(sources.size, 'document')}.`);
 }
 
 function firstRound(
   conversation: Conversation,
   { keywords, offered }: { keywords: readonly string[]; offered: ReadonlySet<string> },
 ): DemoTurn {
-  const wanted: { name: string; args: JsonObject }[] = [];
-  if (offered.has('web_search') && keywords.length > 0) {
-    wanted.push({ name: 'web_search', args: { queries: firstQueries(keywords) } });
-  }
-  if (offered.has('fetch_url_content')) {
-    const named = conversation.question.match(/\b(?:https?|corpus):\/\/[^\s<>"')\]]+/g) ?? [];
-    for (const url of [...new Set(named)].slice(0, FIRST_PAGES))
-      wanted.push({ name: 'fetch_url_content', args: { url } });
-  }
-  if (wanted.length === 0) {
-    return { reasoning: 'The question names nothing that I could look up.', text: 'I am ready to answer.', calls: [] };
-  }
-  return {
-    reasoning: `The question is about ${list(keywords)}. I search the documents for these words first.`,
-    text: '',
-    calls: numbered(conversation, wanted),
-  };
+  const searched = offered.has('web_search') && keywords.length > 0;
+  const named = conversation.question.match(/\b(?:https?|corpus):\/\/[^\s<>"')\]]+/g) ?? [];
+  const pages = offered.has('fetch_url_content') ? [...new Set(named)].slice(0, FIRST_PAGES) : [];
+  const wanted = [
+    ...(searched ? [{ name: 'web_search', args: { queries: firstQueries(keywords) } }] : []),
+    ...pages.map((url) => ({ name: 'fetch_url_content', args: { url } })),
+  ];
+  if (wanted.length === 0) return ready('The question names nothing that I could look up.');
+  const reasoning = `The question is about ${list(keywords)}. I search the documents for these words first.`;
+  return calling(conversation, reasoning, wanted);
 }
 
 /** All key words together, and where there are many also the longest, which say most. */
@@ -147,28 +132,29 @@ function otherQueries(keywords: readonly string[], asked: readonly string[]): st
 }
 
 function readPages(conversation: Conversation, pages: readonly FoundDocument[]): DemoTurn {
-  const titles = pages.map((page) => page.title);
-  return {
-    reasoning:
-      `Documents found so far: ${conversation.documents.length}. ` +
-      `I read ${list(titles)} in full${pages.length > 1 ? ', all at once' : ''}.`,
-    text: '',
-    calls: numbered(
-      conversation,
-      pages.map(({ url }) => ({ name: 'fetch_url_content', args: { url } })),
-    ),
-  };
+  const reasoning =
+    `Documents found so far: ${conversation.documents.length}. ` +
+    `I read ${list(pages.map(({ title }) => title))} in full${pages.length > 1 ? ', all at once' : ''}.`;
+  const wanted = pages.map(({ url }) => ({ name: 'fetch_url_content', args: { url } }));
+  return calling(conversation, reasoning, wanted);
 }
 
 function count(number: number, what: string): string {
   return `${number} ${what}${number === 1 ? '' : 's'}`;
 }
 
-/** Ids that are unique in the conversation and the same whenever the turn is taken again. */
-function numbered(conversation: Conversation, wanted: readonly { name: string; args: unknown }[]): DemoCall[] {
-  return wanted.map(({ name, args }, index) => ({
-    id: `call_demo_${conversation.rounds + 1}_${index + 1}`,
-    name,
-    arguments: JSON.stringify(args),
-  }));
+function ready(reasoning: string): DemoTurn {
+  return { reasoning, text: 'I am ready to answer.', calls: [] };
+}
+
+/** The ids of calls are unique in the conversation and the same whenever the turn is taken again. */
+function calling(
+  { rounds }: Conversation,
+  reasoning: string,
+  wanted: readonly { name: string; args: JsonValue }[],
+): DemoTurn {
+  const calls = wanted.map(({ name, args }, index) => {
+    return { id: `call_demo_${rounds + 1}_${index + 1}`, name, arguments: JSON.stringify(args) };
+  });
+  return { reasoning, text: '', calls };
 }

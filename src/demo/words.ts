@@ -1,5 +1,3 @@
-/** Words and sentences of any language, as far as a small program can tell them. */
-
 /** Words of questions rather than of subjects, in a few languages. */
 const STOP_WORDS = new Set(
   [
@@ -14,32 +12,29 @@ const STOP_WORDS = new Set(
   ].flatMap((line) => line.split(' ')),
 );
 
+const WORDS = new Intl.Segmenter(undefined, { granularity: 'word' });
 const KANA_PARTICLE = /^\p{Script=Hiragana}{1,2}$/u;
+
+function wordsIn(text: string): Intl.SegmentData[] {
+  return [...WORDS.segment(text.toLowerCase())].filter(({ isWordLike }) => isWordLike);
+}
 
 /** The words of a text in lower case, in order. */
 export function segmentsOf(text: string): string[] {
-  const segments = new Intl.Segmenter(undefined, { granularity: 'word' }).segment(text.toLowerCase());
-  return [...segments].filter((segment) => segment.isWordLike).map((segment) => segment.segment);
+  return wordsIn(text).map(({ segment }) => segment);
 }
 
 /** What a question is about: its words without those of every question, each once, at most `limit`. */
 export function keywordsOf(question: string, limit = 8): string[] {
-  const words = joinHan(question).filter((word) => !STOP_WORDS.has(word) && !KANA_PARTICLE.test(word) && isWord(word));
-  return [...new Set(words)].slice(0, limit);
-}
-
-function isWord(word: string): boolean {
-  return word.length > 1 || /\p{Script=Han}/u.test(word);
+  const words = joinHan(question).filter((word) => !STOP_WORDS.has(word) && !KANA_PARTICLE.test(word));
+  return [...new Set(words)].filter((word) => word.length > 1 || /\p{Script=Han}/u.test(word)).slice(0, limit);
 }
 
 /** The words of a text; characters that the segmenter left alone side by side are one word that it did not know. */
 function joinHan(text: string): string[] {
   const words: string[] = [];
   let end = -1;
-  for (const { segment, index, isWordLike } of new Intl.Segmenter(undefined, { granularity: 'word' }).segment(
-    text.toLowerCase(),
-  )) {
-    if (!isWordLike) continue;
+  for (const { segment, index } of wordsIn(text)) {
     const alone = /^\p{Script=Han}$/u.test(segment) && !STOP_WORDS.has(segment);
     if (alone && end === index) words.push(words.pop() + segment);
     else words.push(segment);
@@ -59,7 +54,7 @@ export function keywordMatcher(keyword: string): (text: string) => boolean {
 
 /** The sentences of a Markdown text as plain text, without headings, code, tables and addresses. */
 export function sentencesOf(markdown: string): string[] {
-  const prose = withoutComments(markdown)
+  const prose = markdown
     .replace(/^(```|~~~)[\s\S]*?^\1.*$/gm, '\n')
     .replace(/!\[[^\][]{0,500}\]\([^()]{0,2000}\)/g, ' ')
     .replace(/\[([^\][]{0,500})\]\([^()]{0,2000}\)/g, '$1');
@@ -69,17 +64,6 @@ export function sentencesOf(markdown: string): string[] {
     .join('\n')
     .split(/\n\s*\n|\n(?=\s*(?:[-*+]|\d+[.)])\s)/);
   return paragraphs.flatMap(splitParagraph);
-}
-
-function withoutComments(text: string): string {
-  const [first = '', ...others] = text.split('<!--');
-  let rest = first;
-  for (const other of others) {
-    const end = other.indexOf('-->');
-    // One that is not closed is no comment.
-    rest += end === -1 ? `<!--${other}` : ` ${other.slice(end + '-->'.length)}`;
-  }
-  return rest;
 }
 
 function splitParagraph(paragraph: string): string[] {
@@ -108,11 +92,9 @@ function isQuotable(sentence: string): boolean {
  * at a time where there are no spaces. Joined, the pieces are the text.
  */
 export function piecesOf(text: string): string[] {
-  return (
-    text
-      .match(
-        /\s*(?:[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]{1,3}|[^\s\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]{1,24}|$)/gu,
-      )
-      ?.filter((piece) => piece !== '') ?? []
-  );
+  const pieces = text.match(PIECE) ?? [];
+  return pieces.filter((piece) => piece !== '');
 }
+
+const PIECE =
+  /\s*(?:[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]{1,3}|[^\s\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]{1,24}|$)/gu;
