@@ -9,7 +9,7 @@ import type { Route } from './routing/routes.ts';
 import { brokenTurn, failedTurn } from './routing/turn-failure.ts';
 import { adaptedParameters, failedOver } from './routing/turn-warnings.ts';
 import type { ChatModel, PassDelta, TurnOptions, TurnPart, TurnRequest, TurnUsage } from './turn.ts';
-import { newRunTraits, type RunTraits } from './wires/replay-lessons.ts';
+import { newRunTraits, type RunTraits } from './wires/replayed.ts';
 
 export type ChatModelOptions = Omit<RouteTriesOptions, 'penalties'> & {
   /** Told of what a client should know, again with every turn. */

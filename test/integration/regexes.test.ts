@@ -74,7 +74,7 @@ const regexes = regexesIn();
 
 /** What is put into an expression at each call: one that is like all that are. */
 const PER_CALL: readonly FoundRegex[] = [
-  { file: 'upstream/dialects/requests/traits.ts', source: '(?<!\\w)max_completion_tokens(?!\\w)', flags: 'i' },
+  { file: 'upstream/dialects/requests/trait.ts', source: '(?<!\\w)max_completion_tokens(?!\\w)', flags: 'i' },
   { file: 'upstream/dialects/requests/instruction-role.ts', source: '\\bdeveloper\\b', flags: 'i' },
   { file: 'demo/words.ts', source: '(?<![\\p{L}\\p{N}_])resum\\p{L}{0,4}(?![\\p{L}\\p{N}_])', flags: 'u' },
 ].map((each) => ({ ...each, literal: `/${each.source}/${each.flags}` }));

@@ -1,6 +1,7 @@
 import { Scrubber } from '../../src/upstream/credentials/secrets.ts';
+import type { DecodedTurn } from '../../src/upstream/decoding/decoded-turn.ts';
 import { EventStream } from '../../src/upstream/decoding/event-stream.ts';
-import { type DecodedTurn, TurnDecoder } from '../../src/upstream/decoding/turn-decoder.ts';
+import { TurnDecoder } from '../../src/upstream/decoding/turn-decoder.ts';
 import { failureOfStreamError } from '../../src/upstream/routing/failure-of-answer.ts';
 import type { TurnTool } from '../../src/upstream/turn.ts';
 

@@ -15,7 +15,7 @@ const DIALECTS: Readonly<Record<string, Dialect>> = {
   generic: { traits: {} },
   openai: {
     hosts: /(^|\.)openai\.com$|\.openai\.azure\.com$|\.services\.ai\.azure\.com$/,
-    traits: { outputLimitField: 'max_completion_tokens', promptCacheKey: true },
+    traits: { outputLimitField: 'max_completion_tokens' },
   },
   /** Providers that answer 400 unless every tool-call turn comes back with its reasoning. */
   reasoning_required: { traits: { reasoningRequired: true } },
@@ -24,7 +24,7 @@ const DIALECTS: Readonly<Record<string, Dialect>> = {
   mistral: {
     hosts: /(^|\.)mistral\.ai$/,
     traits: {
-      promptCacheKey: false,
+      refusedParameters: new Set(['prompt_cache_key']),
       toolCallIds: 'short',
       endsWithUser: true,
       refusedReplay: new Set(['reasoning_content', 'reasoning']),
@@ -61,13 +61,7 @@ export function startingTraits(
   const dialect = config.dialect === undefined ? suggested(config.base_url) : own(config.dialect);
   if (!dialect) throw new Error(unknownDialect(provider, config));
   const seen = config.dialect === undefined && wantsCacheMarks(model) ? { cacheMarks: true } : {};
-  const traits = { ...defaultTraits(), ...seen, ...dialect.traits };
-  return {
-    ...traits,
-    refusedParameters: new Set(traits.refusedParameters),
-    refusedReplay: new Set(traits.refusedReplay),
-    refusedRoles: new Set(traits.refusedRoles),
-  };
+  return structuredClone({ ...defaultTraits(), ...seen, ...dialect.traits });
 }
 
 /** The dialect that would have spared the refusals from which these traits were learned, if there is one. */

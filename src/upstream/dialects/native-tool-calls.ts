@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { isObject, type JsonObject, parseJson } from '../../base/json.ts';
 import type { TurnToolCall } from '../turn.ts';
+import { jsonCopy } from './replay-fields.ts';
 
 /** Tool calls in one turn at most; a model that writes more is out of its mind. */
 const MAX_CALLS = 256;
@@ -75,7 +76,7 @@ export class NativeToolCalls {
     }
     if (text !== '' && !(text === slot.arguments && text.length > 1 && parseJson(text) !== undefined))
       slot.arguments += text;
-    if (isObject(fragment.extra_content)) slot.extra = JSON.parse(JSON.stringify(fragment.extra_content));
+    slot.extra = jsonCopy(fragment.extra_content) ?? slot.extra;
   }
 
   /** The slot that a fragment continues, or undefined where it starts a new call. */

@@ -43,7 +43,7 @@ export class ReplayFields {
   }
 
   #detail(value: unknown): void {
-    const detail = plain(value);
+    const detail = jsonCopy(value);
     if (detail === undefined || !this.#fits(JSON.stringify(detail).length)) return;
     const last = this.#details.at(-1);
     if (last !== undefined && continues(last, detail)) {
@@ -60,7 +60,7 @@ export class ReplayFields {
   }
 
   #block(value: unknown): void {
-    const block = plain(value);
+    const block = jsonCopy(value);
     if (block !== undefined && this.#fits(JSON.stringify(block).length)) this.#blocks.push(block);
   }
 
@@ -80,6 +80,7 @@ function continues(last: JsonObject, next: JsonObject): boolean {
   );
 }
 
-function plain(value: unknown): JsonObject | undefined {
+/** A copy of a JSON object; undefined for anything else. */
+export function jsonCopy(value: unknown): JsonObject | undefined {
   return isObject(value) ? JSON.parse(JSON.stringify(value)) : undefined;
 }

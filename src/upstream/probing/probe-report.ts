@@ -1,8 +1,8 @@
 import { Document, isScalar, type Pair, Scalar, visit } from 'yaml';
 import type { RemoteProviderConfig } from '../../config/schema.ts';
-import type { DecodedTurn } from '../decoding/turn-decoder.ts';
+import type { DecodedTurn } from '../decoding/decoded-turn.ts';
 import { startingTraits, suggestedDialect } from '../dialects/dialects.ts';
-import type { RequestTraits } from '../dialects/requests/traits.ts';
+import { learnedSince, type RequestTraits } from '../dialects/requests/traits.ts';
 import type { TurnPart } from '../turn.ts';
 
 /** One thing that was found out about a provider. */
@@ -35,17 +35,7 @@ export function reasoningFinding({ parts, turn }: { parts: readonly TurnPart[]; 
 
 /** What the provider's refusals taught. */
 export function learnedFindings(learned: RequestTraits, before: RequestTraits): ProbeFinding[] {
-  const details: string[] = [];
-  const refused = [...learned.refusedParameters].filter((name) => !before.refusedParameters.has(name));
-  if (refused.length > 0) details.push(`refused: ${refused.join(', ')}`);
-  if (learned.outputLimitField !== before.outputLimitField) details.push(`wants ${learned.outputLimitField}`);
-  if (learned.outputLimit !== undefined) details.push(`at most ${learned.outputLimit} tokens of output`);
-  if (learned.instructionRole !== before.instructionRole) details.push(`instructions go to ${learned.instructionRole}`);
-  if (learned.alternatingRoles && !before.alternatingRoles) details.push('roles must alternate');
-  if (learned.toolCallIds !== before.toolCallIds) details.push('ids of tool calls have nine characters');
-  if (learned.reasoningRequired && !before.reasoningRequired) details.push('reasoning must be sent back');
-  const dropped = [...learned.refusedReplay].filter((name) => !before.refusedReplay.has(name));
-  if (dropped.length > 0) details.push(`refuses to see again: ${dropped.join(', ')}`);
+  const details = learnedSince(before, learned);
   return [
     {
       about: 'all parameters accepted',

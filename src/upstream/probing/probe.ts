@@ -4,7 +4,7 @@ import { messageOf } from '../../base/errors.ts';
 import { isObject, parseJson } from '../../base/json.ts';
 import { type Logger, silentLogger } from '../../base/logger.ts';
 import type { RemoteProviderConfig } from '../../config/schema.ts';
-import type { DecodedTurn } from '../decoding/turn-decoder.ts';
+import type { DecodedTurn } from '../decoding/decoded-turn.ts';
 import { startingTraits } from '../dialects/dialects.ts';
 import type { ProviderTarget } from '../provider-target.ts';
 import { askRoute } from '../routing/ask-route.ts';

@@ -2,13 +2,13 @@ import type { JsonObject } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { TraceContext } from '../../base/trace-context.ts';
 import { CallMeter, usageOf } from '../call-meter.ts';
+import type { DecodedTurn } from '../decoding/decoded-turn.ts';
 import { estimateInput, roughTokens } from '../decoding/estimate.ts';
-import type { DecodedTurn } from '../decoding/turn-decoder.ts';
-import { learn, learnFromContextOverflow } from '../dialects/requests/lessons.ts';
 import type { ToolNames } from '../dialects/requests/tool-names.ts';
+import { learn, learnFromContextOverflow } from '../dialects/requests/traits.ts';
 import { quotationsIn } from '../dialects/text-tool-calls/quoted-calls.ts';
 import type { AssistantMessage, PassDelta, TurnDelta, TurnPart, TurnRequest, TurnUsage } from '../turn.ts';
-import { learnReplayRefusal, newRunTraits, type RunTraits } from '../wires/replay-lessons.ts';
+import { learnReplayRefusal, newRunTraits, type RunTraits } from '../wires/replayed.ts';
 import { WIRES } from '../wires/wires.ts';
 import { attempt } from './attempt.ts';
 import { AttemptFailure } from './attempt-failure.ts';
@@ -112,9 +112,8 @@ function teaches(
   if (status !== 500 && status !== 501 && (status < 400 || status >= 500 || [401, 403, 408, 429].includes(status)))
     return false;
   const traits = route.provider.traits(route.model);
-  const lesson = { status, text: refused.text, body: refused.body };
   if (learnReplayRefusal(refused.text, request.messages, run)) return true;
-  return failure.kind === 'context_length' ? learnFromContextOverflow(lesson, traits) : learn(lesson, traits);
+  return failure.kind === 'context_length' ? learnFromContextOverflow(refused, traits) : learn(refused, traits);
 }
 
 function* wholeParts(

@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { TraceContext } from '../../base/trace-context.ts';
 import type { CallMeter } from '../call-meter.ts';
+import type { DecodedTurn, Delta } from '../decoding/decoded-turn.ts';
 import { tokenWeight } from '../decoding/estimate.ts';
 import { EventStream } from '../decoding/event-stream.ts';
-import type { DecodedTurn, Delta } from '../decoding/turn-decoder.ts';
 import type { ProviderTarget, Receiver, ReceiverControl } from '../provider-target.ts';
 import type { AnswerHead } from '../transport/exchange.ts';
 import type { FirstTokenWatch } from '../transport/held-call.ts';

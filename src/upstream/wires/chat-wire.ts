@@ -1,19 +1,12 @@
 import type { JsonObject } from '../../base/json.ts';
 import { TurnDecoder } from '../decoding/turn-decoder.ts';
-import { withInstruction } from '../dialects/requests/added-instruction.ts';
-import { withCacheMarks } from '../dialects/requests/cache-marks.ts';
-import { applyInstructionRole } from '../dialects/requests/instruction-role.ts';
-import { applyMessageOrder } from '../dialects/requests/message-order.ts';
-import { applyOutputLimit } from '../dialects/requests/output-limit.ts';
-import { applyRefusedParameters, formatInstruction } from '../dialects/requests/refused-parameters.ts';
 import { callExtras, replayOf } from '../dialects/requests/replay.ts';
 import { sentArguments } from '../dialects/requests/tool-arguments.ts';
 import { toolCallId } from '../dialects/requests/tool-call-ids.ts';
 import { ToolNames } from '../dialects/requests/tool-names.ts';
-import { textProtocol } from '../dialects/requests/tool-protocol.ts';
-import { plainSchema } from '../dialects/requests/tool-schemas.ts';
-import type { RequestTraits } from '../dialects/requests/traits.ts';
-import type { AssistantMessage, TurnMessage, TurnRequest, TurnTool, UserPart } from '../turn.ts';
+import type { ChatBody } from '../dialects/requests/trait.ts';
+import { shapeChat, shapedRequest } from '../dialects/requests/traits.ts';
+import type { AssistantMessage, TurnMessage, TurnRequest, UserPart } from '../turn.ts';
 import type { BodyTarget, Wire, WireRequest } from './wire.ts';
 
 /** OpenAI's chat completions, spoken by nearly everybody. */
@@ -25,49 +18,29 @@ export const chatWire: Wire = {
 };
 
 /** A streamed chat completion as this route wants it, and how its tool names are read. */
-function chatBody(request: TurnRequest, target: BodyTarget): WireRequest {
-  const { traits } = target;
-  const tools = offeredTools(request, traits);
-  const native = traits.toolProtocol === 'native';
+function chatBody(asked: TurnRequest, target: BodyTarget): WireRequest {
+  const request = shapedRequest(asked, target.traits, 'chat_completions');
+  const { tools = [] } = request;
   const names = new ToolNames(tools.map((tool) => tool.name));
-  const messages = native ? request.messages : textProtocol(request.messages, tools);
-  const chat = withFormat(messages, request, traits).flatMap((message) => chatMessage(message, target, names));
-  const ordered = applyMessageOrder(applyInstructionRole(chat, traits), traits);
-  const marks = traits.cacheMarks && !traits.refusedParameters.has('cache_control');
-  const body: JsonObject = {
+  const body: ChatBody = {
     model: target.model,
-    messages: marks ? withCacheMarks(ordered) : ordered,
+    messages: request.messages.flatMap((message) => chatMessage(message, target, names)),
     stream: true,
     stream_options: { include_usage: true },
+    ...(tools.length > 0 && {
+      tools: tools.map(({ name, description, parameters }) => {
+        return { type: 'function', function: { name: names.safe(name), description, parameters } };
+      }),
+      ...(request.toolChoice === 'none' && { tool_choice: 'none' }),
+    }),
+    ...(request.cacheKey !== undefined && { prompt_cache_key: request.cacheKey }),
+    ...(request.maxOutputTokens !== undefined && { max_tokens: request.maxOutputTokens }),
+    ...(request.temperature !== undefined && { temperature: request.temperature }),
+    ...(request.topP !== undefined && { top_p: request.topP }),
+    ...(request.responseFormat && { response_format: request.responseFormat }),
   };
-  if (native && tools.length > 0) {
-    body.tools = tools.map((tool) => chatTool(tool, names, traits));
-    if (request.toolChoice === 'none') body.tool_choice = 'none';
-  }
-  if (request.cacheKey !== undefined && traits.promptCacheKey) body.prompt_cache_key = request.cacheKey;
-  applyOutputLimit(body, request.maxOutputTokens, traits);
-  if (request.temperature !== undefined) body.temperature = request.temperature;
-  if (request.topP !== undefined) body.top_p = request.topP;
-  if (request.responseFormat !== undefined) body.response_format = request.responseFormat;
-  applyRefusedParameters(body, traits);
+  shapeChat(body, target.traits);
   return { body, names };
-}
-
-/** Where `tool_choice` was refused or tools are told in the text, tools that may not be called are not offered. */
-function offeredTools({ tools = [], toolChoice }: TurnRequest, traits: RequestTraits): readonly TurnTool[] {
-  const cannot = traits.toolProtocol === 'text' || traits.refusedParameters.has('tool_choice');
-  return toolChoice === 'none' && cannot ? [] : tools;
-}
-
-function chatTool(tool: TurnTool, names: ToolNames, traits: RequestTraits): JsonObject {
-  const parameters = traits.plainSchemas ? plainSchema(tool.parameters) : tool.parameters;
-  return { type: 'function', function: { name: names.safe(tool.name), description: tool.description, parameters } };
-}
-
-function withFormat(messages: readonly TurnMessage[], request: TurnRequest, traits: RequestTraits): TurnMessage[] {
-  const { responseFormat } = request;
-  if (responseFormat === undefined || !traits.refusedParameters.has('response_format')) return [...messages];
-  return withInstruction(messages, formatInstruction(responseFormat));
 }
 
 function chatMessage(message: TurnMessage, target: BodyTarget, names: ToolNames): JsonObject[] {
@@ -97,11 +70,10 @@ function assistantMessage(message: AssistantMessage, target: BodyTarget, names: 
   if (calls.length === 0 && message.content === '') return [];
   const replay = replayOf(message, provider, traits);
   if (calls.length === 0) return [{ role: 'assistant', content: message.content, ...replay }];
-  const empty = traits.emptyContent === 'null' ? null : '';
   return [
     {
       role: 'assistant',
-      content: message.content === '' ? empty : message.content,
+      content: message.content === '' ? null : message.content,
       ...replay,
       tool_calls: calls.map((call) => ({
         id: toolCallId(call.id, traits),

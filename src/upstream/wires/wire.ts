@@ -1,9 +1,9 @@
 import type { JsonObject } from '../../base/json.ts';
-import type { DecodedTurn, DecoderOptions, Delta } from '../decoding/turn-decoder.ts';
+import type { DecodedTurn, DecoderOptions, Delta } from '../decoding/decoded-turn.ts';
 import type { ToolNames } from '../dialects/requests/tool-names.ts';
 import type { RequestTraits } from '../dialects/requests/traits.ts';
 import type { TurnRequest, TurnUsage } from '../turn.ts';
-import type { RunTraits } from './replay-lessons.ts';
+import type { RunTraits } from './replayed.ts';
 
 /** What a request is made for. */
 export interface BodyTarget {

@@ -45,7 +45,7 @@ function afterCall(message: Partial<AssistantMessage> = {}): TurnMessage[] {
 }
 
 describe('a request', () => {
-  const lessons: [
+  const learned: [
     string,
     TurnRequest,
     (body: ChatBody) => string | { status: number; text: string } | undefined,
@@ -211,7 +211,7 @@ describe('a request', () => {
       (body) => assert.equal(body.messages?.[1].reasoning_content, ' '),
     ],
   ];
-  for (const [promise, request, refusal, check] of lessons) {
+  for (const [promise, request, refusal, check] of learned) {
     it(`${promise}, and that is remembered`, async () => {
       await using provider = await refusing(refusal);
       const { upstream, model } = chat(config({ main: { base_url: provider.url, max_retries: 0 } }));

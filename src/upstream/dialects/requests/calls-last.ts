@@ -1,22 +1,27 @@
 import { isObject, type JsonObject } from '../../../base/json.ts';
-import type { Lesson } from './traits.ts';
+import type { Trait } from './trait.ts';
 
-/**
- * Items of one turn in the order in which DeepSeek's Responses API wants them back: what was thought and said, then its
- * calls, then their outputs. Others want the order in which they came.
- */
-export function callsLast<Item extends JsonObject>(items: readonly Item[]): Item[] {
-  return [...items.filter((item) => !isCall(item)), ...items.filter(isCall)];
+interface CallsLast {
+  /** Items of the Responses API go back with the calls of a turn behind what was said in it. */
+  callsLast: boolean;
 }
 
-/** A call whose output is not found, because something stands between the two. */
-export const learnCallsLast: Lesson = ({ text, body: { input } }, traits) => {
-  if (traits.callsLast || !/no tool output found|tool (?:output|result).{0,40}(?:missing|not found)/i.test(text))
-    return false;
-  if (!Array.isArray(input) || !input.some((item, at) => isCall(item) && isSpoken(input[at + 1]))) return false;
-  traits.callsLast = true;
-  return true;
+/** DeepSeek's Responses API finds no output for a call that something was said behind. Others want the order as it came. */
+export const callsLast: Trait<CallsLast> = {
+  start: () => ({ callsLast: false }),
+  learn({ text, body: { input } }, traits) {
+    if (traits.callsLast || !/no tool output found|tool (?:output|result).{0,40}(?:missing|not found)/i.test(text)) {
+      return false;
+    }
+    traits.callsLast = Array.isArray(input) && input.some((item, at) => isCall(item) && isSpoken(input[at + 1]));
+    return traits.callsLast;
+  },
 };
+
+/** The items of one turn: what was thought and said, then its calls. */
+export function withCallsLast(items: readonly JsonObject[]): JsonObject[] {
+  return [...items.filter((item) => !isCall(item)), ...items.filter(isCall)];
+}
 
 function isCall(item: unknown): boolean {
   return isObject(item) && (item.type === 'function_call' || item.type === 'custom_tool_call');

@@ -1,16 +1,26 @@
-import type { Lesson } from './traits.ts';
+import type { Trait } from './trait.ts';
+
+interface EmptyContent {
+  /** What an assistant message without text has as its content. */
+  emptyContent: 'null' | 'text';
+}
+
+const REFUSED = [
+  /content.{0,80}(?:null|none|required|missing|must be a string|valid string|expected a? ?(?:string|sequence)|empty)/is,
+  /(?:null|none|missing|required).{0,80}content|NoneType/is,
+];
 
 /** Servers and chat templates that cannot read `content: null` beside tool calls. */
-export const learnEmptyContent: Lesson = ({ text, body }, traits) => {
-  if (traits.emptyContent === 'text' || !hasNullContent(body.messages)) return false;
-  const refused =
-    /content.{0,80}(?:null|none|required|missing|must be a string|valid string|expected a? ?(?:string|sequence)|empty)/is.test(
-      text,
-    ) || /(?:null|none|missing|required).{0,80}content|NoneType/is.test(text);
-  if (refused) traits.emptyContent = 'text';
-  return refused;
+export const emptyContent: Trait<EmptyContent> = {
+  start: () => ({ emptyContent: 'null' }),
+  learn({ text, body: { messages } }, traits) {
+    const isNull = Array.isArray(messages) && messages.some((message) => message?.content === null);
+    if (!isNull || !REFUSED.some((refusal) => refusal.test(text))) return false;
+    traits.emptyContent = 'text';
+    return true;
+  },
+  shapeChat(body, traits) {
+    if (traits.emptyContent === 'null') return;
+    body.messages = body.messages.map((message) => (message.content === null ? { ...message, content: '' } : message));
+  },
 };
-
-function hasNullContent(messages: unknown): boolean {
-  return Array.isArray(messages) && messages.some((message) => message?.content === null);
-}

@@ -1,18 +1,36 @@
 import type { JsonObject } from '../../../base/json.ts';
-import { type Lesson, type RequestTraits, refuses } from './traits.ts';
+import { refuses, type Trait } from './trait.ts';
+
+interface InstructionRole {
+  /** Who speaks instructions; `user`: they go into the first user message. */
+  instructionRole: 'system' | 'developer' | 'user';
+  /** Roles that were refused for instructions. */
+  refusedRoles: Set<'system' | 'developer'>;
+}
 
 /**
  * Who speaks the instructions: `system` nearly everywhere; some models want `developer`, and chat templates of others
  * (Gemma, early reasoning models) know neither, so that the instructions go in front of the first user message.
  */
-export const learnInstructionRole: Lesson = ({ text }, traits) => {
-  const role = traits.instructionRole;
-  if (role === 'user' || !saysRoleRefused(text, role)) return false;
-  traits.refusedRoles.add(role);
-  const wantsDeveloper = role === 'system' && /\bdeveloper\b/i.test(text) && !traits.refusedRoles.has('developer');
-  const wantsSystem = role === 'developer' && !traits.refusedRoles.has('system');
-  traits.instructionRole = wantsDeveloper ? 'developer' : wantsSystem ? 'system' : 'user';
-  return true;
+export const instructionRole: Trait<InstructionRole> = {
+  start: () => ({ instructionRole: 'system', refusedRoles: new Set() }),
+  learn({ text }, traits) {
+    const role = traits.instructionRole;
+    if (role === 'user' || !saysRoleRefused(text, role)) return false;
+    traits.refusedRoles.add(role);
+    const wantsDeveloper = role === 'system' && /\bdeveloper\b/i.test(text) && !traits.refusedRoles.has('developer');
+    const wantsSystem = role === 'developer' && !traits.refusedRoles.has('system');
+    traits.instructionRole = wantsDeveloper ? 'developer' : wantsSystem ? 'system' : 'user';
+    return true;
+  },
+  shapeChat(body, { instructionRole: role }) {
+    if (role === 'user') body.messages = toldToUser(body.messages);
+    else if (role === 'developer') {
+      body.messages = body.messages.map((message) => (message.role === 'system' ? { ...message, role } : message));
+    }
+  },
+  findings: ({ instructionRole: role }, before) =>
+    role === before.instructionRole ? [] : [`instructions go to ${role}`],
 };
 
 /**
@@ -27,24 +45,15 @@ function saysRoleRefused(text: string, role: 'system' | 'developer'): boolean {
   return about && refuses(text, role);
 }
 
-export function applyInstructionRole(messages: JsonObject[], traits: RequestTraits): JsonObject[] {
-  if (traits.instructionRole === 'system') return messages;
-  if (traits.instructionRole === 'developer') {
-    return messages.map((message) => (message.role === 'system' ? { ...message, role: 'developer' } : message));
-  }
-  const instructions = messages
-    .filter((message) => message.role === 'system')
-    .map((message) => String(message.content));
-  const rest = messages.filter((message) => message.role !== 'system');
-  if (instructions.length === 0) return rest;
-  const text = instructions.join('\n\n');
+function toldToUser(messages: readonly JsonObject[]): JsonObject[] {
+  const { system = [], rest = [] } = Object.groupBy(messages, ({ role }) => (role === 'system' ? 'system' : 'rest'));
+  if (system.length === 0) return rest;
+  const text = system.map((message) => String(message.content)).join('\n\n');
   const at = rest.findIndex((message) => message.role === 'user');
   const first = rest[at];
   if (first === undefined) return [{ role: 'user', content: text }, ...rest];
-  return rest.with(at, { ...first, content: withPrefix(first.content, text) });
-}
-
-function withPrefix(content: JsonObject[string] | undefined, text: string): JsonObject[string] {
-  if (Array.isArray(content)) return [{ type: 'text', text: `${text}\n\n` }, ...content];
-  return `${text}\n\n${String(content ?? '')}`;
+  const content = Array.isArray(first.content)
+    ? [{ type: 'text', text: `${text}\n\n` }, ...first.content]
+    : `${text}\n\n${String(first.content ?? '')}`;
+  return rest.with(at, { ...first, content });
 }

@@ -1,31 +1,41 @@
 import type { JsonObject, JsonValue } from '../../../base/json.ts';
-import type { Lesson, RequestTraits } from './traits.ts';
+import type { Trait } from './trait.ts';
 
-/** Chat templates that raise unless user and assistant take turns, and APIs that want the last word to be the user's. */
-export const learnMessageOrder: Lesson = ({ text }, traits) => {
-  if (
-    !traits.alternatingRoles &&
-    /roles? must alternate|alternate user\/assistant|must alternate between/i.test(text)
-  ) {
-    traits.alternatingRoles = true;
-    return true;
-  }
-  const wantsUser =
-    /expected last role user|last message must be|must end with a user|prefill|last message.{0,40}(?:role|from) ['"`]?user/i;
-  if (!traits.endsWithUser && wantsUser.test(text)) {
-    traits.endsWithUser = true;
-    return true;
-  }
-  return false;
+interface MessageOrder {
+  /** Roles must alternate: neighbours of one role are joined. */
+  alternatingRoles: boolean;
+  /** The last message must not be the assistant's. */
+  endsWithUser: boolean;
+}
+
+/** What the user says where the assistant must not have the last word of a request. */
+export const GO_ON = 'Go on exactly where you stopped. Repeat nothing.';
+
+const WORDINGS = {
+  alternatingRoles: /roles? must alternate|alternate user\/assistant|must alternate between/i,
+  endsWithUser:
+    /expected last role user|last message must be|must end with a user|prefill|last message.{0,40}(?:role|from) ['"`]?user/i,
 };
 
-export function applyMessageOrder(messages: JsonObject[], traits: RequestTraits): JsonObject[] {
-  const ordered = traits.alternatingRoles ? joined(messages) : messages;
-  if (traits.endsWithUser && ordered.at(-1)?.role === 'assistant') {
-    return [...ordered, { role: 'user', content: 'Go on exactly where you stopped. Repeat nothing.' }];
-  }
-  return ordered;
-}
+/** Chat templates that raise unless user and assistant take turns, and APIs that want the last word to be the user's. */
+export const messageOrder: Trait<MessageOrder> = {
+  start: () => ({ alternatingRoles: false, endsWithUser: false }),
+  learn({ text }, traits) {
+    const learned = (['alternatingRoles', 'endsWithUser'] as const).find(
+      (name) => !traits[name] && WORDINGS[name].test(text),
+    );
+    if (learned) traits[learned] = true;
+    return learned !== undefined;
+  },
+  shapeChat(body, traits) {
+    if (traits.alternatingRoles) body.messages = joined(body.messages);
+    if (traits.endsWithUser && body.messages.at(-1)?.role === 'assistant') {
+      body.messages = [...body.messages, { role: 'user', content: GO_ON }];
+    }
+  },
+  findings: ({ alternatingRoles }, before) =>
+    alternatingRoles && !before.alternatingRoles ? ['roles must alternate'] : [],
+};
 
 function joined(messages: readonly JsonObject[]): JsonObject[] {
   const result: JsonObject[] = [];

@@ -1,47 +1,57 @@
-import type { JsonObject } from '../../../base/json.ts';
-import { type Lesson, type RequestTraits, refuses } from './traits.ts';
+import type { RefusedParameters } from './refused-parameters.ts';
+import { type RefusedRequest, refuses, type Trait } from './trait.ts';
+
+interface OutputLimit {
+  /** Which field bounds the output of a chat completion. */
+  outputLimitField: 'max_tokens' | 'max_completion_tokens';
+  /** The largest output that the model allows, where a refusal named it. */
+  outputLimit: number | undefined;
+}
 
 /** The least output that is worth asking for. */
 const LEAST = 256;
-
-/** The largest output that the provider named in its refusal. */
-export const learnLargestOutput: Lesson = ({ text, body }, traits) => {
-  const allowed = largestAllowed(text);
-  const asked = Number(body.max_tokens ?? body.max_completion_tokens ?? body.max_output_tokens);
-  if (allowed === undefined || allowed < LEAST || !(allowed < asked)) return false;
-  traits.outputLimit = allowed;
-  return true;
-};
 
 /**
  * How the output is bounded: OpenAI's newer models refuse `max_tokens`, most others know nothing else, and some name
  * the largest value they take.
  */
-export const learnOutputLimit: Lesson = (refusal, traits) => {
-  if (learnLargestOutput(refusal, traits)) return true;
-  const { text, body } = refusal;
-  const field = traits.outputLimitField;
-  if (!(field in body) || largestAllowed(text) !== undefined || !refuses(text, field)) return false;
-  traits.refusedParameters.add(field);
-  const other = field === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
-  // Both refused: then none is sent.
-  if (!traits.refusedParameters.has(other)) traits.outputLimitField = other;
-  return true;
+export const outputLimit: Trait<OutputLimit, OutputLimit & RefusedParameters> = {
+  start: () => ({ outputLimitField: 'max_tokens', outputLimit: undefined }),
+  learn(refusal, traits) {
+    if (learnLargestOutput(refusal, traits)) return true;
+    const { text, body } = refusal;
+    const field = traits.outputLimitField;
+    if (!(field in body) || largestAllowed(text) !== undefined || !refuses(text, field)) return false;
+    traits.refusedParameters.add(field);
+    const other = field === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens';
+    // Both refused: then none is sent.
+    if (!traits.refusedParameters.has(other)) traits.outputLimitField = other;
+    return true;
+  },
+  shape(request, { outputLimit: limit }) {
+    const { maxOutputTokens: asked } = request;
+    return asked === undefined || limit === undefined || asked <= limit
+      ? request
+      : { ...request, maxOutputTokens: limit };
+  },
+  shapeChat(body, { outputLimitField: field, refusedParameters: refused }) {
+    const { max_tokens: limit } = body;
+    delete body.max_tokens;
+    if (limit !== undefined && !refused.has(field)) body[field] = limit;
+  },
+  findings: (learned, before) => [
+    ...(learned.outputLimitField === before.outputLimitField ? [] : [`wants ${learned.outputLimitField}`]),
+    ...(learned.outputLimit === undefined ? [] : [`at most ${learned.outputLimit} tokens of output`]),
+  ],
 };
 
-export function applyOutputLimit(body: JsonObject, limit: number | undefined, traits: RequestTraits): void {
-  if (limit === undefined || traits.refusedParameters.has(traits.outputLimitField)) return;
-  body[traits.outputLimitField] = Math.min(limit, traits.outputLimit ?? limit);
-}
-
-/** The bound in the field of another wire, which is always sent. */
-export function applyOutputBound(
-  body: JsonObject,
-  field: string,
-  limit: number | undefined,
-  traits: RequestTraits,
-): void {
-  if (limit !== undefined) body[field] = Math.min(limit, traits.outputLimit ?? limit);
+/** The largest output that the provider named in its refusal. */
+export function learnLargestOutput({ text, body }: RefusedRequest, traits: OutputLimit): boolean {
+  const allowed = largestAllowed(text);
+  const asked = Number(body.max_tokens ?? body.max_completion_tokens ?? body.max_output_tokens);
+  if (allowed === undefined || allowed < LEAST || !(allowed < asked)) return false;
+  traits.outputLimit = allowed;
+  return true;
 }
 
 const WORDINGS: readonly RegExp[] = [
@@ -55,9 +65,6 @@ const WORDINGS: readonly RegExp[] = [
 ];
 
 function largestAllowed(text: string): number | undefined {
-  for (const wording of WORDINGS) {
-    const found = wording.exec(text)?.[1];
-    if (found !== undefined) return Number(found);
-  }
-  return undefined;
+  const found = WORDINGS.map((wording) => wording.exec(text)?.[1]).find((number) => number !== undefined);
+  return found === undefined ? undefined : Number(found);
 }

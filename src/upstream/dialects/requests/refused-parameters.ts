@@ -1,47 +1,55 @@
 import type { JsonObject } from '../../../base/json.ts';
-import { type Lesson, type RequestTraits, refuses } from './traits.ts';
+import { formatInstruction, withInstruction } from './instructions.ts';
+import { refuses, type Trait } from './trait.ts';
 
-/** Parameters without which the request still means the same, or nearly so. */
-const OPTIONAL = [
-  'temperature',
-  'top_p',
-  'stream_options',
-  'parallel_tool_calls',
-  'tool_choice',
-  'response_format',
-  'prompt_cache_key',
-  'include',
-  'reasoning',
-];
+export interface RefusedParameters {
+  /** Top-level parameters that were refused. */
+  refusedParameters: Set<string>;
+}
 
-/** Other words by which a parameter is refused. */
-const ALSO_CALLED: Readonly<Record<string, string>> = {
+/** Parameters without which the request still means the same, or nearly so, and by what words they are refused. */
+const OPTIONAL: Readonly<Record<string, string>> = {
+  temperature: 'temperature',
+  top_p: 'top_p',
   stream_options: '(?:stream_options|include_usage)',
+  parallel_tool_calls: 'parallel_tool_calls',
+  tool_choice: 'tool_choice',
+  response_format: 'response_format',
+  prompt_cache_key: 'prompt_cache_key',
   include: '(?:include|encrypted content|encrypted_content)',
   reasoning: '(?:reasoning|reasoning summar(?:y|ies))',
 };
 
 /** Optional parameters that a provider refuses are left out from then on. */
-export const learnRefusedParameters: Lesson = ({ text, body }, traits) => {
-  const refused = OPTIONAL.filter(
-    (name) =>
-      name in body &&
-      !traits.refusedParameters.has(name) &&
-      (refuses(text, ALSO_CALLED[name] ?? name) || (name === 'reasoning' && /verified.{0,80}reasoning/i.test(text))),
-  );
-  for (const name of refused) traits.refusedParameters.add(name);
-  return refused.length > 0;
+export const refusedParameters: Trait<RefusedParameters> = {
+  start: () => ({ refusedParameters: new Set() }),
+  learn({ text, body }, { refusedParameters: known }) {
+    const refused = Object.entries(OPTIONAL).filter(
+      ([name, words]) =>
+        name in body &&
+        !known.has(name) &&
+        (refuses(text, words) || (name === 'reasoning' && /verified.{0,80}reasoning/i.test(text))),
+    );
+    for (const [name] of refused) known.add(name);
+    return refused.length > 0;
+  },
+  /** A refused format becomes an instruction; tools that nobody can be told not to call are not offered. */
+  shape(request, { refusedParameters: refused }) {
+    const { responseFormat, ...rest } = request;
+    const shaped =
+      responseFormat && refused.has('response_format')
+        ? { ...rest, messages: withInstruction(rest.messages, formatInstruction(responseFormat)) }
+        : request;
+    return request.toolChoice === 'none' && refused.has('tool_choice') ? { ...shaped, tools: [] } : shaped;
+  },
+  shapeChat: leaveOutRefused,
+  findings({ refusedParameters: refused }, before) {
+    const names = [...refused.difference(before.refusedParameters)];
+    return names.length === 0 ? [] : [`refused: ${names.join(', ')}`];
+  },
 };
 
-/** Leaves out what was refused. A refused response format becomes a word of instruction. */
-export function applyRefusedParameters(body: JsonObject, traits: RequestTraits): void {
-  for (const name of traits.refusedParameters) if (OPTIONAL.includes(name)) delete body[name];
-}
-
-/** What stands in the instructions where the provider knows no `response_format`. */
-export function formatInstruction(format: JsonObject): string {
-  const schema = typeof format.json_schema === 'object' ? JSON.stringify(format.json_schema) : undefined;
-  const what =
-    schema === undefined ? 'a single JSON object' : `a single JSON value that follows this schema: ${schema}`;
-  return `Answer with ${what}. Write nothing before or after it.`;
+/** Leaves out of a body, of any wire, what was refused. */
+export function leaveOutRefused(body: JsonObject, traits: RefusedParameters): void {
+  for (const name of traits.refusedParameters) if (Object.hasOwn(OPTIONAL, name)) delete body[name];
 }

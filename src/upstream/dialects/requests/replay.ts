@@ -1,30 +1,52 @@
 import { isObject, type JsonObject } from '../../../base/json.ts';
 import type { AssistantMessage } from '../../turn.ts';
 import { REPLAYED } from '../replay-fields.ts';
-import { type Lesson, type RequestTraits, refuses } from './traits.ts';
+import { refuses, type Trait } from './trait.ts';
 
 /** Fields of our own making; the others bear the provider's names. */
 const EXTRAS = 'tool_call_extras';
+
+interface Replay {
+  /** Whether `reasoning_content` must be there even for messages that came without one. */
+  reasoningRequired: boolean;
+  /** Fields of replayed messages that were refused. */
+  refusedReplay: Set<string>;
+}
 
 /**
  * What of an earlier turn's reasoning is sent back. It goes only to the provider that produced it. Beside that,
  * providers disagree: DeepSeek and Moonshot answer 400 without the `reasoning_content` of tool-call turns, OpenRouter
  * and Gemini lose track without their signed details, others refuse the fields.
  */
-export const learnReplay: Lesson = ({ text, body }, traits) => {
-  if (!traits.reasoningRequired && saysMissing(text)) {
-    traits.reasoningRequired = true;
-    traits.refusedReplay.delete('reasoning_content');
-    return true;
-  }
-  const sent = sentFields(body.messages).filter((field) => !traits.refusedReplay.has(field));
-  const refused = sent.filter((field) => refuses(text, field));
-  for (const field of refused) traits.refusedReplay.add(field);
-  return refused.length > 0;
+export const replay: Trait<Replay> = {
+  start: () => ({ reasoningRequired: false, refusedReplay: new Set() }),
+  learn({ text, body }, traits) {
+    if (!traits.reasoningRequired && MISSING.some((wording) => wording.test(text))) {
+      traits.reasoningRequired = true;
+      traits.refusedReplay.delete('reasoning_content');
+      return true;
+    }
+    const sent = sentFields(body.messages).filter((field) => !traits.refusedReplay.has(field));
+    const refused = sent.filter((field) => refuses(text, field));
+    for (const field of refused) traits.refusedReplay.add(field);
+    return refused.length > 0;
+  },
+  findings(learned, before) {
+    const dropped = [...learned.refusedReplay.difference(before.refusedReplay)];
+    return [
+      ...(learned.reasoningRequired && !before.reasoningRequired ? ['reasoning must be sent back'] : []),
+      ...(dropped.length === 0 ? [] : [`refuses to see again: ${dropped.join(', ')}`]),
+    ];
+  },
 };
 
+const MISSING = [
+  /reasoning_content.{0,80}(?:missing|required|must be (?:passed|provided|sent|included)|is needed)/is,
+  /(?:missing|required|must (?:pass|provide|include)).{0,80}reasoning_content/is,
+];
+
 /** The replayed fields of an assistant message for this provider. */
-export function replayOf(message: AssistantMessage, provider: string, traits: RequestTraits): JsonObject {
+export function replayOf(message: AssistantMessage, provider: string, traits: Replay): JsonObject {
   // What another wire keeps is none of the fields of chat completions.
   const own = message.replay?.provider === provider && message.replay.fields.wire === undefined;
   const fields = own ? (message.replay?.fields ?? {}) : {};
@@ -47,12 +69,7 @@ function isBound(field: string, value: unknown): boolean {
 }
 
 /** What the provider attached to one tool call. */
-export function callExtras(
-  message: AssistantMessage,
-  callId: string,
-  provider: string,
-  traits: RequestTraits,
-): JsonObject {
+export function callExtras(message: AssistantMessage, callId: string, provider: string, traits: Replay): JsonObject {
   if (message.replay?.provider !== provider || traits.refusedReplay.has('extra_content')) return {};
   const extras = message.replay.fields[EXTRAS];
   const extra = isObject(extras) ? extras[callId] : undefined;
@@ -64,13 +81,6 @@ function wanted(field: string, fields: JsonObject, message: AssistantMessage): b
   if (field !== 'reasoning_content' && field !== 'reasoning') return true;
   if (fields.reasoning_details !== undefined) return false;
   return (message.tool_calls?.length ?? 0) > 0;
-}
-
-function saysMissing(text: string): boolean {
-  return (
-    /reasoning_content.{0,80}(?:missing|required|must be (?:passed|provided|sent|included)|is needed)/is.test(text) ||
-    /(?:missing|required|must (?:pass|provide|include)).{0,80}reasoning_content/is.test(text)
-  );
 }
 
 function sentFields(messages: unknown): string[] {

@@ -1,18 +1,27 @@
 import { isObject } from '../../../base/json.ts';
-import type { Lesson } from './traits.ts';
+import type { Trait } from './trait.ts';
+
+interface Thinking {
+  /** How a model of the Messages API is asked to think; `summarized`: by its own measure, with readable thoughts. */
+  thinking: 'summarized' | 'adaptive' | 'enabled' | 'off';
+}
+
+const NO_THINKING =
+  /(?:not|n't) support.{0,40}thinking|thinking.{0,40}(?:is not|isn't|not) (?:supported|available|enabled)/i;
 
 /**
  * How Anthropic's models are asked to think: newer ones decide by themselves (`adaptive`) and refuse a budget, older
  * ones know nothing but a budget, and some do not think at all.
  */
-export const learnThinking: Lesson = ({ text, body }, traits) => {
-  if (!isObject(body.thinking) || !/thinking|adaptive|budget_tokens/i.test(text)) return false;
-  if (traits.thinking === 'off') return false;
-  if (
-    /(?:not|n't) support.{0,40}thinking|thinking.{0,40}(?:is not|isn't|not) (?:supported|available|enabled)/i.test(text)
-  ) {
-    traits.thinking = /adaptive/i.test(text) && traits.thinking !== 'enabled' ? 'enabled' : 'off';
-  } else if (traits.thinking === 'summarized' && /display/i.test(text)) traits.thinking = 'adaptive';
-  else traits.thinking = traits.thinking === 'enabled' ? 'off' : 'enabled';
-  return true;
+export const thinking: Trait<Thinking> = {
+  start: () => ({ thinking: 'summarized' }),
+  learn({ text, body }, traits) {
+    if (!isObject(body.thinking) || !/thinking|adaptive|budget_tokens/i.test(text)) return false;
+    const { thinking: now } = traits;
+    if (now === 'off') return false;
+    if (NO_THINKING.test(text)) traits.thinking = /adaptive/i.test(text) && now !== 'enabled' ? 'enabled' : 'off';
+    else if (now === 'summarized' && /display/i.test(text)) traits.thinking = 'adaptive';
+    else traits.thinking = now === 'enabled' ? 'off' : 'enabled';
+    return true;
+  },
 };

@@ -1,19 +1,29 @@
 import { createHash } from 'node:crypto';
-import type { Lesson, RequestTraits } from './traits.ts';
+import type { Trait } from './trait.ts';
+
+interface ToolCallIds {
+  /** `short`: nine letters and digits (Mistral). */
+  toolCallIds: 'any' | 'short';
+}
 
 /** The longest id that OpenAI takes. */
 const LONGEST = 40;
 
 /** Mistral takes ids of nine letters and digits only, which ids of other providers are not. */
-export const learnToolCallIds: Lesson = ({ text }, traits) => {
-  if (traits.toolCallIds === 'short' || !/tool.?call.?id.{0,80}(?:length of 9|a-z, A-Z, 0-9)/is.test(text))
-    return false;
-  traits.toolCallIds = 'short';
-  return true;
+export const toolCallIds: Trait<ToolCallIds> = {
+  start: () => ({ toolCallIds: 'any' }),
+  learn({ text }, traits) {
+    const isRefused = /tool.?call.?id.{0,80}(?:length of 9|a-z, A-Z, 0-9)/is.test(text);
+    if (traits.toolCallIds === 'short' || !isRefused) return false;
+    traits.toolCallIds = 'short';
+    return true;
+  },
+  findings: (learned, before) =>
+    learned.toolCallIds === before.toolCallIds ? [] : ['ids of tool calls have nine characters'],
 };
 
 /** The id to send for a call; the same one always becomes the same. */
-export function toolCallId(id: string, traits: RequestTraits): string {
+export function toolCallId(id: string, traits: ToolCallIds): string {
   if (traits.toolCallIds === 'any') return id.length <= LONGEST ? id : hashed(id, LONGEST);
   return /^[a-zA-Z0-9]{9}$/.test(id) ? id : hashed(id, 9);
 }

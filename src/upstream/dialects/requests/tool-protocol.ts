@@ -1,33 +1,50 @@
 import type { JsonObject } from '../../../base/json.ts';
 import type { AssistantMessage, TurnMessage, TurnTool } from '../../turn.ts';
-import { withInstruction } from './added-instruction.ts';
+import { withInstruction } from './instructions.ts';
 import { sentArguments } from './tool-arguments.ts';
-import type { Lesson } from './traits.ts';
+import type { Trait } from './trait.ts';
+
+interface ToolProtocol {
+  /** Whether tools are offered as such or in the text. */
+  toolProtocol: 'native' | 'text';
+}
+
+const REFUSED = [
+  // Ollama, OpenRouter, Groq, Perplexity and others.
+  /(?:does not|doesn't|not|no).{0,30}\bsupport.{0,30}\b(?:tools?|function)\b/i,
+  /\b(?:tools?|tool[_ ]choice|tool[_ ]use|tool[_ ]calling|function[_ ]calling|functions?)\b.{0,60}\b(?:not supported|unsupported|not enabled|not available|not allowed|not permitted)/i,
+  // vLLM without a tool parser; llama.cpp without --jinja.
+  /enable-auto-tool-choice|tools? param requires --jinja/i,
+];
 
 /** Models or servers that take no `tools`: the tools are described in the instructions, calls are read from the text. */
-export const learnToolProtocol: Lesson = ({ text, body }, traits) => {
-  if (traits.toolProtocol === 'text' || !('tools' in body)) return false;
-  const refused =
-    // Ollama, OpenRouter, Groq, Perplexity and others.
-    /(?:does not|doesn't|not|no).{0,30}\bsupport.{0,30}\b(?:tools?|function)\b/i.test(text) ||
-    /\b(?:tools?|tool[_ ]choice|tool[_ ]use|tool[_ ]calling|function[_ ]calling|functions?)\b.{0,60}\b(?:not supported|unsupported|not enabled|not available|not allowed|not permitted)/i.test(
-      text,
-    ) ||
-    // vLLM without a tool parser; llama.cpp without --jinja.
-    /enable-auto-tool-choice|tools? param requires --jinja/i.test(text);
-  if (refused) traits.toolProtocol = 'text';
-  return refused;
+export const toolProtocol: Trait<ToolProtocol> = {
+  start: () => ({ toolProtocol: 'native' }),
+  learn({ text, body }, traits) {
+    if (traits.toolProtocol === 'text' || !('tools' in body) || !REFUSED.some((refusal) => refusal.test(text)))
+      return false;
+    traits.toolProtocol = 'text';
+    return true;
+  },
+  /** Only the text of chat completions is searched for calls. */
+  shape(request, traits, api) {
+    if (traits.toolProtocol === 'native' || api !== 'chat_completions') return request;
+    const told = toldInText(request.messages);
+    const { tools = [], toolChoice } = request;
+    const isOffered = tools.length > 0 && toolChoice !== 'none';
+    return { ...request, tools: [], messages: isOffered ? withInstruction(told, toolDescription(tools)) : told };
+  },
 };
 
-/** The messages with tools, calls and results told in text. */
-export function textProtocol(messages: readonly TurnMessage[], tools: readonly TurnTool[]): TurnMessage[] {
+/** The messages with calls and results told in text. */
+function toldInText(messages: readonly TurnMessage[]): TurnMessage[] {
   const told: TurnMessage[] = [];
   for (const message of messages) {
     if (message.role === 'assistant') told.push({ role: 'assistant', content: withCalls(message) });
     else if (message.role === 'tool') addResult(told, `<tool_response>\n${message.content}\n</tool_response>`);
     else told.push(message);
   }
-  return tools.length === 0 ? told : withInstruction(told, toolDescription(tools));
+  return told;
 }
 
 function withCalls(message: AssistantMessage): string {

@@ -1,39 +1,40 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../base/json.ts';
-import type { Lesson } from './traits.ts';
+import type { Trait } from './trait.ts';
 
-/** Keywords of JSON Schema that every provider knows. */
-const KNOWN = new Set([
-  'type',
-  'description',
-  'properties',
-  'required',
-  'items',
-  'enum',
-  'anyOf',
-  'nullable',
-  'title',
-  'default',
-  'minimum',
-  'maximum',
-  'minItems',
-  'maxItems',
-  'format',
-]);
+interface ToolSchemas {
+  /** Tool schemas are reduced to the keywords that everybody knows. */
+  plainSchemas: boolean;
+}
+
+const REFUSED = [
+  /\$schema|additionalProperties|exclusiveM|oneOf|allOf|patternProperties|\$ref|\$defs/,
+  /(?:invalid|unsupported|unknown).{0,60}(?:json ?schema|function parameters|tool(?:s|_| )?(?:schema|parameters|\[))/i,
+];
 
 /** Providers that refuse schemas with keywords they do not know (Gemini: `$schema`, `additionalProperties`). */
-export const learnToolSchemas: Lesson = ({ text, body }, traits) => {
-  if (traits.plainSchemas || !('tools' in body)) return false;
-  const refused =
-    /\$schema|additionalProperties|exclusiveM|oneOf|allOf|patternProperties|\$ref|\$defs/.test(text) ||
-    /(?:invalid|unsupported|unknown).{0,60}(?:json ?schema|function parameters|tool(?:s|_| )?(?:schema|parameters|\[))/i.test(
-      text,
-    );
-  if (refused) traits.plainSchemas = true;
-  return refused;
+export const toolSchemas: Trait<ToolSchemas> = {
+  start: () => ({ plainSchemas: false }),
+  learn({ text, body }, traits) {
+    if (traits.plainSchemas || !('tools' in body) || !REFUSED.some((refusal) => refusal.test(text))) return false;
+    traits.plainSchemas = true;
+    return true;
+  },
+  shape(request, { plainSchemas }) {
+    if (!plainSchemas || !request.tools) return request;
+    return { ...request, tools: request.tools.map((tool) => ({ ...tool, parameters: plainSchema(tool.parameters) })) };
+  },
 };
 
+/** Keywords of JSON Schema that every provider knows. */
+const KNOWN = new Set(
+  (
+    'type description properties required items enum anyOf nullable title default ' +
+    'minimum maximum minItems maxItems format'
+  ).split(' '),
+);
+
 /** A schema reduced to what everybody knows. */
-export function plainSchema(schema: JsonObject): JsonObject {
+function plainSchema(schema: JsonObject): JsonObject {
   const plain: JsonObject = {};
   for (const [key, value] of Object.entries(schema)) {
     if (key === 'const' && value !== null) plain.enum = [value];

@@ -1,89 +1,79 @@
-/**
- * What a route wants its requests to look like. Starts from the provider's dialect and learns from refusals: each file
- * of this folder holds one trait, how a refusal teaches it, and how it shapes the request.
- */
-export interface RequestTraits {
-  /** Which field bounds the output. */
-  outputLimitField: 'max_tokens' | 'max_completion_tokens';
-  /** The largest output that the model allows, where a refusal named it. */
-  outputLimit: number | undefined;
-  /** Who speaks instructions; `user`: they go into the first user message. */
-  instructionRole: 'system' | 'developer' | 'user';
-  /** Roles that were refused for instructions. */
-  refusedRoles: Set<'system' | 'developer'>;
-  /** Roles must alternate: neighbours of one role are joined. */
-  alternatingRoles: boolean;
-  /** The last message must not be the assistant's. */
-  endsWithUser: boolean;
-  /** Whether tools are offered as such or in the text. */
-  toolProtocol: 'native' | 'text';
-  /** `short`: nine letters and digits (Mistral). */
-  toolCallIds: 'any' | 'short';
-  /** What an assistant message without text has as its content. */
-  emptyContent: 'null' | 'text';
-  /** Tool schemas are reduced to the keywords that everybody knows. */
-  plainSchemas: boolean;
-  /** Whether `reasoning_content` must be there even for messages that came without one. */
-  reasoningRequired: boolean;
-  /** Top-level parameters that were refused. */
-  refusedParameters: Set<string>;
-  /** Fields of replayed messages that were refused. */
-  refusedReplay: Set<string>;
-  /** `prompt_cache_key` is sent; who does not know it ignores or refuses it. */
-  promptCacheKey: boolean;
-  /** Whether the cache is marked in the messages of a chat completion: some providers cache nothing else. */
-  cacheMarks: boolean;
-  /** Items of the Responses API go back with the calls of a turn behind what was said in it. */
-  callsLast: boolean;
-  /** How a model of the Messages API is asked to think; `summarized`: by its own measure, with readable thoughts. */
-  thinking: 'summarized' | 'adaptive' | 'enabled' | 'off';
-  /** Reasoning is counted beside the completion, and the total leaves it out. */
-  reasoningBeside: boolean;
-  /** The model begins with reasoning and writes only the closing tag. */
-  startsThinking: boolean;
-}
+import type { TurnRequest } from '../../turn.ts';
+import { answerTraits } from './answer-traits.ts';
+import { cacheMarks } from './cache-marks.ts';
+import { callsLast } from './calls-last.ts';
+import { emptyContent } from './empty-content.ts';
+import { instructionRole } from './instruction-role.ts';
+import { messageOrder } from './message-order.ts';
+import { learnLargestOutput, outputLimit } from './output-limit.ts';
+import { refusedParameters } from './refused-parameters.ts';
+import { replay } from './replay.ts';
+import { thinking } from './thinking.ts';
+import { toolCallIds } from './tool-call-ids.ts';
+import { toolProtocol } from './tool-protocol.ts';
+import { toolSchemas } from './tool-schemas.ts';
+import type { ChatBody, RefusedRequest, Trait } from './trait.ts';
 
-export function defaultTraits(): RequestTraits {
+/** What a route wants its requests to look like. Starts from the provider's dialect and learns from refusals. */
+export type RequestTraits = ReturnType<typeof defaultTraits>;
+
+export function defaultTraits() {
   return {
-    outputLimitField: 'max_tokens',
-    outputLimit: undefined,
-    instructionRole: 'system',
-    refusedRoles: new Set(),
-    alternatingRoles: false,
-    endsWithUser: false,
-    toolProtocol: 'native',
-    toolCallIds: 'any',
-    emptyContent: 'null',
-    plainSchemas: false,
-    reasoningRequired: false,
-    refusedParameters: new Set(),
-    refusedReplay: new Set(),
-    promptCacheKey: true,
-    cacheMarks: false,
-    callsLast: false,
-    thinking: 'summarized',
-    reasoningBeside: false,
-    startsThinking: false,
+    ...answerTraits.start(),
+    ...cacheMarks.start(),
+    ...callsLast.start(),
+    ...emptyContent.start(),
+    ...instructionRole.start(),
+    ...messageOrder.start(),
+    ...outputLimit.start(),
+    ...refusedParameters.start(),
+    ...replay.start(),
+    ...thinking.start(),
+    ...toolCallIds.start(),
+    ...toolProtocol.start(),
+    ...toolSchemas.start(),
   };
 }
 
-/** A provider's refusal of a request, as far as it teaches something. */
-export interface RefusedRequest {
-  status: number;
-  /** The body of the answer. */
-  text: string;
-  /** The request that was refused. */
-  body: Readonly<Record<string, unknown>>;
+/** From the most to the least specific: the first that recognises itself in a refusal learns from it. */
+const TRAITS: readonly Trait<object, RequestTraits>[] = [
+  toolCallIds,
+  outputLimit,
+  thinking,
+  cacheMarks,
+  callsLast,
+  replay,
+  refusedParameters,
+  toolProtocol,
+  toolSchemas,
+  messageOrder,
+  instructionRole,
+  emptyContent,
+];
+/** The general shape of a request comes before its details. */
+const SHAPING = TRAITS.toReversed();
+
+/** Learns from a refusal what the route wants. True: the request may be asked again in its new form. */
+export function learn(refusal: RefusedRequest, traits: RequestTraits): boolean {
+  return TRAITS.some((trait) => trait.learn?.(refusal, traits));
 }
 
-/** Reads one trait from a refusal. True: something new was learned, so that asking again may succeed. */
-export type Lesson = (refusal: RefusedRequest, traits: RequestTraits) => boolean;
-
-/** Whether a refusal is about this field: it names it and says that it is not wanted. */
-export function refuses(text: string, field: string): boolean {
-  const named = new RegExp(`(?<!\\w)${field}(?!\\w)`, 'i').test(text);
-  return named && NOT_WANTED.test(text);
+/** Learns from a request that did not fit: perhaps only the output was too large. */
+export function learnFromContextOverflow(refusal: RefusedRequest, traits: RequestTraits): boolean {
+  return learnLargestOutput(refusal, traits);
 }
 
-const NOT_WANTED =
-  /not support|unsupported|unknown|unrecognized|unexpected|extra (?:input|field|param)|extra_forbidden|not permitted|not allowed|disallowed|forbidden|does ?n[o']t support|invalid|only the default|deprecated|is not enabled|not one of|cannot|can't|not available|additional propert|must not|no such|not accept|not recognized|not valid|mutually exclusive|should not|remove/i;
+/** The request as the route wants it; of an API of the wires. */
+export function shapedRequest(request: TurnRequest, traits: RequestTraits, api: string): TurnRequest {
+  return SHAPING.reduce((shaped, trait) => trait.shape?.(shaped, traits, api) ?? shaped, request);
+}
+
+/** Gives the body of a chat completion the form that the route wants. */
+export function shapeChat(body: ChatBody, traits: RequestTraits): void {
+  for (const trait of SHAPING) trait.shapeChat?.(body, traits);
+}
+
+/** What refusals taught since `before`, for people. */
+export function learnedSince(before: RequestTraits, learned: RequestTraits): string[] {
+  return TRAITS.flatMap((trait) => trait.findings?.(learned, before) ?? []);
+}

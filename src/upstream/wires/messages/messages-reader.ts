@@ -1,10 +1,10 @@
 import { isObject, type JsonObject, parseJson } from '../../../base/json.ts';
 import { saysSomething } from '../../decoding/answer-signs.ts';
-import type { DecodedTurn, DecoderOptions, Delta } from '../../decoding/turn-decoder.ts';
+import { type DecodedTurn, type DecoderOptions, type Delta, Deltas } from '../../decoding/decoded-turn.ts';
+import { readUsage } from '../../decoding/usage.ts';
 import { newCallId } from '../../dialects/native-tool-calls.ts';
 import { brokenStream } from '../../routing/attempt-failure.ts';
 import type { FinishReason, TurnToolCall, TurnUsage } from '../../turn.ts';
-import { Deltas } from '../deltas.ts';
 import type { TurnReader } from '../wire.ts';
 
 /** Content blocks of one answer at most. */
@@ -30,7 +30,7 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
 /** Reads the events of Anthropic's Messages API. Every block is kept as it came, with fields nobody here knows. */
 export class MessagesReader implements TurnReader {
   readonly #options: DecoderOptions;
-  readonly #deltas = new Deltas();
+  readonly #deltas = new Deltas({ mostCharacters: 16 * 1024 * 1024 });
   #blocks = new Map<number, Block>();
   /** The block that was begun last. */
   #last: Block | undefined;
@@ -50,23 +50,14 @@ export class MessagesReader implements TurnReader {
     return this.#isOver;
   }
 
-  /** All input counts: what was read from the cache and written to it stands beside `input_tokens` here. */
   get usage(): TurnUsage | undefined {
-    const {
-      input_tokens: fresh,
-      cache_read_input_tokens: read = 0,
-      cache_creation_input_tokens: written = 0,
-    } = this.#counts;
-    const { output_tokens: output = 0 } = this.#counts;
-    if (fresh === undefined && output === 0) return undefined;
-    return {
-      inputTokens: (fresh ?? 0) + read + written,
-      cachedTokens: read,
-      outputTokens: output,
-      reasoningTokens: Math.min(output, this.#deltas.reasoningTokens),
-      estimated: false,
-      ...(written > 0 ? { cacheWriteTokens: written } : {}),
-    };
+    const { input_tokens: input = 0, output_tokens: output = 0 } = this.#counts;
+    if (this.#counts.input_tokens === undefined && output === 0) return undefined;
+    return readUsage({
+      ...this.#counts,
+      input_tokens: input,
+      reasoning_tokens: Math.min(output, this.#deltas.reasoningTokens),
+    });
   }
 
   get hasOutput(): boolean {
@@ -121,24 +112,10 @@ export class MessagesReader implements TurnReader {
     const reason = REASONS[this.#stopReason ?? ''] ?? 'stop';
     const calls = this.#calls(reason === 'length');
     const text = this.#text();
-    if (reason === 'stop' && !saysSomething(text) && calls.length === 0 && !this.#options.mayBeEmpty) {
-      throw brokenStream('an empty answer');
-    }
-    const turn: DecodedTurn = {
-      reason:
-        calls.length > 0 && reason === 'stop'
-          ? 'tool_calls'
-          : calls.length === 0 && reason === 'tool_calls'
-            ? 'stop'
-            : reason,
-      calls,
-      writtenCalls: 0,
-      text,
-      reasoningTokens: this.#deltas.reasoningTokens,
-      usage: this.usage,
-      replay: this.#blocks.size > 0 ? { content: [...this.#blocks.values()].map(({ content }) => content) } : undefined,
-    };
-    return { parts: this.take(), turn };
+    const isEmpty = !saysSomething(text) && calls.length === 0 && !this.#options.mayBeEmpty;
+    const blocks = [...this.#blocks.values()].map(({ content }) => content);
+    const replay = blocks.length > 0 ? { content: blocks } : undefined;
+    return this.#deltas.finish({ reason, calls, text, usage: this.usage, replay }, { isEmpty });
   }
 
   /** A message begins, or begins anew: a proxy may have asked twice. What was shown stays shown. */

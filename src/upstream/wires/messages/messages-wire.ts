@@ -1,14 +1,15 @@
 import { isObject, type JsonObject, type JsonValue, parseJson } from '../../../base/json.ts';
-import { withInstruction } from '../../dialects/requests/added-instruction.ts';
-import { applyOutputBound } from '../../dialects/requests/output-limit.ts';
-import { applyRefusedParameters, formatInstruction } from '../../dialects/requests/refused-parameters.ts';
+import { marked, markFromEnd } from '../../dialects/requests/cache-marks.ts';
+import { formatInstruction, withInstruction } from '../../dialects/requests/instructions.ts';
+import { GO_ON } from '../../dialects/requests/message-order.ts';
+import { leaveOutRefused } from '../../dialects/requests/refused-parameters.ts';
 import { sentArguments } from '../../dialects/requests/tool-arguments.ts';
 import { ToolNames } from '../../dialects/requests/tool-names.ts';
+import { shapedRequest } from '../../dialects/requests/traits.ts';
 import type { AssistantMessage, TurnMessage, TurnRequest, UserPart } from '../../turn.ts';
-import { replayedFields } from '../replayed-fields.ts';
+import { replayedParts } from '../replayed.ts';
 import { withUniqueCallIds } from '../unique-call-ids.ts';
 import type { BodyTarget, Wire, WireRequest } from '../wire.ts';
-import { markCache } from './cache-marks.ts';
 import { MessagesReader } from './messages-reader.ts';
 
 /** Anthropic's Messages API as an upstream: thinking goes back with its signatures, the cache is marked. */
@@ -26,51 +27,64 @@ const CALL_IDS = { pattern: /^[a-zA-Z0-9_-]+$/, longest: 64 };
 const MIN_THINKING = 1024;
 const MAX_THINKING = 16_000;
 
-function messagesBody(request: TurnRequest, target: BodyTarget): WireRequest {
+type Turn = { role: string; content: JsonObject[] };
+
+function messagesBody(asked: TurnRequest, target: BodyTarget): WireRequest {
   const { traits } = target;
-  const names = new ToolNames((request.tools ?? []).map((tool) => tool.name));
-  const formatted =
-    request.responseFormat === undefined
-      ? request.messages
-      : withInstruction(request.messages, formatInstruction(request.responseFormat));
+  const request = shapedRequest(asked, traits, 'messages');
+  const names = new ToolNames((asked.tools ?? []).map((tool) => tool.name));
+  const { responseFormat: format } = request;
+  const formatted = format ? withInstruction(request.messages, formatInstruction(format)) : request.messages;
   const told = withUniqueCallIds(formatted, CALL_IDS);
   const [first, ...rest] = told;
-  const system = first?.role === 'system' && first.content !== '' ? first.content : undefined;
+  const system = first?.role === 'system' && first.content !== '' ? [textBlock(first.content)] : undefined;
   const history = system === undefined ? told : rest;
-  const body: JsonObject = { model: target.model, max_tokens: DEFAULT_OUTPUT, stream: true };
-  applyOutputBound(body, 'max_tokens', request.maxOutputTokens ?? DEFAULT_OUTPUT, traits);
-  const thinking = thinkingFor(history, target, Number(body.max_tokens));
+  const maxTokens = request.maxOutputTokens ?? Math.min(DEFAULT_OUTPUT, traits.outputLimit ?? DEFAULT_OUTPUT);
+  const thinking = thinkingFor(history, target, maxTokens);
   const messages = turnsOf(history, { target, names, keepsThinking: thinking !== undefined });
-  if (messages.at(-1)?.role === 'assistant') {
-    // Nobody who thinks, and no newer model, goes on with words put into its mouth.
-    messages.push({ role: 'user', content: [textBlock('Go on exactly where you stopped. Repeat nothing.')] });
-  }
-  if (system !== undefined) body.system = [textBlock(system)];
-  body.messages = messages;
-  if (thinking) body.thinking = thinking;
-  addTools(body, request, { target, names });
-  if (!thinking && request.temperature !== undefined) body.temperature = Math.min(1, request.temperature);
-  if (!thinking && request.topP !== undefined) body.top_p = request.topP;
-  applyRefusedParameters(body, traits);
-  if (!traits.refusedParameters.has('cache_control')) markCache(body, messages);
+  // Nobody who thinks, and no newer model, goes on with words put into its mouth.
+  if (messages.at(-1)?.role === 'assistant') messages.push({ role: 'user', content: [textBlock(GO_ON)] });
+  const marks = !traits.refusedParameters.has('cache_control');
+  if (marks) markTurns(messages);
+  const body: JsonObject = {
+    model: target.model,
+    max_tokens: maxTokens,
+    stream: true,
+    ...(system && { system: marks ? system.map(marked) : system }),
+    messages,
+    ...(thinking ? { thinking } : samplingOf(request)),
+    ...toolsOf(request, names),
+  };
+  leaveOutRefused(body, traits);
   return { body, names };
 }
 
-function addTools(
-  body: JsonObject,
-  request: TurnRequest,
-  { target, names }: { target: BodyTarget; names: ToolNames },
-): void {
-  const { tools = [], toolChoice } = request;
-  const cannot = toolChoice === 'none' && target.traits.refusedParameters.has('tool_choice');
-  // A history with calls needs its tools defined.
-  if (tools.length === 0 || cannot) return;
-  body.tools = tools.map(({ name, description, parameters }) => ({
-    name: names.safe(name),
-    description,
-    input_schema: { type: 'object', ...parameters },
-  }));
-  if (toolChoice === 'none') body.tool_choice = { type: 'none' };
+function samplingOf({ temperature, topP }: TurnRequest): JsonObject {
+  return {
+    ...(temperature !== undefined && { temperature: Math.min(1, temperature) }),
+    ...(topP !== undefined && { top_p: topP }),
+  };
+}
+
+/** A history with calls needs its tools defined. */
+function toolsOf({ tools = [], toolChoice }: TurnRequest, names: ToolNames): JsonObject {
+  if (tools.length === 0) return {};
+  const offered = tools.map(({ name, description, parameters }) => {
+    return { name: names.safe(name), description, input_schema: { type: 'object', ...parameters } };
+  });
+  return { tools: offered, ...(toolChoice === 'none' && { tool_choice: { type: 'none' } }) };
+}
+
+/** Marks where the cache ends: at the end of the conversation. A turn with many results gets further marks. */
+function markTurns(turns: readonly Turn[]): void {
+  const blocks = turns.flatMap(({ content }) => content.map((block, at) => ({ content, block, at })));
+  markFromEnd(blocks.length, (place) => {
+    const found = blocks[place];
+    // Thoughts cannot be marked.
+    if (!found || !/^(?:text|tool_use|tool_result|image)$/.test(String(found.block.type))) return false;
+    found.content[found.at] = marked(found.block);
+    return true;
+  });
 }
 
 /**
@@ -101,8 +115,8 @@ interface Telling {
 }
 
 /** The messages, with neighbours of one role joined: results of calls first, then what the user says. */
-function turnsOf(history: readonly TurnMessage[], telling: Telling): { role: string; content: JsonObject[] }[] {
-  const turns: { role: string; content: JsonObject[] }[] = [];
+function turnsOf(history: readonly TurnMessage[], telling: Telling): Turn[] {
+  const turns: Turn[] = [];
   for (const message of history) {
     const role = message.role === 'assistant' ? 'assistant' : 'user';
     const content = blocksOf(message, telling);
@@ -142,20 +156,17 @@ function assistantBlocks(message: AssistantMessage, { target, names, keepsThinki
   const blocks = message.content.trim() === '' ? [] : [textBlock(message.content.trimEnd())];
   for (const { id, name, arguments: text } of calls) {
     const input = parseJson(sentArguments(text));
-    blocks.push({ type: 'tool_use', id, name: names.safe(name), input: isJsonObject(input) ? input : {} });
+    blocks.push({ type: 'tool_use', id, name: names.safe(name), input: isObject(input) ? input : {} });
   }
   return blocks;
 }
 
 /** The blocks as they were received. A thought without its signature, of a cut stream, is never valid. */
 function replayedBlocks(message: AssistantMessage, target: BodyTarget): JsonObject[] | undefined {
-  const content = replayedFields(message, target)?.content;
-  if (!Array.isArray(content)) return undefined;
-  const blocks = content.filter(isJsonObject);
-  const signed = blocks.filter((block) => block.type !== 'thinking' || (block.signature ?? '') !== '');
-  return signed.filter(
-    (block) => block.type !== 'text' || (typeof block.text === 'string' && block.text.trim() !== ''),
-  );
+  return replayedParts(message, 'content', target)?.filter(({ type, signature, text }) => {
+    if (type === 'thinking') return (signature ?? '') !== '';
+    return type !== 'text' || (typeof text === 'string' && text.trim() !== '');
+  });
 }
 
 /** Whether blocks still say what the message says; it may have been changed since. */
@@ -186,8 +197,4 @@ function imageSource(url: string): JsonValue {
 
 function textBlock(text: string): JsonObject {
   return { type: 'text', text };
-}
-
-function isJsonObject(value: unknown): value is JsonObject {
-  return isObject(value);
 }

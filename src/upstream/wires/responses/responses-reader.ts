@@ -1,10 +1,10 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../base/json.ts';
-import type { DecodedTurn, DecoderOptions, Delta } from '../../decoding/turn-decoder.ts';
+import { type DecodedTurn, type DecoderOptions, type Delta, Deltas } from '../../decoding/decoded-turn.ts';
 import { readUsage } from '../../decoding/usage.ts';
 import { newCallId } from '../../dialects/native-tool-calls.ts';
+import { jsonCopy } from '../../dialects/replay-fields.ts';
 import { brokenStream } from '../../routing/attempt-failure.ts';
 import type { FinishReason, TurnToolCall, TurnUsage } from '../../turn.ts';
-import { Deltas } from '../deltas.ts';
 import type { TurnReader } from '../wire.ts';
 
 /** Items of one answer at most. */
@@ -24,7 +24,7 @@ interface Shown {
  */
 export class ResponsesReader implements TurnReader {
   readonly #options: DecoderOptions;
-  readonly #deltas = new Deltas();
+  readonly #deltas = new Deltas({ mostCharacters: 16 * 1024 * 1024 });
   readonly #items = new Map<number, JsonObject>();
   readonly #shown = new Map<number, Shown>();
   #usage: TurnUsage | undefined;
@@ -77,19 +77,9 @@ export class ResponsesReader implements TurnReader {
     const items = [...this.#items].sort(([a], [b]) => a - b).map(([, item]) => item);
     const reason = this.#reason();
     const calls = callsOf(items, reason === 'length');
-    if (reason === 'stop' && !this.hasOutput && !items.some(isHosted) && !this.#options.mayBeEmpty) {
-      throw brokenStream('an empty answer');
-    }
-    const turn: DecodedTurn = {
-      reason: calls.length > 0 && reason === 'stop' ? 'tool_calls' : reason,
-      calls,
-      writtenCalls: 0,
-      text: this.#deltas.text,
-      reasoningTokens: this.#deltas.reasoningTokens,
-      usage: this.#usage,
-      replay: items.length > 0 ? { output: items } : undefined,
-    };
-    return { parts: this.take(), turn };
+    const isEmpty = !this.hasOutput && !items.some(isHosted) && !this.#options.mayBeEmpty;
+    const replay = items.length > 0 ? { output: items } : undefined;
+    return this.#deltas.finish({ reason, calls, usage: this.#usage, replay }, { isEmpty });
   }
 
   #event(type: string, payload: Record<string, unknown>): void {
@@ -130,7 +120,7 @@ export class ResponsesReader implements TurnReader {
   }
 
   #done(index: number, value: unknown): void {
-    const item = plain(value);
+    const item = jsonCopy(value);
     if (!item) return;
     if (this.#items.size >= MAX_ITEMS) throw brokenStream('the answer does not end');
     this.#items.set(index, item);
@@ -231,8 +221,4 @@ function reasoningOf({ summary, content }: JsonObject): string {
   );
   const [summaries = [], contents = []] = texts;
   return (summaries.length > 0 ? summaries : contents).join('');
-}
-
-function plain(value: unknown): JsonObject | undefined {
-  return isObject(value) ? JSON.parse(JSON.stringify(value)) : undefined;
 }

@@ -1,11 +1,12 @@
 import { isObject, type JsonObject, type JsonValue } from '../../../base/json.ts';
-import { callsLast } from '../../dialects/requests/calls-last.ts';
-import { applyOutputBound } from '../../dialects/requests/output-limit.ts';
-import { applyRefusedParameters } from '../../dialects/requests/refused-parameters.ts';
+import { withCallsLast } from '../../dialects/requests/calls-last.ts';
+import { GO_ON } from '../../dialects/requests/message-order.ts';
+import { leaveOutRefused } from '../../dialects/requests/refused-parameters.ts';
 import { sentArguments } from '../../dialects/requests/tool-arguments.ts';
 import { ToolNames } from '../../dialects/requests/tool-names.ts';
+import { shapedRequest } from '../../dialects/requests/traits.ts';
 import type { AssistantMessage, TurnMessage, TurnRequest, UserPart } from '../../turn.ts';
-import { replayedFields } from '../replayed-fields.ts';
+import { replayedParts } from '../replayed.ts';
 import { withUniqueCallIds } from '../unique-call-ids.ts';
 import type { BodyTarget, Wire, WireRequest } from '../wire.ts';
 import { isClientCall, ResponsesReader, textOfParts } from './responses-reader.ts';
@@ -23,45 +24,40 @@ export const responsesWire: Wire = {
 
 const CALL_IDS = { pattern: /^[\x21-\x7e]+$/, longest: 64 };
 
-function responsesBody(request: TurnRequest, target: BodyTarget): WireRequest {
-  const { traits } = target;
-  const offered = request.toolChoice === 'none' && traits.refusedParameters.has('tool_choice') ? [] : request.tools;
-  const names = new ToolNames((request.tools ?? []).map((tool) => tool.name));
+function responsesBody(asked: TurnRequest, target: BodyTarget): WireRequest {
+  const request = shapedRequest(asked, target.traits, 'responses');
+  const names = new ToolNames((asked.tools ?? []).map((tool) => tool.name));
   const messages = withUniqueCallIds(request.messages, CALL_IDS);
   const [first, ...rest] = messages;
   const instructions = first?.role === 'system' ? first.content : undefined;
   const input = (instructions === undefined ? messages : rest).flatMap((message) => inputOf(message, target, names));
-  if (messages.at(-1)?.role === 'assistant') {
-    input.push({ role: 'user', content: 'Go on exactly where you stopped. Repeat nothing.' });
-  }
+  if (messages.at(-1)?.role === 'assistant') input.push({ role: 'user', content: GO_ON });
   const body: JsonObject = {
     model: target.model,
-    ...(instructions === undefined ? {} : { instructions }),
+    ...(instructions !== undefined && { instructions }),
     input,
     stream: true,
     store: false,
     include: ['reasoning.encrypted_content'],
     reasoning: { summary: 'auto' },
+    ...toolsOf(request, names),
+    ...(request.maxOutputTokens !== undefined && { max_output_tokens: request.maxOutputTokens }),
+    ...(request.temperature !== undefined && { temperature: request.temperature }),
+    ...(request.topP !== undefined && { top_p: request.topP }),
+    ...(request.cacheKey !== undefined && { prompt_cache_key: request.cacheKey }),
+    ...(request.responseFormat && { text: { format: formatOf(request.responseFormat) } }),
   };
-  if (offered && offered.length > 0) {
-    body.tools = offered.map(({ name, description, parameters }) => ({
-      type: 'function',
-      name: names.safe(name),
-      description,
-      parameters,
-      // Left out it means true, which refuses free schemas.
-      strict: false,
-    }));
-    if (request.toolChoice === 'none') body.tool_choice = 'none';
-  }
-  applyOutputBound(body, 'max_output_tokens', request.maxOutputTokens, traits);
-  if (request.temperature !== undefined) body.temperature = request.temperature;
-  if (request.topP !== undefined) body.top_p = request.topP;
-  if (request.cacheKey !== undefined) body.prompt_cache_key = request.cacheKey;
-  const format = formatOf(request.responseFormat);
-  if (format) body.text = { format };
-  applyRefusedParameters(body, traits);
+  leaveOutRefused(body, target.traits);
   return { body, names };
+}
+
+function toolsOf({ tools = [], toolChoice }: TurnRequest, names: ToolNames): JsonObject {
+  if (tools.length === 0) return {};
+  // `strict` left out means true, which refuses free schemas.
+  const offered = tools.map(({ name, description, parameters }) => {
+    return { type: 'function', name: names.safe(name), description, parameters, strict: false };
+  });
+  return { tools: offered, ...(toolChoice === 'none' && { tool_choice: 'none' }) };
 }
 
 function inputOf(message: TurnMessage, target: BodyTarget, names: ToolNames): JsonObject[] {
@@ -72,13 +68,11 @@ function inputOf(message: TurnMessage, target: BodyTarget, names: ToolNames): Js
       return [{ role: 'user', content: userContent(message.content) }];
     case 'tool':
       return [{ type: 'function_call_output', call_id: message.tool_call_id, output: message.content }];
-    case 'assistant':
-      return inOrder(replayed(message, target, names) ?? plainItems(message, names), target);
+    case 'assistant': {
+      const items = replayed(message, target, names) ?? plainItems(message, names);
+      return target.traits.callsLast ? withCallsLast(items) : items;
+    }
   }
-}
-
-function inOrder(items: JsonObject[], { traits }: BodyTarget): JsonObject[] {
-  return traits.callsLast ? callsLast(items) : items;
 }
 
 function userContent(content: string | UserPart[]): JsonValue {
@@ -96,9 +90,8 @@ function userContent(content: string | UserPart[]): JsonValue {
  * Undefined where they do not say what the message says: it was changed since, or comes from elsewhere.
  */
 function replayed(message: AssistantMessage, target: BodyTarget, names: ToolNames): JsonObject[] | undefined {
-  const output = replayedFields(message, target)?.output;
-  if (!Array.isArray(output)) return undefined;
-  const items = output.filter(isJsonObject);
+  const items = replayedParts(message, 'output', target);
+  if (!items) return undefined;
   const calls = items.filter(isClientCall);
   const text = items.map((item) => (item.type === 'message' ? textOfParts(item.content) : '')).join('');
   const kept = message.tool_calls ?? [];
@@ -132,12 +125,7 @@ function plainItems(message: AssistantMessage, names: ToolNames): JsonObject[] {
 }
 
 /** `response_format` of chat completions as `text.format`. */
-function formatOf(format: JsonObject | undefined): JsonObject | undefined {
-  if (format === undefined) return undefined;
-  const schema = format.json_schema;
-  return isJsonObject(schema) ? { type: 'json_schema', ...schema } : format;
-}
-
-function isJsonObject(value: unknown): value is JsonObject {
-  return isObject(value);
+function formatOf(format: JsonObject): JsonObject {
+  const { json_schema: schema } = format;
+  return isObject(schema) ? { type: 'json_schema', ...schema } : format;
 }

@@ -1,4 +1,4 @@
-import { isObject } from '../../base/json.ts';
+import { isObject, type JsonObject } from '../../base/json.ts';
 import type { AssistantMessage, TurnMessage } from '../turn.ts';
 
 /** What one run learned about sending its own history back. */
@@ -14,7 +14,7 @@ export function newRunTraits(): RunTraits {
 }
 
 /** What a turn's thoughts are known by: their signature, their cipher, or an id. */
-export function replayKey({ replay }: AssistantMessage): string | undefined {
+function replayKey({ replay }: AssistantMessage): string | undefined {
   if (!replay) return undefined;
   const parts = Object.values(replay.fields).flatMap((field) => (Array.isArray(field) ? field : []));
   for (const part of parts) {
@@ -58,4 +58,20 @@ export function learnReplayRefusal(text: string, messages: readonly TurnMessage[
     fresh += 1;
   }
   return fresh > 0;
+}
+
+/**
+ * The parts of an earlier turn to send back, if this provider and model wrote it and did not refuse it since. Thoughts
+ * are encrypted or signed: nobody else can read them.
+ */
+export function replayedParts(
+  message: AssistantMessage,
+  field: 'content' | 'output',
+  { provider, model, run }: { provider: string; model: string; run: RunTraits },
+): JsonObject[] | undefined {
+  const { replay } = message;
+  if (replay?.provider !== provider || replay.fields.model !== model) return undefined;
+  if (run.stale.size > 0 && run.stale.has(replayKey(message) ?? '')) return undefined;
+  const parts = replay.fields[field];
+  return Array.isArray(parts) ? parts.filter((part): part is JsonObject => isObject(part)) : undefined;
 }

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../../../base/json.ts';
 import type { TurnMessage } from '../../turn.ts';
 
 /** The messages with one more instruction, at the end of the system message. */
@@ -6,4 +7,12 @@ export function withInstruction(messages: readonly TurnMessage[], instruction: s
   const system = messages[at];
   if (system?.role !== 'system') return [{ role: 'system', content: instruction }, ...messages];
   return messages.with(at, { role: 'system', content: `${system.content}\n\n${instruction}` });
+}
+
+/** What stands in the instructions where the provider knows no `response_format`. */
+export function formatInstruction(format: JsonObject): string {
+  const schema = typeof format.json_schema === 'object' ? JSON.stringify(format.json_schema) : undefined;
+  const what =
+    schema === undefined ? 'a single JSON object' : `a single JSON value that follows this schema: ${schema}`;
+  return `Answer with ${what}. Write nothing before or after it.`;
 }

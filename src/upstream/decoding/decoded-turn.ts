@@ -1,0 +1,121 @@
+import type { JsonObject } from '../../base/json.ts';
+import { type AttemptFailure, brokenStream } from '../routing/attempt-failure.ts';
+import type { FinishReason, TurnTool, TurnToolCall, TurnUsage } from '../turn.ts';
+import { saysSomething } from './answer-signs.ts';
+
+/** A turn as a whole, once the provider has told that it is over. */
+export interface DecodedTurn {
+  reason: FinishReason;
+  calls: TurnToolCall[];
+  /** How many of the calls were written as text. */
+  writtenCalls: number;
+  /** The answer's text without reasoning and tool calls. */
+  text: string;
+  /** An estimate of the reasoning's tokens. */
+  reasoningTokens: number;
+  usage: TurnUsage | undefined;
+  replay: JsonObject | undefined;
+}
+
+export interface DecoderOptions {
+  /** Makes the failure of an error object inside the stream. */
+  failureOf: (payload: Record<string, unknown>) => AttemptFailure;
+  /** Tools on offer: calls to them are also looked for in the text. */
+  tools?: readonly TurnTool[] | undefined;
+  /** See `quotationsIn`; absent: whatever looks like a call is one. */
+  isQuotation?: ((block: string) => boolean) | undefined;
+  /** A turn without output is a turn. */
+  mayBeEmpty?: boolean;
+  /** The model begins with reasoning without an opening tag. */
+  startsThinking?: boolean;
+  /** See `RequestTraits`. */
+  reasoningBeside?: boolean;
+}
+
+export type Delta = { type: 'reasoning' | 'text'; delta: string };
+
+/** Deltas of a turn until they are taken: those of one kind that stand together become one. */
+export class Deltas {
+  readonly #mostCharacters: number;
+  #parts: Delta[] = [];
+  #text = '';
+  #reasoning = 0;
+  #characters = 0;
+  #isVisible = false;
+
+  /** `mostCharacters`: a turn that brings more is a fault of its stream. */
+  constructor({ mostCharacters }: { mostCharacters: number }) {
+    this.#mostCharacters = mostCharacters;
+  }
+
+  /** All text so far. */
+  get text(): string {
+    return this.#text;
+  }
+
+  /** An estimate of the reasoning's tokens. */
+  get reasoningTokens(): number {
+    return Math.ceil(this.#reasoning / 4);
+  }
+
+  /** Characters of all output. */
+  get characters(): number {
+    return this.#characters;
+  }
+
+  /** Whether there is any output beyond white space. */
+  get hasOutput(): boolean {
+    return this.#isVisible;
+  }
+
+  /** Counts output that is not shown, or not yet. @throws AttemptFailure for an answer without end. */
+  count(output: string): void {
+    this.#characters += output.length;
+    this.#isVisible ||= saysSomething(output);
+    if (this.#characters > this.#mostCharacters) throw brokenStream('the answer does not end');
+  }
+
+  /** Counts and shows output. */
+  push(type: Delta['type'], delta: string): void {
+    if (delta === '') return;
+    this.count(delta);
+    this.show(type, delta);
+  }
+
+  /** Shows what was counted when it came. */
+  show(type: Delta['type'], delta: string): void {
+    if (type === 'text') this.#text += delta;
+    else this.#reasoning += delta.length;
+    const last = this.#parts.at(-1);
+    if (last?.type === type) last.delta += delta;
+    else this.#parts.push({ type, delta });
+  }
+
+  /** What came as text so far was reasoning: it is kept out of the text, and shown so if it was not taken yet. */
+  wasReasoning(): void {
+    this.#text = '';
+    for (const part of this.#parts) part.type = 'reasoning';
+  }
+
+  take(): Delta[] {
+    const parts = this.#parts;
+    if (parts.length > 0) this.#parts = [];
+    return parts;
+  }
+
+  /**
+   * The last deltas and the whole turn. `isEmpty`: the provider said nothing.
+   * @throws AttemptFailure for a turn that says nothing and ended as if it were whole.
+   */
+  finish(
+    turn: Pick<DecodedTurn, 'reason' | 'calls' | 'usage' | 'replay'> & Partial<DecodedTurn>,
+    { isEmpty }: { isEmpty: boolean },
+  ): { parts: Delta[]; turn: DecodedTurn } {
+    const { calls } = turn;
+    const asCalled = calls.length > 0 && turn.reason === 'stop' ? 'tool_calls' : turn.reason;
+    const reason = calls.length === 0 && asCalled === 'tool_calls' ? 'stop' : asCalled;
+    if (reason === 'stop' && isEmpty) throw brokenStream('an empty answer');
+    const { text, reasoningTokens } = this;
+    return { parts: this.take(), turn: { writtenCalls: 0, text, reasoningTokens, ...turn, reason } };
+  }
+}
