@@ -17,17 +17,22 @@ import {
   listResponsesQuery,
   listTasksQuery,
 } from '../requests/queries.ts';
-import { createChatCompletion, createResponse } from '../requests/requests.ts';
+import { createChatCompletion, createResponse, inputComponents } from '../requests/requests.ts';
 import { responseListEntry, responseObject } from '../response.ts';
 import { task, taskEntry } from '../tasks.ts';
-import { eventSchemaName, withNulls } from './openapi-details.ts';
-import { inputComponents } from './openapi-inputs.ts';
+import { describedInput, withNulls } from './describe.ts';
+
+/** `ResponseOutputTextDeltaEvent` for `response.output_text.delta`. */
+function eventSchemaName(type: string): string {
+  const words = type.split(/[._]/).map((word) => word.charAt(0).toUpperCase() + word.slice(1));
+  return `${words.join('')}Event`;
+}
 
 /** The description of the API (OpenAPI 3.1), made from the schemas that parse requests and type answers. */
 export function openApiDocument() {
   const registry = new OpenAPIRegistry();
   for (const [name, schema] of Object.entries(inputComponents)) {
-    registry.registerComponent('schemas', name, JSON.parse(JSON.stringify(schema)));
+    registry.registerComponent('schemas', name, describedInput(schema));
   }
   registry.registerComponent('securitySchemes', 'key', { type: 'http', scheme: 'bearer' });
   for (const operation of operations()) registry.registerPath(operation);
@@ -55,7 +60,7 @@ const taskObject = task
   .extend({ result: completion.optional() })
   .meta({ id: 'Task', description: 'The `result` of a task on a proxy model is the body of its provider.' });
 const chunk = chatChunk.meta({ id: 'ChatCompletionChunk' });
-const model = modelObject.meta({ id: 'Model' });
+const chatBody = jsonBody(createChatCompletion.meta({ id: 'CreateChatCompletion' }));
 const id = { params: z.object({ id: z.string() }) };
 const repeatable = {
   headers: z.object({
@@ -90,212 +95,153 @@ function jsonBody(schema: z.ZodType) {
   return { content: { 'application/json': { schema } }, required: true };
 }
 
-const failures: Record<string, ResponseConfig> = {
-  '4XX': jsonAnswer('Refused; `error.code` says why.', errorBody.meta({ id: 'Error' })),
-  '5XX': jsonAnswer('Failed; worth a retry unless `x-should-retry` is false.', errorBody.meta({ id: 'Error' })),
-};
-
 function streamed(schema: z.ZodType) {
   return { 'text/event-stream': { schema } };
 }
 
-/** `operationId` names the method of generated clients. */
-type Operation = RouteConfig & { operationId: string };
+const refused = errorBody.meta({ id: 'Error' });
+const failures: Record<string, ResponseConfig> = {
+  '4XX': jsonAnswer('Refused; `error.code` says why.', refused),
+  '5XX': jsonAnswer('Failed; worth a retry unless `x-should-retry` is false.', refused),
+};
 
-function operations(): Operation[] {
+type Method = RouteConfig['method'];
+interface Operation extends Pick<RouteConfig, 'request' | 'description'> {
+  summary: string;
+  answer: ResponseConfig;
+  status?: 201;
+}
+
+/** The operations of a tag by `method path operationId`, which names the method of generated clients. */
+function tagged(tag: string, operations: Readonly<Record<`${Method} /${string} ${string}`, Operation>>): RouteConfig[] {
+  return Object.entries(operations).map(([name, { answer, status = 200, ...operation }]) => {
+    const [method, path = '', operationId = ''] = name.split(' ');
+    const responses = { [status]: answer, ...failures };
+    return { method: methodOf(method), path, operationId, tags: [tag], ...operation, responses };
+  });
+}
+
+function methodOf(name: string | undefined): Method {
+  return name === 'post' || name === 'delete' ? name : 'get';
+}
+
+function operations(): RouteConfig[] {
   return [...responseOperations(), ...taskOperations(), ...otherOperations()];
 }
 
-function responseOperations(): Operation[] {
-  const tags = ['Responses'];
+function responseOperations(): RouteConfig[] {
   const answer = {
     description: 'The response object, or a stream of its events.',
     content: { 'application/json': { schema: response }, ...streamed(event) },
   };
-  return [
-    {
-      method: 'post',
-      path: '/v1/responses',
-      operationId: 'createResponse',
-      tags,
+  const removed = z.object({ id: z.string(), object: z.literal('response'), deleted: z.literal(true) });
+  return tagged('Responses', {
+    'post /v1/responses createResponse': {
       summary: 'Submit a response: streamed, waited for, or in the background.',
       request: { ...repeatable, body: jsonBody(createResponse.meta({ id: 'CreateResponse' })) },
-      responses: { 200: answer, ...failures },
+      answer,
     },
-    {
-      method: 'get',
-      path: '/v1/responses',
-      operationId: 'listResponses',
-      tags,
+    'get /v1/responses listResponses': {
       summary: 'List your responses, newest first.',
       request: { query: listResponsesQuery },
-      responses: { 200: jsonAnswer('A page.', listOf(responseListEntry)), ...failures },
+      answer: jsonAnswer('A page.', listOf(responseListEntry)),
     },
-    {
-      method: 'get',
-      path: '/v1/responses/{id}',
-      operationId: 'getResponse',
-      tags,
+    'get /v1/responses/{id} getResponse': {
       summary: 'Read a response, or resume its stream.',
       request: { ...id, ...resumable, query: getResponseQuery },
-      responses: { 200: answer, ...failures },
+      answer,
     },
-    {
-      method: 'delete',
-      path: '/v1/responses/{id}',
-      operationId: 'deleteResponse',
-      tags,
+    'delete /v1/responses/{id} deleteResponse': {
       summary: 'Remove a response; one in progress is cancelled first.',
       request: id,
-      responses: {
-        200: jsonAnswer(
-          'Removed.',
-          z.object({ id: z.string(), object: z.literal('response'), deleted: z.literal(true) }),
-        ),
-        ...failures,
-      },
+      answer: jsonAnswer('Removed.', removed),
     },
-    {
-      method: 'post',
-      path: '/v1/responses/{id}/cancel',
-      operationId: 'cancelResponse',
-      tags,
+    'post /v1/responses/{id}/cancel cancelResponse': {
       summary: 'Cancel a response; an ended one is left as it is.',
       request: id,
-      responses: { 200: jsonAnswer('The response.', response), ...failures },
+      answer: jsonAnswer('The response.', response),
     },
-    {
-      method: 'get',
-      path: '/v1/responses/{id}/input_items',
-      operationId: 'listInputItems',
-      tags,
+    'get /v1/responses/{id}/input_items listInputItems': {
       summary: 'List the input of a response, in the order submitted.',
       request: { ...id, query: listInputItemsQuery },
-      responses: { 200: jsonAnswer('A page.', listOf(z.looseObject({ id: z.string() }))), ...failures },
+      answer: jsonAnswer('A page.', listOf(z.looseObject({ id: z.string() }))),
     },
-    {
-      method: 'get',
-      path: '/v1/responses/{id}/report',
-      operationId: 'getReport',
-      tags,
+    'get /v1/responses/{id}/report getReport': {
       summary: 'Read the report of a finished response as a document.',
       description: 'Title, text, numbered sources, date and model. An HTML file needs nothing from elsewhere.',
       request: { ...id, query: getReportQuery },
-      responses: {
-        200: {
-          description: 'The document, with a file name in `Content-Disposition`.',
-          content: { 'text/markdown': { schema: z.string() }, 'text/html': { schema: z.string() } },
-        },
-        ...failures,
+      answer: {
+        description: 'The document, with a file name in `Content-Disposition`.',
+        content: { 'text/markdown': { schema: z.string() }, 'text/html': { schema: z.string() } },
       },
     },
-  ];
+  });
 }
 
-function taskOperations(): Operation[] {
-  const tags = ['Async'];
-  const chat = jsonBody(createChatCompletion.meta({ id: 'CreateChatCompletion' }));
+function taskOperations(): RouteConfig[] {
   const submitted = taskEntry
     .pick({ id: true, created_at: true, model: true })
     .extend({ status: z.literal('CREATED') });
-  return [
-    {
-      method: 'post',
-      path: '/v1/async',
-      operationId: 'createTask',
-      tags,
+  return tagged('Async', {
+    'post /v1/async createTask': {
       summary: 'Run a chat completion in the background.',
-      request: { ...repeatable, body: chat },
-      responses: { 201: jsonAnswer('Submitted.', submitted), ...failures },
+      request: { ...repeatable, body: chatBody },
+      answer: jsonAnswer('Submitted.', submitted),
+      status: 201,
     },
-    {
-      method: 'get',
-      path: '/v1/async',
-      operationId: 'listTasks',
-      tags,
+    'get /v1/async listTasks': {
       summary: 'List your tasks, newest first.',
       request: { query: listTasksQuery },
-      responses: {
-        200: jsonAnswer('A page.', z.object({ tasks: z.array(taskEntry), has_more: z.boolean() })),
-        ...failures,
-      },
+      answer: jsonAnswer('A page.', z.object({ tasks: z.array(taskEntry), has_more: z.boolean() })),
     },
-    {
-      method: 'get',
-      path: '/v1/async/{id}',
-      operationId: 'getTask',
-      tags,
+    'get /v1/async/{id} getTask': {
       summary: 'Read a task, with its result once COMPLETED.',
       request: id,
-      responses: { 200: jsonAnswer('The task.', taskObject), ...failures },
+      answer: jsonAnswer('The task.', taskObject),
     },
-    {
-      method: 'delete',
-      path: '/v1/async/{id}',
-      operationId: 'deleteTask',
-      tags,
+    'delete /v1/async/{id} deleteTask': {
       summary: 'Remove a task; one in progress is cancelled first.',
       request: id,
-      responses: {
-        200: jsonAnswer('Removed.', z.object({ id: z.string(), deleted: z.literal(true) })),
-        ...failures,
-      },
+      answer: jsonAnswer('Removed.', z.object({ id: z.string(), deleted: z.literal(true) })),
     },
-    {
-      method: 'post',
-      path: '/v1/async/{id}/cancel',
-      operationId: 'cancelTask',
-      tags,
+    'post /v1/async/{id}/cancel cancelTask': {
       summary: 'Cancel a task; an ended one is left as it is.',
       request: id,
-      responses: { 200: jsonAnswer('The task.', taskEntry), ...failures },
+      answer: jsonAnswer('The task.', taskEntry),
     },
-  ];
+  });
 }
 
-function otherOperations(): Operation[] {
+function otherOperations(): RouteConfig[] {
   return [
-    {
-      method: 'post',
-      path: '/v1/chat/completions',
-      operationId: 'createChatCompletion',
-      tags: ['Chat completions'],
-      summary: 'Answer a conversation. Leaving the connection cancels it.',
-      description: 'Proxy models: the body goes to the provider as it is, and its answer comes back as it is.',
-      request: { body: jsonBody(createChatCompletion.meta({ id: 'CreateChatCompletion' })) },
-      responses: {
-        200: {
+    ...tagged('Chat completions', {
+      'post /v1/chat/completions createChatCompletion': {
+        summary: 'Answer a conversation. Leaving the connection cancels it.',
+        description: 'Proxy models: the body goes to the provider as it is, and its answer comes back as it is.',
+        request: { body: chatBody },
+        answer: {
           description: 'The completion, or a stream that ends with `data: [DONE]`.',
           content: { 'application/json': { schema: completion }, ...streamed(chunk) },
         },
-        ...failures,
       },
-    },
-    {
-      method: 'get',
-      path: '/v1/models',
-      operationId: 'listModels',
-      tags: ['Models'],
-      summary: 'List the models that your key may use.',
-      responses: { 200: jsonAnswer('All of them.', modelList), ...failures },
-    },
-    {
-      method: 'get',
-      path: '/v1/models/{id}',
-      operationId: 'getModel',
-      tags: ['Models'],
-      summary: 'Read one model.',
-      request: id,
-      responses: { 200: jsonAnswer('The model.', model), ...failures },
-    },
-    {
-      method: 'get',
-      path: '/admin/overview',
-      operationId: 'getOverview',
-      tags: ['Operating'],
-      summary: 'See instances, queue, providers, keys and recent failures; for keys with `admin: true`.',
-      description: 'Read-only, without secrets. To other keys it is a 404.',
-      responses: { 200: jsonAnswer('The overview.', overview.meta({ id: 'Overview' })), ...failures },
-    },
+    }),
+    ...tagged('Models', {
+      'get /v1/models listModels': {
+        summary: 'List the models that your key may use.',
+        answer: jsonAnswer('All of them.', modelList),
+      },
+      'get /v1/models/{id} getModel': {
+        summary: 'Read one model.',
+        request: id,
+        answer: jsonAnswer('The model.', modelObject.meta({ id: 'Model' })),
+      },
+    }),
+    ...tagged('Operating', {
+      'get /admin/overview getOverview': {
+        summary: 'See instances, queue, providers, keys and recent failures; for keys with `admin: true`.',
+        description: 'Read-only, without secrets. To other keys it is a 404.',
+        answer: jsonAnswer('The overview.', overview.meta({ id: 'Overview' })),
+      },
+    }),
   ];
 }

@@ -52,12 +52,9 @@ const MAX_PROBLEMS = 20;
 
 /**
  * A list of what `item` takes, with at most `max` entries: a longer one is refused without a look at what is in it, and
- * after 20 problems nothing more of it is looked at.
+ * after 20 problems nothing more of it is looked at. The API description takes what `item` says in its metadata.
  */
-export function boundedList<T extends z.ZodType>(
-  item: T,
-  { min = 0, max, described = {} }: { min?: number; max: number; described?: Described },
-) {
+export function boundedList<T extends z.ZodType>(item: T, { min = 0, max }: { min?: number; max: number }) {
   const list = z
     .array(z.unknown())
     .min(min, 'must not be empty')
@@ -73,22 +70,22 @@ export function boundedList<T extends z.ZodType>(
       }
       return problems > 0 ? z.NEVER : found;
     });
-  return list.meta({ type: 'array', items: described, minItems: min, maxItems: max });
+  return list.meta({ type: 'array', items: item.meta() ?? {}, minItems: min, maxItems: max });
 }
 
-/** A map of at most `max` names. */
+/** A map of texts with at most `max` names. */
 export function mapOf<T extends z.ZodType>(
   value: T,
   { max, names = z.string() }: { max: number; names?: z.ZodType<string, string> },
 ) {
-  const record = z.record(names, value);
-  return chosenBy(
-    (map) =>
-      isObject(map) && Object.keys(map).length > max
-        ? { refuse: 'invalid_parameter', message: `expected at most ${max} names` }
-        : record,
-    { type: 'object', maxProperties: max },
-  );
+  return z
+    .unknown()
+    .refine((map) => !isObject(map) || Object.keys(map).length <= max, {
+      message: `expected at most ${max} names`,
+      abort: true,
+    })
+    .pipe(z.record(names, value))
+    .meta({ type: 'object', additionalProperties: { type: 'string' }, maxProperties: max });
 }
 
 /** Why no schema fits a value: the code and message to report, and the field inside the value that is at fault. */
@@ -100,32 +97,22 @@ export interface Refusal {
 
 type OutputOf<C> = C extends z.ZodType ? z.output<C> : never;
 
-/** JSON Schema for the API description, where a schema cannot be read from code. */
-export type Described = Record<string, unknown>;
-
-/** A schema of `openapi-inputs.ts`. */
-export function reference(name: string): Described {
+/** For the API description: the component of this name (see `inputComponents`). */
+export function reference(name: string): { $ref: string } {
   return { $ref: `#/components/schemas/${name}` };
 }
 
 /**
- * A schema chosen by looking at the value, so that errors keep the path inside the chosen one. `described` is what the
- * API description says of it. `choose` gives schemas that are there already: making one costs more than using it.
+ * A schema chosen by looking at the value, so that errors keep the path inside the chosen one. `choose` gives schemas
+ * that are there already: making one costs more than using it.
  */
-export function chosenBy<const C extends z.ZodType | Refusal>(
-  choose: (value: unknown) => C,
-  described: Described = {},
-) {
-  const chosen = z.unknown().transform((value, context): OutputOf<C> => {
+export function chosenBy<const C extends z.ZodType | Refusal>(choose: (value: unknown) => C) {
+  return z.unknown().transform((value, context): OutputOf<C> => {
     const schema: z.ZodType | Refusal = choose(value);
     if ('refuse' in schema) {
       const code = value === undefined ? 'missing_parameter' : schema.refuse;
-      context.addIssue({
-        code: 'custom',
-        message: schema.message,
-        params: { code },
-        path: schema.at ? [schema.at] : [],
-      });
+      const path = schema.at ? [schema.at] : [];
+      context.addIssue({ code: 'custom', message: schema.message, params: { code }, path });
       return z.NEVER;
     }
     const result = schema.safeParse(value, { reportInput: true });
@@ -133,7 +120,26 @@ export function chosenBy<const C extends z.ZodType | Refusal>(
     report(result.error.issues.slice(0, MAX_PROBLEMS), [], context);
     return z.NEVER;
   });
-  return chosen.meta(described);
+}
+
+/** The schema of an object by its `type`. `unknown`: what is said of a type that is not in the table. */
+export function byType<C extends z.ZodType>(
+  value: unknown,
+  schemas: Readonly<Record<string, C>>,
+  unknown: string,
+): C | Refusal {
+  if (!isObject(value)) return { refuse: 'invalid_parameter', message: 'expected an object' };
+  const { type } = value;
+  if (type === undefined || type === null) {
+    return { refuse: 'missing_parameter', message: 'this field is required', at: 'type' };
+  }
+  const schema = Object.hasOwn(schemas, String(type)) ? schemas[String(type)] : undefined;
+  return schema ?? { refuse: 'invalid_parameter', message: unknown, at: 'type' };
+}
+
+/** For refinements: what is known and cannot be honoured. */
+export function cannot(message: string) {
+  return { message, params: { code: 'unsupported_parameter' } };
 }
 
 /** Hands on what a schema inside found, and gives its number. */
@@ -150,10 +156,7 @@ export function unsupported(message: string) {
   return z
     .unknown()
     .optional()
-    .superRefine((value, context) => {
-      if (value === undefined || value === null) return;
-      context.addIssue({ code: 'custom', message, params: { code: 'unsupported_parameter' } });
-    })
+    .refine((value) => value === undefined || value === null, cannot(message))
     .meta({ description: `Refused: ${message}.`, deprecated: true });
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isObject, type JsonObject } from '../../base/json.ts';
-import { chosenBy, optional, reference } from './parse.ts';
+import { byType, chosenBy, optional, reference } from './parse.ts';
 
 /** The form that an answer must have. */
 
@@ -14,15 +14,12 @@ const jsonSchemaBody = {
 const plainText = z.object({ type: z.literal('text') });
 const jsonObject = z.object({ type: z.literal('json_object') });
 const jsonSchema = z.object({ type: z.literal('json_schema'), ...jsonSchemaBody });
+const formats = { text: plainText, json_object: jsonObject, json_schema: jsonSchema };
 
 /** `text.format` of Responses. */
-export const textFormat = chosenBy((value) => {
-  if (!isObject(value)) return { refuse: 'invalid_parameter', message: 'expected an object' };
-  if (value.type === 'text') return plainText;
-  if (value.type === 'json_object') return jsonObject;
-  if (value.type === 'json_schema') return jsonSchema;
-  return { refuse: 'invalid_parameter', message: 'use text, json_object or json_schema', at: 'type' };
-}, reference('TextFormat'));
+export const textFormat = chosenBy((value) => byType(value, formats, 'use text, json_object or json_schema')).meta(
+  reference('TextFormat'),
+);
 export type TextFormat = z.output<typeof textFormat>;
 
 const chatJsonSchema = z
@@ -30,6 +27,12 @@ const chatJsonSchema = z
   .transform((format): TextFormat => ({ type: 'json_schema', ...format.json_schema }));
 
 /** `response_format` of chat completions, read as `text.format`. */
-export const responseFormat = chosenBy((value) => {
-  return isObject(value) && value.type === 'json_schema' ? chatJsonSchema : textFormat;
-}, reference('ResponseFormat'));
+export const responseFormat = chosenBy((value) =>
+  isObject(value) && value.type === 'json_schema' ? chatJsonSchema : textFormat,
+).meta(reference('ResponseFormat'));
+
+/** For the API description, by component name. */
+export const formatComponents = {
+  TextFormat: z.union([plainText, jsonObject, jsonSchema]),
+  ResponseFormat: z.union([plainText, jsonObject, chatJsonSchema]),
+};

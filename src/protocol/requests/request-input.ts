@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import { isObject } from '../../base/json.ts';
-import { type DroppedItem, foreignItems, isForeign, type PriorCall, toolCalls, toolMessage } from './foreign-items.ts';
-import { boundedList, chosenBy, optional, type Refusal, reference } from './parse.ts';
+import {
+  type DroppedItem,
+  foreignComponents,
+  foreignItems,
+  type PriorCall,
+  toolCalls,
+  toolMessage,
+} from './foreign-items.ts';
+import { boundedList, byType, chosenBy, optional, type Refusal, reference } from './parse.ts';
 
 /** What a run is asked: input items (contract section 3.1) and chat messages (section 7). */
 
@@ -9,9 +16,12 @@ import { boundedList, chosenBy, optional, type Refusal, reference } from './pars
 const MAX_ITEMS = 10_000;
 const MAX_PARTS = 1000;
 const MAX_PARTS_IN_ALL = 10_000;
+const NO_USER_TEXT = 'needs at least one user message with text';
 
 const role = z.enum(['user', 'assistant', 'system', 'developer']);
-const textPart = z.object({ text: z.string() }).transform(({ text }) => ({ type: 'text' as const, text }));
+const textPart = z
+  .object({ type: z.enum(['input_text', 'output_text', 'text']), text: z.string() })
+  .transform(({ text }) => ({ type: 'text' as const, text }));
 const imageUrl = z
   .string()
   .refine(
@@ -20,39 +30,27 @@ const imageUrl = z
   );
 const imagePart = z
   .object({
-    image_url: chosenBy((value) =>
-      isObject(value) ? z.object({ url: imageUrl }).transform(({ url }) => url) : imageUrl,
-    ),
+    type: z.enum(['input_image', 'image_url']),
+    image_url: z.union([imageUrl, z.object({ url: imageUrl })]).describe('An https or data URL.'),
   })
-  .transform(({ image_url }) => ({ type: 'image' as const, url: image_url }));
-
+  .transform(({ image_url: url }) => ({ type: 'image' as const, url: typeof url === 'string' ? url : url.url }))
+  .describe('Only for models that read images.');
 const refusalPart = z
-  .object({ refusal: z.string() })
+  .object({ type: z.literal('refusal'), refusal: z.string() })
   .transform(({ refusal }) => ({ type: 'text' as const, text: refusal }));
+const parts = {
+  input_text: textPart,
+  output_text: textPart,
+  text: textPart,
+  refusal: refusalPart,
+  input_image: imagePart,
+  image_url: imagePart,
+};
+const UNKNOWN_PART =
+  'unknown part type: use text or an image (input_text and input_image; in chats text and image_url)';
 
 /** A content part, of Responses (`input_text`, `output_text`, `input_image`) or chat (`text`, `image_url`). */
-const contentPart = chosenBy((value) => {
-  if (!isObject(value)) return { refuse: 'invalid_parameter', message: 'expected an object' };
-  switch (value.type) {
-    case 'input_text':
-    case 'output_text':
-    case 'text':
-      return textPart;
-    case 'refusal':
-      return refusalPart;
-    case 'input_image':
-    case 'image_url':
-      return imagePart;
-    case undefined:
-      return { refuse: 'missing_parameter', message: 'this field is required', at: 'type' };
-    default:
-      return {
-        refuse: 'invalid_parameter',
-        message: 'unknown part type: use text or an image (input_text and input_image; in chats text and image_url)',
-        at: 'type',
-      };
-  }
-});
+const contentPart = chosenBy((value) => byType(value, parts, UNKNOWN_PART)).meta(reference('ContentPart'));
 export type ContentPart = z.output<typeof contentPart>;
 
 const textContent = z.string().transform((text): ContentPart[] => [{ type: 'text', text }]);
@@ -61,12 +59,18 @@ const content = chosenBy((value) => {
   if (typeof value === 'string') return textContent;
   if (Array.isArray(value)) return contentParts;
   return { refuse: 'invalid_parameter', message: 'expected a string or an array of parts' };
-}, reference('Content'));
+}).meta(reference('Content'));
 
-const message = z.object({ role, content }).transform((item): InputMessage => ({ type: 'message', ...item }));
+/** Read before the message is: in a chat it says nothing. */
+const type = z
+  .unknown()
+  .optional()
+  .meta({ type: 'string', enum: ['message'] });
+const message = z.object({ type, role, content }).transform((item): InputMessage => ({ ...item, type: 'message' }));
 /** What an assistant said, and the tools that it called with it. One that did neither says nothing. */
 const assistantMessage = z
   .object({
+    type,
     role: z.literal('assistant'),
     content: optional(content),
     refusal: optional(z.string()),
@@ -76,7 +80,7 @@ const assistantMessage = z
     const whole = said.length > 0 || refusal === undefined ? said : [{ type: 'text' as const, text: refusal }];
     const parts = calls.length === 0 ? whole : whole.filter((part) => part.type !== 'text' || part.text !== '');
     if (parts.length === 0 && calls.length === 0) return { type: 'dropped' };
-    return { type: 'message', role: 'assistant', content: parts, ...(calls.length > 0 ? { calls } : {}) };
+    return { type: 'message', role: 'assistant', content: parts, ...(calls.length > 0 && { calls }) };
   });
 /** A message of a thread. */
 export interface InputMessage {
@@ -88,30 +92,32 @@ export interface InputMessage {
 }
 
 const priorToolCall = z
-  .object({ name: z.string(), arguments: optional(z.string()), result: optional(z.string()) })
-  .transform((item) => ({ type: 'tool_call' as const, ...item }));
-const priorReasoning = z.looseObject({}).transform(() => ({ type: 'reasoning' as const }));
-const itemReference = z
-  .object({ id: z.string().min(1) })
-  .transform((item) => ({ type: 'item_reference' as const, ...item }));
+  .object({
+    type: z.literal('tool_call'),
+    name: z.string(),
+    arguments: optional(z.string()),
+    result: optional(z.string()),
+  })
+  .describe('Becomes context.');
+const priorReasoning = z
+  .looseObject({ type: z.literal('reasoning') })
+  .transform(() => ({ type: 'reasoning' as const }))
+  .describe('Accepted and dropped.');
+const itemReference = z.object({ type: z.literal('item_reference'), id: z.string().min(1) });
+const otherItems = {
+  tool_call: priorToolCall,
+  reasoning: priorReasoning,
+  item_reference: itemReference,
+  ...foreignItems,
+};
 
 /** An input item (contract section 3.1). */
 export const inputItem = chosenBy((value) => {
-  if (!isObject(value)) return { refuse: 'invalid_parameter', message: 'expected an object' };
-  switch (value.type ?? 'message') {
-    case 'message':
-      return value.role === 'assistant' ? assistantMessage : message;
-    case 'tool_call':
-      return priorToolCall;
-    case 'reasoning':
-      return priorReasoning;
-    case 'item_reference':
-      return itemReference;
-    default:
-      if (isForeign(value.type)) return foreignItems[value.type];
-      return { refuse: 'invalid_parameter', message: 'unknown item type: use message', at: 'type' };
+  if (!isObject(value) || (value.type ?? 'message') !== 'message') {
+    return byType(value, otherItems, 'unknown item type: use message');
   }
-}, reference('InputItem'));
+  return value.role === 'assistant' ? assistantMessage : message;
+}).meta(reference('InputItem'));
 export type InputItem = z.output<typeof inputItem>;
 
 const textInput = z
@@ -124,11 +130,9 @@ export const input = chosenBy((value) => {
   if (typeof value === 'string') return textInput;
   if (Array.isArray(value)) return tooManyParts(value) ?? inputItems;
   return { refuse: 'invalid_parameter', message: 'expected a string or an array of items' };
-}, reference('Input')).superRefine((items, context) => {
-  if (Array.isArray(items) && items.length > 0 && !items.some(isUserText)) {
-    context.addIssue({ code: 'custom', message: 'needs at least one user message with text' });
-  }
-});
+})
+  .refine(asksSomething, NO_USER_TEXT)
+  .meta(reference('Input'));
 
 /** Counted before anything is looked at: what is looked at costs. */
 function tooManyParts(items: readonly unknown[]): Refusal | undefined {
@@ -136,6 +140,11 @@ function tooManyParts(items: readonly unknown[]): Refusal | undefined {
   for (const item of items) if (isObject(item) && Array.isArray(item.content)) parts += item.content.length;
   if (parts <= MAX_PARTS_IN_ALL) return undefined;
   return { refuse: 'invalid_parameter', message: `expected at most ${MAX_PARTS_IN_ALL} content parts in all` };
+}
+
+/** A list that is refused for something else is not looked at. */
+function asksSomething(items: readonly (InputItem | z.output<typeof chatMessage>)[]): boolean {
+  return !Array.isArray(items) || items.length === 0 || items.some(isUserText);
 }
 
 function isUserText(item: InputItem | z.output<typeof chatMessage>): boolean {
@@ -150,17 +159,34 @@ const chatMessage = chosenBy((value) => {
   if (!isObject(value)) return { refuse: 'invalid_parameter', message: 'expected an object' };
   if (value.role === 'tool' || value.role === 'function') return toolMessage;
   return value.role === 'assistant' ? assistantMessage : message;
-});
+}).meta(reference('ChatMessage'));
 const listOfMessages = boundedList(chatMessage, { min: 1, max: MAX_ITEMS });
 
-export const chatMessages = chosenBy(
-  (value) =>
-    Array.isArray(value)
-      ? (tooManyParts(value) ?? listOfMessages)
-      : { refuse: 'invalid_parameter', message: 'expected an array of messages' },
-  { type: 'array', items: reference('ChatMessage'), minItems: 1 },
-).superRefine((messages, context) => {
-  if (Array.isArray(messages) && messages.length > 0 && !messages.some(isUserText)) {
-    context.addIssue({ code: 'custom', message: 'needs at least one user message with text' });
-  }
-});
+export const chatMessages = chosenBy((value) =>
+  Array.isArray(value)
+    ? (tooManyParts(value) ?? listOfMessages)
+    : { refuse: 'invalid_parameter', message: 'expected an array of messages' },
+)
+  .refine(asksSomething, NO_USER_TEXT)
+  .meta({ type: 'array', items: reference('ChatMessage'), minItems: 1 });
+
+/** For the API description, by component name. */
+export const messageComponents = {
+  ...foreignComponents,
+  ContentPart: z.union([textPart, imagePart, refusalPart]),
+  Content: z.union([z.string(), contentParts]),
+  InputMessage: message,
+  InputItem: z
+    .union([
+      z.unknown().meta(reference('InputMessage')),
+      itemReference,
+      priorToolCall,
+      priorReasoning,
+      z.unknown().meta(reference('PriorItem')),
+    ])
+    .describe('A message, or an item copied from an earlier `output`.'),
+  Input: z.union([textInput, inputItems]).describe('A prompt, or items with at least one user message that has text.'),
+  ChatMessage: z
+    .union([message, assistantMessage, toolMessage])
+    .describe('What an assistant said or called, and what a tool answered, becomes context.'),
+};

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { isObject } from '../../base/json.ts';
-import { boundedList, chosenBy, mapOf, optional, reference } from './parse.ts';
+import { boundedList, byType, cannot, chosenBy, mapOf, optional, reference } from './parse.ts';
 
 /** The parts of a request that say which tools may be used (contract sections 3 and 7). All of them run on the server. */
 
@@ -10,7 +10,7 @@ const headerValue = z
   .refine((value) => !/[^\t\x20-\x7e\x80-\xff]/.test(value.trim()), 'must not have control characters or line breaks');
 const headerName = z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, 'is not a header name');
 const headerMap = mapOf(headerValue, { max: 64, names: headerName });
-const names = boundedList(z.string(), { max: 1000, described: { type: 'string' } });
+const names = boundedList(z.string().meta({ type: 'string' }), { max: 1000 });
 const httpUrl = z
   .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
   .refine((text) => !hasCredentials(text), 'must not hold a user name or password: send them in headers');
@@ -38,23 +38,21 @@ export const mcpServer = z.object({
   ),
 });
 export type RequestMcpServer = z.output<typeof mcpServer>;
-export const mcpServers = boundedList(mcpServer, { max: 32, described: reference('McpServer') });
+export const mcpServers = boundedList(mcpServer.meta(reference('McpServer')), { max: 32 });
 
 const TOOLS_RUN_HERE =
   'function tools cannot be used: tools run on the server. Leave tools out, or name server-side ones.';
 
-const noApproval = z.unknown();
 const mcpTool = z.object({
   type: z.literal('mcp'),
   server_label: mcpServer.shape.name,
   server_url: httpUrl,
   headers: optional(headerMap),
   authorization: optional(headerValue),
-  require_approval: chosenBy((value) =>
-    value === null || value === 'never'
-      ? noApproval
-      : { refuse: 'unsupported_parameter', message: 'nobody is asked for approval here: use "never"' },
-  ).optional(),
+  require_approval: z
+    .unknown()
+    .refine((value) => value == null || value === 'never', cannot('nobody is asked for approval here: use "never"'))
+    .optional(),
   allowed_tools: optional(z.union([names, z.object({ tool_names: names.optional() })], 'expected an array of names')),
 });
 
@@ -71,10 +69,13 @@ const domain = z.string().transform((given, context) => {
   return z.NEVER;
 });
 const filters = z.object({
-  allowed_domains: optional(boundedList(domain, { max: 100, described: { type: 'string' } })),
+  allowed_domains: optional(boundedList(domain.meta({ type: 'string' }), { max: 100 })),
 });
 const webSearchTool = z.object({
-  type: z.string().transform(() => 'web_search' as const),
+  type: z
+    .string()
+    .meta({ type: 'string', enum: ['web_search', 'web_search_preview'] })
+    .transform(() => 'web_search' as const),
   filters: optional(filters),
   user_location: optional(
     z.object({
@@ -89,50 +90,42 @@ const webSearchTool = z.object({
 });
 const codeInterpreterTool = z.object({ type: z.literal('code_interpreter') });
 
+const tools = { mcp: mcpTool, code_interpreter: codeInterpreterTool };
+
 /** A server-side tool of a Responses request. Dated variants of the web search tool mean the same. */
 export const responseTool = chosenBy((value) => {
-  if (!isObject(value)) return { refuse: 'invalid_parameter', message: 'expected an object' };
-  const { type } = value;
-  if (typeof type !== 'string')
-    return {
-      refuse: type == null ? 'missing_parameter' : 'invalid_parameter',
-      message: 'expected a tool type',
-      at: 'type',
-    };
-  if (type === 'mcp') return mcpTool;
-  if (/^web_search(_preview)?(_\d{4}_\d{2}_\d{2})?$/.test(type)) return webSearchTool;
-  if (type === 'code_interpreter') return codeInterpreterTool;
+  const type = isObject(value) ? value.type : undefined;
   if (type === 'function' || type === 'custom') return { refuse: 'unsupported_parameter', message: TOOLS_RUN_HERE };
-  return {
-    refuse: 'invalid_parameter',
-    message: 'unknown tool type: use mcp, web_search or code_interpreter',
-    at: 'type',
-  };
-}, reference('Tool'));
+  if (/^web_search(_preview)?(_\d{4}_\d{2}_\d{2})?$/.test(String(type))) return webSearchTool;
+  return byType(value, tools, 'unknown tool type: use mcp, web_search or code_interpreter');
+}).meta(reference('Tool'));
 export type ResponseTool = z.output<typeof responseTool>;
 
-const autoOrNone = z.enum(['auto', 'none']);
-
 /** `tool_choice`: only `auto` and `none` can be honoured. */
-export const toolChoice = chosenBy(
-  (value) =>
-    value === 'auto' || value === 'none'
-      ? autoOrNone
-      : { refuse: 'unsupported_parameter', message: 'only "auto" and "none" are supported: tools run on the server' },
-  { type: 'string', enum: ['auto', 'none'], default: 'auto' },
-);
+export const toolChoice = z
+  .custom<'auto' | 'none'>(
+    (value) => value === 'auto' || value === 'none',
+    cannot('only "auto" and "none" are supported: tools run on the server'),
+  )
+  .meta({ type: 'string', enum: ['auto', 'none'], default: 'auto' });
 
 /** A tool of a chat completion: there a function is what a tool is if it says nothing else. */
-export const chatTool = chosenBy(
-  (value) =>
-    isObject(value) && (value.type === undefined || value.type === 'function')
-      ? { refuse: 'unsupported_parameter', message: TOOLS_RUN_HERE }
-      : responseTool,
-  reference('Tool'),
-);
+export const chatTool = chosenBy((value) =>
+  isObject(value) && value.type === undefined
+    ? { refuse: 'unsupported_parameter', message: TOOLS_RUN_HERE }
+    : responseTool,
+).meta(reference('Tool'));
+
+/** For the API description, by component name. */
+export const toolComponents = {
+  Tool: z
+    .union([webSearchTool, codeInterpreterTool, mcpTool])
+    .describe('Tools that run on the server. If any is named, only the named ones are used.'),
+  McpServer: mcpServer,
+};
 
 /** The fields of each tool that are understood. */
-const UNDERSTOOD = { mcp: mcpTool, web_search: webSearchTool, code_interpreter: codeInterpreterTool };
+const UNDERSTOOD = { ...tools, web_search: webSearchTool };
 
 /** The fields of a tool, as sent, that nobody understands; null counts as absent. */
 export function unknownFields(sent: Record<string, unknown>, { type }: ResponseTool): string[] {

@@ -1,11 +1,12 @@
+import { z } from 'zod';
 import { isObject } from '../../base/json.ts';
 
 /** What the description of the API says beyond its schemas, so that clients with types can be made from it. */
 
-/** The name of an event's schema: `ResponseOutputTextDeltaEvent` for `response.output_text.delta`. */
-export function eventSchemaName(type: string): string {
-  const words = type.split(/[._]/).map((word) => word.charAt(0).toUpperCase() + word.slice(1));
-  return `${words.join('')}Event`;
+/** JSON Schema of what a schema takes, before it is transformed. */
+export function describedInput(schema: z.ZodType): Record<string, unknown> {
+  const { $schema: _, ...described } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  return JSON.parse(JSON.stringify(described));
 }
 
 /** A body in which null stands for an absent field (contract section 10) takes null in every field that may be absent. */
@@ -22,8 +23,8 @@ function nullable(schema: Record<string, unknown>): Record<string, unknown> {
   const { description, deprecated, ...rest } = schema;
   if (Object.keys(rest).length === 0) return schema;
   return {
-    ...(description === undefined ? {} : { description }),
-    ...(deprecated === undefined ? {} : { deprecated }),
+    ...(description !== undefined && { description }),
+    ...(deprecated !== undefined && { deprecated }),
     anyOf: [rest, { type: 'null' }],
   };
 }
