@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { type ErrorObject, GatewayError } from '../base/errors.ts';
-import { publicId, type RunId } from '../base/ids.ts';
-import type { JsonObject, JsonValue } from '../base/json.ts';
+import type { JsonValue } from '../base/json.ts';
 import { errorObject } from './errors.ts';
 import { emptyArray, outputItem } from './items.ts';
 import { warning } from './warnings.ts';
@@ -92,63 +91,49 @@ export function zeroUsage(): Usage {
   };
 }
 
-/** What a new response object takes over from its request. */
-export interface ResponseSeed {
-  runId: RunId;
-  /** Whole Unix seconds. */
-  createdAt: number;
-  model: string;
-  background: boolean;
-  metadata: JsonObject;
-  instructions: string | null;
-  previousResponseId: string | null;
-  maxOutputTokens: number | null;
-  maxToolCalls: number | null;
-  temperature: number | null;
-  topP: number | null;
-  toolChoice: 'auto' | 'none';
-  textFormat: { type: string; [key: string]: unknown } | null;
-  effort: string;
-  reasoningSummary?: ReasoningSummary | null;
-}
-
 /** The response object of a run that has just been submitted. */
-export function newResponse(seed: ResponseSeed): ResponseObject {
+export function newResponse({
+  id,
+  created_at,
+  model,
+  ...given
+}: Pick<ResponseObject, 'id' | 'created_at' | 'model'> & Partial<ResponseObject>): ResponseObject {
   return {
-    id: publicId('responses', seed.runId),
+    id,
     object: 'response',
-    created_at: seed.createdAt,
+    created_at,
     started_at: null,
     completed_at: null,
     status: 'in_progress',
-    model: seed.model,
+    model,
     output: [],
     output_text: '',
     usage: zeroUsage(),
     error: null,
     incomplete_details: null,
-    background: seed.background,
-    metadata: seed.metadata,
-    instructions: seed.instructions,
-    previous_response_id: seed.previousResponseId,
-    max_output_tokens: seed.maxOutputTokens,
-    max_tool_calls: seed.maxToolCalls,
-    temperature: seed.temperature ?? 1,
-    top_p: seed.topP ?? 1,
+    background: false,
+    metadata: {},
+    instructions: null,
+    previous_response_id: null,
+    max_output_tokens: null,
+    max_tool_calls: null,
+    temperature: 1,
+    top_p: 1,
     presence_penalty: 0,
     frequency_penalty: 0,
     top_logprobs: 0,
     parallel_tool_calls: true,
-    tool_choice: seed.toolChoice,
+    tool_choice: 'auto',
     tools: [],
-    text: { format: seed.textFormat ?? { type: 'text' } },
-    reasoning: { effort: seed.effort, summary: seed.reasoningSummary ?? null },
+    text: { format: { type: 'text' } },
+    reasoning: { effort: 'medium', summary: null },
     truncation: 'disabled',
     store: true,
     service_tier: 'default',
     safety_identifier: null,
     prompt_cache_key: null,
     warnings: [],
+    ...given,
   };
 }
 

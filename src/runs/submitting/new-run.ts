@@ -1,5 +1,5 @@
 import { toSeconds } from '../../base/clock.ts';
-import type { RunId } from '../../base/ids.ts';
+import { publicId, type RunId } from '../../base/ids.ts';
 import { newResponse, type ResponseObject } from '../../protocol/response.ts';
 import type { NewRun } from '../../store/run-store.ts';
 import { firstFrames } from '../executing/log-writer.ts';
@@ -13,21 +13,20 @@ export function createdResponse(
   const { request } = submission;
   const research = request.kind === 'research' ? request : undefined;
   return newResponse({
-    runId: run.id,
-    createdAt: toSeconds(run.createdAt),
+    id: publicId('responses', run.id),
+    created_at: toSeconds(run.createdAt),
     model: submission.model,
     background: submission.background,
     metadata: submission.metadata,
     instructions: research?.instructions ?? null,
-    previousResponseId: submission.previousResponseId,
-    maxOutputTokens: research?.maxOutputTokens ?? null,
-    maxToolCalls: research?.maxToolCalls ?? null,
-    temperature: research?.temperature ?? null,
-    topP: research?.topP ?? null,
-    toolChoice: research?.toolChoice ?? 'auto',
-    textFormat: research?.format ?? null,
-    effort: research?.effort ?? 'medium',
-    reasoningSummary: research?.reasoningSummary ?? null,
+    previous_response_id: submission.previousResponseId,
+    max_output_tokens: research?.maxOutputTokens ?? null,
+    max_tool_calls: research?.maxToolCalls ?? null,
+    temperature: research?.temperature ?? 1,
+    top_p: research?.topP ?? 1,
+    tool_choice: research?.toolChoice ?? 'auto',
+    text: { format: research?.format ?? { type: 'text' } },
+    reasoning: { effort: research?.effort ?? 'medium', summary: research?.reasoningSummary ?? null },
   });
 }
 

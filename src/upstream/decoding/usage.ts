@@ -31,46 +31,41 @@ export function readUsage(value: unknown, { reasoningBeside = false } = {}): Tur
 
 /** Whether a usage object shows that its reasoning is not within the completion, and that the total leaves it out. */
 export function showsReasoningBeside(value: unknown): boolean {
-  const plain = readUsage(value);
-  if (!plain || !isObject(value)) return false;
+  if (!isObject(value)) return false;
   const completion = count(value.completion_tokens);
-  return (
-    completion !== undefined &&
-    plain.outputTokens === completion + reasoningTokens(value) &&
-    reasoningTokens(value) > completion
-  );
+  const reasoning = reasoningTokens(value);
+  if (completion === undefined || reasoning <= completion) return false;
+  return readUsage(value)?.outputTokens === completion + reasoning;
 }
 
 /** In Anthropic's words what was read from the cache and written to it stands beside the input. */
 function inputTokensOf(usage: Record<string, unknown>): number | undefined {
   const input = count(usage.input_tokens);
-  const read = count(usage.cache_read_input_tokens);
-  const written = count(usage.cache_creation_input_tokens);
-  return input === undefined ? undefined : input + (read ?? 0) + (written ?? 0);
+  const cached = (count(usage.cache_read_input_tokens) ?? 0) + (count(usage.cache_creation_input_tokens) ?? 0);
+  return input === undefined ? undefined : input + cached;
 }
 
 /** Input that was put into the cache: OpenAI, OpenRouter; Anthropic. */
 function writtenTokens(usage: Record<string, unknown>): number {
-  const details = isObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : usage.input_tokens_details;
-  const detailed = isObject(details) ? count(details.cache_write_tokens) : undefined;
-  return detailed ?? count(usage.cache_creation_input_tokens) ?? 0;
+  return detail(usage, 'input', 'cache_write_tokens') ?? count(usage.cache_creation_input_tokens) ?? 0;
 }
 
 function cachedTokens(usage: Record<string, unknown>): number {
-  const details = isObject(usage.prompt_tokens_details) ? usage.prompt_tokens_details : usage.input_tokens_details;
-  const detailed = isObject(details) ? count(details.cached_tokens) : undefined;
   // DeepSeek, Moonshot.
   const plain = count(usage.prompt_cache_hit_tokens) ?? count(usage.cached_tokens);
-  return detailed ?? plain ?? count(usage.cache_read_input_tokens) ?? 0;
+  return detail(usage, 'input', 'cached_tokens') ?? plain ?? count(usage.cache_read_input_tokens) ?? 0;
 }
 
 function reasoningTokens(usage: Record<string, unknown>): number {
-  const details = isObject(usage.completion_tokens_details)
-    ? usage.completion_tokens_details
-    : usage.output_tokens_details;
-  const detailed = isObject(details) ? count(details.reasoning_tokens) : undefined;
   // SGLang, Perplexity.
-  return detailed ?? count(usage.reasoning_tokens) ?? 0;
+  return detail(usage, 'output', 'reasoning_tokens') ?? count(usage.reasoning_tokens) ?? 0;
+}
+
+/** In the words of chat completions or of the Responses API. */
+function detail(usage: Record<string, unknown>, of: 'input' | 'output', name: string): number | undefined {
+  const chat = of === 'input' ? usage.prompt_tokens_details : usage.completion_tokens_details;
+  const details = isObject(chat) ? chat : usage[`${of}_tokens_details`];
+  return isObject(details) ? count(details[name]) : undefined;
 }
 
 /** No turn has more tokens than this: what says so counts nothing, and must not use up a key's day. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { GatewayError } from '../../../src/base/errors.ts';
-import { newRunId } from '../../../src/base/ids.ts';
+import { newRunId, publicId } from '../../../src/base/ids.ts';
 import { isObject } from '../../../src/base/json.ts';
 import type { UnnumberedEvent } from '../../../src/protocol/events.ts';
 import type { UrlCitation } from '../../../src/protocol/items.ts';
@@ -85,22 +85,7 @@ class FakeRun {
 
   constructor(script: FakeScript) {
     this.#script = script;
-    this.response = newResponse({
-      runId: newRunId(),
-      createdAt: 1,
-      model: 'deep',
-      background: false,
-      metadata: {},
-      instructions: null,
-      previousResponseId: null,
-      maxOutputTokens: null,
-      maxToolCalls: null,
-      temperature: null,
-      topP: null,
-      toolChoice: 'auto',
-      textFormat: null,
-      effort: 'medium',
-    });
+    this.response = newResponse({ id: publicId('responses', newRunId()), created_at: 1, model: 'deep' });
     this.#events = this.#research();
   }
 

@@ -16,20 +16,10 @@ const QUESTION = [{ type: 'message', role: 'user', content: 'Is tea older than c
 /** An ended response with this text; each `[n]` in it is annotated as source n. */
 function responseWith(text: string, change: Partial<ResponseObject> = {}): ResponseObject {
   const response = newResponse({
-    runId: ID,
-    createdAt: 1_795_304_000,
+    id: publicId('responses', ID),
+    created_at: 1_795_304_000,
     model: 'deep',
-    background: false,
-    metadata: {},
-    instructions: null,
-    previousResponseId: null,
-    maxOutputTokens: null,
-    maxToolCalls: null,
-    temperature: null,
-    topP: null,
-    toolChoice: 'auto',
-    textFormat: null,
-    effort: 'low',
+    reasoning: { effort: 'low', summary: null },
   });
   const annotations = [...text.matchAll(/\[(\d)\]/g)].map(
     (match): UrlCitation => ({
