@@ -1,8 +1,87 @@
+/** What takes a text apart: the pieces between markers, and the markers. */
+interface Parts {
+  /** The markers that are looked for at this place, in lower case. */
+  markers(): readonly string[];
+  text(text: string): void;
+  /** `written`: the marker as it stands in the text. */
+  marker(marker: string, written: string): void;
+}
+
+/** Takes a text apart at markers, wherever the chunks that it comes in cut them. */
+export class MarkerSplitter {
+  readonly #parts: Parts;
+  /** Characters that may be the start of a marker. */
+  #held = '';
+
+  constructor(parts: Parts) {
+    this.#parts = parts;
+  }
+
+  get holds(): boolean {
+    return this.#held !== '';
+  }
+
+  push(chunk: string): void {
+    const { markers, text, marker } = this.#parts;
+    const whole = this.#held + chunk;
+    const scan = new MarkerScan(whole);
+    for (let from = 0; ; ) {
+      const wanted = markers();
+      const found = scan.find(wanted, from);
+      if (found === undefined) {
+        const end = whole.length - heldLength(whole.slice(from), wanted);
+        this.#held = whole.slice(end);
+        text(whole.slice(from, end));
+        return;
+      }
+      text(whole.slice(from, found.at));
+      from = found.at + found.marker.length;
+      marker(found.marker, whole.slice(found.at, from));
+    }
+  }
+
+  /** The text ends: what was held back is no marker. */
+  end(): void {
+    const held = this.#held;
+    this.#held = '';
+    this.#parts.text(held);
+  }
+}
+
+/** White space at the start of a text, which belongs to it, and beside what was taken out of it, which does not. */
+export class EdgeSpace {
+  #edge: 'start' | 'cut' | undefined = 'start';
+  #space = '';
+
+  /** Something was taken out here. */
+  cut(): void {
+    this.#edge = 'cut';
+    this.#space = '';
+  }
+
+  /** What of a text is known to belong to it, with the space before it. */
+  give(text: string): string {
+    if (this.#edge === undefined) return text;
+    const rest = text.trimStart();
+    this.#space += text.slice(0, text.length - rest.length);
+    if (rest === '') return '';
+    const given = this.#edge === 'start' ? this.#space + rest : rest;
+    this.#edge = undefined;
+    this.#space = '';
+    return given;
+  }
+
+  /** The space of a text that is nothing else. */
+  end(): string {
+    return this.#edge === 'start' ? this.#space : '';
+  }
+}
+
 /**
  * The length of the longest end of `text` that could be the start of a marker, to be held back until the next chunk
- * decides. Markers are compared in lower case.
+ * decides.
  */
-export function heldLength(text: string, markers: readonly string[]): number {
+function heldLength(text: string, markers: readonly string[]): number {
   const longest = markers.reduce((max, marker) => Math.max(max, marker.length), 0) - 1;
   const tail = lowerAscii(text.slice(-longest));
   for (let length = tail.length; length > 0; length -= 1) {
@@ -14,9 +93,9 @@ export function heldLength(text: string, markers: readonly string[]): number {
 
 /**
  * Looks for markers in one text, from front to back. Where a marker is next is remembered, so that going over the text
- * costs its length however many markers stand in it. Markers are compared in lower case.
+ * costs its length however many markers stand in it.
  */
-export class MarkerScan {
+class MarkerScan {
   readonly #lower: string;
   readonly #next = new Map<string, number>();
 

@@ -1,4 +1,4 @@
-import { heldLength, MarkerScan } from './marker-scan.ts';
+import { EdgeSpace, MarkerSplitter } from './marker-scan.ts';
 
 /** Tags between which models write their reasoning into the text, in lower case. */
 const TAGS: Readonly<Record<string, string>> = {
@@ -24,14 +24,15 @@ type Emit = (section: Section, text: string) => void;
  */
 export class ThinkTags {
   readonly #emit: Emit;
+  readonly #onBareClosing: () => void;
+  readonly #splitter = new MarkerSplitter({
+    markers: () => this.#markers(),
+    text: (text) => this.#give(text),
+    marker: (marker, written) => this.#cross(marker, written),
+  });
+  readonly #edge = new EdgeSpace();
   /** The closing tag waited for, while inside. */
   #closing: string | undefined;
-  /** Characters that may be the start of a tag. */
-  #held = '';
-  /** White space not yet known to stand beside a tag. */
-  #space = '';
-  #atEdge = true;
-  #afterTag = false;
   #fenced = false;
   #afterTick = false;
   /** Backticks at the end that a fence may begin with. */
@@ -39,8 +40,6 @@ export class ThinkTags {
   #bareClosing = false;
   /** What came since the start, where reasoning is expected without an opening tag: it may have been text after all. */
   #expected: string | undefined;
-
-  readonly #onBareClosing: () => void;
 
   /**
    * `startsInside`: the model is known to begin with reasoning without an opening tag. `onBareClosing`: a closing tag
@@ -51,7 +50,7 @@ export class ThinkTags {
     this.#onBareClosing = options.onBareClosing ?? (() => {});
     if (!options.startsInside) return;
     this.#closing = '</think>';
-    this.#afterTag = true;
+    this.#edge.cut();
     this.#expected = '';
   }
 
@@ -60,17 +59,14 @@ export class ThinkTags {
     return this.#bareClosing;
   }
 
-  push(text: string): void {
-    if (this.#held === '' && this.#closing === undefined && !this.#atEdge && !/[<[◁]/.test(text)) {
-      this.#give('text', text);
-      return;
-    }
-    this.#scan(this.#held + text);
-  }
-
   /** Whether reasoning was expected without an opening tag and did not come: the text was given as reasoning. */
   get missedClosing(): boolean {
     return this.#expected !== undefined;
+  }
+
+  push(text: string): void {
+    if (this.#closing === undefined && !this.#splitter.holds && !/[<[◁]/.test(text)) this.#give(text);
+    else this.#splitter.push(text);
   }
 
   /**
@@ -78,32 +74,10 @@ export class ThinkTags {
    * `cut` or went on otherwise.
    */
   end(options: { cut: boolean }): void {
-    const held = this.#held;
-    this.#held = '';
-    if (held !== '') this.#give(this.#closing === undefined ? 'text' : 'reasoning', held);
-    if (!this.#afterTag && this.#closing === undefined && this.#space !== '') this.#emit('text', this.#space);
-    this.#space = '';
+    this.#splitter.end();
+    const space = this.#edge.end();
+    if (space !== '') this.#emit('text', space);
     if (this.#expected && !options.cut) this.#emit('text', this.#expected);
-  }
-
-  #scan(text: string): void {
-    this.#held = '';
-    const scan = new MarkerScan(text);
-    let from = 0;
-    for (;;) {
-      const markers = this.#markers();
-      const found = scan.find(markers, from);
-      if (found === undefined) {
-        const held = heldLength(text.slice(from), markers);
-        this.#give(this.#closing === undefined ? 'text' : 'reasoning', text.slice(from, text.length - held));
-        this.#held = text.slice(text.length - held);
-        return;
-      }
-      this.#give(this.#closing === undefined ? 'text' : 'reasoning', text.slice(from, found.at));
-      from = found.at + found.marker.length;
-      if (this.#closing === undefined && this.#isCode()) this.#give('text', text.slice(found.at, from));
-      else this.#cross(found.marker);
-    }
   }
 
   #markers(): readonly string[] {
@@ -111,7 +85,11 @@ export class ThinkTags {
     return this.#expected === '' ? [this.#closing, ...OPENINGS] : [this.#closing];
   }
 
-  #cross(marker: string): void {
+  #cross(marker: string, written: string): void {
+    if (this.#closing === undefined && (this.#fenced || this.#afterTick)) {
+      this.#give(written);
+      return;
+    }
     if (this.#closing !== undefined) {
       // An opening tag where none was expected is one all the same.
       this.#closing = marker === this.#closing ? undefined : TAGS[marker];
@@ -121,30 +99,15 @@ export class ThinkTags {
       this.#bareClosing = true;
       this.#onBareClosing();
     }
-    this.#space = '';
-    this.#atEdge = true;
-    this.#afterTag = true;
+    this.#edge.cut();
   }
 
-  #isCode(): boolean {
-    return this.#fenced || this.#afterTick;
-  }
-
-  #give(section: Section, text: string): void {
-    if (text === '') return;
-    let given = text;
-    if (this.#atEdge) {
-      const rest = text.trimStart();
-      this.#space += text.slice(0, text.length - rest.length);
-      if (rest === '') return;
-      given = this.#afterTag ? rest : this.#space + rest;
-      this.#space = '';
-      this.#atEdge = false;
-      this.#afterTag = false;
-    }
-    if (section === 'text') this.#watchFences(given);
+  #give(text: string): void {
+    const given = this.#edge.give(text);
+    if (given === '') return;
+    if (this.#closing === undefined) this.#watchFences(given);
     else if (this.#expected !== undefined) this.#expected += given;
-    this.#emit(section, given);
+    this.#emit(this.#closing === undefined ? 'text' : 'reasoning', given);
   }
 
   #watchFences(text: string): void {

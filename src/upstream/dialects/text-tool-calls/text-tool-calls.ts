@@ -1,5 +1,5 @@
 import type { TurnTool, TurnToolCall } from '../../turn.ts';
-import { heldLength, MarkerScan } from '../marker-scan.ts';
+import { EdgeSpace, MarkerSplitter } from '../marker-scan.ts';
 import { newCallId } from '../native-tool-calls.ts';
 import { jsonCalls } from './json-block.ts';
 import { type FoundCall, OfferedTools } from './offered-tools.ts';
@@ -62,13 +62,14 @@ export class TextToolCalls {
   readonly #formats: Readonly<Record<string, BlockFormat>>;
   readonly #openings: readonly string[];
   readonly #calls: TurnToolCall[] = [];
+  readonly #splitter = new MarkerSplitter({
+    markers: () => this.#block?.format.closings ?? this.#openings,
+    text: (text) => this.#take(text),
+    marker: (marker, written) => this.#cross(marker, written),
+  });
+  readonly #edge = new EdgeSpace();
   /** The block that is being collected, with its opening marker as it was written. */
   #block: { format: BlockFormat; opening: string; text: string } | undefined;
-  /** Characters that may be the start of a marker. */
-  #held = '';
-  /** White space at the start of the text or after a call, not yet known to belong to text. */
-  #space = '';
-  #edge: 'start' | 'after call' | undefined = 'start';
 
   /** @param isQuotation tells blocks that repeat what the model was given to read: they are no calls. */
   constructor(
@@ -88,8 +89,8 @@ export class TextToolCalls {
   }
 
   push(text: string): void {
-    if (this.#block === undefined && this.#held === '' && !/[<[`]/.test(text)) this.#give(text);
-    else this.#scan(this.#held + text);
+    if (this.#block === undefined && !this.#splitter.holds && !/[<[`]/.test(text)) this.#give(text);
+    else this.#splitter.push(text);
   }
 
   /**
@@ -97,83 +98,50 @@ export class TextToolCalls {
    * an open block is no call.
    */
   end(options: { cut: boolean }): void {
+    this.#splitter.end();
     const block = this.#block;
-    const held = this.#held;
+    if (block && (!options.cut || block.opening === '```')) this.#close(block, '');
     this.#block = undefined;
-    this.#held = '';
-    if (block === undefined) this.#give(held);
-    else if (!options.cut || block.opening === '```') this.#close(block, held, '');
-    if (this.#edge === 'start' && this.#space !== '') this.#emit(this.#space);
-    this.#space = '';
+    const space = this.#edge.end();
+    if (space !== '') this.#emit(space);
   }
 
-  #scan(text: string): void {
-    const scan = new MarkerScan(text);
-    let from = 0;
-    this.#held = '';
-    for (;;) {
-      const block = this.#block;
-      const markers = block === undefined ? this.#openings : block.format.closings;
-      const found = scan.find(markers, from);
-      if (found === undefined) {
-        this.#keep(text.slice(from), markers);
-        return;
-      }
-      const before = text.slice(from, found.at);
-      from = found.at + found.marker.length;
-      const marker = text.slice(found.at, from);
-      const format = this.#formats[found.marker];
-      if (block !== undefined) {
-        this.#block = undefined;
-        this.#close(block, before, marker);
-      } else {
-        this.#give(before);
-        if (format) this.#block = { format, opening: marker, text: '' };
-      }
-    }
-  }
-
-  /** The rest of a chunk in which no further marker is whole. */
-  #keep(rest: string, markers: readonly string[]): void {
-    const held = heldLength(rest, markers);
-    const sure = rest.slice(0, rest.length - held);
-    this.#held = rest.slice(rest.length - held);
+  #take(text: string): void {
     const block = this.#block;
     if (block === undefined) {
-      this.#give(sure);
+      this.#give(text);
       return;
     }
-    block.text += sure;
+    block.text += text;
     if (block.text.length <= MAX_BLOCK) return;
     this.#block = undefined;
     this.#give(block.opening + block.text);
   }
 
-  #close(block: { format: BlockFormat; opening: string; text: string }, last: string, closing: string): void {
-    const inner = block.text + last;
-    const whole = block.format.keepsOpening ? block.opening + inner + closing : inner;
-    const found = this.#calls.length < MAX_CALLS ? block.format.read(whole, this.#offered) : undefined;
+  #cross(marker: string, written: string): void {
+    const block = this.#block;
+    const format = this.#formats[marker];
+    if (block) this.#close(block, written);
+    else if (format) this.#block = { format, opening: written, text: '' };
+    else this.#give(written);
+  }
+
+  #close(block: { format: BlockFormat; opening: string; text: string }, closing: string): void {
+    this.#block = undefined;
+    const { format, opening, text } = block;
+    const whole = format.keepsOpening ? opening + text + closing : text;
+    const found = this.#calls.length < MAX_CALLS ? format.read(whole, this.#offered) : undefined;
     if (found === undefined || this.#isQuotation(whole)) {
-      this.#give(block.opening + inner + closing);
+      this.#give(opening + text + closing);
       return;
     }
-    this.#space = '';
-    this.#edge = 'after call';
+    this.#edge.cut();
     for (const call of found) this.#calls.push({ ...call, id: this.#freeId(call.id) });
   }
 
   #give(text: string): void {
-    if (text === '') return;
-    if (this.#edge === undefined) {
-      this.#emit(text);
-      return;
-    }
-    const rest = text.trimStart();
-    this.#space += text.slice(0, text.length - rest.length);
-    if (rest === '') return;
-    this.#emit(this.#edge === 'start' ? this.#space + rest : rest);
-    this.#space = '';
-    this.#edge = undefined;
+    const given = this.#edge.give(text);
+    if (given !== '') this.#emit(given);
   }
 
   #freeId(id: string | undefined): string {
