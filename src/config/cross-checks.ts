@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto';
 import { didYouMean } from '../base/nearest.ts';
 import type { ConfigProblem } from './config-error.ts';
 import { hasCredentialInQuery, unreplacedHeaders } from './credential-places.ts';
-import type { GatewayConfig } from './schema.ts';
+import type { GatewayConfig, KeyConfig } from './schema.ts';
 import { SEARCH_PROVIDERS, type SearchOption } from './search-providers.ts';
 import { DEFAULT_SECRET, secretHash } from './secrets.ts';
 
@@ -51,13 +50,10 @@ function* checkModels({ models = {}, providers }: Sections): Iterable<CrossCheck
 
 function* checkPassthrough({ passthrough, providers, keys = [] }: Sections): Iterable<CrossCheckProblem> {
   if (passthrough === undefined) return;
-  for (const [index, { path, provider }] of passthrough.entries()) {
-    const same = passthrough.findIndex((entry) => entry.path === path);
-    if (same < index)
-      yield { path: ['passthrough', index, 'path'], message: `is the path of passthrough[${same}] too` };
-    if (providers === undefined || Object.hasOwn(providers, provider)) continue;
-    yield { path: ['passthrough', index, 'provider'], message: unknownName('provider', provider, providers) };
+  for (const { index, first } of repeats(passthrough, ({ path }) => path)) {
+    yield { path: ['passthrough', index, 'path'], message: `is the path of passthrough[${first}] too` };
   }
+  yield* checkRoutes(passthrough, ['passthrough'], providers);
   for (const [index, key] of keys.entries()) {
     if (key.passthrough === 'all') continue;
     for (const [at, path] of key.passthrough.entries()) {
@@ -72,58 +68,62 @@ function* checkRoutes(
   path: PropertyKey[],
   providers: Sections['providers'],
 ): Iterable<CrossCheckProblem> {
-  if (providers === undefined) return;
-  for (const [index, route] of routes.entries()) {
-    if (Object.hasOwn(providers, route.provider)) continue;
-    yield { path: [...path, index, 'provider'], message: unknownName('provider', route.provider, providers) };
+  for (const [index, { provider }] of routes.entries()) {
+    yield* checkName('provider', provider, { path: [...path, index, 'provider'], known: providers });
   }
 }
 
-/** How many of the names that are configured are listed. */
+/** How many of the configured names are listed. */
 const MOST_NAMES = 20;
 
-function unknownName(what: string, name: string, known: object): string {
+function* checkName(
+  what: 'provider' | 'model',
+  name: string,
+  { path, known }: { path: PropertyKey[]; known: object | undefined },
+): Iterable<CrossCheckProblem> {
+  if (known === undefined || Object.hasOwn(known, name)) return;
   const names = Object.keys(known);
   const listed = names.slice(0, MOST_NAMES).join(', ') + (names.length > MOST_NAMES ? ', ...' : '');
   const there = names.length === 0 ? 'none is configured' : `${listed} ${names.length === 1 ? 'is' : 'are'} configured`;
-  return `names the unknown ${what} \`${name}\`; ${didYouMean(name, names) ?? there}`;
+  yield { path, message: `names the unknown ${what} \`${name}\`; ${didYouMean(name, names) ?? there}` };
+}
+
+/** The entries that have a value in common with an earlier one, each with the first that has it. */
+function* repeats<T>(entries: readonly T[], of: (entry: T) => string): Iterable<{ index: number; first: number }> {
+  const seen = new Map<string, number>();
+  for (const [index, entry] of entries.entries()) {
+    const value = of(entry);
+    const first = seen.get(value);
+    if (first === undefined) seen.set(value, index);
+    else yield { index, first };
+  }
 }
 
 function* checkKeys({ keys = [], models, providers }: Sections): Iterable<CrossCheckProblem> {
-  const ids = new Map<string, number>();
-  const secrets = new Map<string, number>();
+  for (const { index, first } of repeats(keys, ({ id }) => id)) {
+    yield { path: ['keys', index, 'id'], message: `is the id of keys[${first}] too` };
+  }
+  for (const { index, first } of repeats(keys, secretHash)) {
+    const message = `is the same as that of keys[${first}]: give each key its own`;
+    yield { path: ['keys', index, secretField(keys[index])], message };
+  }
   for (const [index, key] of keys.entries()) {
-    const sameId = ids.get(key.id);
-    if (sameId !== undefined) yield { path: ['keys', index, 'id'], message: `is the id of keys[${sameId}] too` };
-    ids.set(key.id, sameId ?? index);
-
-    const hash = key.secret_sha256 ?? sha256(key.secret ?? '');
-    const sameSecret = secrets.get(hash);
-    const field = key.secret === undefined ? 'secret_sha256' : 'secret';
-    if (sameSecret !== undefined) {
-      yield {
-        path: ['keys', index, field],
-        message: `is the same as that of keys[${sameSecret}]: give each key its own`,
-      };
-    }
-    secrets.set(hash, sameSecret ?? index);
-
     for (const [position, model] of (key.models ?? []).entries()) {
-      if (models === undefined || Object.hasOwn(models, model)) continue;
-      yield { path: ['keys', index, 'models', position], message: unknownName('model', model, models) };
+      yield* checkName('model', model, { path: ['keys', index, 'models', position], known: models });
     }
     for (const [model, routes] of Object.entries(key.routes)) {
       const path = ['keys', index, 'routes', model];
-      if (models !== undefined && !Object.hasOwn(models, model)) {
-        yield { path, message: unknownName('model', model, models) };
-      }
+      yield* checkName('model', model, { path, known: models });
       yield* checkRoutes(routes, path, providers);
     }
     for (const provider of Object.keys(key.provider_keys)) {
-      if (providers === undefined || Object.hasOwn(providers, provider)) continue;
-      yield { path: ['keys', index, 'provider_keys', provider], message: unknownName('provider', provider, providers) };
+      yield* checkName('provider', provider, { path: ['keys', index, 'provider_keys', provider], known: providers });
     }
   }
+}
+
+function secretField(key: KeyConfig | undefined): string {
+  return key?.secret === undefined ? 'secret_sha256' : 'secret';
 }
 
 /** A key's own credential replaces the operator's wherever it stands: it has to be known where that is. */
@@ -155,7 +155,7 @@ function* checkPublicAddress({ server, keys = [] }: Sections): Iterable<CrossChe
     const message =
       `is the well-known key ${DEFAULT_SECRET}, refused on the public address ${server.host}: ` +
       'set GATEWAY_API_KEY (`research-gateway keys new` makes one), or listen on 127.0.0.1';
-    yield { path: ['keys', index, key.secret === undefined ? 'secret_sha256' : 'secret'], message };
+    yield { path: ['keys', index, secretField(key)], message };
   }
 }
 
@@ -182,10 +182,8 @@ function* checkSearch({ tools, providers }: Sections): Iterable<CrossCheckProble
   for (const { backend, path } of backends) {
     for (const option of SEARCH_PROVIDERS[backend.provider].needs) {
       if (backend[option] !== undefined) continue;
-      yield {
-        path: [...path, option],
-        message: `is missing: the search provider ${backend.provider} needs ${FIXES[option]}`,
-      };
+      const message = `is missing: the search provider ${backend.provider} needs ${FIXES[option]}`;
+      yield { path: [...path, option], message };
     }
   }
 }
@@ -197,16 +195,7 @@ const FIXES: Readonly<Record<SearchOption, string>> = {
 };
 
 function* checkMcpServers({ tools }: Sections): Iterable<CrossCheckProblem> {
-  const names = new Map<string, number>();
-  for (const [index, server] of (tools?.mcp_servers ?? []).entries()) {
-    const same = names.get(server.name);
-    if (same !== undefined) {
-      yield { path: ['tools', 'mcp_servers', index, 'name'], message: `is the name of mcp_servers[${same}] too` };
-    }
-    names.set(server.name, same ?? index);
+  for (const { index, first } of repeats(tools?.mcp_servers ?? [], ({ name }) => name)) {
+    yield { path: ['tools', 'mcp_servers', index, 'name'], message: `is the name of mcp_servers[${first}] too` };
   }
-}
-
-function sha256(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
 }

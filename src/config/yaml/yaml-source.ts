@@ -52,7 +52,7 @@ export function readYaml(text: string, variables: Readonly<Record<string, string
     locateKey: (path) => locate(path, true),
   };
   if (problems.length > 0) return source;
-  problems.push(...substituteScalars(document, variables, position));
+  if (text.includes('${')) problems.push(...substituteScalars(document, variables, position));
   try {
     source.value = document.toJS({ maxAliasCount: MAX_ALIASES });
   } catch (error) {
