@@ -13,7 +13,6 @@ import { getOverview, OVERVIEW } from './operator/get-overview.ts';
 import { healthz, readyz } from './operator/health.ts';
 import { metricsPage } from './operator/metrics.ts';
 import { openapi } from './operator/openapi.ts';
-import { RequestContexts } from './request-context.ts';
 import { cancelResponse } from './routes/cancel-response.ts';
 import { cancelTask } from './routes/cancel-task.ts';
 import { chatCompletions } from './routes/chat-completions.ts';
@@ -68,14 +67,13 @@ export function createApps(parts: HttpParts): Apps {
     metrics: new HttpMetrics(parts.registry, { runs: parts.runs, bodies, heldTexts }),
   };
   const app = (serves: { api: boolean; admin: boolean }) => {
-    const contexts = new RequestContexts();
-    const made = emptyApp(deps, contexts);
-    if (serves.api) addApi(made, deps, contexts);
-    if (serves.admin) addAdmin(made, deps, { contexts, ...(pages && { pages }) });
+    const made = emptyApp(deps);
+    if (serves.api) addApi(made, deps);
+    if (serves.admin) addAdmin(made, deps, pages);
     made.use(({ path }) => {
       throw nothingAt(path);
     });
-    made.use(failure(deps, contexts));
+    made.use(failure(deps));
     return made;
   };
   return {
@@ -94,7 +92,7 @@ export function createApps(parts: HttpParts): Apps {
   };
 }
 
-function emptyApp(deps: AppDeps, contexts: RequestContexts): Express {
+function emptyApp(deps: AppDeps): Express {
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
@@ -102,12 +100,12 @@ function emptyApp(deps: AppDeps, contexts: RequestContexts): Express {
   app.set('query parser', false);
   app.set('env', 'production');
   app.set('trust proxy', deps.config.current().server.trust_proxy);
-  app.use(entry(deps, contexts));
+  app.use(entry(deps));
   return app;
 }
 
 /** The `/v1` endpoints, one layer each, the busiest first: Express goes through them in order. */
-function addApi(app: Express, deps: AppDeps, contexts: RequestContexts): void {
+function addApi(app: Express, deps: AppDeps): void {
   const elsewhere = passthrough(deps);
   const always = () => true;
   const route = (
@@ -115,14 +113,13 @@ function addApi(app: Express, deps: AppDeps, contexts: RequestContexts): void {
     endpoints: Partial<Record<'get' | 'post' | 'delete', Endpoint>>,
     isThere: (call: Call) => boolean = always,
   ) => {
-    const options = { deps, contexts };
     const { get, post, delete: remove } = endpoints;
     const added = app.route(path);
-    if (post) added.post(handlerOf(path, post, options));
-    if (get) added.get(handlerOf(path, get, options));
-    if (remove) added.delete(handlerOf(path, remove, options));
+    if (post) added.post(handlerOf(path, post, deps));
+    if (get) added.get(handlerOf(path, get, deps));
+    if (remove) added.delete(handlerOf(path, remove, deps));
     const allowed = Object.keys(endpoints).map((method) => method.toUpperCase());
-    added.all(handlerOf(path, refuseMethodsOf(isThere, allowed, elsewhere), options));
+    added.all(handlerOf(path, refuseMethodsOf(isThere, allowed, elsewhere), deps));
   };
   route('/v1/chat/completions', { post: chatCompletions(deps) });
   route('/v1/responses', { post: createResponse(deps), get: listResponses(deps) });
@@ -136,8 +133,7 @@ function addApi(app: Express, deps: AppDeps, contexts: RequestContexts): void {
   route('/v1/models', { get: listModels() });
   route('/v1/models/*id', { get: getModel() }, (call) => namedModel(call) !== undefined);
   const rest = '/v1/*rest';
-  const options = { deps, contexts };
-  app.all(rest, handlerOf(rest, elsewhere, options));
+  app.all(rest, handlerOf(rest, elsewhere, deps));
 }
 
 /** Whether the id in a path is one of this kind: `/v1/responses/compact` is no response. */
@@ -146,30 +142,20 @@ function hasPrefix(prefix: string): (call: Call) => boolean {
 }
 
 /** Health, metrics and pages, without a key (contract section 8). */
-function addAdmin(
-  app: Express,
-  deps: AppDeps,
-  { contexts, pages }: { contexts: RequestContexts; pages?: RequestHandler },
-): void {
+function addAdmin(app: Express, deps: AppDeps, pages: RequestHandler | undefined): void {
   const route = (path: string, handler: RequestHandler) => {
-    app
-      .route(path)
-      .get(openHandler(path, contexts, handler))
-      .all(openHandler(path, contexts, onlyGet));
+    app.route(path).get(openHandler(path, handler)).all(openHandler(path, onlyGet));
   };
   route('/healthz', healthz());
   route('/readyz', readyz(deps));
   route('/metrics', metricsPage(deps));
   route('/openapi.json', openapi());
-  app.use('/docs', openHandler('/docs', contexts, docsPages()));
-  const overview = handlerOf(OVERVIEW, getOverview(deps), { deps, contexts });
-  app
-    .route(OVERVIEW)
-    .get(overview)
-    .all(openHandler(OVERVIEW, contexts, onlyGet));
+  app.use('/docs', openHandler('/docs', docsPages()));
+  const overview = handlerOf(OVERVIEW, getOverview(deps), deps);
+  app.route(OVERVIEW).get(overview).all(openHandler(OVERVIEW, onlyGet));
   if (!pages) return;
-  app.get('/', openHandler('/', contexts, toConsole));
-  app.use('/console', openHandler('/console', contexts, pages));
+  app.get('/', openHandler('/', toConsole));
+  app.use('/console', openHandler('/console', pages));
 }
 
 /** `GET /` in a browser leads to the console; programs get the answer of an address where nothing is. */

@@ -6,7 +6,7 @@ import { type Answer, writeAnswer } from './answers/answer.ts';
 import type { AppDeps, Identity } from './app-deps.ts';
 import { authenticate } from './middleware/auth.ts';
 import type { BodySource } from './middleware/read-body.ts';
-import type { RequestContext, RequestContexts } from './request-context.ts';
+import { contextOf, type RequestContext } from './request-context.ts';
 
 /** How long nothing of a body may come, in milliseconds. */
 const BODY_IDLE_MS = 30_000;
@@ -21,17 +21,10 @@ export interface Call extends BodySource {
 /** An endpoint: parses, calls one operation, returns what to answer. */
 export type Endpoint = (call: Call) => Promise<Answer>;
 
-/** What turns endpoints into Express handlers. */
-export interface EndpointOptions {
-  deps: AppDeps;
-  contexts: RequestContexts;
-}
-
 /** An Express handler that authenticates, runs the endpoint and writes its answer. */
-export function handlerOf(route: string, endpoint: Endpoint, options: EndpointOptions): RequestHandler {
-  const { deps, contexts } = options;
+export function handlerOf(route: string, endpoint: Endpoint, deps: AppDeps): RequestHandler {
   const handle = async (req: Request, res: Response, scope: WorkScope) => {
-    const context = contexts.of(res);
+    const context = contextOf(res);
     context.route = route;
     const config = deps.config.current();
     const key = authenticate(req, config);
@@ -63,28 +56,26 @@ export function handlerOf(route: string, endpoint: Endpoint, options: EndpointOp
 }
 
 /** An Express handler without a key, that writes its answer itself. */
-export function openHandler(route: string, contexts: RequestContexts, handler: RequestHandler): RequestHandler {
+export function openHandler(route: string, handler: RequestHandler): RequestHandler {
   return (req, res, next) => {
-    contexts.of(res).route = route;
+    contextOf(res).route = route;
     return handler(req, res, next);
   };
 }
 
-/** Refuses every method but `allowed`, naming them (contract section 2). */
-function refuseMethods(allowed: readonly string[]): Endpoint {
-  return async ({ req, res }) => {
-    throw methodNotAllowed(req.method, allowed, res);
-  };
-}
-
-/** Refuses other methods of a resource that `isThere`; any other path below its collection is for `rest`. */
+/**
+ * Refuses every method but `allowed` of a resource that `isThere`, naming them (contract section 2); any other path
+ * below its collection is for `rest`.
+ */
 export function refuseMethodsOf(
   isThere: (call: Call) => boolean,
   allowed: readonly string[],
   rest: Endpoint,
 ): Endpoint {
-  const refuse = refuseMethods(allowed);
-  return (call) => (isThere(call) ? refuse(call) : rest(call));
+  return async (call) => {
+    if (!isThere(call)) return await rest(call);
+    throw methodNotAllowed(call.req.method, allowed, call.res);
+  };
 }
 
 /** The refusal of a method; sets the header that names the others. */

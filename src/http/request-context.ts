@@ -43,40 +43,41 @@ const CONTEXT = Symbol('request context');
 /** A response that may carry the context of its request. */
 type Carrier = ServerResponse & { [CONTEXT]?: RequestContext };
 
-/** The contexts of the requests that are being answered. Each response carries its own. */
-export class RequestContexts {
-  /** Opens the context of a request. `onEnd` is called once, when the answer is complete or the client has left. */
-  open(req: IncomingMessage, res: Carrier, onEnd: (context: RequestContext) => void): RequestContext {
-    const sent = req.headers['x-request-id'];
-    const controller = new AbortController();
-    const context: RequestContext = {
-      id: typeof sent === 'string' && SANE_ID.test(sent) ? sent : randomUUID(),
-      startedAt: performance.now(),
-      signal: controller.signal,
-      end: (reason) => controller.abort(reason),
-      path: pathOf(req.url ?? ''),
-      route: 'unmatched',
-      model: '',
-      key: '',
-      run: '',
-      error: '',
-      left: false,
-    };
-    res[CONTEXT] = context;
-    res.once('close', () => {
-      context.left = !res.writableFinished;
-      if (context.left) controller.abort(new ClientLeft());
-      onEnd(context);
-    });
-    return context;
-  }
+/** Opens the context of a request. `onEnd` is called once, when the answer is complete or the client has left. */
+export function openContext(
+  req: IncomingMessage,
+  res: Carrier,
+  onEnd: (context: RequestContext) => void,
+): RequestContext {
+  const sent = req.headers['x-request-id'];
+  const controller = new AbortController();
+  const context: RequestContext = {
+    id: typeof sent === 'string' && SANE_ID.test(sent) ? sent : randomUUID(),
+    startedAt: performance.now(),
+    signal: controller.signal,
+    end: (reason) => controller.abort(reason),
+    path: pathOf(req.url ?? ''),
+    route: 'unmatched',
+    model: '',
+    key: '',
+    run: '',
+    error: '',
+    left: false,
+  };
+  res[CONTEXT] = context;
+  res.once('close', () => {
+    context.left = !res.writableFinished;
+    if (context.left) controller.abort(new ClientLeft());
+    onEnd(context);
+  });
+  return context;
+}
 
-  /** The context that a response belongs to. */
-  of(res: Carrier): RequestContext {
-    const context = res[CONTEXT];
-    if (!context) throw new Error('This response has no request context.');
-    return context;
-  }
+/** The context that a response carries. */
+export function contextOf(res: Carrier): RequestContext {
+  const context = res[CONTEXT];
+  if (!context) throw new Error('This response has no request context.');
+  return context;
 }
 
 function pathOf(url: string): string {

@@ -6,7 +6,7 @@ import type { AppDeps } from './app-deps.ts';
 import { refuseNewWork } from './endpoint.ts';
 import { openSockets } from './limits/bounds.ts';
 import { authenticate } from './middleware/auth.ts';
-import { originCheck } from './middleware/origin.ts';
+import { checkOrigin } from './middleware/origin.ts';
 import { refuseAfterAnswers, refuseOnSocket } from './refuse-on-socket.ts';
 import { entryFor, streamedCall } from './routes/streamed.ts';
 
@@ -18,7 +18,6 @@ export type UpgradeHandler = (req: IncomingMessage, socket: Duplex, head: Buffer
  * connection that was upgraded is no longer one of the server's.
  */
 export function webSockets(deps: AppDeps): UpgradeHandler {
-  const checkOrigin = originCheck();
   const open = new Set<Duplex>();
   const places = openSockets();
   deps.stopping.addEventListener('abort', () => {

@@ -3,21 +3,20 @@ import { checkedTarget } from '../../protocol/requests/request-target.ts';
 import { accessLog } from '../access-log.ts';
 import type { AppDeps } from '../app-deps.ts';
 import { OVERVIEW } from '../operator/get-overview.ts';
-import type { RequestContext, RequestContexts } from '../request-context.ts';
+import { openContext, type RequestContext } from '../request-context.ts';
 import { allowOrigin } from './cors.ts';
 import { requireOneReading } from './framing.ts';
-import { originCheck } from './origin.ts';
+import { checkOrigin } from './origin.ts';
 
 /**
  * Opens the context of every request: its id, the headers of every answer, the watch over its connection, and the line
  * of log and the metrics at its end. One handler, because each one that Express calls costs more than its work.
  */
-export function entry(deps: AppDeps, contexts: RequestContexts): RequestHandler {
+export function entry(deps: AppDeps): RequestHandler {
   const { config, log, metrics, stopping } = deps;
-  const checkOrigin = originCheck();
   const logRequest = accessLog(log);
   return (req, res, next) => {
-    const context = contexts.open(req, res, (ended) => {
+    const context = openContext(req, res, (ended) => {
       metrics.count(ended, { method: req.method, status: res.headersSent ? res.statusCode : 0 });
       logRequest(ended, req, res);
       if (ended.error !== '') noteFailure(deps, ended);

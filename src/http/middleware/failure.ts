@@ -4,12 +4,12 @@ import { closeAfter } from '../answers/last-answer.ts';
 import { sendJson } from '../answers/send-json.ts';
 import type { AppDeps } from '../app-deps.ts';
 import { errorAnswer, fromHttpFailure } from '../errors.ts';
-import type { RequestContexts } from '../request-context.ts';
+import { contextOf } from '../request-context.ts';
 
 /** Answers every failure as JSON (contract section 2). The last handler of the app. */
-export function failure({ log }: AppDeps, contexts: RequestContexts): ErrorRequestHandler {
+export function failure({ log }: AppDeps): ErrorRequestHandler {
   return (thrown, req, res, _next) => {
-    const context = contexts.of(res);
+    const context = contextOf(res);
     // A client that left is no failure, and nobody is there to hear of one.
     if (context.left) return;
     const error = fromHttpFailure(thrown) ?? toGatewayError(thrown);

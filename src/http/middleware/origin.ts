@@ -3,27 +3,20 @@ import { GatewayError } from '../../base/errors.ts';
 import { acceptedDefaultKey } from '../../config/keyring.ts';
 import type { GatewayConfig } from '../../config/schema.ts';
 
-/** Checks where a request comes from. */
-export type OriginCheck = (headers: IncomingHttpHeaders, config: GatewayConfig) => void;
-
 /**
  * While a key is accepted that everybody knows, any page that a user of this machine opens could use it: by a name of
  * its own that leads here (DNS rebinding), or by asking this address. So `Host` must name loopback then, and a
  * browser's `Origin` must be the gateway's own or one of `server.cors_origins` (contract section 2). With a key of one's
  * own neither is checked: reverse proxies send other hosts.
+ * @throws GatewayError `origin_not_allowed`.
  */
-export function originCheck(): OriginCheck {
-  return (headers, config) => {
-    if (acceptedDefaultKey(config) !== undefined) requireLocal(headers, config.server.cors_origins);
-  };
-}
-
-/** @throws GatewayError `origin_not_allowed`. */
-function requireLocal({ host, origin }: IncomingHttpHeaders, allowed: readonly string[]): void {
+export function checkOrigin({ host, origin }: IncomingHttpHeaders, config: GatewayConfig): void {
+  if (acceptedDefaultKey(config) === undefined) return;
   // Browsers always send it.
   if (host !== undefined && !LOOPBACK.test(host)) {
     throw refused('the host of its address must be localhost, 127.0.0.1 or [::1]');
   }
+  const allowed = config.server.cors_origins;
   if (origin === undefined || allowed.includes('*') || allowed.includes(origin)) return;
   if (host === undefined || (origin !== `http://${host}` && origin !== `https://${host}`)) {
     throw refused('the page that sent it is not of the gateway: add its origin to server.cors_origins');
