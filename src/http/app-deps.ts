@@ -12,7 +12,6 @@ import type { LoadMeter } from '../runs/executing/load-meter.ts';
 import type { Caller, Runs } from '../runs/runs.ts';
 import type { Instances } from '../store/instances.ts';
 import type { ProviderState } from '../upstream/routing/provider.ts';
-import type { Heartbeats } from './answers/heartbeat.ts';
 import type { OpenAnswers } from './answers/open-answers.ts';
 import type { Admission } from './limits/admission.ts';
 import type { HeldTexts } from './limits/held-texts.ts';
@@ -69,7 +68,6 @@ export interface HttpParts {
 export interface AppDeps extends Omit<HttpParts, 'console'> {
   /** Memory of request bodies, in bytes. */
   bodies: FairSemaphore;
-  heartbeats: Heartbeats;
   heldTexts: HeldTexts;
   metrics: HttpMetrics;
   openAnswers: OpenAnswers;

@@ -1,5 +1,4 @@
 import express, { type Express, type RequestHandler } from 'express';
-import { Heartbeats } from './answers/heartbeat.ts';
 import { OpenAnswers } from './answers/open-answers.ts';
 import type { AppDeps, HttpParts } from './app-deps.ts';
 import { type Call, type Endpoint, handlerOf, methodNotAllowed, openHandler, refuseMethodsOf } from './endpoint.ts';
@@ -63,7 +62,6 @@ export function createApps(parts: HttpParts): Apps {
     openAnswers: new OpenAnswers(parts.config),
     heldTexts,
     submissions: submissionTurns(),
-    heartbeats: new Heartbeats(() => parts.config.current().server.heartbeatMs),
     metrics: new HttpMetrics(parts.registry, { runs: parts.runs, bodies, heldTexts }),
   };
   const app = (serves: { api: boolean; admin: boolean }) => {

@@ -6,7 +6,7 @@ import { type Answer, writeAnswer } from './answers/answer.ts';
 import type { AppDeps, Identity } from './app-deps.ts';
 import { authenticate } from './middleware/auth.ts';
 import type { BodySource } from './middleware/read-body.ts';
-import { contextOf, type RequestContext } from './request-context.ts';
+import { contextOf } from './request-context.ts';
 
 /** How long nothing of a body may come, in milliseconds. */
 const BODY_IDLE_MS = 30_000;
@@ -39,15 +39,16 @@ export function handlerOf(route: string, endpoint: Endpoint, deps: AppDeps): Req
       const answer = await endpoint({ req, res, identity, bodies });
       // Nothing of the body is needed to write the answer.
       place[Symbol.dispose]();
-      if (answer.kind !== 'written') await write(res, answer, context);
+      if (answer.kind !== 'written') await write(res, answer, identity);
     } finally {
       place[Symbol.dispose]();
       open[Symbol.dispose]();
     }
   };
-  const write = async (res: Response, answer: Answer, { signal }: RequestContext) => {
+  const write = async (res: Response, answer: Answer, { config, context }: Identity) => {
     using _ = answer.kind === 'stream' ? deps.metrics.stream() : undefined;
-    await writeAnswer(res, answer, { ...deps, signal });
+    const { heartbeatMs } = config.server;
+    await writeAnswer(res, answer, { heartbeatMs, heldTexts: deps.heldTexts, signal: context.signal });
   };
   return (req, res) => {
     const scope: WorkScope = { route };

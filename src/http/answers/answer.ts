@@ -1,6 +1,5 @@
 import type { ServerResponse } from 'node:http';
 import type { HeldTexts } from '../limits/held-texts.ts';
-import type { Heartbeats } from './heartbeat.ts';
 import { type StreamAnswer, writeStream } from './sse.ts';
 import { type WaitingAnswer, writeWhenReady } from './waiting.ts';
 import { writeJson } from './write-text.ts';
@@ -33,7 +32,7 @@ export function jsonText(
 export async function writeAnswer(
   res: ServerResponse,
   answer: Answer,
-  options: { heartbeats: Heartbeats; heldTexts: HeldTexts; signal: AbortSignal },
+  options: { heartbeatMs: number; heldTexts: HeldTexts; signal: AbortSignal },
 ): Promise<void> {
   switch (answer.kind) {
     case 'json':

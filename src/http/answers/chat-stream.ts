@@ -2,11 +2,6 @@ import { type ErrorCode, GatewayError, isErrorCode } from '../../base/errors.ts'
 import type { ChatChunk } from '../../protocol/chat.ts';
 import type { ErrorObject } from '../../protocol/errors.ts';
 
-/** A chat stream that was begun far enough to know that it is one. */
-export interface BegunChatStream {
-  frames: AsyncIterable<string>;
-}
-
 /**
  * The frames of a chat stream from its chunks, with `[DONE]` after a last chunk without an error; a failure is told
  * in the last chunk and in one more frame (contract section 10). Where the chunks end without a last one, because this
@@ -18,18 +13,18 @@ export interface BegunChatStream {
 export async function beginChatStream(
   chunks: AsyncGenerator<ChatChunk, void>,
   { holdMs }: { holdMs: number },
-): Promise<BegunChatStream> {
+): Promise<AsyncIterable<string>> {
   const first = await chunks.next();
-  if (first.done) return { frames: framesOf([], chunks) };
+  if (first.done) return framesOf([], chunks);
   const pending = chunks.next();
   const second = await within(pending, holdMs);
-  if (second === undefined) return { frames: framesOf([first.value], chunks, pending) };
+  if (second === undefined) return framesOf([first.value], chunks, pending);
   if (second.done) throw cutOff();
   if (second.value.error) {
     await chunks.return();
     throw runError(second.value.error);
   }
-  return { frames: framesOf([first.value, second.value], chunks) };
+  return framesOf([first.value, second.value], chunks);
 }
 
 async function* framesOf(

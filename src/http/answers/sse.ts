@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
-import type { Heartbeats } from './heartbeat.ts';
+import { writeAtTurnEnd } from '../../base/turn-end.ts';
+import { heartbeat } from './heartbeat.ts';
 
 /** A stream of server-sent events. Chunks are whole frames. */
 export interface StreamAnswer {
@@ -35,16 +36,17 @@ const STALLED_MS = 5 * 60_000;
 export async function writeStream(
   res: ServerResponse,
   stream: StreamAnswer,
-  { heartbeats, signal }: { heartbeats: Heartbeats; signal: AbortSignal },
+  { heartbeatMs, signal }: { heartbeatMs: number; signal: AbortSignal },
 ): Promise<void> {
   res.writeHead(200, { ...STREAM_HEADERS, ...stream.headers });
-  joinOpening(res);
+  // What is stored already goes out with the headers: it is there within this turn of the event loop.
+  if (res.socket) writeAtTurnEnd(res.socket);
   res.flushHeaders();
   if (res.req.method === 'HEAD') {
     res.end();
     return;
   }
-  using pulse = heartbeats.watch(() => {
+  using pulse = heartbeat(heartbeatMs, () => {
     if (!res.writableNeedDrain) res.write(HEARTBEAT);
   });
   const pass = (chunk: Uint8Array, isLast: boolean) => {
@@ -59,7 +61,7 @@ export async function writeStream(
   try {
     for await (const chunk of chunks) {
       pulse.touch();
-      joinWrites(res);
+      writeAtTurnEnd(res);
       if (!res.write(chunk)) await writable(res);
       if (signal.aborted) break;
     }
@@ -70,24 +72,6 @@ export async function writeStream(
     res.destroy();
     if (!signal.aborted) throw thrown;
   }
-}
-
-/** What is stored already goes out with the headers: it is there within this turn of the event loop. */
-function joinOpening({ socket }: ServerResponse): void {
-  if (!socket) return;
-  socket.cork();
-  setImmediate(() => socket.uncork());
-}
-
-/** What is written within one turn of the event loop goes out in one piece. */
-function joinWrites(res: ServerResponse): void {
-  if (res.writableCorked > 0) return;
-  res.cork();
-  process.nextTick(uncork, res);
-}
-
-function uncork(res: ServerResponse): void {
-  res.uncork();
 }
 
 /** Waits until more can be written, or the connection is gone: waiting for `drain` alone would hang when it goes. */

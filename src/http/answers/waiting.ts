@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { HeldTexts } from '../limits/held-texts.ts';
-import type { Heartbeats } from './heartbeat.ts';
+import { heartbeat } from './heartbeat.ts';
 import { JSON_HEADERS } from './send-json.ts';
 import { endWithText, writeJson } from './write-text.ts';
 
@@ -20,10 +20,10 @@ export interface WaitingAnswer {
 export async function writeWhenReady(
   res: ServerResponse,
   answer: WaitingAnswer,
-  { heartbeats, heldTexts }: { heartbeats: Heartbeats; heldTexts: HeldTexts },
+  { heartbeatMs, heldTexts }: { heartbeatMs: number; heldTexts: HeldTexts },
 ): Promise<void> {
   const state = { started: false };
-  using pulse = heartbeats.watch(() => {
+  using pulse = heartbeat(heartbeatMs, () => {
     if (res.destroyed || res.writableNeedDrain) return;
     if (!state.started) res.writeHead(200, { ...JSON_HEADERS, ...answer.headers });
     state.started = true;

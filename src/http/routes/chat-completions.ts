@@ -55,8 +55,8 @@ export function chatCompletions(deps: AppDeps): Endpoint {
       created: toSeconds(run.createdAt),
       includeUsage: value.stream_options?.include_usage === true,
     });
-    const { frames } = await beginChatStream(stream, { holdMs: config.server.heartbeatMs });
-    return { kind: 'stream', headers, chunks: frames };
+    const chunks = await beginChatStream(stream, { holdMs: config.server.heartbeatMs });
+    return { kind: 'stream', headers, chunks };
   };
 }
 

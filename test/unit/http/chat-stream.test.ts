@@ -39,7 +39,7 @@ const framed = (payloads: readonly unknown[]) =>
   payloads.map((each) => `data: ${typeof each === 'string' ? each : JSON.stringify(each)}\n\n`).join('');
 
 async function framesOf({ chunks }: Source, holdMs = 10_000): Promise<string> {
-  const { frames } = await beginChatStream(chunks, { holdMs });
+  const frames = await beginChatStream(chunks, { holdMs });
   return (await Array.fromAsync(frames)).join('');
 }
 
@@ -78,7 +78,7 @@ describe('beginChatStream', () => {
   it('does not hold the first payload for longer than it may', async () => {
     const late = Promise.withResolvers<ChatChunk>();
     const source = from([role, late.promise, stop]);
-    const { frames } = await beginChatStream(source.chunks, { holdMs: 5 });
+    const frames = await beginChatStream(source.chunks, { holdMs: 5 });
     const reader = frames[Symbol.asyncIterator]();
     assert.deepEqual(await reader.next(), { value: framed([role]), done: false });
     late.resolve(word);
@@ -89,7 +89,7 @@ describe('beginChatStream', () => {
 
   it('a source that breaks while the first payload is held breaks the stream, not the process', async () => {
     const broken = Promise.withResolvers<ChatChunk>();
-    const { frames } = await beginChatStream(from([role, broken.promise]).chunks, { holdMs: 5 });
+    const frames = await beginChatStream(from([role, broken.promise]).chunks, { holdMs: 5 });
     broken.reject(new Error('gone'));
     await assert.rejects(Array.fromAsync(frames), /gone/);
   });
