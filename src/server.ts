@@ -2,37 +2,37 @@ import { randomUUID } from 'node:crypto';
 import { Counter, collectDefaultMetrics, Registry } from 'prom-client';
 import { TimeoutError, withTimeout } from './base/abort.ts';
 import { systemClock } from './base/clock.ts';
-import { encryptionKey } from './base/encrypt.ts';
 import { GatewayError, messageOf } from './base/errors.ts';
-import { refusals } from './base/fair-semaphore.ts';
 import type { JsonValue } from './base/json.ts';
 import { LoopWatch } from './base/load/loop-watch.ts';
 import type { Logger } from './base/logger.ts';
 import { once } from './base/once.ts';
+import type { RunningGateway } from './cli/running-gateway.ts';
 import { acceptedDefaultKey } from './config/keyring.ts';
 import { LiveConfig } from './config/live-config.ts';
-import type { GatewayConfig, KeyConfig } from './config/schema.ts';
-import { secretHash } from './config/secrets.ts';
+import type { GatewayConfig } from './config/schema.ts';
 import { consolePages } from './console/console-pages.ts';
 import { startDemoProvider } from './demo/demo-provider.ts';
 import { CallAccount } from './gateway/call-account.ts';
 import { createModelProxy } from './gateway/model-proxy.ts';
 import type { ModelProxy } from './gateway/proxy-call.ts';
 import { createStreamedPassage } from './gateway/streams/streamed-passage.ts';
-import { createApps } from './http/app.ts';
-import type { Readiness } from './http/app-deps.ts';
+import { type Apps, createApps } from './http/app.ts';
 import { Admission } from './http/limits/admission.ts';
 import { type Listening, listen } from './http/listening.ts';
+import { countRefusals, countStandstills } from './http/metrics.ts';
 import { Activity } from './http/operator/activity.ts';
+import { readiness } from './http/operator/health.ts';
 import { SchemaChecks } from './research/answer/schema/schema-checks.ts';
 import { loadPrompts } from './research/prompts/load-prompts.ts';
 import type { RunDriver } from './runs/executing/execute-run.ts';
 import type { Executor, ExecutorOptions } from './runs/executing/executor.ts';
 import { EventLoopLoad, type LoadMeter, MAX_LAG_MS } from './runs/executing/load-meter.ts';
 import { LocalExecutor } from './runs/executing/local-executor.ts';
-import { createDriver } from './runs/executing/research-driver.ts';
+import { createDriver, type DriverParts } from './runs/executing/research-driver.ts';
 import { sweepExpired } from './runs/expiry.ts';
 import { RunMetrics } from './runs/metrics.ts';
+import type { AdmittedRun, Used } from './runs/runs.ts';
 import { createRuns } from './runs/service.ts';
 import { readTrace } from './runs/stored/stored-request.ts';
 import { Instances } from './store/instances.ts';
@@ -51,12 +51,7 @@ const CLOSING_MS = 1000;
 const LOAD_AFTER_MS = 100;
 
 /** A gateway that runs in this process. */
-export interface Gateway extends AsyncDisposable {
-  /** Its address without the final `/v1`, such as `http://127.0.0.1:8080`. */
-  readonly url: string;
-  /** Stops in order: no new work, streams end, runs are handed over (contract section 10). */
-  close(): Promise<void>;
-  /** Takes over new providers, models, keys and tools; runs in progress end with the old ones where they hold them. */
+export interface Gateway extends RunningGateway {
   reload(config: GatewayConfig): Promise<void>;
 }
 
@@ -77,6 +72,7 @@ export interface GatewayOptions {
 interface Foundation {
   live: LiveConfig;
   storage: Storage;
+  load: LoadMeter;
   registry: Registry;
   metrics: RunMetrics;
   admission: Admission;
@@ -91,35 +87,29 @@ interface Foundation {
 export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const { config, log } = options;
   await using stack = new AsyncDisposableStack();
-  const live = new LiveConfig(config);
-  const storage = stack.use(await (options.openStorage?.() ?? openStorage(config.store, { log })));
-  const load = options.load ?? stack.use(new EventLoopLoad());
-  const registry = options.registry ?? new Registry();
-  collectDefaultMetrics({ register: registry });
-  const metrics = new RunMetrics(registry, {
-    load,
-    active: () => executor.active,
-    overloaded: () => executor.overloaded,
-  });
-  const admission = new Admission(storage.limits);
-  const activity = new Activity();
-  const foundation = { live, storage, registry, metrics, admission, activity, log };
+  const foundation = await layFoundation(options, { stack, executor: () => executor });
+  const { live, storage, load, registry, admission, activity } = foundation;
   const upstream = stack.use(await openUpstream(foundation, stack));
   const toolbox = stack.use(openToolbox(foundation, upstream));
   const proxy = createModelProxy({ upstream });
   const streamed = stack.use(createStreamedPassage({ upstream }));
   const schemas = stack.use(new SchemaChecks());
-  const driver = openDriver(foundation, { upstream, toolbox, proxy, schemas });
+  const driver = createDriver({
+    config: live,
+    prompts: loadPrompts(),
+    schemas,
+    clock: systemClock,
+    log,
+    chatModel: (query) => upstream.chatModel(query),
+    openTools: (request) => toolbox.open(request),
+    proxy: proxyTask(live, proxy),
+    encryptionKeyOf: (keyId) => live.encryptionKeyOf(keyId),
+    ...accounting(foundation),
+  });
 
   const owner = randomUUID();
-  const { retentionMs } = config.store;
-  const common = { store: storage.runs, driver, clock: systemClock, log, owner, retentionMs };
-  const executor = await openExecutor(
-    storage,
-    { ...common, load, maxConcurrent: config.runs.max_concurrent, mayRun: (run) => mayRun(live, run.keyId) },
-    stack,
-  );
-  stack.defer(() => executor.stop({ graceMs: 0 }));
+  const common = { store: storage.runs, driver, clock: systemClock, log, owner, retentionMs: config.store.retentionMs };
+  const executor = await openExecutor(foundation, common, stack);
   const instances = stack.use(
     new Instances({
       limits: storage.limits,
@@ -135,50 +125,36 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     ...common,
     executor,
     maxQueued: () => live.current().runs.max_queued,
-    encryptionKeyOf: (keyId) => encryptionKeyOf(live, keyId),
+    encryptionKeyOf: (keyId) => live.encryptionKeyOf(keyId),
     closing: closing.signal,
     stopped: stopped.signal,
   });
   const apps = createApps({
     config: live,
+    load,
+    admission,
+    log,
+    registry,
     runs,
     proxy,
     streamed,
     schemas,
-    load,
-    admission,
-    log,
     clock: systemClock,
-    registry,
     showMetrics: () => options.showMetrics?.() ?? registry.metrics(),
-    readiness: () => readiness(storage, { upstream, overloaded: executor.overloaded || isLate() }),
+    readiness: () => readiness({ store: storage.runs, upstream, overloaded: executor.overloaded || isLate() }),
     stopping: closing.signal,
     console: consolePages({ wellKnownKey: () => acceptedDefaultKey(live.current()) }),
     operator: { instance: owner, instances, providers: () => upstream.states(), activity },
   });
+  const isLate = () => load.lagMs >= MAX_LAG_MS && (executor.active > 0 || Object.keys(apps.openRoutes()).length > 0);
 
-  const hasWork = () => executor.active > 0 || Object.keys(apps.openRoutes()).length > 0;
-  const isLate = () => load.lagMs >= MAX_LAG_MS && hasWork();
-  stack.use(watchLoop(foundation, { routes: () => apps.openRoutes(), runs: () => executor.active }));
-  stack.use(countRefusals(foundation));
+  const busyWith = () => ({ routes: apps.openRoutes(), runs: executor.active });
+  stack.use(new LoopWatch({ log, stood: countStandstills(registry), busyWith }));
+  stack.use(countRefusals(registry));
   await executor.start();
   if (storage.upkeep === 'here') stack.use(sweepExpired({ store: storage.runs, log }));
-  const { host, port, admin_port } = config.server;
-  const listening = stack.use(
-    await listen(
-      host,
-      admin_port === undefined
-        ? [{ app: apps.both, port, upgrade: apps.upgrade }]
-        : [
-            { app: apps.api, port, upgrade: apps.upgrade },
-            { app: apps.admin, port: admin_port },
-          ],
-    ),
-  );
-  if (Object.values(config.models).some(({ kind }) => kind === 'research')) {
-    const timer = setTimeout(prepareRuns, LOAD_AFTER_MS, { toolbox, log });
-    stack.defer(() => clearTimeout(timer));
-  }
+  const listening = stack.use(await openDoors(apps, config));
+  stack.use(prepareRuns(config, { toolbox, log }));
   const owned = stack.move();
   const graceMs = config.server.shutdownGraceMs;
   const close = once(() => closeInOrder({ graceMs, closing, stopped, executor, listening, owned, log }));
@@ -190,6 +166,24 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   };
 }
 
+async function layFoundation(
+  { config, log, ...given }: GatewayOptions,
+  { stack, executor }: { stack: AsyncDisposableStack; executor(): Executor },
+): Promise<Foundation> {
+  const live = new LiveConfig(config);
+  const storage = stack.use(await (given.openStorage?.() ?? openStorage(config.store, { log })));
+  const load = given.load ?? stack.use(new EventLoopLoad());
+  const registry = given.registry ?? new Registry();
+  collectDefaultMetrics({ register: registry });
+  const metrics = new RunMetrics(registry, {
+    load,
+    active: () => executor().active,
+    overloaded: () => executor().overloaded,
+  });
+  const admission = new Admission(storage.limits);
+  return { live, storage, load, registry, metrics, admission, activity: new Activity(), log };
+}
+
 async function openUpstream(
   { live, metrics, activity, log }: Foundation,
   stack: AsyncDisposableStack,
@@ -197,21 +191,34 @@ async function openUpstream(
   const { providers } = live.current();
   const pace = Object.values(providers).find((provider) => 'builtin' in provider)?.pace_ms ?? 0;
   const demo = stack.use(await startDemoProvider({ paceMs: pace }));
-  const builtins = { demo: demo.url };
   const observe = (report: AttemptReport) => {
     metrics.attempt(report);
     activity.attempt(report, systemClock.now());
   };
-  const upstream = createUpstream(providers, { log, builtins, observe });
+  const upstream = createUpstream(providers, { log, builtins: { demo: demo.url }, observe });
   live.onChange((next) => upstream.update(next.providers));
   return upstream;
 }
 
-/** Loads and makes what the first run would wait for; the start itself does not need it. */
-function prepareRuns({ toolbox, log }: { toolbox: LiveToolbox; log: Logger }): void {
-  Promise.all([import('./research/loop.ts'), toolbox.prepare(), import('./upstream/routing/ask-route.ts')]).catch(
-    (thrown: unknown) => log.error({ err: messageOf(thrown) }, 'research cannot be prepared'),
-  );
+/** One port for everything, or the API and the operator's pages on a port each. */
+function openDoors({ both, api, admin, upgrade }: Apps, { server }: GatewayConfig): Promise<Listening> {
+  const { host, port, admin_port } = server;
+  if (admin_port === undefined) return listen(host, [{ app: both, port, upgrade }]);
+  return listen(host, [
+    { app: api, port, upgrade },
+    { app: admin, port: admin_port },
+  ]);
+}
+
+/** Soon loads and makes what the first run would wait for; the start itself does not need it. */
+function prepareRuns({ models }: GatewayConfig, { toolbox, log }: { toolbox: LiveToolbox; log: Logger }): Disposable {
+  const prepare = () =>
+    Promise.all([import('./research/loop.ts'), toolbox.prepare(), import('./upstream/routing/ask-route.ts')]).catch(
+      (thrown: unknown) => log.error({ err: messageOf(thrown) }, 'research cannot be prepared'),
+    );
+  const hasResearch = Object.values(models).some(({ kind }) => kind === 'research');
+  const timer = hasResearch ? setTimeout(prepare, LOAD_AFTER_MS) : undefined;
+  return { [Symbol.dispose]: () => clearTimeout(timer) };
 }
 
 function openToolbox({ live, storage, registry, log }: Foundation, upstream: Upstream): LiveToolbox {
@@ -237,101 +244,63 @@ function openToolbox({ live, storage, registry, log }: Foundation, upstream: Ups
   return toolbox;
 }
 
-function openDriver(
-  { live, metrics, admission, activity, log }: Foundation,
-  {
-    upstream,
-    toolbox,
-    proxy,
-    schemas,
-  }: { upstream: Upstream; toolbox: LiveToolbox; proxy: ModelProxy; schemas: SchemaChecks },
-): RunDriver {
-  return createDriver({
-    config: live,
-    prompts: loadPrompts(),
-    schemas,
-    clock: systemClock,
-    log,
-    chatModel: (query) => upstream.chatModel(query),
-    openTools: (request) => toolbox.open(request),
-    proxy: ({ run, request, metered, signal }) => {
-      const model = live.current().models[run.model];
-      if (model?.kind !== 'proxy') {
-        throw new GatewayError('upstream_error', `The model ${run.model} is no longer configured.`);
-      }
-      const key = live.keyById(run.keyId);
-      const account = new CallAccount();
-      metered(() => account.spent);
-      const trace = readTrace(run);
-      return proxy.complete({ modelName: run.model, model, key, body: request.body, account, trace, signal });
-    },
-    encryptionKeyOf: (keyId) => encryptionKeyOf(live, keyId),
+/** A background task on a proxy model. */
+function proxyTask(live: LiveConfig, { complete }: Pick<ModelProxy, 'complete'>): RunDriver['proxy'] {
+  return ({ run, request, metered, signal }) => {
+    const model = live.current().models[run.model];
+    if (model?.kind !== 'proxy') {
+      throw new GatewayError('upstream_error', `The model ${run.model} is no longer configured.`);
+    }
+    const account = new CallAccount();
+    metered(() => account.spent);
+    const key = live.keyById(run.keyId);
+    const trace = readTrace(run);
+    return complete({ modelName: run.model, model, key, body: request.body, account, trace, signal });
+  };
+}
+
+/** What the driver tells of its runs: their metrics, and what they hold of the limits of their keys. */
+function accounting({ live, metrics, admission, activity, log }: Foundation) {
+  const { maxRunMs: runMs } = live.current().runs;
+  const warn = (message: string) => (run: AdmittedRun) => (thrown: unknown) =>
+    log.warn({ run: run.id, err: messageOf(thrown) }, message);
+  const notCounted = warn('a run that begins was not counted');
+  const notFreed = warn('limits of an ended run were not freed');
+  return {
     metrics,
-    begins: (run) =>
-      admission
-        .runBegins({ ...run, runMs: live.current().runs.maxRunMs })
-        .catch((thrown) => log.warn({ run: run.id, err: messageOf(thrown) }, 'a run that begins was not counted')),
-    used: (run) => {
-      // A store that is away is told by the next step.
-      admission.runUsed({ ...run, runMs: live.current().runs.maxRunMs }).catch(() => {});
-    },
-    ended: (run) => {
-      admission
-        .runEnded(run)
-        .catch((thrown) => log.warn({ run: run.id, err: messageOf(thrown) }, 'limits of an ended run were not freed'));
+    begins: (run: AdmittedRun) => admission.runBegins({ ...run, runMs }).catch(notCounted(run)),
+    // A store that is away is told by the next step.
+    used: (run: AdmittedRun & Used) => void admission.runUsed({ ...run, runMs }).catch(() => {}),
+    ended(run: Parameters<NonNullable<DriverParts['ended']>>[0]) {
+      admission.runEnded(run).catch(notFreed(run));
       const { error, model, keyId } = run;
       if (error === undefined || error === 'cancelled') return;
       activity.failed({ at: systemClock.now(), where: 'run', code: error, model, key: keyId });
     },
-  });
-}
-
-function watchLoop(
-  { log, registry }: Foundation,
-  { routes, runs }: { routes(): Record<string, number>; runs(): number },
-): LoopWatch {
-  const seconds = new Counter({
-    name: 'gateway_event_loop_stood_seconds_total',
-    help: 'Time for which one step held the event loop, of steps of more than 200 ms.',
-    labelNames: ['step'],
-    registers: [registry],
-  });
-  return new LoopWatch({
-    log,
-    stood: (step, ms) => seconds.inc({ step }, ms / 1000),
-    busyWith: () => ({ routes: routes(), runs: runs() }),
-  });
-}
-
-/** Counts what was refused because a bound was reached, by the name of the bound. */
-function countRefusals({ registry }: Foundation): Disposable {
-  const refused = new Counter({
-    name: 'gateway_bounds_refused_total',
-    help: 'Work that was refused because too much of its kind was under way.',
-    labelNames: ['bound'],
-    registers: [registry],
-  });
-  const count = (name: unknown) => refused.inc({ bound: String(name) });
-  refusals.subscribe(count);
-  return { [Symbol.dispose]: () => void refusals.unsubscribe(count) };
-}
-
-/** Whether the runs of a key go on: where it was removed, by choice. */
-function mayRun(live: LiveConfig, keyId: string): boolean {
-  return live.current().runs.keys_removed === 'keep' || live.keyById(keyId) !== undefined;
+  } satisfies Partial<DriverParts>;
 }
 
 /** Alone, this process asks the store for runs; where several share it, a queue deals them out. */
 async function openExecutor(
-  storage: Storage,
-  options: ExecutorOptions,
+  { live, storage, load }: Foundation,
+  common: Omit<ExecutorOptions, 'load' | 'maxConcurrent' | 'mayRun'>,
   stack: AsyncDisposableStack,
 ): Promise<Executor> {
-  if (!storage.openQueue) return new LocalExecutor(options);
-  const connection = stack.use(await storage.openQueue());
-  // Loaded only where it is needed: it takes a tenth of a second.
-  const { QueueExecutor } = await import('./runs/executing/queue-executor.ts');
-  return new QueueExecutor({ ...options, connection });
+  const options: ExecutorOptions = {
+    ...common,
+    load,
+    maxConcurrent: live.current().runs.max_concurrent,
+    mayRun: ({ keyId }) => live.current().runs.keys_removed === 'keep' || live.keyById(keyId) !== undefined,
+  };
+  let executor: Executor;
+  if (storage.openQueue) {
+    const connection = stack.use(await storage.openQueue());
+    // Loaded only where it is needed: it takes a tenth of a second.
+    const { QueueExecutor } = await import('./runs/executing/queue-executor.ts');
+    executor = new QueueExecutor({ ...options, connection });
+  } else executor = new LocalExecutor(options);
+  stack.defer(() => executor.stop({ graceMs: 0 }));
+  return executor;
 }
 
 /**
@@ -368,44 +337,14 @@ function shuttingDown(): GatewayError {
   return new GatewayError('shutting_down', 'The gateway shuts down. Try again.', { retryAfterMs: 1000 });
 }
 
-async function readiness(
-  storage: Storage,
-  { upstream, overloaded }: { upstream: Upstream; overloaded: boolean },
-): Promise<Readiness> {
-  const reasons: string[] = [];
-  const checked = await storage.runs.check();
-  if (!checked.ok) reasons.push(`store: ${checked.reason}`);
-  if (!upstream.health().some(({ usable }) => usable)) reasons.push('no provider is usable');
-  if (overloaded) reasons.push('overloaded: new work is refused or held back');
-  return { ready: reasons.length === 0, reasons };
-}
-
-/** Derived keys, each made once for a configuration. */
-const derivedKeys = new WeakMap<KeyConfig, Buffer>();
-
-/** What credentials of a request are encrypted with while its run is stored; undefined once the key is removed. */
-function encryptionKeyOf(live: LiveConfig, keyId: string): Buffer | undefined {
-  const key = live.keyById(keyId);
-  if (!key) return undefined;
-  const derived = derivedKeys.get(key) ?? encryptionKey(secretHash(key));
-  derivedKeys.set(key, derived);
-  return derived;
-}
-
 /** What tools keep for each other, in the store's cache. */
 function toolCache(caches: Storage['caches']) {
-  const cache = caches.open<JsonValue>({
-    namespace: 'tools',
-    ttlMs: 3_600_000,
-    parse: (value) => (isJson(value) ? value : undefined),
-  });
+  // What comes back from a cache was JSON when it went in.
+  const isJson = (value: unknown): value is JsonValue => value !== undefined;
+  const parse = (value: unknown) => (isJson(value) ? value : undefined);
+  const cache = caches.open<JsonValue>({ namespace: 'tools', ttlMs: 3_600_000, parse });
   return {
     get: (key: string) => cache.get(key),
     set: (key: string, value: JsonValue, ttlMs: number) => cache.set(key, value, { ttlMs }),
   };
-}
-
-/** What comes back from a cache was JSON when it went in. */
-function isJson(value: unknown): value is JsonValue {
-  return value !== undefined;
 }

@@ -1,5 +1,10 @@
+import { encryptionKey } from '../base/encrypt.ts';
 import { keyringOf } from './keyring.ts';
 import type { GatewayConfig, KeyConfig } from './schema.ts';
+import { secretHash } from './secrets.ts';
+
+/** Derived once for a configuration. */
+const encryptionKeys = new WeakMap<KeyConfig, Buffer>();
 
 /**
  * The configuration in force. A reload puts another object in its place, so whoever holds on to a part of it goes on
@@ -21,6 +26,15 @@ export class LiveConfig {
   /** The key with this id, or undefined where it is not (or no longer) configured. */
   keyById(id: string): KeyConfig | undefined {
     return keyringOf(this.#current).byId(id);
+  }
+
+  /** What encrypts the credentials of a request while its run is stored; undefined once the key is removed. */
+  encryptionKeyOf(keyId: string): Buffer | undefined {
+    const key = this.keyById(keyId);
+    if (!key) return undefined;
+    const derived = encryptionKeys.get(key) ?? encryptionKey(secretHash(key));
+    encryptionKeys.set(key, derived);
+    return derived;
   }
 
   /**

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import type { FairSemaphore } from '../base/fair-semaphore.ts';
+import { type FairSemaphore, refusals } from '../base/fair-semaphore.ts';
 import type { Runs } from '../runs/runs.ts';
 import type { HeldTexts } from './limits/held-texts.ts';
 import type { RequestContext } from './request-context.ts';
@@ -105,6 +105,30 @@ export class HttpMetrics {
     this.#streams.inc();
     return { [Symbol.dispose]: () => this.#streams.dec() };
   }
+}
+
+/** Counts what was refused because a bound was reached, by the name of the bound, until disposed. */
+export function countRefusals(registry: Registry): Disposable {
+  const refused = new Counter({
+    name: 'gateway_bounds_refused_total',
+    help: 'Work that was refused because too much of its kind was under way.',
+    labelNames: ['bound'],
+    registers: [registry],
+  });
+  const count = (name: unknown) => refused.inc({ bound: String(name) });
+  refusals.subscribe(count);
+  return { [Symbol.dispose]: () => void refusals.unsubscribe(count) };
+}
+
+/** Counts the time for which one step held the event loop. */
+export function countStandstills(registry: Registry): (step: string, ms: number) => void {
+  const seconds = new Counter({
+    name: 'gateway_event_loop_stood_seconds_total',
+    help: 'Time for which one step held the event loop, of steps of more than 200 ms.',
+    labelNames: ['step'],
+    registers: [registry],
+  });
+  return (step, ms) => seconds.inc({ step }, ms / 1000);
 }
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);

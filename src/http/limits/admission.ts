@@ -3,7 +3,6 @@ import { GatewayError } from '../../base/errors.ts';
 import type { KeyConfig } from '../../config/schema.ts';
 import type { AdmittedRun, EndedRun, HeldLimits, Used } from '../../runs/runs.ts';
 import {
-  type CounterWindow,
   type LimitHolder,
   type LimitNote,
   type LimitRelease,
@@ -41,16 +40,28 @@ export interface Admitted {
   settle(used?: Used): Promise<void>;
 }
 
-const MINUTE = 60;
-const DAY = 86_400;
-const REQUESTS = { name: 'requests', windowSeconds: MINUTE };
-const TOKENS = { name: 'tokens', windowSeconds: DAY };
-/** Money in millionths. */
-const COSTS = { name: 'costs', windowSeconds: DAY };
+const REQUESTS = { name: 'requests', windowSeconds: 60 };
 const RUNS = 'runs';
 const MILLIONTHS = 1_000_000;
-/** What sums of floating-point numbers may be above the true one is no further millionth. */
+/** A sum of floating-point numbers may exceed the true one by this much without costing another millionth. */
 const ROUNDING = 1e-6;
+
+/** What is reserved before it is known how much of it is used; `pointsOf` is how it is counted. */
+const BUDGETS = [
+  {
+    of: 'tokens',
+    setting: 'tokens_per_day',
+    window: { name: 'tokens', windowSeconds: 86_400 },
+    pointsOf: (tokens: number) => tokens,
+  },
+  {
+    of: 'cost',
+    setting: 'cost_per_day',
+    window: { name: 'costs', windowSeconds: 86_400 },
+    pointsOf: (cost: number) => Math.max(0, Math.ceil(cost * MILLIONTHS - ROUNDING)),
+  },
+] as const;
+
 /** How often it is noted what calls have used so far, in milliseconds. */
 const NOTE_MS = 1000;
 /** Notes of a call that has used nothing more since the one before: what it holds must not run out. */
@@ -73,12 +84,8 @@ const CONCURRENCY_RETRY_MS = 2000;
  */
 export class Admission {
   readonly #store: LimitStore;
-  /**
-   * Ids of requests that are no runs begin with this, so that no other instance has the same. Those of ended ones are
-   * used again: a name that a table has not seen yet costs it more than all the rest.
-   */
+  /** Ids of requests that are no runs begin with this, so that no other instance has the same. */
   readonly #ids = randomBytes(6).toString('base64url');
-  readonly #freeIds: string[] = [];
   readonly #calls = new Map<string, OpenCall>();
   #noting: NodeJS.Timeout | undefined;
   #made = 0;
@@ -93,26 +100,25 @@ export class Admission {
    * @throws GatewayError `concurrency_limit_exceeded`, `quota_exceeded`, `rate_limit_exceeded`, `store_unavailable`.
    */
   async admit(request: AdmissionRequest): Promise<Admitted> {
-    const { key, id = this.#freeIds.pop() ?? this.#newId() } = request;
+    const { key, id = `${this.#ids}-${++this.#made}` } = request;
     const limits = limitsOf(request);
     const holder = { key: key.id, id, lasting: request.runMs !== undefined };
     if (limits.length > 0) checkResults(await this.#store.take(holder, limits), { limits, request });
     const held = heldBy(limits);
     let open = true;
-    if (request.usedSoFar && (held.tokens !== undefined || held.cost !== undefined)) {
+    if (request.usedSoFar && budgetsIn(held).length > 0) {
       this.#calls.set(id, { holder, held, used: request.usedSoFar, noted: '', skipped: 0 });
       this.#noting ??= setInterval(() => this.#noteCalls(), NOTE_MS).unref();
     }
-    const once = async (end: () => Promise<boolean>) => {
+    const once = async (end: () => Promise<unknown>) => {
       if (!open) return;
       open = false;
       this.#calls.delete(id);
-      const isGivenBack = await end();
-      if (isGivenBack && request.id === undefined) this.#freeIds.push(id);
+      await end();
     };
     return {
       held,
-      undo: () => once(async () => limits.length === 0 || (await this.#store.giveBack(holder, limits.map(releaseOf)))),
+      undo: () => once(async () => limits.length > 0 && (await this.#store.giveBack(holder, limits.map(releaseOf)))),
       settle: (used = { tokens: 0, cost: 0 }) => once(() => this.runEnded({ keyId: key.id, id, held, ...used })),
     };
   }
@@ -125,51 +131,53 @@ export class Admission {
     }
     const notes: LimitNote[] = [];
     for (const call of this.#calls.values()) {
-      const { holder, held } = call;
       const used = call.used();
       const noted = `${used.tokens} ${used.cost}`;
       call.skipped = noted === call.noted ? call.skipped + 1 : 0;
       if (call.skipped % NOTES_SKIPPED > 0) continue;
       call.noted = noted;
-      notes.push(...notesOf(held, used).map((note) => ({ ...note, holder, ttlMs: CALL_MS })));
+      notes.push(...notesOf(call, used, CALL_MS));
     }
     // A store that is away is told by the next note.
     if (notes.length > 0) this.#store.note(notes).catch(() => {});
   }
 
-  #newId(): string {
-    this.#made += 1;
-    return `${this.#ids}-${this.#made}`;
-  }
-
   /** What counts against a key's limits now, for operators. Only limits that are set. */
   async usage({ id, limits }: KeyConfig): Promise<{ name: string; limit: number; used: number }[]> {
-    // Taking nothing from a counter reads it.
-    const read = async (window: CounterWindow) =>
-      (await this.#store.counter(window).take(id, 0, { limit: 0, force: true })).used;
-    const usedOf = async (window: CounterWindow) => (await this.#store.budget(window).used(id)).used;
-    const { requests_per_minute: requests, concurrent_runs: runs, tokens_per_day: tokens } = limits;
-    const { cost_per_day: cost } = limits;
-    const places = () => this.#store.slots({ name: RUNS }).count(id);
-    return [
-      ...(requests === undefined ? [] : [{ name: 'requests_per_minute', limit: requests, used: await read(REQUESTS) }]),
-      ...(runs === undefined ? [] : [{ name: 'concurrent_runs', limit: runs, used: await places() }]),
-      ...(tokens === undefined ? [] : [{ name: 'tokens_per_day', limit: tokens, used: await usedOf(TOKENS) }]),
-      ...(cost === undefined ? [] : [{ name: 'cost_per_day', limit: cost, used: (await usedOf(COSTS)) / MILLIONTHS }]),
-    ];
+    const { requests_per_minute: requests, concurrent_runs: runs } = limits;
+    const usage: { name: string; limit: number; used: number }[] = [];
+    if (requests !== undefined) {
+      // Taking nothing from a counter reads it.
+      const { used } = await this.#store.counter(REQUESTS).take(id, 0, { limit: 0, force: true });
+      usage.push({ name: 'requests_per_minute', limit: requests, used });
+    }
+    if (runs !== undefined) {
+      const used = await this.#store.slots({ name: RUNS }).count(id);
+      usage.push({ name: 'concurrent_runs', limit: runs, used });
+    }
+    for (const { setting, window, pointsOf } of BUDGETS) {
+      const limit = limits[setting];
+      if (limit === undefined) continue;
+      const { used } = await this.#store.budget(window).used(id);
+      usage.push({ name: setting, limit, used: used / pointsOf(1) });
+    }
+    return usage;
   }
 
   /**
-   * A run goes on that waited, or that another process drove: what it holds is held for as long as it may last from now,
-   * however many others are.
+   * A run goes on that waited, or that another process drove: it holds what it holds for as long as it may last from
+   * now, however many others there are.
    * @throws GatewayError `store_unavailable`.
    */
   async runBegins({ keyId, id, held, runMs }: AdmittedRun & { runMs: number }): Promise<void> {
     const options = { limit: Number.POSITIVE_INFINITY, ttlMs: drivenMs(runMs) };
-    const requests: LimitRequest[] = [];
-    if (held.place) requests.push({ kind: 'place', name: RUNS, ...options });
-    if (held.tokens !== undefined) requests.push({ kind: 'budget', ...TOKENS, points: held.tokens, ...options });
-    if (held.cost !== undefined) requests.push({ kind: 'budget', ...COSTS, points: held.cost, ...options });
+    const requests: LimitRequest[] = budgetsIn(held).map(({ window, points }) => ({
+      kind: 'budget',
+      ...window,
+      points,
+      ...options,
+    }));
+    if (held.place) requests.unshift({ kind: 'place', name: RUNS, ...options });
     if (requests.length > 0) await this.#store.take({ key: keyId, id, lasting: true }, requests);
   }
 
@@ -178,21 +186,19 @@ export class Admission {
    * @throws GatewayError `store_unavailable`.
    */
   async runUsed({ keyId, id, held, runMs, ...used }: AdmittedRun & Used & { runMs: number }): Promise<void> {
-    const holder = { key: keyId, id, lasting: true };
-    const notes = notesOf(held, used).map((note) => ({ ...note, holder, ttlMs: drivenMs(runMs) }));
+    const notes = notesOf({ holder: { key: keyId, id, lasting: true }, held }, used, drivenMs(runMs));
     if (notes.length > 0) await this.#store.note(notes);
   }
 
   /** Frees what an ended run held, whoever admitted it. False where the store is away: it is done when it is back. */
-  async runEnded({ keyId, id, held, tokens, cost }: EndedRun): Promise<boolean> {
-    const releases: LimitRelease[] = [];
-    if (held.place) releases.push({ kind: 'place', name: RUNS });
-    if (held.tokens !== undefined) {
-      releases.push({ kind: 'budget', ...TOKENS, points: held.tokens, spent: tokens });
-    }
-    if (held.cost !== undefined) {
-      releases.push({ kind: 'budget', ...COSTS, points: held.cost, spent: millionths(cost) });
-    }
+  async runEnded({ keyId, id, held, ...used }: EndedRun): Promise<boolean> {
+    const releases: LimitRelease[] = budgetsIn(held).map(({ of, window, pointsOf, points }) => ({
+      kind: 'budget',
+      ...window,
+      points,
+      spent: pointsOf(used[of]),
+    }));
+    if (held.place) releases.unshift({ kind: 'place', name: RUNS });
     return releases.length === 0 || (await this.#store.giveBack({ key: keyId, id }, releases));
   }
 }
@@ -207,39 +213,36 @@ interface OpenCall {
   skipped: number;
 }
 
-function notesOf({ tokens, cost }: HeldLimits, used: Used): (CounterWindow & { spent: number })[] {
-  return [
-    ...(tokens === undefined ? [] : [{ ...TOKENS, spent: used.tokens }]),
-    ...(cost === undefined ? [] : [{ ...COSTS, spent: millionths(used.cost) }]),
-  ];
+/** The budgets that something is held of, with how much. */
+function budgetsIn(held: HeldLimits) {
+  return BUDGETS.flatMap((budget) => {
+    const points = held[budget.of];
+    return points === undefined ? [] : [{ ...budget, points }];
+  });
 }
 
-function millionths(cost: number): number {
-  return Math.max(0, Math.ceil(cost * MILLIONTHS - ROUNDING));
+function notesOf({ holder, held }: Pick<OpenCall, 'holder' | 'held'>, used: Used, ttlMs: number): LimitNote[] {
+  return budgetsIn(held).map(({ of, window, pointsOf }) => ({ ...window, holder, spent: pointsOf(used[of]), ttlMs }));
 }
 
 /** What a request is counted against, in this order. */
 function limitsOf(request: AdmissionRequest): LimitRequest[] {
-  const { key, cost } = request;
-  const { concurrent_runs: places, tokens_per_day: tokens, cost_per_day: money, requests_per_minute } = key.limits;
+  const { concurrent_runs: places, requests_per_minute: requests } = request.key.limits;
   const limits: LimitRequest[] = [];
   const ttlMs = heldMs(request);
   if (places !== undefined && request.runMs !== undefined) {
     limits.push({ kind: 'place', name: RUNS, limit: places, ttlMs });
   }
-  if (tokens !== undefined) {
+  for (const { of, setting, window, pointsOf } of BUDGETS) {
+    const perDay = request.key.limits[setting];
+    const most = request[of];
+    if (perDay === undefined || most === undefined) continue;
+    const limit = pointsOf(perDay);
     // Never more than the whole limit: a key with a small one can still send something.
-    const points = Math.max(1, Math.min(request.tokens, tokens));
-    limits.push({ kind: 'budget', ...TOKENS, points, limit: tokens, ttlMs });
+    const points = Math.max(1, Math.min(limit, pointsOf(most)));
+    limits.push({ kind: 'budget', ...window, points, limit, ttlMs });
   }
-  if (money !== undefined && cost !== undefined) {
-    const limit = Math.round(money * MILLIONTHS);
-    const points = Math.max(1, Math.min(limit, Math.ceil(cost * MILLIONTHS)));
-    limits.push({ kind: 'budget', ...COSTS, points, limit, ttlMs });
-  }
-  if (requests_per_minute !== undefined) {
-    limits.push({ kind: 'points', ...REQUESTS, points: 1, limit: requests_per_minute });
-  }
+  if (requests !== undefined) limits.push({ kind: 'points', ...REQUESTS, points: 1, limit: requests });
   return limits;
 }
 
@@ -258,9 +261,9 @@ export function drivenMs(runMs: number): number {
 function heldBy(limits: readonly LimitRequest[]): HeldLimits {
   const held: HeldLimits = {};
   for (const limit of limits) {
+    const budget = BUDGETS.find(({ window }) => window.name === limit.name);
     if (limit.kind === 'place') held.place = true;
-    else if (limit.name === TOKENS.name) held.tokens = limit.points;
-    else if (limit.name === COSTS.name) held.cost = limit.points;
+    else if (budget) held[budget.of] = limit.points;
   }
   return held;
 }
@@ -275,38 +278,35 @@ function checkResults(
     if (!result) throw new Error(`the limit ${limit.name} was not counted`);
     const { granted, count, reservedByOthers } = result;
     if (limit.name === REQUESTS.name && count) announceRequests(request, { limit: limit.limit, ...count });
-    if (granted) continue;
-    throw reservedByOthers
-      ? reserved(limit)
-      : refusal(limit, { limits: request.key.limits, retryAfterMs: count?.resetMs ?? 0 });
+    if (!granted) throw refusal(limit, { reservedByOthers, limits: request.key.limits, resetMs: count?.resetMs ?? 0 });
   }
-}
-
-/** What others have reserved may be all that is missing: most use less of it, and end long before the window does. */
-function reserved({ name }: LimitRequest): GatewayError {
-  const what = name === COSTS.name ? 'cost' : 'tokens';
-  const message = `The ${what} that other requests of this key may still use leave too little of the day for this one. Try again when one has ended.`;
-  return new GatewayError('quota_exceeded', message, { retryAfterMs: CONCURRENCY_RETRY_MS });
 }
 
 function refusal(
   { name, limit }: LimitRequest,
-  { limits, retryAfterMs }: { limits: KeyConfig['limits']; retryAfterMs: number },
+  {
+    limits,
+    reservedByOthers,
+    resetMs,
+  }: Pick<LimitResult, 'reservedByOthers'> & {
+    limits: KeyConfig['limits'];
+    resetMs: number;
+  },
 ): GatewayError {
-  switch (name) {
-    case RUNS:
-      return new GatewayError('concurrency_limit_exceeded', `This key may have ${limit} runs at a time.`, {
-        retryAfterMs: CONCURRENCY_RETRY_MS,
-      });
-    case TOKENS.name:
-      return new GatewayError('quota_exceeded', `This key has used up its ${limit} tokens a day.`, { retryAfterMs });
-    case COSTS.name:
-      return new GatewayError('quota_exceeded', `This key has used up its cost of ${limits.cost_per_day} a day.`, {
-        retryAfterMs,
-      });
-    default:
-      return new GatewayError('rate_limit_exceeded', `This key may send ${limit} requests a minute.`, { retryAfterMs });
+  const soon = { retryAfterMs: CONCURRENCY_RETRY_MS };
+  const later = { retryAfterMs: resetMs };
+  const budget = BUDGETS.find(({ window }) => window.name === name);
+  if (name === RUNS) {
+    return new GatewayError('concurrency_limit_exceeded', `This key may have ${limit} runs at a time.`, soon);
   }
+  if (!budget) return new GatewayError('rate_limit_exceeded', `This key may send ${limit} requests a minute.`, later);
+  if (reservedByOthers) {
+    // Most use less than they reserve, and end long before the window does.
+    const message = `The ${budget.of} that other requests of this key may still use leave too little of the day for this one. Try again when one has ended.`;
+    return new GatewayError('quota_exceeded', message, soon);
+  }
+  const perDay = budget.of === 'cost' ? `cost of ${limits.cost_per_day}` : `${limit} tokens`;
+  return new GatewayError('quota_exceeded', `This key has used up its ${perDay} a day.`, later);
 }
 
 function announceRequests(

@@ -1,6 +1,8 @@
 import type { RequestHandler } from 'express';
+import type { RunStore } from '../../store/run-store.ts';
+import type { Upstream } from '../../upstream/upstream.ts';
 import { sendJson } from '../answers/send-json.ts';
-import type { AppDeps } from '../app-deps.ts';
+import type { AppDeps, Readiness } from '../app-deps.ts';
 
 /** `GET /healthz`: the process is up. */
 export function healthz(): RequestHandler {
@@ -16,4 +18,18 @@ export function readyz({ readiness, stopping }: AppDeps): RequestHandler {
     const body = JSON.stringify(ready ? { status: 'ready' } : { status: 'unavailable', reasons });
     sendJson(res, { status: ready ? 200 : 503, headers: ready ? {} : { 'retry-after': '1' }, body });
   };
+}
+
+/** Whether work can be done: the store answers, a provider is usable, and the process is not overloaded. */
+export async function readiness(parts: {
+  store: Pick<RunStore, 'check'>;
+  upstream: Pick<Upstream, 'health'>;
+  overloaded: boolean;
+}): Promise<Readiness> {
+  const reasons: string[] = [];
+  const checked = await parts.store.check();
+  if (!checked.ok) reasons.push(`store: ${checked.reason}`);
+  if (!parts.upstream.health().some(({ usable }) => usable)) reasons.push('no provider is usable');
+  if (parts.overloaded) reasons.push('overloaded: new work is refused or held back');
+  return { ready: reasons.length === 0, reasons };
 }
