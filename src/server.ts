@@ -39,7 +39,7 @@ import { Instances } from './store/instances.ts';
 import { openStorage, type Storage } from './store/open.ts';
 import { createLiveToolbox, type LiveToolbox } from './tools/live-toolbox.ts';
 import type { EmbeddingsSource } from './tools/web-search/configured-search.ts';
-import type { AttemptReport } from './upstream/routing/route-tries.ts';
+import type { AttemptReport } from './upstream/routing/attempts.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
 
 /** The part of the grace time for runs; the rest is for the answers that end with them. */

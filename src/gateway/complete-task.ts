@@ -26,7 +26,7 @@ export async function completeTask(
   using held = memory.open(workOwner());
   const kind = streamOf(request.api, modelName, requestOfStream(request.body));
   const passed = await withFailover({
-    tries: upstream.attempts({ modelName, model, key }),
+    attempts: upstream.attempts({ modelName, model, key }),
     modelName,
     ask: ({ route }, lane) => {
       const target = targetOf(route);

@@ -1,13 +1,13 @@
 import { Hedge, type Lane } from '../base/hedge.ts';
 import { type AttemptFailure, gatewayErrorOf } from '../upstream/provider-answer.ts';
 import type { HeldAnswer } from '../upstream/provider-target.ts';
-import type { Route, RouteAttempt, RouteTries } from '../upstream/upstream.ts';
+import type { Attempt, Attempts, Route } from '../upstream/upstream.ts';
 import type { AttemptResult } from './attempt-result.ts';
 
 export interface FailoverOptions {
-  tries: RouteTries;
+  attempts: Attempts;
   modelName: string;
-  ask(attempt: RouteAttempt, lane: Lane): Promise<AttemptResult>;
+  ask(attempt: Attempt, lane: Lane): Promise<AttemptResult>;
   /** After so long without a word another route is asked beside the first, in milliseconds; absent: never. */
   hedgeMs?: number | undefined;
   signal: AbortSignal;
@@ -25,39 +25,38 @@ export type Passed = { route: Route } & (
  * @throws GatewayError where none answered; the signal's reason.
  */
 export async function withFailover(options: FailoverOptions): Promise<Passed> {
-  const { tries, modelName, ask, hedgeMs, signal } = options;
-  let last: Passed | undefined;
-  const run = async (lane: Lane): Promise<Passed | undefined> => {
-    const walk = tries.walk(lane);
-    try {
-      for (let attempt = await walk.next(); attempt; attempt = await walk.next()) {
-        const { route } = attempt;
-        const result = await ask(attempt, lane);
-        report(attempt, result);
-        if (result.is !== 'failed') return { route, ...result };
-        const { answer, failure } = result;
-        // What is about the gateway's credentials is not the client's (contract section 10).
-        last = answer && failure.blames !== 'credential' ? { is: 'refused', route, answer, failure } : undefined;
-      }
-    } finally {
-      walk[Symbol.dispose]();
+  const { attempts, modelName, ask, hedgeMs, signal } = options;
+  let refused: Passed | undefined;
+  const inTurn = async (lane: Lane): Promise<Passed | undefined> => {
+    for await (const attempt of attempts.walk(lane)) {
+      const { route } = attempt;
+      const result = await ask(attempt, lane);
+      report(attempt, result);
+      if (result.is !== 'failed') return { route, ...result };
+      const { answer, failure } = result;
+      // What is about the gateway's credentials is not the client's (contract section 10).
+      refused = answer && failure.blames !== 'credential' ? { is: 'refused', route, answer, failure } : undefined;
     }
     return undefined;
   };
-  if (hedgeMs === undefined) {
-    const passed = await run({ signal, win: () => {} });
-    if (passed) return passed;
-  } else {
-    using hedge = new Hedge(run, { afterMs: hedgeMs, hasAnother: () => tries.hasAnother, signal });
-    const passed = await hedge.run();
-    if (passed) return passed;
-  }
+  const passed = hedgeMs === undefined ? await inTurn({ signal, win() {} }) : await hedged(inTurn, hedgeMs, options);
+  const last = passed ?? refused;
   if (last) return last;
-  throw gatewayErrorOf(modelName, tries.failures);
+  throw gatewayErrorOf(modelName, attempts.failures);
+}
+
+/** The same with a second walk over the routes beside a silent one. */
+async function hedged(
+  inTurn: (lane: Lane) => Promise<Passed | undefined>,
+  afterMs: number,
+  { attempts, signal }: Pick<FailoverOptions, 'attempts' | 'signal'>,
+): Promise<Passed | undefined> {
+  using hedge = new Hedge(inTurn, { afterMs, hasAnother: () => attempts.hasAnother, signal });
+  return await hedge.run();
 }
 
 /** Tells limiter and breaker how an attempt ended, and by that whether another one follows. */
-function report(attempt: RouteAttempt, result: AttemptResult): void {
+function report(attempt: Attempt, result: AttemptResult): void {
   if (result.is !== 'failed') {
     if (result.is === 'delivered' && result.failure) attempt.failed(result.failure, { delivered: true });
     else attempt.succeeded();

@@ -4,7 +4,7 @@ import type { FairSemaphore, Permit } from '../base/fair-semaphore.ts';
 import type { Lane } from '../base/hedge.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { HeldAnswer, ProviderTarget } from '../upstream/provider-target.ts';
-import { type BackoffPolicy, type Route, type RouteAttempt, targetOf, type Upstream } from '../upstream/upstream.ts';
+import { type Attempt, type BackoffPolicy, type Route, targetOf, type Upstream } from '../upstream/upstream.ts';
 import { ContinuedAnswer, isContinuable } from './answers/continued-answer.ts';
 import type { AttemptResult } from './attempt-result.ts';
 import { receiverOf } from './choose-receiver.ts';
@@ -42,7 +42,7 @@ export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }:
   const size = { streamed: call.stream, bytes: call.body.length };
   const continued =
     isChat && call.stream && model.continue_streams && isContinuable(call.body) ? new ContinuedAnswer() : undefined;
-  const ask = ({ route, hasAlternative }: RouteAttempt, lane: Lane): Promise<AttemptResult> => {
+  const ask = ({ route, hasAlternative }: Attempt, lane: Lane): Promise<AttemptResult> => {
     const target = targetOf(route);
     const onBegin = () => lane.win();
     const { stream, api } = call;
@@ -65,9 +65,9 @@ export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }:
     };
     return continued ? onceMore(once, { continued, route }) : once();
   };
-  const tries = upstream.attempts({ modelName, model, key, backoff: BACKOFF, attended: true });
+  const attempts = upstream.attempts({ modelName, model, key, backoff: BACKOFF, attended: true });
   try {
-    const passed = await withFailover({ tries, modelName, ask, hedgeMs: model.hedge_after, signal });
+    const passed = await withFailover({ attempts, modelName, ask, hedgeMs: model.hedge_after, signal });
     finish(passed, { res, kind, target: targetOf(passed.route), envelope: continued?.envelope });
   } catch (thrown) {
     if (!res.headersSent || signal.aborted || !(thrown instanceof GatewayError)) throw thrown;

@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import { Batch } from '../base/batch.ts';
 import type { ObservedToolCall } from '../research/run/run.ts';
 import type { RunRecord, TerminalStatus } from '../store/run-store.ts';
-import type { AttemptReport } from '../upstream/routing/route-tries.ts';
+import type { AttemptReport } from '../upstream/routing/attempts.ts';
 import type { LoadMeter } from './executing/load-meter.ts';
 
 /** Attempts that are counted together; a look at the metrics counts those that are left. */

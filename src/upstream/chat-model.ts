@@ -4,14 +4,14 @@ import type { TraceContext } from '../base/trace-context.ts';
 import type { Warning } from '../protocol/warnings.ts';
 import { type CallMeter, usageOf } from './call-meter.ts';
 import { AttemptFailure } from './routing/attempt-failure.ts';
-import { type FailedRoute, type RouteAttempt, RouteTries, type RouteTriesOptions } from './routing/route-tries.ts';
+import { type Attempt, Attempts, type AttemptsOptions, type FailedRoute } from './routing/attempts.ts';
 import type { Route } from './routing/routes.ts';
 import { brokenTurn, failedTurn } from './routing/turn-failure.ts';
 import { adaptedParameters, failedOver } from './routing/turn-warnings.ts';
 import type { ChatModel, PassDelta, TurnOptions, TurnPart, TurnRequest, TurnUsage } from './turn.ts';
 import { newRunTraits, type RunTraits } from './wires/replayed.ts';
 
-export type ChatModelOptions = Omit<RouteTriesOptions, 'penalties'> & {
+export type ChatModelOptions = Omit<AttemptsOptions, 'penalties'> & {
   /** Told of what a client should know, again with every turn. */
   onWarning?: ((warning: Warning) => void) | undefined;
   /** Told what each turn used once it is over, however it ended. */
@@ -39,15 +39,15 @@ export function createChatModel(options: ChatModelOptions): ChatModel {
 interface Turn {
   request: TurnRequest;
   context: ChatContext;
-  tries: RouteTries;
+  attempts: Attempts;
   /** Its calls, the failed and the overtaken ones too. */
   meters: CallMeter[];
 }
 
 /** A route that has said something. */
 interface OpenedTurn {
-  attempts: AsyncGenerator<RouteAttempt, void, undefined>;
-  attempt: RouteAttempt;
+  walk: AsyncGenerator<Attempt, void, undefined>;
+  attempt: Attempt;
   parts: AsyncGenerator<TurnPart, void, undefined>;
   first: IteratorResult<TurnPart, void>;
   /** Its deltas pass here once it is the one that is read: until then another route may overtake it. */
@@ -59,18 +59,18 @@ async function* runTurn(
   context: ChatContext,
   { signal, pass }: TurnOptions,
 ): AsyncGenerator<TurnPart, void, undefined> {
-  const tries = new RouteTries({ ...context, warm: request.warmRoute });
-  const turn: Turn = { request, context, tries, meters: [] };
+  const attempts = new Attempts({ ...context, warm: request.warmRoute });
+  const turn: Turn = { request, context, attempts, meters: [] };
   const { hedgeMs = MAX_TIMER_MS } = context;
   using hedge = new Hedge(({ signal: lane }) => open(turn, lane), {
     afterMs: hedgeMs,
-    hasAnother: () => context.hedgeMs !== undefined && tries.hasAnother,
+    hasAnother: () => context.hedgeMs !== undefined && attempts.hasAnother,
     discard: (late) => void close(late),
     signal,
   });
   try {
     const opened = context.hedgeMs === undefined ? await open(turn, signal) : await hedge.run();
-    if (!opened) throw failedTurn(context.modelName, tries.failures, usageOf(turn.meters));
+    if (!opened) throw failedTurn(context.modelName, attempts.failures, usageOf(turn.meters));
     opened.passage.pass = pass;
     try {
       yield* read(opened, turn);
@@ -82,18 +82,18 @@ async function* runTurn(
   }
 }
 
-async function close({ parts, attempts }: OpenedTurn): Promise<void> {
+async function close({ parts, walk }: OpenedTurn): Promise<void> {
   await parts.return();
-  await attempts.return();
+  await walk.return();
 }
 
 /** The first route that says something; undefined where none does. @throws the signal's reason. */
 async function open(turn: Turn, signal: AbortSignal): Promise<OpenedTurn | undefined> {
   // What only turns need is half of this folder: a start does not load it.
   const { askRoute } = await import('./routing/ask-route.ts');
-  const { request, context, tries } = turn;
-  const attempts = tries.attempts({ signal });
-  for (let next = await attempts.next(); !next.done; next = await attempts.next()) {
+  const { request, context, attempts } = turn;
+  const walk = attempts.walk({ signal });
+  for (let next = await walk.next(); !next.done; next = await walk.next()) {
     const attempt = next.value;
     const { log, run, trace } = context;
     const passage: OpenedTurn['passage'] = {};
@@ -101,11 +101,11 @@ async function open(turn: Turn, signal: AbortSignal): Promise<OpenedTurn | undef
     const asked = { meters: turn.meters, log, hasAlternative: attempt.hasAlternative, run, trace, pass, signal };
     const parts = askRoute(attempt.route, request, asked);
     try {
-      return { attempts, attempt, parts, first: await parts.next(), passage };
+      return { walk, attempt, parts, first: await parts.next(), passage };
     } catch (error) {
       if (error instanceof AttemptFailure) attempt.failed(error, { delivered: false });
       else {
-        await attempts.return();
+        await walk.return();
         throw error;
       }
     }
@@ -114,14 +114,14 @@ async function open(turn: Turn, signal: AbortSignal): Promise<OpenedTurn | undef
 }
 
 async function* read({ attempt, parts, first }: OpenedTurn, turn: Turn): AsyncGenerator<TurnPart, void, undefined> {
-  const { request, context, tries } = turn;
+  const { request, context, attempts } = turn;
   const { route } = attempt;
   try {
     for (let next = first; !next.done; next = await parts.next()) {
       // Before the last part goes out: its reader asks for no further one.
       if (next.value.type === 'finish') {
         attempt.succeeded();
-        warn(context, { request, route, failures: tries.failures });
+        warn(context, { request, route, failures: attempts.failures });
       }
       yield next.value;
     }

@@ -1,7 +1,7 @@
 import { isObject, parseJson } from '../base/json.ts';
 import type { ProviderTarget, Receiver } from './provider-target.ts';
 import { AttemptFailure, brokenStream } from './routing/attempt-failure.ts';
-import type { RouteTries } from './routing/route-tries.ts';
+import type { Attempts } from './routing/attempts.ts';
 import { failedTurn } from './routing/turn-failure.ts';
 import type { AnswerHead } from './transport/exchange.ts';
 import { noUsage } from './turn.ts';
@@ -21,9 +21,9 @@ export interface EmbeddingsRequest {
  */
 export async function askForEmbeddings(
   { texts, dimensions }: EmbeddingsRequest,
-  { tries, signal }: { tries: RouteTries; signal: AbortSignal },
+  { attempts, signal }: { attempts: Attempts; signal: AbortSignal },
 ): Promise<Float32Array[]> {
-  for await (const attempt of tries.attempts({ signal })) {
+  for await (const attempt of attempts.walk({ signal })) {
     const { provider, model, credential } = attempt.route;
     const body = JSON.stringify({ model, input: texts, ...(dimensions === undefined ? {} : { dimensions }) });
     const answer = await ask(provider.target(credential), body, signal);
@@ -34,7 +34,7 @@ export async function askForEmbeddings(
     }
     attempt.failed(vectors, { delivered: false });
   }
-  throw failedTurn('of the embeddings', tries.failures, noUsage());
+  throw failedTurn('of the embeddings', attempts.failures, noUsage());
 }
 
 function ask(target: ProviderTarget, body: string, signal: AbortSignal): Promise<string | AttemptFailure> {

@@ -7,16 +7,16 @@ import type { Warning } from '../protocol/warnings.ts';
 import { type ChatModelOptions, createChatModel } from './chat-model.ts';
 import { askForEmbeddings, type EmbeddingsRequest } from './embeddings.ts';
 import type { ProviderTarget } from './provider-target.ts';
+import { type AttemptReport, Attempts } from './routing/attempts.ts';
 import { type BackoffPolicy, DEFAULT_BACKOFF } from './routing/backoff.ts';
 import type { BreakerPolicy } from './routing/circuit-breaker.ts';
 import { Provider, type ProviderState } from './routing/provider.ts';
 import type { LimiterPolicy } from './routing/rate-limiter.ts';
-import { type AttemptReport, RouteTries } from './routing/route-tries.ts';
 import { type Route, type RouteQuery, routesOf, usableRoutes } from './routing/routes.ts';
 import type { ChatModel } from './turn.ts';
 
+export type { Attempt, AttemptReport, Attempts } from './routing/attempts.ts';
 export type { BackoffPolicy } from './routing/backoff.ts';
-export type { AttemptReport, RouteAttempt, RouteTries } from './routing/route-tries.ts';
 export type { Route } from './routing/routes.ts';
 
 export interface UpstreamOptions {
@@ -62,7 +62,7 @@ export interface Upstream extends AsyncDisposable {
   /** The model of one run, with the key's own routing and credentials. */
   chatModel(query: ChatModelQuery): ChatModel;
   /** The attempts of one request on a proxy model: the same routes, limits and health as research has. */
-  attempts(query: AttemptsQuery): RouteTries;
+  attempts(query: AttemptsQuery): Attempts;
   /** The vectors of texts, under the operator's own credentials. @throws as `askForEmbeddings`. */
   embed(
     request: EmbeddingsRequest & { routes: readonly RouteConfig[] },
@@ -100,7 +100,7 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
     for (const [name, provider] of made) providers.set(name, provider);
   }
 
-  function triesOptions(query: ChatModelQuery): ChatModelOptions {
+  function attemptsOptions(query: ChatModelQuery): ChatModelOptions {
     return {
       modelName: query.modelName,
       routes: () => routesOf(query, providers),
@@ -119,15 +119,15 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
   update(configs);
   return {
     update,
-    chatModel: (query) => createChatModel(triesOptions(query)),
+    chatModel: (query) => createChatModel(attemptsOptions(query)),
     attempts: (query) =>
-      new RouteTries({
-        ...triesOptions(query),
+      new Attempts({
+        ...attemptsOptions(query),
         backoff: query.backoff ?? backoff,
         attended: query.attended ?? false,
       }),
     embed({ routes, ...request }, { signal }) {
-      const tries = new RouteTries({
+      const attempts = new Attempts({
         modelName: 'embeddings',
         routes: () => usableRoutes(routes, { providers }),
         log,
@@ -136,7 +136,7 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
         backoff,
         observe: options.observe ?? (() => {}),
       });
-      return askForEmbeddings(request, { tries, signal });
+      return askForEmbeddings(request, { attempts, signal });
     },
     states: () => [...providers.values()].map(({ state }) => state),
     target(name, key) {

@@ -1,5 +1,5 @@
 import type { RecentActivity } from '../../store/instances.ts';
-import type { AttemptReport } from '../../upstream/routing/route-tries.ts';
+import type { AttemptReport } from '../../upstream/routing/attempts.ts';
 
 /** A failure as operators see it: what and where, never a text that a client or provider wrote. */
 export interface RecentFailure {

@@ -10,9 +10,9 @@ import { quotationsIn } from '../dialects/text-tool-calls/quoted-calls.ts';
 import type { AssistantMessage, PassDelta, TurnDelta, TurnPart, TurnRequest, TurnUsage } from '../turn.ts';
 import { learnReplayRefusal, newRunTraits, type RunTraits } from '../wires/replayed.ts';
 import { WIRES } from '../wires/wires.ts';
-import { attempt } from './attempt.ts';
 import { AttemptFailure } from './attempt-failure.ts';
 import type { Route } from './routes.ts';
+import { attempt } from './turn-attempt.ts';
 
 /** Refusals in a row that one turn learns from. */
 const MAX_LESSONS = 6;

@@ -1,6 +1,6 @@
 import { type ErrorCode, GatewayError } from '../../base/errors.ts';
 import type { TurnFailureKind } from '../turn.ts';
-import type { FailedRoute } from './route-tries.ts';
+import type { FailedRoute } from './attempts.ts';
 import { describe, finalKind } from './turn-failure.ts';
 
 /** The code of the contract (sections 2 and 10) for a request on a proxy model none of whose routes answered. */

@@ -1,5 +1,5 @@
 import { TurnError, type TurnFailureKind, type TurnUsage } from '../turn.ts';
-import type { FailedRoute } from './route-tries.ts';
+import type { FailedRoute } from './attempts.ts';
 
 /** The turn failed before anything was delivered: what its routes said, together. */
 export function failedTurn(modelName: string, failures: readonly FailedRoute[], usage: TurnUsage): TurnError {

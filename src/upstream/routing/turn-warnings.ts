@@ -1,7 +1,7 @@
 import type { Warning } from '../../protocol/warnings.ts';
 import type { RequestTraits } from '../dialects/requests/traits.ts';
 import type { TurnRequest } from '../turn.ts';
-import type { FailedRoute } from './route-tries.ts';
+import type { FailedRoute } from './attempts.ts';
 import type { Route } from './routes.ts';
 
 /** What a client should know of how its turns were answered (contract section 3.2, `warnings`). */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { Writable } from 'node:stream';
 import { createLogger } from '../../../src/base/logger.ts';
 import { configSchema } from '../../../src/config/schema.ts';
-import type { AttemptReport } from '../../../src/upstream/routing/route-tries.ts';
+import type { AttemptReport } from '../../../src/upstream/routing/attempts.ts';
 import { TurnError } from '../../../src/upstream/turn.ts';
 import { timeoutsFor } from '../../support/provider-faults.ts';
 import { hang, startScriptedProvider, status, turn } from '../../support/scripted-provider.ts';

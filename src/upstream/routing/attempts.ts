@@ -5,13 +5,19 @@ import type { Logger } from '../../base/logger.ts';
 import type { RouteName } from '../turn.ts';
 import { AttemptFailure } from './attempt-failure.ts';
 import { type BackoffPolicy, backoffMs } from './backoff.ts';
-import type { RateLimiter } from './rate-limiter.ts';
 import type { Route } from './routes.ts';
-import { type RouteAttempt, RunningAttempt } from './running-attempt.ts';
 
-export type { RouteAttempt } from './running-attempt.ts';
+/** One route asked once, under its limiter and circuit breaker. Report one outcome. */
+export interface Attempt {
+  readonly route: Route;
+  /** Whether another route could be asked at once: then this one need not be waited for as long. */
+  readonly hasAlternative: boolean;
+  succeeded(): void;
+  /** `delivered`: something reached the client before the failure, so that the route is avoided for now. */
+  failed(failure: AttemptFailure, details: { delivered: boolean }): void;
+}
 
-/** What is told of every attempt, for metrics. */
+/** One attempt, for metrics. */
 export interface AttemptReport {
   provider: string;
   /** The provider's name of the model. */
@@ -24,7 +30,7 @@ export interface AttemptReport {
   durationMs: number;
 }
 
-export interface RouteTriesOptions {
+export interface AttemptsOptions {
   modelName: string;
   /** The routes in order of preference, asked for at each round: a reload may change them. */
   routes: () => Route[];
@@ -53,6 +59,14 @@ const QUICK_MS = 150;
 /** Faults that are often gone with the next request. */
 const TRANSIENT = new Set([500, 502, 503]);
 
+type Outcome = 'ok' | AttemptFailure;
+
+/** An attempt under way. Disposing it tells limiter and breaker how it went. */
+interface OpenAttempt extends Attempt, Disposable {
+  /** Undefined while there is none, and where the client left first. */
+  outcome: Outcome | undefined;
+}
+
 /** What a request knows of one of its routes. */
 interface RouteRecord {
   /** Attempts so far. */
@@ -63,40 +77,6 @@ interface RouteRecord {
   asking: boolean;
 }
 
-/** What a walk does with the tries that it belongs to. */
-interface Steps {
-  next(walk: RouteWalk): RunningAttempt | undefined | Promise<RunningAttempt | undefined>;
-  end(walk: RouteWalk): void;
-}
-
-/** Attempts one after the other. Each is over when the next is asked for or the walk is disposed. */
-export class RouteWalk implements Disposable {
-  readonly signal: AbortSignal;
-  readonly #steps: Steps;
-  round = 0;
-  /** The routes of the round that were not asked yet. */
-  candidates: Iterator<Route>;
-  current: RunningAttempt | undefined;
-
-  constructor(signal: AbortSignal, candidates: Iterator<Route>, steps: Steps) {
-    this.signal = signal;
-    this.candidates = candidates;
-    this.#steps = steps;
-  }
-
-  /**
-   * The next attempt, without a wait where nothing has to be waited for; undefined where none is left. @throws the
-   * signal's reason after an abort, also during a pause.
-   */
-  next(): RouteAttempt | undefined | Promise<RouteAttempt | undefined> {
-    return this.#steps.next(this);
-  }
-
-  [Symbol.dispose](): void {
-    this.#steps.end(this);
-  }
-}
-
 /**
  * The attempts of one request over its routes, in rounds: each usable route once in order, then a pause, then again,
  * as often as the providers' `max_retries` allow. So another provider is asked before the same one is asked again, but
@@ -104,17 +84,16 @@ export class RouteWalk implements Disposable {
  *
  * Several walks may go on beside each other: what one of them is asking the others leave alone.
  */
-export class RouteTries {
-  readonly #options: RouteTriesOptions;
+export class Attempts {
+  readonly #options: AttemptsOptions;
   readonly #records = new Map<string, RouteRecord>();
   /** In the order of the attempts. */
   readonly #failures = new Map<string, FailedRoute>();
-  readonly #steps: Steps = { next: (walk) => this.#next(walk), end: (walk) => this.#end(walk) };
-  #over = false;
+  #isOver = false;
   /** The attempt that began last. */
-  #latest: RunningAttempt | undefined;
+  #latest: OpenAttempt | undefined;
 
-  constructor(options: RouteTriesOptions) {
+  constructor(options: AttemptsOptions) {
     this.#options = options;
   }
 
@@ -125,96 +104,87 @@ export class RouteTries {
 
   /** Whether there is a route that nobody asks now and that could be asked at once. */
   get hasAnother(): boolean {
-    return !this.#over && this.#options.routes().length > 1 && this.#left().some(isReady);
+    return !this.#isOver && this.#options.routes().length > 1 && this.#left().some(isReady);
   }
 
-  /** Gives attempts until one succeeds, delivers something, or none is left. @throws as `RouteWalk.next`. */
-  async *attempts(options: { signal: AbortSignal }): AsyncGenerator<RouteAttempt, void, undefined> {
-    using walk = this.walk(options);
-    for (let attempt = await walk.next(); attempt; attempt = await walk.next()) yield attempt;
-  }
-
-  /** The same without a generator: where most first attempts succeed, it is most of what they cost. */
-  walk({ signal }: { signal: AbortSignal }): RouteWalk {
-    return new RouteWalk(signal, this.#candidates(), this.#steps);
-  }
-
-  #next(walk: RouteWalk): RunningAttempt | undefined | Promise<RunningAttempt | undefined> {
-    const last = walk.current;
-    if (!last) return this.#nextOfRound(walk);
-    this.#end(walk);
-    if (this.#over) return undefined;
-    return this.#repeats(last) ? this.#again(walk, last.route) : this.#nextOfRound(walk);
-  }
-
-  #nextOfRound(walk: RouteWalk): RunningAttempt | Promise<RunningAttempt | undefined> {
-    walk.signal.throwIfAborted();
-    const candidate = walk.candidates.next();
-    return candidate.done ? this.#nextRound(walk) : this.#begin(walk, candidate.value);
-  }
-
-  async #nextRound(walk: RouteWalk): Promise<RunningAttempt | undefined> {
+  /**
+   * Gives attempts until one succeeds, delivers something, or none is left. Each is over when the next is asked for.
+   * @throws the signal's reason, also during a pause.
+   */
+  async *walk({ signal }: { signal: AbortSignal }): AsyncGenerator<Attempt, void, undefined> {
     const { backoff, random } = this.#options;
-    const pause = this.#pauseBefore(backoffMs(backoff, walk.round + 1, random));
-    if (pause === undefined) return undefined;
-    await sleep(pause, walk);
-    walk.round += 1;
-    walk.candidates = this.#candidates();
-    return await this.#nextOfRound(walk);
-  }
-
-  async #again(walk: RouteWalk, route: Route): Promise<RunningAttempt> {
-    await sleep(QUICK_MS * (0.5 + this.#options.random()), walk);
-    return await this.#begin(walk, route);
-  }
-
-  #begin(walk: RouteWalk, route: Route): RunningAttempt | Promise<RunningAttempt> {
-    const limiter = route.provider.limiter(route.credential);
-    this.#record(route).asking = true;
-    route.provider.enter();
-    const slot = limiter.tryEnter();
-    return slot ? this.#started(walk, route, { limiter, slot }) : this.#whenFree(walk, route, limiter);
-  }
-
-  async #whenFree(walk: RouteWalk, route: Route, limiter: RateLimiter): Promise<RunningAttempt> {
-    try {
-      return this.#started(walk, route, { limiter, slot: await limiter.enter(walk) });
-    } catch (error) {
-      this.#record(route).asking = false;
-      route.provider.leave();
-      throw error;
+    for (let round = 0; ; round += 1) {
+      for (const route of this.#candidates()) {
+        let outcome: Outcome | undefined;
+        do {
+          using attempt = await this.#begin(route, { round, signal });
+          yield attempt;
+          outcome = attempt.outcome;
+        } while (await this.#repeats(route, outcome, signal));
+        if (this.#isOver) return;
+      }
+      const pause = this.#pauseBefore(backoffMs(backoff, round + 1, random));
+      if (pause === undefined) return;
+      await sleep(pause, { signal });
     }
   }
 
-  #started(walk: RouteWalk, route: Route, limited: { limiter: RateLimiter; slot: Disposable }): RunningAttempt {
-    const { round } = walk;
-    this.#record(route).tries += 1;
-    const attempt = new RunningAttempt({
+  async #begin(route: Route, { round, signal }: { round: number; signal: AbortSignal }): Promise<OpenAttempt> {
+    signal.throwIfAborted();
+    const { provider, model, credential } = route;
+    const limiter = provider.limiter(credential);
+    const record = this.#record(route);
+    using stack = new DisposableStack();
+    record.asking = true;
+    provider.enter();
+    stack.defer(() => {
+      record.asking = false;
+      provider.leave();
+    });
+    stack.use(limiter.tryEnter() ?? (await limiter.enter({ signal })));
+    record.tries += 1;
+    provider.breaker(model).begin();
+    const startedAt = this.#options.clock.now();
+    const attempt: OpenAttempt = {
       route,
       hasAlternative: this.hasAnother,
-      ...limited,
-      breaker: route.provider.breaker(route.model),
-      startedAt: this.#options.clock.now(),
-      onOutcome: (outcome, { delivered }) => {
-        if (outcome === 'ok') this.#over = true;
-        else this.#failed(route, outcome, { delivered, round });
+      outcome: undefined,
+      succeeded: () => {
+        attempt.outcome = 'ok';
+        this.#isOver = true;
       },
-    });
-    walk.current = attempt;
+      failed: (failure, { delivered }) => {
+        attempt.outcome = failure;
+        this.#failed(route, failure, { delivered, round });
+      },
+      [Symbol.dispose]: () => opened.dispose(),
+    };
     this.#latest = attempt;
+    stack.defer(() => this.#end(attempt, { startedAt, signal }));
+    const opened = stack.move();
     return attempt;
   }
 
-  #end(walk: RouteWalk): void {
-    const attempt = walk.current;
-    if (!attempt) return;
-    walk.current = undefined;
-    this.#record(attempt.route).asking = false;
-    // One that began later was faster: nobody waited for the end of this one, but it was too slow.
-    if (isOvertaken(walk.signal) && attempt !== this.#latest) attempt.overtaken();
-    this.#report(attempt);
-    attempt.end();
-    attempt.route.provider.leave();
+  #end(attempt: OpenAttempt, { startedAt, signal }: { startedAt: number; signal: AbortSignal }): void {
+    const { route, outcome } = attempt;
+    const { provider, model, credential } = route;
+    const failure = outcome === 'ok' ? undefined : outcome;
+    // A route that is overtaken by one that was asked later, each time, is to be left out.
+    const isTooSlow = outcome === undefined && isOvertaken(signal) && attempt !== this.#latest;
+    this.#options.observe({
+      provider: provider.name,
+      upstreamModel: model,
+      model: this.#options.modelName,
+      outcome: outcome === 'ok' ? 'ok' : (failure?.kind ?? 'left'),
+      status: failure?.status,
+      durationMs: this.#options.clock.now() - startedAt,
+    });
+    const limiter = provider.limiter(credential);
+    if (outcome === 'ok') limiter.succeeded();
+    else if (failure?.kind === 'rate_limit') limiter.limited(failure.retryAfterMs);
+    provider
+      .breaker(model)
+      .end(outcome === 'ok' ? 'healthy' : failure?.unhealthy || isTooSlow ? 'unhealthy' : 'unknown');
   }
 
   #failed(route: Route, failure: AttemptFailure, details: { delivered: boolean; round: number }): void {
@@ -225,7 +195,7 @@ export class RouteTries {
     if (this.#isGivenUp(route, failure)) this.#record(route).given = true;
     if (failure.kind === 'context_length') this.#giveUpSmaller(route);
     if (details.delivered) penalties?.set(id, (penalties.get(id) ?? 0) + 1);
-    if (details.delivered || failure.advice === 'never') this.#over = true;
+    if (details.delivered || failure.advice === 'never') this.#isOver = true;
     const { kind, status } = failure;
     const where = { model: modelName, provider: route.provider.name, upstream_model: route.model };
     const when = details.delivered ? 'broke off' : `failed at attempt ${details.round + 1}`;
@@ -247,10 +217,11 @@ export class RouteTries {
     }
   }
 
-  /** Whether a route is asked once more before the next one. */
-  #repeats({ route, outcome }: RunningAttempt): boolean {
-    if (!outcome || outcome === 'ok' || !this.#mayRepeat(route, outcome)) return false;
+  /** Whether a route is asked once more before the next one; the pause before that is over then. */
+  async #repeats(route: Route, outcome: Outcome | undefined, signal: AbortSignal): Promise<boolean> {
+    if (this.#isOver || !outcome || outcome === 'ok' || !this.#mayRepeat(route, outcome)) return false;
     this.#record(route).repeated = true;
+    await sleep(QUICK_MS * (0.5 + this.#options.random()), { signal });
     return true;
   }
 
@@ -258,17 +229,6 @@ export class RouteTries {
     if (advice !== 'again' || this.#record(route).repeated || !this.#hasTries(route)) return false;
     if (kind === 'rate_limit') return retryAfterMs !== undefined && retryAfterMs <= SHORT_WAIT_MS;
     return kind === 'failed' && TRANSIENT.has(status ?? 0) && (retryAfterMs ?? 0) <= SHORT_WAIT_MS;
-  }
-
-  #report({ route, outcome, startedAt }: RunningAttempt): void {
-    this.#options.observe({
-      provider: route.provider.name,
-      upstreamModel: route.model,
-      model: this.#options.modelName,
-      outcome: outcome === 'ok' ? 'ok' : (outcome?.kind ?? 'left'),
-      status: outcome === 'ok' ? undefined : outcome?.status,
-      durationMs: this.#options.clock.now() - startedAt,
-    });
   }
 
   /**
