@@ -4,6 +4,7 @@ import type { RemoteProviderConfig } from './schema.ts';
 const SECRET_HEADER = /auth|key|token|secret|cookie|password/i;
 /** The form of a credential under whatever name. */
 const SECRET_VALUE = /^(?:bearer|basic|token)\s+\S/i;
+const SCHEME = /^(?:bearer|basic|token)$/i;
 /** Where providers look for their credential: of these a key's own leaves nothing of the operator's in place. */
 const USUAL_HEADER = /^(?:authorization|x-api-key|api-key)$/i;
 const SECRET_PARAMETER = /[?&](?:[\w-]*(?:key|token|secret|password|auth)|sig)=/i;
@@ -11,6 +12,13 @@ const SECRET_PARAMETER = /[?&](?:[\w-]*(?:key|token|secret|password|auth)|sig)=/
 /** Whether a configured header holds a credential. */
 export function isCredentialHeader(name: string, value: string): boolean {
   return SECRET_HEADER.test(name) || SECRET_VALUE.test(value);
+}
+
+/** What of configured headers is a secret: the values that are credentials, whole and without their scheme. */
+export function headerSecrets(headers: Readonly<Record<string, string>>): string[] {
+  return Object.entries(headers)
+    .filter(([name, value]) => isCredentialHeader(name, value))
+    .flatMap(([, value]) => [value, ...value.split(/\s+/).filter((part) => !SCHEME.test(part))]);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { headerSecrets } from './credential-places.ts';
 import type { GatewayConfig, KeyConfig, McpServerConfig, ProviderConfig } from './schema.ts';
 
 /** The key of the default configuration. Everybody knows it, so it is for loopback addresses only. */
@@ -32,11 +33,6 @@ function providerSecrets(provider: ProviderConfig): (string | undefined)[] {
 function mcpSecrets(server: McpServerConfig): (string | undefined)[] {
   if ('command' in server) return Object.values(server.env);
   return [server.access_token, server.oauth?.client_secret, ...headerSecrets(server.headers)];
-}
-
-/** A header's value, and for `Bearer xyz` also the part after the scheme. */
-function headerSecrets(headers: Record<string, string>): string[] {
-  return Object.values(headers).flatMap((value) => [value, ...value.split(/\s+/).slice(1)]);
 }
 
 /** Of Redis, and of the sentinels that watch it. */

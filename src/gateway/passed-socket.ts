@@ -2,9 +2,8 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { STATUS_CODES } from '../base/node-http.ts';
 import { brokenStream } from '../upstream/provider-answer.ts';
-import type { ProviderTarget } from '../upstream/provider-target.ts';
-import { decodedHeaders } from './answers/decoded-body.ts';
-import { collectError, late, limitConnect, type Passing, refusalOf } from './answers/passed-answer.ts';
+import { decodedHeaders, type ProviderTarget } from '../upstream/provider-target.ts';
+import { collectError, late, limitConnect, orFail, type Passing, throwRefusal } from './answers/passed-answer.ts';
 import { MaskedFrames } from './streams/masked-frames.ts';
 
 /** A WebSocket on which nothing is said for so long is closed, in milliseconds. */
@@ -73,22 +72,19 @@ function handshakeHeaders(answer: IncomingMessage, target: ProviderTarget): Reco
 }
 
 /** Writes the answer of a provider that opens no WebSocket, as any answer of it is written. */
-function answerInstead(answer: IncomingMessage, socket: Socket, { target, fail, answered }: Handshake) {
+function answerInstead(answer: IncomingMessage, socket: Socket, handshake: Handshake) {
+  const { target, answered } = handshake;
   const status = answer.statusCode ?? 0;
-  const refusal =
-    refusalOf(status) ?? (status < 400 ? brokenStream(`HTTP status ${status} instead of a WebSocket`) : undefined);
-  if (refusal) {
-    fail(refusal);
-    answer.on('error', () => {}).destroy();
-    return;
-  }
-  const write = (body: Buffer) => {
-    answered();
-    const headers = decodedHeaders(target.headersToClient({ status, headers: answer.headers }));
-    writeHead(socket, status, { ...headers, 'content-length': String(body.length), connection: 'close' });
-    socket.end(body, () => socket.destroy());
-  };
-  collectError(answer, { target, fail, write });
+  orFail(answer, handshake, () => {
+    throwRefusal(status);
+    if (status < 400) throw brokenStream(`HTTP status ${status} instead of a WebSocket`);
+    collectError(answer, handshake, (body) => {
+      answered();
+      const headers = decodedHeaders(target.headersToClient({ status, headers: answer.headers }));
+      writeHead(socket, status, { ...headers, 'content-length': String(body.length), connection: 'close' });
+      socket.end(body, () => socket.destroy());
+    });
+  });
 }
 
 function writeHead(socket: Socket, status: number, headers: Readonly<Record<string, string>>): void {

@@ -3,7 +3,7 @@ import type { ProviderTarget, Receiver } from './provider-target.ts';
 import { AttemptFailure, brokenStream } from './routing/attempt-failure.ts';
 import type { Attempts } from './routing/attempts.ts';
 import { failedTurn } from './routing/turn-failure.ts';
-import type { AnswerHead } from './transport/exchange.ts';
+import type { AnswerHead } from './transport/held-call.ts';
 import { noUsage } from './turn.ts';
 
 /** The longest answer that is read, in bytes: sixteen vectors of 4096 numbers are a megabyte and a half. */

@@ -9,15 +9,20 @@ import {
   streamedHeaders,
 } from './credentials/provider-headers.ts';
 import { SecretMask } from './credentials/secret-mask.ts';
-import { maskOf, Scrubber } from './credentials/secrets.ts';
 import type { AttemptFailure } from './routing/attempt-failure.ts';
 import { failureOfAnswer, failureOfStreamError } from './routing/failure-of-answer.ts';
 import type { ConnectionPool } from './transport/connection-pool.ts';
-import type { AnswerHead, HeldAnswer } from './transport/exchange.ts';
-import { type CallLimits, HeldCall, type HeldCallOptions } from './transport/held-call.ts';
+import {
+  type AnswerHead,
+  type CallLimits,
+  type HeldAnswer,
+  HeldCall,
+  type HeldCallOptions,
+} from './transport/held-call.ts';
 
-export type { AnswerHead, HeldAnswer } from './transport/exchange.ts';
-export type { Receiver, ReceiverControl } from './transport/held-call.ts';
+export { MaskedBody } from './credentials/secret-mask.ts';
+export { decodedHeaders, decoderOf, UNASKED } from './transport/answer-decoder.ts';
+export type { AnswerHead, HeldAnswer, Receiver, ReceiverControl } from './transport/held-call.ts';
 
 /** How much longer an answer may take that comes whole. */
 export const WHOLE = 3;
@@ -48,10 +53,7 @@ export interface CallOptions<T> extends HeldCallOptions<T> {
  */
 export class ProviderTarget {
   readonly mask: SecretMask;
-  /** Blanks credentials in what a model says. */
-  readonly maskText: (text: string) => string;
   readonly config: RemoteProviderConfig;
-  readonly #scrubber: Scrubber;
   readonly #pool: ConnectionPool;
   readonly #base: URL;
   readonly #own: Readonly<Record<string, string>>;
@@ -62,11 +64,8 @@ export class ProviderTarget {
 
   constructor(provider: { config: RemoteProviderConfig; pool: ConnectionPool }, credential: string | undefined) {
     const { config, pool } = provider;
-    const secrets = [credential, ...Object.values(config.headers)];
     this.config = config;
     this.mask = new SecretMask({ credential, headers: config.headers });
-    this.maskText = maskOf(secrets);
-    this.#scrubber = new Scrubber(secrets);
     this.#pool = pool;
     this.#base = new URL(config.base_url);
     const { patience: _, ...limits } = config.timeouts;
@@ -141,16 +140,16 @@ export class ProviderTarget {
 
   /** What a status other than 2xx means. */
   failureOfAnswer({ status, headers, body }: HeldAnswer): AttemptFailure {
-    return failureOfAnswer({ status, headers, text: body.toString('utf8') }, this.#scrubber, Date.now());
+    return failureOfAnswer({ status, headers, text: body.toString('utf8') }, this.mask, Date.now());
   }
 
   /** What an error object inside a stream, or in an answer with status 200, means. */
   failureOfStreamError(payload: Record<string, unknown>): AttemptFailure {
-    return failureOfStreamError(payload, this.#scrubber);
+    return failureOfStreamError(payload, this.mask);
   }
 
-  /** A provider's words, fit to be shown. */
-  scrub(text: string): string {
-    return this.#scrubber.scrub(text);
+  /** What a model says, without credentials. */
+  maskText(text: string): string {
+    return this.mask.text(text, '[redacted]');
   }
 }

@@ -14,6 +14,8 @@ const CODINGS: Readonly<Record<string, (text: string) => Buffer>> = {
   gzip: (text) => gzipSync(text),
   'x-gzip': (text) => gzipSync(text),
   deflate: (text) => deflateSync(text),
+  // The same coding without its frame, as some servers send it.
+  Deflate: (text) => deflateRawSync(text),
   br: (text) => brotliCompressSync(text),
   zstd: (text) => zstdCompressSync(text),
   'gzip, br': (text) => brotliCompressSync(gzipSync(text)),

@@ -1,15 +1,12 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
-import type { Readable } from 'node:stream';
+import { pipeline, type Readable } from 'node:stream';
 import { AttemptFailure, brokenStream } from '../../upstream/provider-answer.ts';
-import type { ProviderTarget } from '../../upstream/provider-target.ts';
+import { decodedHeaders, decoderOf, MaskedBody, type ProviderTarget, UNASKED } from '../../upstream/provider-target.ts';
 import { ClientWriter, endAnswer } from '../client-writer.ts';
 import { failWritesLate } from '../late-write-failure.ts';
-import { decodedBody, decodedHeaders } from './decoded-body.ts';
 
 /** The longest error of a provider that is passed on, in bytes. */
 const MAX_ERROR = 1024 * 1024;
-
-const CODED = 'a content coding that was not asked for';
 
 /** A call that is being passed on. */
 export interface Passing {
@@ -71,35 +68,27 @@ export function late(message: string): AttemptFailure {
   return new AttemptFailure(message, { kind: 'timeout', advice: 'again', unhealthy: true });
 }
 
-/** Writes the provider's answer: as it comes, or, where it tells of an error, without the credentials it may quote. */
-export function passAnswer(answer: IncomingMessage, res: ServerResponse, { target, fail }: Passing): void {
+/** Writes the provider's answer: as it comes, or, where it tells of an error, once it is whole. */
+export function passAnswer(answer: IncomingMessage, res: ServerResponse, passing: Passing): void {
+  const { target } = passing;
   const status = answer.statusCode ?? 0;
-  const refusal = refusalOf(status);
-  if (refusal) {
-    fail(refusal);
-    leave(answer);
-    return;
-  }
-  const headers = decodedHeaders(target.headersToClient({ status, headers: answer.headers }));
-  if (status >= 400) {
-    const write = (body: Buffer) => {
-      const length = body.length > 0 ? { 'content-length': String(body.length) } : {};
-      res.writeHead(status, { ...headers, ...length });
-      endAnswer(res, body);
-    };
-    collectError(answer, { target, fail, write });
-    return;
-  }
-  const body = decodedBody(answer);
-  if (!body) {
-    fail(brokenStream(CODED));
-    leave(answer);
-    return;
-  }
-  if (answer.headers.trailer !== undefined) headers.trailer = target.mask.text(answer.headers.trailer);
-  res.writeHead(status, headers);
-  res.flushHeaders();
-  passBody(answer, body, { res, target });
+  const headersTo = () => decodedHeaders(target.headersToClient({ status, headers: answer.headers }));
+  orFail(answer, passing, () => {
+    throwRefusal(status);
+    if (status >= 400) {
+      collectError(answer, passing, (body) => {
+        const length = body.length > 0 ? { 'content-length': String(body.length) } : {};
+        res.writeHead(status, { ...headersTo(), ...length });
+        endAnswer(res, body);
+      });
+      return;
+    }
+    const body = decodedBody(answer);
+    const { trailer } = answer.headers;
+    res.writeHead(status, { ...headersTo(), ...(trailer !== undefined && { trailer: target.mask.text(trailer) }) });
+    res.flushHeaders();
+    passBody(answer, body, { res, target });
+  });
 }
 
 /** The body at the pace of its reader, without the credentials that the provider may quote in it. */
@@ -109,50 +98,40 @@ function passBody(
   { res, target: { mask } }: { res: ServerResponse; target: ProviderTarget },
 ): void {
   const writer = new ClientWriter(res, decoded);
-  /** What may be the start of a credential that goes on in what follows. */
-  let held: Buffer = Buffer.alloc(0);
+  const masked = new MaskedBody(mask);
   // Broken compression is no end of the body; what is broken otherwise, http-proxy-middleware sees.
   decoded.on('error', () => writer.cut());
-  decoded.on('data', (chunk: Buffer) => {
-    const bytes = held.length === 0 ? chunk : Buffer.concat([held, chunk]);
-    mask.apply(bytes);
-    const safe = bytes.length - mask.unfinished(bytes);
-    held = bytes.subarray(safe);
-    writer.write(bytes.subarray(0, safe));
-  });
+  decoded.on('data', (chunk: Buffer) => writer.write(masked.push(chunk)));
   decoded.once('end', () => {
-    writer.write(held);
+    writer.write(masked.end());
     res.addTrailers(trailersOf(answer, (value) => mask.text(value)));
     writer.end();
   });
 }
 
-/** Why an answer with this status is not passed on; undefined where it is. */
-export function refusalOf(status: number): AttemptFailure | undefined {
+/** @throws AttemptFailure for a status with which an answer is not passed on. */
+export function throwRefusal(status: number): void {
   // It tells of the operator's credential, not of the client's.
   if (status === 401 || status === 403) {
-    return new AttemptFailure(`HTTP status ${status}`, { kind: 'refused', advice: 'never', status });
+    throw new AttemptFailure(`HTTP status ${status}`, { kind: 'refused', advice: 'never', status });
   }
-  return status >= 200 && status <= 599 ? undefined : brokenStream(`HTTP status ${status}, which is not valid`);
+  if (status < 200 || status > 599) throw brokenStream(`HTTP status ${status}, which is not valid`);
 }
 
 /** Reads an answer that tells of an error to its end, and blanks credentials in it. */
 export function collectError(
   answer: IncomingMessage,
-  { target, fail, write }: Pick<Passing, 'target' | 'fail'> & { write(body: Buffer): void },
+  { target, fail }: Pick<Passing, 'target' | 'fail'>,
+  write: (body: Buffer) => void,
 ): void {
   const pieces: Buffer[] = [];
   let size = 0;
+  const body = decodedBody(answer);
   const failed = (message: string) => {
-    body?.removeAllListeners().on('error', () => {});
+    body.removeAllListeners().on('error', () => {});
     leave(answer);
     fail(brokenStream(message));
   };
-  const body = decodedBody(answer);
-  if (!body) {
-    failed(CODED);
-    return;
-  }
   body.on('error', () => failed('the answer cannot be decompressed'));
   body.on('data', (chunk: Buffer) => {
     size += chunk.length;
@@ -165,6 +144,30 @@ export function collectError(
     target.mask.apply(whole);
     write(whole);
   });
+}
+
+/**
+ * The body of an answer as it was before it was compressed. What is broken is an `error` of the stream.
+ * @throws AttemptFailure where nobody can look inside: an unknown coding, or a part of a compressed body.
+ */
+function decodedBody(answer: IncomingMessage & { req?: { method?: string } }): Readable {
+  const { statusCode, headers, req } = answer;
+  const isBodiless = statusCode === 204 || statusCode === 304 || headers['content-length'] === '0';
+  const decoder = isBodiless || req?.method === 'HEAD' ? undefined : decoderOf(headers);
+  if (!decoder) return answer;
+  if (statusCode === 206) throw brokenStream(UNASKED);
+  // The callback keeps a broken answer from being thrown; whoever reads the decoder gets its `error`.
+  return pipeline(answer, decoder, () => {});
+}
+
+/** Reports what `pass` throws. Nobody catches what a listener throws: it would end the process. */
+export function orFail(answer: IncomingMessage, { fail }: Pick<Passing, 'fail'>, pass: () => void): void {
+  try {
+    pass();
+  } catch (error) {
+    leave(answer);
+    fail(error);
+  }
 }
 
 /**

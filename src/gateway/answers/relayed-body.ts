@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { type AttemptFailure, brokenStream } from '../../upstream/provider-answer.ts';
-import type { ProviderTarget } from '../../upstream/provider-target.ts';
+import { MaskedBody, type ProviderTarget } from '../../upstream/provider-target.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from '../attempt-result.ts';
 import { ClientWriter } from '../client-writer.ts';
 import { lastReportedUsage } from './reported-usage.ts';
@@ -32,12 +32,13 @@ export class RelayedBody implements ResultReceiver {
   readonly #tail = new Tail();
   #begun = false;
   #received = 0;
-  #held: Buffer = Buffer.alloc(0);
+  readonly #masked: MaskedBody;
 
   constructor(options: RelayedBodyOptions, control: ResultControl) {
     this.#options = options;
     this.#control = control;
     this.#writer = new ClientWriter(options.res, control);
+    this.#masked = new MaskedBody(options.mask);
   }
 
   data(chunk: Buffer): void {
@@ -49,13 +50,7 @@ export class RelayedBody implements ResultReceiver {
     }
     if (!this.#begun) this.#control.started();
     this.#begin();
-    const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
-    const { mask, isJson } = this.#options;
-    mask.apply(bytes);
-    const safe = bytes.length - mask.unfinished(bytes);
-    this.#held = bytes.subarray(safe);
-    if (isJson) this.#tail.push(bytes);
-    this.#writer.write(bytes.subarray(0, safe));
+    this.#write(this.#masked.push(chunk));
   }
 
   end(): AttemptResult {
@@ -63,7 +58,7 @@ export class RelayedBody implements ResultReceiver {
       return { is: 'failed', failure: brokenStream('the answer is empty') };
     }
     this.#begin();
-    this.#writer.write(this.#held);
+    this.#write(this.#masked.end());
     this.#writer.end();
     return { is: 'delivered', usage: lastReportedUsage(this.#tail.text()) };
   }
@@ -72,6 +67,11 @@ export class RelayedBody implements ResultReceiver {
     if (!this.#begun) return { is: 'failed', failure };
     this.#writer.cut();
     return { is: 'delivered', usage: null, failure };
+  }
+
+  #write(bytes: Buffer): void {
+    if (this.#options.isJson) this.#tail.push(bytes);
+    this.#writer.write(bytes);
   }
 
   #begin(): void {

@@ -78,14 +78,8 @@ export function createStreamedPassage({ upstream }: { upstream: Upstream }): Str
           });
           server.on('proxyReqWs', (proxyReq, req, socket) => watchSocket(proxyReq, socket, of(req)));
           server.on('proxyRes', (answer, req, res) => {
-            // What is thrown here would end the process: nobody catches what a listener throws.
-            try {
-              answered.add(req);
-              passAnswer(answer, res, of(req));
-            } catch (error) {
-              answer.destroy();
-              of(req).fail(error);
-            }
+            answered.add(req);
+            passAnswer(answer, res, of(req));
           });
           // An upload that can go on no longer takes nothing from an answer that has begun.
           server.on('error', (error, req) => {

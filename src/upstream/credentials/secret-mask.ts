@@ -1,28 +1,32 @@
-import { isCredentialHeader } from '../../config/credential-places.ts';
+import { Redactor } from '../../base/logger.ts';
+import { headerSecrets } from '../../config/credential-places.ts';
 
 /** Shorter values are words that answers may well hold: `none`, `EMPTY`, `lm-studio`. */
 const SHORTEST = 12;
 const STAR = 0x2a;
 
-/**
- * Blanks the credentials of a target out of what its provider answers: some quote them in their errors. What replaces
- * a credential is as long, so that lengths announced stay true.
- */
+/** What keys of well-known providers look like, also half-masked as providers quote them in errors. */
+const KEY_SHAPES = /\b(?:sk|pk|rk|gsk|xai|pplx|hf|nvapi|csk|fw|r8|AIza)[-_][\w*.…-]{6,}|\bAIza[\w-]{10,}/g;
+/** The longest piece of a provider's message that is passed on, in characters. */
+const MAX_QUOTED = 300;
+/** What of a message is cleaned at most, in characters: far more than is shown. */
+const MAX_REDACTED = 64 * 1024;
+const MAX_READ = 4096;
+
+/** Blanks the credentials of a target out of what its provider answers: some quote them in their errors. */
 export class SecretMask {
-  readonly #secrets: readonly Buffer[];
   readonly #texts: readonly string[];
+  readonly #secrets: readonly Buffer[];
+  readonly #redactor = new Redactor();
 
   constructor({ credential, headers }: { credential: string | undefined; headers: Readonly<Record<string, string>> }) {
-    const values = Object.entries(headers)
-      .filter(([name, value]) => isCredentialHeader(name, value))
-      .flatMap(([, value]) => [value, ...value.split(/\s+/)]);
-    if (credential !== undefined) values.push(credential);
-    const secrets = new Set(values.filter((value) => value.length >= SHORTEST));
-    this.#texts = [...secrets].sort((a, b) => b.length - a.length);
+    const secrets = new Set([...(credential === undefined ? [] : [credential]), ...headerSecrets(headers)]);
+    this.#redactor.setSecrets(secrets);
+    this.#texts = [...secrets].filter(({ length }) => length >= SHORTEST).sort((a, b) => b.length - a.length);
     this.#secrets = this.#texts.map((secret) => Buffer.from(secret));
   }
 
-  /** Blanks the secrets that are whole in `bytes`, in place. */
+  /** Blanks the secrets that are whole in `bytes`, in place: lengths that were announced stay true. */
   apply(bytes: Buffer): void {
     for (const secret of this.#secrets) {
       for (let at = bytes.indexOf(secret); at !== -1; at = bytes.indexOf(secret, at + secret.length)) {
@@ -31,12 +35,24 @@ export class SecretMask {
     }
   }
 
-  text(value: string): string {
+  /** The same for a text. `shown`: what stands in place of a secret; by default stars, as many as it is long. */
+  text(value: string, shown?: string): string {
     let clean = value;
     for (const secret of this.#texts) {
-      if (clean.includes(secret)) clean = clean.replaceAll(secret, '*'.repeat(secret.length));
+      if (clean.includes(secret)) clean = clean.replaceAll(secret, shown ?? '*'.repeat(secret.length));
     }
     return clean;
+  }
+
+  /** A provider's message on one line, without anything like a credential, at most 300 characters. */
+  message(text: string): string {
+    const clean = this.#redactor
+      .redact(text.slice(0, MAX_REDACTED))
+      .slice(0, MAX_READ)
+      .replace(KEY_SHAPES, '[redacted]')
+      .replace(/\s+/g, ' ')
+      .trim();
+    return clean.length > MAX_QUOTED ? `${clean.slice(0, MAX_QUOTED)}...` : clean;
   }
 
   /** How many of the last bytes may be the start of a secret that goes on in what follows. */
@@ -50,5 +66,29 @@ export class SecretMask {
       }
     }
     return longest;
+  }
+}
+
+/** A body that is masked piece by piece: what may be the start of a secret is held until more is there. */
+export class MaskedBody {
+  readonly #mask: SecretMask;
+  #held: Buffer = Buffer.alloc(0);
+
+  constructor(mask: SecretMask) {
+    this.#mask = mask;
+  }
+
+  /** What may go out now. */
+  push(chunk: Buffer): Buffer {
+    const bytes = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    this.#mask.apply(bytes);
+    const safe = bytes.length - this.#mask.unfinished(bytes);
+    this.#held = bytes.subarray(safe);
+    return bytes.subarray(0, safe);
+  }
+
+  /** What is left at the end. */
+  end(): Buffer {
+    return this.#held;
   }
 }

@@ -188,7 +188,7 @@ async function listModels(provider: Provider, signal: AbortSignal): Promise<List
     detail = `${models.length} listed`;
   } catch (error) {
     signal.throwIfAborted();
-    detail = target.scrub(messageOf(error));
+    detail = target.mask.message(messageOf(error));
   }
   return {
     models,

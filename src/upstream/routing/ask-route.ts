@@ -64,7 +64,7 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
   const wire = WIRES[provider.config.wire];
   const run = options.run ?? newRunTraits();
   const { pass } = options;
-  const mask = target.maskText;
+  const mask = (text: string) => target.maskText(text);
   const masked = (part: TurnDelta): TurnDelta => ({ ...part, delta: mask(part.delta) });
   const { body, names } = wire.request(request, { provider: provider.name, model, traits, run });
   const meter = new CallMeter(route, () => estimateInput(request));

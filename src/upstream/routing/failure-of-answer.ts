@@ -1,5 +1,5 @@
 import { isObject, parseJson } from '../../base/json.ts';
-import type { Scrubber } from '../credentials/secrets.ts';
+import type { SecretMask } from '../credentials/secret-mask.ts';
 import { brokenChoice } from '../dialects/stream-errors.ts';
 import { AttemptFailure, brokenStream } from './attempt-failure.ts';
 import { saysContextLength } from './context-length.ts';
@@ -18,11 +18,11 @@ export interface ProviderRefusal {
 const MAX_READ = 16 * 1024;
 
 /** The failure that an HTTP status other than 2xx means. */
-export function failureOfAnswer(answer: ProviderRefusal, scrubber: Scrubber, now: number): AttemptFailure {
+export function failureOfAnswer(answer: ProviderRefusal, mask: SecretMask, now: number): AttemptFailure {
   const { status } = answer;
   const text = answer.text.slice(0, MAX_READ);
   const wait = retryAfterMs(answer.headers, now, status === 429) ?? (status === 429 ? waitIn(text) : undefined);
-  const detail = scrubber.scrub(errorText(answer.text));
+  const detail = mask.message(errorText(answer.text));
   const message = detail === '' ? `HTTP status ${status}` : `HTTP status ${status}: ${detail}`;
   const common = { status, retryAfterMs: wait, blames: blamedBy(status, text) };
   if (status === 413 || (status !== 429 && saysContextLength(text))) {
@@ -52,10 +52,10 @@ export function failureOfAnswer(answer: ProviderRefusal, scrubber: Scrubber, now
 }
 
 /** The failure that an error object inside a stream means. `payload` is the parsed frame. */
-export function failureOfStreamError(payload: Record<string, unknown>, scrubber: Scrubber): AttemptFailure {
+export function failureOfStreamError(payload: Record<string, unknown>, mask: SecretMask): AttemptFailure {
   const told = payload.error ?? errorInside(payload);
   if (!told && (payload.choices || payload.response)) return brokenStream('the provider broke the answer off');
-  return failureOfError(told ? { error: told } : payload, scrubber);
+  return failureOfError(told ? { error: told } : payload, mask);
 }
 
 /** The error of a choice, or of a response that failed. */
@@ -64,9 +64,9 @@ function errorInside(payload: Record<string, unknown>): unknown {
   return isObject(response) ? response.error : brokenChoice(payload)?.error;
 }
 
-function failureOfError(payload: Record<string, unknown>, scrubber: Scrubber): AttemptFailure {
+function failureOfError(payload: Record<string, unknown>, mask: SecretMask): AttemptFailure {
   const text = JSON.stringify(payload.error ?? payload).slice(0, MAX_READ);
-  const detail = scrubber.scrub(errorText(JSON.stringify(payload)));
+  const detail = mask.message(errorText(JSON.stringify(payload)));
   const message = `an error inside the answer: ${detail === '' ? 'no message' : detail}`;
   if (saysContextLength(text)) return new AttemptFailure(message, { kind: 'context_length', advice: 'elsewhere' });
   if (saysContentFilter(text)) return new AttemptFailure(message, { kind: 'refused', advice: 'never' });

@@ -1,85 +1,53 @@
-import type { Transform } from 'node:stream';
+import type { IncomingHttpHeaders } from 'node:http';
+import { compose, Duplex, pipeline } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw, createZstdDecompress } from 'node:zlib';
 import { brokenStream } from '../routing/attempt-failure.ts';
 
-/** What a decoder gives, and the pace of what it takes. */
-export interface DecoderOutput {
-  data(chunk: Buffer): void;
-  end(): void;
-  error(error: unknown): void;
-  /** Nothing more shall be written until `resume`. */
-  pause(): void;
-  resume(): void;
-}
-
-const DECODERS: Readonly<Record<string, (first: Buffer) => Transform>> = {
-  gzip: () => createGunzip(),
-  'x-gzip': () => createGunzip(),
-  // Some servers send it without its frame, which begins with the number of the method: 8.
-  deflate: (first) => ((first[0] ?? 0) % 16 === 8 ? createInflate() : createInflateRaw()),
-  br: () => createBrotliDecompress(),
-  zstd: () => createZstdDecompress(),
+const DECODERS: Readonly<Record<string, () => Duplex>> = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: () => Duplex.from(inflated),
+  br: createBrotliDecompress,
+  zstd: createZstdDecompress,
 };
 
-/** Whether a body with this `content-encoding` has to be decoded. */
-export function isEncoded(encoding: string | undefined): encoding is string {
-  return encoding !== undefined && encoding.trim() !== '' && encoding.trim().toLowerCase() !== 'identity';
-}
+/** Why an answer is refused that nobody can look into. */
+export const UNASKED = 'a content coding that was not asked for';
+/** More codings than this are a bomb. */
+const MAX_CODINGS = 3;
 
 /**
- * Takes the compression off an answer: a provider may compress although nobody asks for it, and what is compressed can
- * be neither judged nor counted. What is broken or cut is an error, never a shorter answer.
+ * What takes the compression off an answer; undefined where it has none. Providers compress although nobody asks for it,
+ * and what is compressed can be neither judged nor counted, and can hide credentials. A body that is broken or cut is an
+ * `error` of the stream, never a shorter answer.
+ * @throws AttemptFailure for a coding that is not known.
  */
-export class AnswerDecoder {
-  readonly #make: (first: Buffer) => Transform;
-  readonly #output: DecoderOutput;
-  #stream: Transform | undefined;
-  #isPaused = false;
+export function decoderOf(headers: IncomingHttpHeaders): Duplex | undefined {
+  const codings = (headers['content-encoding'] ?? '').split(',').map((coding) => coding.trim().toLowerCase());
+  const names = codings.filter((coding) => coding !== '' && coding !== 'identity');
+  if (names.length === 0) return undefined;
+  if (names.length > MAX_CODINGS || !names.every((name) => Object.hasOwn(DECODERS, name))) throw brokenStream(UNASKED);
+  const decoders = names.toReversed().flatMap((name) => DECODERS[name]?.() ?? []);
+  return decoders.reduce((outer, inner) => compose(outer, inner));
+}
 
-  /** @throws AttemptFailure for a compression that is not known. */
-  constructor(encoding: string, output: DecoderOutput) {
-    const name = encoding.trim().toLowerCase();
-    const make = Object.hasOwn(DECODERS, name) ? DECODERS[name] : undefined;
-    if (!make) throw brokenStream('the answer is compressed in an unknown way');
-    this.#make = make;
-    this.#output = output;
-  }
+/** The headers of an answer once its body is decoded. */
+export function decodedHeaders<T>(headers: Record<string, T>): Record<string, T> {
+  const { 'content-encoding': coding, 'content-length': length, ...rest } = headers;
+  return coding === undefined && length !== undefined ? { ...rest, 'content-length': length } : rest;
+}
 
-  write(chunk: Buffer): void {
-    this.#stream ??= this.#open(this.#make(chunk));
-    if (!this.#stream.write(chunk)) this.#output.pause();
-  }
+/** Some servers send deflate without its frame, which begins with the number of the method: 8. */
+async function* inflated(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  const chunks = source[Symbol.asyncIterator]();
+  const first = await chunks.next();
+  if (first.done) return;
+  const inflate = (first.value[0] ?? 0) % 16 === 8 ? createInflate() : createInflateRaw();
+  // The callback keeps an error from being thrown where nobody reads any more.
+  yield* pipeline(withFirst(first.value, chunks), inflate, () => {});
+}
 
-  /** The body ended; an empty one is none that could be broken. */
-  end(): void {
-    if (this.#stream) this.#stream.end();
-    else this.#output.end();
-  }
-
-  pause(): void {
-    this.#isPaused = true;
-    this.#stream?.pause();
-  }
-
-  /** Whether more may be written. */
-  resume(): boolean {
-    this.#isPaused = false;
-    this.#stream?.resume();
-    return !this.#stream?.writableNeedDrain;
-  }
-
-  destroy(): void {
-    this.#stream?.destroy();
-  }
-
-  #open(stream: Transform): Transform {
-    const { data, end, error, resume } = this.#output;
-    stream.on('data', data);
-    stream.on('drain', () => {
-      if (!this.#isPaused) resume();
-    });
-    stream.once('end', end);
-    stream.on('error', () => error(brokenStream('the compression of the answer is broken')));
-    return stream;
-  }
+async function* withFirst(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+  yield first;
+  for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
 }

@@ -1,9 +1,25 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Dispatcher } from 'undici';
 import { hadItsShare, nextTurn, toldIfSlow } from '../../base/load/event-loop.ts';
+import { atTurnEnd } from '../../base/turn-end.ts';
 import { type AttemptFailure, brokenStream } from '../routing/attempt-failure.ts';
+import { decodedHeaders, decoderOf } from './answer-decoder.ts';
 import { failureOfConnection, failureOfDeadline } from './connection-failure.ts';
-import type { ConnectionPool } from './connection-pool.ts';
+import type { ConnectionPool, HeldRequest } from './connection-pool.ts';
 import { Deadline, type DeadlineExceeded } from './deadline.ts';
-import type { AnswerHead, Exchange, ExchangeListener, HeldRequest } from './exchange.ts';
+
+/** Status and headers of a provider's answer. */
+export interface AnswerHead {
+  status: number;
+  /** Names in lower case. */
+  headers: IncomingHttpHeaders;
+}
+
+/** An answer that is whole in memory. */
+export interface HeldAnswer extends AnswerHead {
+  body: Buffer;
+}
 
 /** Takes the body of an answer and makes the result of the call of it. */
 export interface Receiver<T> {
@@ -55,24 +71,28 @@ export interface HeldCallOptions<T> {
   signal: AbortSignal;
 }
 
+type Connection = Pick<Dispatcher.DispatchController, 'pause' | 'resume' | 'abort'>;
+
 /**
- * The one way in which a held request reaches a provider: sends it and follows its answer to the end, under the time
- * limits of the provider. Aborting the signal closes the connection at once and rejects with the signal's reason.
+ * The one way in which a held request reaches a provider: sends it and follows its answer to the end, decoded, under the
+ * time limits of the provider. Aborting the signal closes the connection at once and rejects with the signal's reason.
  */
-export class HeldCall<T> implements ExchangeListener, ReceiverControl<T> {
+export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<T> {
   readonly #options: HeldCallOptions<T>;
   readonly #limits: CallLimits;
   readonly #over = Promise.withResolvers<T>();
-  readonly #onLeft = () => this.cancel(this.#options.signal.reason);
+  readonly #onLeft = () => this.#cancel(this.#options.signal.reason);
   readonly #deadline: Deadline;
   #isOver = false;
   #sentAt = 0;
   /** Whether it is waited for the first token, and whether the provider has answered. */
   #waits: 'no' | 'for an answer' | 'for a token' = 'no';
-  #exchange: Exchange | undefined;
+  #connection: Connection | undefined;
+  #decoder: Duplex | undefined;
   #receiver: Receiver<T> | undefined;
   #lingering: NodeJS.Timeout | undefined;
   #isPaused = false;
+  #hasBody = false;
   /** The rest is read in the next turn of the event loop. */
   #yields = false;
 
@@ -94,65 +114,91 @@ export class HeldCall<T> implements ExchangeListener, ReceiverControl<T> {
     this.#waits = 'for an answer';
     const { first_byte, patience = first_byte } = this.#limits;
     this.#deadline.enter('headers', Math.min(first_byte, patience));
-    this.#exchange = pool.send(request, this);
-    if (this.#isOver) this.#exchange.abort(OVER);
+    atTurnEnd(() => {
+      try {
+        if (!this.#isOver) pool.dispatch(request, this);
+      } catch (error) {
+        this.#failed(failureOfConnection(error));
+      }
+    });
     return this.#over.promise;
   }
 
-  /** Ends the call: the provider's connection closes at once. */
-  cancel(reason: unknown): void {
-    if (this.#isOver) return;
-    this.#reject(reason);
-    this.#exchange?.abort(reason instanceof Error ? reason : OVER);
+  /** A request that waited for a connection may be over when its turn comes. */
+  onRequestStart(connection: Connection): void {
+    this.#connection = connection;
+    if (this.#isOver) connection.abort(OVER);
+    else this.#options.sent?.();
   }
 
-  sent(): void {
-    this.#options.sent?.();
-  }
-
-  head(head: AnswerHead): void {
-    if (this.#isOver) return;
+  onResponseStart(connection: Connection, status: number, headers: IncomingHttpHeaders): void {
+    if (this.#isOver || status < 200) return;
     const { first_byte, first_token = first_byte, patience } = this.#limits;
     const left = patience === undefined ? first_token : patience - (performance.now() - this.#sentAt);
-    this.#waits = head.status < 300 ? 'for a token' : 'no';
+    this.#waits = status < 300 ? 'for a token' : 'no';
     this.#deadline.enter('first token', Math.min(first_token, Math.max(1, left)));
+    try {
+      this.#decoder = this.#decoderOf(headers, connection);
+    } catch (error) {
+      this.#failed(failureOfConnection(error));
+      return;
+    }
     this.#guarded(() => {
+      const head = { status, headers: this.#decoder ? decodedHeaders(headers) : headers };
       this.#receiver = this.#options.receiver(head, this);
     });
   }
 
-  data(chunk: Buffer): void {
+  #decoderOf(headers: IncomingHttpHeaders, connection: Connection): Duplex | undefined {
+    return decoderOf(headers)
+      ?.on('data', (chunk: Buffer) => this.#data(chunk))
+      .once('end', () => this.#end())
+      .on('drain', () => this.#isPaused || connection.resume())
+      .on('error', () => this.#failed(brokenStream('the compression of the answer is broken')));
+  }
+
+  onResponseData(connection: Connection, chunk: Buffer): void {
+    if (this.#isOver) return;
+    this.#hasBody = true;
+    if (!this.#decoder) this.#data(chunk);
+    else if (!this.#decoder.write(chunk)) connection.pause();
+  }
+
+  onResponseEnd(): void {
+    clearTimeout(this.#lingering);
+    // An empty body is none that could be broken.
+    if (this.#decoder && this.#hasBody) this.#decoder.end();
+    else this.#end();
+  }
+
+  onResponseError(_connection: unknown, error: unknown): void {
+    clearTimeout(this.#lingering);
+    this.#failed(failureOfConnection(error));
+  }
+
+  #data(chunk: Buffer): void {
     if (this.#isOver) return;
     this.#deadline.touch('idle');
     this.#read(() => this.#receiver?.data(chunk));
   }
 
-  end(): void {
-    clearTimeout(this.#lingering);
+  #end(): void {
     if (this.#isOver) return;
     this.#guarded(() => this.#settle(this.#receiver?.end() ?? this.#options.unanswered(brokenStream('no answer'))));
-  }
-
-  error(error: unknown): void {
-    clearTimeout(this.#lingering);
-    if (this.#isOver) return;
-    this.#fail(failureOfConnection(error));
-    // What was wrong may be the answer and not its connection.
-    this.#exchange?.abort(OVER);
   }
 
   pause(): void {
     if (this.#isOver) return;
     this.#isPaused = true;
     this.#deadline.pause();
-    this.#exchange?.pause();
+    this.#pauseSource();
   }
 
   resume(): void {
     if (this.#isOver) return;
     this.#isPaused = false;
     this.#deadline.resume();
-    if (!this.#yields) this.#exchange?.resume();
+    if (!this.#yields) this.#resumeSource();
   }
 
   started(ms = this.#limits.idle): void {
@@ -165,8 +211,8 @@ export class HeldCall<T> implements ExchangeListener, ReceiverControl<T> {
   finish(result: T, options?: { lingerMs: number }): void {
     if (this.#isOver) return;
     this.#settle(result);
-    if (options) this.#lingering = setTimeout(() => this.#exchange?.abort(OVER), options.lingerMs);
-    else this.#exchange?.abort(OVER);
+    if (options) this.#lingering = setTimeout(() => this.#abort(), options.lingerMs);
+    else this.#abort();
   }
 
   soon(action: () => void): void {
@@ -183,10 +229,10 @@ export class HeldCall<T> implements ExchangeListener, ReceiverControl<T> {
     toldIfSlow("reading a provider's answer", ms);
     if (this.#isOver || this.#yields || !hadItsShare(ms)) return;
     this.#yields = true;
-    this.#exchange?.pause();
+    this.#pauseSource();
     void nextTurn().then(() => {
       this.#yields = false;
-      if (!this.#isOver && !this.#isPaused) this.#exchange?.resume();
+      if (!this.#isOver && !this.#isPaused) this.#resumeSource();
     });
   }
 
@@ -194,12 +240,28 @@ export class HeldCall<T> implements ExchangeListener, ReceiverControl<T> {
     if (this.#isOver) return;
     const present = this.#waits === 'for a token';
     if (this.#waits !== 'no') this.#options.watch?.left(performance.now() - this.#sentAt, { present });
-    this.#fail(failureOfDeadline(exceeded));
-    this.#exchange?.abort(exceeded);
+    this.#failed(failureOfDeadline(exceeded));
   }
 
-  #fail(failure: AttemptFailure): void {
+  #failed(failure: AttemptFailure): void {
+    if (this.#isOver) return;
     this.#guarded(() => this.#settle(this.#receiver?.broken(failure) ?? this.#options.unanswered(failure)));
+    this.#abort();
+  }
+
+  #pauseSource(): void {
+    this.#decoder?.pause();
+    this.#connection?.pause();
+  }
+
+  #resumeSource(): void {
+    this.#decoder?.resume();
+    if (!this.#decoder?.writableNeedDrain) this.#connection?.resume();
+  }
+
+  #abort(reason = OVER): void {
+    this.#decoder?.destroy();
+    this.#connection?.abort(reason);
   }
 
   #settle(result: T): void {
@@ -207,9 +269,12 @@ export class HeldCall<T> implements ExchangeListener, ReceiverControl<T> {
     this.#over.resolve(result);
   }
 
-  #reject(reason: unknown): void {
+  /** Ends the call: the provider's connection closes at once. */
+  #cancel(reason: unknown): void {
+    if (this.#isOver) return;
     this.#close();
     this.#over.reject(reason);
+    this.#abort(reason instanceof Error ? reason : OVER);
   }
 
   #close(): void {
@@ -223,9 +288,7 @@ export class HeldCall<T> implements ExchangeListener, ReceiverControl<T> {
     try {
       action();
     } catch (error) {
-      if (this.#isOver) return;
-      this.#reject(error);
-      this.#exchange?.abort(OVER);
+      this.#cancel(error);
     }
   }
 }

@@ -5,7 +5,7 @@ import { lastReportedUsage } from '../../../src/gateway/answers/reported-usage.t
 import { findFlaw, lastPayloads, saysDone } from '../../../src/gateway/streams/event-lines.ts';
 import { createSearchProvider } from '../../../src/tools/web-search/create-provider.ts';
 import { SearchFailure } from '../../../src/tools/web-search/search-provider.ts';
-import { Scrubber } from '../../../src/upstream/credentials/secrets.ts';
+import { SecretMask } from '../../../src/upstream/credentials/secret-mask.ts';
 import { EventStream } from '../../../src/upstream/decoding/event-stream.ts';
 import { repairJson } from '../../../src/upstream/dialects/json-repair.ts';
 import { AttemptFailure } from '../../../src/upstream/routing/attempt-failure.ts';
@@ -77,13 +77,13 @@ const CHAT = [
   frames([chunk({ tool_calls: [{ index: 7, id: '', function: { name: 'a_tool', arguments: '{"a"' } }] })]),
   frames([chunk({}, 'tool_calls')]),
 ];
-const SCRUBBER = new Scrubber([]);
+const MASK = new SecretMask({ credential: undefined, headers: {} });
 
 /** Reads a stream in three pieces, as a turn does. */
 function readTurn(wire: keyof typeof WIRES, bytes: Buffer): void {
   const stream = new EventStream();
   const reader = WIRES[wire].reader({
-    failureOf: (payload) => failureOfStreamError(payload, SCRUBBER),
+    failureOf: (payload) => failureOfStreamError(payload, MASK),
     tools: [tool('a_tool', { n: 'integer' }), tool('web_search', { query: 'string' })],
   });
   let said = 0;
@@ -353,7 +353,7 @@ const boundaries: Boundary[] = [
         'retry-after-ms': bytes.toString('latin1', 20, 40),
       };
       for (const status of [400, 429, 500]) {
-        const failure = failureOfAnswer({ status, headers, text: bytes.toString() }, SCRUBBER, 0);
+        const failure = failureOfAnswer({ status, headers, text: bytes.toString() }, MASK, 0);
         assert.ok(failure.message.length < 5000, `a message of ${failure.message.length} characters`);
         assert.ok(failure.retryAfterMs === undefined || failure.retryAfterMs >= 0, `waits ${failure.retryAfterMs}`);
       }

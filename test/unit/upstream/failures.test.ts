@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { Scrubber } from '../../../src/upstream/credentials/secrets.ts';
+import { SecretMask } from '../../../src/upstream/credentials/secret-mask.ts';
 import { backoffMs } from '../../../src/upstream/routing/backoff.ts';
 import { saysContextLength } from '../../../src/upstream/routing/context-length.ts';
 import { errorText, failureOfAnswer } from '../../../src/upstream/routing/failure-of-answer.ts';
 import { retryAfterMs } from '../../../src/upstream/routing/retry-after.ts';
 
-const NONE = new Scrubber([]);
+const NONE = new SecretMask({ credential: undefined, headers: {} });
 
 describe('context-length errors', () => {
   const wordings = [
@@ -85,8 +85,11 @@ describe('an error answer', () => {
   });
 
   it('is cleaned of credentials in use and of what looks like one, and cut', () => {
-    const scrubber = new Scrubber(['secret-of-mine', 'Basic dXNlcjpwYXNz']);
-    const text = scrubber.scrub(
+    const mask = new SecretMask({
+      credential: 'secret-of-mine',
+      headers: { authorization: 'Basic dXNlcjpwYXNz' },
+    });
+    const text = mask.message(
       `secret-of-mine dXNlcjpwYXNz Bearer abcdefgh sk-proj-1234567890 sk-abc***********wxyz ${'x'.repeat(500)}`,
     );
     assert.ok(!/secret-of-mine|dXNlc|abcdefgh|1234567890|wxyz/.test(text), text);

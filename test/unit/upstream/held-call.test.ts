@@ -1,22 +1,44 @@
 import assert from 'node:assert/strict';
+import type { Dispatcher } from 'undici';
 import { hadItsShare, nextTurn } from '../../../src/base/load/event-loop.ts';
 import { ConnectionPool } from '../../../src/upstream/transport/connection-pool.ts';
-import type { AnswerHead, Exchange, ExchangeListener } from '../../../src/upstream/transport/exchange.ts';
-import { HeldCall, type ReceiverControl } from '../../../src/upstream/transport/held-call.ts';
+import { type AnswerHead, HeldCall, type ReceiverControl } from '../../../src/upstream/transport/held-call.ts';
 
-/** A pool whose only exchange notes what is asked of it. */
+/** A pool whose only connection notes what is asked of it. */
 class NotingPool extends ConnectionPool {
   readonly asked: string[] = [];
-  listener: ExchangeListener | undefined;
+  readonly begun = Promise.withResolvers<Dispatcher.DispatchHandler>();
+  readonly connection = new NotingConnection(this.asked);
 
   constructor() {
     super({ connections: 1, connectMs: 1000 });
   }
 
-  override send(_request: unknown, listener: ExchangeListener): Exchange {
-    this.listener = listener;
-    const note = (what: string) => () => void this.asked.push(what);
-    return { pause: note('pause'), resume: note('resume'), abort: note('abort') };
+  override dispatch(_request: unknown, handler: Dispatcher.DispatchHandler): void {
+    this.begun.resolve(handler);
+  }
+}
+
+class NotingConnection implements Dispatcher.DispatchController {
+  readonly aborted = false;
+  readonly paused = false;
+  readonly reason = null;
+  readonly #asked: string[];
+
+  constructor(asked: string[]) {
+    this.#asked = asked;
+  }
+
+  pause(): void {
+    this.#asked.push('pause');
+  }
+
+  resume(): void {
+    this.#asked.push('resume');
+  }
+
+  abort(): void {
+    this.#asked.push('abort');
   }
 }
 
@@ -26,7 +48,7 @@ function work(ms: number): void {
 }
 
 /** A call whose receiver works for `ms` with each chunk. */
-function call(pool: NotingPool, ms: number) {
+async function call(pool: NotingPool, ms: number) {
   let control: ReceiverControl<string> | undefined;
   const options = {
     receiver: (_head: AnswerHead, given: ReceiverControl<string>) => {
@@ -38,9 +60,18 @@ function call(pool: NotingPool, ms: number) {
   };
   const held = new HeldCall<string>(options, { first_byte: 60_000, idle: 60_000 });
   const result = held.send(pool, { method: 'POST', origin: 'http://a', path: '/', headers: {}, body: null });
-  pool.listener?.head({ status: 200, headers: {} });
-  assert.ok(control && pool.listener);
-  return { result, control, listener: pool.listener };
+  const handler = await pool.begun.promise;
+  const { connection } = pool;
+  handler.onRequestStart?.(connection, {});
+  handler.onResponseStart?.(connection, 200, {});
+  assert.ok(control);
+  const listener = {
+    data: (chunk: Buffer) => handler.onResponseData?.(connection, chunk),
+    end: () => handler.onResponseEnd?.(connection, {}),
+  };
+  await nextTurn();
+  // The promise is for the caller: an async function would wait for it.
+  return { result: { promise: result }, control, listener };
 }
 
 const CHUNK = Buffer.from('x');
@@ -50,7 +81,7 @@ describe('an answer that takes long to read', () => {
 
   it('is read on in the next turn of the event loop', async () => {
     await using pool = new NotingPool();
-    const { listener, result } = call(pool, 6);
+    const { listener, result } = await call(pool, 6);
     listener.data(CHUNK);
     assert.deepEqual(pool.asked, ['pause']);
     // What the connection has read already still comes.
@@ -59,12 +90,12 @@ describe('an answer that takes long to read', () => {
     await nextTurn();
     assert.deepEqual(pool.asked, ['pause', 'resume']);
     listener.end();
-    assert.equal(await result, 'ended');
+    assert.equal(await result.promise, 'ended');
   });
 
   it('is not read on where its reader is slow, until it is not', async () => {
     await using pool = new NotingPool();
-    const { listener, control } = call(pool, 6);
+    const { listener, control } = await call(pool, 6);
     listener.data(CHUNK);
     control.pause();
     await nextTurn();

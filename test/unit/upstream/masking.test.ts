@@ -1,15 +1,56 @@
 import assert from 'node:assert/strict';
-import { maskOf } from '../../../src/upstream/credentials/secrets.ts';
+import { configSchema } from '../../../src/config/schema.ts';
+import { secretsOf } from '../../../src/config/secrets.ts';
+import { ProviderTarget } from '../../../src/upstream/provider-target.ts';
+import { ConnectionPool } from '../../../src/upstream/transport/connection-pool.ts';
+
+const SITE = 'https://research.example.org/';
+
+function configured(api_key: string, headers: Record<string, string>) {
+  const config = configSchema.parse({
+    providers: { one: { base_url: 'http://127.0.0.1:9/v1', api_key, headers } },
+    models: { fast: { kind: 'proxy', routes: [{ provider: 'one', model: 'm' }] } },
+    keys: [{ id: 'k', secret: 's' }],
+  });
+  const { one } = config.providers;
+  assert.ok(one && 'base_url' in one);
+  const pool = new ConnectionPool({ connections: 1, connectMs: 1000 });
+  return { config, target: new ProviderTarget({ config: one, pool }, api_key) };
+}
 
 describe('credentials in what a model says', () => {
-  const mask = maskOf(['sk-provider-credential', 'Bearer header-credential-1', 'EMPTY', undefined]);
+  const { target } = configured('sk-provider-credential', { authorization: 'Bearer header-credential-1' });
 
   it('are blanked wherever they stand, with and without their scheme', () => {
-    assert.equal(mask('key sk-provider-credential!'), 'key [redacted]!');
-    assert.equal(mask('header-credential-1 and Bearer header-credential-1'), '[redacted] and [redacted]');
+    assert.equal(target.maskText('key sk-provider-credential!'), 'key [redacted]!');
+    assert.equal(target.maskText('header-credential-1 and Bearer header-credential-1'), '[redacted] and [redacted]');
   });
 
   it('leave ordinary words alone, also short placeholders of keyless servers', () => {
-    assert.equal(mask('The list is EMPTY, said the Bearer.'), 'The list is EMPTY, said the Bearer.');
+    const keyless = configured('EMPTY', {}).target;
+    assert.equal(keyless.maskText('The list is EMPTY, said the Bearer.'), 'The list is EMPTY, said the Bearer.');
+  });
+});
+
+describe('what of a provider is a secret', () => {
+  const headers = { 'HTTP-Referer': SITE, 'x-title': 'Research of ours', 'x-api-key': 'header-credential-2' };
+  const { config, target } = configured('sk-provider-credential', headers);
+
+  it('is the same in research, in passed answers, in messages and in the log', () => {
+    const shown = [SITE, 'Research of ours'];
+    const hidden = ['sk-provider-credential', 'header-credential-2'];
+    const message = (text: string) => target.failureOfStreamError({ error: { message: text } }).message;
+    for (const text of shown) {
+      assert.ok(target.maskText(text) === text, text);
+      assert.ok(target.mask.text(text) === text, text);
+      assert.ok(message(text).includes(text), text);
+      assert.ok(!secretsOf(config).includes(text), text);
+    }
+    for (const text of hidden) {
+      assert.ok(!target.maskText(text).includes(text), text);
+      assert.ok(!target.mask.text(text).includes(text), text);
+      assert.ok(!message(text).includes(text), text);
+      assert.ok(secretsOf(config).includes(text), text);
+    }
   });
 });
