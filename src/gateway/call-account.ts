@@ -1,7 +1,16 @@
 import { isObject, parseJson } from '../base/json.ts';
-import { CallMeter, promptTokens, usageOf } from '../upstream/provider-answer.ts';
+import {
+  answersText,
+  CallMeter,
+  deliveredWeight,
+  isCredible,
+  promptTokens,
+  type TurnUsage,
+  usageOf,
+} from '../upstream/provider-answer.ts';
 import type { TargetRequest } from '../upstream/provider-target.ts';
 import type { Route } from '../upstream/upstream.ts';
+import type { AttemptResult } from './attempt-result.ts';
 
 /** What a call used: tokens, and money in `server.currency`, of routes that have a price. */
 export interface Spent {
@@ -9,17 +18,25 @@ export interface Spent {
   cost: number;
 }
 
-/** Bytes of a request that is no JSON for each of its tokens, and the most that its attachments count. */
+/** Bytes for each token where no text can be read, and the most that attachments of a request count. */
 const BYTES = 4;
 const MOST_OF_A_FORM = 1000;
+/**
+ * How much of a stream is searched for what was delivered, in bytes: its beginning, and then the beginning of one piece in so
+ * many, which stand for the rest. All of it would cost a stream of bursts a third of its events a second
+ * (`npm run bench -- pass-through`).
+ */
+const SEARCHED_FIRST = 8 * 1024;
+const SEARCHED_LATER = 1024;
+const SEARCHED_ONE_IN = 8;
 
 /** Adds up what the attempts of one call used: several are paid where routes continue or overtake each other. */
 export class CallAccount {
-  readonly #meters: CallMeter[] = [];
+  readonly #meters: AttemptMeter[] = [];
 
   /** A route is asked. */
-  attempt({ price }: Pick<Route, 'price'>, { body }: Pick<TargetRequest, 'body'>): CallMeter {
-    const meter = new CallMeter({ price }, () => tokensOf(body));
+  attempt({ price }: Pick<Route, 'price'>, request: Pick<TargetRequest, 'api' | 'body'>): AttemptMeter {
+    const meter = new AttemptMeter(price, request);
     this.#meters.push(meter);
     return meter;
   }
@@ -31,7 +48,58 @@ export class CallAccount {
   }
 }
 
-function tokensOf(body: Buffer | string | null): number {
+/** The meter of one attempt, which counts an answer in the form in which it passes. */
+export class AttemptMeter extends CallMeter {
+  readonly #api: string;
+  /** What of a stream was searched: bytes, and the tokens in them. */
+  #searched = 0;
+  #found = 0;
+  #pieces = 0;
+
+  constructor(price: Route['price'], { api, body }: Pick<TargetRequest, 'api' | 'body'>) {
+    super({ price }, () => promptOf(body));
+    this.#api = api;
+  }
+
+  /** Whole events of a stream came. */
+  events(bytes: Buffer): void {
+    const searched = bytes.subarray(0, this.#share());
+    const found = deliveredWeight(searched.toString('utf8'), { api: this.#api, streamed: true });
+    this.#searched += searched.length;
+    this.#found += found;
+    const rest = bytes.length - searched.length;
+    this.delivered(rest > 0 ? found + (rest * this.#found) / this.#searched : found);
+  }
+
+  /** How much of the next piece is searched, in bytes. */
+  #share(): number {
+    if (this.#searched < SEARCHED_FIRST) return SEARCHED_FIRST;
+    return ++this.#pieces % SEARCHED_ONE_IN === 0 ? SEARCHED_LATER : 0;
+  }
+
+  /** A piece of an answer came that is not read piece by piece. */
+  bytes(length: number): void {
+    if (answersText(this.#api)) this.delivered(length / BYTES);
+  }
+
+  /** The result of the attempt, once what it tells is counted. Rejects as `result` does: what came until then counts. */
+  async result(result: Promise<AttemptResult>): Promise<AttemptResult> {
+    const ended = await result;
+    if (ended.is === 'answered') this.#answered(ended.answer.body, ended.usage);
+    const whole = ended.is === 'answered' || (ended.is === 'delivered' && ended.failure === undefined);
+    if (ended.usage) this.reported(ended.usage, { whole });
+    return ended;
+  }
+
+  /** An answer cannot have more text than bytes: most that is reported needs no second look. */
+  #answered(body: Buffer, usage: TurnUsage | null): void {
+    if (usage && isCredible(usage.outputTokens, body.length / BYTES)) return;
+    this.deliveredInAll(deliveredWeight(body.toString('utf8'), { api: this.#api, streamed: false }));
+  }
+}
+
+/** An estimate of the tokens of a request, JSON or not. */
+function promptOf(body: TargetRequest['body']): number {
   if (body === null) return 0;
   const request = parseJson(body.toString());
   return isObject(request) ? promptTokens(request) : Math.min(MOST_OF_A_FORM, Math.ceil(body.length / BYTES));

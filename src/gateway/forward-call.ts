@@ -3,19 +3,22 @@ import { GatewayError } from '../base/errors.ts';
 import type { FairSemaphore, Permit } from '../base/fair-semaphore.ts';
 import type { Lane } from '../base/hedge.ts';
 import type { JsonObject } from '../base/json.ts';
+import { workOwner } from '../base/load/event-loop.ts';
+import { topLevelSpans } from '../protocol/requests/json-spans.ts';
+import { gatewayErrorOf } from '../upstream/provider-answer.ts';
 import type { HeldAnswer, ProviderTarget } from '../upstream/provider-target.ts';
-import { type Attempt, type BackoffPolicy, type Route, targetOf, type Upstream } from '../upstream/upstream.ts';
+import { type Attempt, type BackoffPolicy, targetOf, type Upstream } from '../upstream/upstream.ts';
 import { ContinuedAnswer, isContinuable } from './answers/continued-answer.ts';
+import type { RoutedCall } from './attempt-context.ts';
 import type { AttemptResult } from './attempt-result.ts';
 import { receiverOf } from './choose-receiver.ts';
 import { endAnswer } from './client-writer.ts';
+import { continuing } from './continuing.ts';
 import { type Passed, withFailover } from './failover.ts';
-import { MeteredCall } from './metered-call.ts';
-import { type PassedRequest, requestFor } from './passed-request.ts';
-import type { ProxyCall } from './proxy-call.ts';
+import type { ProxyCall, ProxyTask } from './proxy-call.ts';
+import { type PassedRequest, requestFor, unstreamed } from './replace-spans.ts';
 import { framesOf } from './streams/event-lines.ts';
-import { type StreamKind, streamOf } from './streams/stream-kind.ts';
-import { requestOfStream } from './streams/stream-request.ts';
+import { streamOf } from './streams/stream-kind.ts';
 
 /** Somebody waits: what takes longer than this is better told than waited for, in milliseconds. */
 const BACKOFF: BackoffPolicy = { baseMs: 250, maxMs: 2000, patienceMs: 2000 };
@@ -23,7 +26,7 @@ const BACKOFF: BackoffPolicy = { baseMs: 250, maxMs: 2000, patienceMs: 2000 };
 /** What forwarding is made of. */
 export interface ForwardParts {
   upstream: Upstream;
-  /** See `RelayedStreamOptions`. */
+  /** See `Client`. */
   holdMs: number;
   /** For answers that are held until they are whole. */
   memory: FairSemaphore;
@@ -34,108 +37,97 @@ export interface ForwardParts {
  * @throws GatewayError while nothing has been written; the signal's reason.
  */
 export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }: ForwardParts): Promise<void> {
-  const { res, modelName, model, key, signal } = call;
-  const isChat = call.api === 'chat_completions';
-  const kind = streamOf(call.api, modelName, requestOfStream(call.body));
-  const request = requestOf(call);
+  const { req, res, modelName, model, key, account, api, stream, body, signal } = call;
+  const { path, modelAt, encoding } = call;
+  const request = { method: req.method ?? 'POST', path, api, headers: req.headers, body, modelAt, encoding };
+  const continues = api === 'chat_completions' && stream && model.continue_streams && isContinuable(body);
+  const continued = continues ? new ContinuedAnswer() : undefined;
+  const kind = streamOf(api, modelName, body);
   const held = memory.open(key.id);
-  const size = { streamed: call.stream, bytes: call.body.length };
-  const continued =
-    isChat && call.stream && model.continue_streams && isContinuable(call.body) ? new ContinuedAnswer() : undefined;
-  const ask = ({ route, hasAlternative }: Attempt, lane: Lane): Promise<AttemptResult> => {
-    const target = targetOf(route);
-    const onBegin = () => lane.win();
-    const { stream, api } = call;
-    const common = { route, target, memory: held, res, kind, modelName, api, stream, holdMs, onBegin, continued };
-    const once = (): Promise<AttemptResult> => {
-      const sent = requestFor(goingOn(request, route, continued), route.model);
-      const metered = new MeteredCall(call.account.attempt(route, sent), api);
-      const context = { ...common, metered };
-      return metered.result(
-        target.call(sent, {
-          receiver: receiverOf(context),
-          sent: metered.sent,
-          patience: hasAlternative ? route.provider.patience(route.model, size) : undefined,
-          watch: route.provider.firstTokens(route.model, size),
-          streamed: stream,
-          unanswered: (failure) => ({ is: 'failed', failure }),
-          signal: lane.signal,
-        }),
-      );
-    };
-    return continued ? onceMore(once, { continued, route }) : once();
-  };
-  const attempts = upstream.attempts({ modelName, model, key, backoff: BACKOFF, attended: true });
+  const routed = { request, modelName, kind, account, memory: held, client: { res, stream, holdMs, continued } };
+  const asking = continued ? continuing(askRoute, continued) : askRoute;
   try {
-    const passed = await withFailover({ attempts, modelName, ask, hedgeMs: model.hedge_after, signal });
-    finish(passed, { res, kind, target: targetOf(passed.route), envelope: continued?.envelope });
+    const passed = await withFailover({
+      attempts: upstream.attempts({ modelName, model, key, backoff: BACKOFF, attended: true }),
+      modelName,
+      ask: (attempt, lane) => asking(routed, attempt, lane),
+      hedgeMs: model.hedge_after,
+      signal,
+    });
+    passOn(passed, res, (error) => endStream(res, kind.failure(error.toObject(), continued?.envelope ?? {})));
   } catch (thrown) {
     if (!res.headersSent || signal.aborted || !(thrown instanceof GatewayError)) throw thrown;
-    endStream(res, { kind, error: thrown, envelope: continued?.envelope });
+    endStream(res, kind.failure(thrown.toObject(), continued?.envelope ?? {}));
   } finally {
     if (held.permits > 0) releaseWith(res, held);
   }
 }
 
-/** Asks once, and once more where the route has to be asked in another way to go on. */
-async function onceMore(
-  once: () => Promise<AttemptResult>,
-  { continued, route }: { continued: ContinuedAnswer; route: Route },
-): Promise<AttemptResult> {
-  const result = await once();
-  return continued.begun && learnsOrder(result, route) ? await once() : result;
+/**
+ * Makes the chat completion of a background task: nobody waits, so it waits itself where providers ask for that.
+ * @throws GatewayError as a failed task shows it; the signal's reason.
+ */
+export async function completeTask(task: ProxyTask, { upstream, memory }: ForwardParts): Promise<string> {
+  const { modelName, model, key, account, signal } = task;
+  const request = requestOfTask(task);
+  using held = memory.open(workOwner());
+  const kind = streamOf(request.api, modelName, request.body);
+  const routed = { request, modelName, kind, account, memory: held };
+  const passed = await withFailover({
+    attempts: upstream.attempts({ modelName, model, key }),
+    modelName,
+    ask: (attempt, lane) => askRoute(routed, attempt, lane),
+    hedgeMs: model.hedge_after,
+    signal,
+  });
+  if (passed.is === 'delivered') throw new Error('a task has no client to deliver to');
+  if (passed.is === 'refused') throw gatewayErrorOf(modelName, [passed]);
+  targetOf(passed.route).mask.apply(passed.answer.body);
+  return passed.answer.body.toString('utf8');
 }
 
-/** The request of a route that goes on where another one broke off. */
-function goingOn(request: PassedRequest, route: Route, continued: ContinuedAnswer | undefined): PassedRequest {
-  if (!continued?.begun) return request;
-  const { endsWithUser } = route.provider.traits(route.model);
-  return { ...request, changes: continued.changes(request.body, { endsWithUser }) };
+/** One attempt: the request goes to the route, and its answer to the receiver that its head chooses. */
+function askRoute(call: RoutedCall, { route, hasAlternative }: Attempt, lane: Lane): Promise<AttemptResult> {
+  const { request, account, client } = call;
+  const { provider, model } = route;
+  const target = targetOf(route);
+  const sent = requestFor(request, model);
+  const meter = account.attempt(route, sent);
+  const size = { streamed: client?.stream ?? false, bytes: request.body.length };
+  const context = { ...call, api: request.api, route, target, meter, onBegin: () => lane.win() };
+  const answer = target.call<AttemptResult>(sent, {
+    receiver: (head, control) => receiverOf(head, control, context),
+    sent: () => meter.sent(),
+    patience: client && hasAlternative ? provider.patience(model, size) : undefined,
+    watch: provider.firstTokens(model, size),
+    streamed: size.streamed,
+    unanswered: (failure) => ({ is: 'failed', failure }),
+    signal: lane.signal,
+  });
+  return meter.result(answer);
 }
 
-/** A model may refuse to go on with words put into its mouth: then it is asked to, once. */
-function learnsOrder(result: AttemptResult, { provider, model }: Route): boolean {
-  const traits = provider.traits(model);
-  if (traits.endsWithUser || result.is !== 'failed' || result.answer?.status !== 400) return false;
-  if (!/prefill|(?:end|last).{0,60}(?:user|assistant)/i.test(result.answer.body.toString('utf8', 0, 4096)))
-    return false;
-  traits.endsWithUser = true;
-  return true;
+function requestOfTask(task: ProxyTask): PassedRequest {
+  const body = Buffer.from(task.body);
+  const [modelAt] = topLevelSpans(body, 'model');
+  if (!modelAt) throw new GatewayError('internal_error', 'The stored request names no model.');
+  return {
+    method: 'POST',
+    path: '/chat/completions',
+    api: 'chat_completions',
+    headers: { ...task.trace, 'content-type': 'application/json', accept: 'application/json' },
+    body,
+    modelAt,
+    encoding: 'json',
+    changes: unstreamed(body),
+  };
 }
 
-/** What is written is still in memory until the client has taken it. */
-function releaseWith(res: ServerResponse, permit: Permit): void {
-  if (res.closed) permit[Symbol.dispose]();
-  else res.once('close', () => permit[Symbol.dispose]());
-}
-
-function requestOf(call: ProxyCall): PassedRequest {
-  const { req, path, api, body, modelAt, encoding } = call;
-  return { method: req.method ?? 'POST', path, api, headers: req.headers, body, modelAt, encoding };
-}
-
-/** Writes what is not written yet. */
-function finish(
-  passed: Passed,
-  {
-    res,
-    kind,
-    target,
-    envelope,
-  }: { res: ServerResponse; kind: StreamKind; target: ProviderTarget; envelope: JsonObject | undefined },
-): void {
-  switch (passed.is) {
-    case 'delivered':
-      return;
-    case 'answered':
-      writeAnswer(res, passed.answer, target);
-      return;
-    case 'refused':
-      if (res.headersSent) {
-        const error = new GatewayError('upstream_error', `The provider answered ${passed.answer.status}.`);
-        endStream(res, { kind, error, envelope });
-      } else writeAnswer(res, passed.answer, target);
-  }
+/** Writes what is not written yet. `fail`: ends a stream whose head went out already. */
+function passOn(passed: Passed, res: ServerResponse, fail: (error: GatewayError) => void): void {
+  if (passed.is === 'delivered') return;
+  if (passed.is === 'answered' || !res.headersSent) writeAnswer(res, passed.answer, targetOf(passed.route));
+  else fail(new GatewayError('upstream_error', `The provider answered ${passed.answer.status}.`));
 }
 
 /** Up to this length an answer goes out in one piece with its headers, in bytes: one call of the system instead of two. */
@@ -152,9 +144,12 @@ function writeAnswer(res: ServerResponse, answer: HeldAnswer, target: ProviderTa
 }
 
 /** Tells a client of a failure that was sent comments, and so the head of a stream, while every route failed. */
-function endStream(
-  res: ServerResponse,
-  { kind, error, envelope = {} }: { kind: StreamKind; error: GatewayError; envelope?: JsonObject | undefined },
-): void {
-  endAnswer(res, framesOf(kind.failure(error.toObject(), envelope)));
+function endStream(res: ServerResponse, failure: readonly JsonObject[]): void {
+  endAnswer(res, framesOf(failure));
+}
+
+/** What is written is still in memory until the client has taken it. */
+function releaseWith(res: ServerResponse, permit: Permit): void {
+  if (res.closed) permit[Symbol.dispose]();
+  else res.once('close', () => permit[Symbol.dispose]());
 }

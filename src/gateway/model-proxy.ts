@@ -1,8 +1,7 @@
 import { GatewayError } from '../base/errors.ts';
 import { FairSemaphore } from '../base/fair-semaphore.ts';
 import type { Upstream } from '../upstream/upstream.ts';
-import { completeTask } from './complete-task.ts';
-import { forwardCall } from './forward-call.ts';
+import { completeTask, forwardCall } from './forward-call.ts';
 import type { ModelProxy } from './proxy-call.ts';
 
 /** Comments before the first payload of a stream are held back this long, in milliseconds. */
@@ -13,7 +12,7 @@ const HELD_BYTES = 64 * 1024 * 1024;
 
 export interface ModelProxyOptions {
   upstream: Upstream;
-  /** See `RelayedStreamOptions`; 5 seconds by default. */
+  /** See `Client`; 5 seconds by default. */
   holdMs?: number;
 }
 

@@ -1,13 +1,41 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import { type Span, topLevelSpans } from '../protocol/requests/json-spans.ts';
+import type { TargetRequest } from '../upstream/provider-target.ts';
+
+/** What a client asked for, before a route is chosen. */
+export interface PassedRequest {
+  method: string;
+  /** The path after `/v1`, with its query. */
+  path: string;
+  /** See `ProxyCall`. */
+  api: string;
+  /** The client's headers; those that no provider may see are left behind where it goes out. */
+  headers: IncomingHttpHeaders;
+  body: Buffer;
+  /** Where in `body` the model's name stands: with its quotes in JSON, bare in a multipart form. */
+  modelAt: Span;
+  encoding: 'json' | 'multipart';
+  /** What else changes in the body. */
+  changes?: readonly Replacement[];
+}
 
 /** A range of bytes and what stands there instead. */
 export interface Replacement extends Span {
   text: string;
 }
 
+/** The request for one route, with its own name of the model in the body. */
+export function requestFor(
+  { method, path, api, headers, body, modelAt, encoding, changes = [] }: PassedRequest,
+  model: string,
+): TargetRequest {
+  const named = { ...modelAt, text: encoding === 'json' ? JSON.stringify(model) : model };
+  return { method, path, api, headers, body: replaceSpans(body, [...changes, named]) };
+}
+
 /** `body` with ranges that do not overlap replaced; every other byte stays as it came. */
 export function replaceSpans(body: Buffer, replacements: readonly Replacement[]): Buffer {
-  const ordered = replacements.length < 2 ? replacements : [...replacements].sort((a, b) => a.start - b.start);
+  const ordered = replacements.toSorted((a, b) => a.start - b.start);
   let length = body.length;
   for (const { start, end, text } of ordered) length += Buffer.byteLength(text) - (end - start);
   const replaced = Buffer.allocUnsafe(length);

@@ -14,6 +14,7 @@ export {
 } from './decoding/answer-signs.ts';
 export { answersText, deliveredWeight } from './decoding/delivered-text.ts';
 export { promptTokens } from './decoding/estimate.ts';
+export { EventStream } from './decoding/event-stream.ts';
 export { readFinishReason } from './decoding/finish-reason.ts';
 export { readUsage } from './decoding/usage.ts';
 export { isPlainError, isStreamError } from './dialects/stream-errors.ts';

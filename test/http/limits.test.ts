@@ -255,7 +255,7 @@ describe('tokens_per_day', () => {
     const proxy = async ({ res, account }: ProxyCall) => {
       res.end('{}');
       const usage = { ...noUsage(), inputTokens: 40_000 };
-      account.attempt({ price: undefined }, { body: null }).reported(usage, { whole: true });
+      account.attempt({ price: undefined }, { api: 'chat_completions', body: null }).reported(usage, { whole: true });
     };
     await using gateway = await openGateway({ limits: { tokens_per_day: 50_000 }, proxy });
     const call = () => send(gateway, 'POST /v1/chat/completions', { key, body: { model: 'gpt', messages: [] } });

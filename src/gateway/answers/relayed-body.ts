@@ -1,62 +1,52 @@
-import type { ServerResponse } from 'node:http';
 import { type AttemptFailure, brokenStream } from '../../upstream/provider-answer.ts';
-import { MaskedBody, type ProviderTarget } from '../../upstream/provider-target.ts';
+import { type AnswerHead, MaskedBody } from '../../upstream/provider-target.ts';
+import type { PassingContext } from '../attempt-context.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from '../attempt-result.ts';
 import { ClientWriter } from '../client-writer.ts';
+import { mediaTypeOf } from './answer-headers.ts';
 import { lastReportedUsage } from './reported-usage.ts';
 import { Tail } from './tail.ts';
 
 /** The longest body, in bytes: beyond it an answer does not end. */
 const MAX_BODY = 1024 * 1024 * 1024;
 
-export interface RelayedBodyOptions {
-  res: ServerResponse;
-  status: number;
-  headers: Readonly<Record<string, string>>;
-  mask: ProviderTarget['mask'];
-  /** Called before the first bytes go out. */
-  onBegin(): void;
-  /** Called with the length of each piece that comes, in bytes. */
-  received(length: number): void;
-  /** Whether an empty body is an answer. */
-  mayBeEmpty: boolean;
-  /** Whether the body is JSON that may tell of usage. */
-  isJson: boolean;
-}
-
 /** Passes a body to the client as it comes: files, audio, long JSON. What breaks off midway is cut, visibly. */
 export class RelayedBody implements ResultReceiver {
-  readonly #options: RelayedBodyOptions;
+  readonly #head: AnswerHead;
   readonly #control: ResultControl;
+  readonly #context: PassingContext;
   readonly #writer: ClientWriter;
-  readonly #tail = new Tail();
-  #begun = false;
-  #received = 0;
   readonly #masked: MaskedBody;
+  /** Where JSON tells of usage. */
+  readonly #tail = new Tail();
+  readonly #isJson: boolean;
+  #hasBegun = false;
+  #received = 0;
 
-  constructor(options: RelayedBodyOptions, control: ResultControl) {
-    this.#options = options;
+  constructor(head: AnswerHead, control: ResultControl, context: PassingContext) {
+    this.#head = head;
     this.#control = control;
-    this.#writer = new ClientWriter(options.res, control);
-    this.#masked = new MaskedBody(options.mask);
+    this.#context = context;
+    this.#isJson = mediaTypeOf(head) === 'application/json';
+    this.#writer = new ClientWriter(context.client.res, control);
+    this.#masked = new MaskedBody(context.target.mask);
   }
 
   data(chunk: Buffer): void {
     this.#received += chunk.length;
-    this.#options.received(chunk.length);
+    this.#context.meter.bytes(chunk.length);
     if (this.#received > MAX_BODY) {
       this.#control.finish(this.broken(brokenStream('the answer does not end')));
       return;
     }
-    if (!this.#begun) this.#control.started();
+    if (!this.#hasBegun) this.#control.started();
     this.#begin();
     this.#write(this.#masked.push(chunk));
   }
 
   end(): AttemptResult {
-    if (!this.#begun && !this.#options.mayBeEmpty) {
-      return { is: 'failed', failure: brokenStream('the answer is empty') };
-    }
+    const mayBeEmpty = !this.#isJson || this.#head.status === 204;
+    if (!this.#hasBegun && !mayBeEmpty) return { is: 'failed', failure: brokenStream('the answer is empty') };
     this.#begin();
     this.#write(this.#masked.end());
     this.#writer.end();
@@ -64,20 +54,20 @@ export class RelayedBody implements ResultReceiver {
   }
 
   broken(failure: AttemptFailure): AttemptResult {
-    if (!this.#begun) return { is: 'failed', failure };
+    if (!this.#hasBegun) return { is: 'failed', failure };
     this.#writer.cut();
     return { is: 'delivered', usage: null, failure };
   }
 
   #write(bytes: Buffer): void {
-    if (this.#options.isJson) this.#tail.push(bytes);
+    if (this.#isJson) this.#tail.push(bytes);
     this.#writer.write(bytes);
   }
 
   #begin(): void {
-    if (this.#begun) return;
-    this.#begun = true;
-    this.#options.onBegin();
-    this.#writer.begin(this.#options.status, this.#options.headers);
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
+    this.#context.onBegin();
+    this.#writer.begin(this.#head.status, this.#context.target.headersToClient(this.#head));
   }
 }

@@ -3,7 +3,7 @@ import { isObject, type JsonObject, type JsonValue, parseJson } from '../../base
 import { type AttemptFailure, brokenStream } from '../../upstream/provider-answer.ts';
 import type { AnswerHead, HeldAnswer, ProviderTarget } from '../../upstream/provider-target.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from '../attempt-result.ts';
-import type { MeteredCall } from '../metered-call.ts';
+import type { AttemptMeter } from '../call-account.ts';
 import { judge, type StreamKind } from '../streams/stream-kind.ts';
 import { HeldBytes } from './held-bytes.ts';
 import { lastReportedUsage, usageIn } from './reported-usage.ts';
@@ -23,7 +23,7 @@ export interface WholeAnswerOptions {
   /** Judges the answer once it is whole. */
   judge(answer: HeldAnswer): AttemptResult;
   memory: Permit;
-  metered: Pick<MeteredCall, 'bytes' | 'anew'>;
+  meter: Pick<AttemptMeter, 'bytes' | 'deliveredInAll'>;
   /** Takes over where memory is short: the answer passes as it comes. Absent: there is nobody to pass it to. */
   relay?: () => ResultReceiver;
   /** Longer ones are relayed, in bytes; absent: none are for their length. */
@@ -59,7 +59,7 @@ export class WholeAnswer implements ResultReceiver {
       return;
     }
     if (this.#length === 0) this.#control.started();
-    this.#options.metered.bytes(chunk.length, this.#head);
+    this.#options.meter.bytes(chunk.length);
     const length = this.#length + chunk.length;
     if (length > this.#limit) {
       this.#control.finish(failed(`the answer is larger than ${this.#limit} bytes`));
@@ -106,14 +106,14 @@ export class WholeAnswer implements ResultReceiver {
       return;
     }
     this.#relayed = relayed;
-    this.#options.metered.anew();
+    this.#options.meter.deliveredInAll(0);
     relayed.data(this.#take());
     relayed.data(chunk);
   }
 
   end(): AttemptResult {
     if (this.#relayed) return this.#relayed.end();
-    this.#options.metered.anew();
+    this.#options.meter.deliveredInAll(0);
     return this.#options.judge({ ...this.#head, body: this.#take() });
   }
 

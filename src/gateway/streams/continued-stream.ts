@@ -1,170 +1,127 @@
-import type { ServerResponse } from 'node:http';
-import { createParser } from 'eventsource-parser';
-import { isObject, type JsonObject, parseJson } from '../../base/json.ts';
+import { isObject, type JsonObject } from '../../base/json.ts';
 import {
-  type AttemptFailure,
+  AttemptFailure,
   brokenStream,
+  EventStream,
   readFinishReason,
   readUsage,
   type TurnUsage,
 } from '../../upstream/provider-answer.ts';
-import type { ProviderTarget } from '../../upstream/provider-target.ts';
+import type { AnswerHead } from '../../upstream/provider-target.ts';
+import { streamHeaders } from '../answers/answer-headers.ts';
 import type { ContinuedAnswer } from '../answers/continued-answer.ts';
+import type { PassingContext } from '../attempt-context.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from '../attempt-result.ts';
 import { ClientWriter } from '../client-writer.ts';
-import type { MeteredCall } from '../metered-call.ts';
 import { framesOf } from './event-lines.ts';
 import { judge, type StreamKind } from './stream-kind.ts';
 
-/** The longest frame that is accepted, and the longest stream, in characters. */
-const MAX_FRAME = 8 * 1024 * 1024;
+/** The longest stream, in bytes. */
 const MAX_STREAM = 256 * 1024 * 1024;
-/** What is held at most until the first content is there, in characters. */
+/** What is held at most until the first content is there, in bytes. */
 const MAX_OPENING = 4 * 1024 * 1024;
-/** Malformed frames in a row and in all that are left out. */
-const MAX_SKIPPED = 3;
-
-export interface ContinuedStreamOptions {
-  res: ServerResponse;
-  /** The head of the answer. */
-  headers: Readonly<Record<string, string>>;
-  answer: ContinuedAnswer;
-  kind: StreamKind;
-  target: ProviderTarget;
-  metered: Pick<MeteredCall, 'events'>;
-  /** Called before the first bytes go out. */
-  onBegin(): void;
-}
 
 /**
  * Passes the stream of one route on as a part of an answer that other routes may continue. Frames are read, unlike those
  * of a stream that is passed unchanged: what was delivered has to be known, and all of it is to look like one stream.
  */
 export class ContinuedStream implements ResultReceiver {
-  readonly #options: ContinuedStreamOptions;
+  readonly #head: AnswerHead;
   readonly #control: ResultControl;
+  readonly #context: PassingContext;
+  readonly #answer: ContinuedAnswer;
   readonly #writer: ClientWriter;
-  readonly #decoder = new TextDecoder();
-  readonly #parser = createParser({
-    maxBufferSize: MAX_FRAME,
-    onEvent: ({ data }) => this.#frames.push(data),
-    onError: ({ type }) => {
-      if (type === 'max-buffer-size-exceeded') throw brokenStream('a frame is too long');
-    },
-  });
-  #frames: string[] = [];
+  readonly #events = new EventStream();
   #size = 0;
   #hasBegun = false;
   /** What came before the first content. */
   #opening: JsonObject[] = [];
-  #skipped = 0;
-  #isFlawed = false;
-  #isDone = false;
   #hasEnd = false;
   #usage: TurnUsage | null = null;
 
-  constructor(options: ContinuedStreamOptions, control: ResultControl) {
-    this.#options = options;
+  constructor(head: AnswerHead, control: ResultControl, context: PassingContext, answer: ContinuedAnswer) {
+    this.#head = head;
     this.#control = control;
-    this.#writer = new ClientWriter(options.res, control);
-    options.answer.restart();
+    this.#context = context;
+    this.#answer = answer;
+    this.#writer = new ClientWriter(context.client.res, control);
+    answer.restart();
   }
 
   data(chunk: Buffer): void {
-    const failure = this.#read(this.#decoder.decode(chunk, { stream: true }));
+    this.#size += chunk.length;
+    const failure = this.#read(() => {
+      if (this.#size > MAX_STREAM) throw brokenStream('the answer does not end');
+      return this.#events.feed(chunk);
+    });
     if (failure) this.#control.finish(this.broken(failure));
   }
 
   end(): AttemptResult {
-    const failure = this.#read(`${this.#decoder.decode()}\n\n`);
+    const failure = this.#read(() => this.#events.end());
     if (failure) return this.broken(failure);
     if (!this.#hasBegun) return this.broken(brokenStream('an empty answer'));
-    if (!this.#hasEnd || this.#isFlawed) return this.broken(brokenStream('the stream ended before the answer did'));
-    this.#writer.end('data: [DONE]\n\n');
-    return { is: 'delivered', usage: this.#usage };
+    return this.broken(brokenStream('the stream ended before the answer did'));
   }
 
   /** A stream whose answer is whole needs no other route. */
   broken(failure: AttemptFailure): AttemptResult {
-    if (this.#hasBegun && this.#hasEnd && !this.#isFlawed) {
+    if (this.#hasBegun && this.#hasEnd) {
       this.#writer.end('data: [DONE]\n\n');
       return { is: 'delivered', usage: this.#usage };
     }
-    const { answer } = this.#options;
     return {
       is: 'failed',
-      failure: answer.canGoOn ? failure : failure.with({ advice: 'never' }),
+      failure: this.#answer.canGoOn ? failure : failure.with({ advice: 'never' }),
       ...(this.#usage && { usage: this.#usage }),
     };
   }
 
-  #read(text: string): AttemptFailure | undefined {
-    this.#size += text.length;
-    if (this.#size > MAX_STREAM) return brokenStream('the answer does not end');
-    this.#parser.feed(text);
-    const frames = this.#frames;
-    this.#frames = [];
-    let written = '';
-    let failure: AttemptFailure | undefined;
-    for (const frame of frames) {
-      const made = this.#frame(frame.trim());
-      if (typeof made === 'string') written += made;
-      else {
-        failure = made;
-        break;
-      }
+  /** Writes what goes out for the payloads that came, and gives why the stream is broken, if it is. */
+  #read(payloads: () => Record<string, unknown>[]): AttemptFailure | undefined {
+    const chunks: JsonObject[] = [];
+    try {
+      for (const payload of payloads()) if (isPayload(payload)) chunks.push(...this.#chunksFor(payload));
+    } catch (error) {
+      if (error instanceof AttemptFailure) return error;
+      throw error;
+    } finally {
+      if (chunks.length > 0) this.#write(framesOf(chunks));
     }
-    if (written !== '') this.#write(written);
-    return failure;
+    return undefined;
   }
 
-  /** What goes out for one frame, or why the stream is broken. */
-  #frame(data: string): string | AttemptFailure {
-    if (data === '' || this.#isDone) return '';
-    if (data === '[DONE]') {
-      this.#isDone = true;
-      return '';
-    }
-    const payload = parseJson(data);
-    if (!isPayload(payload)) return this.#skip();
-    const { target, answer } = this.#options;
-    const usage = readUsage(payload.usage);
-    if (usage) this.#usage = usage;
+  /** @throws AttemptFailure */
+  #chunksFor(payload: JsonObject): JsonObject[] {
+    const { target, meter } = this.#context;
+    this.#usage = readUsage(payload.usage) ?? this.#usage;
     const judged = judge(this.#kind, payload);
-    if (judged === 'failed') return target.failureOfStreamError(payload);
-    this.#isFlawed = false;
-    this.#options.metered.events(Buffer.from(data));
-    if (readFinishReason(finishOf(payload)) !== undefined) this.#hasEnd = true;
+    if (judged === 'failed') throw target.failureOfStreamError(payload);
+    meter.events(Buffer.from(JSON.stringify(payload)));
+    this.#hasEnd ||= readFinishReason(finishOf(payload)) !== undefined;
     if (!this.#hasBegun && judged === 'waiting') {
+      if (this.#size > MAX_OPENING) throw brokenStream('the stream does not begin');
       this.#opening.push(payload);
-      return this.#size > MAX_OPENING ? brokenStream('the stream does not begin') : '';
+      return [];
     }
     if (!this.#hasBegun) {
       this.#hasBegun = true;
       this.#control.started();
     }
-    return framesOf([...this.#opening.splice(0), payload].flatMap((chunk) => answer.accept(chunk)));
+    return [...this.#opening.splice(0), payload].flatMap((chunk) => this.#answer.accept(chunk));
   }
 
   /** What is to be continued may be whole already. */
   get #kind(): StreamKind {
-    const { kind, answer } = this.#options;
-    return answer.begun ? { ...kind, mayBeEmpty: () => true } : kind;
-  }
-
-  #skip(): string | AttemptFailure {
-    this.#skipped += 1;
-    if (!this.#hasBegun || this.#isFlawed || this.#skipped > MAX_SKIPPED)
-      return brokenStream('malformed JSON in the stream');
-    this.#isFlawed = true;
-    return '';
+    const { kind } = this.#context;
+    return this.#answer.begun ? { ...kind, mayBeEmpty: () => true } : kind;
   }
 
   #write(text: string): void {
-    const { headers, onBegin, target } = this.#options;
+    const { onBegin, target } = this.#context;
     if (!this.#writer.begun) {
       onBegin();
-      this.#writer.begin(200, headers);
+      this.#writer.begin(200, streamHeaders(target.requestId(this.#head)));
     }
     const bytes = Buffer.from(text);
     target.mask.apply(bytes);

@@ -1,16 +1,14 @@
-import type { ServerResponse } from 'node:http';
-import type { GatewayError } from '../../base/errors.ts';
 import { isObject, type JsonObject } from '../../base/json.ts';
-import { type AttemptFailure, brokenStream, type TurnUsage } from '../../upstream/provider-answer.ts';
-import type { ProviderTarget } from '../../upstream/provider-target.ts';
+import { type AttemptFailure, brokenStream, gatewayErrorOf, type TurnUsage } from '../../upstream/provider-answer.ts';
+import type { AnswerHead } from '../../upstream/provider-target.ts';
+import { streamHeaders } from '../answers/answer-headers.ts';
 import { HeldBytes } from '../answers/held-bytes.ts';
 import { lastReportedUsage } from '../answers/reported-usage.ts';
 import { Tail } from '../answers/tail.ts';
+import type { PassingContext } from '../attempt-context.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from '../attempt-result.ts';
 import { ClientWriter } from '../client-writer.ts';
-import type { MeteredCall } from '../metered-call.ts';
 import { findFlaw, framesOf, holdsPayload, isJsonObject, lastPayloads, saysDone } from './event-lines.ts';
-import type { StreamKind } from './stream-kind.ts';
 import { OpeningReader } from './stream-opening.ts';
 
 /** The longest frame that is accepted, in bytes. */
@@ -29,33 +27,15 @@ const MAX_HELD_COMMENTS = 16 * 1024;
 /** Events looked at when a stream ends. */
 const LAST_EVENTS = 8;
 
-export interface RelayedStreamOptions {
-  res: ServerResponse;
-  /** The head of the answer. */
-  headers: Readonly<Record<string, string>>;
-  kind: StreamKind;
-  mask: ProviderTarget['mask'];
-  metered: Pick<MeteredCall, 'events'>;
-  /** How long comments that keep the connection alive are held back before the first content, in milliseconds. */
-  holdMs: number;
-  /** How long silence is borne before the model speaks, in milliseconds. */
-  thinkingMs: number;
-  /** What an error inside the stream means. */
-  failureOf(payload: JsonObject): AttemptFailure;
-  /** Called before the first content goes out. */
-  onBegin(): void;
-  /** How a failure is told to the client. */
-  tell(failure: AttemptFailure): GatewayError;
-}
-
 /**
  * Passes a stream of events to the client, unchanged and as it comes, line by whole line. What comes before the first
  * content is held back: until then another provider can be asked. What breaks off after that ends with an error that
  * the official SDKs throw on (contract section 10).
  */
 export class RelayedStream implements ResultReceiver {
-  readonly #options: RelayedStreamOptions;
+  readonly #head: AnswerHead;
   readonly #control: ResultControl;
+  readonly #context: PassingContext;
   readonly #writer: ClientWriter;
   readonly #tail = new Tail();
   readonly #openedAt = performance.now();
@@ -71,11 +51,12 @@ export class RelayedStream implements ResultReceiver {
   #mayThink = false;
   #first: JsonObject | undefined;
 
-  constructor(options: RelayedStreamOptions, control: ResultControl) {
-    this.#options = options;
+  constructor(head: AnswerHead, control: ResultControl, context: PassingContext) {
+    this.#head = head;
     this.#control = control;
-    this.#writer = new ClientWriter(options.res, control);
-    this.#opening = new OpeningReader(options);
+    this.#context = context;
+    this.#writer = new ClientWriter(context.client.res, control);
+    this.#opening = new OpeningReader(context);
   }
 
   data(chunk: Buffer): void {
@@ -137,10 +118,10 @@ export class RelayedStream implements ResultReceiver {
       return undefined;
     }
     this.#first = opening.first;
-    this.#options.onBegin();
-    this.#mayThink = this.#options.kind.speaks !== undefined;
-    this.#control.started(this.#mayThink ? this.#options.thinkingMs : undefined);
-    this.#writer.begin(200, this.#options.headers);
+    this.#context.onBegin();
+    this.#mayThink = this.#context.kind.speaks !== undefined;
+    this.#control.started(this.#mayThink ? this.#context.target.thinkingMs : undefined);
+    this.#begin();
     this.#held.push(bytes.subarray(whole));
     return this.#pass(bytes.subarray(0, whole));
   }
@@ -153,7 +134,7 @@ export class RelayedStream implements ResultReceiver {
 
   /** Comments pass after a while, so that nothing in between takes the connection for dead. */
   #hold(bytes: Buffer, whole: number): void {
-    const isOld = whole >= MAX_HELD_COMMENTS || performance.now() - this.#openedAt >= this.#options.holdMs;
+    const isOld = whole >= MAX_HELD_COMMENTS || performance.now() - this.#openedAt >= this.#context.client.holdMs;
     if (!isOld || whole === 0 || !holdsOnlyComments(bytes.subarray(0, whole))) {
       this.#held.push(bytes);
       return;
@@ -161,15 +142,19 @@ export class RelayedStream implements ResultReceiver {
     this.#opening.forget();
     this.#held.push(bytes.subarray(whole));
     const comments = bytes.subarray(0, whole);
-    this.#options.mask.apply(comments);
-    this.#writer.begin(200, this.#options.headers);
+    this.#context.target.mask.apply(comments);
+    this.#begin();
     this.#writer.write(comments);
+  }
+
+  #begin(): void {
+    this.#writer.begin(200, streamHeaders(this.#context.target.requestId(this.#head)));
   }
 
   /** `bytes`: what is written for `lines`. */
   #pass(lines: Buffer, bytes = lines): AttemptResult | undefined {
-    this.#options.mask.apply(bytes);
-    const flaw = findFlaw(lines, this.#options.kind.isError);
+    this.#context.target.mask.apply(bytes);
+    const flaw = findFlaw(lines, this.#context.kind.isError);
     switch (flaw?.is) {
       case undefined:
         if (this.#isFlawed) {
@@ -187,7 +172,7 @@ export class RelayedStream implements ResultReceiver {
         return this.#skip(lines, flaw);
       case 'error':
         this.#write(lines.subarray(0, flaw.end));
-        return this.#fail(this.#options.failureOf(flaw.payload), flaw.payload);
+        return this.#fail(this.#context.target.failureOfStreamError(flaw.payload), flaw.payload);
     }
   }
 
@@ -211,11 +196,11 @@ export class RelayedStream implements ResultReceiver {
 
   #write(lines: Buffer): void {
     if (lines.length === 0) return;
-    if (this.#mayThink && lines.includes(this.#options.kind.speaks ?? '')) {
+    if (this.#mayThink && lines.includes(this.#context.kind.speaks ?? '')) {
       this.#mayThink = false;
       this.#control.started();
     }
-    this.#options.metered.events(lines);
+    this.#context.meter.events(lines);
     this.#tail.push(lines);
     this.#writer.write(lines);
   }
@@ -226,7 +211,7 @@ export class RelayedStream implements ResultReceiver {
       const failure = broken ?? this.#opening.failureOfUnopened(this.#held.bytes.toString('utf8'));
       return this.#unopened(failure, this.#held.bytes);
     }
-    const isWhole = this.#options.kind.isWhole({
+    const isWhole = this.#context.kind.isWhole({
       done: saysDone(this.#tail.end) && !this.#isFlawed,
       payloads: () => lastPayloads(this.#tail.text(), LAST_EVENTS),
       inOrder: broken === undefined,
@@ -242,8 +227,9 @@ export class RelayedStream implements ResultReceiver {
   /** Ends the stream loudly. `told`: the provider's own error, which went out. */
   #fail(failure: AttemptFailure, told?: JsonObject): AttemptResult {
     if (!this.#first) return { is: 'failed', failure };
-    const { kind, tell } = this.#options;
-    const [chunk, ...more] = kind.failure(tell(failure).toObject(), this.#first);
+    const { kind, modelName, route } = this.#context;
+    const error = gatewayErrorOf(modelName, [{ route, failure }]).toObject();
+    const [chunk, ...more] = kind.failure(error, this.#first);
     const payloads = told && saysAll(told, chunk) ? more : [chunk, ...more];
     const gap = this.#tail.endsFrame ? '' : '\n\n';
     this.#writer.end(gap + framesOf(payloads));

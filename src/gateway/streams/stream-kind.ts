@@ -1,5 +1,6 @@
 import type { ErrorObject } from '../../base/errors.ts';
 import { isObject, type JsonObject } from '../../base/json.ts';
+import { topLevelSpans } from '../../protocol/requests/json-spans.ts';
 import {
   chatSigns,
   embeddingSigns,
@@ -44,14 +45,6 @@ export function judge(kind: StreamKind, payload: JsonObject): 'waiting' | 'begun
   const { content, end } = kind.signs(payload);
   if (end === 'failed') return 'failed';
   return content || end === 'cut' || (end === 'stop' && kind.mayBeEmpty()) ? 'begun' : 'waiting';
-}
-
-/** What the kind of a stream needs to know of its request. */
-export interface StreamRequest {
-  /** Whether more than one choice was asked for; then the end of one says nothing about the others. */
-  several(): boolean;
-  /** See `StreamKind`. */
-  mayBeEmpty(): boolean;
 }
 
 /** Streams of chat completions. */
@@ -123,13 +116,24 @@ const OTHER_STREAM: StreamKind = {
 
 const EMBEDDINGS: StreamKind = { ...OTHER_STREAM, signs: embeddingSigns };
 
-/** The kind of stream that an API answers with. */
-export function streamOf(api: string, model: string, { several, mayBeEmpty }: StreamRequest): StreamKind {
+/** The kind of stream that an API answers a request with. */
+export function streamOf(api: string, model: string, body: Buffer): StreamKind {
+  const several = () => valuesOf(body, 'n').some((value) => Number(value) > 1);
+  // A stop sequence may come at once, and where a text is filled in nothing may be missing.
+  const mayBeEmpty = () =>
+    ['stop', 'suffix'].some((name) => valuesOf(body, name).some((value) => !NOTHING.test(value)));
   if (api === 'chat_completions') return chatStreamKind(model, several, mayBeEmpty);
   if (api === 'completions') return completionStream(model, mayBeEmpty);
   if (api === 'embeddings') return EMBEDDINGS;
   if (api === 'messages') return MESSAGE_STREAM;
   return api === 'responses' ? RESPONSE_STREAM : OTHER_STREAM;
+}
+
+const NOTHING = /^(?:null|""|\[\s*\])$/;
+
+/** What a field of a request is set to, as it is written. */
+function valuesOf(body: Buffer, name: string): string[] {
+  return topLevelSpans(body, name).map(({ start, end }) => body.toString('utf8', start, end));
 }
 
 function finishes({ choices }: JsonObject): boolean {

@@ -1,5 +1,6 @@
 import { type JsonObject, parseJson } from '../../base/json.ts';
 import { type AttemptFailure, brokenStream } from '../../upstream/provider-answer.ts';
+import type { ProviderTarget } from '../../upstream/provider-target.ts';
 import { isJsonObject } from './event-lines.ts';
 import { judge, type StreamKind } from './stream-kind.ts';
 
@@ -13,7 +14,7 @@ export type StreamOpening =
 
 export interface OpeningRules {
   kind: StreamKind;
-  failureOf(payload: JsonObject): AttemptFailure;
+  target: Pick<ProviderTarget, 'failureOfStreamError'>;
 }
 
 const LF = 0x0a;
@@ -88,13 +89,13 @@ export class OpeningReader {
     if (!data.startsWith('{')) return failed('the stream begins with something else than JSON');
     const payload = parseJson(data);
     if (!isJsonObject(payload)) return undefined;
-    const { kind, failureOf } = this.#rules;
+    const { kind, target } = this.#rules;
     this.#first ??= payload;
     this.#data = '';
     this.#tried = 0;
     switch (judge(kind, payload)) {
       case 'failed':
-        return { is: 'failed', failure: failureOf(payload) };
+        return { is: 'failed', failure: target.failureOfStreamError(payload) };
       case 'begun':
         return { is: 'begun', first: this.#first };
       case 'waiting':
@@ -108,8 +109,8 @@ export class OpeningReader {
     const text = rest.trim();
     if (text.startsWith('<')) return brokenStream('an HTML page instead of a stream');
     const payload = text.startsWith('{') ? parseJson(text) : undefined;
-    const { kind, failureOf } = this.#rules;
-    if (isJsonObject(payload) && judge(kind, payload) === 'failed') return failureOf(payload);
+    const { kind, target } = this.#rules;
+    if (isJsonObject(payload) && judge(kind, payload) === 'failed') return target.failureOfStreamError(payload);
     return brokenStream(text === '' ? 'the stream is empty' : 'the answer is no event stream');
   }
 }

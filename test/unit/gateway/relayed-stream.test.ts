@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import { GatewayError } from '../../../src/base/errors.ts';
 import type { AttemptResult, ResultControl } from '../../../src/gateway/attempt-result.ts';
 import { RelayedStream } from '../../../src/gateway/streams/relayed-stream.ts';
-import { chatStreamKind } from '../../../src/gateway/streams/stream-kind.ts';
-import { SecretMask } from '../../../src/upstream/credentials/secret-mask.ts';
-import { AttemptFailure, brokenStream } from '../../../src/upstream/routing/attempt-failure.ts';
+import { brokenStream } from '../../../src/upstream/routing/attempt-failure.ts';
 import { isSlow } from '../../support/fair-time.ts';
 import { chunk, turnPayloads } from '../../support/provider-scripts.ts';
+import { passingContext } from './passing-context.ts';
 
 /** A response that keeps what is written to it. */
 class KeptResponse extends ServerResponse {
@@ -39,6 +37,10 @@ interface Relayed {
   asked: AttemptResult;
 }
 
+const SECRET = 'sk-secret-of-the-provider';
+const ONE = passingContext(new KeptResponse(), { credential: SECRET });
+const SEVERAL = passingContext(new KeptResponse(), { credential: SECRET, several: true });
+
 /** Relays pieces of a stream; `end`: how it ends. `keep`: long pieces are kept. */
 function relay(
   pieces: readonly Uint8Array[],
@@ -59,21 +61,9 @@ function relay(
     },
     soon: (action) => later.push(action),
   };
-  const stream = new RelayedStream(
-    {
-      res,
-      headers: {},
-      onBegin: () => {},
-      metered: { events: () => {} },
-      kind: chatStreamKind('fast', () => several),
-      mask: new SecretMask({ credential: SECRET, headers: {} }),
-      holdMs: 60_000,
-      thinkingMs: 60_000,
-      failureOf: () => new AttemptFailure('the provider said so', { kind: 'failed', advice: 'again' }),
-      tell: ({ message }) => new GatewayError('upstream_error', message),
-    },
-    control,
-  );
+  const context = several ? SEVERAL : ONE;
+  const client = { ...context.client, res };
+  const stream = new RelayedStream({ status: 200, headers: {} }, control, { ...context, client });
   for (const piece of pieces) {
     if (asked) break;
     stream.data(keep ? Buffer.from(piece) : Buffer.from(piece.buffer, piece.byteOffset, piece.length));
@@ -83,8 +73,6 @@ function relay(
   asked ??= end === 'cut' ? stream.broken(brokenStream('cut')) : stream.end();
   return { written: res.written, head: res.head, asked };
 }
-
-const SECRET = 'sk-secret-of-the-provider';
 
 const framed = (payloads: readonly (object | string)[], end = '\n\n') =>
   payloads.map((payload) => `data: ${typeof payload === 'string' ? payload : JSON.stringify(payload)}${end}`).join('');
@@ -214,7 +202,7 @@ describe('a relayed stream, cut into network chunks anywhere', () => {
     const comment = Buffer.from(`: ${'x'.repeat(8 * 1024 * 1024 - 4)}\n\n`);
     const times = (count: number) => [begun, ...Array.from({ length: count }, () => comment)];
     const whole = relay(times(31), 'cut', false, { keep: false });
-    assert.match(whole.written, /"message":"cut"/);
+    assert.match(whole.written, /"message":"Provider one failed: cut"/);
     const endless = relay(times(32), 'cut', false, { keep: false });
     assert.match(endless.written, /the answer does not end/);
   });

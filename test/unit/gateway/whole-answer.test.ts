@@ -38,7 +38,7 @@ function open({ status = 200, budget = 0, relay = true }: { status?: number; bud
     {
       judge: judgeJson,
       memory: account,
-      metered: { bytes: () => {}, anew: () => {} },
+      meter: { bytes: () => {}, deliveredInAll: () => {} },
       ...(relay ? { relay: () => relaying } : {}),
     },
   );
