@@ -1,7 +1,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { didYouMean } from '../base/nearest.ts';
 import type { Environment } from '../config/environment.ts';
-import type { AskOptions } from './ask.ts';
+import type { Effort } from '../config/schema.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { printable } from './printable.ts';
 import type { StartGateway } from './running-gateway.ts';
@@ -16,12 +16,16 @@ export interface CommandLineParts {
   version: string;
 }
 
-/** What runs a command: its code, loaded when it is called, says how it ended. */
-type Run = <Args extends unknown[]>(
-  command: (...args: Args) => Promise<ExitCode> | ExitCode,
-) => (...args: Args) => Promise<void>;
-
-const CONFIG = ['-c, --config <file>', 'configuration file; else GATEWAY_CONFIG, else config/gateway.yaml'] as const;
+interface AskFlags {
+  baseUrl: string;
+  apiKey: string;
+  resume?: string;
+  model?: string;
+  effort?: Effort;
+  json?: boolean;
+  verbose?: boolean;
+  quiet?: boolean;
+}
 
 /**
  * Runs one command of `research-gateway`. A command's code is loaded when it is called: a start should not wait for
@@ -29,48 +33,29 @@ const CONFIG = ['-c, --config <file>', 'configuration file; else GATEWAY_CONFIG,
  * @param args without the program's own name.
  */
 export async function runCommandLine(args: readonly string[], parts: CommandLineParts): Promise<ExitCode> {
-  const { terminal, version } = parts;
+  const { terminal, environment, version } = parts;
   let code: ExitCode = EXIT.completed;
-  const run: Run =
-    (command) =>
-    async (...given) => {
-      code = await command(...given);
-    };
   const program = new Command('research-gateway')
     .description('Deep research behind the OpenAI API, in front of any OpenAI-compatible provider.')
     .version(version)
     .exitOverride()
     .configureOutput({ writeOut: terminal.out, writeErr: terminal.err })
     .showHelpAfterError('(--help tells more)');
-  addGateways(program, parts, run);
-  addTools(program, parts, run);
-  try {
-    refuseUnknownCommand(program, args);
-    await program.parseAsync(args, { from: 'user' });
-    return code;
-  } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.completed : EXIT.usage;
-    throw error;
-  }
-}
 
-/** The commands that run a gateway, or ask one. */
-function addGateways(program: Command, parts: CommandLineParts, run: Run): void {
-  const { environment, terminal, projectRoot } = parts;
   program
     .command('serve', { isDefault: true })
     .description('run the gateway')
-    .option(...CONFIG)
+    .option('-c, --config <file>', 'configuration file; else GATEWAY_CONFIG, else config/gateway.yaml')
     .addOption(
       new Option('-w, --workers <number>', 'processes behind one port, or auto; else server.workers').argParser(
         parseWorkers,
       ),
     )
-    .action(
-      run(async (options: { config?: string; workers?: number | 'auto' }) =>
-        (await import('./serve.ts')).serve(options, parts),
-      ),
-    );
+    .action(async (options: { config?: string; workers?: number | 'auto' }) => {
+      const { serve } = await import('./serve.ts');
+      code = await serve(options, parts);
+    });
+
   program
     .command('ask')
     .description('ask a running gateway a question and show how the run goes on')
@@ -89,68 +74,81 @@ function addGateways(program: Command, parts: CommandLineParts, run: Run): void 
     .option('-v, --verbose', 'show thoughts and tool calls line by line')
     .option('-q, --quiet', 'print the result only')
     .addHelpText('after', '\nExit codes: 0 completed, 1 failed, 2 usage, 3 cancelled, 4 connection, 5 refused.')
-    .action(
-      run(async (question: string | undefined, options: AskOptions) =>
-        (await import('./ask.ts')).ask({ ...options, question }, terminal),
-      ),
-    );
+    .action(async (question: string | undefined, options: AskFlags) => {
+      const { ask } = await import('./ask.ts');
+      code = await ask({ ...options, question }, terminal);
+    });
+
   program
     .command('demo')
     .description('start a gateway with the built-in demo provider, ask it a question, show the run')
     .argument('[question]', 'the question, about the documents in docs/')
     .option('--keep', 'leave the gateway running afterwards')
-    .action(
-      run(async (question: string | undefined, options: { keep?: boolean }) =>
-        (await import('./demo.ts')).demo({ ...options, question, projectRoot }, parts),
-      ),
-    );
-}
+    .action(async (question: string | undefined, options: { keep?: boolean }) => {
+      const { demo } = await import('./demo.ts');
+      code = await demo({ ...options, question, projectRoot: parts.projectRoot }, parts);
+    });
 
-/** The commands that look at what is configured and stored. */
-function addTools(program: Command, parts: CommandLineParts, run: Run): void {
   program
     .command('config')
     .description('about the configuration')
     .command('check')
     .description('validate a configuration file')
     .argument('[file]', 'the file; else GATEWAY_CONFIG, else config/gateway.yaml')
-    .action(run(async (file: string | undefined) => (await import('./check-config.ts')).checkConfig({ file }, parts)));
+    .action(async (file: string | undefined) => {
+      const { checkConfig } = await import('./check-config.ts');
+      code = await checkConfig({ file }, parts);
+    });
+
   const store = program.command('store').description('about the store of runs');
   store
     .command('check')
     .description('look through the store for damage, also while gateways use it')
-    .option(...CONFIG)
-    .action(
-      run(async (options: { config?: string }) => (await import('./store.ts')).checkStoreCommand(options, parts)),
-    );
+    .option('-c, --config <file>', 'configuration file; else GATEWAY_CONFIG, else config/gateway.yaml')
+    .action(async (options: { config?: string }) => {
+      const { checkStoreCommand } = await import('./store.ts');
+      code = await checkStoreCommand(options, parts);
+    });
   store
     .command('backup')
     .description('copy a file: store as it is at this moment, also while a gateway uses it')
     .argument('<file>', 'the copy, which must not exist yet')
-    .option(...CONFIG)
-    .action(
-      run(async (file: string, options: { config?: string }) =>
-        (await import('./store.ts')).backUpStoreCommand({ ...options, file }, parts),
-      ),
-    );
+    .option('-c, --config <file>', 'configuration file; else GATEWAY_CONFIG, else config/gateway.yaml')
+    .action(async (file: string, options: { config?: string }) => {
+      const { backUpStoreCommand } = await import('./store.ts');
+      code = await backUpStoreCommand({ ...options, file }, parts);
+    });
+
   program
     .command('probe')
     .description('ask a configured provider what it can do; costs a few hundred tokens')
     .argument('<provider>', 'its name in the configuration')
     .option('--model <name>', "the provider's name of the model; else the first that it lists")
-    .option(...CONFIG)
-    .action(
-      run(async (provider: string, options: { model?: string; config?: string }) =>
-        (await import('./probe.ts')).probe({ provider, ...options }, parts),
-      ),
-    );
+    .option('-c, --config <file>', 'configuration file; else GATEWAY_CONFIG, else config/gateway.yaml')
+    .action(async (provider: string, options: { model?: string; config?: string }) => {
+      const { probe } = await import('./probe.ts');
+      code = await probe({ provider, ...options }, parts);
+    });
+
   program
     .command('keys')
     .description('about API keys')
     .command('new')
     .description('print a new random key with its hash for the configuration')
     .option('--id <id>', 'the id of the key in the configuration', 'new-key')
-    .action(run(async (options: { id: string }) => (await import('./new-key.ts')).newKey(options, parts.terminal)));
+    .action(async (options: { id: string }) => {
+      const { newKey } = await import('./new-key.ts');
+      code = newKey(options, terminal);
+    });
+
+  try {
+    refuseUnknownCommand(program, args);
+    await program.parseAsync(args, { from: 'user' });
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.completed : EXIT.usage;
+    throw error;
+  }
 }
 
 /**

@@ -1,5 +1,7 @@
-import { EventSourceParserStream } from 'eventsource-parser/stream';
+import { createParser } from 'eventsource-parser';
+import OpenAI, { APIError } from 'openai';
 import { z } from 'zod';
+import { linkSignals } from '../base/abort.ts';
 import { messageOf } from '../base/errors.ts';
 import { parseJson } from '../base/json.ts';
 import { withoutTrailing } from '../base/text.ts';
@@ -36,11 +38,8 @@ const SILENCE_MS = 60_000;
 /** For answers that are no stream, in milliseconds. */
 const ANSWER_MS = 30_000;
 
-const listedModel = z.object({ id: z.string(), supported_apis: z.array(z.string()) });
-const modelList = z.object({ data: z.array(listedModel) });
-const errorBody = z.object({ error: z.object({ message: z.string(), code: z.string().nullable() }) });
-
-export type ListedModel = z.output<typeof listedModel>;
+const modelList = z.array(z.object({ id: z.string(), supported_apis: z.array(z.string()) }));
+const errorBody = z.object({ message: z.string(), code: z.string().nullable() });
 
 /** What `ask` submits. */
 export interface SubmittedQuestion {
@@ -49,54 +48,82 @@ export interface SubmittedQuestion {
   reasoning?: { effort: Effort };
 }
 
-/** A client of the gateway. */
+export interface ListedModel {
+  id: string;
+  supported_apis: string[];
+}
+
+/** A client of the gateway as any other program has one: OpenAI's SDK with another `baseURL`. */
 export class GatewayClient {
   readonly baseUrl: string;
-  readonly #apiKey: string;
+  readonly #openai: OpenAI;
 
   /** @param options.baseUrl of the gateway, with or without the final `/v1`. */
-  constructor({ baseUrl, apiKey }: { baseUrl: string; apiKey: string }) {
-    this.baseUrl = `${withoutTrailing(baseUrl, '/').replace(/\/v1$/, '')}/v1`;
-    this.#apiKey = apiKey;
+  constructor(options: { baseUrl: string; apiKey: string }) {
+    this.baseUrl = `${withoutTrailing(options.baseUrl, '/').replace(/\/v1$/, '')}/v1`;
+    this.#openai = new OpenAI({
+      baseURL: this.baseUrl,
+      apiKey: options.apiKey,
+      // A lost connection is taken up again by whoever follows a run.
+      maxRetries: 0,
+      timeout: ANSWER_MS,
+      fetchOptions: { redirect: 'error' },
+      // Nothing of the surroundings of an operator's terminal goes along.
+      organization: null,
+      project: null,
+    });
   }
 
   async models({ signal }: { signal: AbortSignal }): Promise<ListedModel[]> {
-    const answer = await this.#ask('/models', { signal: soon(signal) }, signal);
-    return modelList.parse(await answer.json()).data;
+    const { data } = await this.#answered(this.#openai.models.list({ signal }), signal);
+    return modelList.parse(data);
   }
 
   /** Submits a run and follows it from its first event. The same `idempotencyKey` never makes a second run. */
   submit(
     body: SubmittedQuestion,
-    { idempotencyKey, signal }: { idempotencyKey: string; signal: AbortSignal },
+    options: { idempotencyKey: string; signal: AbortSignal },
   ): AsyncGenerator<RunEvent, void, undefined> {
-    const headers = { 'content-type': 'application/json', 'idempotency-key': idempotencyKey };
-    const request = { method: 'POST', headers, body: JSON.stringify({ ...body, stream: true }) };
-    return this.#events('/responses', request, signal);
+    const headers = { 'Idempotency-Key': options.idempotencyKey };
+    return this.#events(
+      (signal) => this.#openai.responses.create({ ...body, stream: true }, { headers, signal }).asResponse(),
+      options.signal,
+    );
   }
 
   /** Follows a run from the event after number `after`. */
-  follow(id: string, { after, signal }: { after: number; signal: AbortSignal }): AsyncGenerator<RunEvent, void> {
-    const cursor = after === 0 ? '' : `&starting_after=${after}`;
-    return this.#events(`/responses/${encodeURIComponent(id)}?stream=true${cursor}`, {}, signal);
+  follow(id: string, options: { after: number; signal: AbortSignal }): AsyncGenerator<RunEvent, void, undefined> {
+    const cursor = options.after === 0 ? {} : { starting_after: options.after };
+    return this.#events(
+      (signal) => this.#openai.responses.retrieve(id, { stream: true, ...cursor }, { signal }).asResponse(),
+      options.signal,
+    );
   }
 
   async cancel(id: string, { signal }: { signal: AbortSignal }): Promise<void> {
-    const path = `/responses/${encodeURIComponent(id)}/cancel`;
-    await (await this.#ask(path, { method: 'POST', signal: soon(signal) }, signal)).body?.cancel();
+    await this.#answered(this.#openai.responses.cancel(id, { signal }), signal);
   }
 
-  async *#events(path: string, request: RequestInit, signal: AbortSignal): AsyncGenerator<RunEvent, void, undefined> {
+  /** The SDK opens the stream; it is read here, because its iterator does not tell of heartbeats. */
+  async *#events(
+    open: (signal: AbortSignal) => Promise<Response>,
+    signal: AbortSignal,
+  ): AsyncGenerator<RunEvent, void, undefined> {
     using silence = silenceLimit(signal);
-    const answer = await this.#ask(path, { ...request, signal: silence.signal }, signal);
-    const events = answer.body
-      ?.pipeThrough(new TextDecoderStream())
-      .pipeThrough(new EventSourceParserStream({ onComment: silence.restart }));
-    try {
-      for await (const { data } of events ?? []) {
-        silence.restart();
+    const answer = await this.#answered(open(silence.signal), signal);
+    const events: RunEvent[] = [];
+    const parser = createParser({
+      onEvent: ({ data }) => {
         const parsed = runEvent.safeParse(parseJson(data));
-        if (parsed.success) yield parsed.data;
+        if (parsed.success) events.push(parsed.data);
+      },
+    });
+    const decoder = new TextDecoder();
+    try {
+      for await (const chunk of answer.body ?? []) {
+        silence.restart();
+        parser.feed(decoder.decode(chunk, { stream: true }));
+        yield* events.splice(0);
       }
     } catch (error) {
       signal.throwIfAborted();
@@ -104,52 +131,53 @@ export class GatewayClient {
     }
   }
 
-  /** @throws RefusedError, ConnectionError, or the reason of `signal`, which `request.signal` follows. */
-  async #ask(path: string, request: RequestInit, signal: AbortSignal): Promise<Response> {
-    const headers = { ...request.headers, authorization: `Bearer ${this.#apiKey}` };
-    let answer: Response;
+  /** @throws RefusedError, ConnectionError, or the signal's reason. */
+  async #answered<T>(answer: PromiseLike<T>, signal: AbortSignal): Promise<T> {
     try {
-      answer = await fetch(`${this.baseUrl}${path}`, { ...request, headers, redirect: 'error' });
+      return await answer;
     } catch (error) {
       signal.throwIfAborted();
-      const message = `${this.baseUrl} cannot be reached: ${messageOf(rootCause(error))}`;
-      throw new ConnectionError(message, { cause: error, answered: false });
+      if (error instanceof APIError && error.status !== undefined) throw refusal(error);
+      const cause = rootCause(error);
+      throw new ConnectionError(`${this.baseUrl} cannot be reached: ${messageOf(cause)}`, {
+        cause: error,
+        answered: false,
+      });
     }
-    if (!answer.ok) throw await refusal(answer);
-    return answer;
   }
 }
 
-/** A signal that also aborts when an answer that is no stream takes too long. */
-function soon(signal: AbortSignal): AbortSignal {
-  return AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
-}
-
-/** `fetch` wraps what the system said. */
+/** The SDK and `fetch` wrap what the system said. */
 function rootCause(error: unknown): unknown {
   return error instanceof Error && error.cause instanceof Error ? rootCause(error.cause) : error;
 }
 
-async function refusal(answer: Response): Promise<RefusedError> {
-  const { status } = answer;
-  const parsed = errorBody.safeParse(parseJson(await answer.text().catch(() => '')));
+function refusal(error: InstanceType<typeof APIError>): RefusedError {
+  const status = Number(error.status);
+  const parsed = errorBody.safeParse(error.error);
   const message = parsed.success
-    ? `${parsed.data.error.message} (${parsed.data.error.code ?? status})`
+    ? `${parsed.data.message} (${parsed.data.code ?? status})`
     : `HTTP status ${status}; is this the address of a research gateway?`;
-  const seconds = Number(answer.headers.get('retry-after') ?? Number.NaN);
+  const seconds = Number(error.headers?.get('retry-after') ?? Number.NaN);
   return new RefusedError(status, message, Number.isFinite(seconds) ? seconds * 1000 : undefined);
 }
 
 /** A signal that also aborts after a silence. */
 function silenceLimit(parent: AbortSignal): Disposable & { signal: AbortSignal; restart(): void } {
-  const silent = new AbortController();
-  const timer = setTimeout(() => silent.abort(new Error(`nothing came for ${SILENCE_MS / 1000} s`)), SILENCE_MS);
+  const linked = linkSignals([parent]);
+  const expire = () =>
+    linked.abort(new ConnectionError(`nothing came for ${SILENCE_MS / 1000} s`, { answered: false }));
+  let timer = setTimeout(expire, SILENCE_MS);
   return {
-    signal: AbortSignal.any([parent, silent.signal]),
-    restart: () => void timer.refresh(),
+    signal: linked.signal,
+    restart() {
+      clearTimeout(timer);
+      timer = setTimeout(expire, SILENCE_MS);
+    },
     [Symbol.dispose]() {
       clearTimeout(timer);
-      silent.abort();
+      linked.abort();
+      linked[Symbol.dispose]();
     },
   };
 }
