@@ -21,7 +21,8 @@ describe('heartbeat', () => {
     const beats: number[] = [];
     using _ = heartbeat(20, () => beats.push(performance.now() - began));
     await until(() => beats.length === 3);
-    for (const [index, at] of beats.entries()) assert.ok(at >= 20 * (index + 1) - ROUNDING_MS, `beat ${index} at ${at} ms`);
+    for (const [index, at] of beats.entries())
+      assert.ok(at >= 20 * (index + 1) - ROUNDING_MS, `beat ${index} at ${at} ms`);
   });
 
   it('a touch starts the silence again', async () => {
