@@ -1,7 +1,20 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** The W3C trace that a request belongs to, as its headers; it goes on to every provider that works for it. */
+/** The W3C trace that a request belongs to, as its headers; it goes on to whatever works for it. */
 export type TraceContext = { traceparent: string; tracestate?: string };
+
+const current = new AsyncLocalStorage<TraceContext | undefined>();
+
+/** Does work that belongs to a trace, and all that it starts and waits for. */
+export function inTrace<T>(trace: TraceContext | undefined, work: () => T): T {
+  return current.run(trace, work);
+}
+
+/** The trace that what is done now belongs to, as headers. */
+export function currentTrace(): TraceContext | undefined {
+  return current.getStore();
+}
 
 const TRACEPARENT = /^[\da-f]{2}-[\da-f]{32}-[\da-f]{16}-[\da-f]{2}(?:-[\x21-\x7e]{0,64})?$/;
 /** A state is at most this long, in characters: it is stored with each run. */

@@ -1,6 +1,5 @@
 import { MAX_TIMER_MS } from '../base/abort.ts';
 import { Hedge } from '../base/hedge.ts';
-import type { TraceContext } from '../base/trace-context.ts';
 import type { Warning } from '../protocol/warnings.ts';
 import { type CallMeter, usageOf } from './call-meter.ts';
 import { AttemptFailure } from './routing/attempt-failure.ts';
@@ -18,8 +17,6 @@ export type ChatModelOptions = Omit<AttemptsOptions, 'penalties'> & {
   onUsed?: ((usage: TurnUsage) => void) | undefined;
   /** After so long without a word another route is asked beside the first, in milliseconds; absent: never. */
   hedgeMs?: number | undefined;
-  /** Goes on with every request. */
-  trace?: TraceContext | undefined;
 };
 
 interface ChatContext extends ChatModelOptions {
@@ -95,10 +92,10 @@ async function open(turn: Turn, signal: AbortSignal): Promise<OpenedTurn | undef
   const walk = attempts.walk({ signal });
   for (let next = await walk.next(); !next.done; next = await walk.next()) {
     const attempt = next.value;
-    const { log, run, trace } = context;
+    const { log, run } = context;
     const passage: OpenedTurn['passage'] = {};
     const pass: PassDelta = (delta) => passage.pass?.(delta) ?? false;
-    const asked = { meters: turn.meters, log, hasAlternative: attempt.hasAlternative, run, trace, pass, signal };
+    const asked = { meters: turn.meters, log, hasAlternative: attempt.hasAlternative, run, pass, signal };
     const parts = askRoute(attempt.route, request, asked);
     try {
       return { walk, attempt, parts, first: await parts.next(), passage };

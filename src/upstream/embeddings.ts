@@ -1,4 +1,5 @@
 import { isObject, parseJson } from '../base/json.ts';
+import { currentTrace } from '../base/trace-context.ts';
 import type { ProviderTarget, Receiver } from './provider-target.ts';
 import { AttemptFailure, brokenStream } from './routing/attempt-failure.ts';
 import type { Attempts } from './routing/attempts.ts';
@@ -38,7 +39,7 @@ export async function askForEmbeddings(
 }
 
 function ask(target: ProviderTarget, body: string, signal: AbortSignal): Promise<string | AttemptFailure> {
-  const headers = { 'content-type': 'application/json', accept: 'application/json' };
+  const headers = { 'content-type': 'application/json', accept: 'application/json', ...currentTrace() };
   return target.call<string | AttemptFailure>(
     { method: 'POST', path: '/embeddings', api: 'embeddings', headers, body },
     {

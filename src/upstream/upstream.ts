@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Clock, steadyClock } from '../base/clock.ts';
 import type { Logger } from '../base/logger.ts';
-import type { TraceContext } from '../base/trace-context.ts';
 import type { KeyConfig, ProviderConfig, RemoteProviderConfig, RouteConfig } from '../config/schema.ts';
 import type { Warning } from '../protocol/warnings.ts';
 import { type ChatModelOptions, createChatModel } from './chat-model.ts';
@@ -42,8 +41,6 @@ export interface ProviderHealth {
 export interface ChatModelQuery extends RouteQuery {
   /** For log lines. */
   runId?: string | undefined;
-  /** Goes on with every request of a chat model. */
-  trace?: TraceContext | undefined;
   /** Told of what the client of the run should know, again with every turn. */
   onWarning?: ((warning: Warning) => void) | undefined;
   /** See `ChatModelOptions`. */
@@ -112,7 +109,6 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
       onWarning: query.onWarning,
       onUsed: query.onUsed,
       hedgeMs: query.model.hedge_after,
-      trace: query.trace,
     };
   }
 

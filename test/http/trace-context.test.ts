@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { completion } from '../support/chat-faults.ts';
@@ -74,6 +75,38 @@ describe("the trace of a client's request", () => {
     for (const { traceparent, tracestate, 'x-own': own } of server.headers) {
       assert.deepEqual({ traceparent, tracestate, own }, { ...TRACE, own: 'kept' });
     }
+  });
+
+  it('goes on to a tool of a configured MCP server, whose connection all runs share', async () => {
+    const seen: unknown[] = [];
+    const look = {
+      call: ({ request }: { request: IncomingMessage }) => {
+        seen.push(request.headers.traceparent);
+        return { content: [{ type: 'text', text: 'found' }] };
+      },
+    };
+    await using server = await startScriptedMcpServer({ tools: { look } });
+    await using provider = await startScriptedProvider({
+      respond: ({ body }) => {
+        const name = body.tools?.map((tool) => tool.function?.name).find((tool) => tool?.includes('look'));
+        const isAnswered = body.messages?.some(({ role }) => role === 'tool');
+        return name && !isAnswered ? turn({ toolCalls: [{ name, arguments: {} }] }) : turn({ text: 'Fine.' });
+      },
+    });
+    await using gateway = await startProxyGateway({
+      providers: { only: { url: provider.url } },
+      tools: {
+        fetch_url_content: { allow_private_addresses: true },
+        mcp_servers: [{ name: 'shared', url: server.url }],
+      },
+    });
+    const other = { traceparent: TRACE.traceparent.replace('0af7', '0bf7') };
+    for (const headers of [TRACE, other]) {
+      await (
+        await send(gateway, '/responses', { body: { model: 'deep', input: 'Why?', stream: false }, headers })
+      ).text();
+    }
+    assert.deepEqual(seen, [TRACE.traceparent, other.traceparent]);
   });
 
   it('goes on only where it is one', async () => {

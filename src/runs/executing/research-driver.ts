@@ -1,7 +1,7 @@
 import { type Clock, steadyClock } from '../../base/clock.ts';
 import { type ErrorCode, GatewayError } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
-import type { TraceContext } from '../../base/trace-context.ts';
+import { inTrace } from '../../base/trace-context.ts';
 import type { LiveConfig } from '../../config/live-config.ts';
 import type { KeyConfig, ResearchModelConfig, RouteConfig } from '../../config/schema.ts';
 import type { Warning } from '../../protocol/warnings.ts';
@@ -43,8 +43,6 @@ export interface DriverParts {
     runId: string;
     /** Other routes than the model's. */
     routes?: readonly RouteConfig[];
-    /** Goes on with every request. */
-    trace?: TraceContext | undefined;
     /** Told of what the client of the run should know, again with every turn. */
     onWarning?: (warning: Warning) => void;
     /** Told what each turn used once it is over, however it ended. */
@@ -75,14 +73,6 @@ export interface DriverParts {
   ended?(run: EndedRun & { model: string; error: ErrorCode | undefined }): void;
 }
 
-/** The servers of a request are told of its trace as providers are. */
-function tracedServers(
-  servers: readonly RequestedMcpServer[],
-  trace: TraceContext | undefined,
-): readonly RequestedMcpServer[] {
-  return trace ? servers.map((server) => ({ ...server, headers: { ...trace, ...server.headers } })) : servers;
-}
-
 /** Puts a research run together from its record and the current configuration. */
 export function createDriver(parts: DriverParts): RunDriver {
   return {
@@ -110,26 +100,23 @@ export function createDriver(parts: DriverParts): RunDriver {
       const { research } = await import('../../research/loop.ts');
       const log = parts.log.child({ run: run.id });
       const trace = readTrace(run);
-      await using opened = await parts.openTools({
+      const tools = {
         builtin: builtinTools(model, request),
         allowedDomains: request.tools?.allowedDomains ?? [],
         country: request.tools?.country,
         contextSize: request.tools?.searchContextSize,
         configuredMcp: request.toolChoice !== 'none' && request.tools === null,
-        mcpServers:
-          request.toolChoice === 'none'
-            ? []
-            : tracedServers(readMcpServers(run, parts.encryptionKeyOf(run.keyId)), trace),
+        mcpServers: request.toolChoice === 'none' ? [] : readMcpServers(run, parts.encryptionKeyOf(run.keyId)),
         signal,
         log,
-      });
+      };
+      await using opened = await inTrace(trace, () => parts.openTools(tools));
       const told = unreachableServers(opened.tools.values());
       const query = {
         modelName: run.model,
         model,
         key,
         runId: run.id,
-        trace,
         onWarning(warning: Warning) {
           if (concerns(request, warning)) addWarning(told, warning);
         },
@@ -169,7 +156,7 @@ export function createDriver(parts: DriverParts): RunDriver {
       // In one loop with what precedes it: a generator around a generator costs each delta some microseconds.
       await using _ = { [Symbol.asyncDispose]: async () => void (await steps.return('paused')) };
       for (;;) {
-        const next = await steps.next();
+        const next = await inTrace(trace, () => steps.next());
         const warnings = told.length === 0 ? told : told.filter((warning) => !hasWarning(state.warnings, warning));
         if (warnings.length > 0) yield { type: 'note', entry: noted(state, { t: 'warned', warnings }) };
         if (next.done) return next.value;

@@ -1,6 +1,5 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
-import type { TraceContext } from '../../base/trace-context.ts';
 import { CallMeter, usageOf } from '../call-meter.ts';
 import type { DecodedTurn } from '../decoding/decoded-turn.ts';
 import { estimateInput, roughTokens } from '../decoding/estimate.ts';
@@ -25,7 +24,6 @@ export interface RouteRequestOptions {
   hasAlternative?: boolean;
   /** What the run learned about its history. */
   run?: RunTraits;
-  trace?: TraceContext | undefined;
   /** Told of the turn as it came, before it goes out. */
   onTurn?: (turn: DecodedTurn) => void;
   /** See `TurnOptions`. */
@@ -84,7 +82,6 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
       : undefined,
     watch: provider.firstTokens(model, { streamed: true }),
     pass: pass && ((part) => pass(masked(part))),
-    trace: options.trace,
     signal: options.signal,
   });
   for await (const part of parts) {

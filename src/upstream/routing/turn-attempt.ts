@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../base/json.ts';
-import type { TraceContext } from '../../base/trace-context.ts';
+import { currentTrace } from '../../base/trace-context.ts';
 import type { CallMeter } from '../call-meter.ts';
 import type { DecodedTurn, Delta } from '../decoding/decoded-turn.ts';
 import { tokenWeight } from '../decoding/estimate.ts';
@@ -42,7 +42,6 @@ export interface AttemptOptions {
   watch: FirstTokenWatch;
   /** See `TurnOptions`. */
   pass?: PassDelta | undefined;
-  trace?: TraceContext | undefined;
   signal: AbortSignal;
 }
 
@@ -67,7 +66,7 @@ export async function* attempt(options: AttemptOptions): AsyncGenerator<AttemptP
       method: 'POST',
       path: wire.path,
       api: wire.api,
-      headers: options.trace ? { ...HEADERS, ...options.trace } : HEADERS,
+      headers: { ...HEADERS, ...currentTrace() },
       body: JSON.stringify(body),
     },
     {
