@@ -25,7 +25,7 @@ import { Activity } from './http/operator/activity.ts';
 import { readiness } from './http/operator/health.ts';
 import { SchemaChecks } from './research/answer/schema/schema-checks.ts';
 import { loadPrompts } from './research/prompts/load-prompts.ts';
-import type { RunDriver } from './runs/executing/execute-run.ts';
+import type { RunDriver } from './runs/executing/run-driver.ts';
 import type { Executor, ExecutorOptions } from './runs/executing/executor.ts';
 import { EventLoopLoad, type LoadMeter, MAX_LAG_MS } from './runs/executing/load-meter.ts';
 import { LocalExecutor } from './runs/executing/local-executor.ts';
