@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { emptyArray, outputItem, outputText, reasoningText, summaryText, urlCitation } from './items.ts';
-import { openAiEvents } from './requests/openai-items.ts';
+import { openAiEvents } from './openai-items.ts';
 import { responseObject } from './response.ts';
 
 /**

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { openAiItems } from './requests/openai-items.ts';
+import { openAiItems } from './openai-items.ts';
 
 /** Output items and their parts (contract section 3.3). */
 

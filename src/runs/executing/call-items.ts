@@ -9,7 +9,7 @@ import type {
   McpListTools,
   OpenAiCall,
   WebSearchCall,
-} from '../../protocol/requests/openai-items.ts';
+} from '../../protocol/openai-items.ts';
 import type { ListedServer, StartedCall } from '../../research/run/steps.ts';
 
 /** How tool calls stand in a log: as `tool_call` items, or as OpenAI's own (contract section 9, `profile`). */

@@ -2,7 +2,7 @@ import { isObject, type JsonObject, parseJson } from '../../base/json.ts';
 import { markdownText } from '../../base/markdown.ts';
 import type { ReasoningStep, SearchResult } from '../../protocol/chat.ts';
 import type { OutputItem, ToolCallItem } from '../../protocol/items.ts';
-import type { OpenAiCall } from '../../protocol/requests/openai-items.ts';
+import type { OpenAiCall } from '../../protocol/openai-items.ts';
 import { textOfReasoning } from '../executing/reasoning-events.ts';
 
 /** What a run thought and did, in the words of chat completions: reasoning steps, lines of progress, search results. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { isObject, type JsonObject } from '../../base/json.ts';
+import { isObject, type JsonObject } from '../base/json.ts';
 
 /** The items of tool calls as OpenAI has them, for runs with `profile: openai` (contract section 9). */
 
