@@ -102,3 +102,24 @@ export function callsInJson(value: JsonValue, offered: OfferedTools): FoundCall[
 function fold(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]+/g, '_');
 }
+
+/** Calls written as JSON (`{"name": ..., "arguments": {...}}`), one or several after each other, or a list. */
+export function jsonCalls(block: string, offered: OfferedTools): FoundCall[] | undefined {
+  const calls: FoundCall[] = [];
+  let rest = block.trim();
+  while (rest !== '') {
+    if (!/^[{[]/.test(rest)) return undefined;
+    const read = repairJson(rest);
+    const found = read && callsInJson(read.value, offered);
+    if (!read || !found) return undefined;
+    calls.push(...found);
+    rest = rest.slice(read.end).replace(/^[\s,;}\]]+/, '');
+  }
+  return foundCalls(calls);
+}
+
+/** The calls that could be read, if there are any. */
+export function foundCalls(calls: Iterable<FoundCall | undefined>): FoundCall[] | undefined {
+  const found = [...calls].filter((call) => call !== undefined);
+  return found.length > 0 ? found : undefined;
+}

@@ -1,8 +1,7 @@
 import type { TurnTool, TurnToolCall } from '../../turn.ts';
 import { EdgeSpace, MarkerSplitter } from '../marker-scan.ts';
 import { newCallId } from '../native-tool-calls.ts';
-import { jsonCalls } from './json-block.ts';
-import { type FoundCall, OfferedTools } from './offered-tools.ts';
+import { type FoundCall, jsonCalls, OfferedTools } from './offered-tools.ts';
 import { deepseekCalls, fencedCalls, harmonyCalls, kimiCalls, mistralCalls } from './token-block.ts';
 import { namedTagCall, xmlCalls } from './xml-block.ts';
 

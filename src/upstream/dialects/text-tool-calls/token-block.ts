@@ -1,35 +1,39 @@
 import { repairJson } from '../json-repair.ts';
-import { jsonCalls } from './json-block.ts';
-import { argumentsText, callsInJson, type FoundCall, type OfferedTools } from './offered-tools.ts';
+import { halves, sections } from './marks.ts';
+import {
+  argumentsText,
+  callsInJson,
+  type FoundCall,
+  foundCalls,
+  jsonCalls,
+  type OfferedTools,
+} from './offered-tools.ts';
 
 /** Kimi: `<|tool_call_begin|>functions.name:0<|tool_call_argument_begin|>{...}<|tool_call_end|>`. */
 export function kimiCalls(block: string, offered: OfferedTools): FoundCall[] | undefined {
-  const calls: FoundCall[] = [];
-  for (const inner of sections(block, { opening: '<|tool_call_begin|>', closing: '<|tool_call_end|>' })) {
-    const [written, args] = halves(inner, '<|tool_call_argument_begin|>');
-    if (args === undefined || written.trim() === '' || written.includes('<')) continue;
-    const id = written.trim();
-    const call = offered.call(id, argumentsText(args));
-    if (call) calls.push({ ...call, id });
-  }
-  return calls.length > 0 ? calls : undefined;
+  const written = sections(block, { opening: '<|tool_call_begin|>', closing: '<|tool_call_end|>' });
+  return foundCalls(
+    written.map((inner) => {
+      const [name, args] = halves(inner, '<|tool_call_argument_begin|>');
+      const id = name.trim();
+      const call = args === undefined || id.includes('<') ? undefined : offered.call(id, argumentsText(args));
+      return call && { ...call, id };
+    }),
+  );
 }
 
 /** DeepSeek: `function<｜tool▁sep｜>name` and a JSON fence, or `name<｜tool▁sep｜>{...}`. */
 export function deepseekCalls(block: string, offered: OfferedTools): FoundCall[] | undefined {
-  const calls: FoundCall[] = [];
-  for (const inner of sections(block, { opening: '<｜tool▁call▁begin｜>', closing: '<｜tool▁call▁end｜>' })) {
-    const [first, rest = ''] = halves(inner, '<｜tool▁sep｜>');
-    const [second] = halves(rest, '<｜tool▁sep｜>');
-    const [written, fenced] = halves(second, FENCE);
-    const name = written.trim();
-    const isFence = fenced !== undefined && name !== '' && !/[\n`]/.test(name);
-    const call = isFence
-      ? offered.call(name, argumentsText(halves(fenced, FENCE)[0].replace(/^json/, '')))
-      : offered.call(first, argumentsText(second));
-    if (call) calls.push(call);
-  }
-  return calls.length > 0 ? calls : undefined;
+  const written = sections(block, { opening: '<｜tool▁call▁begin｜>', closing: '<｜tool▁call▁end｜>' });
+  return foundCalls(
+    written.map((inner) => {
+      const [first, rest = ''] = halves(inner, '<｜tool▁sep｜>');
+      const [second] = halves(rest, '<｜tool▁sep｜>');
+      const [name, fenced] = halves(second, FENCE);
+      if (fenced === undefined || !/^[^\n`]+$/.test(name.trim())) return offered.call(first, argumentsText(second));
+      return offered.call(name, argumentsText(halves(fenced, FENCE)[0].replace(/^json/, '')));
+    }),
+  );
 }
 
 /** Mistral: `[TOOL_CALLS]` before a JSON list, or before `name[ARGS]{...}` and `name{...}`. */
@@ -79,22 +83,6 @@ export function fencedCalls(block: string, offered: OfferedTools): FoundCall[] |
 }
 
 const FENCE = '```';
-
-/** What stands after each opening mark, up to the closing one or the end. */
-function* sections(text: string, { opening, closing }: { opening: string; closing: string }): Iterable<string> {
-  for (let at = text.indexOf(opening); at !== -1; ) {
-    const start = at + opening.length;
-    const end = text.indexOf(closing, start);
-    yield end === -1 ? text.slice(start) : text.slice(start, end);
-    at = end === -1 ? -1 : text.indexOf(opening, end);
-  }
-}
-
-/** A text before and after the first of a mark; no second half where there is none. */
-function halves(text: string, mark: string): [string, string?] {
-  const at = text.indexOf(mark);
-  return at === -1 ? [text] : [text.slice(0, at), text.slice(at + mark.length)];
-}
 
 function withoutStart(text: string, start: string): string {
   return text.startsWith(start) ? text.slice(start.length) : text;

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../base/json.ts';
-import { argumentsText, type FoundCall, type OfferedTools } from './offered-tools.ts';
+import { halves } from './marks.ts';
+import { argumentsText, type FoundCall, foundCalls, type OfferedTools } from './offered-tools.ts';
 
 /**
  * Calls written as XML, in the forms that models were trained on:
@@ -10,17 +11,18 @@ import { argumentsText, type FoundCall, type OfferedTools } from './offered-tool
  */
 export function xmlCalls(block: string, offered: OfferedTools): FoundCall[] | undefined {
   return (
-    serverTool(block, offered) ?? functionTags(block, offered) ?? invokeTags(block, offered) ?? argPairs(block, offered)
+    foundCalls([serverTool(block, offered)]) ??
+    taggedCalls(block, FUNCTION, offered) ??
+    taggedCalls(block, INVOKE, offered) ??
+    foundCalls([argPairs(block, offered)])
   );
 }
 
 /** A call whose tag is the tool's own name, with its parameters as tags: `<web_search><query>x</query></web_search>`. */
 export function namedTagCall(name: string, inner: string, offered: OfferedTools): FoundCall[] | undefined {
-  if (/^\s*\{/.test(inner)) return wrap(offered.call(name, argumentsText(inner)));
-  const args: JsonObject = {};
-  for (const [key, value] of childTags(inner)) args[key] = offered.argument(name, key, plainText(trimLines(value)));
-  if (Object.keys(args).length === 0 && inner.trim() !== '') return undefined;
-  return wrap(offered.call(name, JSON.stringify(args)));
+  if (/^\s*\{/.test(inner)) return foundCalls([offered.call(name, argumentsText(inner))]);
+  const args = argumentsOf(name, childTags(inner), offered);
+  return args === '{}' && inner.trim() !== '' ? undefined : foundCalls([offered.call(name, args)]);
 }
 
 /** A block with more tags than this is no call. */
@@ -41,75 +43,52 @@ function* childTags(text: string): Iterable<[name: string, inner: string]> {
   }
 }
 
-function serverTool(block: string, offered: OfferedTools): FoundCall[] | undefined {
-  const name = tag(block, 'tool_name');
+function serverTool(block: string, offered: OfferedTools): FoundCall | undefined {
+  const name = inTag(block, 'tool_name');
   if (name === undefined) return undefined;
-  const args = tag(block, 'arguments') ?? /<arguments>([\s\S]*)$/.exec(block)?.[1] ?? '{}';
-  return wrap(offered.call(name, argumentsText(args), tag(block, 'server_name')));
+  const args = inTag(block, 'arguments', { mayBeOpen: true }) ?? '{}';
+  return offered.call(name, argumentsText(args), inTag(block, 'server_name'));
 }
 
-function functionTags(block: string, offered: OfferedTools): FoundCall[] | undefined {
-  const calls: FoundCall[] = [];
-  for (const [, written = '', inner = ''] of block.matchAll(/<function=([^<>\s]+)\s*>([\s\S]*?)(?:<\/function>|$)/g)) {
-    const name = offered.resolve(written) ?? written;
-    const args = /^\s*\{/.test(inner)
-      ? argumentsText(inner)
-      : parameters(name, inner, /<parameter=([^<>\s]+)\s*>([\s\S]*?)(?:<\/parameter>|(?=<parameter=)|$)/g, offered);
-    const call = offered.call(name, args);
-    if (call) calls.push(call);
-  }
-  return calls.length > 0 ? calls : undefined;
+interface CallTags {
+  call: RegExp;
+  parameter: RegExp;
 }
 
-function invokeTags(block: string, offered: OfferedTools): FoundCall[] | undefined {
-  const calls: FoundCall[] = [];
-  const invoke = /<[^<>\s]*invoke\s+name=["']?([^"'<>\s]+)["']?\s*>([\s\S]*?)(?:<\/[^<>\s]*invoke>|$)/g;
-  for (const [, written = '', inner = ''] of block.matchAll(invoke)) {
-    const name = offered.resolve(written) ?? written;
-    const parameter =
-      /<[^<>\s]*parameter\s+name=["']?([^"'<>\s]+)(?:["'\s][^<>]*)?>([\s\S]*?)(?:<\/[^<>\s]*parameter>|$)/g;
-    const args = /^\s*\{/.test(inner) ? argumentsText(inner) : parameters(name, inner, parameter, offered);
-    const call = offered.call(name, args);
-    if (call) calls.push(call);
-  }
-  return calls.length > 0 ? calls : undefined;
+const FUNCTION: CallTags = {
+  call: /<function=([^<>\s]+)\s*>([\s\S]*?)(?:<\/function>|$)/g,
+  parameter: /<parameter=([^<>\s]+)\s*>([\s\S]*?)(?:<\/parameter>|(?=<parameter=)|$)/g,
+};
+const INVOKE: CallTags = {
+  call: /<[^<>\s]*invoke\s+name=["']?([^"'<>\s]+)["']?\s*>([\s\S]*?)(?:<\/[^<>\s]*invoke>|$)/g,
+  parameter: /<[^<>\s]*parameter\s+name=["']?([^"'<>\s]+)(?:["'\s][^<>]*)?>([\s\S]*?)(?:<\/[^<>\s]*parameter>|$)/g,
+};
+
+function taggedCalls(block: string, tags: CallTags, offered: OfferedTools): FoundCall[] | undefined {
+  return foundCalls(
+    block.matchAll(tags.call).map(([, written = '', inner = '']) => {
+      const name = offered.resolve(written) ?? written;
+      if (/^\s*\{/.test(inner)) return offered.call(name, argumentsText(inner));
+      const pairs = inner.matchAll(tags.parameter).map(([, key = '', value = '']): [string, string] => [key, value]);
+      return offered.call(name, argumentsOf(name, pairs, offered));
+    }),
+  );
 }
 
-function argPairs(block: string, offered: OfferedTools): FoundCall[] | undefined {
+function argPairs(block: string, offered: OfferedTools): FoundCall | undefined {
   const written = /^\s*([\w.:/-]+)\s*(?=<arg_key>|$)/.exec(block)?.[1];
   if (written === undefined) return undefined;
   const name = offered.resolve(written);
   if (name === undefined && !block.includes('<arg_key>')) return undefined;
-  return wrap(offered.call(name ?? written, argumentsOf(name ?? written, pairsIn(block), offered)));
-}
-
-const KEY = ['<arg_key>', '</arg_key>'] as const;
-const VALUE = ['<arg_value>', '</arg_value>'] as const;
-
-/** `<arg_key>key</arg_key><arg_value>value</arg_value>`; the last value may be open. */
-function* pairsIn(text: string): Iterable<[key: string, value: string]> {
-  for (let at = text.indexOf(KEY[0]); at !== -1; ) {
-    const start = at + KEY[0].length;
-    const end = text.indexOf(KEY[1], start);
-    if (end === -1) return;
-    const blanks = /\s*/y;
-    blanks.lastIndex = end + KEY[1].length;
-    blanks.exec(text);
-    at = blanks.lastIndex;
-    if (text.startsWith(VALUE[0], at)) {
-      const from = at + VALUE[0].length;
-      const to = text.indexOf(VALUE[1], from);
-      yield [text.slice(start, end), to === -1 ? text.slice(from) : text.slice(from, to)];
-      if (to === -1) return;
-      at = to;
-    }
-    at = text.indexOf(KEY[0], at);
-  }
-}
-
-function parameters(tool: string, text: string, pattern: RegExp, offered: OfferedTools): string {
-  const pairs = text.matchAll(pattern).map(([, key = '', value = '']): [string, string] => [key, value]);
-  return argumentsOf(tool, pairs, offered);
+  const pairs = block
+    .split('<arg_key>')
+    .slice(1)
+    .flatMap((pair): [string, string][] => {
+      const [key, rest = ''] = halves(pair, '</arg_key>');
+      const [blank, value] = halves(rest, '<arg_value>');
+      return value === undefined || blank.trim() !== '' ? [] : [[key, halves(value, '</arg_value>')[0]]];
+    });
+  return offered.call(name ?? written, argumentsOf(name ?? written, pairs, offered));
 }
 
 function argumentsOf(tool: string, pairs: Iterable<[key: string, value: string]>, offered: OfferedTools): string {
@@ -120,11 +99,12 @@ function argumentsOf(tool: string, pairs: Iterable<[key: string, value: string]>
   return JSON.stringify(args);
 }
 
-function tag(text: string, name: string): string | undefined {
-  const [opening, closing] = [`<${name}>`, `</${name}>`];
-  const start = text.indexOf(opening);
-  const end = start === -1 ? -1 : text.indexOf(closing, start + opening.length);
-  return end === -1 ? undefined : text.slice(start + opening.length, end).trim();
+/** What stands in the first of a tag; nothing in one that is not closed, unless it may be. */
+function inTag(text: string, name: string, { mayBeOpen = false } = {}): string | undefined {
+  const [, rest] = halves(text, `<${name}>`);
+  if (rest === undefined) return undefined;
+  const [inner, end] = halves(rest, `</${name}>`);
+  return end === undefined && !mayBeOpen ? undefined : inner.trim();
 }
 
 /** One line break on each side belongs to the markup, not to the value. */
@@ -137,7 +117,3 @@ function plainText(value: string): string {
 }
 
 const ENTITIES: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" };
-
-function wrap(call: FoundCall | undefined): FoundCall[] | undefined {
-  return call && [call];
-}
