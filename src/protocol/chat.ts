@@ -63,6 +63,13 @@ const chatAnnotation = z.object({
     verified: z.boolean(),
   }),
 });
+const message = z.object({
+  role: z.literal('assistant'),
+  content: z.string(),
+  reasoning_content: z.string(),
+  reasoning_steps: z.array(reasoningStep),
+  annotations: z.array(chatAnnotation),
+});
 /** What a completion says of its sources, beside the text. */
 const sources = {
   search_results: z.array(searchResult),
@@ -79,13 +86,7 @@ export const chatCompletion = z.object({
   choices: z.array(
     z.object({
       index: z.literal(0),
-      message: z.object({
-        role: z.literal('assistant'),
-        content: z.string(),
-        reasoning_content: z.string(),
-        reasoning_steps: z.array(reasoningStep),
-        annotations: z.array(chatAnnotation),
-      }),
+      message,
       finish_reason: finishReason,
       logprobs: z.null(),
     }),
@@ -108,21 +109,13 @@ export const chatChunk = z.object({
   choices: z.array(
     z.object({
       index: z.literal(0),
-      delta: z.object({
-        role: z.literal('assistant').optional(),
-        content: z.string().optional(),
-        reasoning_content: z.string().optional(),
-        reasoning_steps: z.array(reasoningStep).optional(),
-        annotations: z.array(chatAnnotation).optional(),
-      }),
+      delta: message.partial(),
       finish_reason: finishReason.nullable(),
       logprobs: z.null(),
     }),
   ),
   usage: chatUsage.nullable().optional(),
-  search_results: sources.search_results.optional(),
-  citations: sources.citations.optional(),
-  warnings: sources.warnings.optional(),
+  ...z.object(sources).partial().shape,
   error: errorObject.optional(),
 });
 

@@ -3,6 +3,8 @@ import { z } from 'zod';
 /** `GET /admin/overview`: what operators see of a gateway. Times are whole Unix seconds, durations milliseconds. */
 
 const count = z.int().nonnegative();
+const attempts = { attempts: count, failed: count, p50_ms: count, p95_ms: count };
+const where = z.enum(['request', 'run', 'provider']);
 
 export const overview = z.object({
   object: z.literal('overview'),
@@ -19,7 +21,7 @@ export const overview = z.object({
       executing: count,
       memory_mb: count,
       /** Its latest attempts, 200 a provider at most. */
-      providers: z.array(z.object({ name: z.string(), attempts: count, failed: count, p50_ms: count, p95_ms: count })),
+      providers: z.array(z.object({ name: z.string(), ...attempts })),
       /** Failures that it remembers, 200 at most. */
       failures: z.array(z.object({ where: z.string(), code: z.string(), count, last_at: z.int() })),
     }),
@@ -41,7 +43,7 @@ export const overview = z.object({
         z.object({ model: z.string(), circuit: z.enum(['closed', 'open', 'probing']), retry_in_ms: count }),
       ),
       /** The latest attempts of the instance that answers, 200 at most. */
-      recent: z.object({ attempts: count, failed: count, p50_ms: count, p95_ms: count }),
+      recent: z.object(attempts),
     }),
   ),
   keys: z.array(
@@ -72,13 +74,11 @@ export const overview = z.object({
   ),
   /** Failures that the instance that answers remembers, 200 at most. */
   failures: z.object({
-    by_code: z.array(
-      z.object({ where: z.enum(['request', 'run', 'provider']), code: z.string(), count, last_at: z.int() }),
-    ),
+    by_code: z.array(z.object({ where, code: z.string(), count, last_at: z.int() })),
     latest: z.array(
       z.object({
         at: z.int(),
-        where: z.enum(['request', 'run', 'provider']),
+        where,
         code: z.string(),
         model: z.string(),
         key: z.string(),

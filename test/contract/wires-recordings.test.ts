@@ -57,7 +57,7 @@ function read(wire: 'responses' | 'messages', bytes: Buffer, cuts: readonly numb
   });
   const said = { text: '', reasoning: '' };
   const collect = () => {
-    for (const part of reader.take()) said[part.type] += part.delta;
+    for (const part of reader.deltas.take()) said[part.type] += part.delta;
   };
   let from = 0;
   for (const cut of [...cuts, bytes.length]) {

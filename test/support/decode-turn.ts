@@ -24,7 +24,7 @@ export function decodeTurn(
   });
   const said = { reasoning: '', text: '' };
   const collect = () => {
-    for (const part of decoder.take()) said[part.type] += part.delta;
+    for (const part of decoder.deltas.take()) said[part.type] += part.delta;
   };
   let from = 0;
   for (const cut of [...(options.cuts ?? []), bytes.length]) {

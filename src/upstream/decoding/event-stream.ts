@@ -11,9 +11,6 @@ const LONG_FRAME = 128 * 1024;
 /** A frame beyond it is no turn of a model: reading it would take as long as whole answers do. */
 const MAX_SHAPE = { depth: 200, containers: 20_000, members: 50_000, entries: 100_000 };
 
-/** Lines over which one frame may be spread. */
-const MAX_PARTIAL_LINES = 100;
-
 /** Lines of one frame, empty ones and whole frames between single newlines included. */
 const MAX_LINES = 20_000;
 
@@ -42,7 +39,6 @@ export class EventStream {
   #partial = '';
   #start: 'unknown' | 'events' | 'json' = 'unknown';
   #body = '';
-  #partialLines = 0;
   /** Characters that were read in vain for it. */
   #tried = 0;
   #skipped = 0;
@@ -72,26 +68,20 @@ export class EventStream {
   }
 
   #text(text: string): Record<string, unknown>[] {
-    if (text === '') return [];
+    // Blanks before the first frame say nothing, however many there are.
+    const held = this.#start === 'unknown' ? text.replace(/^[\s\uFEFF]+/, '') : text;
+    if (held === '') return [];
     if (this.#start === 'unknown') {
-      // Blanks before the first frame say nothing, however many there are.
-      const held = text.replace(/^[\s\uFEFF]+/, '');
-      if (held === '') return [];
       if (held.startsWith('<')) throw brokenStream('an HTML page instead of a stream');
       this.#start = held.startsWith('{') ? 'json' : 'events';
-      if (this.#start === 'json') {
-        this.#body = held;
-        return this.#bounded();
-      }
+    }
+    if (this.#start === 'events') {
       this.#feed(held);
       return this.#take();
     }
-    if (this.#start === 'json') {
-      this.#body += text;
-      return this.#bounded();
-    }
-    this.#feed(text);
-    return this.#take();
+    this.#body += held;
+    if (this.#body.length > MAX_FRAME) throw brokenStream('the answer is too long');
+    return [];
   }
 
   /**
@@ -141,7 +131,6 @@ export class EventStream {
       this.#accept(payload, name);
       return;
     }
-    if (text.length > MAX_FRAME || this.#partialLines > MAX_PARTIAL_LINES) throw brokenStream('a frame is not JSON');
     // A whole frame after a broken one: the broken one will not be completed, and is left out.
     const next = this.#partial === '' ? undefined : parse(line);
     if (isObject(next)) {
@@ -151,7 +140,6 @@ export class EventStream {
       return;
     }
     if (!/^\s*[{[]/.test(text)) throw brokenStream('a frame is not JSON');
-    this.#partialLines = this.#partial === '' ? 1 : this.#partialLines + 1;
     this.#partial = text;
   }
 
@@ -173,11 +161,6 @@ export class EventStream {
     const line = error.line?.trim() ?? '';
     const payload = line.startsWith('{') ? parse(line) : undefined;
     if (isObject(payload)) this.#payloads.push(payload.error ? payload : { error: payload });
-  }
-
-  #bounded(): [] {
-    if (this.#body.length > MAX_FRAME) throw brokenStream('the answer is too long');
-    return [];
   }
 
   /** A completion that was not streamed, or one JSON object a line. */

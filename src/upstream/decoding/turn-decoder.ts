@@ -13,19 +13,14 @@ import { type DecodedTurn, type DecoderOptions, type Delta, Deltas } from './dec
 import { readFinishReason, type StreamEnd } from './finish-reason.ts';
 import { readUsage, showsReasoningBeside } from './usage.ts';
 
-/**
- * Reads the payloads of a streamed chat completion, whoever sent them. Deltas are collected until `take`: those of one
- * kind that stand together become one.
- */
+/** Reads the payloads of a streamed chat completion, whoever sent them. */
 export class TurnDecoder implements TurnReader {
   readonly #options: DecoderOptions;
   readonly #calls = new NativeToolCalls();
   readonly #replay = new ReplayFields();
   readonly #think: ThinkTags;
   readonly #textCalls: TextToolCalls | undefined;
-  readonly #deltas = new Deltas({ mostCharacters: 2 * 1024 * 1024 });
-  /** Content waiting to be split, of the network chunk at hand. */
-  #content = '';
+  readonly deltas = new Deltas({ mostCharacters: 2 * 1024 * 1024 });
   #end: StreamEnd | undefined;
   #usage: TurnUsage | undefined;
   #reasoningBeside: boolean;
@@ -34,16 +29,15 @@ export class TurnDecoder implements TurnReader {
     this.#options = options;
     this.#reasoningBeside = options.reasoningBeside ?? false;
     const textCalls = options.tools?.length
-      ? new TextToolCalls(options.tools, (text) => this.#deltas.show('text', text), options.isQuotation)
+      ? new TextToolCalls(options.tools, (text) => this.deltas.show('text', text), options.isQuotation)
       : undefined;
     this.#textCalls = textCalls;
     this.#think = new ThinkTags(
-      (section, text) => (textCalls && section === 'text' ? textCalls.push(text) : this.#deltas.show(section, text)),
-      { startsInside: options.startsThinking ?? false, onBareClosing: () => this.#deltas.wasReasoning() },
+      (section, text) => (textCalls && section === 'text' ? textCalls.push(text) : this.deltas.show(section, text)),
+      { startsInside: options.startsThinking ?? false, onBareClosing: () => this.deltas.wasReasoning() },
     );
   }
 
-  /** Whether the provider told why it stopped. */
   get finished(): boolean {
     return this.#end !== undefined;
   }
@@ -52,28 +46,20 @@ export class TurnDecoder implements TurnReader {
     return this.#usage;
   }
 
-  /** Whether the model has said anything beyond white space, delivered or not. */
   get hasOutput(): boolean {
-    return this.#deltas.hasOutput || this.#calls.size > 0;
-  }
-
-  /** Characters of output so far, for an estimate. */
-  get outputCharacters(): number {
-    return this.#deltas.characters;
+    return this.deltas.hasOutput || this.#calls.size > 0;
   }
 
   /** What the turn taught about reasoning without an opening tag; undefined: nothing new. */
   get startsThinking(): boolean | undefined {
     if (this.#think.sawBareClosing) return true;
-    return this.#think.missedClosing && this.#deltas.text !== '' ? false : undefined;
+    return this.#think.missedClosing && this.deltas.text !== '' ? false : undefined;
   }
 
-  /** Whether reasoning was seen to be counted beside the completion. */
   get reasoningBeside(): boolean {
     return this.#reasoningBeside;
   }
 
-  /** @throws AttemptFailure for an error inside the stream. */
   accept(payload: Record<string, unknown>): void {
     const { choices } = payload;
     this.#readUsage(payload);
@@ -82,15 +68,7 @@ export class TurnDecoder implements TurnReader {
     for (const choice of choices) if (isObject(choice) && (choice.index ?? 0) === 0) this.#choice(choice);
   }
 
-  /** The deltas since the last call. */
-  take(): Delta[] {
-    this.#splitContent();
-    return this.#deltas.take();
-  }
-
-  /** Ends the turn: the last deltas, and the turn as a whole. @throws AttemptFailure where it is none. */
   finish(): { parts: Delta[]; turn: DecodedTurn } {
-    this.#splitContent();
     const cut = this.#end === 'length';
     this.#think.end({ cut: cut || this.#calls.size > 0 });
     this.#textCalls?.end({ cut });
@@ -99,8 +77,8 @@ export class TurnDecoder implements TurnReader {
     const { calls: native, extras } = this.#calls.finish({ cut });
     const written = this.#writtenCalls(native);
     const calls = [...native, ...written];
-    const { text } = this.#deltas;
-    return this.#deltas.finish(
+    const { text } = this.deltas;
+    return this.deltas.finish(
       {
         reason: this.#end,
         calls,
@@ -136,7 +114,7 @@ export class TurnDecoder implements TurnReader {
   }
 
   #delta(delta: Record<string, unknown>): void {
-    this.#addReasoning(reasoningOfDelta(delta));
+    this.deltas.push('reasoning', reasoningOfDelta(delta));
     this.#replay.push(delta);
     const { content } = delta;
     if (typeof content === 'string') this.#addContent(content);
@@ -148,28 +126,15 @@ export class TurnDecoder implements TurnReader {
 
   #addContent(text: string): void {
     if (text === '') return;
-    this.#deltas.count(text);
-    this.#content += text;
+    this.deltas.count(text);
+    this.#think.push(text);
   }
 
   #addParts(content: readonly unknown[]): void {
     for (const part of partsOf(content)) {
       if (part.kind === 'text') this.#addContent(part.text);
-      else this.#addReasoning(part.text);
+      else this.deltas.push('reasoning', part.text);
     }
-  }
-
-  #addReasoning(text: string): void {
-    if (text === '') return;
-    this.#splitContent();
-    this.#deltas.push('reasoning', text);
-  }
-
-  #splitContent(): void {
-    if (this.#content === '') return;
-    const content = this.#content;
-    this.#content = '';
-    this.#think.push(content);
   }
 
   /** The last usage counts; one without any tokens does not replace one with them. */

@@ -220,15 +220,15 @@ class TurnReceiver implements Receiver<AttemptEnd> {
   #read(payloads: readonly Record<string, unknown>[]): void {
     for (const payload of payloads) this.#decoder.accept(payload);
     // White space is no beginning: until something is said another route can be asked.
-    if (this.#decoder.hasOutput) this.#give(this.#decoder.take());
+    if (this.#decoder.hasOutput) this.#give(this.#decoder.deltas.take());
     this.#count();
   }
 
   /** What is no delta, the arguments of tools, is counted by its length. */
   #count(): void {
-    const { usage, outputCharacters } = this.#decoder;
+    const { usage, deltas } = this.#decoder;
     const { meter } = this.#options;
-    meter.deliveredInAll(this.#weight + Math.max(0, outputCharacters - this.#given) / CHARACTERS);
+    meter.deliveredInAll(this.#weight + Math.max(0, deltas.characters - this.#given) / CHARACTERS);
     if (usage) meter.reported(usage, { whole: false });
   }
 

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../base/json.ts';
-import type { DecodedTurn, DecoderOptions, Delta } from '../decoding/decoded-turn.ts';
+import type { DecodedTurn, DecoderOptions, Delta, Deltas } from '../decoding/decoded-turn.ts';
 import type { ToolNames } from '../dialects/requests/tool-names.ts';
 import type { RequestTraits } from '../dialects/requests/traits.ts';
 import type { TurnRequest, TurnUsage } from '../turn.ts';
@@ -32,16 +32,14 @@ export interface TurnReader {
   readonly hasOutput: boolean;
   /** Whether the provider told that the model thinks, where it may show nothing of that for long. */
   readonly isThinking?: boolean;
-  /** Characters of output so far, for an estimate. */
-  readonly outputCharacters: number;
+  /** The output so far. */
+  readonly deltas: Deltas;
   /** See `RequestTraits`; undefined: nothing new was seen. */
   readonly startsThinking?: boolean | undefined;
   /** See `RequestTraits`. */
   readonly reasoningBeside?: boolean;
   /** @throws AttemptFailure for an error inside the stream. */
   accept(payload: Record<string, unknown>): void;
-  /** The deltas since the last call. */
-  take(): Delta[];
   /** Ends the turn. @throws AttemptFailure where it is none. */
   finish(): { parts: Delta[]; turn: DecodedTurn };
 }

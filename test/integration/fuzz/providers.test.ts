@@ -88,7 +88,7 @@ function readTurn(wire: keyof typeof WIRES, bytes: Buffer): void {
   });
   let said = 0;
   const collect = () => {
-    for (const { delta } of reader.take()) said += delta.length;
+    for (const { delta } of reader.deltas.take()) said += delta.length;
   };
   const third = Math.floor(bytes.length / 3);
   for (const piece of [bytes.subarray(0, third), bytes.subarray(third, 2 * third), bytes.subarray(2 * third)]) {

@@ -30,7 +30,7 @@ const REASONS: Readonly<Record<string, FinishReason>> = {
 /** Reads the events of Anthropic's Messages API. Every block is kept as it came, with fields nobody here knows. */
 export class MessagesReader implements TurnReader {
   readonly #options: DecoderOptions;
-  readonly #deltas = new Deltas({ mostCharacters: 16 * 1024 * 1024 });
+  readonly deltas = new Deltas({ mostCharacters: 16 * 1024 * 1024 });
   #blocks = new Map<number, Block>();
   /** The block that was begun last. */
   #last: Block | undefined;
@@ -56,21 +56,17 @@ export class MessagesReader implements TurnReader {
     return readUsage({
       ...this.#counts,
       input_tokens: input,
-      reasoning_tokens: Math.min(output, this.#deltas.reasoningTokens),
+      reasoning_tokens: Math.min(output, this.deltas.reasoningTokens),
     });
   }
 
   get hasOutput(): boolean {
-    return this.#deltas.hasOutput || this.#calls(false).length > 0;
+    return this.deltas.hasOutput || this.#calls(false).length > 0;
   }
 
   get isThinking(): boolean {
     const last = this.#last;
     return last !== undefined && !last.isWhole && last.content.type === 'thinking' && last.content.thinking === '';
-  }
-
-  get outputCharacters(): number {
-    return this.#deltas.characters;
   }
 
   accept(payload: Record<string, unknown>): void {
@@ -103,10 +99,6 @@ export class MessagesReader implements TurnReader {
     }
   }
 
-  take(): Delta[] {
-    return this.#deltas.take();
-  }
-
   finish(): { parts: Delta[]; turn: DecodedTurn } {
     if (!this.#isOver) throw brokenStream('the stream ended without its last event');
     const reason = REASONS[this.#stopReason ?? ''] ?? 'stop';
@@ -115,7 +107,7 @@ export class MessagesReader implements TurnReader {
     const isEmpty = !saysSomething(text) && calls.length === 0 && !this.#options.mayBeEmpty;
     const blocks = [...this.#blocks.values()].map(({ content }) => content);
     const replay = blocks.length > 0 ? { content: blocks } : undefined;
-    return this.#deltas.finish({ reason, calls, text, usage: this.usage, replay }, { isEmpty });
+    return this.deltas.finish({ reason, calls, text, usage: this.usage, replay }, { isEmpty });
   }
 
   /** A message begins, or begins anew: a proxy may have asked twice. What was shown stays shown. */
@@ -138,9 +130,9 @@ export class MessagesReader implements TurnReader {
     const content: JsonObject = JSON.parse(JSON.stringify(value));
     this.#last = { content, input: '', isWhole: false };
     this.#blocks.set(index, this.#last);
-    if (content.type === 'text' && typeof content.text === 'string') this.#deltas.push('text', content.text);
+    if (content.type === 'text' && typeof content.text === 'string') this.deltas.push('text', content.text);
     if (content.type === 'thinking' && typeof content.thinking === 'string') {
-      this.#deltas.push('reasoning', content.thinking);
+      this.deltas.push('reasoning', content.thinking);
     }
   }
 
@@ -150,15 +142,15 @@ export class MessagesReader implements TurnReader {
     const { content } = block;
     if (delta.type === 'text_delta' && typeof delta.text === 'string') {
       content.text = `${typeof content.text === 'string' ? content.text : ''}${delta.text}`;
-      this.#deltas.push('text', delta.text);
+      this.deltas.push('text', delta.text);
     } else if (delta.type === 'thinking_delta' && typeof delta.thinking === 'string') {
       content.thinking = `${typeof content.thinking === 'string' ? content.thinking : ''}${delta.thinking}`;
-      this.#deltas.push('reasoning', delta.thinking);
+      this.deltas.push('reasoning', delta.thinking);
     } else if (delta.type === 'signature_delta' && typeof delta.signature === 'string') {
       content.signature = delta.signature;
     } else if (delta.type === 'input_json_delta' && typeof delta.partial_json === 'string') {
       block.input += delta.partial_json;
-      this.#deltas.count(delta.partial_json);
+      this.deltas.count(delta.partial_json);
     } else if (delta.type === 'citations_delta' && isObject(delta.citation)) {
       const known = Array.isArray(content.citations) ? content.citations : [];
       content.citations = [...known, JSON.parse(JSON.stringify(delta.citation))];

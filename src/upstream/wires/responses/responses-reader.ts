@@ -24,7 +24,7 @@ interface Shown {
  */
 export class ResponsesReader implements TurnReader {
   readonly #options: DecoderOptions;
-  readonly #deltas = new Deltas({ mostCharacters: 16 * 1024 * 1024 });
+  readonly deltas = new Deltas({ mostCharacters: 16 * 1024 * 1024 });
   readonly #items = new Map<number, JsonObject>();
   readonly #shown = new Map<number, Shown>();
   #usage: TurnUsage | undefined;
@@ -50,15 +50,11 @@ export class ResponsesReader implements TurnReader {
   }
 
   get hasOutput(): boolean {
-    return this.#deltas.hasOutput || this.#hasCall;
+    return this.deltas.hasOutput || this.#hasCall;
   }
 
   get isThinking(): boolean {
     return this.#thinking !== undefined;
-  }
-
-  get outputCharacters(): number {
-    return this.#deltas.characters;
   }
 
   accept(payload: Record<string, unknown>): void {
@@ -68,10 +64,6 @@ export class ResponsesReader implements TurnReader {
     else if (typeof type === 'string') this.#event(type, payload);
   }
 
-  take(): Delta[] {
-    return this.#deltas.take();
-  }
-
   finish(): { parts: Delta[]; turn: DecodedTurn } {
     if (this.#end === undefined) throw brokenStream('the stream ended without a final event');
     const items = [...this.#items].sort(([a], [b]) => a - b).map(([, item]) => item);
@@ -79,7 +71,7 @@ export class ResponsesReader implements TurnReader {
     const calls = callsOf(items, reason === 'length');
     const isEmpty = !this.hasOutput && !items.some(isHosted) && !this.#options.mayBeEmpty;
     const replay = items.length > 0 ? { output: items } : undefined;
-    return this.#deltas.finish({ reason, calls, usage: this.#usage, replay }, { isEmpty });
+    return this.deltas.finish({ reason, calls, usage: this.#usage, replay }, { isEmpty });
   }
 
   #event(type: string, payload: Record<string, unknown>): void {
@@ -99,7 +91,7 @@ export class ResponsesReader implements TurnReader {
         return;
       case 'response.function_call_arguments.delta':
       case 'response.custom_tool_call_input.delta':
-        this.#deltas.count(delta);
+        this.deltas.count(delta);
         return;
       case 'response.output_item.done':
         this.#done(index, payload.item);
@@ -127,7 +119,7 @@ export class ResponsesReader implements TurnReader {
     this.#added(index, item);
     if (item.type === 'message') this.#showRest(index, 'text', textOfParts(item.content));
     else if (item.type === 'reasoning') this.#showRest(index, 'reasoning', reasoningOf(item));
-    else if (isClientCall(item)) this.#deltas.count('.');
+    else if (isClientCall(item)) this.deltas.count('.');
   }
 
   /** A whole response: the last event, or an answer that was not streamed. */
@@ -161,7 +153,7 @@ export class ResponsesReader implements TurnReader {
   #show(index: number, type: Delta['type'], delta: string): void {
     const shown = this.#shownOf(index);
     shown[type] += delta;
-    this.#deltas.push(shown.isCommentary ? 'reasoning' : type, delta);
+    this.deltas.push(shown.isCommentary ? 'reasoning' : type, delta);
   }
 
   /** What the deltas left out. */
