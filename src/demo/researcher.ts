@@ -115,20 +115,22 @@ function firstRound(
   return calling(conversation, reasoning, wanted);
 }
 
-/** All key words together, and where there are many also the longest, which say most. */
+/** All key words together, and of many also the longest, which say most. */
 function firstQueries(keywords: readonly string[]): string[] {
   const all = keywords.join(' ');
-  if (keywords.length <= 3) return [all];
-  const longest = keywords.toSorted((a, b) => b.length - a.length).slice(0, 2);
-  return [all, keywords.filter((keyword) => longest.includes(keyword)).join(' ')];
+  const longest = longestFirst(keywords).slice(0, 2);
+  return keywords.length <= 3 ? [all] : [all, keywords.filter((keyword) => longest.includes(keyword)).join(' ')];
 }
 
 /** Single key words that were not searched for alone. */
 function otherQueries(keywords: readonly string[], asked: readonly string[]): string[] {
-  return keywords
-    .toSorted((a, b) => b.length - a.length)
+  return longestFirst(keywords)
     .filter((keyword) => !asked.includes(keyword))
     .slice(0, 3);
+}
+
+function longestFirst(keywords: readonly string[]): string[] {
+  return keywords.toSorted((a, b) => b.length - a.length);
 }
 
 function readPages(conversation: Conversation, pages: readonly FoundDocument[]): DemoTurn {

@@ -9,7 +9,8 @@ import { responseObject } from './response.ts';
  */
 
 const numbered = { sequence_number: z.int().positive() };
-const inItem = { ...numbered, output_index: z.int().nonnegative(), item_id: z.string() };
+const ofItem = { ...numbered, output_index: z.int().nonnegative() };
+const inItem = { ...ofItem, item_id: z.string() };
 const inPart = { ...inItem, content_index: z.int().nonnegative() };
 const inSummary = { ...inItem, summary_index: z.literal(0) };
 const noLogprobs = { logprobs: emptyArray };
@@ -19,12 +20,7 @@ const part = z.discriminatedUnion('type', [outputText, reasoningText]);
 export const runEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('response.created'), ...numbered, response: responseObject }),
   z.object({ type: z.literal('response.in_progress'), ...numbered, response: responseObject }),
-  z.object({
-    type: z.literal('response.output_item.added'),
-    ...numbered,
-    output_index: z.int().nonnegative(),
-    item: outputItem,
-  }),
+  z.object({ type: z.literal('response.output_item.added'), ...ofItem, item: outputItem }),
   z.object({ type: z.literal('response.content_part.added'), ...inPart, part }),
   z.object({ type: z.literal('response.reasoning_text.delta'), ...inPart, delta: z.string() }),
   z.object({ type: z.literal('response.reasoning_text.done'), ...inPart, text: z.string() }),
@@ -37,12 +33,7 @@ export const runEvent = z.discriminatedUnion('type', [
   }),
   z.object({ type: z.literal('response.output_text.done'), ...inPart, text: z.string(), ...noLogprobs }),
   z.object({ type: z.literal('response.content_part.done'), ...inPart, part }),
-  z.object({
-    type: z.literal('response.output_item.done'),
-    ...numbered,
-    output_index: z.int().nonnegative(),
-    item: outputItem,
-  }),
+  z.object({ type: z.literal('response.output_item.done'), ...ofItem, item: outputItem }),
   z.object({ type: z.literal('response.reasoning_summary_part.added'), ...inSummary, part: summaryText }),
   z.object({ type: z.literal('response.reasoning_summary_text.delta'), ...inSummary, delta: z.string() }),
   z.object({ type: z.literal('response.reasoning_summary_text.done'), ...inSummary, text: z.string() }),

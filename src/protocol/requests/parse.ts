@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type ErrorCode, GatewayError } from '../../base/errors.ts';
+import { type ErrorCode, GatewayError, isErrorCode } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
 import { step } from '../../base/load/event-loop.ts';
 
@@ -166,19 +166,8 @@ function toError(issue: z.core.$ZodIssue): GatewayError {
   return new GatewayError(codeOf(issue), param ? `${param}: ${message}` : message, param ? { param } : {});
 }
 
-const REPORTED = new Set<string>([
-  'missing_parameter',
-  'unsupported_parameter',
-  'conflicting_parameters',
-  'invalid_parameter',
-] satisfies ErrorCode[]);
-
-function isReported(code: unknown): code is ErrorCode {
-  return typeof code === 'string' && REPORTED.has(code);
-}
-
 function codeOf(issue: z.core.$ZodIssue): ErrorCode {
-  if (issue.code === 'custom') return isReported(issue.params?.code) ? issue.params.code : 'invalid_parameter';
+  if (issue.code === 'custom') return isErrorCode(issue.params?.code) ? issue.params.code : 'invalid_parameter';
   const absent = issue.input === undefined || issue.input === null;
   return absent && (issue.code === 'invalid_type' || issue.code === 'invalid_value')
     ? 'missing_parameter'

@@ -57,51 +57,34 @@ class LenientReader {
   }
 
   #object(depth: number): JsonObject {
-    const object: JsonObject = {};
-    this.at += 1;
-    for (;;) {
-      this.#space();
-      const char = this.#text[this.at];
-      if (char === undefined) return this.#open(object);
-      if (char === ',') {
-        this.at += 1;
-        continue;
-      }
-      if (char === '}') {
-        this.at += 1;
-        return object;
-      }
+    const entries: [string, JsonValue][] = [];
+    this.#untilClosed('}', (char) => {
       const key = char in QUOTES ? this.#string() : this.#bareKey();
       this.#space();
-      if (this.#text[this.at] !== ':') {
-        if (this.#text[this.at] === undefined) return this.#open(object);
-        throw new NoJson();
-      }
+      if (this.at >= this.#text.length) return;
+      if (this.#text[this.at] !== ':') throw new NoJson();
       this.at += 1;
       this.#space();
-      if (this.#text[this.at] === undefined) return this.#open(object);
-      Object.defineProperty(object, key, {
-        value: this.value(depth + 1),
-        enumerable: true,
-        writable: true,
-        configurable: true,
-      });
-    }
+      if (this.at < this.#text.length) entries.push([key, this.value(depth + 1)]);
+    });
+    return Object.fromEntries(entries);
   }
 
   #array(depth: number): JsonValue[] {
     const list: JsonValue[] = [];
-    this.at += 1;
-    for (;;) {
+    this.#untilClosed(']', () => list.push(this.value(depth + 1)));
+    return list;
+  }
+
+  /** Reads entries up to the closing bracket or the end of the text, whatever commas stand between them. */
+  #untilClosed(closing: string, readEntry: (char: string) => void): void {
+    for (this.at += 1; ; ) {
       this.#space();
       const char = this.#text[this.at];
-      if (char === undefined) return this.#open(list);
-      if (char === ']') {
-        this.at += 1;
-        return list;
-      }
-      if (char === ',') this.at += 1;
-      else list.push(this.value(depth + 1));
+      if (char === undefined) this.ranOut = true;
+      else if (char === ',' || char === closing) this.at += 1;
+      else readEntry(char);
+      if (char === undefined || char === closing) return;
     }
   }
 
@@ -116,7 +99,8 @@ class LenientReader {
         return result;
       } else result += char;
     }
-    return this.#open(result);
+    this.ranOut = true;
+    return result;
   }
 
   /** A quote inside a string that the model forgot to escape is followed by neither `,` `:` `}` `]` nor the end. */
@@ -159,10 +143,5 @@ class LenientReader {
   #space(): void {
     const skipped = /^(?:\s+|\/\/[^\n]*|\/\*[\s\S]*?\*\/)+/.exec(this.#text.slice(this.at, this.at + 4096));
     if (skipped) this.at += skipped[0].length;
-  }
-
-  #open<T>(value: T): T {
-    this.ranOut = true;
-    return value;
   }
 }

@@ -3,8 +3,9 @@ import type { Logger } from '../../base/logger.ts';
 import { CallMeter, usageOf } from '../call-meter.ts';
 import type { DecodedTurn } from '../decoding/decoded-turn.ts';
 import { estimateInput, roughTokens } from '../decoding/estimate.ts';
+import { learnLargestOutput } from '../dialects/requests/output-limit.ts';
 import type { ToolNames } from '../dialects/requests/tool-names.ts';
-import { learn, learnFromContextOverflow } from '../dialects/requests/traits.ts';
+import { learn } from '../dialects/requests/traits.ts';
 import { quotationsIn } from '../dialects/text-tool-calls/quoted-calls.ts';
 import type { AssistantMessage, PassDelta, TurnDelta, TurnPart, TurnRequest, TurnUsage } from '../turn.ts';
 import { learnReplayRefusal, newRunTraits, type RunTraits } from '../wires/replayed.ts';
@@ -110,7 +111,7 @@ function teaches(
     return false;
   const traits = route.provider.traits(route.model);
   if (learnReplayRefusal(refused.text, request.messages, run)) return true;
-  return failure.kind === 'context_length' ? learnFromContextOverflow(refused, traits) : learn(refused, traits);
+  return failure.kind === 'context_length' ? learnLargestOutput(refused, traits) : learn(refused, traits);
 }
 
 function* wholeParts(

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { TurnMessage } from '../turn.ts';
 
 export interface CallIdRules {
@@ -35,5 +35,5 @@ export function withUniqueCallIds(messages: readonly TurnMessage[], rules: CallI
 
 function accepted(id: string, { pattern, longest }: CallIdRules): string {
   if (id.length <= longest && pattern.test(id)) return id;
-  return `call_${createHash('sha256').update(id).digest('hex').slice(0, 24)}`;
+  return `call_${hash('sha256', id).slice(0, 24)}`;
 }

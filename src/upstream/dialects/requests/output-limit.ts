@@ -45,7 +45,7 @@ export const outputLimit: Trait<OutputLimit, OutputLimit & RefusedParameters> = 
   ],
 };
 
-/** The largest output that the provider named in its refusal. */
+/** The largest output that the provider named in its refusal, also of a request that did not fit. */
 export function learnLargestOutput({ text, body }: RefusedRequest, traits: OutputLimit): boolean {
   const allowed = largestAllowed(text);
   const asked = Number(body.max_tokens ?? body.max_completion_tokens ?? body.max_output_tokens);

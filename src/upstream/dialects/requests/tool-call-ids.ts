@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Trait } from './trait.ts';
 
 interface ToolCallIds {
@@ -24,10 +24,6 @@ export const toolCallIds: Trait<ToolCallIds> = {
 
 /** The id to send for a call; the same one always becomes the same. */
 export function toolCallId(id: string, traits: ToolCallIds): string {
-  if (traits.toolCallIds === 'any') return id.length <= LONGEST ? id : hashed(id, LONGEST);
-  return /^[a-zA-Z0-9]{9}$/.test(id) ? id : hashed(id, 9);
-}
-
-function hashed(id: string, length: number): string {
-  return createHash('sha256').update(id).digest('hex').slice(0, length);
+  if (traits.toolCallIds === 'any') return id.length <= LONGEST ? id : hash('sha256', id).slice(0, LONGEST);
+  return /^[a-zA-Z0-9]{9}$/.test(id) ? id : hash('sha256', id).slice(0, 9);
 }

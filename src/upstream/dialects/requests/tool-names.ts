@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** What every provider takes as a tool's name (OpenAI: `^[a-zA-Z0-9_-]{1,64}$`). */
 const SAFE = /^[a-zA-Z0-9_-]{1,64}$/;
@@ -45,5 +45,5 @@ function shortened(safe: string, name: string): string {
 }
 
 function digest(name: string): string {
-  return createHash('sha256').update(name).digest('hex').slice(0, 8);
+  return hash('sha256', name).slice(0, 8);
 }

@@ -5,7 +5,7 @@ import { callsLast } from './calls-last.ts';
 import { emptyContent } from './empty-content.ts';
 import { instructionRole } from './instruction-role.ts';
 import { messageOrder } from './message-order.ts';
-import { learnLargestOutput, outputLimit } from './output-limit.ts';
+import { outputLimit } from './output-limit.ts';
 import { refusedParameters } from './refused-parameters.ts';
 import { replay } from './replay.ts';
 import { thinking } from './thinking.ts';
@@ -56,11 +56,6 @@ const SHAPING = TRAITS.toReversed();
 /** Learns from a refusal what the route wants. True: the request may be asked again in its new form. */
 export function learn(refusal: RefusedRequest, traits: RequestTraits): boolean {
   return TRAITS.some((trait) => trait.learn?.(refusal, traits));
-}
-
-/** Learns from a request that did not fit: perhaps only the output was too large. */
-export function learnFromContextOverflow(refusal: RefusedRequest, traits: RequestTraits): boolean {
-  return learnLargestOutput(refusal, traits);
 }
 
 /** The request as the route wants it; of an API of the wires. */

@@ -1,10 +1,12 @@
 import { isObject, type JsonObject, parseJson } from '../../../base/json.ts';
 import { saysSomething } from '../../decoding/answer-signs.ts';
 import { type DecodedTurn, type DecoderOptions, type Delta, Deltas } from '../../decoding/decoded-turn.ts';
+import { readFinishReason } from '../../decoding/finish-reason.ts';
 import { readUsage } from '../../decoding/usage.ts';
 import { newCallId } from '../../dialects/native-tool-calls.ts';
+import { jsonCopy } from '../../dialects/replay-fields.ts';
 import { brokenStream } from '../../routing/attempt-failure.ts';
-import type { FinishReason, TurnToolCall, TurnUsage } from '../../turn.ts';
+import type { TurnToolCall, TurnUsage } from '../../turn.ts';
 import type { TurnReader } from '../wire.ts';
 
 /** Content blocks of one answer at most. */
@@ -17,15 +19,6 @@ interface Block {
   /** Whether the provider said that the block is whole. */
   isWhole: boolean;
 }
-
-const REASONS: Readonly<Record<string, FinishReason>> = {
-  end_turn: 'stop',
-  stop_sequence: 'stop',
-  tool_use: 'tool_calls',
-  max_tokens: 'length',
-  model_context_window_exceeded: 'length',
-  refusal: 'content_filter',
-};
 
 /** Reads the events of Anthropic's Messages API. Every block is kept as it came, with fields nobody here knows. */
 export class MessagesReader implements TurnReader {
@@ -101,7 +94,8 @@ export class MessagesReader implements TurnReader {
 
   finish(): { parts: Delta[]; turn: DecodedTurn } {
     if (!this.#isOver) throw brokenStream('the stream ended without its last event');
-    const reason = REASONS[this.#stopReason ?? ''] ?? 'stop';
+    const reason = readFinishReason(this.#stopReason) ?? 'stop';
+    if (reason === 'broken') throw brokenStream('the provider broke the answer off');
     const calls = this.#calls(reason === 'length');
     const text = this.#text();
     const isEmpty = !saysSomething(text) && calls.length === 0 && !this.#options.mayBeEmpty;
@@ -125,9 +119,9 @@ export class MessagesReader implements TurnReader {
   }
 
   #open(index: number, value: unknown): void {
-    if (!isObject(value)) return;
+    const content = jsonCopy(value);
+    if (!content) return;
     if (this.#blocks.size >= MAX_BLOCKS) throw brokenStream('the answer does not end');
-    const content: JsonObject = JSON.parse(JSON.stringify(value));
     this.#last = { content, input: '', isWhole: false };
     this.#blocks.set(index, this.#last);
     if (content.type === 'text' && typeof content.text === 'string') this.deltas.push('text', content.text);
@@ -140,20 +134,20 @@ export class MessagesReader implements TurnReader {
     const block = this.#blocks.get(index);
     if (!block) return;
     const { content } = block;
-    if (delta.type === 'text_delta' && typeof delta.text === 'string') {
-      content.text = `${typeof content.text === 'string' ? content.text : ''}${delta.text}`;
-      this.deltas.push('text', delta.text);
-    } else if (delta.type === 'thinking_delta' && typeof delta.thinking === 'string') {
-      content.thinking = `${typeof content.thinking === 'string' ? content.thinking : ''}${delta.thinking}`;
-      this.deltas.push('reasoning', delta.thinking);
-    } else if (delta.type === 'signature_delta' && typeof delta.signature === 'string') {
-      content.signature = delta.signature;
-    } else if (delta.type === 'input_json_delta' && typeof delta.partial_json === 'string') {
-      block.input += delta.partial_json;
-      this.deltas.count(delta.partial_json);
-    } else if (delta.type === 'citations_delta' && isObject(delta.citation)) {
-      const known = Array.isArray(content.citations) ? content.citations : [];
-      content.citations = [...known, JSON.parse(JSON.stringify(delta.citation))];
+    const added = (field: string) => (typeof delta[field] === 'string' ? delta[field] : '');
+    const grow = (field: 'text' | 'thinking') => {
+      content[field] = `${typeof content[field] === 'string' ? content[field] : ''}${added(field)}`;
+      this.deltas.push(field === 'text' ? 'text' : 'reasoning', added(field));
+    };
+    if (delta.type === 'text_delta') grow('text');
+    else if (delta.type === 'thinking_delta') grow('thinking');
+    else if (delta.type === 'signature_delta' && added('signature') !== '') content.signature = added('signature');
+    else if (delta.type === 'input_json_delta') {
+      block.input += added('partial_json');
+      this.deltas.count(added('partial_json'));
+    } else if (delta.type === 'citations_delta') {
+      const citation = jsonCopy(delta.citation);
+      if (citation) content.citations = [...(Array.isArray(content.citations) ? content.citations : []), citation];
     }
   }
 
@@ -176,9 +170,8 @@ export class MessagesReader implements TurnReader {
   }
 
   #text(): string {
-    return [...this.#blocks.values()]
-      .map(({ content }) => (content.type === 'text' && typeof content.text === 'string' ? content.text : ''))
-      .join('');
+    const texts = this.#blocks.values().map(({ content }) => (content.type === 'text' ? content.text : undefined));
+    return [...texts].filter((text) => typeof text === 'string').join('');
   }
 
   /** `cut`: the answer ended for its length, so that a call with broken input is none. */

@@ -198,19 +198,11 @@ export function isClientCall(item: Record<string, unknown>): boolean {
 export function textOfParts(content: JsonValue | undefined): string {
   if (typeof content === 'string') return content;
   if (!Array.isArray(content)) return '';
-  return content
-    .map((part) => {
-      if (!isObject(part)) return '';
-      const text = part.text ?? part.refusal;
-      return typeof text === 'string' ? text : '';
-    })
-    .join('');
+  const texts = content.map((part) => (isObject(part) ? (part.text ?? part.refusal) : undefined));
+  return texts.filter((text) => typeof text === 'string').join('');
 }
 
+/** Open models give the thoughts themselves, others a summary of them. */
 function reasoningOf({ summary, content }: JsonObject): string {
-  const texts = [summary, content].map((parts) =>
-    Array.isArray(parts) ? parts.map((part) => textOfParts([part])).filter((text) => text !== '') : [],
-  );
-  const [summaries = [], contents = []] = texts;
-  return (summaries.length > 0 ? summaries : contents).join('');
+  return (Array.isArray(summary) && textOfParts(summary)) || (Array.isArray(content) ? textOfParts(content) : '');
 }
