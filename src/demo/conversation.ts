@@ -13,22 +13,8 @@ export interface FoundDocument {
   read: boolean;
 }
 
-/** The state of the research, as the messages show it. */
-export interface Conversation {
-  question: string;
-  /** Assistant turns with tool calls since the question. */
-  rounds: number;
-  /** Queries that were searched for, and addresses that were fetched, since the question. */
-  queries: string[];
-  fetched: string[];
-  searches: number;
-  /** Whether the last of these turns searched, so that what it found is still to be read. */
-  justSearched: boolean;
-  /** Documents in the order in which they were met; of one that was read, the whole text. */
-  documents: FoundDocument[];
-  /** Whether any tool answered since the question. */
-  toolResults: number;
-}
+/** The state of the research since the question, as the messages show it. */
+export type Conversation = ReturnType<typeof readConversation>;
 
 /** A last message of a research loop, which asks for the answer to the question before it. */
 const ASKS_FOR_ANSWER = /\b(final answer|answer to my question|write (the|your) (answer|report))\b/i;
@@ -38,7 +24,7 @@ export const ASKS_TO_CONTINUE =
   /\b(interrupted|cut off|continue (it |your answer )?(exactly )?where|continue exactly)\b/i;
 
 /** Reads the messages of a request. */
-export function readConversation(messages: readonly DemoMessage[]): Conversation {
+export function readConversation(messages: readonly DemoMessage[]) {
   const start = findQuestion(messages);
   const after = messages.slice(start + 1);
   const rounds = after.map((message) => message.tool_calls).filter((calls) => calls.length > 0);
@@ -50,11 +36,14 @@ export function readConversation(messages: readonly DemoMessage[]): Conversation
   const searches = argumentsOf('web_search');
   return {
     question: messages[start]?.content.trim() ?? '',
+    /** Assistant turns with tool calls. */
     rounds: rounds.length,
     searches: searches.length,
+    /** Whether the last of these turns searched, so that what it found is still to be read. */
     justSearched: rounds.at(-1)?.some((call) => call.name === 'web_search') ?? false,
     queries: searches.flatMap(({ queries }) => (Array.isArray(queries) ? queries.map(String) : [])),
     fetched: argumentsOf('fetch_url_content').map(({ url }) => String(url)),
+    /** In the order in which they were met; of one that was read, the whole text. */
     documents: readDocuments(after),
     toolResults: after.filter((message) => message.role === 'tool').length,
   };

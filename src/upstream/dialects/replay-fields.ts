@@ -46,17 +46,15 @@ export class ReplayFields {
     const detail = jsonCopy(value);
     if (detail === undefined || !this.#fits(JSON.stringify(detail).length)) return;
     const last = this.#details.at(-1);
-    if (last !== undefined && continues(last, detail)) {
-      for (const key of ['text', 'summary', 'data'] as const) {
-        const more = detail[key];
-        if (typeof more === 'string') last[key] = (typeof last[key] === 'string' ? last[key] : '') + more;
-      }
-      for (const [key, more] of Object.entries(detail)) {
-        if (last[key] === undefined || last[key] === null) last[key] = more;
-      }
+    if (last === undefined || !continues(last, detail)) {
+      this.#details.push(detail);
       return;
     }
-    this.#details.push(detail);
+    for (const [key, more] of Object.entries(detail)) {
+      const isText = typeof more === 'string' && ['text', 'summary', 'data'].includes(key);
+      if (isText) last[key] = (typeof last[key] === 'string' ? last[key] : '') + more;
+      else last[key] ??= more;
+    }
   }
 
   #block(value: unknown): void {
@@ -76,7 +74,7 @@ function continues(last: JsonObject, next: JsonObject): boolean {
     last.type === next.type &&
     last.type !== 'reasoning.encrypted' &&
     (last.index ?? null) === (next.index ?? null) &&
-    (next.id === undefined || next.id === null || last.id === undefined || last.id === null || last.id === next.id)
+    (last.id ?? next.id ?? null) === (next.id ?? last.id ?? null)
   );
 }
 

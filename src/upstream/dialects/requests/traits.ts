@@ -1,5 +1,4 @@
 import type { TurnRequest } from '../../turn.ts';
-import { answerTraits } from './answer-traits.ts';
 import { cacheMarks } from './cache-marks.ts';
 import { callsLast } from './calls-last.ts';
 import { emptyContent } from './empty-content.ts';
@@ -19,7 +18,10 @@ export type RequestTraits = ReturnType<typeof defaultTraits>;
 
 export function defaultTraits() {
   return {
-    ...answerTraits.start(),
+    /** Learned from answers: reasoning is counted beside the completion, and the total leaves it out. */
+    reasoningBeside: false,
+    /** Learned from answers: the model begins with reasoning and writes only the closing tag. */
+    startsThinking: false,
     ...cacheMarks.start(),
     ...callsLast.start(),
     ...emptyContent.start(),
