@@ -2,21 +2,6 @@ import type { Request, Response } from 'express';
 import { infoLines, type Logger } from '../base/logger.ts';
 import type { RequestContext } from './request-context.ts';
 
-interface RequestLine {
-  req: string;
-  ip: string | undefined;
-  method: string;
-  path: string;
-  route: string;
-  status: number;
-  ms: number;
-  key?: string;
-  model?: string;
-  run?: string;
-  error?: string;
-  left?: true;
-}
-
 /**
  * One line for an answered request: no query string (secrets stand there), no headers, no bodies. Status 0: the
  * client left before there was one.
@@ -28,21 +13,21 @@ export function accessLog(log: Logger): (context: RequestContext, req: Request, 
   };
 }
 
-function lineOf(context: RequestContext, req: Request, res: Response): RequestLine {
-  const line: RequestLine = {
-    req: context.id,
+function lineOf(context: RequestContext, req: Request, res: Response): object {
+  const { id, path, route, startedAt, key, model, run, error, left } = context;
+  return {
+    req: id,
     // Who stands before the gateway is looked for only where somebody says so.
     ip: req.headers['x-forwarded-for'] === undefined ? req.socket.remoteAddress : req.ip,
     method: req.method,
-    path: context.path,
-    route: context.route,
+    path,
+    route,
     status: res.headersSent ? res.statusCode : 0,
-    ms: Math.round((performance.now() - context.startedAt) * 10) / 10,
+    ms: Math.round((performance.now() - startedAt) * 10) / 10,
+    ...(key !== '' && { key }),
+    ...(model !== '' && { model }),
+    ...(run !== '' && { run }),
+    ...(error !== '' && { error }),
+    ...(left && { left }),
   };
-  if (context.key !== '') line.key = context.key;
-  if (context.model !== '') line.model = context.model;
-  if (context.run !== '') line.run = context.run;
-  if (context.error !== '') line.error = context.error;
-  if (context.left) line.left = true;
-  return line;
 }

@@ -75,9 +75,12 @@ export function fromHttpFailure(thrown: unknown): GatewayError | undefined {
   if (thrown instanceof GatewayError || !(thrown instanceof Error) || !('status' in thrown)) return undefined;
   const { status } = thrown;
   if (typeof status !== 'number' || status < 400 || status > 499) return undefined;
-  if (status === 404) return new GatewayError('not_found', 'There is nothing at this address.', { cause: thrown });
-  if (status === 413) return new GatewayError('request_too_large', 'The request is too large.', { cause: thrown });
-  if (status === 415)
-    return new GatewayError('unsupported_media_type', 'This media type is not supported.', { cause: thrown });
-  return new GatewayError('invalid_parameter', 'The address of the request is malformed.', { cause: thrown });
+  const [code, message] = HTTP_FAILURES[status] ?? ['invalid_parameter', 'The address of the request is malformed.'];
+  return new GatewayError(code, message, { cause: thrown });
 }
+
+const HTTP_FAILURES: Readonly<Record<number, readonly [ErrorCode, string]>> = {
+  404: ['not_found', 'There is nothing at this address.'],
+  413: ['request_too_large', 'The request is too large.'],
+  415: ['unsupported_media_type', 'This media type is not supported.'],
+};

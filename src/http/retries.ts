@@ -1,4 +1,4 @@
-import { createHash, hash as hashAtOnce } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../base/errors.ts';
 import type { Caller, RepeatKey } from '../runs/runs.ts';
@@ -36,19 +36,8 @@ function isRetry(req: IncomingMessage): boolean {
   return typeof count === 'string' && /^[1-9]\d*$/.test(count);
 }
 
-/** Bodies up to this size are hashed in one call, which costs a third of the object for it, in bytes. */
-const SMALL_BODY = 16 * 1024;
-
 function hashOf(...parts: readonly (string | Buffer)[]): string {
-  const last = parts.at(-1);
-  if (last === undefined || last.length <= SMALL_BODY) {
-    const pieces = parts.flatMap((part, index) => [Buffer.from(index > 0 ? '\0' : ''), Buffer.from(part)]);
-    return hashAtOnce('sha256', Buffer.concat(pieces), 'hex');
-  }
   const hash = createHash('sha256');
-  parts.forEach((part, index) => {
-    if (index > 0) hash.update('\0');
-    hash.update(part);
-  });
+  for (const [index, part] of parts.entries()) hash.update(index > 0 ? '\0' : '').update(part);
   return hash.digest('hex');
 }

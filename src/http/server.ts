@@ -5,7 +5,7 @@ import { GatewayError } from '../base/errors.ts';
 import { createServer } from '../base/node-http.ts';
 import { afterTurnEnd } from '../base/turn-end.ts';
 import { withoutOrigin } from '../protocol/requests/request-target.ts';
-import { sendJson } from './answers/send-json.ts';
+import { sendJson } from './answers/json.ts';
 import { errorAnswer } from './errors.ts';
 import { refuseAfterAnswers, refuseOnSocket } from './refuse-on-socket.ts';
 import { wantsWebSocket } from './routes/streamed.ts';

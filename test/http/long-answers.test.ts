@@ -4,7 +4,7 @@ import { createServer, IncomingMessage, ServerResponse } from 'node:http';
 import { type AddressInfo, connect, Socket } from 'node:net';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import { writeJson } from '../../src/http/answers/write-text.ts';
+import { writeJson } from '../../src/http/answers/json.ts';
 import { HeldTexts } from '../../src/http/limits/held-texts.ts';
 import { ended, send, submit } from '../support/http-client.ts';
 import { KEYS, openGateway, type TestGateway, until } from '../support/http-gateway.ts';

@@ -1,8 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { HeldTexts } from '../limits/held-texts.ts';
 import { heartbeat } from './heartbeat.ts';
-import { JSON_HEADERS } from './send-json.ts';
-import { endWithText, writeJson } from './write-text.ts';
+import { endWithText, JSON_HEADERS, writeJson } from './json.ts';
 
 /** A JSON answer that takes minutes. */
 export interface WaitingAnswer {

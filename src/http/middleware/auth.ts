@@ -1,9 +1,9 @@
-import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../../base/errors.ts';
 import { keyringOf } from '../../config/keyring.ts';
 import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
-import { isRepeated } from './repeated.ts';
+import { secretHash } from '../../config/secrets.ts';
+import { isRepeated } from './framing.ts';
 
 const BEARER = /^bearer[ \t]+(\S+)[ \t]*$/i;
 
@@ -20,7 +20,8 @@ export function authenticate(req: IncomingMessage, config: GatewayConfig): KeyCo
     throw new GatewayError('missing_api_key', 'Send an API key in the header "Authorization: Bearer <key>".');
   }
   const secret = BEARER.exec(header)?.[1];
-  const key = secret === undefined ? undefined : keyringOf(config).byHash(sha256(secret));
+  // Hashes are compared, so that time tells nothing about a secret.
+  const key = secret === undefined ? undefined : keyringOf(config).byHash(secretHash({ secret }));
   if (!key) throw new GatewayError('invalid_api_key', 'The API key is not known to this gateway.');
   return key;
 }
@@ -34,9 +35,4 @@ function ownCredential({ url = '', headers }: IncomingMessage): string | undefin
     headers['sec-websocket-protocol'] ?? '',
   );
   return shown ? `Bearer ${shown[1]}` : undefined;
-}
-
-/** What is compared is hashes, so that time tells nothing about a secret. */
-function sha256(text: string): string {
-  return hash('sha256', text, 'hex');
 }

@@ -1,7 +1,7 @@
 import type { ErrorRequestHandler } from 'express';
 import { toGatewayError } from '../../base/errors.ts';
+import { sendJson } from '../answers/json.ts';
 import { closeAfter } from '../answers/last-answer.ts';
-import { sendJson } from '../answers/send-json.ts';
 import type { AppDeps } from '../app-deps.ts';
 import { errorAnswer, fromHttpFailure } from '../errors.ts';
 import { contextOf } from '../request-context.ts';

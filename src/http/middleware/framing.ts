@@ -1,6 +1,5 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../../base/errors.ts';
-import { isRepeated } from './repeated.ts';
 
 /**
  * Refuses a message that others may read in another way (RFC 9112, 6.1 and 3.2): one whose end they may see elsewhere, so
@@ -20,4 +19,17 @@ export function requireOneReading(req: IncomingMessage): void {
       param: 'Transfer-Encoding',
     });
   }
+}
+
+/**
+ * Whether a header came more than once. Node keeps the first of several and says nothing; which of them a proxy in front of
+ * the gateway looked at is not known here.
+ * @param name in lower case.
+ */
+export function isRepeated({ rawHeaders }: IncomingMessage, name: string): boolean {
+  let seen = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    if (rawHeaders[at]?.length === name.length && rawHeaders[at]?.toLowerCase() === name) seen++;
+  }
+  return seen > 1;
 }

@@ -79,16 +79,8 @@ export class Activity {
 
   attemptsOf(provider: string): RecentAttempts {
     const known = this.#attempts.get(provider) ?? [];
-    const times = known
-      .filter(({ ok }) => ok)
-      .map(({ ms }) => ms)
-      .sort((a, b) => a - b);
+    const times = known.flatMap(({ ok, ms }) => (ok ? [ms] : [])).sort((a, b) => a - b);
     const at = (part: number) => Math.round(times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? 0);
-    return {
-      attempts: known.length,
-      failed: known.filter(({ ok }) => !ok).length,
-      p50: at(0.5),
-      p95: at(0.95),
-    };
+    return { attempts: known.length, failed: known.length - times.length, p50: at(0.5), p95: at(0.95) };
   }
 }

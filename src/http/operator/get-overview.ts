@@ -1,5 +1,6 @@
 import { toSeconds } from '../../base/clock.ts';
 import { GatewayError } from '../../base/errors.ts';
+import { effortLevel } from '../../config/schema/models.ts';
 import type { GatewayConfig } from '../../config/schema.ts';
 import type { Overview } from '../../protocol/overview.ts';
 import { budgetOf } from '../../research/run/budget.ts';
@@ -8,7 +9,7 @@ import type { ProviderState } from '../../upstream/routing/provider.ts';
 import { json } from '../answers/answer.ts';
 import type { AppDeps, OperatorParts } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
-import type { Activity } from './activity.ts';
+import type { Activity, RecentAttempts } from './activity.ts';
 
 /** Its address. */
 export const OVERVIEW = '/admin/overview';
@@ -71,41 +72,28 @@ function instanceOf({ id, host, pid, startedAt, executing, memory, recent }: Ins
     started_at: toSeconds(startedAt),
     executing,
     memory_mb: Math.round(memory / 1024 ** 2),
-    providers: (recent?.attempts ?? []).map(({ provider, attempts, failed, p50, p95 }) => ({
-      name: provider,
-      attempts,
-      failed,
-      p50_ms: p50,
-      p95_ms: p95,
-    })),
+    providers: (recent?.attempts ?? []).map(({ provider: name, ...attempts }) => ({ name, ...attemptsOf(attempts) })),
     failures: (recent?.failures ?? []).map(({ lastAt, ...failure }) => ({ ...failure, last_at: toSeconds(lastAt) })),
   };
 }
 
 function budgetsOf({ models, runs }: GatewayConfig): Overview['budgets'] {
+  const maxMinutes = runs.maxRunMs / 60_000;
   return Object.entries(models).flatMap(([name, model]) => {
     if (model.kind !== 'research') return [];
-    return (['low', 'medium', 'high'] as const).map((effort) => {
-      const { turns, toolCalls, tokens, minutes, cost } = budgetOf(model, effort, {
-        maxMinutes: runs.maxRunMs / 60_000,
-      });
+    return effortLevel.options.map((effort) => {
+      const { toolCalls: tool_calls, turns, tokens, minutes, cost = null } = budgetOf(model, effort, { maxMinutes });
       const isDefault = model.research.effort === effort;
-      return {
-        model: name,
-        effort,
-        default: isDefault,
-        turns,
-        tool_calls: toolCalls,
-        tokens,
-        minutes,
-        cost: cost ?? null,
-      };
+      return { model: name, effort, default: isDefault, turns, tool_calls, tokens, minutes, cost };
     });
   });
 }
 
+function attemptsOf({ attempts, failed, p50, p95 }: RecentAttempts) {
+  return { attempts, failed, p50_ms: p50, p95_ms: p95 };
+}
+
 function providerOf(state: ProviderState, activity: Activity): Overview['providers'][number] {
-  const { attempts, failed, p50, p95 } = activity.attemptsOf(state.name);
   return {
     name: state.name,
     usable: state.usable,
@@ -116,7 +104,7 @@ function providerOf(state: ProviderState, activity: Activity): Overview['provide
       circuit,
       retry_in_ms: Math.round(retryInMs),
     })),
-    recent: { attempts, failed, p50_ms: p50, p95_ms: p95 },
+    recent: attemptsOf(activity.attemptsOf(state.name)),
   };
 }
 

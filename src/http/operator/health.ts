@@ -1,7 +1,7 @@
 import type { RequestHandler } from 'express';
 import type { RunStore } from '../../store/run-store.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
-import { sendJson } from '../answers/send-json.ts';
+import { sendJson } from '../answers/json.ts';
 import type { AppDeps, Readiness } from '../app-deps.ts';
 
 /** `GET /healthz`: the process is up. */

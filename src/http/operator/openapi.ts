@@ -1,5 +1,5 @@
 import type { RequestHandler } from 'express';
-import { sendJson } from '../answers/send-json.ts';
+import { sendJson } from '../answers/json.ts';
 
 /** `GET /openapi.json`, made from the schemas when it is first asked for. */
 export function openapi(): RequestHandler {

@@ -35,17 +35,11 @@ export class HtmlReports {
    * reason.
    */
   async make(report: Report, options: { signal: AbortSignal }): Promise<string> {
-    using _place = await this.#turn(options.signal);
-    return await inChild(report, options);
-  }
-
-  async #turn(signal: AbortSignal): Promise<Disposable> {
-    using limited = linkSignals([signal], { what: 'waiting to make a report', timeoutMs: WAIT_MS });
-    try {
-      return await this.#turns.acquire(workOwner(), limited.signal);
-    } catch (error) {
+    using limited = linkSignals([options.signal], { what: 'waiting to make a report', timeoutMs: WAIT_MS });
+    using _place = await this.#turns.acquire(workOwner(), limited.signal).catch((error: unknown) => {
       throw error instanceof TimeoutError ? tooMany() : error;
-    }
+    });
+    return await inChild(report, options);
   }
 }
 

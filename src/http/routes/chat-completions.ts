@@ -13,7 +13,7 @@ import { oneAnswer } from '../limits/worst-case.ts';
 import { readJson } from '../middleware/body.ts';
 import { chooseModel } from '../models.ts';
 import type { RequestContext } from '../request-context.ts';
-import { parseChat } from '../submission/parse-submission.ts';
+import { parseSubmission } from '../submission/parse-submission.ts';
 import { fromChat, sentItems } from '../submission/research-request.ts';
 import { submitRun } from '../submission/submit-run.ts';
 
@@ -28,7 +28,7 @@ export function chatCompletions(deps: AppDeps): Endpoint {
       return await forward(deps, call, { ...jsonForwarding(body), modelName: name, model, api: 'chat_completions' });
     }
     await beginInTurn(deps.submissions, key.id, context.signal);
-    const { value, headers } = parseChat(createChatCompletion, body, deps.config.current().tools);
+    const { value, headers } = parseSubmission(createChatCompletion, body, deps.config.current().tools);
     const request = await fromChat(value, { ...deps, caller, key, name, model, signal: context.signal });
     const { run } = await submitRun(deps, {
       req,

@@ -10,7 +10,7 @@ import { beginInTurn } from '../limits/bounds.ts';
 import { oneAnswer } from '../limits/worst-case.ts';
 import { readJson } from '../middleware/body.ts';
 import { chooseModel } from '../models.ts';
-import { parseResponse } from '../submission/parse-submission.ts';
+import { parseSubmission } from '../submission/parse-submission.ts';
 import { fromResponse, profileOf, sentItems } from '../submission/research-request.ts';
 import { submitRun } from '../submission/submit-run.ts';
 
@@ -25,7 +25,7 @@ export function createResponse(deps: AppDeps): Endpoint {
       return await forward(deps, call, { ...jsonForwarding(body), modelName: name, model, api: 'responses' });
     }
     await beginInTurn(deps.submissions, key.id, context.signal);
-    const { value, headers } = parseResponse(createResponseBody, body, deps.config.current().tools);
+    const { value, headers } = parseSubmission(createResponseBody, body, deps.config.current().tools);
     const streams = profileOf({ key, model }) !== 'openai' && !wantsJsonOnly(req.headers.accept);
     const mode = deliveryOf(value, { streams });
     const request = await fromResponse(value, { ...deps, caller, key, name, model, signal: context.signal });

@@ -9,7 +9,7 @@ import { beginInTurn } from '../limits/bounds.ts';
 import { oneAnswer, worstCase } from '../limits/worst-case.ts';
 import { type JsonBody, readJson } from '../middleware/body.ts';
 import { type ChosenModel, chooseModel } from '../models.ts';
-import { parseChat } from '../submission/parse-submission.ts';
+import { parseSubmission } from '../submission/parse-submission.ts';
 import { fromChat, sentItems } from '../submission/research-request.ts';
 import { type RunSubmission, submitRun } from '../submission/submit-run.ts';
 
@@ -63,7 +63,7 @@ async function taskOf(
       headers: {},
     };
   }
-  const { value, headers } = parseChat(createChatCompletion, body, deps.config.current().tools);
+  const { value, headers } = parseSubmission(createChatCompletion, body, deps.config.current().tools);
   return {
     submission: {
       ...common,

@@ -18,33 +18,15 @@ export interface ParsedSubmission<T> {
  * `tools` is the configuration of the tools that run here.
  * @throws GatewayError for everything in the body that cannot be honoured.
  */
-export function parseResponse(
-  schema: typeof createResponse,
-  body: JsonBody,
-  tools: ToolsConfig,
-): ParsedSubmission<z.output<typeof schema>> {
-  const { value, ignored, sent } = parse(schema, body, tools);
-  return { value, headers: ignoredHeader([...ignored, ...droppedItems(value.input, 'input')], sent) };
-}
-
-/** The same for chat completions and tasks. */
-export function parseChat(
-  schema: typeof createChatCompletion,
-  body: JsonBody,
-  tools: ToolsConfig,
-): ParsedSubmission<z.output<typeof schema>> {
-  const { value, ignored, sent } = parse(schema, body, tools);
-  return { value, headers: ignoredHeader([...ignored, ...droppedItems(value.messages, 'messages')], sent) };
-}
-
-function parse<T extends typeof createResponse | typeof createChatCompletion>(
+export function parseSubmission<T extends typeof createResponse | typeof createChatCompletion>(
   schema: T,
   { raw, json }: JsonBody,
   { web_search: { provider } }: ToolsConfig,
-) {
+): ParsedSubmission<z.output<T>> {
   const { body, unused } = withoutUnusedTools(json);
   const { value, ignored } = parseBody(schema, body);
   requireExactMetadata(raw);
   const parts = ignoredToolParts(value.tools ?? [], { sent: body.tools, provider });
-  return { value, ignored: [...ignored, ...unused, ...parts], sent: body };
+  const dropped = 'input' in value ? droppedItems(value.input, 'input') : droppedItems(value.messages, 'messages');
+  return { value, headers: ignoredHeader([...ignored, ...unused, ...parts, ...dropped], body) };
 }

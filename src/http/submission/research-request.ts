@@ -30,29 +30,18 @@ export interface SubmissionContext {
  * @throws GatewayError for everything that cannot be honoured.
  */
 export async function fromResponse(body: CreateResponse, context: SubmissionContext): Promise<ResearchRequest> {
-  const { caller, key, model, runs } = context;
+  const { caller, model, runs } = context;
   const profile = profileOf(context);
-  const tools = requestedTools(body, { model, key });
+  const common = commonParts(body, { ...context, text: [body.instructions ?? '', textIn(body.input)] });
   checkAnswerLength(body.max_output_tokens, { model, param: 'max_output_tokens' });
-  checkMaxCost(body.max_cost, { ...context, text: [body.instructions ?? '', textIn(body.input)] });
-  const { history, earlierSources } =
-    body.previous_response_id === undefined
-      ? { history: [], earlierSources: [] }
-      : await runs.history(caller, body.previous_response_id);
+  const earlier = body.previous_response_id === undefined ? {} : await runs.history(caller, body.previous_response_id);
   return {
-    kind: 'research',
-    history,
-    earlierSources,
+    ...common,
+    ...earlier,
     conversation: await conversationIn(body.input, { ...context, param: 'input' }),
     instructions: body.instructions ?? null,
     effort: body.reasoning?.effort ?? model.research.effort,
-    ...tools,
-    toolChoice: body.tool_choice ?? 'auto',
     maxOutputTokens: body.max_output_tokens ?? null,
-    maxToolCalls: body.max_tool_calls ?? null,
-    ...(body.max_cost !== undefined && { maxCost: body.max_cost }),
-    temperature: body.temperature ?? null,
-    topP: body.top_p ?? null,
     format: await formatOf(body.text?.format, { ...context, param: 'text.format.schema' }),
     ...(body.reasoning?.summary && { reasoningSummary: body.reasoning.summary }),
     ...(profile && { profile }),
@@ -64,26 +53,36 @@ export async function fromResponse(body: CreateResponse, context: SubmissionCont
  * @throws GatewayError for everything that cannot be honoured.
  */
 export async function fromChat(body: CreateChatCompletion, context: SubmissionContext): Promise<ResearchRequest> {
-  const { key, model } = context;
-  const tools = requestedTools(body, { model, key });
+  const { model } = context;
+  const common = commonParts(body, { ...context, text: [textIn(body.messages)] });
   checkAnswerLength(body.max_completion_tokens, { model, param: 'max_completion_tokens' });
   checkAnswerLength(body.max_tokens, { model, param: 'max_tokens' });
-  checkMaxCost(body.max_cost, { ...context, text: [textIn(body.messages)] });
   return {
-    kind: 'research',
-    history: [],
-    earlierSources: [],
+    ...common,
     conversation: await conversationIn(body.messages, { ...context, param: 'messages' }),
     instructions: null,
     effort: body.reasoning_effort ?? body.reasoning?.effort ?? model.research.effort,
+    maxOutputTokens: body.max_completion_tokens ?? body.max_tokens ?? null,
+    format: await formatOf(body.response_format, { ...context, param: 'response_format.json_schema.schema' }),
+  };
+}
+
+function commonParts(
+  body: CreateResponse | CreateChatCompletion,
+  context: SubmissionContext & { text: readonly string[] },
+) {
+  const tools = requestedTools(body, context);
+  checkMaxCost(body.max_cost, context);
+  return {
+    kind: 'research' as const,
+    history: [],
+    earlierSources: [],
     ...tools,
     toolChoice: body.tool_choice ?? 'auto',
-    maxOutputTokens: body.max_completion_tokens ?? body.max_tokens ?? null,
-    maxToolCalls: body.max_tool_calls ?? null,
     ...(body.max_cost !== undefined && { maxCost: body.max_cost }),
+    maxToolCalls: body.max_tool_calls ?? null,
     temperature: body.temperature ?? null,
     topP: body.top_p ?? null,
-    format: await formatOf(body.response_format, { ...context, param: 'response_format.json_schema.schema' }),
   };
 }
 

@@ -6,7 +6,7 @@ import { tools as toolsSchema } from '../../../src/config/schema/tools.ts';
 import { readYaml } from '../../../src/config/yaml/yaml-source.ts';
 import { parseObject } from '../../../src/http/middleware/body.ts';
 import { Query } from '../../../src/http/query.ts';
-import { parseChat, parseResponse } from '../../../src/http/submission/parse-submission.ts';
+import { parseSubmission } from '../../../src/http/submission/parse-submission.ts';
 import { topLevelSpans } from '../../../src/protocol/requests/json-spans.ts';
 import { boundaryOf, formFields } from '../../../src/protocol/requests/multipart.ts';
 import { checkedTarget, isPlainPath } from '../../../src/protocol/requests/request-target.ts';
@@ -81,14 +81,14 @@ const boundaries: Boundary[] = [
     name: 'a body for a response',
     samples: [response],
     pieces: JSON_PIECES,
-    read: (raw) => parseResponse(createResponse, { raw, json: parseObject(raw) }, TOOLS),
+    read: (raw) => parseSubmission(createResponse, { raw, json: parseObject(raw) }, TOOLS),
     allows: isOurs,
   },
   {
     name: 'a body for a chat completion',
     samples: [chat],
     pieces: JSON_PIECES,
-    read: (raw) => parseChat(createChatCompletion, { raw, json: parseObject(raw) }, TOOLS),
+    read: (raw) => parseSubmission(createChatCompletion, { raw, json: parseObject(raw) }, TOOLS),
     allows: isOurs,
   },
   {

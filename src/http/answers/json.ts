@@ -1,7 +1,26 @@
 import type { ServerResponse } from 'node:http';
+import { atTurnEnd } from '../../base/turn-end.ts';
 import type { HeldTexts } from '../limits/held-texts.ts';
-import { JSON_HEADERS, sendJson } from './send-json.ts';
 import { writable } from './sse.ts';
+
+/** Headers of every JSON answer of the gateway itself. */
+export const JSON_HEADERS = {
+  'content-type': 'application/json; charset=utf-8',
+  'cache-control': 'no-store',
+} as const;
+
+/** A complete JSON body; bytes are UTF-8. */
+export interface JsonBody {
+  status: number;
+  headers: Record<string, string>;
+  body: string | Buffer;
+}
+
+/** Writes a complete JSON body in one piece, at the end of this turn of the event loop. */
+export function sendJson(res: ServerResponse, { status, headers, body }: JsonBody): void {
+  res.writeHead(status, { ...JSON_HEADERS, ...headers, 'content-length': Buffer.byteLength(body) });
+  atTurnEnd(() => res.end(body));
+}
 
 /** From here on an answer goes out piece by piece, and the length of a piece, in UTF-16 code units or bytes. */
 const LONG = 256 * 1024;
@@ -12,11 +31,7 @@ const PIECE = 64 * 1024;
  * lies in the socket's memory besides the text itself.
  * @throws GatewayError `overloaded` where too many long ones are being read.
  */
-export async function writeJson(
-  res: ServerResponse,
-  answer: { status: number; headers: Record<string, string>; body: string | Buffer },
-  held: HeldTexts,
-): Promise<void> {
+export async function writeJson(res: ServerResponse, answer: JsonBody, held: HeldTexts): Promise<void> {
   const { status, headers, body } = answer;
   if (body.length <= LONG) return sendJson(res, answer);
   const bytes = Buffer.byteLength(body);
