@@ -200,13 +200,14 @@ async function openUpstream(
   return upstream;
 }
 
-/** One port for everything, or the API and the operator's pages on a port each. */
-function openDoors({ both, api, admin, upgrade }: Apps, { server }: GatewayConfig): Promise<Listening> {
+/** One port, or a second one for operators. */
+function openDoors(apps: Apps, { server }: GatewayConfig): Promise<Listening> {
   const { host, port, admin_port } = server;
-  if (admin_port === undefined) return listen(host, [{ app: both, port, upgrade }]);
+  const { upgrade } = apps;
+  if (admin_port === undefined) return listen(host, [{ app: apps.all, port, upgrade }]);
   return listen(host, [
-    { app: api, port, upgrade },
-    { app: admin, port: admin_port },
+    { app: apps.api, port, upgrade },
+    { app: apps.all, port: admin_port },
   ]);
 }
 

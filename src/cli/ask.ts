@@ -62,8 +62,7 @@ async function startOf(
   const question = options.question === '-' ? await terminal.readInput() : options.question;
   if (question === undefined || question.trim() === '') return undefined;
   const model = options.model ?? (await firstModel(client, signal));
-  const reasoning = options.effort === undefined ? {} : { reasoning: { effort: options.effort } };
-  return { submit: { model, input: question, ...reasoning } };
+  return { submit: { model, input: question, reasoning: options.effort && { effort: options.effort } } };
 }
 
 async function firstModel(client: GatewayClient, signal: AbortSignal): Promise<string> {

@@ -45,7 +45,7 @@ const errorBody = z.object({ message: z.string(), code: z.string().nullable() })
 export interface SubmittedQuestion {
   model: string;
   input: string;
-  reasoning?: { effort: Effort };
+  reasoning?: { effort: Effort } | undefined;
 }
 
 export interface ListedModel {

@@ -21,11 +21,6 @@ export function* secretsIn(config: GatewayConfig): Iterable<string> {
   }
 }
 
-/** The same as a list. */
-export function secretsOf(config: GatewayConfig): string[] {
-  return [...secretsIn(config)];
-}
-
 function providerSecrets(provider: ProviderConfig): (string | undefined)[] {
   return 'builtin' in provider ? [] : [provider.api_key, ...headerSecrets(provider.headers)];
 }

@@ -33,22 +33,19 @@ import { type UpgradeHandler, webSockets } from './web-sockets.ts';
 /** Memory of long answers that are being read, in bytes. */
 const MAX_HELD = 128 * 1024 * 1024;
 
-/** What the apps of a gateway answer: `api` the `/v1` endpoints, `admin` health, metrics and pages. */
+/** The apps of a gateway. Each is made when it is asked for. */
 export interface Apps {
-  /** Everything, for one port. */
-  both: Express;
-  /** For two ports. */
+  /**
+   * The `/v1` endpoints, health, metrics and pages. Where there are two ports, the operator's has all of it too: the
+   * console is a client of the API, and a page reaches no other port than its own.
+   */
+  all: Express;
+  /** The `/v1` endpoints. */
   api: Express;
-  admin: Express;
   /** How many answers of each route are being written now. */
   openRoutes(): Record<string, number>;
   /** WebSockets, for every port that has the API. */
   upgrade: UpgradeHandler;
-}
-
-/** The app that answers everything on one port. */
-export function createApp(parts: HttpParts): Express {
-  return createApps(parts).both;
 }
 
 /** The apps for one port or two; they share limits and metrics. */
@@ -64,10 +61,10 @@ export function createApps(parts: HttpParts): Apps {
     submissions: submissionTurns(),
     metrics: new HttpMetrics(parts.registry, { runs: parts.runs, bodies, heldTexts }),
   };
-  const app = (serves: { api: boolean; admin: boolean }) => {
+  const app = ({ operator }: { operator: boolean }) => {
     const made = emptyApp(deps);
-    if (serves.api) addApi(made, deps);
-    if (serves.admin) addAdmin(made, deps, pages);
+    addApi(made, deps);
+    if (operator) addAdmin(made, deps, pages);
     made.use(({ path }) => {
       throw nothingAt(path);
     });
@@ -77,15 +74,11 @@ export function createApps(parts: HttpParts): Apps {
   return {
     openRoutes: () => deps.openAnswers.routes(),
     upgrade: webSockets(deps),
-    get both() {
-      return app({ api: true, admin: true });
+    get all() {
+      return app({ operator: true });
     },
     get api() {
-      return app({ api: true, admin: false });
-    },
-    get admin() {
-      // The API too: the console is a client of it, and a page reaches no other port than its own.
-      return app({ api: true, admin: true });
+      return app({ operator: false });
     },
   };
 }

@@ -5,9 +5,9 @@ import { GatewayError } from '../base/errors.ts';
 export interface PageQuery {
   limit: number;
   /** The list's own where absent. */
-  order?: 'asc' | 'desc';
-  after?: string;
-  before?: string;
+  order?: 'asc' | 'desc' | undefined;
+  after?: string | undefined;
+  before?: string | undefined;
 }
 
 /** The query parameters of a request, read strictly: what is there is valid or an error that names it. */
@@ -44,14 +44,11 @@ export class Query {
   }
 
   page({ limit, max }: { limit: number; max: number }): PageQuery {
-    const order = this.choice('order', ['asc', 'desc']);
-    const after = this.text('after');
-    const before = this.text('before');
     return {
       limit: this.integer('limit', { min: 1, max }) ?? limit,
-      ...(order && { order }),
-      ...(after !== undefined && { after }),
-      ...(before !== undefined && { before }),
+      order: this.choice('order', ['asc', 'desc']),
+      after: this.text('after'),
+      before: this.text('before'),
     };
   }
 

@@ -22,7 +22,7 @@ describe('GET /console', () => {
   };
 
   it('is a page whose policy allows nothing from elsewhere, no inline script and no markup made of text', async () => {
-    const { headers, text } = await supertest(app().both).get('/console').expect(200);
+    const { headers, text } = await supertest(app().all).get('/console').expect(200);
     const policy = String(headers['content-security-policy']);
     for (const part of [
       "default-src 'none'",
@@ -43,8 +43,8 @@ describe('GET /console', () => {
   });
 
   it('loads files that are there, within the budget, compressed and remembered', async () => {
-    const { both } = app();
-    const page = await supertest(both).get('/console').expect(200);
+    const { all } = app();
+    const page = await supertest(all).get('/console').expect(200);
     const files = [...page.text.matchAll(/(?:href|src)="(console\/[^"]+)"/g)].map((match) => `/${match[1]}`);
     const [folder = ''] = /^\/console\/v-[\w-]{20}\//.exec(files[0] ?? '') ?? [];
     assert.notEqual(folder, '');
@@ -53,25 +53,25 @@ describe('GET /console', () => {
     assert.ok(files.length > 30);
     let total = Number(page.headers['content-length']);
     for (const file of new Set(files)) {
-      const { headers } = await supertest(both).get(file).set('accept-encoding', 'gzip').expect(200);
+      const { headers } = await supertest(all).get(file).set('accept-encoding', 'gzip').expect(200);
       assert.equal(headers['content-encoding'], 'gzip');
       assert.match(String(headers['content-type']), /javascript|css|svg/);
       assert.match(String(headers['cache-control']), /immutable/);
       total += Number(headers['content-length']);
-      await supertest(both).get(file).set('if-none-match', String(headers.etag)).expect(304);
+      await supertest(all).get(file).set('if-none-match', String(headers.etag)).expect(304);
     }
     assert.ok(total < BUDGET, `${total} bytes`);
     assert.equal(page.headers['cache-control'], 'no-cache');
-    await supertest(both).get('/console').set('if-none-match', String(page.headers.etag)).expect(304);
+    await supertest(all).get('/console').set('if-none-match', String(page.headers.etag)).expect(304);
     // A page that was opened before an update still finds the worker that it starts later.
-    await supertest(both).get('/console/v-of-another/report/worker/lexer.js').expect('cache-control', 'no-cache');
-    const plain = await supertest(both).get('/console/client.js').set('accept-encoding', 'identity').expect(200);
+    await supertest(all).get('/console/v-of-another/report/worker/lexer.js').expect('cache-control', 'no-cache');
+    const plain = await supertest(all).get('/console/client.js').set('accept-encoding', 'identity').expect(200);
     assert.equal(plain.headers['content-encoding'], undefined);
     assert.match(plain.text, /authorization/);
   });
 
   it('gives nothing but its own files', async () => {
-    const { both } = app();
+    const { all } = app();
     for (const path of [
       '/console/../package.json',
       '/console/%2e%2e/console-pages.ts',
@@ -82,23 +82,22 @@ describe('GET /console', () => {
       '/console/v-1/v-1/client.js',
       '/console/constructor',
     ]) {
-      await supertest(both).get(path).expect(404);
+      await supertest(all).get(path).expect(404);
     }
-    await supertest(both).post('/console').expect(404);
-    await supertest(both).head('/console').expect(200);
-    await supertest(both).get('/console/').expect(308).expect('location', '../console');
+    await supertest(all).post('/console').expect(404);
+    await supertest(all).head('/console').expect(200);
+    await supertest(all).get('/console/').expect(308).expect('location', '../console');
   });
 
   it('says no key but the well-known one, while that is accepted', async () => {
-    await supertest(app().both).get('/console/start.json').expect(200, { api_key: null });
-    await supertest(app('sk-local').both).get('/console/start.json').expect(200, { api_key: 'sk-local' });
+    await supertest(app().all).get('/console/start.json').expect(200, { api_key: null });
+    await supertest(app('sk-local').all).get('/console/start.json').expect(200, { api_key: 'sk-local' });
   });
 
   it('is where a browser is led to from /, while programs are told that there is nothing', async () => {
-    const { both, api, admin } = app();
-    await supertest(both).get('/').set('accept', 'text/html,*/*').expect(302).expect('location', 'console');
-    await supertest(admin).get('/').set('accept', 'text/html').expect(302);
-    await supertest(both).get('/').set('accept', '*/*').expect(404);
+    const { all, api } = app();
+    await supertest(all).get('/').set('accept', 'text/html,*/*').expect(302).expect('location', 'console');
+    await supertest(all).get('/').set('accept', '*/*').expect(404);
     await supertest(api).get('/').set('accept', 'text/html').expect(404);
     await supertest(api).get('/console').expect(404);
   });

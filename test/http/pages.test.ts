@@ -136,8 +136,8 @@ describe('a second port', () => {
     await supertest(apps.api).get('/metrics').expect(404);
     await supertest(apps.api).get('/docs').expect(404);
     // The console on the second port is a client of the API, and reaches no other port than its own.
-    await supertest(apps.admin).get('/v1/models').set('authorization', `Bearer ${KEYS.ann}`).expect(200);
-    const { text } = await supertest(apps.admin).get('/metrics').expect(200);
+    await supertest(apps.all).get('/v1/models').set('authorization', `Bearer ${KEYS.ann}`).expect(200);
+    const { text } = await supertest(apps.all).get('/metrics').expect(200);
     assert.match(text, /route="\/v1\/models",model="",method="GET",status="200"\} 2/);
   });
 });

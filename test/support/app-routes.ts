@@ -1,10 +1,10 @@
 import { Registry } from 'prom-client';
-import { createApp } from '../../src/http/app.ts';
+import { createApps } from '../../src/http/app.ts';
 import type { HttpParts } from '../../src/http/app-deps.ts';
 
 /** The routes that the app really has, from Express's own stack: `GET /v1/responses/:id`. */
 export function routesOf(parts: HttpParts): string[] {
-  const app = createApp({ ...parts, registry: new Registry() });
+  const app = createApps({ ...parts, registry: new Registry() }).all;
   return app.router.stack.flatMap(({ route }) => {
     if (!route) return [];
     const methods = route.stack.flatMap(({ method }) => method?.toUpperCase() ?? []);

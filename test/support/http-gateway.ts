@@ -11,7 +11,7 @@ import { createLogger } from '../../src/base/logger.ts';
 import { LiveConfig } from '../../src/config/live-config.ts';
 import { configSchema, type GatewayConfig } from '../../src/config/schema.ts';
 import type { ModelProxy, ProxyCall } from '../../src/gateway/proxy-call.ts';
-import { createApp } from '../../src/http/app.ts';
+import { createApps } from '../../src/http/app.ts';
 import type { HttpParts, Readiness } from '../../src/http/app-deps.ts';
 import { Admission } from '../../src/http/limits/admission.ts';
 import { createHttpServer, type ServerTimes } from '../../src/http/server.ts';
@@ -155,7 +155,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
     stopping: closing.signal,
   };
   await executor.start();
-  const server = createHttpServer(createApp(parts), options.times);
+  const server = createHttpServer(createApps(parts).all, options.times);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {

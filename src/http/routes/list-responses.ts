@@ -12,12 +12,10 @@ import { Query } from '../query.ts';
 export function listResponses({ runs }: AppDeps): Endpoint {
   return async ({ req, identity }) => {
     const query = new Query(req);
-    const status = query.choice('status', ['in_progress', 'completed', 'failed', 'cancelled']);
-    const model = query.text('model');
     const page = await runs.list(identity.caller, 'responses', {
+      status: query.choice('status', ['in_progress', 'completed', 'failed', 'cancelled']),
+      model: query.text('model'),
       ...query.page({ limit: 20, max: 100 }),
-      ...(status !== undefined && { status }),
-      ...(model !== undefined && { model }),
     });
     return json(listOf(page.runs.map(entryOf), page.hasMore));
   };

@@ -7,10 +7,9 @@ import { Query } from '../query.ts';
 export function listTasks({ runs }: AppDeps): Endpoint {
   return async ({ req, identity }) => {
     const query = new Query(req);
-    const status = query.choice('status', ['CREATED', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED']);
     const page = await runs.list(identity.caller, 'async', {
+      status: query.choice('status', ['CREATED', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED']),
       ...query.page({ limit: 100, max: 1000 }),
-      ...(status !== undefined && { status }),
     });
     return json({ tasks: page.runs.map((run) => runs.taskEntry(run)), has_more: page.hasMore });
   };

@@ -39,13 +39,8 @@ export async function passStreamed(
   refuseNewWork(deps);
   const { key, context } = identity;
   const call = streamedCall(req.url, entry, key);
-  const admitted = await deps.admission.admit({
-    key,
-    tokens: 0,
-    announce: (headers) => {
-      for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
-    },
-  });
+  const announce = (headers: Record<string, string>) => void res.setHeaders(new Map(Object.entries(headers)));
+  const admitted = await deps.admission.admit({ key, tokens: 0, announce });
   try {
     // A client that sent `Expect: 100-continue` waits for this before it sends the body.
     if (req.headers.expect !== undefined) res.writeContinue();

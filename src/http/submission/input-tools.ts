@@ -114,18 +114,16 @@ function fromServer(server: RequestMcpServer): RequestedMcpServer {
   return {
     name: server.name,
     url: server.url,
-    ...(server.headers && { headers: server.headers }),
-    ...(server.access_token !== undefined && { accessToken: server.access_token }),
-    ...(server.allowed_tools && { allowedTools: server.allowed_tools }),
-    ...(oauth && {
-      oauth: {
-        clientId: oauth.client_id,
-        clientSecret: oauth.client_secret,
-        ...(oauth.token_url !== undefined && { tokenUrl: oauth.token_url }),
-        ...(oauth.issuer !== undefined && { issuer: oauth.issuer }),
-        ...(oauth.scope !== undefined && { scope: oauth.scope }),
-      },
-    }),
+    headers: server.headers,
+    accessToken: server.access_token,
+    allowedTools: server.allowed_tools,
+    oauth: oauth && {
+      clientId: oauth.client_id,
+      clientSecret: oauth.client_secret,
+      tokenUrl: oauth.token_url,
+      issuer: oauth.issuer,
+      scope: oauth.scope,
+    },
   };
 }
 
@@ -134,8 +132,8 @@ function fromTool(tool: Extract<ResponseTool, { type: 'mcp' }>): RequestedMcpSer
   return {
     name: tool.server_label,
     url: tool.server_url,
-    ...(tool.headers && { headers: tool.headers }),
-    ...(tool.authorization !== undefined && { accessToken: tool.authorization }),
-    ...(allowed && { allowedTools: allowed }),
+    headers: tool.headers,
+    accessToken: tool.authorization,
+    allowedTools: allowed,
   };
 }

@@ -47,7 +47,7 @@ export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<
           waits,
           tokens: worst.input + worst.output,
           cost: likelyCost(request),
-          announce: (headers) => setHeaders(res, headers),
+          announce: (headers) => void res.setHeaders(new Map(Object.entries(headers))),
         });
         return admitted.held;
       },
@@ -77,8 +77,4 @@ function likelyCost({ identity, submission, worst }: RunSubmission): number | un
   // Its turns read again what its turns wrote.
   const tokens = worst.input + worst.output;
   return bound ?? costOf(price, { input: tokens, output: tokens });
-}
-
-function setHeaders(res: ServerResponse, headers: Record<string, string>): void {
-  for (const [name, value] of Object.entries(headers)) res.setHeader(name, value);
 }

@@ -7,7 +7,7 @@ import { isObject } from '../../../src/base/json.ts';
 import { readEnvironment } from '../../../src/config/environment.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import { configSchema } from '../../../src/config/schema.ts';
-import { secretsOf } from '../../../src/config/secrets.ts';
+import { secretsIn } from '../../../src/config/secrets.ts';
 
 const ROOT = new URL('../../../', import.meta.url).pathname;
 
@@ -21,7 +21,7 @@ describe('the configuration files of the project', () => {
       'demo',
     ]);
     assert.match(notices.join(), /sk-local/);
-    assert.deepEqual(secretsOf(config), [], 'the well-known key need not be hidden');
+    assert.deepEqual([...secretsIn(config)], [], 'the well-known key need not be hidden');
   });
 
   it('the default one refuses a public address until it has another key', async () => {
@@ -29,7 +29,7 @@ describe('the configuration files of the project', () => {
       loadConfig({ root: ROOT, environment: readEnvironment(variables) });
     await assert.rejects(load({ HOST: '0.0.0.0' }), /sk-local.*GATEWAY_API_KEY/);
     const { config, notices } = await load({ HOST: '0.0.0.0', GATEWAY_API_KEY: 'sk-mine-and-long' });
-    assert.deepEqual([secretsOf(config), notices], [['sk-mine-and-long'], []]);
+    assert.deepEqual([[...secretsIn(config)], notices], [['sk-mine-and-long'], []]);
   });
 
   it('a search folder that is not there is no mistake in the file, but told', async () => {
@@ -50,7 +50,8 @@ describe('the configuration files of the project', () => {
       const variables = Object.fromEntries(named.map((variable) => [variable, `value-of-${variable}`]));
       const environment = readEnvironment(variables);
       const { config } = await loadConfig({ root: ROOT, file: `config/examples/${name}`, environment });
-      for (const value of Object.values(variables)) assert.ok(secretsOf(config).includes(value), `${name}: ${value}`);
+      for (const value of Object.values(variables))
+        assert.ok([...secretsIn(config)].includes(value), `${name}: ${value}`);
     }
   });
 
