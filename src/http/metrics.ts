@@ -4,6 +4,13 @@ import type { Runs } from '../runs/runs.ts';
 import type { HeldTexts } from './limits/held-texts.ts';
 import type { RequestContext } from './request-context.ts';
 
+/** What gauges are read from. */
+interface MeasuredParts {
+  runs: Pick<Runs, 'countOpen'>;
+  bodies: Pick<FairSemaphore, 'held'>;
+  heldTexts: Pick<HeldTexts, 'total'>;
+}
+
 /** Metrics of the HTTP floor. Labels come from the configuration and the routes, never from what clients send. */
 export class HttpMetrics {
   readonly #requests: Counter<'route' | 'method' | 'status' | 'model'>;
@@ -13,21 +20,21 @@ export class HttpMetrics {
   readonly #streams: Gauge;
   readonly #cost: Counter<'model' | 'currency'>;
 
-  constructor(
-    registry: Registry,
-    {
-      runs,
-      bodies,
-      heldTexts,
-    }: { runs: Pick<Runs, 'countOpen'>; bodies: Pick<FairSemaphore, 'held'>; heldTexts: Pick<HeldTexts, 'total'> },
-  ) {
+  constructor(registry: Registry, parts: MeasuredParts) {
     const registers = [registry];
-    this.#requests = new Counter({
-      name: 'gateway_http_requests_total',
-      help: 'HTTP requests answered.',
-      labelNames: ['route', 'method', 'status', 'model'],
-      registers,
-    });
+    const counter = <Label extends string>(name: string, help: string, labelNames: Label[]) =>
+      new Counter<Label>({ name, help, labelNames, registers });
+    const gauge = (name: string, help: string, value?: () => number) => {
+      const collect = value && { collect: (): void => made.set(value()) };
+      const made: Gauge = new Gauge({ name, help, registers, ...collect });
+      return made;
+    };
+    this.#requests = counter('gateway_http_requests_total', 'HTTP requests answered.', [
+      'route',
+      'method',
+      'status',
+      'model',
+    ]);
     this.#seconds = new Histogram({
       name: 'gateway_http_request_duration_seconds',
       help: 'Time to the end of the answer; streams last as long as their run.',
@@ -35,41 +42,15 @@ export class HttpMetrics {
       buckets: [0.005, 0.025, 0.1, 0.5, 2.5, 10, 60, 300, 1200],
       registers,
     });
-    this.#left = new Counter({
-      name: 'gateway_http_clients_left_total',
-      help: 'Requests whose client left before the answer was complete.',
-      labelNames: ['route'],
-      registers,
-    });
-    this.#refused = new Counter({
-      name: 'gateway_http_refused_total',
-      help: 'Requests refused, by error code.',
-      labelNames: ['code'],
-      registers,
-    });
-    this.#cost = new Counter({
-      name: 'gateway_proxy_cost_total',
-      help: 'What calls of proxy models cost, in the configured currency, where their routes have prices.',
-      labelNames: ['model', 'currency'],
-      registers,
-    });
-    this.#streams = new Gauge({ name: 'gateway_sse_streams', help: 'Streams that are open.', registers });
-    new Gauge({
-      name: 'gateway_held_answer_bytes',
-      help: 'Memory of long answers that are being read.',
-      registers,
-      collect() {
-        this.set(heldTexts.total);
-      },
-    });
-    new Gauge({
-      name: 'gateway_body_bytes',
-      help: 'Memory of bodies that are being read or answered.',
-      registers,
-      collect() {
-        this.set(bodies.held);
-      },
-    });
+    const left = 'Requests whose client left before the answer was complete.';
+    this.#left = counter('gateway_http_clients_left_total', left, ['route']);
+    this.#refused = counter('gateway_http_refused_total', 'Requests refused, by error code.', ['code']);
+    const cost = 'What calls of proxy models cost, in the configured currency, where their routes have prices.';
+    this.#cost = counter('gateway_proxy_cost_total', cost, ['model', 'currency']);
+    this.#streams = gauge('gateway_sse_streams', 'Streams that are open.');
+    const { runs, bodies, heldTexts } = parts;
+    gauge('gateway_held_answer_bytes', 'Memory of long answers that are being read.', () => heldTexts.total);
+    gauge('gateway_body_bytes', 'Memory of bodies that are being read or answered.', () => bodies.held);
     new Gauge({
       // Read from the store that all processes share: their sum would count each run once for every process.
       aggregator: 'max',

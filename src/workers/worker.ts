@@ -17,6 +17,7 @@ import { type FromWorker, isToWorker, type ToWorker } from './worker-messages.ts
 const start = Promise.withResolvers<Extract<ToWorker, { tell: 'start' }>>();
 const stop = Promise.withResolvers<void>();
 const metricsAsked = new Map<number, (text: string | undefined) => void>();
+let metricsCalls = 0;
 
 process.on('message', (message: unknown) => {
   if (!isToWorker(message)) return;
@@ -72,7 +73,7 @@ async function startAsWorker(options: Parameters<StartGateway>[0]): ReturnType<S
 
 /** The metrics of all workers together, or of this one where not all answer in time. */
 async function metricsOfAll(): Promise<string> {
-  const call = metricsAsked.size === 0 ? 1 : Math.max(...metricsAsked.keys()) + 1;
+  const call = ++metricsCalls;
   const { promise, resolve } = Promise.withResolvers<string | undefined>();
   metricsAsked.set(call, resolve);
   say({ say: 'metrics', call });

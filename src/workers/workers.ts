@@ -1,6 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { fileURLToPath } from 'node:url';
 import { AggregatorRegistry } from 'prom-client';
+import { sleep } from '../base/abort.ts';
 import type { Logger } from '../base/logger.ts';
 import { COMPILE_CACHE } from '../compile-cache.ts';
 import type { GatewayConfig } from '../config/schema.ts';
@@ -88,21 +89,18 @@ class WorkerPool {
   readonly #options: PoolOptions;
   readonly #listening = Promise.withResolvers<string>();
   readonly #failed = Promise.withResolvers<string>();
+  readonly failed = this.#failed.promise;
   readonly #metrics = new AggregatorRegistry();
   /** By the number of the worker. */
   readonly #started = new Map<number, Started>();
-  readonly #waiting = new Set<NodeJS.Timeout>();
   #failedStarts = 0;
   #quickDeaths = 0;
   #port: string | undefined;
-  #stopping: Promise<void> | undefined;
+  /** Aborts when the workers are stopped. */
+  readonly #stopping = new AbortController();
 
   constructor(options: PoolOptions) {
     this.#options = options;
-  }
-
-  get failed(): Promise<string> {
-    return this.#failed.promise;
   }
 
   /** The address that all workers listen on, once the first of them does. @throws Error where none can. */
@@ -119,19 +117,14 @@ class WorkerPool {
     return await this.#listening.promise;
   }
 
-  /** Stops all workers in order, those that do not stop in time with force. */
-  stop(): Promise<void> {
-    this.#stopping ??= this.#stopAll();
-    return this.#stopping;
-  }
-
   readonly #onHangup = () => {
     for (const worker of workers()) worker.process.kill('SIGHUP');
   };
 
-  async #stopAll(): Promise<void> {
+  /** Stops all workers in order, those that do not stop in time with force. */
+  async stop(): Promise<void> {
     process.off('SIGHUP', this.#onHangup);
-    for (const timer of this.#waiting) clearTimeout(timer);
+    this.#stopping.abort();
     const limitMs = this.#options.config.server.shutdownGraceMs + STOP_MARGIN_MS;
     await Promise.all(
       workers().map(async (worker) => {
@@ -166,7 +159,7 @@ class WorkerPool {
     const { log } = this.#options;
     const started = this.#started.get(worker.id);
     this.#started.delete(worker.id);
-    if (this.#stopping) return;
+    if (this.#stopping.signal.aborted) return;
     const reason = started?.failure;
     log.error({ worker: worker.process.pid, how, ...(reason && { reason }) }, 'a worker died and is replaced');
     if (!started?.listens) this.#failedStarts++;
@@ -176,16 +169,11 @@ class WorkerPool {
     }
     const lived = performance.now() - (started?.at ?? 0);
     this.#quickDeaths = lived < CALM_MS ? this.#quickDeaths + 1 : 0;
-    if (this.#quickDeaths === 0) this.#fork();
-    else this.#forkIn(Math.min(REPLACE_MS.first * 2 ** (this.#quickDeaths - 1), REPLACE_MS.most));
-  }
-
-  #forkIn(ms: number): void {
-    const timer = setTimeout(() => {
-      this.#waiting.delete(timer);
-      this.#fork();
-    }, ms);
-    this.#waiting.add(timer);
+    const pauseMs = this.#quickDeaths && Math.min(REPLACE_MS.first * 2 ** (this.#quickDeaths - 1), REPLACE_MS.most);
+    sleep(pauseMs, { signal: this.#stopping.signal }).then(
+      () => this.#fork(),
+      () => {},
+    );
   }
 
   #anyListens(): boolean {
