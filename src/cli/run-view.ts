@@ -2,7 +2,7 @@ import { isObject, parseJson } from '../base/json.ts';
 import type { RunEvent } from '../protocol/events.ts';
 import type { ResponseObject } from '../protocol/response.ts';
 import { count, oneLine } from './printable.ts';
-import { callOf, type ShownCall } from './tool-call.ts';
+import { callOf, type ShownCall, urlsOf } from './tool-call.ts';
 
 /** What a run is doing, as a reader of its events knows it. */
 export class RunView {
@@ -94,7 +94,5 @@ function outcomeOf(item: ShownCall, result: unknown): string {
 }
 
 function urlsIn(result: unknown): string[] {
-  if (!isObject(result)) return [];
-  const entries = Array.isArray(result.results) ? result.results : [result];
-  return entries.flatMap((entry) => (isObject(entry) && typeof entry.url === 'string' ? [entry.url] : []));
+  return urlsOf(isObject(result) && Array.isArray(result.results) ? result.results : [result]);
 }

@@ -52,7 +52,8 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-function urlsOf(sources: unknown): string[] {
+/** The addresses in a list of sources or results. */
+export function urlsOf(sources: unknown): string[] {
   if (!Array.isArray(sources)) return [];
   return sources.flatMap((source) => (isObject(source) && typeof source.url === 'string' ? [source.url] : []));
 }

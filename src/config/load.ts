@@ -3,7 +3,6 @@ import { join, resolve } from 'node:path';
 import { isObject } from '../base/json.ts';
 import { ConfigError, type ConfigProblem, formatPath } from './config-error.ts';
 import { crossCheck, type Sections } from './cross-checks.ts';
-import { deepFreeze } from './deep-freeze.ts';
 import type { Environment } from './environment.ts';
 import { describeIssues } from './issue-messages.ts';
 import { acceptedDefaultKey, prepareKeyring } from './keyring.ts';
@@ -70,13 +69,18 @@ export function parseConfig(text: string, { file, root, environment }: ParseOpti
     ...source.problems,
     ...overrideProblems,
     ...located(described, source),
-    ...located(
-      crossed.map((problem) => ({ ...problem, atKey: false })),
-      source,
-    ),
+    ...located(crossed, source),
   ];
   if (problems.length > 0 || !parsed.success) throw new ConfigError(file, firstPerPath(problems));
   return deepFreeze(resolvePaths(parsed.data, root));
+}
+
+/** Freezes a value and all that is in it. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  Object.freeze(value);
+  for (const child of Object.values(value)) deepFreeze(child);
+  return value;
 }
 
 async function readConfigFile(path: string, shown: string): Promise<string> {
@@ -119,7 +123,7 @@ function validSections(value: unknown): Sections {
 }
 
 function located(
-  problems: readonly { path: PropertyKey[]; message: string; atKey: boolean }[],
+  problems: readonly { path: PropertyKey[]; message: string; atKey?: boolean }[],
   source: YamlSource,
 ): ConfigProblem[] {
   return problems.map(({ path, message, atKey }) => ({

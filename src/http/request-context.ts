@@ -56,7 +56,7 @@ export function openContext(
     startedAt: performance.now(),
     signal: controller.signal,
     end: (reason) => controller.abort(reason),
-    path: pathOf(req.url ?? ''),
+    path: (req.url ?? '').split('?', 1)[0]?.slice(0, MAX_PATH) ?? '',
     route: 'unmatched',
     model: '',
     key: '',
@@ -78,9 +78,4 @@ export function contextOf(res: Carrier): RequestContext {
   const context = res[CONTEXT];
   if (!context) throw new Error('This response has no request context.');
   return context;
-}
-
-function pathOf(url: string): string {
-  const query = url.indexOf('?');
-  return (query === -1 ? url : url.slice(0, query)).slice(0, MAX_PATH);
 }

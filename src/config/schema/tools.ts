@@ -72,7 +72,7 @@ const executePython = z
     timeout_seconds: seconds.prefault(30),
     memory_mb: z.int().min(64).max(8192).default(512),
   })
-  .transform(({ timeout_seconds: timeoutMs, ...rest }) => ({ ...rest, timeoutMs }));
+  .transform(withTimeoutMs);
 const oauth = z.strictObject({
   client_id: z.string().min(1),
   client_secret: z.string().min(1),

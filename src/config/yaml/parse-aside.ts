@@ -2,8 +2,7 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { inSlices } from '../../base/load/event-loop.ts';
 import { ConfigError } from '../config-error.ts';
-import { deepFreeze } from '../deep-freeze.ts';
-import { type ParseOptions, parseConfig } from '../load.ts';
+import { deepFreeze, type ParseOptions, parseConfig } from '../load.ts';
 import type { GatewayConfig, KeyConfig } from '../schema.ts';
 import type { ParsedPart, ParseRequest } from './parse-thread.ts';
 

@@ -23,6 +23,3 @@ export function framesOf(
     }
   };
 }
-
-/** A stream of nothing. */
-export async function* emptyStream(): AsyncGenerator<Uint8Array, void> {}

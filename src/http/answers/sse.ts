@@ -5,7 +5,7 @@ import { heartbeat } from './heartbeat.ts';
 /** A stream of server-sent events. Chunks are whole frames. */
 export interface StreamAnswer {
   kind: 'stream';
-  chunks: AsyncIterable<Uint8Array | string> | LiveChunks;
+  chunks: AsyncIterable<Uint8Array | string> | readonly Uint8Array[] | LiveChunks;
   headers: Record<string, string>;
 }
 

@@ -26,9 +26,7 @@ export function hasBody(req: IncomingMessage): boolean {
 
 /** The media type of the body in lower case, without parameters; empty where there is none. */
 export function mediaType(req: IncomingMessage): string {
-  const header = req.headers['content-type'] ?? '';
-  const semicolon = header.indexOf(';');
-  return (semicolon === -1 ? header : header.slice(0, semicolon)).trim().toLowerCase();
+  return (req.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
 
 /**

@@ -1,10 +1,14 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { ErrorRequestHandler } from 'express';
 import { toGatewayError } from '../../base/errors.ts';
 import { sendJson } from '../answers/json.ts';
-import { closeAfter } from '../answers/last-answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import { errorAnswer, fromHttpFailure } from '../errors.ts';
 import { contextOf } from '../request-context.ts';
+
+/** How long what the client still sends is read away, in milliseconds. */
+const LINGER_MS = 1000;
 
 /** Answers every failure as JSON (contract section 2). The last handler of the app. */
 export function failure({ log }: AppDeps): ErrorRequestHandler {
@@ -25,4 +29,24 @@ export function failure({ log }: AppDeps): ErrorRequestHandler {
     const allow = res.getHeader('allow');
     sendJson(res, errorAnswer(error, { allow: typeof allow === 'string' ? allow : undefined }));
   };
+}
+
+/**
+ * Makes an answer the last one of its connection. What the client is still sending is read away for a moment before
+ * the connection is closed: closing it at once would reset it, and the client would lose the answer.
+ */
+function closeAfter(req: IncomingMessage, res: ServerResponse): void {
+  res.setHeader('connection', 'close');
+  const { socket } = req;
+  // Node calls it when the answer is out; without this it would destroy the connection.
+  if (!req.complete) socket.destroySoon = () => linger(socket);
+}
+
+function linger(socket: Socket): void {
+  // No parser any more: what comes is no request.
+  socket.removeAllListeners('data').on('data', () => {});
+  socket.resume();
+  socket.end();
+  const timer = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once('close', () => clearTimeout(timer));
 }
