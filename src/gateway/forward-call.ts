@@ -17,7 +17,7 @@ import { continuing } from './continuing.ts';
 import { type Passed, withFailover } from './failover.ts';
 import type { ProxyCall, ProxyTask } from './proxy-call.ts';
 import { type PassedRequest, requestFor, unstreamed } from './replace-spans.ts';
-import { framesOf } from './streams/event-lines.ts';
+import { framesOf } from './streams/frames.ts';
 import { streamOf } from './streams/stream-kind.ts';
 
 /** Somebody waits: what takes longer than this is better told than waited for, in milliseconds. */

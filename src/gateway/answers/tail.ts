@@ -20,13 +20,6 @@ export class Tail {
     return /\n\r?\n$/.test(this.#pieces.at(-1)?.subarray(-3).toString('latin1') ?? '\n\n');
   }
 
-  /** The last bytes, 16 KiB or little more: enough for all but streams with long last events. */
-  get end(): string {
-    const last = this.#pieces.at(-1);
-    if (last && last.length >= KEPT) return last.toString('utf8', last.length - KEPT);
-    return this.text();
-  }
-
   /** All that is kept, from the start of a line on. */
   text(): string {
     return Buffer.concat(this.#pieces).toString('utf8');

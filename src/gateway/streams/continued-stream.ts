@@ -13,7 +13,7 @@ import type { ContinuedAnswer } from '../answers/continued-answer.ts';
 import type { PassingContext } from '../attempt-context.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from '../attempt-result.ts';
 import { ClientWriter } from '../client-writer.ts';
-import { framesOf } from './event-lines.ts';
+import { framesOf } from './frames.ts';
 import { judge, type StreamKind } from './stream-kind.ts';
 
 /** The longest stream, in bytes. */

@@ -8,13 +8,11 @@ import { Tail } from '../answers/tail.ts';
 import type { PassingContext } from '../attempt-context.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from '../attempt-result.ts';
 import { ClientWriter } from '../client-writer.ts';
-import { findFlaw, framesOf, holdsPayload, isJsonObject, lastPayloads, saysDone } from './event-lines.ts';
-import { OpeningReader } from './stream-opening.ts';
+import { findFlaw, framesOf, holdsPayload, isJsonObject, LF, lastPayloads, MAX_SPREAD, saysDone } from './frames.ts';
+import { StreamOpening } from './stream-opening.ts';
 
 /** The longest frame that is accepted, in bytes. */
 const MAX_FRAME = 8 * 1024 * 1024;
-/** The longest frame over several lines, in bytes: it is looked at anew with each line that comes. */
-const MAX_SPREAD = 128 * 1024;
 /** What is held at most until the first content is there, in bytes: two events may repeat a long request. */
 const MAX_OPENING = 4 * 1024 * 1024;
 /** The longest stream, in bytes: beyond it an answer does not end. */
@@ -43,7 +41,7 @@ export class RelayedStream implements ResultReceiver {
   #chunks: Buffer[] = [];
   /** The beginning of a line, or of a stream. */
   readonly #held = new HeldBytes();
-  readonly #opening: OpeningReader;
+  readonly #opening: StreamOpening;
   #received = 0;
   /** A malformed frame was left out and no other one came since. */
   #isFlawed = false;
@@ -56,7 +54,7 @@ export class RelayedStream implements ResultReceiver {
     this.#control = control;
     this.#context = context;
     this.#writer = new ClientWriter(context.client.res, control);
-    this.#opening = new OpeningReader(context);
+    this.#opening = new StreamOpening(context);
   }
 
   data(chunk: Buffer): void {
@@ -135,7 +133,7 @@ export class RelayedStream implements ResultReceiver {
   /** Comments pass after a while, so that nothing in between takes the connection for dead. */
   #hold(bytes: Buffer, whole: number): void {
     const isOld = whole >= MAX_HELD_COMMENTS || performance.now() - this.#openedAt >= this.#context.client.holdMs;
-    if (!isOld || whole === 0 || !holdsOnlyComments(bytes.subarray(0, whole))) {
+    if (!isOld || whole === 0 || !this.#opening.onlyComments) {
       this.#held.push(bytes);
       return;
     }
@@ -170,7 +168,7 @@ export class RelayedStream implements ResultReceiver {
         return undefined;
       case 'malformed':
         return this.#skip(lines, flaw);
-      case 'error':
+      case 'payload':
         this.#write(lines.subarray(0, flaw.end));
         return this.#fail(this.#context.target.failureOfStreamError(flaw.payload), flaw.payload);
     }
@@ -212,7 +210,7 @@ export class RelayedStream implements ResultReceiver {
       return this.#unopened(failure, this.#held.bytes);
     }
     const isWhole = this.#context.kind.isWhole({
-      done: saysDone(this.#tail.end) && !this.#isFlawed,
+      done: saysDone(this.#tail.text()) && !this.#isFlawed,
       payloads: () => lastPayloads(this.#tail.text(), LAST_EVENTS),
       inOrder: broken === undefined,
     });
@@ -238,31 +236,16 @@ export class RelayedStream implements ResultReceiver {
 
   #usage(): TurnUsage | null {
     const first = usageOfStart(this.#first);
+    const text = this.#tail.text();
     // A frame may be spread over several lines.
-    return (
-      lastReportedUsage(this.#tail.end, first) ??
-      lastReportedUsage(this.#tail.text().replaceAll(/\ndata:/g, '\n'), first)
-    );
+    return lastReportedUsage(text, first) ?? lastReportedUsage(text.replaceAll(/\ndata:/g, '\n'), first);
   }
 }
-
-const LF = 0x0a;
-const CR = 0x0d;
-const COLON = 0x3a;
 
 /** Anthropic's Messages tell of the input in their first event, and some never again. */
 function usageOfStart(first: JsonObject | undefined): JsonObject {
   const message = first?.type === 'message_start' ? first.message : undefined;
   return isJsonObject(message) && isJsonObject(message.usage) ? message.usage : {};
-}
-
-/** Whether whole lines are nothing but comments and empty ones. */
-function holdsOnlyComments(lines: Buffer): boolean {
-  for (let start = 0; start < lines.length; start = lines.indexOf(LF, start) + 1) {
-    const first = lines[start] === CR ? lines[start + 1] : lines[start];
-    if (first !== LF && lines[start] !== COLON) return false;
-  }
-  return true;
 }
 
 /** Whether the provider's own frame tells of the failure as ours would. */

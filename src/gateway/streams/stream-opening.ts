@@ -1,60 +1,56 @@
 import { type JsonObject, parseJson } from '../../base/json.ts';
 import { type AttemptFailure, brokenStream } from '../../upstream/provider-answer.ts';
 import type { ProviderTarget } from '../../upstream/provider-target.ts';
-import { isJsonObject } from './event-lines.ts';
+import { type Frame, frameAt, isJsonObject, MAX_SPREAD } from './frames.ts';
 import { judge, type StreamKind } from './stream-kind.ts';
 
 /** How a stream begins. */
-export type StreamOpening =
+export type Opening =
   /** Nothing yet, only what keeps connections alive, or payloads that say nothing. */
   | { is: 'waiting' }
   /** With content. `first`: the first payload, which may have come before. */
   | { is: 'begun'; first: JsonObject }
   | { is: 'failed'; failure: AttemptFailure };
 
-export interface OpeningRules {
-  kind: StreamKind;
-  target: Pick<ProviderTarget, 'failureOfStreamError'>;
-}
-
-const LF = 0x0a;
-const CR = 0x0d;
-const COLON = 0x3a;
-const FIELD = /^(?:data|event|id|retry)(?::|$)/;
-
 /** Lines before the first content, comments and empty ones included: no provider keeps a connection alive so often. */
 const MAX_LINES = 20_000;
 /** The longest frame, in bytes: each is read, and a longer one takes too long. */
 const MAX_FRAME = 1024 * 1024;
-/** A frame over many lines is tried anew with each: what may be read in vain, in characters. */
-const MAX_TRIED = 2 * 1024 * 1024;
 
-/** Reads how a stream begins, line by line as they come; each line is looked at once. */
-export class OpeningReader {
-  readonly #rules: OpeningRules;
-  #data = '';
+const EMPTY = 'an empty answer';
+const MEANING: Readonly<Partial<Record<Frame['is'], string>>> = {
+  stray: 'the answer is no event stream',
+  text: 'the stream begins with something else than JSON',
+  malformed: 'the stream begins with malformed JSON',
+};
+
+/** Reads how a stream begins, frame by frame as they come; each is looked at once. */
+export class StreamOpening {
+  readonly #kind: StreamKind;
+  readonly #target: Pick<ProviderTarget, 'failureOfStreamError'>;
   #first: JsonObject | undefined;
   #lines = 0;
-  #tried = 0;
   /** How many of the bytes that are held were looked at. */
   #read = 0;
+  /** Whether they are nothing but comments and empty lines. */
+  onlyComments = true;
 
-  constructor(rules: OpeningRules) {
-    this.#rules = rules;
+  constructor({ kind, target }: { kind: StreamKind; target: Pick<ProviderTarget, 'failureOfStreamError'> }) {
+    this.#kind = kind;
+    this.#target = target;
   }
 
   /** How the stream begins. `lines`: all whole lines since the last `forget`, those of earlier calls included. */
-  read(lines: Buffer): StreamOpening {
+  read(lines: Buffer): Opening {
     while (this.#read < lines.length) {
-      const start = this.#read;
-      const end = lines.indexOf(LF, start);
-      if (end === -1) break;
-      this.#read = end + 1;
+      const frame = frameAt(lines, this.#read);
+      if (frame.is !== 'comment') this.onlyComments = false;
+      const longest = frame.is === 'unfinished' ? MAX_SPREAD : MAX_FRAME;
+      if (frame.is !== 'comment' && frame.end - frame.start > longest) return failed('a frame is too long');
+      if (frame.is === 'unfinished') break;
+      this.#read = frame.end;
       if (++this.#lines > MAX_LINES) return failed('the stream does not begin');
-      if (lines[start] === COLON) continue;
-      if (end - start + this.#data.length > MAX_FRAME) return failed('a frame is too long');
-      const isEmpty = end === start || (end === start + 1 && lines[start] === CR);
-      const opening = isEmpty ? this.#frameEnd() : this.#line(textOf(lines, start, end));
+      const opening = this.#openingOf(frame);
       if (opening) return opening;
     }
     return { is: 'waiting' };
@@ -63,44 +59,18 @@ export class OpeningReader {
   /** What was looked at is held no longer. */
   forget(): void {
     this.#read = 0;
+    this.onlyComments = true;
   }
 
-  #frameEnd(): StreamOpening | undefined {
-    return this.#data === '' ? undefined : failed('the stream begins with malformed JSON');
-  }
-
-  #line(line: string): StreamOpening | undefined {
-    if (line === '') return this.#frameEnd();
-    if (line.startsWith(':')) return undefined;
-    if (!FIELD.test(line)) return failed('the answer is no event stream');
-    if (!line.startsWith('data:')) return undefined;
-    this.#data += `${this.#data === '' ? '' : '\n'}${line.slice('data:'.length).trim()}`;
-    if (this.#data === '') return undefined;
-    this.#tried += this.#data.length;
-    // The first try is free: a frame that is whole is read once.
-    if (this.#tried > this.#data.length && this.#tried > MAX_TRIED) {
-      return failed('the stream begins with malformed JSON');
-    }
-    return this.#frame(this.#data);
-  }
-
-  #frame(data: string): StreamOpening | undefined {
-    if (data === '[DONE]') return failed(this.#first ? EMPTY : 'the stream is empty');
-    if (!data.startsWith('{')) return failed('the stream begins with something else than JSON');
-    const payload = parseJson(data);
-    if (!isJsonObject(payload)) return undefined;
-    const { kind, target } = this.#rules;
-    this.#first ??= payload;
-    this.#data = '';
-    this.#tried = 0;
-    switch (judge(kind, payload)) {
-      case 'failed':
-        return { is: 'failed', failure: target.failureOfStreamError(payload) };
-      case 'begun':
-        return { is: 'begun', first: this.#first };
-      case 'waiting':
-        return undefined;
-    }
+  #openingOf(frame: Frame): Opening | undefined {
+    const meaning = MEANING[frame.is];
+    if (meaning !== undefined) return failed(meaning);
+    if (frame.is === 'done') return failed(this.#first ? EMPTY : 'the stream is empty');
+    if (frame.is !== 'payload') return undefined;
+    this.#first ??= frame.payload;
+    const judged = judge(this.#kind, frame.payload);
+    if (judged === 'failed') return { is: 'failed', failure: this.#target.failureOfStreamError(frame.payload) };
+    return judged === 'begun' ? { is: 'begun', first: this.#first } : undefined;
   }
 
   /** What a stream means that ended before it began. `rest`: all that came. */
@@ -109,19 +79,13 @@ export class OpeningReader {
     const text = rest.trim();
     if (text.startsWith('<')) return brokenStream('an HTML page instead of a stream');
     const payload = text.startsWith('{') ? parseJson(text) : undefined;
-    const { kind, target } = this.#rules;
-    if (isJsonObject(payload) && judge(kind, payload) === 'failed') return target.failureOfStreamError(payload);
+    if (isJsonObject(payload) && judge(this.#kind, payload) === 'failed') {
+      return this.#target.failureOfStreamError(payload);
+    }
     return brokenStream(text === '' ? 'the stream is empty' : 'the answer is no event stream');
   }
 }
 
-const EMPTY = 'an empty answer';
-
-/** A line without its end. */
-function textOf(lines: Buffer, start: number, end: number): string {
-  return lines.toString('utf8', start, lines[end - 1] === CR ? end - 1 : end).replace(/^\uFEFF/, '');
-}
-
-function failed(message: string): StreamOpening {
+function failed(message: string): Opening {
   return { is: 'failed', failure: brokenStream(message) };
 }

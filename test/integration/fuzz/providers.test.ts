@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { SEARCH_PROVIDER_NAMES } from '../../../src/config/search-providers.ts';
 import { lastReportedUsage } from '../../../src/gateway/answers/reported-usage.ts';
-import { findFlaw, lastPayloads, saysDone } from '../../../src/gateway/streams/event-lines.ts';
+import { findFlaw, lastPayloads, saysDone } from '../../../src/gateway/streams/frames.ts';
 import { createSearchProvider } from '../../../src/tools/web-search/create-provider.ts';
 import { SearchFailure } from '../../../src/tools/web-search/search-provider.ts';
 import { SecretMask } from '../../../src/upstream/credentials/secret-mask.ts';

@@ -222,7 +222,7 @@ describe('a relayed stream, cut into network chunks anywhere', () => {
       ['data:\n', 'the stream does not begin'],
       [':\n', 'the stream does not begin'],
       ['data: x\n', 'the stream begins with something else than JSON'],
-      [`data: {"a":"${'x'.repeat(30_000)}"\n`, 'the stream begins with malformed JSON'],
+      [`data: {"a":"${'x'.repeat(30_000)}"\n`, 'a frame is too long'],
     ] as const) {
       const { asked, head } = relay(pieces(line.repeat(Math.ceil(3_000_000 / line.length))));
       assert.ok(asked.is === 'failed' && head === undefined, line);

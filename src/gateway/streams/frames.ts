@@ -1,0 +1,163 @@
+import { isObject, type JsonObject, parseJson } from '../../base/json.ts';
+
+export const LF = 0x0a;
+const CR = 0x0d;
+const SPACE = 0x20;
+const COLON = 0x3a;
+const LETTER_D = 0x64;
+const QUOTE = 0x22;
+const BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
+const DATA = 'data:';
+const FIELD = /^(?:data|event|id|retry)(?::|$)/;
+
+/** The longest frame over several lines, in bytes: it is looked at anew with each line that comes. */
+export const MAX_SPREAD = 128 * 1024;
+
+/** What stands in whole lines of a stream from `start` to `end`. */
+export type Frame = Flaw | { is: 'comment' | 'field' | 'done' | 'text' | 'stray'; start: number; end: number };
+
+/** A frame that may spoil a stream: it tells of something, is malformed, or goes on in what follows. */
+export type Flaw =
+  | { is: 'payload'; payload: JsonObject; start: number; end: number }
+  | { is: 'malformed' | 'unfinished'; start: number; end: number };
+
+/**
+ * Reads the frame that begins with a line. An empty line is a comment; `text`: data that is no JSON object; `stray`: no
+ * part of an event.
+ */
+export function frameAt(lines: Buffer, start: number): Frame {
+  const end = lineEnd(lines, start);
+  if (lines[start] === COLON) return { is: 'comment', start, end };
+  const line = lines
+    .toString('utf8', start, end)
+    .replace(/^\uFEFF/, '')
+    .trimEnd();
+  if (line === '') return { is: 'comment', start, end };
+  if (!FIELD.test(line)) return { is: 'stray', start, end };
+  const data = line.startsWith(DATA) ? line.slice(DATA.length).trim() : '';
+  if (data === '') return { is: 'field', start, end };
+  if (data === '[DONE]') return { is: 'done', start, end };
+  if (!data.startsWith('{')) return { is: 'text', start, end };
+  if (data.endsWith('}')) return parsed(data, start, end);
+  // It may be spread over several lines; an empty one ends it.
+  const close = endOfFrame(lines, start);
+  if (close === -1) return { is: 'unfinished', start, end: lines.length };
+  const spread = lines
+    .toString('utf8', start, close)
+    .split('\n')
+    .filter((each) => each.startsWith(DATA));
+  return parsed(spread.map((each) => each.slice(DATA.length)).join('\n'), start, close);
+}
+
+function parsed(data: string, start: number, end: number): Frame {
+  const payload = parseJson(data);
+  return isJsonObject(payload) ? { is: 'payload', payload, start, end } : { is: 'malformed', start, end };
+}
+
+/** The end of `"error"`: a search that starts with a rarer letter takes a third of the time. */
+const ERROR = Buffer.from('rror"');
+/** A choice that ends says why; one that goes on says null. */
+const ENDS = ['_reason":"', '_reason": "'].map((word) => Buffer.from(word));
+/** Choices end where a stream does: words of ends are looked for in so many of the last bytes of a piece. */
+const LAST_BYTES = 4096;
+
+/** How the first key of an error begins that needs no `error`: message, msg, detail, base_resp, code, status, success, error_... */
+const SUSPICIOUS = new Set(
+  ['me', 'ms', 'de', 'ba', 'co', 'st', 'su', 'er'].map((letters) => Buffer.from(letters).readUInt16BE()),
+);
+
+/**
+ * Looks for what must not pass unnoticed in whole lines of an event stream: a frame that tells of an error, is no JSON or
+ * is unfinished. Only what is suspicious by its braces, its first key or the word "error" is read.
+ */
+export function findFlaw(lines: Buffer, isError: (payload: JsonObject) => boolean): Flaw | undefined {
+  const last = Math.max(0, lines.length - LAST_BYTES);
+  const words = [...(lines.includes(ERROR) ? [ERROR] : []), ...ENDS.filter((word) => lines.includes(word, last))];
+  for (let start = 0; start < lines.length; ) {
+    const end = lineEnd(lines, start);
+    if (lines[start] !== LETTER_D || !isSuspicious(lines, { start, end, words })) {
+      start = end;
+      continue;
+    }
+    const frame = frameAt(lines, start);
+    if (frame.is === 'malformed' || frame.is === 'unfinished') return frame;
+    if (frame.is === 'payload' && isError(frame.payload)) return frame;
+    start = frame.end;
+  }
+  return undefined;
+}
+
+function isSuspicious(
+  lines: Buffer,
+  { start, end, words }: { start: number; end: number; words: readonly Buffer[] },
+): boolean {
+  let from = start + DATA.length;
+  while (lines[from] === SPACE) from++;
+  if (lines[from] !== BRACE) return false;
+  let to = end;
+  while (to > from && isBlank(lines[to - 1])) to--;
+  if (lines[to - 1] !== CLOSING_BRACE || lines[from + 1] !== QUOTE) return true;
+  if (SUSPICIOUS.has(((lines[from + 2] ?? 0) << 8) | (lines[from + 3] ?? 0))) return true;
+  return words.length > 0 && words.some((word) => lines.subarray(from, to).includes(word));
+}
+
+/** Whether there is a frame of JSON, as far as its braces tell. */
+export function holdsPayload(lines: Buffer): boolean {
+  return /(?:^|\n)data: *\{/.test(lines.toString('latin1'));
+}
+
+/** Whether a stream that ends with `text` says so: its last line is `data: [DONE]`. */
+export function saysDone(text: string): boolean {
+  return /(?:^|\n)data: *\[DONE\]\s*$/.test(text.slice(-64));
+}
+
+/** Lines of one frame, and lines in all, that are looked at where a stream ends. */
+const MOST_FRAME_LINES = 64;
+const MOST_LINES = 4096;
+
+/** The payloads of the last events in a piece of a stream, the last first, at most `most` of them. */
+export function lastPayloads(text: string, most: number): JsonObject[] {
+  const payloads: JsonObject[] = [];
+  /** Lines of a frame whose first one was not met yet. */
+  let rest: string[] = [];
+  let looked = 0;
+  for (let end = text.length; end > 0 && payloads.length < most && looked < MOST_LINES; looked += 1) {
+    const start = text.lastIndexOf('\n', end - 1) + 1;
+    const line = text.slice(start, end).trimEnd();
+    end = start - 1;
+    if (line === '') rest = [];
+    if (!line.startsWith(DATA)) continue;
+    const data = line.slice(DATA.length).trim();
+    rest = [data, ...rest.slice(0, MOST_FRAME_LINES)];
+    const payload = data.startsWith('{') ? (parseJson(data) ?? parseJson(rest.join('\n'))) : undefined;
+    if (!isJsonObject(payload)) continue;
+    payloads.push(payload);
+    rest = [];
+  }
+  return payloads;
+}
+
+/** Payloads as the frames of a stream. */
+export function framesOf(payloads: readonly JsonObject[]): string {
+  return payloads.map((payload) => `data: ${JSON.stringify(payload)}\n\n`).join('');
+}
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return isObject(value);
+}
+
+/** Behind the line that begins at `start`. */
+function lineEnd(lines: Buffer, start: number): number {
+  const end = lines.indexOf(LF, start);
+  return end === -1 ? lines.length : end + 1;
+}
+
+function endOfFrame(lines: Buffer, start: number): number {
+  const [plain, carriage] = [lines.indexOf('\n\n', start), lines.indexOf('\n\r\n', start)];
+  return plain === -1 || carriage === -1 ? Math.max(plain, carriage) : Math.min(plain, carriage);
+}
+
+function isBlank(byte: number | undefined): boolean {
+  return byte === LF || byte === CR || byte === SPACE;
+}
