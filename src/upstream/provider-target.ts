@@ -9,8 +9,9 @@ import {
   streamedHeaders,
 } from './credentials/provider-headers.ts';
 import { SecretMask } from './credentials/secret-mask.ts';
-import type { AttemptFailure } from './routing/attempt-failure.ts';
+import { type AttemptFailure, brokenStream } from './routing/attempt-failure.ts';
 import { failureOfAnswer, failureOfStreamError } from './routing/failure-of-answer.ts';
+import { collectedBody } from './transport/collected-body.ts';
 import type { ConnectionPool } from './transport/connection-pool.ts';
 import {
   type AnswerHead,
@@ -124,6 +125,27 @@ export class ProviderTarget {
     const call = new HeldCall<T>(options, this.#limits(options));
     const { origin, path } = this.address(request);
     return call.send(this.#pool, { method, origin, path, headers: this.headersToProvider(headers, request.api), body });
+  }
+
+  /**
+   * The text of a whole answer of at most `limit` bytes.
+   * @throws AttemptFailure where there is none; the signal's reason.
+   */
+  async text(request: TargetRequest, { limit, signal }: { limit: number; signal: AbortSignal }): Promise<string> {
+    const answer = await this.call<string | AttemptFailure>(request, {
+      receiver: (head, control) =>
+        collectedBody<string | AttemptFailure>(control, {
+          limit,
+          whole: (body) => (head.status < 300 ? body.toString('utf8') : this.failureOfAnswer({ ...head, body })),
+          tooLong: () => brokenStream(`its answer is longer than ${limit} bytes`),
+          broken: (failure) => failure,
+        }),
+      unanswered: (failure) => failure,
+      streamed: false,
+      signal,
+    });
+    if (typeof answer !== 'string') throw answer;
+    return answer;
   }
 
   /** Somebody waits: while there is another route, a silent one is not given all its time. */

@@ -8,7 +8,6 @@ import type { DecodedTurn } from '../decoding/decoded-turn.ts';
 import { startingTraits } from '../dialects/dialects.ts';
 import type { ProviderTarget } from '../provider-target.ts';
 import { askRoute } from '../routing/ask-route.ts';
-import { type AttemptFailure, brokenStream } from '../routing/attempt-failure.ts';
 import { Provider } from '../routing/provider.ts';
 import type { Route } from '../routing/routes.ts';
 import type { AssistantMessage, TurnMessage, TurnPart, TurnRequest, TurnTool } from '../turn.ts';
@@ -61,11 +60,11 @@ export async function probeProvider(options: ProbeOptions): Promise<ProbeReport>
   const model = options.model ?? listed.models[0];
   if (model === undefined) throw new Error(`${options.name} lists no models (${listed.detail}): name one to probe`);
   const route: Route = { provider, model, credential: options.config.api_key };
-  const probe = new Probe(route, options);
+  const ask = askingOf(route, options);
   const findings: ProbeFinding[] = [listed.finding(model)];
-  const plain = await probe.plainTurn(findings);
-  const called = plain ? await probe.toolTurn(findings) : undefined;
-  if (called) await probe.turnAfterTools(called, findings);
+  const plain = await plainTurn(ask, findings);
+  const called = plain && (await toolTurn(ask, findings));
+  if (called) await turnAfterTools(ask, called, findings);
   const traits = provider.traits(model);
   findings.push(...learnedFindings(traits, startingTraits(options.name, options.config)));
   return {
@@ -83,82 +82,17 @@ interface ProbedTurn {
   message: AssistantMessage;
 }
 
-class Probe {
-  readonly #route: Route;
-  readonly #options: ProbeOptions;
+/** Asks one turn; where there is none, a finding says why. */
+type Ask = (about: string, request: TurnRequest, findings: ProbeFinding[]) => Promise<ProbedTurn | undefined>;
 
-  constructor(route: Route, options: ProbeOptions) {
-    this.#route = route;
-    this.#options = options;
-  }
-
-  async plainTurn(findings: ProbeFinding[]): Promise<ProbedTurn | undefined> {
-    const request: TurnRequest = {
-      messages: [
-        { role: 'system', content: 'Answer in one word.' },
-        { role: 'user', content: 'What is the capital of France?' },
-      ],
-      maxOutputTokens: 2048,
-      temperature: 0.2,
-      topP: 0.95,
-    };
-    const asked = await this.#ask('streamed answer', request, findings);
-    if (!asked) return undefined;
-    const { text, usage } = asked.turn;
-    findings.push({ about: 'streamed answer', result: text === '' ? 'no' : 'yes', detail: quoted(text) });
-    findings.push(reasoningFinding(asked));
-    findings.push({
-      about: 'usage in streams',
-      result: usage ? 'yes' : 'no',
-      detail: usage ? `${usage.inputTokens} in, ${usage.outputTokens} out` : 'none reported; tokens are estimated',
-    });
-    return asked;
-  }
-
-  async toolTurn(findings: ProbeFinding[]): Promise<ProbedTurn | undefined> {
-    const request: TurnRequest = { messages: TOOL_QUESTION, tools: [WEATHER], maxOutputTokens: 4096 };
-    const asked = await this.#ask('tool calls', request, findings);
-    if (!asked) return undefined;
-    const { calls, writtenCalls } = asked.turn;
-    const how = writtenCalls > 0 ? 'written as text' : 'native';
-    findings.push({
-      about: 'tool calls',
-      result: calls.length > 0 ? 'yes' : 'no',
-      detail: calls.length > 0 ? how : `none; it said ${quoted(asked.turn.text)}`,
-    });
-    if (calls.length === 0) return undefined;
-    findings.push({
-      about: 'parallel tool calls',
-      result: calls.length > 1 ? 'yes' : 'no',
-      detail: `${calls.length} in one turn`,
-    });
-    return asked;
-  }
-
-  async turnAfterTools(called: ProbedTurn, findings: ProbeFinding[]): Promise<void> {
-    const results = called.turn.calls.map(
-      (call): TurnMessage => ({ role: 'tool', tool_call_id: call.id, content: '{"weather": "sunny, 21 degrees"}' }),
-    );
-    const messages = [...TOOL_QUESTION, called.message, ...results];
-    const asked = await this.#ask(
-      'turn after tool results',
-      { messages, tools: [WEATHER], maxOutputTokens: 4096 },
-      findings,
-    );
-    if (!asked) return;
-    const { text } = asked.turn;
-    findings.push({ about: 'turn after tool results', result: 'yes', detail: quoted(text) });
-  }
-
-  /** One turn, or a finding that says why there is none. */
-  async #ask(about: string, request: TurnRequest, findings: ProbeFinding[]): Promise<ProbedTurn | undefined> {
-    const { signal, log = silentLogger } = this.#options;
+function askingOf(route: Route, { signal, log = silentLogger }: ProbeOptions): Ask {
+  return async (about, request, findings) => {
     const seen: { turn?: DecodedTurn } = {};
     const onTurn = (turn: DecodedTurn) => {
       seen.turn = turn;
     };
     try {
-      const parts = await Array.fromAsync(askRoute(this.#route, request, { meters: [], log, onTurn, signal }));
+      const parts = await Array.fromAsync(askRoute(route, request, { meters: [], log, onTurn, signal }));
       const last = parts.at(-1);
       if (!seen.turn || last?.type !== 'finish') return undefined;
       return { parts, turn: seen.turn, message: last.message };
@@ -167,7 +101,59 @@ class Probe {
       findings.push({ about, result: 'no', detail: messageOf(error) });
       return undefined;
     }
+  };
+}
+
+async function plainTurn(ask: Ask, findings: ProbeFinding[]): Promise<ProbedTurn | undefined> {
+  const request: TurnRequest = {
+    messages: [
+      { role: 'system', content: 'Answer in one word.' },
+      { role: 'user', content: 'What is the capital of France?' },
+    ],
+    maxOutputTokens: 2048,
+    temperature: 0.2,
+    topP: 0.95,
+  };
+  const asked = await ask('streamed answer', request, findings);
+  if (!asked) return undefined;
+  const { text, usage } = asked.turn;
+  findings.push(
+    { about: 'streamed answer', result: text === '' ? 'no' : 'yes', detail: quoted(text) },
+    reasoningFinding(asked),
+    {
+      about: 'usage in streams',
+      result: usage ? 'yes' : 'no',
+      detail: usage ? `${usage.inputTokens} in, ${usage.outputTokens} out` : 'none reported; tokens are estimated',
+    },
+  );
+  return asked;
+}
+
+async function toolTurn(ask: Ask, findings: ProbeFinding[]): Promise<ProbedTurn | undefined> {
+  const request: TurnRequest = { messages: TOOL_QUESTION, tools: [WEATHER], maxOutputTokens: 4096 };
+  const asked = await ask('tool calls', request, findings);
+  if (!asked) return undefined;
+  const { calls, writtenCalls, text } = asked.turn;
+  if (calls.length === 0) {
+    findings.push({ about: 'tool calls', result: 'no', detail: `none; it said ${quoted(text)}` });
+    return undefined;
   }
+  const isParallel = calls.length > 1 ? 'yes' : 'no';
+  findings.push(
+    { about: 'tool calls', result: 'yes', detail: writtenCalls > 0 ? 'written as text' : 'native' },
+    { about: 'parallel tool calls', result: isParallel, detail: `${calls.length} in one turn` },
+  );
+  return asked;
+}
+
+async function turnAfterTools(ask: Ask, called: ProbedTurn, findings: ProbeFinding[]): Promise<void> {
+  const results = called.turn.calls.map(
+    (call): TurnMessage => ({ role: 'tool', tool_call_id: call.id, content: '{"weather": "sunny, 21 degrees"}' }),
+  );
+  const messages = [...TOOL_QUESTION, called.message, ...results];
+  const about = 'turn after tool results';
+  const asked = await ask(about, { messages, tools: [WEATHER], maxOutputTokens: 4096 }, findings);
+  if (asked) findings.push({ about, result: 'yes', detail: quoted(asked.turn.text) });
 }
 
 interface Listing {
@@ -205,31 +191,7 @@ async function listModels(provider: Provider, signal: AbortSignal): Promise<List
 const MAX_LIST = 4 * 1024 * 1024;
 
 async function getModels(target: ProviderTarget, signal: AbortSignal): Promise<unknown> {
-  const request = {
-    method: 'GET',
-    path: '/models',
-    api: 'models',
-    headers: { accept: 'application/json' },
-    body: null,
-  };
-  const text = await target.call<string | AttemptFailure>(request, {
-    receiver: (head, control) => {
-      const pieces: Buffer[] = [];
-      let size = 0;
-      return {
-        data(chunk) {
-          pieces.push(chunk);
-          size += chunk.length;
-          if (size > MAX_LIST) control.finish(brokenStream('the list is too long'));
-        },
-        end: () =>
-          head.status < 300 ? Buffer.concat(pieces).toString('utf8') : brokenStream(`HTTP status ${head.status}`),
-        broken: (failure) => failure,
-      };
-    },
-    unanswered: (failure) => failure,
-    signal,
-  });
-  if (typeof text !== 'string') throw text;
-  return parseJson(text);
+  const headers = { accept: 'application/json' };
+  const request = { method: 'GET', path: '/models', api: 'models', headers, body: null };
+  return parseJson(await target.text(request, { limit: MAX_LIST, signal }));
 }

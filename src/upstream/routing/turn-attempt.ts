@@ -5,6 +5,7 @@ import type { DecodedTurn, Delta } from '../decoding/decoded-turn.ts';
 import { tokenWeight } from '../decoding/estimate.ts';
 import { EventStream } from '../decoding/event-stream.ts';
 import type { ProviderTarget, Receiver, ReceiverControl } from '../provider-target.ts';
+import { collectedBody } from '../transport/collected-body.ts';
 import type { AnswerHead, FirstTokenWatch } from '../transport/held-call.ts';
 import type { PassDelta, TurnTool } from '../turn.ts';
 import type { TurnReader, Wire } from '../wires/wire.ts';
@@ -73,7 +74,7 @@ export async function* attempt(options: AttemptOptions): AsyncGenerator<AttemptP
       receiver: (head, control) => {
         if (head.status >= 300) {
           meter.refused();
-          return new RefusalReceiver(head, control, options);
+          return refusalReceiver(head, control, options);
         }
         const { thinkingMs } = target;
         return new TurnReceiver(deltas, control, { ...options, thinkingMs, idleMs: target.config.timeouts.idle });
@@ -266,35 +267,21 @@ class TurnReceiver implements Receiver<AttemptEnd> {
   }
 }
 
-/** Reads an answer that is no turn, as far as 64 KiB. */
-class RefusalReceiver implements Receiver<AttemptEnd> {
-  readonly #head: AnswerHead;
-  readonly #control: ReceiverControl<AttemptEnd>;
-  readonly #options: AttemptOptions;
-  readonly #pieces: Buffer[] = [];
-  #size = 0;
-
-  constructor(head: AnswerHead, control: ReceiverControl<AttemptEnd>, options: AttemptOptions) {
-    this.#head = head;
-    this.#control = control;
-    this.#options = options;
-  }
-
-  data(chunk: Buffer): void {
-    if (this.#size === 0) this.#control.started();
-    this.#pieces.push(chunk);
-    this.#size += chunk.length;
-    if (this.#size >= MAX_ERROR) this.#control.finish(this.end());
-  }
-
-  /** What came of a refusal is enough to tell it by. */
-  broken(): AttemptEnd {
-    return this.end();
-  }
-
-  end(): AttemptEnd {
-    const body = Buffer.concat(this.#pieces).subarray(0, MAX_ERROR);
-    const refused = { text: body.toString('utf8'), body: this.#options.body };
-    return { failure: this.#options.target.failureOfAnswer({ ...this.#head, body }).with({ refused }) };
-  }
+/** Reads an answer that is no turn, as far as 64 KiB: what came of a refusal is enough to tell it by. */
+function refusalReceiver(
+  head: AnswerHead,
+  control: ReceiverControl<AttemptEnd>,
+  { target, body }: AttemptOptions,
+): Receiver<AttemptEnd> {
+  const refused = (all: Buffer): AttemptEnd => {
+    const said = all.subarray(0, MAX_ERROR);
+    const failure = target.failureOfAnswer({ ...head, body: said });
+    return { failure: failure.with({ refused: { text: said.toString('utf8'), body } }) };
+  };
+  return collectedBody(control, {
+    limit: MAX_ERROR,
+    whole: refused,
+    tooLong: refused,
+    broken: (_, all) => refused(all),
+  });
 }
