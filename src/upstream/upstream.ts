@@ -31,13 +31,6 @@ export interface UpstreamOptions {
   observe?: (report: AttemptReport) => void;
 }
 
-/** A provider's state, for readiness. */
-export interface ProviderHealth {
-  name: string;
-  /** False while the circuits of all its models that were used are open. */
-  usable: boolean;
-}
-
 export interface ChatModelQuery extends RouteQuery {
   /** For log lines. */
   runId?: string | undefined;
@@ -67,8 +60,7 @@ export interface Upstream extends AsyncDisposable {
   ): Promise<Float32Array[]>;
   /** A provider under the credential that a key uses there; undefined where it is not configured. */
   target(provider: string, key: KeyConfig): ProviderTarget | undefined;
-  health(): ProviderHealth[];
-  /** The same in detail, for operators. */
+  /** How it stands with each provider. */
   states(): ProviderState[];
   /** Takes a new configuration. Turns that are running end on the old one. @throws Error for an unusable one. */
   update(providers: Readonly<Record<string, ProviderConfig>>): void;
@@ -140,7 +132,6 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
       const provider = providers.get(name);
       return provider?.target(own ?? provider.config.api_key);
     },
-    health: () => [...providers.values()].map((provider) => ({ name: provider.name, usable: provider.usable })),
     async [Symbol.asyncDispose]() {
       await Promise.all([...providers.values(), ...retired].map((provider) => provider[Symbol.asyncDispose]()));
       providers.clear();

@@ -39,10 +39,7 @@ export class WholeAnswer implements ResultReceiver {
   readonly #control: ResultControl;
   readonly #options: WholeAnswerOptions;
   readonly #limit: number;
-  /** The only piece so far: most answers come in one, that needs no copy. */
-  #first: Buffer | undefined;
-  #rest: HeldBytes | undefined;
-  #length = 0;
+  readonly #held = new HeldBytes();
   #relayed: ResultReceiver | undefined;
   #allowed = SMALL;
 
@@ -58,35 +55,13 @@ export class WholeAnswer implements ResultReceiver {
       this.#relayed.data(chunk);
       return;
     }
-    if (this.#length === 0) this.#control.started();
+    if (this.#held.length === 0) this.#control.started();
     this.#options.meter.bytes(chunk.length);
-    const length = this.#length + chunk.length;
+    const length = this.#held.length + chunk.length;
     if (length > this.#limit) {
       this.#control.finish(failed(`the answer is larger than ${this.#limit} bytes`));
-    } else if (this.#mayHold(length)) this.#hold(chunk);
+    } else if (this.#mayHold(length)) this.#held.push(chunk);
     else this.#passOn(chunk);
-  }
-
-  #hold(chunk: Buffer): void {
-    this.#length += chunk.length;
-    if (!this.#first) {
-      this.#first = chunk;
-      return;
-    }
-    if (!this.#rest) {
-      this.#rest = new HeldBytes();
-      this.#rest.push(this.#first);
-    }
-    this.#rest.push(chunk);
-  }
-
-  /** All of it; nothing is held afterwards. */
-  #take(): Buffer {
-    const taken = this.#rest?.take() ?? this.#first ?? Buffer.alloc(0);
-    this.#rest = undefined;
-    this.#first = undefined;
-    this.#length = 0;
-    return taken;
   }
 
   #mayHold(length: number): boolean {
@@ -107,20 +82,20 @@ export class WholeAnswer implements ResultReceiver {
     }
     this.#relayed = relayed;
     this.#options.meter.deliveredInAll(0);
-    relayed.data(this.#take());
+    relayed.data(this.#held.take());
     relayed.data(chunk);
   }
 
   end(): AttemptResult {
     if (this.#relayed) return this.#relayed.end();
     this.#options.meter.deliveredInAll(0);
-    return this.#options.judge({ ...this.#head, body: this.#take() });
+    return this.#options.judge({ ...this.#head, body: this.#held.take() });
   }
 
   /** A document that is whole is an answer, also where its provider never ends the body. */
   broken(failure: AttemptFailure): AttemptResult {
     if (this.#relayed) return this.#relayed.broken(failure);
-    if (failure.kind !== 'timeout' || this.#length === 0 || this.#head.status >= 300) {
+    if (failure.kind !== 'timeout' || this.#held.length === 0 || this.#head.status >= 300) {
       return { is: 'failed', failure };
     }
     const judged = this.end();

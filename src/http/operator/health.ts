@@ -23,13 +23,13 @@ export function readyz({ readiness, stopping }: AppDeps): RequestHandler {
 /** Whether work can be done: the store answers, a provider is usable, and the process is not overloaded. */
 export async function readiness(parts: {
   store: Pick<RunStore, 'check'>;
-  upstream: Pick<Upstream, 'health'>;
+  upstream: Pick<Upstream, 'states'>;
   overloaded: boolean;
 }): Promise<Readiness> {
   const reasons: string[] = [];
   const checked = await parts.store.check();
   if (!checked.ok) reasons.push(`store: ${checked.reason}`);
-  if (!parts.upstream.health().some(({ usable }) => usable)) reasons.push('no provider is usable');
+  if (!parts.upstream.states().some(({ usable }) => usable)) reasons.push('no provider is usable');
   if (parts.overloaded) reasons.push('overloaded: new work is refused or held back');
   return { ready: reasons.length === 0, reasons };
 }

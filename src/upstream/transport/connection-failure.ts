@@ -1,5 +1,5 @@
 import { AttemptFailure } from '../routing/attempt-failure.ts';
-import type { DeadlineExceeded } from './deadline.ts';
+import type { Phase } from './deadline.ts';
 
 /** What a failed read or connect means. */
 export function failureOfConnection(error: unknown): AttemptFailure {
@@ -9,9 +9,16 @@ export function failureOfConnection(error: unknown): AttemptFailure {
   return new AttemptFailure(`the connection failed (${code})`, { kind, advice: 'again', unhealthy: true });
 }
 
+const EXCEEDED: Readonly<Record<Phase, (ms: number) => string>> = {
+  headers: (ms) => `no answer within ${ms} ms`,
+  'first token': (ms) => `no token within ${ms} ms of the answer`,
+  idle: (ms) => `the stream stalled for ${ms} ms`,
+  total: (ms) => `no whole answer within ${ms} ms`,
+};
+
 /** What a time limit that ran out means. */
-export function failureOfDeadline({ message }: DeadlineExceeded): AttemptFailure {
-  return new AttemptFailure(message, { kind: 'timeout', advice: 'again', unhealthy: true });
+export function failureOfDeadline(phase: Phase, ms: number): AttemptFailure {
+  return new AttemptFailure(EXCEEDED[phase](ms), { kind: 'timeout', advice: 'again', unhealthy: true });
 }
 
 /** The code of a network fault, wherever in the chain of causes it stands. */

@@ -7,7 +7,7 @@ import { type AttemptFailure, brokenStream } from '../routing/attempt-failure.ts
 import { decodedHeaders, decoderOf } from './answer-decoder.ts';
 import { failureOfConnection, failureOfDeadline } from './connection-failure.ts';
 import type { ConnectionPool, HeldRequest } from './connection-pool.ts';
-import { Deadline, type DeadlineExceeded } from './deadline.ts';
+import { Deadline } from './deadline.ts';
 
 /** Status and headers of a provider's answer. */
 export interface AnswerHead {
@@ -99,9 +99,9 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
   constructor(options: HeldCallOptions<T>, limits: CallLimits) {
     this.#options = options;
     this.#limits = limits;
-    this.#deadline = new Deadline((exceeded) => this.#exceeded(exceeded), {
-      totalMs: limits.total,
-      shortestMs: limits.idle,
+    const { total } = limits;
+    this.#deadline = new Deadline((phase, ms) => this.#exceeded(failureOfDeadline(phase, ms)), {
+      ...(total !== undefined && { totalMs: total }),
     });
   }
 
@@ -236,11 +236,11 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
     });
   }
 
-  #exceeded(exceeded: DeadlineExceeded): void {
+  #exceeded(failure: AttemptFailure): void {
     if (this.#isOver) return;
     const present = this.#waits === 'for a token';
     if (this.#waits !== 'no') this.#options.watch?.left(performance.now() - this.#sentAt, { present });
-    this.#failed(failureOfDeadline(exceeded));
+    this.#failed(failure);
   }
 
   #failed(failure: AttemptFailure): void {

@@ -59,7 +59,7 @@ describe('a route that is left out', () => {
       while (textOf(await ask(model)) !== 'first') await new Promise((resolve) => setTimeout(resolve, 5));
       assert.ok(first.seen.models > probes);
       assert.equal(first.seen.turns, failed + 1);
-      assert.ok(upstream.health().every(({ usable }) => usable));
+      assert.ok(upstream.states().every(({ usable }) => usable));
     });
   }
 });

@@ -5,7 +5,7 @@ import { Deadline } from '../../../src/upstream/transport/deadline.ts';
 describe('a deadline', () => {
   let now = 0;
   let told: string[] = [];
-  const limitOf = () => new Deadline(({ phase, ms }) => told.push(`${phase} ${ms}`), { now: () => now });
+  const limitOf = () => new Deadline((phase, ms) => told.push(`${phase} ${ms}`), { now: () => now });
   const pass = (ms: number) => {
     now += ms;
     mock.timers.tick(ms);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { configSchema } from '../../../src/config/schema.ts';
-import { secretsOf } from '../../../src/config/secrets.ts';
+import { secretsIn } from '../../../src/config/secrets.ts';
 import { ProviderTarget } from '../../../src/upstream/provider-target.ts';
 import { ConnectionPool } from '../../../src/upstream/transport/connection-pool.ts';
 
@@ -44,13 +44,13 @@ describe('what of a provider is a secret', () => {
       assert.ok(target.maskText(text) === text, text);
       assert.ok(target.mask.text(text) === text, text);
       assert.ok(message(text).includes(text), text);
-      assert.ok(!secretsOf(config).includes(text), text);
+      assert.ok(![...secretsIn(config)].includes(text), text);
     }
     for (const text of hidden) {
       assert.ok(!target.maskText(text).includes(text), text);
       assert.ok(!target.mask.text(text).includes(text), text);
       assert.ok(!message(text).includes(text), text);
-      assert.ok(secretsOf(config).includes(text), text);
+      assert.ok([...secretsIn(config)].includes(text), text);
     }
   });
 });

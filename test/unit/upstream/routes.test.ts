@@ -82,7 +82,7 @@ describe('routes', () => {
     await using _ = upstream;
     for (let turns = 0; turns < 7; turns += 1) assert.equal(textOf(await ask(model)), 'large');
     assert.deepEqual([smaller.requests.length, large.requests.length], [0, 7]);
-    assert.ok(upstream.health().every(({ usable }) => usable));
+    assert.ok(upstream.states().every(({ usable }) => usable));
   });
 
   it('that all refuse for the length of the request fail so, each asked once', async () => {
@@ -141,16 +141,19 @@ describe('routes', () => {
     await using _ = upstream;
     for (let i = 0; i < 5; i += 1) assert.equal(textOf(await ask(model)), 'good');
     assert.equal(bad.requests.length, 2);
-    assert.deepEqual(upstream.health(), [
-      { name: 'bad', usable: false },
-      { name: 'good', usable: true },
-    ]);
+    assert.deepEqual(
+      upstream.states().map(({ name, usable }) => ({ name, usable })),
+      [
+        { name: 'bad', usable: false },
+        { name: 'good', usable: true },
+      ],
+    );
     now += 1001;
     bad.respond = () => turn({ text: 'healed' });
     assert.equal(textOf(await ask(model)), 'healed');
     assert.equal(textOf(await ask(model)), 'healed');
     assert.deepEqual(
-      upstream.health().map(({ usable }) => usable),
+      upstream.states().map(({ usable }) => usable),
       [true, true],
     );
   });
