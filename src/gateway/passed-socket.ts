@@ -2,7 +2,7 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { STATUS_CODES } from '../base/node-http.ts';
 import { brokenStream } from '../upstream/provider-answer.ts';
-import { decodedHeaders, type ProviderTarget } from '../upstream/provider-target.ts';
+import type { ProviderTarget } from '../upstream/provider-target.ts';
 import { collectError, late, limitConnect, orFail, type Passing, throwRefusal } from './answers/passed-answer.ts';
 import { MaskedFrames } from './streams/masked-frames.ts';
 
@@ -80,7 +80,7 @@ function answerInstead(answer: IncomingMessage, socket: Socket, handshake: Hands
     if (status < 400) throw brokenStream(`HTTP status ${status} instead of a WebSocket`);
     collectError(answer, handshake, (body) => {
       answered();
-      const headers = decodedHeaders(target.headersToClient({ status, headers: answer.headers }));
+      const headers = target.headersToClient({ status, headers: answer.headers });
       writeHead(socket, status, { ...headers, 'content-length': String(body.length), connection: 'close' });
       socket.end(body, () => socket.destroy());
     });

@@ -4,9 +4,8 @@ import {
   headersToClient,
   headersToProvider,
   ownHeaders,
+  type Passage,
   requestIdOf,
-  socketHeaders,
-  streamedHeaders,
 } from './credentials/provider-headers.ts';
 import { SecretMask } from './credentials/secret-mask.ts';
 import { type AttemptFailure, brokenStream } from './routing/attempt-failure.ts';
@@ -22,7 +21,7 @@ import {
 } from './transport/held-call.ts';
 
 export { MaskedBody } from './credentials/secret-mask.ts';
-export { decodedHeaders, decoderOf, UNASKED } from './transport/answer-decoder.ts';
+export { decoderOf, UNASKED } from './transport/answer-decoder.ts';
 export type { AnswerHead, HeldAnswer, Receiver, ReceiverControl } from './transport/held-call.ts';
 
 /** How much longer an answer may take that comes whole. */
@@ -87,18 +86,8 @@ export class ProviderTarget {
   }
 
   /** The headers of a passed request: the client's that describe it, and what is the provider's own, which wins. */
-  headersToProvider(incoming: TargetRequest['headers'], api: string): Record<string, string> {
-    return headersToProvider(incoming, this.#ownFor(api));
-  }
-
-  /** The same for a request whose body is not held. */
-  streamedHeaders(incoming: TargetRequest['headers'], api: string): Record<string, string> {
-    return streamedHeaders(incoming, this.#ownFor(api));
-  }
-
-  /** The same for a WebSocket. */
-  socketHeaders(incoming: TargetRequest['headers']): Record<string, string> {
-    return socketHeaders(incoming, this.#own);
+  headersToProvider(passage: Passage, incoming: TargetRequest['headers'], api: string): Record<string, string> {
+    return headersToProvider(passage, incoming, this.#ownFor(api));
   }
 
   /** Anthropic's API has its own way of showing a credential, whatever else the provider is used for. */
@@ -124,7 +113,13 @@ export class ProviderTarget {
     const { method, headers, body } = request;
     const call = new HeldCall<T>(options, this.#limits(options));
     const { origin, path } = this.address(request);
-    return call.send(this.#pool, { method, origin, path, headers: this.headersToProvider(headers, request.api), body });
+    return call.send(this.#pool, {
+      method,
+      origin,
+      path,
+      headers: this.headersToProvider('held', headers, request.api),
+      body,
+    });
   }
 
   /**

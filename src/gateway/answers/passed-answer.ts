@@ -1,7 +1,7 @@
 import type { ClientRequest, IncomingMessage, ServerResponse } from 'node:http';
 import { pipeline, type Readable } from 'node:stream';
 import { AttemptFailure, brokenStream } from '../../upstream/provider-answer.ts';
-import { decodedHeaders, decoderOf, MaskedBody, type ProviderTarget, UNASKED } from '../../upstream/provider-target.ts';
+import { decoderOf, MaskedBody, type ProviderTarget, UNASKED } from '../../upstream/provider-target.ts';
 import { ClientWriter, endAnswer } from '../client-writer.ts';
 import { failWritesLate } from '../late-write-failure.ts';
 
@@ -72,7 +72,7 @@ export function late(message: string): AttemptFailure {
 export function passAnswer(answer: IncomingMessage, res: ServerResponse, passing: Passing): void {
   const { target } = passing;
   const status = answer.statusCode ?? 0;
-  const headersTo = () => decodedHeaders(target.headersToClient({ status, headers: answer.headers }));
+  const headersTo = () => target.headersToClient({ status, headers: answer.headers });
   orFail(answer, passing, () => {
     throwRefusal(status);
     if (status >= 400) {

@@ -97,7 +97,7 @@ export function createStreamedPassage({ upstream }: { upstream: Upstream }): Str
     const address = target.address({ path, api });
     const { headers } = req;
     // What goes out is what stands here: the client's own headers are gone from now on.
-    req.headers = isSocket ? target.socketHeaders(headers) : target.streamedHeaders(headers, api);
+    req.headers = target.headersToProvider(isSocket ? 'socket' : 'streamed', headers, api);
     req.url = address.path;
     return { target, origin: address.origin };
   }

@@ -19,7 +19,6 @@ const TO_PROVIDER = [
 const TO_CLIENT = new Set([
   'content-type',
   'content-length',
-  'content-encoding',
   'content-disposition',
   'content-language',
   'content-range',
@@ -98,51 +97,50 @@ function inFormOf(value: string, credential: string): string {
   return rest === undefined ? credential : `${scheme} ${credential}`;
 }
 
-/** The headers of a passed request; `own` ones win. Names are lower case. */
-export function headersToProvider(incoming: Headers, own: Readonly<Record<string, string>>): Record<string, string> {
-  // What is compressed can be neither looked into for errors nor counted, and comes in lumps.
-  const headers: Record<string, string> = { 'accept-encoding': 'identity' };
-  for (const name of TO_PROVIDER) {
+/** What goes out: a held body, one that passes as it comes, or the handshake of a WebSocket. */
+export type Passage = 'held' | 'streamed' | 'socket';
+
+const TO_PROVIDER_BY: Readonly<Record<Passage, readonly string[]>> = {
+  held: TO_PROVIDER,
+  streamed: STREAMED_TO_PROVIDER,
+  socket: SOCKET_TO_PROVIDER,
+};
+
+/** The headers of a passed request: the client's that describe it, and the provider's `own`, which win. Names are lower case. */
+export function headersToProvider(
+  passage: Passage,
+  incoming: Headers,
+  own: Readonly<Record<string, string>>,
+): Record<string, string> {
+  const headers: Record<string, string> = {};
+  // What is compressed can hide errors and credentials, cannot be counted, and comes in lumps.
+  if (passage !== 'socket') headers['accept-encoding'] = 'identity';
+  for (const name of TO_PROVIDER_BY[passage]) {
     const value = incoming[name];
     if (value !== undefined) headers[name] = typeof value === 'string' ? value : value.join(', ');
   }
-  for (const name in own) headers[name] = own[name] ?? '';
-  return headers;
+  const protocols = passage === 'socket' ? plainProtocols(incoming) : '';
+  if (protocols !== '') headers['sec-websocket-protocol'] = protocols;
+  return Object.assign(headers, own);
 }
 
-/** The headers of a request whose body passes as it comes; `own` ones win. */
-export function streamedHeaders(incoming: Headers, own: Readonly<Record<string, string>>): Record<string, string> {
-  // What is compressed can hide credentials.
-  return { 'accept-encoding': 'identity', ...picked(incoming, STREAMED_TO_PROVIDER), ...own };
-}
-
-/** The headers of a WebSocket's request; `own` ones win. */
-export function socketHeaders(incoming: Headers, own: Readonly<Record<string, string>>): Record<string, string> {
-  const headers = picked(incoming, SOCKET_TO_PROVIDER);
-  const protocols = String(incoming['sec-websocket-protocol'] ?? '')
+/** The protocols that a client offers, less those that hold its credential. */
+function plainProtocols(incoming: Headers): string {
+  return String(incoming['sec-websocket-protocol'] ?? '')
     .split(',')
     .map((protocol) => protocol.trim())
-    .filter((protocol) => protocol !== '' && !/key|token|auth|bearer|secret|credential|password|jwt/i.test(protocol));
-  if (protocols.length > 0) headers['sec-websocket-protocol'] = protocols.join(', ');
-  return { ...headers, ...own };
+    .filter((protocol) => protocol !== '' && !/key|token|auth|bearer|secret|credential|password|jwt/i.test(protocol))
+    .join(', ');
 }
 
-function picked(incoming: Headers, names: readonly string[]): Record<string, string> {
-  const headers: Record<string, string> = {};
-  for (const name of names) {
-    const value = incoming[name];
-    if (value !== undefined) headers[name] = typeof value === 'string' ? value : value.join(', ');
-  }
-  return headers;
-}
-
-/** The headers of a provider's answer that a client sees. Names are lower case, those of `answer` too. */
+/** The headers of a provider's answer, once decoded, that a client sees. Names are lower case, those of `answer` too. */
 export function headersToClient(answer: Headers): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const name in answer) {
     const value = answer[name];
     if (value !== undefined && TO_CLIENT.has(name)) headers[name] = String(value);
   }
+  if (answer['content-encoding'] !== undefined) delete headers['content-length'];
   const id = requestIdOf(answer);
   if (id !== undefined) headers['x-upstream-request-id'] = id;
   return headers;

@@ -1,7 +1,7 @@
 import { isObject, parseJson } from '../../base/json.ts';
 import type { SecretMask } from '../credentials/secret-mask.ts';
 import { brokenChoice } from '../dialects/stream-errors.ts';
-import { AttemptFailure, brokenStream } from './attempt-failure.ts';
+import { AttemptFailure, type AttemptFailureDetails, brokenStream } from './attempt-failure.ts';
 import { saysContextLength } from './context-length.ts';
 import { blamedBy } from './refusals.ts';
 import { type AnswerHeaders, durationMs, retryAfterMs } from './retry-after.ts';
@@ -24,32 +24,29 @@ export function failureOfAnswer(answer: ProviderRefusal, mask: SecretMask, now: 
   const wait = retryAfterMs(answer.headers, now, status === 429) ?? (status === 429 ? waitIn(text) : undefined);
   const detail = mask.message(errorText(answer.text));
   const message = detail === '' ? `HTTP status ${status}` : `HTTP status ${status}: ${detail}`;
-  const common = { status, retryAfterMs: wait, blames: blamedBy(status, text) };
+  const details = { status, retryAfterMs: wait, blames: blamedBy(status, text) };
+  const failure = (more: Pick<AttemptFailureDetails, 'kind' | 'advice' | 'unhealthy' | 'blames'>) =>
+    new AttemptFailure(message, { ...details, ...more });
   if (status === 413 || (status !== 429 && saysContextLength(text))) {
-    return new AttemptFailure(message, { ...common, kind: 'context_length', advice: 'elsewhere' });
+    return failure({ kind: 'context_length', advice: 'elsewhere' });
   }
   if (status < 500 && status !== 429 && saysContentFilter(text)) {
-    return new AttemptFailure(message, { ...common, kind: 'refused', advice: 'never', blames: 'request' });
+    return failure({ kind: 'refused', advice: 'never', blames: 'request' });
   }
   if (status === 429) {
-    return new AttemptFailure(message, {
-      ...common,
-      kind: 'rate_limit',
-      advice: saysNoQuota(text) || neverFits(text) || mayNotRetry(answer) ? 'elsewhere' : 'again',
-    });
+    return failure({ kind: 'rate_limit', advice: isLasting(text) || mayNotRetry(answer) ? 'elsewhere' : 'again' });
   }
-  if (status === 408)
-    return new AttemptFailure(message, { ...common, kind: 'timeout', advice: 'again', unhealthy: true });
-  if (status === 504 || status === 524) {
-    return new AttemptFailure(message, { ...common, kind: 'timeout', advice: 'again', unhealthy: true });
-  }
-  if (status >= 500 && status !== 501 && status !== 505) {
-    return new AttemptFailure(message, { ...common, kind: 'failed', advice: 'again', unhealthy: true });
-  }
-  if (status === 409 || status === 425)
-    return new AttemptFailure(message, { ...common, kind: 'failed', advice: 'again' });
-  return new AttemptFailure(message, { ...common, kind: 'refused', advice: 'elsewhere' });
+  if (LATE.has(status)) return failure({ kind: 'timeout', advice: 'again', unhealthy: true });
+  if (status >= 500 && !UNABLE.has(status)) return failure({ kind: 'failed', advice: 'again', unhealthy: true });
+  return IN_THE_WAY.has(status)
+    ? failure({ kind: 'failed', advice: 'again' })
+    : failure({ kind: 'refused', advice: 'elsewhere' });
 }
+
+/** Statuses: of time limits, of what a provider never does, and of what is gone with the next request. */
+const LATE = new Set([408, 504, 524]);
+const UNABLE = new Set([501, 505]);
+const IN_THE_WAY = new Set([409, 425]);
 
 /** The failure that an error object inside a stream means. `payload` is the parsed frame. */
 export function failureOfStreamError(payload: Record<string, unknown>, mask: SecretMask): AttemptFailure {
@@ -72,7 +69,7 @@ function failureOfError(payload: Record<string, unknown>, mask: SecretMask): Att
   if (saysContentFilter(text)) return new AttemptFailure(message, { kind: 'refused', advice: 'never' });
   const status = statusIn(payload);
   if (status === 429 || /rate.?limit|too many requests|throttl|insufficient_quota/i.test(text)) {
-    const advice = saysNoQuota(text) || neverFits(text) ? 'elsewhere' : 'again';
+    const advice = isLasting(text) ? 'elsewhere' : 'again';
     return new AttemptFailure(message, { kind: 'rate_limit', advice, status: 429, retryAfterMs: waitIn(text) });
   }
   if (status !== undefined && status >= 400 && status < 500 && status !== 408 && status !== 409) {
@@ -91,21 +88,13 @@ export function errorText(body: string): string {
   return messageIn(parsed) ?? body;
 }
 
+const MESSAGES = ['message', 'error', 'detail', 'msg', 'error_message', 'status_msg', 'base_resp', 'errors', 'reason'];
+
 function messageIn(value: unknown): string | undefined {
   if (typeof value === 'string') return value;
   if (Array.isArray(value)) return messageIn(value[0]);
   if (!isObject(value)) return undefined;
-  for (const key of [
-    'message',
-    'error',
-    'detail',
-    'msg',
-    'error_message',
-    'status_msg',
-    'base_resp',
-    'errors',
-    'reason',
-  ]) {
+  for (const key of MESSAGES) {
     const found = messageIn(value[key]);
     if (found !== undefined && found !== '') return found;
   }
@@ -126,11 +115,6 @@ function saysContentFilter(text: string): boolean {
   );
 }
 
-/** A single request above the limit of a minute: no wait helps (OpenAI: "Request too large for gpt-4o"). */
-function neverFits(text: string): boolean {
-  return /request too large for/i.test(text);
-}
-
 /** The provider's own word on repeating; the official SDKs obey it too. */
 function mayNotRetry({ headers }: ProviderRefusal): boolean {
   return headers['x-should-retry'] === 'false';
@@ -142,9 +126,9 @@ function waitIn(text: string): number | undefined {
   return said === undefined ? undefined : durationMs(said);
 }
 
-/** Out of credit or daily quota: asking again does not help soon. */
-function saysNoQuota(text: string): boolean {
-  return /insufficient_quota|insufficient.{0,10}(?:balance|credit|funds)|billing|exceeded your current quota/i.test(
+/** Out of credit or daily quota, or a request above the limit of a minute (OpenAI: "Request too large for gpt-4o"). */
+function isLasting(text: string): boolean {
+  return /insufficient_quota|insufficient.{0,10}(?:balance|credit|funds)|billing|exceeded your current quota|request too large for/i.test(
     text,
   );
 }

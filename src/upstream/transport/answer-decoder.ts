@@ -31,12 +31,6 @@ export function decoderOf(headers: IncomingHttpHeaders): Duplex | undefined {
   return decoders.reduce((outer, inner) => compose(outer, inner));
 }
 
-/** The headers of an answer once its body is decoded. */
-export function decodedHeaders<T>(headers: Record<string, T>): Record<string, T> {
-  const { 'content-encoding': coding, 'content-length': length, ...rest } = headers;
-  return coding === undefined && length !== undefined ? { ...rest, 'content-length': length } : rest;
-}
-
 /** Some servers send deflate without its frame, which begins with the number of the method: 8. */
 async function* inflated(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   const chunks = source[Symbol.asyncIterator]();

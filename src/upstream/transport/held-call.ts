@@ -4,7 +4,7 @@ import type { Dispatcher } from 'undici';
 import { hadItsShare, nextTurn, toldIfSlow } from '../../base/load/event-loop.ts';
 import { atTurnEnd } from '../../base/turn-end.ts';
 import { type AttemptFailure, brokenStream } from '../routing/attempt-failure.ts';
-import { decodedHeaders, decoderOf } from './answer-decoder.ts';
+import { decoderOf } from './answer-decoder.ts';
 import { failureOfConnection, failureOfDeadline } from './connection-failure.ts';
 import type { ConnectionPool, HeldRequest } from './connection-pool.ts';
 import { Deadline } from './deadline.ts';
@@ -144,8 +144,7 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
       return;
     }
     this.#guarded(() => {
-      const head = { status, headers: this.#decoder ? decodedHeaders(headers) : headers };
-      this.#receiver = this.#options.receiver(head, this);
+      this.#receiver = this.#options.receiver({ status, headers }, this);
     });
   }
 
