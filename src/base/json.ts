@@ -7,6 +7,11 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Whether what was parsed from JSON is an object. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return isObject(value);
+}
+
 /** Parsed JSON, or undefined where `text` is none. */
 export function parseJson(text: string): JsonValue | undefined {
   try {

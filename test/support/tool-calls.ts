@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, type JsonValue } from '../../src/base/json.ts';
+import { isJsonObject, type JsonObject, type JsonValue } from '../../src/base/json.ts';
 import { silentLogger } from '../../src/base/logger.ts';
 import type { Tool, ToolOutput } from '../../src/tools/tool.ts';
 
@@ -24,10 +24,6 @@ export async function callTool(
   });
   if (!isJsonObject(result)) throw new Error('the result is not an object');
   return { output, result };
-}
-
-function isJsonObject(value: JsonValue): value is { [key: string]: JsonValue } {
-  return isObject(value);
 }
 
 /** The `results` of a search call. */

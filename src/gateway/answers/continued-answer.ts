@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, parseJson } from '../../base/json.ts';
+import { isJsonObject, type JsonObject, parseJson } from '../../base/json.ts';
 import { topLevelSpans } from '../../protocol/requests/json-spans.ts';
 import { Continuation } from '../../research/answer/continuation.ts';
 import type { Replacement } from '../replace-spans.ts';
@@ -110,8 +110,4 @@ export function isContinuable(body: Buffer): boolean {
 
 function withoutUndefined(fields: Record<string, unknown>): JsonObject {
   return JSON.parse(JSON.stringify(fields));
-}
-
-function isJsonObject(value: unknown): value is JsonObject {
-  return isObject(value);
 }

@@ -1,5 +1,5 @@
 import type { Permit } from '../../base/fair-semaphore.ts';
-import { isObject, type JsonObject, type JsonValue, parseJson } from '../../base/json.ts';
+import { isJsonObject, isObject, type JsonValue, parseJson } from '../../base/json.ts';
 import { type AttemptFailure, brokenStream } from '../../upstream/provider-answer.ts';
 import type { AnswerHead, HeldAnswer, ProviderTarget } from '../../upstream/provider-target.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from '../attempt-result.ts';
@@ -145,10 +145,6 @@ export function judgeJson(answer: HeldAnswer): Judged {
     return failed('the answer is malformed JSON');
   }
   return { is: 'answered', answer, usage: lastReportedUsage(text), parsed };
-}
-
-function isJsonObject(value: JsonValue): value is JsonObject {
-  return isObject(value);
 }
 
 function failed(message: string): AttemptResult & { is: 'failed' } {

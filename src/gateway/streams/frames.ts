@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, parseJson } from '../../base/json.ts';
+import { isJsonObject, type JsonObject, parseJson } from '../../base/json.ts';
 
 export const LF = 0x0a;
 const CR = 0x0d;
@@ -141,10 +141,6 @@ export function lastPayloads(text: string, most: number): JsonObject[] {
 /** Payloads as the frames of a stream. */
 export function framesOf(payloads: readonly JsonObject[]): string {
   return payloads.map((payload) => `data: ${JSON.stringify(payload)}\n\n`).join('');
-}
-
-export function isJsonObject(value: unknown): value is JsonObject {
-  return isObject(value);
 }
 
 /** Behind the line that begins at `start`. */

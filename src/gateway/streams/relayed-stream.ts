@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '../../base/json.ts';
+import { isJsonObject, isObject, type JsonObject } from '../../base/json.ts';
 import { type AttemptFailure, brokenStream, gatewayErrorOf, type TurnUsage } from '../../upstream/provider-answer.ts';
 import type { AnswerHead } from '../../upstream/provider-target.ts';
 import { streamHeaders } from '../answers/answer-headers.ts';
@@ -8,7 +8,7 @@ import { Tail } from '../answers/tail.ts';
 import type { PassingContext } from '../attempt-context.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from '../attempt-result.ts';
 import { ClientWriter } from '../client-writer.ts';
-import { findFlaw, framesOf, holdsPayload, isJsonObject, LF, lastPayloads, MAX_SPREAD, saysDone } from './frames.ts';
+import { findFlaw, framesOf, holdsPayload, LF, lastPayloads, MAX_SPREAD, saysDone } from './frames.ts';
 import { StreamOpening } from './stream-opening.ts';
 
 /** The longest frame that is accepted, in bytes. */

@@ -1,7 +1,7 @@
-import { type JsonObject, parseJson } from '../../base/json.ts';
+import { isJsonObject, type JsonObject, parseJson } from '../../base/json.ts';
 import { type AttemptFailure, brokenStream } from '../../upstream/provider-answer.ts';
 import type { ProviderTarget } from '../../upstream/provider-target.ts';
-import { type Frame, frameAt, isJsonObject, MAX_SPREAD } from './frames.ts';
+import { type Frame, frameAt, MAX_SPREAD } from './frames.ts';
 import { judge, type StreamKind } from './stream-kind.ts';
 
 /** How a stream begins. */

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject, parseJson } from '../../base/json.ts';
+import { isJsonObject, type JsonObject, parseJson } from '../../base/json.ts';
 import { markdownText } from '../../base/markdown.ts';
 import type { ReasoningStep, SearchResult } from '../../protocol/chat.ts';
 import type { OutputItem, ToolCallItem } from '../../protocol/items.ts';
@@ -138,10 +138,6 @@ function line(what: string, about: string): string {
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
-}
-
-function isJsonObject(value: unknown): value is JsonObject {
-  return isObject(value);
 }
 
 function objectIn(text: string): JsonObject {

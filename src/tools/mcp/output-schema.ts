@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { isObject, type JsonValue } from '../../base/json.ts';
+import { isJsonObject, type JsonValue } from '../../base/json.ts';
 
 /** Steps after which a check is given up: a schema comes from a server and may be made to never end. */
 const MOST_STEPS = 50_000;
@@ -146,10 +146,6 @@ class Check {
 }
 
 type Schema = { [key: string]: JsonValue };
-
-function isJsonObject(value: JsonValue | undefined): value is Schema {
-  return isObject(value);
-}
 
 function list(value: JsonValue | undefined): JsonValue[] {
   return Array.isArray(value) ? value : [];

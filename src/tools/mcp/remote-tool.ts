@@ -1,5 +1,5 @@
 import type { Tool as ListedTool } from '@modelcontextprotocol/client';
-import { isObject, type JsonObject, type JsonValue, parseJson } from '../../base/json.ts';
+import { isJsonObject, isObject, type JsonObject, type JsonValue, parseJson } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
 import { MCP_LIMITS, type McpServer } from './mcp-server.ts';
 
@@ -50,8 +50,4 @@ function boundedSchema(schema: unknown): JsonObject | undefined {
   if (json.length > MCP_LIMITS.schema) return undefined;
   const value = parseJson(json);
   return isJsonObject(value) ? value : undefined;
-}
-
-function isJsonObject(value: JsonValue | undefined): value is JsonObject {
-  return isObject(value);
 }

@@ -1,4 +1,4 @@
-import { isObject, type JsonValue } from '../../base/json.ts';
+import { isJsonObject, type JsonValue } from '../../base/json.ts';
 import type { Tool, ToolOutput } from '../tool.ts';
 
 /**
@@ -38,8 +38,4 @@ function broken(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.map(broken);
   if (!isJsonObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, part]) => [breakControlTokens(key), broken(part)]));
-}
-
-function isJsonObject(value: JsonValue): value is { [key: string]: JsonValue } {
-  return isObject(value);
 }
