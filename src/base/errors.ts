@@ -3,40 +3,6 @@
  * contract (section 2); which HTTP status a code has is known to `http/errors.ts` alone.
  */
 
-/** Error codes of the contract: section 2 for HTTP answers, section 3.2 for `response.error`. */
-export type ErrorCode =
-  | 'invalid_json'
-  | 'invalid_parameter'
-  | 'missing_parameter'
-  | 'conflicting_parameters'
-  | 'unsupported_api'
-  | 'unsupported_parameter'
-  | 'invalid_request_target'
-  | 'missing_api_key'
-  | 'invalid_api_key'
-  | 'mcp_servers_not_allowed'
-  | 'passthrough_not_allowed'
-  | 'origin_not_allowed'
-  | 'model_not_found'
-  | 'not_found'
-  | 'method_not_allowed'
-  | 'request_too_large'
-  | 'unsupported_media_type'
-  | 'idempotency_key_reused'
-  | 'rate_limit_exceeded'
-  | 'concurrency_limit_exceeded'
-  | 'quota_exceeded'
-  | 'internal_error'
-  | 'upstream_error'
-  | 'overloaded'
-  | 'store_unavailable'
-  | 'shutting_down'
-  | 'upstream_timeout'
-  | 'context_length_exceeded'
-  | 'invalid_output'
-  | 'run_crashed'
-  | 'cancelled';
-
 /** `error.type` values of OpenAI's API. */
 export type ErrorType =
   | 'invalid_request_error'
@@ -45,15 +11,8 @@ export type ErrorType =
   | 'rate_limit_error'
   | 'api_error';
 
-/** The error object of contract section 2, as it stands in HTTP bodies, `response.error` and failed tasks. */
-export interface ErrorObject {
-  message: string;
-  type: ErrorType;
-  param: string | null;
-  code: ErrorCode;
-}
-
-const TYPE_OF_CODE: Readonly<Record<ErrorCode, ErrorType>> = {
+/** The codes of the contract, section 2 for HTTP answers and section 3.2 for `response.error`, with their types. */
+const TYPE_OF_CODE = {
   invalid_json: 'invalid_request_error',
   invalid_parameter: 'invalid_request_error',
   missing_parameter: 'invalid_request_error',
@@ -85,7 +44,17 @@ const TYPE_OF_CODE: Readonly<Record<ErrorCode, ErrorType>> = {
   invalid_output: 'api_error',
   run_crashed: 'api_error',
   cancelled: 'api_error',
-};
+} as const satisfies Record<string, ErrorType>;
+
+export type ErrorCode = keyof typeof TYPE_OF_CODE;
+
+/** The error object of contract section 2, as it stands in HTTP bodies, `response.error` and failed tasks. */
+export interface ErrorObject {
+  message: string;
+  type: ErrorType;
+  param: string | null;
+  code: ErrorCode;
+}
 
 /** Whether a value is one of the contract's error codes. */
 export function isErrorCode(value: unknown): value is ErrorCode {

@@ -3,125 +3,31 @@ import { type DomElement, type DomNode, isElement, TEXT } from '../html/dom.ts';
 /** Deeper formulas are cut there. */
 const MAX_DEPTH = 60;
 
-const OPERATORS: Readonly<Record<string, string>> = {
-  '∑': '\\sum',
-  '∏': '\\prod',
-  '∫': '\\int',
-  '∬': '\\iint',
-  '∮': '\\oint',
-  '∂': '\\partial',
-  '∇': '\\nabla',
-  '∞': '\\infty',
-  '±': '\\pm',
-  '∓': '\\mp',
-  '×': '\\times',
-  '÷': '\\div',
-  '·': '\\cdot',
-  '⋅': '\\cdot',
-  '∗': '*',
-  '≤': '\\le',
-  '≥': '\\ge',
-  '≠': '\\ne',
-  '≈': '\\approx',
-  '≡': '\\equiv',
-  '∼': '\\sim',
-  '≃': '\\simeq',
-  '∝': '\\propto',
-  '→': '\\to',
-  '←': '\\leftarrow',
-  '↔': '\\leftrightarrow',
-  '⇒': '\\Rightarrow',
-  '⇐': '\\Leftarrow',
-  '⇔': '\\Leftrightarrow',
-  '↦': '\\mapsto',
-  '∈': '\\in',
-  '∉': '\\notin',
-  '⊂': '\\subset',
-  '⊆': '\\subseteq',
-  '⊃': '\\supset',
-  '∪': '\\cup',
-  '∩': '\\cap',
-  '∅': '\\emptyset',
-  '∀': '\\forall',
-  '∃': '\\exists',
-  '¬': '\\neg',
-  '∧': '\\land',
-  '∨': '\\lor',
-  '⊕': '\\oplus',
-  '⊗': '\\otimes',
-  '∘': '\\circ',
-  '√': '\\sqrt',
-  '…': '\\dots',
-  '⋯': '\\cdots',
-  '⋮': '\\vdots',
-  '⟨': '\\langle',
-  '⟩': '\\rangle',
-  '‖': '\\|',
-  '∣': '\\mid',
-  '−': '-',
-  ℝ: '\\mathbb{R}',
-  ℕ: '\\mathbb{N}',
-  ℤ: '\\mathbb{Z}',
-  ℚ: '\\mathbb{Q}',
-  ℂ: '\\mathbb{C}',
-  ℏ: '\\hbar',
-  ℓ: '\\ell',
-  '′': "'",
-  '°': '^\\circ',
-  α: '\\alpha',
-  β: '\\beta',
-  γ: '\\gamma',
-  δ: '\\delta',
-  ε: '\\epsilon',
-  ϵ: '\\epsilon',
-  ζ: '\\zeta',
-  η: '\\eta',
-  θ: '\\theta',
-  ι: '\\iota',
-  κ: '\\kappa',
-  λ: '\\lambda',
-  μ: '\\mu',
-  ν: '\\nu',
-  ξ: '\\xi',
-  π: '\\pi',
-  ρ: '\\rho',
-  σ: '\\sigma',
-  τ: '\\tau',
-  υ: '\\upsilon',
-  φ: '\\varphi',
-  ϕ: '\\phi',
-  χ: '\\chi',
-  ψ: '\\psi',
-  ω: '\\omega',
-  Γ: '\\Gamma',
-  Δ: '\\Delta',
-  Θ: '\\Theta',
-  Λ: '\\Lambda',
-  Ξ: '\\Xi',
-  Π: '\\Pi',
-  Σ: '\\Sigma',
-  Φ: '\\Phi',
-  Ψ: '\\Psi',
-  Ω: '\\Omega',
-};
+/** Signs and their names in LaTeX. */
+const OPERATORS: ReadonlyMap<string, string> = new Map([
+  ...named(`
+  ∑ sum   ∏ prod   ∫ int   ∬ iint   ∮ oint   ∂ partial   ∇ nabla   ∞ infty   ± pm   ∓ mp   × times
+  ÷ div   · cdot   ⋅ cdot   ≤ le   ≥ ge   ≠ ne   ≈ approx   ≡ equiv   ∼ sim   ≃ simeq   ∝ propto
+  → to   ← leftarrow   ↔ leftrightarrow   ⇒ Rightarrow   ⇐ Leftarrow   ⇔ Leftrightarrow   ↦ mapsto
+  ∈ in   ∉ notin   ⊂ subset   ⊆ subseteq   ⊃ supset   ∪ cup   ∩ cap   ∅ emptyset   ∀ forall
+  ∃ exists   ¬ neg   ∧ land   ∨ lor   ⊕ oplus   ⊗ otimes   ∘ circ   √ sqrt   … dots   ⋯ cdots
+  ⋮ vdots   ⟨ langle   ⟩ rangle   ‖ |   ∣ mid   ℝ mathbb{R}   ℕ mathbb{N}   ℤ mathbb{Z}
+  ℚ mathbb{Q}   ℂ mathbb{C}   ℏ hbar   ℓ ell   α alpha   β beta   γ gamma   δ delta   ε epsilon
+  ϵ epsilon   ζ zeta   η eta   θ theta   ι iota   κ kappa   λ lambda   μ mu   ν nu   ξ xi   π pi
+  ρ rho   σ sigma   τ tau   υ upsilon   φ varphi   ϕ phi   χ chi   ψ psi   ω omega   Γ Gamma
+  Δ Delta   Θ Theta   Λ Lambda   Ξ Xi   Π Pi   Σ Sigma   Φ Phi   Ψ Psi   Ω Omega
+  `),
+  ['∗', '*'],
+  ['−', '-'],
+  ['′', "'"],
+  ['°', '^\\circ'],
+]);
 
 /** Accents over one letter or many. */
-const ACCENTS: Readonly<Record<string, string>> = {
-  '^': '\\hat',
-  ˆ: '\\hat',
-  '~': '\\tilde',
-  '˜': '\\tilde',
-  '¯': '\\bar',
-  ˉ: '\\bar',
-  '→': '\\vec',
-  '⃗': '\\vec',
-  '˙': '\\dot',
-  '¨': '\\ddot',
-  '‾': '\\overline',
-  _: '\\underline',
-  '⏞': '\\overbrace',
-  '⏟': '\\underbrace',
-};
+const ACCENTS = named(`
+  ^ hat   ˆ hat   ~ tilde   ˜ tilde   ¯ bar   ˉ bar   → vec   \u20d7 vec   ˙ dot   ¨ ddot
+  ‾ overline   _ underline   ⏞ overbrace   ⏟ underbrace
+`);
 
 const FUNCTIONS = new Set(
   'sin cos tan cot sec csc log ln exp lim max min sup inf det dim ker gcd arg deg Pr'.split(' '),
@@ -192,7 +98,7 @@ function latex(node: DomNode, depth: number): string {
 function identifier(node: DomElement): string {
   const name = node.textContent.trim();
   if (FUNCTIONS.has(name)) return `\\${name}`;
-  if ([...name].length > 1 && /^\p{L}+$/u.test(name) && OPERATORS[name] === undefined) return `\\mathrm{${name}}`;
+  if ([...name].length > 1 && /^\p{L}+$/u.test(name) && !OPERATORS.has(name)) return `\\mathrm{${name}}`;
   const bold = /bold/.test(node.getAttribute('mathvariant') ?? '');
   return bold ? `\\mathbf{${characters(name)}}` : characters(name);
 }
@@ -201,7 +107,7 @@ function identifier(node: DomElement): string {
 export function characters(text: string): string {
   const named = [...text].map((character) => {
     if (/[\u2061-\u2064\u200b]/.test(character)) return '';
-    const name = OPERATORS[character];
+    const name = OPERATORS.get(character);
     if (name !== undefined) return name;
     return /[{}#%&$]/.test(character) ? `\\${character}` : character;
   });
@@ -229,6 +135,12 @@ export function group(text: string): string {
 }
 
 function accent(mark: DomElement | undefined, over: string): string | undefined {
-  const command = ACCENTS[mark?.textContent.trim() ?? ''];
+  const command = ACCENTS.get(mark?.textContent.trim() ?? '');
   return command === undefined ? undefined : `${command}{${over}}`;
+}
+
+/** A table of signs and names, as a map from `∑` to `\sum`. */
+function named(table: string): Map<string, string> {
+  const words = table.trim().split(/\s+/);
+  return new Map(words.flatMap((sign, at) => (at % 2 === 0 ? [[sign, `\\${words[at + 1]}`]] : [])));
 }
