@@ -83,13 +83,12 @@ export function sleep(ms: number, options: { signal?: AbortSignal | undefined } 
 }
 
 /**
- * `promise`, or a rejection with the signal's reason as soon as it aborts. The work behind `promise` goes on, and it may
- * outlive many callers: of one that left it keeps nothing.
+ * `promise`, or a rejection with the signal's reason as soon as it aborts. The work behind `promise` goes on and may
+ * outlive many callers: it holds nothing of one that left.
  */
 export async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  const waiter = new Waiter<T>();
-  const settled = waiter.start(promise);
-  const onAbort = () => waiter.leave(signal.reason);
+  const { settled, leave } = waitFor(promise);
+  const onAbort = () => leave(signal.reason);
   if (signal.aborted) onAbort();
   else signal.addEventListener('abort', onAbort, { once: true });
   try {
@@ -99,24 +98,15 @@ export async function abortable<T>(promise: Promise<T>, signal: AbortSignal): Pr
   }
 }
 
-/** Who waits for a promise and may leave. A promise has no way to take a reaction back, so it holds only this. */
-class Waiter<T> {
-  #waiting: PromiseWithResolvers<T> | undefined;
-
-  start(promise: Promise<T>): Promise<T> {
-    const waiting = Promise.withResolvers<T>();
-    this.#waiting = waiting;
-    promise.then(
-      (value) => this.#waiting?.resolve(value),
-      (error: unknown) => this.leave(error),
-    );
-    return waiting.promise;
-  }
-
-  leave(reason: unknown): void {
-    this.#waiting?.reject(reason);
-    this.#waiting = undefined;
-  }
+/** Waits for a promise until it leaves. A promise cannot take a reaction back, so its reactions see only `waiting`. */
+function waitFor<T>(promise: Promise<T>): { settled: Promise<T>; leave(reason: unknown): void } {
+  let waiting: PromiseWithResolvers<T> | undefined = Promise.withResolvers<T>();
+  const leave = (reason: unknown) => {
+    waiting?.reject(reason);
+    waiting = undefined;
+  };
+  promise.then((value) => waiting?.resolve(value), leave);
+  return { settled: waiting.promise, leave };
 }
 
 /** Runs `work` under a signal that also aborts after `timeoutMs`; rejects then even if `work` ignores its signal. */

@@ -1,3 +1,5 @@
+import { setTimeout } from 'node:timers/promises';
+
 /** One of two tries that run beside each other. */
 export interface Lane {
   /** Aborts with the caller's reason, or when the other lane wins. */
@@ -45,7 +47,7 @@ export class Hedge<T> implements Disposable {
     options.signal.addEventListener('abort', this.#onAbort);
   }
 
-  /** @throws what the last lane threw where none gave anything; the signal's reason. */
+  /** @throws what a lane threw where none gave anything; the signal's reason. */
   async run(): Promise<T | undefined> {
     const { afterMs, hasAnother, signal } = this.#options;
     signal.throwIfAborted();
@@ -85,34 +87,18 @@ export class Hedge<T> implements Disposable {
 
 /** Whether a promise has not settled within `ms`. */
 async function late(promise: Promise<unknown>, ms: number): Promise<boolean> {
-  const { promise: time, resolve } = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => resolve(true), ms);
-  const settled = promise.then(
-    () => false,
-    () => false,
-  );
-  try {
-    return await Promise.race([settled, time]);
-  } finally {
-    clearTimeout(timer);
-  }
+  const settled = new AbortController();
+  const stop = () => settled.abort();
+  promise.then(stop, stop);
+  return await setTimeout(ms, true, { signal: settled.signal }).catch(() => false);
 }
 
-/** The first value that is one; undefined, or the last error, where there is none. */
+/** The first value that is one; undefined, or an error, where there is none. */
 async function firstOf<T>(promises: readonly Promise<T | undefined>[]): Promise<T | undefined> {
-  const { promise, resolve, reject } = Promise.withResolvers<T | undefined>();
-  let left = promises.length;
-  let failed: { error: unknown } | undefined;
-  const done = (value: T | undefined) => {
-    left -= 1;
-    if (value !== undefined) resolve(value);
-    else if (left === 0) failed ? reject(failed.error) : resolve(undefined);
-  };
-  for (const each of promises) {
-    each.then(done, (error: unknown) => {
-      failed = { error };
-      done(undefined);
-    });
-  }
-  return await promise;
+  const values = promises.map(async (promise) => (await promise) ?? Promise.reject(undefined));
+  return await Promise.any(values).catch(({ errors }: AggregateError) => {
+    const error = errors.findLast((each) => each !== undefined);
+    if (error !== undefined) throw error;
+    return undefined;
+  });
 }

@@ -4,7 +4,7 @@ import { type Tool, ToolError, type ToolOutput, type ToolSource } from '../tool.
 import type { ToolCache } from '../tool-cache.ts';
 import { FETCH_PARAMETERS, type FetchArguments, parseFetchArguments } from './fetch-arguments.ts';
 import { type FoundPassages, findPassages } from './find-passages.ts';
-import { type PageReaderOptions, type ReadPage, RunPages, readAddress } from './page-reader.ts';
+import { createRunPages, type PageReaderOptions, type ReadPage, readAddress } from './page-reader.ts';
 import { partOf, type TextPart } from './paging.ts';
 import { ParsePool, type ParsePoolOptions } from './parsing/parse-pool.ts';
 import { PoliteHosts } from './polite-hosts.ts';
@@ -52,7 +52,7 @@ export function createFetchUrlContentTool(options: FetchUrlContentOptions): Fetc
   return {
     ...toolOf(shared, limits),
     forRun({ allowedDomains }) {
-      const ownPages = new RunPages();
+      const ownPages = createRunPages();
       return toolOf({ ...shared, ownPages, allowedDomains, safeFetch: safeFetch.within(allowedDomains) }, limits);
     },
     [Symbol.dispose]() {

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { Logger } from '../../base/logger.ts';
 import { isCorpusUrl } from '../corpus/corpus-url.ts';
@@ -31,28 +32,15 @@ export interface PageReaderOptions extends PageSourceOptions {
 const MAX_CACHED = 1_000_000;
 
 /** Pages that one run has read and that nobody else is shown: the last ones, together no longer than one may be. */
-export class RunPages {
-  readonly #pages = new Map<string, { page: ReadPage; length: number }>();
-  #length = 0;
+export type RunPages = LRUCache<string, ReadPage>;
 
-  get(key: string): ReadPage | undefined {
-    return this.#pages.get(key)?.page;
-  }
+export function createRunPages(): RunPages {
+  return new LRUCache({ maxSize: MAX_CACHED, sizeCalculation: lengthOf });
+}
 
-  set(key: string, page: ReadPage, length: number): void {
-    this.#remove(key);
-    this.#pages.set(key, { page, length });
-    this.#length += length;
-    for (const oldest of this.#pages.keys()) {
-      if (this.#length <= MAX_CACHED) return;
-      this.#remove(oldest);
-    }
-  }
-
-  #remove(key: string): void {
-    this.#length -= this.#pages.get(key)?.length ?? 0;
-    this.#pages.delete(key);
-  }
+/** At least 1, as the cache demands. */
+function lengthOf({ content, links = [] }: ReadPage): number {
+  return links.reduce((sum, address) => sum + address.length, Math.max(1, content.length));
 }
 
 /**
@@ -72,10 +60,9 @@ export async function readAddress(
   if (remembered?.success) return remembered.data;
   const body = await retrieve(url, options);
   const page = await readBody(body, options);
-  const length = (page.links ?? []).reduce((sum, address) => sum + address.length, page.content.length);
-  if (!cache || length > MAX_CACHED) return page;
+  if (!cache || lengthOf(page) > MAX_CACHED) return page;
   if (body.shared) await cache.store.set(key, { ...page }, cache.ttlMs).catch(() => {});
-  else options.ownPages?.set(key, page, length);
+  else options.ownPages?.set(key, page);
   return page;
 }
 

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import { sleep } from '../../base/abort.ts';
 import { FairSemaphore } from '../../base/fair-semaphore.ts';
 import { ToolError } from '../tool.ts';
@@ -19,8 +20,8 @@ export class PoliteHosts {
     maxWaiting: MAX_WAITING,
     full: () => new ToolError('rate_limited', 'Too many pages of this site are waited for.'),
   });
-  /** Until when hosts want to be left alone. Those that were noted first come first. */
-  readonly #quietUntil = new Map<string, number>();
+  /** Until when hosts want to be left alone. */
+  readonly #quietUntil = new LRUCache<string, number>({ max: MAX_QUIET });
   readonly #now: () => number;
 
   constructor(now: () => number = () => performance.now()) {
@@ -46,12 +47,6 @@ export class PoliteHosts {
     const seconds = Number(retryAfter ?? Number.NaN);
     const until = Number.isFinite(seconds) ? seconds * 1000 : Date.parse(retryAfter ?? '') - Date.now();
     const pause = Math.min(Number.isFinite(until) ? Math.max(0, until) : 2000, LONGEST_PAUSE);
-    const before = this.#quietUntil.get(host) ?? 0;
-    this.#quietUntil.delete(host);
-    this.#quietUntil.set(host, Math.max(before, this.#now() + pause));
-    for (const oldest of this.#quietUntil.keys()) {
-      if (this.#quietUntil.size <= MAX_QUIET) return;
-      this.#quietUntil.delete(oldest);
-    }
+    this.#quietUntil.set(host, Math.max(this.#quietUntil.get(host) ?? 0, this.#now() + pause));
   }
 }

@@ -19,58 +19,38 @@ const PROSE_TYPE = /Article|Posting|Report$|Review$/i;
 const MAX_NODES = 300;
 const MAX_AUTHORS = 10;
 
+/** Names of meta tags, the surest first. */
+const META = {
+  title: 'og:title twitter:title citation_title dc.title dcterms.title',
+  published:
+    'article:published_time og:published_time citation_publication_date citation_date citation_online_date ' +
+    'datepublished date dc.date dc.date.issued dcterms.created dcterms.issued dcterms.date parsely-pub-date ' +
+    'sailthru.date publish-date publication_date publishdate pubdate',
+  updated: 'article:modified_time og:updated_time datemodified last-modified dcterms.modified revised',
+  author: 'author article:author dc.creator dcterms.creator parsely-author sailthru.author byl twitter:creator_name',
+  language: 'content-language dc.language dcterms.language language og:locale',
+};
+
 /** Title, authors, dates and language from structured data, meta tags and, at last, the page's own elements. */
 export function readMetadata(document: DomDocument, structuredData: readonly string[]): PageMetadata {
   const data = findArticle(structuredData);
-  const meta = (names: readonly string[]) => metaContents(document, names)[0] ?? '';
+  const meta = (names: string) => metaContents(document, names)[0] ?? '';
+  const shown = (selector: string, names: readonly string[]) => attribute(document, selector, names);
   // Many documentation systems put a sign that links to the heading at its end.
   const heading = textOf(document.querySelector('h1')).replace(/\s?[#¶§🔗]$/u, '');
   const documentTitle = textOf(document.querySelector('title'));
-  const title =
-    meta(['og:title', 'twitter:title', 'citation_title', 'dc.title', 'dcterms.title']) ||
-    documentTitle ||
-    heading ||
-    text(data?.headline) ||
-    text(data?.name);
+  const title = meta(META.title) || documentTitle || heading || text(data?.headline) || text(data?.name);
   const author = authorsOf(document, data).join(', ');
   const published =
     text(data?.datePublished) ||
-    meta([
-      'article:published_time',
-      'og:published_time',
-      'citation_publication_date',
-      'citation_date',
-      'citation_online_date',
-      'datepublished',
-      'date',
-      'dc.date',
-      'dc.date.issued',
-      'dcterms.created',
-      'dcterms.issued',
-      'dcterms.date',
-      'parsely-pub-date',
-      'sailthru.date',
-      'publish-date',
-      'publication_date',
-      'publishdate',
-      'pubdate',
-    ]) ||
-    attribute(document, '[itemprop="datePublished"]', ['datetime', 'content']) ||
-    attribute(document, 'time[pubdate], time.published, time.entry-date, article time[datetime], time[datetime]', [
-      'datetime',
-    ]);
+    meta(META.published) ||
+    shown('[itemprop="datePublished"]', ['datetime', 'content']) ||
+    shown('time[pubdate], time.published, time.entry-date, article time[datetime], time[datetime]', ['datetime']);
   const updated =
     text(data?.dateModified) ||
-    meta([
-      'article:modified_time',
-      'og:updated_time',
-      'datemodified',
-      'last-modified',
-      'dcterms.modified',
-      'revised',
-    ]) ||
-    attribute(document, '[itemprop="dateModified"]', ['datetime', 'content']) ||
-    attribute(document, 'time.updated', ['datetime']);
+    meta(META.updated) ||
+    shown('[itemprop="dateModified"]', ['datetime', 'content']) ||
+    shown('time.updated', ['datetime']);
   const language = languageOf(document, data);
   return {
     title: shorten(cleanTitle(title, heading)),
@@ -88,7 +68,7 @@ export function aboutArticle(
 ): { isArticle: boolean; articleBody: string } {
   const nodes = nodesOf(structuredData).filter((node) => PROSE_TYPE.test(typeOf(node)));
   const body = nodes.map((node) => text(node.articleBody)).find((each) => each.length > 0) ?? '';
-  const isArticle = nodes.length > 0 || metaContents(document, ['og:type']).some((type) => /article|blog/i.test(type));
+  const isArticle = nodes.length > 0 || metaContents(document, 'og:type').some((type) => /article|blog/i.test(type));
   return { isArticle, articleBody: body.slice(0, 100_000) };
 }
 
@@ -100,18 +80,9 @@ function cleanTitle(title: string, heading: string): string {
 function authorsOf(document: DomDocument, data: Record<string, unknown> | undefined): string[] {
   const named = authorNames(data?.author);
   if (named.length > 0) return named;
-  const inMeta = metaContents(document, ['citation_author']);
+  const inMeta = metaContents(document, 'citation_author');
   if (inMeta.length > 0) return unique(inMeta);
-  const [one] = metaContents(document, [
-    'author',
-    'article:author',
-    'dc.creator',
-    'dcterms.creator',
-    'parsely-author',
-    'sailthru.author',
-    'byl',
-    'twitter:creator_name',
-  ]);
+  const [one] = metaContents(document, META.author);
   if (one) return [withoutBy(one)];
   const element = document.querySelector(
     '[rel="author"], [itemprop="author"] [itemprop="name"], [itemprop="author"], .byline-name, .byline, .author-name, .author',
@@ -129,14 +100,15 @@ function languageOf(document: DomDocument, data: Record<string, unknown> | undef
     document.documentElement.getAttribute('lang') ||
     document.documentElement.getAttribute('xml:lang') ||
     text(data?.inLanguage) ||
-    metaContents(document, ['content-language', 'dc.language', 'dcterms.language', 'language', 'og:locale'])[0] ||
+    metaContents(document, META.language)[0] ||
     '';
   const tag = given.trim().replaceAll('_', '-');
   return /^[a-z]{2,3}(-[a-z0-9]{2,8}){0,3}$/i.test(tag) ? tag : '';
 }
 
 /** The contents of meta tags with one of these names, in the order of the names. */
-function metaContents(document: DomDocument, names: readonly string[]): string[] {
+function metaContents(document: DomDocument, listed: string): string[] {
+  const names = listed.split(' ');
   const found = names.map((): string[] => []);
   for (const meta of document.querySelectorAll('meta')) {
     const content = meta.getAttribute('content')?.trim() ?? '';
