@@ -43,9 +43,6 @@ export const LAYOUT_NAME =
 const DOUBTFUL_CLASS =
   /(?:^|\s)(?:menu|widget|widget-area|sidebar-widget|related|related-(?:posts|articles|content|links|stories|news|topics|items)|relatedposts|jp-relatedposts|recommended|recommendations?|recommended-(?:posts|articles)|trending|most-?(?:read|popular)|popular-posts|more-(?:stories|news|articles)|read-?more|also-read|toc|table-of-contents|toctree|banner|tags|tag-list|post-tags|entry-tags|tags-links|cat-links|post-navigation|posts-navigation|author-bio|author-box|about-author|post-author-box|entry-footer|post-footer|article-footer|post-meta-bottom|comment-respond|comments-area|comments-section)(?:\s|$)/i;
 
-/** The top of a page, if it holds neither the page's heading nor much text. */
-const TOP_NAME = /^(header|page-?header|top-?bar|top|branding|logo)$/i;
-
 /** Elements whose names are not looked at: they hold the page, or the text itself. */
 const TRUSTED = new Set(
   'HTML BODY MAIN ARTICLE H1 H2 H3 H4 H5 H6 PRE CODE TABLE TBODY THEAD TR TD TH P DL DT DD BLOCKQUOTE A EM STRONG B I'.split(
@@ -91,7 +88,6 @@ export function removeNoise(root: DomElement): void {
     const isDoubtful = !isNoisy && DOUBTFUL_CLASS.test(names) && !holdsPage(element, 0.3) && !isSectionOfProse(element);
     const isArticle = isNoisy && ARTICLE_NAME.test(names) && holdsPage(element, 0.1) && isMostlyProse(element);
     if ((isNoisy && !isArticle) || isDoubtful) element.remove();
-    else if (isTopName(element, names) && isTop(element)) element.remove();
   }
   for (const element of [...root.querySelectorAll('ul, ol, div, section')]) {
     if (isLinkList(element)) element.remove();
@@ -106,15 +102,6 @@ function contentRoot(document: DomDocument): DomElement | undefined {
   const [article] = articles;
   if (article && articles.length === 1 && textLength(article) > textLength(document.body) * 0.4) return article;
   return undefined;
-}
-
-function isTopName(element: DomElement, classes: string): boolean {
-  const names = `${classes} ${element.getAttribute('id') ?? ''}`;
-  return names.length < 600 && names.split(/\s+/).some((name) => TOP_NAME.test(name));
-}
-
-function isTop(element: DomElement): boolean {
-  return !element.closest('article') && !element.querySelector('h1, h2, h3, p') && textLength(element) < 300;
 }
 
 /** Links under an id that only the frame of a page has. Ids say nothing of what has sentences. */

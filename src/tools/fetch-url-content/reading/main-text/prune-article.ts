@@ -38,7 +38,6 @@ export function pruneArticle(root: DomElement, { title, isArticle }: { title: st
     if (isCredit(caption.textContent) && !caption.querySelector('pre, table')) caption.remove();
   }
   removeInsets(root);
-  removeRepeats(root);
   cutEnd(root, all);
   trimStart(root, { title, isArticle });
   if (isArticle) trimEnd(root);
@@ -133,17 +132,6 @@ function removeInsets(root: DomElement): void {
     const isLoud = isLink && text.length > 20 && text === text.toUpperCase() && /\p{Lu}{4}/u.test(text);
     const isInset = text.length < 250 && INSET_WORDS.test(text) && (isLink || text.length < 90);
     if (isInset || isLoud || isNotice(text)) element.remove();
-  }
-}
-
-/** Sentences that stand there twice: captions for small and large screens, teasers of the text itself. */
-function removeRepeats(root: DomElement): void {
-  const seen = new Set<string>();
-  const blocks = blocksOf(root);
-  for (const [at, block] of blocks.entries()) {
-    if (!isProse(block) || block.element === root) continue;
-    if (seen.has(block.text) && isAlone(blocks, at)) block.element.remove();
-    seen.add(block.text);
   }
 }
 
