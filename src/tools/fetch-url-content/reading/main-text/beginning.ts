@@ -1,5 +1,5 @@
 import type { DomElement } from '../html/dom.ts';
-import { ARTICLE_NAME, LAYOUT_NAME, textLength } from './clean-page.ts';
+import { ARTICLE_NAME, textLength } from './clean-page.ts';
 import { type Block, isProse, keyOf, proseLength } from './prose.ts';
 
 /** Where a page's own text begins. */
@@ -29,7 +29,7 @@ export function beginningOf(blocks: readonly Block[], title: string): Beginning 
   const at = titleAt(blocks, title);
   if (at === -1) return undefined;
   const behind = blocks.slice(at + 1);
-  const near = behind.slice(0, REACH).filter(({ element }) => !isCaption(element) && !isAside(element));
+  const near = behind.slice(0, REACH).filter(({ element }) => !isCaption(element));
   const prose = upToHeading(near, isProse) ?? upToHeading(near, isShortText) ?? [];
   return prose.length === 0 ? undefined : { prose, behind };
 }
@@ -155,21 +155,6 @@ function lengthsAround(blocks: readonly Block[], around: readonly DomElement[]):
     sum += length;
     return sum;
   });
-}
-
-/** Names of what stands beside or below an article; it is not looked at higher up than this. */
-const ASIDE_NAME = /(?:^|[\s_-])(?:side-?bar|footer|comments?|respond|widget)(?:$|[\s_-])/i;
-const ASIDE_REACH = 8;
-
-function isAside(element: DomElement): boolean {
-  let each: DomElement | null = element;
-  for (let steps = 0; each !== null && each.tagName !== 'BODY' && steps < ASIDE_REACH; steps += 1) {
-    if (/^(?:ASIDE|FOOTER)$/.test(each.tagName)) return true;
-    if (each.tagName !== 'ARTICLE' && ASIDE_NAME.test(each.className.slice(0, 300).replace(LAYOUT_NAME, ' ')))
-      return true;
-    each = each.parentElement;
-  }
-  return false;
 }
 
 /** Whether an element describes a picture. */

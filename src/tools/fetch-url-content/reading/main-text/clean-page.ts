@@ -36,7 +36,7 @@ export const ARTICLE_NAME =
   /(?:^|[\s_-])(?:entry|post|article|story|news|page|blog|recipe|product)-{0,2}_{0,2}(?:content|body|text|main)(?:$|[\s_-])/i;
 
 /** How a page is laid out, not what it is: `has-sidebar`, `c-sidebar-layout--left`. */
-export const LAYOUT_NAME =
+const LAYOUT_NAME =
   /(?:^|\s)[\w-]{0,60}(?:(?:has|with|no|without|layout)[-_]{1,2}[\w-]{0,20}(?:side-?bar|nav|ads?|banner|paywall)|side-?bar[-_]{1,2}layout)[^\s]{0,60}(?=\s|$)/gi;
 
 /** Names that are as often given to the text itself; they count only as a whole class, and for what is no section of prose. */

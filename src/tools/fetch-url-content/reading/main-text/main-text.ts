@@ -69,7 +69,7 @@ export function findMainText(document: DomDocument, kind: PageKind): MainText {
   if (repeated) return repeated;
   const page = { root, document, whole, kind, beginning: beginningOf(whole, kind.title) };
   const article = untouched === undefined ? container(root) : choose(untouched, page);
-  if (!article || losesStructure(article.root, root)) {
+  if (!article) {
     pruneArticle(root, kind);
     return { root, document };
   }
@@ -164,13 +164,6 @@ function isThread(root: DomElement, whole: readonly Block[], { isArticle }: Page
   if (inPosts < all * 0.6) return false;
   const comments = posts.filter((post) => /comment/i.test(`${post.className} ${post.parentElement?.className ?? ''}`));
   return comments.length < posts.length / 2 || (!isArticle && all - inPosts < LEAST_PROSE);
-}
-
-/** Code and lists of terms that the article lacks. */
-function losesStructure(article: DomElement, whole: DomElement): boolean {
-  const code = (root: DomElement) => [...root.querySelectorAll('pre')].filter((pre) => textLength(pre) > 20).length;
-  const terms = (root: DomElement) => root.querySelectorAll('dl > dd').length;
-  return code(article) < code(whole) || (terms(whole) >= 4 && terms(article) < terms(whole) * 0.5);
 }
 
 /** The article that Readability finds. It takes the tree apart, hence its own. */
