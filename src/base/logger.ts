@@ -61,40 +61,7 @@ export function createLogger(options: LoggerOptions = {}): Logger {
   const stream = options.destination
     ? redacting(options.destination, redactor)
     : new LineBatches(redacting(pino.destination({ dest: 2, sync: false }), redactor));
-  const time = isoTime();
-  const log = pino({ level: options.level ?? 'info', base: null, timestamp: time }, stream);
-  written.set(log, { time, stream });
-  return log;
-}
-
-/** How the lines of loggers made here begin and where they go. */
-const written = new WeakMap<Logger, { time(): string; stream: DestinationStream }>();
-
-/**
- * Writes lines of level info as `log.info(fields, message)` does, for fields of plain values: looking at each of them
- * for what it may be is most of what such a line costs.
- */
-export function infoLines(log: Logger, message: string): (fields: object) => void {
-  const known = written.get(log);
-  if (!known) return (fields) => log.info(fields, message);
-  const { time, stream } = known;
-  const end = `,"msg":${JSON.stringify(message)}}\n`;
-  return (fields) => {
-    if (log.isLevelEnabled('info'))
-      stream.write(`${INFO}${time().slice(1)},${JSON.stringify(fields).slice(1, -1)}${end}`);
-  };
-}
-
-/** The time of a line, written once for all lines of a millisecond. */
-function isoTime(): () => string {
-  let at = 0;
-  let text = '';
-  return () => {
-    const now = Date.now();
-    if (now !== at) text = `,"time":"${new Date(now).toISOString()}"`;
-    at = now;
-    return text;
-  };
+  return pino({ level: options.level ?? 'info', base: null, timestamp: pino.stdTimeFunctions.isoTime }, stream);
 }
 
 function redacting(destination: DestinationStream, redactor: Redactor | undefined): DestinationStream {

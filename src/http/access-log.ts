@@ -1,5 +1,5 @@
 import type { Request, Response } from 'express';
-import { infoLines, type Logger } from '../base/logger.ts';
+import type { Logger } from '../base/logger.ts';
 import type { RequestContext } from './request-context.ts';
 
 /**
@@ -7,9 +7,8 @@ import type { RequestContext } from './request-context.ts';
  * client left before there was one.
  */
 export function accessLog(log: Logger): (context: RequestContext, req: Request, res: Response) => void {
-  const write = infoLines(log, 'request');
   return (context, req, res) => {
-    if (log.isLevelEnabled('info')) write(lineOf(context, req, res));
+    if (log.isLevelEnabled('info')) log.info(lineOf(context, req, res), 'request');
   };
 }
 

@@ -1,12 +1,8 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { Batch } from '../base/batch.ts';
 import type { ObservedToolCall } from '../research/run/run.ts';
 import type { RunRecord, TerminalStatus } from '../store/run-store.ts';
 import type { AttemptReport } from '../upstream/routing/attempts.ts';
 import type { LoadMeter } from './executing/load-meter.ts';
-
-/** Attempts that are counted together; a look at the metrics counts those that are left. */
-const COUNTED_TOGETHER = 128;
 
 /**
  * Metrics of runs, their tools and their providers, in Prometheus' words. Labels come from the configuration, never
@@ -24,11 +20,8 @@ export class RunMetrics {
   /** Found without a search by labels for each attempt; as many as there are combinations, which are bounded. */
   readonly #attemptsOf = new Map<string, { count: Counter.Internal; seconds: Histogram.Internal<'provider'> }>();
 
-  readonly #reports = new Batch<AttemptReport>((report) => this.#countAttempt(report), { size: COUNTED_TOGETHER });
-
   constructor(registry: Registry, options: { load: LoadMeter; active(): number; overloaded(): boolean }) {
     const registers = [registry];
-    const collect = () => this.#reports.flush();
     this.#ended = new Counter({
       name: 'gateway_runs_ended_total',
       help: 'Runs ended by this instance.',
@@ -72,7 +65,6 @@ export class RunMetrics {
       help: 'Attempts at a route of a provider; left: the client was gone first.',
       labelNames: ['provider', 'model', 'outcome'],
       registers,
-      collect,
     });
     this.#attemptSeconds = new Histogram({
       name: 'gateway_provider_attempt_duration_seconds',
@@ -80,7 +72,6 @@ export class RunMetrics {
       labelNames: ['provider'],
       buckets: [0.1, 0.5, 1, 3, 10, 30, 120, 600],
       registers,
-      collect,
     });
     new Gauge({
       name: 'gateway_runs_executing',
@@ -136,10 +127,6 @@ export class RunMetrics {
   }
 
   attempt(report: AttemptReport): void {
-    this.#reports.push(report);
-  }
-
-  #countAttempt(report: AttemptReport): void {
     const { provider, model, outcome } = report;
     const name = `${outcome} ${provider} ${model}`;
     let known = this.#attemptsOf.get(name);
