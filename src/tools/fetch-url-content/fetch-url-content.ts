@@ -3,12 +3,11 @@ import type { SafeFetch } from '../safe-fetch/safe-fetch.ts';
 import { type Tool, ToolError, type ToolOutput, type ToolSource } from '../tool.ts';
 import type { ToolCache } from '../tool-cache.ts';
 import { FETCH_PARAMETERS, type FetchArguments, parseFetchArguments } from './fetch-arguments.ts';
-import { type FoundPassages, findPassages } from './find-passages.ts';
 import { createRunPages, type PageReaderOptions, type ReadPage, readAddress } from './page-reader.ts';
 import { partOf, type TextPart } from './paging.ts';
 import { ParsePool, type ParsePoolOptions } from './parsing/parse-pool.ts';
+import { type FoundPassages, findPassages, type Passage, relevantPassages } from './passages.ts';
 import { PoliteHosts } from './polite-hosts.ts';
-import { type RelevantPassage, relevantPassages } from './relevant-passages.ts';
 import { linksIn, type ShownLinks } from './shown-links.ts';
 
 export interface FetchUrlContentOptions {
@@ -150,7 +149,7 @@ function described(
 
 function toOutput(
   request: FetchArguments,
-  read: { page: ReadPage; part: TextPart; links: ShownLinks; passages: readonly RelevantPassage[] },
+  read: { page: ReadPage; part: TextPart; links: ShownLinks; passages: readonly Passage[] },
 ): ToolOutput {
   const { page, part, links, passages } = read;
   const { url } = request;

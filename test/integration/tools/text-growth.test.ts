@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { describeContent } from '../../../src/tools/fetch-url-content/content-kind.ts';
-import { findPassages } from '../../../src/tools/fetch-url-content/find-passages.ts';
 import { partOf } from '../../../src/tools/fetch-url-content/paging.ts';
+import { findPassages, relevantPassages } from '../../../src/tools/fetch-url-content/passages.ts';
 import { withReferences } from '../../../src/tools/fetch-url-content/reading/reference-links.ts';
-import { relevantPassages } from '../../../src/tools/fetch-url-content/relevant-passages.ts';
 import { linksIn } from '../../../src/tools/fetch-url-content/shown-links.ts';
 import { breakControlTokens } from '../../../src/tools/text/control-tokens.ts';
 import { firstHeading, markdownHeading } from '../../../src/tools/text/markdown-heading.ts';

@@ -4,15 +4,6 @@ import { CREDIT_WORDS, END_WORDS, INSET_CLASS, INSET_LABEL, INSET_WORDS, isNotic
 import { removeNoise } from './clean-page.ts';
 import { type Block, blocksOf, isAlone, isProse } from './prose.ts';
 
-/** Parts of an article that say where it was published, and are told as metadata. */
-const ABOUT = [
-  'time',
-  '[rel="author"]',
-  '[itemprop="author"]',
-  '[itemprop="datePublished"]',
-  '[itemprop="dateModified"]',
-].join(', ');
-
 /**
  * Takes out of an article what its publisher put into it and behind it: captions and credits, links to other articles,
  * tags, calls to subscribe or to comment. Only small parts go; whatever holds a good part of the text stays.
@@ -20,14 +11,11 @@ const ABOUT = [
 export function pruneArticle(root: DomElement, { title, isArticle }: { title: string; isArticle: boolean }): void {
   removeNoise(root);
   const all = Math.max(1, lengthOf(blocksOf(root)));
-  const isSmall = (element: DomElement, share: number) => lengthOf(blocksOf(element)) < Math.max(60, all * share);
-  for (const element of [...root.querySelectorAll(ABOUT)]) {
-    if (isSmall(element, 0.05) && element.parentElement?.tagName !== 'P') element.remove();
-  }
+  const isSmall = (element: DomElement) => lengthOf(blocksOf(element)) < Math.max(60, all * 0.15);
   const insets = [...root.querySelectorAll('[class]')].filter((element) => {
     if (/^(H[1-6]|TABLE|TBODY|TR|TD|PRE|CODE|ARTICLE|MAIN|BODY)$/.test(element.tagName)) return false;
     const names = (element.getAttribute('class') ?? '').slice(0, 500);
-    return INSET_CLASS.test(names) && isSmall(element, 0.15) && !element.querySelector('pre, table, h1');
+    return INSET_CLASS.test(names) && isSmall(element) && !element.querySelector('pre, table, h1');
   });
   const outer = new Set(insets);
   for (const inset of insets) if (hasAround(inset, outer)) outer.delete(inset);

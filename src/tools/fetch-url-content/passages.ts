@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 
 /** A place in a document that has what was looked for. */
-export interface FoundPassage {
+export interface Passage {
   /** In UTF-16 code units: the `offset` to read on from. */
   offset: number;
   text: string;
@@ -9,7 +9,7 @@ export interface FoundPassage {
 
 /** What was found, and in how many places there was something. */
 export interface FoundPassages {
-  passages: FoundPassage[];
+  passages: Passage[];
   places: number;
 }
 
@@ -29,16 +29,15 @@ export async function findPassages(text: string, query: string): Promise<FoundPa
   const phrase = fold(query);
   const words = wordsOf(phrase);
   const hits: { at: number; end: number; score: number }[] = [];
-  for (let offset = 0, count = 1; offset < text.length; offset += WINDOW, count++) {
-    if (count % WINDOWS_AT_A_TIME === 0) await setImmediate();
-    const hit = bestHit(fold(text.slice(offset, offset + WINDOW + CONTEXT)), { phrase, words });
+  for await (const { offset, window } of windowsOf(text)) {
+    const hit = bestHit(window, { phrase, words });
     if (hit) hits.push({ at: offset + hit.at, end: offset + hit.end, score: hit.score });
   }
   const most = Math.max(0, ...hits.map(({ score }) => score));
   // Single words of a longer query are no answer where others have more of it.
   const good = hits.filter(({ score }) => score >= most / 2);
   const chosen = [...good].sort((a, b) => b.score - a.score).slice(0, MAX_PASSAGES);
-  const passages: FoundPassage[] = [];
+  const passages: Passage[] = [];
   let end = 0;
   for (const hit of chosen.sort((a, b) => a.at - b.at)) {
     const start = Math.max(end, wordStart(text, hit.at - CONTEXT));
@@ -46,6 +45,53 @@ export async function findPassages(text: string, query: string): Promise<FoundPa
     if (start < end) passages.push({ offset: start, text: text.slice(start, end).trim() });
   }
   return { passages, places: good.length };
+}
+
+/** Places that are hinted at, each shown in so many characters. */
+const MAX_HINTS = 3;
+const SHOWN = 240;
+const MAX_TERMS = 24;
+
+/**
+ * The windows of `text` outside of what was shown that hold the most of the goal's words, rare ones counting more, in
+ * the order of the document. A hint where to read on; nothing if no window has at least two of them.
+ */
+export async function relevantPassages(
+  text: string,
+  goal: string,
+  shown: { from: number; to: number },
+): Promise<Passage[]> {
+  const terms = termsOf(goal);
+  if (terms.length === 0) return [];
+  const windows: { offset: number; found: string[] }[] = [];
+  const counts = new Map<string, number>();
+  for await (const { offset, window } of windowsOf(text)) {
+    const found = terms.filter((term) => window.includes(term));
+    for (const term of found) counts.set(term, (counts.get(term) ?? 0) + 1);
+    windows.push({ offset, found });
+  }
+  const weight = (term: string) => Math.log(1 + windows.length / (counts.get(term) ?? 1));
+  return windows
+    .filter(
+      ({ offset, found }) => found.length >= Math.min(2, terms.length) && (offset < shown.from || offset >= shown.to),
+    )
+    .map(({ offset, found }) => ({ offset, score: found.reduce((sum, term) => sum + weight(term), 0) }))
+    .sort((a, b) => b.score - a.score)
+    .slice(0, MAX_HINTS)
+    .sort((a, b) => a.offset - b.offset)
+    .map(({ offset }) => ({ offset, text: excerpt(text, terms, offset) }));
+}
+
+/** The document in windows, folded; those of a long one in pieces between which everything else has its turn. */
+async function* windowsOf(text: string): AsyncGenerator<{ offset: number; window: string }> {
+  for (let offset = 0, count = 1; offset < text.length; offset += WINDOW, count++) {
+    if (count % WINDOWS_AT_A_TIME === 0) await setImmediate();
+    yield { offset, window: windowAt(text, offset) };
+  }
+}
+
+function windowAt(text: string, offset: number): string {
+  return fold(text.slice(offset, offset + WINDOW + CONTEXT));
 }
 
 /** Lower case without changing lengths, so that places stay what they are. */
@@ -84,4 +130,22 @@ function wordEnd(text: string, at: number): number {
   const before = text.slice(at - 40, at);
   const space = Math.max(before.lastIndexOf(' '), before.lastIndexOf('\n'));
   return space >= 0 ? at - 40 + space : at;
+}
+
+/** Words of four letters and more, and pairs of characters of scripts without spaces. */
+function termsOf(goal: string): string[] {
+  const words = goal.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu) ?? [];
+  const terms = words.flatMap((word) => {
+    const isUnspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u.test(word);
+    return isUnspaced ? [...word].slice(1).map((character, at) => [...word][at] + character) : [word];
+  });
+  return [...new Set(terms)].slice(0, MAX_TERMS);
+}
+
+function excerpt(text: string, terms: readonly string[], offset: number): string {
+  const window = windowAt(text, offset);
+  const places = terms.map((term) => window.indexOf(term)).filter((at) => at >= 0);
+  const start = offset + Math.max(0, Math.min(...places) - 40);
+  const words = text.slice(start, start + SHOWN).replace(/\s+/g, ' ');
+  return words.replace(/^[\udc00-\udfff]|[\ud800-\udbff]$/g, '').trim();
 }
