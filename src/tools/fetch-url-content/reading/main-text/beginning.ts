@@ -1,5 +1,5 @@
 import type { DomElement } from '../html/dom.ts';
-import { ARTICLE_NAME, textLength } from './clean-page.ts';
+import { textLength } from './clean-page.ts';
 import { type Block, isProse, keyOf, proseLength } from './prose.ts';
 
 /** Where a page's own text begins. */
@@ -128,6 +128,10 @@ export function articleAround(
 /** A remark in a page of tables and lists is not its text: the least of an article, in characters and of the page. */
 const LEAST_ARTICLE = 120;
 const LEAST_TEXT = 0.05;
+
+/** Names of elements that hold one article. */
+const ARTICLE_NAME =
+  /(?:^|[\s_-])(?:entry|post|article|story|news|page|blog|recipe|product)-{0,2}_{0,2}(?:content|body|text|main)(?:$|[\s_-])/i;
 
 function isNamed(element: DomElement): boolean {
   if (element.tagName === 'ARTICLE' || element.getAttribute('itemprop') === 'articleBody') return true;

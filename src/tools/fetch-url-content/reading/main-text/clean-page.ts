@@ -31,10 +31,6 @@ const SIDE = 'aside, form, [role="complementary"], [role="alert"], [aria-hidden=
 const NOISY_CLASS =
   /(?:^|[\s_-])(?:nav|navbar|navigation|navbox|sidebar|side-bar|breadcrumbs?|crumbs|cookies?|consent|gdpr|masthead|footer|site-header|share|sharing|sharedaddy|addtoany|social|socials|newsletter|subscribe|subscription|paywall|signup|sign-up|promo|promoted|promotion|sponsored|advert|adverts|advertisement|advertising|ads|ad|adsbygoogle|teaser-list|pagination|pager|skip-link|skiplink|popup|modal|lightbox|toolbar|edit-link|mw-editsection|disqus|outbrain|taboola|screen-reader-text|visually-hidden|sr-only|noprint|printonly|print-only)(?:$|[\s_-])/i;
 
-/** Names of elements that hold one article. */
-export const ARTICLE_NAME =
-  /(?:^|[\s_-])(?:entry|post|article|story|news|page|blog|recipe|product)-{0,2}_{0,2}(?:content|body|text|main)(?:$|[\s_-])/i;
-
 /** How a page is laid out, not what it is: `has-sidebar`, `c-sidebar-layout--left`. */
 const LAYOUT_NAME =
   /(?:^|\s)[\w-]{0,60}(?:(?:has|with|no|without|layout)[-_]{1,2}[\w-]{0,20}(?:side-?bar|nav|ads?|banner|paywall)|side-?bar[-_]{1,2}layout)[^\s]{0,60}(?=\s|$)/gi;
@@ -86,8 +82,7 @@ export function removeNoise(root: DomElement): void {
       !holdsPage(element, 0.5) &&
       !isSectionOfProse(element);
     const isDoubtful = !isNoisy && DOUBTFUL_CLASS.test(names) && !holdsPage(element, 0.3) && !isSectionOfProse(element);
-    const isArticle = isNoisy && ARTICLE_NAME.test(names) && holdsPage(element, 0.1) && isMostlyProse(element);
-    if ((isNoisy && !isArticle) || isDoubtful) element.remove();
+    if (isNoisy || isDoubtful) element.remove();
   }
   for (const element of [...root.querySelectorAll('ul, ol, div, section')]) {
     if (isLinkList(element)) element.remove();
@@ -123,10 +118,6 @@ export function isSectionOfProse(element: DomElement): boolean {
   return (
     element.querySelector('h1, h2, h3, h4, pre') !== null && proseLength(blocksOf(element)) > textLength(element) * 0.6
   );
-}
-
-function isMostlyProse(element: DomElement): boolean {
-  return proseLength(blocksOf(element)) > textLength(element) * 0.5;
 }
 
 /** Many short links and little else: a menu without the name of one. Lists with sentences in them are kept. */

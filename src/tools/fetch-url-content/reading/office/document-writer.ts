@@ -13,6 +13,19 @@ export interface ParagraphKind {
   item?: number | undefined;
 }
 
+/** A link whose label is being read. */
+export interface OpenLink {
+  target: string;
+  /** Where its label begins in the text. */
+  start: number;
+}
+
+/** `text` with its end, from where the link began, as the link; only addresses of the web are shown. */
+export function withLink(text: string, { target, start }: OpenLink): string {
+  const label = text.slice(start);
+  return /^https?:/.test(target) && label.trim() !== '' ? `${text.slice(0, start)}[${label}](${target})` : text;
+}
+
 /** Puts a document together as Markdown, paragraph by paragraph and table by table. */
 export class DocumentWriter {
   readonly #blocks: string[] = [];

@@ -1,5 +1,5 @@
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
-import { DocumentWriter } from './document-writer.ts';
+import { DocumentWriter, type OpenLink, withLink } from './document-writer.ts';
 import { officeMetadata } from './office-metadata.ts';
 import { xmlEvents } from './xml-events.ts';
 import type { ZipFile } from './zip-file.ts';
@@ -14,7 +14,7 @@ export async function readDocx(zip: ZipFile): Promise<ParsedDocument> {
   let item: number | undefined;
   let inText = false;
   let deleted = 0;
-  let link: { target: string; start: number } | undefined;
+  let link: OpenLink | undefined;
   for (const event of xmlEvents(await zip.text('word/document.xml'))) {
     if (writer.isFull) break;
     if (event.kind === 'text') {
@@ -54,9 +54,7 @@ export async function readDocx(zip: ZipFile): Promise<ParsedDocument> {
       case 'w:hyperlink':
         if (isOpen) link = { target: links.get(event.attribute('r:id')) ?? '', start: text.length };
         else if (link) {
-          const label = text.slice(link.start);
-          if (/^https?:/.test(link.target) && label.trim() !== '')
-            text = `${text.slice(0, link.start)}[${label}](${link.target})`;
+          text = withLink(text, link);
           link = undefined;
         }
         break;

@@ -1,6 +1,6 @@
 import { MAX_CONTENT, type ParsedDocument } from '../../parsing/parse-job.ts';
 import { readWhole } from '../html/html.ts';
-import { DocumentWriter } from './document-writer.ts';
+import { DocumentWriter, type OpenLink, withLink } from './document-writer.ts';
 import { officeMetadata } from './office-metadata.ts';
 import { xmlEvents } from './xml-events.ts';
 import type { ZipFile } from './zip-file.ts';
@@ -15,7 +15,7 @@ export async function readOdf(zip: ZipFile): Promise<ParsedDocument> {
   let lists = 0;
   let notes = 0;
   let repeat = 1;
-  let link: { target: string; start: number } | undefined;
+  let link: OpenLink | undefined;
   // An object may stand in a document any number of times; it is read once.
   const formulas = new Map<string, string>();
   for (const event of xmlEvents(await zip.text('content.xml'))) {
@@ -52,9 +52,7 @@ export async function readOdf(zip: ZipFile): Promise<ParsedDocument> {
       case 'text:a':
         if (isOpen) link = { target: event.attribute('xlink:href'), start: text.length };
         else if (link) {
-          const label = text.slice(link.start);
-          if (/^https?:/.test(link.target) && label.trim() !== '')
-            text = `${text.slice(0, link.start)}[${label}](${link.target})`;
+          text = withLink(text, link);
           link = undefined;
         }
         break;

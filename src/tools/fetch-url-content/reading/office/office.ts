@@ -17,7 +17,7 @@ interface OfficeJob {
  * Reads an Office document, an e-book or rich text.
  * @throws Error for files that are damaged, encrypted, have no text or unpack to too much.
  */
-export async function readOffice(job: { kind: OfficeKind; bytes: Uint8Array; url: string }): Promise<ParsedDocument> {
+export async function readOffice(job: OfficeJob): Promise<ParsedDocument> {
   const document = await readKind(job);
   if (document.content === '') throw new Error('the document has no text');
   return document;

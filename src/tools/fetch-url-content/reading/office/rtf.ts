@@ -3,11 +3,12 @@ import { DocumentWriter } from './document-writer.ts';
 
 /** Groups that hold no text of the document. */
 const SKIPPED = new Set(
-  'fonttbl colortbl stylesheet listtable listoverridetable rsidtbl pict object themedata colorschememapping datastore latentstyles xmlnstbl header headerl headerr headerf footer footerl footerr footerf footnote generator filetbl revtbl fldinst mmathpr wgrffmtfilter'.split(
+  'fonttbl colortbl stylesheet listtable listoverridetable rsidtbl pict object themedata colorschememapping datastore latentstyles xmlnstbl header headerl headerr headerf footer footerl footerr footerf footnote generator filetbl revtbl fldinst mmathpr wgrffmtfilter info'.split(
     ' ',
   ),
 );
 
+/** Control words and symbols that are text. */
 const SYMBOLS: Readonly<Record<string, string>> = {
   tab: ' ',
   line: '\n',
@@ -20,6 +21,11 @@ const SYMBOLS: Readonly<Record<string, string>> = {
   bullet: '•',
   emspace: ' ',
   enspace: ' ',
+  '~': ' ',
+  _: '-',
+  '{': '{',
+  '}': '}',
+  '\\': '\\',
 };
 
 interface Group {
@@ -52,6 +58,10 @@ export function readRtf(bytes: Uint8Array): ParsedDocument {
     if (pending.length > 0) emit(decoder.decode(Uint8Array.from(pending)));
     pending = [];
   };
+  const endParagraph = () => {
+    writer.paragraph(text);
+    text = '';
+  };
   for (let at = 0; at < source.length && !writer.isFull; ) {
     const character = source[at] ?? '';
     if (character !== '\\' || source[at + 1] !== "'") flushBytes();
@@ -70,7 +80,6 @@ export function readRtf(bytes: Uint8Array): ParsedDocument {
         const [, name = '', digits] = word;
         const value = digits === undefined ? undefined : Number(digits);
         if (SKIPPED.has(name)) group.skipped = true;
-        else if (name === 'info') group.skipped = true;
         else if (name === 'title' || name === 'author') group.part = stack.length > 1 ? name : undefined;
         else if (name === 'ansicpg') decoder = decoderOf(value ?? 1252);
         else if (name === 'uc') group.spare = Math.min(Math.max(value ?? 1, 0), 8);
@@ -81,8 +90,7 @@ export function readRtf(bytes: Uint8Array): ParsedDocument {
         else if (name === 'pard') inCell = false;
         else if (name === 'par' && inCell) emit(' ');
         else if (name === 'par' || name === 'sect' || name === 'page') {
-          if (!group.skipped) writer.paragraph(text);
-          if (!group.skipped) text = '';
+          if (!group.skipped) endParagraph();
         } else if (name === 'cell') {
           row.push(text.replace(/\s+/g, ' ').trim());
           text = '';
@@ -99,13 +107,8 @@ export function readRtf(bytes: Uint8Array): ParsedDocument {
       } else {
         const symbol = source[at + 1] ?? '';
         if (symbol === '*') group.skipped = true;
-        else if (symbol === '~') emit(' ');
-        else if (symbol === '_') emit('-');
-        else if ('{}\\'.includes(symbol)) emit(symbol);
-        else if (symbol === '\n' || symbol === '\r') {
-          writer.paragraph(text);
-          text = '';
-        }
+        else if (SYMBOLS[symbol] !== undefined) emit(SYMBOLS[symbol]);
+        else if (symbol === '\n' || symbol === '\r') endParagraph();
         at += 2;
       }
     } else {
