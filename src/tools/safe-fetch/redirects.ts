@@ -11,18 +11,10 @@ export interface Hop {
 }
 
 /** Headers that speak for a connection or for one host; the HTTP client sets them itself. */
-const CONNECTION_HEADERS = [
-  'connection',
-  'content-length',
-  'host',
-  'keep-alive',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-];
+const CONNECTION_HEADERS =
+  'connection content-length host keep-alive proxy-authorization proxy-connection te trailer transfer-encoding upgrade'.split(
+    ' ',
+  );
 
 /** Credentials, which never follow a redirect to another origin. */
 const CREDENTIAL_HEADERS = ['authorization', 'cookie', 'proxy-authorization'];

@@ -10,18 +10,7 @@ export interface PlainPage {
 }
 
 /** Elements whose content is no reading text. They are left out only where they are closed. */
-const SKIPPED = new Set([
-  'script',
-  'style',
-  'noscript',
-  'template',
-  'svg',
-  'math',
-  'iframe',
-  'select',
-  'nav',
-  'footer',
-]);
+const SKIPPED = new Set('script style noscript template svg math iframe select nav footer'.split(' '));
 const FOREIGN = new Set(['svg', 'math']);
 const SKIPPED_ENDS = new RegExp(`</(${[...SKIPPED].join('|')})`, 'gi');
 

@@ -140,4 +140,12 @@ describe('the main text of pages', () => {
     assert.doesNotMatch(read(page(body(''), head)), /quay|late again/);
     assert.match(read(page(body('<p>Sources:</p>'), head)), /quay[\s\S]*late again/);
   });
+
+  it('has links that start from the base of the page, once', () => {
+    const head = '<meta name="generator" content="Sphinx"><base href="manual/">';
+    assert.match(
+      read(page(`${article(1, 4)}<p>See <a href="pumps">pumps</a>.</p>`, head)),
+      /\(https:\/\/example\.org\/manual\/pumps\)/,
+    );
+  });
 });

@@ -34,7 +34,7 @@ export function readWhole(html: string, url: string): string {
   const document = parseHtmlDocument(prepared.html);
   convertFormulas(document.body, document);
   dropReadings(document.body);
-  return toMarkdown(document.body, { document, url });
+  return toMarkdown(document.body, { document, url: baseUrl(document, url) });
 }
 
 /** Over its characters a ruby text stands as they are read: between them it makes another text of them. */
@@ -47,6 +47,7 @@ function plain(html: string): ParsedDocument {
   return { title: page.title, content: page.text };
 }
 
+/** The address that relative links start from. */
 function baseUrl(document: DomDocument, url: string): string {
   const base = document.querySelector('base[href]')?.getAttribute('href');
   return (base && URL.parse(base, url)?.href) || url;

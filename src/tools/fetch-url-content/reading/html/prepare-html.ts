@@ -16,18 +16,7 @@ const MAX_DEPTH = 400;
 const MAX_LENGTH = 5_000_000;
 
 /** Elements that go with all they contain. */
-const DROPPED = new Set([
-  'script',
-  'style',
-  'template',
-  'svg',
-  'iframe',
-  'object',
-  'canvas',
-  'audio',
-  'video',
-  'select',
-]);
+const DROPPED = new Set('script style template svg iframe object canvas audio video select'.split(' '));
 /** Tags that browsers put where they belong; the tree used here does not. */
 const STRUCTURE = new Set(['html', 'head', 'body', 'noscript']);
 const HEAD = new Set(['meta', 'base', 'link']);

@@ -5,9 +5,9 @@ import { FORMULA } from '../math/math.ts';
 import { type DomDocument, type DomElement, isElement } from './dom.ts';
 import { convertTables, FINISHED } from './html-tables.ts';
 
-/** The Markdown of a cleaned element: headings, lists, code, links with full addresses, tables. */
+/** The Markdown of a cleaned element: headings, lists, code, links with full addresses (relative to `url`), tables. */
 export function toMarkdown(root: DomElement, about: { document: DomDocument; url: string }): string {
-  simplifyLinks(root, baseOf(about.document, about.url));
+  simplifyLinks(root, about.url);
   convertTables(root, about.document);
   const markdown = createConverter().turndown(root.innerHTML === '' ? '' : asNode(root));
   return trimLines(markdown);
@@ -109,12 +109,6 @@ function languageOf(node: {
     if (language && language !== 'highlight') return language;
   }
   return '';
-}
-
-/** The address that relative links start from. */
-function baseOf(document: DomDocument, url: string): string {
-  const base = document.querySelector('base[href]')?.getAttribute('href');
-  return (base && URL.parse(base, url)?.href) || url;
 }
 
 /** Full addresses for links; those that lead nowhere else keep only their text. Images keep their description. */

@@ -2,24 +2,10 @@ import type { DomDocument, DomElement } from '../html/dom.ts';
 import { blocksOf, proseLength } from './prose.ts';
 
 /** Never reading text. */
-const NOISE = [
-  'nav',
-  'button',
-  'input',
-  'textarea',
-  'dialog',
-  'menu',
-  '[role="navigation"]',
-  '[role="banner"]',
-  '[role="contentinfo"]',
-  '[role="search"]',
-  '[role="dialog"]',
-  '[role="alertdialog"]',
-  '[role="menu"]',
-  '[role="menubar"]',
-  '[role="tablist"]',
-  '[hidden]',
-].join(', ');
+const NOISE =
+  'nav, button, input, textarea, dialog, menu, [role="navigation"], [role="banner"], [role="contentinfo"], ' +
+  '[role="search"], [role="dialog"], [role="alertdialog"], [role="menu"], [role="menubar"], [role="tablist"], ' +
+  '[hidden]';
 
 /** Around the text, unless it holds much of it. */
 const SIDE = 'aside, form, [role="complementary"], [role="alert"], [aria-hidden="true"]';

@@ -18,23 +18,11 @@ const DOCUMENTATION_SYSTEMS =
   /sphinx|docutils|docbook|doxygen|mkdocs|docusaurus|gitbook|javadoc|rustdoc|texinfo|makeinfo|texi2|asciidoc|vitepress|vuepress|antora|mdbook|typedoc|latex2html|hevea|tex4ht|latexml|debiandoc|publican/i;
 
 /** Where publishing systems put the text of an article, the surest first. */
-const CONTAINERS = [
-  '[itemprop="articleBody"]',
-  '.article-body',
-  '.article__body',
-  '.article-content',
-  '.articleBody',
-  '.story-body',
-  '.entry-content',
-  '.post-content',
-  '.post-body',
-  '.content-body',
-  '.news-text',
-  '.text-content',
-  'article',
-  'main',
-  '[role="main"]',
-];
+const CONTAINERS = (
+  '[itemprop="articleBody"], .article-body, .article__body, .article-content, .articleBody, .story-body, ' +
+  '.entry-content, .post-content, .post-body, .content-body, .news-text, .text-content, article, main, ' +
+  '[role="main"]'
+).split(', ');
 
 /** An article with less than this share of the page's prose may have missed the text. */
 const USUAL_SHARE = 0.4;
@@ -103,8 +91,7 @@ function repeatedText(root: DomElement, whole: readonly Block[], { articleBody }
 
 /**
  * The article as Readability finds it; where that is little of the page's prose, or nothing of what stands behind the
- * title, the element around that, the one that publishing systems put articles in, or what Readability finds in the
- * cleaned page.
+ * title, the element around that, or the one that publishing systems put articles in.
  */
 function choose(html: string, page: CleanedPage): MainText | undefined {
   const { beginning, kind } = page;
@@ -121,10 +108,8 @@ function choose(html: string, page: CleanedPage): MainText | undefined {
   if (usual?.isRight) return usual.found;
   const around = beginning && usual?.isElse !== false ? articleAround(beginning, page.whole, page.root) : undefined;
   if (around) return { root: around, document: page.document };
-  for (const find of [() => container(page.root), () => readability(page.root.innerHTML)]) {
-    const other = judge(find());
-    if (other?.isRight && other.length >= LEAST_PROSE) return other.found;
-  }
+  const other = judge(container(page.root));
+  if (other?.isRight && other.length >= LEAST_PROSE) return other.found;
   // A short text under many comments is the text.
   const isSure = beginning !== undefined && usual?.isElse === false;
   const least = isSure ? LEAST_PROSE : Math.max(LEAST_PROSE, LEAST_SHARE * all);

@@ -52,24 +52,10 @@ export function convertFormulas(root: DomElement, document: DomDocument): void {
 }
 
 /** What renderers wrap formulas in. The outer ones first. */
-const RENDERED = [
-  '.mwe-math-element',
-  '.katex-display',
-  '.katex',
-  'mjx-container',
-  '.MathJax_Display',
-  '.MathJax_SVG_Display',
-  '.MathJax',
-  '.MathJax_SVG',
-  '.MathJax_CHTML',
-  '.mjx-chtml',
-  '.math-container',
-  'script[type^="math/"]',
-  '[data-latex]',
-  '[data-tex]',
-  '[data-formula-source]',
-  '[data-math-source]',
-].join(', ');
+const RENDERED =
+  '.mwe-math-element, .katex-display, .katex, mjx-container, .MathJax_Display, .MathJax_SVG_Display, .MathJax, ' +
+  '.MathJax_SVG, .MathJax_CHTML, .mjx-chtml, .math-container, script[type^="math/"], [data-latex], [data-tex], ' +
+  '[data-formula-source], [data-math-source]';
 
 /** What MathJax 2 draws before the script that holds the source. */
 const DRAWN =
