@@ -93,7 +93,7 @@ async function late(promise: Promise<unknown>, ms: number): Promise<boolean> {
   return await setTimeout(ms, true, { signal: settled.signal }).catch(() => false);
 }
 
-/** The first value that is one; undefined, or an error, where there is none. */
+/** The first value that a lane gives; without one, an error or undefined. */
 async function firstOf<T>(promises: readonly Promise<T | undefined>[]): Promise<T | undefined> {
   const values = promises.map(async (promise) => (await promise) ?? Promise.reject(undefined));
   return await Promise.any(values).catch(({ errors }: AggregateError) => {

@@ -37,7 +37,7 @@ export function itemId(prefix: ItemPrefix, run: RunId, place: { output: number }
   return `${prefix}_${run.replaceAll('-', '')}${'output' in place ? 'o' : 'i'}${index}`;
 }
 
-/** The run and place that an item id names, or undefined where it is none of ours. */
+/** The run and place that an item id names, or undefined if it is not one of ours. */
 export function parseItemId(id: string): { run: RunId; place: { output: number } | { input: number } } | undefined {
   const match =
     /^(?:rs|tc|msg|ws|ci|mcpl?)_([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})([oi])(\d{1,9})$/.exec(

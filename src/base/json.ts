@@ -12,7 +12,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return isObject(value);
 }
 
-/** Parsed JSON, or undefined where `text` is none. */
+/** Parsed JSON, or undefined if `text` is not JSON. */
 export function parseJson(text: string): JsonValue | undefined {
   try {
     return JSON.parse(text);

@@ -60,7 +60,7 @@ export interface SlowStep extends WorkScope {
   ms: number;
 }
 
-/** From here on a step is told of, in milliseconds. */
+/** A step that takes longer is logged, in milliseconds. */
 export const SLOW_MS = 200;
 
 const scopes = new AsyncLocalStorage<WorkScope>();

@@ -35,7 +35,7 @@ const SIGNATURES: readonly [name: string, bytes: readonly number[]][] = [
   ['an old Office file', [0xd0, 0xcf, 0x11, 0xe0]],
 ];
 
-/** Longer content types are none; what is tested here was sent by a stranger. In characters. */
+/** The longest content type that is looked at, in characters: a stranger sent it. */
 const LONGEST_TYPE = 300;
 
 const PDF = [0x25, 0x50, 0x44, 0x46, 0x2d];

@@ -4,7 +4,7 @@ export interface ShownLinks {
   links: Record<string, string>;
   /** Links of the text for which there was no room. */
   left: number;
-  /** What the list takes, in UTF-16 code units, as far as it is shown. */
+  /** What the shown links take, in UTF-16 code units. */
   length: number;
 }
 

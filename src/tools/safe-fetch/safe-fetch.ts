@@ -42,7 +42,7 @@ export const USER_AGENT = 'research-gateway/0.1 (automated research; reads singl
  * `timeout`, `unreachable`), or with the reason of the caller's signal. The body fails in the same ways.
  */
 export interface SafeFetch extends HostFetch, AsyncDisposable {
-  /** The same, less the hosts that are none of `hosts` and not below one of them; empty: all. Shares the connections. */
+  /** The same for these hosts and those below them only; empty: for all. Shares the connections. */
   within(hosts: readonly string[]): HostFetch;
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What a body is, as far as reading it goes. */
+/** What a body is read as. */
 export const officeKind = z.enum(['docx', 'pptx', 'xlsx', 'odf', 'epub', 'rtf']);
 export type OfficeKind = z.output<typeof officeKind>;
 export const contentKind = z.enum(['html', 'markdown', 'text', 'json', 'csv', 'xml', 'pdf', ...officeKind.options]);

@@ -19,7 +19,7 @@ export function pruneArticle(root: DomElement, { title, isArticle }: { title: st
   });
   const outer = new Set(insets);
   for (const inset of insets) if (hasAround(inset, outer)) outer.delete(inset);
-  // A page that is made of them is none with insets: teasers are the text of a category.
+  // Where they are most of the page they are its text: the teasers of a category.
   const inInsets = [...outer].reduce((sum, inset) => sum + lengthOf(blocksOf(inset)), 0);
   if (inInsets < all * 0.5) for (const inset of outer) inset.remove();
   for (const caption of [...root.querySelectorAll('figcaption')]) {
@@ -44,7 +44,7 @@ const DATE =
 
 /**
  * Takes the lines away that stand between the beginning of an article and its text: where in the site it is, who wrote
- * it and when. What is above the title is none of it, unless it is prose.
+ * it and when. What is above the title goes too, unless it is prose.
  */
 function trimStart(root: DomElement, { title, isArticle }: { title: string; isArticle: boolean }): void {
   const blocks = blocksOf(root);

@@ -13,7 +13,7 @@ const SERVICES = [
 /** The longest address that is looked at, in characters. */
 const LONGEST = 6000;
 
-/** The TeX in the address of an image that a service drew; empty where there is none. */
+/** The TeX in the address of an image that a service drew, or nothing. */
 export function texOfAddress(address: string): string {
   if (address.length > LONGEST || !/[?]|upmath|s2cms/.test(address)) return '';
   for (const service of SERVICES) {

@@ -3,7 +3,7 @@ import { texOfAddress } from './formula-images.ts';
 import { latexOf } from './mathml.ts';
 import { drawnLatex, typesetLatex } from './typeset-formulas.ts';
 
-/** Formulas are short; what is longer is none. In characters. */
+/** The longest formula, in characters. */
 const MAX_LENGTH = 5000;
 
 /** Marks an element whose text is a finished formula, `$...$` or `$$...$$`. */

@@ -43,7 +43,7 @@ export function* xmlEvents(xml: string): Generator<XmlEvent> {
   yield* events;
 }
 
-/** The text of the first element with this name; empty if there is none. */
+/** The text of the first element with this name, or nothing. */
 export function textOfElement(xml: string, wanted: string): string {
   let depth = 0;
   let text = '';

@@ -44,7 +44,7 @@ export class ZipFile {
   }
 
   /**
-   * A part as text; empty if there is none of that name.
+   * The part of that name as text, or nothing.
    * @throws Error if it is damaged, encrypted or unpacks to too much.
    */
   async text(name: string): Promise<string> {

@@ -73,7 +73,7 @@ function shapeOf(line: string): string {
   return line.replace(/\d+/g, '#').replace(/\s+/g, ' ').trim().slice(0, 200);
 }
 
-/** Where the space between two columns lies; undefined where there are none. */
+/** Where the space between two columns lies, if the page has two. */
 function gutterOf(pieces: readonly PlacedText[]): number | undefined {
   const shown = pieces.filter(({ text }) => text.trim() !== '');
   if (shown.length < LEAST_PIECES || shown.length > MOST_PIECES) return undefined;
