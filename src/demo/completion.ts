@@ -5,7 +5,7 @@ import { piecesOf } from './words.ts';
 
 /** A turn in the shapes of OpenAI's chat completions: one object, or chunks. */
 
-/** A turn as far as the request's token limit lets it go. A piece of text counts as a token. */
+/** A turn within the token limit of its request. A piece of text counts as a token. */
 export interface BoundedTurn {
   reasoning: string[];
   text: string[];

@@ -2,7 +2,7 @@ import { isObject } from '../../base/json.ts';
 import type { RoutePrice, TurnUsage } from '../turn.ts';
 
 /**
- * Token counts in a provider's words, or undefined where there are none. Providers that count reasoning beside the
+ * Token counts in a provider's words, or undefined without any. Providers that count reasoning beside the
  * completion tell so by a larger total (xAI), or by more reasoning than completion (Gemini through gateways, whose total
  * leaves it out). `reasoningBeside`: it is known of the model that it does the latter.
  */

@@ -6,7 +6,7 @@ const MAX_DEPTH = 64;
 /**
  * The first JSON value in `text`, read as models write it: with comments, single, curly or missing quotes, trailing
  * commas, raw newlines in strings, Python's `True`, `False` and `None`, and brackets or quotes left open at the end.
- * Undefined where there is none. `end` is the index after the value, `whole` whether it was closed.
+ * Undefined without one. `end` is the index after the value, `whole` whether it was closed.
  */
 export function repairJson(text: string): { value: JsonValue; end: number; whole: boolean } | undefined {
   const start = text.search(/[{[]/);

@@ -28,7 +28,7 @@ export class ReplayFields {
     if (Array.isArray(delta.thinking_blocks)) for (const block of delta.thinking_blocks) this.#block(block);
   }
 
-  /** The fields, or undefined where there are none. `extras`: what came with tool calls, by call id. */
+  /** The fields, or undefined without any. `extras`: what came with tool calls, by call id. */
   finish(extras: ReadonlyMap<string, JsonObject>): JsonObject | undefined {
     const fields: JsonObject = { ...Object.fromEntries(this.#texts) };
     if (this.#details.length > 0) fields.reasoning_details = this.#details;

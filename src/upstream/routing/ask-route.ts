@@ -15,7 +15,7 @@ import type { Route } from './routes.ts';
 import { attempt } from './turn-attempt.ts';
 
 /** Refusals in a row that one turn learns from. */
-const MAX_LESSONS = 6;
+const MAX_LEARNED = 6;
 
 export interface RouteRequestOptions {
   /** The calls of the turn so far; each that is made is added. */
@@ -43,12 +43,12 @@ export async function* askRoute(
   options: RouteRequestOptions,
 ): AsyncGenerator<TurnPart, void, undefined> {
   const run = options.run ?? newRunTraits();
-  for (let lessons = 0; ; lessons += 1) {
+  for (let learned = 0; ; learned += 1) {
     try {
       yield* askOnce(route, request, { ...options, run });
       return;
     } catch (error) {
-      if (!(error instanceof AttemptFailure) || lessons === MAX_LESSONS || !teaches(error, route, { request, run }))
+      if (!(error instanceof AttemptFailure) || learned === MAX_LEARNED || !teaches(error, route, { request, run }))
         throw error;
       const where = { provider: route.provider.name, upstream_model: route.model };
       options.log.info(where, `provider ${route.provider.name} is asked in another way after: ${error.message}`);

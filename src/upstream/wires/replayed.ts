@@ -5,7 +5,7 @@ import type { AssistantMessage, TurnMessage } from '../turn.ts';
 export interface RunTraits {
   /** Earlier turns whose thoughts were refused, by `replayKey`. */
   readonly stale: Set<string>;
-  /** The provider wants a thought where there is none any more: it is asked without thinking. */
+  /** The provider wants a thought that is gone: it is asked without thinking. */
   withoutThinking: boolean;
 }
 

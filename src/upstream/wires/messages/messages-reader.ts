@@ -14,7 +14,7 @@ const MAX_BLOCKS = 1024;
 
 interface Block {
   content: JsonObject;
-  /** The JSON of a call's input, as far as it came. */
+  /** The JSON of a call's input that came so far. */
   input: string;
   /** Whether the provider said that the block is whole. */
   isWhole: boolean;
