@@ -24,9 +24,6 @@ const STREAM_HEADERS = {
 
 const HEARTBEAT = ': heartbeat\n\n';
 
-/** A reader that takes nothing for this long is gone, in milliseconds. */
-const STALLED_MS = 5 * 60_000;
-
 /**
  * Writes a stream to its end: the one place that does. The next chunk is pulled after the last one went out, so that
  * a slow reader holds no memory. A source that fails after the headers breaks the connection, so that no client takes
@@ -74,17 +71,18 @@ export async function writeStream(
   }
 }
 
-/** Waits until more can be written, or the connection is gone: waiting for `drain` alone would hang when it goes. */
+/**
+ * Waits until more can be written, or the connection is gone: waiting for `drain` alone would hang when it goes. The
+ * server ends the connection of a reader that has stalled (`ServerTimes.stalled`).
+ */
 export function writable(res: ServerResponse): Promise<void> {
   while (res.writableCorked > 0) res.uncork();
   if (!res.writableNeedDrain || res.destroyed) return Promise.resolve();
   return new Promise((resolve) => {
     const settle = () => {
-      clearTimeout(timer);
       res.off('drain', settle).off('close', settle);
       resolve();
     };
-    const timer = setTimeout(() => res.destroy(), STALLED_MS);
     res.on('drain', settle).on('close', settle);
   });
 }
