@@ -32,7 +32,7 @@ export interface RoutedCall {
 
 /** A call while a route is asked: what the receivers of the answer know. */
 export interface AttemptContext extends Omit<RoutedCall, 'request' | 'account'> {
-  /** See `ProxyCall`. */
+  /** See `PassedRequest`. */
   api: string;
   route: Route;
   target: ProviderTarget;

@@ -15,12 +15,12 @@ export class ClientWriter {
   }
 
   /** Whether the head went out. Another attempt may have sent it. */
-  get begun(): boolean {
+  get hasHead(): boolean {
     return this.#res.headersSent;
   }
 
   begin(status: number, headers: Readonly<Record<string, string>>): void {
-    if (!this.#res.headersSent) this.#res.writeHead(status, headers);
+    if (!this.hasHead) this.#res.writeHead(status, headers);
   }
 
   write(bytes: Buffer): void {

@@ -37,9 +37,8 @@ export interface ForwardParts {
  * @throws GatewayError while nothing has been written; the signal's reason.
  */
 export async function forwardCall(call: ProxyCall, { upstream, holdMs, memory }: ForwardParts): Promise<void> {
-  const { req, res, modelName, model, key, account, api, stream, body, signal } = call;
-  const { path, modelAt, encoding } = call;
-  const request = { method: req.method ?? 'POST', path, api, headers: req.headers, body, modelAt, encoding };
+  const { res, request, modelName, model, key, account, stream, signal } = call;
+  const { api, body } = request;
   const continues = api === 'chat_completions' && stream && model.continue_streams && isContinuable(body);
   const continued = continues ? new ContinuedAnswer() : undefined;
   const kind = streamOf(api, modelName, body);

@@ -1,30 +1,21 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import type { TraceContext } from '../base/trace-context.ts';
 import type { KeyConfig, ProxyModelConfig } from '../config/schema.ts';
-import type { Span } from '../protocol/requests/json-spans.ts';
 import type { CallAccount } from './call-account.ts';
+import type { PassedRequest } from './replace-spans.ts';
 
 /** A request on a proxy model, checked and ready to be passed to a provider. */
 export interface ProxyCall {
-  req: IncomingMessage;
   /** Nothing was written to it yet but `x-request-id` and the like, by `setHeader`. */
   res: ServerResponse;
-  /** The body as it came. */
-  body: Buffer;
-  /** Where in `body` the model's name stands: with its quotes in JSON, bare in a multipart form. */
-  modelAt: Span;
-  encoding: 'json' | 'multipart';
+  /** What goes to a provider, with the body as it came. */
+  request: PassedRequest;
   /** Name of the model as configured, and its configuration. */
   modelName: string;
   model: ProxyModelConfig;
   key: KeyConfig;
-  /** The API called: `chat_completions`, `responses`, or the path after `/v1/`. */
-  api: string;
-  /** The path after `/v1`, with its query: `/audio/speech?x=1`. */
-  path: string;
   /** Whether the body asks for a stream. */
   stream: boolean;
-  requestId: string;
   /** What the call uses is added up here, also where it fails or is left. */
   account: CallAccount;
   /** Aborts when the client leaves: the provider's request ends with it. */
@@ -38,7 +29,6 @@ export interface ProxyTask {
   key: KeyConfig | undefined;
   /** The request body as the client sent it. */
   body: string;
-  /** See `ProxyCall`. */
   account: CallAccount;
   /** Of the request that submitted the task. */
   trace?: TraceContext | undefined;

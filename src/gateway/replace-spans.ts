@@ -5,9 +5,9 @@ import type { TargetRequest } from '../upstream/provider-target.ts';
 /** What a client asked for, before a route is chosen. */
 export interface PassedRequest {
   method: string;
-  /** The path after `/v1`, with its query. */
+  /** The path after `/v1`, with its query: `/audio/speech?x=1`. */
   path: string;
-  /** See `ProxyCall`. */
+  /** The API called: `chat_completions`, `responses`, or the path after `/v1/`. */
   api: string;
   /** The client's headers; those that no provider may see are left behind where it goes out. */
   headers: IncomingHttpHeaders;

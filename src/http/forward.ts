@@ -39,7 +39,7 @@ export function jsonForwarding({ raw, json }: JsonBody): Omit<Forwarding, 'model
 export async function forward(deps: AppDeps, { req, res, identity }: Call, forwarding: Forwarding): Promise<Answer> {
   refuseNewWork(deps);
   const { key, config, context } = identity;
-  const { modelName, model, api, body, fields } = forwarding;
+  const { modelName, model, api, body, modelAt, encoding, stream, fields } = forwarding;
   const routes = key.routes[modelName] ?? model.routes;
   const worst = worstCase({ api, body, fields }, { ...model, routes });
   const price = highestKnownPrice(routes);
@@ -52,16 +52,9 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, forwa
     usedSoFar: () => account.spent,
   });
   try {
-    await deps.proxy.forward({
-      ...forwarding,
-      req,
-      res,
-      key,
-      path: providerPath(req.url, key),
-      requestId: context.id,
-      account,
-      signal: context.signal,
-    });
+    const path = providerPath(req.url, key);
+    const request = { method: req.method, path, api, headers: req.headers, body, modelAt, encoding };
+    await deps.proxy.forward({ request, res, modelName, model, key, stream, account, signal: context.signal });
   } finally {
     // Whatever became of it: what was sent and delivered is counted.
     const { tokens, cost } = account.spent;

@@ -57,7 +57,7 @@ describe('bodies', () => {
     const lines = 'Connection: close\r\nTransfer-Encoding: chunked';
     const answer = await rawExchange(gateway, `${head('ann', lines)}${coded}0\r\n\r\n`);
     assert.match(answer, /^HTTP\/1\.1 200 /);
-    assert.ok(gateway.calls[0]?.body.equals(Buffer.from(body)));
+    assert.ok(gateway.calls[0]?.request.body.equals(Buffer.from(body)));
   });
 
   it('are bounded together: one more is told to wait, and what was taken comes back', async () => {

@@ -50,7 +50,7 @@ describe('a path below a known resource', () => {
     const answer = await send(gateway, 'POST /v1/responses/compact', { body: { model: 'gpt', input: 'hello' } });
     assert.equal(answer.status, 200, answer.text);
     assert.deepEqual(
-      gateway.calls.map(({ api, path }) => [api, path]),
+      gateway.calls.map(({ request }) => [request.api, request.path]),
       [['responses/compact', '/responses/compact']],
     );
   });

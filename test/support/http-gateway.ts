@@ -187,7 +187,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
   };
 }
 
-const echo: ModelProxy['forward'] = async ({ res, body }) => {
+const echo: ModelProxy['forward'] = async ({ res, request: { body } }) => {
   res.writeHead(200, { 'content-type': 'application/json' }).end(body);
 };
 

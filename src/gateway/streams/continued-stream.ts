@@ -119,7 +119,7 @@ export class ContinuedStream implements ResultReceiver {
 
   #write(text: string): void {
     const { onBegin, target } = this.#context;
-    if (!this.#writer.begun) {
+    if (!this.#writer.hasHead) {
       onBegin();
       this.#writer.begin(200, streamHeaders(target.requestId(this.#head)));
     }

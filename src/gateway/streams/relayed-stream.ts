@@ -1,4 +1,4 @@
-import { isJsonObject, isObject, type JsonObject } from '../../base/json.ts';
+import type { JsonObject } from '../../base/json.ts';
 import { type AttemptFailure, brokenStream, gatewayErrorOf, type TurnUsage } from '../../upstream/provider-answer.ts';
 import type { AnswerHead } from '../../upstream/provider-target.ts';
 import { streamHeaders } from '../answers/answer-headers.ts';
@@ -9,6 +9,7 @@ import type { PassingContext } from '../attempt-context.ts';
 import type { AttemptResult, ResultControl, ResultReceiver } from '../attempt-result.ts';
 import { ClientWriter } from '../client-writer.ts';
 import { findFlaw, framesOf, holdsPayload, LF, lastPayloads, MAX_SPREAD, saysDone } from './frames.ts';
+import { failurePayloads, usageAtEnd } from './stream-end.ts';
 import { StreamOpening } from './stream-opening.ts';
 
 /** The longest frame that is accepted, in bytes. */
@@ -227,29 +228,13 @@ export class RelayedStream implements ResultReceiver {
     if (!this.#first) return { is: 'failed', failure };
     const { kind, modelName, route } = this.#context;
     const error = gatewayErrorOf(modelName, [{ route, failure }]).toObject();
-    const [chunk, ...more] = kind.failure(error, this.#first);
-    const payloads = told && saysAll(told, chunk) ? more : [chunk, ...more];
+    const payloads = failurePayloads(kind.failure(error, this.#first), told);
     const gap = this.#tail.endsFrame ? '' : '\n\n';
     this.#writer.end(gap + framesOf(payloads));
     return { is: 'delivered', usage: this.#usage(), failure };
   }
 
   #usage(): TurnUsage | null {
-    const first = usageOfStart(this.#first);
-    const text = this.#tail.text();
-    // A frame may be spread over several lines.
-    return lastReportedUsage(text, first) ?? lastReportedUsage(text.replaceAll(/\ndata:/g, '\n'), first);
+    return usageAtEnd(this.#tail.text(), this.#first);
   }
-}
-
-/** Anthropic's Messages tell of the input in their first event, and some never again. */
-function usageOfStart(first: JsonObject | undefined): JsonObject {
-  const message = first?.type === 'message_start' ? first.message : undefined;
-  return isJsonObject(message) && isJsonObject(message.usage) ? message.usage : {};
-}
-
-/** Whether the provider's own frame tells of the failure as ours would. */
-function saysAll(told: JsonObject, ours: JsonObject): boolean {
-  if (!isObject(told.error)) return false;
-  return ours.choices === undefined || JSON.stringify(told.choices ?? null).includes('"finish_reason":"error"');
 }

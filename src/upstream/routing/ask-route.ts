@@ -12,7 +12,7 @@ import { learnReplayRefusal, newRunTraits, type RunTraits } from '../wires/repla
 import { WIRES } from '../wires/wires.ts';
 import { AttemptFailure } from './attempt-failure.ts';
 import type { Route } from './routes.ts';
-import { attempt } from './turn-attempt.ts';
+import { readTurn } from './turn-attempt.ts';
 
 /** Refusals in a row that one turn learns from. */
 const MAX_LEARNED = 6;
@@ -68,15 +68,17 @@ async function* askOnce(route: Route, request: TurnRequest, options: RouteReques
   const { body, names } = wire.request(request, { provider: provider.name, model, traits, run });
   const meter = new CallMeter(route, () => estimateInput(request));
   options.meters.push(meter);
-  const parts = attempt({
+  const parts = readTurn({
     target,
     wire,
     body,
-    tools: request.tools,
-    isQuotation: traits.toolProtocol === 'native' ? quotationsIn(request.messages) : undefined,
-    mayBeEmpty: request.mayBeEmpty ?? false,
-    startsThinking: traits.startsThinking,
-    reasoningBeside: traits.reasoningBeside,
+    reading: {
+      tools: request.tools,
+      isQuotation: traits.toolProtocol === 'native' ? quotationsIn(request.messages) : undefined,
+      mayBeEmpty: request.mayBeEmpty ?? false,
+      startsThinking: traits.startsThinking,
+      reasoningBeside: traits.reasoningBeside,
+    },
     meter,
     patience: options.hasAlternative
       ? provider.patience(model, { streamed: true, bytes: estimateInput(request) * 4 })

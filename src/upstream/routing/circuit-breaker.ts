@@ -55,11 +55,6 @@ export class CircuitBreaker {
     return this.#state.is === 'open' ? Math.max(0, this.#state.until - this.#clock.now()) : 0;
   }
 
-  /** Whether the next attempt would be a probe. */
-  get wantsProbe(): boolean {
-    return this.#state.is !== 'closed' && this.allows;
-  }
-
   /** Tells that an attempt begins: on an open circuit it is the probe. */
   begin(): void {
     if (this.#state.is === 'closed') return;

@@ -45,7 +45,6 @@ export class Provider implements AsyncDisposable {
   readonly #limiters = new Map<string | undefined, RateLimiter>();
   readonly #traits = new Map<string, RequestTraits>();
   readonly #firstTokens = new Map<string, FirstTokenTimes>();
-  readonly #routeIds = new Map<string, string>();
   #users = 0;
   #onUnused: (() => void) | undefined;
 
@@ -127,7 +126,7 @@ export class Provider implements AsyncDisposable {
 
   /** What tells the routes to the provider's models apart, also after a reload. */
   routeId(model: string): string {
-    return remembered(this.#routeIds, model, () => `${this.name}\n${model}`);
+    return `${this.name}\n${model}`;
   }
 
   /** Closes the pool once nobody uses it, and tells. */

@@ -4,10 +4,11 @@ import type { CallMeter } from '../call-meter.ts';
 import type { DecodedTurn, Delta } from '../decoding/decoded-turn.ts';
 import { tokenWeight } from '../decoding/estimate.ts';
 import { EventStream } from '../decoding/event-stream.ts';
+import type { DecoderOptions } from '../decoding/turn-decoder.ts';
 import type { ProviderTarget, Receiver, ReceiverControl } from '../provider-target.ts';
 import { collectedBody } from '../transport/collected-body.ts';
 import type { AnswerHead, FirstTokenWatch } from '../transport/held-call.ts';
-import type { PassDelta, TurnTool } from '../turn.ts';
+import type { PassDelta } from '../turn.ts';
 import type { TurnReader, Wire } from '../wires/wire.ts';
 import { AttemptFailure } from './attempt-failure.ts';
 
@@ -30,12 +31,7 @@ export interface AttemptOptions {
   target: ProviderTarget;
   wire: Wire;
   body: JsonObject;
-  tools: readonly TurnTool[] | undefined;
-  /** See `DecoderOptions`. */
-  isQuotation?: ((block: string) => boolean) | undefined;
-  mayBeEmpty: boolean;
-  startsThinking: boolean;
-  reasoningBeside: boolean;
+  reading: Omit<DecoderOptions, 'failureOf'>;
   /** What is sent and delivered is counted here. */
   meter: CallMeter;
   /** See `CallOptions`. */
@@ -55,7 +51,7 @@ export type AttemptPart =
  * closes the connection at once.
  * @throws AttemptFailure, or the signal's reason.
  */
-export async function* attempt(options: AttemptOptions): AsyncGenerator<AttemptPart, void, undefined> {
+export async function* readTurn(options: AttemptOptions): AsyncGenerator<AttemptPart, void, undefined> {
   const { target, wire, body, meter, signal } = options;
   const deltas = new WaitingDeltas(options.pass);
   const left = new AbortController();
@@ -76,8 +72,7 @@ export async function* attempt(options: AttemptOptions): AsyncGenerator<AttemptP
           meter.refused();
           return refusalReceiver(head, control, options);
         }
-        const { thinkingMs } = target;
-        return new TurnReceiver(deltas, control, { ...options, thinkingMs, idleMs: target.config.timeouts.idle });
+        return new TurnReceiver(deltas, control, options);
       },
       unanswered: (failure) => ({ failure }),
       sent: () => meter.sent(),
@@ -157,16 +152,11 @@ class WaitingDeltas {
   }
 }
 
-interface TurnReceiverOptions extends AttemptOptions {
-  idleMs: number;
-  thinkingMs: number;
-}
-
 /** Reads a streamed turn. */
 class TurnReceiver implements Receiver<AttemptEnd> {
   readonly #deltas: WaitingDeltas;
   readonly #control: ReceiverControl<AttemptEnd>;
-  readonly #options: TurnReceiverOptions;
+  readonly #options: AttemptOptions;
   readonly #stream = new EventStream();
   readonly #decoder: TurnReader;
   readonly #resume = () => this.#control.resume();
@@ -175,17 +165,13 @@ class TurnReceiver implements Receiver<AttemptEnd> {
   #given = 0;
   #weight = 0;
 
-  constructor(deltas: WaitingDeltas, control: ReceiverControl<AttemptEnd>, options: TurnReceiverOptions) {
+  constructor(deltas: WaitingDeltas, control: ReceiverControl<AttemptEnd>, options: AttemptOptions) {
     this.#deltas = deltas;
     this.#control = control;
     this.#options = options;
     this.#decoder = options.wire.reader({
+      ...options.reading,
       failureOf: (payload) => options.target.failureOfStreamError(payload),
-      tools: options.tools,
-      isQuotation: options.isQuotation,
-      mayBeEmpty: options.mayBeEmpty,
-      startsThinking: options.startsThinking,
-      reasoningBeside: options.reasoningBeside,
     });
   }
 
@@ -246,7 +232,8 @@ class TurnReceiver implements Receiver<AttemptEnd> {
     const phase = finished ? 'finished' : isThinking ? 'thinking' : hasOutput ? 'speaking' : this.#phase;
     if (phase === this.#phase) return;
     this.#phase = phase;
-    const { idleMs, thinkingMs } = this.#options;
+    const { thinkingMs, config } = this.#options.target;
+    const idleMs = config.timeouts.idle;
     this.#control.started(finished ? Math.min(AFTER_FINISH_MS, idleMs) : isThinking ? thinkingMs : idleMs);
   }
 

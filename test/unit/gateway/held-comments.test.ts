@@ -34,23 +34,19 @@ async function startProxy(first: Script, second: Script) {
   const [modelAt] = topLevelSpans(BODY, 'model');
   assert.ok(model?.kind === 'proxy' && key && modelAt);
   const server = createServer((req, res) => {
-    const common = { api: 'chat_completions', path: '/chat/completions', stream: true, requestId: 'r' };
     const { signal } = new AbortController();
     const account = new CallAccount();
+    const request = {
+      method: 'POST',
+      path: '/chat/completions',
+      api: 'chat_completions',
+      headers: req.headers,
+      body: BODY,
+      modelAt,
+      encoding: 'json',
+    } as const;
     proxy
-      .forward({
-        req,
-        res,
-        body: BODY,
-        modelAt,
-        encoding: 'json',
-        modelName: 'fast',
-        model,
-        key,
-        account,
-        signal,
-        ...common,
-      })
+      .forward({ request, res, modelName: 'fast', model, key, stream: true, account, signal })
       .catch((error: Error) => res.writeHead(500).end(error.message));
   });
   server.listen(0, '127.0.0.1');

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import { ContinuedAnswer } from '../../../src/gateway/answers/continued-answer.ts';
+import type { RoutedCall } from '../../../src/gateway/attempt-context.ts';
+import type { AttemptResult } from '../../../src/gateway/attempt-result.ts';
+import { CallAccount } from '../../../src/gateway/call-account.ts';
+import { continuing } from '../../../src/gateway/continuing.ts';
+import { AttemptFailure } from '../../../src/upstream/routing/attempt-failure.ts';
+import { chunk } from '../../support/provider-scripts.ts';
+import { passingContext } from './passing-context.ts';
+
+const BODY = Buffer.from('{"model":"fast","messages":[{"role":"user","content":"hi"}]}');
+const { route, kind, memory } = passingContext(new ServerResponse(new IncomingMessage(new Socket())));
+const REFUSED: AttemptResult = {
+  is: 'failed',
+  failure: new AttemptFailure('no prefill', { kind: 'refused', advice: 'elsewhere' }),
+  answer: { status: 400, headers: {}, body: Buffer.from('the last message must be of the user') },
+};
+
+function callOf(): RoutedCall {
+  const request = {
+    method: 'POST',
+    path: '/chat/completions',
+    api: 'chat_completions',
+    headers: {},
+    body: BODY,
+    modelAt: { start: 9, end: 15 },
+    encoding: 'json',
+  } as const;
+  return { request, modelName: 'fast', kind, account: new CallAccount(), memory };
+}
+
+describe('asking a route to go on with an answer', () => {
+  const attempt = { route, hasAlternative: false, succeeded() {}, failed() {} };
+  const lane = { signal: new AbortController().signal, win() {} };
+
+  it('is asking it as any where nothing was answered yet', async () => {
+    const asked: RoutedCall[] = [];
+    const ask = continuing(async (call) => {
+      asked.push(call);
+      return REFUSED;
+    }, new ContinuedAnswer());
+    assert.equal(await ask(callOf(), attempt, lane), REFUSED);
+    assert.deepEqual([asked.length, asked[0]?.request.changes], [1, undefined]);
+  });
+
+  it('gives it the answer so far, and where it refuses that the words of a user, once', async () => {
+    const continued = new ContinuedAnswer();
+    continued.accept({ ...chunk({ content: 'once upon' }) });
+    const told: string[] = [];
+    const ask = continuing(async ({ request }) => {
+      told.push((request.changes ?? []).map(({ text }) => text).join());
+      return REFUSED;
+    }, continued);
+    await ask(callOf(), attempt, lane);
+    assert.equal(told.length, 2);
+    assert.ok(told.every((text) => text.includes('{"role":"assistant","content":"once upon"}')));
+    assert.deepEqual(
+      told.map((text) => text.includes('"role":"user"')),
+      [false, true],
+    );
+    await ask(callOf(), attempt, lane);
+    assert.equal(told.length, 3, 'it has learned');
+  });
+});
