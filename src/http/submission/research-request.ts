@@ -8,8 +8,8 @@ import type { SchemaChecker } from '../../research/answer/schema/schema-job.ts';
 import { requireUsableSchema } from '../../research/answer/schema/structured.ts';
 import { highestPrice, leastCost } from '../../research/run/money.ts';
 import type { ConversationMessage, ResearchRequest } from '../../research/run/request.ts';
-import { leastTokens } from '../../research/text/tokens.ts';
 import type { Caller, Runs } from '../../runs/runs.ts';
+import { leastTokens } from '../../upstream/decoding/estimate.ts';
 import { messagesOf } from './conversation.ts';
 import { requestedTools } from './input-tools.ts';
 

@@ -1,6 +1,6 @@
 import type { IncompleteReason } from '../../protocol/response.ts';
+import { leastTokens } from '../../upstream/decoding/estimate.ts';
 import { RepetitionWatch } from '../guards/repetition.ts';
-import { leastTokens } from '../text/tokens.ts';
 
 /** Text is looked at in pieces of this length, however large the deltas are, in UTF-16 code units. */
 const PIECE = 120;

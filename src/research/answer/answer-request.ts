@@ -1,8 +1,8 @@
+import { estimateTokens } from '../../upstream/decoding/estimate.ts';
 import type { TurnMessage, TurnRequest } from '../../upstream/turn.ts';
 import type { Context } from '../context/context.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
-import { estimateTokens } from '../text/tokens.ts';
 import { fittedMessages, hints, sampling } from '../turns.ts';
 import type { StructuredFormat } from './schema/structured.ts';
 

@@ -1,12 +1,12 @@
 import { GatewayError } from '../../base/errors.ts';
 import type { IncompleteReason } from '../../protocol/response.ts';
+import { estimateTokens, leastTokens } from '../../upstream/decoding/estimate.ts';
 import type { Context } from '../context/context.ts';
 import { stepsOf, type TakeStep } from '../run/live-steps.ts';
 import { noted, type ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import type { TranscriptEntry } from '../run/transcript.ts';
 import { citationsWithoutSource } from '../run/warnings.ts';
-import { estimateTokens, leastTokens } from '../text/tokens.ts';
 import { afterCut, ContextWall, type CountedPart, type Finish, type Tries } from '../turns.ts';
 import { type AnswerRequest, answerTokensLeft } from './answer-request.ts';
 import type { CitedText } from './cited-answer.ts';

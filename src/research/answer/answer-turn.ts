@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers/promises';
+import { leastTokens } from '../../upstream/decoding/estimate.ts';
 import type { TurnDelta } from '../../upstream/turn.ts';
 import { LONGEST_AT_ONCE, stepsOf, type TakeStep } from '../run/live-steps.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
-import { leastTokens } from '../text/tokens.ts';
 import { takeReasoning } from '../turns.ts';
 import { AnswerBound, endOfPiece } from './answer-bound.ts';
 import { type AnswerRequest, outputLimit } from './answer-request.ts';

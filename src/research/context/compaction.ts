@@ -1,8 +1,8 @@
+import { estimateRequest, estimateTokens } from '../../upstream/decoding/estimate.ts';
 import type { TurnMessage } from '../../upstream/turn.ts';
 import { queriesOf } from '../guards/repeated-calls.ts';
 import type { CompactionEntry, ResearchState, TurnEntry } from '../run/transcript.ts';
 import type { Fence } from '../text/fence.ts';
-import { estimateRequest, estimateTokens } from '../text/tokens.ts';
 import { findingsByTurn } from './findings.ts';
 import { fewestTokensOf, LEAST_LINE_TOKENS, ledgerBlock } from './ledger.ts';
 import { lastTurns, messagesOf, type Segment, type SegmentPart, wholeCalls } from './segment.ts';

@@ -1,10 +1,10 @@
+import { estimateRequest, estimateTokens } from '../../upstream/decoding/estimate.ts';
 import type { TurnMessage, TurnTool } from '../../upstream/turn.ts';
 import { recordText } from '../run/evidence.ts';
 import type { ContextRun } from '../run/run.ts';
 import type { CompactionEntry, OpeningEntry } from '../run/transcript.ts';
 import { keywords } from '../text/key-facts.ts';
 import { questionOf } from '../text/prose.ts';
-import { estimateRequest, estimateTokens } from '../text/tokens.ts';
 import { compact, findingsMessages } from './compaction.ts';
 import { createOpening } from './opening.ts';
 import { lastSegment, messagesOf, wholeCalls } from './segment.ts';

@@ -1,8 +1,8 @@
+import { estimateTokens } from '../../upstream/decoding/estimate.ts';
 import type { EarlierSource } from '../run/request.ts';
 import type { ContextRun } from '../run/run.ts';
 import { keyFacts, keywords } from '../text/key-facts.ts';
 import { questionOf } from '../text/prose.ts';
-import { estimateTokens } from '../text/tokens.ts';
 
 /** The lengths that are tried for what is told of a source, in UTF-16 code units. */
 const LENGTHS = [800, 400, 200, 80, 0] as const;

@@ -1,7 +1,7 @@
 import { nextTurn } from '../../base/load/event-loop.ts';
+import { estimateTokens } from '../../upstream/decoding/estimate.ts';
 import { type EvidenceRecord, recordText } from '../run/evidence.ts';
 import { keywords, mostTellingPart, pickFacts, type RankedText, rankText } from '../text/key-facts.ts';
-import { estimateTokens } from '../text/tokens.ts';
 import { coveredBy, disagreements, fold, type Repeat } from './compare-records.ts';
 import type { FoundResult, TurnFindings } from './turn-findings.ts';
 

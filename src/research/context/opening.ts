@@ -1,9 +1,9 @@
+import { estimateRequest, estimateTokens } from '../../upstream/decoding/estimate.ts';
 import type { TurnMessage, UserPart } from '../../upstream/turn.ts';
 import type { ConversationMessage } from '../run/request.ts';
 import type { ContextRun } from '../run/run.ts';
 import { languageOf } from '../text/language.ts';
 import { questionOf, textOf } from '../text/prose.ts';
-import { estimateRequest, estimateTokens } from '../text/tokens.ts';
 import { createEarlierSources } from './earlier-sources.ts';
 
 /** What every request of a run begins with: the system prompt, and the conversation that led to the question. */

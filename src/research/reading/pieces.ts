@@ -1,4 +1,4 @@
-import { estimateTokens } from '../text/tokens.ts';
+import { estimateTokens } from '../../upstream/decoding/estimate.ts';
 
 /** A piece may be this much shorter, to end where a paragraph, a line, a sentence or a word does. */
 const SLACK = 0.25;

@@ -1,8 +1,8 @@
+import { estimateTokens, leastTokens } from '../../upstream/decoding/estimate.ts';
 import { TurnError, type TurnUsage } from '../../upstream/turn.ts';
 import { estimatedUsage } from '../run/estimated-usage.ts';
 import type { ResearchRun } from '../run/run.ts';
 import { keyFacts, keywords } from '../text/key-facts.ts';
-import { estimateTokens, leastTokens } from '../text/tokens.ts';
 import { cutPieces } from './pieces.ts';
 
 /** What the reader may write about one piece, in tokens, with what it thinks before. */

@@ -1,6 +1,7 @@
 import { linkSignals } from '../../base/abort.ts';
 import { isObject, type JsonObject, type JsonValue } from '../../base/json.ts';
 import { type Tool, type ToolContext, ToolError, type ToolOutput } from '../../tools/tool.ts';
+import { estimateTokens } from '../../upstream/decoding/estimate.ts';
 import type { TurnUsage } from '../../upstream/turn.ts';
 import type { Context } from '../context/context.ts';
 import { researchTokens } from '../run/budget.ts';
@@ -8,7 +9,6 @@ import { costOf } from '../run/money.ts';
 import type { ResearchRun } from '../run/run.ts';
 import { keyFacts } from '../text/key-facts.ts';
 import { questionOf } from '../text/prose.ts';
-import { estimateTokens } from '../text/tokens.ts';
 import { cutPieces } from './pieces.ts';
 import { factsOf, NOTES_TOKENS, type PieceToRead, readPiece } from './read-piece.ts';
 import type { PieceNotes } from './reader-records.ts';

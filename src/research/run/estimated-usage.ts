@@ -1,5 +1,5 @@
+import { estimateTokens } from '../../upstream/decoding/estimate.ts';
 import { noUsage, type TurnUsage } from '../../upstream/turn.ts';
-import { estimateTokens } from '../text/tokens.ts';
 
 /** The tokens of a turn that nobody counted: of its request, and of the text that came. */
 export function estimatedUsage({ estimate, text }: { estimate: number; text: string }): TurnUsage {

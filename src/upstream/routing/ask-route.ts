@@ -2,7 +2,7 @@ import type { JsonObject } from '../../base/json.ts';
 import type { Logger } from '../../base/logger.ts';
 import { CallMeter, usageOf } from '../call-meter.ts';
 import type { DecodedTurn } from '../decoding/decoded-turn.ts';
-import { estimateInput, roughTokens } from '../decoding/estimate.ts';
+import { estimateInput, estimateTokens } from '../decoding/estimate.ts';
 import { learnLargestOutput } from '../dialects/requests/output-limit.ts';
 import type { ToolNames } from '../dialects/requests/tool-names.ts';
 import { learn } from '../dialects/requests/traits.ts';
@@ -142,6 +142,6 @@ function replayFields(fields: JsonObject, { provider, model }: Route): JsonObjec
 }
 
 function outputTokens(turn: DecodedTurn): number {
-  const calls = turn.calls.reduce((sum, call) => sum + roughTokens(call.name + call.arguments), 0);
-  return roughTokens(turn.text) + turn.reasoningTokens + calls;
+  const calls = turn.calls.reduce((sum, call) => sum + estimateTokens(call.name + call.arguments), 0);
+  return estimateTokens(turn.text) + turn.reasoningTokens + calls;
 }

@@ -1,10 +1,9 @@
 import type { JsonObject } from '../../base/json.ts';
 import { currentTrace } from '../../base/trace-context.ts';
 import type { CallMeter } from '../call-meter.ts';
-import type { DecodedTurn, Delta } from '../decoding/decoded-turn.ts';
+import type { DecodedTurn, DecoderOptions, Delta } from '../decoding/decoded-turn.ts';
 import { tokenWeight } from '../decoding/estimate.ts';
 import { EventStream } from '../decoding/event-stream.ts';
-import type { DecoderOptions } from '../decoding/turn-decoder.ts';
 import type { ProviderTarget, Receiver, ReceiverControl } from '../provider-target.ts';
 import { collectedBody } from '../transport/collected-body.ts';
 import type { AnswerHead, FirstTokenWatch } from '../transport/held-call.ts';

@@ -4,7 +4,7 @@ import { notesIn } from '../../../src/research/context/model-notes.ts';
 import { recordsOf } from '../../../src/research/context/result-records.ts';
 import type { TurnFindings } from '../../../src/research/context/turn-findings.ts';
 import type { EvidenceRecord } from '../../../src/research/run/evidence.ts';
-import { estimateTokens } from '../../../src/research/text/tokens.ts';
+import { estimateTokens } from '../../../src/upstream/decoding/estimate.ts';
 import { codesIn, handbook } from '../../support/handbook.ts';
 import { longRun, readOrSearch } from '../../support/long-run.ts';
 import type { TurnScript } from '../../support/scripted-provider.ts';

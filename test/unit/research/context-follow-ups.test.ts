@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { ConversationMessage, EarlierSource } from '../../../src/research/run/request.ts';
-import { estimateRequest } from '../../../src/research/text/tokens.ts';
+import { estimateRequest } from '../../../src/upstream/decoding/estimate.ts';
 import { lookups, runResearch, textOf } from '../../support/research-run.ts';
 import { testConfig } from '../../support/run-harness.ts';
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mock } from 'node:test';
-import { estimateTokens } from '../../../src/research/text/tokens.ts';
+import { estimateTokens } from '../../../src/upstream/decoding/estimate.ts';
 import type { ChatModel, TurnPart, TurnRequest } from '../../../src/upstream/turn.ts';
 import { lookup, lookups, type ResearchScript, runResearch, textOf } from '../../support/research-run.ts';
 import { openHarness, question, readAll, runToEnd, testConfig } from '../../support/run-harness.ts';

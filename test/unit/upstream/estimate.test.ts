@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { promptTokens } from '../../../src/upstream/decoding/estimate.ts';
+import { estimateInput, promptTokens } from '../../../src/upstream/decoding/estimate.ts';
 
 describe('the estimate of a prompt', () => {
   const words = 'word '.repeat(400);
@@ -30,4 +30,11 @@ describe('the estimate of a prompt', () => {
       assert.ok(Math.abs(estimated - tokens) <= 0.1 * tokens, `${estimated}, not ${tokens}`);
     });
   }
+
+  it('is about the same for a research turn and for the same messages of a client', () => {
+    const parameters = { type: 'object', properties: { query: { type: 'string', description: 'What to look for.' } } };
+    const asked = [{ role: 'user' as const, content: 'Which of the two bridges is older?' }];
+    const request = { messages: asked, tools: [{ name: 'search', description: '', parameters }] };
+    assert.ok(Math.abs(estimateInput(request) - promptTokens(request)) <= 2);
+  });
 });
