@@ -16,6 +16,15 @@ export interface SearchProviderRow {
 const COUNTRIES =
   'AR AU AT BE BR CA CL CN DE DK ES FI FR GB HK ID IN IT JP KR MX MY NL NO NZ PH PL PT RU SA SE TR TW US ZA'.split(' ');
 
+/** Countries that Tavily documents. */
+const TAVILY_COUNTRIES = (
+  'AF AL DZ AD AO AR AM AU AT AZ BS BH BD BB BY BE BZ BJ BT BO BA BW BR BN BG BF BI KH CM CA CV CF TD CL CN CO KM CG CR ' +
+  'HR CU CY CZ DK DJ DO EC EG SV GQ ER EE ET FJ FI FR GA GM GE DE GH GR GT GN HT HN HU IS IN ID IR IQ IE IL IT JM JP JO ' +
+  'KZ KE KW KG LV LB LS LR LY LI LT LU MG MW MY MV ML MT MR MU MX MD MC MN ME MA MZ MM NA NP NL NZ NI NE NG KP MK NO OM ' +
+  'PK PA PG PY PE PH PL PT QA RO RU RW SA SN RS SG SK SI SO ZA KR SS ES LK SD SE CH SY TW TJ TZ TH TG TT TN TR TM UG UA ' +
+  'AE GB US UY UZ VE VN YE ZM ZW'
+).split(' ');
+
 /**
  * Every search provider, one row each. Its code is `tools/web-search/providers/<name>.ts`, which is loaded when it is
  * asked for the first time; the configuration, its checks and its messages follow from here.
@@ -30,7 +39,7 @@ const ROWS = {
   jina: { needs: ['api_key'], cacheable: true, countries: 'all' },
   kagi: { needs: ['api_key'], cacheable: true },
   serper: { needs: ['api_key'], cacheable: true, countries: 'all' },
-  tavily: { needs: ['api_key'], cacheable: true },
+  tavily: { needs: ['api_key'], cacheable: true, countries: TAVILY_COUNTRIES },
   you: { needs: ['api_key'], cacheable: true, countries: COUNTRIES },
 } as const satisfies Record<string, SearchProviderRow>;
 

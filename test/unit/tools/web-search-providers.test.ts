@@ -316,6 +316,7 @@ describe('search services', () => {
       google: ['gl', 'de'],
       jina: ['gl', 'de'],
       serper: ['gl', 'de'],
+      tavily: ['country', 'germany'],
       you: ['country', 'DE'],
     };
     for (const provider of providers) {
@@ -324,12 +325,26 @@ describe('search services', () => {
         const { request, settled } = await ask(provider, answer, { country });
         const sent = JSON.stringify([Object.fromEntries(request.parameters), request.json]);
         const [name, value] = asked[provider] ?? [];
-        const isListed = country === 'DE' || (provider !== 'brave' && provider !== 'you');
+        const isListed = country === 'DE' || !['brave', 'tavily', 'you'].includes(provider);
         if (name && isListed)
           assert.ok(sent.includes(`"${name}":"${country === 'DE' ? value : value === 'de' ? 'aq' : 'AQ'}"`), sent);
-        else assert.doesNotMatch(sent, /"(?:country|gl|userLocation)"/, provider);
+        else assert.doesNotMatch(sent, /"(?:country|gl|region|userLocation)"/, provider);
         assert.equal(settled.status === 'fulfilled' && settled.value.private, true, provider);
       }
+    }
+  });
+
+  it('calls countries by the names that Tavily documents', async () => {
+    for (const [country, name] of [
+      ['US', 'united states'],
+      ['BA', 'bosnia and herzegovina'],
+      ['CZ', 'czech republic'],
+      ['CG', 'congo'],
+      ['MM', 'myanmar'],
+      ['TR', 'turkey'],
+    ] as const) {
+      const { request } = await ask('tavily', { status: 200, body: shapes.tavily(FOUND) }, { country });
+      assert.ok(JSON.stringify(request.json).includes(`"country":"${name}"`), country);
     }
   });
 

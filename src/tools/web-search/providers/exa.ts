@@ -1,21 +1,23 @@
 import { z } from 'zod';
-import type { SearchCode, SearchProviderOptions } from '../create-provider.ts';
 import { startOf } from '../published.ts';
-import { askService, failureOf, serviceUrl, unexpectedAnswer } from '../remote/ask-service.ts';
-import { toHits } from '../remote/hits.ts';
+import { serviceUrl } from '../remote/ask-service.ts';
+import { searchWith } from '../remote/search-service.ts';
 import type { SearchFailureKind } from '../search-provider.ts';
 
-const answer = z.object({
-  results: z.array(
-    z.object({
-      url: z.string(),
-      title: z.string().nullish(),
-      publishedDate: z.string().nullish(),
-      highlights: z.array(z.string()).nullish(),
-      text: z.string().nullish(),
-    }),
-  ),
-});
+const page = z
+  .object({
+    url: z.string(),
+    title: z.string().nullish(),
+    publishedDate: z.string().nullish(),
+    highlights: z.array(z.string()).nullish(),
+    text: z.string().nullish(),
+  })
+  .transform(({ url, title, publishedDate, highlights, text }) => ({
+    url,
+    title,
+    texts: highlights && highlights.length > 0 ? highlights : [text?.slice(0, 2000)],
+    published: publishedDate,
+  }));
 
 const failure = z.object({ error: z.string().nullish(), tag: z.string().nullish() });
 
@@ -26,42 +28,27 @@ const KINDS: Readonly<Record<string, SearchFailureKind>> = {
 };
 
 /** Exa, `POST /search` (https://docs.exa.ai/reference/search). */
-export function createSearch(options: SearchProviderOptions): SearchCode {
-  return {
-    async search(query, call) {
-      const { filters, timeRange } = query;
-      const { allowedDomains: allowed, blockedDomains: blocked } = filters;
-      const response = await askService(
-        options,
-        {
-          url: serviceUrl('https://api.exa.ai/search', options.url),
-          headers: { 'x-api-key': options.api_key ?? '' },
-          json: {
-            query: query.text.slice(0, 2000),
-            type: 'auto',
-            numResults: Math.min(query.limit, 100),
-            ...(allowed.length > 0 ? { includeDomains: allowed.slice(0, 1000) } : {}),
-            ...(blocked.length > 0 ? { excludeDomains: blocked.slice(0, 1000) } : {}),
-            ...(timeRange ? { startPublishedDate: `${startOf(timeRange, options.now())}T00:00:00.000Z` } : {}),
-            ...(query.country ? { userLocation: query.country } : {}),
-            contents: { highlights: { maxCharacters: 500, query: query.text.slice(0, 400) } },
-          },
-        },
-        call,
-      );
-      if (response.status !== 200) {
-        const { error, tag } = failure.safeParse(response.body).data ?? {};
-        throw failureOf(response, { known: KINDS[tag ?? ''], detail: error ?? tag ?? '', apiKey: options.api_key });
-      }
-      const parsed = answer.safeParse(response.body);
-      if (!parsed.success) throw unexpectedAnswer();
-      const found = parsed.data.results.map(({ url, title, publishedDate, highlights, text }) => ({
-        url,
-        title: title ?? '',
-        texts: highlights && highlights.length > 0 ? highlights : [text?.slice(0, 2000)],
-        published: publishedDate,
-      }));
-      return { hits: toHits(found, { limit: query.limit, now: options.now() }) };
-    },
-  };
-}
+export const createSearch = searchWith({
+  request({ text, limit, timeRange, country, filters }, options) {
+    const { allowedDomains: allowed, blockedDomains: blocked } = filters;
+    return {
+      url: serviceUrl('https://api.exa.ai/search', options.url),
+      headers: { 'x-api-key': options.api_key ?? '' },
+      json: {
+        query: text.slice(0, 2000),
+        type: 'auto',
+        numResults: Math.min(limit, 100),
+        ...(allowed.length > 0 ? { includeDomains: allowed.slice(0, 1000) } : {}),
+        ...(blocked.length > 0 ? { excludeDomains: blocked.slice(0, 1000) } : {}),
+        ...(timeRange ? { startPublishedDate: `${startOf(timeRange, options.now())}T00:00:00.000Z` } : {}),
+        ...(country ? { userLocation: country } : {}),
+        contents: { highlights: { maxCharacters: 500, query: text.slice(0, 400) } },
+      },
+    };
+  },
+  pages: z.object({ results: z.array(page) }).transform(({ results }) => results),
+  refusal({ body }) {
+    const { error, tag } = failure.safeParse(body).data ?? {};
+    return { known: KINDS[tag ?? ''], detail: error ?? tag ?? '' };
+  },
+});

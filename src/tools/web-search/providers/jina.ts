@@ -42,7 +42,7 @@ export function createSearch(options: SearchProviderOptions): SearchCode {
       if (!parsed.success) throw unexpectedAnswer();
       const found = parsed.data.data.map(({ url, title, description, date }) => ({
         url,
-        title: title ?? '',
+        title,
         texts: [description],
         published: date,
       }));

@@ -52,7 +52,7 @@ export function createSearch(options: SearchProviderOptions): SearchCode {
       if (results.length === 0 && silent.length > 0) throw silentEngines(silent);
       const found = results.map(({ url, title, content, publishedDate }) => ({
         url: url ?? '',
-        title: title ?? '',
+        title,
         texts: [content],
         published: publishedDate,
       }));

@@ -1,19 +1,21 @@
 import { z } from 'zod';
-import type { SearchCode, SearchProviderOptions } from '../create-provider.ts';
-import { askService, failureOf, serviceUrl, unexpectedAnswer } from '../remote/ask-service.ts';
-import { toHits } from '../remote/hits.ts';
+import { serviceUrl } from '../remote/ask-service.ts';
+import { searchWith } from '../remote/search-service.ts';
 import type { SearchFailureKind } from '../search-provider.ts';
 
-const answer = z.object({
-  results: z.array(
-    z.object({
-      url: z.string(),
-      title: z.string().nullish(),
-      content: z.string().nullish(),
-      published_date: z.string().nullish(),
-    }),
-  ),
-});
+const page = z
+  .object({
+    url: z.string(),
+    title: z.string().nullish(),
+    content: z.string().nullish(),
+    published_date: z.string().nullish(),
+  })
+  .transform(({ url, title, content, published_date }) => ({
+    url,
+    title,
+    texts: [content],
+    published: published_date,
+  }));
 
 const failure = z.object({ detail: z.union([z.string(), z.object({ error: z.string() })]) });
 
@@ -21,39 +23,37 @@ const failure = z.object({ detail: z.union([z.string(), z.object({ error: z.stri
 const KINDS: Readonly<Record<number, SearchFailureKind>> = { 432: 'quota_exceeded', 433: 'quota_exceeded' };
 
 /** Tavily, `POST /search` (https://docs.tavily.com/documentation/api-reference/endpoint/search). */
-export function createSearch(options: SearchProviderOptions): SearchCode {
-  return {
-    async search(query, call) {
-      const { filters } = query;
-      const response = await askService(
-        options,
-        {
-          url: serviceUrl('https://api.tavily.com/search', options.url),
-          headers: { authorization: `Bearer ${options.api_key ?? ''}` },
-          json: {
-            query: query.text.slice(0, 400),
-            max_results: Math.min(query.limit, 20),
-            ...(query.timeRange ? { time_range: query.timeRange } : {}),
-            ...(filters.allowedDomains.length > 0 ? { include_domains: filters.allowedDomains.slice(0, 300) } : {}),
-            ...(filters.blockedDomains.length > 0 ? { exclude_domains: filters.blockedDomains.slice(0, 150) } : {}),
-          },
-        },
-        call,
-      );
-      if (response.status !== 200) {
-        const detail = failure.safeParse(response.body).data?.detail;
-        const text = typeof detail === 'string' ? detail : detail?.error;
-        throw failureOf(response, { known: KINDS[response.status], detail: text, apiKey: options.api_key });
-      }
-      const parsed = answer.safeParse(response.body);
-      if (!parsed.success) throw unexpectedAnswer();
-      const found = parsed.data.results.map(({ url, title, content, published_date }) => ({
-        url,
-        title: title ?? '',
-        texts: [content],
-        published: published_date,
-      }));
-      return { hits: toHits(found, { limit: query.limit, now: options.now() }) };
+export const createSearch = searchWith({
+  request: ({ text, limit, timeRange, country, filters }, options) => ({
+    url: serviceUrl('https://api.tavily.com/search', options.url),
+    headers: { authorization: `Bearer ${options.api_key ?? ''}` },
+    json: {
+      query: text.slice(0, 400),
+      max_results: Math.min(limit, 20),
+      ...(timeRange ? { time_range: timeRange } : {}),
+      // The topic that knows countries is the default one.
+      ...(country ? { country: nameOf(country) } : {}),
+      ...(filters.allowedDomains.length > 0 ? { include_domains: filters.allowedDomains.slice(0, 300) } : {}),
+      ...(filters.blockedDomains.length > 0 ? { exclude_domains: filters.blockedDomains.slice(0, 150) } : {}),
     },
-  };
+  }),
+  pages: z.object({ results: z.array(page) }).transform(({ results }) => results),
+  refusal({ status, body }) {
+    const detail = failure.safeParse(body).data?.detail;
+    return { known: KINDS[status], detail: typeof detail === 'string' ? detail : detail?.error };
+  },
+});
+
+/** Countries that Tavily calls otherwise than Unicode does. */
+const NAMES: Readonly<Record<string, string>> = {
+  CG: 'congo',
+  CZ: 'czech republic',
+  MM: 'myanmar',
+  TR: 'turkey',
+};
+
+/** The name that Tavily documents: English, in lower case. */
+function nameOf(country: string): string {
+  const name = new Intl.DisplayNames('en', { type: 'region' }).of(country) ?? country;
+  return NAMES[country] ?? name.toLowerCase().replace('&', 'and');
 }

@@ -11,13 +11,27 @@ export interface ServiceAnswer {
   body: JsonValue | undefined;
 }
 
+export interface ServiceRequest {
+  url: URL;
+  headers?: Record<string, string>;
+  /** Sent by POST; a request without it is a GET. */
+  json?: JsonValue;
+}
+
+/** What a service's own error says, where it says more than the status. */
+export interface ServiceRefusal {
+  known?: SearchFailureKind | undefined;
+  detail?: string | undefined;
+  retryAfterMs?: number | undefined;
+}
+
 /** An answer beyond it is no list of results: reading it would hold up everybody else. */
 const MAX_SHAPE: JsonShape = { depth: 100, containers: 50_000, members: 100_000, entries: 200_000 };
 
 /** Sends one request to a search service and reads its JSON. */
 export async function askService(
   options: { fetch: SafeFetch['fetch'] },
-  request: { url: URL; headers?: Record<string, string>; json?: JsonValue },
+  request: ServiceRequest,
   { signal, answered }: SearchCall,
 ): Promise<ServiceAnswer> {
   const response = await options.fetch(request.url, {
@@ -65,15 +79,10 @@ const WORDS: Readonly<Record<SearchFailureKind, string>> = {
   unavailable: 'failed',
 };
 
-/** The failure that an answer stands for. `known` is what the service's own error says about the kind. */
+/** The failure that an answer stands for. */
 export function failureOf(
   answer: ServiceAnswer,
-  about: {
-    known?: SearchFailureKind | undefined;
-    detail?: string | undefined;
-    apiKey?: string | undefined;
-    retryAfterMs?: number | undefined;
-  },
+  about: ServiceRefusal & { apiKey?: string | undefined },
 ): SearchFailure {
   const kind = about.known ?? KINDS[answer.status] ?? 'unavailable';
   const detail = withoutKey(about.detail ?? '', about.apiKey)

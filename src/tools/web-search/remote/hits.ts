@@ -9,7 +9,7 @@ const MAX_GIVEN = 5000;
 /** A result in a service's own words. */
 export interface FoundPage {
   url: string;
-  title: string;
+  title?: string | null | undefined;
   texts: readonly (string | null | undefined)[];
   /** A date in any of the forms that `publishedDate` reads. */
   published?: unknown;
@@ -30,7 +30,7 @@ export function toHits(found: readonly FoundPage[], options: { limit: number; no
     const published = publishedDate(given, options.now);
     hits.push({
       url,
-      title: stripMarkup(title.slice(0, MAX_GIVEN)) || parsed.host,
+      title: stripMarkup((title ?? '').slice(0, MAX_GIVEN)) || parsed.host,
       snippet: shorten(snippet),
       ...(published ? { published } : {}),
     });
