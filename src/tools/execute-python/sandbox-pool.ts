@@ -46,11 +46,6 @@ export class SandboxPool implements AsyncDisposable {
     });
   }
 
-  /** Processes that are alive, the spare one included. */
-  get processCount(): number {
-    return this.#processes.size;
-  }
-
   /** Process ids of what is alive, for those who watch from outside. */
   get pids(): number[] {
     return [...this.#processes].flatMap((each) => each.pid ?? []);

@@ -5,7 +5,7 @@ interface McpServerBase {
   /** Prefix of its tools: `<name>.<tool>`. */
   name: string;
   /** Names of the tools that may be used; absent: all. */
-  allowedTools?: readonly string[];
+  allowedTools?: readonly string[] | undefined;
   /**
    * The longest silence during a call, in milliseconds; a report of progress starts it anew. A call as a whole may take
    * `TOTAL_TIMEOUT_FACTOR` times as long.
@@ -18,8 +18,8 @@ export interface HttpMcpServer extends McpServerBase {
   url: string;
   /** Sent with every request to the origin of `url`, and to no other. */
   headers?: Readonly<Record<string, string>>;
-  accessToken?: string;
-  oauth?: McpOAuth;
+  accessToken?: string | undefined;
+  oauth?: McpOAuth | undefined;
 }
 
 /** A program that speaks MCP over its standard streams. Only the configuration may name one. */
@@ -35,10 +35,10 @@ export interface McpOAuth {
   clientId: string;
   clientSecret: string;
   /** Where tokens are asked for; without it the server's metadata tell. */
-  tokenUrl?: string;
+  tokenUrl?: string | undefined;
   /** The only authorization server that may see the secret; without it and `tokenUrl`, the MCP server's own origin. */
-  issuer?: string;
-  scope?: string;
+  issuer?: string | undefined;
+  scope?: string | undefined;
 }
 
 export const DEFAULT_TIMEOUT_MS = 60_000;

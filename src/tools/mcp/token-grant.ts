@@ -8,7 +8,7 @@ export interface TokenGrantOptions {
   tokenUrl: string;
   clientId: string;
   clientSecret: string;
-  scope?: string;
+  scope?: string | undefined;
   /** The address of the MCP server, which the token is for (RFC 8707). */
   resource: string;
   fetch: typeof fetch;

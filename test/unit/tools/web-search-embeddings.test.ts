@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { text as readText } from 'node:stream/consumers';
 import type { Logger } from '../../../src/base/logger.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
+import { inTrace } from '../../../src/base/trace-context.ts';
 import { configSchema } from '../../../src/config/schema.ts';
 import { createConfiguredSearch } from '../../../src/tools/web-search/configured-search.ts';
 import { fuseByRank } from '../../../src/tools/web-search/local/ranking.ts';
@@ -34,12 +35,14 @@ const FILES = {
 /** A provider of embeddings whose answers can be spoiled. */
 async function startEmbeddings() {
   const asked: string[][] = [];
+  const traces: [text: string | undefined, trace: unknown][] = [];
   const state: { status: number; base64: boolean; refuses: string } = { status: 200, base64: false, refuses: '' };
   const server = await startWebServer(async (request, response) => {
     const { input, model }: { input: string[]; model: string } = JSON.parse(await readText(request));
     assert.equal(request.headers.authorization, 'Bearer key-of-provider');
     assert.equal(model, 'meaning-1');
     asked.push(input);
+    traces.push([input[0], request.headers.traceparent]);
     const isRefused = state.refuses !== '' && input.some((each) => each.includes(state.refuses));
     response.writeHead(isRefused ? 400 : state.status, { 'content-type': 'application/json' });
     const data = input.map((each, index) => {
@@ -49,7 +52,7 @@ async function startEmbeddings() {
     });
     response.end(JSON.stringify({ object: 'list', data: data.reverse(), model }));
   });
-  return { server, asked, state, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+  return { server, asked, traces, state, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 
 describe('the local search with embeddings', () => {
@@ -94,7 +97,7 @@ describe('the local search with embeddings', () => {
     );
     const find = async (query: string) =>
       searchResults(await callTool(tool, { queries: [query] })).map(({ url }) => url);
-    return { find, observed, [Symbol.asyncDispose]: () => resources.disposeAsync() };
+    return { tool, find, observed, [Symbol.asyncDispose]: () => resources.disposeAsync() };
   }
 
   for (const base64 of [false, true]) {
@@ -109,6 +112,16 @@ describe('the local search with embeddings', () => {
       assert.ok(search.observed.includes('query ok'));
     });
   }
+
+  it('sends the trace of a run with the embeddings of its queries, and none with those of documents', async () => {
+    await using provider = await startEmbeddings();
+    await using search = await open(provider.server.origin);
+    await until(async () => (await search.find('physician')).length > 0);
+    const trace = { traceparent: `00-${'1'.repeat(32)}-${'2'.repeat(16)}-01` };
+    await inTrace(trace, () => callTool(search.tool, { queries: ['which vehicle'] }));
+    const sent = provider.traces.map(([text, traceparent]) => traceparent && [text, traceparent]).filter(Boolean);
+    assert.deepEqual(sent, [['which vehicle', trace.traceparent]]);
+  });
 
   it('embeds a document once, whatever restarts, and again when it changed', async () => {
     await using provider = await startEmbeddings();

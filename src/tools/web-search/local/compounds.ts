@@ -1,4 +1,4 @@
-import { hasCompounds, type Language, type Stems, smallWords } from './languages.ts';
+import { type Language, type Stems, smallWords } from './languages.ts';
 
 /** Words of a language that are remembered at most. */
 const MAX_WORDS = 200_000;
@@ -54,7 +54,6 @@ export class Compounds {
 
   /** Takes in the words of a passage, in lower case. */
   learn(words: Iterable<string>, language: Language): void {
-    if (!hasCompounds(language)) return;
     const known = this.#of(language);
     const small = smallWords(language);
     const stems = new Set<string>();

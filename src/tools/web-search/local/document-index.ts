@@ -38,8 +38,6 @@ const MAX_SHARES = 20_000;
 
 /** Languages whose stems a query is looked up in, those of most documents first. */
 const MAX_LANGUAGES = 5;
-/** How long they are taken to be the same in a large index, in milliseconds. */
-const LANGUAGES_MS = 10_000;
 
 /** Documents are looked at again for put-together words once a language has so many times more words than then. */
 const GROWTH = 1.5;
@@ -82,8 +80,6 @@ export class DocumentIndex implements Disposable {
   #sharesOf = 0;
   /** Terms that were found to be common: counting up to that takes longer than all of a rare one. */
   readonly #common = new Set<string>();
-  #knownLanguages: Language[] = [];
-  #languagesUntil = 0;
 
   /** @throws Error of SQLite or the file system where the file cannot be used. */
   constructor(file?: { path: string; owner: boolean }) {
@@ -260,32 +256,22 @@ export class DocumentIndex implements Disposable {
     return share;
   }
 
-  /** Those of the documents. Counting them takes a while where they are many. */
+  /** Those of the documents. */
   #languages(): Language[] {
-    if (this.#size() > LARGE && performance.now() < this.#languagesUntil) return this.#knownLanguages;
     const rows = this.#db
       .prepare('SELECT language, count(*) AS count FROM documents GROUP BY language ORDER BY count DESC LIMIT ?')
       .all(MAX_LANGUAGES);
-    this.#knownLanguages = rows.map(({ language }) => String(language)).filter(isLanguage);
-    this.#languagesUntil = performance.now() + LANGUAGES_MS;
-    return this.#knownLanguages;
+    return rows.map(({ language }) => String(language)).filter(isLanguage);
   }
 
   #put(file: IndexedDocument['file'], document: ChunkedDocument): void {
     this.#delete(file.path);
     const language = languageOf(document);
-    const size = () => this.#compounds.size(language);
-    for (const { text } of document.chunks)
-      this.#compounds.learn(hasCompounds(language) ? wordsOf(text) : [], language);
+    if (hasCompounds(language)) for (const { text } of document.chunks) this.#compounds.learn(wordsOf(text), language);
     const { title, published = null } = document;
-    const { lastInsertRowid: id } = this.#insertDocument.run(
-      file.path,
-      file.signature,
-      title,
-      published,
-      language,
-      size(),
-    );
+    const known = this.#compounds.size(language);
+    const row = [file.path, file.signature, title, published, language, known];
+    const { lastInsertRowid: id } = this.#insertDocument.run(...row);
     for (const chunk of document.chunks) {
       const { lastInsertRowid: row } = this.#insertText.run(id, chunk.heading, chunk.text);
       this.#putWords(row, chunk, { path: file.path, title, language });

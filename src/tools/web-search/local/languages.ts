@@ -141,19 +141,9 @@ const SMALL_WORDS = new Map<Language, ReadonlySet<string>>(
 );
 
 /** The languages that have a small word. */
-const LANGUAGES_OF: ReadonlyMap<string, readonly Language[]> = Map.groupBy(
-  LANGUAGES.flatMap((language) => [...smallWords(language)].map((word) => ({ word, language }))),
-  ({ word }) => word,
-)
-  .entries()
-  .reduce(
-    (all, [word, pairs]) =>
-      all.set(
-        word,
-        pairs.map(({ language }) => language),
-      ),
-    new Map<string, Language[]>(),
-  );
+const LANGUAGES_OF = new Map<string, Language[]>();
+for (const language of LANGUAGES)
+  for (const word of smallWords(language)) LANGUAGES_OF.set(word, [...(LANGUAGES_OF.get(word) ?? []), language]);
 
 /** The small words of a language. */
 export function smallWords(language: Language): ReadonlySet<string> {

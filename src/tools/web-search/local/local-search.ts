@@ -4,14 +4,9 @@ import { Worker } from 'node:worker_threads';
 import { abortable, withTimeout } from '../../../base/abort.ts';
 import { messageOf } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/logger.ts';
+import { currentTrace, inTrace } from '../../../base/trace-context.ts';
 import { type Embeddings, type SearchAnswer, SearchFailure, type SearchProvider } from '../search-provider.ts';
-import {
-  type EmbeddedTexts,
-  type SearchQuestion,
-  type SearchReply,
-  type SearchThreadData,
-  searchReply,
-} from './search-messages.ts';
+import type { EmbeddedTexts, SearchQuestion, SearchReply, SearchThreadData } from './search-messages.ts';
 
 export interface LocalSearchOptions {
   /** The folder with the documents; its subfolders are searched too. */
@@ -63,14 +58,13 @@ export function createLocalSearch(options: LocalSearchOptions): SearchProvider &
     return worker;
   }
 
-  function receive(message: unknown): void {
-    const reply = searchReply.parse(message);
+  function receive(reply: SearchReply): void {
     if (reply.type === 'trouble') {
       options.log?.warn({ folder: options.folder }, reply.message);
       return;
     }
     if (reply.type === 'embed') {
-      void embed(reply);
+      void inTrace(reply.trace, () => embed(reply));
       return;
     }
     const question = waiting.get(reply.id);
@@ -94,7 +88,13 @@ export function createLocalSearch(options: LocalSearchOptions): SearchProvider &
       if (isClosed) throw failed('The local search is closed.');
       if (waiting.size >= MAX_WAITING) throw failed('Too many local searches are under way.');
       lastId += 1;
-      const question: SearchQuestion = { type: 'search', id: lastId, text: query.text, limit: query.limit };
+      const question: SearchQuestion = {
+        type: 'search',
+        id: lastId,
+        text: query.text,
+        limit: query.limit,
+        trace: currentTrace(),
+      };
       const answer = Promise.withResolvers<SearchAnswer>();
       waiting.set(question.id, answer);
       thread ??= start();

@@ -1,4 +1,6 @@
-import { z } from 'zod';
+import type { TraceContext } from '../../../base/trace-context.ts';
+import type { FolderAnswer } from './folder-index.ts';
+import type { EmbeddingPurpose } from './meaning.ts';
 
 /** What the gateway asks the thread of the local search. */
 export interface SearchQuestion {
@@ -6,6 +8,8 @@ export interface SearchQuestion {
   id: number;
   text: string;
   limit: number;
+  /** Of the run that searches. */
+  trace: TraceContext | undefined;
 }
 
 /** What the gateway says to `embed`; without vectors where they could not be had. */
@@ -25,22 +29,14 @@ export interface SearchThreadData {
 }
 
 /** What the thread answers. */
-export const searchReply = z.discriminatedUnion('type', [
-  z.object({
-    type: z.literal('found'),
-    id: z.number(),
-    hits: z.array(
-      z.object({ url: z.string(), title: z.string(), snippet: z.string(), published: z.string().optional() }),
-    ),
-    progress: z.object({ indexed: z.number(), all: z.number() }).optional(),
-  }),
-  z.object({ type: z.literal('failed'), id: z.number() }),
-  z.object({
-    type: z.literal('embed'),
-    id: z.number(),
-    purpose: z.enum(['query', 'documents']),
-    texts: z.array(z.string()),
-  }),
-  z.object({ type: z.literal('trouble'), message: z.string() }),
-]);
-export type SearchReply = z.output<typeof searchReply>;
+export type SearchReply =
+  | ({ type: 'found'; id: number } & FolderAnswer)
+  | { type: 'failed'; id: number }
+  | {
+      type: 'embed';
+      id: number;
+      purpose: EmbeddingPurpose;
+      texts: readonly string[];
+      trace: TraceContext | undefined;
+    }
+  | { type: 'trouble'; message: string };

@@ -3,6 +3,7 @@
  * the event loop of the gateway does not have.
  */
 import { parentPort, workerData } from 'node:worker_threads';
+import { currentTrace, inTrace } from '../../../base/trace-context.ts';
 import { FolderIndex } from './folder-index.ts';
 import type { Embed } from './meaning.ts';
 import type { EmbeddedTexts, SearchQuestion, SearchReply, SearchThreadData } from './search-messages.ts';
@@ -23,8 +24,8 @@ parentPort?.on('message', (message: SearchQuestion | EmbeddedTexts) => {
     embedding.delete(message.id);
     return;
   }
-  const { id, text, limit } = message;
-  index.search(text, limit).then(
+  const { id, text, limit, trace } = message;
+  inTrace(trace, () => index.search(text, limit)).then(
     (answer) => reply({ type: 'found', id, ...answer }),
     () => reply({ type: 'failed', id }),
   );
@@ -36,7 +37,7 @@ function embed(texts: readonly string[], purpose: Parameters<Embed>[1]): ReturnT
   const id = lastEmbedding;
   return new Promise((resolve) => {
     embedding.set(id, resolve);
-    reply({ type: 'embed', id, purpose, texts: [...texts] });
+    reply({ type: 'embed', id, purpose, texts, trace: currentTrace() });
   });
 }
 

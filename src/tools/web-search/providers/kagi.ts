@@ -41,7 +41,7 @@ export const createSearch = searchWith({
   },
   // Results by their kind; web pages are under `search`, absent if nothing was found.
   pages: z.object({ data: z.object({ search: z.array(page).nullish() }) }).transform(({ data }) => data.search ?? []),
-  refuses: (answer) => errorOf(answer) !== undefined,
+  refuses: (answer) => answer.status !== 200 || errorOf(answer) !== undefined,
   refusal(answer) {
     const { code, message, msg } = errorOf(answer) ?? {};
     const detail = message ?? msg ?? '';
