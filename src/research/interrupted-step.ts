@@ -1,5 +1,6 @@
-import { estimatedUsage } from './run/estimated-usage.ts';
-import type { ResearchState, SpentEntry } from './run/transcript.ts';
+import { estimatedUsage } from '../upstream/decoding/estimate.ts';
+import type { ResearchState } from './run/state.ts';
+import type { SpentEntry } from './run/transcript.ts';
 
 /**
  * The tokens of a step that a crash cut, estimated, or undefined where all are counted: its request was about as large

@@ -1,13 +1,12 @@
-import { GatewayError } from '../base/errors.ts';
+import { type ErrorCode, GatewayError } from '../base/errors.ts';
 import { nextTurn } from '../base/load/event-loop.ts';
+import { estimatedUsage } from '../upstream/decoding/estimate.ts';
 import { type TurnDelta, TurnError, type TurnMessage, type TurnPart, type TurnRequest } from '../upstream/turn.ts';
-import { endOfPiece } from './answer/answer-bound.ts';
 import { mayShowOf } from './answer/may-show.ts';
 import { ShownThoughts } from './answer/shown-thoughts.ts';
 import type { Context } from './context/context.ts';
 import { RepetitionWatch } from './guards/repetition.ts';
-import { estimatedUsage } from './run/estimated-usage.ts';
-import { LONGEST_AT_ONCE, readLive, stepsOf, type TakeStep } from './run/live-steps.ts';
+import { piecesOf, readLive, stepsOf, type TakeStep } from './run/live-steps.ts';
 import { noted, type ResearchRun } from './run/run.ts';
 import type { Step } from './run/steps.ts';
 
@@ -133,14 +132,6 @@ export function takeReasoning(delta: string, take: TakeStep): void {
   if (delta !== '') take({ type: 'reasoning', delta });
 }
 
-function* piecesOf(delta: string): Generator<string> {
-  for (let at = 0; at < delta.length || at === 0; ) {
-    const end = endOfPiece(delta, at + LONGEST_AT_ONCE);
-    yield delta.slice(at, end);
-    at = Math.max(end, at + 1);
-  }
-}
-
 /** A stream that ended without saying why. */
 export function unfinished(): TurnError {
   return new TurnError('failed', 'the provider ended its stream without finishing', { started: true });
@@ -213,18 +204,16 @@ export async function* afterCut(
   run.log.warn({ err: thrown.message, cuts: tries.cuts }, 'turn cut, asking again');
 }
 
+const CODES = {
+  timeout: 'upstream_timeout',
+  rate_limit: 'rate_limit_exceeded',
+  context_length: 'context_length_exceeded',
+  refused: 'upstream_error',
+  failed: 'upstream_error',
+} as const satisfies Record<TurnError['kind'], ErrorCode>;
+
 /** A failed turn in the codes of contract section 3.2. */
 export function toRunError(error: TurnError): GatewayError {
-  const options = { cause: error, ...(error.retryAfterMs === undefined ? {} : { retryAfterMs: error.retryAfterMs }) };
-  switch (error.kind) {
-    case 'timeout':
-      return new GatewayError('upstream_timeout', error.message, options);
-    case 'rate_limit':
-      return new GatewayError('rate_limit_exceeded', error.message, options);
-    case 'context_length':
-      return new GatewayError('context_length_exceeded', error.message, options);
-    case 'refused':
-    case 'failed':
-      return new GatewayError('upstream_error', error.message, options);
-  }
+  const { kind, message, retryAfterMs } = error;
+  return new GatewayError(CODES[kind], message, { cause: error, ...(retryAfterMs !== undefined && { retryAfterMs }) });
 }

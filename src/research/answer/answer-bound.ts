@@ -1,6 +1,7 @@
 import type { IncompleteReason } from '../../protocol/response.ts';
 import { leastTokens } from '../../upstream/decoding/estimate.ts';
 import { RepetitionWatch } from '../guards/repetition.ts';
+import { endOfPiece } from '../run/live-steps.ts';
 
 /** Text is looked at in pieces of this length, however large the deltas are, in UTF-16 code units. */
 const PIECE = 120;
@@ -43,9 +44,4 @@ export class AnswerBound {
     this.#uncounted = '';
     return this.#tokens > this.#limit;
   }
-}
-
-/** Where a piece ends: not between the halves of a character. */
-export function endOfPiece(text: string, end: number): number {
-  return /[\udc00-\udfff]/.test(text[end] ?? '') ? end + 1 : end;
 }

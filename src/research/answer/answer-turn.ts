@@ -1,11 +1,11 @@
-import { setImmediate } from 'node:timers/promises';
+import { nextTurn } from '../../base/load/event-loop.ts';
 import { leastTokens } from '../../upstream/decoding/estimate.ts';
 import type { TurnDelta } from '../../upstream/turn.ts';
-import { LONGEST_AT_ONCE, stepsOf, type TakeStep } from '../run/live-steps.ts';
+import { piecesOf, stepsOf, type TakeStep } from '../run/live-steps.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import { takeReasoning } from '../turns.ts';
-import { AnswerBound, endOfPiece } from './answer-bound.ts';
+import { AnswerBound } from './answer-bound.ts';
 import { type AnswerRequest, outputLimit } from './answer-request.ts';
 import { takeCited, type Written } from './answer-steps.ts';
 import type { CitedAnswer } from './cited-answer.ts';
@@ -93,12 +93,10 @@ export class AnswerTurn {
   }
 
   async *#writeInPieces(fresh: string): AsyncGenerator<Step> {
-    for (let at = 0; at < fresh.length; ) {
-      if (at > 0) await setImmediate();
-      const end = endOfPiece(fresh, at + LONGEST_AT_ONCE);
-      const piece = fresh.slice(at, end);
+    if (fresh === '') return;
+    for (const piece of piecesOf(fresh)) {
       yield* stepsOf((take) => this.#write(piece, take));
-      at = end;
+      if (piece.length < fresh.length) await nextTurn();
     }
   }
 

@@ -1,9 +1,9 @@
 import { linkSignals } from '../../base/abort.ts';
 import { GatewayError } from '../../base/errors.ts';
 import type { IncompleteReason } from '../../protocol/response.ts';
+import { estimatedUsage } from '../../upstream/decoding/estimate.ts';
 import { noUsage } from '../../upstream/turn.ts';
 import type { Context } from '../context/context.ts';
-import { estimatedUsage } from '../run/estimated-usage.ts';
 import { readLive } from '../run/live-steps.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { ResearchOutcome, Step } from '../run/steps.ts';
@@ -141,8 +141,6 @@ async function* tryAgain(
 /** A run that looked things up and got nothing says so; one that needed no sources does not have to. */
 function withoutSources({ state }: ResearchRun): IncompleteReason | null {
   if (state.sources.size > 0) return null;
-  const calls = [...state.made.values()].filter(({ name }) => name !== 'execute_python');
-  // Tools of MCP servers give results, not sources.
-  const served = calls.some(({ name, call }) => name.includes('.') && state.results.get(call)?.status === 'completed');
-  return calls.length > 0 && !served ? 'no_sources' : null;
+  const lookedUp = state.made.values().some(({ name }) => name !== 'execute_python');
+  return lookedUp && !state.served ? 'no_sources' : null;
 }

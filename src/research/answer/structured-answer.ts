@@ -1,7 +1,7 @@
 import { TimeoutError } from '../../base/abort.ts';
 import { GatewayError } from '../../base/errors.ts';
+import { estimatedUsage } from '../../upstream/decoding/estimate.ts';
 import type { TurnMessage } from '../../upstream/turn.ts';
-import { estimatedUsage } from '../run/estimated-usage.ts';
 import { stepsOf } from '../run/live-steps.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
@@ -20,8 +20,7 @@ import {
   spentStep,
   type Written,
 } from './answer-steps.ts';
-import { citeJson } from './citations.ts';
-import type { CitedText } from './cited-answer.ts';
+import { type CitedText, citeJson } from './cited-answer.ts';
 import { Continuation } from './continuation.ts';
 import { safeJson } from './safe-json.ts';
 import { type Checked, checkAnswer, type StructuredFormat } from './schema/structured.ts';

@@ -1,13 +1,13 @@
 import { estimateRequest, estimateTokens } from '../../upstream/decoding/estimate.ts';
 import type { TurnMessage } from '../../upstream/turn.ts';
 import { queriesOf } from '../guards/repeated-calls.ts';
-import type { CompactionEntry, ResearchState, TurnEntry } from '../run/transcript.ts';
+import type { ResearchState } from '../run/state.ts';
+import type { CompactionEntry, TurnEntry } from '../run/transcript.ts';
 import type { Fence } from '../text/fence.ts';
-import { findingsByTurn } from './findings.ts';
+import { findingsByTurn, type TurnFindings } from './findings.ts';
 import { fewestTokensOf, LEAST_LINE_TOKENS, ledgerBlock } from './ledger.ts';
 import { lastTurns, messagesOf, type Segment, type SegmentPart, wholeCalls } from './segment.ts';
 import { digest } from './tool-digest.ts';
-import type { TurnFindings } from './turn-findings.ts';
 
 /**
  * Making room (docs/research.md, "Context"): the older turns of the segment become one block of findings,
@@ -59,7 +59,7 @@ export async function compact(context: Compacting): Promise<CompactionEntry | un
   const { state, segment, about, limit, fixed, room } = context;
   const cap = Math.min(limit * LEDGER_SHARE, LEDGER_TOKENS + limit * LEDGER_WIDE_SHARE);
   const used = estimateRequest(findingsMessages(segment, context.fence));
-  const turns = findingsByTurn(state, about);
+  const turns = await findingsByTurn(state, about);
   const plan = async (options: { anew: boolean; recent: SegmentPart[] }) => {
     const from = turns.length - countTurns(options.recent);
     const first = options.anew ? 0 : segment.from;

@@ -1,6 +1,6 @@
 import { type EvidenceRecord, recordText } from '../run/evidence.ts';
+import type { FoundResult, TurnFindings } from './findings.ts';
 import { factWords } from './model-notes.ts';
-import type { FoundResult, TurnFindings } from './turn-findings.ts';
 
 /** What records say compared to each other: duplicates are folded, what disagrees is kept side by side. */
 

@@ -1,4 +1,4 @@
-import { estimateRequest, estimateTokens } from '../../upstream/decoding/estimate.ts';
+import { estimateRequest } from '../../upstream/decoding/estimate.ts';
 import type { TurnMessage, TurnTool } from '../../upstream/turn.ts';
 import { recordText } from '../run/evidence.ts';
 import type { ContextRun } from '../run/run.ts';
@@ -6,6 +6,7 @@ import type { CompactionEntry, OpeningEntry } from '../run/transcript.ts';
 import { keywords } from '../text/key-facts.ts';
 import { questionOf } from '../text/prose.ts';
 import { compact, findingsMessages } from './compaction.ts';
+import { lastThatFit } from './fitting.ts';
 import { createOpening } from './opening.ts';
 import { lastSegment, messagesOf, wholeCalls } from './segment.ts';
 import { type ContextWindow, createContextWindow } from './window.ts';
@@ -98,13 +99,8 @@ export function createContext(run: ContextRun): Context {
       const notes = lastSegment(state).parts.flatMap(({ entry }) =>
         entry.t === 'turn' ? (entry.notes ?? []).filter(({ note }) => !entry.message.content.includes(note)) : [],
       );
-      let left = window.threshold * OWN_NOTES_SHARE;
       const lines = notes.map((note) => `+ ${recordText(note)}`);
-      const from = lines.findLastIndex((line) => {
-        left -= estimateTokens(line) + 1;
-        return left < 0;
-      });
-      return lines.slice(from + 1).join('\n');
+      return lastThatFit(lines, window.threshold * OWN_NOTES_SHARE).join('\n');
     },
   };
 }

@@ -3,6 +3,7 @@ import type { EarlierSource } from '../run/request.ts';
 import type { ContextRun } from '../run/run.ts';
 import { keyFacts, keywords } from '../text/key-facts.ts';
 import { questionOf } from '../text/prose.ts';
+import { lastThatFit } from './fitting.ts';
 
 /** The lengths that are tried for what is told of a source, in UTF-16 code units. */
 const LENGTHS = [800, 400, 200, 80, 0] as const;
@@ -21,30 +22,13 @@ export function createEarlierSources({ request, state, fence }: ContextRun): (to
     const told = length === 0 ? '' : `: ${keyFacts(source.facts ?? source.snippet, { about, maxLength: length })}`;
     return `[${state.sources.byUrl(source.url)?.id}] ${source.title.slice(0, MAX_TITLE)} (${source.url})${told}`;
   };
-  const lists = new Map<number, { lines: string[]; tokens: number }>();
-  const listOf = (length: number) => {
-    const known = lists.get(length);
-    if (known) return known;
-    const lines = earlierSources.map((source) => lineOf(source, length));
-    const list = { lines, tokens: estimateTokens(lines.join('\n')) };
-    lists.set(length, list);
-    return list;
-  };
+  const listOf = (length: number) => earlierSources.map((source) => lineOf(source, length));
   return (tokens) => {
     if (earlierSources.length === 0) return '';
     const fitting = LENGTHS.values()
       .map(listOf)
-      .find((list) => list.tokens <= tokens);
-    const lines = fitting?.lines ?? latest(listOf(0).lines, tokens);
+      .find((lines) => estimateTokens(lines.join('\n')) <= tokens);
+    const lines = fitting ?? lastThatFit(listOf(0), tokens);
     return `${HEAD}\n${fence.around(lines.join('\n'))}`;
   };
-}
-
-function latest(lines: readonly string[], tokens: number): string[] {
-  let used = 0;
-  const from = lines.findLastIndex((line) => {
-    used += estimateTokens(line) + 1;
-    return used > tokens;
-  });
-  return lines.slice(from + 1);
 }

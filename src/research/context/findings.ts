@@ -1,10 +1,25 @@
 import { isEmptyResult } from '../guards/guards.ts';
-import type { ExecutableCall, ResearchState, ResultEntry, TranscriptEntry, TurnEntry } from '../run/transcript.ts';
+import type { EvidenceRecord } from '../run/evidence.ts';
+import type { ResearchState } from '../run/state.ts';
+import type { ExecutableCall, ResultEntry, TranscriptEntry } from '../run/transcript.ts';
 import { notesIn } from './model-notes.ts';
-import { recordsAtOnce } from './result-records.ts';
-import type { TurnFindings } from './turn-findings.ts';
+import { recordsOf } from './result-records.ts';
 
 /** What research turns found, in the records of the transcript. */
+
+/** A result that gave something, and what it says. */
+export interface FoundResult {
+  call: ExecutableCall;
+  records: readonly EvidenceRecord[];
+}
+
+/** What was found in one research turn. */
+export interface TurnFindings {
+  /** Counted from 1. */
+  turn: number;
+  notes: readonly EvidenceRecord[];
+  results: readonly FoundResult[];
+}
 
 /** A call that was made and gave something. */
 export interface Finding {
@@ -25,21 +40,18 @@ export function findingsOf(entries: readonly TranscriptEntry[], state: ResearchS
 }
 
 /** What each turn found, in order. Transcripts of older versions hold no records: theirs are taken from the results. */
-export function findingsByTurn(state: ResearchState, about: ReadonlySet<string>): TurnFindings[] {
-  return state.entries
-    .filter((entry) => entry.t === 'turn')
-    .map((entry, index): TurnFindings => {
-      const turn = index + 1;
-      const notes = entry.notes ?? notesIn({ text: entry.message.content, reasoning: '' }, { turn, about });
-      return { turn, notes, results: foundResults(entry, { state, about, turn }) };
-    });
-}
-
-function foundResults(
-  entry: TurnEntry,
-  { state, about, turn }: { state: ResearchState; about: ReadonlySet<string>; turn: number },
-): TurnFindings['results'] {
-  return findingsOf([entry], state)
-    .map(({ call, result }) => ({ call, records: result.records ?? recordsAtOnce(call, result, { about, turn }) }))
-    .filter(({ records }) => records.length > 0);
+export async function findingsByTurn(state: ResearchState, about: ReadonlySet<string>): Promise<TurnFindings[]> {
+  const turns: TurnFindings[] = [];
+  for (const entry of state.entries) {
+    if (entry.t !== 'turn') continue;
+    const turn = turns.length + 1;
+    const notes = entry.notes ?? notesIn({ text: entry.message.content, reasoning: '' }, { turn, about });
+    const results: FoundResult[] = [];
+    for (const { call, result } of findingsOf([entry], state)) {
+      const records = result.records ?? (await recordsOf(call, result, { about, turn }));
+      if (records.length > 0) results.push({ call, records });
+    }
+    turns.push({ turn, notes, results });
+  }
+  return turns;
 }

@@ -1,9 +1,10 @@
 import { nextTurn } from '../../base/load/event-loop.ts';
 import { estimateTokens } from '../../upstream/decoding/estimate.ts';
 import { type EvidenceRecord, recordText } from '../run/evidence.ts';
-import { keywords, mostTellingPart, pickFacts, type RankedText, rankText } from '../text/key-facts.ts';
+import { keywords, mostTellingPart, pickFacts, type RankedText, rankText, shortTitle } from '../text/key-facts.ts';
 import { coveredBy, disagreements, fold, type Repeat } from './compare-records.ts';
-import type { FoundResult, TurnFindings } from './turn-findings.ts';
+import type { FoundResult, TurnFindings } from './findings.ts';
+import { firstThatFit } from './fitting.ts';
 
 /**
  * The evidence of some turns as a text of so many tokens: one block of the findings that a request begins with. Every
@@ -50,7 +51,7 @@ export async function fewestTokensOf(found: readonly TurnFindings[], about: Read
 export async function ledgerBlock(found: readonly TurnFindings[], options: BlockOptions): Promise<string> {
   const { tokens, titleOf } = options;
   const { turns, repeats } = fold(found, options.earlier);
-  const disagreeing = within(disagreements(turns, options), tokens * DISAGREEMENT_SHARE);
+  const disagreeing = firstThatFit(disagreements(turns, options), tokens * DISAGREEMENT_SHARE);
   let left = tokens - cost(disagreeing);
   const results = turns.flatMap(({ results: each }) => each);
   const notes = turns.flatMap((each) => each.notes);
@@ -70,7 +71,7 @@ export async function ledgerBlock(found: readonly TurnFindings[], options: Block
     for (const [result, line] of fitted) lines.set(result, line);
   }
   const ordered = turns.flatMap((turn) => [turn, ...turn.results].map((each) => lines.get(each)));
-  const rest = within(repeats.map(repeatLine), left);
+  const rest = firstThatFit(repeats.map(repeatLine), left);
   return [...ordered, ...disagreeing, ...rest].filter((line) => line !== undefined).join('\n');
 }
 
@@ -78,16 +79,6 @@ function cost(lines: Iterable<string>): number {
   let tokens = 0;
   for (const line of lines) tokens += estimateTokens(line) + 0.5;
   return tokens;
-}
-
-/** As many lines from the first on as fit. */
-function within(lines: readonly string[], tokens: number): string[] {
-  let left = tokens;
-  const end = lines.findIndex((line) => {
-    left -= estimateTokens(line) + 1;
-    return left < 0;
-  });
-  return end === -1 ? [...lines] : lines.slice(0, end);
 }
 
 function repeatLine({ source, as }: Repeat): string {
@@ -225,9 +216,6 @@ function rank({ call, records }: FoundResult): Ranked {
   return { name: call.name, groups };
 }
 
-/** Titles get this part of a line at most, and so many UTF-16 code units. */
-const TITLE_SHARE = 0.3;
-const MAX_TITLE = 80;
 /** A source that gets less than this is left out, or loses its title. */
 const LEAST_GROUP = 90;
 
@@ -240,16 +228,10 @@ function lineOf({ name, groups }: Ranked, options: { length: number; titleOf(sou
   return groups
     .filter((group) => chosen.includes(group))
     .map(({ source, text }) => {
-      const title = shorten(source === null ? name : titleOf(source), Math.min(MAX_TITLE, each * TITLE_SHARE));
+      const title = shortTitle(source === null ? name : titleOf(source), each);
       const number = source === null ? '' : `[${source}] `;
       const head = text.plain.toLowerCase().includes(title.toLowerCase()) ? number : `${number}${title}: `;
       return head + pickFacts(text, Math.max(40, each - head.length));
     })
     .join('\n');
-}
-
-function shorten(text: string, length: number): string {
-  const most = Math.max(8, Math.floor(length));
-  const plain = text.replace(/\s+/g, ' ');
-  return plain.length <= most ? plain : `${plain.slice(0, most - 1)}…`;
 }

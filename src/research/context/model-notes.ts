@@ -1,4 +1,4 @@
-import type { EvidenceRecord } from '../run/evidence.ts';
+import { type EvidenceRecord, tellingMost } from '../run/evidence.ts';
 import { keywords, splitSentences, weigh } from '../text/key-facts.ts';
 
 /** Evidence in what the model says and thinks: its notes are facts that no digest would find again. */
@@ -29,19 +29,7 @@ export function notesIn(
       return [{ turn, by: 'model', source: sourceIn(note), quote: '', at: null, note, weight: weightOf(note, about) }];
     }),
   );
-  return fitting(notes);
-}
-
-/** The notes that tell most, in their order, as many as are kept. */
-function fitting(notes: readonly EvidenceRecord[]): EvidenceRecord[] {
-  let left = MOST;
-  const chosen = new Set<EvidenceRecord>();
-  for (const note of notes.toSorted((a, b) => b.weight - a.weight)) {
-    left -= note.note.length;
-    if (left < 0) break;
-    chosen.add(note);
-  }
-  return notes.filter((note) => chosen.has(note));
+  return tellingMost(notes, MOST);
 }
 
 const BULLET = /^(?:[-*•+]|#{1,6}|\d{1,2}[.)])\s+/;

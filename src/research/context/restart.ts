@@ -1,5 +1,6 @@
 import { queriesOf } from '../guards/repeated-calls.ts';
-import type { ResearchState, RestartEntry } from '../run/transcript.ts';
+import type { ResearchState } from '../run/state.ts';
+import type { RestartEntry } from '../run/transcript.ts';
 import type { Context } from './context.ts';
 import { findingsByTurn } from './findings.ts';
 import { ledgerBlock } from './ledger.ts';
@@ -19,7 +20,7 @@ export async function restartNotes(
 ): Promise<RestartEntry | undefined> {
   if (state.restarted) return undefined;
   const { window, about } = options.context;
-  const found = findingsByTurn(state, about);
+  const found = await findingsByTurn(state, about);
   if (found.every(({ results }) => results.length === 0)) return undefined;
   const titleOf = (source: number) => state.sources.byId(source)?.title ?? '';
   const tokens = window.threshold * NOTES_SHARE;

@@ -1,5 +1,4 @@
 import { isObject, parseJson } from '../../base/json.ts';
-import { nextTurn } from '../../base/load/event-loop.ts';
 import type { EvidenceRecord } from '../run/evidence.ts';
 import type { ExecutableCall, ResultEntry } from '../run/transcript.ts';
 import { keywords, type RankedText, rankText, rankTextInSteps } from '../text/key-facts.ts';
@@ -9,8 +8,6 @@ import { keywords, type RankedText, rankText, rankTextInSteps } from '../text/ke
 /** The most that is kept of one result, in UTF-16 code units, and of one hit of a search. */
 const MOST = 2400;
 const MOST_OF_HIT = 400;
-
-type Result = Pick<ResultEntry, 'status' | 'result'>;
 
 export interface Extraction {
   /** The words that matter for the question. */
@@ -22,25 +19,16 @@ export interface Extraction {
 /** The records of a result, taken in steps that do not hold up others. Failed and empty results have none. */
 export async function recordsOf(
   call: ExecutableCall,
-  result: Result,
+  result: Pick<ResultEntry, 'status' | 'result'>,
   { about, turn }: Extraction,
 ): Promise<EvidenceRecord[]> {
-  const read = readResult(call, result);
   const wanted = about.union(keywords(call.arguments));
   const records: EvidenceRecord[] = [];
-  for (const part of read) {
-    const ranked = part.kind === 'text' ? await rankTextInSteps(part.text, wanted, nextTurn) : undefined;
-    records.push(...(ranked ? sentencesOf(part, ranked, turn) : [hitOf(part, wanted, turn)]));
+  for (const part of readResult(call, result)) {
+    if (part.kind === 'hit') records.push(hitOf(part, wanted, turn));
+    else records.push(...sentencesOf(part, await rankTextInSteps(part.text, wanted), turn));
   }
   return records;
-}
-
-/** The same at once, for transcripts that were written without records. */
-export function recordsAtOnce(call: ExecutableCall, result: Result, { about, turn }: Extraction): EvidenceRecord[] {
-  const wanted = about.union(keywords(call.arguments));
-  return readResult(call, result).flatMap((part) =>
-    part.kind === 'text' ? sentencesOf(part, rankText(part.text, wanted), turn) : [hitOf(part, wanted, turn)],
-  );
 }
 
 /** A text that a result holds. `from`: where it begins in its source. */
@@ -51,7 +39,7 @@ interface Part {
   from: number;
 }
 
-function readResult(call: ExecutableCall, { status, result }: Result): Part[] {
+function readResult(call: ExecutableCall, { status, result }: Pick<ResultEntry, 'status' | 'result'>): Part[] {
   if (status !== 'completed') return [];
   const value = parseJson(result);
   const whole: Part = { kind: 'text', source: null, text: result, from: 0 };

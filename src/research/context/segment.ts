@@ -1,5 +1,6 @@
 import type { TurnMessage } from '../../upstream/turn.ts';
-import type { NoteEntry, PlannedCall, ResearchState, TurnEntry } from '../run/transcript.ts';
+import type { ResearchState } from '../run/state.ts';
+import type { NoteEntry, PlannedCall, TurnEntry } from '../run/transcript.ts';
 import type { Fence } from '../text/fence.ts';
 
 /**

@@ -1,7 +1,6 @@
 import { isObject, parseJson } from '../../base/json.ts';
-import { nextTurn } from '../../base/load/event-loop.ts';
 import type { ExecutableCall, ResultEntry } from '../run/transcript.ts';
-import { keywords, pickFacts, type RankedText, rankText, rankTextInSteps } from '../text/key-facts.ts';
+import { keywords, pickFacts, type RankedText, rankText, rankTextInSteps, shortTitle } from '../text/key-facts.ts';
 
 /**
  * Tool results reduced to title, source id and key facts (docs/research.md, "Context"), where one is too
@@ -17,17 +16,16 @@ export async function digest(
   const { maxLength } = options;
   const about = options.about.union(keywords(call.arguments));
   const value = parseJson(result.result);
-  const whole = async (text: string) => await rankTextInSteps(text, about, nextTurn);
-  if (!isObject(value)) return pickFacts(await whole(result.result), maxLength);
+  if (!isObject(value)) return pickFacts(await rankTextInSteps(result.result, about), maxLength);
   if (isObject(value.error)) return `failed: ${textOf(value.error.message).slice(0, 160)}`;
   if (Array.isArray(value.results)) {
     const hits = value.results.flatMap((hit) => (isObject(hit) ? [hitOf(hit, about)] : []));
     return reduceHits(hits, maxLength);
   }
-  if (typeof value.content !== 'string') return pickFacts(await whole(result.result), maxLength);
+  if (typeof value.content !== 'string') return pickFacts(await rankTextInSteps(result.result, about), maxLength);
   const title = textOf(value.title) || textOf(value.url);
-  const head = `[${numberOf(value.source_id)}] ${shorten(title, Math.min(MAX_TITLE, maxLength * TITLE_SHARE))}: `;
-  return head + pickFacts(await whole(value.content), Math.max(40, maxLength - head.length));
+  const head = `[${numberOf(value.source_id)}] ${shortTitle(title, maxLength)}: `;
+  return head + pickFacts(await rankTextInSteps(value.content, about), Math.max(40, maxLength - head.length));
 }
 
 interface Hit {
@@ -43,10 +41,6 @@ function hitOf(hit: Record<string, unknown>, about: ReadonlySet<string>): Hit {
   const told = keywords(snippet.plain).intersection(about).size + (/\p{N}/u.test(snippet.plain) ? 1 : 0);
   return { number: numberOf(hit.source_id), title: textOf(hit.title), snippet, weight: told };
 }
-
-/** Titles get this part of a digest at most. */
-const TITLE_SHARE = 0.3;
-const MAX_TITLE = 80;
 
 /** A hit that gets less than this is left out, or loses its title. */
 const LEAST_HIT = 90;
@@ -64,14 +58,9 @@ function reduceHits(hits: readonly Hit[], maxLength: number): string {
 }
 
 function reduceHit({ number, title, snippet }: Hit, maxLength: number): string {
-  const head = `[${number}] ${shorten(title, Math.min(MAX_TITLE, maxLength * TITLE_SHARE))}`;
+  const head = `[${number}] ${shortTitle(title, maxLength)}`;
   if (snippet.plain === '') return head;
   return `${head}: ${pickFacts(snippet, Math.max(30, maxLength - head.length - 2))}`;
-}
-
-function shorten(text: string, length: number): string {
-  const most = Math.max(8, Math.floor(length));
-  return text.length <= most ? text : `${text.slice(0, most - 1)}…`;
 }
 
 function textOf(value: unknown): string {

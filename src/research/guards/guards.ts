@@ -1,5 +1,6 @@
 import { isObject, parseJson } from '../../base/json.ts';
-import type { GuardName, ResearchState, TurnEntry } from '../run/transcript.ts';
+import type { ResearchState } from '../run/state.ts';
+import type { GuardName, TurnEntry } from '../run/transcript.ts';
 import { isRefusal } from './refusals.ts';
 
 /**

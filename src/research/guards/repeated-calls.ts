@@ -1,5 +1,6 @@
 import { isObject, parseJson } from '../../base/json.ts';
-import type { ExecutableCall, ResearchState } from '../run/transcript.ts';
+import type { ResearchState } from '../run/state.ts';
+import type { ExecutableCall } from '../run/transcript.ts';
 import { singular } from '../text/key-facts.ts';
 
 /** Calls that were made before: they are not made again, the model is told instead. */

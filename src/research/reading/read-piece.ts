@@ -1,6 +1,5 @@
-import { estimateTokens, leastTokens } from '../../upstream/decoding/estimate.ts';
+import { estimatedUsage, estimateTokens, leastTokens } from '../../upstream/decoding/estimate.ts';
 import { TurnError, type TurnUsage } from '../../upstream/turn.ts';
-import { estimatedUsage } from '../run/estimated-usage.ts';
 import type { ResearchRun } from '../run/run.ts';
 import { keyFacts, keywords } from '../text/key-facts.ts';
 import { cutPieces } from './pieces.ts';

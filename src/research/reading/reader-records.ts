@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, parseJson } from '../../base/json.ts';
-import type { EvidenceRecord } from '../run/evidence.ts';
+import { type EvidenceRecord, tellingMost } from '../run/evidence.ts';
 import type { ResultEntry } from '../run/transcript.ts';
 import { splitSentences, weigh } from '../text/key-facts.ts';
 
@@ -38,16 +38,5 @@ export function readerRecords(
       ];
     }),
   );
-  let left = MOST;
-  const chosen = new Set(
-    records
-      .toSorted((a, b) => b.weight - a.weight)
-      .filter((record) => {
-        const { length } = record.quote || record.note;
-        if (length > left) return false;
-        left -= length;
-        return true;
-      }),
-  );
-  return records.filter((record) => chosen.has(record));
+  return tellingMost(records, MOST);
 }

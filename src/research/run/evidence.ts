@@ -23,3 +23,15 @@ export interface EvidenceRecord {
 export function recordText({ quote, note }: EvidenceRecord): string {
   return note === '' ? quote : note;
 }
+
+/** The records that tell most, in their order, whose texts together have so many UTF-16 code units at most. */
+export function tellingMost(records: readonly EvidenceRecord[], most: number): EvidenceRecord[] {
+  let left = most;
+  const chosen = new Set<EvidenceRecord>();
+  for (const record of records.toSorted((a, b) => b.weight - a.weight)) {
+    left -= recordText(record).length;
+    if (left < 0) break;
+    chosen.add(record);
+  }
+  return records.filter((record) => chosen.has(record));
+}

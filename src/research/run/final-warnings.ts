@@ -2,7 +2,7 @@ import { isObject, parseJson } from '../../base/json.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
 import type { Warning } from '../../protocol/warnings.ts';
 import type { ResearchRequest } from './request.ts';
-import type { ResearchState } from './transcript.ts';
+import type { ResearchState } from './state.ts';
 import { addWarning } from './warnings.ts';
 
 /** What is known of a run when it ends. */
@@ -38,10 +38,7 @@ const NO_SOURCES: Warning = {
 function restsOnNothing(state: ResearchState, annotations: readonly UrlCitation[]): boolean {
   if (annotations.some(({ source_id, verified }) => source_id !== null && verified)) return false;
   const { made, results } = state;
-  const served = made
-    .values()
-    .some(({ name, call }) => name.includes('.') && results.get(call)?.status === 'completed');
-  if (served) return false;
+  if (state.served) return false;
   const found = results.values().some(({ sources }) => sources.length > 0);
   return !found && (made.size === 0 || state.sources.size === 0);
 }

@@ -17,6 +17,20 @@ export type TakeStep = (step: Step) => void;
 /** Longer deltas are read in pieces with pauses, so that one that holds a whole answer does not stop everybody else. */
 export const LONGEST_AT_ONCE = 4096;
 
+/** A delta in pieces that are read at once; one piece where it is empty. */
+export function* piecesOf(delta: string): Generator<string> {
+  for (let at = 0; at < delta.length || at === 0; ) {
+    const end = endOfPiece(delta, at + LONGEST_AT_ONCE);
+    yield delta.slice(at, end);
+    at = Math.max(end, at + 1);
+  }
+}
+
+/** Where a piece ends: not between the halves of a character. */
+export function endOfPiece(text: string, end: number): number {
+  return /[\udc00-\udfff]/.test(text[end] ?? '') ? end + 1 : end;
+}
+
 /** Has the deltas of a turn read as they come; those that cannot be are left to the iteration. */
 export function readLive(
   live: LiveSteps | undefined,

@@ -1,6 +1,6 @@
 import type { RouteConfig } from '../../config/schema.ts';
 import type { RoutePrice } from '../../upstream/turn.ts';
-import type { ResearchState } from './transcript.ts';
+import type { ResearchState } from './state.ts';
 
 /** What a run may cost, and what its next step costs at most (contract section 3, `max_cost`). */
 export interface Money {

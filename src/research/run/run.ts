@@ -11,7 +11,8 @@ import type { Budget } from './budget.ts';
 import type { LiveSteps } from './live-steps.ts';
 import type { Purse } from './money.ts';
 import type { ResearchRequest } from './request.ts';
-import type { ResearchState, TranscriptEntry } from './transcript.ts';
+import type { ResearchState } from './state.ts';
+import type { TranscriptEntry } from './transcript.ts';
 
 /** Everything a research run works with. Nothing of it knows how events look or where they go. */
 export interface ResearchRun {

@@ -1,3 +1,4 @@
+import { nextTurn } from '../../base/load/event-loop.ts';
 import { endsOf } from './prose.ts';
 
 /** Finding what matters in a text without a model. */
@@ -53,16 +54,12 @@ function rankingOf(scores: readonly number[]): number[] {
 const STEP = 12_000;
 
 /** Ranks a text as `rankText` does, but rests between steps: pages may be long, and others wait meanwhile. */
-export async function rankTextInSteps(
-  text: string,
-  about: ReadonlySet<string>,
-  rest: () => Promise<unknown>,
-): Promise<RankedText> {
+export async function rankTextInSteps(text: string, about: ReadonlySet<string>): Promise<RankedText> {
   if (text.length <= STEP) return rankText(text, about);
   const sentences: string[] = [];
   const weights: number[] = [];
   const plain: string[] = [];
-  for (let at = 0; at < text.length; await rest()) {
+  for (let at = 0; at < text.length; await nextTurn()) {
     const end = endOfStep(text, at + STEP);
     const piece = text.slice(at, end);
     for (const sentence of splitSentences(piece)) {
@@ -152,6 +149,17 @@ export function weigh(text: string, about: ReadonlySet<string>): number {
   const numbers = text.match(/\p{N}[\p{N}.,:%-]*/gu)?.length ?? 0;
   const names = text.match(/(?<!^)(?<![.!?] )\b\p{Lu}[\p{L}\p{N}-]+/gu)?.length ?? 0;
   return hits * 3 + Math.min(numbers, 4) * 1.5 + Math.min(names, 4);
+}
+
+/** A title gets this part of a line of so many UTF-16 code units at most. */
+const TITLE_SHARE = 0.3;
+const MAX_TITLE = 80;
+
+/** A title on one line, cut to its part of a line of this length. */
+export function shortTitle(title: string, length: number): string {
+  const most = Math.max(8, Math.floor(Math.min(MAX_TITLE, length * TITLE_SHARE)));
+  const plain = plainly(title);
+  return plain.length <= most ? plain : `${plain.slice(0, most - 1)}…`;
 }
 
 /** The part of a sentence that tells most, with marks where it was cut. */

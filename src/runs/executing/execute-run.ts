@@ -6,8 +6,8 @@ import { cancelledError, type ResponseObject, zeroUsage } from '../../protocol/r
 import { interruptedStep } from '../../research/interrupted-step.ts';
 import { finalWarnings } from '../../research/run/final-warnings.ts';
 import type { LiveSteps } from '../../research/run/live-steps.ts';
+import { ResearchState } from '../../research/run/state.ts';
 import type { ResearchOutcome, Step } from '../../research/run/steps.ts';
-import { ResearchState } from '../../research/run/transcript.ts';
 import type { RunStore } from '../../store/run-store.ts';
 import { ResponseFold } from '../reading/response-fold.ts';
 import type { ProxyAnswer, Used } from '../runs.ts';

@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../base/errors.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
 import type { LiveSteps } from '../../research/run/live-steps.ts';
 import type { ResearchOutcome, Step } from '../../research/run/steps.ts';
-import type { ResearchState } from '../../research/run/transcript.ts';
+import type { ResearchState } from '../../research/run/state.ts';
 import type { RunRecord, TerminalStatus } from '../../store/run-store.ts';
 import type { ProxyRequest, Used } from '../runs.ts';
 

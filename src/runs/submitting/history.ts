@@ -2,7 +2,7 @@ import { isObject, parseJson } from '../../base/json.ts';
 import { nextTurn, step } from '../../base/load/event-loop.ts';
 import { findingsOf } from '../../research/context/findings.ts';
 import type { ConversationMessage, EarlierSource, ResearchRequest } from '../../research/run/request.ts';
-import { ResearchState } from '../../research/run/transcript.ts';
+import { ResearchState } from '../../research/run/state.ts';
 import { keyFacts, keywords } from '../../research/text/key-facts.ts';
 import { questionOf } from '../../research/text/prose.ts';
 import type { RunRecord, RunStore } from '../../store/run-store.ts';

@@ -1,5 +1,5 @@
 import { isObject } from '../../base/json.ts';
-import type { TurnMessage, TurnRequest, TurnTool } from '../turn.ts';
+import { noUsage, type TurnMessage, type TurnRequest, type TurnTool, type TurnUsage } from '../turn.ts';
 
 /** Counting tokens where no provider has: the one estimate that limits, prices and contexts rest on. */
 
@@ -76,6 +76,11 @@ function estimateMessage(message: TurnMessage): number {
 /** The same with the format that is asked for. */
 export function estimateInput({ messages, tools, responseFormat }: TurnRequest): number {
   return estimateRequest(messages, tools) + (responseFormat ? estimateTokens(JSON.stringify(responseFormat)) : 0);
+}
+
+/** The tokens of a turn that nobody counted: of its request, and of the text that came. */
+export function estimatedUsage({ estimate, text }: { estimate: number; text: string }): TurnUsage {
+  return { ...noUsage(), inputTokens: estimate, outputTokens: estimateTokens(text), estimated: true };
 }
 
 /** Parts of a request in the words of all APIs: what the model reads as it is, and what it reads as JSON. */

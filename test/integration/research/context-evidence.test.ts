@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
+import type { TurnFindings } from '../../../src/research/context/findings.ts';
 import { ledgerBlock } from '../../../src/research/context/ledger.ts';
 import { notesIn } from '../../../src/research/context/model-notes.ts';
 import { recordsOf } from '../../../src/research/context/result-records.ts';
-import type { TurnFindings } from '../../../src/research/context/turn-findings.ts';
 import type { EvidenceRecord } from '../../../src/research/run/evidence.ts';
 import { estimateTokens } from '../../../src/upstream/decoding/estimate.ts';
 import { codesIn, handbook } from '../../support/handbook.ts';

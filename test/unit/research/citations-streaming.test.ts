@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
-import { citeJson } from '../../../src/research/answer/citations.ts';
-import { CitedAnswer } from '../../../src/research/answer/cited-answer.ts';
+import { CitedAnswer, citeJson } from '../../../src/research/answer/cited-answer.ts';
 import { citedAnswer, coveredBy, joinCited, readSources } from '../../support/cited-answer.ts';
 import { isSlow, ownMs } from '../../support/fair-time.ts';
 

@@ -1,0 +1,16 @@
+import { estimateTokens } from '../../upstream/decoding/estimate.ts';
+
+/** The lines from the first on that fit into so many tokens together. */
+export function firstThatFit(lines: readonly string[], tokens: number): string[] {
+  let left = tokens;
+  const end = lines.findIndex((line) => {
+    left -= estimateTokens(line) + 1;
+    return left < 0;
+  });
+  return end === -1 ? [...lines] : lines.slice(0, end);
+}
+
+/** The last lines that fit into so many tokens together, in their order. */
+export function lastThatFit(lines: readonly string[], tokens: number): string[] {
+  return firstThatFit(lines.toReversed(), tokens).reverse();
+}
