@@ -3,7 +3,8 @@ import { noUsage, type TurnMessage, type TurnRequest, type TurnTool, type TurnUs
 
 /** Counting tokens where no provider has: the one estimate that limits, prices and contexts rest on. */
 
-/** Tokens that a provider adds around each message. */
+/** Tokens that a provider adds around each message: what is charged for them, and what a context keeps free. */
+const CHARGED_OVERHEAD = 4;
 const MESSAGE_OVERHEAD = 6;
 
 /** Tokens of an image or another attachment, whatever its size. */
@@ -117,7 +118,7 @@ function weigh(value: unknown, depth: number): number {
   if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + weigh(item, depth + 1), 0);
   if (!isObject(value)) return 0;
   if (typeof value.type === 'string' && /image|audio|file|document|video/.test(value.type)) return ATTACHMENT_TOKENS;
-  let weight = value.role === undefined ? 0 : MESSAGE_OVERHEAD;
+  let weight = value.role === undefined ? 0 : CHARGED_OVERHEAD;
   for (const [name, part] of Object.entries(value)) if (!UNREAD.has(name)) weight += weigh(part, depth + 1);
   return weight;
 }

@@ -35,6 +35,6 @@ describe('the estimate of a prompt', () => {
     const parameters = { type: 'object', properties: { query: { type: 'string', description: 'What to look for.' } } };
     const asked = [{ role: 'user' as const, content: 'Which of the two bridges is older?' }];
     const request = { messages: asked, tools: [{ name: 'search', description: '', parameters }] };
-    assert.ok(Math.abs(estimateInput(request) - promptTokens(request)) <= 2);
+    assert.ok(Math.abs(estimateInput(request) - promptTokens(request)) <= 4);
   });
 });
