@@ -46,7 +46,6 @@ import { createUpstream, type Upstream } from './upstream/upstream.ts';
 const HANDING_OVER = 0.9;
 /** How long closing may take beyond the grace time, in milliseconds. */
 const CLOSING_MS = 1000;
-
 /** What runs need is loaded this long after the start, in milliseconds: not in the way of the first requests. */
 const LOAD_AFTER_MS = 100;
 
@@ -203,10 +202,9 @@ async function openUpstream(
 /** One port, or a second one for operators. */
 function openDoors(apps: Apps, { server }: GatewayConfig): Promise<Listening> {
   const { host, port, admin_port } = server;
-  const { upgrade } = apps;
-  if (admin_port === undefined) return listen(host, [{ app: apps.all, port, upgrade }]);
+  if (admin_port === undefined) return listen(host, [{ app: apps.all, port, upgrade: apps.upgrade }]);
   return listen(host, [
-    { app: apps.api, port, upgrade },
+    { app: apps.api, port, upgrade: apps.upgrade },
     { app: apps.all, port: admin_port },
   ]);
 }
