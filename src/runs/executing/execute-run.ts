@@ -1,16 +1,18 @@
 import type { Clock } from '../../base/clock.ts';
 import { toSeconds } from '../../base/clock.ts';
-import { GatewayError, messageOf, toGatewayError } from '../../base/errors.ts';
+import { type ErrorCode, GatewayError, messageOf, toGatewayError } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
+import type { UrlCitation } from '../../protocol/items.ts';
 import { cancelledError, type ResponseObject, zeroUsage } from '../../protocol/response.ts';
+import type { Warning } from '../../protocol/warnings.ts';
 import { interruptedStep } from '../../research/interrupted-step.ts';
-import { finalWarnings } from '../../research/run/final-warnings.ts';
+import { type EndingRun, finalWarnings } from '../../research/run/final-warnings.ts';
 import type { LiveSteps } from '../../research/run/live-steps.ts';
 import { ResearchState } from '../../research/run/state.ts';
 import type { ResearchOutcome, Step } from '../../research/run/steps.ts';
-import type { RunStore } from '../../store/run-store.ts';
+import type { RunRecord, RunStore, TerminalStatus } from '../../store/run-store.ts';
 import { ResponseFold } from '../reading/response-fold.ts';
-import type { ProxyAnswer, Used } from '../runs.ts';
+import type { ProxyAnswer, ProxyRequest, Used } from '../runs.ts';
 import { NewerDataError } from '../stored/stored-data.ts';
 import { readProxyRequest, readResearchRequest } from '../stored/stored-request.ts';
 import { parseProxyResult, parseTranscript } from '../stored/stored-transcript.ts';
@@ -20,11 +22,45 @@ import { LogWriter } from './log-writer.ts';
 import { textOfReasoning } from './reasoning-events.ts';
 import { Recorder } from './recorder.ts';
 import { regainRun } from './regain-run.ts';
-import type { ExecutionOutcome, ExecutionResult, RunDriver } from './run-driver.ts';
 import { ClaimLostError, HandOver, type RunLease } from './run-lease.ts';
 
 /** Claims of a run without a finished step between them before it fails with `run_crashed`. */
 const MAX_ATTEMPTS = 5;
+
+/** What the execution of runs needs from the parts above and beside it. */
+export interface RunDriver {
+  /** The research loop of a run, ready to go on from `state`. */
+  research(options: {
+    run: RunRecord;
+    state: ResearchState;
+    /** An answer that was begun, as its reader has it. */
+    answerSoFar: { text: string; annotations: readonly UrlCitation[] };
+    live: LiveSteps;
+    signal: AbortSignal;
+    shouldPause(): boolean;
+  }): AsyncGenerator<Step, ResearchOutcome | 'paused'>;
+  /** One non-streamed chat completion of a proxy model: the provider's body, byte for byte. */
+  proxy(options: {
+    run: RunRecord;
+    request: ProxyRequest;
+    /** Given what tells how much the call has used so far, also where it fails. */
+    metered(used: () => Used): void;
+    signal: AbortSignal;
+  }): Promise<string>;
+  /** Awaited before a run goes on that did not begin where it was submitted. @throws NewerDataError, and nothing else. */
+  begins?(run: RunRecord): Promise<void>;
+  /** Told what a run has used so far, before what follows from it is stored. */
+  used?(run: RunRecord, used: Used): void;
+  /** Told when an execution has left its run. */
+  left?(outcome: ExecutionOutcome): void;
+}
+
+/** How an execution left its run; `ended` where it wrote the end. */
+export interface ExecutionOutcome {
+  run: RunRecord;
+  result: ExecutionResult;
+  ended: (Used & { status: TerminalStatus; error: ErrorCode | undefined }) | undefined;
+}
 
 export interface ExecutionOptions {
   lease: RunLease;
@@ -41,6 +77,9 @@ export interface ExecutionOptions {
   /** The log as far as it goes, where this process has just created it. */
   beginning?: Beginning | undefined;
 }
+
+/** How an execution left its run. `released`: at a step boundary; `lost`: another owner goes on. */
+export type ExecutionResult = 'ended' | 'released' | 'lost';
 
 /** Drives a claimed run from where its log and transcript stand to its end, or until it is handed over. */
 export async function executeRun(options: ExecutionOptions): Promise<ExecutionResult> {
@@ -280,8 +319,7 @@ class Execution {
     status: 'completed' | 'failed' | 'cancelled',
     { outcome, error }: { outcome?: ResearchOutcome; error?: GatewayError },
   ): Promise<'ended' | 'cancelled'> {
-    const { clock, lease, log, retentionMs } = this.#options;
-    const { run } = lease;
+    const { clock, lease, retentionMs } = this.#options;
     const errorObject = status === 'cancelled' ? cancelledError() : (error?.toObject() ?? null);
     this.#noteUntold();
     this.#tellUsed();
@@ -292,18 +330,16 @@ class Execution {
     if (errorObject) this.#recorder.closeOpenItems(errorObject);
     else this.#recorder.endMessage('completed');
     const at = clock.now();
-    const completed = status === 'completed';
-    const request = readResearchRequest(run);
     const response = this.#recorder.response(this.#created, {
       status,
       error: errorObject,
       incomplete: outcome?.incomplete ?? null,
-      warnings: run.kind === 'proxy' ? [] : finalWarnings({ annotations, completed, request, state: this.#state }),
-      usage: run.kind === 'proxy' ? zeroUsage() : this.#state.usage,
-      startedAt: run.startedAt === null ? null : toSeconds(run.startedAt),
+      warnings: this.#warnings({ annotations, completed: status === 'completed' }),
+      usage: lease.run.kind === 'proxy' ? zeroUsage() : this.#state.usage,
+      startedAt: lease.run.startedAt === null ? null : toSeconds(lease.run.startedAt),
       completedAt: toSeconds(at),
     });
-    const type = completed ? 'response.completed' : 'response.failed';
+    const type = status === 'completed' ? 'response.completed' : 'response.failed';
     const written = await this.#writer.end({ type, response }, { status, at, retainMs: retentionMs });
     if (written === 'cancelled') {
       restore();
@@ -311,14 +347,13 @@ class Execution {
     }
     const { tokens, cost } = this.#used();
     this.ended = { status, tokens, cost, error: errorObject?.code };
-    const { incomplete } = outcome ?? {};
-    log.info(
+    this.#options.log.info(
       {
         status,
-        error: errorObject?.code,
-        incomplete: incomplete ?? undefined,
+        ...(errorObject && { error: errorObject.code }),
+        ...(outcome?.incomplete && { incomplete: outcome.incomplete }),
         tokens,
-        cost: cost || undefined,
+        ...(cost > 0 && { cost }),
         attempts: lease.attempts,
       },
       'run ended',
@@ -347,6 +382,12 @@ class Execution {
     }
     const { usage, cost } = this.#state;
     return { tokens: usage.total_tokens, cost: cost > 0 ? cost : (usage.cost?.total ?? 0) };
+  }
+
+  #warnings(ending: Pick<EndingRun, 'annotations' | 'completed'>): Warning[] {
+    const { run } = this.#options.lease;
+    if (run.kind === 'proxy') return [];
+    return finalWarnings({ ...ending, request: readResearchRequest(run), state: this.#state });
   }
 }
 

@@ -1,8 +1,6 @@
 import type { RunId } from '../../base/ids.ts';
-import type { Claim } from '../../store/run-store.ts';
-import { ActiveRuns, type ActiveRunsOptions, type Driving, type Reservation } from './active-runs.ts';
-import { Capacity } from './capacity.ts';
-import type { ExecutionResult } from './run-driver.ts';
+import type { ActiveRunsOptions, Reservation } from './active-runs.ts';
+import type { ExecutionResult } from './execute-run.ts';
 import type { RunLease } from './run-lease.ts';
 
 /** Who executes runs: claims them, drives them, renews the claims, and lets go in order. */
@@ -40,59 +38,4 @@ export interface Executor {
 
 export interface ExecutorOptions extends ActiveRunsOptions {
   maxConcurrent: number;
-}
-
-/** What executors of one and of several instances share: the runs of this process, and how many it may have. */
-export abstract class RunsHere<Options extends ExecutorOptions> {
-  protected readonly options: Options;
-  protected readonly runs: ActiveRuns;
-  protected readonly capacity: Capacity;
-  protected readonly stopping = new AbortController();
-
-  constructor(options: Options) {
-    this.options = options;
-    this.capacity = new Capacity(options);
-    this.runs = new ActiveRuns({ ...options, left: () => this.capacity.left() });
-  }
-
-  /** Is told of a run that begins where it was submitted. */
-  protected readonly driving: Driving = () => {};
-
-  get active(): number {
-    return this.runs.size;
-  }
-
-  get waiting(): number {
-    return this.runs.waiting;
-  }
-
-  waitingOf(keyId: string): number {
-    return this.runs.waitingOf(keyId);
-  }
-
-  get overloaded(): boolean {
-    return this.active > 0 && this.capacity.overloaded;
-  }
-
-  reserve({ later = false } = {}): Reservation | undefined {
-    return later ? this.runs.reserveLater(this.capacity, this.driving) : this.runs.reserve(this.capacity, this.driving);
-  }
-
-  cancel(id: RunId): boolean {
-    return this.runs.cancel(id);
-  }
-
-  takeOver(id: RunId, options: { force: boolean }): Promise<ExecutionResult | undefined> {
-    return this.runs.takeOver(id, options);
-  }
-
-  driven(id: RunId): Pick<RunLease, 'run' | 'fold'> | undefined {
-    return this.runs.get(id);
-  }
-
-  /** A queued run has got its place: how long it waited says whether others are served soon. */
-  protected drive(claim: Claim): Promise<ExecutionResult> {
-    if (claim.attempts === 1) this.capacity.served(this.options.clock.now() - claim.run.createdAt);
-    return this.runs.drive(claim);
-  }
 }
