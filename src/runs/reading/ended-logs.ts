@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { RunId } from '../../base/ids.ts';
 import { inOwnMemory, OWN_MEMORY_BYTES } from '../../base/load/own-memory.ts';
 import { skipFrames } from '../../protocol/frames.ts';
@@ -20,16 +21,20 @@ const BOUNDS: EndedLogsBounds = { maxBytes: 64 * 1024 * 1024, maxLogBytes: 8 * 1
  */
 export class EndedLogs {
   readonly #store: Pick<RunStore, 'read'>;
-  readonly #logs = new Map<RunId, Uint8Array>();
+  readonly #logs: LRUCache<RunId, Uint8Array>;
   /** Logs that turned out too long to be kept: nobody begins to read them whole again. */
-  readonly #long = new Set<RunId>();
+  readonly #long: LRUCache<RunId, true>;
   readonly #loading = new Map<RunId, Promise<Uint8Array | undefined>>();
   readonly #bounds: EndedLogsBounds;
-  #bytes = 0;
 
   constructor(store: Pick<RunStore, 'read'>, bounds: EndedLogsBounds = BOUNDS) {
     this.#store = store;
     this.#bounds = bounds;
+    this.#logs = new LRUCache({
+      maxSize: bounds.maxBytes,
+      sizeCalculation: (log) => log.length + OWN_MEMORY_BYTES,
+    });
+    this.#long = new LRUCache({ max: bounds.mostLong });
   }
 
   /** Everything after `after`, or undefined where the log is too long to be kept. */
@@ -59,32 +64,14 @@ export class EndedLogs {
         bytes += frames.length;
       }
       if (bytes > this.#bounds.maxLogBytes) {
-        this.#rememberLong(id);
+        this.#long.set(id, true);
         return undefined;
       }
       if (end.end) break;
       last = end.last;
     }
     const log = inOwnMemory(pieces);
-    this.#keep(id, log);
-    return log;
-  }
-
-  #rememberLong(id: RunId): void {
-    this.#long.add(id);
-    for (const oldest of this.#long) {
-      if (this.#long.size <= this.#bounds.mostLong) return;
-      this.#long.delete(oldest);
-    }
-  }
-
-  #keep(id: RunId, log: Uint8Array): void {
     this.#logs.set(id, log);
-    this.#bytes += log.length + OWN_MEMORY_BYTES;
-    for (const [oldest, kept] of this.#logs) {
-      if (this.#bytes <= this.#bounds.maxBytes) return;
-      this.#logs.delete(oldest);
-      this.#bytes -= kept.length + OWN_MEMORY_BYTES;
-    }
+    return log;
   }
 }

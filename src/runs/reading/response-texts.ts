@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { RunId } from '../../base/ids.ts';
 import { inOwnMemory, OWN_MEMORY_BYTES } from '../../base/load/own-memory.ts';
 
@@ -10,47 +11,24 @@ interface Kept {
   json: Buffer;
 }
 
-/**
- * Responses as JSON, as they were answered last: whoever polls a run asks for the same bytes again and again. The ones
- * least recently asked for go first.
- */
+/** Responses as JSON, as they were answered last: whoever polls a run asks for the same bytes again and again. */
 export class ResponseTexts {
-  readonly #maxBytes: number;
-  readonly #kept = new Map<RunId, Kept>();
-  #bytes = 0;
+  readonly #kept: LRUCache<RunId, Kept>;
 
   constructor(maxBytes: number = MAX_BYTES) {
-    this.#maxBytes = maxBytes;
+    this.#kept = new LRUCache({
+      maxSize: maxBytes,
+      maxEntrySize: Math.floor(maxBytes / 4) + OWN_MEMORY_BYTES,
+      sizeCalculation: ({ json }) => json.length + OWN_MEMORY_BYTES,
+    });
   }
 
   /** The JSON of this version of a response, from memory or made now. Two of the same version are the same bytes. */
   async get(id: RunId, version: string, make: () => Promise<Uint8Array>): Promise<Buffer> {
     const kept = this.#kept.get(id);
-    if (kept?.version === version) {
-      this.#kept.delete(id);
-      this.#kept.set(id, kept);
-      return kept.json;
-    }
+    if (kept?.version === version) return kept.json;
     const json = inOwnMemory([await make()]);
-    this.#keep(id, { version, json });
+    this.#kept.set(id, { version, json });
     return json;
-  }
-
-  #keep(id: RunId, made: Kept): void {
-    this.#drop(id);
-    if (made.json.length > this.#maxBytes / 4) return;
-    this.#kept.set(id, made);
-    this.#bytes += made.json.length + OWN_MEMORY_BYTES;
-    for (const oldest of this.#kept.keys()) {
-      if (this.#bytes <= this.#maxBytes) return;
-      this.#drop(oldest);
-    }
-  }
-
-  #drop(id: RunId): void {
-    const kept = this.#kept.get(id);
-    if (!kept) return;
-    this.#kept.delete(id);
-    this.#bytes -= kept.json.length + OWN_MEMORY_BYTES;
   }
 }
