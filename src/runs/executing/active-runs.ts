@@ -6,7 +6,7 @@ import type { Logger } from '../../base/logger.ts';
 import type { Claim, NewRun, RunRecord, RunStore } from '../../store/run-store.ts';
 import { AppendTick } from './append-tick.ts';
 import type { Beginning } from './begun-log.ts';
-import type { Capacity } from './capacity.ts';
+import { Capacity } from './capacity.ts';
 import { type ExecutionResult, executeRun, type RunDriver } from './execute-run.ts';
 import type { LoadMeter } from './load-meter.ts';
 import { LEASE_MS, RunLease } from './run-lease.ts';
@@ -26,8 +26,8 @@ export interface ActiveRunsOptions {
   mayRun?(run: RunRecord): boolean;
   /** How busy this process is. */
   load: LoadMeter;
-  /** A run has left its place, or one that was kept for a run is free again. */
-  left?(): void;
+  /** The most runs that are driven at once. */
+  maxConcurrent: number;
 }
 
 /** Also how long a cancel may take whose news was lost. */
@@ -56,7 +56,7 @@ export interface DriveOptions {
   beginning?: Beginning | undefined;
 }
 
-/** Is told of a run that is driven. */
+/** Hears of a run that is driven. */
 export type Driving = (id: RunId, done: Promise<ExecutionResult>) => void;
 
 interface ActiveRun {
@@ -66,6 +66,7 @@ interface ActiveRun {
 
 /** The runs that this instance drives: renews their leases, stops them for a cancel, hands them over. */
 export class ActiveRuns {
+  readonly capacity: Capacity;
   readonly #options: ActiveRunsOptions;
   readonly #runs = new Map<RunId, ActiveRun>();
   /** Runs whose cancel this instance knows of, the store perhaps not yet: they are not taken up again. */
@@ -83,6 +84,7 @@ export class ActiveRuns {
 
   constructor(options: ActiveRunsOptions) {
     this.#options = options;
+    this.capacity = new Capacity(options);
     this.#tick = new AppendTick(options.load);
     this.#startedAt = options.clock.now();
   }
@@ -132,7 +134,7 @@ export class ActiveRuns {
       if (this.#runs.get(id) === run) this.#runs.delete(id);
       this.#own.delete(id);
       if (this.#runs.size === 0) this.#stopRenewal();
-      this.#options.left?.();
+      this.capacity.left();
     }
   }
 
@@ -145,40 +147,20 @@ export class ActiveRuns {
     }
   }
 
-  /**
-   * Keeps room for a run that is created with a claim; undefined where there is none now. `driving` is told of the run
-   * once it is driven.
-   */
-  reserve(capacity: Capacity, driving: Driving): Reservation | undefined {
-    if (this.#pausing || !capacity.startNow(this.size)) return undefined;
-    const held = this.hold();
+  /** See `Executor.reserve`. `driving` hears of the run once it is driven. */
+  reserve({ later }: { later: boolean }, driving: Driving): Reservation | undefined {
+    if (this.#pausing || !(later || this.capacity.startNow(this.size))) return undefined;
+    const place = later ? undefined : this.hold();
     return {
-      claim: this.#firstClaim(),
-      begin: (claim, beginning) => this.#begin(claim, { beginning }, driving),
-      [Symbol.dispose]: () => held[Symbol.dispose](),
-    };
-  }
-
-  /** For a run that is this process's own and is created with a claim, which it holds until there is room. */
-  reserveLater(capacity: Capacity, driving: Driving): Reservation | undefined {
-    if (this.#pausing) return undefined;
-    return {
-      claim: this.#firstClaim(),
+      claim: { owner: this.#options.owner, leaseMs: LEASE_MS },
       begin: (claim, beginning) => {
-        const room = (signal: AbortSignal) => capacity.room(claim.run.keyId, () => this.size, signal);
-        this.#begin(claim, { beginning, room }, driving);
+        const { id, keyId, api } = claim.run;
+        if (api === 'chat_completions') this.own(id);
+        const room = (signal: AbortSignal) => this.capacity.room(keyId, () => this.size, signal);
+        driving(id, this.drive(claim, { beginning, ...(later && { room }) }));
       },
-      [Symbol.dispose]() {},
+      [Symbol.dispose]: () => place?.[Symbol.dispose](),
     };
-  }
-
-  #firstClaim(): Reservation['claim'] {
-    return { owner: this.#options.owner, leaseMs: LEASE_MS };
-  }
-
-  #begin(claim: Claim, options: DriveOptions, driving: Driving): void {
-    if (claim.run.api === 'chat_completions') this.own(claim.run.id);
-    driving(claim.run.id, this.drive(claim, options));
   }
 
   /** Counts a run that has got its room and is not driven yet, until it is disposed of. */
@@ -187,7 +169,7 @@ export class ActiveRuns {
     return {
       [Symbol.dispose]: () => {
         this.#held--;
-        this.#options.left?.();
+        this.capacity.left();
       },
     };
   }

@@ -36,6 +36,4 @@ export interface Executor {
   stop(options: { graceMs: number }): Promise<void>;
 }
 
-export interface ExecutorOptions extends ActiveRunsOptions {
-  maxConcurrent: number;
-}
+export type ExecutorOptions = ActiveRunsOptions;

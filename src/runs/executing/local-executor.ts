@@ -1,8 +1,6 @@
 import { messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
-import { ActiveRuns, type Reservation } from './active-runs.ts';
-import { Capacity } from './capacity.ts';
-import type { Executor, ExecutorOptions } from './executor.ts';
+import { DrivingExecutor } from './driving-executor.ts';
 
 /** How often free runs are looked for without being told, in milliseconds. */
 const LOOK_MS = 1000;
@@ -11,82 +9,39 @@ const LOOK_MS = 1000;
  * The executor of a single instance: it asks the store for free runs. It claims whatever is offered, up to
  * `maxConcurrent`: idle -> (woken, or a second passed) -> waiting for room and claiming until nothing is free -> idle.
  */
-export class LocalExecutor implements Executor {
-  readonly #options: ExecutorOptions;
-  readonly #runs: ActiveRuns;
-  readonly #capacity: Capacity;
-  readonly #stopping = new AbortController();
+export class LocalExecutor extends DrivingExecutor {
   #wake = Promise.withResolvers<void>();
   #claiming: Promise<void> | undefined;
   #changes: Disposable | undefined;
 
-  constructor(options: ExecutorOptions) {
-    this.#options = options;
-    this.#capacity = new Capacity(options);
-    this.#runs = new ActiveRuns({ ...options, left: () => this.#capacity.left() });
-  }
-
   async start(): Promise<void> {
-    this.#changes = this.#options.store.onChange((change) => {
+    this.#changes = this.options.store.onChange((change) => {
       if (change.type === 'cancel') this.cancel(change.id);
       else this.wake(change.id);
     });
     this.#claiming = this.#claimLoop();
   }
 
-  get active(): number {
-    return this.#runs.size;
-  }
-
-  get waiting(): number {
-    return this.#runs.waiting;
-  }
-
-  waitingOf(keyId: string): number {
-    return this.#runs.waitingOf(keyId);
-  }
-
-  get overloaded(): boolean {
-    return this.active > 0 && this.#capacity.overloaded;
-  }
-
-  reserve({ later = false } = {}): Reservation | undefined {
-    const driving = () => {};
-    return later ? this.#runs.reserveLater(this.#capacity, driving) : this.#runs.reserve(this.#capacity, driving);
-  }
-
   wake(_id: RunId): void {
     this.#wake.resolve();
   }
 
-  cancel(id: RunId): boolean {
-    return this.#runs.cancel(id);
-  }
-
-  takeOver(id: RunId, options: { force: boolean }) {
-    return this.#runs.takeOver(id, options);
-  }
-
-  driven(id: RunId) {
-    return this.#runs.get(id);
-  }
-
   async stop({ graceMs }: { graceMs: number }): Promise<void> {
-    this.#stopping.abort(new Error('the gateway shuts down'));
+    this.stopping.abort(new Error('the gateway shuts down'));
     this.#wake.resolve();
     this.#changes?.[Symbol.dispose]();
     await this.#claiming;
-    await this.#runs.handOver({ graceMs });
+    await this.runs.handOver({ graceMs });
   }
 
   async #claimLoop(): Promise<void> {
-    const { signal } = this.#stopping;
+    const { signal } = this.stopping;
     while (!signal.aborted) {
       this.#wake = Promise.withResolvers<void>();
       try {
         await this.#claimAll();
       } catch (thrown) {
-        this.#options.log.warn({ err: messageOf(thrown) }, 'runs cannot be claimed now');
+        this.options.log.warn({ err: messageOf(thrown) }, 'runs cannot be claimed now');
       }
       const { promise, resolve } = this.#wake;
       const look = setTimeout(resolve, LOOK_MS);
@@ -97,22 +52,22 @@ export class LocalExecutor implements Executor {
 
   async #claimAll(): Promise<void> {
     while (await this.#room()) {
-      using _ = this.#runs.hold();
-      const claim = await this.#runs.claimNext();
+      using _ = this.runs.hold();
+      const claim = await this.runs.claimNext();
       if (!claim) return;
-      if (claim.attempts === 1) this.#capacity.served(this.#options.clock.now() - claim.run.createdAt);
-      void this.#runs.drive(claim);
+      if (claim.attempts === 1) this.runs.capacity.served(this.options.clock.now() - claim.run.createdAt);
+      void this.runs.drive(claim);
     }
   }
 
   /** Waits for room for a queued run; false where there is none to be had, or the gateway stops. */
   async #room(): Promise<boolean> {
-    const { signal } = this.#stopping;
+    const { signal } = this.stopping;
     if (signal.aborted) return false;
-    if (this.#capacity.startFirst(this.#runs.size)) return true;
+    if (this.runs.capacity.startFirst(this.runs.size)) return true;
     // A turn that nobody takes is one that others do not get.
-    const free = await this.#options.store.claimable({ limit: 1 });
+    const free = await this.options.store.claimable({ limit: 1 });
     if (free.length === 0) return false;
-    return await this.#capacity.startWithin(Number.POSITIVE_INFINITY, () => this.#runs.size, { signal });
+    return await this.runs.capacity.startWithin(Number.POSITIVE_INFINITY, () => this.runs.size, { signal });
   }
 }

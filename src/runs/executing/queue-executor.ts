@@ -4,10 +4,9 @@ import { messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import type { QueueConnection } from '../../store/open.ts';
 import type { Claim } from '../../store/run-store.ts';
-import { ActiveRuns, type Driving, type Reservation } from './active-runs.ts';
-import { Capacity } from './capacity.ts';
+import { DrivingExecutor } from './driving-executor.ts';
 import type { ExecutionResult } from './execute-run.ts';
-import type { Executor, ExecutorOptions } from './executor.ts';
+import type { ExecutorOptions } from './executor.ts';
 
 const QUEUE = 'runs';
 /** See `QueueExecutorOptions.lockMs`. */
@@ -78,13 +77,10 @@ export interface QueueExecutorOptions extends ExecutorOptions {
  * of an instance that died or that the queue forgot, are looked for in the store; a job too many finds no run and goes
  * away.
  */
-export class QueueExecutor implements Executor {
-  readonly #options: QueueExecutorOptions;
-  readonly #runs: ActiveRuns;
-  readonly #capacity: Capacity;
+export class QueueExecutor extends DrivingExecutor {
+  readonly #queueOptions: QueueExecutorOptions;
   readonly #queue: Queue<JobData>;
   readonly #worker: Worker<JobData>;
-  readonly #stopping = new AbortController();
   /** Runs whose jobs came here while another instance held them, and were put off. */
   readonly #heldElsewhere = new Set<RunId>();
   /** The runs that jobs were given, by the id of the job. */
@@ -96,9 +92,8 @@ export class QueueExecutor implements Executor {
   #complainedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: QueueExecutorOptions) {
-    this.#options = options;
-    this.#capacity = new Capacity(options);
-    this.#runs = new ActiveRuns({ ...options, left: () => this.#capacity.left() });
+    super(options);
+    this.#queueOptions = options;
     const { client: connection, prefix } = options.connection;
     // The store has looked at the version; a user without the right to ask for it is enough.
     const common = { connection, prefix, skipVersionCheck: true };
@@ -117,37 +112,20 @@ export class QueueExecutor implements Executor {
     this.#worker.on('error', (error) => this.#failed(error));
     this.#worker.on('lockRenewalFailed', (jobs) => {
       // The lock may only have run out while Redis was away: whether the run was taken over, its claim tells.
-      for (const job of jobs) void this.#runs.confirm(this.#runOf.get(job) ?? job);
+      for (const job of jobs) void this.runs.confirm(this.#runOf.get(job) ?? job);
     });
   }
 
   async start(): Promise<void> {
-    this.#changes = this.#options.store.onChange((change) => {
+    this.#changes = this.options.store.onChange((change) => {
       if (change.type === 'cancel') this.cancel(change.id);
     });
     this.#worker.run().catch((error: unknown) => this.#failed(error));
     this.#sweeping = Promise.all([this.#sweepLoop(), this.#lookLoop()]);
   }
 
-  get active(): number {
-    return this.#runs.size;
-  }
-
-  get waiting(): number {
-    return this.#runs.waiting;
-  }
-
-  waitingOf(keyId: string): number {
-    return this.#runs.waitingOf(keyId);
-  }
-
-  get overloaded(): boolean {
-    return this.active > 0 && this.#capacity.overloaded;
-  }
-
-  reserve({ later = false } = {}): Reservation | undefined {
-    const driving: Driving = (id, done) => void this.#watched(this.#goOnElsewhere(id, done));
-    return later ? this.#runs.reserveLater(this.#capacity, driving) : this.#runs.reserve(this.#capacity, driving);
+  protected override driving(id: RunId, done: Promise<ExecutionResult>): void {
+    void this.#watched(this.#goOnElsewhere(id, done));
   }
 
   /** A run without a job: whoever is to go on with it has to be told by one. */
@@ -160,20 +138,8 @@ export class QueueExecutor implements Executor {
     this.#enqueue([id]).catch((error: unknown) => this.#failed(error));
   }
 
-  cancel(id: RunId): boolean {
-    return this.#runs.cancel(id);
-  }
-
-  takeOver(id: RunId, options: { force: boolean }) {
-    return this.#runs.takeOver(id, options);
-  }
-
-  driven(id: RunId) {
-    return this.#runs.get(id);
-  }
-
   async stop({ graceMs }: { graceMs: number }): Promise<void> {
-    this.#stopping.abort(new Error('the gateway shuts down'));
+    this.stopping.abort(new Error('the gateway shuts down'));
     this.#changes?.[Symbol.dispose]();
     // Redis may be away or slow: then the locks run out, and whoever closes the connection ends the rest.
     const inTime = async (what: string, work: Promise<unknown>) => {
@@ -183,7 +149,7 @@ export class QueueExecutor implements Executor {
     const closingMs = (await this.#storeIsQuick()) ? Math.min(2 * CLOSE_MS, graceMs / 10) : 2 * CLOSE_MS;
     await Promise.all([
       inTime('pausing the queue', this.#worker.pause(true)),
-      this.#runs.handOver({ graceMs: Math.max(0, graceMs - closingMs) }),
+      this.runs.handOver({ graceMs: Math.max(0, graceMs - closingMs) }),
     ]);
     await inTime('the last sweep', Promise.resolve(this.#sweeping));
     // A job that is given back goes to another instance at once, one whose lock runs out seconds later.
@@ -192,7 +158,7 @@ export class QueueExecutor implements Executor {
   }
 
   async #storeIsQuick(): Promise<boolean> {
-    const asked = withTimeout('the store', QUICK_MS, () => this.#options.store.countOpen());
+    const asked = withTimeout('the store', QUICK_MS, () => this.options.store.countOpen());
     return await asked.then(
       () => true,
       () => false,
@@ -222,11 +188,11 @@ export class QueueExecutor implements Executor {
    * would go by the clocks of instances.
    */
   async #work(job: Job<JobData>, token: string | undefined): Promise<void> {
-    const { signal } = this.#stopping;
+    const { signal } = this.stopping;
     try {
       if ((await this.#drive(job)) === 'done') return;
     } catch (thrown) {
-      this.#options.log.debug({ run: job.id, reason: messageOf(thrown) }, 'a job was put off');
+      this.options.log.debug({ run: job.id, reason: messageOf(thrown) }, 'a job was put off');
       await sleep(RETRY_MS, { signal }).catch(() => {});
     } finally {
       if (job.id !== undefined) this.#runOf.delete(job.id);
@@ -238,10 +204,10 @@ export class QueueExecutor implements Executor {
 
   /** @throws where the job is to be put off. */
   async #drive(job: Job<JobData>): Promise<'done' | 'given back'> {
-    const { signal } = this.#stopping;
+    const { signal } = this.stopping;
     const room =
-      (job.data.begun && this.#capacity.resume(this.#runs.size)) ||
-      (await this.#capacity.startWithin(HELD_BACK_MS, () => this.#runs.size, { signal }));
+      (job.data.begun && this.runs.capacity.resume(this.runs.size)) ||
+      (await this.runs.capacity.startWithin(HELD_BACK_MS, () => this.runs.size, { signal }));
     if (!room) throw new Error('this instance carries what it can');
     const started = await this.#start(job);
     if (started === 'ended') return 'done';
@@ -253,18 +219,18 @@ export class QueueExecutor implements Executor {
 
   /** Claims a run and drives it. @throws where someone alive holds it. */
   async #start(job: Job<JobData>): Promise<{ done: Promise<ExecutionResult> } | 'ended' | 'not now'> {
-    using _ = this.#runs.hold();
+    using _ = this.runs.hold();
     const claim = await (job.data.begun ? this.#claimBegun(job) : this.#claimNext(job));
     if (typeof claim === 'string') return claim;
-    if (claim.attempts === 1) this.#capacity.served(this.#options.clock.now() - claim.run.createdAt);
-    return { done: this.#runs.drive(claim) };
+    if (claim.attempts === 1) this.runs.capacity.served(this.options.clock.now() - claim.run.createdAt);
+    return { done: this.runs.drive(claim) };
   }
 
   /** Claims the run whose turn it is, and makes the job its. One of the job's id that no index knows is found, too. */
   async #claimNext(job: Job<JobData>): Promise<Claim | 'ended'> {
     const claim =
-      (await this.#runs.claimNext({ queued: true })) ??
-      (job.id === undefined ? undefined : await this.#runs.claim(job.id, { force: false }));
+      (await this.runs.claimNext({ queued: true })) ??
+      (job.id === undefined ? undefined : await this.runs.claim(job.id, { force: false }));
     if (!claim) return 'ended';
     if (job.id !== undefined) this.#runOf.set(job.id, claim.run.id);
     const data: JobData = { begun: true, run: claim.run.id };
@@ -279,16 +245,16 @@ export class QueueExecutor implements Executor {
 
   /** The news of a job that was given back may have come to this worker, which takes none any more: told once again. */
   async #wakeOther(): Promise<void> {
-    await this.#options.connection.client.sendCommand(['ZADD', this.#queue.toKey('marker'), '0', '0']);
+    await this.#queueOptions.connection.client.sendCommand(['ZADD', this.#queue.toKey('marker'), '0', '0']);
   }
 
   /** Claims a run, waiting for a dead owner's claim to run out. @throws where someone alive holds it. */
   async #claim(id: RunId, { waitMs }: { waitMs: number }): Promise<Claim | 'ended' | 'not now'> {
-    const { store } = this.#options;
+    const { store } = this.options;
     const until = performance.now() + waitMs;
     const held = this.#heldElsewhere;
-    while (!this.#stopping.signal.aborted) {
-      const claim = await this.#runs.claim(id, { force: false });
+    while (!this.stopping.signal.aborted) {
+      const claim = await this.runs.claim(id, { force: false });
       const run = claim ? undefined : await store.get(id);
       const free = claim ?? (!run || run.endedAt !== null ? 'ended' : undefined);
       if (free) {
@@ -300,15 +266,15 @@ export class QueueExecutor implements Executor {
         held.add(id);
         throw new Error('the run is held by another instance');
       }
-      await sleep(HELD_LOOK_MS, { signal: this.#stopping.signal }).catch(() => {});
+      await sleep(HELD_LOOK_MS, { signal: this.stopping.signal }).catch(() => {});
     }
     return 'not now';
   }
 
   /** Goes on with runs whose instance died, or gave them back. */
   async #lookLoop(): Promise<void> {
-    const { signal } = this.#stopping;
-    const { store } = this.#options;
+    const { signal } = this.stopping;
+    const { store } = this.options;
     let before: ReadonlySet<RunId> = new Set();
     while (!signal.aborted) {
       try {
@@ -325,15 +291,15 @@ export class QueueExecutor implements Executor {
 
   /** Claims a run that nobody holds and drives it, without the queue: it was let in long ago, and waits for nobody's load. */
   async #takeUp(id: RunId): Promise<void> {
-    if (this.#stopping.signal.aborted || !this.#capacity.resume(this.#runs.size)) return;
-    using _ = this.#runs.hold();
-    const claim = await this.#runs.claim(id, { force: false });
-    if (claim) void this.#watched(this.#goOnElsewhere(id, this.#runs.drive(claim)));
+    if (this.stopping.signal.aborted || !this.runs.capacity.resume(this.runs.size)) return;
+    using _ = this.runs.hold();
+    const claim = await this.runs.claim(id, { force: false });
+    if (claim) void this.#watched(this.#goOnElsewhere(id, this.runs.drive(claim)));
   }
 
   async #enqueueSoon(what: string, ids: readonly RunId[]): Promise<void> {
     if (ids.length === 0) return;
-    const { signal } = this.#stopping;
+    const { signal } = this.stopping;
     await withTimeout(what, ENQUEUE_MS, () => this.#enqueue(ids), { signal }).catch((error: unknown) =>
       this.#failed(error),
     );
@@ -341,8 +307,8 @@ export class QueueExecutor implements Executor {
 
   /** Makes sure that every free run is worked on: at the start, and again and again. */
   async #sweepLoop(): Promise<void> {
-    const { signal } = this.#stopping;
-    const { sweepMs = SWEEP_MS } = this.#options;
+    const { signal } = this.stopping;
+    const { sweepMs = SWEEP_MS } = this.#queueOptions;
     let before: ReadonlySet<RunId> = new Set();
     while (!signal.aborted) {
       try {
@@ -359,24 +325,24 @@ export class QueueExecutor implements Executor {
    * queue does not work.
    */
   async #sweep(before: ReadonlySet<RunId>): Promise<ReadonlySet<RunId>> {
-    const { store, log } = this.#options;
+    const { store, log } = this.options;
     const free = await store.claimable({ limit: SWEEP_LIMIT });
     for (const id of free) {
-      if (!before.has(id) || this.#stopping.signal.aborted || !this.#capacity.start(this.#runs.size)) continue;
-      const claim = await this.#runs.claim(id, { force: false });
+      if (!before.has(id) || this.stopping.signal.aborted || !this.runs.capacity.start(this.runs.size)) continue;
+      const claim = await this.runs.claim(id, { force: false });
       if (!claim) continue;
       log.warn({ run: id }, 'the queue did not deal out a run, it is taken without');
-      void this.#runs.drive(claim);
+      void this.runs.drive(claim);
     }
     await this.#enqueueSoon('the sweep', free);
     return new Set(free);
   }
 
   #failed(error: unknown): void {
-    this.#options.connection.failed(error);
+    this.#queueOptions.connection.failed(error);
     const now = performance.now();
-    if (now - this.#complainedAt < COMPLAIN_MS || this.#stopping.signal.aborted) return;
+    if (now - this.#complainedAt < COMPLAIN_MS || this.stopping.signal.aborted) return;
     this.#complainedAt = now;
-    this.#options.log.warn({ err: messageOf(error) }, 'the queue of runs failed');
+    this.options.log.warn({ err: messageOf(error) }, 'the queue of runs failed');
   }
 }
