@@ -70,7 +70,7 @@ export interface Submitted {
   run: RunRecord;
   replayed: boolean;
   /** How the log of a new run begins. */
-  begun?: LogBatch;
+  beginning?: LogBatch;
 }
 
 /**

@@ -12,7 +12,7 @@ import { Cancels } from './executing/cancels.ts';
 import type { Executor } from './executing/executor.ts';
 import { taskEntry, taskJson } from './projections/task.ts';
 import { EndedLogs } from './reading/ended-logs.ts';
-import { type FollowOptions, follow } from './reading/follow.ts';
+import { type FollowOptions, follow, fromCursor } from './reading/follow.ts';
 import type { ResponseFold } from './reading/response-fold.ts';
 import { ResponseTexts } from './reading/response-texts.ts';
 import { retryWhileStoreAway } from './reading/retry-while-store-away.ts';
@@ -65,7 +65,7 @@ class StoredRuns implements Runs {
   readonly #cancels: Cancels;
   readonly #submissions: Submissions;
   /** How the logs of runs begin that were submitted here, for their first readers. */
-  readonly #begun = new WeakMap<RunRecord, LogBatch>();
+  readonly #beginnings = new WeakMap<RunRecord, LogBatch>();
   readonly executing = () => this.#options.executor.active;
 
   constructor(options: RunsOptions) {
@@ -80,7 +80,7 @@ class StoredRuns implements Runs {
   async submit(submission: Submission): Promise<Submitted> {
     if (this.#options.closing.aborted) throw shuttingDown();
     const submitted = await this.#submissions.submit(submission);
-    if (submitted.begun) this.#begun.set(submitted.run, submitted.begun);
+    if (submitted.beginning) this.#beginnings.set(submitted.run, submitted.beginning);
     return submitted;
   }
 
@@ -289,11 +289,16 @@ class StoredRuns implements Runs {
 
   async *#followUntilClosing(run: RunRecord, options: FollowOptions) {
     const { id, api } = run;
-    const begun = this.#begun.get(run);
+    const known = this.#beginnings.get(run);
+    let { after } = options;
     const closing = api === 'chat_completions' ? this.#options.stopped : this.#options.closing;
     using linked = linkSignals([options.signal, closing]);
     try {
-      yield* follow(this.#store, id, { ...options, begun, signal: linked.signal });
+      if (known && known.last > after) {
+        yield fromCursor(known, after);
+        after = known.last;
+      }
+      yield* follow(this.#store, id, { ...options, after, signal: linked.signal });
     } catch (thrown) {
       // At shutdown a stream ends in order, without a terminal event: clients go on elsewhere.
       if (!closing.aborted || options.signal.aborted) throw thrown;

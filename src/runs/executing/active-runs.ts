@@ -7,8 +7,9 @@ import type { Claim, NewRun, RunRecord, RunStore } from '../../store/run-store.t
 import { AppendTick } from './append-tick.ts';
 import type { Beginning } from './begun-log.ts';
 import { Capacity } from './capacity.ts';
-import { type ExecutionResult, executeRun, type RunDriver } from './execute-run.ts';
+import { executeRun } from './execute-run.ts';
 import type { LoadMeter } from './load-meter.ts';
+import type { ExecutionResult, RunDriver } from './run-driver.ts';
 import { LEASE_MS, RunLease } from './run-lease.ts';
 
 /** How long runs may take to store what they have and to give their claims back, in milliseconds. */

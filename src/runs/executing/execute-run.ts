@@ -1,8 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { toSeconds } from '../../base/clock.ts';
-import { type ErrorCode, GatewayError, messageOf, toGatewayError } from '../../base/errors.ts';
+import { GatewayError, messageOf, toGatewayError } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
-import type { UrlCitation } from '../../protocol/items.ts';
 import { cancelledError, type ResponseObject, zeroUsage } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
 import { interruptedStep } from '../../research/interrupted-step.ts';
@@ -10,9 +9,9 @@ import { type EndingRun, finalWarnings } from '../../research/run/final-warnings
 import type { LiveSteps } from '../../research/run/live-steps.ts';
 import { ResearchState } from '../../research/run/state.ts';
 import type { ResearchOutcome, Step } from '../../research/run/steps.ts';
-import type { RunRecord, RunStore, TerminalStatus } from '../../store/run-store.ts';
+import type { RunStore } from '../../store/run-store.ts';
 import { ResponseFold } from '../reading/response-fold.ts';
-import type { ProxyAnswer, ProxyRequest, Used } from '../runs.ts';
+import type { ProxyAnswer, Used } from '../runs.ts';
 import { NewerDataError } from '../stored/stored-data.ts';
 import { readProxyRequest, readResearchRequest } from '../stored/stored-request.ts';
 import { parseProxyResult, parseTranscript } from '../stored/stored-transcript.ts';
@@ -22,45 +21,11 @@ import { LogWriter } from './log-writer.ts';
 import { textOfReasoning } from './reasoning-events.ts';
 import { Recorder } from './recorder.ts';
 import { regainRun } from './regain-run.ts';
+import type { ExecutionOutcome, ExecutionResult, RunDriver } from './run-driver.ts';
 import { ClaimLostError, HandOver, type RunLease } from './run-lease.ts';
 
 /** Claims of a run without a finished step between them before it fails with `run_crashed`. */
 const MAX_ATTEMPTS = 5;
-
-/** What the execution of runs needs from the parts above and beside it. */
-export interface RunDriver {
-  /** The research loop of a run, ready to go on from `state`. */
-  research(options: {
-    run: RunRecord;
-    state: ResearchState;
-    /** An answer that was begun, as its reader has it. */
-    answerSoFar: { text: string; annotations: readonly UrlCitation[] };
-    live: LiveSteps;
-    signal: AbortSignal;
-    shouldPause(): boolean;
-  }): AsyncGenerator<Step, ResearchOutcome | 'paused'>;
-  /** One non-streamed chat completion of a proxy model: the provider's body, byte for byte. */
-  proxy(options: {
-    run: RunRecord;
-    request: ProxyRequest;
-    /** Given what tells how much the call has used so far, also where it fails. */
-    metered(used: () => Used): void;
-    signal: AbortSignal;
-  }): Promise<string>;
-  /** Awaited before a run goes on that did not begin where it was submitted. @throws NewerDataError, and nothing else. */
-  begins?(run: RunRecord): Promise<void>;
-  /** Told what a run has used so far, before what follows from it is stored. */
-  used?(run: RunRecord, used: Used): void;
-  /** Told when an execution has left its run. */
-  left?(outcome: ExecutionOutcome): void;
-}
-
-/** How an execution left its run; `ended` where it wrote the end. */
-export interface ExecutionOutcome {
-  run: RunRecord;
-  result: ExecutionResult;
-  ended: (Used & { status: TerminalStatus; error: ErrorCode | undefined }) | undefined;
-}
 
 export interface ExecutionOptions {
   lease: RunLease;
@@ -77,9 +42,6 @@ export interface ExecutionOptions {
   /** The log as far as it goes, where this process has just created it. */
   beginning?: Beginning | undefined;
 }
-
-/** How an execution left its run. `released`: at a step boundary; `lost`: another owner goes on. */
-export type ExecutionResult = 'ended' | 'released' | 'lost';
 
 /** Drives a claimed run from where its log and transcript stand to its end, or until it is handed over. */
 export async function executeRun(options: ExecutionOptions): Promise<ExecutionResult> {

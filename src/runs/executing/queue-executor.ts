@@ -5,8 +5,8 @@ import type { RunId } from '../../base/ids.ts';
 import type { QueueConnection } from '../../store/open.ts';
 import type { Claim } from '../../store/run-store.ts';
 import { DrivingExecutor } from './driving-executor.ts';
-import type { ExecutionResult } from './execute-run.ts';
 import type { ExecutorOptions } from './executor.ts';
+import type { ExecutionResult } from './run-driver.ts';
 
 const QUEUE = 'runs';
 /** See `QueueExecutorOptions.lockMs`. */

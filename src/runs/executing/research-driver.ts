@@ -20,7 +20,7 @@ import type { ChatModel, TurnUsage } from '../../upstream/turn.ts';
 import type { RunMetrics } from '../metrics.ts';
 import type { AdmittedRun, EndedRun, Used } from '../runs.ts';
 import { readHeld, readMcpServers, readResearchRequest, readTrace } from '../stored/stored-request.ts';
-import type { RunDriver } from './execute-run.ts';
+import type { RunDriver } from './run-driver.ts';
 
 /** The tools of one run, and what they hold open. */
 export interface RunTools extends AsyncDisposable {

@@ -83,7 +83,7 @@ const tool = z.looseObject({
   parameters: z.custom<JsonObject>(isObject),
 });
 
-const entry: z.ZodType<TranscriptEntry> = z.discriminatedUnion('t', [
+const entries = z.discriminatedUnion('t', [
   z.looseObject({
     t: z.literal('turn'),
     message,
@@ -134,18 +134,9 @@ const entry: z.ZodType<TranscriptEntry> = z.discriminatedUnion('t', [
   z.looseObject({ t: z.literal('warned'), warnings: z.array(warning) }),
 ]);
 
+const entry: z.ZodType<TranscriptEntry> = entries;
 /** The kinds of entries that this version knows. */
-const KINDS: ReadonlySet<unknown> = new Set([
-  'turn',
-  'result',
-  'note',
-  'restart',
-  'compaction',
-  'force',
-  'spent',
-  'answered',
-  'warned',
-]);
+const KINDS: ReadonlySet<string> = new Set(entries.options.map(({ shape }) => shape.t.value));
 const kindOf = z.looseObject({ t: z.string() });
 
 /** The stored transcript of a research run. */

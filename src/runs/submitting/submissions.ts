@@ -111,7 +111,7 @@ export class Submissions {
       const claim: Claim = { run: record, token: result.token, attempts: 1, ...(run.keys && { keys: run.keys }) };
       room.begin(claim, { batch: firstBatch(run), response: made.response });
     } else executor.wake(id);
-    return { run: recordOf(run), replayed: false, begun: firstBatch(run) };
+    return { run: recordOf(run), replayed: false, beginning: firstBatch(run) };
   }
 
   /** Stores the run, with the place among its twins that it got. */

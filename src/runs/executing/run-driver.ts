@@ -1,0 +1,45 @@
+import type { ErrorCode } from '../../base/errors.ts';
+import type { UrlCitation } from '../../protocol/items.ts';
+import type { LiveSteps } from '../../research/run/live-steps.ts';
+import type { ResearchOutcome, Step } from '../../research/run/steps.ts';
+import type { ResearchState } from '../../research/run/state.ts';
+import type { RunRecord, TerminalStatus } from '../../store/run-store.ts';
+import type { ProxyRequest, Used } from '../runs.ts';
+
+/** What the execution of runs needs from the parts above and beside it. */
+export interface RunDriver {
+  /** The research loop of a run, ready to go on from `state`. */
+  research(options: {
+    run: RunRecord;
+    state: ResearchState;
+    /** An answer that was begun, as its reader has it. */
+    answerSoFar: { text: string; annotations: readonly UrlCitation[] };
+    live: LiveSteps;
+    signal: AbortSignal;
+    shouldPause(): boolean;
+  }): AsyncGenerator<Step, ResearchOutcome | 'paused'>;
+  /** One non-streamed chat completion of a proxy model: the provider's body, byte for byte. */
+  proxy(options: {
+    run: RunRecord;
+    request: ProxyRequest;
+    /** Given what tells how much the call has used so far, also where it fails. */
+    metered(used: () => Used): void;
+    signal: AbortSignal;
+  }): Promise<string>;
+  /** Awaited before a run goes on that did not begin where it was submitted. @throws NewerDataError, and nothing else. */
+  begins?(run: RunRecord): Promise<void>;
+  /** Told what a run has used so far, before what follows from it is stored. */
+  used?(run: RunRecord, used: Used): void;
+  /** Told when an execution has left its run. */
+  left?(outcome: ExecutionOutcome): void;
+}
+
+/** How an execution left its run; `ended` where it wrote the end. */
+export interface ExecutionOutcome {
+  run: RunRecord;
+  result: ExecutionResult;
+  ended: (Used & { status: TerminalStatus; error: ErrorCode | undefined }) | undefined;
+}
+
+/** How an execution left its run. `released`: at a step boundary; `lost`: another owner goes on. */
+export type ExecutionResult = 'ended' | 'released' | 'lost';
