@@ -5,9 +5,9 @@ import { workFor } from '../../base/load/event-loop.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Claim, NewRun, RunRecord, RunStore } from '../../store/run-store.ts';
 import { AppendTick } from './append-tick.ts';
-import type { Beginning } from './begun-log.ts';
 import { Capacity } from './capacity.ts';
 import { executeRun } from './execute-run.ts';
+import type { Beginning } from './found-log.ts';
 import type { LoadMeter } from './load-meter.ts';
 import type { ExecutionResult, RunDriver } from './run-driver.ts';
 import { LEASE_MS, RunLease } from './run-lease.ts';
@@ -75,7 +75,7 @@ export class ActiveRuns {
   readonly #tick: AppendTick;
   readonly #startedAt: number;
   /** Chat completions whose connections this process holds, until they have been driven. */
-  readonly #own = new Set<RunId>();
+  readonly #served = new Set<RunId>();
   #renewal: NodeJS.Timeout | undefined;
   #pausing = false;
   /** Runs that are held and wait for room, by API key. */
@@ -123,7 +123,7 @@ export class ActiveRuns {
     const lease = new RunLease(claim, { store, log });
     if (this.#cancelled.has(id) || !this.#mayRun(lease)) lease.cancel();
     if (this.#pausing) pause(lease);
-    if (this.#wasLeft(claim)) lease.leave();
+    lease.orphaned = this.#isOrphaned(claim);
     const run: ActiveRun = { lease, done: this.#executeIn(lease, options) };
     this.#runs.set(id, run);
     this.#renewal ??= setInterval(() => this.#renewAll(), RENEW_MS);
@@ -133,18 +133,18 @@ export class ActiveRuns {
       return result;
     } finally {
       if (this.#runs.get(id) === run) this.#runs.delete(id);
-      this.#own.delete(id);
+      this.#served.delete(id);
       if (this.#runs.size === 0) this.#stopRenewal();
       this.capacity.left();
     }
   }
 
-  /** The only reader of this run is a connection to this process: nobody has left it. */
-  own(id: RunId): void {
-    this.#own.add(id);
-    for (const oldest of this.#own) {
-      if (this.#own.size <= MAX_CANCELLED) break;
-      this.#own.delete(oldest);
+  /** The only reader of this chat completion is a connection to this process. */
+  serves(id: RunId): void {
+    this.#served.add(id);
+    for (const oldest of this.#served) {
+      if (this.#served.size <= MAX_CANCELLED) break;
+      this.#served.delete(oldest);
     }
   }
 
@@ -156,7 +156,7 @@ export class ActiveRuns {
       claim: { owner: this.#options.owner, leaseMs: LEASE_MS },
       begin: (claim, beginning) => {
         const { id, keyId, api } = claim.run;
-        if (api === 'chat_completions') this.own(id);
+        if (api === 'chat_completions') this.serves(id);
         const room = (signal: AbortSignal) => this.capacity.room(keyId, () => this.size, signal);
         driving(id, this.drive(claim, { beginning, ...(later && { room }) }));
       },
@@ -266,9 +266,9 @@ export class ActiveRuns {
   }
 
   /** One that was claimed before, or has got further, is told by the execution itself. */
-  #wasLeft({ run }: Claim): boolean {
+  #isOrphaned({ run }: Claim): boolean {
     const { id, api, createdAt } = run;
-    if (api !== 'chat_completions' || this.#own.has(id)) return false;
+    if (api !== 'chat_completions' || this.#served.has(id)) return false;
     return createdAt < this.#startedAt || this.#options.clock.now() - createdAt > LEFT_MS;
   }
 

@@ -1,5 +1,5 @@
 import { itemId, type RunId } from '../../base/ids.ts';
-import { isObject, type JsonObject, parseJson } from '../../base/json.ts';
+import { isJsonObject, isObject, type JsonObject, parseJson } from '../../base/json.ts';
 import type { Profile } from '../../config/schema.ts';
 import type { UnnumberedEvent } from '../../protocol/events.ts';
 import type { OutputItem, ToolCallItem } from '../../protocol/items.ts';
@@ -201,11 +201,13 @@ function messageIn(result: string): string {
   return isObject(error) && typeof error.message === 'string' ? error.message : result;
 }
 
-function textOf(value: unknown): string {
+/** The text that a value is, else none. */
+export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-function objectIn(text: string): JsonObject {
+/** The JSON object that a text holds; an empty one where it holds something else. */
+export function objectIn(text: string): JsonObject {
   const value = parseJson(text);
-  return isObject(value) ? JSON.parse(JSON.stringify(value)) : {};
+  return isJsonObject(value) ? value : {};
 }

@@ -3,10 +3,8 @@ import { toSeconds } from '../../base/clock.ts';
 import { GatewayError, messageOf, toGatewayError } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import { cancelledError, type ResponseObject, zeroUsage } from '../../protocol/response.ts';
-import type { Warning } from '../../protocol/warnings.ts';
 import { interruptedStep } from '../../research/interrupted-step.ts';
-import { type EndingRun, finalWarnings } from '../../research/run/final-warnings.ts';
-import type { LiveSteps } from '../../research/run/live-steps.ts';
+import { finalWarnings } from '../../research/run/final-warnings.ts';
 import { ResearchState } from '../../research/run/state.ts';
 import type { ResearchOutcome, Step } from '../../research/run/steps.ts';
 import type { RunStore } from '../../store/run-store.ts';
@@ -16,7 +14,7 @@ import { NewerDataError } from '../stored/stored-data.ts';
 import { readProxyRequest, readResearchRequest } from '../stored/stored-request.ts';
 import { parseProxyResult, parseTranscript } from '../stored/stored-transcript.ts';
 import type { AppendTick } from './append-tick.ts';
-import { type Beginning, BegunLog } from './begun-log.ts';
+import { type Beginning, FoundLog } from './found-log.ts';
 import { LogWriter } from './log-writer.ts';
 import { textOfReasoning } from './reasoning-events.ts';
 import { Recorder } from './recorder.ts';
@@ -93,11 +91,11 @@ class Execution {
       state: ResearchState;
       proxied: ProxyAnswer | undefined;
       entries: number;
-      begun: BegunLog;
+      found: FoundLog;
     },
   ) {
     const { store, lease, owner } = options;
-    const { begun } = log;
+    const { found } = log;
     this.#options = options;
     this.#created = log.response;
     this.#state = log.state;
@@ -113,7 +111,7 @@ class Execution {
       graceMs: options.storeGraceMs,
       log: options.log,
       losesNothing: store.restore === undefined,
-      regain: (ring) => regainRun({ store, owner, lease, begun, ring, log: options.log }),
+      regain: (appended) => regainRun({ store, owner, lease, found, appended, log: options.log }),
     });
     lease.recheck = () => this.#writer.recheck();
     this.#recorder = new Recorder({
@@ -129,16 +127,16 @@ class Execution {
     const { store, lease, beginning } = options;
     const { id } = lease.run;
     const fold = new ResponseFold();
-    const begun = new BegunLog();
+    const found = new FoundLog();
     if (beginning) {
       fold.begin(beginning.response, beginning.batch);
-      begun.see(beginning.batch);
-    } else await fold.readOn(store, id, begun.see);
+      found.see(beginning.batch);
+    } else await fold.readOn(store, id, found.see);
     const { response } = fold;
     if (!response) throw new Error('the log has no first event');
     lease.fold = fold;
     const stored = beginning ? [] : await store.readTranscript(id);
-    if (begun.isKept) begun.transcript = stored;
+    if (found.isKept) found.transcript = stored;
     const isProxy = lease.run.kind === 'proxy';
     const entries = isProxy ? [] : parseTranscript(stored);
     const last = isProxy ? stored.at(-1) : undefined;
@@ -148,7 +146,7 @@ class Execution {
       state: ResearchState.of(entries, readResearchRequest(lease.run)?.earlierSources),
       proxied: last === undefined ? undefined : parseProxyResult(last),
       entries: stored.length,
-      begun,
+      found,
     });
   }
 
@@ -160,7 +158,7 @@ class Execution {
       if (lease.attempts > MAX_ATTEMPTS) {
         throw new GatewayError('run_crashed', `The run was taken up ${MAX_ATTEMPTS} times without getting further.`);
       }
-      if (run.api === 'chat_completions' && (lease.attempts > 1 || this.#wasBegun || lease.left)) {
+      if (run.api === 'chat_completions' && (lease.attempts > 1 || this.#wasBegun || lease.orphaned)) {
         throw new GatewayError('run_crashed', 'The instance that served this chat completion died.');
       }
       this.#noteCutStep();
@@ -189,11 +187,19 @@ class Execution {
 
   async #driveResearch(): Promise<ResearchOutcome | 'paused'> {
     const { driver, lease } = this.#options;
+    const writer = this.#writer;
+    const recorder = this.#recorder;
     const steps = driver.research({
       run: lease.run,
       state: this.#state,
-      answerSoFar: this.#recorder.answer,
-      live: this.#liveSteps(),
+      answerSoFar: recorder.answer,
+      // Steps that nothing follows from go to the log as they come, as long as it keeps up.
+      live: {
+        get open() {
+          return !writer.congested;
+        },
+        take: (step) => recorder.record(step),
+      },
       signal: lease.signal,
       shouldPause: () => lease.pausing,
     });
@@ -202,27 +208,15 @@ class Execution {
     for (;;) {
       const next = await steps.next();
       if (next.done) return next.value;
-      this.#recorder.record(next.value);
+      recorder.record(next.value);
       // What is finished is stored before anything follows from it, and a tool is called only once the log says so: an
       // instance that was frozen and lost its claim meanwhile gets no further than this.
       if (isMilestone(next.value)) {
         this.#tellUsed();
-        await this.#writer.flush();
+        await writer.flush();
         await lease.confirm();
-      } else if (this.#writer.congested) await this.#writer.ready();
+      } else if (writer.congested) await writer.ready();
     }
-  }
-
-  /** Steps that nothing follows from go to the log as they come, as long as it keeps up. */
-  #liveSteps(): LiveSteps {
-    const writer = this.#writer;
-    const recorder = this.#recorder;
-    return {
-      get open() {
-        return !writer.congested;
-      },
-      take: (step) => recorder.record(step),
-    };
   }
 
   async #driveProxy(): Promise<ResearchOutcome> {
@@ -266,10 +260,8 @@ class Execution {
     details: { outcome?: ResearchOutcome; error?: GatewayError } = {},
   ): Promise<ExecutionResult> {
     try {
-      const written = await this.#writeEnd(status, details);
-      if (written === 'ended') return 'ended';
-      // A cancel was accepted while the last events were on their way: they were refused with the terminal event.
-      await this.#writeEnd('cancelled', {});
+      // A cancel that was accepted while the last events were on their way had them refused with the terminal event.
+      if ((await this.#writeEnd(status, details)) === 'cancelled') await this.#writeEnd('cancelled', {});
       return 'ended';
     } catch (thrown) {
       if (thrown instanceof ClaimLostError) return 'lost';
@@ -292,12 +284,15 @@ class Execution {
     if (errorObject) this.#recorder.closeOpenItems(errorObject);
     else this.#recorder.endMessage('completed');
     const at = clock.now();
+    const state = this.#state;
+    const request = readResearchRequest(lease.run);
+    const isProxy = lease.run.kind === 'proxy';
     const response = this.#recorder.response(this.#created, {
       status,
       error: errorObject,
       incomplete: outcome?.incomplete ?? null,
-      warnings: this.#warnings({ annotations, completed: status === 'completed' }),
-      usage: lease.run.kind === 'proxy' ? zeroUsage() : this.#state.usage,
+      warnings: isProxy ? [] : finalWarnings({ annotations, completed: status === 'completed', request, state }),
+      usage: isProxy ? zeroUsage() : state.usage,
       startedAt: lease.run.startedAt === null ? null : toSeconds(lease.run.startedAt),
       completedAt: toSeconds(at),
     });
@@ -344,12 +339,6 @@ class Execution {
     }
     const { usage, cost } = this.#state;
     return { tokens: usage.total_tokens, cost: cost > 0 ? cost : (usage.cost?.total ?? 0) };
-  }
-
-  #warnings(ending: Pick<EndingRun, 'annotations' | 'completed'>): Warning[] {
-    const { run } = this.#options.lease;
-    if (run.kind === 'proxy') return [];
-    return finalWarnings({ ...ending, request: readResearchRequest(run), state: this.#state });
   }
 }
 

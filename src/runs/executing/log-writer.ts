@@ -6,7 +6,7 @@ import type { Append, AppendResult, RunStore, TerminalStatus } from '../../store
 import type { TextDelta } from '../projections/fold.ts';
 import type { ResponseFold } from '../reading/response-fold.ts';
 import type { AppendTick } from './append-tick.ts';
-import { AppendedRing } from './appended-ring.ts';
+import { AppendedBatches } from './appended-batches.ts';
 import { ClaimLostError, type RunLease } from './run-lease.ts';
 
 /** Bytes waiting to be appended before the writer asks its source to stop. */
@@ -37,7 +37,7 @@ export interface LogWriterOptions {
    * Gets the run back where the store does not know its owner any more: the last event that the store has then, or
    * undefined where the run is lost to another owner. Absent: it is.
    */
-  regain?(ring: AppendedRing): Promise<number | undefined>;
+  regain?(appended: AppendedBatches): Promise<number | undefined>;
   /** Whether what the store has acknowledged is its own to keep: no failover takes it back, so it is not kept here. */
   losesNothing?: boolean;
 }
@@ -64,7 +64,7 @@ interface PendingDelta {
  */
 export class LogWriter {
   readonly #options: LogWriterOptions;
-  readonly #ring = new AppendedRing();
+  readonly #appended = new AppendedBatches();
   #pending: (PendingEvent | PendingDelta)[] = [];
   #transcript: string[] = [];
   #end: Append['end'];
@@ -255,7 +255,7 @@ export class LogWriter {
 
   /** A failover may have lost the claim, or the whole run. */
   async #regain(batch: Append, answer: AppendResult): Promise<AppendResult> {
-    const last = await this.#options.regain?.(this.#ring);
+    const last = await this.#options.regain?.(this.#appended);
     return last === undefined ? answer : await this.#sendAgain(batch, last);
   }
 
@@ -264,7 +264,7 @@ export class LogWriter {
     const { lease, log } = this.#options;
     const { token } = lease;
     const before = batch.first - 1;
-    const lost = this.#ring.from(last + 1, before) ?? (last === before ? [] : undefined);
+    const lost = this.#appended.from(last + 1, before) ?? (last === before ? [] : undefined);
     if (!lost || this.#refused++ > MOST_REFUSALS)
       throw new ClaimLostError(`the log ends at ${last}, before what can be sent again`);
     if (lost.length > 0) log.warn({ run: lease.run.id, last }, 'the store lost appends, sending them again');
@@ -302,7 +302,7 @@ export class LogWriter {
     this.#last = batch.first + batch.count - 1;
     this.#entries = (batch.entriesBefore ?? this.#entries) + (batch.transcript?.length ?? 0);
     this.#ended = batch.end !== undefined;
-    if (!this.#options.losesNothing && (batch.count > 0 || batch.transcript)) this.#ring.add(batch);
+    if (!this.#options.losesNothing && (batch.count > 0 || batch.transcript)) this.#appended.add(batch);
     if (cancel) this.#options.lease.cancel();
     return true;
   }

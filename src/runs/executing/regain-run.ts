@@ -1,8 +1,8 @@
 import { sleep } from '../../base/abort.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Claim, RunStore } from '../../store/run-store.ts';
-import type { AppendedRing } from './appended-ring.ts';
-import type { BegunLog } from './begun-log.ts';
+import type { AppendedBatches } from './appended-batches.ts';
+import type { FoundLog } from './found-log.ts';
 import { LEASE_MS, type RunLease } from './run-lease.ts';
 
 /** How long an owner waits for what its own process may have claimed, in milliseconds. */
@@ -15,9 +15,9 @@ export interface RegainOptions {
   owner: string;
   lease: RunLease;
   /** The log and the transcript as this owner found them. */
-  begun: BegunLog;
+  found: FoundLog;
   /** What it has appended since. */
-  ring: AppendedRing;
+  appended: AppendedBatches;
   log: Logger;
 }
 
@@ -58,13 +58,13 @@ async function offeredSoon(lease: RunLease): Promise<Claim | undefined> {
  * a claim too many, or other bytes.
  */
 async function isOurs(
-  { store, lease, ring, begun }: RegainOptions,
+  { store, lease, appended, found }: RegainOptions,
   claim: { token: string; run: { last: number } },
 ): Promise<boolean> {
   if (counterOf(claim.token) > counterOf(lease.token)) return false;
   const stored = await store.readLast(lease.run.id);
-  if (!stored || stored.last <= begun.last) return true;
-  const kept = ring.from(Math.max(stored.first, begun.last + 1), stored.last);
+  if (!stored || stored.last <= found.last) return true;
+  const kept = appended.from(Math.max(stored.first, found.last + 1), stored.last);
   if (!kept) return false;
   const bytes = Buffer.concat(kept.map(({ frames }) => frames));
   return Buffer.from(stored.frames).subarray(-bytes.length).equals(bytes);
@@ -74,9 +74,9 @@ function counterOf(token: string): number {
   return Number.parseInt(token, 10);
 }
 
-async function createAgain({ store, lease, begun, log }: RegainOptions): Promise<number | undefined> {
+async function createAgain({ store, lease, found, log }: RegainOptions): Promise<number | undefined> {
   const { run, token, keys, cancelled: cancelRequested } = lease;
-  const { frames, last: frameCount, transcript } = begun;
+  const { frames, last: frameCount, transcript } = found;
   if (!store.restore || !frames) return undefined;
   const lost = { ...run, frames, frameCount, keys, token, leaseMs: LEASE_MS, cancelRequested };
   if ((await store.restore(lost)) === 'exists') return undefined;

@@ -34,6 +34,8 @@ export class RunLease {
   fold: ResponseFold | undefined;
   /** Whether the run is still this instance's where a renewal was refused; set once the log was read. */
   recheck: (() => Promise<boolean>) | undefined;
+  /** Whether the run's only reader went with the process that stored it: nothing is paid for it. */
+  orphaned = false;
   /** See `Claim`. */
   readonly keys: readonly SubmissionKey[];
   #token: FencingToken;
@@ -46,7 +48,6 @@ export class RunLease {
   #cancelled = false;
   #pausing = false;
   #leaving = false;
-  #left = false;
 
   constructor(claim: Claim, parts: { store: Pick<RunStore, 'renew' | 'release'>; log: Logger }) {
     this.run = claim.run;
@@ -108,16 +109,6 @@ export class RunLease {
   cancel(): void {
     this.#cancelled = true;
     this.#controller.abort(new CancelRequested('the run was cancelled'));
-  }
-
-  /** Whether the run's only reader went with the process that stored it: nothing is paid for it. */
-  get left(): boolean {
-    return this.#left;
-  }
-
-  /** See `left`. */
-  leave(): void {
-    this.#left = true;
   }
 
   /** Asks to hand the run over at its next step boundary. */

@@ -1,8 +1,9 @@
-import { isJsonObject, type JsonObject, parseJson } from '../../base/json.ts';
+import { isJsonObject, type JsonObject } from '../../base/json.ts';
 import { markdownText } from '../../base/markdown.ts';
 import type { ReasoningStep, SearchResult } from '../../protocol/chat.ts';
 import type { OutputItem, ToolCallItem } from '../../protocol/items.ts';
 import type { OpenAiCall } from '../../protocol/openai-items.ts';
+import { objectIn, textOf } from '../executing/call-items.ts';
 import { textOfReasoning } from '../executing/reasoning-events.ts';
 
 /** What a run thought and did, in the words of chat completions: reasoning steps, lines of progress, search results. */
@@ -134,13 +135,4 @@ function resultOf({ title, url, source_id }: JsonObject, text: unknown): SearchR
 function line(what: string, about: string): string {
   const text = about.replace(/\s+/g, ' ').trim();
   return `${what}: ${markdownText(text.length > LINE ? `${text.slice(0, LINE).toWellFormed()}…` : text)}`;
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
-}
-
-function objectIn(text: string): JsonObject {
-  const value = parseJson(text);
-  return isJsonObject(value) ? value : {};
 }

@@ -13,7 +13,7 @@ export interface Beginning {
 }
 
 /** The log of a run as its owner found it: what a run that is lost as a whole begins with again. */
-export class BegunLog {
+export class FoundLog {
   #frames: Uint8Array[] = [];
   #bytes = 0;
   last = 0;

@@ -19,7 +19,7 @@ interface Block {
 type Kept = Append | Block;
 
 /** The last batches that the store acknowledged, to be sent again after a failover that lost them. */
-export class AppendedRing {
+export class AppendedBatches {
   #kept: Kept[] = [];
   #bytes = 0;
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { AppendedRing } from '../../../src/runs/executing/appended-ring.ts';
+import { AppendedBatches } from '../../../src/runs/executing/appended-batches.ts';
 import type { Append } from '../../../src/store/run-store.ts';
 import { frames } from '../../contract/run-store-fixture.ts';
 
@@ -18,13 +18,13 @@ function batches(count: number, from = 3): Append[] {
 
 describe('what is kept of acknowledged appends', () => {
   it('is given again from any batch on: the same bytes, each transcript entry with its events', () => {
-    const ring = new AppendedRing();
+    const appended = new AppendedBatches();
     const all = batches(400);
-    for (const batch of all) ring.add(batch);
+    for (const batch of all) appended.add(batch);
     const last = (all.at(-1)?.first ?? 0) + (all.at(-1)?.count ?? 0) - 1;
     for (const batch of all) {
       if (batch.count === 0) continue;
-      const again = ring.from(batch.first, last) ?? assert.fail(`nothing from ${batch.first}`);
+      const again = appended.from(batch.first, last) ?? assert.fail(`nothing from ${batch.first}`);
       assert.deepEqual(Buffer.concat(again.map((each) => each.frames)), frames(batch.first, last));
       let next = batch.first;
       for (const each of again) {
@@ -36,16 +36,16 @@ describe('what is kept of acknowledged appends', () => {
       const from = all.findIndex((each) => each.first === batch.first);
       assert.deepEqual(entries(again), entries(all.slice(from)));
     }
-    assert.ok((ring.from(3, last)?.length ?? 400) < 300, 'small batches are joined');
+    assert.ok((appended.from(3, last)?.length ?? 400) < 300, 'small batches are joined');
   });
 
   it('is bounded; what is no longer kept is not given in part', () => {
-    const ring = new AppendedRing();
+    const appended = new AppendedBatches();
     const size = frames(3, 3).length;
     const count = Math.ceil((600 * 1024) / size);
-    for (let n = 3; n < 3 + count; n++) ring.add({ token: 'a', first: n, count: 1, frames: frames(n, n) });
-    assert.equal(ring.from(3, 2 + count), undefined);
-    const kept = ring.from(2 + count - 100, 2 + count);
+    for (let n = 3; n < 3 + count; n++) appended.add({ token: 'a', first: n, count: 1, frames: frames(n, n) });
+    assert.equal(appended.from(3, 2 + count), undefined);
+    const kept = appended.from(2 + count - 100, 2 + count);
     assert.deepEqual(Buffer.concat((kept ?? []).map((each) => each.frames)), frames(2 + count - 100, 2 + count));
   });
 });
