@@ -1,5 +1,5 @@
 import type { RunId } from '../base/ids.ts';
-import type { LogBatch } from './run-store.ts';
+import type { Append, LogBatch } from './run-store.ts';
 
 /** What a subscriber to a run's log is told; see `RunStore.subscribe`. */
 export interface LogHandlers {
@@ -32,6 +32,11 @@ export class LogListeners {
   batch(id: RunId, batch: LogBatch): void {
     const all = this.#byRun.get(id);
     if (all) for (const handlers of [...all]) handlers.onBatch(batch);
+  }
+
+  /** The same of a batch that was appended here. */
+  appended(id: RunId, { first, count, frames, end }: Append): void {
+    if (count > 0) this.batch(id, { first, last: first + count - 1, frames, end: end !== undefined });
   }
 
   gap(id: RunId): void {

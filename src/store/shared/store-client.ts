@@ -2,24 +2,19 @@ import { once } from 'node:events';
 import { createConnection, type Socket } from 'node:net';
 import { GatewayError } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
-import {
-  type Budget,
-  type Counter,
-  type CounterWindow,
-  type LimitHolder,
-  type LimitNote,
-  type LimitRelease,
-  type LimitRequest,
-  type LimitResult,
-  type LimitStore,
-  releaseOf,
-  type Slots,
-} from '../limits.ts';
-import { ChangeListeners, type LogHandlers, LogListeners, type RunChange } from '../listeners.ts';
-import type { Append, AppendResult, NewRun, RunStore } from '../run-store.ts';
+import { type LimitResult, type LimitStore, releaseOf } from '../limits.ts';
+import { ChangeListeners, type LogHandlers, LogListeners } from '../listeners.ts';
+import type { RunStore } from '../run-store.ts';
 import { checkAppend } from '../run-store-checks.ts';
-import type { StoreMethod } from './wire.ts';
-import { fromWireError, Outbox, type Question, readMessages, type StoreReply, type Structured } from './wire.ts';
+import {
+  type Callee,
+  fromWireError,
+  Outbox,
+  type Question,
+  readMessages,
+  type StoreReply,
+  type Structured,
+} from './wire.ts';
 
 /** How long an answer may take, in milliseconds: the process that holds the store is on this machine. */
 const ANSWER_MS = 10_000;
@@ -30,7 +25,7 @@ interface Pending {
   since: number;
   resolve(value: Structured): void;
   reject(reason: Error): void;
-  /** Given a value that came only after the call had failed as late. */
+  /** Undoes the call where it is answered only after it has failed as late: it is carried out all the same. */
   undo: ((value: Structured) => void) | undefined;
 }
 
@@ -51,15 +46,62 @@ export async function connectStore(path: string, { answerMs = ANSWER_MS } = {}):
   const socket = createConnection(path);
   await once(socket, 'connect');
   const link = new StoreLink(socket, answerMs);
-  const limits: LimitStore = {
-    counter: (options) => link.counter(options),
-    slots: (options) => link.slots(options),
-    budget: (window) => link.budget(window),
-    take: (...args) => link.takeLimits(...args),
-    giveBack: (...args) => link.giveLimitsBack(...args),
-    note: (notes) => link.noteLimits(notes),
-  };
-  return { runs: new SharedRunStore(link), limits, closed: link.closed };
+  return { runs: sharedRuns(link), limits: sharedLimits(link), closed: link.closed };
+}
+
+/**
+ * Stands for its namesake in the process that holds the store: what is not among its `own` properties is a method that is
+ * called there.
+ */
+function remote<T extends object>(link: StoreLink, callee: Callee, own: Partial<T> = {}): T {
+  const made: Structured = new Proxy(own, {
+    get(target, name) {
+      // A promise would take whatever has a `then` for another one.
+      if (name in target || typeof name === 'symbol' || name === 'then') return Reflect.get(target, name);
+      return (...args: unknown[]) => link.call(callee, name, args);
+    },
+  });
+  return made;
+}
+
+function sharedRuns(link: StoreLink): RunStore {
+  const runs = remote<RunStore>(link, { of: 'runs' });
+  return remote<RunStore>(
+    link,
+    { of: 'runs' },
+    {
+      restore: undefined,
+      // What this worker appended reaches its own readers without another way through the socket.
+      async append(id, batch) {
+        checkAppend(batch);
+        const appended = await runs.append(id, batch);
+        if (appended.result === 'ok') link.listeners.appended(id, batch);
+        return appended;
+      },
+      subscribe: (id, handlers) => link.subscribe(id, handlers),
+      onChange: (listener) => link.changes.add(listener),
+      check: () =>
+        runs.check().catch(() => ({ ok: false, reason: 'the process that holds the store cannot be reached' })),
+      close: () => link.close(),
+    },
+  );
+}
+
+function sharedLimits(link: StoreLink): LimitStore {
+  const callee: Callee = { of: 'limits' };
+  const limits = remote<LimitStore>(link, callee, {
+    counter: (window) => remote(link, { of: 'counter', ...window }),
+    slots: ({ name }) => remote(link, { of: 'slots', name }),
+    budget: (window) => remote(link, { of: 'budget', ...window }),
+    take(holder, requests) {
+      // Nobody else knows the holder: what is taken once this has failed would be taken for good.
+      const undo = (results: LimitResult[]) => {
+        if (results.every(({ granted }) => granted)) limits.giveBack(holder, requests.map(releaseOf)).catch(() => {});
+      };
+      return link.call(callee, 'take', [holder, requests], undo);
+    },
+  });
+  return limits;
 }
 
 /** Calls and answers over one connection. */
@@ -94,56 +136,9 @@ class StoreLink {
     this.#check.unref();
   }
 
-  call<M extends StoreMethod>(method: M, ...args: Parameters<RunStore[M]>): Promise<Awaited<ReturnType<RunStore[M]>>> {
-    return this.#ask((call) => ({ ask: 'store', call, method, args }));
-  }
-
-  counter({ name, windowSeconds }: CounterWindow): Counter {
-    const ask = (method: keyof Counter, args: readonly unknown[]) =>
-      this.#ask((call) => ({ ask: 'counter', call, name, windowSeconds, method, args }));
-    return {
-      take: (...args) => ask('take', args),
-      giveBack: (...args) => ask('giveBack', args),
-    };
-  }
-
-  takeLimits(holder: LimitHolder, requests: readonly LimitRequest[]): Promise<LimitResult[]> {
-    // Nobody else knows the holder: what is taken once this has failed would be taken for good.
-    const undo = (results: LimitResult[]) => {
-      const releases = results.every(({ granted }) => granted) ? requests.map(releaseOf) : [];
-      if (releases.length > 0) this.giveLimitsBack(holder, releases).catch(() => {});
-    };
-    return this.#ask((call) => ({ ask: 'takeLimits', call, holder, requests }), undo);
-  }
-
-  giveLimitsBack(holder: LimitHolder, releases: readonly LimitRelease[]): Promise<boolean> {
-    return this.#ask((call) => ({ ask: 'giveLimitsBack', call, holder, releases }));
-  }
-
-  noteLimits(notes: readonly LimitNote[]): Promise<void> {
-    return this.#ask((call) => ({ ask: 'noteLimits', call, notes }));
-  }
-
-  budget({ name, windowSeconds }: CounterWindow): Budget {
-    const ask = (method: keyof Budget, args: readonly unknown[]) =>
-      this.#ask((call) => ({ ask: 'budget', call, name, windowSeconds, method, args }));
-    return {
-      reserve: (...args) => ask('reserve', args),
-      note: (...args) => ask('note', args),
-      settle: (...args) => ask('settle', args),
-      used: (...args) => ask('used', args),
-    };
-  }
-
-  slots({ name }: { name: string }): Slots {
-    const ask = (method: keyof Slots, args: readonly unknown[]) =>
-      this.#ask((call) => ({ ask: 'slots', call, name, method, args }));
-    return {
-      take: (...args) => ask('take', args),
-      release: (...args) => ask('release', args),
-      count: (...args) => ask('count', args),
-      holders: (...args) => ask('holders', args),
-    };
+  /** `undo` is given a value that comes only after the call has failed as late. */
+  call(callee: Callee, method: string, args: readonly unknown[], undo?: Pending['undo']): Promise<Structured> {
+    return this.#ask((call) => ({ ask: 'call', call, callee, method, args }), undo);
   }
 
   async subscribe(id: RunId, handlers: LogHandlers): Promise<Disposable> {
@@ -228,63 +223,4 @@ class StoreLink {
 
 function away(): GatewayError {
   return new GatewayError('store_unavailable', 'The store cannot be reached.', { retryAfterMs: 1000 });
-}
-
-/** The run store of a worker: the one that another process of this gateway holds. */
-class SharedRunStore implements RunStore {
-  readonly #link: StoreLink;
-
-  constructor(link: StoreLink) {
-    this.#link = link;
-  }
-
-  readonly create = (run: NewRun) => this.#link.call('create', run);
-  readonly findKey: RunStore['findKey'] = (...args) => this.#link.call('findKey', ...args);
-  readonly get: RunStore['get'] = (...args) => this.#link.call('get', ...args);
-  readonly list: RunStore['list'] = (...args) => this.#link.call('list', ...args);
-  readonly countOpen: RunStore['countOpen'] = () => this.#link.call('countOpen');
-  readonly countQueued: RunStore['countQueued'] = (...args) => this.#link.call('countQueued', ...args);
-  readonly claimNext: RunStore['claimNext'] = (...args) => this.#link.call('claimNext', ...args);
-  readonly claim: RunStore['claim'] = (...args) => this.#link.call('claim', ...args);
-  readonly claimable: RunStore['claimable'] = (...args) => this.#link.call('claimable', ...args);
-  readonly renew: RunStore['renew'] = (...args) => this.#link.call('renew', ...args);
-  readonly release: RunStore['release'] = (...args) => this.#link.call('release', ...args);
-  readonly read: RunStore['read'] = (...args) => this.#link.call('read', ...args);
-  readonly readLast: RunStore['readLast'] = (...args) => this.#link.call('readLast', ...args);
-  readonly readTranscript: RunStore['readTranscript'] = (...args) => this.#link.call('readTranscript', ...args);
-  readonly requestCancel: RunStore['requestCancel'] = (...args) => this.#link.call('requestCancel', ...args);
-  readonly delete: RunStore['delete'] = (...args) => this.#link.call('delete', ...args);
-  readonly removeExpired: RunStore['removeExpired'] = (...args) => this.#link.call('removeExpired', ...args);
-  readonly compressEnded: RunStore['compressEnded'] = (...args) => this.#link.call('compressEnded', ...args);
-
-  /** What this worker appended reaches its own readers without another way through the socket. */
-  async append(id: RunId, batch: Append): Promise<AppendResult> {
-    checkAppend(batch);
-    const appended = await this.#link.call('append', id, batch);
-    if (appended.result === 'ok' && batch.count > 0) {
-      const { first, count, frames } = batch;
-      this.#link.listeners.batch(id, { first, last: first + count - 1, frames, end: batch.end !== undefined });
-    }
-    return appended;
-  }
-
-  subscribe(id: RunId, handlers: LogHandlers): Promise<Disposable> {
-    return this.#link.subscribe(id, handlers);
-  }
-
-  onChange(listener: (change: RunChange) => void): Disposable {
-    return this.#link.changes.add(listener);
-  }
-
-  async check(): ReturnType<RunStore['check']> {
-    try {
-      return await this.#link.call('check');
-    } catch {
-      return { ok: false, reason: 'the process that holds the store cannot be reached' };
-    }
-  }
-
-  close(): Promise<void> {
-    return this.#link.close();
-  }
 }

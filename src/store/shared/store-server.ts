@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunId } from '../../base/ids.ts';
 import type { LimitHolder, LimitRelease, LimitRequest, LimitResult, LimitStore } from '../limits.ts';
-import type { RunStore } from '../run-store.ts';
-import { Outbox, type Question, readMessages, type StoreReply, toWireError } from './wire.ts';
+import type { Append, AppendResult, RunStore } from '../run-store.ts';
+import { type Callee, Outbox, type Question, readMessages, type StoreReply, toWireError } from './wire.ts';
 
 /** A worker that takes nothing for so long that this many bytes wait for it is told of gaps instead of batches. */
 const MAX_UNSENT_BYTES = 16 * 1024 ** 2;
@@ -57,6 +57,15 @@ class ServedWorker implements Disposable {
   readonly #appending = new Set<string>();
   /** What calls of this worker hold of limits, by their holder. */
   readonly #taken = new Map<string, () => Promise<unknown>>();
+  /** Calls that are more than those of the store. */
+  readonly #own = {
+    'runs.append': (id: RunId, batch: Append) => this.#append(id, batch),
+    'limits.take': (holder: LimitHolder, requests: readonly LimitRequest[]) => this.#takeLimits(holder, requests),
+    'limits.giveBack': (holder: LimitHolder, releases: readonly LimitRelease[]) => {
+      this.#taken.delete(nameOf(holder));
+      return this.#limits.giveBack(holder, releases);
+    },
+  };
   #left = false;
 
   constructor(socket: Socket, { runs, limits }: { runs: RunStore; limits: LimitStore }) {
@@ -82,32 +91,31 @@ class ServedWorker implements Disposable {
       return;
     }
     const { call } = question;
-    this.#work(question).then(
+    const work = question.ask === 'subscribe' ? this.#subscribe(question) : this.#call(question);
+    work.then(
       (value) => this.#outbox.send({ say: 'value', call, value }),
       (thrown: unknown) => this.#outbox.send({ say: 'error', call, error: toWireError(thrown) }),
     );
   }
 
-  async #work(question: Exclude<Question, { ask: 'unsubscribe' }>): Promise<unknown> {
-    switch (question.ask) {
-      case 'subscribe':
-        return await this.#subscribe(question.id, question.subscription);
+  async #call({ callee, method, args }: Extract<Question, { ask: 'call' }>): Promise<unknown> {
+    const target = this.#targetOf(callee);
+    const work = Reflect.get(this.#own, `${callee.of}.${method}`) ?? Reflect.get(target, method);
+    return await Reflect.apply(work, target, args);
+  }
+
+  #targetOf(callee: Callee): object {
+    switch (callee.of) {
+      case 'runs':
+        return this.#runs;
+      case 'limits':
+        return this.#limits;
       case 'counter':
-        return await invoke(this.#limits.counter(question), question.method, question.args);
+        return this.#limits.counter(callee);
       case 'budget':
-        return await invoke(this.#limits.budget(question), question.method, question.args);
+        return this.#limits.budget(callee);
       case 'slots':
-        return await invoke(this.#limits.slots(question), question.method, question.args);
-      case 'takeLimits':
-        return await this.#takeLimits(question.holder, question.requests);
-      case 'giveLimitsBack':
-        this.#taken.delete(nameOf(question.holder));
-        return await this.#limits.giveBack(question.holder, question.releases);
-      case 'noteLimits':
-        return await this.#limits.note(question.notes);
-      case 'store':
-        if (question.method !== 'append') return await invoke(this.#runs, question.method, question.args);
-        return await this.#append(question.args);
+        return this.#limits.slots(callee);
     }
   }
 
@@ -126,18 +134,17 @@ class ServedWorker implements Disposable {
     this.#taken.clear();
   }
 
-  async #append(args: readonly unknown[]): Promise<unknown> {
-    const [id, batch] = args;
-    const name = `${id} ${hasFirst(batch) ? batch.first : ''}`;
+  async #append(id: RunId, batch: Append): Promise<AppendResult> {
+    const name = `${id} ${batch.first}`;
     this.#appending.add(name);
     try {
-      return await invoke(this.#runs, 'append', args);
+      return await this.#runs.append(id, batch);
     } finally {
       this.#appending.delete(name);
     }
   }
 
-  async #subscribe(id: RunId, subscription: number): Promise<void> {
+  async #subscribe({ id, subscription }: Extract<Question, { ask: 'subscribe' }>): Promise<void> {
     const outbox = this.#outbox;
     let behind = false;
     const subscribed = await this.#runs.subscribe(id, {
@@ -169,12 +176,4 @@ function lastKnown(request: LimitRequest): LimitRelease[] {
   const { name } = request;
   if (request.kind === 'place') return [{ kind: 'place', name }];
   return [{ kind: 'budget', name, windowSeconds: request.windowSeconds, points: request.points }];
-}
-
-function hasFirst(batch: unknown): batch is { first: number } {
-  return typeof batch === 'object' && batch !== null && 'first' in batch && typeof batch.first === 'number';
-}
-
-async function invoke(target: object, method: string, args: readonly unknown[]): Promise<unknown> {
-  return await Reflect.apply(Reflect.get(target, method), target, args);
 }

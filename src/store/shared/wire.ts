@@ -2,9 +2,9 @@ import type { Socket } from 'node:net';
 import { deserialize, serialize } from 'node:v8';
 import { GatewayError, type GatewayErrorOptions, isErrorCode } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
-import type { CounterWindow, LimitHolder, LimitNote, LimitRelease, LimitRequest } from '../limits.ts';
+import type { CounterWindow } from '../limits.ts';
 import type { RunChange } from '../listeners.ts';
-import type { LogBatch, RunStore } from '../run-store.ts';
+import type { LogBatch } from '../run-store.ts';
 
 /**
  * How the processes of one gateway talk to the one that holds the store: messages in both directions over a local
@@ -14,17 +14,15 @@ import type { LogBatch, RunStore } from '../run-store.ts';
 /** What a process of this gateway wrote, as it wrote it. */
 export type Structured = ReturnType<typeof deserialize>;
 
-/** The methods that are calls and answers; the rest is done at one end. */
-export type StoreMethod = Exclude<keyof RunStore, 'subscribe' | 'onChange' | 'close' | 'restore'>;
+/** Whose method is called. */
+export type Callee =
+  | { of: 'runs' | 'limits' }
+  | ({ of: 'counter' | 'budget' } & CounterWindow)
+  | { of: 'slots'; name: string };
 
 /** From a worker. `call` numbers what is answered. */
 export type Question =
-  | { ask: 'store'; call: number; method: StoreMethod; args: readonly unknown[] }
-  | ({ ask: 'counter' | 'budget'; call: number; method: string; args: readonly unknown[] } & CounterWindow)
-  | { ask: 'takeLimits'; call: number; holder: LimitHolder; requests: readonly LimitRequest[] }
-  | { ask: 'giveLimitsBack'; call: number; holder: LimitHolder; releases: readonly LimitRelease[] }
-  | { ask: 'noteLimits'; call: number; notes: readonly LimitNote[] }
-  | { ask: 'slots'; call: number; name: string; method: string; args: readonly unknown[] }
+  | { ask: 'call'; call: number; callee: Callee; method: string; args: readonly unknown[] }
   | { ask: 'subscribe'; call: number; id: RunId; subscription: number }
   | { ask: 'unsubscribe'; subscription: number };
 
