@@ -1,6 +1,8 @@
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdDecompress } from 'node:zlib';
+import { LRUCache } from 'lru-cache';
 import { GatewayError } from '../base/errors.ts';
+import type { RunId } from '../base/ids.ts';
 import { dropUpTo, notContiguous } from './frames.ts';
 import type { LogBatch } from './run-store.ts';
 
@@ -82,8 +84,13 @@ interface Segment {
   plainLength: number;
   end: boolean;
   /** The frames, once somebody read them, where they are kept. */
-  plain: Promise<Uint8Array> | undefined;
+  plain: Uint8Array | undefined;
 }
+
+/** How much of a value is read first: the table of 5 000 segments, a log of more than a gigabyte. */
+const FIRST_READ_BYTES = 64 * 1024;
+/** An entry of the table in memory, in bytes. */
+const SEGMENT_WEIGHT = 100;
 
 /**
  * A compressed log, opened. One that is small is loaded once and its segments kept as they are decompressed; of a large
@@ -92,20 +99,15 @@ interface Segment {
 export class CompressedLog {
   /** Bytes in memory when everything was read. */
   readonly weight: number;
-  readonly #stored: StoredBytes;
+  readonly #range: StoredBytes['range'];
   readonly #segments: readonly Segment[];
-  #value: Promise<Buffer> | undefined;
-  readonly #size: number;
-  readonly #whole: boolean;
+  readonly #isKept: boolean;
 
-  private constructor(stored: StoredBytes, table: { segments: Segment[]; size: number; keepUpTo: number }) {
-    const { segments, size, keepUpTo } = table;
-    this.#stored = stored;
-    this.#segments = segments;
-    this.#size = size;
-    const whole = segments.reduce((sum, segment) => sum + segment.plainLength, size);
-    this.#whole = whole <= keepUpTo;
-    this.weight = this.#whole ? whole : segments.length * SEGMENT_WEIGHT;
+  private constructor(parts: { range: StoredBytes['range']; segments: Segment[]; weight: number; isKept: boolean }) {
+    this.#range = parts.range;
+    this.#segments = parts.segments;
+    this.#isKept = parts.isKept;
+    this.weight = parts.weight;
   }
 
   /**
@@ -115,17 +117,26 @@ export class CompressedLog {
   static async open(stored: StoredBytes, { keepUpTo }: { keepUpTo: number }): Promise<CompressedLog | undefined> {
     const size = await stored.size();
     if (size === undefined) return undefined;
-    let table = await stored.range(0, Math.min(size, FIRST_READ_BYTES));
+    let head = await stored.range(0, Math.min(size, FIRST_READ_BYTES));
     // Removed since it was measured.
-    if (table.length === 0 && size > 0) return undefined;
-    if (table.length < HEADER_BYTES || !table.subarray(0, 4).equals(MAGIC)) throw damaged();
-    const count = table.readUInt32LE(4);
+    if (head.length === 0 && size > 0) return undefined;
+    if (head.length < HEADER_BYTES || !head.subarray(0, 4).equals(MAGIC)) throw damaged();
+    const count = head.readUInt32LE(4);
     const length = HEADER_BYTES + count * ENTRY_BYTES;
     if (length > size) throw damaged();
-    if (length > table.length) table = await stored.range(0, length);
-    if (table.length === 0) return undefined;
-    if (length > table.length) throw damaged();
-    return new CompressedLog(stored, { segments: readTable(table, { count, size }), size, keepUpTo });
+    if (length > head.length) head = await stored.range(0, length);
+    if (head.length === 0) return undefined;
+    if (length > head.length) throw damaged();
+    const segments = readTable(head, { count, size });
+    const weight = segments.reduce((sum, segment) => sum + segment.plainLength, size);
+    if (weight > keepUpTo) {
+      const range: StoredBytes['range'] = (offset, bytes) => stored.range(offset, bytes);
+      return new CompressedLog({ range, segments, weight: segments.length * SEGMENT_WEIGHT, isKept: false });
+    }
+    const value = head.length === size ? head : await stored.range(0, size);
+    if (value.length === 0) return undefined;
+    const range = (offset: number, bytes: number) => value.subarray(offset, offset + bytes);
+    return new CompressedLog({ range, segments, weight, isKept: true });
   }
 
   /** See `RunStore.read`. */
@@ -152,32 +163,46 @@ export class CompressedLog {
     const [head] = segments;
     const tail = segments.at(-1);
     if (!head || !tail) return [];
-    const base = this.#whole ? 0 : head.offset;
-    const bytes = this.#whole ? await this.#load() : await this.#stored.range(base, tail.offset + tail.length - base);
+    const bytes = await this.#range(head.offset, tail.offset + tail.length - head.offset);
     if (bytes.length === 0) return [];
     return await Promise.all(
       segments.map(async (segment) => {
         const { first, last, end, offset, length } = segment;
-        const frames = await (segment.plain ?? open(bytes.subarray(offset - base, offset - base + length)));
-        if (this.#whole) segment.plain ??= Promise.resolve(frames);
+        const start = offset - head.offset;
+        const frames = segment.plain ?? (await open(bytes.subarray(start, start + length)));
+        if (this.#isKept) segment.plain = frames;
         return { first, last, end, frames };
       }),
     );
   }
-
-  #load(): Promise<Buffer> {
-    this.#value ??= Promise.resolve(this.#stored.range(0, this.#size));
-    this.#value.catch(() => {
-      this.#value = undefined;
-    });
-    return this.#value;
-  }
 }
 
-/** How much of a value is read first: the table of 5 000 segments, a log of more than a gigabyte. */
-const FIRST_READ_BYTES = 64 * 1024;
-/** An entry of the table in memory, in bytes. */
-const SEGMENT_WEIGHT = 100;
+/** Compressed logs that were read lately, up to a bound of bytes. One never changes until its run is removed. */
+export class CompressedLogs {
+  readonly #keepUpTo: number;
+  readonly #logs: LRUCache<RunId, CompressedLog>;
+
+  constructor(maxBytes: number) {
+    this.#keepUpTo = maxBytes / 2;
+    this.#logs = new LRUCache({ maxSize: maxBytes, sizeCalculation: (log) => log.weight });
+  }
+
+  /** The run's compressed log, from memory or opened. Undefined where there is none. */
+  async get(id: RunId, stored: StoredBytes): Promise<CompressedLog | undefined> {
+    const known = this.#logs.get(id);
+    if (known) return known;
+    const log = await CompressedLog.open(stored, { keepUpTo: this.#keepUpTo });
+    // Somebody else may have opened it meanwhile.
+    const arrived = this.#logs.get(id);
+    if (!log || arrived) return log && arrived;
+    this.#logs.set(id, log);
+    return log;
+  }
+
+  forget(id: RunId): void {
+    this.#logs.delete(id);
+  }
+}
 
 function readTable(table: Buffer, { count, size }: { count: number; size: number }): Segment[] {
   const segments: Segment[] = [];

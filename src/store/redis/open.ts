@@ -14,7 +14,6 @@ import { redisKeyv } from './keyv-store.ts';
 import { redisLimits } from './limits.ts';
 import { Channels } from './runs/channels.ts';
 import { Replicas } from './runs/replicas.ts';
-import { loadScripts } from './scripts.ts';
 import { RedisRunStore } from './store.ts';
 
 export interface RedisOptions {
@@ -75,7 +74,6 @@ async function open(options: RedisOptions): Promise<RedisStorage> {
   await enterFormat(redis, keys);
   await checkQueueKeys(redis, prefix);
   const channels = await Channels.open({ redis: await connect(), commands: redis, keys, log, sharded: cluster });
-  const scripts = loadScripts({ sharded: cluster });
   const waits =
     replicas > 0
       ? new Replicas({ redis: await connect(), commands: redis, keys, options: { replicas, limitMs: limitMs / 2 } })
@@ -85,7 +83,6 @@ async function open(options: RedisOptions): Promise<RedisStorage> {
     redis,
     channels,
     keys,
-    scripts,
     log,
     ...(clock && { clock }),
     replicas: waits,

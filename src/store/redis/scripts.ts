@@ -12,7 +12,8 @@ import { FACT_FIELDS, LOG_FIELDS } from './replies.ts';
  * where the submission has keys, `keys` (JSON) and `keyedUntil`, when the last idempotency key ends; `endedByStore`, the
  * end by the store's clock; where events are held back until replicas have them, `shown`, the last that readers see.
  *
- * A time "now" that is empty is Redis's own, so that instances whose clocks differ agree.
+ * A time "now" that is empty is Redis's own, so that instances whose clocks differ agree. `PUBLISH_LIVE` publishes to the
+ * channel of a run: in a cluster it belongs to the slot of the run, and its messages are not carried to all nodes.
  */
 export const NOW = `
 local function timeOf(given)
@@ -25,13 +26,14 @@ local function whole(n) return string.format('%.0f', n) end
 const FACTS = FACT_FIELDS.map((field) => `'${field}'`).join(', ');
 const LOG = LOG_FIELDS.map((field) => `'${field}'`).join(', ');
 
-const SOURCES = {
+/** The scripts of the run store. */
+export const SCRIPTS = {
   /**
    * KEYS run, log, gone. ARGV changes channel, id, number of frames, frames, now, keys, time that the longest
    * idempotency key holds or '', milliseconds of the lease where it is created as claimed or '', then fields and values
    * of the record. 1 created, or the end of the lease; 0 it exists, -1 it may not be created.
    */
-  create: `${NOW}
+  create: loadScript(`${NOW}
 if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
 if redis.call('EXISTS', KEYS[3]) == 1 then return -1 end
 redis.call('HSET', KEYS[1], unpack(ARGV, 9))
@@ -45,10 +47,10 @@ if ARGV[8] ~= '' then
   return ends
 end
 redis.call('PUBLISH', ARGV[1], 'claimable ' .. ARGV[2])
-return 1`,
+return 1`),
 
   /** KEYS run. ARGV now, milliseconds of the lease, 1 for force, random part of the token. */
-  claim: `${NOW}
+  claim: loadScript(`${NOW}
 local r = redis.call('HMGET', KEYS[1], 'status', 'token', 'until', 'claims', 'attempts', 'startedAt', 'cancelRequested')
 if not r[1] then return {'missing'} end
 if r[1] ~= 'queued' and r[1] ~= 'in_progress' then return {'ended'} end
@@ -62,32 +64,32 @@ local started = r[6]
 if started == '' and r[7] ~= '1' then started = whole(now) end
 redis.call('HSET', KEYS[1], 'status', 'in_progress', 'token', token, 'until', ends, 'claims', claims,
   'attempts', attempts, 'startedAt', started)
-return {'claimed', token, attempts, redis.call('HGETALL', KEYS[1]), ends}`,
+return {'claimed', token, attempts, redis.call('HGETALL', KEYS[1]), ends}`),
 
   /** KEYS run. ARGV token, now, milliseconds of the lease. */
-  renew: `${NOW}
+  renew: loadScript(`${NOW}
 local r = redis.call('HMGET', KEYS[1], 'status', 'token', 'cancelRequested')
 if r[1] ~= 'in_progress' or r[2] ~= ARGV[1] then return {'fenced'} end
 local ends = whole(timeOf(ARGV[2]) + tonumber(ARGV[3]))
 redis.call('HSET', KEYS[1], 'until', ends)
-return {'ok', tonumber(r[3]), ends}`,
+return {'ok', tonumber(r[3]), ends}`),
 
   /** KEYS run. ARGV token, changes channel, id. */
-  release: `
+  release: loadScript(`
 local r = redis.call('HMGET', KEYS[1], 'status', 'token', 'attempts')
 if r[1] ~= 'in_progress' or r[2] ~= ARGV[1] then return 0 end
 local attempts = tonumber(r[3])
 if attempts > 0 then attempts = attempts - 1 end
 redis.call('HSET', KEYS[1], 'token', '', 'until', '0', 'attempts', attempts)
 redis.call('PUBLISH', ARGV[2], 'claimable ' .. ARGV[3])
-return 1`,
+return 1`),
 
   /**
    * KEYS run, log, transcript. ARGV token, first, count, frames, channel or '' for no message, header of it; these may
    * be all. Then entries before or -1, status of the end or '', its time, milliseconds until it is removed, and until
    * Redis forgets it by itself, now, and transcript entries.
    */
-  append: `${NOW}
+  append: loadScript(`${NOW}
 local r = redis.call('HMGET', KEYS[1], 'status', 'token', 'last', 'cancelRequested', 'entries', 'attempts')
 if not r[1] then return {'missing'} end
 local open = r[1] == 'queued' or r[1] == 'in_progress'
@@ -129,13 +131,13 @@ for i = 13, #ARGV do redis.call('RPUSH', KEYS[3], ARGV[i]) end
 if ending then for i = 1, 3 do redis.call('PEXPIRE', KEYS[i], ARGV[11]) end end
 if count > 0 and ARGV[5] ~= '' then redis.call('PUBLISH_LIVE', ARGV[5], ARGV[6] .. ARGV[4]) end
 if not ending then return {'ok', last, cancel} end
-return {'ok', last, cancel, redis.call('HMGET', KEYS[1], ${FACTS})}`,
+return {'ok', last, cancel, redis.call('HMGET', KEYS[1], ${FACTS})}`),
 
   /**
    * KEYS run. ARGV last event that replicas have, or '' for all; channel, and message or ''. From then on readers are
    * shown everything up to it. 0: this server has no such run, or not all of that.
    */
-  show: `
+  show: loadScript(`
 local last = redis.call('HGET', KEYS[1], 'last')
 if not last then return 0 end
 if ARGV[1] ~= '' then
@@ -145,32 +147,32 @@ end
 local shown = tonumber(redis.call('HGET', KEYS[1], 'shown') or '0')
 if tonumber(last) > shown then redis.call('HSET', KEYS[1], 'shown', last) end
 if ARGV[3] ~= '' then redis.call('PUBLISH_LIVE', ARGV[2], ARGV[3]) end
-return 1`,
+return 1`),
 
   /**
    * KEYS run, log. ARGV 1 where readers see only what replicas have. The state of the log and its last entry that readers
    * see, of one moment: `LOG_FIELDS`, the entry.
    */
-  last: `
+  last: loadScript(`
 local r = redis.call('HMGET', KEYS[1], ${LOG})
 local seen = r[1] or '0'
 if ARGV[1] == '1' and r[3] and tonumber(r[3]) < tonumber(seen) then seen = r[3] end
-return {r, redis.call('XREVRANGE', KEYS[2], seen .. '-0', '-', 'COUNT', '1')}`,
+return {r, redis.call('XREVRANGE', KEYS[2], seen .. '-0', '-', 'COUNT', '1')}`),
 
   /** KEYS run. ARGV changes channel, id. */
-  cancel: `
+  cancel: loadScript(`
 local status = redis.call('HGET', KEYS[1], 'status')
 if not status then return {'missing'} end
 if status ~= 'queued' and status ~= 'in_progress' then return {'ended', status} end
 redis.call('HSET', KEYS[1], 'cancelRequested', '1')
 redis.call('PUBLISH', ARGV[1], 'cancel ' .. ARGV[2])
-return {'accepted'}`,
+return {'accepted'}`),
 
   /**
    * KEYS run, log, transcript, compressed log, gone. ARGV channel, message, now, milliseconds for which a run's owner must
    * not create it again: of an open one, or of one that ended so lately that a frozen owner may not know yet.
    */
-  delete: `${NOW}
+  delete: loadScript(`${NOW}
 local facts = redis.call('HMGET', KEYS[1], ${FACTS})
 local keyed = redis.call('HGET', KEYS[1], 'keyedUntil')
 local ended = redis.call('HGET', KEYS[1], 'endedByStore')
@@ -181,15 +183,15 @@ local again = tonumber(ARGV[4]) - (ended and ended ~= '' and timeOf(ARGV[3]) - t
 if left < again then left = again end
 if left > 0 then redis.call('SET', KEYS[5], 'deleted', 'PX', whole(left)) end
 redis.call('PUBLISH_LIVE', ARGV[1], ARGV[2])
-return facts`,
+return facts`),
 
   /** KEYS sorted set by time. ARGV now, milliseconds, limit. Members whose time was so long ago, oldest first. */
-  due: `${NOW}
+  due: loadScript(`${NOW}
 local limit = whole(timeOf(ARGV[1]) - tonumber(ARGV[2]))
-return redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', limit, 'WITHSCORES', 'LIMIT', 0, ARGV[3])`,
+return redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', limit, 'WITHSCORES', 'LIMIT', 0, ARGV[3])`),
 
   /** KEYS run, log, compressed log. ARGV compressed log. */
-  compress: `
+  compress: loadScript(`
 local r = redis.call('HMGET', KEYS[1], 'sealed', 'endedAt')
 if not r[1] or r[1] == '1' or r[2] == '' then return 0 end
 redis.call('SET', KEYS[3], ARGV[1])
@@ -197,13 +199,13 @@ redis.call('HSET', KEYS[1], 'sealed', '1')
 redis.call('UNLINK', KEYS[2])
 local left = redis.call('PTTL', KEYS[1])
 if left > 0 then redis.call('PEXPIRE', KEYS[3], left) end
-return 1`,
+return 1`),
 
   /**
    * KEYS key. ARGV now, run, fingerprint, milliseconds that the key holds, milliseconds that it is kept, the run that may
    * be replaced or ''. The holder by now, this run or an earlier one.
    */
-  takeKey: `${NOW}
+  takeKey: loadScript(`${NOW}
 local now = timeOf(ARGV[1])
 local r = redis.call('HMGET', KEYS[1], 'runId', 'fingerprint', 'until')
 local free = not r[1] or r[1] == ARGV[6] or (r[3] ~= '' and tonumber(r[3]) <= now)
@@ -212,25 +214,25 @@ local ends = ''
 if ARGV[4] ~= '' then ends = whole(now + tonumber(ARGV[4])) end
 redis.call('HSET', KEYS[1], 'runId', ARGV[2], 'fingerprint', ARGV[3], 'until', ends)
 redis.call('PEXPIRE', KEYS[1], ARGV[5])
-return {ARGV[2], ARGV[3]}`,
+return {ARGV[2], ARGV[3]}`),
 
   /** KEYS order, runs. ARGV run, member. A run waits for its turn. */
-  wait: `
+  wait: loadScript(`
 if redis.call('HSETNX', KEYS[2], ARGV[1], ARGV[2]) == 1 then redis.call('ZADD', KEYS[1], '0', ARGV[2]) end
-return 1`,
+return 1`),
 
   /** KEYS order, runs. ARGV run. It waits no more. */
-  unwait: `
+  unwait: loadScript(`
 local member = redis.call('HGET', KEYS[2], ARGV[1])
 if not member then return 0 end
 redis.call('ZREM', KEYS[1], member)
-return redis.call('HDEL', KEYS[2], ARGV[1])`,
+return redis.call('HDEL', KEYS[2], ARGV[1])`),
 
   /**
    * KEYS order, runs, turn. The first run of the next key, which waits no more, or nothing. Members are a key's name, a
    * space, a position and the run: '!' is what comes behind a space, so no member of the key is behind it.
    */
-  nextTurn: `
+  nextTurn: loadScript(`
 local last = redis.call('GET', KEYS[3])
 local found = last and redis.call('ZRANGEBYLEX', KEYS[1], '[' .. last .. '!', '+', 'LIMIT', '0', '1') or {}
 if not found[1] then found = redis.call('ZRANGE', KEYS[1], '0', '0') end
@@ -239,26 +241,26 @@ local key, run = string.match(found[1], '^(%S+) %S+ (%S+)$')
 redis.call('SET', KEYS[3], key)
 redis.call('ZREM', KEYS[1], found[1])
 redis.call('HDEL', KEYS[2], run)
-return run`,
+return run`),
 
   /** KEYS key. ARGV now. The holder, or nothing. */
-  findKey: `${NOW}
+  findKey: loadScript(`${NOW}
 local r = redis.call('HMGET', KEYS[1], 'runId', 'fingerprint', 'until')
 if not r[1] or (r[3] ~= '' and tonumber(r[3]) <= timeOf(ARGV[1])) then return false end
-return {r[1], r[2]}`,
+return {r[1], r[2]}`),
 
   /** KEYS key. ARGV run, milliseconds that a key of this run stays; 0 removes it. */
-  leaveKey: `
+  leaveKey: loadScript(`
 if redis.call('HGET', KEYS[1], 'runId') ~= ARGV[1] then return 0 end
 if ARGV[2] == '0' then return redis.call('UNLINK', KEYS[1]) end
-return redis.call('PEXPIRE', KEYS[1], ARGV[2])`,
+return redis.call('PEXPIRE', KEYS[1], ARGV[2])`),
 
   /**
    * KEYS run, gone. ARGV now, milliseconds that a key holds after the end or '', milliseconds for which a run that is
    * not there is kept from being created, or 0. What became of a key's run: 'held' with its record, 'over', 'deleted',
    * 'missing'.
    */
-  keyRun: `${NOW}
+  keyRun: loadScript(`${NOW}
 local r = redis.call('HMGET', KEYS[1], 'status', 'endedAt', 'endedByStore')
 if not r[1] then
   if redis.call('GET', KEYS[2]) == 'deleted' then return {'deleted'} end
@@ -267,40 +269,17 @@ if not r[1] then
 end
 local open = r[1] == 'queued' or r[1] == 'in_progress'
 if not open and ARGV[2] ~= '' and timeOf(ARGV[1]) >= tonumber(r[3] or r[2]) + tonumber(ARGV[2]) then return {'over'} end
-return {'held', redis.call('HGETALL', KEYS[1])}`,
-} as const;
+return {'held', redis.call('HGETALL', KEYS[1])}`),
+} as const satisfies Record<string, Script>;
 
-export type Scripts = Readonly<Record<keyof typeof SOURCES, Script>>;
-
-/** A script with its digest. */
-export function loadScript(source: string): Script {
-  return { source, digest: createHash('sha1').update(source).digest('hex') };
+/** A script with its digests. */
+export function loadScript(text: string): Script {
+  return {
+    plain: hashed(text.replaceAll('PUBLISH_LIVE', 'PUBLISH')),
+    sharded: hashed(text.replaceAll('PUBLISH_LIVE', 'SPUBLISH')),
+  };
 }
 
-/**
- * The scripts of the run store. `sharded`: the channels of runs belong to the slots of their runs, so that a cluster
- * does not carry each message to all its nodes.
- */
-export function loadScripts({ sharded }: { sharded: boolean }): Scripts {
-  const load = (source: string) => loadScript(source.replaceAll('PUBLISH_LIVE', sharded ? 'SPUBLISH' : 'PUBLISH'));
-  return {
-    create: load(SOURCES.create),
-    claim: load(SOURCES.claim),
-    renew: load(SOURCES.renew),
-    release: load(SOURCES.release),
-    append: load(SOURCES.append),
-    cancel: load(SOURCES.cancel),
-    delete: load(SOURCES.delete),
-    due: load(SOURCES.due),
-    show: load(SOURCES.show),
-    last: load(SOURCES.last),
-    compress: load(SOURCES.compress),
-    wait: load(SOURCES.wait),
-    unwait: load(SOURCES.unwait),
-    nextTurn: load(SOURCES.nextTurn),
-    takeKey: load(SOURCES.takeKey),
-    findKey: load(SOURCES.findKey),
-    leaveKey: load(SOURCES.leaveKey),
-    keyRun: load(SOURCES.keyRun),
-  };
+function hashed(source: string) {
+  return { source, digest: createHash('sha1').update(source).digest('hex') };
 }

@@ -24,9 +24,10 @@ import type {
   SubmissionKeyName,
 } from '../run-store.ts';
 import { checkAppend } from '../run-store-checks.ts';
-import type { RedisConnection } from './connection/connection.ts';
+import type { RedisConnection, Script } from './connection/connection.ts';
 import { reasonOf, unavailable } from './connection/failure.ts';
 import type { Keys } from './keys.ts';
+import type { RedisParts } from './part.ts';
 import { type Facts, parseCancel, parseFacts, parseKeys, parseRenew } from './replies.ts';
 import type { Channels } from './runs/channels.ts';
 import { claimNext, type Tried } from './runs/claim-next.ts';
@@ -37,7 +38,7 @@ import { Records } from './runs/records.ts';
 import type { Replicas } from './runs/replicas.ts';
 import { SubmissionKeys } from './runs/submission-keys.ts';
 import { WaitingRuns } from './runs/waiting.ts';
-import type { Scripts } from './scripts.ts';
+import { SCRIPTS } from './scripts.ts';
 
 /** What was shown once is seen, unless a failover takes it back. */
 const MOST_LOOKS = 3;
@@ -48,10 +49,8 @@ const PROBE_TTL_MS = 60_000;
 
 /** The run store over Redis, for any number of instances. Each step that must be atomic is one script. */
 export class RedisRunStore implements RunStore {
-  readonly #redis: RedisConnection;
+  readonly #parts: RedisParts;
   readonly #channels: Channels;
-  readonly #keys: Keys;
-  readonly #scripts: Scripts;
   readonly #lists: Lists;
   readonly #indexes: Indexes;
   readonly #submissions: SubmissionKeys;
@@ -60,49 +59,40 @@ export class RedisRunStore implements RunStore {
   readonly #log: Log;
   readonly #replicas: Replicas | undefined;
   readonly #logger: Logger;
-  readonly #now: () => string;
   readonly #onClose: () => Promise<void>;
 
-  /** Takes over both connections; `onClose` frees what belongs to them. `clock` is the store's time; that of Redis where absent. */
-  constructor(parts: {
+  /**
+   * Takes over both connections; `onClose` frees what belongs to them. `clock` is the store's time, that of Redis where
+   * absent. With `replicas`, writes wait for them before anybody sees them.
+   */
+  constructor(options: {
     redis: RedisConnection;
     channels: Channels;
     keys: Keys;
-    scripts: Scripts;
     log: Logger;
     clock?: Clock;
-    /** Where writes wait for replicas before anybody sees them. */
     replicas?: Replicas | undefined;
     onClose(): Promise<void>;
   }) {
-    const { redis, channels, keys, scripts, log, clock } = parts;
-    this.#scripts = scripts;
-    this.#onClose = parts.onClose;
-    const now = () => (clock ? `${clock.now()}` : '');
-    this.#now = now;
-    this.#redis = redis;
+    const { redis, channels, keys, log, clock, replicas } = options;
+    const parts = { redis, keys, now: () => (clock ? `${clock.now()}` : ''), held: replicas !== undefined };
+    this.#parts = parts;
     this.#channels = channels;
-    this.#keys = keys;
     this.#logger = log;
-    const held = parts.replicas !== undefined;
-    const lists = new Lists({ redis, keys });
-    this.#lists = lists;
-    this.#indexes = new Indexes({ redis, keys, scripts, lists, now });
-    this.#waiting = new WaitingRuns({ redis, keys, scripts });
-    this.#submissions = new SubmissionKeys({ redis, keys, scripts, now });
+    this.#replicas = replicas;
+    this.#onClose = options.onClose;
+    this.#lists = new Lists(parts);
+    this.#indexes = new Indexes({ ...parts, lists: this.#lists });
+    this.#waiting = new WaitingRuns(parts);
+    this.#submissions = new SubmissionKeys(parts);
     this.#records = new Records({
-      redis,
-      keys,
-      scripts,
+      ...parts,
       indexes: this.#indexes,
-      lists,
+      lists: this.#lists,
       submissions: this.#submissions,
       waiting: this.#waiting,
-      now,
-      held,
     });
-    this.#replicas = parts.replicas;
-    this.#log = new Log({ redis, keys, scripts, now, held });
+    this.#log = new Log(parts);
   }
 
   async create(run: NewRun): Promise<CreateResult> {
@@ -225,8 +215,8 @@ export class RedisRunStore implements RunStore {
   }
 
   async renew(id: RunId, options: { token: FencingToken; leaseMs: number }) {
-    const args = [options.token, this.#now(), `${options.leaseMs}`];
-    const reply = parseRenew(await this.#redis.script(this.#scripts.renew, [this.#keys.run(id)], args));
+    const args = [options.token, this.#parts.now(), `${options.leaseMs}`];
+    const reply = parseRenew(await this.#ofRun(id, SCRIPTS.renew, args));
     if (reply[0] === 'fenced') {
       this.#channels.letsGo(id);
       return { result: 'fenced' as const };
@@ -237,8 +227,7 @@ export class RedisRunStore implements RunStore {
   }
 
   async release(id: RunId, options: { token: FencingToken }): Promise<void> {
-    const args = [options.token, this.#keys.changes, id];
-    const released = await this.#redis.script(this.#scripts.release, [this.#keys.run(id)], args);
+    const released = await this.#ofRun(id, SCRIPTS.release, [options.token, this.#parts.keys.changes, id]);
     this.#channels.letsGo(id);
     if (released === 1) await this.#indexes.markClaimed(id, 0);
   }
@@ -325,8 +314,7 @@ export class RedisRunStore implements RunStore {
   }
 
   async requestCancel(id: RunId): Promise<CancelResult> {
-    const args = [this.#keys.changes, id];
-    const reply = parseCancel(await this.#redis.script(this.#scripts.cancel, [this.#keys.run(id)], args));
+    const reply = parseCancel(await this.#ofRun(id, SCRIPTS.cancel, [this.#parts.keys.changes, id]));
     if (reply[0] === 'accepted') await this.#replicas?.have(id);
     return reply[0] === 'ended' ? { result: 'ended', status: reply[1] } : { result: reply[0] };
   }
@@ -380,8 +368,9 @@ export class RedisRunStore implements RunStore {
 
   async check(): Promise<{ ok: true } | { ok: false; reason: string }> {
     try {
-      const args = ['SET', this.#keys.probe, `${systemClock.now()}`, 'PX', `${PROBE_TTL_MS}`];
-      await withTimeout('Redis', CHECK_LIMIT_MS, () => this.#redis.command(args));
+      const { redis, keys } = this.#parts;
+      const args = ['SET', keys.probe, `${systemClock.now()}`, 'PX', `${PROBE_TTL_MS}`];
+      await withTimeout('Redis', CHECK_LIMIT_MS, () => redis.command(args));
       return { ok: true };
     } catch (thrown) {
       return { ok: false, reason: reasonOf(thrown) };
@@ -389,7 +378,13 @@ export class RedisRunStore implements RunStore {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#channels.close(), this.#redis.close()]);
+    await Promise.all([this.#channels.close(), this.#parts.redis.close()]);
     await this.#onClose();
+  }
+
+  /** A script that touches a run's hash alone. */
+  #ofRun(id: RunId, script: Script, args: readonly string[]): Promise<unknown> {
+    const { redis, keys } = this.#parts;
+    return redis.script(script, [keys.run(id)], args);
   }
 }

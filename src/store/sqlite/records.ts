@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { LRUCache } from 'lru-cache';
 import type { RunId } from '../../base/ids.ts';
 import type { NewRun, RunRecord, RunSummary } from '../run-store.ts';
 import type { OpenRuns } from './open-runs.ts';
@@ -18,8 +19,11 @@ const RECORD_SIZE = 1000;
 export class Records {
   readonly #db: DatabaseSync;
   readonly #open: OpenRuns;
-  readonly #kept = new Map<RunId, RunRecord>();
-  #keptSize = 0;
+  readonly #kept = new LRUCache<RunId, RunRecord>({
+    maxSize: MAX_KEPT,
+    maxEntrySize: MAX_RECORD,
+    sizeCalculation: ({ request, metadata }) => RECORD_SIZE + request.length + metadata.length,
+  });
   readonly #statements;
 
   constructor(db: DatabaseSync, open: OpenRuns) {
@@ -81,7 +85,7 @@ export class Records {
     const row = this.#statements.get.get(id);
     const record = row && { ...this.summary(row), request: text(row, 'body') };
     // What a transaction has written may still be taken back.
-    if (record && !this.#db.isTransaction) this.#keep(record);
+    if (record && !this.#db.isTransaction) this.#kept.set(id, Object.freeze(record));
     return record;
   }
 
@@ -93,25 +97,9 @@ export class Records {
     return run.last === kept.last ? kept : { ...kept, last: run.last };
   }
 
-  #keep(record: RunRecord): void {
-    this.#forget(record.id);
-    if (sizeOf(record) > MAX_RECORD) return;
-    this.#kept.set(record.id, Object.freeze(record));
-    this.#keptSize += sizeOf(record);
-    for (const [oldest] of this.#kept) {
-      if (this.#keptSize <= MAX_KEPT) return;
-      this.#forget(oldest);
-    }
-  }
-
-  #forget(id: RunId): void {
-    const kept = this.#kept.get(id);
-    if (kept && this.#kept.delete(id)) this.#keptSize -= sizeOf(kept);
-  }
-
   /** Removes everything that belongs to a run. False where there is none. */
   remove(id: RunId): boolean {
-    this.#forget(id);
+    this.#kept.delete(id);
     const row = this.#statements.key.get(id);
     if (!row) return false;
     const key = integer(row, 'key');
@@ -132,8 +120,4 @@ export class Records {
   summary(row: Row): RunSummary {
     return toSummary(row, this.#open.get(text(row, 'id'))?.last);
   }
-}
-
-function sizeOf({ request, metadata }: RunRecord): number {
-  return RECORD_SIZE + request.length + metadata.length;
 }

@@ -3,8 +3,7 @@ import type { Clock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import type { Logger } from '../../base/logger.ts';
-import { type CompressedLog, compressLog } from '../compressed-log.ts';
-import { CompressedLogs } from '../compressed-logs.ts';
+import { type CompressedLog, CompressedLogs, compressLog } from '../compressed-log.ts';
 import { isDamage } from '../frames.ts';
 import type { LimitStore } from '../limits.ts';
 import { listPage } from '../list-page.ts';
@@ -217,7 +216,7 @@ export class SqliteRunStore implements RunStore {
         this.#open.remove(id);
         transaction.onRollback(() => this.#open.add(run));
       }
-      if (batch.count > 0 && this.#readers.has(id)) transaction.onCommit(() => this.#deliver(id, batch));
+      if (this.#readers.has(id)) transaction.onCommit(() => this.#readers.appended(id, batch));
       return result;
     });
   }
@@ -233,11 +232,6 @@ export class SqliteRunStore implements RunStore {
       },
       batch,
     );
-  }
-
-  #deliver(id: RunId, batch: Append): void {
-    const { first, count, frames, end } = batch;
-    this.#readers.batch(id, { first, last: first + count - 1, frames, end: end !== undefined });
   }
 
   async read(id: RunId, options: { after: number; maxBytes: number }): Promise<LogBatch[]> {

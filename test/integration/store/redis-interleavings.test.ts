@@ -8,7 +8,6 @@ import { Keys } from '../../../src/store/redis/keys.ts';
 import { Channels } from '../../../src/store/redis/runs/channels.ts';
 import { Log } from '../../../src/store/redis/runs/log.ts';
 import { Replicas } from '../../../src/store/redis/runs/replicas.ts';
-import { loadScripts } from '../../../src/store/redis/scripts.ts';
 import { RedisRunStore } from '../../../src/store/redis/store.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
 import { claimed, endedRun, ending, events, frames, newRun } from '../../contract/run-store-fixture.ts';
@@ -36,7 +35,6 @@ async function openPair(port: number, { held }: { held: boolean }): Promise<Pair
   const topology = await Topology.open({ target, log: silentLogger, limitMs: 5000 });
   const connect = () => Connection.open({ ...limits, target, log: silentLogger, topology });
   const keys = new Keys(randomUUID());
-  const scripts = loadScripts({ sharded: false });
   let before: ((earlier: Promise<unknown>) => Promise<unknown>) | undefined;
   let sent: Promise<unknown> = Promise.resolve();
   const counted = (redis: Connection): RedisConnection =>
@@ -70,14 +68,14 @@ async function openPair(port: number, { held }: { held: boolean }): Promise<Pair
       : undefined;
     const replicas = waits && new Replicas(waits);
     const onClose = async () => await waits?.redis.close();
-    return new RedisRunStore({ redis, channels, keys, scripts, log: silentLogger, replicas, onClose });
+    return new RedisRunStore({ redis, channels, keys, log: silentLogger, replicas, onClose });
   };
   const own = await connect();
   const writer = await open(own);
   const reader = await open(counted(await connect()));
   return {
     ...{ writer, reader, own, keys },
-    log: new Log({ redis: own, keys, scripts, now: () => '', held }),
+    log: new Log({ redis: own, keys, now: () => '', held }),
     async between(n, meanwhile, ask) {
       let commands = 0;
       before = async (earlier) => {

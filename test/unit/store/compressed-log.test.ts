@@ -3,12 +3,12 @@ import { randomBytes } from 'node:crypto';
 import { GatewayError } from '../../../src/base/errors.ts';
 import {
   CompressedLog,
+  CompressedLogs,
   compressLog,
   type LogSource,
   SEGMENT_BYTES,
   type StoredBytes,
 } from '../../../src/store/compressed-log.ts';
-import { CompressedLogs } from '../../../src/store/compressed-logs.ts';
 import { dropUpTo } from '../../../src/store/frames.ts';
 import type { LogBatch } from '../../../src/store/run-store.ts';
 import { frames } from '../../contract/run-store-fixture.ts';

@@ -11,12 +11,8 @@ export interface CommandOptions {
   binary?: boolean;
 }
 
-/** A Lua script that Redis runs as one atomic step. */
-export interface Script {
-  readonly source: string;
-  /** SHA-1 of the source, in hex. */
-  readonly digest: string;
-}
+/** A Lua script that Redis runs as one atomic step, for one server and for a cluster. `digest`: SHA-1 in hex. */
+export type Script = Readonly<Record<'plain' | 'sharded', { source: string; digest: string }>>;
 
 interface Subscription extends ChannelOptions {
   listener(message: Buffer): void;
@@ -127,12 +123,13 @@ export class Connection {
     args: readonly RedisArgument[],
     options: CommandOptions = {},
   ): Promise<unknown> {
-    const command = ['EVALSHA', script.digest, `${keys.length}`, ...keys, ...args];
+    const { source, digest } = script[this.sharded ? 'sharded' : 'plain'];
+    const command = ['EVALSHA', digest, `${keys.length}`, ...keys, ...args];
     try {
       return await this.command(command, options);
     } catch (thrown) {
       if (!isUnknownScript(thrown)) throw thrown;
-      return await this.command(['EVAL', script.source, ...command.slice(2)], options);
+      return await this.command(['EVAL', source, ...command.slice(2)], options);
     }
   }
 

@@ -167,9 +167,7 @@ export class Channels {
   /** Delivers a batch of this instance. */
   deliver(id: RunId, batch: Append): void {
     if (batch.end) this.#held.delete(id);
-    if (batch.count === 0 || !this.#readers.has(id)) return;
-    const { first, count, frames, end } = batch;
-    this.#readers.batch(id, { first, last: first + count - 1, frames, end: end !== undefined });
+    this.#readers.appended(id, batch);
   }
 
   /** Tells this instance's readers to read again. */

@@ -1,30 +1,23 @@
 import type { RunId } from '../../../base/ids.ts';
 import type { RunApi } from '../../run-store.ts';
-import type { RedisConnection } from '../connection/connection.ts';
-import type { Keys, Sharded } from '../keys.ts';
+import type { Sharded } from '../keys.ts';
+import { RedisPart, type RedisParts } from '../part.ts';
 import { type Facts, maybeText, numberReply, withScores } from '../replies.ts';
-import type { Scripts } from '../scripts.ts';
+import { SCRIPTS } from '../scripts.ts';
 import { type IndexedRun, type Lists, MISSING_AFTER_MS } from './lists.ts';
 
 /**
  * The sorted sets over many runs. They live in other slots than the runs, so they cannot change in the same step: an
  * entry is added before its run is created, and whoever meets an entry that its run contradicts puts it right.
  */
-export class Indexes {
-  readonly #redis: RedisConnection;
-  readonly #keys: Keys;
-  readonly #scripts: Scripts;
-  readonly #now: () => string;
+export class Indexes extends RedisPart {
   readonly #lists: Lists;
   #lastMs = 0;
   #sameMs = 0;
 
-  constructor(parts: { redis: RedisConnection; keys: Keys; scripts: Scripts; lists: Lists; now(): string }) {
-    this.#redis = parts.redis;
-    this.#keys = parts.keys;
-    this.#scripts = parts.scripts;
+  constructor(parts: RedisParts & { lists: Lists }) {
+    super(parts);
     this.#lists = parts.lists;
-    this.#now = parts.now;
   }
 
   /** Adds a run that is about to be created; its position among all runs. A repeat changes nothing. */
@@ -32,7 +25,7 @@ export class Indexes {
     const position = this.#position(run.createdAt);
     await Promise.all([
       this.#lists.add(run, position),
-      this.#redis.command(['ZADD', this.#keys.queued.of(run.id), 'NX', `${position}`, run.id]),
+      this.command('ZADD', this.keys.queued.of(run.id), 'NX', `${position}`, run.id),
     ]);
     return position;
   }
@@ -45,18 +38,18 @@ export class Indexes {
   }
 
   async markQueued(id: RunId, queued: boolean): Promise<void> {
-    if (!queued) await this.#redis.command(['ZREM', this.#keys.queued.of(id), id]);
+    if (!queued) await this.command('ZREM', this.keys.queued.of(id), id);
   }
 
   /** The run is claimed until then; 0 where it was given back. It leaves the one set only once it is in the other. */
   async markClaimed(id: RunId, until: number): Promise<void> {
-    await this.#redis.command(['ZADD', this.#keys.claimed.of(id), `${until}`, id]);
-    await this.#redis.command(['ZREM', this.#keys.queued.of(id), id]);
+    await this.command('ZADD', this.keys.claimed.of(id), `${until}`, id);
+    await this.command('ZREM', this.keys.queued.of(id), id);
   }
 
   /** Moves the end of a claim. Also where the index has lost it: in a cluster a failover of another master may do that. */
   async extend(id: RunId, until: number): Promise<void> {
-    await this.#redis.command(['ZADD', this.#keys.claimed.of(id), `${until}`, id]);
+    await this.command('ZADD', this.keys.claimed.of(id), `${until}`, id);
   }
 
   async markEnded(id: RunId, run: Facts): Promise<void> {
@@ -64,16 +57,16 @@ export class Indexes {
     await Promise.all([
       this.close(id),
       this.#lists.markEnded({ id, ...run }),
-      this.#redis.command(['ZADD', this.#keys.expiry.of(id), `${run.expiresAt}`, expiryMember({ id, ...run })]),
-      this.#redis.command(['ZADD', this.#keys.uncompressed.of(id), `${endedAt}`, id]),
+      this.command('ZADD', this.keys.expiry.of(id), `${run.expiresAt}`, expiryMember({ id, ...run })),
+      this.command('ZADD', this.keys.uncompressed.of(id), `${endedAt}`, id),
     ]);
   }
 
   /** The run is not open any more. */
   async close(id: RunId): Promise<void> {
     await Promise.all([
-      this.#redis.command(['ZREM', this.#keys.queued.of(id), id]),
-      this.#redis.command(['ZREM', this.#keys.claimed.of(id), id]),
+      this.command('ZREM', this.keys.queued.of(id), id),
+      this.command('ZREM', this.keys.claimed.of(id), id),
     ]);
   }
 
@@ -85,18 +78,18 @@ export class Indexes {
     await Promise.all([
       this.close(run.id),
       this.#lists.remove(run, facts),
-      this.#redis.command(['ZREM', this.#keys.expiry.of(run.id), expiryMember(run)]),
-      this.#redis.command(['ZREM', this.#keys.uncompressed.of(run.id), run.id]),
+      this.command('ZREM', this.keys.expiry.of(run.id), expiryMember(run)),
+      this.command('ZREM', this.keys.uncompressed.of(run.id), run.id),
     ]);
   }
 
   async count(): Promise<{ queued: number; inProgress: number }> {
-    const [queued, inProgress] = await Promise.all([this.#count(this.#keys.queued), this.#count(this.#keys.claimed)]);
+    const [queued, inProgress] = await Promise.all([this.#count(this.keys.queued), this.#count(this.keys.claimed)]);
     return { queued, inProgress };
   }
 
   async #count(set: Sharded): Promise<number> {
-    const counts = await Promise.all(set.all.map((key) => this.#redis.command(['ZCARD', key])));
+    const counts = await Promise.all(set.all.map((key) => this.command('ZCARD', key)));
     return counts.reduce((sum: number, count) => sum + numberReply.parse(count), 0);
   }
 
@@ -108,19 +101,19 @@ export class Indexes {
 
   /** Runs that were not claimed yet, oldest first. */
   async queued(limit: number): Promise<RunId[]> {
-    const ask = (key: string) => this.#redis.command(['ZRANGE', key, '0', `${limit - 1}`, 'WITHSCORES']);
-    return await this.#merged(this.#keys.queued, limit, ask);
+    const ask = (key: string) => this.command('ZRANGE', key, '0', `${limit - 1}`, 'WITHSCORES');
+    return await this.#merged(this.keys.queued, limit, ask);
   }
 
   /** Those whose claim has run out or was given back. */
   async abandoned(limit: number): Promise<RunId[]> {
-    return await this.#due(this.#keys.claimed, { agoMs: 0, limit });
+    return await this.#due(this.keys.claimed, { agoMs: 0, limit });
   }
 
   /** Members of a set by time whose time was so long ago, oldest first. */
   async #due(set: Sharded, { agoMs, limit }: { agoMs: number; limit: number }): Promise<string[]> {
-    const args = [this.#now(), `${agoMs}`, `${limit}`];
-    return await this.#merged(set, limit, (key) => this.#redis.script(this.#scripts.due, [key], args));
+    const args = [this.now(), `${agoMs}`, `${limit}`];
+    return await this.#merged(set, limit, (key) => this.script(SCRIPTS.due, [key], args));
   }
 
   /** Members with the lowest scores of all shards; `ask` answers with the lowest of one, each with its score. */
@@ -132,22 +125,22 @@ export class Indexes {
 
   /** Takes a run that is not there out of the open ones. False where it may be in the making. */
   async dropMissing(id: RunId, now: number): Promise<boolean> {
-    const score = maybeText.parse(await this.#redis.command(['ZSCORE', this.#keys.queued.of(id), id]));
+    const score = maybeText.parse(await this.command('ZSCORE', this.keys.queued.of(id), id));
     if (score !== null && Number(score) / 1000 > now - MISSING_AFTER_MS) return false;
     await this.close(id);
     return true;
   }
 
   async expired(limit: number): Promise<{ id: RunId; user: string; api: RunApi }[]> {
-    return (await this.#due(this.#keys.expiry, { agoMs: 0, limit })).map(parseExpiryMember);
+    return (await this.#due(this.keys.expiry, { agoMs: 0, limit })).map(parseExpiryMember);
   }
 
   uncompressed(options: { endedForMs: number; limit: number }): Promise<RunId[]> {
-    return this.#due(this.#keys.uncompressed, { agoMs: options.endedForMs, limit: options.limit });
+    return this.#due(this.keys.uncompressed, { agoMs: options.endedForMs, limit: options.limit });
   }
 
   async markCompressed(id: RunId): Promise<void> {
-    await this.#redis.command(['ZREM', this.#keys.uncompressed.of(id), id]);
+    await this.command('ZREM', this.keys.uncompressed.of(id), id);
   }
 }
 

@@ -3,8 +3,7 @@ import { sleep } from '../../../base/abort.ts';
 import type { RunId } from '../../../base/ids.ts';
 import { BUCKETS, bucketOf, type IndexRange, type Position, type RunIndexes } from '../../list-page.ts';
 import type { RunApi, RunSummary } from '../../run-store.ts';
-import type { RedisConnection } from '../connection/connection.ts';
-import type { Keys } from '../keys.ts';
+import { RedisPart } from '../part.ts';
 import { type Facts, maybeText, numberReply, parseSummary, SUMMARY_FIELDS, textList, withScores } from '../replies.ts';
 
 /** An entry of an index whose run is not there is removed once it is this old: a younger one may be in the making. */
@@ -35,43 +34,36 @@ type List = { user: string; api: RunApi };
  * Users' lists: for each user and interface a sorted set of all runs, and one for each model and bucket (see `Bucket`),
  * so that a filter reads what matches. They are only an index; see `Indexes`.
  */
-export class Lists {
-  readonly #redis: RedisConnection;
-  readonly #keys: Keys;
+export class Lists extends RedisPart {
   /** Lists that were repaired a short while ago. */
   readonly #repaired = new LRUCache<string, true>({ max: MOST_REPAIRED, ttl: REPAIR_AGAIN_MS });
-
-  constructor(parts: { redis: RedisConnection; keys: Keys }) {
-    this.#redis = parts.redis;
-    this.#keys = parts.keys;
-  }
 
   async add(run: IndexedRun, position: number): Promise<void> {
     const entry = ['NX', `${position}`, run.id];
     await Promise.all([
-      this.#redis.command(['SADD', this.#keys.models(run), run.model]),
-      this.#redis.command(['ZADD', this.#keys.list(run.user, run.api), ...entry]),
-      this.#redis.command(['ZADD', this.#keys.listPart(run, { model: run.model, bucket: 'open' }), ...entry]),
+      this.command('SADD', this.keys.models(run), run.model),
+      this.command('ZADD', this.keys.list(run.user, run.api), ...entry),
+      this.command('ZADD', this.keys.listPart(run, { model: run.model, bucket: 'open' }), ...entry),
     ]);
   }
 
   /** Moves an ended run to the index of its end. Also right for one that no index by model knows yet. */
   async markEnded(run: IndexedRun & Pick<Facts, 'status'>): Promise<void> {
     const { id, model } = run;
-    const position = await this.#score(this.#keys.list(run.user, run.api), id);
+    const position = await this.#score(this.keys.list(run.user, run.api), id);
     if (position === null) return;
     await Promise.all([
-      this.#redis.command(['SADD', this.#keys.models(run), model]),
-      this.#redis.command(['ZADD', this.#keys.listPart(run, { model, bucket: bucketOf(run.status) }), position, id]),
-      this.#redis.command(['ZREM', this.#keys.listPart(run, { model, bucket: 'open' }), id]),
+      this.command('SADD', this.keys.models(run), model),
+      this.command('ZADD', this.keys.listPart(run, { model, bucket: bucketOf(run.status) }), position, id),
+      this.command('ZREM', this.keys.listPart(run, { model, bucket: 'open' }), id),
     ]);
   }
 
   async remove(run: List & { id: RunId }, facts: Pick<Facts, 'model' | 'status'> | undefined): Promise<void> {
-    const part = facts && this.#keys.listPart(run, { model: facts.model, bucket: bucketOf(facts.status) });
+    const part = facts && this.keys.listPart(run, { model: facts.model, bucket: bucketOf(facts.status) });
     await Promise.all(
-      [this.#keys.list(run.user, run.api), ...(part === undefined ? [] : [part])].map((key) =>
-        this.#redis.command(['ZREM', key, run.id]),
+      [this.keys.list(run.user, run.api), ...(part === undefined ? [] : [part])].map((key) =>
+        this.command('ZREM', key, run.id),
       ),
     );
   }
@@ -90,16 +82,16 @@ export class Lists {
   }
 
   async #repairNow(list: List): Promise<void> {
-    const all = this.#keys.list(list.user, list.api);
+    const all = this.keys.list(list.user, list.api);
     for (const model of await this.#models(list)) await this.#moveEnded(list, this.#open(list, model));
     const parts = (await this.#models(list)).flatMap((model) =>
-      BUCKETS.map((bucket) => this.#keys.listPart(list, { model, bucket })),
+      BUCKETS.map((bucket) => this.keys.listPart(list, { model, bucket })),
     );
     const whole = await this.#disagreement(all, parts);
     if (whole === undefined) return;
     for (let start = 0; start < whole; start += REPAIR_CHUNK) {
       const range = ['ZRANGE', all, `${start}`, `${start + REPAIR_CHUNK - 1}`, 'WITHSCORES'];
-      const entries = withScores(await this.#redis.command(range));
+      const entries = withScores(await this.command(...range));
       await Promise.all(entries.map((entry) => this.#index(list, entry)));
     }
     for (const part of parts) await this.#dropStrangers(part, all);
@@ -108,7 +100,7 @@ export class Lists {
   /** How many runs a list has where its parts have more or fewer for longer than a moment; undefined where they agree. */
   async #disagreement(all: string, parts: readonly string[]): Promise<number | undefined> {
     for (let look = 1; ; look++) {
-      const counts = await Promise.all([all, ...parts].map((key) => this.#redis.command(['ZCARD', key])));
+      const counts = await Promise.all([all, ...parts].map((key) => this.command('ZCARD', key)));
       const [whole = 0, ...each] = counts.map((count) => numberReply.parse(count));
       if (each.reduce((sum, count) => sum + count, 0) === whole) return undefined;
       if (look === MOST_LOOKS) return whole;
@@ -118,7 +110,7 @@ export class Lists {
 
   async #moveEnded(list: List, open: string): Promise<void> {
     const range = ['ZRANGE', open, '0', `${MOST_OPEN - 1}`, 'WITHSCORES'];
-    const entries = withScores(await this.#redis.command(range));
+    const entries = withScores(await this.command(...range));
     await Promise.all(entries.map((entry) => this.#index(list, entry)));
   }
 
@@ -128,29 +120,29 @@ export class Lists {
     if (!run) return;
     const { model } = run;
     await Promise.all([
-      this.#redis.command(['SADD', this.#keys.models(list), model]),
-      this.#redis.command(['ZADD', this.#keys.listPart(list, { model, bucket: bucketOf(run.status) }), `${score}`, id]),
+      this.command('SADD', this.keys.models(list), model),
+      this.command('ZADD', this.keys.listPart(list, { model, bucket: bucketOf(run.status) }), `${score}`, id),
     ]);
-    if (run.endedAt !== null) await this.#redis.command(['ZREM', this.#open(list, model), id]);
+    if (run.endedAt !== null) await this.command('ZREM', this.#open(list, model), id);
   }
 
   /** Takes runs out of a part that are not in the list any more. */
   async #dropStrangers(part: string, all: string): Promise<void> {
     for (let start = 0; ; start += REPAIR_CHUNK) {
       const range = ['ZRANGE', part, `${start}`, `${start + REPAIR_CHUNK - 1}`];
-      const members = textList.parse(await this.#redis.command(range));
+      const members = textList.parse(await this.command(...range));
       const strangers = await Promise.all(
         members.map(async (id) => ((await this.#score(all, id)) === null ? [id] : [])),
       );
       const gone = strangers.flat();
-      if (gone.length > 0) await this.#redis.command(['ZREM', part, ...gone]);
+      if (gone.length > 0) await this.command('ZREM', part, ...gone);
       start -= gone.length;
       if (members.length < REPAIR_CHUNK) return;
     }
   }
 
   async #models(list: List): Promise<string[]> {
-    return textList.parse(await this.#redis.command(['SMEMBERS', this.#keys.models(list)]));
+    return textList.parse(await this.command('SMEMBERS', this.keys.models(list)));
   }
 
   /** The indexes of a list. `corrected` is told of runs that stand where they do not belong. */
@@ -158,11 +150,11 @@ export class Lists {
     return {
       models: () => this.#models(list),
       position: async (id) => {
-        const score = await this.#score(this.#keys.list(list.user, list.api), id);
+        const score = await this.#score(this.keys.list(list.user, list.api), id);
         return score === null ? undefined : { at: Number(score), tie: id };
       },
       entries: (index, range) => {
-        const key = index === 'all' ? this.#keys.list(list.user, list.api) : this.#keys.listPart(list, index);
+        const key = index === 'all' ? this.keys.list(list.user, list.api) : this.keys.listPart(list, index);
         return this.#entries(key, range);
       },
       summaries: async (entries) => {
@@ -174,11 +166,11 @@ export class Lists {
   }
 
   async #score(key: string, id: RunId): Promise<string | null> {
-    return maybeText.parse(await this.#redis.command(['ZSCORE', key, id]));
+    return maybeText.parse(await this.command('ZSCORE', key, id));
   }
 
   async #summary(id: RunId): Promise<RunSummary | undefined> {
-    return parseSummary(await this.#redis.command(['HMGET', this.#keys.run(id), ...SUMMARY_FIELDS]));
+    return parseSummary(await this.command('HMGET', this.keys.run(id), ...SUMMARY_FIELDS));
   }
 
   async #entries(key: string, { newestFirst, from, count }: IndexRange): Promise<ListEntry[]> {
@@ -188,7 +180,7 @@ export class Lists {
       ? ['ZREVRANGEBYSCORE', key, from ? `${from.at}` : '+inf', '-inf']
       : ['ZRANGEBYSCORE', key, from ? `${from.at}` : '-inf', '+inf'];
     for (let offset = 0; ; offset += count) {
-      const reply = await this.#redis.command([...range, 'WITHSCORES', 'LIMIT', `${offset}`, `${count}`]);
+      const reply = await this.command(...range, 'WITHSCORES', 'LIMIT', `${offset}`, `${count}`);
       const members = withScores(reply);
       for (const { member, score } of members) {
         const beyond = !from || score !== from.at || (newestFirst ? member < from.tie : member > from.tie);
@@ -209,7 +201,7 @@ export class Lists {
       if (!run) {
         // A young one may be in the making.
         const old = entry.at / 1000 <= options.now - MISSING_AFTER_MS;
-        if (old) await this.#redis.command(['ZREM', entry.key, entry.tie]);
+        if (old) await this.command('ZREM', entry.key, entry.tie);
       } else if (run.endedAt !== null && entry.key === this.#open(options.list, run.model)) {
         await options.corrected(run.id);
       }
@@ -217,6 +209,6 @@ export class Lists {
   }
 
   #open(list: List, model: string): string {
-    return this.#keys.listPart(list, { model, bucket: 'open' });
+    return this.keys.listPart(list, { model, bucket: 'open' });
   }
 }

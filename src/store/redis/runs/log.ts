@@ -1,11 +1,9 @@
 import type { RunId } from '../../../base/ids.ts';
-import { type CompressedLog, compressLog } from '../../compressed-log.ts';
-import { CompressedLogs } from '../../compressed-logs.ts';
+import { type CompressedLog, CompressedLogs, compressLog } from '../../compressed-log.ts';
 import { dropUpTo, joinBatches, notContiguous, offsetAfter } from '../../frames.ts';
 import type { Append, LogBatch } from '../../run-store.ts';
-import type { RedisConnection } from '../connection/connection.ts';
 import { unavailable } from '../connection/failure.ts';
-import type { Keys } from '../keys.ts';
+import { RedisPart } from '../part.ts';
 import {
   bufferReply,
   LOG_FIELDS,
@@ -16,7 +14,7 @@ import {
   streamReply,
   textList,
 } from '../replies.ts';
-import type { Scripts } from '../scripts.ts';
+import { SCRIPTS } from '../scripts.ts';
 
 /** Memory for finished logs that are read again and again. */
 const COMPRESSED_LOGS_BYTES = 32 * 1024 ** 2;
@@ -45,41 +43,27 @@ interface LogState {
  * Event logs and transcripts. A log is a stream with one entry per append: id `<last>-0`, `f` the first sequence
  * number, `d` the frames, `e` on the terminal one. A compressed log is one compressed value instead.
  */
-export class Log {
-  readonly #redis: RedisConnection;
-  readonly #keys: Keys;
-  readonly #scripts: Scripts;
-  readonly #now: () => string;
-  /** Whether events are held back until replicas have them; see `show`. */
-  readonly #held: boolean;
+export class Log extends RedisPart {
   readonly #compressed = new CompressedLogs(COMPRESSED_LOGS_BYTES);
-
-  constructor(parts: { redis: RedisConnection; keys: Keys; scripts: Scripts; now(): string; held: boolean }) {
-    this.#held = parts.held;
-    this.#redis = parts.redis;
-    this.#keys = parts.keys;
-    this.#scripts = parts.scripts;
-    this.#now = parts.now;
-  }
 
   /** Appends and publishes in one step. `header` goes before the frames in the message to subscribers. */
   append(id: RunId, batch: Append, header: string) {
-    const keys = [this.#keys.run(id), this.#keys.log(id), this.#keys.transcript(id)];
+    const keys = [this.keys.run(id), this.keys.log(id), this.keys.transcript(id)];
     const args = [
       batch.token,
       `${batch.first}`,
       `${batch.count}`,
       batch.count === 0 ? EMPTY : asBuffer(batch.frames),
-      this.#held ? '' : this.#keys.live(id),
+      this.held ? '' : this.keys.live(id),
       header,
     ];
     if (batch.end || batch.transcript) args.push(...this.#furtherArgs(batch));
-    return this.#redis.script(this.#scripts.append, keys, args).then(parseAppend);
+    return this.script(SCRIPTS.append, keys, args).then(parseAppend);
   }
 
   #furtherArgs({ end, entriesBefore = -1, transcript = [] }: Append): string[] {
     const ending = end
-      ? [end.status, `${end.at}`, `${end.retainMs}`, `${Math.max(0, end.retainMs) + EXPIRY_SLACK_MS}`, this.#now()]
+      ? [end.status, `${end.at}`, `${end.retainMs}`, `${Math.max(0, end.retainMs) + EXPIRY_SLACK_MS}`, this.now()]
       : ['', '', '', '', ''];
     return [`${entriesBefore}`, ...ending, ...transcript];
   }
@@ -90,8 +74,8 @@ export class Log {
    * @throws GatewayError `store_unavailable` where a failover took it back before replicas were asked.
    */
   async show(id: RunId, events?: { last: number; message?: Buffer }): Promise<void> {
-    const args = [`${events?.last ?? ''}`, this.#keys.live(id), events?.message ?? ''];
-    const shown = await this.#redis.script(this.#scripts.show, [this.#keys.run(id)], args);
+    const args = [`${events?.last ?? ''}`, this.keys.live(id), events?.message ?? ''];
+    const shown = await this.script(SCRIPTS.show, [this.keys.run(id)], args);
     if (shown !== 1) throw unavailable('its new master lacks what was written to the former one');
   }
 
@@ -133,8 +117,8 @@ export class Log {
 
   /** See `RunStore.readLast`. `hidden`: as above. State and entry are of one moment: two reads may lie about an end. */
   async readLast(id: RunId): Promise<LogBatch | undefined | 'hidden'> {
-    const keys = [this.#keys.run(id), this.#keys.log(id)];
-    const reply = await this.#redis.script(this.#scripts.last, keys, [this.#held ? '1' : '0'], { binary: true });
+    const keys = [this.keys.run(id), this.keys.log(id)];
+    const reply = await this.script(SCRIPTS.last, keys, [this.held ? '1' : '0'], { binary: true });
     const [fields, entries] = lastReply.parse(reply);
     const state = this.#stateOf(fields);
     if (!state) return undefined;
@@ -144,7 +128,7 @@ export class Log {
   }
 
   async transcript(id: RunId): Promise<string[]> {
-    return textList.parse(await this.#redis.command(['LRANGE', this.#keys.transcript(id), '0', '-1']));
+    return textList.parse(await this.command('LRANGE', this.keys.transcript(id), '0', '-1'));
   }
 
   /** Puts a compressed log in the place of the stream. False where the run is gone or was compressed by another instance. */
@@ -155,8 +139,8 @@ export class Log {
       read: async (range) => visible(await this.read(id, range)),
       readLast: async () => visible(await this.readLast(id)),
     });
-    const keys = [this.#keys.run(id), this.#keys.log(id), this.#keys.compressed(id)];
-    return (await this.#redis.script(this.#scripts.compress, keys, [compressed])) === 1;
+    const keys = [this.keys.run(id), this.keys.log(id), this.keys.compressed(id)];
+    return (await this.script(SCRIPTS.compress, keys, [compressed])) === 1;
   }
 
   forget(id: RunId): void {
@@ -164,30 +148,30 @@ export class Log {
   }
 
   async #state(id: RunId): Promise<LogState | undefined> {
-    const reply = await this.#redis.command(['HMGET', this.#keys.run(id), ...LOG_FIELDS]);
+    const reply = await this.command('HMGET', this.keys.run(id), ...LOG_FIELDS);
     return this.#stateOf(maybeTextList.parse(reply));
   }
 
   #stateOf([last, compressed, shown, endedAt]: readonly (string | null)[]): LogState | undefined {
     if (last == null) return undefined;
-    const seen = this.#held && shown != null ? Math.min(Number(shown), Number(last)) : Number(last);
+    const seen = this.held && shown != null ? Math.min(Number(shown), Number(last)) : Number(last);
     const hides = seen < Number(last) && (Boolean(endedAt) || seen === 0);
     return { last: seen, hides, compressed: compressed === '1' };
   }
 
   /** Entries that hold events after `after`, at most `count`. */
   async #entries(id: RunId, after: number, count: number): Promise<LogBatch[]> {
-    const range = ['XRANGE', this.#keys.log(id), `(${after}-0`, '+', 'COUNT', `${count}`];
-    return toBatches(await this.#redis.command(range, { binary: true }));
+    const range = ['XRANGE', this.keys.log(id), `(${after}-0`, '+', 'COUNT', `${count}`];
+    return toBatches(await this.redis.command(range, { binary: true }));
   }
 
   async #compressedLog(id: RunId): Promise<CompressedLog | undefined> {
-    const key = this.#keys.compressed(id);
+    const key = this.keys.compressed(id);
     return await this.#compressed.get(id, {
-      size: async () => numberReply.parse(await this.#redis.command(['STRLEN', key])) || undefined,
+      size: async () => numberReply.parse(await this.command('STRLEN', key)) || undefined,
       range: async (offset, length) => {
         const range = ['GETRANGE', key, `${offset}`, `${offset + length - 1}`];
-        return bufferReply.parse(await this.#redis.command(range, { binary: true }));
+        return bufferReply.parse(await this.redis.command(range, { binary: true }));
       },
     });
   }

@@ -2,9 +2,8 @@ import { sleep } from '../../../base/abort.ts';
 import type { RunId } from '../../../base/ids.ts';
 import type { Claim, CreateResult, FencingToken, LostRun, NewRun, RunRecord, SubmissionKey } from '../../run-store.ts';
 import { newNonce, newToken } from '../../token.ts';
-import type { RedisConnection } from '../connection/connection.ts';
 import { unavailable } from '../connection/failure.ts';
-import type { Keys } from '../keys.ts';
+import { RedisPart, type RedisParts } from '../part.ts';
 import {
   FACT_FIELDS,
   type Facts,
@@ -16,7 +15,7 @@ import {
   parseRecordHash,
   RECORD_FIELDS,
 } from '../replies.ts';
-import type { Scripts } from '../scripts.ts';
+import { SCRIPTS } from '../scripts.ts';
 import type { Indexes } from './indexes.ts';
 import type { Lists } from './lists.ts';
 import type { SubmissionKeys } from './submission-keys.ts';
@@ -41,36 +40,18 @@ interface WrittenClaim {
 }
 
 /** Records and claims, as hashes. */
-export class Records {
-  readonly #redis: RedisConnection;
-  readonly #keys: Keys;
-  readonly #scripts: Scripts;
+export class Records extends RedisPart {
   readonly #indexes: Indexes;
   readonly #lists: Lists;
   readonly #submissions: SubmissionKeys;
   readonly #waiting: WaitingRuns;
-  readonly #now: () => string;
-  readonly #held: boolean;
 
-  /** `held`: events are held back until replicas have them, those of the creation too; see `Log.show`. */
-  constructor(parts: {
-    redis: RedisConnection;
-    keys: Keys;
-    scripts: Scripts;
-    indexes: Indexes;
-    lists: Lists;
-    submissions: SubmissionKeys;
-    waiting: WaitingRuns;
-    now(): string;
-    held: boolean;
-  }) {
-    this.#held = parts.held;
+  constructor(
+    parts: RedisParts & { indexes: Indexes; lists: Lists; submissions: SubmissionKeys; waiting: WaitingRuns },
+  ) {
+    super(parts);
     this.#submissions = parts.submissions;
     this.#waiting = parts.waiting;
-    this.#now = parts.now;
-    this.#redis = parts.redis;
-    this.#keys = parts.keys;
-    this.#scripts = parts.scripts;
     this.#indexes = parts.indexes;
     this.#lists = parts.lists;
   }
@@ -98,7 +79,7 @@ export class Records {
   /** One server keeps the order of commands; a cluster is waited for, since a run that is in no index is found by nobody. */
   async #announceAndWrite(run: NewRun, keys: readonly SubmissionKey[], claimed?: WrittenClaim): Promise<unknown> {
     const announced = this.#indexes.announce(run);
-    if (this.#redis.sharded) await announced;
+    if (this.redis.sharded) await announced;
     const [position, created] = await Promise.all([announced, this.#write(run, keys, claimed)]);
     // It is stored, and in a set of open ones: a sweep enters it where this fails.
     if (created === 1) await this.#waiting.enter(run, position).catch(() => {});
@@ -126,19 +107,19 @@ export class Records {
   #write(run: NewRun, keys: readonly SubmissionKey[], claimed?: WrittenClaim): Promise<unknown> {
     const { id, frames, frameCount } = run;
     const lasting = keys.filter((key) => key.kind === 'idempotency').map((key) => key.ttlMs);
-    return this.#redis.script(
-      this.#scripts.create,
-      [this.#keys.run(id), this.#keys.log(id), this.#keys.gone(id)],
+    return this.script(
+      SCRIPTS.create,
+      [this.keys.run(id), this.keys.log(id), this.keys.gone(id)],
       [
-        this.#keys.changes,
+        this.keys.changes,
         id,
         `${frameCount}`,
         Buffer.from(frames.buffer, frames.byteOffset, frames.byteLength),
-        this.#now(),
+        this.now(),
         keys.length > 0 ? JSON.stringify(keys) : '',
         lasting.length > 0 ? `${Math.max(...lasting)}` : '',
         `${claimed?.leaseMs ?? ''}`,
-        ...toFields(run, { ...claimed?.fields, ...(this.#held && { shown: '0' }) }),
+        ...toFields(run, { ...claimed?.fields, ...(this.held && { shown: '0' }) }),
       ],
     );
   }
@@ -154,13 +135,13 @@ export class Records {
   }
 
   async get(id: RunId): Promise<RunRecord | undefined> {
-    return parseRecordFields(await this.#redis.command(['HMGET', this.#keys.run(id), ...RECORD_FIELDS]));
+    return parseRecordFields(await this.command('HMGET', this.keys.run(id), ...RECORD_FIELDS));
   }
 
   async claim(id: RunId, options: { leaseMs: number; force: boolean }): Promise<ClaimOutcome> {
     const nonce = newNonce();
-    const args = [this.#now(), `${options.leaseMs}`, options.force ? '1' : '0', nonce];
-    const reply = parseClaim(await this.#redis.script(this.#scripts.claim, [this.#keys.run(id)], args));
+    const args = [this.now(), `${options.leaseMs}`, options.force ? '1' : '0', nonce];
+    const reply = parseClaim(await this.script(SCRIPTS.claim, [this.keys.run(id)], args));
     if (reply[0] === 'held') return { outcome: 'held', until: Number(reply[1]) };
     if (reply[0] !== 'claimed') return { outcome: reply[0] };
     const [, token, attempts, fields, until] = reply;
@@ -172,19 +153,14 @@ export class Records {
   }
 
   async facts(id: RunId): Promise<Facts | undefined> {
-    return parseFacts(await this.#redis.command(['HMGET', this.#keys.run(id), ...FACT_FIELDS]));
+    return parseFacts(await this.command('HMGET', this.keys.run(id), ...FACT_FIELDS));
   }
 
   /** Removes what belongs to a run; what it was where there was one. Subscribers get `notice`. */
   async remove(id: RunId, notice: string): Promise<Facts | undefined> {
-    const of = this.#keys;
+    const of = this.keys;
     const keys = [of.run(id), of.log(id), of.transcript(id), of.compressed(id), of.gone(id)];
-    const reply = await this.#redis.script(this.#scripts.delete, keys, [
-      of.live(id),
-      notice,
-      this.#now(),
-      `${DELETED_MS}`,
-    ]);
+    const reply = await this.script(SCRIPTS.delete, keys, [of.live(id), notice, this.now(), `${DELETED_MS}`]);
     const facts = parseFacts(reply);
     if (facts) await this.#submissions.runRemoved(id, parseKeys(facts.keys));
     if (facts?.status === 'queued') await this.#waiting.leave(id);

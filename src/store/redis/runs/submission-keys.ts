@@ -1,10 +1,9 @@
 import { sleep } from '../../../base/abort.ts';
 import type { RunId } from '../../../base/ids.ts';
 import type { KeyHolder, NewRun, SubmissionKey, SubmissionKeyName } from '../../run-store.ts';
-import type { RedisConnection } from '../connection/connection.ts';
-import type { Keys } from '../keys.ts';
+import { RedisPart } from '../part.ts';
 import { keyRunReply, maybePairReply, pairReply, parseKeys, parseRecordHash } from '../replies.ts';
-import type { Scripts } from '../scripts.ts';
+import { SCRIPTS } from '../scripts.ts';
 
 /** How long another submission's run is waited for that holds a key and is not there yet, in milliseconds. */
 const IN_THE_MAKING_MS = 1000;
@@ -23,19 +22,7 @@ type StoredKey = Pick<SubmissionKey, 'kind' | 'hash' | 'ttlMs'>;
  * finds a key whose run is not there waits a moment; then it makes sure, in the run's slot, that this run can never be
  * created, and takes the key over. A creator that was so overtaken is told, and finds the new holder.
  */
-export class SubmissionKeys {
-  readonly #redis: RedisConnection;
-  readonly #keys: Keys;
-  readonly #scripts: Scripts;
-  readonly #now: () => string;
-
-  constructor(parts: { redis: RedisConnection; keys: Keys; scripts: Scripts; now(): string }) {
-    this.#redis = parts.redis;
-    this.#keys = parts.keys;
-    this.#scripts = parts.scripts;
-    this.#now = parts.now;
-  }
-
+export class SubmissionKeys extends RedisPart {
   /** Takes all keys for a run that is about to be created, or none; then the holder of the first that is taken. */
   async take(run: NewRun, keys: readonly SubmissionKey[]): Promise<KeyHolder | undefined> {
     for (const key of keys) {
@@ -55,8 +42,8 @@ export class SubmissionKeys {
    * idempotency keys: both are taken and looked at, so that neither makes a second run.
    */
   #placesOf(key: SubmissionKeyName): string[] {
-    const own = this.#keys.submission(key);
-    return key.kind === 'idempotency' ? [own, this.#keys.reservation(key)] : [own];
+    const own = this.keys.submission(key);
+    return key.kind === 'idempotency' ? [own, this.keys.reservation(key)] : [own];
   }
 
   /** Runs that turn out never to have been created are added to `ruledOut`; what they hold is free. */
@@ -68,13 +55,13 @@ export class SubmissionKeys {
     const { kind, fingerprint, ttlMs } = key;
     const retry = kind === 'retry';
     const keptMs = Math.max(1, retry ? run.expiresAt - run.createdAt + SLACK_MS : ttlMs);
-    const isFormer = place !== this.#keys.submission(key);
+    const isFormer = place !== this.keys.submission(key);
     let replaced = '';
     let seen = '';
     let until = 0;
     for (;;) {
-      const args = [this.#now(), run.id, fingerprint, retry ? '' : `${ttlMs}`, `${keptMs}`, replaced];
-      const reply = await this.#redis.script(this.#scripts.takeKey, [place], args);
+      const args = [this.now(), run.id, fingerprint, retry ? '' : `${ttlMs}`, `${keptMs}`, replaced];
+      const reply = await this.script(SCRIPTS.takeKey, [place], args);
       const [runId, earlier] = pairReply.parse(reply);
       if (runId === run.id) return undefined;
       if (runId !== seen) until = performance.now() + IN_THE_MAKING_MS;
@@ -103,7 +90,7 @@ export class SubmissionKeys {
   }
 
   async #findOne(key: SubmissionKeyName, place: string): Promise<KeyHolder | undefined> {
-    const reply = await this.#redis.script(this.#scripts.findKey, [place], [this.#now()]);
+    const reply = await this.script(SCRIPTS.findKey, [place], [this.now()]);
     const holder = maybePairReply.parse(reply);
     if (!holder) return undefined;
     const [runId, fingerprint] = holder;
@@ -115,7 +102,7 @@ export class SubmissionKeys {
   /** How long a run's key holds, as the run says. */
   async #ttlOf(key: SubmissionKeyName, id: RunId): Promise<number> {
     if (key.kind === 'idempotency') return 0;
-    const text = await this.#redis.command(['HGET', this.#keys.run(id), 'keys']);
+    const text = await this.command('HGET', this.keys.run(id), 'keys');
     const stored = parseKeys(typeof text === 'string' ? text : null);
     return stored.find((each) => each.kind === key.kind && each.hash === key.hash)?.ttlMs ?? 0;
   }
@@ -125,9 +112,9 @@ export class SubmissionKeys {
     id: RunId,
     { replace }: { replace: boolean },
   ): Promise<Pick<KeyHolder, 'run'> | 'over' | 'missing'> {
-    const args = [this.#now(), key.kind === 'retry' ? `${key.ttlMs}` : '', replace ? `${REPLACED_MS}` : '0'];
-    const keys = [this.#keys.run(id), this.#keys.gone(id)];
-    const reply = keyRunReply.parse(await this.#redis.script(this.#scripts.keyRun, keys, args));
+    const args = [this.now(), key.kind === 'retry' ? `${key.ttlMs}` : '', replace ? `${REPLACED_MS}` : '0'];
+    const keys = [this.keys.run(id), this.keys.gone(id)];
+    const reply = keyRunReply.parse(await this.script(SCRIPTS.keyRun, keys, args));
     if (reply[0] === 'held') return { run: parseRecordHash(reply[1]) };
     if (reply[0] !== 'deleted') return reply[0];
     // The memory of retries goes with the run.
@@ -150,7 +137,7 @@ export class SubmissionKeys {
 
   async #leave(id: RunId, key: SubmissionKeyName, keptMs: number): Promise<void> {
     const places = this.#placesOf(key);
-    await Promise.all(places.map((place) => this.#redis.script(this.#scripts.leaveKey, [place], [id, `${keptMs}`])));
+    await Promise.all(places.map((place) => this.script(SCRIPTS.leaveKey, [place], [id, `${keptMs}`])));
   }
 }
 
