@@ -28,10 +28,13 @@ export class Holds {
   }
 
   restore(key: string, id: string, { points, spent, until, lasting }: Hold): void {
+    this.#drop(key, id);
     const hold = { points, spent, until, lasting };
-    const held = this.#keys.get(key) ?? new KeyHolds();
+    const held = this.#keys.get(key) ?? { byId: new Map(), points: 0, soonest: until };
     this.#keys.set(key, held);
-    held.set(id, hold);
+    held.byId.set(id, hold);
+    held.points += Math.max(points, spent);
+    held.soonest = Math.min(held.soonest, until);
     this.onChange(key, id, hold);
   }
 
@@ -40,9 +43,8 @@ export class Holds {
   }
 
   remove(key: string, id: string): Hold | undefined {
-    const held = this.#current(key);
-    const hold = held?.delete(id);
-    if (held?.byId.size === 0) this.#keys.delete(key);
+    this.#current(key);
+    const hold = this.#drop(key, id);
     if (hold) this.onChange(key, id, hold);
     return hold;
   }
@@ -67,44 +69,38 @@ export class Holds {
     return spent;
   }
 
+  /** What is held of a key once what is over was given up. */
   #current(key: string): KeyHolds | undefined {
     const held = this.#keys.get(key);
     const now = this.#now();
     if (held === undefined || held.soonest > now) return held;
-    for (const [id, hold] of held.takeExpired(now)) {
+    const expired = [...held.byId].filter(([, { until }]) => until <= now);
+    for (const [id] of expired) this.#drop(key, id);
+    held.soonest = held.byId
+      .values()
+      .reduce((soonest, { until }) => Math.min(soonest, until), Number.POSITIVE_INFINITY);
+    for (const [id, hold] of expired) {
       this.onExpired(key, hold);
       this.onChange(key, id, hold);
     }
     return held;
   }
-}
 
-class KeyHolds {
-  readonly byId = new Map<string, Hold>();
-  points = 0;
-  /** Nothing is given up before; so that not every look goes through all of them. */
-  soonest = Number.POSITIVE_INFINITY;
-
-  set(id: string, hold: Hold): void {
-    this.delete(id);
-    this.byId.set(id, hold);
-    this.points += Math.max(hold.points, hold.spent);
-    this.soonest = Math.min(this.soonest, hold.until);
-  }
-
-  delete(id: string): Hold | undefined {
-    const hold = this.byId.get(id);
-    if (!hold) return undefined;
-    this.byId.delete(id);
-    this.points -= Math.max(hold.points, hold.spent);
+  #drop(key: string, id: string): Hold | undefined {
+    const held = this.#keys.get(key);
+    const hold = held?.byId.get(id);
+    if (!held || !hold) return undefined;
+    held.byId.delete(id);
+    held.points -= Math.max(hold.points, hold.spent);
+    if (held.byId.size === 0) this.#keys.delete(key);
     return hold;
   }
+}
 
-  takeExpired(now: number): [string, Hold][] {
-    const expired = [...this.byId].filter(([, { until }]) => until <= now);
-    for (const [id] of expired) this.delete(id);
-    this.soonest = Number.POSITIVE_INFINITY;
-    for (const { until } of this.byId.values()) this.soonest = Math.min(this.soonest, until);
-    return expired;
-  }
+/** What the ids of one key hold. */
+interface KeyHolds {
+  byId: Map<string, Hold>;
+  points: number;
+  /** Nothing is given up before; so that not every look goes through all of them. */
+  soonest: number;
 }

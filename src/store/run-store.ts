@@ -11,11 +11,15 @@ import type { RunId } from '../base/ids.ts';
  */
 
 /** The interface through which a run was submitted. Lists show only their own. */
-export type RunApi = 'responses' | 'async' | 'chat_completions';
+export const RUN_APIS = ['responses', 'async', 'chat_completions'] as const;
+export type RunApi = (typeof RUN_APIS)[number];
 
-/** `queued` until first claimed. The three last are terminal. */
-export type RunStatus = 'queued' | 'in_progress' | 'completed' | 'failed' | 'cancelled';
-export type TerminalStatus = 'completed' | 'failed' | 'cancelled';
+export const RUN_KINDS = ['research', 'proxy'] as const;
+
+/** The three last are terminal, `queued` is until first claimed. */
+export const RUN_STATUSES = ['queued', 'in_progress', 'completed', 'failed', 'cancelled'] as const;
+export type RunStatus = (typeof RUN_STATUSES)[number];
+export type TerminalStatus = Exclude<RunStatus, 'queued' | 'in_progress'>;
 
 /** The record of a run. Times are Unix milliseconds. */
 export interface RunRecord {
@@ -25,7 +29,7 @@ export interface RunRecord {
   keyId: string;
   api: RunApi;
   model: string;
-  kind: 'research' | 'proxy';
+  kind: (typeof RUN_KINDS)[number];
   status: RunStatus;
   createdAt: number;
   startedAt: number | null;
@@ -46,17 +50,7 @@ export interface RunRecord {
 export type RunSummary = Omit<RunRecord, 'request'>;
 
 /** A run to create. The first frames are stored with it in one step (contract section 4: created, in_progress). */
-export interface NewRun {
-  id: RunId;
-  user: string;
-  keyId: string;
-  api: RunApi;
-  model: string;
-  kind: 'research' | 'proxy';
-  createdAt: number;
-  expiresAt: number;
-  request: string;
-  metadata: string;
+export interface NewRun extends Omit<RunRecord, 'status' | 'startedAt' | 'endedAt' | 'cancelRequested' | 'last'> {
   /** Frames numbered 1 to `frameCount`, joined. */
   frames: Uint8Array;
   frameCount: number;

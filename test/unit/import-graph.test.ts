@@ -42,7 +42,7 @@ const ONLY: readonly Only[] = [
   },
   // The local search keeps its full-text index in SQLite; it stores nothing of a run there.
   { what: 'SQLite', matches: /^node:sqlite$/, allowed: ['store', 'tools/web-search'] },
-  { what: 'Redis', matches: /^(@redis\/.*|@keyv\/redis|redis|ioredis)$/, allowed: ['store'] },
+  { what: 'Redis', matches: /^(@redis\/.*|redis|ioredis)$/, allowed: ['store'] },
   // Who runs a run is decided on the floor of runs; its queue is reached through the connection that store opens.
   { what: 'BullMQ', matches: /^bullmq$/, allowed: ['store', 'runs'] },
   { what: 'the OpenAI SDK', matches: /^openai(\/.*)?$/, allowed: ['cli'] },

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Budget, CounterWindow, Reserved } from '../limits.ts';
-import type { RedisConnection } from './connection/connection.ts';
-import type { Keys } from './keys.ts';
+import type { RedisParts } from './part.ts';
 import { numberReply } from './replies.ts';
 import { loadScript, NOW } from './scripts.ts';
 
@@ -91,13 +90,13 @@ const USED = loadScript(`${HOLDS} return {used(), left()}`);
 const reserveReply = z.tuple([z.literal([0, 1]), z.number(), z.number(), z.literal([0, 1])]);
 const usedReply = z.tuple([z.number(), z.number()]);
 
-/** A budget in Redis. Its `settle` says whether the id held something. */
-export interface RedisBudget extends Omit<Budget, 'settle'> {
-  settle(...args: Parameters<Budget['settle']>): Promise<boolean>;
+/** A budget in Redis. `settled` is `settle`, and says whether the id held something. */
+export interface RedisBudget extends Budget {
+  settled(...args: Parameters<Budget['settle']>): Promise<boolean>;
 }
 
 export function redisBudget(
-  { redis, keys }: { redis: RedisConnection; keys: Keys },
+  { redis, keys }: Pick<RedisParts, 'redis' | 'keys'>,
   { name, windowSeconds }: CounterWindow,
 ): RedisBudget {
   const run = (script: typeof RESERVE, key: string, args: readonly string[]) =>
@@ -111,7 +110,10 @@ export function redisBudget(
     async note(key, id, { spent, ttlMs }) {
       await run(NOTE, key, [id, `${spent}`, `${ttlMs}`]);
     },
-    async settle(key, id, { spent }) {
+    async settle(...args) {
+      await this.settled(...args);
+    },
+    async settled(key, id, { spent }) {
       return numberReply.parse(await run(SETTLE, key, [id, spent === undefined ? '' : `${spent}`])) === 1;
     },
     async used(key) {

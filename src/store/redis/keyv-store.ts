@@ -1,25 +1,13 @@
-import KeyvRedis from '@keyv/redis';
 import { Keyv } from 'keyv';
-import { z } from 'zod';
 import type { RedisConnection } from './connection/connection.ts';
+import { maybeText } from './replies.ts';
 
-const maybeValue = z.string().nullable();
-
-/** A Keyv over the store's connection: what it keeps, all instances share. */
+/** A Keyv over the store's connection, which knows the server of a key: what it keeps, all instances share. */
 export function redisKeyv(redis: RedisConnection, namespace: string): Keyv<unknown> {
-  const { client } = redis;
-  if (!client) return movingKeyv(redis, namespace);
-  // Its defaults swallow errors, and hang while Redis is away.
-  const store = new KeyvRedis<string>(client, { namespace, throwOnErrors: true, throwOnConnectError: true });
-  return new Keyv({ store, namespace, useKeyPrefix: false, throwOnErrors: true });
-}
-
-/** Where keys move between servers, the connection knows which one to ask; `@keyv/redis` has one client. */
-function movingKeyv(redis: RedisConnection, namespace: string): Keyv<unknown> {
   const nameOf = (key: string) => `${namespace}::${key}`;
   const store = {
     async get(key: string) {
-      return maybeValue.parse(await redis.command(['GET', nameOf(key)])) ?? undefined;
+      return maybeText.parse(await redis.command(['GET', nameOf(key)])) ?? undefined;
     },
     async set(key: string, value: string, ttlMs?: number) {
       const expiry = ttlMs === undefined ? [] : ['PX', `${Math.max(1, Math.ceil(ttlMs))}`];

@@ -3,12 +3,20 @@ import { withTimeout } from '../../base/abort.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import { limitStore } from '../limit-store.ts';
-import type { Awaitable, Budget, Counter, LimitHolder, LimitRelease, LimitStore, Slots } from '../limits.ts';
+import type {
+  Awaitable,
+  Budget,
+  Counter,
+  CounterWindow,
+  LimitHolder,
+  LimitRelease,
+  LimitStore,
+  Slots,
+} from '../limits.ts';
 import { memoryLimits } from '../memory-limits.ts';
 import { redisBudget } from './budgets.ts';
-import type { RedisConnection } from './connection/connection.ts';
-import type { Keys } from './keys.ts';
 import { type OwedRelease, OwedReleases } from './owed-releases.ts';
+import type { RedisParts } from './part.ts';
 import { numberReply, textList } from './replies.ts';
 import { loadScript, NOW } from './scripts.ts';
 
@@ -48,112 +56,65 @@ return redis.call('ZCOUNT', KEYS[1], '(' .. whole(timeOf('')), '+inf')`);
 
 const takeReply = z.tuple([z.literal([0, 1]), z.number(), z.number()]);
 
-interface RedisParts {
-  redis: RedisConnection;
-  keys: Keys;
-}
+type Parts = Pick<RedisParts, 'redis' | 'keys'>;
 
 /**
  * Limits that instances share: more instances do not multiply them. While Redis is away each instance counts for
  * itself, from nothing: a limit that is too generous for a while is better than a gateway that refuses everything. What
  * Redis had counted and ended meanwhile is given back when it is there again.
  */
-export function redisLimits(parts: RedisParts & { log: Logger; now(): number }): LimitStore {
-  const { redis, keys, log, now } = parts;
+export function redisLimits(parts: Parts & { log: Logger; now(): number }): LimitStore {
+  const { redis, log, now } = parts;
   const alone = memoryLimits(now);
-  const shared = async <T>(ask: () => Promise<T>, instead: () => Awaitable<T>): Promise<T> => {
+  const shared = async <T>(ask: () => Awaitable<T>, instead: () => Awaitable<T>): Promise<T> => {
     try {
-      return await withTimeout('counting', WAIT_MS, ask);
+      return await withTimeout('counting', WAIT_MS, async () => await ask());
     } catch (thrown) {
       log.debug({ reason: messageOf(thrown) }, 'limits are counted by this instance alone');
       return await instead();
     }
   };
+  /** A method of what Redis counts, and while it is away of what this instance counts. */
+  const either =
+    <T, A extends unknown[], R>(there: T, here: T, method: (of: T) => (...args: A) => Awaitable<R>) =>
+    (...args: A): Promise<R> =>
+      shared(
+        () => method(there).apply(there, args),
+        () => method(here).apply(here, args),
+      );
+  /** The method of both, for what was taken here or there. */
+  const both =
+    <T, A extends unknown[]>(there: T, here: T, method: (of: T) => (...args: A) => Awaitable<void>) =>
+    async (...args: A): Promise<void> => {
+      await method(here).apply(here, args);
+      await shared(
+        () => method(there).apply(there, args),
+        () => {},
+      );
+    };
   const owed = new OwedReleases((entry) => giveBack(parts, entry, { repeated: true }));
   redis.onReady(() => void owed.repeatAll());
   const store = limitStore({
-    counter({ name, windowSeconds }): Counter {
-      const own = alone.counter({ name, windowSeconds });
-      const keyOf = (key: string) => keys.limit(name, key);
-      return {
-        take: (key, points, { limit, force = false }) =>
-          shared(
-            async () => {
-              const most = force ? Number.MAX_SAFE_INTEGER : limit;
-              const args = [`${points}`, `${most}`, `${windowSeconds * 1000}`];
-              const reply = takeReply.parse(await redis.script(TAKE_POINTS, [keyOf(key)], args));
-              return { granted: reply[0] === 1, used: reply[1], resetMs: reply[2] };
-            },
-            () => own.take(key, points, { limit, force }),
-          ),
-        giveBack: (key, points) =>
-          shared(
-            async () => void (await redis.script(GIVE_BACK, [keyOf(key)], [`${points}`])),
-            () => own.giveBack(key, points),
-          ),
-      };
+    counter(window): Counter {
+      const [there, here] = [redisCounter(parts, window), alone.counter(window)];
+      return { take: either(there, here, (of) => of.take), giveBack: either(there, here, (of) => of.giveBack) };
     },
     slots({ name }): Slots {
-      const own = alone.slots({ name });
-      const keyOf = (key: string) => keys.limit(name, key);
+      const [there, here] = [redisSlots(parts, { name, now }), alone.slots({ name })];
       return {
-        take: (key, id, { limit, ttlMs }) =>
-          shared(
-            async () => {
-              const args = [id, `${Math.min(limit, Number.MAX_SAFE_INTEGER)}`, `${ttlMs}`];
-              return (await redis.script(TAKE_PLACE, [keyOf(key)], args)) === 1;
-            },
-            () => own.take(key, id, { limit, ttlMs }),
-          ),
-        async release(key, id) {
-          // It was taken here or there.
-          await own.release(key, id);
-          await shared(
-            async () => void (await redis.command(['ZREM', keyOf(key), id])),
-            async () => {},
-          );
-        },
-        count: (key) =>
-          shared(
-            async () => numberReply.parse(await redis.script(COUNT_PLACES, [keyOf(key)], [])),
-            () => own.count(key),
-          ),
-        holders: (key) =>
-          shared(
-            async () => textList.parse(await redis.command(['ZRANGEBYSCORE', keyOf(key), `(${now()}`, '+inf'])),
-            () => own.holders(key),
-          ),
+        take: either(there, here, (of) => of.take),
+        release: both(there, here, (of) => of.release),
+        count: either(there, here, (of) => of.count),
+        holders: either(there, here, (of) => of.holders),
       };
     },
     budget(window): Budget {
-      const own = alone.budget(window);
-      const budget = redisBudget(parts, window);
+      const [there, here] = [redisBudget(parts, window), alone.budget(window)];
       return {
-        reserve: (...args) =>
-          shared(
-            async () => await budget.reserve(...args),
-            () => own.reserve(...args),
-          ),
-        async note(...args) {
-          // It was reserved here or there.
-          await own.note(...args);
-          await shared(
-            async () => await budget.note(...args),
-            () => {},
-          );
-        },
-        async settle(...args) {
-          await own.settle(...args);
-          await shared(
-            async () => void (await budget.settle(...args)),
-            () => {},
-          );
-        },
-        used: (key) =>
-          shared(
-            async () => await budget.used(key),
-            () => own.used(key),
-          ),
+        reserve: either(there, here, (of) => of.reserve),
+        note: both(there, here, (of) => of.note),
+        settle: both(there, here, (of) => of.settle),
+        used: either(there, here, (of) => of.used),
       };
     },
   });
@@ -178,22 +139,53 @@ export function redisLimits(parts: RedisParts & { log: Logger; now(): number }):
   };
 }
 
+function redisCounter({ redis, keys }: Parts, { name, windowSeconds }: CounterWindow): Counter {
+  return {
+    async take(key, points, { limit, force = false }) {
+      const most = force ? Number.MAX_SAFE_INTEGER : limit;
+      const args = [`${points}`, `${most}`, `${windowSeconds * 1000}`];
+      const reply = takeReply.parse(await redis.script(TAKE_POINTS, [keys.limit(name, key)], args));
+      return { granted: reply[0] === 1, used: reply[1], resetMs: reply[2] };
+    },
+    async giveBack(key, points) {
+      await redis.script(GIVE_BACK, [keys.limit(name, key)], [`${points}`]);
+    },
+  };
+}
+
+function redisSlots({ redis, keys }: Parts, { name, now }: { name: string; now(): number }): Slots {
+  return {
+    async take(key, id, { limit, ttlMs }) {
+      const args = [id, `${Math.min(limit, Number.MAX_SAFE_INTEGER)}`, `${ttlMs}`];
+      return (await redis.script(TAKE_PLACE, [keys.limit(name, key)], args)) === 1;
+    },
+    async release(key, id) {
+      await redis.command(['ZREM', keys.limit(name, key), id]);
+    },
+    async count(key) {
+      return numberReply.parse(await redis.script(COUNT_PLACES, [keys.limit(name, key)], []));
+    },
+    async holders(key) {
+      return textList.parse(await redis.command(['ZRANGEBYSCORE', keys.limit(name, key), `(${now()}`, '+inf']));
+    },
+  };
+}
+
 /**
  * Gives back in Redis. What holds nothing is not given back, so that what Redis did without an answer is not done twice,
  * and what was counted by an instance alone is not given back here. Points that were taken at once are not repeated:
  * their windows are short.
  */
 async function giveBack(
-  parts: RedisParts,
+  parts: Parts,
   { holder, releases }: OwedRelease,
   { repeated }: { repeated: boolean },
 ): Promise<void> {
-  const { redis, keys } = parts;
   const { key, id } = holder;
   for (const release of releases) {
-    if (release.kind === 'place') await redis.command(['ZREM', keys.limit(release.name, key), id]);
-    else if (release.kind === 'budget') await settle(parts, holder, release);
-    else if (!repeated) await redis.script(GIVE_BACK, [keys.limit(release.name, key)], [`${release.points}`]);
+    if (release.kind === 'budget') await settle(parts, holder, release);
+    else if (release.kind === 'place') await parts.redis.command(['ZREM', parts.keys.limit(release.name, key), id]);
+    else if (!repeated) await redisCounter(parts, release).giveBack(key, release.points);
   }
 }
 
@@ -201,14 +193,14 @@ async function giveBack(
 const EARLIER_RESERVATIONS: Readonly<Record<string, string>> = { tokens: 'reserved', costs: 'reserved-costs' };
 
 async function settle(
-  parts: RedisParts,
+  parts: Parts,
   { key, id }: LimitHolder,
   release: LimitRelease & { kind: 'budget' },
 ): Promise<void> {
   const { redis, keys } = parts;
   const { name, points, spent = points } = release;
   const earlier = EARLIER_RESERVATIONS[name];
-  if ((await redisBudget(parts, release).settle(key, id, release)) || earlier === undefined) return;
+  if ((await redisBudget(parts, release).settled(key, id, release)) || earlier === undefined) return;
   if ((await redis.command(['ZREM', keys.limit(earlier, key), id])) !== 1) return;
   await redis.script(GIVE_BACK, [keys.limit(name, key)], [`${points - spent}`]);
 }

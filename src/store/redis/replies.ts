@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { RunRecord, RunSummary } from '../run-store.ts';
+import { RUN_APIS, RUN_KINDS, RUN_STATUSES, type RunRecord, type RunSummary } from '../run-store.ts';
 
 /** Replies of Redis, parsed where they come in. */
 
@@ -14,11 +14,6 @@ const integer = z
   .regex(/^-?\d+$/)
   .transform(Number);
 const integerOrNull = z.union([z.literal('').transform(() => null), integer]);
-
-const APIS = ['responses', 'async', 'chat_completions'] as const;
-const KINDS = ['research', 'proxy'] as const;
-const STATUSES = ['queued', 'in_progress', 'completed', 'failed', 'cancelled'] as const;
-const FLAGS = ['0', '1'] as const;
 
 /** Names of the fields that a list entry needs, in the order of `HMGET`. */
 export const SUMMARY_FIELDS = [
@@ -42,82 +37,65 @@ export const RECORD_FIELDS = [...SUMMARY_FIELDS, 'request'] as const satisfies r
 type RecordField = (typeof RECORD_FIELDS)[number];
 const FIELD_INDEX: ReadonlyMap<string, number> = new Map(RECORD_FIELDS.map((field, index) => [field, index]));
 
-/** The reply to `HMGET` with `SUMMARY_FIELDS`; undefined where there is no such run. */
+/**
+ * The reply to `HMGET` with `SUMMARY_FIELDS`; undefined where there is no such run. A list has a hundred of these, and
+ * each poll one: read value by value, they cost a tenth of what a schema takes.
+ * @throws Error for a field that is malformed.
+ */
 export function parseSummary(reply: unknown): RunSummary | undefined {
-  return new RecordReply(reply).summary();
+  const values: readonly unknown[] = Array.isArray(reply) ? reply : [];
+  if (values[0] === null) return undefined;
+  const integerOf = (field: RecordField) => {
+    const value = Number(textOf(values, field) || Number.NaN);
+    if (!Number.isSafeInteger(value)) throw new Error(`Redis gave no number as ${field} of a run`);
+    return value;
+  };
+  const integerOrNullOf = (field: RecordField) => (textOf(values, field) === '' ? null : integerOf(field));
+  return {
+    id: textOf(values, 'id'),
+    user: textOf(values, 'user'),
+    keyId: textOf(values, 'keyId'),
+    api: oneOf(values, 'api', RUN_APIS),
+    model: textOf(values, 'model'),
+    kind: oneOf(values, 'kind', RUN_KINDS),
+    status: oneOf(values, 'status', RUN_STATUSES),
+    createdAt: integerOf('createdAt'),
+    startedAt: integerOrNullOf('startedAt'),
+    endedAt: integerOrNullOf('endedAt'),
+    expiresAt: integerOf('expiresAt'),
+    cancelRequested: oneOf(values, 'cancelRequested', ['0', '1']) === '1',
+    last: integerOf('last'),
+    metadata: textOf(values, 'metadata'),
+  };
 }
 
-/** The reply to `HMGET` with `RECORD_FIELDS`; undefined where there is no such run. @throws Error for a field that is malformed. */
+/** The reply to `HMGET` with `RECORD_FIELDS`; undefined where there is no such run. @throws Error as above. */
 export function parseRecordFields(reply: unknown): RunRecord | undefined {
-  return new RecordReply(reply).record();
+  const summary = parseSummary(reply);
+  return summary && { ...summary, request: textOf(Array.isArray(reply) ? reply : [], 'request') };
 }
 
 /** The same of a reply to `HGETALL`. */
 export function parseRecordHash(reply: unknown): RunRecord | undefined {
   const flat = textList.parse(reply);
-  const values: (string | null)[] = RECORD_FIELDS.map(() => null);
-  for (let index = 0; index + 1 < flat.length; index += 2) {
-    const at = FIELD_INDEX.get(flat[index] ?? '');
-    if (at !== undefined) values[at] = flat[index + 1] ?? '';
-  }
-  return parseRecordFields(values);
+  return parseRecordFields(RECORD_FIELDS.map((field) => fieldOf(flat, field) ?? null));
 }
 
-/** A list has a hundred of these, and each poll one: read value by value, they cost a tenth of what a schema takes. */
-class RecordReply {
-  readonly #values: readonly unknown[];
+function textOf(values: readonly unknown[], field: RecordField): string {
+  const value = values[FIELD_INDEX.get(field) ?? -1];
+  if (typeof value !== 'string') throw new Error(`Redis gave no ${field} of a run`);
+  return value;
+}
 
-  constructor(reply: unknown) {
-    this.#values = Array.isArray(reply) ? reply : [];
-  }
-
-  record(): RunRecord | undefined {
-    const summary = this.summary();
-    return summary && { ...summary, request: this.#text('request') };
-  }
-
-  summary(): RunSummary | undefined {
-    if (this.#values[0] === null) return undefined;
-    return {
-      id: this.#text('id'),
-      user: this.#text('user'),
-      keyId: this.#text('keyId'),
-      api: this.#oneOf('api', APIS),
-      model: this.#text('model'),
-      kind: this.#oneOf('kind', KINDS),
-      status: this.#oneOf('status', STATUSES),
-      createdAt: this.#integer('createdAt'),
-      startedAt: this.#integerOrNull('startedAt'),
-      endedAt: this.#integerOrNull('endedAt'),
-      expiresAt: this.#integer('expiresAt'),
-      cancelRequested: this.#oneOf('cancelRequested', FLAGS) === '1',
-      last: this.#integer('last'),
-      metadata: this.#text('metadata'),
-    };
-  }
-
-  #text(field: RecordField): string {
-    const value = this.#values[FIELD_INDEX.get(field) ?? -1];
-    if (typeof value !== 'string') throw new Error(`Redis gave no ${field} of a run`);
-    return value;
-  }
-
-  #oneOf<Option extends string>(field: RecordField, options: readonly Option[]): Option {
-    const text = this.#text(field);
-    const found = options.find((option) => option === text);
-    if (found === undefined) throw new Error(`Redis gave ${text} as ${field} of a run`);
-    return found;
-  }
-
-  #integer(field: RecordField): number {
-    const value = Number(this.#text(field) || Number.NaN);
-    if (!Number.isSafeInteger(value)) throw new Error(`Redis gave no number as ${field} of a run`);
-    return value;
-  }
-
-  #integerOrNull(field: RecordField): number | null {
-    return this.#text(field) === '' ? null : this.#integer(field);
-  }
+function oneOf<Option extends string>(
+  values: readonly unknown[],
+  field: RecordField,
+  options: readonly Option[],
+): Option {
+  const text = textOf(values, field);
+  const found = options.find((option) => option === text);
+  if (found === undefined) throw new Error(`Redis gave ${text} as ${field} of a run`);
+  return found;
 }
 
 /** One field of a reply to `HGETALL`. */
@@ -128,9 +106,9 @@ export function fieldOf(flat: readonly string[], name: string): string | undefin
 
 const factFields = {
   user: z.string(),
-  api: z.enum(APIS),
+  api: z.enum(RUN_APIS),
   model: z.string(),
-  status: z.enum(STATUSES),
+  status: z.enum(RUN_STATUSES),
   expiresAt: integer,
   endedAt: integerOrNull,
   /** The end by the store's clock; runs of the first version have none. */
@@ -170,27 +148,18 @@ export function parseAppend(reply: unknown): AppendReply {
   return appendReply.parse(reply);
 }
 
-const claimReply = z.union([
+export const claimReply = z.union([
   z.tuple([z.literal('claimed'), z.string(), z.number(), z.array(z.string()), integer]),
   z.tuple([z.literal('held'), z.string()]),
   z.tuple([z.enum(['missing', 'ended'])]),
 ]);
-export function parseClaim(reply: unknown) {
-  return claimReply.parse(reply);
-}
 
-const renewReply = z.union([z.tuple([z.literal('ok'), z.number(), integer]), z.tuple([z.literal('fenced')])]);
-export function parseRenew(reply: unknown) {
-  return renewReply.parse(reply);
-}
+export const renewReply = z.union([z.tuple([z.literal('ok'), z.number(), integer]), z.tuple([z.literal('fenced')])]);
 
-const cancelReply = z.union([
+export const cancelReply = z.union([
   z.tuple([z.literal('ended'), z.enum(['completed', 'failed', 'cancelled'])]),
   z.tuple([z.enum(['accepted', 'missing'])]),
 ]);
-export function parseCancel(reply: unknown) {
-  return cancelReply.parse(reply);
-}
 
 export const pairReply = z.tuple([z.string(), z.string()]);
 export const maybePairReply = pairReply.nullable();

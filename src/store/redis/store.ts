@@ -3,15 +3,13 @@ import { type Clock, systemClock } from '../../base/clock.ts';
 import { messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import type { Logger } from '../../base/logger.ts';
+import { unavailable } from '../failure.ts';
 import { isDamage } from '../frames.ts';
 import { listPage } from '../list-page.ts';
-import type { LogHandlers } from '../listeners.ts';
+import type { LogHandlers, RunChange } from '../listeners.ts';
 import type {
   Append,
-  AppendResult,
-  CancelResult,
   Claim,
-  CreateResult,
   FencingToken,
   KeyHolder,
   ListQuery,
@@ -19,18 +17,17 @@ import type {
   LostRun,
   NewRun,
   RunApi,
-  RunRecord,
   RunStore,
   SubmissionKeyName,
 } from '../run-store.ts';
 import { checkAppend } from '../run-store-checks.ts';
-import type { RedisConnection, Script } from './connection/connection.ts';
-import { reasonOf, unavailable } from './connection/failure.ts';
+import type { RedisConnection } from './connection/connection.ts';
+import { reasonOf } from './connection/failure.ts';
 import type { Keys } from './keys.ts';
-import type { RedisParts } from './part.ts';
-import { type Facts, parseCancel, parseFacts, parseKeys, parseRenew } from './replies.ts';
+import { RedisPart } from './part.ts';
+import { cancelReply, parseFacts } from './replies.ts';
 import type { Channels } from './runs/channels.ts';
-import { claimNext, type Tried } from './runs/claim-next.ts';
+import { Claims } from './runs/claims.ts';
 import { Indexes } from './runs/indexes.ts';
 import { Lists } from './runs/lists.ts';
 import { Log } from './runs/log.ts';
@@ -48,14 +45,14 @@ const CHECK_LIMIT_MS = 900;
 const PROBE_TTL_MS = 60_000;
 
 /** The run store over Redis, for any number of instances. Each step that must be atomic is one script. */
-export class RedisRunStore implements RunStore {
-  readonly #parts: RedisParts;
+export class RedisRunStore extends RedisPart implements RunStore {
   readonly #channels: Channels;
   readonly #lists: Lists;
   readonly #indexes: Indexes;
   readonly #submissions: SubmissionKeys;
   readonly #waiting: WaitingRuns;
   readonly #records: Records;
+  readonly #claims: Claims;
   readonly #log: Log;
   readonly #replicas: Replicas | undefined;
   readonly #logger: Logger;
@@ -76,26 +73,26 @@ export class RedisRunStore implements RunStore {
   }) {
     const { redis, channels, keys, log, clock, replicas } = options;
     const parts = { redis, keys, now: () => (clock ? `${clock.now()}` : ''), held: replicas !== undefined };
-    this.#parts = parts;
+    super(parts);
     this.#channels = channels;
     this.#logger = log;
     this.#replicas = replicas;
     this.#onClose = options.onClose;
-    this.#lists = new Lists(parts);
-    this.#indexes = new Indexes({ ...parts, lists: this.#lists });
-    this.#waiting = new WaitingRuns(parts);
-    this.#submissions = new SubmissionKeys(parts);
-    this.#records = new Records({
-      ...parts,
-      indexes: this.#indexes,
-      lists: this.#lists,
-      submissions: this.#submissions,
-      waiting: this.#waiting,
-    });
+    const lists = new Lists(parts);
+    const indexes = new Indexes({ ...parts, lists });
+    const waiting = new WaitingRuns(parts);
+    const submissions = new SubmissionKeys(parts);
+    const records = new Records({ ...parts, indexes, lists, submissions, waiting });
+    this.#lists = lists;
+    this.#indexes = indexes;
+    this.#waiting = waiting;
+    this.#submissions = submissions;
+    this.#records = records;
+    this.#claims = new Claims({ ...parts, records, indexes, waiting });
     this.#log = new Log(parts);
   }
 
-  async create(run: NewRun): Promise<CreateResult> {
+  async create(run: NewRun): ReturnType<RunStore['create']> {
     const result = await this.#records.create(run);
     if (typeof result === 'object' && 'taken' in result) {
       await this.#waitForRepeat(result.taken, run.keys);
@@ -144,13 +141,13 @@ export class RedisRunStore implements RunStore {
     else await this.#replicas?.have(runId);
   }
 
-  get(id: RunId): Promise<RunRecord | undefined> {
+  get(id: RunId): ReturnType<RunStore['get']> {
     return this.#records.get(id);
   }
 
   async list(query: ListQuery) {
     if (query.status || query.model !== undefined) await this.#lists.repair(query);
-    const corrected = (id: RunId) => this.#indexEnd(id);
+    const corrected = (id: RunId) => this.#records.indexEnd(id);
     return await listPage(query, this.#lists.of(query, { corrected, now: systemClock.now() }));
   }
 
@@ -169,31 +166,13 @@ export class RedisRunStore implements RunStore {
   }
 
   async claimNext(options: { owner: string; leaseMs: number; queued?: boolean }): Promise<Claim | undefined> {
-    const claim = (id: RunId) => this.#tryClaim(id, options);
-    return await claimNext({ indexes: this.#indexes, waiting: this.#waiting, claim }, options);
-  }
-
-  async #tryClaim(id: RunId, options: { leaseMs: number }): Promise<Tried> {
-    const attempt = await this.#records.claim(id, { ...options, force: false });
-    if (attempt.outcome !== 'claimed') return { corrected: await this.#correct(id, attempt) };
-    return { claim: await this.#claimed(attempt.claim, options), corrected: false };
-  }
-
-  /** Puts the indexes right where they called a run free that is not. Whether that changed them. */
-  async #correct(
-    id: RunId,
-    found: { outcome: 'held'; until: number } | { outcome: 'missing' | 'ended' },
-  ): Promise<boolean> {
-    if (found.outcome === 'missing') return await this.#indexes.dropMissing(id, systemClock.now());
-    if (found.outcome === 'held') await this.#indexes.markClaimed(id, found.until);
-    else await this.#indexEnd(id);
-    return true;
+    const claim = await this.#claims.takeNext(options);
+    return claim && (await this.#claimed(claim, options));
   }
 
   async claim(id: RunId, options: { owner: string; leaseMs: number; force: boolean }) {
-    const attempt = await this.#records.claim(id, options);
-    if (attempt.outcome === 'ended' || attempt.outcome === 'missing') await this.#correct(id, attempt);
-    return attempt.outcome === 'claimed' ? await this.#claimed(attempt.claim, options) : undefined;
+    const claim = await this.#claims.take(id, options);
+    return claim && (await this.#claimed(claim, options));
   }
 
   async #claimed(claim: Claim, { leaseMs }: { leaseMs: number }): Promise<Claim> {
@@ -215,24 +194,21 @@ export class RedisRunStore implements RunStore {
   }
 
   async renew(id: RunId, options: { token: FencingToken; leaseMs: number }) {
-    const args = [options.token, this.#parts.now(), `${options.leaseMs}`];
-    const reply = parseRenew(await this.#ofRun(id, SCRIPTS.renew, args));
-    if (reply[0] === 'fenced') {
-      this.#channels.letsGo(id);
-      return { result: 'fenced' as const };
-    }
-    this.#channels.holds(id, options.leaseMs);
-    await this.#indexes.extend(id, reply[2]);
-    return { result: 'ok' as const, cancel: reply[1] === 1 };
+    const renewed = await this.#claims.renew(id, options);
+    if (renewed.result === 'ok') this.#channels.holds(id, options.leaseMs);
+    else this.#channels.letsGo(id);
+    return renewed;
   }
 
   async release(id: RunId, options: { token: FencingToken }): Promise<void> {
-    const released = await this.#ofRun(id, SCRIPTS.release, [options.token, this.#parts.keys.changes, id]);
-    this.#channels.letsGo(id);
-    if (released === 1) await this.#indexes.markClaimed(id, 0);
+    try {
+      await this.#claims.release(id, options);
+    } finally {
+      this.#channels.letsGo(id);
+    }
   }
 
-  async append(id: RunId, batch: Append): Promise<AppendResult> {
+  async append(id: RunId, batch: Append): ReturnType<RunStore['append']> {
     checkAppend(batch);
     const reply = await this.#log.append(id, batch, this.#channels.header(batch));
     switch (reply[0]) {
@@ -241,14 +217,14 @@ export class RedisRunStore implements RunStore {
         this.#channels.deliver(id, batch);
         const [, last, cancel, ended] = reply;
         const facts = ended && parseFacts(ended);
-        if (facts) await this.#tidy(this.#markEnded(id, facts));
+        if (facts) await this.#tidy(this.#records.markEnded(id, facts));
         return { result: 'ok', last, cancel: cancel === 1 };
       }
       case 'duplicate':
         await this.#show(id, batch);
         // The first attempt was not answered, so nobody here has seen its events yet.
         this.#channels.gap(id);
-        if (batch.end) await this.#tidy(this.#indexEnd(id));
+        if (batch.end) await this.#tidy(this.#records.indexEnd(id));
         return { result: 'duplicate', last: reply[1], cancel: reply[2] === 1 };
       case 'gap':
       case 'cancelled':
@@ -277,16 +253,6 @@ export class RedisRunStore implements RunStore {
     }
   }
 
-  async #indexEnd(id: RunId): Promise<void> {
-    const facts = await this.#records.facts(id);
-    if (facts?.endedAt == null) await this.#indexes.close(id);
-    else await this.#markEnded(id, facts);
-  }
-
-  async #markEnded(id: RunId, facts: Facts): Promise<void> {
-    await Promise.all([this.#indexes.markEnded(id, facts), this.#submissions.runEnded(id, parseKeys(facts.keys))]);
-  }
-
   async read(id: RunId, options: { after: number; maxBytes: number }): Promise<LogBatch[]> {
     return await this.#shown(id, () => this.#log.read(id, options));
   }
@@ -313,13 +279,13 @@ export class RedisRunStore implements RunStore {
     return this.#channels.subscribe(id, handlers);
   }
 
-  async requestCancel(id: RunId): Promise<CancelResult> {
-    const reply = parseCancel(await this.#ofRun(id, SCRIPTS.cancel, [this.#parts.keys.changes, id]));
+  async requestCancel(id: RunId): ReturnType<RunStore['requestCancel']> {
+    const reply = cancelReply.parse(await this.script(SCRIPTS.cancel, [this.keys.run(id)], [this.keys.changes, id]));
     if (reply[0] === 'accepted') await this.#replicas?.have(id);
     return reply[0] === 'ended' ? { result: 'ended', status: reply[1] } : { result: reply[0] };
   }
 
-  onChange(listener: (change: { type: 'cancel' | 'claimable'; id: RunId }) => void): Disposable {
+  onChange(listener: (change: RunChange) => void): Disposable {
     return this.#channels.onChange(listener);
   }
 
@@ -366,11 +332,10 @@ export class RedisRunStore implements RunStore {
     }
   }
 
-  async check(): Promise<{ ok: true } | { ok: false; reason: string }> {
+  async check(): ReturnType<RunStore['check']> {
     try {
-      const { redis, keys } = this.#parts;
-      const args = ['SET', keys.probe, `${systemClock.now()}`, 'PX', `${PROBE_TTL_MS}`];
-      await withTimeout('Redis', CHECK_LIMIT_MS, () => redis.command(args));
+      const args = ['SET', this.keys.probe, `${systemClock.now()}`, 'PX', `${PROBE_TTL_MS}`];
+      await withTimeout('Redis', CHECK_LIMIT_MS, () => this.redis.command(args));
       return { ok: true };
     } catch (thrown) {
       return { ok: false, reason: reasonOf(thrown) };
@@ -378,13 +343,7 @@ export class RedisRunStore implements RunStore {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#channels.close(), this.#parts.redis.close()]);
+    await Promise.all([this.#channels.close(), this.redis.close()]);
     await this.#onClose();
-  }
-
-  /** A script that touches a run's hash alone. */
-  #ofRun(id: RunId, script: Script, args: readonly string[]): Promise<unknown> {
-    const { redis, keys } = this.#parts;
-    return redis.script(script, [keys.run(id)], args);
   }
 }

@@ -1,7 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { FencingToken } from '../run-store.ts';
+import type { CancelResult, FencingToken } from '../run-store.ts';
 import { newToken } from '../token.ts';
 import type { OpenRun, OpenRuns } from './open-runs.ts';
+import { type Row, statusOf } from './rows.ts';
 import type { Transaction } from './writer.ts';
 
 /** Changes of who works on a run. The caller gives the transaction. */
@@ -63,4 +64,12 @@ export class Claims {
 export function restoreOnRollback(run: OpenRun, transaction: Transaction): void {
   const before = { ...run };
   transaction.onRollback(() => Object.assign(run, before));
+}
+
+/** The answer to a cancel that comes after the end, by the run's row. */
+export function cancelOfEnded(row: Row | undefined): CancelResult {
+  if (!row) return { result: 'missing' };
+  const status = statusOf(row);
+  if (status === 'queued' || status === 'in_progress') return { result: 'missing' };
+  return { result: 'ended', status };
 }

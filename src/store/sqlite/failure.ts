@@ -1,4 +1,5 @@
-import { GatewayError, messageOf } from '../../base/errors.ts';
+import { type GatewayError, messageOf } from '../../base/errors.ts';
+import { storeError } from '../failure.ts';
 
 /** Primary SQLite result codes (https://www.sqlite.org/rescode.html) after which a repeat may succeed. */
 const REASON_OF_CODE: ReadonlyMap<number, string> = new Map([
@@ -10,8 +11,6 @@ const REASON_OF_CODE: ReadonlyMap<number, string> = new Map([
   [13, 'the disk is full'],
   [14, 'the database file cannot be opened'],
 ]);
-
-const RETRY_AFTER_MS = 2000;
 
 /** Why SQLite cannot write for now, or undefined where the failure is of another kind. */
 export function resourceFailure(thrown: unknown): string | undefined {
@@ -39,19 +38,9 @@ function hasCode(thrown: Error, codes: readonly (number | string)[]): boolean {
   return codes.some((code) => code === primary || ('code' in thrown && code === thrown.code));
 }
 
-/** `store_unavailable` for a lack of resources; `internal_error` for anything else that SQLite or this code threw. */
+/** See `storeError`. */
 export function toStoreError(thrown: unknown): GatewayError {
-  if (thrown instanceof GatewayError) return thrown;
-  const reason = resourceFailure(thrown);
-  if (reason !== undefined) return unavailable(reason, thrown);
-  return new GatewayError('internal_error', 'The run store failed.', { cause: thrown });
-}
-
-export function unavailable(reason: string, cause?: unknown): GatewayError {
-  return new GatewayError('store_unavailable', `The run store cannot be used: ${reason}.`, {
-    retryAfterMs: RETRY_AFTER_MS,
-    cause,
-  });
+  return storeError(thrown, resourceFailure);
 }
 
 /** The reason shown by a failed check. */

@@ -1,6 +1,7 @@
-import { closeSync, openSync, readSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { statSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
 import { isDamaged } from './failure.ts';
+import { beginsAsLog, readIndex, sizeOf } from './log-files.ts';
 
 /** How old a look at the files may be where a new run is stored, in milliseconds. */
 const LOOK_MS = 250;
@@ -32,7 +33,7 @@ export class DatabaseHealth {
     this.#path = path;
     this.#identity = path === undefined ? undefined : identityOf(path);
     this.#companions = path === undefined ? [] : companionsOf(path);
-    this.#wholeBytes = path === undefined ? 0 : sizeOf(path);
+    this.#wholeBytes = path === undefined ? 0 : (sizeOf(path) ?? 0);
   }
 
   /** Remembers a failure that says that the database is damaged. */
@@ -73,11 +74,16 @@ export class DatabaseHealth {
 
   /** A database that is shorter than before is whole only where SQLite itself needs no more of it. */
   #cut(path: string): string | undefined {
-    const bytes = sizeOf(path);
-    const logIsWhole = beginsAsLog(`${path}-wal`);
-    const { database, logIsMoved } = neededBytes(`${path}-shm`);
+    const bytes = sizeOf(path) ?? 0;
+    const index = readIndex(`${path}-shm`);
+    // An index that is being written is looked at again.
+    if (!index) return undefined;
+    const logIsMoved = index.moved >= index.frames;
     const isShorter = logIsMoved || bytes < this.#wholeBytes;
-    const name = isShorter && bytes < database ? 'runs.db' : logIsMoved || logIsWhole ? undefined : 'runs.db-wal';
+    const isCut = isShorter && bytes < index.pages * index.pageBytes;
+    // Its writer does not notice that a log is cut off: it writes on where it was, behind a hole.
+    const logIsCut = !logIsMoved && !beginsAsLog(`${path}-wal`);
+    const name = isCut ? 'runs.db' : logIsCut ? 'runs.db-wal' : undefined;
     if (name === undefined) this.#wholeBytes = bytes;
     // For good: what is moved into the database from then on may be holes.
     else this.#damage = `${name} was cut off under the running gateway: stop it and restore a backup`;
@@ -87,59 +93,15 @@ export class DatabaseHealth {
 
 function companionsOf(path: string): Companion[] {
   const stop = 'stop the gateway with SIGTERM, which saves what it holds, and start it again';
+  const lock = 'another process could use its folder at the same time; start it again';
   return [
-    { path: `${path}-wal`, name: 'runs.db-wal', fix: stop, identity: identityOf(`${path}-wal`) },
-    { path: `${path}-shm`, name: 'runs.db-shm', fix: stop, identity: identityOf(`${path}-shm`) },
-    lockFile(join(dirname(path), 'lock.db')),
-  ];
-}
-
-function lockFile(path: string): Companion {
-  const fix = 'another process could use its folder at the same time; start it again';
-  return { path, name: 'lock.db', fix, identity: identityOf(path) };
-}
-
-function sizeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+    { path: `${path}-wal`, fix: stop },
+    { path: `${path}-shm`, fix: stop },
+    { path: join(dirname(path), 'lock.db'), fix: lock },
+  ].map((file) => ({ ...file, name: basename(file.path), identity: identityOf(file.path) }));
 }
 
 function identityOf(path: string): string | undefined {
   const found = statSync(path, { bigint: true, throwIfNoEntry: false });
   return found && `${found.dev}:${found.ino}`;
-}
-
-/** Offsets in the index of a write-ahead log (https://www.sqlite.org/walformat.html). */
-const INDEX = { pageSize: 14, frames: 16, pages: 20, moved: 96, bytes: 100 } as const;
-/** How a write-ahead log begins, but for its last bit. */
-const LOG_MAGIC = 0x37_7f_06_82;
-
-/**
- * How long the database is at least, in bytes, once all of the log was moved into it; whether it was. SQLite keeps both
- * in the log's index.
- */
-function neededBytes(path: string): { database: number; logIsMoved: boolean } {
-  const index = beginningOf(path, INDEX.bytes);
-  const size = index.readUInt16LE(INDEX.pageSize);
-  const pageBytes = size === 1 ? 65_536 : size;
-  return {
-    database: index.readUInt32LE(INDEX.pages) * pageBytes,
-    logIsMoved: index.readUInt32LE(INDEX.moved) >= index.readUInt32LE(INDEX.frames),
-  };
-}
-
-/** Its writer does not notice that a log is cut off: it writes on where it was, behind a hole. */
-function beginsAsLog(path: string): boolean {
-  return (beginningOf(path, 4).readUInt32BE() & ~1) === LOG_MAGIC;
-}
-
-/** The first bytes of a file, and zeros where it is shorter. */
-function beginningOf(path: string, length: number): Buffer {
-  const bytes = Buffer.alloc(length);
-  const file = openSync(path, 'r');
-  try {
-    readSync(file, bytes, 0, length, 0);
-  } finally {
-    closeSync(file);
-  }
-  return bytes;
 }

@@ -1,19 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Clock } from '../../base/clock.ts';
 import type { RunId } from '../../base/ids.ts';
-import { dropUpTo, joinBatches, notContiguous } from '../frames.ts';
-import type { Append, AppendResult, LogBatch, TerminalStatus } from '../run-store.ts';
+import type { Append, AppendResult, TerminalStatus } from '../run-store.ts';
 import { type Claims, restoreOnRollback } from './claims.ts';
 import type { OpenRun } from './open-runs.ts';
-import { blob, integer, type Row, text } from './rows.ts';
+import { integer, type Row, text } from './rows.ts';
+import { StoredLogs } from './stored-logs.ts';
 import type { Transaction } from './writer.ts';
-
-/** What is left to know of an ended run for an append that comes late. */
-export interface EndedLog {
-  last: number;
-  token: string | null;
-  cancelRequested: boolean;
-}
 
 /** An ended run's log. */
 export interface LogRef {
@@ -22,13 +15,14 @@ export interface LogRef {
   last: number;
 }
 
-/** Event logs and transcripts. The caller gives the transaction. */
-export class Log {
+/** Event logs and transcripts, as they are written. The caller gives the transaction. */
+export class Log extends StoredLogs {
   readonly #claims: Claims;
   readonly #clock: Clock;
   readonly #statements;
 
   constructor(db: DatabaseSync, options: { claims: Claims; clock: Clock }) {
+    super(db);
     this.#claims = options.claims;
     this.#clock = options.clock;
     this.#statements = {
@@ -37,8 +31,6 @@ export class Log {
       end: db.prepare(
         'UPDATE runs SET status = ?, ended_at = ?, expires_at = ?, last = ?, attempts = 0, token = ? WHERE key = ?',
       ),
-      read: db.prepare('SELECT first, last, end, frames FROM batches WHERE run = ? AND last > ? ORDER BY last'),
-      last: db.prepare('SELECT first, last, end, frames FROM batches WHERE run = ? ORDER BY last DESC LIMIT 1'),
       uncompressed: db.prepare(
         'SELECT key, id, last FROM runs WHERE ended_at <= ? AND sealed = 0 AND ended_at IS NOT NULL ORDER BY ended_at LIMIT ?',
       ),
@@ -46,9 +38,6 @@ export class Log {
       leaveUncompressed: db.prepare('UPDATE runs SET sealed = 2 WHERE key = ? AND id = ?'),
       insertCompressed: db.prepare('INSERT INTO sealed_logs (run, log) VALUES (?, ?)'),
       removeBatches: db.prepare('DELETE FROM batches WHERE run = ?'),
-      compressedSize: db.prepare('SELECT length(log) AS size FROM sealed_logs WHERE run = ?'),
-      compressedRange: db.prepare('SELECT substr(log, ?, ?) AS bytes FROM sealed_logs WHERE run = ?'),
-      transcript: db.prepare('SELECT entry FROM transcript WHERE run = ? ORDER BY key'),
     };
   }
 
@@ -82,28 +71,6 @@ export class Log {
     this.#statements.end.run(end.status, end.at, expiresAt, run.last, token, run.key);
   }
 
-  /** Stored batches behind `after`, joined into one; see `RunStore.read`. `last` is the log's end as the record says. */
-  read(key: number, last: number, options: { after: number; maxBytes: number }): LogBatch[] {
-    if (options.after >= last) return [];
-    const batches: LogBatch[] = [];
-    let bytes = 0;
-    for (const row of this.#statements.read.iterate(key, options.after)) {
-      const batch = toBatch(row);
-      batches.push(batch);
-      bytes += batch.frames.length;
-      if (bytes >= options.maxBytes) break;
-    }
-    const joined = joinBatches(batches);
-    if (!joined) throw notContiguous(options.after + 1, 'none');
-    if (joined.first > options.after + 1) throw notContiguous(options.after + 1, joined.first);
-    return [dropUpTo(joined, options.after)];
-  }
-
-  readLast(key: number): LogBatch | undefined {
-    const row = this.#statements.last.get(key);
-    return row && toBatch(row);
-  }
-
   /** Ended runs whose log is not compressed yet, oldest first. */
   uncompressed(endedBefore: number, limit: number): LogRef[] {
     const rows = this.#statements.uncompressed.all(endedBefore, limit);
@@ -123,23 +90,6 @@ export class Log {
   leaveUncompressed(run: LogRef): void {
     this.#statements.leaveUncompressed.run(run.key, run.id);
   }
-
-  /** Length of a compressed log. */
-  compressedSize(key: number): number | undefined {
-    const row = this.#statements.compressedSize.get(key);
-    return row && integer(row, 'size');
-  }
-
-  compressedRange(key: number, range: { offset: number; length: number }): Buffer {
-    const row = this.#statements.compressedRange.get(range.offset + 1, range.length, key);
-    if (!row) return Buffer.alloc(0);
-    const { buffer, byteOffset, byteLength } = blob(row, 'bytes');
-    return Buffer.from(buffer, byteOffset, byteLength);
-  }
-
-  transcript(key: number): string[] {
-    return this.#statements.transcript.all(key).map((row) => text(row, 'entry'));
-  }
 }
 
 /** Why an append to an open run is not made. */
@@ -158,19 +108,11 @@ function isRepeat(run: OpenRun, batch: Append): boolean {
   return batch.transcript.length > 0 && batch.entriesBefore + batch.transcript.length <= run.entries;
 }
 
-/** The answer to an append that comes after the end. */
-export function appendAfterEnd(run: EndedLog, batch: Append): AppendResult {
-  if (batch.token === run.token && batch.count > 0 && batch.first + batch.count - 1 <= run.last) {
-    return { result: 'duplicate', last: run.last, cancel: run.cancelRequested };
-  }
-  return { result: 'closed' };
-}
-
-function toBatch(row: Row): LogBatch {
-  return {
-    first: integer(row, 'first'),
-    last: integer(row, 'last'),
-    frames: blob(row, 'frames'),
-    end: integer(row, 'end') === 1,
-  };
+/** The answer to an append that comes after the end, by the run's row. */
+export function appendAfterEnd(row: Row | undefined, batch: Append): AppendResult {
+  if (!row) return { result: 'missing' };
+  const last = integer(row, 'last');
+  if (batch.token !== row.token || batch.count === 0 || batch.first + batch.count - 1 > last)
+    return { result: 'closed' };
+  return { result: 'duplicate', last, cancel: integer(row, 'cancel_requested') === 1 };
 }

@@ -4,8 +4,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { messageOf } from '../../base/errors.ts';
 import { CompressedLog } from '../compressed-log.ts';
 import { offsetAfter } from '../frames.ts';
-import { blob, integer, type Row, text } from './rows.ts';
+import { integer, type Row, text } from './rows.ts';
 import { SCHEMA_VERSION, schemaVersion } from './schema.ts';
+import { StoredLogs } from './stored-logs.ts';
 
 /** What a look through a store found. */
 export interface StoreFindings {
@@ -39,75 +40,42 @@ export async function checkDatabase(folder: string): Promise<StoreFindings> {
   const runs = db.prepare('SELECT key, id, ended_at, last, sealed FROM runs').all();
   const logs = new StoredLogs(db);
   for (const run of runs) {
-    const problem = await logs.problemOf(run);
+    const problem = await problemOf(run, logs);
     if (problem !== undefined) note(`run ${text(run, 'id')}: ${problem}`);
   }
   const open = runs.filter((run) => run.ended_at === null).length;
   return { summary: `${runs.length} runs, ${open} of them open; version ${version}`, problems };
 }
 
-/** Logs as they are stored, each looked through. */
-class StoredLogs {
-  readonly #batches;
-  readonly #size;
-  readonly #range;
-
-  constructor(db: DatabaseSync) {
-    this.#batches = db.prepare('SELECT first, last, end, frames FROM batches WHERE run = ? ORDER BY last');
-    this.#size = db.prepare('SELECT length(log) AS size FROM sealed_logs WHERE run = ?');
-    this.#range = db.prepare('SELECT substr(log, ?, ?) AS bytes FROM sealed_logs WHERE run = ?');
+/** What is wrong with the log of a run, if anything. */
+async function problemOf(run: Row, logs: StoredLogs): Promise<string | undefined> {
+  try {
+    const { last, end } = await lookThrough(run, logs);
+    if (run.ended_at === null) return last === 0 ? 'its log has no events' : undefined;
+    if (!end) return 'it has ended, and its log has no end';
+    return last === integer(run, 'last') ? undefined : `its log ends at event ${last} instead of ${run.last}`;
+  } catch (thrown) {
+    return messageOf(thrown);
   }
+}
 
-  /** What is wrong with the log of a run, if anything. */
-  async problemOf(run: Row): Promise<string | undefined> {
-    try {
-      const { last, end } = integer(run, 'sealed') === 1 ? await this.#compressed(run) : this.#plain(run);
-      if (run.ended_at === null) return last === 0 ? 'its log has no events' : undefined;
-      if (!end) return 'it has ended, and its log has no end';
-      return last === integer(run, 'last') ? undefined : `its log ends at event ${last} instead of ${run.last}`;
-    } catch (thrown) {
-      return messageOf(thrown);
-    }
-  }
-
-  #plain(run: Row): { last: number; end: boolean } {
-    let last = 0;
-    let end = false;
-    for (const row of this.#batches.iterate(integer(run, 'key'))) {
-      const first = integer(row, 'first');
-      if (first !== last + 1) throw new Error(`event ${last + 1} is missing from its log`);
-      last = integer(row, 'last');
-      end = integer(row, 'end') === 1;
-      const frames = blob(row, 'frames');
-      if (offsetAfter(frames, last - first + 1) !== frames.length) throw new Error(`event ${last} is not whole`);
-    }
-    return { last, end };
-  }
-
-  async #compressed(run: Row): Promise<{ last: number; end: boolean }> {
-    const key = integer(run, 'key');
-    const log = await CompressedLog.open(
-      {
-        size: () => {
-          const row = this.#size.get(key);
-          return row && integer(row, 'size');
-        },
-        range: (offset, length) => {
-          const row = this.#range.get(offset + 1, length, key);
-          return row ? Buffer.from(blob(row, 'bytes')) : Buffer.alloc(0);
-        },
-      },
-      { keepUpTo: 0 },
-    );
-    if (!log) throw new Error('its compressed log is missing');
-    let last = 0;
-    let end = false;
-    for (;;) {
-      const batches = await log.read({ after: last, maxBytes: READ_BYTES });
-      const batch = batches.at(-1);
-      if (!batch) return { last, end };
+/** Reads a whole log. @throws Error where events are missing, or not whole. */
+async function lookThrough(run: Row, logs: StoredLogs): Promise<{ last: number; end: boolean }> {
+  const key = integer(run, 'key');
+  const isCompressed = integer(run, 'sealed') === 1;
+  const compressed = isCompressed ? await CompressedLog.open(logs.compressed(key), { keepUpTo: 0 }) : undefined;
+  if (isCompressed && !compressed) throw new Error('its compressed log is missing');
+  const stored = logs.readLast(key)?.last ?? 0;
+  let [last, end] = [0, false];
+  for (;;) {
+    const range = { after: last, maxBytes: READ_BYTES };
+    const batches = compressed ? await compressed.read(range) : logs.read(key, stored, range);
+    for (const batch of batches) {
+      const count = batch.last - batch.first + 1;
+      if (offsetAfter(batch.frames, count) !== batch.frames.length) throw new Error(`event ${batch.last} is not whole`);
       ({ last, end } = batch);
     }
+    if (batches.length === 0) return { last, end };
   }
 }
 

@@ -36,6 +36,7 @@ export class Records {
         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`),
       insertRequest: db.prepare('INSERT INTO requests (run, body) VALUES (?, ?)'),
       get: db.prepare('SELECT runs.*, requests.body FROM runs JOIN requests ON requests.run = runs.key WHERE id = ?'),
+      ended: db.prepare('SELECT key, status, last, token, cancel_requested, sealed FROM runs WHERE id = ?'),
       key: db.prepare('SELECT key FROM runs WHERE id = ?'),
       expired: db.prepare(
         'SELECT id FROM runs WHERE ended_at IS NOT NULL AND expires_at <= ? ORDER BY expires_at LIMIT ?',
@@ -105,6 +106,19 @@ export class Records {
     const key = integer(row, 'key');
     for (const statement of this.#statements.remove) statement.run(key);
     return true;
+  }
+
+  /** Where a run's log is, and how long; undefined where there is no such run. */
+  logOf(id: RunId): { key: number; last: number; compressed: boolean } | undefined {
+    const open = this.#open.get(id);
+    if (open) return { key: open.key, last: open.last, compressed: false };
+    const row = this.ended(id);
+    return row && { key: integer(row, 'key'), last: integer(row, 'last'), compressed: integer(row, 'sealed') === 1 };
+  }
+
+  /** What is left to know of an ended run by who comes late. */
+  ended(id: RunId): Row | undefined {
+    return this.#statements.ended.get(id);
   }
 
   expired(now: number, limit: number): RunId[] {

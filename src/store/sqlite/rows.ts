@@ -1,5 +1,5 @@
 import type { SQLOutputValue } from 'node:sqlite';
-import type { RunApi, RunRecord, RunStatus } from '../run-store.ts';
+import { RUN_APIS, RUN_KINDS, RUN_STATUSES, type RunStatus, type RunSummary } from '../run-store.ts';
 
 /** A row as `node:sqlite` returns it. */
 export type Row = Record<string, SQLOutputValue>;
@@ -36,23 +36,19 @@ function oneOf<T extends string>(values: readonly T[], row: Row, column: string)
   return value;
 }
 
-const APIS: readonly RunApi[] = ['responses', 'async', 'chat_completions'];
-const KINDS: readonly RunRecord['kind'][] = ['research', 'proxy'];
-const STATUSES: readonly RunStatus[] = ['queued', 'in_progress', 'completed', 'failed', 'cancelled'];
-
 export function statusOf(row: Row): RunStatus {
-  return oneOf(STATUSES, row, 'status');
+  return oneOf(RUN_STATUSES, row, 'status');
 }
 
 /** A row of `runs` without the request. `last` is given where the row lags behind (open runs). */
-export function toSummary(row: Row, last: number = integer(row, 'last')): Omit<RunRecord, 'request'> {
+export function toSummary(row: Row, last: number = integer(row, 'last')): RunSummary {
   return {
     id: text(row, 'id'),
     user: text(row, 'user'),
     keyId: text(row, 'key_id'),
-    api: oneOf(APIS, row, 'api'),
+    api: oneOf(RUN_APIS, row, 'api'),
     model: text(row, 'model'),
-    kind: oneOf(KINDS, row, 'kind'),
+    kind: oneOf(RUN_KINDS, row, 'kind'),
     status: statusOf(row),
     createdAt: integer(row, 'created_at'),
     startedAt: integerOrNull(row, 'started_at'),

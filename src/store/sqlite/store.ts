@@ -4,16 +4,14 @@ import { messageOf } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
 import type { Logger } from '../../base/logger.ts';
 import { type CompressedLog, CompressedLogs, compressLog } from '../compressed-log.ts';
+import { unavailable } from '../failure.ts';
 import { isDamage } from '../frames.ts';
 import type { LimitStore } from '../limits.ts';
 import { listPage } from '../list-page.ts';
-import { ChangeListeners, type LogHandlers, LogListeners } from '../listeners.ts';
+import { ChangeListeners, type LogHandlers, LogListeners, type RunChange } from '../listeners.ts';
 import type {
   Append,
-  AppendResult,
-  CancelResult,
   Claim,
-  CreateResult,
   FencingToken,
   KeyHolder,
   ListQuery,
@@ -25,8 +23,8 @@ import type {
 } from '../run-store.ts';
 import { checkAppend } from '../run-store-checks.ts';
 import type { Checkpoints } from './checkpoints.ts';
-import { Claims } from './claims.ts';
-import { reasonOf, toStoreError, unavailable } from './failure.ts';
+import { Claims, cancelOfEnded } from './claims.ts';
+import { reasonOf, toStoreError } from './failure.ts';
 import type { DatabaseHealth } from './health.ts';
 import { SubmissionKeys } from './keys.ts';
 import { SqliteLimits } from './limits.ts';
@@ -34,7 +32,6 @@ import { Lists } from './lists.ts';
 import { appendAfterEnd, Log, type LogRef } from './log.ts';
 import { isFree, type OpenRun, OpenRuns, openRun } from './open-runs.ts';
 import { Records } from './records.ts';
-import { integer, type Row, statusOf } from './rows.ts';
 import { type Transaction, Writer } from './writer.ts';
 
 /** Memory for finished logs that are read again and again. */
@@ -44,18 +41,24 @@ const REMOVING_MS = 2;
 /** Submission keys removed in one transaction, which holds up all others. */
 const KEYS_AT_ONCE = 50;
 
+export interface SqliteStoreOptions {
+  log: Logger;
+  clock: Clock;
+  /** The time of claims, which live in memory alone: a wall clock that is put right neither ends nor prolongs one. */
+  steady: Clock;
+  health: DatabaseHealth;
+  checkpoints?: Checkpoints | undefined;
+  /** Frees what belongs to the database. */
+  onClose: () => void;
+}
+
 /**
  * The run store over one SQLite database that belongs to this process alone. Writes of one turn of the event loop are
  * one transaction (see `Writer`); subscribers get a batch from the committed append, without a read.
  */
 export class SqliteRunStore implements RunStore {
   readonly #db: DatabaseSync;
-  readonly #logger: Logger;
-  readonly #onClose: () => void;
-  readonly #clock: Clock;
-  readonly #steady: Clock;
-  readonly #health: DatabaseHealth;
-  readonly #checkpoints: Checkpoints | undefined;
+  readonly #options: SqliteStoreOptions;
   readonly #writer: Writer;
   readonly #open: OpenRuns;
   readonly #records: Records;
@@ -64,45 +67,27 @@ export class SqliteRunStore implements RunStore {
   readonly #claims: Claims;
   readonly #log: Log;
   readonly #limits: SqliteLimits;
-  readonly #ended;
   readonly #readers = new LogListeners();
   readonly #changes = new ChangeListeners();
   readonly #compressed = new CompressedLogs(COMPRESSED_LOGS_BYTES);
   #closed = false;
 
-  /** Takes over an open, prepared database; `onClose` frees what belongs to it. */
-  constructor(
-    db: DatabaseSync,
-    options: {
-      log: Logger;
-      clock: Clock;
-      /** The time of claims, which live in memory alone: a wall clock that is put right neither ends nor prolongs one. */
-      steady: Clock;
-      health: DatabaseHealth;
-      checkpoints?: Checkpoints | undefined;
-      onClose: () => void;
-    },
-  ) {
-    const { checkpoints } = options;
-    this.#checkpoints = checkpoints;
+  /** Takes over an open, prepared database. */
+  constructor(db: DatabaseSync, options: SqliteStoreOptions) {
+    const { clock, health, checkpoints } = options;
     this.#db = db;
-    this.#logger = options.log;
-    this.#onClose = options.onClose;
-    this.#clock = options.clock;
-    this.#steady = options.steady;
-    this.#health = options.health;
+    this.#options = options;
     this.#writer = new Writer(db, {
-      failed: (thrown) => this.#health.note(thrown),
+      failed: (thrown) => health.note(thrown),
       committed: () => checkpoints?.committed(),
     });
     this.#open = new OpenRuns(db);
     this.#records = new Records(db, this.#open);
     this.#lists = new Lists(db, { summary: (row) => this.#records.summary(row) });
-    this.#keys = new SubmissionKeys(db, { clock: options.clock, find: (id) => this.#records.get(id) });
+    this.#keys = new SubmissionKeys(db, { clock, find: (id) => this.#records.get(id) });
     this.#claims = new Claims(db, this.#open);
-    this.#log = new Log(db, { claims: this.#claims, clock: options.clock });
+    this.#log = new Log(db, { claims: this.#claims, clock });
     this.#limits = new SqliteLimits(db, { ...options, writer: this.#writer });
-    this.#ended = db.prepare('SELECT key, status, last, token, cancel_requested, sealed FROM runs WHERE id = ?');
   }
 
   /** Limits of keys, kept in the same database. */
@@ -110,16 +95,18 @@ export class SqliteRunStore implements RunStore {
     return this.#limits.store;
   }
 
-  create(run: NewRun): Promise<CreateResult> {
+  create(run: NewRun): ReturnType<RunStore['create']> {
     return this.#writer.run((transaction) => {
-      this.#refuseWhereUnsound();
+      // What runs already goes on as long as it can; new work is not begun where it may be lost.
+      const problem = this.#options.health.recentProblem();
+      if (problem !== undefined) throw unavailable(problem);
       const holder = run.keys && this.#keys.find(run.keys);
       if (holder && holder.runId !== run.id) return { taken: holder };
       const key = this.#records.insert(run);
       if (key === undefined) return 'exists';
       if (run.keys) this.#keys.insert(run.id, run.keys);
       this.#log.start(key, run.frameCount, run.frames);
-      const open = openRun(run, key, this.#steady.now());
+      const open = openRun(run, key, this.#options.steady.now());
       this.#open.add(open);
       transaction.onRollback(() => this.#open.remove(run.id));
       if (open.claim) return { token: open.claim.token };
@@ -152,7 +139,7 @@ export class SqliteRunStore implements RunStore {
   }
 
   async claimable(options: { limit: number; begun?: boolean }): Promise<RunId[]> {
-    return this.#open.free(this.#steady.now(), options).map((run) => run.id);
+    return this.#open.free(this.#options.steady.now(), options).map((run) => run.id);
   }
 
   async countQueued(keyId: string): Promise<number> {
@@ -161,9 +148,9 @@ export class SqliteRunStore implements RunStore {
 
   async claimNext(options: { owner: string; leaseMs: number; queued?: boolean }): Promise<Claim | undefined> {
     // Asked after every run that ends: a transaction that finds nothing costs as much as one that writes.
-    if (!this.#closed && !this.#open.next(this.#steady.now(), options)) return undefined;
+    if (!this.#closed && !this.#open.next(this.#options.steady.now(), options)) return undefined;
     return await this.#writer.run((transaction) => {
-      const run = this.#open.next(this.#steady.now(), options);
+      const run = this.#open.next(this.#options.steady.now(), options);
       if (run?.queued) this.#open.tookTurn(run.keyId);
       return this.#take(run, options, transaction);
     });
@@ -172,7 +159,7 @@ export class SqliteRunStore implements RunStore {
   claim(id: RunId, options: { owner: string; leaseMs: number; force: boolean }) {
     return this.#writer.run((transaction) => {
       const run = this.#open.get(id);
-      if (!run || (!options.force && !isFree(run, this.#steady.now()))) return undefined;
+      if (!run || (!options.force && !isFree(run, this.#options.steady.now()))) return undefined;
       return this.#take(run, options, transaction);
     });
   }
@@ -181,7 +168,7 @@ export class SqliteRunStore implements RunStore {
     if (!run) return undefined;
     const token = this.#claims.take(
       run,
-      { ...options, now: this.#clock.now(), claimedAt: this.#steady.now() },
+      { ...options, now: this.#options.clock.now(), claimedAt: this.#options.steady.now() },
       transaction,
     );
     const record = this.#records.get(run.id);
@@ -191,7 +178,7 @@ export class SqliteRunStore implements RunStore {
   async renew(id: RunId, options: { token: FencingToken; leaseMs: number }) {
     const run = this.#open.get(id);
     if (!run?.claim || run.claim.token !== options.token) return { result: 'fenced' as const };
-    run.claim.until = this.#steady.now() + options.leaseMs;
+    run.claim.until = this.#options.steady.now() + options.leaseMs;
     return { result: 'ok' as const, cancel: run.cancelRequested };
   }
 
@@ -204,11 +191,11 @@ export class SqliteRunStore implements RunStore {
     });
   }
 
-  async append(id: RunId, batch: Append): Promise<AppendResult> {
+  async append(id: RunId, batch: Append): ReturnType<RunStore['append']> {
     checkAppend(batch);
     return await this.#writer.run((transaction) => {
       const run = this.#open.get(id);
-      if (!run) return this.#appendToEnded(id, batch);
+      if (!run) return appendAfterEnd(this.#records.ended(id), batch);
       const result = this.#log.append(run, batch, transaction);
       if (result.result !== 'ok') return result;
       if (batch.end) {
@@ -221,28 +208,15 @@ export class SqliteRunStore implements RunStore {
     });
   }
 
-  #appendToEnded(id: RunId, batch: Append): AppendResult {
-    const row = this.#ended.get(id);
-    if (!row) return { result: 'missing' };
-    return appendAfterEnd(
-      {
-        last: integer(row, 'last'),
-        token: typeof row.token === 'string' ? row.token : null,
-        cancelRequested: integer(row, 'cancel_requested') === 1,
-      },
-      batch,
-    );
-  }
-
   async read(id: RunId, options: { after: number; maxBytes: number }): Promise<LogBatch[]> {
-    const run = this.#find(id);
+    const run = this.#read(() => this.#records.logOf(id));
     if (!run) return [];
     if (run.compressed) return (await (await this.#compressedLog(id, run.key))?.read(options)) ?? [];
     return this.#read(() => this.#log.read(run.key, run.last, options));
   }
 
   async readLast(id: RunId): Promise<LogBatch | undefined> {
-    const run = this.#find(id);
+    const run = this.#read(() => this.#records.logOf(id));
     if (!run) return undefined;
     if (run.compressed) return await (await this.#compressedLog(id, run.key))?.readLast();
     return this.#read(() => this.#log.readLast(run.key));
@@ -250,12 +224,12 @@ export class SqliteRunStore implements RunStore {
 
   async readTranscript(id: RunId): Promise<string[]> {
     if (this.#open.get(id)?.entries === 0) return [];
-    const run = this.#find(id);
+    const run = this.#read(() => this.#records.logOf(id));
     return run ? this.#read(() => this.#log.transcript(run.key)) : [];
   }
 
   async compressEnded(options: { endedForMs: number; limit: number }): Promise<number> {
-    const endedBefore = this.#clock.now() - options.endedForMs;
+    const endedBefore = this.#options.clock.now() - options.endedForMs;
     const runs = this.#read(() => this.#log.uncompressed(endedBefore, options.limit));
     for (const run of runs) await this.#compress(run);
     return runs.length;
@@ -270,15 +244,16 @@ export class SqliteRunStore implements RunStore {
       await this.#writer.run(() => this.#log.replaceBatches(run, bytes));
     } catch (thrown) {
       if (!isDamage(thrown)) throw thrown;
-      this.#logger.error({ run: run.id, reason: messageOf(thrown) }, 'a log cannot be compressed');
+      this.#options.log.error({ run: run.id, reason: messageOf(thrown) }, 'a log cannot be compressed');
       await this.#writer.run(() => this.#log.leaveUncompressed(run));
     }
   }
 
   async #compressedLog(id: RunId, key: number): Promise<CompressedLog | undefined> {
+    const stored = this.#log.compressed(key);
     return await this.#compressed.get(id, {
-      size: () => this.#read(() => this.#log.compressedSize(key)),
-      range: (offset, length) => this.#read(() => this.#log.compressedRange(key, { offset, length })),
+      size: () => this.#read(() => stored.size()),
+      range: (offset, length) => this.#read(() => stored.range(offset, length)),
     });
   }
 
@@ -286,17 +261,17 @@ export class SqliteRunStore implements RunStore {
     return this.#readers.add(id, handlers);
   }
 
-  requestCancel(id: RunId): Promise<CancelResult> {
+  requestCancel(id: RunId): ReturnType<RunStore['requestCancel']> {
     return this.#writer.run((transaction) => {
       const run = this.#open.get(id);
-      if (!run) return cancelOfEnded(this.#ended.get(id));
+      if (!run) return cancelOfEnded(this.#records.ended(id));
       if (!run.cancelRequested) this.#claims.requestCancel(run, transaction);
       transaction.onCommit(() => this.#changes.emit({ type: 'cancel', id }));
       return { result: 'accepted' };
     });
   }
 
-  onChange(listener: (change: { type: 'cancel' | 'claimable'; id: RunId }) => void): Disposable {
+  onChange(listener: (change: RunChange) => void): Disposable {
     return this.#changes.add(listener);
   }
 
@@ -318,7 +293,7 @@ export class SqliteRunStore implements RunStore {
   async removeExpired(options: { limit: number }): Promise<number> {
     const removeKeys = () => this.#writer.run(() => this.#keys.removeExpired(KEYS_AT_ONCE));
     while ((await removeKeys()) === KEYS_AT_ONCE);
-    const ids = this.#read(() => this.#records.expired(this.#clock.now(), options.limit));
+    const ids = this.#read(() => this.#records.expired(this.#options.clock.now(), options.limit));
     for (let done = 0; done < ids.length; ) {
       done += await this.#writer.run((transaction) => this.#removeSome(ids.slice(done), transaction));
     }
@@ -340,10 +315,10 @@ export class SqliteRunStore implements RunStore {
     return done;
   }
 
-  async check(): Promise<{ ok: true } | { ok: false; reason: string }> {
+  async check(): ReturnType<RunStore['check']> {
     try {
-      await this.#writer.run(() => this.#records.probe(this.#clock.now()));
-      const problem = this.#health.problem();
+      await this.#writer.run(() => this.#records.probe(this.#options.clock.now()));
+      const problem = this.#options.health.problem();
       return problem === undefined ? { ok: true } : { ok: false, reason: problem };
     } catch (thrown) {
       return { ok: false, reason: reasonOf(thrown) };
@@ -355,18 +330,9 @@ export class SqliteRunStore implements RunStore {
     this.#limits.close();
     this.#writer.close();
     this.#closed = true;
-    await this.#checkpoints?.stop();
+    await this.#options.checkpoints?.stop();
     this.#db.close();
-    this.#onClose();
-  }
-
-  #find(id: RunId): { key: number; last: number; compressed: boolean } | undefined {
-    return this.#read(() => {
-      const open = this.#open.get(id);
-      if (open) return { key: open.key, last: open.last, compressed: false };
-      const row = this.#ended.get(id);
-      return row && { key: integer(row, 'key'), last: integer(row, 'last'), compressed: integer(row, 'sealed') === 1 };
-    });
+    this.#options.onClose();
   }
 
   #read<T>(read: () => T): T {
@@ -374,21 +340,8 @@ export class SqliteRunStore implements RunStore {
     try {
       return read();
     } catch (thrown) {
-      this.#health.note(thrown);
+      this.#options.health.note(thrown);
       throw toStoreError(thrown);
     }
   }
-
-  /** What runs already goes on as long as it can; new work is not begun where it may be lost. */
-  #refuseWhereUnsound(): void {
-    const problem = this.#health.recentProblem();
-    if (problem !== undefined) throw unavailable(problem);
-  }
-}
-
-function cancelOfEnded(row: Row | undefined): CancelResult {
-  if (!row) return { result: 'missing' };
-  const status = statusOf(row);
-  if (status === 'queued' || status === 'in_progress') return { result: 'missing' };
-  return { result: 'ended', status };
 }

@@ -1,5 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { resourceFailure, toStoreError, unavailable } from './failure.ts';
+import { unavailable } from '../failure.ts';
+import { resourceFailure, toStoreError } from './failure.ts';
 
 /** What a job may ask of the transaction that it runs in. */
 export interface Transaction {

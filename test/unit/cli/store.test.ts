@@ -66,6 +66,6 @@ describe('the commands about the store', () => {
     db.close();
     const found = await run('check');
     assert.equal(found.code, 1);
-    assert.match(found.err, /^run [0-9a-f-]+: event 3 is missing from its log$/m);
+    assert.match(found.err, /^run [0-9a-f-]+: The stored event log is damaged: event 3 is missing/m);
   });
 });

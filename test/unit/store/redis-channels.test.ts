@@ -11,7 +11,6 @@ class Connection implements RedisConnection {
   isAway = false;
   readonly subscribed = new Set<string>();
   readonly #listeners = new Set<() => void>();
-  readonly client = undefined;
   readonly sharded = false;
   readonly closed = false;
 

@@ -1,8 +1,7 @@
 import { ErrorReply } from '@redis/client';
-import { GatewayError, messageOf } from '../../../base/errors.ts';
+import { type GatewayError, messageOf } from '../../../base/errors.ts';
+import { storeError } from '../../failure.ts';
 import type { Address } from './target.ts';
-
-const RETRY_AFTER_MS = 2000;
 
 /** Error replies of a Redis that cannot serve for now, by their first word. */
 const REASON_OF_REPLY: ReadonlyMap<string, string> = new Map([
@@ -60,13 +59,10 @@ export function isForSender(thrown: unknown): boolean {
   return isUnknownScript(thrown) || isRedirect(thrown) !== undefined;
 }
 
-/** `store_unavailable` where Redis cannot serve for now or cannot be reached; `internal_error` for other replies. */
+/** See `storeError`: what is no error reply is a connection that failed. */
 export function toStoreError(thrown: unknown): GatewayError {
-  if (thrown instanceof GatewayError) return thrown;
-  if (!(thrown instanceof ErrorReply)) return unavailable('Redis cannot be reached', thrown);
-  const reason = reasonOfReply(thrown.message);
-  if (reason !== undefined) return unavailable(reason, thrown);
-  return new GatewayError('internal_error', 'The run store failed.', { cause: thrown });
+  const reasonOf = () => (thrown instanceof ErrorReply ? reasonOfReply(thrown.message) : 'Redis cannot be reached');
+  return storeError(thrown, reasonOf);
 }
 
 /** A refusal of a write inside a script comes wrapped in text of the script's own. */
@@ -74,13 +70,6 @@ function reasonOfReply(message: string): string | undefined {
   for (const [word, reason] of REASON_OF_REPLY) if (message.startsWith(word)) return reason;
   for (const [word, reason] of REASON_OF_REPLY) if (message.includes(`-${word} `)) return reason;
   return undefined;
-}
-
-export function unavailable(reason: string, cause?: unknown): GatewayError {
-  return new GatewayError('store_unavailable', `The run store cannot be used: ${reason}.`, {
-    retryAfterMs: RETRY_AFTER_MS,
-    cause,
-  });
 }
 
 /** The reason shown by a failed check. */

@@ -2,7 +2,8 @@ import { ErrorReply, RESP_TYPES, type RedisArgument } from '@redis/client';
 import { withTimeout } from '../../../base/abort.ts';
 import { messageOf } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/logger.ts';
-import { isForSender, leadsToReplica, toStoreError, unavailable, unreachable } from './failure.ts';
+import { unavailable } from '../../failure.ts';
+import { isForSender, leadsToReplica, toStoreError, unreachable } from './failure.ts';
 import { makeClient, type RedisClient } from './make-client.ts';
 import { type Address, nameOf, type RedisTarget } from './target.ts';
 
@@ -76,11 +77,6 @@ export class NodeConnection {
         { cause },
       );
     }
-  }
-
-  /** The client itself, the same one for ever. */
-  get client(): RedisClient {
-    return this.#client;
   }
 
   get closed(): boolean {

@@ -3,8 +3,8 @@ import slotOf from 'cluster-key-slot';
 import { sleep, withTimeout } from '../../../base/abort.ts';
 import { messageOf } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/logger.ts';
+import { unavailable } from '../../failure.ts';
 import { clusterSlotsReply, maybeAddressReply } from '../replies.ts';
-import { unavailable } from './failure.ts';
 import { type Address, clientOptions, type Login, nameOf, type RedisTarget } from './target.ts';
 
 /** How many slots a Redis Cluster has. */
@@ -60,11 +60,6 @@ export class Topology implements Disposable {
         await sleep(ASK_AGAIN_MS);
       }
     }
-  }
-
-  /** Whether it is always the same server. */
-  get fixed(): boolean {
-    return this.#target.kind === 'single';
   }
 
   /** Whether keys lie on several servers. */

@@ -1,8 +1,8 @@
 import type { RunId } from '../../../base/ids.ts';
 import { type CompressedLog, CompressedLogs, compressLog } from '../../compressed-log.ts';
+import { unavailable } from '../../failure.ts';
 import { dropUpTo, joinBatches, notContiguous, offsetAfter } from '../../frames.ts';
 import type { Append, LogBatch } from '../../run-store.ts';
-import { unavailable } from '../connection/failure.ts';
 import { RedisPart } from '../part.ts';
 import {
   bufferReply,

@@ -1,14 +1,14 @@
 import { sleep } from '../../../base/abort.ts';
 import type { RunId } from '../../../base/ids.ts';
+import { unavailable } from '../../failure.ts';
 import type { Claim, CreateResult, FencingToken, LostRun, NewRun, RunRecord, SubmissionKey } from '../../run-store.ts';
 import { newNonce, newToken } from '../../token.ts';
-import { unavailable } from '../connection/failure.ts';
 import { RedisPart, type RedisParts } from '../part.ts';
 import {
+  claimReply,
   FACT_FIELDS,
   type Facts,
   fieldOf,
-  parseClaim,
   parseFacts,
   parseKeys,
   parseRecordFields,
@@ -141,7 +141,7 @@ export class Records extends RedisPart {
   async claim(id: RunId, options: { leaseMs: number; force: boolean }): Promise<ClaimOutcome> {
     const nonce = newNonce();
     const args = [this.now(), `${options.leaseMs}`, options.force ? '1' : '0', nonce];
-    const reply = parseClaim(await this.script(SCRIPTS.claim, [this.keys.run(id)], args));
+    const reply = claimReply.parse(await this.script(SCRIPTS.claim, [this.keys.run(id)], args));
     if (reply[0] === 'held') return { outcome: 'held', until: Number(reply[1]) };
     if (reply[0] !== 'claimed') return { outcome: reply[0] };
     const [, token, attempts, fields, until] = reply;
@@ -154,6 +154,17 @@ export class Records extends RedisPart {
 
   async facts(id: RunId): Promise<Facts | undefined> {
     return parseFacts(await this.command('HMGET', this.keys.run(id), ...FACT_FIELDS));
+  }
+
+  /** Puts a run that is not open any more where it belongs in the indexes. */
+  async indexEnd(id: RunId): Promise<void> {
+    const facts = await this.facts(id);
+    if (facts?.endedAt == null) await this.#indexes.close(id);
+    else await this.markEnded(id, facts);
+  }
+
+  async markEnded(id: RunId, facts: Facts): Promise<void> {
+    await Promise.all([this.#indexes.markEnded(id, facts), this.#submissions.runEnded(id, parseKeys(facts.keys))]);
   }
 
   /** Removes what belongs to a run; what it was where there was one. Subscribers get `notice`. */

@@ -1,7 +1,7 @@
 import type { RunId } from '../../../base/ids.ts';
+import { unavailable } from '../../failure.ts';
 import type { NewRun, SubmissionKeyName } from '../../run-store.ts';
 import type { RedisConnection } from '../connection/connection.ts';
-import { unavailable } from '../connection/failure.ts';
 import type { Keys } from '../keys.ts';
 
 export interface ReplicaOptions {
