@@ -21,7 +21,8 @@ export function repeatKeyOf(
   const sent = req.headers['idempotency-key'];
   if (typeof sent !== 'string' || sent === '') {
     const hash = hashOf(caller.user, caller.keyId, fingerprint);
-    return { kind: 'retry', hash, fingerprint, ttlMs: RETRY_TTL_MS, sentBefore: isRetry(req) };
+    const nameInVersion1 = `${caller.keyId}:${fingerprint}`;
+    return { kind: 'retry', hash, fingerprint, ttlMs: RETRY_TTL_MS, sentBefore: isRetry(req), nameInVersion1 };
   }
   if (sent.length > MAX_KEY) {
     const param = 'Idempotency-Key';

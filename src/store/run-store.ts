@@ -80,10 +80,12 @@ export interface SubmissionKey {
   fingerprint: string;
   /** Milliseconds. */
   ttlMs: number;
+  /** Of a `retry`: where an instance of version 1 that shares the store keeps the run of it. */
+  nameInVersion1?: string;
 }
 
 /** What a submission is looked for by. */
-export type SubmissionKeyName = Pick<SubmissionKey, 'kind' | 'hash'>;
+export type SubmissionKeyName = Pick<SubmissionKey, 'kind' | 'hash' | 'nameInVersion1'>;
 
 /** The earlier submission of a key. */
 export interface KeyHolder {

@@ -315,6 +315,23 @@ describe('data of earlier versions in Redis', () => {
     await store.close();
   });
 
+  it('finds the run of a retry without a key that went to the version before', async () => {
+    const prefix = randomUUID();
+    const now = Date.now();
+    await using old = await FirstVersion.open(server.url, prefix);
+    const { runs: store } = await openRedisStore({ url: server.url, log: silentLogger, prefix });
+    const run = newRun({ createdAt: now, expiresAt: now + 3_600_000 });
+    await old.create(run);
+    await old.remember(`${run.keyId}:body`, { runId: run.id, ttlMs: 120_000, now });
+    const key = { kind: 'retry', hash: 'h0', nameInVersion1: `${run.keyId}:body` } as const;
+    const found = await store.findKey([key]);
+    assert.deepEqual([found?.runId, found?.fingerprint, found?.run?.status], [run.id, 'body', 'queued']);
+    assert.equal(await store.findKey([{ ...key, nameInVersion1: `${run.keyId}:other` }]), undefined);
+    await store.delete(run.id);
+    assert.equal(await store.findKey([key]), undefined, 'its run is gone');
+    await store.close();
+  });
+
   it('gives runs that an instance of the version before queued their turns, and finds those gone that it took', async () => {
     const prefix = randomUUID();
     const now = Date.now();

@@ -132,6 +132,12 @@ export class FirstVersion implements AsyncDisposable {
     return Array.isArray(reply) ? { runId: String(reply[0]), fingerprint: String(reply[1]) } : undefined;
   }
 
+  /** Keeps in its cache which run a submission without a key became. */
+  async remember(attempt: string, { runId, ttlMs, now }: { runId: string; ttlMs: number; now: number }) {
+    const entry = JSON.stringify({ value: runId, expires: now + ttlMs });
+    await this.#command('SET', `${this.#prefix}:cache:retries::${attempt}`, entry, 'PX', `${ttlMs}`);
+  }
+
   /** The token; undefined where another instance holds the run. */
   async claim(id: string, options: { now: number; leaseMs: number; force?: boolean }): Promise<string | undefined> {
     const until = `${options.now + options.leaseMs}`;

@@ -14,7 +14,7 @@ import type {
 import type { Reservation } from '../executing/active-runs.ts';
 import type { Cancels } from '../executing/cancels.ts';
 import type { Executor } from '../executing/executor.ts';
-import type { RepeatKey, Submission, Submitted } from '../runs.ts';
+import type { Caller, RepeatKey, Submission, Submitted } from '../runs.ts';
 import { rememberRequest, storedRequest } from '../stored/stored-request.ts';
 import { newRun } from './new-run.ts';
 import { TakenPlaces } from './taken-places.ts';
@@ -75,14 +75,15 @@ export class Submissions {
   }
 
   async #findOrCreate(submission: Submission, repeat: RepeatKey): Promise<Submitted> {
-    const holder = repeat.sentBefore ? await this.#latest(repeat) : undefined;
+    const holder = repeat.sentBefore ? await this.#latest(repeat, submission.caller) : undefined;
     return holder ? replayed(holder, repeat) : await this.#create(submission);
   }
 
   /** The last of the submissions that this may be a repeat of. */
-  async #latest(repeat: RepeatKey): Promise<KeyHolder | undefined> {
+  async #latest(repeat: RepeatKey, { user }: Caller): Promise<KeyHolder | undefined> {
     const found = await Promise.all(placesOf(repeat).map((place) => this.#options.store.findKey([place])));
-    const holders = found.filter((holder) => holder !== undefined);
+    // Version 1 named them without their user.
+    const holders = found.flatMap((holder) => (holder && (holder.run?.user ?? user) === user ? [holder] : []));
     return holders.reduce<KeyHolder | undefined>(
       (latest, holder) => (latest?.run && createdAt(holder) < createdAt(latest) ? latest : holder),
       undefined,

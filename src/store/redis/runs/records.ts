@@ -27,6 +27,8 @@ const OVERTAKEN_PAUSE_MS = 50;
 /** An owner that missed the deletion of its run has noticed it by then, in milliseconds. */
 const DELETED_MS = 3_600_000;
 
+const STORED_OF_KEYS = ['kind', 'hash', 'fingerprint', 'ttlMs'];
+
 /** What came of an attempt to claim a run. */
 export type ClaimOutcome =
   | { outcome: 'claimed'; claim: Claim }
@@ -116,7 +118,7 @@ export class Records extends RedisPart {
         `${frameCount}`,
         Buffer.from(frames.buffer, frames.byteOffset, frames.byteLength),
         this.now(),
-        keys.length > 0 ? JSON.stringify(keys) : '',
+        keys.length > 0 ? JSON.stringify(keys, STORED_OF_KEYS) : '',
         lasting.length > 0 ? `${Math.max(...lasting)}` : '',
         `${claimed?.leaseMs ?? ''}`,
         ...toFields(run, { ...claimed?.fields, ...(this.held && { shown: '0' }) }),

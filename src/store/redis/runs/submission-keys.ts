@@ -1,8 +1,10 @@
+import { z } from 'zod';
 import { sleep } from '../../../base/abort.ts';
 import type { RunId } from '../../../base/ids.ts';
+import { parseJson } from '../../../base/json.ts';
 import type { KeyHolder, NewRun, SubmissionKey, SubmissionKeyName } from '../../run-store.ts';
 import { RedisPart } from '../part.ts';
-import { keyRunReply, maybePairReply, pairReply, parseKeys, parseRecordHash } from '../replies.ts';
+import { keyRunReply, maybePairReply, maybeText, pairReply, parseKeys, parseRecordHash } from '../replies.ts';
 import { SCRIPTS } from '../scripts.ts';
 
 /** How long another submission's run is waited for that holds a key and is not there yet, in milliseconds. */
@@ -12,6 +14,9 @@ const LOOK_MS = 25;
 const REPLACED_MS = 3_600_000;
 /** A key stays this much longer than its run, should nobody come to remove it. */
 const SLACK_MS = 24 * 3_600_000;
+
+const VERSION_1_MS = 120_000;
+const cachedRun = z.object({ value: z.string() });
 
 /** A key as far as its run's hash names it. */
 type StoredKey = Pick<SubmissionKey, 'kind' | 'hash' | 'ttlMs'>;
@@ -85,8 +90,20 @@ export class SubmissionKeys extends RedisPart {
         const holder = await this.#findOne(key, place);
         if (holder) return holder;
       }
+      const holder = key.nameInVersion1 && (await this.#findInVersion1(key.nameInVersion1));
+      if (holder) return holder;
     }
     return undefined;
+  }
+
+  /** Version 1 kept in its cache, for two minutes, which run an API key and a body became. */
+  async #findInVersion1(name: string): Promise<KeyHolder | undefined> {
+    const text = maybeText.parse(await this.command('GET', `${this.keys.cache('retries')}::${name}`));
+    const { data } = cachedRun.safeParse(parseJson(text ?? ''));
+    if (!data) return undefined;
+    const found = await this.#runOf({ kind: 'retry', ttlMs: VERSION_1_MS }, data.value, { replace: false });
+    if (typeof found !== 'object') return undefined;
+    return { kind: 'retry', fingerprint: name.slice(name.lastIndexOf(':') + 1), runId: data.value, run: found.run };
   }
 
   async #findOne(key: SubmissionKeyName, place: string): Promise<KeyHolder | undefined> {
