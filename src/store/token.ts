@@ -6,10 +6,5 @@ import type { FencingToken } from './run-store.ts';
  * repeats.
  */
 export function newToken(claims: number): FencingToken {
-  return `${claims}-${newNonce()}`;
-}
-
-/** The random part of a token: of UUIDs, whose randomness the runtime draws many at a time. */
-export function newNonce(): string {
-  return randomUUID();
+  return `${claims}-${randomUUID()}`;
 }

@@ -41,7 +41,7 @@ describe('what a start loads', () => {
     },
     { what: 'tools', marks: ['/src/tools/toolbox.ts', '/src/tools/safe-fetch/'] },
     { what: 'the proxy of streamed calls', marks: ['/node_modules/http-proxy-middleware/', '/node_modules/httpxy/'] },
-    { what: 'Redis', marks: ['/node_modules/@redis/', '/node_modules/bullmq/', '/node_modules/@keyv/redis/'] },
+    { what: 'Redis', marks: ['/node_modules/@redis/', '/node_modules/bullmq/'] },
     { what: 'parsers of pages', marks: ['/node_modules/linkedom/', '/node_modules/turndown/', '/node_modules/unpdf/'] },
     { what: 'the OpenAI and the MCP client', marks: ['/node_modules/openai/', '/node_modules/@modelcontextprotocol/'] },
     { what: 'what checks JSON Schemas', marks: ['/node_modules/ajv/'] },

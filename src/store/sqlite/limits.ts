@@ -31,9 +31,8 @@ export class SqliteLimits {
   readonly #statements;
   readonly #budgets = new Map<string, MemoryBudget>();
   readonly #holds = new Map<string, Holds>();
-  /** Windows and holds that changed since they were written. */
-  #windows = new Map<string, { name: string; key: string }>();
-  #changed = new Map<string, { name: string; key: string; id: string }>();
+  /** Holds, and windows (without an id), that changed since they were written. */
+  #changed = new Map<string, { name: string; key: string; id?: string }>();
   #timer: NodeJS.Timeout | undefined;
   #isQueued = false;
   #isClosed = false;
@@ -59,20 +58,20 @@ export class SqliteLimits {
   async flush(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (this.#isQueued || (this.#windows.size === 0 && this.#changed.size === 0)) return;
+    if (this.#isQueued || this.#changed.size === 0) return;
     this.#isQueued = true;
     try {
       await this.#options.writer.run((transaction) => {
         this.#isQueued = false;
-        const [windows, changed] = [this.#windows, this.#changed];
+        const changed = this.#changed;
         transaction.onRollback(() => {
-          this.#windows = new Map([...windows, ...this.#windows]);
           this.#changed = new Map([...changed, ...this.#changed]);
         });
-        this.#windows = new Map();
         this.#changed = new Map();
-        for (const { name, key } of windows.values()) this.#writeWindow(name, key);
-        for (const { name, key, id } of changed.values()) this.#writeHold(name, { key, id });
+        for (const { name, key, id } of changed.values()) {
+          if (id === undefined) this.#writeWindow(name, key);
+          else this.#writeHold(name, { key, id });
+        }
       });
     } catch (thrown) {
       this.#isQueued = false;
@@ -88,7 +87,7 @@ export class SqliteLimits {
       now: steady.now,
       holds: this.#holdsOf(name),
       changed: (key) => {
-        this.#windows.set(`${name} ${key}`, { name, key });
+        this.#changed.set(`${name} ${key}`, { name, key });
         this.#soon();
       },
     });

@@ -37,14 +37,14 @@ export class Indexes extends RedisPart {
     return createdAt * 1000 + this.#sameMs;
   }
 
-  async markQueued(id: RunId, queued: boolean): Promise<void> {
-    if (!queued) await this.command('ZREM', this.keys.queued.of(id), id);
+  async leaveQueue(id: RunId): Promise<void> {
+    await this.command('ZREM', this.keys.queued.of(id), id);
   }
 
   /** The run is claimed until then; 0 where it was given back. It leaves the one set only once it is in the other. */
   async markClaimed(id: RunId, until: number): Promise<void> {
-    await this.command('ZADD', this.keys.claimed.of(id), `${until}`, id);
-    await this.command('ZREM', this.keys.queued.of(id), id);
+    await this.extend(id, until);
+    await this.leaveQueue(id);
   }
 
   /** Moves the end of a claim. Also where the index has lost it: in a cluster a failover of another master may do that. */
@@ -64,10 +64,7 @@ export class Indexes extends RedisPart {
 
   /** The run is not open any more. */
   async close(id: RunId): Promise<void> {
-    await Promise.all([
-      this.command('ZREM', this.keys.queued.of(id), id),
-      this.command('ZREM', this.keys.claimed.of(id), id),
-    ]);
+    await Promise.all([this.leaveQueue(id), this.command('ZREM', this.keys.claimed.of(id), id)]);
   }
 
   /** The run is gone. What its record said is not known where it went by itself. */

@@ -1,8 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import { sleep } from '../../../base/abort.ts';
 import type { RunId } from '../../../base/ids.ts';
 import { unavailable } from '../../failure.ts';
 import type { Claim, CreateResult, FencingToken, LostRun, NewRun, RunRecord, SubmissionKey } from '../../run-store.ts';
-import { newNonce, newToken } from '../../token.ts';
+import { newToken } from '../../token.ts';
 import { RedisPart, type RedisParts } from '../part.ts';
 import {
   claimReply,
@@ -133,7 +134,7 @@ export class Records extends RedisPart {
     if (known.user !== run.user || known.api !== run.api || known.model !== run.model) {
       await this.#lists.remove(run, { model: run.model, status: 'queued' });
     }
-    if (known.status !== 'queued') await this.#indexes.markQueued(run.id, false);
+    if (known.status !== 'queued') await this.#indexes.leaveQueue(run.id);
   }
 
   async get(id: RunId): Promise<RunRecord | undefined> {
@@ -141,8 +142,7 @@ export class Records extends RedisPart {
   }
 
   async claim(id: RunId, options: { leaseMs: number; force: boolean }): Promise<ClaimOutcome> {
-    const nonce = newNonce();
-    const args = [this.now(), `${options.leaseMs}`, options.force ? '1' : '0', nonce];
+    const args = [this.now(), `${options.leaseMs}`, options.force ? '1' : '0', randomUUID()];
     const reply = claimReply.parse(await this.script(SCRIPTS.claim, [this.keys.run(id)], args));
     if (reply[0] === 'held') return { outcome: 'held', until: Number(reply[1]) };
     if (reply[0] !== 'claimed') return { outcome: reply[0] };
