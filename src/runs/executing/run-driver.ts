@@ -1,8 +1,8 @@
 import type { ErrorCode } from '../../base/errors.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
 import type { LiveSteps } from '../../research/run/live-steps.ts';
-import type { ResearchOutcome, Step } from '../../research/run/steps.ts';
 import type { ResearchState } from '../../research/run/state.ts';
+import type { ResearchOutcome, Step } from '../../research/run/steps.ts';
 import type { RunRecord, TerminalStatus } from '../../store/run-store.ts';
 import type { ProxyRequest, Used } from '../runs.ts';
 

@@ -1,9 +1,19 @@
+import KeyvRedis from '@keyv/redis';
 import { Keyv } from 'keyv';
 import type { RedisConnection } from './connection/connection.ts';
 import { maybeText } from './replies.ts';
 
-/** A Keyv over the store's connection, which knows the server of a key: what it keeps, all instances share. */
+/** A Keyv over the store's connection: what it keeps, all instances share. */
 export function redisKeyv(redis: RedisConnection, namespace: string): Keyv<unknown> {
+  const { client } = redis;
+  if (!client) return movingKeyv(redis, namespace);
+  // Its defaults swallow errors, and hang while Redis is away.
+  const store = new KeyvRedis<string>(client, { namespace, throwOnErrors: true, throwOnConnectError: true });
+  return new Keyv({ store, namespace, useKeyPrefix: false, throwOnErrors: true });
+}
+
+/** Where keys move between servers, the connection knows which one to ask; `@keyv/redis` has one client. */
+function movingKeyv(redis: RedisConnection, namespace: string): Keyv<unknown> {
   const nameOf = (key: string) => `${namespace}::${key}`;
   const store = {
     async get(key: string) {

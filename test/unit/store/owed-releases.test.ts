@@ -48,6 +48,7 @@ describe('what is owed to Redis', () => {
       replicated: unused,
       onReady: () => ({ [Symbol.dispose]: () => {} }),
       serverOf: () => '',
+      client: undefined,
       sharded: false,
       closed: false,
       close: async () => {},

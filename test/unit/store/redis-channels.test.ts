@@ -11,6 +11,7 @@ class Connection implements RedisConnection {
   isAway = false;
   readonly subscribed = new Set<string>();
   readonly #listeners = new Set<() => void>();
+  readonly client = undefined;
   readonly sharded = false;
   readonly closed = false;
 

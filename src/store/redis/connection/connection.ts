@@ -2,6 +2,7 @@ import type { RedisArgument } from '@redis/client';
 import { messageOf } from '../../../base/errors.ts';
 import { unavailable } from '../../failure.ts';
 import { isRedirect, isUnknownScript, toStoreError, unreachable } from './failure.ts';
+import type { RedisClient } from './make-client.ts';
 import { type ChannelOptions, type ConnectionOptions, NodeConnection } from './node-connection.ts';
 import { type Address, nameOf } from './target.ts';
 import type { Topology } from './topology.ts';
@@ -65,6 +66,11 @@ export class Connection {
   /** Whether keys lie on several servers, which do not keep the order of commands among each other. */
   get sharded(): boolean {
     return this.#topology.sharded;
+  }
+
+  /** The client of the one server that holds all keys for ever; undefined with sentinels and in a cluster. */
+  get client(): RedisClient | undefined {
+    return this.#topology.fixed ? this.#nodeOf(undefined).client : undefined;
   }
 
   /** Calls `listener` whenever a connection is there again, subscriptions included. */

@@ -79,6 +79,11 @@ export class NodeConnection {
     }
   }
 
+  /** The client itself, the same one for ever. */
+  get client(): RedisClient {
+    return this.#client;
+  }
+
   get closed(): boolean {
     return this.#closed;
   }

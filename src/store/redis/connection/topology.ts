@@ -62,6 +62,11 @@ export class Topology implements Disposable {
     }
   }
 
+  /** Whether it is always the same server. */
+  get fixed(): boolean {
+    return this.#target.kind === 'single';
+  }
+
   /** Whether keys lie on several servers. */
   get sharded(): boolean {
     return this.#target.kind === 'cluster';
