@@ -22,18 +22,13 @@ const READING_SHARE = 0.4;
 
 /** The highest price of these routes, part by part; undefined where one of them has none. */
 export function highestPrice(routes: readonly RouteConfig[]): RoutePrice | undefined {
-  const prices = routes.flatMap(({ price }) => (price ? [price] : []));
-  if (prices.length === 0 || prices.length < routes.length) return undefined;
-  return highestOf(prices);
+  return routes.every(({ price }) => price) ? highestKnownPrice(routes) : undefined;
 }
 
 /** The same of the routes that have a price; undefined where none has. */
 export function highestKnownPrice(routes: readonly RouteConfig[]): RoutePrice | undefined {
-  const prices = routes.flatMap(({ price }) => (price ? [price] : []));
-  return prices.length === 0 ? undefined : highestOf(prices);
-}
-
-function highestOf(prices: readonly RoutePrice[]): RoutePrice {
+  const prices = routes.flatMap(({ price }) => price ?? []);
+  if (prices.length === 0) return undefined;
   return {
     input: Math.max(...prices.map(({ input, cache_write: write = 0 }) => Math.max(input, write))),
     output: Math.max(...prices.map(({ output }) => output)),
@@ -51,57 +46,56 @@ export function leastCost(price: RoutePrice, openingTokens: number): number {
 }
 const LEAST_OUTPUT = 64;
 
-/** What a bounded run may still spend. Every figure is Infinity where nothing bounds it. */
+const FREE: RoutePrice = { input: 0, output: 0 };
+
+/** What a run may still spend. Every figure is Infinity where nothing bounds it. */
 export class Purse {
-  readonly #money: Money;
+  readonly #most: number;
+  readonly #price: RoutePrice;
   readonly #state: ResearchState;
 
-  constructor(money: Money, state: ResearchState) {
-    this.#money = money;
+  constructor({ most, price }: Money, state: ResearchState) {
+    this.#most = price ? most : Number.POSITIVE_INFINITY;
+    this.#price = price ?? FREE;
     this.#state = state;
   }
 
   /** Whether the run's cost has a bound. */
   get bounded(): boolean {
-    return this.#money.most !== Number.POSITIVE_INFINITY && this.#money.price !== undefined;
+    return this.#most !== Number.POSITIVE_INFINITY;
   }
 
   get left(): number {
-    return this.bounded ? Math.max(0, this.#money.most - this.#state.cost) : Number.POSITIVE_INFINITY;
+    return Math.max(0, this.#most - this.#state.cost);
   }
 
   /** Tokens that a research turn may write whose request has so many; undefined where it would cost too much. */
   turnTokens(input: number): number | undefined {
-    const { price } = this.#money;
-    if (!this.bounded || !price) return Number.POSITIVE_INFINITY;
-    const answer = costOf(price, { input: input * MISCOUNT + LEAST_TURN, output: LEAST_ANSWER });
+    const answer = costOf(this.#price, { input: input * MISCOUNT + LEAST_TURN, output: LEAST_ANSWER });
     const output = this.#outputFor(this.left - answer, input);
     return output >= LEAST_TURN ? output : undefined;
   }
 
   /** Tokens that the answer may have whose request has so many; `pending`: what was spent and is not counted yet. */
   answerTokens(input: number, { pending = 0 }: { pending?: number } = {}): number {
-    return this.bounded ? this.#outputFor(this.left - pending, input) : Number.POSITIVE_INFINITY;
+    return this.#outputFor(this.left - pending, input);
   }
 
   /** Tokens that the request for the answer may have, so that there is something left to write it. */
   get answerInput(): number {
-    const { price } = this.#money;
-    if (!this.bounded || !price || price.input === 0) return Number.POSITIVE_INFINITY;
-    const left = this.left - costOf(price, { input: 0, output: LEAST_ANSWER });
-    return Math.max(0, (left * MILLION) / (price.input * MISCOUNT));
+    if (this.#price.input === 0) return Number.POSITIVE_INFINITY;
+    const left = this.left - costOf(this.#price, { input: 0, output: LEAST_ANSWER });
+    return Math.max(0, (left * MILLION) / (this.#price.input * MISCOUNT));
   }
 
   /** What reading long pages may cost now. */
   get forReading(): number {
-    return this.bounded ? this.left * READING_SHARE : Number.POSITIVE_INFINITY;
+    return this.left * READING_SHARE;
   }
 
   #outputFor(left: number, input: number): number {
-    const { price } = this.#money;
-    if (!price) return Number.POSITIVE_INFINITY;
-    const rest = left - costOf(price, { input: input * MISCOUNT, output: 0 });
+    const rest = left - costOf(this.#price, { input: input * MISCOUNT, output: 0 });
     if (rest <= 0) return 0;
-    return price.output === 0 ? Number.POSITIVE_INFINITY : Math.floor((rest * MILLION) / price.output);
+    return this.#price.output === 0 ? Number.POSITIVE_INFINITY : Math.floor((rest * MILLION) / this.#price.output);
   }
 }
