@@ -36,32 +36,21 @@ const EFFORT_ADVICE: Readonly<Record<Effort, string>> = {
 
 /** Reads the prompt files once. */
 export function loadPrompts(): Prompts {
-  const [research, answer, answerNow, continueAnswer, verify, read, repair] = [
-    readPrompt('research'),
-    readPrompt('answer'),
-    readPrompt('answer-now'),
-    readPrompt('continue'),
-    readPrompt('verify'),
-    readPrompt('read'),
-    readPrompt('repair'),
-  ];
+  const research = readPrompt('research');
   return {
-    research: (values) => fill(research, { ...values, effort_advice: EFFORT_ADVICE[values.effort] }),
-    answer: (values) => fill(answer, values),
-    answerNow: () => answerNow,
-    continueAnswer: () => continueAnswer,
-    verify: () => verify,
-    read: (values) => fill(read, values),
-    repair: (values) => fill(repair, values),
+    research: (values) => research({ ...values, effort_advice: EFFORT_ADVICE[values.effort] }),
+    answer: readPrompt('answer'),
+    answerNow: readPrompt('answer-now'),
+    continueAnswer: readPrompt('continue'),
+    verify: readPrompt('verify'),
+    read: readPrompt('read'),
+    repair: readPrompt('repair'),
   };
 }
 
-function readPrompt(name: string): string {
-  const text = readFileSync(new URL(`./${name}.md`, import.meta.url), 'utf8');
-  return text.replace(/^<!--[\s\S]*?-->\s*/, '').trimEnd();
-}
-
-/** Fills `{{name}}` in one pass, so that what is filled in is never read as a placeholder. */
-function fill(template: string, values: Readonly<Record<string, string>>): string {
-  return template.replace(/\{\{(\w+)\}\}/g, (_, name: string) => values[name] ?? '').trim();
+/** A prompt, filled in one pass: what is filled in is never read as a placeholder. */
+function readPrompt(name: string): (values?: Readonly<Record<string, string>>) => string {
+  const file = readFileSync(new URL(`./${name}.md`, import.meta.url), 'utf8');
+  const text = file.replace(/^<!--[\s\S]*?-->\s*/, '');
+  return (values = {}) => text.replace(/\{\{(\w+)\}\}/g, (_, key: string) => values[key] ?? '').trim();
 }
