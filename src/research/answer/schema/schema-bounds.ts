@@ -16,20 +16,12 @@ export function schemaExcess(schema: Record<string, unknown>): string | undefine
     if (size > MAX_SIZE) return `must be at most ${MAX_SIZE} characters as JSON`;
     if (typeof value !== 'object' || value === null) return undefined;
     if (depth > MAX_DEPTH) return `must be nested at most ${MAX_DEPTH} levels deep`;
-    if (Array.isArray(value)) return first(value, (item) => excess(item, depth + 1));
-    return first(Object.keys(value), (key) => {
-      size += key.length + 3;
-      return excess(Reflect.get(value, key), depth + 1);
-    });
+    for (const key of Array.isArray(value) ? value.keys() : Object.keys(value)) {
+      if (typeof key === 'string') size += key.length + 3;
+      const found = excess(Reflect.get(value, key), depth + 1);
+      if (found !== undefined) return found;
+    }
+    return undefined;
   };
   return excess(schema, 1);
-}
-
-/** The first thing that is found, without a look at what comes after it. */
-function first<T>(items: readonly T[], find: (item: T) => string | undefined): string | undefined {
-  for (const item of items) {
-    const found = find(item);
-    if (found !== undefined) return found;
-  }
-  return undefined;
 }
