@@ -1,3 +1,4 @@
+import { closingRun, endOfRun, LONGEST_FENCE, lineAt, OPENS_BLOCK } from './code-marks.ts';
 import { LineState } from './line-state.ts';
 import { type FoundMarker, markerAt } from './marker.ts';
 import { destinationAt, type MayShow, marksInCode, tagAt } from './safe-markup.ts';
@@ -9,13 +10,8 @@ export type AnswerPart =
   | { type: 'marker'; text: string; numbers: number[] }
   | { type: 'url'; text: string };
 
-/** How much text decides whether a run of back-ticks opens code, in UTF-16 code units. A longer span is none. */
-const LONGEST_CODE = 1000;
 /** A longer run of characters is no address. */
 const LONGEST_URL = 2000;
-/** How much of a line decides whether it opens or closes a code block. */
-const LONGEST_FENCE = 200;
-
 /** A longer line of code is looked at in pieces. */
 const LONGEST_LINE = 4000;
 /** Brackets that are open at a time, as far as that matters. */
@@ -29,7 +25,6 @@ const NEXT_OR_BEGUN =
 const URL_RUN = /(?:https?|corpus):\/\/[^\s<>"`|\\^{}\u3000-\u303f\uff00-\uffef]{1,2001}/iy;
 /** What an address may be made of, from anywhere within it. */
 const URL_CHARACTERS = /[^\s<>"`|\\^{}\u3000-\u303f\uff00-\uffef]*/y;
-const OPENS_BLOCK = /^[^\S\n>]*(?:>[^\S\n>]*)*(?:[-*+][^\S\n]+|\d{1,9}[.)][^\S\n]+)?(`{3,}|~{3,})/;
 const MAY_OPEN_BLOCK = /^[^\S\n>]*(?:>[^\S\n>]*)*(?:(?:[-*+]|\d{1,9}[.)])[^\S\n]+|[-*+]|\d{1,9}[.)]?)?(?:`+|~+)?$/;
 /** In a list, a quotation or behind white space a block may end before its closing line. */
 const PLAIN_FENCE = /^ {0,3}(?:`{3,}|~{3,})/;
@@ -152,7 +147,7 @@ export class AnswerScanner {
 
   /** The line that opens a code block, or undefined where the line does not. */
   #openBlock(at: number, final: boolean, parts: Parts): number | 'more' | undefined {
-    const line = lineAt(this.#buffer, at, LONGEST_FENCE);
+    const line = lineAt(this.#buffer, at);
     const whole = final || line.ended || line.text.length === LONGEST_FENCE;
     if (!whole && MAY_OPEN_BLOCK.test(line.text)) return 'more';
     const opening = OPENS_BLOCK.exec(line.text);
@@ -332,48 +327,4 @@ class Parts {
     if (last?.type === 'text') last.text += text;
     else this.list.push({ type: 'text', text });
   }
-}
-
-/** The line at `at` without its newline, `longest` characters of it at most. */
-function lineAt(text: string, at: number, longest: number): { text: string; ended: boolean } {
-  const line = text.slice(at, at + longest + 1);
-  const newline = line.indexOf('\n');
-  return newline === -1
-    ? { text: line.slice(0, longest), ended: false }
-    : { text: line.slice(0, newline), ended: true };
-}
-
-function endOfRun(text: string, at: number): number {
-  let end = at;
-  while (text[end] === '`') end++;
-  return end;
-}
-
-/** Where the run that closes a code span ends, or undefined where the paragraph has none near enough. */
-function closingRun(
-  text: string,
-  { opened, length, final }: { opened: number; length: number; final: boolean },
-): number | 'more' | undefined {
-  const limit = opened + LONGEST_CODE;
-  // Nothing beyond is looked at.
-  const near = text.slice(0, limit);
-  let from = opened;
-  for (;;) {
-    const at = near.indexOf('`', from);
-    if (endsParagraph(text, from, at === -1 ? near.length : at)) return undefined;
-    if (at === -1) return final || text.length >= limit ? undefined : 'more';
-    from = endOfRun(text, at);
-    if (from === text.length && !final) return 'more';
-    if (from - at === length) return from;
-  }
-}
-
-/** Whether a paragraph ends in a part of the text: at a blank line, or before a code block. */
-function endsParagraph(text: string, from: number, until: number): boolean {
-  const part = text.slice(from, until);
-  for (let at = part.indexOf('\n'); at !== -1; at = part.indexOf('\n', at + 1)) {
-    const line = lineAt(text, from + at + 1, LONGEST_FENCE);
-    if (line.text.trim() === '' ? line.ended : OPENS_BLOCK.test(line.text)) return true;
-  }
-  return false;
 }

@@ -1,0 +1,53 @@
+/** Where code begins and ends in a Markdown text, as far as its line or paragraph tells. */
+
+/** How much text decides whether a run of back-ticks opens code, in UTF-16 code units. A longer span is none. */
+const LONGEST_CODE = 1000;
+/** How much of a line decides whether it opens or closes a code block. */
+export const LONGEST_FENCE = 200;
+/** What opens a code block, with its mark. */
+export const OPENS_BLOCK = /^[^\S\n>]*(?:>[^\S\n>]*)*(?:[-*+][^\S\n]+|\d{1,9}[.)][^\S\n]+)?(`{3,}|~{3,})/;
+
+/** The line at `at` without its newline, or as much of it as decides whether it opens or closes a code block. */
+export function lineAt(text: string, at: number): { text: string; ended: boolean } {
+  const line = text.slice(at, at + LONGEST_FENCE + 1);
+  const newline = line.indexOf('\n');
+  return newline === -1
+    ? { text: line.slice(0, LONGEST_FENCE), ended: false }
+    : { text: line.slice(0, newline), ended: true };
+}
+
+/** Where a run of back-ticks ends. */
+export function endOfRun(text: string, at: number): number {
+  let end = at;
+  while (text[end] === '`') end++;
+  return end;
+}
+
+/** Where the run that closes a code span ends, or undefined where the paragraph has none near enough. */
+export function closingRun(
+  text: string,
+  { opened, length, final }: { opened: number; length: number; final: boolean },
+): number | 'more' | undefined {
+  const limit = opened + LONGEST_CODE;
+  // Nothing beyond is looked at.
+  const near = text.slice(0, limit);
+  let from = opened;
+  for (;;) {
+    const at = near.indexOf('`', from);
+    if (endsParagraph(text, from, at === -1 ? near.length : at)) return undefined;
+    if (at === -1) return final || text.length >= limit ? undefined : 'more';
+    from = endOfRun(text, at);
+    if (from === text.length && !final) return 'more';
+    if (from - at === length) return from;
+  }
+}
+
+/** Whether a paragraph ends in a part of the text: at a blank line, or before a code block. */
+function endsParagraph(text: string, from: number, until: number): boolean {
+  const part = text.slice(from, until);
+  for (let at = part.indexOf('\n'); at !== -1; at = part.indexOf('\n', at + 1)) {
+    const line = lineAt(text, from + at + 1);
+    if (line.text.trim() === '' ? line.ended : OPENS_BLOCK.test(line.text)) return true;
+  }
+  return false;
+}
