@@ -1,4 +1,4 @@
-import type { SourceRegistry } from '../run/sources.ts';
+import { hostOf, type SourceRegistry } from '../run/sources.ts';
 
 /**
  * What of an answer's Markdown may load or link to something. A page can make a model write an image whose address
@@ -27,12 +27,6 @@ export function mayShowFor(sources: SourceRegistry, named: Pick<ReadonlySet<stri
     if (host === undefined || !(sources.knowsHost(host) || named.has(host))) return false;
     return !image || !destination.includes('?') || sources.byUrl(destination) !== undefined;
   };
-}
-
-/** The host of an address without `www.`; undefined where there is none. */
-export function hostOf(url: string): string | undefined {
-  const host = URL.parse(url)?.host.replace(/^www\./, '');
-  return host === '' ? undefined : host;
 }
 
 /** The hosts of the addresses in a text. */

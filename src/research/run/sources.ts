@@ -51,7 +51,7 @@ export class SourceRegistry {
 
   /** Whether a source is at a host; `www.` makes no difference. */
   knowsHost(host: string): boolean {
-    return this.#hosts.has(withoutWww(host));
+    return this.#hosts.has(host.replace(WWW, ''));
   }
 
   byId(id: number): Source | undefined {
@@ -71,15 +71,18 @@ export class SourceRegistry {
     if (source.movedTo !== undefined) this.#byUrl.set(urlKey(source.movedTo), source);
     this.#byId.set(source.id, source);
     for (const url of [source.url, source.movedTo ?? '']) {
-      const host = URL.parse(url)?.host;
-      if (host) this.#hosts.add(withoutWww(host));
+      const host = hostOf(url);
+      if (host !== undefined) this.#hosts.add(host);
     }
     this.#last = Math.max(this.#last, source.id);
   }
 }
 
-function withoutWww(host: string): string {
-  return host.replace(/^www\./, '');
+const WWW = /^www\./;
+
+/** The host of an address without `www.`; undefined where there is none. */
+export function hostOf(url: string): string | undefined {
+  return URL.parse(url)?.host.replace(WWW, '') || undefined;
 }
 
 /** What makes two spellings of a URL the same source: no fragment, no trailing slash, no tracking parameters. */
