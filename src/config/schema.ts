@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { key, passthrough } from './schema/keys.ts';
+import { key, passthroughSetting } from './schema/keys.ts';
 import { type budget, type effortLevel, model, type profile } from './schema/models.ts';
 import { provider, type remoteProvider, type route } from './schema/providers.ts';
 import { logging, runs, server, store } from './schema/service.ts';
@@ -18,7 +18,7 @@ export const configSchema = z.strictObject({
   providers: z.record(name, provider),
   models: z.record(name, model),
   /** Off unless both this and a key name the path. */
-  passthrough: z.array(passthrough).default([]),
+  passthrough: z.array(passthroughSetting).default([]),
   keys: z.array(key).min(1, 'needs at least one key: { id, secret }'),
   tools: tools.prefault({}),
   logging: logging.prefault({}),

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { DemoRequest } from './request.ts';
 import type { DemoCall, DemoTurn } from './researcher.ts';
-import { piecesOf } from './words.ts';
+import { streamPieces } from './words.ts';
 
 /** A turn in the shapes of OpenAI's chat completions: one object, or chunks. */
 
@@ -16,8 +16,8 @@ export interface BoundedTurn {
 /** Cuts a turn at `max_completion_tokens` or `max_tokens`, thoughts included, as providers do. */
 export function boundTurn(turn: DemoTurn, request: DemoRequest): BoundedTurn {
   const limit = request.max_completion_tokens ?? request.max_tokens ?? Number.POSITIVE_INFINITY;
-  const thoughts = piecesOf(turn.reasoning);
-  const words = piecesOf(turn.text);
+  const thoughts = streamPieces(turn.reasoning);
+  const words = streamPieces(turn.text);
   const reasoning = thoughts.slice(0, limit);
   const text = words.slice(0, limit - reasoning.length);
   if (thoughts.length + words.length > limit) return { reasoning, text, calls: [], finishReason: 'length' };

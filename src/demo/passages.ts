@@ -2,7 +2,7 @@ import type { FoundDocument } from './conversation.ts';
 import { keywordMatcher, segmentsOf, sentencesOf } from './words.ts';
 
 /** A sentence worth quoting. */
-export interface Passage {
+export interface DemoPassage {
   text: string;
   document: FoundDocument;
   score: number;
@@ -16,7 +16,7 @@ export interface Passage {
 const MAX_TEXT = 100_000;
 
 /** The sentences of documents that have key words, best first; which come first does not depend on chance. */
-export function rankPassages(documents: readonly FoundDocument[], keywords: readonly string[]): Passage[] {
+export function rankPassages(documents: readonly FoundDocument[], keywords: readonly string[]): DemoPassage[] {
   const matchers = keywords.map((keyword) => ({ keyword, matches: keywordMatcher(keyword) }));
   const matching = (text: string) => {
     const lower = text.toLowerCase();
@@ -34,7 +34,7 @@ export function rankPassages(documents: readonly FoundDocument[], keywords: read
   const rarity = (keyword: string) => Math.log(1 + candidates.length / (1 + (counts.get(keyword)?.length ?? 0)));
   return candidates
     .filter(({ found }) => found.length > 0)
-    .map(({ text, document, position, found }): Passage => {
+    .map(({ text, document, position, found }): DemoPassage => {
       const weight = found.reduce((sum, keyword) => sum + rarity(keyword), 0);
       const titled = matching(document.title).length * 0.3;
       const early = 0.4 / (1 + position / 5);
@@ -46,8 +46,8 @@ export function rankPassages(documents: readonly FoundDocument[], keywords: read
 }
 
 /** The best passages, at most `limit`, without near repeats and without one document taking all. */
-export function choosePassages(passages: readonly Passage[], limit: number): Passage[] {
-  const chosen: Passage[] = [];
+export function choosePassages(passages: readonly DemoPassage[], limit: number): DemoPassage[] {
+  const chosen: DemoPassage[] = [];
   const perDocument = Math.ceil(limit / 2);
   for (const passage of passages) {
     if (chosen.length === limit) break;

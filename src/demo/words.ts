@@ -91,7 +91,7 @@ function isQuotable(sentence: string): boolean {
  * A text in the pieces that it is streamed in and counted by: words with the space before them, and a few characters
  * at a time where there are no spaces. Joined, the pieces are the text.
  */
-export function piecesOf(text: string): string[] {
+export function streamPieces(text: string): string[] {
   const pieces = text.match(PIECE) ?? [];
   return pieces.filter((piece) => piece !== '');
 }

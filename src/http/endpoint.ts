@@ -2,7 +2,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import { GatewayError } from '../base/errors.ts';
 import { type WorkScope, workFor } from '../base/load/event-loop.ts';
 import { MAX_LAG_MS } from '../runs/executing/load-meter.ts';
-import { type Answer, writeAnswer } from './answers/answer.ts';
+import { type Answer, sendAnswer } from './answers/answer.ts';
 import type { AppDeps, Identity } from './app-deps.ts';
 import { authenticate } from './middleware/auth.ts';
 import type { BodySource } from './middleware/read-body.ts';
@@ -48,7 +48,7 @@ export function handlerOf(route: string, endpoint: Endpoint, deps: AppDeps): Req
   const write = async (res: Response, answer: Answer, { config, context }: Identity) => {
     using _ = answer.kind === 'stream' ? deps.metrics.stream() : undefined;
     const { heartbeatMs } = config.server;
-    await writeAnswer(res, answer, { heartbeatMs, heldTexts: deps.heldTexts, signal: context.signal });
+    await sendAnswer(res, answer, { heartbeatMs, heldTexts: deps.heldTexts, signal: context.signal });
   };
   return (req, res) => {
     const scope: WorkScope = { route };

@@ -11,4 +11,4 @@ export const errorObject = z.object({
 /** The body of every failed HTTP answer. */
 export const errorBody = z.object({ error: errorObject });
 
-export type ErrorObject = z.output<typeof errorObject>;
+export type ApiError = z.output<typeof errorObject>;

@@ -9,7 +9,7 @@ import { type Context, createContext } from './context/context.ts';
 import { notesIn } from './context/model-notes.ts';
 import { restartNotes } from './context/restart.ts';
 import { recordsOf } from './context/result-records.ts';
-import { judge } from './guards/guards.ts';
+import { verdictOn } from './guards/guards.ts';
 import { inventedResult } from './guards/refusals.ts';
 import { callKey, refuseRepeated } from './guards/repeated-calls.ts';
 import { withReader } from './reading/reader.ts';
@@ -77,7 +77,7 @@ function tell(run: ResearchRun, guardName: GuardName, text: string): Step {
 /** Steps in after a turn that did not help; see `guards.ts`. */
 async function* guard(run: ResearchRun, context: Context): AsyncGenerator<Step> {
   if (run.state.forced) return;
-  const verdict = judge(run.state);
+  const verdict = verdictOn(run.state);
   if (verdict?.do === 'tell') yield tell(run, verdict.guard, verdict.text);
   if (verdict?.do === 'stop') yield await giveUp(run, context, verdict.why);
 }

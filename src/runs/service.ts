@@ -10,7 +10,7 @@ import type { ResponseObject } from '../protocol/response.ts';
 import type { LogBatch, RunApi, RunRecord, RunStatus, RunStore, RunSummary } from '../store/run-store.ts';
 import { Cancels } from './executing/cancels.ts';
 import type { Executor } from './executing/executor.ts';
-import { taskEntry, taskJson } from './projections/task.ts';
+import { taskJson, toTaskEntry } from './projections/task.ts';
 import { EndedLogs } from './reading/ended-logs.ts';
 import { type FollowOptions, follow, fromCursor } from './reading/follow.ts';
 import type { ResponseFold } from './reading/response-fold.ts';
@@ -168,7 +168,7 @@ class StoredRuns implements Runs {
   }
 
   taskEntry(run: RunSummary) {
-    return taskEntry(run);
+    return toTaskEntry(run);
   }
 
   inputItems(run: RunRecord): JsonObject[] {

@@ -1,6 +1,6 @@
 import type {
-  Budget,
   Counter,
+  LimitBudget,
   LimitHolder,
   LimitRelease,
   LimitRequest,
@@ -14,7 +14,7 @@ import { releaseOf } from './limits.ts';
 export interface LimitParts {
   counter(...args: Parameters<LimitStore['counter']>): Counter;
   slots(...args: Parameters<LimitStore['slots']>): Slots;
-  budget(...args: Parameters<LimitStore['budget']>): Budget;
+  budget(...args: Parameters<LimitStore['budget']>): LimitBudget;
 }
 
 /** A limit store over counters, places and budgets, one of each name. */

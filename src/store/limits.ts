@@ -42,7 +42,7 @@ export interface Slots {
  * Points that are reserved before it is known how many are used, and settled then. What is reserved counts beside what
  * is used, and never belongs to a window: what is settled counts in the window that runs then.
  */
-export interface Budget {
+export interface LimitBudget {
   /**
    * Holds `points` under an id; more than is left only where nobody else holds any and something is left. An id that
    * holds some already holds these instead.
@@ -106,7 +106,7 @@ export interface LimitStore {
   /** One of a name. */
   slots(options: { name: string }): Slots;
   /** One of a name. */
-  budget(window: CounterWindow): Budget;
+  budget(window: CounterWindow): LimitBudget;
   /**
    * Takes all of it, in this order, or nothing; over Redis in several commands, so that others may see a part of it for a
    * moment. The results up to the first that was refused. @throws GatewayError `store_unavailable`: then what was

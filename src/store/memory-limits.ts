@@ -1,6 +1,6 @@
 import { Holds } from './holds.ts';
 import { limitStore } from './limit-store.ts';
-import type { Budget, Count, Counter, HoldTime, LimitStore, Reserved, Slots } from './limits.ts';
+import type { Count, Counter, HoldTime, LimitBudget, LimitStore, Reserved, Slots } from './limits.ts';
 
 /** Limits counted in this process. */
 export function memoryLimits(now: () => number): LimitStore {
@@ -92,7 +92,7 @@ export class MemorySlots implements Slots {
 }
 
 /** Points in fixed windows, with what is reserved of them beside. */
-export class MemoryBudget implements Budget {
+export class MemoryBudget implements LimitBudget {
   readonly #counter: MemoryCounter;
   readonly #holds: Holds;
   readonly #changed: (key: string) => void;

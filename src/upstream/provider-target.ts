@@ -4,7 +4,7 @@ import {
   headersToClient,
   headersToProvider,
   ownHeaders,
-  type Passage,
+  type Road,
   requestIdOf,
 } from './credentials/provider-headers.ts';
 import { SecretMask } from './credentials/secret-mask.ts';
@@ -86,7 +86,7 @@ export class ProviderTarget {
   }
 
   /** The headers of a passed request: the client's that describe it, and what is the provider's own, which wins. */
-  headersToProvider(passage: Passage, incoming: TargetRequest['headers'], api: string): Record<string, string> {
+  headersToProvider(passage: Road, incoming: TargetRequest['headers'], api: string): Record<string, string> {
     return headersToProvider(passage, incoming, this.#ownFor(api));
   }
 

@@ -50,7 +50,7 @@ export const key = z
 const OWN_PATHS = ['/v1/responses', '/v1/async', '/v1/models', '/v1/chat/completions'];
 
 /** An API that is passed as it comes to one provider (contract section 8.1). */
-export const passthrough = z.strictObject({
+export const passthroughSetting = z.strictObject({
   path: z
     .string()
     .regex(/^\/v1(?:\/[A-Za-z0-9_.~-]+)+$/, 'must be a path under /v1 such as /v1/files')

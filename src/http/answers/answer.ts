@@ -1,11 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import type { HeldTexts } from '../limits/held-texts.ts';
-import { type JsonBody, writeJson } from './json.ts';
+import { type JsonAnswer, writeJson } from './json.ts';
 import { type StreamAnswer, writeStream } from './sse.ts';
 import { type WaitingAnswer, writeWhenReady } from './waiting.ts';
 
 /** What an endpoint answers. `written`: it wrote the answer itself. */
-export type Answer = ({ kind: 'json' } & JsonBody) | StreamAnswer | WaitingAnswer | { kind: 'written' };
+export type Answer = ({ kind: 'json' } & JsonAnswer) | StreamAnswer | WaitingAnswer | { kind: 'written' };
 
 interface JsonOptions {
   status?: number;
@@ -23,7 +23,7 @@ export function jsonText(body: string | Buffer, { status = 200, headers = {} }: 
 }
 
 /** Writes an answer to its end. A rejection may come after the headers: then the connection has to be broken. */
-export async function writeAnswer(
+export async function sendAnswer(
   res: ServerResponse,
   answer: Answer,
   options: { heartbeatMs: number; heldTexts: HeldTexts; signal: AbortSignal },

@@ -1,6 +1,6 @@
 import { type ErrorCode, GatewayError, isErrorCode } from '../../base/errors.ts';
 import type { ChatChunk } from '../../protocol/chat.ts';
-import type { ErrorObject } from '../../protocol/errors.ts';
+import type { ApiError } from '../../protocol/errors.ts';
 
 /**
  * The frames of a chat stream from its chunks, with `[DONE]` after a last chunk without an error; a failure is told
@@ -56,7 +56,7 @@ async function* framesOf(
   else yield 'data: [DONE]\n\n';
 }
 
-function frame(payload: ChatChunk | { error: ErrorObject }): string {
+function frame(payload: ChatChunk | { error: ApiError }): string {
   return `data: ${JSON.stringify(payload)}\n\n`;
 }
 
@@ -66,7 +66,7 @@ function isLast({ choices, error }: ChatChunk): boolean {
 }
 
 /** The chunk that ends a stream in the middle, after `last`. */
-function cutChunk(last: ChatChunk, error: ErrorObject): ChatChunk {
+function cutChunk(last: ChatChunk, error: ApiError): ChatChunk {
   return { ...last, choices: [{ index: 0, delta: {}, finish_reason: 'error', logprobs: null }], error };
 }
 
@@ -75,7 +75,7 @@ function cutOff(): GatewayError {
 }
 
 /** The error of a failed run as the HTTP error that a chat completion answers with. */
-export function runError(error: ErrorObject | null): GatewayError {
+export function runError(error: ApiError | null): GatewayError {
   const code: ErrorCode = isErrorCode(error?.code) ? error.code : 'internal_error';
   return new GatewayError(code, error?.message ?? 'The run did not complete.');
 }

@@ -10,14 +10,14 @@ export const JSON_HEADERS = {
 } as const;
 
 /** A complete JSON body; bytes are UTF-8. */
-export interface JsonBody {
+export interface JsonAnswer {
   status: number;
   headers: Record<string, string>;
   body: string | Buffer;
 }
 
 /** Writes a complete JSON body in one piece, at the end of this turn of the event loop. */
-export function sendJson(res: ServerResponse, { status, headers, body }: JsonBody): void {
+export function sendJson(res: ServerResponse, { status, headers, body }: JsonAnswer): void {
   res.writeHead(status, { ...JSON_HEADERS, ...headers, 'content-length': Buffer.byteLength(body) });
   atTurnEnd(() => res.end(body));
 }
@@ -31,7 +31,7 @@ const PIECE = 64 * 1024;
  * lies in the socket's memory besides the text itself.
  * @throws GatewayError `overloaded` where too many long ones are being read.
  */
-export async function writeJson(res: ServerResponse, answer: JsonBody, held: HeldTexts): Promise<void> {
+export async function writeJson(res: ServerResponse, answer: JsonAnswer, held: HeldTexts): Promise<void> {
   const { status, headers, body } = answer;
   if (body.length <= LONG) return sendJson(res, answer);
   const bytes = Buffer.byteLength(body);

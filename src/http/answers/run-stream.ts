@@ -7,7 +7,7 @@ import type { LiveChunks } from './sse.ts';
  * The stored frames of a run after `after`, then live, as bytes to be copied. Ends early when the request's
  * signal aborts.
  */
-export function framesOf(
+export function readFrames(
   { runs }: AppDeps,
   run: RunRecord,
   { after, context }: { after: number; context: RequestContext },

@@ -1,6 +1,6 @@
 import { toSeconds } from '../../base/clock.ts';
 import { createChatCompletion } from '../../protocol/requests/requests.ts';
-import { chatCompletion } from '../../runs/projections/chat.ts';
+import { toChatCompletion } from '../../runs/projections/chat.ts';
 import { chatStream } from '../../runs/projections/chat-stream.ts';
 import type { RunRecord } from '../../runs/runs.ts';
 import { beginChatStream, runError } from '../answers/chat-stream.ts';
@@ -81,7 +81,7 @@ function wholeCompletion(
       const response = await runs.ended(run, { signal: context.signal });
       // Once white space has gone out, the failure stands in the completion.
       if (!state.started && response.status !== 'completed') throw runError(response.error);
-      return JSON.stringify(chatCompletion(response));
+      return JSON.stringify(toChatCompletion(response));
     },
   };
 }

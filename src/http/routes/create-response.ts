@@ -1,8 +1,8 @@
 import { GatewayError } from '../../base/errors.ts';
-import { type CreateResponse, createResponse as createResponseBody } from '../../protocol/requests/requests.ts';
+import { type CreateResponse, createResponseBody } from '../../protocol/requests/requests.ts';
 import { createdResponse } from '../../runs/submitting/new-run.ts';
 import { json } from '../answers/answer.ts';
-import { framesOf } from '../answers/run-stream.ts';
+import { readFrames } from '../answers/run-stream.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { forward, jsonForwarding } from '../forward.ts';
@@ -46,7 +46,7 @@ export function createResponse(deps: AppDeps): Endpoint {
       worst: oneAnswer(body.raw, value.max_output_tokens ?? model.max_completion_tokens),
       submission,
     });
-    if (mode === 'stream') return { kind: 'stream', headers, chunks: framesOf(deps, run, { after: 0, context }) };
+    if (mode === 'stream') return { kind: 'stream', headers, chunks: readFrames(deps, run, { after: 0, context }) };
     if (mode === 'background') {
       // The executor may have gone on since: a new run is shown as it was submitted, an earlier one as it is now.
       return json(replayed ? await deps.runs.response(run) : createdResponse(run, submission), { headers });

@@ -2,7 +2,7 @@ import type { Request } from 'express';
 import { GatewayError } from '../../base/errors.ts';
 import type { RunRecord } from '../../runs/runs.ts';
 import { jsonText } from '../answers/answer.ts';
-import { framesOf } from '../answers/run-stream.ts';
+import { readFrames } from '../answers/run-stream.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { Query } from '../query.ts';
@@ -19,7 +19,7 @@ export function getResponse(deps: AppDeps): Endpoint {
     const run = await deps.runs.find(identity.caller, 'responses', String(req.params.id));
     if (after) {
       const { context } = identity;
-      const chunks = isPastEnd(run, after) ? [] : framesOf(deps, run, { after: after.value, context });
+      const chunks = isPastEnd(run, after) ? [] : readFrames(deps, run, { after: after.value, context });
       return { kind: 'stream', headers: {}, chunks };
     }
     const open = run.status === 'queued' || run.status === 'in_progress';

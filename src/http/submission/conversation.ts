@@ -26,7 +26,7 @@ export interface ConversationOptions {
  * or elsewhere; earlier reasoning is dropped.
  * @throws GatewayError `not_found` for an unknown reference, `unsupported_parameter` for an image without vision.
  */
-export async function messagesOf(
+export async function chatMessages(
   items: readonly InputItem[],
   options: ConversationOptions,
 ): Promise<ConversationMessage[]> {

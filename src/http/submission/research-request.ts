@@ -10,7 +10,7 @@ import { highestPrice, leastCost } from '../../research/run/money.ts';
 import type { ConversationMessage, ResearchRequest } from '../../research/run/request.ts';
 import type { Caller, Runs } from '../../runs/runs.ts';
 import { leastTokens } from '../../upstream/decoding/estimate.ts';
-import { messagesOf } from './conversation.ts';
+import { chatMessages } from './conversation.ts';
 import { requestedTools } from './input-tools.ts';
 
 /** Who asks which model, and where references are looked up. */
@@ -108,7 +108,7 @@ async function conversationIn(
   { caller, key, name, model, runs, param }: SubmissionContext & { param: string },
 ): Promise<ConversationMessage[]> {
   const findItem = (id: string) => runs.findItem(caller, id);
-  const conversation = await messagesOf(items, { model, field: param, findItem });
+  const conversation = await chatMessages(items, { model, field: param, findItem });
   checkQuestionLength(conversation, { model, routes: key.routes[name] ?? model.routes, param });
   return conversation;
 }

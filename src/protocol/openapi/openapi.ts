@@ -17,7 +17,7 @@ import {
   listResponsesQuery,
   listTasksQuery,
 } from '../requests/queries.ts';
-import { createChatCompletion, createResponse, inputComponents } from '../requests/requests.ts';
+import { createChatCompletion, createResponseBody, inputComponents } from '../requests/requests.ts';
 import { responseListEntry, responseObject } from '../response.ts';
 import { task, taskEntry } from '../tasks.ts';
 import { describedInput, withNulls } from './describe.ts';
@@ -138,7 +138,7 @@ function responseOperations(): RouteConfig[] {
   return tagged('Responses', {
     'post /v1/responses createResponse': {
       summary: 'Submit a response: streamed, waited for, or in the background.',
-      request: { ...repeatable, body: jsonBody(createResponse.meta({ id: 'CreateResponse' })) },
+      request: { ...repeatable, body: jsonBody(createResponseBody.meta({ id: 'CreateResponse' })) },
       answer,
     },
     'get /v1/responses listResponses': {

@@ -36,7 +36,7 @@ const common = {
 };
 
 /** `POST /v1/responses` on a research model (contract section 3). */
-export const createResponse = z.object({
+export const createResponseBody = z.object({
   ...common,
   input,
   background: z.boolean().optional(),
@@ -49,7 +49,7 @@ export const createResponse = z.object({
   prompt: unsupported('stored prompts are not supported: send input'),
   conversation: unsupported('conversations are not supported: use previous_response_id'),
 });
-export type CreateResponse = z.output<typeof createResponse>;
+export type CreateResponse = z.output<typeof createResponseBody>;
 
 const NO_FUNCTIONS = 'client-side functions cannot be used: tools run on the server';
 

@@ -22,7 +22,7 @@ const MAX_LISTED = 100;
 const THINKING_TOKENS = 8192;
 
 /** The most tokens that the answer may have. */
-export function outputLimit({ request, model }: ResearchRun): number {
+export function answerLimit({ request, model }: ResearchRun): number {
   return Math.min(request.maxOutputTokens ?? model.max_completion_tokens, model.max_completion_tokens);
 }
 
@@ -70,7 +70,7 @@ export async function* answerRequest(run: ResearchRun, ask: AnswerAsk): AsyncGen
 /** The tokens that the answer may still have, by what was counted of it; older transcripts hold no count. */
 export function answerTokensLeft(run: ResearchRun, soFar: string): number {
   const { answerTokens } = run.state;
-  return outputLimit(run) - (answerTokens > 0 ? answerTokens : estimateTokens(soFar));
+  return answerLimit(run) - (answerTokens > 0 ? answerTokens : estimateTokens(soFar));
 }
 
 function askForAnswer(run: ResearchRun, { context, again }: AnswerAsk): TurnMessage[] {

@@ -6,7 +6,7 @@ import type { ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import { takeReasoning } from '../turns.ts';
 import { AnswerBound } from './answer-bound.ts';
-import { type AnswerRequest, outputLimit } from './answer-request.ts';
+import { type AnswerRequest, answerLimit } from './answer-request.ts';
 import { takeCited, type Written } from './answer-steps.ts';
 import type { CitedAnswer } from './cited-answer.ts';
 import { Continuation } from './continuation.ts';
@@ -42,7 +42,7 @@ export class AnswerTurn {
     this.#written = written;
     this.#cited = cited;
     this.#continuation = new Continuation(written.text);
-    this.#bound = new AnswerBound(written.text, Math.min(outputLimit(run), most));
+    this.#bound = new AnswerBound(written.text, Math.min(answerLimit(run), most));
     this.#started = written.text !== '';
   }
 

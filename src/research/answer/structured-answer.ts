@@ -7,7 +7,7 @@ import type { ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import { type Finish, takeReasoning, unfinished } from '../turns.ts';
 import { AnswerBound } from './answer-bound.ts';
-import { answerRequest, outputLimit, schemaText } from './answer-request.ts';
+import { answerLimit, answerRequest, schemaText } from './answer-request.ts';
 import {
   type Answering,
   answeredStep,
@@ -53,7 +53,7 @@ export async function* writeStructured(
       return written;
     }
     yield spentStep(run, answer.usage, NO_PART);
-    problem = answer.cut ? `the answer was cut at ${outputLimit(run)} tokens` : shown.problem;
+    problem = answer.cut ? `the answer was cut at ${answerLimit(run)} tokens` : shown.problem;
     run.log.info({ attempt, problem }, 'structured answer does not validate');
     tail.push(
       { role: 'assistant', content: answer.text.slice(0, MAX_SHOWN) || '(nothing)' },
@@ -109,7 +109,7 @@ async function* collectAnswer(
   let before = '';
   for (let parts = 1; ; parts++) {
     const asked = yield* answerRequest(run, { context, soFar: before, again: false, withoutTools: false, tail });
-    const bound = new AnswerBound(before, outputLimit(run));
+    const bound = new AnswerBound(before, answerLimit(run));
     const continuation = new Continuation(before);
     const thoughts = new ShownThoughts(run.state.sources, answering.mayShow);
     let text = '';

@@ -17,7 +17,7 @@ const MAX_BAD_TURNS = 3;
 const MAX_TOLD = 2;
 
 /** Looks at the last turn and its results, unless the model was told of it already. */
-export function judge(state: ResearchState): Verdict {
+export function verdictOn(state: ResearchState): Verdict {
   const turn = state.unansweredTurn();
   if (!turn) return undefined;
   if (isStuck(state)) return { do: 'stop', why: 'the last rounds of tool calls brought nothing new' };

@@ -49,9 +49,9 @@ export function beginCall(
     case 'web_search':
       return beginSearch({ type: 'search', ...queriesOf(args), sources: [] }, { id: id('ws'), index });
     case 'fetch_url_content':
-      return beginSearch({ type: 'open_page', url: textOf(args.url) }, { id: id('ws'), index });
+      return beginSearch({ type: 'open_page', url: textIn(args.url) }, { id: id('ws'), index });
     case 'execute_python':
-      return beginCode(textOf(args.code), { id: id('ci'), container: `cntr_${run.replaceAll('-', '')}`, index });
+      return beginCode(textIn(args.code), { id: id('ci'), container: `cntr_${run.replaceAll('-', '')}`, index });
     default:
       return beginMcp(call, { id: id('mcp'), index });
   }
@@ -202,7 +202,7 @@ function messageIn(result: string): string {
 }
 
 /** The text that a value is, else none. */
-export function textOf(value: unknown): string {
+export function textIn(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 

@@ -3,7 +3,7 @@ import { markdownText } from '../../base/markdown.ts';
 import type { ReasoningStep, SearchResult } from '../../protocol/chat.ts';
 import type { OutputItem, ToolCallItem } from '../../protocol/items.ts';
 import type { OpenAiCall } from '../../protocol/openai-items.ts';
-import { objectIn, textOf } from '../executing/call-items.ts';
+import { objectIn, textIn } from '../executing/call-items.ts';
 import { textOfReasoning } from '../executing/reasoning-events.ts';
 
 /** What a run thought and did, in the words of chat completions: reasoning steps, lines of progress, search results. */
@@ -14,7 +14,7 @@ const SNIPPET = 300;
 const LINE = 300;
 
 /** The step of an item, or undefined for a message. */
-export function reasoningStep(item: OutputItem, index: number): ReasoningStep | undefined {
+export function toReasoningStep(item: OutputItem, index: number): ReasoningStep | undefined {
   switch (item.type) {
     case 'reasoning':
       return { index, type: 'thinking', thought: textOfReasoning(item) };
@@ -65,7 +65,7 @@ function toolStep(item: ToolCallItem, index: number): ReasoningStep {
       return {
         index,
         type: 'fetch_url_content',
-        fetch_url_content: { url: args.url ?? '', title: title ?? '', snippet: textOf(content).slice(0, SNIPPET) },
+        fetch_url_content: { url: args.url ?? '', title: title ?? '', snippet: textIn(content).slice(0, SNIPPET) },
       };
     }
     case 'execute_python':
@@ -88,7 +88,7 @@ export function progressLine(item: ToolCallItem): string {
           .join('; '),
       );
     case 'fetch_url_content':
-      return line('Reading', textOf(args.url));
+      return line('Reading', textIn(args.url));
     case 'execute_python':
       return 'Running Python';
     default:
@@ -125,9 +125,9 @@ function pageOf(item: ToolCallItem): SearchResult[] {
 
 function resultOf({ title, url, source_id }: JsonObject, text: unknown): SearchResult {
   return {
-    title: textOf(title),
-    url: textOf(url),
-    snippet: textOf(text).slice(0, SNIPPET),
+    title: textIn(title),
+    url: textIn(url),
+    snippet: textIn(text).slice(0, SNIPPET),
     source_id: typeof source_id === 'number' ? source_id : null,
   };
 }

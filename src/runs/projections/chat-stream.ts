@@ -4,8 +4,8 @@ import type { RunEvent } from '../../protocol/events.ts';
 import { decodeFrames } from '../../protocol/frames.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import type { LogBatch } from '../../store/run-store.ts';
-import { chatSources, chatUsage, finishReason } from './chat.ts';
-import { progressLine, reasoningStep } from './chat-steps.ts';
+import { chatSources, finishReason, toChatUsage } from './chat.ts';
+import { progressLine, toReasoningStep } from './chat-steps.ts';
 
 type Delta = ChatChunk['choices'][number]['delta'];
 
@@ -47,7 +47,7 @@ export async function* chatStream(
       if (delta) yield chunk(delta);
       if (event.type !== 'response.completed' && event.type !== 'response.failed') continue;
       const { response } = event;
-      const usage = chatUsage(response.usage);
+      const usage = toChatUsage(response.usage);
       const separate = options.includeUsage === true && response.status !== 'failed';
       yield { ...base, ...lastOf(response), usage: separate ? null : usage };
       if (separate) yield { ...base, choices: [], usage };
@@ -89,7 +89,7 @@ class ShownReasoning {
         return { reasoning_content: `${this.#beforeLine()}${progressLine(event.item)}` };
       case 'response.output_item.done': {
         if (event.item.type !== 'tool_call') return undefined;
-        const step = reasoningStep(event.item, this.#placeOf(event.output_index));
+        const step = toReasoningStep(event.item, this.#placeOf(event.output_index));
         return step && { reasoning_steps: [step] };
       }
       default:

@@ -3,12 +3,12 @@ import type { UrlCitation } from '../../protocol/items.ts';
 import type { ResponseObject, Usage } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
 import { textOfReasoning } from '../executing/reasoning-events.ts';
-import { reasoningStep, searchResults } from './chat-steps.ts';
+import { searchResults, toReasoningStep } from './chat-steps.ts';
 
 /** A run as a chat completion (contract section 7): another reader of the same log. */
 
 /** The chat completion object of an ended run; with `error` and `finish_reason: "error"` of a failed one. */
-export function chatCompletion(response: ResponseObject): ChatCompletion {
+export function toChatCompletion(response: ResponseObject): ChatCompletion {
   const reasoning = response.output.filter((item) => item.type === 'reasoning').map(textOfReasoning);
   const { annotations, ...sources } = chatSources(response);
   return {
@@ -23,7 +23,7 @@ export function chatCompletion(response: ResponseObject): ChatCompletion {
           role: 'assistant',
           content: response.output_text,
           reasoning_content: reasoning.join('\n\n'),
-          reasoning_steps: response.output.flatMap((item, index) => reasoningStep(item, index) ?? []),
+          reasoning_steps: response.output.flatMap((item, index) => toReasoningStep(item, index) ?? []),
           annotations,
         },
         finish_reason: finishReason(response),
@@ -31,7 +31,7 @@ export function chatCompletion(response: ResponseObject): ChatCompletion {
       },
     ],
     ...sources,
-    usage: chatUsage(response.usage),
+    usage: toChatUsage(response.usage),
     ...(response.status === 'failed' && response.error ? { error: response.error } : {}),
   };
 }
@@ -73,7 +73,7 @@ export function finishReason(response: ResponseObject): ChatFinishReason {
   return response.incomplete_details?.reason === 'max_output_tokens' ? 'length' : 'stop';
 }
 
-export function chatUsage(usage: Usage): ChatUsage {
+export function toChatUsage(usage: Usage): ChatUsage {
   return {
     prompt_tokens: usage.input_tokens,
     completion_tokens: usage.output_tokens,

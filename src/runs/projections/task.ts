@@ -2,7 +2,7 @@ import { publicId } from '../../base/ids.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import type { TaskEntry, TaskStatus } from '../../protocol/tasks.ts';
 import type { RunStatus, RunSummary } from '../../store/run-store.ts';
-import { chatCompletion } from './chat.ts';
+import { toChatCompletion } from './chat.ts';
 
 /** A run as a task of the Async interface (contract section 6). */
 
@@ -15,7 +15,7 @@ const TASK_STATUS: Readonly<Record<RunStatus, TaskStatus>> = {
 };
 
 /** The entry of a list. Absent times are left out. */
-export function taskEntry(run: RunSummary): TaskEntry {
+export function toTaskEntry(run: RunSummary): TaskEntry {
   const iso = (ms: number) => new Date(ms).toISOString();
   const { startedAt, endedAt, status } = run;
   return {
@@ -35,9 +35,9 @@ export function taskEntry(run: RunSummary): TaskEntry {
  * it again would change big numbers.
  */
 export function taskJson(run: RunSummary, ended: { response: ResponseObject; proxyBody?: string } | undefined): string {
-  const entry = taskEntry(run);
+  const entry = toTaskEntry(run);
   if (run.status === 'failed') return JSON.stringify({ ...entry, error: ended?.response.error ?? null });
   if (run.status !== 'completed' || !ended) return JSON.stringify(entry);
-  const result = ended.proxyBody ?? JSON.stringify(chatCompletion(ended.response));
+  const result = ended.proxyBody ?? JSON.stringify(toChatCompletion(ended.response));
   return `${JSON.stringify(entry).slice(0, -1)},"result":${result}}`;
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Budget, CounterWindow, Reserved } from '../limits.ts';
+import type { CounterWindow, LimitBudget, Reserved } from '../limits.ts';
 import type { RedisParts } from './part.ts';
 import { numberReply } from './replies.ts';
 import { loadScript, NOW } from './scripts.ts';
@@ -91,8 +91,8 @@ const reserveReply = z.tuple([z.literal([0, 1]), z.number(), z.number(), z.liter
 const usedReply = z.tuple([z.number(), z.number()]);
 
 /** A budget in Redis. `settled` is `settle`, and says whether the id held something. */
-export interface RedisBudget extends Budget {
-  settled(...args: Parameters<Budget['settle']>): Promise<boolean>;
+export interface RedisBudget extends LimitBudget {
+  settled(...args: Parameters<LimitBudget['settle']>): Promise<boolean>;
 }
 
 export function redisBudget(

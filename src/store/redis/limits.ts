@@ -5,9 +5,9 @@ import type { Logger } from '../../base/logger.ts';
 import { limitStore } from '../limit-store.ts';
 import type {
   Awaitable,
-  Budget,
   Counter,
   CounterWindow,
+  LimitBudget,
   LimitHolder,
   LimitRelease,
   LimitStore,
@@ -108,7 +108,7 @@ export function redisLimits(parts: Parts & { log: Logger; now(): number }): Limi
         holders: either(there, here, (of) => of.holders),
       };
     },
-    budget(window): Budget {
+    budget(window): LimitBudget {
       const [there, here] = [redisBudget(parts, window), alone.budget(window)];
       return {
         reserve: either(there, here, (of) => of.reserve),

@@ -22,18 +22,18 @@ import type {
 } from '../run-store.ts';
 import { checkAppend } from '../run-store-checks.ts';
 import type { RedisConnection } from './connection/connection.ts';
-import { reasonOf } from './connection/failure.ts';
+import { redisReason } from './connection/failure.ts';
 import type { Keys } from './keys.ts';
 import { RedisPart } from './part.ts';
 import { cancelReply, parseFacts } from './replies.ts';
 import type { Channels } from './runs/channels.ts';
-import { Claims } from './runs/claims.ts';
+import { RedisClaims } from './runs/claims.ts';
 import { Indexes } from './runs/indexes.ts';
-import { Lists } from './runs/lists.ts';
-import { Log } from './runs/log.ts';
-import { Records } from './runs/records.ts';
+import { RedisLists } from './runs/lists.ts';
+import { RedisLog } from './runs/log.ts';
+import { RedisRecords } from './runs/records.ts';
 import type { Replicas } from './runs/replicas.ts';
-import { SubmissionKeys } from './runs/submission-keys.ts';
+import { RedisSubmissionKeys } from './runs/submission-keys.ts';
 import { WaitingRuns } from './runs/waiting.ts';
 import { SCRIPTS } from './scripts.ts';
 
@@ -47,13 +47,13 @@ const PROBE_TTL_MS = 60_000;
 /** The run store over Redis, for any number of instances. Each step that must be atomic is one script. */
 export class RedisRunStore extends RedisPart implements RunStore {
   readonly #channels: Channels;
-  readonly #lists: Lists;
+  readonly #lists: RedisLists;
   readonly #indexes: Indexes;
-  readonly #submissions: SubmissionKeys;
+  readonly #submissions: RedisSubmissionKeys;
   readonly #waiting: WaitingRuns;
-  readonly #records: Records;
-  readonly #claims: Claims;
-  readonly #log: Log;
+  readonly #records: RedisRecords;
+  readonly #claims: RedisClaims;
+  readonly #log: RedisLog;
   readonly #replicas: Replicas | undefined;
   readonly #logger: Logger;
   readonly #onClose: () => Promise<void>;
@@ -78,18 +78,18 @@ export class RedisRunStore extends RedisPart implements RunStore {
     this.#logger = log;
     this.#replicas = replicas;
     this.#onClose = options.onClose;
-    const lists = new Lists(parts);
+    const lists = new RedisLists(parts);
     const indexes = new Indexes({ ...parts, lists });
     const waiting = new WaitingRuns(parts);
-    const submissions = new SubmissionKeys(parts);
-    const records = new Records({ ...parts, indexes, lists, submissions, waiting });
+    const submissions = new RedisSubmissionKeys(parts);
+    const records = new RedisRecords({ ...parts, indexes, lists, submissions, waiting });
     this.#lists = lists;
     this.#indexes = indexes;
     this.#waiting = waiting;
     this.#submissions = submissions;
     this.#records = records;
-    this.#claims = new Claims({ ...parts, records, indexes, waiting });
-    this.#log = new Log(parts);
+    this.#claims = new RedisClaims({ ...parts, records, indexes, waiting });
+    this.#log = new RedisLog(parts);
   }
 
   async create(run: NewRun): ReturnType<RunStore['create']> {
@@ -338,7 +338,7 @@ export class RedisRunStore extends RedisPart implements RunStore {
       await withTimeout('Redis', CHECK_LIMIT_MS, () => this.redis.command(args));
       return { ok: true };
     } catch (thrown) {
-      return { ok: false, reason: reasonOf(thrown) };
+      return { ok: false, reason: redisReason(thrown) };
     }
   }
 

@@ -39,11 +39,11 @@ function hasCode(thrown: Error, codes: readonly (number | string)[]): boolean {
 }
 
 /** See `storeError`. */
-export function toStoreError(thrown: unknown): GatewayError {
+export function sqliteFailure(thrown: unknown): GatewayError {
   return storeError(thrown, resourceFailure);
 }
 
 /** The reason shown by a failed check. */
-export function reasonOf(thrown: unknown): string {
+export function sqliteReason(thrown: unknown): string {
   return resourceFailure(thrown) ?? messageOf(thrown);
 }

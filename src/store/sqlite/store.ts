@@ -24,7 +24,7 @@ import type {
 import { checkAppend } from '../run-store-checks.ts';
 import type { Checkpoints } from './checkpoints.ts';
 import { Claims, cancelOfEnded } from './claims.ts';
-import { reasonOf, toStoreError } from './failure.ts';
+import { sqliteFailure, sqliteReason } from './failure.ts';
 import type { DatabaseHealth } from './health.ts';
 import { SubmissionKeys } from './keys.ts';
 import { SqliteLimits } from './limits.ts';
@@ -130,7 +130,7 @@ export class SqliteRunStore implements RunStore {
         this.#read(() => this.#lists.of(query)),
       );
     } catch (thrown) {
-      throw toStoreError(thrown);
+      throw sqliteFailure(thrown);
     }
   }
 
@@ -321,7 +321,7 @@ export class SqliteRunStore implements RunStore {
       const problem = this.#options.health.problem();
       return problem === undefined ? { ok: true } : { ok: false, reason: problem };
     } catch (thrown) {
-      return { ok: false, reason: reasonOf(thrown) };
+      return { ok: false, reason: sqliteReason(thrown) };
     }
   }
 
@@ -341,7 +341,7 @@ export class SqliteRunStore implements RunStore {
       return read();
     } catch (thrown) {
       this.#options.health.note(thrown);
-      throw toStoreError(thrown);
+      throw sqliteFailure(thrown);
     }
   }
 }

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { unavailable } from '../failure.ts';
-import { resourceFailure, toStoreError } from './failure.ts';
+import { resourceFailure, sqliteFailure } from './failure.ts';
 
 /** What a job may ask of the transaction that it runs in. */
 export interface Transaction {
@@ -68,11 +68,11 @@ export class Writer {
       // One job is at fault; alone it cannot take the others down.
       for (const job of jobs) {
         const own = this.#transact([job]);
-        if (own) job.reject(toStoreError(own.thrown));
+        if (own) job.reject(sqliteFailure(own.thrown));
       }
       return;
     }
-    for (const job of jobs) job.reject(toStoreError(failure.thrown));
+    for (const job of jobs) job.reject(sqliteFailure(failure.thrown));
   }
 
   /** Commits what is waiting and refuses everything that comes later. */

@@ -98,9 +98,9 @@ function inFormOf(value: string, credential: string): string {
 }
 
 /** What goes out: a held body, one that passes as it comes, or the handshake of a WebSocket. */
-export type Passage = 'held' | 'streamed' | 'socket';
+export type Road = 'held' | 'streamed' | 'socket';
 
-const TO_PROVIDER_BY: Readonly<Record<Passage, readonly string[]>> = {
+const TO_PROVIDER_BY: Readonly<Record<Road, readonly string[]>> = {
   held: TO_PROVIDER,
   streamed: STREAMED_TO_PROVIDER,
   socket: SOCKET_TO_PROVIDER,
@@ -108,7 +108,7 @@ const TO_PROVIDER_BY: Readonly<Record<Passage, readonly string[]>> = {
 
 /** The headers of a passed request: the client's that describe it, and the provider's `own`, which win. Names are lower case. */
 export function headersToProvider(
-  passage: Passage,
+  passage: Road,
   incoming: Headers,
   own: Readonly<Record<string, string>>,
 ): Record<string, string> {

@@ -10,7 +10,7 @@ import { parseSubmission } from '../../../src/http/submission/parse-submission.t
 import { topLevelSpans } from '../../../src/protocol/requests/json-spans.ts';
 import { boundaryOf, formFields } from '../../../src/protocol/requests/multipart.ts';
 import { checkedTarget, isPlainPath } from '../../../src/protocol/requests/request-target.ts';
-import { createChatCompletion, createResponse } from '../../../src/protocol/requests/requests.ts';
+import { createChatCompletion, createResponseBody } from '../../../src/protocol/requests/requests.ts';
 import { type Boundary, fuzz, RUNS } from '../../support/fuzz.ts';
 
 const JSON_PIECES = [
@@ -81,7 +81,7 @@ const boundaries: Boundary[] = [
     name: 'a body for a response',
     samples: [response],
     pieces: JSON_PIECES,
-    read: (raw) => parseSubmission(createResponse, { raw, json: parseObject(raw) }, TOOLS),
+    read: (raw) => parseSubmission(createResponseBody, { raw, json: parseObject(raw) }, TOOLS),
     allows: isOurs,
   },
   {

@@ -6,7 +6,7 @@ import { parseTarget } from '../../../src/store/redis/connection/target.ts';
 import { Topology } from '../../../src/store/redis/connection/topology.ts';
 import { Keys } from '../../../src/store/redis/keys.ts';
 import { Channels } from '../../../src/store/redis/runs/channels.ts';
-import { Log } from '../../../src/store/redis/runs/log.ts';
+import { RedisLog } from '../../../src/store/redis/runs/log.ts';
 import { Replicas } from '../../../src/store/redis/runs/replicas.ts';
 import { RedisRunStore } from '../../../src/store/redis/store.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
@@ -22,7 +22,7 @@ interface Pair extends AsyncDisposable {
   writer: RunStore;
   reader: RunStore;
   /** The writer's log, for appends that are shown later. */
-  log: Log;
+  log: RedisLog;
   own: RedisConnection;
   keys: Keys;
   /** Asks the reader; `meanwhile` happens before its n-th command. False where it sends fewer. */
@@ -75,7 +75,7 @@ async function openPair(port: number, { held }: { held: boolean }): Promise<Pair
   const reader = await open(counted(await connect()));
   return {
     ...{ writer, reader, own, keys },
-    log: new Log({ redis: own, keys, now: () => '', held }),
+    log: new RedisLog({ redis: own, keys, now: () => '', held }),
     async between(n, meanwhile, ask) {
       let commands = 0;
       before = async (earlier) => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { z } from 'zod';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { boundedList, mapOf, parseValue } from '../../../src/protocol/requests/parse.ts';
-import { createResponse } from '../../../src/protocol/requests/requests.ts';
+import { createResponseBody } from '../../../src/protocol/requests/requests.ts';
 
 function problems(schema: z.ZodType, value: unknown): number {
   const result = schema.safeParse(value);
@@ -39,6 +39,6 @@ describe('a list', () => {
     const part = { type: 'nonsense' };
     const item = { role: 'user', content: Array.from({ length: 1000 }, () => part) };
     const body = { model: 'a', input: Array.from({ length: 10 }, () => item) };
-    assert.equal(problems(createResponse, body), 20);
+    assert.equal(problems(createResponseBody, body), 20);
   });
 });

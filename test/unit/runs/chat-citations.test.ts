@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chatCompletion } from '../../../src/runs/projections/chat.ts';
+import { toChatCompletion } from '../../../src/runs/projections/chat.ts';
 import { lookups, runResearch } from '../../support/research-run.ts';
 import { cutTurn, type ScriptedTurn } from '../../support/scripted-model.ts';
 
@@ -13,7 +13,7 @@ const pageOf = (number: number) => `https://pages.example/${PAGES[number - 1]}`;
  */
 async function openedBy(answers: ScriptedTurn[]): Promise<{ text: string; opened: (string | undefined)[] }> {
   const { response } = await runResearch({ turns: [{ calls: lookups(...PAGES) }], answers });
-  const completion = chatCompletion(response);
+  const completion = toChatCompletion(response);
   const message = completion.choices[0]?.message;
   const text = message?.content ?? '';
   const numbers = [...text.matchAll(/\[(\d+(?:, \d+)*)\]/g)].flatMap(([, list = '']) => list.split(', ').map(Number));

@@ -136,7 +136,7 @@ describe('a run with the profile of OpenAI', () => {
 
   it('is read as a chat completion too', async () => {
     const { response } = await runResearch({ turns: [THINKS], tools: TOOLS, request: { profile: 'openai' } });
-    const { chatCompletion: projected } = await import('../../../src/runs/projections/chat.ts');
+    const { toChatCompletion: projected } = await import('../../../src/runs/projections/chat.ts');
     const completion = chatCompletion.parse(projected(response));
     const steps = completion.choices[0]?.message.reasoning_steps.map(({ type }) => type);
     assert.deepEqual(steps, [

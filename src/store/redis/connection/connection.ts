@@ -1,7 +1,7 @@
 import type { RedisArgument } from '@redis/client';
 import { messageOf } from '../../../base/errors.ts';
 import { unavailable } from '../../failure.ts';
-import { isRedirect, isUnknownScript, toStoreError, unreachable } from './failure.ts';
+import { isRedirect, isUnknownScript, redisFailure, unreachable } from './failure.ts';
 import type { RedisClient } from './make-client.ts';
 import { type ChannelOptions, type ConnectionOptions, NodeConnection } from './node-connection.ts';
 import { type Address, nameOf } from './target.ts';
@@ -114,7 +114,7 @@ export class Connection {
         failure = again;
       }
     }
-    throw toStoreError(failure);
+    throw redisFailure(failure);
   }
 
   /** Runs a script by its digest, and in full where Redis does not know it. Errors as with `command`. */
@@ -177,7 +177,7 @@ export class Connection {
       return await work(this.#nodeOf(key));
     } catch (thrown) {
       if (isRedirect(thrown)) await this.#topology.refresh().catch(() => {});
-      throw toStoreError(thrown);
+      throw redisFailure(thrown);
     }
   }
 

@@ -60,9 +60,9 @@ export function isForSender(thrown: unknown): boolean {
 }
 
 /** See `storeError`: what is no error reply is a connection that failed. */
-export function toStoreError(thrown: unknown): GatewayError {
-  const reasonOf = () => (thrown instanceof ErrorReply ? reasonOfReply(thrown.message) : 'Redis cannot be reached');
-  return storeError(thrown, reasonOf);
+export function redisFailure(thrown: unknown): GatewayError {
+  const reason = () => (thrown instanceof ErrorReply ? reasonOfReply(thrown.message) : 'Redis cannot be reached');
+  return storeError(thrown, reason);
 }
 
 /** A refusal of a write inside a script comes wrapped in text of the script's own. */
@@ -73,11 +73,11 @@ function reasonOfReply(message: string): string | undefined {
 }
 
 /** The reason shown by a failed check. */
-export function reasonOf(thrown: unknown): string {
-  return messageOf(toStoreError(thrown));
+export function redisReason(thrown: unknown): string {
+  return messageOf(redisFailure(thrown));
 }
 
-/** For `catch`: @throws GatewayError, see `toStoreError`. */
+/** For `catch`: @throws GatewayError, see `redisFailure`. */
 export function unreachable(thrown: unknown): never {
-  throw toStoreError(thrown);
+  throw redisFailure(thrown);
 }

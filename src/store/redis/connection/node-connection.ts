@@ -3,7 +3,7 @@ import { withTimeout } from '../../../base/abort.ts';
 import { messageOf } from '../../../base/errors.ts';
 import type { Logger } from '../../../base/logger.ts';
 import { unavailable } from '../../failure.ts';
-import { isForSender, leadsToReplica, toStoreError, unreachable } from './failure.ts';
+import { isForSender, leadsToReplica, redisFailure, unreachable } from './failure.ts';
 import { makeClient, type RedisClient } from './make-client.ts';
 import { type Address, nameOf, type RedisTarget } from './target.ts';
 
@@ -154,7 +154,7 @@ export class NodeConnection {
         (thrown: unknown) => {
           settle();
           if (leadsToReplica(thrown)) this.#restart();
-          reject(isForSender(thrown) ? thrown : toStoreError(thrown));
+          reject(isForSender(thrown) ? thrown : redisFailure(thrown));
         },
       );
     });

@@ -5,7 +5,7 @@ import { RedisPart, type RedisParts } from '../part.ts';
 import { renewReply } from '../replies.ts';
 import { SCRIPTS } from '../scripts.ts';
 import type { Indexes } from './indexes.ts';
-import type { ClaimOutcome, Records } from './records.ts';
+import type { ClaimOutcome, RedisRecords } from './records.ts';
 import type { WaitingRuns } from './waiting.ts';
 
 /** How many free runs a claimer looks at before it asks again. */
@@ -19,12 +19,12 @@ interface Tried {
 }
 
 /** Who works on a run. */
-export class Claims extends RedisPart {
-  readonly #records: Records;
+export class RedisClaims extends RedisPart {
+  readonly #records: RedisRecords;
   readonly #indexes: Indexes;
   readonly #waiting: WaitingRuns;
 
-  constructor(parts: RedisParts & { records: Records; indexes: Indexes; waiting: WaitingRuns }) {
+  constructor(parts: RedisParts & { records: RedisRecords; indexes: Indexes; waiting: WaitingRuns }) {
     super(parts);
     this.#records = parts.records;
     this.#indexes = parts.indexes;

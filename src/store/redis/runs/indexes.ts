@@ -4,18 +4,18 @@ import type { Sharded } from '../keys.ts';
 import { RedisPart, type RedisParts } from '../part.ts';
 import { type Facts, maybeText, numberReply, withScores } from '../replies.ts';
 import { SCRIPTS } from '../scripts.ts';
-import { type IndexedRun, type Lists, MISSING_AFTER_MS } from './lists.ts';
+import { type IndexedRun, MISSING_AFTER_MS, type RedisLists } from './lists.ts';
 
 /**
  * The sorted sets over many runs. They live in other slots than the runs, so they cannot change in the same step: an
  * entry is added before its run is created, and whoever meets an entry that its run contradicts puts it right.
  */
 export class Indexes extends RedisPart {
-  readonly #lists: Lists;
+  readonly #lists: RedisLists;
   #lastMs = 0;
   #sameMs = 0;
 
-  constructor(parts: RedisParts & { lists: Lists }) {
+  constructor(parts: RedisParts & { lists: RedisLists }) {
     super(parts);
     this.#lists = parts.lists;
   }

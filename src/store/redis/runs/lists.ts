@@ -19,7 +19,7 @@ const MOST_OPEN = 2000;
 export type IndexedRun = { id: RunId } & Pick<Facts, 'user' | 'api' | 'model'>;
 
 /** A member of a list with the key that it was found under. */
-export interface ListEntry extends Position {
+export interface RedisListEntry extends Position {
   tie: RunId;
   key: string;
 }
@@ -34,7 +34,7 @@ type List = { user: string; api: RunApi };
  * Users' lists: for each user and interface a sorted set of all runs, and one for each model and bucket (see `Bucket`),
  * so that a filter reads what matches. They are only an index; see `Indexes`.
  */
-export class Lists extends RedisPart {
+export class RedisLists extends RedisPart {
   /** Lists that were repaired a short while ago. */
   readonly #repaired = new LRUCache<string, true>({ max: MOST_REPAIRED, ttl: REPAIR_AGAIN_MS });
 
@@ -146,7 +146,7 @@ export class Lists extends RedisPart {
   }
 
   /** The indexes of a list. `corrected` is told of runs that stand where they do not belong. */
-  of(list: List, options: { corrected(id: RunId): Promise<void>; now: number }): RunIndexes<ListEntry> {
+  of(list: List, options: { corrected(id: RunId): Promise<void>; now: number }): RunIndexes<RedisListEntry> {
     return {
       models: () => this.#models(list),
       position: async (id) => {
@@ -173,8 +173,8 @@ export class Lists extends RedisPart {
     return parseSummary(await this.command('HMGET', this.keys.run(id), ...SUMMARY_FIELDS));
   }
 
-  async #entries(key: string, { newestFirst, from, count }: IndexRange): Promise<ListEntry[]> {
-    const found: ListEntry[] = [];
+  async #entries(key: string, { newestFirst, from, count }: IndexRange): Promise<RedisListEntry[]> {
+    const found: RedisListEntry[] = [];
     // Those of the same score lie on both sides of `from`: they are asked for and left out.
     const range = newestFirst
       ? ['ZREVRANGEBYSCORE', key, from ? `${from.at}` : '+inf', '-inf']
@@ -192,7 +192,7 @@ export class Lists extends RedisPart {
 
   /** Puts right what an index said of runs that are gone or have ended meanwhile. */
   async #correct(
-    entries: readonly ListEntry[],
+    entries: readonly RedisListEntry[],
     found: readonly (RunSummary | undefined)[],
     options: { list: List; corrected(id: RunId): Promise<void>; now: number },
   ): Promise<void> {

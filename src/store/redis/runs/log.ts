@@ -43,7 +43,7 @@ interface LogState {
  * Event logs and transcripts. A log is a stream with one entry per append: id `<last>-0`, `f` the first sequence
  * number, `d` the frames, `e` on the terminal one. A compressed log is one compressed value instead.
  */
-export class Log extends RedisPart {
+export class RedisLog extends RedisPart {
   readonly #compressed = new CompressedLogs(COMPRESSED_LOGS_BYTES);
 
   /** Appends and publishes in one step. `header` goes before the frames in the message to subscribers. */

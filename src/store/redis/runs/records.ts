@@ -18,8 +18,8 @@ import {
 } from '../replies.ts';
 import { SCRIPTS } from '../scripts.ts';
 import type { Indexes } from './indexes.ts';
-import type { Lists } from './lists.ts';
-import type { SubmissionKeys } from './submission-keys.ts';
+import type { RedisLists } from './lists.ts';
+import type { RedisSubmissionKeys } from './submission-keys.ts';
 import type { WaitingRuns } from './waiting.ts';
 
 /** Submissions of one key that come at once settle who is first within this many looks. */
@@ -43,14 +43,14 @@ interface WrittenClaim {
 }
 
 /** Records and claims, as hashes. */
-export class Records extends RedisPart {
+export class RedisRecords extends RedisPart {
   readonly #indexes: Indexes;
-  readonly #lists: Lists;
-  readonly #submissions: SubmissionKeys;
+  readonly #lists: RedisLists;
+  readonly #submissions: RedisSubmissionKeys;
   readonly #waiting: WaitingRuns;
 
   constructor(
-    parts: RedisParts & { indexes: Indexes; lists: Lists; submissions: SubmissionKeys; waiting: WaitingRuns },
+    parts: RedisParts & { indexes: Indexes; lists: RedisLists; submissions: RedisSubmissionKeys; waiting: WaitingRuns },
   ) {
     super(parts);
     this.#submissions = parts.submissions;

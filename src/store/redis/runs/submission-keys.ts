@@ -27,7 +27,7 @@ type StoredKey = Pick<SubmissionKey, 'kind' | 'hash' | 'ttlMs'>;
  * finds a key whose run is not there waits a moment; then it makes sure, in the run's slot, that this run can never be
  * created, and takes the key over. A creator that was so overtaken is told, and finds the new holder.
  */
-export class SubmissionKeys extends RedisPart {
+export class RedisSubmissionKeys extends RedisPart {
   /** Takes all keys for a run that is about to be created, or none; then the holder of the first that is taken. */
   async take(run: NewRun, keys: readonly SubmissionKey[]): Promise<KeyHolder | undefined> {
     for (const key of keys) {

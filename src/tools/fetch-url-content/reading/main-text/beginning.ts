@@ -3,7 +3,7 @@ import { textLength } from './clean-page.ts';
 import { type Block, isProse, keyOf, proseLength } from './prose.ts';
 
 /** Where a page's own text begins. */
-export interface Beginning {
+export interface TextBeginning {
   /** The first prose behind the title. */
   prose: readonly Block[];
   /** All blocks behind the title. */
@@ -25,7 +25,7 @@ const LEAST_TITLE = 8;
  * articles, comments, notes on cookies. Behind the title stands what it is the title of.
  * @param blocks those of the page, cleaned of what stands around its text.
  */
-export function beginningOf(blocks: readonly Block[], title: string): Beginning | undefined {
+export function beginningOf(blocks: readonly Block[], title: string): TextBeginning | undefined {
   const at = titleAt(blocks, title);
   if (at === -1) return undefined;
   const behind = blocks.slice(at + 1);
@@ -61,7 +61,7 @@ const MAX_SKIPPED = 2;
 const SKIPPED_SHARE = 0.25;
 
 /** Whether an extraction is something else than what stands behind the title. */
-export function missesBeginning(found: readonly Block[], beginning: Beginning | undefined): boolean {
+export function missesBeginning(found: readonly Block[], beginning: TextBeginning | undefined): boolean {
   if (beginning === undefined) return false;
   const known = new Set(found.map(({ text }) => keyOf(text)));
   const skipped: Block[] = [];
@@ -102,7 +102,7 @@ const ANY_SHARE = 0.4;
 
 /** The element around the beginning that holds the article: one that says so, or one with much of the page's prose. */
 export function articleAround(
-  { prose }: Beginning,
+  { prose }: TextBeginning,
   blocks: readonly Block[],
   root: DomElement,
 ): DomElement | undefined {

@@ -1,7 +1,7 @@
 import { Readability } from '@mozilla/readability';
 import { type DomDocument, type DomElement, type MainText, parseHtmlDocument } from '../html/dom.ts';
 import { prepareHtml } from '../html/prepare-html.ts';
-import { articleAround, type Beginning, beginningOf, missesBeginning } from './beginning.ts';
+import { articleAround, beginningOf, missesBeginning, type TextBeginning } from './beginning.ts';
 import { cleanPage, isSectionOfProse, textLength } from './clean-page.ts';
 import { type Block, blocksOf, proseLength } from './prose.ts';
 import { pruneArticle } from './prune-article.ts';
@@ -70,7 +70,7 @@ export function findMainText(document: DomDocument, kind: PageKind): MainText {
 interface CleanedPage extends MainText {
   whole: readonly Block[];
   kind: PageKind;
-  beginning: Beginning | undefined;
+  beginning: TextBeginning | undefined;
 }
 
 /** The text of the article from structured data, where the page itself gets it from a script. */
