@@ -8,7 +8,7 @@ import type { GatewayConfig, KeyConfig } from '../config/schema.ts';
 import type { ModelProxy } from '../gateway/proxy-call.ts';
 import type { StreamedPassage } from '../gateway/streams/streamed-passage.ts';
 import type { SchemaChecker } from '../research/answer/schema/schema-job.ts';
-import type { LoadMeter } from '../runs/executing/load-meter.ts';
+import type { LoadMeter } from '../runs/load-meter.ts';
 import type { Caller, Runs } from '../runs/runs.ts';
 import type { Instances } from '../store/instances.ts';
 import type { ProviderState } from '../upstream/routing/provider.ts';

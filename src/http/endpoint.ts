@@ -1,7 +1,7 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { GatewayError } from '../base/errors.ts';
 import { type WorkScope, workFor } from '../base/load/event-loop.ts';
-import { MAX_LAG_MS } from '../runs/executing/load-meter.ts';
+import { MAX_LAG_MS } from '../runs/load-meter.ts';
 import { type Answer, sendAnswer } from './answers/answer.ts';
 import type { AppDeps, Identity } from './app-deps.ts';
 import { authenticate } from './middleware/auth.ts';

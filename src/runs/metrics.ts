@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { ObservedToolCall } from '../research/run/run.ts';
 import type { RunRecord, TerminalStatus } from '../store/run-store.ts';
 import type { AttemptReport } from '../upstream/routing/attempts.ts';
-import type { LoadMeter } from './executing/load-meter.ts';
+import type { LoadMeter } from './load-meter.ts';
 
 /**
  * Metrics of runs, their tools and their providers, in Prometheus' words. Labels come from the configuration, never

@@ -1,4 +1,4 @@
-import { EventLoopLoad } from '../../src/runs/executing/load-meter.ts';
+import { EventLoopLoad } from '../../src/runs/load-meter.ts';
 
 /** A process that says how late its meter says it is: the highest since it was asked last. */
 const load = new EventLoopLoad();

@@ -10,9 +10,9 @@ import { SchemaChecks } from '../../src/research/answer/schema/schema-checks.ts'
 import { loadPrompts } from '../../src/research/prompts/load-prompts.ts';
 import type { ResearchRequest } from '../../src/research/run/request.ts';
 import type { Executor, ExecutorOptions } from '../../src/runs/executing/executor.ts';
-import type { LoadMeter } from '../../src/runs/executing/load-meter.ts';
 import { LocalExecutor } from '../../src/runs/executing/local-executor.ts';
 import { createDriver, type DriverParts } from '../../src/runs/executing/research-driver.ts';
+import type { LoadMeter } from '../../src/runs/load-meter.ts';
 import type { Caller, RunRecord, Runs, Submission } from '../../src/runs/runs.ts';
 import { createRuns } from '../../src/runs/service.ts';
 import { openStore } from '../../src/store/open.ts';

@@ -4,11 +4,11 @@ import type { RunId } from '../../base/ids.ts';
 import { workFor } from '../../base/load/event-loop.ts';
 import type { Logger } from '../../base/logger.ts';
 import type { Claim, NewRun, RunRecord, RunStore } from '../../store/run-store.ts';
+import type { LoadMeter } from '../load-meter.ts';
 import { AppendTick } from './append-tick.ts';
 import { Capacity } from './capacity.ts';
 import { executeRun } from './execute-run.ts';
 import type { Beginning } from './found-log.ts';
-import type { LoadMeter } from './load-meter.ts';
 import type { ExecutionResult, RunDriver } from './run-driver.ts';
 import { LEASE_MS, RunLease } from './run-lease.ts';
 

@@ -1,4 +1,4 @@
-import type { LoadMeter } from './load-meter.ts';
+import type { LoadMeter } from '../load-meter.ts';
 
 /** The longest that an append waits for those of other runs, in milliseconds. */
 export const MAX_TICK_MS = 20;

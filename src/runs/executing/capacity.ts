@@ -1,4 +1,4 @@
-import type { LoadMeter } from './load-meter.ts';
+import type { LoadMeter } from '../load-meter.ts';
 import { StartLine } from './start-line.ts';
 
 /** Starts of runs are counted over windows of this length, in milliseconds. */

@@ -3,11 +3,11 @@ import { join, resolve } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { type Clock, steadyClock, systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
-import { Checkpoints } from './checkpoints.ts';
 import { openingFix } from './failure.ts';
-import { DatabaseHealth } from './health.ts';
-import { hasLock, lockFolder, refuseUsed } from './lock.ts';
-import { lostLog, markClosed, markOpen } from './lost-log.ts';
+import { Checkpoints } from './files/checkpoints.ts';
+import { DatabaseHealth } from './files/health.ts';
+import { hasLock, lockFolder, refuseUsed } from './files/lock.ts';
+import { lostLog, markClosed, markOpen } from './files/lost-log.ts';
 import { prepareDatabase, SCHEMA_VERSION } from './schema.ts';
 import { SqliteRunStore } from './store.ts';
 

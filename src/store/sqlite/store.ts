@@ -22,10 +22,10 @@ import type {
   SubmissionKeyName,
 } from '../run-store.ts';
 import { checkAppend } from '../run-store-checks.ts';
-import type { Checkpoints } from './checkpoints.ts';
 import { Claims, cancelOfEnded } from './claims.ts';
 import { sqliteFailure, sqliteReason } from './failure.ts';
-import type { DatabaseHealth } from './health.ts';
+import type { Checkpoints } from './files/checkpoints.ts';
+import type { DatabaseHealth } from './files/health.ts';
 import { SubmissionKeys } from './keys.ts';
 import { SqliteLimits } from './limits.ts';
 import { Lists } from './lists.ts';

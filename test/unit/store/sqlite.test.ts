@@ -8,7 +8,7 @@ import { GatewayError } from '../../../src/base/errors.ts';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { openStorage, openStore } from '../../../src/store/open.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
-import { DatabaseHealth } from '../../../src/store/sqlite/health.ts';
+import { DatabaseHealth } from '../../../src/store/sqlite/files/health.ts';
 import { backUpDatabase, checkDatabase } from '../../../src/store/sqlite/maintenance.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { prepareDatabase } from '../../../src/store/sqlite/schema.ts';

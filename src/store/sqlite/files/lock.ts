@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { resourceFailure } from './failure.ts';
+import { resourceFailure } from '../failure.ts';
 
 const LOCK_FILE = 'lock.db';
 

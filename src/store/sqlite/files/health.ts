@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { isDamaged } from './failure.ts';
+import { isDamaged } from '../failure.ts';
 import { beginsAsLog, readIndex, sizeOf } from './log-files.ts';
 
 /** How old a look at the files may be where a new run is stored, in milliseconds. */
