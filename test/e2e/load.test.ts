@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { ResponseObject } from '../../src/protocol/response.ts';
 import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
 import { SseReader } from '../support/sse-reader.ts';
+import { patience } from '../support/time-limit.ts';
 
 const KEY = 'sk-load-test';
 const HEADERS = { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' };
@@ -72,7 +73,9 @@ async function peakMemory(pid: number | undefined): Promise<number> {
   return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
 }
 
-describe('200 research runs at once on one instance', () => {
+describe('200 research runs at once on one instance', function () {
+  // Each searches and reads.
+  this.timeout(patience(60));
   let folder: Awaited<ReturnType<typeof gatewayFolder>>;
   let gateway: GatewayProcess;
   let runs: ReadRun[];

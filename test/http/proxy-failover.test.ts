@@ -29,7 +29,12 @@ async function pair(script: Script, options: Partial<TestProvider> & { alone?: b
   const stack = new AsyncDisposableStack();
   const first = stack.use(await startScriptedProvider({ respond: () => script }));
   const second = stack.use(
-    await startScriptedProvider({ respond: ({ body }) => goodAnswer('second', body.stream === true) }),
+    await startScriptedProvider({
+      respond: ({ body, path }) =>
+        path.endsWith('/embeddings')
+          ? json({ ...completion('second'), data: [{ index: 0, embedding: [0.5] }] })
+          : goodAnswer('second', body.stream === true),
+    }),
   );
   const { alone = false, ...provider } = options;
   const gateway = stack.use(

@@ -28,6 +28,11 @@ export function saysSomething(value: unknown, depth = 0): boolean {
   return Object.entries(value).some(([name, entry]) => !LABELS.has(name) && saysSomething(entry, depth + 1));
 }
 
+/** Whether a payload of a shape of its provider's own has more than labels. */
+function holdsSomething(payload: Record<string, unknown>): boolean {
+  return Object.keys(payload).some((name) => !LABELS.has(name));
+}
+
 /** Chat completions and the older completions. */
 export function chatSigns({ choices }: Record<string, unknown>): AnswerSigns {
   const signs: AnswerSigns = { content: false };
@@ -46,8 +51,7 @@ export function responseSigns(payload: Record<string, unknown>): AnswerSigns {
   const { type, object, response, item } = payload;
   // Without an end it has nothing to show yet: it is made in the background.
   if (object === 'response') return orPending(wholeResponse(payload));
-  // What a path below answers with (input tokens, a compaction) says what it is.
-  if (typeof type !== 'string') return { content: typeof object === 'string' };
+  if (typeof type !== 'string') return { content: holdsSomething(payload) };
   if (isObject(response)) return wholeResponse(response);
   if (type.startsWith('response.output_item.')) return { content: saysItem(item, { begins: true }) };
   if (type.startsWith('response.content_part.')) return { content: saysSomething(payload.part) };
@@ -80,7 +84,7 @@ export function messageSigns(payload: Record<string, unknown>): AnswerSigns {
   const { type, message, delta, content_block: block } = payload;
   if (type === 'message') return orPending(wholeMessage(payload));
   if (isObject(message)) return wholeMessage(message);
-  if (typeof type !== 'string') return { content: false };
+  if (typeof type !== 'string') return { content: holdsSomething(payload) };
   if (isObject(block)) return { content: block.type !== 'text' || saysSomething(block) };
   if (type === 'content_block_delta') return { content: saysSomething(delta) };
   return { content: false, end: isObject(delta) ? endOfMessage(delta) : undefined };
@@ -96,9 +100,9 @@ function endOfMessage({ stop_reason: reason }: Record<string, unknown>): AnswerS
 }
 
 /** Embeddings: vectors that hold something. An empty list is what an empty list is answered with. */
-export function embeddingSigns({ data }: Record<string, unknown>): AnswerSigns {
-  if (!Array.isArray(data)) return { content: false };
-  const entries = data.filter(isObject);
+export function embeddingSigns(payload: Record<string, unknown>): AnswerSigns {
+  if (!Array.isArray(payload.data)) return { content: holdsSomething(payload) };
+  const entries = payload.data.filter(isObject);
   return { content: entries.every(({ embedding }) => isObject(embedding) || hasLength(embedding)) };
 }
 

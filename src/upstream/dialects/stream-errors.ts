@@ -20,8 +20,11 @@ export function isStreamError(payload: Record<string, unknown>): boolean {
 }
 
 /** The same for APIs whose answers may well have a `message` or a `detail`. */
-export function isPlainError({ error, object, type }: Record<string, unknown>): boolean {
-  return isTold(error) || object === 'error' || type === 'error';
+export function isPlainError(payload: Record<string, unknown>): boolean {
+  const { error, object, type, detail } = payload;
+  // Nothing but a detail is what a server's framework says of a failure.
+  const isBare = isTold(detail) && Object.keys(payload).length === 1;
+  return isTold(error) || object === 'error' || type === 'error' || isBare;
 }
 
 /** A choice that its provider gave up. */
