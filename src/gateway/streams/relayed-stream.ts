@@ -99,6 +99,8 @@ export class RelayedStream implements ResultReceiver {
   #lastLine(): AttemptResult | undefined {
     if (this.#held.length === 0) return undefined;
     const held = this.#held.take();
+    // Before it is copied: the copy is what goes out up to an error.
+    this.#context.target.mask.apply(held);
     const line = Buffer.concat([held, Buffer.from('\n\n')]);
     return this.#first ? this.#pass(line, held) : this.#open(line, line.length);
   }

@@ -191,6 +191,15 @@ describe('a relayed stream, cut into network chunks anywhere', () => {
       assert.equal(relay(pieces).written, text.replaceAll(SECRET, '*'.repeat(SECRET.length)));
   });
 
+  it('blanks one that an error quotes in a last line without its line break', () => {
+    const text = `${framed(TURN.slice(0, 2))}data: ${JSON.stringify({ error: { message: `wrong key ${SECRET}` } })}`;
+    for (const pieces of cuts(text)) {
+      const { written } = relay(pieces, 'in order');
+      assert.match(written, /wrong key/);
+      assert.ok(!written.includes(SECRET), written);
+    }
+  });
+
   it('holds a frame that grows without end only so far', () => {
     const { asked, written } = relay([Buffer.from(framed(TURN.slice(0, 2))), Buffer.alloc(9 * 1024 * 1024, 'x')]);
     assert.ok(asked.is === 'delivered' && asked.failure);
