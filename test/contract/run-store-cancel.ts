@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { newRunId } from '../../src/base/ids.ts';
 import type { RunStore } from '../../src/store/run-store.ts';
+import { patience } from '../support/time-limit.ts';
 import {
   claimed,
   claimedRun,
@@ -15,7 +16,9 @@ import {
 
 /** Cancelling: accepted is kept. */
 export function cancelContract(open: () => Promise<StoreFixture>): void {
-  describe('cancel', () => {
+  describe('cancel', function () {
+    // Ten thousand runs end.
+    this.timeout(patience(60));
     it('is kept from then on: the run can only end as cancelled', async () => {
       await using fixture = await open();
       const { store, peer } = fixture;

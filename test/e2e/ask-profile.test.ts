@@ -2,8 +2,11 @@ import assert from 'node:assert/strict';
 import { RunView } from '../../src/cli/run-view.ts';
 import { decodeFrames } from '../../src/protocol/frames.ts';
 import { clientGateway, KEY, MODEL, QUESTION } from '../support/client-gateway.ts';
+import { patience } from '../support/time-limit.ts';
 
-describe('what research-gateway ask shows of a run', () => {
+describe('what research-gateway ask shows of a run', function () {
+  // Gateways are started as processes.
+  this.timeout(patience(30));
   const gateway = clientGateway();
 
   async function shownOf(key: string) {

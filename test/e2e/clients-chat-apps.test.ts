@@ -2,12 +2,15 @@ import assert from 'node:assert/strict';
 import { z } from 'zod';
 import { CHAT_APPS, type ChatApp, type Shown } from '../support/chat-apps.ts';
 import { clientGateway, KEY, MODEL, QUESTION } from '../support/client-gateway.ts';
+import { patience } from '../support/time-limit.ts';
 
 /**
  * What chat apps show of research, each by its own rules. The apps themselves cannot be run here; docs/apps has what was
  * found in their sources, and the same table.
  */
-describe('chat apps', () => {
+describe('chat apps', function () {
+  // Gateways are started as processes.
+  this.timeout(patience(30));
   const gateway = clientGateway();
   const user = (content: string) => ({ role: 'user', content });
 

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { patience } from '../support/time-limit.ts';
 
 const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8');
 
-describe('docs/compatibility.md', () => {
+describe('docs/compatibility.md', function () {
+  // Gateways are started as processes.
+  this.timeout(patience(30));
   const page = read('docs/compatibility.md');
   const { packages } = JSON.parse(read('test/clients/package-lock.json'));
   const { dependencies } = JSON.parse(read('test/clients/package.json'));

@@ -7,6 +7,7 @@ import type { OutputItem } from '../../src/protocol/items.ts';
 import { responseObject } from '../../src/protocol/response.ts';
 import { clientGateway, KEY, MODEL, QUESTION } from '../support/client-gateway.ts';
 import { addDelta } from '../support/python-deltas.ts';
+import { patience } from '../support/time-limit.ts';
 
 /** What the official Python SDK sends with every call, also where there is no body. */
 const HEADERS = {
@@ -23,7 +24,9 @@ const HEADERS = {
 const RESEARCH = { model: MODEL.research, input: QUESTION };
 const CHAT = { model: MODEL.research, messages: [{ role: 'user', content: QUESTION }] };
 
-describe('what the official Python SDK relies on, sent as it sends it', () => {
+describe('what the official Python SDK relies on, sent as it sends it', function () {
+  // Gateways are started as processes.
+  this.timeout(patience(30));
   const gateway = clientGateway();
 
   async function call(method: string, path: string, body?: object) {

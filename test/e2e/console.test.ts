@@ -8,6 +8,7 @@ import { sharedBrowser } from '../support/browser.ts';
 import { askOn, type ConsolePage, openConsole, untilStatus } from '../support/console-page.ts';
 import { startCuttableProxy } from '../support/cuttable-proxy.ts';
 import { until } from '../support/http-gateway.ts';
+import { patience } from '../support/time-limit.ts';
 
 const QUESTION = 'How does a client resume a dropped stream?';
 const OWN_KEY = 'sk-console-of-ann';
@@ -29,7 +30,9 @@ function demoConfig(change: { keys?: object[]; pace?: number } = {}) {
   });
 }
 
-describe('the console', () => {
+describe('the console', function () {
+  // A browser and gateways are started.
+  this.timeout(patience(30));
   let browser: Browser;
   let gateway: Gateway;
   before(async () => {
@@ -302,7 +305,9 @@ describe('the console', () => {
   });
 });
 
-describe('the console over a bad connection', () => {
+describe('the console over a bad connection', function () {
+  // A browser and gateways are started.
+  this.timeout(patience(30));
   let browser: Browser;
   let gateway: Gateway;
   before(async () => {
@@ -410,7 +415,9 @@ describe('the console over a bad connection', () => {
   });
 });
 
-describe('signing in to the console', () => {
+describe('signing in to the console', function () {
+  // A browser and gateways are started.
+  this.timeout(patience(30));
   let browser: Browser;
   let gateway: Gateway;
   before(async () => {

@@ -6,6 +6,7 @@ import { askedIn, ENGLISH, factIn, OTHER_LANGUAGES } from '../../bench/eval/part
 import { takePartTurn } from '../../bench/eval/parts/part-model.ts';
 import { makePart, ORDER, PART_NAMES, type PartName } from '../../bench/eval/parts/part-pages.ts';
 import { Spawned } from '../support/spawned.ts';
+import { patience } from '../support/time-limit.ts';
 
 const RUN = fileURLToPath(new URL('../../bench/eval/run.ts', import.meta.url));
 const DOCUMENT = fileURLToPath(new URL('../../docs/evaluation.md', import.meta.url));
@@ -13,7 +14,9 @@ const DOCUMENT = fileURLToPath(new URL('../../docs/evaluation.md', import.meta.u
 /** Few, for the time they take; each attack and each language once. */
 const QUESTIONS = { 'huge-pages': 1, injection: 10, languages: 4 } as const;
 
-describe('the parts of the evaluation', () => {
+describe('the parts of the evaluation', function () {
+  // Gateways are started as processes.
+  this.timeout(patience(30));
   for (const name of PART_NAMES) {
     it(`${name}: reaches its limits`, async () => {
       const { [name]: questions = 3 }: Partial<Record<PartName, number>> = QUESTIONS;

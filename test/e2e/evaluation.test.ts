@@ -8,11 +8,14 @@ import { startResearcher } from '../../bench/eval/researcher-server.ts';
 import { summarise } from '../../bench/eval/scores.ts';
 import { makeWorld } from '../../bench/eval/world.ts';
 import { Spawned } from '../support/spawned.ts';
+import { patience } from '../support/time-limit.ts';
 
 const RUN = fileURLToPath(new URL('../../bench/eval/run.ts', import.meta.url));
 const DOCUMENT = fileURLToPath(new URL('../../docs/evaluation.md', import.meta.url));
 
-describe('the evaluation', () => {
+describe('the evaluation', function () {
+  // Gateways are started as processes.
+  this.timeout(patience(30));
   let evaluation: Evaluation;
   before(async () => {
     evaluation = await evaluate({ seed: 1, questions: 14, effort: 'medium', parallel: 4 });

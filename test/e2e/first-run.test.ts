@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Spawned } from '../support/spawned.ts';
+import { patience } from '../support/time-limit.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PROGRAM = join(ROOT, 'src/research-gateway.js');
@@ -19,7 +20,9 @@ function start(args: string[], options: { cwd?: string; node?: string; variables
   });
 }
 
-describe('the first run', () => {
+describe('the first run', function () {
+  // The commands of the README are run as processes.
+  this.timeout(patience(30));
   it('research-gateway demo shows thoughts, tool calls and a cited report from anywhere, and exits 0', async () => {
     await using demo = start(['demo'], { cwd: tmpdir() });
     assert.equal(await demo.closed(), 0, demo.output.err);
@@ -55,7 +58,9 @@ function olderNode(): string | undefined {
   return found.find((path) => Number.parseInt(execFileSync(path, ['-p', 'process.versions.node']).toString(), 10) < 26);
 }
 
-describe('a gateway of its own', () => {
+describe('a gateway of its own', function () {
+  // The commands of the README are run as processes.
+  this.timeout(patience(30));
   let folder: string;
   let port: number;
   before(async () => {

@@ -6,12 +6,15 @@ import { inTime } from '../support/in-time.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 import { hang, stallAfter, turn } from '../support/scripted-provider.ts';
 import { SseReader } from '../support/sse-reader.ts';
+import { patience } from '../support/time-limit.ts';
 import { eventually, freshDatabase, HEADERS, startInstances, submit } from '../support/two-instances.ts';
 
 /** Architecture, "Executor": an abandoned run is taken over within this time, in milliseconds. */
 const TAKEOVER_MS = 6000;
 
-describe('two instances over one Redis', () => {
+describe('two instances over one Redis', function () {
+  // Instances are killed and frozen, and come back.
+  this.timeout(patience(60));
   let redis: RedisServer;
   let databases = 0;
   before(async function () {
@@ -174,7 +177,9 @@ describe('two instances over one Redis', () => {
   });
 });
 
-describe('a second gateway on one folder', () => {
+describe('a second gateway on one folder', function () {
+  // Instances are killed and frozen, and come back.
+  this.timeout(patience(60));
   it('says what to do', async () => {
     await using folder = await gatewayFolder();
     const config = {

@@ -3,6 +3,7 @@ import { inTime } from '../support/in-time.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 import { stallAfter } from '../support/scripted-provider.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
+import { patience } from '../support/time-limit.ts';
 import { HEADERS, type Instances, startInstances } from '../support/two-instances.ts';
 
 /** Architecture, promise 6: how long a provider may be paid for a chat that nobody reads, in milliseconds. */
@@ -27,7 +28,9 @@ const FAULTS: Readonly<Record<string, (parts: { way: TcpProxy; redis: RedisServe
   },
 };
 
-describe('the provider of a chat whose client leaves is left within a second', () => {
+describe('the provider of a chat whose client leaves is left within a second', function () {
+  // Gateways are started as processes.
+  this.timeout(patience(30));
   let redis: RedisServer;
   let way: TcpProxy;
   let instances: Instances;

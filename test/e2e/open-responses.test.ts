@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { z } from 'zod';
 import { open, send } from '../support/http-client.ts';
 import { openResearchGateway, type ResearchGateway } from '../support/research-gateway.ts';
+import { patience } from '../support/time-limit.ts';
 
 /**
  * The cases of the Open Responses compliance suite (openresponses.org) that need no client-side function, against a
@@ -133,7 +134,9 @@ const CASES: Record<string, object[]> = {
   ],
 };
 
-describe('Open Responses, with the profile of OpenAI', () => {
+describe('Open Responses, with the profile of OpenAI', function () {
+  // Gateways are started as processes.
+  this.timeout(patience(30));
   let gateway: ResearchGateway;
   before(async () => {
     gateway = await openResearchGateway({

@@ -3,12 +3,15 @@ import { createClient } from '@redis/client';
 import { type RedisServer, redisOrSkip, SYNC_ALWAYS } from '../support/redis.ts';
 import { type Script, turn } from '../support/scripted-provider.ts';
 import { SseReader } from '../support/sse-reader.ts';
+import { patience } from '../support/time-limit.ts';
 import { eventually, freshDatabase, HEADERS, startInstances, submit } from '../support/two-instances.ts';
 
 /** No request waits longer for a store that does not answer, in milliseconds. */
 const REQUEST_LIMIT_MS = 6000;
 
-describe('while Redis cannot serve', () => {
+describe('while Redis cannot serve', function () {
+  // Redis is stopped, and comes back.
+  this.timeout(patience(30));
   let redis: RedisServer;
   let databases = 0;
   before(async function () {

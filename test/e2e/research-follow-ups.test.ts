@@ -6,6 +6,7 @@ import { until } from '../support/http-gateway.ts';
 import { fetchDocument, openResearchGateway, type ResearchGateway } from '../support/research-gateway.ts';
 import { hang, type TurnScript } from '../support/scripted-provider.ts';
 import type { SeenRequest } from '../support/seen-request.ts';
+import { patience } from '../support/time-limit.ts';
 
 /** So long that the facts behind it are in no snippet. */
 const BEFORE = 'Many things are told of this place, and most of them by those who never saw it at all. '.repeat(12);
@@ -61,7 +62,9 @@ const citationsOf = (response: ResponseObject) =>
 
 const callsOf = (response: ResponseObject) => response.output.filter((item) => item.type === 'tool_call').length;
 
-describe('a chain of follow-ups', () => {
+describe('a chain of follow-ups', function () {
+  // Gateways are started as processes.
+  this.timeout(patience(30));
   let gateway: ResearchGateway;
   let first: ResponseObject;
   let second: ResponseObject;
@@ -157,7 +160,9 @@ describe('a chain of follow-ups', () => {
   });
 });
 
-describe('a conversation in the input', () => {
+describe('a conversation in the input', function () {
+  // Gateways are started as processes.
+  this.timeout(patience(30));
   it('of several turns is sent as it is, in order, with the question last', async () => {
     await using gateway = await openResearchGateway({ model, documents: DOCUMENTS });
     const response = await gateway.respond({

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { fairMs } from '../support/fair-time.ts';
 import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 import { startTcpProxy, type TcpProxy } from '../support/tcp-proxy.ts';
+import { patience } from '../support/time-limit.ts';
 import { eventually, HEADERS, type Instances, startInstances, submit } from '../support/two-instances.ts';
 
 const GRACE_SECONDS = 2;
@@ -17,7 +18,9 @@ interface Ending {
   streams: string[];
 }
 
-describe('a gateway whose store is slow', () => {
+describe('a gateway whose store is slow', function () {
+  // Gateways are started as processes.
+  this.timeout(patience(30));
   let redis: RedisServer;
   let stack: AsyncDisposableStack;
   let endings: Record<'slow' | 'cut', Ending>;

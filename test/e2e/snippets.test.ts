@@ -8,6 +8,7 @@ import { readEnvironment } from '../../src/config/environment.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { type Gateway, startGateway } from '../../src/server.ts';
 import { Spawned } from '../support/spawned.ts';
+import { patience } from '../support/time-limit.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const ADDRESS = 'http://127.0.0.1:8080';
@@ -21,7 +22,9 @@ function snippetsOf(page: string, language: string): string[] {
   return blocks.filter((block) => block.includes(ADDRESS) && !block.includes('npm '));
 }
 
-describe('the examples in README and docs', () => {
+describe('the examples in README and docs', function () {
+  // Gateways are started as processes.
+  this.timeout(patience(30));
   let gateway: Gateway;
   before(async () => {
     const { config } = await loadConfig({ root: ROOT, environment: readEnvironment({}) });

@@ -2,10 +2,13 @@ import assert from 'node:assert/strict';
 import { isObject } from '../../src/base/json.ts';
 import { type ProxyGateway, payloadsOf, send, startProxyGateway } from '../support/proxy-gateway.ts';
 import { mayCallTools, type ScriptedProvider, startScriptedProvider, turn } from '../support/scripted-provider.ts';
+import { patience } from '../support/time-limit.ts';
 
 const CHAT = { model: 'deep', stream: true, messages: [{ role: 'user', content: 'What is a run?' }] };
 
-describe('a gateway that is asked to stop', () => {
+describe('a gateway that is asked to stop', function () {
+  // Gateways are started as processes.
+  this.timeout(patience(30));
   let provider: ScriptedProvider;
   /** Lets the provider answer. */
   let release: () => void;

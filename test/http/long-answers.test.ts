@@ -8,6 +8,7 @@ import { writeJson } from '../../src/http/answers/json.ts';
 import { HeldTexts } from '../../src/http/limits/held-texts.ts';
 import { ended, send, submit } from '../support/http-client.ts';
 import { KEYS, openGateway, type TestGateway, until } from '../support/http-gateway.ts';
+import { patience } from '../support/time-limit.ts';
 
 setFlagsFromString('--expose_gc');
 /** What is not used any more is not measured. */
@@ -27,7 +28,9 @@ async function stall(gateway: TestGateway, id: string): Promise<Socket> {
   return socket;
 }
 
-describe('long answers', () => {
+describe('long answers', function () {
+  // Readers take their time.
+  this.timeout(patience(30));
   it('go out at the pace of their readers, together within a bound; whoever stands still makes room', async () => {
     await using gateway = await openGateway({ runs: { max_minutes: 10 } });
     const id = await submit(gateway, 'long 300000');
@@ -76,7 +79,9 @@ describe('long answers', () => {
   });
 });
 
-describe('the memory for long answers', () => {
+describe('the memory for long answers', function () {
+  // Readers take their time.
+  this.timeout(patience(30));
   const response = () => new ServerResponse(new IncomingMessage(new Socket()));
 
   it('is refused where nobody stands still, and taken from who stands still longest', () => {

@@ -21,6 +21,7 @@ import {
   turn,
   turnPayloads,
 } from '../support/scripted-provider.ts';
+import { patience } from '../support/time-limit.ts';
 
 /**
  * Sixteen ways in which a provider breaks, after the catalogue of Failover Bench, with the checks that it makes: for
@@ -179,7 +180,9 @@ interface Row {
   seen: Record<Way, Seen>;
 }
 
-describe('the catalogue of faults', () => {
+describe('the catalogue of faults', function () {
+  // Providers are away for seconds.
+  this.timeout(patience(30));
   const stack = new AsyncDisposableStack();
   const rows: Row[] = [];
   let gateway: ProxyGateway;

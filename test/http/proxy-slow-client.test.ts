@@ -7,6 +7,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { CLIENT_KEY, chat, send, startProxyGateway } from '../support/proxy-gateway.ts';
 import { startScriptedProvider } from '../support/scripted-provider.ts';
+import { patience } from '../support/time-limit.ts';
 
 const PIECE = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'x'.repeat(65_000) } }] })}\n\n`;
 const LAST = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
@@ -84,7 +85,9 @@ function heldBytes(): number {
   return process.memoryUsage().arrayBuffers;
 }
 
-describe('slow clients of whole answers', () => {
+describe('slow clients of whole answers', function () {
+  // Clients take their time.
+  this.timeout(patience(30));
   it('hold no more memory together than is allowed, and get every byte', async () => {
     await using provider = await startLarge(4 * 1024 * 1024);
     await using gateway = await startProxyGateway({ providers: { only: { url: provider.url } } });
@@ -112,7 +115,9 @@ describe('slow clients of whole answers', () => {
   });
 });
 
-describe('a slow client of a proxy model', () => {
+describe('a slow client of a proxy model', function () {
+  // Clients take their time.
+  this.timeout(patience(30));
   for (const [path, type] of [
     ['/chat/completions', 'text/event-stream'],
     ['/audio/speech', 'audio/mpeg'],
@@ -153,7 +158,9 @@ describe('a slow client of a proxy model', () => {
 /** What a client that stopped reading may hold, both ends of its connections together, in bytes. */
 const MAX_EACH = 2 * 1024 * 1024;
 
-describe('many clients that stop reading', () => {
+describe('many clients that stop reading', function () {
+  // Clients take their time.
+  this.timeout(patience(30));
   for (const continued of [false, true]) {
     it(`hold a bounded amount of memory each, and others are served meanwhile (continue_streams: ${continued})`, async () => {
       await using provider = await startFlood('text/event-stream');

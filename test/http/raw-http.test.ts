@@ -4,6 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { errorBody } from '../../src/protocol/errors.ts';
 import { rawExchange } from '../support/http-client.ts';
 import { KEYS, openGateway, type TestGateway, until } from '../support/http-gateway.ts';
+import { patience } from '../support/time-limit.ts';
 
 const AUTH = `Authorization: Bearer ${KEYS.ann}\r\n`;
 const CLOSE = 'Connection: close\r\n';
@@ -23,7 +24,9 @@ function parse(answer: string) {
   return { status: Number(head.split(' ')[1]), headers, body: rest.join('\r\n\r\n') };
 }
 
-describe('what only a raw client sends', () => {
+describe('what only a raw client sends', function () {
+  // Readers that stand still run into their limit.
+  this.timeout(patience(30));
   let gateway: TestGateway;
   before(async () => {
     gateway = await openGateway({ server: { body_limit: '16kb' } });

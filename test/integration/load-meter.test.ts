@@ -3,10 +3,13 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { patience } from '../support/time-limit.ts';
 
 const CHILD = fileURLToPath(new URL('../support/load-meter-child.ts', import.meta.url));
 
-describe('the load meter of a process', () => {
+describe('the load meter of a process', function () {
+  // A process is stopped and held up.
+  this.timeout(patience(30));
   it('counts how late its own work makes it, not how long the machine did other things', async () => {
     const child = fork(CHILD);
     try {

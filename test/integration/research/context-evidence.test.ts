@@ -8,6 +8,7 @@ import { estimateTokens } from '../../../src/upstream/decoding/estimate.ts';
 import { codesIn, handbook } from '../../support/handbook.ts';
 import { longRun, readOrSearch } from '../../support/long-run.ts';
 import type { TurnScript } from '../../support/scripted-provider.ts';
+import { patience } from '../../support/time-limit.ts';
 
 const NAMES = ['Ottilie Brandt', 'Kasimir Holt', 'Wanda Pell', 'Ruben Asch', 'Mira Tolk', 'Jonas Quist', 'Edda Varn'];
 
@@ -22,7 +23,9 @@ function notedIn(text: string): Set<number> {
   return new Set([...found].map(([, n]) => Number(n)));
 }
 
-describe('facts that the model noted, and those that stand in results only', () => {
+describe('facts that the model noted, and those that stand in results only', function () {
+  // Runs take many turns.
+  this.timeout(patience(30));
   for (const [context, turns, max] of [
     [8000, 100, 1000],
     [8192, 100, 2000],
@@ -91,7 +94,9 @@ function found(turn: number, ...records: EvidenceRecord[]): TurnFindings {
   return { turn, notes: [], results: [{ call: call(turn), records }] };
 }
 
-describe('the records of a result', () => {
+describe('the records of a result', function () {
+  // Runs take many turns.
+  this.timeout(patience(30));
   it('hold the words of the source with their place in it', async () => {
     const filler = 'Nothing of use stands in this line of the page. '.repeat(60);
     const content = `${filler}\nThe tower is  112 m\nhigh. ${filler}`;
@@ -122,7 +127,9 @@ describe('the records of a result', () => {
   });
 });
 
-describe('the notes of a turn', () => {
+describe('the notes of a turn', function () {
+  // Runs take many turns.
+  this.timeout(patience(30));
   const notes = (text: string, reasoning = '') =>
     notesIn({ text, reasoning }, { turn: 1, about }).map(({ note }) => note);
 
@@ -152,7 +159,9 @@ describe('the notes of a turn', () => {
   });
 });
 
-describe('findings', () => {
+describe('findings', function () {
+  // Runs take many turns.
+  this.timeout(patience(30));
   it('say the same only once and name who else says it', async () => {
     const first = found(1, record(1, 1, 'The tower of Vasa is 112 m high.'));
     const second = found(

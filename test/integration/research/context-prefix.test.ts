@@ -15,8 +15,11 @@ import { handbook } from '../../support/handbook.ts';
 import { longRun } from '../../support/long-run.ts';
 import { accountOf } from '../../support/prefix-account.ts';
 import { MODEL, question, testConfig, testTool } from '../../support/run-harness.ts';
+import { patience } from '../../support/time-limit.ts';
 
-describe('what a run sends', () => {
+describe('what a run sends', function () {
+  // Runs take many turns.
+  this.timeout(patience(30));
   it('in 60 turns of a wide context is nearly all the prefix of the request before', async () => {
     const book = handbook({ chapters: 60, length: 5000 });
     const { response, narrow, told } = await longRun({ book, turns: 60, context: 128_000 });
@@ -182,7 +185,9 @@ function usageOf(inputTokens: number) {
   return { inputTokens, cachedTokens: 0, outputTokens: 5, reasoningTokens: 0, estimated: false };
 }
 
-describe('the requests of any run', () => {
+describe('the requests of any run', function () {
+  // Runs take many turns.
+  this.timeout(patience(30));
   it('are each the one before with something added, but where room is made, whatever dies when', async () => {
     await fc.assert(
       fc.asyncProperty(

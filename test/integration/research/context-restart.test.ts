@@ -14,6 +14,7 @@ import {
 import { until } from '../../support/http-gateway.ts';
 import { openHarness, question, readAll, testConfig, testTool } from '../../support/run-harness.ts';
 import { isAnswerTurn, ScriptedModel } from '../../support/scripted-model.ts';
+import { patience } from '../../support/time-limit.ts';
 import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
 
 interface SaidTurn {
@@ -215,7 +216,9 @@ async function settled(store: RunStore, run: RunRecord): Promise<void> {
   });
 }
 
-describe('a run that is taken up again', () => {
+describe('a run that is taken up again', function () {
+  // Runs take many turns.
+  this.timeout(patience(30));
   let whole: Awaited<ReturnType<typeof uninterrupted>>;
 
   before(async () => {

@@ -4,8 +4,11 @@ import { openRedisStore } from '../../../src/store/redis/open.ts';
 import { claimed, ending, events, eventually, LEASE, LiveReader, newRun } from '../../contract/run-store-fixture.ts';
 import { redisOrSkip } from '../../support/redis.ts';
 import { ask } from '../../support/redis-groups.ts';
+import { patience } from '../../support/time-limit.ts';
 
-describe('the channel of a run over Redis', () => {
+describe('the channel of a run over Redis', function () {
+  // Servers are started as processes.
+  this.timeout(patience(30));
   it('is subscribed to where another instance writes, not beside the writer', async function () {
     await using server = await redisOrSkip(this);
     const options = { url: server.url, log: silentLogger };

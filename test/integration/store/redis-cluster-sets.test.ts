@@ -9,13 +9,16 @@ import type { NewRun, RunStore } from '../../../src/store/run-store.ts';
 import { eventually, LEASE, newRun } from '../../contract/run-store-fixture.ts';
 import { redisOrSkip } from '../../support/redis.ts';
 import { ask, type RedisCluster, startCluster } from '../../support/redis-groups.ts';
+import { patience } from '../../support/time-limit.ts';
 
 const unavailable = (thrown: unknown) => thrown instanceof GatewayError && thrown.code === 'store_unavailable';
 const PATIENT_MS = 20_000;
 const HASTY_MS = 600;
 
 /** What belongs to a run lies in slots of its own: on other masters than the run, as each of these tests chooses. */
-describe('in a Redis Cluster, what leads to a run', () => {
+describe('in a Redis Cluster, what leads to a run', function () {
+  // A cluster is started.
+  this.timeout(patience(60));
   let cluster: RedisCluster;
   let masterOf: (key: string) => number;
   before(async function () {

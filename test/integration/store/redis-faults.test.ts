@@ -26,6 +26,7 @@ import {
 } from '../../contract/run-store-fixture.ts';
 import { fairMs } from '../../support/fair-time.ts';
 import { type RedisServer, redisOrSkip, SYNC_ALWAYS } from '../../support/redis.ts';
+import { patience } from '../../support/time-limit.ts';
 
 const LIMIT_MS = 400;
 
@@ -68,7 +69,9 @@ async function movableAddress(port: number) {
   };
 }
 
-describe('the Redis store when Redis fails', () => {
+describe('the Redis store when Redis fails', function () {
+  // Redis is frozen and comes back.
+  this.timeout(patience(30));
   let server: RedisServer;
   let store: RunStore;
   let caches: Caches;

@@ -32,8 +32,11 @@ import {
   startCluster,
   startSentinels,
 } from '../../support/redis-groups.ts';
+import { patience } from '../../support/time-limit.ts';
 
-describe('what store.url names', () => {
+describe('what store.url names', function () {
+  // Clusters and sentinels are started, and fail over.
+  this.timeout(patience(60));
   const addresses = (url: string) => parseTarget(url).nodes.map(({ host, port }) => `${host} ${port}`);
 
   it('is one server, a cluster or sentinels', () => {
@@ -65,7 +68,9 @@ describe('what store.url names', () => {
   });
 });
 
-describe('the mark by which replicas are waited for', () => {
+describe('the mark by which replicas are waited for', function () {
+  // Clusters and sentinels are started, and fail over.
+  this.timeout(patience(60));
   it('lies in the slot of its key, whatever a user is called', () => {
     const keys = new Keys('runs', { shards: 16 });
     for (const user of ['ann', '{ann}', 'a{n}n', 'ann}', '}{', '{}', '{}}', 'ä{}{ö', '{'.repeat(3)]) {
@@ -77,7 +82,9 @@ describe('the mark by which replicas are waited for', () => {
   });
 });
 
-describe('a Redis with an own authority and users with few rights', () => {
+describe('a Redis with an own authority and users with few rights', function () {
+  // Clusters and sentinels are started, and fail over.
+  this.timeout(patience(60));
   it('is spoken to over TLS with store.tls, by a user who may not run INFO or CONFIG', async function () {
     if (spawnSync('openssl', ['version']).status !== 0 && !process.env.CI) return this.skip();
     const folder = await mkdtemp(join(tmpdir(), 'redis-tls-'));
@@ -108,7 +115,9 @@ describe('a Redis with an own authority and users with few rights', () => {
   });
 });
 
-describe('a user of Redis', () => {
+describe('a user of Redis', function () {
+  // Clusters and sentinels are started, and fail over.
+  this.timeout(patience(60));
   const DOCUMENTED = ['~gateway:*', '~{gateway:queue}:*', '&gateway:*', '+@all', '-@dangerous', '-@admin'];
   let server: RedisServer;
   before(async function () {
@@ -148,7 +157,9 @@ describe('a user of Redis', () => {
   }
 });
 
-describe('Redis that sentinels watch', () => {
+describe('Redis that sentinels watch', function () {
+  // Clusters and sentinels are started, and fail over.
+  this.timeout(patience(60));
   let group: SentinelGroup;
   before(async function () {
     await (await redisOrSkip(this))[Symbol.asyncDispose]();
@@ -208,7 +219,9 @@ describe('Redis that sentinels watch', () => {
   });
 });
 
-describe('a Redis Cluster whose master dies', () => {
+describe('a Redis Cluster whose master dies', function () {
+  // Clusters and sentinels are started, and fail over.
+  this.timeout(patience(60));
   let cluster: RedisCluster;
   before(async function () {
     await (await redisOrSkip(this))[Symbol.asyncDispose]();
@@ -248,7 +261,9 @@ describe('a Redis Cluster whose master dies', () => {
   });
 });
 
-describe('a Redis Cluster that moves a slot', () => {
+describe('a Redis Cluster that moves a slot', function () {
+  // Clusters and sentinels are started, and fail over.
+  this.timeout(patience(60));
   it('writers and live readers go with it', async function () {
     await (await redisOrSkip(this))[Symbol.asyncDispose]();
     await using cluster = await startCluster();

@@ -7,8 +7,11 @@ import type { RunStore } from '../../../src/store/run-store.ts';
 import { claimedRun, endedRun, LEASE } from '../../contract/run-store-fixture.ts';
 import { type RedisServer, redisOrSkip } from '../../support/redis.ts';
 import { ask } from '../../support/redis-groups.ts';
+import { patience } from '../../support/time-limit.ts';
 
-describe('the sets of open runs in Redis', () => {
+describe('the sets of open runs in Redis', function () {
+  // Servers are started as processes.
+  this.timeout(patience(30));
   let server: RedisServer;
   let store: RunStore;
   before(async function () {

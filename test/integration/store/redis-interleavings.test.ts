@@ -12,6 +12,7 @@ import { RedisRunStore } from '../../../src/store/redis/store.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
 import { claimed, endedRun, ending, events, frames, newRun } from '../../contract/run-store-fixture.ts';
 import { type RedisServer, redisOrSkip } from '../../support/redis.ts';
+import { patience } from '../../support/time-limit.ts';
 
 /** More commands than any read sends. */
 const MOST_COMMANDS = 8;
@@ -101,7 +102,9 @@ async function atEachMoment(round: (n: number) => Promise<boolean>): Promise<voi
   for (let n = 1; await round(n); n++) assert.ok(n < MOST_COMMANDS, 'a read sends few commands');
 }
 
-describe('reads over Redis, whatever happens between two of their commands', () => {
+describe('reads over Redis, whatever happens between two of their commands', function () {
+  // Servers are started as processes.
+  this.timeout(patience(30));
   let server: RedisServer;
   before(async function () {
     server = await redisOrSkip(this);

@@ -6,8 +6,11 @@ import { join } from 'node:path';
 import { createLogger } from '../../../src/base/logger.ts';
 import { openRedisStore } from '../../../src/store/redis/open.ts';
 import { freePort, redisOrSkip } from '../../support/redis.ts';
+import { patience } from '../../support/time-limit.ts';
 
-describe('opening the Redis store', () => {
+describe('opening the Redis store', function () {
+  // Servers are started as processes.
+  this.timeout(patience(30));
   const open = async (url: string) => {
     const lines: string[] = [];
     const log = createLogger({ level: 'warn', destination: { write: (line: string) => void lines.push(line) } });

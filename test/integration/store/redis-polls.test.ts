@@ -3,6 +3,7 @@ import { send } from '../../support/http-client.ts';
 import { openGateway, type TestGateway } from '../../support/http-gateway.ts';
 import { redisOrSkip } from '../../support/redis.ts';
 import { type SentinelGroup, startSentinels } from '../../support/redis-groups.ts';
+import { patience } from '../../support/time-limit.ts';
 
 const CALLER = { user: 'ann', keyId: 'ann' };
 /** Runs under way at a time, those who poll each, and the polls of each behind its end. */
@@ -26,7 +27,9 @@ const overHttp: Poll = async (at, id) => {
   return String(json.status);
 };
 
-describe('polls of accepted runs over a Redis with a replica', () => {
+describe('polls of accepted runs over a Redis with a replica', function () {
+  // Servers are started as processes.
+  this.timeout(patience(30));
   let group: SentinelGroup;
   let here: TestGateway;
   let there: TestGateway;

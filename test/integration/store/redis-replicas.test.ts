@@ -21,6 +21,7 @@ import {
 } from '../../contract/run-store-fixture.ts';
 import { redisOrSkip } from '../../support/redis.ts';
 import { ask, type SentinelGroup, startSentinels } from '../../support/redis-groups.ts';
+import { patience } from '../../support/time-limit.ts';
 
 const unavailable = (thrown: unknown) => thrown instanceof GatewayError && thrown.code === 'store_unavailable';
 
@@ -29,7 +30,9 @@ const PATIENT_MS = 20_000;
 /** And where they are not. */
 const HASTY_MS = 600;
 
-describe('a Redis store that waits for a replica', () => {
+describe('a Redis store that waits for a replica', function () {
+  // Sentinels are started, and fail over.
+  this.timeout(patience(60));
   let group: SentinelGroup;
   before(async function () {
     await (await redisOrSkip(this))[Symbol.asyncDispose]();

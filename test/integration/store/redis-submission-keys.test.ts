@@ -6,8 +6,11 @@ import { openRedisStore } from '../../../src/store/redis/open.ts';
 import type { RunStore, SubmissionKey } from '../../../src/store/run-store.ts';
 import { newRun } from '../../contract/run-store-fixture.ts';
 import { type RedisServer, redisOrSkip } from '../../support/redis.ts';
+import { patience } from '../../support/time-limit.ts';
 
-describe('submission keys on Redis, when an instance dies between the key and its run', () => {
+describe('submission keys on Redis, when an instance dies between the key and its run', function () {
+  // Servers are started as processes.
+  this.timeout(patience(30));
   const key: SubmissionKey = { kind: 'retry', hash: 'a', fingerprint: 'body', ttlMs: 120_000 };
   let server: RedisServer;
   let store: RunStore;

@@ -9,10 +9,13 @@ import { createInterface } from 'node:readline';
 import { silentLogger } from '../../../src/base/logger.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { eventually, frames, LEASE, readAll } from '../../contract/run-store-fixture.ts';
+import { patience } from '../../support/time-limit.ts';
 
 const WRITER = join(import.meta.dirname, '../../support/store-writer.ts');
 
-describe('the SQLite store when its process is killed', () => {
+describe('the SQLite store when its process is killed', function () {
+  // Servers are started as processes.
+  this.timeout(patience(30));
   it('keeps every acknowledged batch whole, frees the folder and the run at once, time and again', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'sqlite-kill-'));
     const url = `file:${folder}`;

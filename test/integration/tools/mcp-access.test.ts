@@ -10,6 +10,7 @@ import { ToolError } from '../../../src/tools/tool.ts';
 import { startDnsServer } from '../../support/dns-server.ts';
 import { inwardHosts } from '../../support/inward-addresses.ts';
 import { type ScriptedMcpServer, startScriptedMcpServer, textResult } from '../../support/scripted-mcp-server.ts';
+import { patience } from '../../support/time-limit.ts';
 import { startWebServer, type WebServer } from '../../support/web-server.ts';
 
 const never = new AbortController().signal;
@@ -93,7 +94,9 @@ function headerText(text: string): string {
   return Buffer.from(text).toString('latin1');
 }
 
-describe('credentials for MCP servers', () => {
+describe('credentials for MCP servers', function () {
+  // Servers are connected to until their limit of time.
+  this.timeout(patience(30));
   it('are sent as the bearer token and headers that were given', async () => {
     await using server = await startProtectedServer({ token: SECRET });
     await using opened = open({ url: server.url, accessToken: SECRET, headers: { 'x-team': 'blue' } });
@@ -183,7 +186,9 @@ describe('credentials for MCP servers', () => {
   });
 });
 
-describe('MCP servers of a request cannot be turned inward', () => {
+describe('MCP servers of a request cannot be turned inward', function () {
+  // Servers are connected to until their limit of time.
+  this.timeout(patience(30));
   /** On all interfaces, so that every notation that got through would be seen. */
   let inside: WebServer;
   let safe: SafeFetch;

@@ -13,6 +13,7 @@ import {
   type RunningMcpServer,
   startEverythingServer,
 } from '../../support/real-mcp-servers.ts';
+import { patience } from '../../support/time-limit.ts';
 
 const never = new AbortController().signal;
 
@@ -26,7 +27,9 @@ async function call(tools: readonly Tool[], name: string, args: JsonObject, sign
 const open = (server: McpServer): McpTools =>
   createMcpTools({ servers: [server], fetch, log: silentLogger, restMs: 0 });
 
-describe('real MCP servers', () => {
+describe('real MCP servers', function () {
+  // Programs are started, some run into limits of time.
+  this.timeout(patience(30));
   before(async () => {
     await installMcpServers();
   });

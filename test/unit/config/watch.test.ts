@@ -11,6 +11,7 @@ import { loadConfig } from '../../../src/config/load.ts';
 import { secretHash } from '../../../src/config/secrets.ts';
 import { type ConfigWatcher, type ReloadOutcome, watchConfig } from '../../../src/config/watch.ts';
 import { parseAside } from '../../../src/config/yaml/parse-aside.ts';
+import { patience } from '../../support/time-limit.ts';
 
 const text = (options: { model?: string; port?: number; broken?: string } = {}) => `
 server: { port: ${options.port ?? 8080} }
@@ -20,7 +21,9 @@ keys: [ { id: a, secret: sk-a } ]
 ${options.broken ?? ''}
 `;
 
-describe('watching the configuration file', () => {
+describe('watching the configuration file', function () {
+  // Many keys are read.
+  this.timeout(patience(30));
   let folder: string;
   let file: string;
   let watcher: ConfigWatcher;
@@ -110,7 +113,9 @@ describe('watching the configuration file', () => {
   });
 });
 
-describe('a configuration of many keys', () => {
+describe('a configuration of many keys', function () {
+  // Many keys are read.
+  this.timeout(patience(30));
   const COUNT = 3000;
   let folder: string;
   let load: { file: string; environment: Environment };

@@ -6,6 +6,7 @@ import type { RunRecord } from '../../../src/runs/runs.ts';
 import type { RunStore } from '../../../src/store/run-store.ts';
 import { CALLER, type Harness, openHarness, question, readAll, testConfig } from '../../support/run-harness.ts';
 import { ScriptedModel } from '../../support/scripted-model.ts';
+import { patience } from '../../support/time-limit.ts';
 import { memoryStore } from '../../support/wrapped-store.ts';
 
 /** A store that is away while `away` is set: nothing reaches it, as with a lost Redis or a full disk. */
@@ -42,7 +43,9 @@ class HangingModel extends ScriptedModel {
   }
 }
 
-describe('a cancel while the store is away', () => {
+describe('a cancel while the store is away', function () {
+  // The store is away for seconds.
+  this.timeout(patience(30));
   let inner: RunStore;
   let outage: ReturnType<typeof storeWithOutages>;
   let chat: HangingModel;
@@ -138,7 +141,9 @@ describe('a cancel while the store is away', () => {
   });
 });
 
-describe('a chat completion whose run was stored without an answer', () => {
+describe('a chat completion whose run was stored without an answer', function () {
+  // The store is away for seconds.
+  this.timeout(patience(30));
   it('is cancelled: nobody could read it', async () => {
     const inner = await memoryStore();
     const chat = new HangingModel();

@@ -8,6 +8,7 @@ import type { TurnRequest } from '../../../src/upstream/turn.ts';
 import { lookups } from '../../support/research-run.ts';
 import { openHarness, question, readAll, testTool } from '../../support/run-harness.ts';
 import { isAnswerTurn, ScriptedModel, type ScriptedTurn } from '../../support/scripted-model.ts';
+import { patience } from '../../support/time-limit.ts';
 import { faultyStore, memoryStore } from '../../support/wrapped-store.ts';
 
 const FOREVER: ScriptedTurn = { gate: new Promise(() => {}) };
@@ -41,7 +42,9 @@ async function responseOf(bytes: Uint8Array) {
   return last.response;
 }
 
-describe('a run that is handed over', () => {
+describe('a run that is handed over', function () {
+  // Claims run out, and the store is away now and then.
+  this.timeout(patience(30));
   let store: RunStore;
   beforeEach(async () => {
     store = await memoryStore();
@@ -116,7 +119,9 @@ describe('a run that is handed over', () => {
   });
 });
 
-describe('a run whose instances die', () => {
+describe('a run whose instances die', function () {
+  // Claims run out, and the store is away now and then.
+  this.timeout(patience(30));
   let store: RunStore;
   beforeEach(async () => {
     store = await memoryStore();
@@ -201,7 +206,9 @@ describe('a run whose instances die', () => {
   });
 });
 
-describe('a run whose store is away now and then', () => {
+describe('a run whose store is away now and then', function () {
+  // Claims run out, and the store is away now and then.
+  this.timeout(patience(30));
   it('repeats appends of unknown outcome with the same bytes, and its log is as if nothing had been', async () => {
     let seed = 7;
     const random = () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import type { OfficeKind } from '../../../src/tools/fetch-url-content/parsing/parse-job.ts';
 import { read } from '../../../src/tools/fetch-url-content/reading/read.ts';
+import { patience } from '../../support/time-limit.ts';
 import { type ZipPart, zipOf } from '../../support/zip-file.ts';
 
 const office = async (kind: OfficeKind, parts: readonly ZipPart[]) => {
@@ -11,7 +12,9 @@ const docx = (document: string | Buffer, more: Partial<ZipPart> = {}) =>
   office('docx', [{ name: 'word/document.xml', data: document, ...more }]);
 const paragraph = (text: string) => `<w:p><w:r><w:t>${text}</w:t></w:r></w:p>`;
 
-describe('fetch_url_content: parts of office documents', () => {
+describe('fetch_url_content: parts of office documents', function () {
+  // Archives unpack to hundreds of megabytes.
+  this.timeout(patience(30));
   it('are read with their CDATA and their references', async () => {
     assert.equal(await docx(paragraph('<![CDATA[a < b]]> &amp; c &#233; &lt;w:t&gt;')), 'a < b & c é <w:t>');
   });
