@@ -72,11 +72,11 @@ const SUSPICIOUS = new Set(
  * is unfinished. Only what is suspicious by its braces, its first key or the word "error" is read.
  */
 export function findFlaw(lines: Buffer, isError: (payload: JsonObject) => boolean): Flaw | undefined {
-  const last = Math.max(0, lines.length - LAST_BYTES);
-  const words = [...(lines.includes(ERROR) ? [ERROR] : []), ...ENDS.filter((word) => lines.includes(word, last))];
+  let word = nextWord(lines, 0);
   for (let start = 0; start < lines.length; ) {
     const end = lineEnd(lines, start);
-    if (lines[start] !== LETTER_D || !isSuspicious(lines, { start, end, words })) {
+    if (word < start) word = nextWord(lines, start);
+    if (lines[start] !== LETTER_D || !isSuspicious(lines, { start, end, word })) {
       start = end;
       continue;
     }
@@ -88,18 +88,21 @@ export function findFlaw(lines: Buffer, isError: (payload: JsonObject) => boolea
   return undefined;
 }
 
-function isSuspicious(
-  lines: Buffer,
-  { start, end, words }: { start: number; end: number; words: readonly Buffer[] },
-): boolean {
+/** Where the next word stands that may tell of an error: each is looked for once, however many frames there are. */
+function nextWord(lines: Buffer, from: number): number {
+  const last = Math.max(from, lines.length - LAST_BYTES);
+  const places = [lines.indexOf(ERROR, from), ...ENDS.map((word) => lines.indexOf(word, last))];
+  return Math.min(...places.map((place) => (place === -1 ? Number.POSITIVE_INFINITY : place)));
+}
+
+function isSuspicious(lines: Buffer, { start, end, word }: { start: number; end: number; word: number }): boolean {
   let from = start + DATA.length;
   while (lines[from] === SPACE) from++;
   if (lines[from] !== BRACE) return false;
   let to = end;
   while (to > from && isBlank(lines[to - 1])) to--;
   if (lines[to - 1] !== CLOSING_BRACE || lines[from + 1] !== QUOTE) return true;
-  if (SUSPICIOUS.has(((lines[from + 2] ?? 0) << 8) | (lines[from + 3] ?? 0))) return true;
-  return words.length > 0 && words.some((word) => lines.subarray(from, to).includes(word));
+  return word < end || SUSPICIOUS.has(((lines[from + 2] ?? 0) << 8) | (lines[from + 3] ?? 0));
 }
 
 /** Whether there is a frame of JSON, as far as its braces tell. */
