@@ -1,5 +1,5 @@
 import type { JsonObject } from '../../base/json.ts';
-import { type AttemptFailure, brokenStream, gatewayErrorOf, type TurnUsage } from '../../upstream/provider-answer.ts';
+import { type AttemptFailure, brokenStream, gatewayErrorOf } from '../../upstream/provider-answer.ts';
 import type { AnswerHead } from '../../upstream/provider-target.ts';
 import { streamHeaders } from '../answers/answer-headers.ts';
 import { HeldBytes } from '../answers/held-bytes.ts';
@@ -212,9 +212,10 @@ export class RelayedStream implements ResultReceiver {
       const failure = broken ?? this.#opening.failureOfUnopened(this.#held.bytes.toString('utf8'));
       return this.#unopened(failure, this.#held.bytes);
     }
+    const text = this.#tail.text();
     const isWhole = this.#context.kind.isWhole({
-      done: saysDone(this.#tail.text()) && !this.#isFlawed,
-      payloads: () => lastPayloads(this.#tail.text(), LAST_EVENTS),
+      done: saysDone(text) && !this.#isFlawed,
+      payloads: () => lastPayloads(text, LAST_EVENTS),
       inOrder: broken === undefined,
     });
     if (!isWhole || this.#isFlawed) {
@@ -222,7 +223,7 @@ export class RelayedStream implements ResultReceiver {
       return this.#fail(broken ?? brokenStream(reason));
     }
     this.#writer.end();
-    return { is: 'delivered', usage: this.#usage() };
+    return { is: 'delivered', usage: usageAtEnd(text, this.#first) };
   }
 
   /** Ends the stream loudly. `told`: the provider's own error, which went out. */
@@ -233,10 +234,6 @@ export class RelayedStream implements ResultReceiver {
     const payloads = failurePayloads(kind.failure(error, this.#first), told);
     const gap = this.#tail.endsFrame ? '' : '\n\n';
     this.#writer.end(gap + framesOf(payloads));
-    return { is: 'delivered', usage: this.#usage(), failure };
-  }
-
-  #usage(): TurnUsage | null {
-    return usageAtEnd(this.#tail.text(), this.#first);
+    return { is: 'delivered', usage: usageAtEnd(this.#tail.text(), this.#first), failure };
   }
 }

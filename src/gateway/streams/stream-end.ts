@@ -4,6 +4,7 @@ import { lastReportedUsage } from '../answers/reported-usage.ts';
 
 /** What a stream reported of its usage. `text`: its last events; `first`: its first payload. */
 export function usageAtEnd(text: string, first: JsonObject | undefined): TurnUsage | null {
+  if (!text.includes('"usage"')) return null;
   const told = usageOfStart(first);
   // A frame may be spread over several lines.
   return lastReportedUsage(text, told) ?? lastReportedUsage(text.replaceAll(/\ndata:/g, '\n'), told);

@@ -13,38 +13,71 @@ export interface OpenAnswer {
   end(reason: GatewayError): void;
 }
 
+/** An open answer's place among the others. */
+class Place implements Disposable {
+  readonly answer: OpenAnswer;
+  readonly #remove: (place: Place) => void;
+  /** Its index. */
+  at: number;
+
+  constructor(answer: OpenAnswer, at: number, remove: (place: Place) => void) {
+    this.answer = answer;
+    this.at = at;
+    this.#remove = remove;
+  }
+
+  [Symbol.dispose](): void {
+    this.#remove(this);
+  }
+}
+
 /**
  * The answers that are being written, by the key that asked. A reload that takes a key away, or changes its secret,
  * ends them: nobody goes on reading with a key that would be refused (contract section 10).
  */
 export class OpenAnswers {
-  readonly #open = new Set<OpenAnswer>();
+  /**
+   * In no order. Not a Set: one that is added to and deleted from leaves tables behind that point to later ones, and
+   * the young generation's collector takes for alive what is in them, all of a request with each answer.
+   */
+  readonly #open: Place[] = [];
 
   constructor(config: Pick<LiveConfig, 'onChange'>) {
     config.onChange((next) => this.#endAllBut(keyringOf(next)));
   }
 
   get size(): number {
-    return this.#open.size;
+    return this.#open.length;
   }
 
   /** How many answers of each route are being written. */
   routes(): Record<string, number> {
     const routes: Record<string, number> = {};
-    for (const { route } of this.#open) routes[route] = (routes[route] ?? 0) + 1;
+    for (const { answer } of this.#open) routes[answer.route] = (routes[answer.route] ?? 0) + 1;
     return routes;
   }
 
   /** Until disposed. */
   add(answer: OpenAnswer): Disposable {
-    this.#open.add(answer);
-    return { [Symbol.dispose]: () => void this.#open.delete(answer) };
+    const place = new Place(answer, this.#open.length, this.#remove);
+    this.#open.push(place);
+    return place;
   }
 
+  /** The last one takes its place. */
+  readonly #remove = (place: Place): void => {
+    if (this.#open[place.at] !== place) return;
+    const last = this.#open.pop();
+    if (last === undefined || last === place) return;
+    this.#open[place.at] = last;
+    last.at = place.at;
+  };
+
   #endAllBut(keyring: Keyring): void {
-    for (const answer of this.#open) {
+    for (const place of [...this.#open]) {
+      const { answer } = place;
       if (keyring.byHash(secretHash(answer.key))) continue;
-      this.#open.delete(answer);
+      this.#remove(place);
       answer.end(new GatewayError('invalid_api_key', 'The API key was removed.'));
     }
   }
