@@ -13,6 +13,8 @@ interface MeasuredParts {
 
 /** Metrics of the HTTP floor. Labels come from the configuration and the routes, never from what clients send. */
 export class HttpMetrics {
+  readonly #counters = new Map<string, Counter.Internal>();
+  readonly #durations = new Map<string, Histogram.Internal<'route'>>();
   readonly #requests: Counter<'route' | 'method' | 'status' | 'model'>;
   readonly #seconds: Histogram<'route'>;
   readonly #left: Counter<'route'>;
@@ -67,11 +69,25 @@ export class HttpMetrics {
     });
   }
 
+  /** The counter of these labels, found without a search by labels; they are bounded. So are the durations of a route. */
+  #answered(labels: { route: string; model: string; method: string; status: number }): Counter.Internal {
+    const name = `${labels.method} ${labels.status} ${labels.model} ${labels.route}`;
+    const counter = this.#counters.get(name) ?? this.#requests.labels(labels);
+    this.#counters.set(name, counter);
+    return counter;
+  }
+
+  #secondsOf(route: string): Histogram.Internal<'route'> {
+    const durations = this.#durations.get(route) ?? this.#seconds.labels({ route });
+    this.#durations.set(route, durations);
+    return durations;
+  }
+
   /** Counts a request that was answered, or whose client left. */
   count(context: RequestContext, { method, status }: { method: string; status: number }): void {
     const { route, model } = context;
-    this.#requests.inc({ route, model, method: METHODS.has(method) ? method : 'other', status });
-    this.#seconds.observe({ route }, (performance.now() - context.startedAt) / 1000);
+    this.#answered({ route, model, method: METHODS.has(method) ? method : 'other', status }).inc();
+    this.#secondsOf(route).observe((performance.now() - context.startedAt) / 1000);
     if (context.left) this.#left.inc({ route });
     if (context.error !== '') this.#refused.inc({ code: context.error });
   }
