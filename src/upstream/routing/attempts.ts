@@ -134,14 +134,13 @@ export class Attempts {
     const { provider, model, credential } = route;
     const limiter = provider.limiter(credential);
     const record = this.#record(route);
-    using stack = new DisposableStack();
     record.asking = true;
     provider.enter();
-    stack.defer(() => {
+    const leave = () => {
       record.asking = false;
       provider.leave();
-    });
-    stack.use(limiter.tryEnter() ?? (await limiter.enter({ signal })));
+    };
+    const place = limiter.tryEnter() ?? (await limiter.enter({ signal }).catch(rethrowAfter(leave)));
     record.tries += 1;
     provider.breaker(model).begin();
     const startedAt = this.#options.clock.now();
@@ -157,11 +156,13 @@ export class Attempts {
         attempt.outcome = failure;
         this.#failed(route, failure, { delivered, round });
       },
-      [Symbol.dispose]: () => opened.dispose(),
+      [Symbol.dispose]: () => {
+        this.#end(attempt, { startedAt, signal });
+        place[Symbol.dispose]();
+        leave();
+      },
     };
     this.#latest = attempt;
-    stack.defer(() => this.#end(attempt, { startedAt, signal }));
-    const opened = stack.move();
     return attempt;
   }
 
@@ -287,6 +288,14 @@ export class Attempts {
     }
     return record;
   }
+}
+
+/** For `catch`. */
+function rethrowAfter(undo: () => void): (thrown: unknown) => never {
+  return (thrown) => {
+    undo();
+    throw thrown;
+  };
 }
 
 function routeId(route: Route): string {
