@@ -8,7 +8,7 @@ export type AttemptResult =
   /** It went to the client to its end, or, with `failure`, broke off in a way that the client was told of. */
   | { is: 'delivered'; usage: TurnUsage | null; failure?: AttemptFailure }
   /**
-   * Nothing that counts went to the client, or what another route goes on with; `usage` where the provider told.
+   * Another route may be asked: the client got nothing, comments, or a beginning that the next one continues; `usage` where the provider told.
    * `answer`: what the provider said, where it is one to pass on.
    */
   | { is: 'failed'; failure: AttemptFailure; answer?: HeldAnswer; usage?: TurnUsage };

@@ -13,7 +13,7 @@ export interface FailoverOptions {
   signal: AbortSignal;
 }
 
-/** An answer and where it came from. `refused`: it tells of an error of the last route. */
+/** An answer and where it came from. `refused`: no route answered; this is the error answer of the last one, as it came. */
 export type Passed = { route: Route } & (
   | Exclude<AttemptResult, { is: 'failed' }>
   | { is: 'refused'; answer: HeldAnswer; failure: AttemptFailure }

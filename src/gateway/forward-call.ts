@@ -90,11 +90,11 @@ function askRoute(call: RoutedCall, { route, hasAlternative }: Attempt, lane: La
   const { request, account, client } = call;
   const { provider, model } = route;
   const target = targetOf(route);
-  const sent = requestFor(request, model);
-  const meter = account.attempt(route, sent);
+  const outgoing = requestFor(request, model);
+  const meter = account.attempt(route, outgoing);
   const size = { streamed: client?.stream ?? false, bytes: request.body.length };
   const context = { ...call, api: request.api, route, target, meter, onBegin: () => lane.win() };
-  const answer = target.call<AttemptResult>(sent, {
+  const answer = target.call<AttemptResult>(outgoing, {
     receiver: (head, control) => receiverOf(head, control, context),
     sent: () => meter.sent(),
     patience: client && hasAlternative ? provider.patience(model, size) : undefined,

@@ -82,13 +82,13 @@ export interface LimitResult {
   reservedByOthers?: boolean;
 }
 
-/** What is given back of a limit, or settled of a budget (see `Budget.settle`). */
+/** What is given back of a limit, or settled of a budget (see `LimitBudget.settle`). */
 export type LimitRelease =
   | { kind: 'place'; name: string }
   | ({ kind: 'points'; points: number } & CounterWindow)
   | ({ kind: 'budget'; points: number; spent?: number | undefined } & CounterWindow);
 
-/** What a holder has used so far; see `Budget.note`. */
+/** What a holder has used so far; see `LimitBudget.note`. */
 export type LimitNote = { holder: LimitHolder; spent: number; ttlMs: number } & CounterWindow;
 
 /** Who takes: an API key, and the request of it that holds places. */

@@ -152,7 +152,7 @@ export class RelayedStream implements ResultReceiver {
     this.#writer.begin(200, streamHeaders(this.#context.target.requestId(this.#head)));
   }
 
-  /** `bytes`: what is written for `lines`. */
+  /** `lines`: what is judged. `bytes`: what is written if nothing is wrong, without a line break that was added to judge it. */
   #pass(lines: Buffer, bytes = lines): AttemptResult | undefined {
     this.#context.target.mask.apply(bytes);
     const flaw = findFlaw(lines, this.#context.kind.isError);

@@ -8,7 +8,7 @@ export interface WorstCase {
 
 /** APIs whose answers are tokens. */
 const ANSWERING = new Set(['chat_completions', 'completions', 'responses', 'messages']);
-/** Bytes of a request for each of its tokens, and the most that one counts that is no JSON: its files are no text. */
+/** Bytes that are taken for one token, and the most tokens that a form counts: most of its bytes are files. */
 const BYTES = 4;
 const MOST_OF_A_FORM = 1000;
 /** How many answers a request may ask for in each of the two ways. Providers allow 128 at most. */
@@ -22,7 +22,7 @@ export function oneAnswer(body: Buffer, output: number): WorstCase {
 
 /**
  * A request on a proxy model: its prompt, for each route that may read it at the same time, and as many answers as it
- * asks for, each as long as it may be. `fields`: the request, empty where it is a form.
+ * asks for, each as long as it may be. Routes that are asked one after the other are not reserved for. `fields`: the request, empty where it is a form.
  */
 export function worstCase(
   { api, body, fields }: { api: string; body: Buffer; fields: Readonly<Record<string, unknown>> | undefined },

@@ -170,7 +170,7 @@ function nameOf({ key, id }: LimitHolder): string {
   return `${key} ${id}`;
 }
 
-/** Requests stay counted where they were one; see `Budget.settle`. */
+/** Requests stay counted where they were one; see `LimitBudget.settle`. */
 function lastKnown(request: LimitRequest): LimitRelease[] {
   if (request.kind === 'points') return [];
   const { name } = request;

@@ -38,7 +38,7 @@ export interface AttemptsOptions {
   clock: Clock;
   random: () => number;
   backoff: BackoffPolicy;
-  /** Streams broken so far, by route; shared by the turns of a run. Absent: what breaks a stream is the last attempt. */
+  /** Streams broken so far, by route; shared by the turns of a run. Later turns ask those last. Absent: nobody remembers. */
   penalties?: Map<string, number>;
   observe: (report: AttemptReport) => void;
   /** See `AttemptsQuery`. */
@@ -72,7 +72,7 @@ interface RouteRecord {
   /** Attempts so far. */
   tries: number;
   /** It will not be asked again. */
-  given: boolean;
+  givenUp: boolean;
   repeated: boolean;
   asking: boolean;
 }
@@ -108,7 +108,7 @@ export class Attempts {
   }
 
   /**
-   * Gives attempts until one succeeds, delivers something, or none is left. Each is over when the next is asked for.
+   * Gives attempts until one succeeds, delivers something, or none is left. The caller reports on one before it asks for the next.
    * @throws the signal's reason, also during a pause.
    */
   async *walk({ signal }: { signal: AbortSignal }): AsyncGenerator<Attempt, void, undefined> {
@@ -193,7 +193,7 @@ export class Attempts {
     const id = routeId(route);
     this.#failures.delete(id);
     this.#failures.set(id, { route, failure });
-    if (this.#isGivenUp(route, failure)) this.#record(route).given = true;
+    if (this.#isGivenUp(route, failure)) this.#record(route).givenUp = true;
     if (failure.kind === 'context_length') this.#giveUpSmaller(route);
     if (details.delivered) penalties?.set(id, (penalties.get(id) ?? 0) + 1);
     if (details.delivered || failure.advice === 'never') this.#isOver = true;
@@ -214,7 +214,7 @@ export class Attempts {
   #giveUpSmaller({ contextLength }: Route): void {
     if (contextLength === undefined) return;
     for (const route of this.#options.routes()) {
-      if (route.contextLength !== undefined && route.contextLength <= contextLength) this.#record(route).given = true;
+      if (route.contextLength !== undefined && route.contextLength <= contextLength) this.#record(route).givenUp = true;
     }
   }
 
@@ -272,7 +272,7 @@ export class Attempts {
 
   #mayAsk(route: Route): boolean {
     const record = this.#records.get(routeId(route));
-    return !record || (!record.given && !record.asking && this.#hasTries(route));
+    return !record || (!record.givenUp && !record.asking && this.#hasTries(route));
   }
 
   #hasTries(route: Route): boolean {
@@ -283,7 +283,7 @@ export class Attempts {
     const id = routeId(route);
     let record = this.#records.get(id);
     if (!record) {
-      record = { tries: 0, given: false, repeated: false, asking: false };
+      record = { tries: 0, givenUp: false, repeated: false, asking: false };
       this.#records.set(id, record);
     }
     return record;

@@ -20,7 +20,7 @@ type State =
   | { is: 'probing'; since: number; openMs: number };
 
 /**
- * Keeps turns away from a route that keeps failing:
+ * Keeps requests away from a provider's model that keeps failing:
  *
  *   closed --failures in a row--> open --time--> probing --success--> closed
  *                                   ^------------failure------'
