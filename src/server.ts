@@ -279,7 +279,7 @@ function accounting({ live, metrics, admission, activity, log }: Foundation) {
   } satisfies Partial<DriverParts>;
 }
 
-/** Alone, this process asks the store for runs; where several share it, a queue deals them out. */
+/** Over an embedded store, shared by workers or not, each process asks for runs; over Redis a queue deals them out. */
 async function openExecutor(
   { live, storage, load }: Foundation,
   common: Omit<ExecutorOptions, 'load' | 'maxConcurrent' | 'mayRun'>,

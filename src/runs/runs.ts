@@ -118,12 +118,12 @@ export interface RunListQuery {
 }
 
 /**
- * Runs as the HTTP floor sees them. Everything is read from the event log; nothing here holds a run in memory.
+ * Runs as the HTTP floor sees them. Everything is read from the event log; what is kept in memory is a copy of stored events.
  * All methods may throw `store_unavailable`.
  */
 export interface Runs {
   /**
-   * Stores a run with its first two events and wakes the executor.
+   * Stores a run with its first two events and begins it here where there is room, else wakes the executor.
    * @throws GatewayError `overloaded` (queue full), `shutting_down`, `idempotency_key_reused`, `not_found` (the run of
    * an idempotency key was deleted).
    */
@@ -145,7 +145,7 @@ export interface Runs {
 
   /**
    * The log after `after`: what is stored, then live, until the terminal event was yielded, the signal aborts or the
-   * gateway shuts down (`followEnded`). Frames are bytes to be copied. A slow reader is switched back to the store.
+   * gateway shuts down. Frames are bytes to be copied. A slow reader is switched back to the store.
    * `pass`: see `FollowOptions`.
    * @throws GatewayError `invalid_parameter` (`after`) past the end of a run in progress.
    */
@@ -181,9 +181,9 @@ export interface Runs {
   countOpen(): Promise<{ queued: number; inProgress: number }>;
   /** Runs that this process drives. */
   executing(): number;
-  /** Open runs of a user's key on this gateway, for `concurrent_runs`. */
+  /** The public id of a run, with the prefix of this interface. */
   idOf(run: Pick<RunRecord, 'id'>, api: RunApi): string;
 }
 
-/** Re-exported for the floor above, which does not know the store. */
+/** Re-exported for routes and answers, which do not know the store. */
 export type { LogBatch, RunApi, RunId, RunRecord, RunSummary };

@@ -2,7 +2,7 @@ import type { PassDelta, TurnDelta } from '../../upstream/turn.ts';
 import type { Step } from './steps.ts';
 
 /**
- * Takes steps while the loop waits for its model: what the model says goes from the network to the log within one call,
+ * Takes steps while the loop waits for its model: what the model says goes from the network to the buffer of the log writer within one call,
  * without a promise of its own. A step that another one has to wait for is yielded instead.
  */
 export interface LiveSteps {

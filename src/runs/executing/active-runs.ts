@@ -31,7 +31,7 @@ export interface ActiveRunsOptions {
   maxConcurrent: number;
 }
 
-/** Also how long a cancel may take whose news was lost. */
+/** How often claims are renewed, in milliseconds; a cancel whose news was lost is found by then. */
 const RENEW_MS = 1000;
 /** How long the store may be away from a running run, in milliseconds (durability: "The append"). */
 const STORE_GRACE_MS = 60_000;
@@ -265,7 +265,7 @@ export class ActiveRuns {
     return result;
   }
 
-  /** One that was claimed before, or has got further, is told by the execution itself. */
+  /** Only of runs that are claimed for the first time; the execution recognises the others. */
   #isOrphaned({ run }: Claim): boolean {
     const { id, api, createdAt } = run;
     if (api !== 'chat_completions' || this.#served.has(id)) return false;

@@ -26,7 +26,7 @@ export interface RunDriver {
     metered(used: () => Used): void;
     signal: AbortSignal;
   }): Promise<string>;
-  /** Awaited before a run goes on that did not begin where it was submitted. @throws NewerDataError, and nothing else. */
+  /** Awaited before a run that this process did not create is driven. @throws NewerDataError, and nothing else. */
   begins?(run: RunRecord): Promise<void>;
   /** Told what a run has used so far, before what follows from it is stored. */
   used?(run: RunRecord, used: Used): void;

@@ -1,4 +1,4 @@
-import { fetch as undiciFetch } from 'undici';
+import { type Dispatcher, type Response as FetchedAnswer, fetch as undiciFetch } from 'undici';
 import { messageOf } from '../../base/errors.ts';
 import { StandstillWatch } from '../../base/load/standstill.ts';
 import { ToolError } from '../tool.ts';
@@ -78,18 +78,7 @@ export function createSafeFetch(options: SafeFetchOptions = {}): SafeFetch {
       connections: options.connections,
       dnsServers: options.dnsServers,
     });
-  let agent = makeAgent();
-  let watch = new StandstillWatch();
-
-  /** Servers have closed idle connections while the process stood still: a request on one of them would be lost. */
-  function currentAgent() {
-    if (!watch.stood) return agent;
-    watch[Symbol.dispose]();
-    watch = new StandstillWatch();
-    void agent.close().catch(() => {});
-    agent = makeAgent();
-    return agent;
-  }
+  const agents = new FreshAgent(makeAgent);
 
   async function exchange(hop: Hop, signal: AbortSignal | undefined) {
     try {
@@ -99,7 +88,7 @@ export function createSafeFetch(options: SafeFetchOptions = {}): SafeFetch {
         body: hop.body,
         duplex: 'half',
         redirect: 'manual',
-        dispatcher: currentAgent(),
+        dispatcher: agents.current,
         signal: signal ?? null,
       });
     } catch (error) {
@@ -119,15 +108,9 @@ export function createSafeFetch(options: SafeFetchOptions = {}): SafeFetch {
         const next =
           redirect === 'manual' ? undefined : followRedirect(hop, answer.status, answer.headers.get('location'));
         if (!next) {
-          const declared = Number(answer.headers.get('content-length') ?? 0);
-          if (declared > maxBytes) {
-            await answer.body?.cancel();
-            throw tooLarge(maxBytes);
-          }
-          const { host } = hop.url;
-          const body =
-            answer.body && limitBody(answer.body, maxBytes, (error) => explainFailure(error, { host, signal }));
-          return toResponse(answer, { body, url: hop.url.href, before });
+          const { host, href } = hop.url;
+          const body = await boundedBody(answer, maxBytes, (error) => explainFailure(error, { host, signal }));
+          return toResponse(answer, { body, url: href, before });
         }
         before.push(new Headers([...answer.headers]));
         await answer.body?.cancel();
@@ -142,11 +125,43 @@ export function createSafeFetch(options: SafeFetchOptions = {}): SafeFetch {
   return {
     ...under(rules),
     within: (requestedHosts) => under({ ...rules, requestedHosts }),
-    async [Symbol.asyncDispose]() {
-      watch[Symbol.dispose]();
-      await agent.destroy();
-    },
+    [Symbol.asyncDispose]: () => agents[Symbol.asyncDispose](),
   };
+}
+
+/** Servers have closed idle connections while the process stood still: a request on one of them would be lost. */
+class FreshAgent implements AsyncDisposable {
+  readonly #make: () => Dispatcher;
+  #agent: Dispatcher;
+  #watch = new StandstillWatch();
+
+  constructor(make: () => Dispatcher) {
+    this.#make = make;
+    this.#agent = make();
+  }
+
+  get current(): Dispatcher {
+    if (!this.#watch.stood) return this.#agent;
+    this.#watch[Symbol.dispose]();
+    this.#watch = new StandstillWatch();
+    void this.#agent.close().catch(() => {});
+    this.#agent = this.#make();
+    return this.#agent;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#watch[Symbol.dispose]();
+    await this.#agent.destroy();
+  }
+}
+
+/** @throws ToolError where the answer says that it is too large. */
+async function boundedBody({ headers, body }: FetchedAnswer, maxBytes: number, explain: (error: unknown) => unknown) {
+  if (Number(headers.get('content-length') ?? 0) > maxBytes) {
+    await body?.cancel();
+    throw tooLarge(maxBytes);
+  }
+  return body && limitBody(body, maxBytes, explain);
 }
 
 function readRequest(input: string | URL | Request, init: RequestInit | undefined, userAgent: string) {

@@ -61,6 +61,8 @@ export function VirtualList({ count, draw, rowAt, dependsOn, estimate, label, fo
   });
 
   const scrolled = () => {
+    // A list that is being taken away may still be told that it scrolled.
+    if (!box.current) return;
     const { scrollTop, scrollHeight, clientHeight } = box.current;
     // Rows that grew are followed too: only who scrolled up has left the end.
     const wentUp = scrollTop < list.top - 1;

@@ -36,94 +36,119 @@ interface Group {
   part: 'title' | 'author' | undefined;
 }
 
-/** A rich text file. One pass over its characters; groups cost a stack of small objects. */
+/** A rich text file. */
 export function readRtf(bytes: Uint8Array): ParsedDocument {
-  const source = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
-  const writer = new DocumentWriter();
-  const info = { title: '', author: '' };
-  const stack: Group[] = [];
-  let group: Group = { skipped: false, spare: 1, part: undefined };
-  let decoder = new TextDecoder('windows-1252');
-  let text = '';
-  let pending: number[] = [];
-  let drop = 0;
-  let row: string[] = [];
-  let inCell = false;
+  return new RtfReader(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')).read();
+}
 
-  const emit = (piece: string) => {
-    if (group.part) info[group.part] = (info[group.part] + piece).slice(0, 300);
-    else if (!group.skipped) text += piece;
-  };
-  const flushBytes = () => {
-    if (pending.length > 0) emit(decoder.decode(Uint8Array.from(pending)));
-    pending = [];
-  };
-  const endParagraph = () => {
-    writer.paragraph(text);
-    text = '';
-  };
-  for (let at = 0; at < source.length && !writer.isFull; ) {
-    const character = source[at] ?? '';
-    if (character !== '\\' || source[at + 1] !== "'") flushBytes();
-    if (character === '{') {
-      if (stack.length > 10_000) break;
-      stack.push(group);
-      group = { ...group };
-      at += 1;
-    } else if (character === '}') {
-      group = stack.pop() ?? group;
-      at += 1;
-    } else if (character === '\\') {
-      const word = /^\\([a-z]{1,32})(-?\d{1,9})? ?/i.exec(source.slice(at, at + 48));
-      if (word) {
-        at += word[0].length;
-        const [, name = '', digits] = word;
-        const value = digits === undefined ? undefined : Number(digits);
-        if (SKIPPED.has(name)) group.skipped = true;
-        else if (name === 'title' || name === 'author') group.part = stack.length > 1 ? name : undefined;
-        else if (name === 'ansicpg') decoder = decoderOf(value ?? 1252);
-        else if (name === 'uc') group.spare = Math.min(Math.max(value ?? 1, 0), 8);
-        else if (name === 'u') {
-          emit(String.fromCharCode((value ?? 0) & 0xffff));
-          drop = group.spare;
-        } else if (name === 'intbl') inCell = true;
-        else if (name === 'pard') inCell = false;
-        else if (name === 'par' && inCell) emit(' ');
-        else if (name === 'par' || name === 'sect' || name === 'page') {
-          if (!group.skipped) endParagraph();
-        } else if (name === 'cell') {
-          row.push(text.replace(/\s+/g, ' ').trim());
-          text = '';
-        } else if (name === 'row') {
-          if (row.length > 0) writer.paragraph(row.join(' | '));
-          row = [];
-          inCell = false;
-        } else if (SYMBOLS[name] !== undefined) emit(SYMBOLS[name]);
-      } else if (source[at + 1] === "'") {
-        const byte = Number.parseInt(source.slice(at + 2, at + 4), 16);
-        at += 4;
-        if (drop > 0) drop -= 1;
-        else if (Number.isFinite(byte)) pending.push(byte);
-      } else {
-        const symbol = source[at + 1] ?? '';
-        if (symbol === '*') group.skipped = true;
-        else if (SYMBOLS[symbol] !== undefined) emit(SYMBOLS[symbol]);
-        else if (symbol === '\n' || symbol === '\r') endParagraph();
-        at += 2;
-      }
-    } else {
-      if (drop > 0) drop -= 1;
-      else if (character !== '\r' && character !== '\n') emit(character);
-      at += 1;
-    }
+/** `\name`, with a number and the space that ends it. */
+const WORD = /\\([a-z]{1,32})(-?\d{1,9})? ?/iy;
+
+/** One pass over the characters; groups cost a stack of small objects. */
+class RtfReader {
+  readonly #source: string;
+  readonly #writer = new DocumentWriter();
+  readonly #info = { title: '', author: '' };
+  readonly #stack: Group[] = [];
+  #group: Group = { skipped: false, spare: 1, part: undefined };
+  #decoder = new TextDecoder('windows-1252');
+  #text = '';
+  /** Bytes of the code page that are not decoded yet. */
+  #pending: number[] = [];
+  /** Characters to leave out: they stand for a `\u`. */
+  #drop = 0;
+  #row: string[] = [];
+  #inCell = false;
+
+  constructor(source: string) {
+    this.#source = source;
   }
-  flushBytes();
-  writer.paragraph(text);
-  return {
-    title: info.title.trim(),
-    ...(info.author ? { author: info.author.trim() } : {}),
-    content: writer.toString(),
-  };
+
+  read(): ParsedDocument {
+    const source = this.#source;
+    for (let at = 0; at < source.length && !this.#writer.isFull; ) {
+      const character = source[at] ?? '';
+      if (character !== '\\' || source[at + 1] !== "'") this.#flushBytes();
+      if (character === '\\') {
+        at = this.#control(at);
+        continue;
+      }
+      at += 1;
+      if (character === '{') {
+        if (this.#stack.length > 10_000) break;
+        this.#stack.push(this.#group);
+        this.#group = { ...this.#group };
+      } else if (character === '}') this.#group = this.#stack.pop() ?? this.#group;
+      else if (this.#drop > 0) this.#drop -= 1;
+      else if (character !== '\r' && character !== '\n') this.#emit(character);
+    }
+    this.#flushBytes();
+    this.#writer.paragraph(this.#text);
+    const { title, author } = this.#info;
+    return { title: title.trim(), ...(author && { author: author.trim() }), content: this.#writer.toString() };
+  }
+
+  #emit(piece: string): void {
+    const { part, skipped } = this.#group;
+    if (part) this.#info[part] = (this.#info[part] + piece).slice(0, 300);
+    else if (!skipped) this.#text += piece;
+  }
+
+  #flushBytes(): void {
+    if (this.#pending.length > 0) this.#emit(this.#decoder.decode(Uint8Array.from(this.#pending)));
+    this.#pending = [];
+  }
+
+  #endParagraph(): void {
+    this.#writer.paragraph(this.#text);
+    this.#text = '';
+  }
+
+  /** What begins with a backslash at `at`. Gives the place behind it. */
+  #control(at: number): number {
+    WORD.lastIndex = at;
+    const word = WORD.exec(this.#source);
+    if (word) {
+      const [all, name = '', digits] = word;
+      this.#word(name, digits === undefined ? undefined : Number(digits));
+      return at + all.length;
+    }
+    const symbol = this.#source[at + 1] ?? '';
+    if (symbol === "'") {
+      const byte = Number.parseInt(this.#source.slice(at + 2, at + 4), 16);
+      if (this.#drop > 0) this.#drop -= 1;
+      else if (Number.isFinite(byte)) this.#pending.push(byte);
+      return at + 4;
+    }
+    if (symbol === '*') this.#group.skipped = true;
+    else if (SYMBOLS[symbol] !== undefined) this.#emit(SYMBOLS[symbol]);
+    else if (symbol === '\n' || symbol === '\r') this.#endParagraph();
+    return at + 2;
+  }
+
+  #word(name: string, value: number | undefined): void {
+    const group = this.#group;
+    if (SKIPPED.has(name)) group.skipped = true;
+    else if (name === 'title' || name === 'author') group.part = this.#stack.length > 1 ? name : undefined;
+    else if (name === 'ansicpg') this.#decoder = decoderOf(value ?? 1252);
+    else if (name === 'uc') group.spare = Math.min(Math.max(value ?? 1, 0), 8);
+    else if (name === 'u') {
+      this.#emit(String.fromCharCode((value ?? 0) & 0xffff));
+      this.#drop = group.spare;
+    } else if (name === 'intbl') this.#inCell = true;
+    else if (name === 'pard') this.#inCell = false;
+    else if (name === 'par' && this.#inCell) this.#emit(' ');
+    else if (name === 'par' || name === 'sect' || name === 'page') {
+      if (!group.skipped) this.#endParagraph();
+    } else if (name === 'cell') {
+      this.#row.push(this.#text.replace(/\s+/g, ' ').trim());
+      this.#text = '';
+    } else if (name === 'row') {
+      if (this.#row.length > 0) this.#writer.paragraph(this.#row.join(' | '));
+      this.#row = [];
+      this.#inCell = false;
+    } else if (SYMBOLS[name] !== undefined) this.#emit(SYMBOLS[name]);
+  }
 }
 
 function decoderOf(codePage: number): TextDecoder {
