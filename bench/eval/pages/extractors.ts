@@ -1,8 +1,8 @@
 import { Readability } from '@mozilla/readability';
 import { Defuddle } from 'defuddle/node';
-import { parseHtmlDocument } from '../../../src/tools/fetch-url-content/reading/html/dom.ts';
 import { readHtml } from '../../../src/tools/fetch-url-content/reading/html/html.ts';
 import { decodeText } from '../../../src/tools/fetch-url-content/reading/plain/charset.ts';
+import { parseDocument } from './dom.ts';
 import { plainText } from './plain-text.ts';
 
 /** A way to the main text of a page. */
@@ -20,16 +20,16 @@ export const EXTRACTORS: readonly Extractor[] = [
   {
     name: 'readability',
     async extract(bytes) {
-      const found = new Readability(parseHtmlDocument(decodeText(bytes))).parse()?.content ?? '';
+      const found = new Readability(parseDocument(decodeText(bytes))).parse()?.content ?? '';
       // Its own text runs paragraphs together.
       const spaced = found.replace(/<\/(p|div|li|h\d|td|tr|blockquote|pre)>|<br[^>]*>/gi, ' $&');
-      return parseHtmlDocument(`<!doctype html><html><body>${spaced}</body></html>`).body.textContent;
+      return parseDocument(`<!doctype html><html><body>${spaced}</body></html>`).body.textContent;
     },
   },
   {
     name: 'defuddle',
     async extract(bytes, url) {
-      const { content } = await Defuddle(parseHtmlDocument(decodeText(bytes)), url, {
+      const { content } = await Defuddle(parseDocument(decodeText(bytes)), url, {
         markdown: true,
         useAsync: false,
       });

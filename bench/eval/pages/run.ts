@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { EXTRACTORS } from './extractors.ts';
+import { MADE_PAGES, missedOf, tableOfMadePages } from './made-pages.ts';
 import { type PageScore, type SetScore, scorePage, scoreSet } from './page-scores.ts';
 import { type PageSet, readPageSet } from './page-sets.ts';
 
@@ -13,11 +14,23 @@ const { values, positionals } = parseArgs({
     worst: { type: 'string', default: '0' },
     'min-f1': { type: 'string', default: '0' },
     save: { type: 'string' },
+    half: { type: 'string', default: 'judging' },
+    count: { type: 'string', default: String(MADE_PAGES) },
+    layouts: { type: 'boolean', default: false },
+    missed: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
 });
 
-const HELP = `npm run eval:pages -- [options] FOLDER...
+const HELP = `npm run eval:pages -- [options] [FOLDER...]
+
+Without a folder, pages are made whose whole structure is known: recall of each part, and the share of clutter left.
+
+  --half NAME     judging (default), or tuning: the pages to look at while a reader is changed
+  --count N       only the first N pages of the half
+  --layouts       a line for each layout too
+  --missed PART   instead, what research-gateway missed of a part ("code lines"), or left of "clutter", page by page
+  --only NAME     one reader: research-gateway, readability + turndown, defuddle
 
 Each folder is a clone of scrapinghub/article-extraction-benchmark, adbar/trafilatura or mozilla/readability.
 
@@ -28,9 +41,15 @@ Each folder is a clone of scrapinghub/article-extraction-benchmark, adbar/trafil
   --save FILE     write every page's score as JSON
 `;
 
-if (values.help || positionals.length === 0) {
+if (values.help) {
   process.stdout.write(HELP);
-  process.exit(values.help ? 0 : 2);
+  process.exit(0);
+}
+if (positionals.length === 0) {
+  const half = values.half === 'tuning' ? 'tuning' : 'judging';
+  const options = { half, count: Number(values.count), byLayout: values.layouts, only: values.only } as const;
+  const { missed } = values;
+  process.stdout.write(missed === undefined ? await tableOfMadePages(options) : await missedOf(missed, options));
 }
 const extractors = EXTRACTORS.filter(({ name }) => values.only === undefined || values.only === name);
 const saved: Record<string, Record<string, PageScore>> = {};

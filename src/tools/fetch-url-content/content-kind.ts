@@ -15,7 +15,7 @@ const KINDS: readonly [type: RegExp, kind: ContentKind][] = [
   [/^(text\/csv|text\/tab-separated-values|application\/csv)$/, 'csv'],
   [/^(application|text)\/([\w.-]+\+)?json(l|-seq)?$|^application\/(x-)?ndjson$/, 'json'],
   [/^(application|text)\/([\w.-]+\+)?xml$/, 'xml'],
-  [/^text\/|^application\/(x-)?(javascript|ecmascript|typescript|yaml|toml|sh|tex|latex|sql)$/, 'text'],
+  [/^text\/|^application\/(x-)?(javascript|ecmascript|typescript|yaml|toml|sh|tex|latex|sql|subrip)$/, 'text'],
 ];
 
 /** First bytes of what is not text, whatever the server calls it. */

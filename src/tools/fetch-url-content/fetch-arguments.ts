@@ -2,11 +2,15 @@ import { z } from 'zod';
 import type { JsonObject } from '../../base/json.ts';
 import { ToolError } from '../tool.ts';
 
-/** JSON Schema of the arguments of `fetch_url_content` (contract section 3.3). */
+/** JSON Schema of the arguments of `fetch_url_content` (docs/research.md, "Tools"). */
 export const FETCH_PARAMETERS: JsonObject = {
   type: 'object',
   properties: {
-    url: { type: 'string', description: 'The complete address: http(s), or corpus:/// as given by a search result.' },
+    url: {
+      type: 'string',
+      description:
+        'The complete address: http(s), corpus:/// as given by a search result, or file:/// of an attached file.',
+    },
     goal: { type: 'string', description: 'What you want to learn from the page, in one sentence.' },
     offset: {
       type: 'integer',

@@ -1,5 +1,8 @@
 import type { JsonValue } from '../../base/json.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { ReadFile } from '../attached-file.ts';
 import type { SafeFetch } from '../safe-fetch/safe-fetch.ts';
+import type { SourceLimits } from '../source-limits.ts';
 import { type Tool, ToolError, type ToolOutput, type ToolSource } from '../tool.ts';
 import type { ToolCache } from '../tool-cache.ts';
 import { FETCH_PARAMETERS, type FetchArguments, parseFetchArguments } from './fetch-arguments.ts';
@@ -33,26 +36,37 @@ const SNIPPET_LENGTH = 300;
 /** The most of a part that the addresses of its links may take. */
 const LINKS_SHARE = 0.25;
 
+/** Whose files may be read, and for how long. */
+export interface ReadOptions {
+  readFile?: ReadFile | undefined;
+  signal: AbortSignal;
+  log: Logger;
+}
+
 /** The tool, which can be made one of a run. */
 export interface FetchUrlContentTool extends Tool, Disposable {
   /**
-   * Keeps the pages that are meant for nobody else, and reads only what is at or below `allowedDomains`, redirects
-   * included. Empty: everywhere.
+   * Keeps the pages that are meant for nobody else, and reads only what keeps to the limits of a request, redirects
+   * included.
    */
-  forRun(request: { allowedDomains: readonly string[] }): Tool;
+  forRun(limits: SourceLimits, readFile?: ReadFile): Tool;
+  /** A whole document, outside of any run. @throws ToolError as a call does. */
+  read(url: string, options: ReadOptions): Promise<ReadPage>;
 }
 
-/** The tool `fetch_url_content` (contract section 3.3). Dispose it to end its parser processes. */
+/** The tool `fetch_url_content` (docs/research.md, "Tools"). Dispose it to end its parser processes. */
 export function createFetchUrlContentTool(options: FetchUrlContentOptions): FetchUrlContentTool {
   const { safeFetch, corpusFolder, cache, partLength = 24_000, timeoutMs = 30_000 } = options;
   const pool = new ParsePool(options.parsing);
-  const shared = { safeFetch, corpusFolder, cache, pool, hosts: new PoliteHosts(), allowedDomains: [] };
-  const limits = { partLength, timeoutMs };
+  const shared = { safeFetch, corpusFolder, cache, pool, hosts: new PoliteHosts(), limits: { allowedDomains: [] } };
+  const parts = { partLength, timeoutMs };
   return {
-    ...toolOf(shared, limits),
-    forRun({ allowedDomains }) {
+    ...toolOf(shared, parts),
+    read: (url, options) => readAddress(url, { ...shared, ...options }),
+    forRun(limits, readFile) {
       const ownPages = createRunPages();
-      return toolOf({ ...shared, ownPages, allowedDomains, safeFetch: safeFetch.within(allowedDomains) }, limits);
+      const within = safeFetch.within(limits.allowedDomains, limits.blockedDomains);
+      return toolOf({ ...shared, ownPages, limits, readFile, safeFetch: within }, parts);
     },
     [Symbol.dispose]() {
       pool[Symbol.dispose]();

@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { Logger } from '../../base/logger.ts';
+import { isFileUrl } from '../attached-file.ts';
 import { isCorpusUrl } from '../corpus/corpus-url.ts';
+import { isPublishedWithin, type SourceLimits } from '../source-limits.ts';
 import { ToolError } from '../tool.ts';
 import type { ToolCache } from '../tool-cache.ts';
 import { describeContent } from './content-kind.ts';
@@ -15,6 +17,8 @@ const readPage = parsedDocument.extend({
   /** After redirects. */
   url: z.string(),
   kind: contentKind,
+  /** `published` is what the server or the file system says of its last change. */
+  datedByServer: z.literal(true).optional(),
 });
 
 /** A page with its text. */
@@ -45,13 +49,29 @@ function lengthOf({ content, links = [] }: ReadPage): number {
 
 /**
  * Retrieves and reads a page, or takes it from the cache.
- * @throws ToolError.
+ * @throws ToolError; `outside_dates` for a page that was published at another time than the request allows.
  */
 export async function readAddress(
   url: string,
   options: PageReaderOptions & { signal: AbortSignal; log: Logger },
 ): Promise<ReadPage> {
-  const cache = isCorpusUrl(url) ? undefined : options.cache;
+  const page = await keptOrRetrieved(url, options);
+  if (!page.datedByServer) checkDate(page, options.limits);
+  return page;
+}
+
+function checkDate({ published }: ReadPage, limits: SourceLimits): void {
+  if (isPublishedWithin(published, limits)) return;
+  const { after, before } = limits;
+  const allowed = [after && `from ${after}`, before && `until ${before}`].filter(Boolean).join(' ');
+  throw new ToolError('outside_dates', `This was published on ${published}; only sources ${allowed} may be used.`);
+}
+
+async function keptOrRetrieved(
+  url: string,
+  options: PageReaderOptions & { signal: AbortSignal; log: Logger },
+): Promise<ReadPage> {
+  const cache = isCorpusUrl(url) || isFileUrl(url) ? undefined : options.cache;
   const key = cacheKey(url, options.safeFetch.policy);
   const own = options.ownPages?.get(key);
   if (own) return own;
@@ -59,6 +79,7 @@ export async function readAddress(
   const remembered = cache && readPage.safeParse(await cache.store.get(key).catch(() => undefined));
   if (remembered?.success) return remembered.data;
   const body = await retrieve(url, options);
+  using _ = body.held;
   const page = await readBody(body, options);
   if (!cache || lengthOf(page) > MAX_CACHED) return page;
   if (body.shared) await cache.store.set(key, { ...page }, cache.ttlMs).catch(() => {});
@@ -90,7 +111,8 @@ async function readBody(
   });
   const title = document.title || nameFromUrl(url);
   const published = document.published ?? body.modified;
-  return { ...document, url, kind, title, ...(published ? { published } : {}) };
+  const dated = document.published === undefined && published !== undefined && { datedByServer: true as const };
+  return { ...document, url, kind, title, ...(published ? { published } : {}), ...dated };
 }
 
 function onlyFailures(error: unknown): undefined {

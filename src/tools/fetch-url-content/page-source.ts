@@ -1,8 +1,10 @@
+import { isFileUrl, type ReadFile, readAttached } from '../attached-file.ts';
 import { readDocument } from '../corpus/corpus.ts';
 import { isCorpusUrl } from '../corpus/corpus-url.ts';
 import { checkRequested } from '../safe-fetch/host-rules.ts';
 import type { HostFetch } from '../safe-fetch/safe-fetch.ts';
 import { mayBeShared } from '../shared-answers.ts';
+import type { SourceLimits } from '../source-limits.ts';
 import { ToolError } from '../tool.ts';
 import type { PoliteHosts } from './polite-hosts.ts';
 
@@ -16,15 +18,19 @@ export interface RetrievedBody {
   modified: string | undefined;
   /** Whether it may be kept for other users. */
   shared: boolean;
+  /** To be disposed of once the bytes are read. */
+  held?: Disposable;
 }
 
 export interface PageSourceOptions {
   safeFetch: HostFetch;
   hosts: PoliteHosts;
-  /** Domains that the request named, for documents of the corpus; `safeFetch` knows them. Empty: all. */
-  allowedDomains: readonly string[];
+  /** Of the request. For documents of the corpus; what of them is a domain `safeFetch` knows. */
+  limits: SourceLimits;
   /** The folder of `corpus:///` documents; absent: there is no corpus. */
   corpusFolder: string | undefined;
+  /** Files of the user whose run it is; absent: there are none. */
+  readFile?: ReadFile | undefined;
 }
 
 const HEADERS = {
@@ -43,8 +49,13 @@ export async function retrieve(
   options: PageSourceOptions & { signal: AbortSignal },
 ): Promise<RetrievedBody> {
   if (isCorpusUrl(url)) {
-    checkRequested('corpus', options.allowedDomains);
+    checkRequested('corpus', options.limits.allowedDomains, options.limits.blockedDomains);
     return await retrieveDocument(url, options.corpusFolder);
+  }
+  if (isFileUrl(url)) {
+    const held = await readAttached(url, options);
+    const { bytes, type, createdAt } = held;
+    return { url, bytes, contentType: type || null, modified: new Date(createdAt).toISOString(), shared: false, held };
   }
   const host = URL.parse(url)?.host ?? '';
   return await options.hosts.visit(host, () => retrievePage(url, options), { signal: options.signal });

@@ -15,7 +15,7 @@ const FORMULAS: [name: string, html: string, latex: string][] = [
   [
     'roots',
     math('<msqrt><mi>x</mi></msqrt><mo>≤</mo><mroot><mi>y</mi><mn>3</mn></mroot>'),
-    '$\\sqrt{x}\\le\\sqrt[3]{y}$',
+    '$\\sqrt{x}\\leq\\sqrt[3]{y}$',
   ],
   [
     'a sum with limits',
@@ -64,7 +64,7 @@ const FORMULAS: [name: string, html: string, latex: string][] = [
     '<mjx-container class="MathJax" jax="CHTML"><mjx-math aria-hidden="true"><mjx-mi>x</mjx-mi></mjx-math><mjx-assistive-mml><math><msup><mi>x</mi><mi>k</mi></msup></math></mjx-assistive-mml></mjx-container>',
     '$x^k$',
   ],
-  ['MathJax sources', '\\(a^2 + b^2\\)', '\\(a^2 + b^2\\)'],
+  ['MathJax sources', '\\(a^2 + b^2\\)', '$a^2 + b^2$'],
   [
     'MediaWiki',
     '<span class="mwe-math-element"><span class="mwe-math-mathml-inline mwe-math-mathml-a11y" style="display: none;"><math alttext="{\\displaystyle e^{i\\pi }}"><semantics><mrow><mi>e</mi></mrow><annotation encoding="application/x-tex">{\\displaystyle e^{i\\pi }}</annotation></semantics></math></span><img src="x.svg" class="mwe-math-fallback-image-inline" aria-hidden="true" alt="{\\displaystyle e^{i\\pi }}"></span>',
@@ -100,7 +100,7 @@ const FORMULAS: [name: string, html: string, latex: string][] = [
   [
     'MathJax 3 without what it drew',
     '<mjx-container class="MathJax" jax="CHTML"><mjx-math class="MJX-TEX"><mjx-msup><mjx-mi class="mjx-i"><mjx-c class="mjx-c1D465 TEX-I"></mjx-c></mjx-mi><mjx-script style="vertical-align: 0.363em;"><mjx-mn class="mjx-n"><mjx-c class="mjx-c32"></mjx-c></mjx-mn></mjx-script></mjx-msup><mjx-mo class="mjx-n"><mjx-c class="mjx-c2264"></mjx-c></mjx-mo><mjx-mfrac><mjx-frac><mjx-num><mjx-nstrut></mjx-nstrut><mjx-mn><mjx-c class="mjx-c31"></mjx-c></mjx-mn></mjx-num><mjx-dbox><mjx-dtable><mjx-line></mjx-line><mjx-row><mjx-den><mjx-dstrut></mjx-dstrut><mjx-mi><mjx-c class="mjx-c1D458 TEX-I"></mjx-c></mjx-mi></mjx-den></mjx-row></mjx-dtable></mjx-dbox></mjx-frac></mjx-mfrac></mjx-math></mjx-container>',
-    '$x^2\\le\\frac{1}{k}$',
+    '$x^2\\leq\\frac{1}{k}$',
   ],
   [
     'KaTeX that kept only its drawing',
@@ -116,9 +116,9 @@ const FORMULAS: [name: string, html: string, latex: string][] = [
   [
     'Pandoc in plain HTML',
     '<span class="math inline"><em>x</em><sub><em>i</em></sub><sup>2</sup> ≥ 0</span>',
-    '$x_i^2 \\ge 0$',
+    '$x_i^2 \\geq 0$',
   ],
-  ['Sphinx', '<span class="math notranslate nohighlight">\\(\\sum_i x_i\\)</span>', '\\(\\sum_i x_i\\)'],
+  ['Sphinx', '<span class="math notranslate nohighlight">\\(\\sum_i x_i\\)</span>', '$\\sum_i x_i$'],
   ['Sphinx as images', '<img class="math" src="_images/math/1.png" alt="k_1 + k_2"/>', '$k_1 + k_2$'],
   ['Stack Exchange', '<span class="math-container">$\\mathbb{P}(A_i) < 1$</span>', '$\\mathbb{P}(A_i) < 1$'],
   ['Discourse', '<span class="math">f_n \\to f</span>', '$f_n \\to f$'],

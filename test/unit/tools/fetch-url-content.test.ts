@@ -218,7 +218,7 @@ describe('fetch_url_content', () => {
   });
 
   it('keeps every digit of JSON', async () => {
-    assert.equal((await read(`${server.origin}/data.json`)).content, '{"id": 12345678901234567890}');
+    assert.equal((await read(`${server.origin}/data.json`)).content, 'id: 12345678901234567890');
   });
 
   it('makes a table of CSV and a list of a feed', async () => {
@@ -230,7 +230,7 @@ describe('fetch_url_content', () => {
     assert.equal(feed.title, 'Harbour log');
     assert.equal(
       feed.content,
-      `# Harbour log\n\n## [Ship & crew](${server.origin}/ships/1)\n\nMon, 04 Mar 2024 10:00:00 GMT\n\nThe ship came in.`,
+      `# Harbour log\n\n## [Ship & crew](${server.origin}/ships/1)\n\nMon, 04 Mar 2024 10:00:00 GMT\n\nThe **ship** came in.`,
     );
   });
 

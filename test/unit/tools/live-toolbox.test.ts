@@ -66,6 +66,7 @@ describe('the toolbox of the configuration in force', () => {
       create: async () => {
         if (++tries === 1) throw new Error('no folder');
         return {
+          read: async () => ({ title: '', content: '' }),
           open: async () => ({ tools: new Map(), async [Symbol.asyncDispose]() {} }),
           async [Symbol.asyncDispose]() {},
         };
@@ -90,6 +91,7 @@ describe('the toolbox of the configuration in force', () => {
     const failures: unknown[] = [];
     const live = createLiveToolbox(CONFIG, {
       create: async () => ({
+        read: async () => ({ title: '', content: '' }),
         open: async () => ({ tools: new Map(), [Symbol.asyncDispose]: async () => {} }),
         [Symbol.asyncDispose]: () => Promise.reject(new Error('stuck')),
       }),
@@ -109,6 +111,7 @@ function counted({ fails = false } = {}) {
     made += 1;
     const number = made;
     return {
+      read: async () => ({ title: '', content: '' }),
       open: async () => {
         if (fails) throw new Error('no tools');
         return { tools: new Map(), [Symbol.asyncDispose]: async () => {} };

@@ -77,7 +77,7 @@ export class ParsePool implements Disposable {
 
 function startParser(): ConfinedWorker<ChildMessage> {
   return new ConfinedWorker(new URL('./parse-child.ts', import.meta.url), {
-    packages: ['linkedom', 'htmlparser2', 'entities', 'yauzl', 'zod', 'unpdf'],
+    packages: ['htmlparser2', 'entities', 'yauzl', 'zod', 'unpdf'],
     heapMb: HEAP_MB,
     read: (message) => childMessage.safeParse(message).data,
   });

@@ -1,5 +1,7 @@
 import { isObject, parseJson } from '../../../../base/json.ts';
-import type { DomDocument } from './dom.ts';
+import type { Block } from './blocks.ts';
+import { dateIn } from './dates.ts';
+import { closest, elementsBelow, type HtmlElement, type HtmlPage, lineOf, textOf } from './tree.ts';
 
 /** What a page says about itself. */
 export interface PageMetadata {
@@ -11,6 +13,15 @@ export interface PageMetadata {
   language?: string;
 }
 
+/** What is known of a page beside its text. */
+export interface AboutPage {
+  shown: PageMetadata;
+  /** Whether the page says that it is an article. */
+  isArticle: boolean;
+  /** The text of the article as structured data repeats it; may be empty. */
+  articleBody: string;
+}
+
 /** Nodes of structured data that describe the page itself. */
 const ARTICLE_TYPE = /Article|Posting|WebPage|Report|Recipe|Product|Book|Question|Dataset|Course|Event|Podcast|Video/i;
 /** Those that say that its text is an article. */
@@ -18,6 +29,9 @@ const PROSE_TYPE = /Article|Posting|Report$|Review$/i;
 
 const MAX_NODES = 300;
 const MAX_AUTHORS = 10;
+/** In characters. */
+const LONGEST_NAME = 120;
+const LONGEST_BODY = 100_000;
 
 /** Names of meta tags, the surest first. */
 const META = {
@@ -32,44 +46,36 @@ const META = {
 };
 
 /** Title, authors, dates and language from structured data, meta tags and, at last, the page's own elements. */
-export function readMetadata(document: DomDocument, structuredData: readonly string[]): PageMetadata {
-  const data = findArticle(structuredData);
-  const meta = (names: string) => metaContents(document, names)[0] ?? '';
-  const shown = (selector: string, names: readonly string[]) => attribute(document, selector, names);
-  // Many documentation systems put a sign that links to the heading at its end.
-  const heading = textOf(document.querySelector('h1')).replace(/\s?[#¶§🔗]$/u, '');
-  const documentTitle = textOf(document.querySelector('title'));
-  const title = meta(META.title) || documentTitle || heading || text(data?.headline) || text(data?.name);
-  const author = authorsOf(document, data).join(', ');
-  const published =
-    text(data?.datePublished) ||
-    meta(META.published) ||
-    shown('[itemprop="datePublished"]', ['datetime', 'content']) ||
-    shown('time[pubdate], time.published, time.entry-date, article time[datetime], time[datetime]', ['datetime']);
-  const updated =
-    text(data?.dateModified) ||
-    meta(META.updated) ||
-    shown('[itemprop="dateModified"]', ['datetime', 'content']) ||
-    shown('time.updated', ['datetime']);
-  const language = languageOf(document, data);
+export function readMetadata(page: HtmlPage, blocks: readonly Block[]): AboutPage {
+  const nodes = nodesOf(page.structuredData);
+  const data = articleAmong(nodes);
+  const elements = elementsBelow(page.body);
+  const meta = (names: string) => metaContents(page, names)[0] ?? '';
+  const heading = headingOf(elements);
+  const title = meta(META.title) || page.title || heading || text(data?.headline) || text(data?.name);
+  const dates = datesShown(elements, blocks, heading || title);
+  const published = text(data?.datePublished) || meta(META.published) || dates.published;
+  const updated = text(data?.dateModified) || meta(META.updated) || dates.updated;
+  const author = authorsOf(page, data, elements).join(', ');
+  const language = languageOf(page, data);
+  const prose = nodes.filter((node) => PROSE_TYPE.test(typeOf(node)));
+  const body = prose.map((node) => text(node.articleBody)).find((each) => each !== '') ?? '';
   return {
-    title: shorten(cleanTitle(title, heading)),
-    ...(author ? { author: shorten(author) } : {}),
-    ...(published ? { published: shorten(published) } : {}),
-    ...(updated && updated !== published ? { updated: shorten(updated) } : {}),
-    ...(language ? { language } : {}),
+    shown: {
+      title: shorten(cleanTitle(title, heading)),
+      ...(author ? { author: shorten(author) } : {}),
+      ...(published ? { published: shorten(published) } : {}),
+      ...(updated && updated !== published ? { updated: shorten(updated) } : {}),
+      ...(language ? { language } : {}),
+    },
+    isArticle: prose.length > 0 || metaContents(page, 'og:type').some((type) => /article|blog/i.test(type)),
+    articleBody: body.slice(0, LONGEST_BODY),
   };
 }
 
-/** Whether the page says that it is an article, and the text that its structured data repeats. */
-export function aboutArticle(
-  document: DomDocument,
-  structuredData: readonly string[],
-): { isArticle: boolean; articleBody: string } {
-  const nodes = nodesOf(structuredData).filter((node) => PROSE_TYPE.test(typeOf(node)));
-  const body = nodes.map((node) => text(node.articleBody)).find((each) => each.length > 0) ?? '';
-  const isArticle = nodes.length > 0 || metaContents(document, 'og:type').some((type) => /article|blog/i.test(type));
-  return { isArticle, articleBody: body.slice(0, 100_000) };
+/** Many documentation systems put a sign that links to the heading at its end. */
+function headingOf(elements: readonly HtmlElement[]): string {
+  return lineOf(elements.find(({ name }) => name === 'h1')).replace(/\s?[#¶§🔗]$/u, '');
 }
 
 /** `Heading | Site` becomes `Heading` if the page's own heading says so. */
@@ -77,45 +83,123 @@ function cleanTitle(title: string, heading: string): string {
   return heading.length > 3 && title.startsWith(heading) ? heading : title;
 }
 
-function authorsOf(document: DomDocument, data: Record<string, unknown> | undefined): string[] {
+/** Blocks around the heading in which a page says when it was written, and the longest of them. */
+const NEAR_HEADING = 12;
+const LONGEST_LINE = 160;
+
+/** What stands before a date that is not the first one. */
+const UPDATED = /updated|modified|edited|revised|aktualisiert|geändert|mis à jour|modifié|actualizado|aggiornato/i;
+
+/** The dates that a page shows: in its elements for them, or in words beside its heading, at last at its end. */
+function datesShown(
+  elements: readonly HtmlElement[],
+  blocks: readonly Block[],
+  title: string,
+): { published: string; updated: string } {
+  const marked = (name: string) => elements.find(({ attributes }) => attributes.itemprop?.split(/\s+/).includes(name));
+  const dateOf = (element: HtmlElement | undefined) => {
+    if (!element) return '';
+    const { datetime = '', content = '' } = element.attributes;
+    return datetime.trim() || content.trim() || dateIn(textOf(element));
+  };
+  const isTime = ({ name }: HtmlElement) => name === 'time' || name === 'relative-time';
+  const times = elements.filter((element) => isTime(element) && element.attribute('datetime').trim() !== '');
+  const isUpdate = (time: HtmlElement) =>
+    time.hasClass('updated') ||
+    UPDATED.test(
+      lineOf(time.parent ?? time)
+        .slice(0, 60)
+        .split(/\d/, 1)[0] ?? '',
+    );
+  const first = times.filter((time) => !isUpdate(time) || time.hasClass('published'));
+  const own =
+    first.find((time) => time.attributes.pubdate !== undefined) ??
+    first.find((time) => time.hasClass('published') || time.hasClass('entry-date')) ??
+    first.find((time) => closest(time, ({ name }) => name === 'article')) ??
+    first[0];
+  const said = datesInWords(blocks, title);
+  return {
+    published: dateOf(marked('datePublished')) || dateOf(own) || said.published,
+    updated:
+      dateOf(marked('dateModified')) ||
+      dateOf(times.find(isUpdate)) ||
+      said.updated ||
+      dateOf(elements.find(isRevision)),
+  };
+}
+
+/** The day of the last revision, as MkDocs shows it. */
+function isRevision(element: HtmlElement): boolean {
+  return element.hasClass('git-revision-date-localized-plugin-date');
+}
+
+function datesInWords(blocks: readonly Block[], title: string): { published: string; updated: string } {
+  const at = blocks.findIndex(({ text: line, element }) => element.name === 'h1' || line === title);
+  const near = blocks.slice(Math.max(0, at - 4), Math.max(0, at) + NEAR_HEADING);
+  const lines = near.map((block) => block.text).filter((line) => line.length <= LONGEST_LINE);
+  const isUpdate = (line: string) => UPDATED.test(line);
+  const everywhere = blocks.map((block) => block.text).filter((line) => line.length <= LONGEST_LINE && isUpdate(line));
+  const first = (among: readonly string[]) => among.map(dateIn).find((date) => date !== '') ?? '';
+  const behindWord = (line: string) => line.slice(Math.max(0, line.search(UPDATED)));
+  return {
+    published: first(lines.map((line) => (isUpdate(line) ? line.slice(0, line.search(UPDATED)) : line))),
+    updated: first([...lines.filter(isUpdate), ...everywhere].map(behindWord)),
+  };
+}
+
+function authorsOf(
+  page: HtmlPage,
+  data: Record<string, unknown> | undefined,
+  elements: readonly HtmlElement[],
+): string[] {
   const named = authorNames(data?.author);
   if (named.length > 0) return named;
-  const inMeta = metaContents(document, 'citation_author');
+  const inMeta = metaContents(page, 'citation_author');
   if (inMeta.length > 0) return unique(inMeta);
-  const [one] = metaContents(document, META.author);
+  const [one] = metaContents(page, META.author);
   if (one) return [withoutBy(one)];
-  const element = document.querySelector(
-    '[rel="author"], [itemprop="author"] [itemprop="name"], [itemprop="author"], .byline-name, .byline, .author-name, .author',
-  );
-  const shown = withoutBy(textOf(element));
-  return shown !== '' && shown.length < 120 ? [shown] : [];
+  const isAuthor = ({ attributes }: HtmlElement) => attributes.itemprop === 'author' || attributes.rel === 'author';
+  const marked =
+    elements.find((each) => each.attributes.itemprop === 'name' && closest(each.parent, isAuthor)) ??
+    elements.find(isAuthor) ??
+    elements.find((each) => BYLINES.some((name) => each.hasClass(name)));
+  const shown = withoutBy(marked ? marked.attributes.content?.trim() || lineOf(marked) : '');
+  return shown !== '' && shown.length < LONGEST_NAME ? [shown] : [];
 }
+
+/** Classes of the elements in which themes say who wrote a page. */
+const BYLINES = [
+  'byline-name',
+  'byline',
+  'author-name',
+  'author',
+  'p-author',
+  'entry-author',
+  'post-author',
+  'ltx_personname',
+];
 
 function withoutBy(name: string): string {
-  return name.replace(/^(by|von|par|por|di|door|af|av)\s/i, '').trim();
+  return name.replace(/^(?:written by|posted by|by|von|par|por|di|door|af|av)[\s:]+/i, '').trim();
 }
 
-function languageOf(document: DomDocument, data: Record<string, unknown> | undefined): string {
+function languageOf(page: HtmlPage, data: Record<string, unknown> | undefined): string {
   const given =
-    document.documentElement.getAttribute('lang') ||
-    document.documentElement.getAttribute('xml:lang') ||
-    text(data?.inLanguage) ||
-    metaContents(document, META.language)[0] ||
-    '';
+    page.root.lang || page.root['xml:lang'] || text(data?.inLanguage) || metaContents(page, META.language)[0] || '';
   const tag = given.trim().replaceAll('_', '-');
   return /^[a-z]{2,3}(-[a-z0-9]{2,8}){0,3}$/i.test(tag) ? tag : '';
 }
 
 /** The contents of meta tags with one of these names, in the order of the names. */
-function metaContents(document: DomDocument, listed: string): string[] {
+export function metaContents({ metas }: HtmlPage, listed: string): string[] {
   const names = listed.split(' ');
   const found = names.map((): string[] => []);
-  for (const meta of document.querySelectorAll('meta')) {
-    const content = meta.getAttribute('content')?.trim() ?? '';
+  for (const attributes of metas) {
+    const content = attributes.content?.trim() ?? '';
     // Facebook wants a profile's address in `article:author`; that is no name.
     if (content === '' || content.startsWith('http')) continue;
     for (const kind of ['property', 'name', 'itemprop', 'http-equiv']) {
-      const at = names.indexOf((meta.getAttribute(kind) ?? '').toLowerCase());
+      const at = names.indexOf((attributes[kind] ?? '').toLowerCase());
       if (at >= 0) found[at]?.push(content);
     }
   }
@@ -138,9 +222,9 @@ function nodesOf(structuredData: readonly string[]): Record<string, unknown>[] {
   return nodes;
 }
 
-function findArticle(structuredData: readonly string[]): Record<string, unknown> | undefined {
-  const nodes = nodesOf(structuredData).filter((node) => node.author || node.datePublished);
-  return nodes.find((node) => PROSE_TYPE.test(typeOf(node))) ?? nodes.find((node) => ARTICLE_TYPE.test(typeOf(node)));
+function articleAmong(nodes: readonly Record<string, unknown>[]): Record<string, unknown> | undefined {
+  const own = nodes.filter((node) => node.author || node.datePublished || node.dateModified);
+  return own.find((node) => PROSE_TYPE.test(typeOf(node))) ?? own.find((node) => ARTICLE_TYPE.test(typeOf(node)));
 }
 
 function typeOf(node: Record<string, unknown>): string {
@@ -160,15 +244,6 @@ function unique(values: readonly string[]): string[] {
 
 function text(value: unknown): string {
   return typeof value === 'string' ? value.trim() : '';
-}
-
-function textOf(element: { textContent: string } | null): string {
-  return element?.textContent.replace(/\s+/g, ' ').trim() ?? '';
-}
-
-function attribute(document: DomDocument, selector: string, names: readonly string[]): string {
-  const element = document.querySelector(selector);
-  return names.map((name) => element?.getAttribute(name)?.trim() ?? '').find((value) => value !== '') ?? '';
 }
 
 function shorten(value: string): string {

@@ -1,4 +1,4 @@
-import { type DomDocument, type DomElement, parseHtmlDocument } from '../html/dom.ts';
+import { closest, findElement, HtmlElement, lineOf, onOneLine, parseHtml, textOf } from '../html/tree.ts';
 import { texOfAddress } from './formula-images.ts';
 import { latexOf } from './mathml.ts';
 import { drawnLatex, typesetLatex } from './typeset-formulas.ts';
@@ -6,100 +6,125 @@ import { drawnLatex, typesetLatex } from './typeset-formulas.ts';
 /** The longest formula, in characters. */
 const MAX_LENGTH = 5000;
 
-/** Marks an element whose text is a finished formula, `$...$` or `$$...$$`. */
-export const FORMULA = 'data-formula';
+/** The name of an element whose text is a finished formula, `$...$` or `$$...$$`. */
+export const FORMULA = 'finished-formula';
 
 /**
  * Puts LaTeX in the place of every formula: the source that KaTeX, MathJax, MediaWiki and LaTeXML keep beside what they
  * draw, or a translation of MathML or of what is drawn. Without it, formulas vanish or fall apart into their letters.
  */
-export function convertFormulas(root: DomElement, document: DomDocument): void {
-  const put = (element: DomElement, latex: string, isDisplay: boolean) => {
-    const source = tidy(latex);
-    if (source === '' || source.length > MAX_LENGTH) return;
-    const formula = document.createElement('code');
-    formula.setAttribute(FORMULA, '');
-    formula.textContent = isDisplay ? `$$${source}$$` : `$${source}$`;
-    element.replaceWith(formula);
-  };
-  for (const drawing of [...root.querySelectorAll(DRAWN)]) {
-    if (root.contains(drawing) && isBeforeSource(drawing)) drawing.remove();
+export function convertFormulas(parent: HtmlElement): void {
+  const kept: HtmlElement['children'] = [];
+  for (const [at, child] of parent.children.entries()) {
+    if (typeof child === 'string') {
+      kept.push(child);
+      continue;
+    }
+    // The outermost first: the whole of what a renderer made, so that its drawing goes with its source.
+    if (DRAWN.test(child.attribute('class')) && isBeforeSource(parent.children, at)) continue;
+    const formula = finished(child, formulaIn(child));
+    if (formula) kept.push(formula);
+    else if (child.name === 'table' && EQUATION_TABLE.test(child.attribute('class'))) {
+      const table = new HtmlElement('div', {}, parent);
+      table.children = equations(child, table);
+      kept.push(table);
+    } else {
+      convertFormulas(child);
+      // Pandoc, Discourse and others leave the formula to a script that was not run, or set it with italics.
+      const isTypeset = (child.name === 'span' || child.name === 'div') && child.hasClass('math');
+      kept.push((isTypeset && finished(child, typesetLatex(child))) || child);
+    }
   }
-  for (const lines of [...root.querySelectorAll(EQUATION_TABLES)])
-    if (root.contains(lines)) unwrapEquations(lines, put);
-  // The whole of what a renderer made, so that its drawing goes with its source.
-  for (const made of [...root.querySelectorAll(RENDERED)]) {
-    if (!root.contains(made) || made.querySelector(`[${FORMULA}]`)) continue;
-    const latex = sourceOf(made) || latexOf(made.querySelector('math')) || drawnLatex(made);
-    if (latex !== '') put(made, latex, isDisplay(made));
-  }
-  for (const math of [...root.querySelectorAll('math')]) {
-    if (root.contains(math)) put(math, sourceOf(math) || latexOf(math), isDisplay(math));
-  }
-  for (const source of [...root.querySelectorAll('tex-math')]) {
-    put(source, withoutPreamble(source.textContent), source.closest('disp-formula, .disp-formula') !== null);
-  }
-  // Pandoc, Discourse and others leave the formula to a script that was not run, or set it with italics.
-  for (const element of [...root.querySelectorAll('span.math, div.math')]) {
-    if (!root.contains(element)) continue;
-    const latex = typesetLatex(element);
-    if (latex !== '') put(element, latex, element.tagName === 'DIV' || isDisplay(element));
-  }
-  for (const image of [...root.querySelectorAll('img')]) {
-    const latex = imageSource(image);
-    if (latex !== '') put(image, latex, isDisplay(image));
-  }
+  parent.children = kept;
 }
 
-/** What renderers wrap formulas in. The outer ones first. */
+/** Classes and names of what renderers wrap formulas in. */
 const RENDERED =
-  '.mwe-math-element, .katex-display, .katex, mjx-container, .MathJax_Display, .MathJax_SVG_Display, .MathJax, ' +
-  '.MathJax_SVG, .MathJax_CHTML, .mjx-chtml, .math-container, script[type^="math/"], [data-latex], [data-tex], ' +
-  '[data-formula-source], [data-math-source]';
+  /(?:^|\s)(?:mwe-math-element|katex-display|katex|MathJax_Display|MathJax_SVG_Display|MathJax|MathJax_SVG|MathJax_CHTML|mjx-chtml|math-container|temml)(?:\s|$)/;
+const SOURCES = ['data-latex', 'data-tex', 'data-formula-source', 'data-math-source', 'data-math'];
 
 /** What MathJax 2 draws before the script that holds the source. */
 const DRAWN =
-  '.MathJax_Preview, .MathJax_Display, .MathJax_SVG_Display, .MathJax, .MathJax_SVG, .MathJax_CHTML, .mjx-chtml, .MathJax_PHTML, .MathJax_PlainSource';
-/** Marks what was such a script. */
-export const FORMULA_SCRIPT = 'data-formula-script';
+  /(?:^|\s)(?:MathJax_Preview|MathJax_Display|MathJax_SVG_Display|MathJax|MathJax_SVG|MathJax_CHTML|mjx-chtml|MathJax_PHTML|MathJax_PlainSource)(?:\s|$)/;
 
 /** Tables that only number and align equations: LaTeXML. */
-const EQUATION_TABLES = 'table.ltx_equation, table.ltx_eqn_table, table.ltx_equationgroup';
+const EQUATION_TABLE = /(?:^|\s)ltx_(?:equation|eqn_table|equationgroup)(?:\s|$)/;
 
 const MATH_IMAGE =
-  /(?:^|\s)(?:mwe-math|tex|latex|math|ltx_Math|equation|ql-img|quicklatex|formulaInl|formulaDsp|asciimath)/i;
+  /(?:^|\s)(?:mwe-math|tex|latex|math|ltx_Math|equation|ql-img|quicklatex|formulaInl|formulaDsp|asciimath|wirisformula)(?![a-z])/i;
+
+const DISPLAYED =
+  /(?:^|\s)(?:katex-display|MathJax_Display|MathJax_SVG_Display|mwe-math-element-block|ql-img-displayed-equation|formulaDsp|math-display|ltx_equation|displaymath|disp-formula|math-block)(?:\s|$)/;
+
+/** The LaTeX that an element as a whole stands for, or nothing. */
+function formulaIn(element: HtmlElement): string {
+  switch (element.name) {
+    case 'math':
+      return sourceOf(element) || latexOf(element);
+    case 'tex-math':
+      return withoutPreamble(textOf(element));
+    case 'img':
+      return imageSource(element);
+  }
+  const isRendered =
+    element.name === 'mjx-container' ||
+    RENDERED.test(element.attribute('class')) ||
+    SOURCES.some((name) => element.attributes[name] !== undefined);
+  if (!isRendered) return '';
+  return sourceOf(element) || latexOf(mathIn(element)) || drawnLatex(element);
+}
+
+function finished(element: HtmlElement, latex: string): HtmlElement | undefined {
+  const source = tidy(latex);
+  if (source === '' || source.length > MAX_LENGTH) return undefined;
+  const formula = new HtmlElement(FORMULA, {}, element.parent);
+  formula.children = [isDisplay(element) ? `$$${source}$$` : `$${source}$`];
+  return formula;
+}
+
+function mathIn(element: HtmlElement): HtmlElement | undefined {
+  return findElement(element, ({ name }) => name === 'math');
+}
 
 /** Whether the source of a drawing follows it, maybe behind other drawings. */
-function isBeforeSource(drawing: DomElement): boolean {
-  let next = drawing.nextElementSibling;
-  for (let steps = 0; next !== null && steps < 3; steps += 1) {
-    if (next.hasAttribute(FORMULA_SCRIPT)) return true;
-    if (!/MathJax|mjx/i.test(next.className)) return false;
-    next = next.nextElementSibling;
-  }
-  return false;
+function isBeforeSource(siblings: HtmlElement['children'], at: number): boolean {
+  const behind = siblings.slice(at + 1, at + 8).filter((each) => typeof each !== 'string');
+  const next = behind.slice(0, 3).find((each) => !/MathJax|mjx/i.test(each.attribute('class')));
+  return next?.attributes['data-formula-script'] !== undefined;
 }
 
 /** One formula for each line of a table of equations, with the number that stands beside it. */
-function unwrapEquations(table: DomElement, put: (element: DomElement, latex: string, isDisplay: boolean) => void) {
-  for (const row of [...table.querySelectorAll('tr')]) {
-    const parts = [...row.querySelectorAll('math')];
-    const [first, ...rest] = parts;
-    if (first === undefined || first.closest('tr') !== row) continue;
-    const latex = parts.map((math) => tidy(sourceOf(math) || latexOf(math))).join(' ');
-    for (const part of rest) part.remove();
-    put(first, latex, true);
-  }
-  const texts = [...table.querySelectorAll(`[${FORMULA}], .ltx_tag_equation, .ltx_tag_equationgroup, .ltx_text`)];
-  if (texts.length > 0) table.replaceWith(...texts);
+function equations(table: HtmlElement, parent: HtmlElement): HtmlElement[] {
+  const lines: HtmlElement[] = [];
+  const add = (name: string, text: string) => {
+    const line = new HtmlElement(name, {}, parent);
+    line.children = [text];
+    lines.push(line);
+  };
+  const visit = (element: HtmlElement) => {
+    const isText = /(?:^|\s)ltx_(?:tag_equation|tag_equationgroup|text)(?:\s|$)/.test(element.attribute('class'));
+    if (isText) add('p', lineOf(element));
+    else if (element.name !== 'tr') for (const child of element.elements) visit(child);
+    else {
+      const latex = mathsOf(element).map((math) => tidy(sourceOf(math) || latexOf(math)));
+      if (latex.length > 0) add(FORMULA, `$$${latex.join(' ')}$$`);
+      for (const cell of element.elements.filter((each) => !mathIn(each))) visit(cell);
+    }
+  };
+  visit(table);
+  return lines;
 }
 
-function imageSource(image: DomElement): string {
+function mathsOf(element: HtmlElement): HtmlElement[] {
+  return element.elements.flatMap((child) => (child.name === 'math' ? [child] : mathsOf(child)));
+}
+
+function imageSource(image: HtmlElement): string {
   const drawn = mathInAttribute(image);
   if (drawn !== '') return drawn;
-  const address = image.getAttribute('src') ?? image.getAttribute('data-src') ?? '';
-  const alt = (image.getAttribute('alt') ?? '').trim();
-  const names = `${image.className} ${image.parentElement?.className ?? ''}`.slice(0, 1000);
+  const address = image.attribute('src') || image.attribute('data-src');
+  const alt = image.attribute('alt').trim();
+  const names = `${image.attribute('class')} ${image.parent?.attribute('class')}`.slice(0, 1000);
   const isFormula =
     MATH_IMAGE.test(names) ||
     /^\$.+\$$|^\\[([].+\\[)\]]$|\\(?:frac|sum|int|sqrt|mathbb|mathrm|mathbf|alpha|beta|left|begin|displaystyle|operatorname)\b/.test(
@@ -124,52 +149,48 @@ function withoutPreamble(text: string): string {
 }
 
 /** MathML in an attribute: MathJax 2, and editors of schools that write `«` for `<`. */
-function mathInAttribute(element: DomElement): string {
-  const alt = element.getAttribute('alt') ?? '';
-  const given = element.getAttribute('data-mathml') ?? (alt.startsWith('«math') ? alt : '');
+function mathInAttribute(element: HtmlElement): string {
+  const alt = element.attribute('alt');
+  const given = element.attributes['data-mathml'] ?? (alt.startsWith('«math') ? alt : '');
   if (given === '' || given.length > MAX_LENGTH * 4) return '';
   const markup = given.replaceAll('«', '<').replaceAll('»', '>').replaceAll('¨', '"').replaceAll('§', '&');
-  return latexOf(parseHtmlDocument(`<html><body>${markup}</body></html>`).querySelector('math'));
+  const page = parseHtml(markup);
+  return page ? latexOf(mathIn(page.body)) : '';
 }
 
-function isDisplay(element: DomElement): boolean {
-  const math = element.tagName === 'MATH' ? element : element.querySelector('math');
-  const type = element.getAttribute('type') ?? '';
+function isDisplay(element: HtmlElement): boolean {
+  const math = element.name === 'math' ? element : mathIn(element);
   return (
-    math?.getAttribute('display') === 'block' ||
-    element.getAttribute('display') === 'true' ||
-    /mode=display/.test(type) ||
-    /(?:^|\s)(?:katex-display|MathJax_Display|MathJax_SVG_Display|mwe-math-element-block|display|ql-img-displayed-equation|formulaDsp)(?:\s|$)/.test(
-      element.className,
-    ) ||
-    element.closest(
-      '.katex-display, .MathJax_Display, .MathJax_SVG_Display, .math-display, .ltx_equation, .displaymath',
-    ) !== null
+    math?.attribute('display') === 'block' ||
+    element.attribute('display') === 'true' ||
+    (element.name === 'div' && element.hasClass('math')) ||
+    element.hasClass('display') ||
+    closest(element, ({ name, attributes }) => name === 'disp-formula' || DISPLAYED.test(attributes.class ?? '')) !==
+      undefined
   );
 }
 
 /** The TeX that stands beside a formula, in one of the places where renderers keep it. */
-function sourceOf(element: DomElement): string {
+function sourceOf(element: HtmlElement): string {
+  const annotation = findElement(
+    element,
+    ({ name, attributes }) => name === 'annotation' && /tex$/i.test(attributes.encoding ?? ''),
+  );
+  const inside = (name: string) => findElement(element, ({ attributes }) => attributes[name] !== undefined);
+  const image = findElement(element, ({ name, attributes }) => name === 'img' && attributes.alt !== undefined);
   const kept = [
-    element.querySelector(
-      'annotation[encoding="application/x-tex"], annotation[encoding="TeX"], annotation[encoding="LaTeX"]',
-    )?.textContent,
-    element.tagName === 'SCRIPT' ? element.textContent : undefined,
-    ...['data-latex', 'data-tex', 'data-formula-source', 'data-math-source', 'alttext'].map((name) =>
-      element.getAttribute(name),
-    ),
-    element.querySelector('[data-latex]')?.getAttribute('data-latex'),
-    element.querySelector('math')?.getAttribute('alttext'),
+    annotation && textOf(annotation),
+    ...[...SOURCES, 'alttext'].map((name) => element.attributes[name]),
+    inside('data-latex')?.attribute('data-latex'),
+    mathIn(element)?.attribute('alttext'),
     mathInAttribute(element),
-    element
-      .querySelector('img.mwe-math-fallback-image-inline, img.mwe-math-fallback-image-display, img[alt]')
-      ?.getAttribute('alt'),
+    image?.attribute('alt'),
   ];
-  return kept.find((each) => typeof each === 'string' && each.trim() !== '') ?? '';
+  return kept.find((each) => each !== undefined && each.trim() !== '') ?? '';
 }
 
 function tidy(latex: string): string {
-  const line = latex.replace(/\s+/g, ' ').trim();
+  const line = onOneLine(latex);
   const inner = /^\{\\(?:displaystyle|textstyle) (.*)\}$/.exec(line)?.[1] ?? line;
   return inner.trim();
 }

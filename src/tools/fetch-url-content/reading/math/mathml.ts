@@ -1,4 +1,4 @@
-import { type DomElement, type DomNode, isElement, TEXT } from '../html/dom.ts';
+import { type HtmlElement, type HtmlNode, lineOf, onOneLine, textOf } from '../html/tree.ts';
 
 /** Deeper formulas are cut there. */
 const MAX_DEPTH = 60;
@@ -7,7 +7,7 @@ const MAX_DEPTH = 60;
 const OPERATORS: ReadonlyMap<string, string> = new Map([
   ...named(`
   ∑ sum   ∏ prod   ∫ int   ∬ iint   ∮ oint   ∂ partial   ∇ nabla   ∞ infty   ± pm   ∓ mp   × times
-  ÷ div   · cdot   ⋅ cdot   ≤ le   ≥ ge   ≠ ne   ≈ approx   ≡ equiv   ∼ sim   ≃ simeq   ∝ propto
+  ÷ div   · cdot   ⋅ cdot   ≤ leq  ≥ geq  ≠ neq  ≈ approx   ≡ equiv   ∼ sim   ≃ simeq   ∝ propto
   → to   ← leftarrow   ↔ leftrightarrow   ⇒ Rightarrow   ⇐ Leftarrow   ⇔ Leftrightarrow   ↦ mapsto
   ∈ in   ∉ notin   ⊂ subset   ⊆ subseteq   ⊃ supset   ∪ cup   ∩ cap   ∅ emptyset   ∀ forall
   ∃ exists   ¬ neg   ∧ land   ∨ lor   ⊕ oplus   ⊗ otimes   ∘ circ   √ sqrt   … dots   ⋯ cdots
@@ -37,31 +37,30 @@ const FUNCTIONS = new Set(
  * Presentation MathML as LaTeX; empty for what has no text. mathml-to-latex is no substitute: its `exp` is three letters,
  * its sums have an `\underset`, and it drops what an `<mspace>` took in.
  */
-export function latexOf(math: DomElement | null): string {
+export function latexOf(math: HtmlElement | undefined): string {
   return math ? latex(math, 0).trim() : '';
 }
 
-function latex(node: DomNode, depth: number): string {
+function latex(node: HtmlNode, depth: number): string {
   if (depth > MAX_DEPTH) return '';
-  if (node.nodeType === TEXT) return characters(node.textContent.replace(/\s+/g, ' ').trim());
-  if (!isElement(node)) return '';
-  const parts = [...node.children];
+  if (typeof node === 'string') return characters(onOneLine(node));
+  const parts = node.elements;
   const part = (at: number) => (parts[at] ? latex(parts[at], depth + 1).trim() : '');
   const all = () => join(parts.map((child) => latex(child, depth + 1)));
-  switch (node.tagName.toLowerCase().replace(/^\w{1,3}:/, '')) {
+  switch (node.name.replace(/^\w{1,3}:/, '')) {
     case 'mi':
       return identifier(node);
     case 'mn':
     case 'mo':
-      return characters(node.textContent.trim());
+      return characters(lineOf(node));
     case 'mtext':
     case 'ms':
-      return node.textContent.trim() === '' ? ' ' : `\\text{${node.textContent.replace(/\s+/g, ' ')}}`;
+      return lineOf(node) === '' ? ' ' : `\\text{${textOf(node).replace(/\s+/g, ' ')}}`;
     case 'mspace':
       // Written `<mspace/>`, it takes what follows for its content.
       return ` ${all()}`;
     case 'mfrac':
-      return node.getAttribute('linethickness') === '0'
+      return node.attribute('linethickness') === '0'
         ? `\\binom{${part(0)}}{${part(1)}}`
         : `\\frac{${part(0)}}{${part(1)}}`;
     case 'msqrt':
@@ -80,7 +79,7 @@ function latex(node: DomNode, depth: number): string {
     case 'mover':
       return accent(parts[1], part(0)) ?? `${base(part(0))}^${group(part(1))}`;
     case 'mfenced':
-      return `${node.getAttribute('open') ?? '('}${parts.map((_, at) => part(at)).join(', ')}${node.getAttribute('close') ?? ')'}`;
+      return `${node.attributes.open ?? '('}${parts.map((_, at) => part(at)).join(', ')}${node.attributes.close ?? ')'}`;
     case 'mtable':
       return `\\begin{matrix} ${parts.map((row) => latex(row, depth + 1)).join(' \\\\ ')} \\end{matrix}`;
     case 'mtr':
@@ -91,15 +90,15 @@ function latex(node: DomNode, depth: number): string {
     case 'mphantom':
       return '';
     default:
-      return parts.length === 0 ? characters(node.textContent.trim()) : all();
+      return parts.length === 0 ? characters(lineOf(node)) : all();
   }
 }
 
-function identifier(node: DomElement): string {
-  const name = node.textContent.trim();
+function identifier(node: HtmlElement): string {
+  const name = lineOf(node);
   if (FUNCTIONS.has(name)) return `\\${name}`;
   if ([...name].length > 1 && /^\p{L}+$/u.test(name) && !OPERATORS.has(name)) return `\\mathrm{${name}}`;
-  const bold = /bold/.test(node.getAttribute('mathvariant') ?? '');
+  const bold = /bold/.test(node.attribute('mathvariant'));
   return bold ? `\\mathbf{${characters(name)}}` : characters(name);
 }
 
@@ -134,8 +133,8 @@ export function group(text: string): string {
   return [...text].length === 1 ? text : `{${text}}`;
 }
 
-function accent(mark: DomElement | undefined, over: string): string | undefined {
-  const command = ACCENTS.get(mark?.textContent.trim() ?? '');
+function accent(mark: HtmlElement | undefined, over: string): string | undefined {
+  const command = ACCENTS.get(lineOf(mark));
   return command === undefined ? undefined : `${command}{${over}}`;
 }
 

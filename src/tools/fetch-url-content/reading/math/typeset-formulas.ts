@@ -1,4 +1,4 @@
-import { type DomElement, type DomNode, isElement, TEXT } from '../html/dom.ts';
+import { elementsBelow, findElement, type HtmlElement, type HtmlNode, textOf } from '../html/tree.ts';
 import { base, characters, group, join } from './mathml.ts';
 
 const MAX_DEPTH = 60;
@@ -6,30 +6,32 @@ const MAX_DEPTH = 60;
 const LONGEST = 2000;
 
 /** A formula that KaTeX or MathJax drew without keeping its source: places of letters, from which it is read. */
-export function drawnLatex(made: DomElement): string {
-  const drawing = made.querySelector('.katex-html, mjx-math');
-  if (drawing?.querySelector('.katex-html, mjx-math')) return '';
-  return drawing && drawing.textContent.length <= LONGEST ? drawn(drawing, 0).trim() : '';
+export function drawnLatex(made: HtmlElement): string {
+  const isDrawing = (element: HtmlElement) => element.name === 'mjx-math' || element.hasClass('katex-html');
+  const drawing = findElement(made, isDrawing);
+  if (!drawing || findElement(drawing, isDrawing)) return '';
+  return textOf(drawing).length <= LONGEST ? drawn(drawing, 0).trim() : '';
 }
 
-function drawn(node: DomNode, depth: number): string {
-  if (node.nodeType === TEXT) return letters(node.textContent);
-  if (!isElement(node) || depth > MAX_DEPTH) return '';
-  const inside = (of: DomElement) => join([...of.childNodes].map((child) => drawn(child, depth + 1))).trim();
-  return node.tagName.startsWith('MJX-') ? drawnByMathJax(node, inside) : drawnByKatex(node, inside);
+function drawn(node: HtmlNode, depth: number): string {
+  if (typeof node === 'string') return letters(node);
+  if (depth > MAX_DEPTH) return '';
+  const inside = (of: HtmlElement) => join(of.children.map((child) => drawn(child, depth + 1))).trim();
+  return node.name.startsWith('mjx-') ? drawnByMathJax(node, inside) : drawnByKatex(node, inside);
 }
 
-type Inside = (element: DomElement) => string;
+type Inside = (element: HtmlElement) => string;
 
-function drawnByKatex(node: DomElement, inside: Inside): string {
-  const names = node.className.split(/\s+/);
+function drawnByKatex(node: HtmlElement, inside: Inside): string {
+  const names = node.attribute('class').split(/\s+/);
   if (names.includes('pstrut') || names.includes('strut') || names.includes('vlist-s')) return '';
   const rows = () => rowsOf(node).map(inside);
   if (names.includes('mfrac')) {
     const [below = '', ...above] = rows().filter((row) => row !== '');
     return `\\frac{${above.at(-1) ?? ''}}{${below}}`;
   }
-  if (names.includes('msupsub')) return scripts(rows(), node.querySelector('.vlist-t2') !== null);
+  if (names.includes('msupsub'))
+    return scripts(rows(), findElement(node, (each) => each.hasClass('vlist-t2')) !== undefined);
   if (names.includes('sqrt')) return `\\sqrt{${inside(node)}}`;
   if (names.includes('op-limits')) {
     const [below = '', operator = '', above] = rows();
@@ -38,36 +40,36 @@ function drawnByKatex(node: DomElement, inside: Inside): string {
   return names.includes('mspace') ? ' ' : inside(node);
 }
 
-function drawnByMathJax(node: DomElement, inside: Inside): string {
-  const part = (selector: string) => {
-    const found = node.querySelector(selector);
+function drawnByMathJax(node: HtmlElement, inside: Inside): string {
+  const part = (name: string) => {
+    const found = findElement(node, (each) => each.name === name);
     return found ? inside(found) : '';
   };
-  switch (node.tagName) {
-    case 'MJX-C': {
-      const code = /mjx-c([\dA-F]{2,5})\b/.exec(node.className)?.[1];
-      return letters(node.textContent || (code ? String.fromCodePoint(Number.parseInt(code, 16)) : ''));
+  switch (node.name) {
+    case 'mjx-c': {
+      const code = /mjx-c([\dA-F]{2,5})\b/.exec(node.attribute('class'))?.[1];
+      return letters(textOf(node) || (code ? String.fromCodePoint(Number.parseInt(code, 16)) : ''));
     }
-    case 'MJX-MFRAC':
+    case 'mjx-mfrac':
       return `\\frac{${part('mjx-num')}}{${part('mjx-den')}}`;
-    case 'MJX-MSQRT':
+    case 'mjx-msqrt':
       return `\\sqrt{${part('mjx-box')}}`;
-    case 'MJX-MSUB':
-    case 'MJX-MSUP':
-    case 'MJX-MSUBSUP': {
-      const [below, ...scripts] = [...node.children];
+    case 'mjx-msub':
+    case 'mjx-msup':
+    case 'mjx-msubsup': {
+      const [below, ...scripts] = node.elements;
       const raised = scripts
-        .flatMap((script) => [...script.children])
+        .flatMap((script) => script.elements)
         .map(inside)
         .filter((each) => each !== '');
-      const sign = node.tagName === 'MJX-MSUB' ? '_' : '^';
+      const sign = node.name === 'mjx-msub' ? '_' : '^';
       const [first = '', second] = raised;
       const text = base(below ? inside(below) : '');
       return second === undefined ? `${text}${sign}${group(first)}` : `${text}_${group(second)}^${group(first)}`;
     }
-    case 'MJX-ASSISTIVE-MML':
-    case 'MJX-SPEECH':
-    case 'MJX-SURD':
+    case 'mjx-assistive-mml':
+    case 'mjx-speech':
+    case 'mjx-surd':
       return '';
     default:
       return inside(node);
@@ -80,8 +82,8 @@ function letters(text: string): string {
 }
 
 /** What stands above each other in a drawing, the lowest first. */
-function rowsOf(node: DomElement): DomElement[] {
-  return [...(node.querySelector('.vlist')?.children ?? [])];
+function rowsOf(node: HtmlElement): HtmlElement[] {
+  return findElement(node, (each) => each.hasClass('vlist'))?.elements ?? [];
 }
 
 function scripts(rows: readonly string[], isBelow: boolean): string {
@@ -91,29 +93,28 @@ function scripts(rows: readonly string[], isBelow: boolean): string {
 }
 
 /** Elements that set a formula in plain HTML. */
-const PLAIN = new Set('EM I SUB SUP SPAN STRONG B BR'.split(' '));
+const PLAIN = new Set('em i sub sup span strong b br'.split(' '));
 
 /**
  * A formula in an element with the class `math`: its source, or its letters with those raised and lowered. Empty where it
  * says itself where it begins and ends, or where it is more than a formula.
  */
-export function typesetLatex(element: DomElement): string {
-  // Before its text is looked at: one may stand in another one, many times.
-  if (element.querySelector('div, p, .math') !== null) return '';
-  const text = element.textContent.trim();
+export function typesetLatex(element: HtmlElement): string {
+  const inside = elementsBelow(element);
+  if (inside.some((each) => each.name === 'div' || each.name === 'p' || each.hasClass('math'))) return '';
+  const text = textOf(element).trim();
   if (text === '' || text.length > LONGEST || /^\s*(?:\$|\\[([])/.test(text)) return '';
-  const inside = [...element.querySelectorAll('*')];
-  const isMarked = /(?:^|\s)(?:inline|display)(?:\s|$)/.test(element.className);
+  const isMarked = element.hasClass('inline') || element.hasClass('display');
   if (inside.length === 0) return isMarked || text.length < 4 || /[\\^_]/.test(text) ? text : '';
-  if (inside.some(({ tagName }) => !PLAIN.has(tagName))) return '';
+  if (inside.some(({ name }) => !PLAIN.has(name))) return '';
   return typeset(element, 0).trim();
 }
 
-function typeset(node: DomNode, depth: number): string {
-  if (node.nodeType === TEXT) return letters(node.textContent);
-  if (!isElement(node) || depth > MAX_DEPTH) return '';
-  const inner = join([...node.childNodes].map((child) => typeset(child, depth + 1)));
-  if (node.tagName === 'SUP') return `^${group(inner.trim())}`;
-  if (node.tagName === 'SUB') return `_${group(inner.trim())}`;
-  return node.tagName === 'STRONG' || node.tagName === 'B' ? `\\mathbf{${inner}}` : inner;
+function typeset(node: HtmlNode, depth: number): string {
+  if (typeof node === 'string') return letters(node);
+  if (depth > MAX_DEPTH) return '';
+  const inner = join(node.children.map((child) => typeset(child, depth + 1)));
+  if (node.name === 'sup') return `^${group(inner.trim())}`;
+  if (node.name === 'sub') return `_${group(inner.trim())}`;
+  return node.name === 'strong' || node.name === 'b' ? `\\mathbf{${inner}}` : inner;
 }

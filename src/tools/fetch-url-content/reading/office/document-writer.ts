@@ -11,6 +11,8 @@ export interface ParagraphKind {
   heading?: number | undefined;
   /** The depth of a list item, from 0. */
   item?: number | undefined;
+  /** The number of an item, in a list that counts. */
+  number?: number | undefined;
 }
 
 /** A link whose label is being read. */
@@ -48,8 +50,13 @@ export class DocumentWriter {
     }
     if (line === '') return;
     if (kind.heading) this.#add(`${'#'.repeat(Math.min(Math.max(kind.heading, 1), 6))} ${line.replaceAll('\n', ' ')}`);
-    else if (kind.item !== undefined) this.#add(`${'  '.repeat(Math.min(kind.item, 8))}- ${line}`, true);
+    else if (kind.item !== undefined) this.#add(`${itemMarker(kind.item, kind.number)}${line}`, true);
     else this.#add(line);
+  }
+
+  /** Adds what a note says, behind the text that refers to it as `[^id]`. */
+  note(id: string, text: string): void {
+    this.#add(`[^${id}]: ${text}`);
   }
 
   /** A table in a cell of another becomes lines of that cell. */
@@ -100,6 +107,10 @@ export class DocumentWriter {
     this.#lastIsItem = isItem;
     this.#length += block.length + 2;
   }
+}
+
+function itemMarker(depth: number, number: number | undefined): string {
+  return `${' '.repeat(Math.min(depth, 8) * (number === undefined ? 2 : 3))}${number === undefined ? '-' : `${number}.`} `;
 }
 
 function withoutEmptyEnd(row: string[]): string[] {

@@ -1,62 +1,98 @@
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
+import { subscript, superscript } from '../markdown/scripts.ts';
 import { DocumentWriter, type OpenLink, withLink } from './document-writer.ts';
+import { ListNumbers, listLevels } from './docx-lists.ts';
 import { officeMetadata } from './office-metadata.ts';
-import { xmlEvents } from './xml-events.ts';
+import { type XmlEvent, xmlEvents } from './xml-events.ts';
 import type { ZipFile } from './zip-file.ts';
 
-/** A Word document: headings, paragraphs, lists, links and tables. Deleted text and field codes are left out. */
+/** What the parts of a Word document beside its text say of it. */
+interface DocumentParts {
+  /** Levels of headings by the ids of their styles. */
+  headings: ReadonlyMap<string, number>;
+  /** Addresses by the ids of their relationships. */
+  links: ReadonlyMap<string, string>;
+  numbers: ListNumbers;
+}
+
+/** A Word document: headings, paragraphs, lists, links, tables and notes. Deleted text and field codes are left out. */
 export async function readDocx(zip: ZipFile): Promise<ParsedDocument> {
-  const headings = headingStyles(await zip.text('word/styles.xml'));
-  const links = linkTargets(await zip.text('word/_rels/document.xml.rels'));
-  const writer = new DocumentWriter();
-  let text = '';
-  let style = '';
-  let item: number | undefined;
-  let inText = false;
-  let deleted = 0;
-  let link: OpenLink | undefined;
-  for (const event of xmlEvents(await zip.text('word/document.xml'))) {
-    if (writer.isFull) break;
-    if (event.kind === 'text') {
-      if (inText && deleted === 0) text += event.text;
-      continue;
+  const reader = new DocumentReader({
+    headings: headingStyles(await zip.text('word/styles.xml')),
+    links: linkTargets(await zip.text('word/_rels/document.xml.rels')),
+    numbers: new ListNumbers(listLevels(await zip.text('word/numbering.xml'))),
+  });
+  reader.read(await zip.text('word/document.xml'));
+  reader.readNotes(await zip.text('word/footnotes.xml'), 'w:footnote', '');
+  reader.readNotes(await zip.text('word/endnotes.xml'), 'w:endnote', 'e');
+  return { ...officeMetadata(await zip.text('docProps/core.xml')), content: reader.writer.toString() };
+}
+
+class DocumentReader {
+  readonly writer = new DocumentWriter();
+  readonly #parts: DocumentParts;
+  #text = '';
+  #style = '';
+  #list = '';
+  #item: number | undefined;
+  #inText = false;
+  #deleted = 0;
+  #link: OpenLink | undefined;
+  /** `superscript`, `subscript` or nothing. */
+  #script = '';
+
+  constructor(parts: DocumentParts) {
+    this.#parts = parts;
+  }
+
+  read(xml: string): void {
+    for (const event of xmlEvents(xml)) {
+      if (this.writer.isFull) return;
+      if (event.kind !== 'text') this.#element(event);
+      else if (this.#inText && this.#deleted === 0) this.#text += this.#scripted(event.text);
     }
+  }
+
+  /** Adds the notes of a part as `[^1]: text`, where the document refers to them. */
+  readNotes(xml: string, element: string, mark: string): void {
+    let id = '';
+    for (const event of xmlEvents(xml)) {
+      if (this.writer.isFull) return;
+      if (event.kind === 'text') {
+        if (this.#inText && id !== '') this.#text += this.#scripted(event.text);
+      } else if (event.name === element && event.kind === 'open') {
+        // Lines between the text and its notes are notes as well.
+        id = event.attribute('w:type') === '' ? event.attribute('w:id') : '';
+        this.#text = '';
+      } else if (event.name === element) {
+        const text = this.#text.replace(/\s+/g, ' ').trim();
+        if (id !== '' && text !== '') this.writer.note(`${mark}${id}`, text);
+        id = '';
+      } else if (event.name === 'w:p') this.#text += ' ';
+      else this.#run(event);
+    }
+  }
+
+  #element(event: XmlEvent): void {
+    if (event.kind === 'text') return;
+    const { writer } = this;
     const isOpen = event.kind === 'open';
     switch (event.name) {
       case 'w:p':
-        if (isOpen) [text, style, item] = ['', '', undefined];
-        else writer.paragraph(text, { heading: headings.get(style), item });
-        if (!isOpen) text = '';
-        break;
-      case 'w:pstyle':
-        if (isOpen) style = event.attribute('w:val');
-        break;
-      case 'w:numpr':
-        if (isOpen) item = 0;
-        break;
-      case 'w:ilvl':
-        if (isOpen && item !== undefined) item = Number(event.attribute('w:val')) || 0;
-        break;
-      case 'w:t':
-      case 'm:t':
-        inText = isOpen;
-        break;
-      case 'w:del':
-        deleted += isOpen ? 1 : -1;
-        break;
-      case 'w:tab':
-        if (isOpen) text += ' ';
-        break;
-      case 'w:br':
-      case 'w:cr':
-        if (isOpen) text += '\n';
+        if (isOpen) [this.#text, this.#style, this.#list, this.#item] = ['', '', '', undefined];
+        else this.#endParagraph();
         break;
       case 'w:hyperlink':
-        if (isOpen) link = { target: links.get(event.attribute('r:id')) ?? '', start: text.length };
-        else if (link) {
-          text = withLink(text, link);
-          link = undefined;
+        if (isOpen) {
+          const target = this.#parts.links.get(event.attribute('r:id')) ?? '';
+          this.#link = { target, start: this.#text.length };
+        } else if (this.#link) {
+          this.#text = withLink(this.#text, this.#link);
+          this.#link = undefined;
         }
+        break;
+      case 'w:del':
+        this.#deleted += isOpen ? 1 : -1;
         break;
       case 'w:tbl':
         if (isOpen) writer.openTable();
@@ -68,9 +104,47 @@ export async function readDocx(zip: ZipFile): Promise<ParsedDocument> {
       case 'w:tc':
         if (!isOpen) writer.closeCell();
         break;
+      default:
+        this.#run(event);
+        if (event.kind === 'open') this.#property(event.name, event.attribute('w:val'), event.attribute('w:id'));
     }
   }
-  return { ...officeMetadata(await zip.text('docProps/core.xml')), content: writer.toString() };
+
+  /** What a paragraph is, and the notes that it refers to. */
+  #property(name: string, value: string, id: string): void {
+    if (name === 'w:pstyle') this.#style = value;
+    else if (name === 'w:numpr') this.#item = 0;
+    else if (name === 'w:numid') this.#list = value;
+    else if (name === 'w:ilvl' && this.#item !== undefined) this.#item = Number(value) || 0;
+    else if (name === 'w:footnotereference') this.#text += `[^${id}]`;
+    else if (name === 'w:endnotereference') this.#text += `[^e${id}]`;
+  }
+
+  /** Text and how it stands on its line. */
+  #run(event: XmlEvent): void {
+    if (event.kind === 'text') return;
+    const isOpen = event.kind === 'open';
+    if (event.name === 'w:t' || event.name === 'm:t') this.#inText = isOpen;
+    else if (event.name === 'w:r') this.#script = '';
+    else if (!isOpen) return;
+    else if (event.name === 'w:vertalign') this.#script = event.attribute('w:val');
+    else if (event.name === 'w:tab') this.#text += ' ';
+    else if (event.name === 'w:br' || event.name === 'w:cr') this.#text += '\n';
+  }
+
+  #scripted(text: string): string {
+    if (this.#script === 'superscript') return superscript(text);
+    return this.#script === 'subscript' ? subscript(text) : text;
+  }
+
+  #endParagraph(): void {
+    const { headings, numbers } = this.#parts;
+    const level = this.#list === '0' ? undefined : this.#item;
+    const heading = headings.get(this.#style);
+    const number = level === undefined || this.#text.trim() === '' ? undefined : numbers.next(this.#list, level);
+    this.writer.paragraph(this.#text, { heading, item: level, number });
+    this.#text = '';
+  }
 }
 
 /** Styles that are headings, by their own name or by their level in the outline: ids are translated, names are not. */

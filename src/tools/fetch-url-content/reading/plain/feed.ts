@@ -1,9 +1,12 @@
 import { stripMarkup } from '../../../text/strip-markup.ts';
 import type { ParsedDocument } from '../../parsing/parse-job.ts';
-import { type DomElement, parseXmlDocument } from '../html/dom.ts';
+import { readWhole } from '../html/html.ts';
+import { elementsBelow, findElement, type HtmlElement, lineOf, parseXml, textOf } from '../html/tree.ts';
 
 const MAX_ENTRIES = 500;
-const MAX_SUMMARY = 1500;
+/** In characters; the whole text of an entry, then of all entries. */
+const LONGEST_ENTRY = 30_000;
+const LONGEST_FEED = 1_000_000;
 
 /**
  * An RSS, RDF or Atom feed as a list of entries; undefined if the XML is something else. `parseFeed` of htmlparser2 is
@@ -11,37 +14,68 @@ const MAX_SUMMARY = 1500;
  */
 export function readFeed(xml: string, url: string): ParsedDocument | undefined {
   if (!/<(rss|feed|rdf:RDF)[\s>]/.test(xml.slice(0, 4000))) return undefined;
-  const document = parseXmlDocument(xml);
-  const entries = [...document.querySelectorAll('item, entry')].slice(0, MAX_ENTRIES);
-  const title = childText(document.querySelector('channel') ?? document.documentElement, ['title']);
-  const lines = entries.map((entry) => formatEntry(entry, url));
-  return { title, content: [title && `# ${title}`, ...lines].filter(Boolean).join('\n\n') };
+  const root = parseXml(xml);
+  if (!root) return undefined;
+  const entries = elementsBelow(root).filter(({ name }) => name === 'item' || name === 'entry');
+  const channel = findElement(root, ({ name }) => name === 'channel') ?? root.elements[0];
+  const title = childText(channel, ['title']);
+  const lines = [title && `# ${title}`];
+  let length = 0;
+  for (const entry of entries.slice(0, MAX_ENTRIES)) {
+    lines.push(formatEntry(entry, url));
+    length += lines.at(-1)?.length ?? 0;
+    if (length > LONGEST_FEED) break;
+  }
+  return { title, content: lines.filter(Boolean).join('\n\n') };
 }
 
-function formatEntry(entry: DomElement, base: string): string {
+function formatEntry(entry: HtmlElement, base: string): string {
   const title = childText(entry, ['title']) || 'Untitled';
   const link = linkOf(entry);
   const address = link ? (URL.parse(link, base)?.href ?? link) : '';
-  const date = childText(entry, ['pubDate', 'published', 'updated', 'dc:date']);
+  const date = childText(entry, ['pubdate', 'published', 'updated', 'dc:date']);
   const author = childText(entry, ['dc:creator', 'author']);
-  const summary = childText(entry, ['description', 'summary', 'content:encoded', 'content']).slice(0, MAX_SUMMARY);
   const heading = address ? `## [${title}](${address})` : `## ${title}`;
-  return [heading, [date, author].filter(Boolean).join(' · '), summary].filter(Boolean).join('\n\n');
+  return [heading, [date, author].filter(Boolean).join(' · '), textOfEntry(entry, address || base)]
+    .filter(Boolean)
+    .join('\n\n');
 }
 
-function linkOf(entry: DomElement): string {
-  const links = [...entry.children].filter((child) => child.tagName.toLowerCase() === 'link');
-  const atom = links.find(
-    (link) => (link.getAttribute('rel') ?? 'alternate') === 'alternate' && link.hasAttribute('href'),
-  );
-  return atom?.getAttribute('href') ?? childText(entry, ['link', 'guid', 'id']);
+/** The whole text of an entry where the feed has it, as Markdown; else its summary. Headings stand below its own. */
+function textOfEntry(entry: HtmlElement, base: string): string {
+  const [whole] = ['content:encoded', 'content', 'description', 'summary'].flatMap((name) => {
+    const found = entry.elements.find((child) => child.name === name);
+    return found && textOf(found).trim() !== '' ? found : [];
+  });
+  if (!whole) return '';
+  const markup = whole.elements.length > 0 ? markupOf(whole) : textOf(whole);
+  const text = /<\w/.test(markup) ? readWhole(markup.slice(0, LONGEST_ENTRY * 4), base) : stripMarkup(markup);
+  return text.replace(/^#{1,4} /gm, '##$&').slice(0, LONGEST_ENTRY);
+}
+
+/** Atom may hold its markup as elements. */
+function markupOf({ children }: HtmlElement): string {
+  const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+  return children
+    .map((child) => {
+      if (typeof child === 'string') return escaped(child);
+      const { href } = child.attributes;
+      const target = href === undefined ? '' : ` href="${escaped(href).replaceAll('"', '&quot;')}"`;
+      return `<${child.name}${target}>${markupOf(child)}</${child.name}>`;
+    })
+    .join('');
+}
+
+function linkOf(entry: HtmlElement): string {
+  const links = entry.elements.filter(({ name }) => name === 'link');
+  const atom = links.find(({ attributes }) => (attributes.rel ?? 'alternate') === 'alternate' && attributes.href);
+  return atom?.attribute('href') || childText(entry, ['link', 'guid', 'id']);
 }
 
 /** The text of the first child with one of these names that has any. */
-function childText(parent: DomElement | null, names: readonly string[]): string {
+function childText(parent: HtmlElement | undefined, names: readonly string[]): string {
   for (const name of names) {
-    const child = [...(parent?.children ?? [])].find((some) => some.tagName.toLowerCase() === name.toLowerCase());
-    const text = stripMarkup((child?.textContent ?? '').replace(/^\s*<!\[CDATA\[|\]\]>\s*$/g, ''));
+    const text = stripMarkup(lineOf(parent?.elements.find((child) => child.name === name)));
     if (text !== '') return text;
   }
   return '';

@@ -1,0 +1,139 @@
+import { markPublished } from '../main-text/published-markup.ts';
+import { isApart } from '../markdown/inline.ts';
+import { isShown } from '../markdown/shown.ts';
+import { EMPTY, findElement, type HtmlElement, type Size } from './tree.ts';
+
+/** A paragraph, an item, a cell: a run of text that no other block interrupts. */
+export interface Block {
+  /** On one line. */
+  text: string;
+  /** How much of it is links, in characters. */
+  linked: number;
+  /** The element that holds it. */
+  element: HtmlElement;
+  /** What of it stands in a line and ends in it, outermost elements only. */
+  inline: readonly HtmlElement[];
+}
+
+/**
+ * The blocks of text below `root`, in order; two line breaks end a block as a paragraph does. On the way every element
+ * learns how much of what it holds.
+ */
+export function measure(root: HtmlElement): Block[] {
+  const blocks: Block[] = [];
+  let text = '';
+  let linked = 0;
+  let inline: HtmlElement[] = [];
+  let breaks = 0;
+
+  const endBlock = (element: HtmlElement, size: Size) => {
+    const line = text.replace(/\s+/g, ' ').trim();
+    if (line !== '') {
+      const block = { text: line, linked: Math.min(linked, line.length), element, inline };
+      blocks.push(block);
+      size.text += line.length;
+      size.linked += block.linked;
+      if (isProse(block)) {
+        size.prose += line.length;
+        size.paragraphs += 1;
+      }
+    }
+    text = '';
+    linked = 0;
+    inline = [];
+    breaks = 0;
+  };
+
+  /** `holder`: the nearest element that stands on lines of its own; what stands in a line counts for it. */
+  const visit = (element: HtmlElement, holder: HtmlElement, inLink: boolean): boolean => {
+    const stands = (isApart(element) && holder.name !== 'pre') || element === root;
+    const around = stands ? element : holder;
+    const size: Size = { ...EMPTY };
+    element.size = size;
+    countAlike(element);
+    let holdsBlocks = false;
+    for (const child of element.children) {
+      if (typeof child === 'string') {
+        if (child.trim() !== '') breaks = 0;
+        text += child;
+        if (inLink) linked += child.replace(/\s+/g, ' ').length;
+        continue;
+      }
+      if (child.name === 'br') {
+        breaks += 1;
+        if (breaks > 1) endBlock(around, around.size);
+        else text += ' ';
+        continue;
+      }
+      markPublished(child);
+      count(child, size);
+      if (child.name === 'img') child.before = blocks.length;
+      if (!isShown(child)) continue;
+      if (isApart(child) && around.name !== 'pre') {
+        endBlock(around, around.size);
+        holdsBlocks = true;
+      } else if (element === around && !findElement(child, ({ name }) => name === 'br')) inline.push(child);
+      holdsBlocks = visit(child, around, inLink || child.name === 'a') || holdsBlocks;
+      add(size, child.size);
+    }
+    if (stands) endBlock(element, size);
+    element.holdsBlocks = holdsBlocks;
+    return holdsBlocks;
+  };
+  visit(root, root, false);
+  return blocks;
+}
+
+function countAlike(parent: HtmlElement): void {
+  const { elements } = parent;
+  parent.count = elements.length;
+  if (elements.length < 2) return;
+  const counts = new Map<string, number>();
+  const keyOf = ({ name, attributes }: HtmlElement) => `${name} ${attributes.class ?? ''}`;
+  for (const each of elements) counts.set(keyOf(each), (counts.get(keyOf(each)) ?? 0) + 1);
+  for (const each of elements) each.alike = counts.get(keyOf(each)) ?? 1;
+}
+
+function count({ name, attributes }: HtmlElement, size: Size): void {
+  if (name === 'a') size.links += attributes.href === undefined ? 0 : 1;
+  else if (/^h[1-6]$/.test(name)) size.headings += 1;
+  else if (name === 'textarea') size.fields += 1;
+  else if (name === 'input' && /^(?:|text|email|search|password|url|tel)$/i.test(attributes.type ?? ''))
+    size.fields += 1;
+}
+
+function add(size: Size, more: Size): void {
+  size.text += more.text;
+  size.linked += more.linked;
+  size.prose += more.prose;
+  size.paragraphs += more.paragraphs;
+  size.links += more.links;
+  size.headings += more.headings;
+  size.fields += more.fields;
+}
+
+/** Shorter blocks are titles, dates and labels; in characters. Scripts without spaces say more with fewer. */
+const LEAST = 80;
+const LEAST_UNSPACED = 28;
+
+/** Whether a block is a sentence or more, or a formula on a line of its own; no code, and no list of links. */
+export function isProse({ text, linked, element }: Block): boolean {
+  if (element.name === 'pre') return false;
+  if (text.includes('$$')) return true;
+  if (text.length < LEAST_UNSPACED || linked > text.length * 0.4) return false;
+  return text.length >= LEAST ? !/^https?:\/\/\S*$/.test(text) : isUnspaced(text);
+}
+
+function isUnspaced(text: string): boolean {
+  const start = text.slice(0, 200);
+  return (start.match(/[\u3040-\u30ff\u4e00-\u9fff\u0e00-\u0e7f]/g)?.length ?? 0) > start.length / 3;
+}
+
+/** The first letters of a text: what it is known by. Blocks may be as long as the page. */
+export function lettersOf(text: string, length: number): string {
+  return text
+    .slice(0, length * 4)
+    .replace(/[^\p{L}\p{N}]+/gu, '')
+    .toLowerCase()
+    .slice(0, length);
+}

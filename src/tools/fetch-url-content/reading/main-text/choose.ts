@@ -1,0 +1,216 @@
+import type { Block } from '../html/blocks.ts';
+import type { AboutPage } from '../html/page-metadata.ts';
+import { closest, findElement, type HtmlElement } from '../html/tree.ts';
+import { featuresOf } from './features.ts';
+import { HEADING, type PageShape, shapeOf } from './shape.ts';
+import { BIAS, WEIGHTS } from './weights.ts';
+
+/** What is mostly links needs so much more to be of the text. */
+const LINKED_BAR = 1;
+const MOSTLY = 0.7;
+/** Longer blocks count no more than blocks of this length, in characters. */
+const LONG = 400;
+
+/**
+ * Decides of each block whether it is of the text of the page: from what is seen of it, each with a weight. Lists, tables
+ * and figures stay whole; a heading stays with what it leads to.
+ */
+export function chosenBlocks(blocks: readonly Block[], about: AboutPage): boolean[] {
+  const shape = shapeOf(blocks, about);
+  if (!shape) return blocks.map(() => true);
+  const kept = blocks.map(() => false);
+  for (const members of unitsOf(blocks, shape)) {
+    let sum = 0;
+    for (const at of members) {
+      const { text = '', linked: ofLinks = 0 } = blocks[at] ?? {};
+      const weight = Math.sqrt(Math.min(text.length, LONG));
+      sum += weight * (scoreOf(at, shape) - (ofLinks > text.length * MOSTLY ? LINKED_BAR : 0));
+    }
+    for (const at of members) kept[at] = sum > 0;
+  }
+  for (const [at, block] of blocks.entries()) {
+    const { element } = block;
+    if (isSaidToBeText(block)) kept[at] = true;
+    else if (asksForSomething(element, shape) || isAround(element) || isOfNextStory(element, shape)) kept[at] = false;
+    else if (at < shape.first && at !== shape.title && isJump(block)) kept[at] = false;
+    else if (!kept[at]) {
+      kept[at] =
+        isBetween(at, blocks, kept) || isCaption(at, blocks, kept, shape) || isLastSentence(at, blocks, kept, shape);
+    }
+  }
+  for (const at of introducedBy(blocks, kept)) kept[at] = true;
+  const end = kept.lastIndexOf(true);
+  // A label without its list.
+  if (/[:：]$/.test(blocks[end]?.text ?? '') && (blocks[end]?.text.length ?? 0) < LABEL) kept[end] = false;
+  for (let at = blocks.length - 1; at >= 0; at--) {
+    const isHeading = HEADING.test(blocks[at]?.element.name ?? '');
+    if (isHeading && at !== shape.title) kept[at] = leads(at, blocks, kept) || scoreOf(at, shape) > SURE;
+  }
+  return kept.includes(true) ? kept : blocks.map(() => true);
+}
+
+/** Whether the markup of what holds a block, or of what it holds, says that it is text. */
+function isSaidToBeText({ element, inline }: Block): boolean {
+  const isText = (each: HtmlElement) => each.isText;
+  return closest(element, isText) !== undefined || inline.some((each) => isText(each) || findElement(each, isText));
+}
+
+/** A label is no longer than this, in characters. */
+const LABEL = 40;
+
+function scoreOf(at: number, shape: PageShape): number {
+  let score = BIAS;
+  for (const name of featuresOf(at, shape)) score += WEIGHTS.get(name) ?? 0;
+  return score;
+}
+
+/** A form with its introduction is no longer than this, in characters. */
+const LONGEST_FORM = 400;
+
+/** Whether an element is of a form that a reader should fill in, or of what stands beside it. */
+function asksForSomething(element: HtmlElement, { around, holder }: PageShape): boolean {
+  let box: HtmlElement | undefined;
+  for (let each: HtmlElement | undefined = element; each && !around.has(each); each = each.parent) {
+    if (each.size.text > LONGEST_FORM || each.size.text > holder.size.text / 2) break;
+    box = each;
+  }
+  return box !== undefined && box.size.fields > 0;
+}
+
+/** What ARIA names beside the main part of a page. */
+const AROUND = /^(?:navigation|contentinfo|search)$/;
+
+/** Whether an element says of itself that it stands around the text: by its role, or as a list of the page's own chapters. */
+function isAround(element: HtmlElement): boolean {
+  if (closest(element, ({ attributes }) => AROUND.test(attributes.role ?? ''))) return true;
+  const beside = closest(element, ({ attributes }) => attributes.role === 'complementary');
+  if (beside && beside.size.text < LONGEST_FORM && beside.size.links > 0 && beside.size.linked > beside.size.text / 2)
+    return true;
+  return closest(element, isListOfChapters) !== undefined;
+}
+
+/** Whether an element is a list of links to places of the page itself, and of nothing else. */
+function isListOfChapters({ name, size, elements }: HtmlElement): boolean {
+  if ((name !== 'ul' && name !== 'ol') || size.links < 2 || size.linked < size.text * 0.8) return false;
+  return elements.every(leadsWithin);
+}
+
+/** Whether a block is a link past the frame of the page, and nothing else. */
+function isJump({ text, linked, inline, element }: Block): boolean {
+  return linked === text.length && (element.name === 'a' ? [element] : inline).every(leadsWithin);
+}
+
+function leadsWithin(element: HtmlElement): boolean {
+  if (element.name === 'a') return element.attribute('href').startsWith('#');
+  return element.elements.every(leadsWithin);
+}
+
+/** Whether an element is of an article that stands behind the one of the title, with a title of its own. */
+function isOfNextStory(element: HtmlElement, { blocks, title }: PageShape): boolean {
+  const heading = blocks[title]?.element;
+  const isArticle = ({ name }: HtmlElement) => name === 'article';
+  const own = closest(element, isArticle);
+  const story = closest(heading, isArticle);
+  if (!heading || !own || !story || own === story || own.parent !== story.parent) return false;
+  return blocks.some(
+    (other, at) => at > title && other.element.name === heading.name && closest(other.element, isArticle) === own,
+  );
+}
+
+/** How far out of the holder of the text a last sentence may stand, in elements. */
+const NEAR = 3;
+
+/** Whether a block is a sentence right behind the text, beside what holds it. */
+function isLastSentence(at: number, blocks: readonly Block[], kept: readonly boolean[], shape: PageShape): boolean {
+  const { element, text = '', linked = 0 } = blocks[at] ?? {};
+  const parent = element?.parent;
+  if (!parent || parent.name === 'body' || element.name !== 'p' || linked > text.length / 2) return false;
+  if (at <= shape.last || (shape.around.get(parent) ?? NEAR + 1) > NEAR || !/[.!?。]$/.test(text)) return false;
+  return kept.slice(Math.max(0, at - NEAR), at).includes(true);
+}
+
+/** Blocks that a line with a colon announces, right behind it and of one kind: the links to the sources of a text. */
+function* introducedBy(blocks: readonly Block[], kept: readonly boolean[]): Generator<number> {
+  for (const [at, { text, element }] of blocks.entries()) {
+    if (!kept[at] || !/[:：]$/.test(text)) continue;
+    for (let next = at + 1; blocks[next]?.element.parent === element.parent; next++) {
+      if (blocks[next]?.element.name !== element.name || kept[next]) break;
+      yield next;
+    }
+  }
+}
+
+/** Whether a block stands right between two of the text, or a heading and one, that have the same parent. */
+function isBetween(at: number, blocks: readonly Block[], kept: readonly boolean[]): boolean {
+  const { element, text, linked } = blocks[at] ?? {};
+  const parent = element?.parent;
+  if (!parent || !kept[at + 1] || (linked ?? 0) > (text?.length ?? 0) / 2) return false;
+  // A heading stays or goes with what it leads to.
+  if (!kept[at - 1] && !HEADING.test(blocks[at - 1]?.element.name ?? '')) return false;
+  return [blocks[at - 1], blocks[at + 1]].every((other) => other && isChildWithin(other.element, parent));
+}
+
+function isChildWithin({ parent }: HtmlElement, of: HtmlElement): boolean {
+  return parent === of || parent?.parent === of;
+}
+
+/** Whether a block is under an image that stands beside text of the page, or between text. */
+function isCaption(at: number, blocks: readonly Block[], kept: readonly boolean[], shape: PageShape): boolean {
+  const { element, text = '', linked = 0 } = blocks[at] ?? {};
+  const figure = closest(element, ({ name }) => name === 'figure');
+  if (!figure || at < shape.title || linked > text.length / 2) return false;
+  if (!closest(element, ({ name }) => name === 'figcaption')) return false;
+  const isInside = (place: number) => closest(blocks[place]?.element, (each) => each === figure) !== undefined;
+  let before = at - 1;
+  while (isInside(before)) before--;
+  let behind = at + 1;
+  while (isInside(behind)) behind++;
+  const isBeside = (place: number) => kept[place] === true && blocks[place]?.element.parent === figure.parent;
+  return isBeside(before) || isBeside(behind) || (kept[before] === true && kept[behind] === true);
+}
+
+/** A heading with this score is of the text, whatever becomes of what stands behind it. */
+const SURE = 3;
+
+const UNIT = /^(?:ul|ol|dl|table|figure|pre)$/;
+
+/** Blocks that are kept or left out together, by their places. */
+function unitsOf(blocks: readonly Block[], shape: PageShape): Iterable<number[]> {
+  const units = new Map<HtmlElement, number[]>();
+  for (const [at, { element }] of blocks.entries()) {
+    const unit = unitAround(element, shape);
+    const members = units.get(unit);
+    if (members) members.push(at);
+    else units.set(unit, [at]);
+  }
+  return units.values();
+}
+
+/** Whether an element is a list of headlines that all lead elsewhere. */
+function isListOfLinks({ name, size }: HtmlElement): boolean {
+  return /^[uo]l$/.test(name) && size.headings > 2 && size.linked > size.text * MOSTLY;
+}
+
+/** The list, table or figure around an element that holds no headings; else the element. */
+function unitAround(element: HtmlElement, { around }: PageShape): HtmlElement {
+  let unit = element;
+  for (let each: HtmlElement | undefined = element; each && !around.has(each); each = each.parent) {
+    if (each.size.headings > 0 && !isListOfLinks(each)) break;
+    if (UNIT.test(each.name)) unit = each;
+  }
+  return unit;
+}
+
+/** Blocks behind a heading in which something of the text shows that it belongs to it. */
+const LED = 3;
+
+/** Whether a heading leads to something of the text before the next heading of its level. */
+function leads(at: number, blocks: readonly Block[], kept: readonly boolean[]): boolean {
+  const level = blocks[at]?.element.name ?? '';
+  for (let next = at + 1; next <= at + LED; next++) {
+    const name = blocks[next]?.element.name ?? '';
+    if (HEADING.test(name) && name <= level) return false;
+    if (kept[next]) return true;
+  }
+  return false;
+}

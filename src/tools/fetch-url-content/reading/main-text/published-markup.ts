@@ -1,0 +1,65 @@
+import type { HtmlElement } from '../html/tree.ts';
+
+/** What a class or an attribute of a publishing system says of an element, where the system documents it. */
+type Verdict = 'text' | 'clutter' | 'votes';
+
+/** Classes that belong to one system each: nobody else gives them to something else. */
+const CLASSES: ReadonlyMap<string, Verdict> = new Map([
+  // MediaWiki: links to change a chapter, boxes that lead to other pages, notes above an article.
+  ...named('clutter', 'mw-editsection navbox navbox-styles mw-jump-link printfooter catlinks'),
+  ...named('text', 'hatnote Inline-Template'),
+  // Stack Exchange: comments, tags, who wrote a post.
+  ...named('text', 's-prose comment-copy comment-user post-taglist user-details'),
+  ...named('votes', 'js-vote-count'),
+  // Discourse, as it shows topics to readers without scripts.
+  ...named('text', 'crawler-post-meta'),
+  // LaTeXML: names, numbers of items, what a listing is downloaded as.
+  ...named('text', 'ltx_personname ltx_bibblock ltx_abstract'),
+  ...named('clutter', 'ltx_tag_item ltx_listing_data ltx_page_footer package-alerts'),
+  // GitHub: what a repository is for, its licence, its stars, its last release.
+  ...named('text', 'markdown-body about-margin'),
+  // arXiv: authors, links to the paper, its revisions.
+  ...named('text', 'submission-history full-text dateline tablecell'),
+  // Writers of formulas for those who see none.
+  ...named('clutter', 'speechify-ignore'),
+]);
+
+const TEST_IDS = new Set(['comment-header', 'issue-title', 'issue-body']);
+
+function named(verdict: Verdict, names: string): [string, Verdict][] {
+  return names.split(' ').map((name) => [name, verdict]);
+}
+
+/** Marks what the markup of a known system says is text or clutter, and tells votes from other numbers. */
+export function markPublished(element: HtmlElement): void {
+  const { attributes } = element;
+  const verdict = verdictOf(element);
+  if (verdict === 'clutter') element.isClutter = true;
+  else if (verdict === 'text' || isPostText(element)) element.isText = true;
+  else if (verdict === 'votes' || attributes.itemprop === 'upvoteCount') {
+    element.isText = true;
+    const [number] = element.children;
+    if (typeof number === 'string' && /^\s*-?\d+\s*$/.test(number)) element.children = ['Votes: ', number.trim()];
+  }
+}
+
+function verdictOf({ attributes }: HtmlElement): Verdict | undefined {
+  const names = attributes.class;
+  if (names !== undefined) {
+    for (const name of names.split(/\s+/)) {
+      const verdict = CLASSES.get(name);
+      if (verdict) return verdict;
+    }
+  }
+  return TEST_IDS.has(attributes['data-testid'] ?? '') ? 'text' : undefined;
+}
+
+/** schema.org: the text of a question, of an answer or of a post in a forum. */
+function isPostText({ attributes, parent }: HtmlElement): boolean {
+  if (attributes.itemprop !== 'text') return false;
+  for (let each = parent; each; each = each.parent) {
+    const type = each.attributes.itemtype;
+    if (type !== undefined) return /(?:Question|Answer|DiscussionForumPosting|Comment)$/.test(type);
+  }
+  return false;
+}

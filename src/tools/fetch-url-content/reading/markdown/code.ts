@@ -1,0 +1,122 @@
+import { trimBlankEdges } from '../../../text/trim-lines.ts';
+import { type HtmlElement, type HtmlNode, lineOf, textOf } from '../html/tree.ts';
+import { isApart } from './inline.ts';
+import { isShown } from './shown.ts';
+
+/** Code in a fence that is longer than any in it. */
+export function codeBlock(element: HtmlElement): string {
+  return fenced(codeText(element), languageOf(element));
+}
+
+export function fenced(code: string, language: string): string {
+  const text = trimBlankEdges(code);
+  if (text.trim() === '') return '';
+  const longest = [...text.matchAll(/^`{3,}/gm)].reduce((length, [run]) => Math.max(length, run.length), 2);
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}${language}\n${text}\n${fence}`;
+}
+
+/** Code as it was written: highlighters take it apart into pieces, and some into lines. */
+export function codeText(element: HtmlElement): string {
+  const pieces: string[] = [];
+  let last = '\n';
+  const add = (text: string) => {
+    if (text === '') return;
+    pieces.push(text);
+    last = text.at(-1) ?? last;
+  };
+  const endLine = () => {
+    if (last !== '\n') add('\n');
+  };
+  const visit = (node: HtmlNode, isWithinLine: boolean) => {
+    if (typeof node === 'string') return add(node);
+    if (node.name === 'br') return add('\n');
+    if (!isShown(node) || isLineNumber(node) || node.hasClass('hover-info')) return;
+    const isLines = !isWithinLine && areLines(node.children);
+    const isLine = isApart(node);
+    const numbers = numbersOf(node.elements);
+    if (isLine) endLine();
+    for (const child of node.children) {
+      if (typeof child === 'string') {
+        if (!isLines) add(child);
+        continue;
+      }
+      if (numbers.has(child)) for (const part of child.children.slice(1)) visit(part, true);
+      else visit(child, isWithinLine || isLines);
+      if (isLines && !endsWithBreak(child)) add('\n');
+    }
+    if (isLine) endLine();
+  };
+  visit(element, false);
+  return pieces.join('').replace(/\r\n?/g, '\n').replaceAll('\u00a0', ' ');
+}
+
+/** Elements of one kind side by side, each a line of code that nothing else ends. */
+function areLines(children: readonly HtmlNode[]): boolean {
+  const lines = children.filter((child) => typeof child !== 'string');
+  const [first] = lines;
+  if (first === undefined || lines.length < 2 || isApart(first)) return false;
+  const blanks = children.filter((child) => typeof child === 'string');
+  if (blanks.some((text) => text.trim() !== '' || text.includes('\n'))) return false;
+  if (lines.every(isNamedLine)) return true;
+  const isUniform = lines.every((line) => line.name === first.name && styleOf(line) === styleOf(first));
+  // Words of a highlighted line have their colours.
+  const areWords = first.attributes.style !== undefined || /(?:^|\s)(?:token|hljs)/.test(first.attribute('class'));
+  return isUniform && !areWords && !lines.some((line) => textOf(line).includes('\n') || endsWithBreak(line));
+}
+
+function isNamedLine({ attributes }: HtmlElement): boolean {
+  const [kind = ''] = (attributes.class ?? '').trim().split(/\s+/);
+  return 'data-line' in attributes || /(?:^|[_-])lines?(?:$|[_-])/.test(kind);
+}
+
+function styleOf({ attributes }: HtmlElement): string {
+  return `${attributes.class} ${attributes.style}`;
+}
+
+/** Lines that begin with an element that holds their number: 1, 2, 3. */
+function numbersOf(lines: readonly HtmlElement[]): Set<HtmlElement> {
+  const numbers = lines.map(({ children }) => (children.length > 1 ? lineOf(children[0]) : ''));
+  const start = Number(numbers[0] || Number.NaN);
+  const isCounted = lines.length > 1 && numbers.every((number, at) => number !== '' && Number(number) === start + at);
+  return new Set(isCounted ? lines : []);
+}
+
+function endsWithBreak(node: HtmlNode): boolean {
+  if (typeof node === 'string') return node.endsWith('\n');
+  const last = node.children.at(-1);
+  return node.name === 'br' || (last !== undefined && endsWithBreak(last));
+}
+
+/** Numbers of lines beside the code: digits alone, marked as what they are. */
+export function isLineNumber(element: HtmlElement): boolean {
+  const { class: names = '', style = '' } = element.attributes;
+  const isMarked =
+    /(?:^|[\s_-])(?:ln|lnt|lnos?|line-?n(?:o|r|um|umber)s?|linenos?|line-?numbers?[\w-]{0,20}|gutter|blob-num|rouge-gutter|hljs-ln-n\w{0,10})(?:$|[\s_-])/i.test(
+      names,
+    ) ||
+    /user-select:\s*none/.test(style) ||
+    element.attributes['data-line-number'] !== undefined;
+  return isMarked && /^[\d\s]*$/.test(textOf(element));
+}
+
+/** The language that an element, what it holds or what is around it names. */
+export function languageOf(element: HtmlElement): string {
+  const around = [element.parent, element.parent?.parent, element.parent?.parent?.parent];
+  for (const each of [element.elements[0], element, ...around]) {
+    if (!each) continue;
+    const { class: names = '', 'data-lang': lang, 'data-language': language } = each.attributes;
+    const given = /^[\w+#.-]{1,20}$/.exec(lang ?? language ?? '')?.[0];
+    const named =
+      /(?:^|\s)(?:language|lang|highlight-source|highlight-text|highlight|src)-(?:source-)?([\w+#-]{1,20})/.exec(
+        names,
+      )?.[1] ?? /(?:^|\s)(?:sourceCode|brush:)\s*([\w+#-]{1,20})/.exec(names)?.[1];
+    const found = given ?? named;
+    if (
+      found &&
+      !/^(?:highlight|default|none|plaintext|text|wrap|wrapper|container|line|lines|block|toolbar)$/i.test(found)
+    )
+      return found.toLowerCase();
+  }
+  return '';
+}

@@ -1,0 +1,21 @@
+import { closest, type HtmlElement } from '../html/tree.ts';
+
+const UNREAD = new Set(['textarea', 'rt', 'rp', 'rtc', 'title', 'meta', 'optgroup', 'option', 'progress', 'meter']);
+
+/** Whether what an element holds is read. Over its characters a ruby text stands as they are spoken. */
+export function isShown(element: HtmlElement): boolean {
+  if (element.isClutter || UNREAD.has(element.name)) return false;
+  if (element.name === 'input') return element.attribute('type').toLowerCase() === 'checkbox';
+  return element.name !== 'button' || opens(element);
+}
+
+/** A button that shows a part of the page is the heading of that part; others do something. */
+function opens(button: HtmlElement): boolean {
+  const { attributes } = button;
+  const shows = attributes['aria-expanded'] !== undefined || attributes['aria-controls'] !== undefined;
+  return (
+    shows ||
+    attributes.role === 'tab' ||
+    closest(button, ({ name }) => /^h[1-6]$|^summary$|^dt$/.test(name)) !== undefined
+  );
+}

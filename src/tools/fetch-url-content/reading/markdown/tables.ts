@@ -1,0 +1,130 @@
+import { type HtmlElement, lineOf, textOf } from '../html/tree.ts';
+import { markdownTable } from '../markdown-table.ts';
+import { codeText, fenced, isLineNumber, languageOf } from './code.ts';
+import { type Around, lineMarkdown } from './inline.ts';
+import { isShown } from './shown.ts';
+
+const MAX_CELLS = 50_000;
+const MAX_SPAN = 60;
+
+/** Whether an element is a table: by its tag, or by its role. */
+export function isTable({ name, attributes }: HtmlElement): boolean {
+  return (
+    name === 'table' || attributes.role === 'table' || attributes.role === 'grid' || attributes.role === 'treegrid'
+  );
+}
+
+const CELL_ROLE = /^(?:cell|gridcell|columnheader|rowheader)$/;
+
+/** The rows of a table, without those of tables in it. */
+export function rowsOf(table: HtmlElement, rows: HtmlElement[] = []): HtmlElement[] {
+  for (const child of table.elements) {
+    if (child.name === 'tr' || child.attributes.role === 'row') rows.push(child);
+    else if (!isTable(child)) rowsOf(child, rows);
+  }
+  return rows;
+}
+
+/** The cells of a row, maybe within other elements. */
+export function cellsOf(row: HtmlElement): HtmlElement[] {
+  return row.elements.flatMap((child) => {
+    const isCell = child.name === 'td' || child.name === 'th' || CELL_ROLE.test(child.attributes.role ?? '');
+    if (isCell) return isShown(child) ? child : [];
+    return isTable(child) ? [] : cellsOf(child);
+  });
+}
+
+function isHead({ name, attributes }: HtmlElement): boolean {
+  return name === 'th' || attributes.role === 'columnheader' || attributes.role === 'rowheader';
+}
+
+/** Whether a table only lays out the page. */
+export function isLayout(table: HtmlElement): boolean {
+  const { role } = table.attributes;
+  if (role === 'presentation' || role === 'none') return true;
+  const rows = rowsOf(table);
+  if (rows.length === 0 || rows.every((row) => cellsOf(row).length < 2)) return true;
+  if (table.elements.some(({ name }) => name === 'thead' || name === 'caption')) return false;
+  const hasHead = rows.some((row) => cellsOf(row).some(isHead));
+  return holds(table, hasHead ? INSIDE_LAYOUT : INSIDE_ANY_LAYOUT);
+}
+
+const INSIDE_LAYOUT = /^(?:table|h1|h2)$/;
+const INSIDE_ANY_LAYOUT = /^(?:table|h1|h2|h3|pre|blockquote)$/;
+
+function holds(element: HtmlElement, names: RegExp): boolean {
+  return element.elements.some((child) => names.test(child.name) || holds(child, names));
+}
+
+/** A table of data; cells that span are repeated, so that every row can be read alone. */
+export function tableMarkdown(table: HtmlElement, around: Around): string {
+  const rows = rowsOf(table);
+  const [first] = rows;
+  const grid = expand(rows, around).filter((row) => row.some((cell) => cell !== ''));
+  const firstCells = first ? cellsOf(first) : [];
+  const hasHead = first?.parent?.name === 'thead' || (firstCells.length > 0 && firstCells.every(isHead));
+  const caption = table.elements.find(({ name }) => name === 'caption');
+  const [head = [], ...body] = hasHead ? grid : [[], ...grid];
+  const title = caption ? lineMarkdown(caption, around) : '';
+  return `${title === '' ? '' : `${title}\n\n`}${markdownTable(head, body)}`;
+}
+
+/** A table that sets numbers beside lines of code; undefined for any other. */
+export function codeInTable(table: HtmlElement): string | undefined {
+  const rows = rowsOf(table).map(cellsOf);
+  const isCode = rows.every((cells) => {
+    const [number, ...code] = cells;
+    if (number === undefined || code.length !== 1) return false;
+    const isNumbered = isLineNumber(number) || number.elements.some(isLineNumber) || /^[\d\s]+$/.test(textOf(number));
+    return isNumbered && code.some(isCodeCell);
+  });
+  if (!isCode || rows.length === 0) return undefined;
+  const lines = rows.map(([, code]) => (code ? codeText(code).replace(/\n$/, '') : ''));
+  return fenced(lines.join('\n'), languageOf(rows[0]?.[1] ?? table) || languageOf(table));
+}
+
+function isCodeCell(cell: HtmlElement): boolean {
+  return /(?:^|[\s_-])code(?:$|[\s_-])/i.test(cell.attribute('class')) || holds(cell, /^(?:pre|code)$/);
+}
+
+/** The cells as a grid, spans filled in. */
+function expand(rows: readonly HtmlElement[], around: Around): string[][] {
+  const grid: string[][] = [];
+  let count = 0;
+  for (const [at, row] of rows.entries()) {
+    const line = lineAt(grid, at);
+    let column = 0;
+    for (const cell of cellsOf(row)) {
+      while (line[column] !== undefined) column += 1;
+      const text = lineMarkdown(cell, around);
+      const width = span(cell, 'colspan', 'aria-colspan');
+      const height = Math.min(span(cell, 'rowspan', 'aria-rowspan'), rows.length - at);
+      for (let down = 0; down < height; down++) {
+        const target = lineAt(grid, at + down);
+        for (let across = 0; across < width; across++)
+          target[column + across] = down + across === 0 || height > 1 ? text : '';
+      }
+      column += width;
+      count += width * height;
+      if (count > MAX_CELLS) return grid;
+    }
+  }
+  return grid.map((row) => Array.from(row, (cell) => cell ?? ''));
+}
+
+function lineAt(grid: string[][], at: number): string[] {
+  const line = grid[at] ?? [];
+  grid[at] = line;
+  return line;
+}
+
+function span(cell: HtmlElement, name: string, aria: string): number {
+  const value = Number.parseInt(cell.attributes[name] ?? cell.attributes[aria] ?? '1', 10);
+  return Number.isFinite(value) ? Math.min(Math.max(value, 1), MAX_SPAN) : 1;
+}
+
+/** Rows of a table that lays out the page: those with little text stay on one line. */
+export function isShortRow(cells: readonly HtmlElement[]): boolean {
+  const isPlain = cells.every((cell) => !holds(cell, /^(?:p|div|ul|ol|pre|table|h\d|br)$/));
+  return isPlain && cells.reduce((sum, cell) => sum + lineOf(cell).length, 0) < 160;
+}
