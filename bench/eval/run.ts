@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
+import { runClaims } from './claims/report-claims.ts';
 import { evaluate } from './evaluate.ts';
 import { billed, type Prices, type RunCost } from './meter.ts';
 import { PART_NAMES } from './parts/part-pages.ts';
@@ -16,6 +17,7 @@ const { values } = parseArgs({
     'api-key': { type: 'string', default: process.env.EVAL_API_KEY ?? '' },
     model: { type: 'string' },
     parts: { type: 'string' },
+    suite: { type: 'string' },
     questions: { type: 'string' },
     seed: { type: 'string', default: '1' },
     effort: { type: 'string', default: 'medium' },
@@ -39,6 +41,7 @@ Without options the scripted researcher is the model: no key, no network, the sa
   --api-key KEY     its key; better in the environment variable EVAL_API_KEY
   --model NAME      its model
   --parts NAMES     other questions instead: all, or some of ${PART_NAMES.join(', ')}
+  --suite claims    instead: pairs of a sentence and a passage, held against each other; no model
   --questions N     how many questions (70; of each part 10)
   --seed N          another world, other questions (1)
   --effort E        low, medium or high (medium)
@@ -63,8 +66,16 @@ if (effort !== 'low' && effort !== 'medium' && effort !== 'high') refuse('--effo
 const total = { runs: 0, sent: 0, anew: 0, billed: 0, largest: 0 };
 pricesOf();
 for (const name of ['min-correct', 'min-recall', 'min-citations'] as const) percentage(name);
-if (values.parts === undefined) await askMultiHop(effort);
+if (values.suite !== undefined) await runSuite(values.suite);
+else if (values.parts === undefined) await askMultiHop(effort);
 else await askParts(values.parts);
+
+async function runSuite(name: string): Promise<void> {
+  if (name !== 'claims') refuse('--suite is claims.');
+  const { text, isGood } = await runClaims({ json: values.json });
+  process.stdout.write(text);
+  if (!isGood) process.exitCode = 1;
+}
 
 async function askParts(list: string): Promise<void> {
   const names = partsOf(list) ?? refuse(`--parts is all, or some of ${PART_NAMES.join(', ')} with commas between.`);

@@ -5,7 +5,7 @@ import { chunkDocument } from '../../src/tools/web-search/local/chunks.ts';
 import { DocumentIndex } from '../../src/tools/web-search/local/document-index.ts';
 
 /**
- * `npm run eval:search -- <folder> [--min-ndcg 0.53]`: the local search, by words alone, over the Cranfield collection:
+ * `npm run eval:search -- <folder> [--min-ndcg 0.4]`: the local search, by words alone, over the Cranfield collection:
  * 1 400 abstracts with 225 queries and what is relevant to each. The folder holds `cran.all.1400`, `cran.qry` and
  * `cranqrel`.
  */
@@ -32,7 +32,10 @@ function entriesOf(path: string): Entry[] {
   });
 }
 
-/** The relevant documents of each query, by the numbers of both. A judgement of 5 or -1 says that it is not. */
+/**
+ * The relevant documents of each query, by the numbers of both: judgements of 1 to 4, each counting alike. One of -1 (5 in
+ * some copies) says that a document is of no interest.
+ */
 function judgements(path: string): Map<number, Set<number>> {
   const relevant = new Map<number, Set<number>>();
   for (const line of readFileSync(path, 'utf8').trim().split('\n')) {

@@ -4,17 +4,18 @@ import type { SpentEntry } from './run/transcript.ts';
 
 /**
  * The tokens of a step that a crash cut, estimated, or undefined where all are counted: its request was about as large
- * as the last one. `shown`: the text of the item that the crash left open.
+ * as the last one, or as `firstTokens` says of the first. `shown`: the text of the item that the crash left open.
  */
 export function interruptedStep(
   state: ResearchState,
-  shown: { type: 'reasoning' | 'message'; text: string },
+  shown: { type: 'reasoning' | 'message'; text: string; firstTokens?: number },
 ): SpentEntry | undefined {
-  if (state.answered) return undefined;
+  // What was held back is paid for before it is shown.
+  if (state.answered || state.report.draft) return undefined;
   const text = shown.type === 'message' ? shown.text.slice(state.answerLength) : shown.text;
   if (text === '') return undefined;
   const last = state.entries.findLast((entry) => entry.t === 'turn');
-  const usage = estimatedUsage({ estimate: last?.usage.inputTokens ?? 0, text });
+  const usage = estimatedUsage({ estimate: last?.usage.inputTokens ?? shown.firstTokens ?? 0, text });
   return {
     t: 'spent',
     usage,

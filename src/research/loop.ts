@@ -1,8 +1,10 @@
 import { linkSignals, TimeoutError } from '../base/abort.ts';
+import { itemId } from '../base/ids.ts';
 import { isObject, parseJson } from '../base/json.ts';
 import type { IncompleteReason } from '../protocol/response.ts';
-import type { AnsweringRoute, AssistantMessage } from '../upstream/turn.ts';
+import { type AnsweringRoute, type AssistantMessage, noUsage } from '../upstream/turn.ts';
 import { writeAnswer } from './answer/answer.ts';
+import { mayShowOf } from './answer/may-show.ts';
 import { repairArguments } from './calls/repair-arguments.ts';
 import { runToolCalls } from './calls/tool-calls.ts';
 import { type Context, createContext } from './context/context.ts';
@@ -12,27 +14,46 @@ import { recordsOf } from './context/result-records.ts';
 import { verdictOn } from './guards/guards.ts';
 import { inventedResult } from './guards/refusals.ts';
 import { callKey, refuseRepeated } from './guards/repeated-calls.ts';
+import { remindOfPlan } from './plan/plan-messages.ts';
+import { answersNothing, showInstead, shownInstead } from './plan/shown-instead.ts';
 import { withReader } from './reading/reader.ts';
 import { readerRecords } from './reading/reader-records.ts';
+import { makeOutline, remindOfGaps } from './report/outline.ts';
 import { spentBudget } from './run/budget.ts';
+import { isOwnTool } from './run/own-tools.ts';
 import { noted, type ResearchRun } from './run/run.ts';
-import type { ResearchOutcome, StartedCall, Step } from './run/steps.ts';
-import type { Forced, GuardName, PlannedCall, TurnEntry } from './run/transcript.ts';
+import { clientNames, type ResearchOutcome, type StartedCall, type Step } from './run/steps.ts';
+import type { ExecutableCall, Forced, GuardName, PlannedCall, TurnEntry } from './run/transcript.ts';
 import { askModel, ContextWall, CostLimit, EndlessRepetition } from './turns.ts';
 
 /**
  * The research loop (docs/research.md): research turns until the model knows enough or a budget ends, then one answer
  * turn. The only loop there is: streaming and blocking clients are both readers of what it yields.
  * Returns `paused` where `shouldPause` asked for it at a step boundary.
- * @throws GatewayError for failures of contract section 3.2; the signal's reason after an abort.
+ * @throws GatewayError for failures of docs/api.md, "Errors"; the signal's reason after an abort.
  */
 export async function* research(run: ResearchRun): AsyncGenerator<Step, ResearchOutcome | 'paused'> {
   const context = createContext(run);
-  if (run.answerSoFar.text === '' && run.tools.size > 0 && !run.state.answered) {
+  if (run.answerSoFar.text === '' && mayLookUp(run) && !run.state.answered) {
     const left = yield* researchPhase(run, context);
     if (left === 'paused') return 'paused';
   }
-  return yield* writeAnswer(run, context);
+  if (run.state.openFunctions().length > 0) return { incomplete: null };
+  return yield* answersNothing(run) ? showInstead(run) : writeAnswer(run, context);
+}
+
+function mayLookUp({ tools, request }: ResearchRun): boolean {
+  return tools.size > 0 || (request.functions?.length ?? 0) > 0;
+}
+
+/** The response ends with calls of the client's functions; the request with their outputs goes on. */
+function endWith({ id, state, request }: ResearchRun, calls: readonly ExecutableCall[]): Step {
+  const entry = noted(state, { t: 'answered', usage: noUsage(), cut: null });
+  const told = calls.map(({ call, name, arguments: args }) => {
+    const callId = itemId('call', id, { output: call });
+    return { callId, ...clientNames(name, request.functions ?? []), arguments: args };
+  });
+  return { type: 'function_calls', calls: told, entry };
 }
 
 async function* researchPhase(run: ResearchRun, context: Context): AsyncGenerator<Step, 'paused' | 'ended'> {
@@ -45,13 +66,20 @@ async function* researchPhase(run: ResearchRun, context: Context): AsyncGenerato
   for (;;) {
     // Each of these looks at the transcript alone: a run that is taken up again goes on where it was cut.
     yield* executePending(run, { context, limit: phase.signal });
+    const functions = state.openFunctions();
+    if (functions.length > 0) {
+      yield endWith(run, functions);
+      return 'ended';
+    }
     yield* guard(run, context);
     if (run.shouldPause()) return 'paused';
-    if (state.forced) return 'ended';
-    const spent = spentBudget(budget, { turns: state.turns, usage: state.usage, elapsedMs: elapsed() });
+    if (state.forced || shownInstead(run) !== undefined) return 'ended';
+    const spent = spentBudget(budget, { turns: state.turns, tokens: state.tokens, elapsedMs: elapsed() });
     if (state.researched()) {
-      if (!run.model.research.verify || state.noted('verify') > 0 || spent !== undefined) return 'ended';
-      yield tell(run, 'verify', run.prompts.verify());
+      const reminder =
+        spent === undefined ? (remindOfPlan(run) ?? (yield* gapsOf(run, { context, phase: phase.signal }))) : undefined;
+      if (!reminder) return 'ended';
+      yield reminder;
     } else if (spent !== undefined) {
       yield force(run, 'budget', spent);
       continue;
@@ -72,6 +100,19 @@ function force(run: ResearchRun, reason: IncompleteReason, why: string): Step {
 function tell(run: ResearchRun, guardName: GuardName, text: string): Step {
   run.log.info({ guard: guardName }, 'the model was told');
   return { type: 'note', entry: noted(run.state, { t: 'note', guard: guardName, text }) };
+}
+
+/** Plans the report and names what it lacks; undefined where nothing is to be searched for. */
+async function* gapsOf(
+  run: ResearchRun,
+  { context, phase }: { context: Context; phase: AbortSignal },
+): AsyncGenerator<Step, Step | undefined> {
+  try {
+    yield* makeOutline(run, { context, mayShow: mayShowOf(run), signal: phase });
+  } catch (thrown) {
+    yield* afterWall(run, { context, thrown, phase });
+  }
+  return run.state.forced ? undefined : remindOfGaps(run);
 }
 
 /** Steps in after a turn that did not help; see `guards.ts`. */
@@ -137,6 +178,7 @@ async function* researchTurn(
   noted(state, entry);
   const started = calls
     .filter((planned) => 'call' in planned)
+    .filter(({ client }) => !client)
     .map(({ call, name, arguments: text }): StartedCall => ({ call, name, arguments: text }));
   yield started.length > 0
     ? { type: 'tool_calls', calls: started, entry }
@@ -167,24 +209,35 @@ function planCalls(
   const { state, request, budget } = run;
   const planned: string[] = [];
   let next = state.made.size;
+  let counted = 0;
   let forced: Forced | undefined;
   const calls = wanted.map(({ id, name, arguments: written }): PlannedCall => {
+    if (request.functions?.some((own) => own.name === name)) {
+      return { id, call: next++, name, arguments: written, client: true };
+    }
     const { arguments: args, ok } = repairArguments(written);
     const repeated = refuseRepeated({ name, arguments: args }, state, planned);
     if (repeated) return { id, ...repeated };
-    forced ??= callLimit(next, { requested: request.maxToolCalls, budget: budget.toolCalls });
-    if (forced) return { id, refused: `Not made: ${forced.why}.` };
+    const counts = !isOwnTool(name);
+    if (counts) forced ??= callLimit(state, counted, { requested: request.maxToolCalls, budget: budget.toolCalls });
+    if (counts && forced) return { id, refused: `Not made: ${forced.why}.` };
     planned.push(callKey({ name, arguments: args }));
+    if (counts) counted++;
     return { id, call: next++, name, arguments: args, ...(ok ? {} : { broken: true }) };
   });
   return { calls, forced };
 }
 
-function callLimit(next: number, limits: { requested: number | null; budget: number }): Forced | undefined {
-  if (limits.requested !== null && next >= limits.requested) {
+function callLimit(
+  { toolCalls, ownToolCalls }: ResearchRun['state'],
+  more: number,
+  limits: { requested: number | null; budget: number },
+): Forced | undefined {
+  if (limits.requested !== null && ownToolCalls + more >= limits.requested) {
     return { reason: 'max_tool_calls', why: `the limit of ${limits.requested} tool calls is reached` };
   }
-  if (next >= limits.budget) return { reason: 'budget', why: `the budget of ${limits.budget} tool calls is used` };
+  if (toolCalls + more >= limits.budget)
+    return { reason: 'budget', why: `the budget of ${limits.budget} tool calls is used` };
   return undefined;
 }
 
@@ -228,7 +281,8 @@ function cleaned(
   const byId = new Map(calls.map((planned) => [planned.id, planned]));
   const tool_calls = message.tool_calls.map((call) => {
     const planned = byId.get(call.id);
-    const args = planned && 'call' in planned ? planned.arguments : repairArguments(call.arguments).arguments;
+    const isOurs = planned && 'call' in planned && !planned.client;
+    const args = isOurs ? planned.arguments : repairArguments(call.arguments).arguments;
     return { ...call, arguments: args };
   });
   return { message: { ...message, content, tool_calls }, invented };

@@ -1,19 +1,20 @@
-import { type ErrorCode, GatewayError } from '../base/errors.ts';
-import { nextTurn } from '../base/load/event-loop.ts';
+import { yieldToEventLoop } from '../base/load/event-loop.ts';
 import { estimatedUsage } from '../upstream/decoding/estimate.ts';
 import { type TurnDelta, TurnError, type TurnMessage, type TurnPart, type TurnRequest } from '../upstream/turn.ts';
 import { mayShowOf } from './answer/may-show.ts';
 import { ShownThoughts } from './answer/shown-thoughts.ts';
 import type { Context } from './context/context.ts';
 import { RepetitionWatch } from './guards/repetition.ts';
+import { planTail } from './plan/plan-messages.ts';
 import { piecesOf, readLive, stepsOf, type TakeStep } from './run/live-steps.ts';
 import { noted, type ResearchRun } from './run/run.ts';
+import { toRunError } from './run/run-error.ts';
 import type { Step } from './run/steps.ts';
 
 /** Asking the model for a turn until it is whole. */
 
 /** Cut turns in a row before the run fails: the routes had their own retries each time. */
-const MAX_CUT_TURNS = 6;
+export const MAX_CUT_TURNS = 6;
 
 export type Finish = Extract<TurnPart, { type: 'finish' }>;
 
@@ -68,7 +69,7 @@ export async function* askModel(
   const { window } = context;
   const tries = { cuts: 0 };
   for (;;) {
-    const { messages, estimate, stable } = yield* fittedMessages(run, { context, tail: [] });
+    const { messages, estimate, stable } = yield* fittedMessages(run, { context, tail: planTail(run) });
     const shown = { text: '', reasoning: '' };
     const affordable = run.purse.turnTokens(window.counted(estimate));
     if (affordable === undefined) throw new CostLimit('the cost budget is used');
@@ -78,6 +79,7 @@ export async function* askModel(
       const request: TurnRequest = {
         messages,
         tools: context.opening.tools,
+        ...demanded(run),
         maxOutputTokens,
         ...hints(run, stable),
         ...sampling(run),
@@ -94,6 +96,12 @@ export async function* askModel(
       yield* afterCut(run, { thrown, tries, context, estimate, asked: maxOutputTokens });
     }
   }
+}
+
+/** What the first turn of the response has to call. */
+function demanded({ state, request }: ResearchRun): Pick<TurnRequest, 'toolChoice'> {
+  const isFirst = state.ownTurns === 0 && request.functionChoice !== undefined;
+  return isFirst ? { toolChoice: request.functionChoice } : {};
 }
 
 /** Shows a turn as it comes. */
@@ -121,13 +129,13 @@ async function* showTurn(
     if (part.type === 'tool_call') continue;
     for (const delta of piecesOf(part.delta)) {
       yield* stepsOf((take) => show({ ...part, delta }, take));
-      if (delta.length < part.delta.length) await nextTurn();
+      if (delta.length < part.delta.length) await yieldToEventLoop();
     }
   }
   throw unfinished();
 }
 
-/** Nothing is told of thoughts that were held back. */
+/** Thoughts that were held back give no step. */
 export function takeReasoning(delta: string, take: TakeStep): void {
   if (delta !== '') take({ type: 'reasoning', delta });
 }
@@ -202,18 +210,4 @@ export async function* afterCut(
   }
   if (!thrown.started || ++tries.cuts >= MAX_CUT_TURNS) throw toRunError(thrown);
   run.log.warn({ err: thrown.message, cuts: tries.cuts }, 'turn cut, asking again');
-}
-
-const CODES = {
-  timeout: 'upstream_timeout',
-  rate_limit: 'rate_limit_exceeded',
-  context_length: 'context_length_exceeded',
-  refused: 'upstream_error',
-  failed: 'upstream_error',
-} as const satisfies Record<TurnError['kind'], ErrorCode>;
-
-/** A failed turn in the codes of contract section 3.2. */
-export function toRunError(error: TurnError): GatewayError {
-  const { kind, message, retryAfterMs } = error;
-  return new GatewayError(CODES[kind], message, { cause: error, ...(retryAfterMs !== undefined && { retryAfterMs }) });
 }

@@ -1,6 +1,7 @@
 import { estimateTokens } from '../../upstream/decoding/estimate.ts';
 import type { TurnMessage, TurnRequest } from '../../upstream/turn.ts';
 import type { Context } from '../context/context.ts';
+import { planTail } from '../plan/plan-messages.ts';
 import type { ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import { fittedMessages, hints, sampling } from '../turns.ts';
@@ -31,15 +32,27 @@ export function structuredFormat({ request: { format } }: ResearchRun): Structur
   return format === null || format.type === 'text' ? undefined : format;
 }
 
-/** How the answer is asked for. */
-export interface AnswerAsk {
-  context: Context;
-  /** What was written before the answer was cut. */
+/** How a text is asked for. */
+export interface AskedHow {
+  /** What was written before it was cut. */
   soFar: string;
   /** Nothing was written the first time: perhaps because thoughts took all of its length, or because of tool calls. */
   again: boolean;
   /** The model calls tools though it must not: they are no longer shown to it. */
   withoutTools: boolean;
+}
+
+/** Makes a request; one for which room has to be made first gives that as a step. */
+export type Asking = AsyncGenerator<Step, AnswerRequest> | Promise<AnswerRequest>;
+
+/** The request, and the steps before it. */
+export async function* asked(asking: Asking): AsyncGenerator<Step, AnswerRequest> {
+  return 'next' in asking ? yield* asking : await asking;
+}
+
+/** How the answer is asked for. */
+export interface AnswerAsk extends AskedHow {
+  context: Context;
   /** What follows the request for the answer. */
   tail?: readonly TurnMessage[];
 }
@@ -48,9 +61,9 @@ export interface AnswerAsk {
 export async function* answerRequest(run: ResearchRun, ask: AnswerAsk): AsyncGenerator<Step, AnswerRequest> {
   const { context, soFar, again } = ask;
   const format = structuredFormat(run);
-  const tail = [...askForAnswer(run, ask), ...(ask.tail ?? []), ...askToContinue(run, soFar)];
+  const tail = [...planTail(run), ...askForAnswer(run, ask), ...(ask.tail ?? []), ...askToContinue(run, soFar)];
   const { messages, estimate, stable } = yield* fittedMessages(run, { context, tail, most: run.purse.answerInput });
-  const left = answerTokensLeft(run, soFar) + (again ? THINKING_TOKENS : 0);
+  const left = answerTokensLeft(run, soFar, answerLimit(run)) + (again ? THINKING_TOKENS : 0);
   const affordable = run.purse.answerTokens(context.window.counted(estimate));
   const most = Math.min(left, run.model.max_completion_tokens, context.window.roomToWrite(estimate), affordable);
   const tools = ask.withoutTools ? [] : context.opening.tools;
@@ -67,10 +80,10 @@ export async function* answerRequest(run: ResearchRun, ask: AnswerAsk): AsyncGen
   return { request, estimate };
 }
 
-/** The tokens that the answer may still have, by what was counted of it; older transcripts hold no count. */
-export function answerTokensLeft(run: ResearchRun, soFar: string): number {
+/** The tokens that a text may still have, by what was counted of it; older transcripts hold no count. */
+export function answerTokensLeft(run: ResearchRun, soFar: string, limit: number): number {
   const { answerTokens } = run.state;
-  return answerLimit(run) - (answerTokens > 0 ? answerTokens : estimateTokens(soFar));
+  return limit - (answerTokens > 0 ? answerTokens : estimateTokens(soFar));
 }
 
 function askForAnswer(run: ResearchRun, { context, again }: AnswerAsk): TurnMessage[] {
@@ -86,7 +99,8 @@ function askForAnswer(run: ResearchRun, { context, again }: AnswerAsk): TurnMess
   return [{ role: 'user', content: again ? `${ask}\n\n${prompts.answerNow()}` : ask }];
 }
 
-function askToContinue({ prompts }: ResearchRun, soFar: string): TurnMessage[] {
+/** What asks for the rest of a text that was cut. */
+export function askToContinue({ prompts }: ResearchRun, soFar: string): TurnMessage[] {
   if (soFar.trim() === '') return [];
   return [
     { role: 'assistant', content: soFar },
@@ -125,7 +139,7 @@ export function schemaText(format: StructuredFormat): string {
 }
 
 /** `text.format` in the words of chat completions. */
-function responseFormat(format: StructuredFormat): NonNullable<TurnRequest['responseFormat']> {
+export function responseFormat(format: StructuredFormat): NonNullable<TurnRequest['responseFormat']> {
   if (format.type === 'json_object') return { type: 'json_object' };
   const { name = 'answer', schema, strict } = format;
   return { type: 'json_schema', json_schema: { name, schema, ...(strict === undefined ? {} : { strict }) } };

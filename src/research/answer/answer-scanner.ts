@@ -14,7 +14,7 @@ export type AnswerPart =
 const LONGEST_URL = 2000;
 /** A longer line of code is looked at in pieces. */
 const LONGEST_LINE = 4000;
-/** Brackets that are open at a time, as far as that matters. */
+/** Open brackets that are remembered: the last ones. */
 const MOST_BRACKETS = 100;
 
 const NEXT = /[[\]【［`\n]|(?<=\])[(:]|<(?=[a-z/!?])|(?<![a-z])(?:https?|corpus):\/\//gi;
@@ -53,6 +53,8 @@ export class AnswerScanner {
   readonly #mayShow: MayShow;
   /** Whether each bracket that is open is an image's. */
   readonly #brackets: boolean[] = [];
+  /** Whether some were forgotten, of which one may be an image's. */
+  #hasForgotten = false;
   /** Whether the last one that closed was. */
   #closedImage = false;
   readonly #line = new LineState();
@@ -61,7 +63,7 @@ export class AnswerScanner {
 
   /**
    * @param urlLength how much of a run of characters is the address, without the sentence around it.
-   * @param mayShow where images and links may lead; the others' marks are told. Everywhere where absent.
+   * @param mayShow where images and links may lead; marks of others become parts of their own. Everywhere if absent.
    */
   constructor(urlLength: (raw: string) => number, mayShow: MayShow = () => true) {
     this.#urlLength = urlLength;
@@ -112,7 +114,7 @@ export class AnswerScanner {
     const end = newline === -1 ? this.#buffer.length : newline + 1;
     const line = this.#buffer.slice(at, end);
     if (this.#atLineStart) {
-      if (newline === -1 && !final && line.length < LONGEST_FENCE && MAY_CLOSE_BLOCK.test(line)) return 'more';
+      if (newline === -1 && !final && line.length <= LONGEST_FENCE && MAY_CLOSE_BLOCK.test(line)) return 'more';
       const closes = line.length <= LONGEST_FENCE && CLOSES_BLOCK.exec(line)?.[1]?.startsWith(mark) === true;
       if (closes) {
         this.#isPlain &&= PLAIN_FENCE.test(line);
@@ -193,7 +195,10 @@ export class AnswerScanner {
     const text = this.#buffer.slice(at, end);
     if (found) parts.list.push({ type: 'marker', text, numbers: found.numbers });
     else {
-      if (this.#brackets.length < MOST_BRACKETS) this.#brackets.push(this.#buffer[at - 1] === '!');
+      if (this.#brackets.push(this.#buffer[at - 1] === '!') > MOST_BRACKETS) {
+        this.#brackets.shift();
+        this.#hasForgotten = true;
+      }
       parts.text(text);
     }
     return end;
@@ -202,7 +207,7 @@ export class AnswerScanner {
   /** A closing bracket, what may make it a link, or a tag. */
   #markup(at: number, { first, final }: { first: string; final: boolean }, parts: Parts): number | 'more' {
     if (first === ']') {
-      this.#closedImage = this.#brackets.pop() ?? false;
+      this.#closedImage = this.#brackets.pop() ?? this.#hasForgotten;
       parts.text(first);
       return at + 1;
     }
@@ -234,9 +239,8 @@ export class AnswerScanner {
   #url(at: number, final: boolean, parts: Parts): number | 'more' {
     const scheme = this.#buffer.indexOf('://', at) + '://'.length;
     const raw = this.#urlRun(at, scheme);
-    const end = Math.max(scheme, at + raw.length);
-    if (raw.length <= LONGEST_URL && end === this.#buffer.length && !final) return 'more';
-    if (raw.length > LONGEST_URL || raw === '') {
+    if (raw.length <= LONGEST_URL && at + raw.length === this.#buffer.length && !final) return 'more';
+    if (raw.length > LONGEST_URL) {
       parts.text(this.#buffer.slice(at, scheme));
       return scheme;
     }
@@ -252,7 +256,7 @@ export class AnswerScanner {
     return at + (url || raw).length;
   }
 
-  /** The run of characters at `at` that may be an address; one character more than the longest where it is none. */
+  /** The run of characters at `at` that may be an address; one character too many if it is too long for one. */
   #urlRun(at: number, scheme: number): string {
     const limit = scheme + LONGEST_URL + 1;
     const known = Math.max(scheme, this.#urlUntil);
@@ -261,8 +265,7 @@ export class AnswerScanner {
       const more = URL_CHARACTERS.exec(this.#buffer.slice(known, limit))?.[0].length ?? 0;
       this.#urlUntil = known + more;
     }
-    const end = Math.min(limit, this.#urlUntil);
-    return end > scheme ? this.#buffer.slice(at, end) : '';
+    return this.#buffer.slice(at, Math.min(limit, this.#urlUntil));
   }
 
   /** The length of an address at `at` that a marker follows without a space, else all of it. */
@@ -311,7 +314,7 @@ export class AnswerScanner {
   }
 }
 
-/** A piece of a line up to the last mark in it, which stays together with what it is told by. */
+/** A piece of a line up to the last mark in it, which stays together with what identifies it. */
 function wholeMarks(piece: string): string {
   const mark = Math.max(piece.lastIndexOf('<'), piece.lastIndexOf(']'));
   return mark > 0 ? piece.slice(0, mark) : piece;

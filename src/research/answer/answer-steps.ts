@@ -8,7 +8,7 @@ import type { Step } from '../run/steps.ts';
 import type { TranscriptEntry } from '../run/transcript.ts';
 import { citationsWithoutSource } from '../run/warnings.ts';
 import { afterCut, ContextWall, type CountedPart, type Finish, type Tries } from '../turns.ts';
-import { type AnswerRequest, answerTokensLeft } from './answer-request.ts';
+import type { AnswerRequest } from './answer-request.ts';
 import type { CitedText } from './cited-answer.ts';
 import type { MayShow } from './safe-markup.ts';
 
@@ -41,19 +41,25 @@ function warned({ state, log }: ResearchRun, numbers: readonly number[]): Transc
   return noted(state, { t: 'warned', warnings: citationsWithoutSource(numbers) });
 }
 
+/** Tells of numbers in markers that belong to no source. */
+export function unknownStep(run: ResearchRun, unknown: readonly number[]): Step {
+  return { type: 'note', entry: warned(run, unknown) };
+}
+
 /** The same as steps of an iteration. */
 export function citedSteps(run: ResearchRun, cited: CitedText): Generator<Step> {
   return stepsOf((take) => takeCited(run, cited, take));
 }
 
-/** What a turn of the answer cost, and how far the answer is written with it. */
-export function spentStep(run: ResearchRun, usage: Finish['usage'], { length, tokens }: CountedPart): Step {
-  return { type: 'note', entry: noted(run.state, { t: 'spent', usage, answerLength: length, answerTokens: tokens }) };
+/** What a turn of the answer cost, and how far the answer is written with it; absent: no further. */
+export function spentStep(run: ResearchRun, usage: Finish['usage'], part?: CountedPart): Step {
+  const written = part ? { answerLength: part.length, answerTokens: part.tokens } : {};
+  return { type: 'note', entry: noted(run.state, { t: 'spent', usage, ...written }) };
 }
 
 /** `budget` where a further part of the answer would cost more than the run may. */
 export function spentAnswerBudget({ state, budget, purse }: ResearchRun, usage: Finish['usage']): 'budget' | undefined {
-  const tokens = state.usage.total_tokens + usage.inputTokens + usage.outputTokens;
+  const tokens = state.tokens + usage.inputTokens + usage.outputTokens;
   const left = purse.answerTokens(usage.inputTokens + usage.outputTokens, { pending: usage.cost ?? 0 });
   return tokens >= budget.tokens || left < LEAST_PART ? 'budget' : undefined;
 }
@@ -74,16 +80,17 @@ const MAX_PARTS = 64;
 /** A part that is shorter, in UTF-16 code units, gets no further: no provider stops answers so early. */
 const LEAST_PROGRESS = 100;
 
-/** Whether an answer that was stopped at a length goes on: below its own bound, within the budget, and getting longer. */
+/**
+ * Whether a text that was stopped at a length goes on: below its own bound (`left`: tokens that this part could have),
+ * within the budget, and getting longer.
+ */
 export function goesOn(
   run: ResearchRun,
-  part: { written: Written; text: string; usage: Finish['usage']; parts: number; tokens: number },
+  part: { written: Written; text: string; usage: Finish['usage']; parts: number; tokens: number; left: number },
 ): boolean {
-  const { written, text, usage, parts, tokens } = part;
+  const { written, text, usage, parts, tokens, left } = part;
   if (written.cut !== null || text.trim().length < LEAST_PROGRESS || parts >= MAX_PARTS) return false;
-  if (spentAnswerBudget(run, usage)) return false;
-  const before = written.text.slice(0, written.text.length - text.length);
-  return answerTokensLeft(run, before) - tokens >= LEAST_PART;
+  return !spentAnswerBudget(run, usage) && left - tokens >= LEAST_PART;
 }
 
 /** The answer is whole: a run that is taken up from here on needs no model any more. */
@@ -97,7 +104,7 @@ export function answeredStep(run: ResearchRun, { cut }: Written, usage: Finish['
  */
 export async function* recover(
   run: ResearchRun,
-  failure: { thrown: unknown; tries: Tries; context: Context; asked: AnswerRequest; answer: CountedPart },
+  failure: { thrown: unknown; tries: Tries; context: Context; asked: AnswerRequest; answer?: CountedPart },
 ): AsyncGenerator<Step> {
   const { asked, ...rest } = failure;
   try {

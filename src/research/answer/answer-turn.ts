@@ -1,4 +1,4 @@
-import { nextTurn } from '../../base/load/event-loop.ts';
+import { yieldToEventLoop } from '../../base/load/event-loop.ts';
 import { leastTokens } from '../../upstream/decoding/estimate.ts';
 import type { TurnDelta } from '../../upstream/turn.ts';
 import { piecesOf, stepsOf, type TakeStep } from '../run/live-steps.ts';
@@ -6,44 +6,52 @@ import type { ResearchRun } from '../run/run.ts';
 import type { Step } from '../run/steps.ts';
 import { takeReasoning } from '../turns.ts';
 import { AnswerBound } from './answer-bound.ts';
-import { type AnswerRequest, answerLimit } from './answer-request.ts';
+import type { AnswerRequest } from './answer-request.ts';
 import { takeCited, type Written } from './answer-steps.ts';
 import type { CitedAnswer } from './cited-answer.ts';
 import { Continuation } from './continuation.ts';
 import type { MayShow } from './safe-markup.ts';
 import { ShownThoughts } from './shown-thoughts.ts';
 
+/** A text as it is shown. */
+export interface ShownText {
+  cited: CitedAnswer;
+  /** The most tokens that it may have. */
+  limit: number;
+  /** The message is open: thoughts cannot be shown any more. */
+  inMessage?: boolean;
+  /** What of the model's text is left out; all of it is shown where it is absent. */
+  filter?: { push(text: string): string; end(): string };
+}
+
 /** This side ends the answer; `Written.cut` says why. */
 export class AnswerCut extends Error {
   override readonly name = 'AnswerCut';
 }
 
-/** One turn of the answer as it is written: what its model says becomes the text that the client reads. */
+/** One turn of a text as it is written: what its model says becomes the text that the client reads. */
 export class AnswerTurn {
   readonly #run: ResearchRun;
   readonly #written: Written;
-  readonly #cited: CitedAnswer;
+  readonly #shown: ShownText;
   readonly #continuation: Continuation;
   readonly #thoughts: ShownThoughts;
   readonly #bound: AnswerBound;
   #started: boolean;
   #thought = false;
 
-  constructor(
-    run: ResearchRun,
-    turn: { asked: AnswerRequest; written: Written; cited: CitedAnswer; mayShow: MayShow },
-  ) {
-    const { asked, written, cited, mayShow } = turn;
+  constructor(run: ResearchRun, turn: { asked: AnswerRequest; written: Written; shown: ShownText; mayShow: MayShow }) {
+    const { asked, written, shown, mayShow } = turn;
     this.#thoughts = new ShownThoughts(run.state.sources, mayShow);
     const most = run.purse.bounded
       ? leastTokens(written.text) + (asked.request.maxOutputTokens ?? 0)
       : Number.POSITIVE_INFINITY;
     this.#run = run;
     this.#written = written;
-    this.#cited = cited;
+    this.#shown = shown;
     this.#continuation = new Continuation(written.text);
-    this.#bound = new AnswerBound(written.text, Math.min(answerLimit(run), most));
-    this.#started = written.text !== '';
+    this.#bound = new AnswerBound(written.text, Math.min(shown.limit, most));
+    this.#started = (shown.inMessage ?? false) || written.text !== '';
   }
 
   /** Whether a delta gives no more than its own text: the text of a continuation is held back at first. */
@@ -75,6 +83,8 @@ export class AnswerTurn {
   /** The model is done: what was held back. */
   async *end(): AsyncGenerator<Step> {
     yield* this.#writeInPieces(this.#take(this.#continuation.end()));
+    const { filter } = this.#shown;
+    if (filter) yield* stepsOf((take) => this.#show(filter.end(), take));
     yield* stepsOf((take) => this.#endThoughts(take));
     this.#written.cut = this.#bound.cut;
   }
@@ -96,7 +106,7 @@ export class AnswerTurn {
     if (fresh === '') return;
     for (const piece of piecesOf(fresh)) {
       yield* stepsOf((take) => this.#write(piece, take));
-      if (piece.length < fresh.length) await nextTurn();
+      if (piece.length < fresh.length) await yieldToEventLoop();
     }
   }
 
@@ -108,9 +118,15 @@ export class AnswerTurn {
   }
 
   #write(fresh: string, take: TakeStep): void {
+    const { filter } = this.#shown;
+    this.#show(filter ? filter.push(fresh) : fresh, take);
+  }
+
+  #show(text: string, take: TakeStep): void {
+    if (text === '') return;
     this.#endThoughts(take);
     this.#started = true;
-    takeCited(this.#run, this.#cited.push(fresh), take);
+    takeCited(this.#run, this.#shown.cited.push(text), take);
   }
 
   #throwIfCut(): void {

@@ -1,6 +1,9 @@
 import type { UrlCitation } from '../../protocol/items.ts';
+import { type ClaimChecker, type Support, UNCHECKED } from '../claims/claim-checker.ts';
+import { LONGEST_CLAIM } from '../claims/sentences.ts';
 import type { Source, SourceRegistry } from '../run/sources.ts';
 import { type AnswerPart, AnswerScanner } from './answer-scanner.ts';
+import { citation } from './citation.ts';
 import type { MayShow } from './safe-markup.ts';
 import { spaced } from './shown-thoughts.ts';
 import { urlIn } from './url-in-text.ts';
@@ -20,13 +23,24 @@ export interface BegunAnswer {
   annotations: readonly UrlCitation[];
 }
 
+interface CitingOptions {
+  keepNumbers?: boolean;
+  mayShow?: MayShow;
+  /** Holds what is cited against its sources; without it nothing is checked. */
+  claims?: ClaimChecker | undefined;
+}
+
+/** Of an address that the run never saw. */
+const UNSEEN: Support = { cited_text: null, support: 'none' };
+
 /** What stands for a marker that belongs to no source. */
 const NO_SOURCE = '[?]';
 
 /**
- * The answer of the model as its client reads it (contract section 3.3): while it streams, markers are renumbered
- * 1, 2, 3 in the order of their first use, and citations are told as soon as they are complete. The model keeps its
- * own numbers. All of its state comes from the log, so that an answer goes on after a crash as it began.
+ * The answer of the model as its client reads it (docs/research.md, "Sources and citations"): while it streams, markers
+ * are renumbered 1, 2, 3 in the order of their first use, and citations come as soon as they are complete. The
+ * model keeps its own numbers. All of its state comes from the log, so that an answer goes on after a crash as it
+ * began.
  */
 export class CitedAnswer {
   readonly #sources: SourceRegistry;
@@ -34,11 +48,14 @@ export class CitedAnswer {
   /** Numbers in the text by source id. */
   readonly #numbers = new Map<number, number>();
   readonly #begun: BegunAnswer;
+  readonly #claims: ClaimChecker | undefined;
+  /** The end of the text so far: the claim that the next marker stands for. */
+  #tail = '';
   /** Markers stay as they are. Earlier versions wrote them so: what was begun so ends so. */
   #keepsNumbers: boolean;
   /** What was begun is read, not written. */
   #isReading = false;
-  /** Citations of what was begun that nobody was told of: earlier versions told them at the end. */
+  /** Citations of what was begun that are not in the log: earlier versions wrote them at the end. */
   #owed: CitedText = { text: '', annotations: [], unknown: [] };
   /** Length of the text so far, in UTF-16 code units. */
   #length = 0;
@@ -46,11 +63,12 @@ export class CitedAnswer {
   constructor(
     sources: SourceRegistry,
     begun: BegunAnswer = { text: '', annotations: [] },
-    { keepNumbers = false, mayShow }: { keepNumbers?: boolean; mayShow?: MayShow } = {},
+    { keepNumbers = false, mayShow, claims }: CitingOptions = {},
   ) {
     this.#sources = sources;
     this.#begun = begun;
     this.#keepsNumbers = keepNumbers;
+    this.#claims = claims;
     this.#scanner = new AnswerScanner((raw) => urlIn(raw, sources).length, mayShow);
     for (const { index, source_id } of begun.annotations)
       if (index !== null && source_id !== null) this.#numbers.set(source_id, index);
@@ -62,13 +80,13 @@ export class CitedAnswer {
     return this.#length;
   }
 
-  /** What was begun, as the model wrote it. */
-  get begunByModel(): string {
+  /** What was begun, from a place of its text on, as the model wrote it. */
+  begunByModel(from = 0): string {
     const { text, annotations } = this.#begun;
     let own = '';
-    let taken = 0;
+    let taken = from;
     for (const [start, marked] of Map.groupBy(annotations, ({ start_index }) => start_index)) {
-      if (text[start] !== '[') continue;
+      if (start < from || text[start] !== '[') continue;
       own += `${text.slice(taken, start)}[${marked.map(({ source_id }) => source_id).join(', ')}]`;
       taken = marked[0]?.end_index ?? taken;
     }
@@ -98,6 +116,8 @@ export class CitedAnswer {
       if (part.type === 'url') cited.annotations.push(this.#address(part.text));
       cited.text += text;
       this.#length += text.length;
+      this.#tail += text;
+      if (this.#tail.length > 4 * LONGEST_CLAIM) this.#tail = this.#tail.slice(-LONGEST_CLAIM);
     }
     return cited;
   }
@@ -120,7 +140,8 @@ export class CitedAnswer {
     const shown = places.map(({ index }) => index).join(', ');
     const marker = this.#keepsNumbers ? text : sources.length === 0 ? NO_SOURCE : `[${shown}]`;
     const range = { start_index: this.#length, end_index: this.#length + marker.length };
-    for (const { source, index } of places) cited.annotations.push(citation(range, { source, index }));
+    for (const { source, index } of places)
+      cited.annotations.push(citation(range, { source, index }, this.#supportOf(source)));
     return marker;
   }
 
@@ -136,10 +157,24 @@ export class CitedAnswer {
     const range = { start_index: this.#length, end_index: this.#length + url.length };
     const source = this.#sources.byUrl(url);
     if (!source) {
-      return { type: 'url_citation', ...range, url, title: '', index: null, source_id: null, verified: false };
+      return {
+        type: 'url_citation',
+        ...range,
+        url,
+        title: '',
+        index: null,
+        source_id: null,
+        verified: false,
+        ...UNSEEN,
+      };
     }
     const index = this.#keepsNumbers ? source.id : (this.#numbers.get(source.id) ?? null);
-    return { ...citation(range, { source, index }), url };
+    return { ...citation(range, { source, index }, this.#supportOf(source)), url };
+  }
+
+  /** How the source carries what stands before a marker; it costs too much where nobody is told of it. */
+  #supportOf(source: Source): Support {
+    return this.#isReading ? UNCHECKED : (this.#claims?.check(this.#tail, source) ?? UNCHECKED);
   }
 
   /** Takes up an answer where the log has it: only what state the text leaves behind counts. */
@@ -156,30 +191,16 @@ export class CitedAnswer {
     }
     if (this.#keepsNumbers) this.#owed = this.#cite(parts);
     this.#length = text.length;
+    this.#tail = text.slice(-LONGEST_CLAIM);
     this.#isReading = false;
   }
 }
 
-function citation(
-  range: { start_index: number; end_index: number },
-  { source, index }: { source: Source; index: number | null },
-): UrlCitation {
-  return {
-    type: 'url_citation',
-    ...range,
-    url: source.url,
-    title: source.title,
-    index,
-    source_id: source.id,
-    verified: source.unreadable !== true,
-  };
-}
-
 /**
- * The citations of a JSON answer: only what its strings say can cite, and names of fields are none. Numbers run
+ * The citations of a JSON answer: only what its strings say can cite, names of fields do not. Numbers run
  * through all of it. `keepNumbers`: markers stay as they are.
  */
-export function citeJson(text: string, sources: SourceRegistry, options: { keepNumbers?: boolean } = {}): CitedText {
+export function citeJson(text: string, sources: SourceRegistry, options: CitingOptions = {}): CitedText {
   const answer = new CitedAnswer(sources, undefined, options);
   const cited: CitedText = { text: '', annotations: [], unknown: [] };
   const add = (more: CitedText) => {

@@ -1,6 +1,6 @@
-/** Where code begins and ends in a Markdown text, as far as its line or paragraph tells. */
+/** Where code begins and ends in a Markdown text, by its line or paragraph. */
 
-/** How much text decides whether a run of back-ticks opens code, in UTF-16 code units. A longer span is none. */
+/** How much text decides whether a run of back-ticks opens code, in UTF-16 code units. Longer spans are not code. */
 const LONGEST_CODE = 1000;
 /** How much of a line decides whether it opens or closes a code block. */
 export const LONGEST_FENCE = 200;

@@ -3,7 +3,7 @@ const LONGEST_HEAD = 60;
 /** Enough to tell the beginning of an address that was cut in two. */
 const TAIL = 8;
 
-/** What stands before a place in a Markdown text, as far as it decides how others read what follows. */
+/** What stands before a place in a Markdown text and decides how others read what follows. */
 export class LineState {
   /** The line so far, while it may be markers of lists and quotations only. */
   #head = '';

@@ -1,4 +1,7 @@
-/** Citation markers as models write them (contract section 3.3): `[1]`, `[1, 2]`, `[1-3]`, `[^1]`, `[source_id: 1]`, `【1†L3】`. */
+/**
+ * Citation markers as models write them (docs/research.md, "Sources and citations"): `[1]`, `[1, 2]`, `[1-3]`, `[^1]`,
+ * `[source_id: 1]`, `【1†L3】`.
+ */
 
 /** A marker, or what may become one with more text: `more`. */
 export type FoundMarker = { end: number; numbers: number[] } | 'more' | undefined;
@@ -44,7 +47,7 @@ function mayBecome(rest: string): boolean {
   return begun !== null && WORDS.some((word) => word.startsWith(words));
 }
 
-/** Years are none, and no source has the number 0: `[0, 1]` is an interval. */
+/** A year is no marker, and no source has the number 0: `[0, 1]` is an interval. */
 function isCitation(numbers: readonly number[]): boolean {
   if (numbers.length > 1 && numbers.includes(0)) return false;
   return numbers.some((number) => number <= MOST_LIKELY);

@@ -21,7 +21,7 @@ export function mayShowFor(sources: SourceRegistry, named: Pick<ReadonlySet<stri
   return (destination, { image }) => {
     // A fragment, or a name beside the page that shows the answer: no host is asked.
     if (/^(?:#[^\s\\]*|[\w+*,=~-]*)$/.test(destination)) return true;
-    if (/^corpus:\/\/\//i.test(destination)) return true;
+    if (/^(?:corpus:\/\/\/|file:\/\/\/file-[\da-f-]{36}\/)/i.test(destination)) return true;
     // Markdown decodes entities and escapes: a host with any of them is not the one that it seems to be.
     const host = /^https?:\/\/[\w.:[\]-]+(?=[/?#]|$)/i.test(destination) ? hostOf(destination) : undefined;
     if (host === undefined || !(sources.knowsHost(host) || named.has(host))) return false;
@@ -34,7 +34,10 @@ export function hostsIn(text: string): string[] {
   return [...text.matchAll(/https?:\/\/[^\s<>"'`)\]]{1,300}/gi)].flatMap(([url]) => hostOf(url) ?? []);
 }
 
-/** The destination after `](` or `]:`, with `at` behind these; `more` where it may go on, undefined where it is none. */
+/**
+ * The destination after `](` or `]:`, with `at` behind these; `more` if it may go on, undefined if it is no
+ * destination.
+ */
 export function destinationAt(
   text: string,
   at: number,
@@ -106,7 +109,7 @@ const BARE_TAG = /<\/?[a-z][a-z\d-]*\s*\/?>/iy;
 /** No quote, bracket or back-tick stands in it that one reader takes for its end and another one does not. */
 const TAG_WITH_ADDRESS = /<(?:a|img)(?:[^\S\n]+(?:href|src|alt|title|width|height)="[^"`<>\n]*")+[^\S\n]*\/?>/iy;
 const ADDRESS = /(?:href|src)="([^"]*)"/gi;
-const AUTOLINK = /<(?:https?:\/\/|corpus:\/\/|[\w.+-]+@)/iy;
+const AUTOLINK = /<(?:https?:\/\/|corpus:\/\/|file:\/\/|[\w.+-]+@)/iy;
 
 /** What `<` at `at` opens: whether it may stay so, and how much of it is taken as it is. */
 export function tagAt(

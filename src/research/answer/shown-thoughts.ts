@@ -39,7 +39,7 @@ function shown(parts: readonly AnswerPart[]): string {
   return parts.map((part) => (part.type === 'mark' ? spaced(part.text) : part.text)).join('');
 }
 
-/** A mark that is none any more. An escape could be taken for the end of an address before it. */
+/** A mark that lost its meaning. An escape could be taken for the end of an address before it. */
 export function spaced(mark: string): string {
   return mark === '<' ? '< ' : ` ${mark}`;
 }

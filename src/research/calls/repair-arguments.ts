@@ -13,7 +13,7 @@ const ALWAYS_FINE = 100;
 const KEPT = 10_000;
 
 /**
- * The arguments of a tool call as JSON text of an object (contract section 10). Broken JSON as models write it is
+ * The arguments of a tool call as JSON text of an object (docs/research.md, "Tools"). Broken JSON as models write it is
  * repaired; where that fails, or where there is too much of it, the text is kept as `{"raw": "<text>"}`.
  */
 export function repairArguments(text: string): { arguments: string; ok: boolean } {

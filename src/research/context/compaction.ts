@@ -54,7 +54,7 @@ const HEAD =
 const FENCE_TOKENS = 24;
 const HEAD_TOKENS = estimateTokens(HEAD) + FENCE_TOKENS;
 
-/** The entry that makes room, or undefined where there is none to be made. */
+/** The entry that makes room, or undefined if there is none to be made. */
 export async function compact(context: Compacting): Promise<CompactionEntry | undefined> {
   const { state, segment, about, limit, fixed, room } = context;
   const cap = Math.min(limit * LEDGER_SHARE, LEDGER_TOKENS + limit * LEDGER_WIDE_SHARE);
@@ -129,7 +129,7 @@ function countTurns(parts: readonly SegmentPart[]): number {
   return parts.filter(({ entry }) => entry.t === 'turn').length;
 }
 
-/** The last turns that stay as they are: those of the last results, as far as they fit; the very last always. */
+/** The last turns that stay as they are: those of the last results that fit; the very last always. */
 function recentParts(context: Compacting, { used, cap }: { used: number; cap: number }): SegmentPart[] {
   const { segment, limit, fixed, keepWhole } = context;
   const most = Math.min(limit * RECENT_SHARE, limit * FILLED - fixed - used - (cap - used) * GENEROUS);

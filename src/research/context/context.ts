@@ -38,7 +38,7 @@ export interface Context {
 /** The part of a request that notes from thoughts may have. */
 const OWN_NOTES_SHARE = 0.06;
 
-/** The context of a run, as far as its transcript goes: a run that is taken up again sends what it would have sent. */
+/** The context of a run up to the end of its transcript: a run that is taken up again sends what it would have sent. */
 export function createContext(run: ContextRun): Context {
   const { request, model, state, fence } = run;
   const window = createContextWindow({
@@ -119,6 +119,7 @@ function wasJustMade({ entries }: ContextRun['state']): boolean {
   return last?.t === 'compaction';
 }
 
-function toolsOf({ tools }: ContextRun): TurnTool[] {
-  return [...tools.values()].map(({ name, description, parameters }) => ({ name, description, parameters }));
+function toolsOf({ tools, request }: ContextRun): TurnTool[] {
+  const own = [...tools.values()].map(({ name, description, parameters }) => ({ name, description, parameters }));
+  return [...own, ...(request.functions ?? [])];
 }

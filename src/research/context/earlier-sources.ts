@@ -5,7 +5,7 @@ import { keyFacts, keywords } from '../text/key-facts.ts';
 import { questionOf } from '../text/prose.ts';
 import { lastThatFit } from './fitting.ts';
 
-/** The lengths that are tried for what is told of a source, in UTF-16 code units. */
+/** The lengths that are tried for the text about a source, in UTF-16 code units. */
 const LENGTHS = [800, 400, 200, 80, 0] as const;
 const MAX_TITLE = 120;
 const HEAD =

@@ -1,4 +1,4 @@
-import { nextTurn } from '../../base/load/event-loop.ts';
+import { yieldToEventLoop } from '../../base/load/event-loop.ts';
 import { estimateTokens } from '../../upstream/decoding/estimate.ts';
 import { type EvidenceRecord, recordText } from '../run/evidence.ts';
 import { keywords, mostTellingPart, pickFacts, type RankedText, rankText, shortTitle } from '../text/key-facts.ts';
@@ -42,7 +42,7 @@ export async function fewestTokensOf(found: readonly TurnFindings[], about: Read
     const untold = results.filter((result) => !coveredBy(result, all));
     tokens += cost(best.map((note) => `+ ${noteText(note, LEAST_NOTE)}`));
     tokens += cost(untold.map((result) => factLine(result, about)));
-    if (index % 16 === 15) await nextTurn();
+    if (index % 16 === 15) await yieldToEventLoop();
   }
   return tokens;
 }
@@ -155,7 +155,7 @@ async function fitResults(
     lines = [];
     for (const [index, result] of ranked.entries()) {
       lines.push(`- ${lineOf(result, { length, titleOf })}`);
-      if (index % 32 === 31) await nextTurn();
+      if (index % 32 === 31) await yieldToEventLoop();
     }
     const sum = cost(lines);
     const most = length <= SHORT ? tokens + Math.min(SLACK, tokens / 3) : tokens;

@@ -1,5 +1,7 @@
+import { UPDATE_PLAN } from '../../protocol/plan.ts';
 import { estimateRequest, estimateTokens } from '../../upstream/decoding/estimate.ts';
 import type { TurnMessage, UserPart } from '../../upstream/turn.ts';
+import { ASK_USER } from '../run/own-tools.ts';
 import type { ConversationMessage } from '../run/request.ts';
 import type { ContextRun } from '../run/run.ts';
 import { languageOf } from '../text/language.ts';
@@ -45,20 +47,32 @@ export function createOpening(run: ContextRun): ContextOpening {
   };
 }
 
-function systemPrompt({ request, model, tools, prompts, startedAt, fence }: ContextRun): string {
+function systemPrompt(run: ContextRun): string {
+  const { request, tools, prompts, fence } = run;
+  const common = commonValues(run);
+  if (request.plan === 'propose') return prompts.propose(common);
+  return prompts.research({
+    ...common,
+    tools: [...tools.keys()].join(', ') || 'none',
+    plans: tools.has(UPDATE_PLAN),
+    clarifies: tools.has(ASK_USER),
+    effort: request.effort,
+    mark: fence.mark,
+  });
+}
+
+/** What every system prompt of a run says: the day, the language of the question, what the application instructs. */
+export function commonValues({ request, model, startedAt }: Pick<ContextRun, 'request' | 'model' | 'startedAt'>) {
   const given = [
     model.research.instructions,
     request.instructions ?? undefined,
     ...[...request.history, ...request.conversation].filter(isSystem).map(textOf),
   ].filter((text) => text !== undefined && text !== '');
-  return prompts.research({
+  return {
     date: new Date(startedAt).toISOString().slice(0, 10),
-    tools: [...tools.keys()].join(', ') || 'none',
-    effort: request.effort,
-    mark: fence.mark,
     language: languageOf(questionOf(request)) ?? 'that of the question',
     instructions: given.length === 0 ? '' : `\nInstructions of the user's application:\n${given.join('\n\n')}`,
-  });
+  };
 }
 
 /** A message that gets less room than this is left out. */

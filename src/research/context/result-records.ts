@@ -1,5 +1,6 @@
 import { isObject, parseJson } from '../../base/json.ts';
 import type { EvidenceRecord } from '../run/evidence.ts';
+import { isOwnTool } from '../run/own-tools.ts';
 import type { ExecutableCall, ResultEntry } from '../run/transcript.ts';
 import { keywords, type RankedText, rankText, rankTextInSteps } from '../text/key-facts.ts';
 
@@ -40,7 +41,7 @@ interface Part {
 }
 
 function readResult(call: ExecutableCall, { status, result }: Pick<ResultEntry, 'status' | 'result'>): Part[] {
-  if (status !== 'completed') return [];
+  if (status !== 'completed' || isOwnTool(call.name)) return [];
   const value = parseJson(result);
   const whole: Part = { kind: 'text', source: null, text: result, from: 0 };
   if (!isObject(value)) return [whole];

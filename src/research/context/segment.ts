@@ -1,6 +1,6 @@
 import type { TurnMessage } from '../../upstream/turn.ts';
 import type { ResearchState } from '../run/state.ts';
-import type { NoteEntry, PlannedCall, TurnEntry } from '../run/transcript.ts';
+import type { NoteEntry, PlannedCall, ReminderEntry, TurnEntry } from '../run/transcript.ts';
 import type { Fence } from '../text/fence.ts';
 
 /**
@@ -22,7 +22,7 @@ export interface Segment {
 }
 
 export interface SegmentPart {
-  entry: TurnEntry | NoteEntry;
+  entry: TurnEntry | NoteEntry | ReminderEntry;
   /** What stood before it when it was said is no longer sent. */
   rebased: boolean;
 }
@@ -38,7 +38,7 @@ export function lastSegment({ entries }: ResearchState): Segment {
   let turns = 0;
   for (const entry of entries) {
     if (entry.t === 'turn') turns++;
-    if (entry.t === 'turn' || entry.t === 'note') parts.push({ entry, rebased: false });
+    if (entry.t === 'turn' || entry.t === 'note' || entry.t === 'reminder') parts.push({ entry, rebased: false });
     if (entry.t === 'restart') {
       notes = entry.notes;
       blocks = entry.findings ? [entry.findings] : [];
@@ -69,7 +69,7 @@ export function messagesOf(
   { entry, rebased }: SegmentPart,
   context: { state: ResearchState; fence: Fence; whole: ReadonlySet<number>; shortened: Segment['shortened'] },
 ): TurnMessage[] {
-  if (entry.t === 'note') return [{ role: 'user', content: entry.text }];
+  if (entry.t !== 'turn') return [{ role: 'user', content: entry.text }];
   const said: TurnMessage = rebased ? { ...entry.message, rebased } : entry.message;
   return [said, ...entry.calls.map((planned) => toolMessage(planned, context))];
 }

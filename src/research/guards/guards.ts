@@ -1,4 +1,5 @@
 import { isObject, parseJson } from '../../base/json.ts';
+import { UPDATE_PLAN } from '../../protocol/plan.ts';
 import type { ResearchState } from '../run/state.ts';
 import type { GuardName, TurnEntry } from '../run/transcript.ts';
 import { isRefusal } from './refusals.ts';
@@ -34,7 +35,7 @@ interface Problem {
   text: string;
   /** For the end of the attempt; undefined where the turn then passes for "ready". */
   why: string | undefined;
-  /** How often in a row it is told. */
+  /** How often in a row the model hears of it. */
   most?: number;
 }
 
@@ -76,7 +77,10 @@ const CUT: Problem = {
 };
 
 function foundNothing(turn: TurnEntry, state: ResearchState): boolean {
-  return turn.calls.every((call) => 'call' in call && isEmptyResult(state.results.get(call.call)?.result));
+  const looked = turn.calls.filter((call) => !isPlanCall(call));
+  return (
+    looked.length > 0 && looked.every((call) => 'call' in call && isEmptyResult(state.results.get(call.call)?.result))
+  );
 }
 
 /** Whether the last turns brought nothing: every call was refused, failed or came back empty. */
@@ -92,9 +96,14 @@ function isStuck(state: ResearchState): boolean {
 }
 
 function isFruitless(call: TurnEntry['calls'][number], state: ResearchState): boolean {
-  if ('refused' in call) return true;
+  if ('refused' in call || isPlanCall(call)) return true;
   const result = state.results.get(call.call);
   return result?.status === 'failed' || isEmptyResult(result?.result);
+}
+
+/** Planning finds nothing. */
+function isPlanCall(call: TurnEntry['calls'][number]): boolean {
+  return 'call' in call && call.name === UPDATE_PLAN;
 }
 
 /** Whether a result is that of a search without hits. */

@@ -3,7 +3,7 @@
 /** Longer texts are more than a refusal. */
 const LONGEST_REFUSAL = 600;
 
-/** Whether a message is a refusal and nothing else. An apology, or a gap that is named, is none. */
+/** Whether a message is a refusal and nothing else. An apology or a named gap does not count. */
 export function isRefusal(text: string): boolean {
   return text.length <= LONGEST_REFUSAL && REFUSALS.some((refusal) => refusal.test(text)) && !/\bready\b/i.test(text);
 }

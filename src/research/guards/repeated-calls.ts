@@ -1,4 +1,5 @@
 import { isObject, parseJson } from '../../base/json.ts';
+import { UPDATE_PLAN } from '../../protocol/plan.ts';
 import type { ResearchState } from '../run/state.ts';
 import type { ExecutableCall } from '../run/transcript.ts';
 import { singular } from '../text/key-facts.ts';
@@ -19,6 +20,8 @@ export function refuseRepeated(
 ): RefusedCall | undefined {
   const wanted = callKey(call);
   if (turn.includes(wanted)) return { refused: 'This call stands twice in the same turn; it was made once.' };
+  // A plan may come back to what it was.
+  if (call.name === UPDATE_PLAN) return undefined;
   const alike = [...state.made.values()].filter(({ name }) => name === call.name);
   const same = alike.findLast((made) => callKey(made) === wanted && succeeded(made, state));
   if (same && !mayDiffer(same, state)) {

@@ -12,16 +12,42 @@ export interface Prompts {
     tools: string;
     effort: Effort;
     language: string;
+    /** Whether there is a tool for a plan. */
+    plans: boolean;
+    /** Whether there is a tool to ask the user back. */
+    clarifies: boolean;
     instructions: string;
     /** The mark of the fence around text from outside. */
     mark: string;
   }): string;
-  /** Asks for the answer. `format` tells of a structured one. */
+  /** Asks for the answer. `format`: of a structured one. */
   answer(values: { forced: string; sources: string; format: string; notes: string }): string;
   /** Added where nothing was written the first time. */
   answerNow(): string;
   continueAnswer(): string;
-  verify(): string;
+  /** Shows the model its plan. */
+  plan(values: { plan: string }): string;
+  /** System prompt of a run that only proposes a plan. */
+  propose(values: { date: string; language: string; instructions: string }): string;
+  proposeNow(): string;
+  openItems(values: { items: string }): string;
+  /** Asks what a report is to say, section by section. */
+  outline(values: { records: string }): string;
+  /** Names the sections that nothing was found for. */
+  gaps(values: { sections: string }): string;
+  /** System prompt of the turns that write sections. `mark`: of the fence around text from outside. */
+  section(values: { date: string; language: string; instructions: string; mark: string }): string;
+  report(values: { question: string; outline: string }): string;
+  writeSection(values: {
+    number: string;
+    count: string;
+    section: string;
+    before: string;
+    length: string;
+    records: string;
+  }): string;
+  /** System prompt of the turn that holds doubtful sentences against their sources. */
+  check(values: { date: string; mark: string }): string;
   /** Reads a piece of a huge page. */
   read(values: { question: string; goal: string; mark: string }): string;
   /** Asks once more for a structured answer. */
@@ -34,15 +60,35 @@ const EFFORT_ADVICE: Readonly<Record<Effort, string>> = {
   high: 'Be thorough: follow leads, compare sources, and look for what would prove you wrong.',
 };
 
+const PLAN_ADVICE =
+  '\n- A question of several parts: begin with update_plan, one item for each thing that has to be known, and keep it up to date. A simple question needs no plan. Where the conversation has a plan that the user agreed to or changed, work by that one.';
+
+const CLARIFY_ADVICE =
+  '\n- Where the answer depends on something that only the user knows, and no good guess is at hand: call ask_user first, and nothing else. It ends this answer; the user comes back. Else do not ask: begin.';
+
 /** Reads the prompt files once. */
 export function loadPrompts(): Prompts {
   const research = readPrompt('research');
   return {
-    research: (values) => research({ ...values, effort_advice: EFFORT_ADVICE[values.effort] }),
+    research: ({ plans, clarifies, ...values }) =>
+      research({
+        ...values,
+        effort_advice: EFFORT_ADVICE[values.effort],
+        plan_advice: (clarifies ? CLARIFY_ADVICE : '') + (plans ? PLAN_ADVICE : ''),
+      }),
     answer: readPrompt('answer'),
     answerNow: readPrompt('answer-now'),
     continueAnswer: readPrompt('continue'),
-    verify: readPrompt('verify'),
+    plan: readPrompt('plan'),
+    propose: readPrompt('propose'),
+    proposeNow: readPrompt('propose-now'),
+    openItems: readPrompt('open-items'),
+    outline: readPrompt('outline'),
+    gaps: readPrompt('gaps'),
+    section: readPrompt('section'),
+    report: readPrompt('report'),
+    writeSection: readPrompt('write-section'),
+    check: readPrompt('check'),
     read: readPrompt('read'),
     repair: readPrompt('repair'),
   };

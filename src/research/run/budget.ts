@@ -1,5 +1,4 @@
 import type { BudgetConfig, Effort, ResearchModelConfig } from '../../config/schema.ts';
-import type { Usage } from '../../protocol/response.ts';
 
 /** The bounds of a research run. */
 export interface Budget {
@@ -40,10 +39,10 @@ export function budgetOf(model: ResearchModelConfig, effort: Effort, options: { 
  */
 export function spentBudget(
   budget: Budget,
-  spent: { turns: number; usage: Usage; elapsedMs: number },
+  spent: { turns: number; tokens: number; elapsedMs: number },
 ): string | undefined {
   if (spent.turns >= budget.turns) return `all ${budget.turns} research turns are used`;
-  if (spent.usage.total_tokens >= researchTokens(budget)) return 'the token budget is used';
+  if (spent.tokens >= researchTokens(budget)) return 'the token budget is used';
   if (spent.elapsedMs >= budget.minutes * 60_000 * RESEARCH_SHARE)
     return `the time budget of ${budget.minutes} minutes is used`;
   return undefined;

@@ -1,29 +1,37 @@
 import { isObject, parseJson } from '../../base/json.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
+import type { Claims } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
+import { answersNothing } from '../plan/shown-instead.ts';
+import { isOwnTool } from './own-tools.ts';
 import type { ResearchRequest } from './request.ts';
 import type { ResearchState } from './state.ts';
 import { addWarning } from './warnings.ts';
 
 /** What is known of a run when it ends. */
 export interface EndingRun {
-  request: Pick<ResearchRequest, 'warnings'> | undefined;
+  request: Pick<ResearchRequest, 'warnings' | 'plan'> | undefined;
   state: ResearchState;
   /** The citations of its answer. */
   annotations: readonly UrlCitation[];
+  /** How its answer is supported, where that was looked at. */
+  claims: Claims | null;
   completed: boolean;
 }
 
-/** The warnings of an ended run (contract section 3.2): what was noted on the way, and what only its end tells. */
-export function finalWarnings({ request, state, annotations, completed }: EndingRun): Warning[] {
+/**
+ * The warnings of an ended run (docs/api.md, "The response object"): what was noted on the way, and what only its end
+ * tells.
+ */
+export function finalWarnings({ request, state, annotations, claims, completed }: EndingRun): Warning[] {
   const warnings: Warning[] = [];
   const found = [
     ...(request?.warnings ?? []),
     ...state.warnings,
     ...uselessTools(state),
     ...unreadableSources(annotations),
-    ...unsupportedClaims(state),
-    ...(completed && restsOnNothing(state, annotations) ? [NO_SOURCES] : []),
+    ...doubtfulClaims(claims),
+    ...(completed && !answersNothing({ request, state }) && restsOnNothing(state, annotations) ? [NO_SOURCES] : []),
   ];
   for (const warning of found) addWarning(warnings, warning);
   return warnings;
@@ -37,10 +45,10 @@ const NO_SOURCES: Warning = {
 /** Neither a source nor a result of an MCP server; sources of earlier answers count where this one cites them. */
 function restsOnNothing(state: ResearchState, annotations: readonly UrlCitation[]): boolean {
   if (annotations.some(({ source_id, verified }) => source_id !== null && verified)) return false;
-  const { made, results } = state;
+  const { toolCalls, results } = state;
   if (state.served) return false;
   const found = results.values().some(({ sources }) => sources.length > 0);
-  return !found && (made.size === 0 || state.sources.size === 0);
+  return !found && (toolCalls === 0 || state.sources.size === 0);
 }
 
 /** Tools of which no call came back with anything. */
@@ -48,7 +56,7 @@ function uselessTools({ made, results }: ResearchState): Warning[] {
   const outcomes = new Map<string, boolean>();
   for (const [call, { status, result }] of results) {
     const name = made.get(call)?.name;
-    if (name === undefined || (status === 'failed' && codeOf(result) === 'unknown_tool')) continue;
+    if (name === undefined || isOwnTool(name) || (status === 'failed' && codeOf(result) === 'unknown_tool')) continue;
     outcomes.set(name, (outcomes.get(name) ?? false) || status === 'completed');
   }
   return [...outcomes]
@@ -71,13 +79,20 @@ function unreadableSources(annotations: readonly UrlCitation[]): Warning[] {
     }));
 }
 
-/** The model marked claims of its own that nothing supports, before it wrote the answer. */
-function unsupportedClaims({ entries }: ResearchState): Warning[] {
-  const asked = entries.findLastIndex((entry) => entry.t === 'note' && entry.guard === 'verify');
-  const checked =
-    asked !== -1 &&
-    entries.slice(asked).some((entry) => entry.t === 'turn' && /\bUNSUPPORTED\b/.test(entry.message.content));
-  if (!checked) return [];
-  const message = 'The check before the answer found claims that no source supports; they were to be left out.';
-  return [{ code: 'unsupported_claims', message }];
+/** Sentences that the sources they cite do not carry, and those that should cite one. */
+function doubtfulClaims(claims: Claims | null): Warning[] {
+  if (!claims) return [];
+  const { partial, none, checked, unmarked, unmarked_paths } = claims;
+  const what = unmarked_paths ? 'values' : 'sentences';
+  const parts = [
+    ...(partial + none > 0
+      ? [`Of ${checked} ${what} that were held against their sources ${partial + none} are not fully carried by them.`]
+      : []),
+    ...(unmarked === 0
+      ? []
+      : unmarked_paths
+        ? [`${unmarked} values have no source.`]
+        : [`${unmarked} sentences with a figure or a name cite no source.`]),
+  ];
+  return parts.length === 0 ? [] : [{ code: 'unsupported_claims', message: parts.join(' ') }];
 }

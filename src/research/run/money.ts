@@ -1,8 +1,8 @@
-import type { RouteConfig } from '../../config/schema.ts';
+import { costOf, MILLION } from '../../upstream/price.ts';
 import type { RoutePrice } from '../../upstream/turn.ts';
 import type { ResearchState } from './state.ts';
 
-/** What a run may cost, and what its next step costs at most (contract section 3, `max_cost`). */
+/** What a run may cost, and what its next step costs at most (docs/research.md, "Money", `max_cost`). */
 export interface Money {
   /** The most that the run may cost, in `server.currency`; Infinity where nothing bounds it. */
   readonly most: number;
@@ -10,7 +10,6 @@ export interface Money {
   readonly price: RoutePrice | undefined;
 }
 
-const MILLION = 1_000_000;
 /** Tokens of an answer that is worth its name, kept for it from the first turn on. */
 const LEAST_ANSWER = 700;
 /** Tokens that a further turn has to be able to write. */
@@ -19,26 +18,6 @@ const LEAST_TURN = 400;
 const MISCOUNT = 1.15;
 /** The part of what is left that reading long pages may take. */
 const READING_SHARE = 0.4;
-
-/** The highest price of these routes, part by part; undefined where one of them has none. */
-export function highestPrice(routes: readonly RouteConfig[]): RoutePrice | undefined {
-  return routes.every(({ price }) => price) ? highestKnownPrice(routes) : undefined;
-}
-
-/** The same of the routes that have a price; undefined where none has. */
-export function highestKnownPrice(routes: readonly RouteConfig[]): RoutePrice | undefined {
-  const prices = routes.flatMap(({ price }) => price ?? []);
-  if (prices.length === 0) return undefined;
-  return {
-    input: Math.max(...prices.map(({ input, cache_write: write = 0 }) => Math.max(input, write))),
-    output: Math.max(...prices.map(({ output }) => output)),
-  };
-}
-
-/** What so many tokens cost at most. */
-export function costOf(price: RoutePrice, tokens: { input: number; output: number }): number {
-  return (tokens.input * price.input + tokens.output * price.output) / MILLION;
-}
 
 /** The least that a run costs whose opening has so many tokens: its answer alone. */
 export function leastCost(price: RoutePrice, openingTokens: number): number {
@@ -66,7 +45,7 @@ export class Purse {
   }
 
   get left(): number {
-    return Math.max(0, this.#most - this.#state.cost);
+    return Math.max(0, this.#most - this.#state.costInAll);
   }
 
   /** Tokens that a research turn may write whose request has so many; undefined where it would cost too much. */

@@ -3,6 +3,9 @@ import type { TextFormat } from '../../protocol/requests/request-formats.ts';
 import type { ContentPart } from '../../protocol/requests/request-input.ts';
 import type { ReasoningSummary } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
+import type { SourceLimits } from '../../tools/source-limits.ts';
+import type { TurnTool, TurnToolChoice } from '../../upstream/turn.ts';
+import type { TranscriptEntry } from './transcript.ts';
 
 /** A message of the conversation that a run answers. */
 export interface ConversationMessage {
@@ -39,6 +42,12 @@ export interface BuiltinTools {
   searchContextSize?: 'low' | 'medium' | 'high' | undefined;
 }
 
+/** Where a run may search and read. */
+export interface RequestedSources extends SourceLimits {
+  /** Only addresses that a result, a page of the run or a message named are read. */
+  metOnly?: boolean | undefined;
+}
+
 /**
  * What the research loop is asked to do: the same for Responses, Async and chat completions, with everything looked
  * up that the request refers to.
@@ -56,6 +65,22 @@ export interface ResearchRequest {
   tools: BuiltinTools | null;
   toolChoice: 'auto' | 'none';
   mcpServers: RequestedMcpServer[];
+  /** Functions that run at the client: a turn that calls one ends the response. */
+  functions?: TurnTool[] | undefined;
+  /** What the first turn has to call; absent: what it will. */
+  functionChoice?: TurnToolChoice | undefined;
+  /** The research that this one goes on from, with the outputs of the functions that it called. */
+  goesOn?: { entries: TranscriptEntry[] /** The run that it began with. */; from: string } | undefined;
+  /** Whether the run plans; `auto` where absent. `propose`: its answer is the plan, and nothing is looked up. */
+  plan?: 'auto' | 'propose' | 'off' | undefined;
+  /** Whether the model may ask the user back before it looks anything up. */
+  clarify?: boolean | undefined;
+  /** Whether the report has sections; by effort and plan where absent. */
+  report?: 'short' | 'full' | undefined;
+  /** Whether the model holds its doubtful sentences against their sources; by effort where absent. */
+  verify?: boolean | undefined;
+  /** Takes the place of the domains of `tools`. */
+  sources?: RequestedSources | undefined;
   /** Bounds the final answer, in tokens. */
   maxOutputTokens: number | null;
   maxToolCalls: number | null;
@@ -68,6 +93,30 @@ export interface ResearchRequest {
   reasoningSummary?: ReasoningSummary;
   /** Whose items and events its log has; the service's own where absent. Chosen at submission. */
   profile?: Profile;
-  /** What the client is to be told of its request when the run ends. */
+  /** Warnings about the request, for the end of the run. */
   warnings?: Warning[];
 }
+
+/** What a follow-up takes over. */
+export interface TakenOver extends Pick<ResearchRequest, 'history' | 'earlierSources'> {
+  /** Whether it answers a question of the model's, which does not ask again then. */
+  askedBack: boolean;
+}
+
+/** What a request answers functions with that a research called. */
+export interface FunctionOutputs {
+  /** Outputs by `call_id`. */
+  outputs: ReadonlyMap<string, string>;
+  /** Calls that the request tells itself, by `call_id`. */
+  called: ReadonlySet<string | undefined>;
+  /** What the user says besides. */
+  said: readonly string[];
+  /** The field that is at fault where they do not fit; absent: then they are no answer to it, but context. */
+  param?: string | undefined;
+}
+
+/** What a research that goes on takes over of the one before. */
+export type GoingOn = Pick<
+  ResearchRequest,
+  'history' | 'earlierSources' | 'conversation' | 'instructions' | 'functions' | 'goesOn'
+>;

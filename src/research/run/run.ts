@@ -46,7 +46,7 @@ export interface ResearchRun {
   signal: AbortSignal;
   /** Takes what the model says as it comes; where it is absent, all of it is yielded. */
   live?: LiveSteps | undefined;
-  /** Told of every tool call that was executed. For metrics. */
+  /** Called for every executed tool call, for metrics. */
   onToolCall?: ((call: ObservedToolCall) => void) | undefined;
   /** Asked between steps: true hands the run over to another instance. */
   shouldPause(): boolean;

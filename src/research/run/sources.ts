@@ -1,6 +1,6 @@
 import type { ToolSource } from '../../tools/tool.ts';
 
-/** A source with its number in the run (contract section 10). */
+/** A source with its number in the run (docs/research.md, "Sources and citations"). */
 export interface Source extends ToolSource {
   /** 1, 2, 3 in the order in which the run met them. */
   id: number;
@@ -80,7 +80,7 @@ export class SourceRegistry {
 
 const WWW = /^www\./;
 
-/** The host of an address without `www.`; undefined where there is none. */
+/** The host of an address without `www.`; undefined if there is none. */
 export function hostOf(url: string): string | undefined {
   return URL.parse(url)?.host.replace(WWW, '') || undefined;
 }

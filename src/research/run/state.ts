@@ -1,8 +1,12 @@
 import { isObject, parseJson } from '../../base/json.ts';
+import { type Plan, planIn, UPDATE_PLAN } from '../../protocol/plan.ts';
 import { type Usage, zeroUsage } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
-import { addUsage, priced } from '../../upstream/decoding/usage.ts';
+import { addUsage } from '../../upstream/decoding/usage.ts';
+import { priced } from '../../upstream/price.ts';
 import { noUsage, type RoutePrice, type TurnUsage } from '../../upstream/turn.ts';
+import { isOwnTool, questionIn } from './own-tools.ts';
+import { ReportState } from './report-state.ts';
 import type { EarlierSource } from './request.ts';
 import { SourceRegistry } from './sources.ts';
 import type {
@@ -10,7 +14,9 @@ import type {
   ExecutableCall,
   Forced,
   GuardName,
+  NoteEntry,
   OpeningEntry,
+  ReminderEntry,
   ResultEntry,
   SpentEntry,
   TranscriptEntry,
@@ -18,17 +24,24 @@ import type {
 } from './transcript.ts';
 import { addWarning } from './warnings.ts';
 
-/** Costs are told to so many decimals: sums of binary fractions end in noise. */
+/** Decimals of a cost: sums of binary fractions end in noise. */
 const DECIMALS = 10;
 
 /** The state of a research run: the fold of its transcript. */
 export class ResearchState {
   readonly entries: TranscriptEntry[] = [];
   readonly sources = new SourceRegistry();
+  readonly report = new ReportState();
   /** Calls that were given a number, executed or about to be. */
   readonly made = new Map<number, ExecutableCall>();
   /** Results in the order in which they came. */
   readonly results = new Map<number, ResultEntry>();
+  /** Calls of `made` that count: all but those that write the plan. */
+  toolCalls = 0;
+  /** What the user is asked instead of an answer, if anything. */
+  question: string | undefined;
+  /** The plan as the model wrote it last. */
+  plan: Plan | undefined;
   /** Finished research turns. */
   turns = 0;
   elapsedMs = 0;
@@ -42,7 +55,9 @@ export class ResearchState {
   /** The route that gave the last turn. */
   route: TurnEntry['route'];
   usage: Usage = zeroUsage();
-  /** What the run cost, as far as its routes have prices. */
+  /** What earlier responses of this research used: its budgets count it, its usage does not. */
+  #carried = { tokens: 0, cost: 0, turns: 0, calls: 0, toolCalls: 0 };
+  /** What the run cost, on routes that have prices. */
   cost = 0;
   #currency: string | undefined;
   #price: RoutePrice | undefined;
@@ -56,22 +71,34 @@ export class ResearchState {
   /** What was noted for the client, each once. */
   readonly warnings: Warning[] = [];
 
-  /** The state after the given entries, as stored. Sources of an earlier run of the conversation come first. */
-  static of(entries: Iterable<TranscriptEntry>, earlier: readonly EarlierSource[] = []): ResearchState {
+  /**
+   * The state after the given entries, as stored. Sources of an earlier run of the conversation come first; `before`:
+   * entries of the responses that this one goes on from.
+   */
+  static of(
+    entries: Iterable<TranscriptEntry>,
+    earlier: readonly EarlierSource[] = [],
+    before: readonly TranscriptEntry[] = [],
+  ): ResearchState {
     const state = new ResearchState();
     state.sources.add(earlier.map((source) => ({ ...source, kind: 'listed' })));
+    for (const entry of before) state.apply(entry);
+    state.#carry();
     for (const entry of entries) state.apply(entry);
     return state;
   }
 
   apply(entry: TranscriptEntry): void {
     this.entries.push(entry);
+    this.report.apply(entry);
     switch (entry.t) {
       case 'turn':
         this.turns++;
+        this.answerLength = 0;
+        this.answerTokens = 0;
         this.elapsedMs = entry.elapsedMs;
         this.#spend(entry.usage);
-        for (const planned of entry.calls) if ('call' in planned) this.made.set(planned.call, planned);
+        for (const planned of entry.calls) if ('call' in planned) this.#make(planned);
         this.forced ??= entry.forced;
         this.opening ??= entry.opening;
         this.route = entry.route ?? this.route;
@@ -80,7 +107,7 @@ export class ResearchState {
         this.results.set(entry.call, entry);
         this.sources.restore(entry.sources);
         if (entry.status === 'failed') this.#noteUnreadable(entry.call);
-        this.usage.num_tool_calls++;
+        this.#takeResult(entry);
         this.usage.num_search_queries += entry.queries;
         break;
       case 'force':
@@ -93,6 +120,17 @@ export class ResearchState {
           this.answerLength = entry.answerLength;
         }
         break;
+      case 'section':
+        this.answerLength = entry.length;
+        this.answerTokens = 0;
+        this.#spend(entry.usage);
+        break;
+      case 'compacted':
+      case 'outline':
+      case 'draft':
+      case 'checked':
+        this.#spend(entry.usage);
+        break;
       case 'answered':
         this.#spend(entry.usage);
         this.answered = entry;
@@ -103,8 +141,66 @@ export class ResearchState {
     }
   }
 
-  /** Calls that have no result yet. */
+  /** From here on what is used is this response's. */
+  #carry(): void {
+    const { usage, cost, turns, toolCalls } = this;
+    this.#carried = { tokens: usage.total_tokens, cost, turns, calls: this.made.size, toolCalls };
+    this.usage = zeroUsage();
+    this.cost = 0;
+    this.#unpriced.length = 0;
+    this.#priceless = false;
+  }
+
+  /** Tokens that the whole research used, earlier responses included. */
+  get tokens(): number {
+    return this.#carried.tokens + this.usage.total_tokens;
+  }
+
+  /** What the whole research cost. */
+  get costInAll(): number {
+    return this.#carried.cost + this.cost;
+  }
+
+  /** Calls that were made in earlier responses: numbers of this one's come behind. */
+  get carriedCalls(): number {
+    return this.#carried.calls;
+  }
+
+  /** Turns of this response. */
+  get ownTurns(): number {
+    return this.turns - this.#carried.turns;
+  }
+
+  /** Tool calls of this response. */
+  get ownToolCalls(): number {
+    return this.toolCalls - this.#carried.toolCalls;
+  }
+
+  /** Calls of the client's functions that have no output yet. */
+  openFunctions(): ExecutableCall[] {
+    return this.#unanswered().filter(({ client }) => client);
+  }
+
+  #make(planned: ExecutableCall): void {
+    this.made.set(planned.call, planned);
+    if (!isOwnTool(planned.name) && !planned.client) this.toolCalls++;
+  }
+
+  #takeResult({ call, status }: ResultEntry): void {
+    const made = this.made.get(call);
+    if (made?.client) return;
+    if (!made || !isOwnTool(made.name)) this.usage.num_tool_calls++;
+    else if (status !== 'completed') return;
+    else if (made.name === UPDATE_PLAN) this.plan = planIn(made.arguments) ?? this.plan;
+    else this.question = questionIn(made.arguments);
+  }
+
+  /** Calls that are to be made here and have no result yet. */
   pendingCalls(): ExecutableCall[] {
+    return this.#unanswered().filter(({ client }) => !client);
+  }
+
+  #unanswered(): ExecutableCall[] {
     return this.made
       .values()
       .filter(({ call }) => !this.results.has(call))
@@ -113,7 +209,7 @@ export class ResearchState {
 
   /** The last turn of the attempt that runs now, unless the gateway spoke to the model since. */
   unansweredTurn(): TurnEntry | undefined {
-    const last = this.attempt().findLast((entry) => entry.t === 'turn' || entry.t === 'note');
+    const last = this.attempt().findLast((entry) => isSpoken(entry));
     return last?.t === 'turn' ? last : undefined;
   }
 
@@ -129,7 +225,7 @@ export class ResearchState {
 
   /** How often in a row a guard has spoken to the model, without a turn between that it had nothing to say of. */
   toldInARow(guard: GuardName, options: { before?: TurnEntry } = {}): number {
-    const spoken = this.attempt().filter((entry) => entry.t === 'turn' || entry.t === 'note');
+    const spoken = this.attempt().filter((entry) => isSpoken(entry));
     const end = options.before ? spoken.lastIndexOf(options.before) : spoken.length;
     let told = 0;
     for (let i = end - 1; i >= 0; i--) {
@@ -140,16 +236,23 @@ export class ResearchState {
     return told;
   }
 
+  /** Whether the model was told of its plan before the answer. */
+  get reminded(): boolean {
+    return this.entries.some((entry) => entry.t === 'reminder');
+  }
+
   /** Whether the run has begun anew. It does so once. */
   get restarted(): boolean {
     return this.entries.some((entry) => entry.t === 'restart');
   }
 
-  /** Whether a tool of an MCP server gave a result: such tools give results, not sources. */
+  /** Whether a tool of an MCP server or a function of the client's gave a result: these give results, not sources. */
   get served(): boolean {
     return this.made
       .values()
-      .some(({ name, call }) => name.includes('.') && this.results.get(call)?.status === 'completed');
+      .some(
+        ({ name, call, client }) => (client || name.includes('.')) && this.results.get(call)?.status === 'completed',
+      );
   }
 
   /** The entries of the attempt that runs now. */
@@ -172,7 +275,7 @@ export class ResearchState {
 
   /**
    * The entry for what turns used and no other entry tells: of turns that were left, by a cancel or an end that came from
-   * elsewhere. Undefined where all is told.
+   * elsewhere. Undefined if nothing is left.
    */
   untold(): SpentEntry | undefined {
     if (!this.#before) return undefined;
@@ -236,4 +339,9 @@ export class ResearchState {
     this.#pay(spent);
     this.#tellCost();
   }
+}
+
+/** What the model or the gateway said to the other. */
+function isSpoken(entry: TranscriptEntry): entry is TurnEntry | NoteEntry | ReminderEntry {
+  return entry.t === 'turn' || entry.t === 'note' || entry.t === 'reminder';
 }

@@ -1,19 +1,25 @@
 import type { JsonObject } from '../../base/json.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
 import type { IncompleteReason } from '../../protocol/response.ts';
+import type { TurnTool } from '../../upstream/turn.ts';
 import type { TranscriptEntry } from './transcript.ts';
 
 /**
  * What the research loop yields, in order. Whoever drives it turns steps into events and stores `entry` in the same
- * atomic append, so that the transcript can neither lag nor lead the log (durability: "Going on after a crash").
+ * atomic append, so that the transcript can neither lag nor lead the log (docs/architecture.md, "The run store").
  */
 export type Step =
   /** Reasoning to show. Opens a reasoning item where none is open. */
   | { type: 'reasoning'; delta: string }
-  /** Closes the open reasoning item, if any. `incomplete`: the turn was cut and will be repeated. */
-  | { type: 'reasoning_end'; status: 'completed' | 'incomplete'; entry?: TranscriptEntry }
-  /** A turn that asked for tools: closes the reasoning item and starts one item a call, in order. */
-  | { type: 'tool_calls'; calls: readonly StartedCall[]; entry: TranscriptEntry }
+  /**
+   * Closes the open reasoning item, if any. `incomplete`: the turn was cut and will be repeated. `encrypted`: what its
+   * client keeps of it; shown in an item of its own where none is open.
+   */
+  | { type: 'reasoning_end'; status: 'completed' | 'incomplete'; entry?: TranscriptEntry; encrypted?: string }
+  /** A turn that asked for tools: closes the open item and starts one item a call, in order. */
+  | { type: 'tool_calls'; calls: readonly StartedCall[]; entry: TranscriptEntry; encrypted?: string }
+  /** A turn that called functions of the client's own, which ends the response. */
+  | { type: 'function_calls'; calls: readonly FunctionCall[]; entry: TranscriptEntry; encrypted?: string }
   /** A tool call is done. `call` is its number in the run. */
   | { type: 'tool_result'; call: number; status: 'completed' | 'failed'; result: string; entry: TranscriptEntry }
   /**
@@ -23,8 +29,27 @@ export type Step =
   | { type: 'answer'; delta: string; annotations?: readonly UrlCitation[]; entry?: TranscriptEntry }
   /** The MCP servers of the run and their tools, before anything else. Shown where the log has OpenAI's items. */
   | { type: 'mcp_servers'; servers: readonly ListedServer[] }
+  /** The conversation was summed up: an item that stands for it. */
+  | { type: 'compaction'; encrypted: string; entry: TranscriptEntry }
   /** Something to remember that nobody sees: a note to the model, tokens of a failed turn. */
   | { type: 'note'; entry: TranscriptEntry };
+
+/**
+ * Whether a run gets further with a step. What a cut turn cost and what the client is to be told are stored, too, but a
+ * run that stores nothing else before its process dies would begin again for ever.
+ */
+export function isProgress(step: Step): boolean {
+  if (!('entry' in step) || !step.entry || (step.type === 'reasoning_end' && step.status === 'incomplete'))
+    return false;
+  const { entry } = step;
+  // A part of the answer is finished with what it cost.
+  return entry.t === 'spent' ? (entry.answerLength ?? 0) > 0 : entry.t !== 'warned';
+}
+
+/** Whether a step leaves something in the transcript that has to be stored first: behind a whole answer only the end comes. */
+export function isMilestone(step: Step): boolean {
+  return 'entry' in step && step.entry !== undefined && step.entry.t !== 'answered';
+}
 
 /** An MCP server as a run found it. `error`: it could not be reached. */
 export interface ListedServer {
@@ -40,6 +65,36 @@ export interface StartedCall {
   name: string;
   /** JSON text. */
   arguments: string;
+  /** The id of the request that the client approved it by. */
+  approval?: string | undefined;
+}
+
+/** A call of a function that runs at the client, or of a tool that waits for its approval. */
+export interface FunctionCall {
+  /** By which the client names its output. */
+  callId: string;
+  name: string;
+  /** The namespace that the function stands in, if any. */
+  namespace?: string;
+  /** As the model wrote them; the text of a custom tool. */
+  arguments: string;
+  /** What it is told as; absent: as a function's. `approval`: the tool runs here once the client approves. */
+  as?: 'custom' | 'approval';
+}
+
+/** A function of the client's own, as models are offered it. */
+export interface OfferedFunction extends TurnTool {
+  /** It stands for a tool that takes a text: its one string is that text. */
+  custom?: true | undefined;
+}
+
+/** What a client calls a function that was offered as `name`: one in a namespace has both names. */
+export function clientNames(
+  name: string,
+  functions: readonly { name: string }[],
+): Pick<FunctionCall, 'name' | 'namespace'> {
+  const dot = functions.some((own) => own.name === name) ? name.indexOf('.') : -1;
+  return dot === -1 ? { name } : { namespace: name.slice(0, dot), name: name.slice(dot + 1) };
 }
 
 /** How a research run that wrote an answer ended. */

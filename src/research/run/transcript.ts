@@ -1,6 +1,6 @@
 import type { IncompleteReason } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
-import type { AnsweringRoute, AssistantMessage, TurnTool, TurnUsage } from '../../upstream/turn.ts';
+import type { AnsweringRoute, AssistantMessage, TurnTool, TurnToolCall, TurnUsage } from '../../upstream/turn.ts';
 import type { EvidenceRecord } from './evidence.ts';
 import type { Source } from './sources.ts';
 
@@ -9,10 +9,16 @@ export type TranscriptEntry =
   | TurnEntry
   | ResultEntry
   | NoteEntry
+  | ReminderEntry
   | RestartEntry
   | CompactionEntry
+  | CompactedEntry
   | ForceEntry
   | SpentEntry
+  | OutlineEntry
+  | DraftEntry
+  | CheckedEntry
+  | SectionEntry
   | AnsweredEntry
   | WarnedEntry;
 
@@ -23,6 +29,8 @@ export interface TurnEntry {
   usage: TurnUsage;
   /** One per tool call of `message`, in order. */
   calls: PlannedCall[];
+  /** Functions of the client's own that were called beside them: they end the response once the others are made. */
+  functions?: TurnToolCall[];
   /** The model was stopped at its length before it had said or asked for anything whole. */
   cut: boolean;
   /** The model wrote tool results of its own; they were removed from `message`. */
@@ -50,9 +58,10 @@ export interface OpeningEntry {
 /**
  * A tool call of a turn: executed as call number `call` (`broken`: its arguments could not be read), or refused with a
  * reason for the model. `again`: the number of the same call made before, whose result the model is shown once more.
+ * `client`: a function of the client's own; its result comes with the request that goes on.
  */
 export type PlannedCall =
-  | { id: string; call: number; name: string; arguments: string; broken?: true }
+  | { id: string; call: number; name: string; arguments: string; broken?: true; client?: true }
   | { id: string; refused: string; again?: number };
 
 /** A finished tool call. */
@@ -77,7 +86,13 @@ export interface NoteEntry {
   text: string;
 }
 
-/** What the gateway spoke to the model about. */
+/** What the model was told of its plan before the answer: the items that are open, or that there is none. Once in a run. */
+export interface ReminderEntry {
+  t: 'reminder';
+  text: string;
+}
+
+/** What the gateway spoke to the model about; `user`: what the user said on the way. */
 export type GuardName =
   | 'repetition'
   | 'invented_result'
@@ -85,7 +100,8 @@ export type GuardName =
   | 'said_nothing'
   | 'cut'
   | 'empty_result'
-  | 'verify';
+  | 'verify'
+  | 'user';
 
 /** A fresh attempt: from here on the model sees these notes instead of the turns before. */
 export interface RestartEntry {
@@ -113,6 +129,14 @@ export interface CompactionEntry {
   room: number;
 }
 
+/** The conversation of a plain model up to here was summed up. */
+export interface CompactedEntry {
+  t: 'compacted';
+  summary: string;
+  /** Of the turn that summed it up. */
+  usage: TurnUsage;
+}
+
 /** Why the research phase ended early; the answer is written from what was found. */
 export interface Forced {
   reason: IncompleteReason;
@@ -132,10 +156,69 @@ export interface SpentEntry {
   tooLarge?: number;
   /** The most that the model might have written there, in tokens. */
   asked?: number;
+  /** It was to sum the conversation of a plain model up, and failed. */
+  compacting?: true;
   /** The length of the answer that is paid for, in UTF-16 code units, where it was a turn of the answer. */
   answerLength?: number;
   /** The tokens of the answer that came with it. */
   answerTokens?: number;
+}
+
+/** What a report is to say, section by section. Once in a run; empty where the answer is written in one turn. */
+export interface OutlineEntry {
+  t: 'outline';
+  sections: OutlineSection[];
+  usage: TurnUsage;
+  /** The gateway's own estimate of the request's tokens. */
+  estimate: number;
+}
+
+/** A section as it is planned. */
+export interface OutlineSection {
+  heading: string;
+  /** What it is to tell, in the words of the model. */
+  aim: string;
+  /** Numbers of the records that it is written from, counted from 1 in the order of the transcript. */
+  records: number[];
+}
+
+/** A part of a text that is held back until it is checked. */
+export interface DraftEntry {
+  t: 'draft';
+  text: string;
+  /** It is the last part. */
+  whole: boolean;
+  /** Why it ends before its end. */
+  cut?: IncompleteReason;
+  usage: TurnUsage;
+}
+
+/** The text that was held back, as it will be shown. */
+export interface CheckedEntry {
+  t: 'checked';
+  text: string;
+  /** Passages that the model named for claims of it. */
+  accepted: AcceptedPassage[];
+  usage: TurnUsage;
+}
+
+/** Words of a source that carry a claim, by what the model says of them. */
+export interface AcceptedPassage {
+  claim: string;
+  source: number;
+  text: string;
+}
+
+/** A section of a report is shown whole. */
+export interface SectionEntry {
+  t: 'section';
+  /** The length of the answer with it, in UTF-16 code units. */
+  length: number;
+  tokens: number;
+  /** Of its last part, where that is not told yet. */
+  usage: TurnUsage;
+  /** Why it ends before its end. */
+  cut: IncompleteReason | null;
 }
 
 /** The answer is written: what follows needs no model. */
@@ -144,9 +227,11 @@ export interface AnsweredEntry {
   usage: TurnUsage;
   /** Why it ends before its end. */
   cut: IncompleteReason | null;
+  /** Of a plain model: what it said and called, as its provider wants it back. */
+  message?: AssistantMessage;
 }
 
-/** What the client is to be told of when the run ends. */
+/** Warnings for the end of the run. */
 export interface WarnedEntry {
   t: 'warned';
   warnings: Warning[];

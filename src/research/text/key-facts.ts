@@ -1,4 +1,4 @@
-import { nextTurn } from '../../base/load/event-loop.ts';
+import { yieldToEventLoop } from '../../base/load/event-loop.ts';
 import { endsOf } from './prose.ts';
 
 /** Finding what matters in a text without a model. */
@@ -59,7 +59,7 @@ export async function rankTextInSteps(text: string, about: ReadonlySet<string>):
   const sentences: string[] = [];
   const weights: number[] = [];
   const plain: string[] = [];
-  for (let at = 0; at < text.length; await nextTurn()) {
+  for (let at = 0; at < text.length; await yieldToEventLoop()) {
     const end = endOfStep(text, at + STEP);
     const piece = text.slice(at, end);
     for (const sentence of splitSentences(piece)) {

@@ -6,7 +6,7 @@ const MAX_READ = 4000;
 /**
  * The language of a question, in English words for the prompt, or undefined where it cannot be told from a few words.
  * Scripts tell most languages apart, common words the larger ones of the same script. A wrong guess would make the
- * answer come in a wrong language: in doubt there is none.
+ * answer come in a wrong language: in doubt it says none.
  */
 export function languageOf(question: string): string | undefined {
   const text = endsOf(question, MAX_READ);

@@ -105,7 +105,7 @@ describe('what a follow-up takes over', () => {
       /Today is 2031-05-06/,
       /Language of the question: German/,
       /Effort: high\. Be thorough/,
-      /Tools available: lookup\./,
+      /Tools available: lookup, update_plan\./,
       /Prefer primary sources\.\n\nAnswer for engineers\.\n\nUnits are metric\./,
     ])
       assert.match(system.content, part);

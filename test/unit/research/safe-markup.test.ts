@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { marked } from 'marked';
 import { CitedAnswer } from '../../../src/research/answer/cited-answer.ts';
 import { mayShowFor } from '../../../src/research/answer/safe-markup.ts';
-import { parseHtmlDocument } from '../../../src/tools/fetch-url-content/reading/html/dom.ts';
 import { citedAnswer, readSources } from '../../support/cited-answer.ts';
+import { parseHtmlDocument } from '../../support/html-document.ts';
 import { lookups, runResearch } from '../../support/research-run.ts';
 
 const sources = readSources('https://met.example/page', 'https://www.news.example/a?id=7');

@@ -182,7 +182,7 @@ describe('tool calls of a research run', () => {
     for (const request of asked.research)
       assert.deepEqual(
         request.tools?.map((tool) => tool.name),
-        ['lookup'],
+        ['lookup', 'update_plan'],
       );
     assert.equal(asked.answer.length, 1);
     assert.match(textOf(asked.answer[0]), /All about a/);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Tool } from '../../../src/tools/tool.ts';
 import { ToolError } from '../../../src/tools/tool.ts';
 import { lookup, lookups, runResearch } from '../../support/research-run.ts';
-import { testConfig, testTool } from '../../support/run-harness.ts';
+import { testTool } from '../../support/run-harness.ts';
 
 const codesOf = ({ response }: { response: { warnings: readonly { code: string }[] } }) =>
   response.warnings.map(({ code }) => code);
@@ -104,15 +104,6 @@ describe('the warnings of a run', () => {
         message: 'Source [2] was listed by a search and could not be read: https://two.example/',
       },
     ]);
-  });
-
-  it('tell of claims that the model marked as unsupported when it was asked to check them', async () => {
-    const run = await runResearch({
-      config: testConfig({ research: { verify: true } }),
-      turns: [{ calls: lookups('a') }, { text: ['Ready.'] }, { text: ['Claim 1 [1]. Claim 2 UNSUPPORTED.'] }],
-      answers: [{ text: ['Claim 1 [1].'] }],
-    });
-    assert.deepEqual(codesOf(run), ['unsupported_claims']);
   });
 
   it('tell of an MCP server that could not be reached', async () => {

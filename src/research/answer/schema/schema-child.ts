@@ -17,7 +17,7 @@ const MAX_MISFIT = 2000;
 /**
  * Compiles a JSON Schema: draft 2020-12, or the older drafts that many tools still name in `$schema`.
  * References are called, not copied in: copies of copies grow without bound.
- * @throws Error for what is none, or cannot be checked here.
+ * @throws Error for what is no schema, or cannot be checked here.
  */
 function compileSchema(given: Record<string, unknown>): Validator {
   const { $schema, ...schema } = given;

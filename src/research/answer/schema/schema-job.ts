@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { JsonValue } from '../../../base/json.ts';
 
-/** What is told between the gateway and the processes that work on clients' schemas. */
+/** The messages between the gateway and the processes that work on clients' schemas. */
 
 /** A schema to compile and, where there is one, a value to hold against it. */
 export interface SchemaJob {

@@ -62,7 +62,7 @@ export async function checkAnswer(
 }
 
 /** The JSON in a message: models like to put it into a code fence or a sentence. */
-function jsonIn(answer: string): string | undefined {
+export function jsonIn(answer: string): string | undefined {
   const from = answer.search(/[[{]/);
   const to = Math.max(answer.lastIndexOf('}'), answer.lastIndexOf(']'));
   const inside = from !== -1 && to > from ? answer.slice(from, to + 1) : '';

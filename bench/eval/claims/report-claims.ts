@@ -1,0 +1,64 @@
+import { carries } from '../../../src/research/claims/support.ts';
+import { parseSentence } from '../../../src/research/claims/text/parsed.ts';
+import { SourceText } from '../../../src/research/claims/text/source-text.ts';
+import { CLAIM_FILES, readPairs } from './pairs.ts';
+import { type ClaimScores, scoreClaims } from './run-claims.ts';
+
+/** What the check costs in milliseconds: so many sentences against so many sources, and the longest single one. */
+export interface ClaimCost {
+  sentences: number;
+  sources: number;
+  cpu: number;
+  longest: number;
+}
+
+/** Judges all files and measures what a long report costs; `isGood` where no limit is missed. */
+export async function runClaims({ json }: { json: boolean }): Promise<{ text: string; isGood: boolean }> {
+  const scores: ClaimScores[] = [];
+  for (const file of CLAIM_FILES) scores.push(await scoreClaims(file));
+  const cost = await measure();
+  const [made] = scores;
+  const isGood = made !== undefined && made.found >= 0.95 && made.doubted <= 0.03;
+  if (json) return { text: `${JSON.stringify({ scores, cost }, null, 2)}\n`, isGood };
+  return { text: `${scores.map(tableOf).join('\n')}\n${costLine(cost)}\n`, isGood };
+}
+
+function tableOf({ file, pairs, found, doubted, kinds, languages }: ClaimScores): string {
+  const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
+  const rows = [...kinds, ...languages].map(
+    ({ kind, pairs: all, right }) =>
+      `  ${kind.padEnd(12)} ${String(right).padStart(4)} of ${String(all).padStart(4)} right`,
+  );
+  return `${file}: ${pairs} pairs, invented found ${percent(found)}, supported doubted ${percent(doubted)}\n${rows.join('\n')}\n`;
+}
+
+const SENTENCES = 200;
+const SOURCES = 60;
+
+/** Sentences of the pairs against sources that hold all passages, so that most of each speaks of something else. */
+async function measure(): Promise<ClaimCost> {
+  const pairs = await readPairs('made-with');
+  const passages = [...new Set(pairs.map(({ passage }) => passage))];
+  let longest = 0;
+  const timed = <T>(work: () => T): T => {
+    const began = performance.now();
+    const result = work();
+    longest = Math.max(longest, performance.now() - began);
+    return result;
+  };
+  const before = process.cpuUsage();
+  const sources = Array.from({ length: SOURCES }, (_, i) => {
+    const text = [...passages.slice(i % passages.length), ...passages.slice(0, i % passages.length)].join('\n\n');
+    return timed(() => SourceText.open({ title: `Source ${i}`, text }));
+  });
+  for (let i = 0; i < SENTENCES; i++) {
+    const [pair, source] = [pairs[i % pairs.length], sources[i % SOURCES]];
+    if (pair && source) timed(() => carries(parseSentence(pair.sentence), source));
+  }
+  const { user, system } = process.cpuUsage(before);
+  return { sentences: SENTENCES, sources: SOURCES, cpu: (user + system) / 1000, longest };
+}
+
+function costLine({ sentences, sources, cpu, longest }: ClaimCost): string {
+  return `${sentences} sentences against ${sources} sources: ${cpu.toFixed(0)} ms of CPU, the longest step ${longest.toFixed(1)} ms`;
+}

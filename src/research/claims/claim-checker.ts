@@ -1,0 +1,148 @@
+import { isObject, parseJson } from '../../base/json.ts';
+import { yieldToEventLoop } from '../../base/load/event-loop.ts';
+import type { UrlCitation } from '../../protocol/items.ts';
+import type { Source } from '../run/sources.ts';
+import type { ResearchState } from '../run/state.ts';
+import type { AcceptedPassage } from '../run/transcript.ts';
+import type { Doubt } from './clause-checks.ts';
+import { LONGEST_PASSAGE, passagesFor } from './passages.ts';
+import { claimBefore, plainText } from './sentences.ts';
+import { type Carried, carries } from './support.ts';
+import { type Parsed, parseSentence } from './text/parsed.ts';
+import { SourceText } from './text/source-text.ts';
+
+/** What a citation says of how its source carries it (contract of reports, section 3). */
+export type Support = Pick<UrlCitation, 'support' | 'cited_text'>;
+
+/** Of a citation that nothing was held against. */
+export const UNCHECKED: Support = { cited_text: null, support: 'unchecked' };
+
+/**
+ * Holds sentences of an answer against what the run was shown of its sources. It looks at the transcript alone, so that
+ * a run that is taken up judges as the one before.
+ */
+export class ClaimChecker {
+  readonly #texts: ReadonlyMap<number, SourceText>;
+  /** Passages that the model named, by source and claim. */
+  readonly #accepted = new Map<string, string>();
+  #last: { text: string; claim: Parsed } | undefined;
+
+  private constructor(texts: ReadonlyMap<number, SourceText>) {
+    this.#texts = texts;
+  }
+
+  /** Takes the texts of all sources apart, in steps that do not hold up others. */
+  static async of(state: Pick<ResearchState, 'sources' | 'results'>): Promise<ClaimChecker> {
+    const shown = shownTexts(state);
+    const texts = new Map<number, SourceText>();
+    let sinceRest = 0;
+    for (const source of state.sources.all()) {
+      const text = (shown.get(source.id) ?? [source.snippet]).join('\n\n');
+      texts.set(source.id, await SourceText.openInSteps({ title: source.title, text }));
+      sinceRest += text.length;
+      if (sinceRest < REST_AFTER) continue;
+      sinceRest = 0;
+      await yieldToEventLoop();
+    }
+    return new ClaimChecker(texts);
+  }
+
+  /**
+   * What a source says of the claim that a text ends with. A source that was only listed, or of which no text was shown,
+   * leaves it `unchecked`, as does a claim that says nothing, such as `See [1]`.
+   */
+  check(text: string, source: Source): Support {
+    const claim = this.#claimOf(text);
+    const own = this.#texts.get(source.id);
+    const isRead = source.kind === 'read';
+    // One word alone says nothing: `See also`.
+    const says = claim.words.length > 1 || claim.figures.length + claim.dates.length > 0;
+    if (!own || own.sentences === 0 || !says) return UNCHECKED;
+    const { support, passage } = carries(claim, own);
+    const accepted = support === 'quoted' ? undefined : this.#accepted.get(keyOf(source.id, claimBefore(text)));
+    if (accepted !== undefined)
+      return { cited_text: accepted, support: isRead ? judged(claim, accepted) : 'unchecked' };
+    const cited_text = passage ? own.text.slice(passage.start, passage.end).trim() : null;
+    return { cited_text, support: isRead ? support : 'unchecked' };
+  }
+
+  /** Takes what the model named as the words that carry a claim. */
+  accept(passages: readonly AcceptedPassage[]): void {
+    for (const { claim, source, text } of passages) this.#accepted.set(keyOf(source, claim), text);
+  }
+
+  /** The passages of a source that share most with a sentence. */
+  passages(sentence: string, source: Source, most: number): string[] {
+    const own = this.#texts.get(source.id);
+    if (!own || own.sentences === 0) return [];
+    const found = passagesFor(parseSentence(plainText(sentence)), own).slice(0, most);
+    return found.map(({ start, end }) => own.text.slice(start, end).trim());
+  }
+
+  /** These words as they stand in a source, or undefined where they do not. Spaces may differ. */
+  wordsOf(source: Source, words: string): string | undefined {
+    const own = this.#texts.get(source.id);
+    const wanted = words.trim().split(/\s+/);
+    if (!own || words.trim() === '' || words.length > LONGEST_PASSAGE * 2) return undefined;
+    const found = new RegExp(wanted.map((word) => RegExp.escape(word)).join('\\s+')).exec(own.text)?.[0];
+    return found !== undefined && found.length <= LONGEST_PASSAGE ? found : undefined;
+  }
+
+  /** A marker may name many sources: they are held against one claim. */
+  #claimOf(text: string): Parsed {
+    if (this.#last?.text !== text) this.#last = { text, claim: parseSentence(claimBefore(text)) };
+    return this.#last.claim;
+  }
+
+  /** The texts of the sources that were read, by their numbers. */
+  *read(sources: readonly Source[]): Generator<[source: Source, text: SourceText]> {
+    for (const source of sources) {
+      const text = this.#texts.get(source.id);
+      if (source.kind === 'read' && text) yield [source, text];
+    }
+  }
+}
+
+function keyOf(source: number, claim: string): string {
+  return `${source} ${claim}`;
+}
+
+/** Doubts that other words explain: a figure, date or negation that a passage does not have, they do not. */
+const OF_WORDS: ReadonlySet<Doubt> = new Set(['words', 'name']);
+
+/** A claim against the words that the model named for it: it may know that other words say the same, no more. */
+function judged(claim: Parsed, passage: string): Carried['support'] {
+  const { doubts } = carries(claim, SourceText.open({ title: '', text: passage }));
+  return doubts.every((doubt) => OF_WORDS.has(doubt)) ? 'quoted' : 'partial';
+}
+
+/** UTF-16 code units of sources that are taken apart before others have their turn. */
+const REST_AFTER = 40_000;
+
+/** What tool results showed of each source: pages first, then what searches said of them. */
+function shownTexts({ results }: Pick<ResearchState, 'results'>): Map<number, string[]> {
+  const pages = new Map<number, string[]>();
+  const hits = new Map<number, string[]>();
+  for (const { status, result, sources } of results.values()) {
+    if (status !== 'completed') continue;
+    const value = parseJson(result);
+    const [only] = sources;
+    if (!isObject(value)) {
+      if (only && sources.length === 1) add(pages, only.id, result);
+      continue;
+    }
+    if (typeof value.content === 'string') add(pages, value.source_id, value.content);
+    for (const hit of Array.isArray(value.results) ? value.results : []) {
+      if (isObject(hit) && typeof hit.snippet === 'string') add(hits, hit.source_id, hit.snippet);
+    }
+  }
+  for (const [id, snippets] of hits) for (const snippet of snippets) add(pages, id, snippet);
+  return pages;
+}
+
+function add(texts: Map<number, string[]>, id: unknown, text: string): void {
+  if (typeof id !== 'number' || text.trim() === '') return;
+  const known = texts.get(id) ?? [];
+  if (!known.includes(text)) known.push(text);
+  texts.set(id, known);
+}

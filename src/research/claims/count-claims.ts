@@ -1,0 +1,71 @@
+import { yieldToEventLoop } from '../../base/load/event-loop.ts';
+import type { UrlCitation } from '../../protocol/items.ts';
+import type { Claims } from '../../protocol/response.ts';
+import { leavesOf } from './json-leaves.ts';
+import { plainText, sentencesOf } from './sentences.ts';
+
+/** How the sentences of an answer are supported (contract of reports, section 3). */
+
+/** From the best to the worst. */
+const ORDER = ['quoted', 'partial', 'none', 'unchecked'] as const;
+/** Sentences that are counted before others have their turn. */
+const AT_ONCE = 100;
+
+/** The counts of a run's answer; null where it found no sources, or wrote nothing. */
+export async function claimsOf(
+  { text, annotations }: { text: string; annotations: readonly UrlCitation[] },
+  { sources }: { sources: { size: number } },
+): Promise<Claims | null> {
+  return text === '' || sources.size === 0 ? null : await countClaims(text, annotations);
+}
+
+/** The counts of an answer with its citations. Several citations of one sentence: the best counts. */
+export async function countClaims(text: string, annotations: readonly UrlCitation[]): Promise<Claims> {
+  if (annotations.some(({ path }) => path !== undefined)) return countLeaves(text, annotations);
+  const claims = noClaims();
+  const inOrder = annotations.toSorted((a, b) => a.start_index - b.start_index);
+  let next = 0;
+  let seen = 0;
+  for (const { start, end } of sentencesOf(text)) {
+    const own: UrlCitation[] = [];
+    for (let citation = inOrder[next]; citation && citation.start_index < end; citation = inOrder[++next]) {
+      if (citation.start_index >= start) own.push(citation);
+    }
+    if (own.length > 0) take(claims, own);
+    else if (saysFacts(text.slice(start, end))) claims.unmarked++;
+    if (++seen % AT_ONCE === 0) await yieldToEventLoop();
+  }
+  return claims;
+}
+
+function countLeaves(text: string, annotations: readonly UrlCitation[]): Claims {
+  const claims = noClaims();
+  const byPath = Map.groupBy(annotations, ({ path }) => path);
+  const unmarked: string[] = [];
+  for (const { path } of leavesOf(text)) {
+    const own = byPath.get(path);
+    if (own) take(claims, own);
+    else unmarked.push(path);
+  }
+  return { ...claims, unmarked: unmarked.length, unmarked_paths: unmarked };
+}
+
+function noClaims(): Claims {
+  return { checked: 0, quoted: 0, partial: 0, none: 0, unchecked: 0, unmarked: 0 };
+}
+
+function take(claims: Claims, citations: readonly UrlCitation[]): void {
+  const best = ORDER.find((support) => citations.some((citation) => citation.support === support)) ?? 'unchecked';
+  claims[best]++;
+  if (best !== 'unchecked') claims.checked++;
+}
+
+const FIGURE = /\d/;
+/** Two capitals in a row, a word in capitals or with one inside, a word of Katakana: a name wherever it stands. */
+const NAME = /\p{Lu}\p{Ll}+ \p{Lu}\p{Ll}|(?<!\p{L})\p{Lu}{2,}(?!\p{L})|\p{Ll}\p{Lu}|[\u30a0-\u30ff]{4}/u;
+
+/** Whether a sentence has a figure or a name, so that it should name its source. Questions say nothing. */
+function saysFacts(sentence: string): boolean {
+  const plain = plainText(sentence);
+  return !/[?？]["'”’»)]*$/.test(plain) && (FIGURE.test(plain) || NAME.test(plain));
+}

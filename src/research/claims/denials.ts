@@ -1,0 +1,70 @@
+import { DENIALS, NEGATIONS } from './lexicon.ts';
+import { CJK } from './text/fold.ts';
+import type { Clause, Parsed } from './text/parsed.ts';
+import { isOneOf, type Word } from './text/words.ts';
+
+/** Signs between a word and a negation of Japanese that denies it. */
+const CJK_REACH = 4;
+
+/**
+ * Whether a claim or its passage denies what the other says of the same words. Negations that deny the same are put
+ * aside; where both have another one left, they may say the same in other words.
+ */
+export function isDenied(claim: Parsed, source: readonly Parsed[]): boolean {
+  const ofClaim = claim.clauses.flatMap(negationsOf);
+  const ofSource = source.flatMap(({ clauses }) => clauses.flatMap(negationsOf));
+  if (ofClaim.length + ofSource.length === 0) return false;
+  const freeOfClaim = ofClaim.filter((denied) => !ofSource.some((other) => denySame(denied, other)));
+  const freeOfSource = ofSource.filter((denied) => !ofClaim.some((other) => denySame(other, denied)));
+  if (freeOfSource.length === 0) {
+    const said = without(
+      source.flatMap(({ words }) => words),
+      ofSource,
+    );
+    return freeOfClaim.some((denied) => denied.some((word) => isOneOf(word, said))) && !deniesOtherwise(claim, source);
+  }
+  const isSaidOtherwise = DENIALS.isIn(claim.spoken) && !source.some(({ spoken }) => DENIALS.isIn(spoken));
+  if (freeOfClaim.length > 0 || isSaidOtherwise) return false;
+  const said = without(claim.words, ofClaim);
+  const affirmed = without(
+    source.flatMap(({ words }) => words),
+    ofSource,
+  );
+  return freeOfSource.some((denied) => denied.some((word) => isOneOf(word, said) && !isOneOf(word, affirmed)));
+}
+
+function denySame(a: readonly Word[], b: readonly Word[]): boolean {
+  return a.some((word) => isOneOf(word, b));
+}
+
+function without(words: readonly Word[], denied: readonly Word[][]): Word[] {
+  return words.filter((word) => !denied.some((each) => each.includes(word)));
+}
+
+/** Whether a source denies by a verb, `ruled out` for `did not plan`; with the same verb it would deny a denial. */
+function deniesOtherwise(claim: Parsed, source: readonly Parsed[]): boolean {
+  return !DENIALS.isIn(claim.spoken) && source.some(({ spoken }) => DENIALS.isIn(spoken));
+}
+
+/** What each negation of a clause denies. */
+function negationsOf(clause: Clause): Word[][] {
+  if (!NEGATIONS.isIn(clause.spoken)) return [];
+  return NEGATIONS.placesIn(clause.text)
+    .map((place) => deniedBy(place, clause))
+    .filter((denied) => denied.length > 0);
+}
+
+/** The two words behind a negation, or the one before it where none follows. Japanese denies what stands before. */
+function deniedBy({ at: place, word: denial }: { at: number; word: string }, { text, start, words }: Clause): Word[] {
+  const at = start + place;
+  if (/^[\u3040-\u309f]/.test(denial)) {
+    return words.filter(({ end }) => at - end >= -1 && at - end <= CJK_REACH);
+  }
+  if (CJK.test(denial)) return words.filter((word) => [0, 1].includes(word.start - at - denial.length));
+  if (ONLY.test(text.slice(place + denial.length))) return [];
+  const behind = words.filter((word) => word.start > at).slice(0, 2);
+  return behind.length > 0 ? behind : words.filter(({ end }) => end <= at).slice(-1);
+}
+
+/** `Not only` denies nothing. */
+const ONLY = /^ (?:only|just|merely|nur|bloss|lediglich|seulement|solo|solamente|soltanto|uniquement)(?!\p{L})/u;

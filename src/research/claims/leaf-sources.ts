@@ -1,0 +1,125 @@
+import { yieldToEventLoop } from '../../base/load/event-loop.ts';
+import type { UrlCitation } from '../../protocol/items.ts';
+import { citation } from '../answer/citation.ts';
+import type { Source } from '../run/sources.ts';
+import type { ClaimChecker } from './claim-checker.ts';
+import { type JsonLeaf, leavesOf } from './json-leaves.ts';
+import { LONGEST_PASSAGE } from './passages.ts';
+import { carries } from './support.ts';
+import { sameFigure } from './text/figures.ts';
+import { type Parsed, parseSentence } from './text/parsed.ts';
+import type { SourceText } from './text/source-text.ts';
+import { sameWord } from './text/words.ts';
+
+/** Longer strings are sentences, in UTF-16 code units: what they say is held against a source, not how it is said. */
+const LONGEST_VALUE = 60;
+/** Shorter strings stand everywhere. */
+const LEAST_LETTERS = 3;
+/** Places of a value in one source that are looked at. */
+const MOST_PLACES = 40;
+
+interface FoundValue {
+  support: 'quoted' | 'partial';
+  start: number;
+  end: number;
+  /** How much stands around it of what the value is of. */
+  worth: number;
+}
+
+/**
+ * The citations of a structured answer, in the order of its text: those of its markers with the value that they stand
+ * in, and one for each other value that a source of the run carries (contract of reports, section 3).
+ */
+export async function citeLeaves(
+  json: string,
+  { marked, claims, sources }: { marked: readonly UrlCitation[]; claims: ClaimChecker; sources: readonly Source[] },
+): Promise<UrlCitation[]> {
+  const citations: UrlCitation[] = [];
+  const texts = [...claims.read(sources)];
+  for (const leaf of leavesOf(json)) {
+    const own = marked.filter(({ start_index }) => start_index >= leaf.start && start_index < leaf.end);
+    citations.push(...own.map((each) => ({ ...each, path: leaf.path })));
+    if (own.length > 0 || leaf.kind === 'other') continue;
+    const best = bestOf(leaf, texts);
+    if (best) citations.push(best);
+    await yieldToEventLoop();
+  }
+  return citations;
+}
+
+function bestOf(leaf: JsonLeaf, texts: readonly [Source, SourceText][]): UrlCitation | undefined {
+  const value = parseSentence(leaf.text);
+  const about = parseSentence(leaf.about.join(' '));
+  let best: { source: Source; text: SourceText; found: FoundValue } | undefined;
+  for (const [source, text] of texts) {
+    const found =
+      leaf.text.length > LONGEST_VALUE ? findStatement(value, text) : findValue(leaf, value, { about, text });
+    if (found && (!best || found.worth > best.found.worth)) best = { source, text, found };
+  }
+  if (!best) return undefined;
+  const { source, text, found } = best;
+  const range = { start_index: leaf.start, end_index: leaf.end };
+  const cited_text = text.text.slice(found.start, found.end).trim();
+  return { ...citation(range, { source, index: null }, { cited_text, support: found.support }), path: leaf.path };
+}
+
+function findStatement(value: Parsed, text: SourceText): FoundValue | undefined {
+  const { support, passage } = carries(value, text);
+  if (support === 'none' || !passage) return undefined;
+  return { support, ...passage, worth: support === 'quoted' ? 2 : 1 };
+}
+
+/** The sentence that holds a value and most of what it is of; undefined where none holds both. */
+function findValue(
+  leaf: JsonLeaf,
+  value: Parsed,
+  { about, text }: { about: Parsed; text: SourceText },
+): FoundValue | undefined {
+  let best: FoundValue | undefined;
+  for (const index of placesOf(leaf, value, text)) {
+    const sentence = text.sentence(index);
+    if (!holds(sentence, leaf, value)) continue;
+    const before = index > 0 ? text.sentence(index - 1) : undefined;
+    const words = [...sentence.words, ...(before?.words ?? []), ...text.parsedTitle.words];
+    const worth = about.words.filter((word) => words.some((other) => sameWord(other.text, word.text))).length;
+    if (worth === 0 && (leaf.kind === 'number' || leaf.text.length < LEAST_LETTERS)) continue;
+    if (!best || worth > best.worth) {
+      const [start, end] = [text.start(index), text.end(index)];
+      best = { support: 'quoted', start, end: Math.min(end, start + LONGEST_PASSAGE), worth };
+    }
+  }
+  return best;
+}
+
+function placesOf(leaf: JsonLeaf, value: Parsed, text: SourceText): Set<number> {
+  const places = new Set<number>();
+  const digits = /\d+/.exec(value.folded)?.[0];
+  // A number may be written in other ways: its first digit is the one that all of them have.
+  const term = leaf.kind === 'number' ? digits?.slice(0, 1) : value.folded;
+  if (!term) return places;
+  for (let at = text.folded.indexOf(term); at !== -1; at = text.folded.indexOf(term, at + 1)) {
+    places.add(text.indexAt(at));
+    if (leaf.kind === 'string' && places.size >= MOST_PLACES) break;
+    if (leaf.kind === 'number') at = Math.max(at, text.end(text.indexAt(at)) - 1);
+  }
+  return places;
+}
+
+function holds(sentence: Parsed, leaf: JsonLeaf, value: Parsed): boolean {
+  if (leaf.kind === 'string') return sentence.folded.includes(value.folded);
+  const said = Math.abs(Number(leaf.text));
+  const figure = value.figures[0] ?? {
+    start: 0,
+    end: 0,
+    values: [said],
+    steps: [1],
+    isRounded: false,
+    unit: undefined,
+    precision: 'exact' as const,
+  };
+  const exact = { ...figure, values: [said], unit: undefined };
+  return (
+    sentence.figures.some((other) => sameFigure(exact, { ...other, unit: undefined })) ||
+    sentence.dates.some(({ year }) => year === said)
+  );
+}

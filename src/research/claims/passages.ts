@@ -1,0 +1,204 @@
+import { type FoundDate, sameDate } from './text/dates.ts';
+import { sameFigure } from './text/figures.ts';
+import { CJK } from './text/fold.ts';
+import type { Parsed } from './text/parsed.ts';
+import type { SourceText } from './text/source-text.ts';
+import { isOneOf } from './text/words.ts';
+
+/** The passages of a source that share most with a claim, by words, figures and dates. */
+
+/** The longest passage, in UTF-16 code units. */
+export const LONGEST_PASSAGE = 400;
+
+export interface Passage {
+  start: number;
+  end: number;
+  sentences: readonly Parsed[];
+  /** The passage and what stands around it. */
+  context: readonly Parsed[];
+  /** The part of the words, figures and dates of the claim that stand in it, or in the title above it. */
+  coverage: number;
+  /** Figures and dates that stand in both. */
+  told: number;
+  lacksFigure: boolean;
+  lacksDate: boolean;
+}
+
+/** Sentences of a source that are looked at for one claim. */
+const CANDIDATES = 5;
+/** Sentences before and after the one that says most, in the order in which they are tried. */
+const EXTENTS = [
+  [0, 0],
+  [1, 0],
+  [0, 1],
+  [1, 1],
+  [2, 0],
+  [0, 2],
+  [2, 1],
+  [3, 0],
+  [1, 2],
+  [0, 3],
+] as const;
+/** Sentences around a passage that may say the same of something else. */
+const AROUND = 2;
+/** Passages that are looked at closely. */
+const BEST = 8;
+
+/** The passages that share most with a claim, the best first. */
+export function passagesFor(claim: Parsed, source: SourceText): Passage[] {
+  const shared = new SharedSentences(claim, source);
+  const seen = new Map<number, Set<number>>();
+  const found: { passage: Passage; score: number }[] = [];
+  for (const index of candidates(claim, source)) {
+    for (const [before, after] of EXTENTS) {
+      const [first, last] = [index - before, index + after];
+      const lasts = seen.get(first) ?? new Set();
+      if (first < 0 || last >= source.sentences || lasts.has(last)) continue;
+      seen.set(first, lasts.add(last));
+      const length = source.end(last) - source.start(first);
+      if (length > LONGEST_PASSAGE) continue;
+      const passage = shared.passage(first, last);
+      found.push({ passage, score: scoreOf(passage) });
+    }
+  }
+  return found
+    .sort((a, b) => b.score - a.score)
+    .slice(0, BEST)
+    .map(({ passage }) => passage);
+}
+
+/** How much of a claim a passage says; shorter ones are better. */
+export function scoreOf({ coverage, told, start, end, lacksFigure, lacksDate }: Passage): number {
+  const lacks = Number(lacksFigure) + Number(lacksDate);
+  return coverage * 2 + told * 1.5 - lacks * 0.2 - ((end - start) / LONGEST_PASSAGE) * 0.3;
+}
+
+/** What each sentence of a source shares with one claim; a sentence is part of many passages. */
+class SharedSentences {
+  readonly #claim: Parsed;
+  readonly #source: SourceText;
+  readonly #words: readonly Parsed['words'][number][];
+  readonly #shared = new Map<number, { words: boolean[]; figures: boolean[]; dates: boolean[] }>();
+  readonly #titled: boolean[];
+
+  constructor(claim: Parsed, source: SourceText) {
+    this.#claim = claim;
+    this.#source = source;
+    this.#words = [...new Map(claim.words.map((word) => [word.text, word])).values()];
+    this.#titled = this.#words.map((word) => isOneOf(word, source.parsedTitle.words));
+  }
+
+  passage(first: number, last: number): Passage {
+    const source = this.#source;
+    const all = Array.from({ length: last - first + 1 }, (_, i) => this.#of(first + i));
+    const sentences = sentencesOf(source, first, last);
+    const figures = this.#claim.figures.map((_, i) => all.some((each) => each.figures[i]));
+    const ofPassage = {
+      dates: sentences.flatMap((sentence) => sentence.dates),
+      figures: sentences.flatMap((sentence) => sentence.figures),
+      source,
+    };
+    const dates = this.#claim.dates.map((date, i) => all.some((each) => each.dates[i]) || isTold(date, ofPassage));
+    const words = this.#words.filter((_, i) => this.#titled[i] || all.some((each) => each.words[i])).length;
+    const told = [...figures, ...dates].filter(Boolean).length;
+    const parts = this.#words.length + figures.length + dates.length;
+    return {
+      start: source.start(first),
+      end: source.end(last),
+      sentences,
+      context: sentencesOf(source, Math.max(0, first - AROUND), Math.min(source.sentences - 1, last + AROUND)),
+      coverage: parts === 0 ? 1 : (words + told) / parts,
+      told,
+      lacksFigure: figures.includes(false),
+      lacksDate: dates.includes(false),
+    };
+  }
+
+  #of(index: number): { words: boolean[]; figures: boolean[]; dates: boolean[] } {
+    const known = this.#shared.get(index);
+    if (known) return known;
+    const { words, figures, dates } = this.#source.sentence(index);
+    const shared = {
+      words: this.#words.map((word) => isOneOf(word, words)),
+      figures: this.#claim.figures.map(
+        (figure) => figures.some((other) => sameFigure(figure, other)) || isYear(figure.values[0], dates),
+      ),
+      dates: this.#claim.dates.map((date) => dates.some((other) => sameDate(date, other))),
+    };
+    this.#shared.set(index, shared);
+    return shared;
+  }
+}
+
+function sentencesOf(source: SourceText, first: number, last: number): Parsed[] {
+  return Array.from({ length: last - first + 1 }, (_, i) => source.sentence(first + i));
+}
+
+/** The part of what the best sentence shares with a claim that others have to share. */
+const LEAST_SHARED = 0.5;
+/** Places of a word that are looked at in one source. */
+const MOST_PLACES = 80;
+
+/** The sentences that share most with a claim. Rare words count more. */
+function candidates(claim: Parsed, source: SourceText): number[] {
+  const scores = new Map<number, number>();
+  const { folded } = source;
+  const seen = new Set<string>();
+  for (const [term, weight] of termsOf(claim)) {
+    if (seen.has(term)) continue;
+    seen.add(term);
+    const places = new Set<number>();
+    let found = 0;
+    for (let at = folded.indexOf(term); at !== -1 && found < MOST_PLACES; at = folded.indexOf(term, at + term.length)) {
+      found++;
+      places.add(source.indexAt(at));
+    }
+    const worth = weight / (1 + Math.log(found || 1));
+    for (const place of places) scores.set(place, (scores.get(place) ?? 0) + worth);
+  }
+  // Numbers that are written in another way have no word in common.
+  if (scores.size === 0 && claim.figures.length + claim.dates.length > 0) {
+    return Array.from({ length: Math.min(CANDIDATES, source.sentences) }, (_, index) => index);
+  }
+  const least = Math.max(...scores.values()) * LEAST_SHARED;
+  return [...scores]
+    .filter(([, score]) => score >= least)
+    .sort(([a, scoreA], [b, scoreB]) => scoreB - scoreA || a - b)
+    .slice(0, CANDIDATES)
+    .map(([index]) => index);
+}
+
+function* termsOf({ words, figures, dates, folded }: Parsed): Generator<[term: string, weight: number]> {
+  for (const { text, isName } of words) {
+    if (CJK.test(text)) yield [text, 1];
+    else if (text.length > 2) yield [text.slice(0, Math.max(4, Math.ceil(text.length * 0.65))), isName ? 1.5 : 1];
+  }
+  for (const { start, end } of [...figures, ...dates]) {
+    for (const digits of folded.slice(start, end).match(/\d+/g) ?? []) yield [digits, digits.length > 1 ? 1.5 : 0.5];
+  }
+}
+
+function isYear(value: number | undefined, dates: readonly FoundDate[]): boolean {
+  return dates.some(
+    ({ year, day }) => value !== undefined && (year === value || (year === undefined && day === value)),
+  );
+}
+
+/** A date whose parts stand apart: the day in the passage, its year in the title or a number. */
+function isTold(
+  date: FoundDate,
+  { dates, figures, source }: { dates: readonly FoundDate[]; figures: Parsed['figures']; source: SourceText },
+): boolean {
+  const { year, month, day } = date;
+  if (year === undefined) return false;
+  if (month === undefined) {
+    return (
+      figures.some(({ values }) => values.includes(year)) ||
+      source.parsedTitle.dates.some((other) => other.year === year)
+    );
+  }
+  const isShown = dates.some(
+    (other) => other.year === undefined && other.month === month && (day === undefined || other.day === day),
+  );
+  return isShown && source.folded.includes(String(year));
+}

@@ -1,0 +1,116 @@
+import { type Doubt, doubtsOfClause, likeness } from './clause-checks.ts';
+import { isDenied } from './denials.ts';
+import { missingNames } from './names.ts';
+import { type Passage, passagesFor, scoreOf } from './passages.ts';
+import { isSwapped } from './swaps.ts';
+import { CJK } from './text/fold.ts';
+import type { Clause, Parsed } from './text/parsed.ts';
+import type { SourceText } from './text/source-text.ts';
+import { isOneOf } from './text/words.ts';
+
+/** Whether a source carries a claim, found by its words, figures, dates and names alone. */
+
+export interface Carried {
+  support: 'quoted' | 'partial' | 'none';
+  /** The range of the passage in the text of the source; undefined where nothing there speaks of it. */
+  passage: { start: number; end: number } | undefined;
+  doubts: readonly Doubt[];
+}
+
+const NOTHING: Carried = { support: 'none', passage: undefined, doubts: ['words'] };
+
+/** The part of a claim's words that a passage has to say, by the figures, dates and names that stand in both. */
+const MOSTLY = [0.3, 0.25, 0.2];
+const MOSTLY_CJK = 0.2;
+/** The part below which it speaks of something else. */
+const ABOUT = 0.25;
+
+/** Holds a claim against one source. */
+export function carries(claim: Parsed, source: SourceText): Carried {
+  let best: Judged | undefined;
+  for (const passage of passagesFor(claim, source)) {
+    const judged = judge(claim, passage, source);
+    if (!best || judged.score > best.score) best = judged;
+  }
+  if (!best) return NOTHING;
+  const { coverage, anchors } = best;
+  const passage = { start: best.passage.start, end: best.passage.end };
+  const doubts = [...new Set([...best.doubts, ...clauseDoubts(claim, best.passage)])];
+  if (doubts.length === 0) return { support: 'quoted', passage, doubts };
+  if (coverage < ABOUT && anchors === 0) return NOTHING;
+  return { support: 'partial', passage, doubts };
+}
+
+interface Judged {
+  doubts: Doubt[];
+  coverage: number;
+  /** Figures, dates and names that stand in both. */
+  anchors: number;
+  score: number;
+  passage: Passage;
+}
+
+function judge(claim: Parsed, passage: Passage, source: SourceText): Judged {
+  const { sentences, coverage, lacksFigure, lacksDate } = passage;
+  const names = missingNames(claim, { window: sentences, main: mainOf(claim, sentences), source });
+  const anchors = passage.told + names.found;
+  const doubts: Doubt[] = [];
+  if (lacksFigure) doubts.push('figure');
+  if (lacksDate) doubts.push('date');
+  if (names.missing) doubts.push('name');
+  if (coverage < leastOf(claim, anchors)) doubts.push('words');
+  const more = doubts.filter((doubt) => doubt === 'name' || doubt === 'words').length;
+  return { doubts, coverage, anchors, score: scoreOf(passage) + names.found * 1.5 - more * 0.2, passage };
+}
+
+/** The less of the words has to stand there, the more figures, dates and names do: the rest is said in other words. */
+function leastOf(claim: Parsed, anchors: number): number {
+  if (CJK.test(claim.text)) return MOSTLY_CJK;
+  return MOSTLY[Math.min(anchors, MOSTLY.length - 1)] ?? 0;
+}
+
+/** The sentence of a passage that holds the figures of a claim, or most of its words. */
+function mainOf(claim: Parsed, sentences: readonly Parsed[]): Parsed {
+  let best: { sentence: Parsed; score: number } | undefined;
+  for (const sentence of sentences) {
+    const score = likeness(claim, sentence);
+    if (!best || score > best.score) best = { sentence, score };
+  }
+  return best?.sentence ?? claim;
+}
+
+/** Each part of the claim against the part of the passage that is most like it. */
+function clauseDoubts(claim: Parsed, { sentences, context }: Passage): Doubt[] {
+  const doubts: Doubt[] = [];
+  const all = sentences.flatMap((sentence) => sentence.clauses.map((clause) => ({ clause, sentence })));
+  for (const clause of claim.clauses) {
+    const own = mostLike({ clause, sentence: claim }, all);
+    if (own) doubts.push(...doubtsOfClause({ clause, sentence: claim }, own));
+  }
+  if (partSaid(claim, sentences) >= REPEATED && isDenied(claim, sentences)) doubts.push('negation');
+  if (isSwapped(claim, context)) doubts.push('swap');
+  return doubts;
+}
+
+/** The clause of a passage that is most like one of a claim; of two, the one whose sentence is more like the claim's. */
+function mostLike(
+  claim: { clause: Clause; sentence: Parsed },
+  all: readonly { clause: Clause; sentence: Parsed }[],
+): { clause: Clause; sentence: Parsed } | undefined {
+  let best: { of: { clause: Clause; sentence: Parsed }; score: number } | undefined;
+  for (const of of all) {
+    const near = likeness(claim.clause, of.clause);
+    const score = near + likeness(claim.sentence, of.sentence) * AROUND_WORTH;
+    if (near > 0 && (!best || score > best.score)) best = { of, score };
+  }
+  return best?.of;
+}
+const AROUND_WORTH = 0.3;
+
+/** The part of its words from which on a claim repeats its passage: what says the same in other words denies otherwise. */
+const REPEATED = 0.65;
+
+function partSaid(claim: Parsed, sentences: readonly Parsed[]): number {
+  const words = sentences.flatMap((sentence) => sentence.words);
+  return claim.words.filter((word) => isOneOf(word, words)).length / Math.max(1, claim.words.length);
+}

@@ -1,0 +1,251 @@
+import type { Language } from './language.ts';
+import { cjkNumber, NUMBER_WORDS, partsIn } from './number-words.ts';
+import { PERCENT, type Unit, unitAt } from './units.ts';
+
+/** Figures in a folded text, compared as numbers: `5.9 million`, `5 889 000`, `12,5 %`, `twelve`, `330万人`. */
+
+/** What a sentence says of how exact a figure is. */
+export type Precision = 'exact' | 'about' | 'over' | 'under';
+
+export interface Figure {
+  start: number;
+  end: number;
+  /** What it may mean: `1.083` is a thousand here and a fraction there. */
+  values: readonly number[];
+  /** How much the last digit that is given stands for, of each value. */
+  steps: readonly number[];
+  /** A magnitude such as `million` follows: its last digit is rounded. */
+  isRounded: boolean;
+  unit: Unit | undefined;
+  precision: Precision;
+}
+
+const NUMBER = /\d+(?:[.,'\u00a0\u202f\u2009 ٬](?=\d{3}(?!\d))\d{3}|[.,٫]\d+)*/g;
+
+/** Words after a number that multiply it. */
+const MAGNITUDES: readonly (readonly [pattern: RegExp, factor: number])[] = [
+  [/^\s?(?:trillions?|bill?iones|billones|billion(?:en)(?![a-z])|兆)/, 1e12],
+  [/^\s?mil (?:millones|milioni)/, 1e9],
+  [
+    /^\s?(?:billions?|bn|milliarden?|milliards?|miliard[ioa]|mrd\.?|mld\.?|млрд\.?|миллиард\p{L}*|مليار)(?!\p{L})/u,
+    1e9,
+  ],
+  [
+    /^\s?(?:millions?|millionen|millones|millon|milion[ei]|mio\.?|mln\.?|млн\.?|миллион\p{L}*|مليون|ملايين)(?!\p{L})/u,
+    1e6,
+  ],
+  [/^\s?(?:thousands?|tausend|mille|mil|mila|тыс\.?|тысяч\p{L}*|ألف)(?!\p{L})/u, 1e3],
+];
+/** The same where they stand at the number itself. */
+const LETTERS: readonly (readonly [pattern: RegExp, factor: number])[] = [
+  [/^\s?md(?=€)/, 1e9],
+  [/^\s?m(?=€)/, 1e6],
+  [/^\s?k(?=€)/, 1e3],
+  [/^m(?![a-z0-9²³])/, 1e6],
+  [/^(?:bn|b)(?![a-z0-9])/, 1e9],
+  [/^k(?![a-z0-9])/, 1e3],
+];
+const CJK_MAGNITUDE = /^\s?[千万萬亿億兆]+/;
+
+/** The figures of a folded text in their order. `taken`: ranges that are dates. */
+export function figuresIn(
+  text: string,
+  { taken = [], language }: { taken?: readonly { start: number; end: number }[]; language?: Language | undefined } = {},
+): Figure[] {
+  const figures: Figure[] = [];
+  for (const found of partsIn(text)) {
+    if (!isTaken(found.start, taken)) figures.push({ ...found, unit: PERCENT, precision: 'about', isRounded: true });
+  }
+  for (const match of text.matchAll(NUMBER)) {
+    const { index } = match;
+    if (
+      isTaken(index, taken) ||
+      isTaken(index, figures) ||
+      (/[\p{L}_]$/u.test(text.slice(Math.max(0, index - 1), index)) && !isUnitless(text, index))
+    )
+      continue;
+    const figure = written(text, { index, digits: match[0] });
+    if (figure) figures.push(figure);
+  }
+  for (const found of NUMBER_WORDS.find(text, language)) {
+    if (isTaken(found.start, taken) || isTaken(found.start, figures)) continue;
+    figures.push({ ...found, ...surrounding(text, found), isRounded: false });
+  }
+  for (const found of cjkNumber(text)) {
+    if (isTaken(found.start, taken) || isTaken(found.start, figures)) continue;
+    figures.push({ ...found, ...surrounding(text, found), isRounded: false });
+  }
+  return figures.sort((a, b) => a.start - b.start);
+}
+
+/** A letter before digits is a name such as `A320` or `q3`, unless the script needs no space between. */
+function isUnitless(text: string, index: number): boolean {
+  return (
+    /[^\p{Script=Latin}\p{Script=Cyrillic}\p{Script=Greek}]/u.test(text[index - 1] ?? '') ||
+    /(?:us|eu|rs|r|chf|eur|usd)$/.test(text.slice(Math.max(0, index - 3), index))
+  );
+}
+
+function isTaken(at: number, ranges: readonly { start: number; end: number }[]): boolean {
+  return ranges.some(({ start, end }) => at >= start && at < end);
+}
+
+function written(text: string, { index, digits }: { index: number; digits: string }): Figure | undefined {
+  let end = index + digits.length;
+  const readings = readingsOf(digits);
+  const after = text.slice(end, end + 24);
+  const { factors, length } = magnitudeOf(after, text.slice(Math.max(0, index - 5), index));
+  if (length > 0) end += length;
+  const values: number[] = [];
+  const steps: number[] = [];
+  for (const { value, step } of readings) {
+    for (const factor of factors) {
+      values.push(value * factor);
+      steps.push(step * factor);
+    }
+  }
+  return {
+    start: index,
+    values,
+    steps,
+    isRounded: factors.some((factor) => factor > 1),
+    ...surrounding(text, { start: index, end }),
+  };
+}
+
+/** A number as its locale may mean it, and what its last digit stands for. */
+function readingsOf(digits: string): { value: number; step: number }[] {
+  const plain = digits.replace(/['\u00a0\u202f\u2009 ٬]/g, '').replace('٫', ',');
+  const separators = plain.match(/[.,]/g) ?? [];
+  const [first] = separators;
+  const last = separators.at(-1);
+  if (first === undefined || last === undefined) return [reading(plain, 0)];
+  const decimals = plain.length - plain.lastIndexOf(last) - 1;
+  const grouped = reading(plain.replace(/[.,]/g, ''), 0);
+  const decimal = reading(`${plain.slice(0, -decimals - 1).replace(/[.,]/g, '')}.${plain.slice(-decimals)}`, decimals);
+  if (separators.length > 1) return first === last ? [grouped] : [decimal];
+  if (decimals === 3 && plain.length <= 7 && !plain.startsWith('0')) return [grouped, decimal];
+  return [decimal];
+}
+
+function reading(digits: string, decimals: number): { value: number; step: number } {
+  return { value: Number(digits), step: 10 ** -decimals };
+}
+
+function magnitudeOf(after: string, before: string): { factors: number[]; length: number } {
+  const cjk = CJK_MAGNITUDE.exec(after)?.[0];
+  if (cjk !== undefined) {
+    let factor = 1;
+    for (const sign of cjk.trim()) factor *= CJK_FACTORS[sign] ?? 1;
+    return { factors: [factor], length: cjk.length };
+  }
+  for (const [pattern, factor] of MAGNITUDES) {
+    const found = pattern.exec(after)?.[0];
+    if (found !== undefined) return { factors: found.trim() === 'billionen' ? [1e12] : [factor], length: found.length };
+  }
+  for (const [pattern, factor] of LETTERS) {
+    const found = pattern.exec(after)?.[0];
+    if (found === undefined) continue;
+    // `41m tonnes` and `132 M€` are millions; `41m` alone may be metres.
+    const isSure = /[$€£¥₹]\s?$/.test(before) || unitAt('', after.slice(found.length)) !== undefined;
+    return { factors: isSure ? [factor] : [factor, 1], length: isSure ? found.length : 0 };
+  }
+  return { factors: [1], length: 0 };
+}
+const CJK_FACTORS: Readonly<Record<string, number>> = { 千: 1e3, 万: 1e4, 萬: 1e4, 亿: 1e8, 億: 1e8, 兆: 1e12 };
+
+/** What stands around a figure: its unit, and how exact it is meant. */
+function surrounding(
+  text: string,
+  { start, end }: { start: number; end: number },
+): Pick<Figure, 'end' | 'unit' | 'precision'> {
+  const before = text.slice(Math.max(0, start - 28), start);
+  const after = text.slice(end, end + 32);
+  const unit = unitAt(before, after);
+  return { end: end + (unit?.length ?? 0), unit: unit?.unit, precision: precisionOf(before, after) };
+}
+
+const BEFORE: readonly (readonly [pattern: RegExp, precision: Precision])[] = [
+  [
+    /(?:more than|over|above|exceed(?:s|ed|ing)?|at least|mehr als|uber|mindestens|plus d[e']s?|au moins|superieure? a|mas de|al menos|piu di|oltre|almeno|超过|超過|逾|至少|более|больше|свыше|не менее|أكثر من)\s?(?:the |les |los |le |i |gli )?[$€£¥]?\s?$/,
+    'over',
+  ],
+  [
+    /(?:less than|under|below|nearly|almost|up to|just under|fewer than|weniger als|unter|fast|knapp|beinahe|bis zu|moins d[e']|pres de|presque|jusqu'a|menos de|casi|hasta|quasi|meno di|fino a|近|将近|接近|不到|不足|почти|менее|до|около|نحو|ما يقرب من)\s?(?:the |les |los |le |de |a |i |gli )?[$€£¥]?\s?$/,
+    'under',
+  ],
+  [
+    /(?:about|around|roughly|approximately|some|circa|ca\.|c\.|close to|etwa|rund|ungefahr|zirka|gut|gegen|environ|a peu pres|quelque|autour de|unos|unas|alrededor de|cerca de|aproximadamente|casi|circa|约|約|大约|大約|大概|およそ|ほぼ|около|примерно|приблизительно|حوالي|تقريبا)\s?(?:the |les |los |le |de |a |i |gli )?[$€£¥]?\s?$/,
+    'about',
+  ],
+];
+const AFTER: readonly (readonly [pattern: RegExp, precision: Precision])[] = [
+  [/^.{0,4}?(?:以上|余|餘|多|强|超|を超|を上回)/, 'over'],
+  [/^.{0,4}?(?:近く|未満|弱|以下|以内)/, 'under'],
+  [/^.{0,6}?(?:左右|上下|前后|ほど|程度|くらい|ぐらい|前後)/, 'about'],
+];
+
+/** What stands around a number says of how exact it is. */
+export function precisionAt(text: string, { start, end }: { start: number; end: number }): Precision {
+  return precisionOf(text.slice(Math.max(0, start - 28), start), text.slice(end, end + 32));
+}
+
+function precisionOf(before: string, after: string): Precision {
+  for (const [pattern, precision] of BEFORE) if (pattern.test(before)) return precision;
+  for (const [pattern, precision] of AFTER) if (pattern.test(after)) return precision;
+  return 'exact';
+}
+
+/** How far a figure that is said to be rounded may be from what it rounds, as a part of it. */
+const ROUGHLY = 0.06;
+const FAR = 0.25;
+
+/** Whether a figure of a claim says what one of its source says. */
+export function sameFigure(claim: Figure, source: Figure): boolean {
+  const scale = scaleBetween(claim.unit, source.unit);
+  if (scale === undefined) return false;
+  return claim.values.some((said, reading) =>
+    source.values.some((found, other) => {
+      const step = claim.steps[reading] ?? 1;
+      // Only what a number means first is rounded.
+      if (other > 0 && reading === 0) return scale === 1 && said === found;
+      if (other === 0 && reading > 0 && scale !== 1) return false;
+      return isClose(said, { found: found * scale, claim, step, converted: scale !== 1 });
+    }),
+  );
+}
+
+/** What a value in the unit of the source is multiplied by; undefined where the two measure different things. */
+function scaleBetween(claim: Unit | undefined, source: Unit | undefined): number | undefined {
+  if (!claim || !source) return claim?.name === 'percent' || source?.name === 'percent' ? undefined : 1;
+  if (claim.name === source.name) return 1;
+  if (claim.name === 'cent' && source.dimension === 'money') return 100;
+  if (source.name === 'cent' && claim.dimension === 'money') return 0.01;
+  if (claim.dimension !== source.dimension || claim.factor === undefined || source.factor === undefined)
+    return undefined;
+  return source.factor / claim.factor;
+}
+
+function isClose(
+  said: number,
+  { found, claim, step, converted }: { found: number; claim: Figure; step: number; converted: boolean },
+): boolean {
+  const difference = said - found;
+  const size = Math.max(Math.abs(said), Number.EPSILON);
+  if (Math.abs(difference) <= size * 1e-9) return true;
+  if (converted && Math.abs(difference) <= size * 0.01) return true;
+  const digits = said / step;
+  // A last digit that is not a zero, of several, was rounded to: 26 % for 26.3 %, 5.9 million for 5 889 000.
+  const isFine = claim.isRounded || step < 1 || (digits >= 10 && step === 1 && !Number.isInteger(found));
+  if (isFine && digits >= 2 && Math.abs(difference) <= step * 0.5001) return true;
+  switch (claim.precision) {
+    case 'about':
+      return Math.abs(difference) <= size * ROUGHLY;
+    case 'over':
+      return difference <= 0 && -difference <= size * FAR;
+    case 'under':
+      return difference >= 0 ? difference <= size * FAR : -difference <= (size * ROUGHLY) / 4;
+    default:
+      return false;
+  }
+}

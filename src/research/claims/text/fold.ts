@@ -1,0 +1,52 @@
+/** Text in the form in which it is compared: every character has its place, so that ranges hold in both forms. */
+
+/** Accented Latin letters, full-width forms, digits of other scripts, and signs that have several forms. */
+const FOLDED = /[\u00c0-\u024f\u1e00-\u1eff\u0660-\u0669\u06f0-\u06f9\uff01-\uff5eёй’‘′−‐‑]/g;
+
+const folds = new Map<string, string>();
+
+/** Lower case without accents, as long as the text itself. */
+export function foldText(text: string): string {
+  const lower = text.toLowerCase();
+  const even = lower.length === text.length ? lower : text.replace(/[\s\S]/g, lowerOfSameLength);
+  return even.replace(FOLDED, foldOf);
+}
+
+function lowerOfSameLength(character: string): string {
+  const lower = character.toLowerCase();
+  return lower.length === 1 ? lower : character;
+}
+
+function foldOf(character: string): string {
+  const known = folds.get(character);
+  if (known !== undefined) return known;
+  const folded = newFold(character);
+  folds.set(character, folded);
+  return folded;
+}
+
+function newFold(character: string): string {
+  const code = character.charCodeAt(0);
+  if (code >= 0xff01 && code <= 0xff5e) return String.fromCharCode(code - 0xfee0).toLowerCase();
+  if (code >= 0x0660 && code <= 0x0669) return String(code - 0x0660);
+  if (code >= 0x06f0 && code <= 0x06f9) return String(code - 0x06f0);
+  if (character === 'ё') return 'е';
+  if (character === 'й') return character;
+  if ('’‘′'.includes(character)) return "'";
+  if ('−‐‑'.includes(character)) return '-';
+  return character.normalize('NFD')[0] ?? character;
+}
+
+/** Letters of scripts that write words without spaces between them. */
+export const CJK = /[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff々〆ヶ]/;
+
+/**
+ * Letters of folded text whose scripts part words, as a class of a regular expression. In patterns of hundreds of words
+ * `\\p{L}` costs a tenth of a second to compile.
+ */
+const LETTER = '[a-zß-ʯͰ-ӿ԰-ۿ]';
+
+/** The source of a pattern of folded text with the cheaper class in place of `\\p{L}`. */
+export function foldedPattern(pattern: string): string {
+  return pattern.replaceAll('\\p{L}', LETTER);
+}

@@ -1,0 +1,233 @@
+import type { Language } from './language.ts';
+
+/** Numbers that are written as words; one is left out: it counts nothing more often than not. */
+
+interface FoundNumber {
+  start: number;
+  end: number;
+  values: number[];
+  steps: number[];
+}
+
+const SMALL: readonly (readonly [words: string, from: number])[] = [
+  [
+    'two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen',
+    2,
+  ],
+  [
+    'zwei drei vier funf sechs sieben acht neun zehn elf zwolf dreizehn vierzehn funfzehn sechzehn siebzehn achtzehn neunzehn',
+    2,
+  ],
+  ['deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze seize', 2],
+  ['dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince', 2],
+  ['due tre quattro cinque sei sette otto nove dieci undici dodici tredici quattordici quindici sedici', 2],
+  ['два три четыре пять шесть семь восемь девять десять', 2],
+];
+const TENS: readonly (readonly [words: string, from: number])[] = [
+  ['twenty thirty forty fifty sixty seventy eighty ninety', 20],
+  ['zwanzig dreissig vierzig funfzig sechzig siebzig achtzig neunzig', 20],
+  ['vingt trente quarante cinquante soixante', 20],
+  ['veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa', 20],
+  ['venti trenta quaranta cinquanta sessanta settanta ottanta novanta', 20],
+];
+/** Words that count in one language only, and are other words elsewhere: `due`, `très` without its accent. */
+const ONLY_IN: ReadonlyMap<string, Language> = new Map([
+  ['due', 'it'],
+  ['tre', 'it'],
+  ['sei', 'it'],
+  ['otto', 'it'],
+  ['nove', 'it'],
+  ['tres', 'es'],
+  ['once', 'es'],
+  ['dos', 'es'],
+  ['elf', 'de'],
+  ['acht', 'de'],
+  ['sept', 'fr'],
+]);
+
+function table(): Map<string, number> {
+  const all = new Map<string, number>();
+  for (const [words, from] of SMALL) for (const [i, word] of words.split(' ').entries()) all.set(word, from + i);
+  for (const [words, from] of TENS) for (const [i, word] of words.split(' ').entries()) all.set(word, from + 10 * i);
+  all.set('dreißig', 30);
+  all.set('hundred', 100);
+  all.set('dozen', 12);
+  return all;
+}
+
+const WORDS = table();
+const MAGNITUDES: Readonly<Record<string, number>> = {
+  hundred: 100,
+  thousand: 1e3,
+  tausend: 1e3,
+  mille: 1e3,
+  mil: 1e3,
+  mila: 1e3,
+  million: 1e6,
+  millionen: 1e6,
+  millions: 1e6,
+  millones: 1e6,
+  milioni: 1e6,
+  billion: 1e9,
+  milliarden: 1e9,
+  milliards: 1e9,
+};
+const WORD = /\p{L}+(?:-\p{L}+)?/gu;
+
+const FRACTION =
+  /(?<!\p{L})(?:(?:a|one|ein|einem|einen|eine|die|un|une|la|el|il|der|los|le) )?(?<two>two[ -]|zwei |deux |dos |due )?(?<three>three[ -]|drei |trois |tres |tre )?(?<name>half|halfte|moitie|mitad|meta|third|drittel|tiers|tercios?|terz[oi]|quarter|viertel|quart|cuart[oa]s?|quart[oi]|quarters|thirds|fifths?|funftel|cinquiemes?|quint[oi]s?)(?= (?:of|der|des|de|d'|von|di|del)(?!\p{L})|[.,;]|$)/gu;
+const PARTS: readonly (readonly [pattern: RegExp, part: number])[] = [
+  [/^(?:half|halfte|moitie|mitad|meta)$/, 50],
+  [/^(?:third|drittel|tiers|tercio|terz)/, 100 / 3],
+  [/^(?:quart|viertel|cuart)/, 25],
+  [/^(?:fifth|funftel|cinquieme|quint)/, 20],
+];
+
+/** `six in ten`, `drei von zehn`, `4 sur 10`. */
+const OF_SO_MANY = / (?:in|out of|von|sur|de cada|su) (?<whole>[a-z]+|\d+)(?![a-z\d])/g;
+const PART = /(?<![\d.,])(?<part>[a-z]{1,12}|\d{1,3})$/;
+const PART_WITH_NOUN = /(?<![\d.,])(?<part>[a-z]{1,12}|\d{1,3}) [a-zß-ʯ]{1,24}$/;
+/** The longest part with its noun. */
+const BEFORE = 32;
+
+/** `Jedes vierte Kind`, `every third house`. */
+const EACH =
+  /(?<!\p{L})(?:jede[rsnm]?|every|ogni|each) (?:(?<half>second|other|zweite[rsn]?)|(?<third>third|dritte[rsn]?)|(?<fourth>fourth|vierte[rsn]?)|(?<fifth>fifth|funfte[rsn]?)|(?<tenth>tenth|zehnte[rsn]?))(?!\p{L})/gu;
+const EACH_PARTS: Readonly<Record<string, number>> = { half: 50, third: 100 / 3, fourth: 25, fifth: 20, tenth: 10 };
+
+/** Tenths, as Chinese and Japanese count them. */
+const TENTHS = /(?<part>[一二三四五六七八九\d])(?:成|割)(?<half>半)?/g;
+
+/** Parts of a whole that are written as words, in percent. */
+export function* partsIn(text: string): Generator<FoundNumber> {
+  for (const { 0: words, index, groups } of text.matchAll(OF_SO_MANY)) {
+    const whole = countOf(groups?.whole);
+    if (whole === undefined || whole > 100) continue;
+    const before = text.slice(Math.max(0, index - BEFORE), index);
+    const found = PART.exec(before);
+    const ofNoun = words.startsWith(' sur ') ? PART_WITH_NOUN.exec(before) : null;
+    const part = countOf(found?.groups?.part) ?? countOf(ofNoun?.groups?.part);
+    if (part === undefined || part >= whole) continue;
+    const start = index - (ofNoun?.[0] ?? found?.[0] ?? '').length;
+    yield { start, end: index + words.length, values: [(part * 100) / whole], steps: [1] };
+  }
+  for (const { 0: words, index, groups = {} } of text.matchAll(EACH)) {
+    const name = Object.keys(groups).find((key) => groups[key] !== undefined) ?? '';
+    yield { start: index, end: index + words.length, values: [EACH_PARTS[name] ?? 0], steps: [1] };
+  }
+  for (const { 0: sign, index, groups } of text.matchAll(TENTHS)) {
+    const tenths = (DIGITS[groups?.part ?? ''] ?? Number(groups?.part)) + (groups?.half === undefined ? 0 : 0.5);
+    yield { start: index, end: index + sign.length, values: [tenths * 10], steps: [1] };
+  }
+  for (const { 0: words, index, groups } of text.matchAll(FRACTION)) {
+    const part = PARTS.find(([pattern]) => pattern.test(groups?.name ?? ''))?.[1];
+    if (part === undefined || words === groups?.name) continue;
+    const times = groups?.two !== undefined ? 2 : groups?.three !== undefined ? 3 : 1;
+    yield { start: index, end: index + words.length, values: [part * times], steps: [1] };
+  }
+}
+
+/** Number words in a folded text. */
+export const NUMBER_WORDS = {
+  *find(text: string, language: Language | undefined): Generator<FoundNumber> {
+    for (const { 0: word, index } of text.matchAll(WORD)) {
+      const value = numberOf(word);
+      if (value === undefined || (ONLY_IN.get(word) ?? language) !== language) continue;
+      const end = index + word.length;
+      const next = /^ (\p{L}+)/u.exec(text.slice(end, end + 14));
+      const factor = MAGNITUDES[next?.[1] ?? ''];
+      const values = [value * (factor ?? 1)];
+      yield {
+        start: index,
+        end: factor === undefined ? end : end + (next?.[0].length ?? 0),
+        values,
+        steps: [factor ?? 1],
+      };
+    }
+  },
+};
+
+function countOf(word = ''): number | undefined {
+  return /^\d/.test(word) ? Number(word) : /^(?:one|ein|eine[srmn]?|une?|un[oa])$/.test(word) ? 1 : numberOf(word);
+}
+
+/** What numbers of several words in one have. */
+const COMPOUND = /-|.und.|^(?:vent|trent|quarant|cinquant|sessant|settant|ottant|novant|veint|dieci)/;
+
+function numberOf(word: string): number | undefined {
+  const known = WORDS.get(word);
+  if (known !== undefined) return known;
+  if (!COMPOUND.test(word)) return undefined;
+  const [tens = '', unit = ''] = word.split('-', 2);
+  const both = [WORDS.get(tens), unit === 'one' ? 1 : WORDS.get(unit)];
+  if (both[0] !== undefined && both[1] !== undefined && both[0] >= 10 && both[0] % 10 === 0) return both[0] + both[1];
+  // Italian and Spanish write both in one word, without the last vowel of the first.
+  const joined = /^(vent|trent|quarant|cinquant|sessant|settant|ottant|novant|veint|dieci)[aeoi]?(\p{L}+)$/u.exec(word);
+  const ones = WORDS.get(joined?.[2] ?? '');
+  const stem = joined?.[1] ?? '';
+  if (ones !== undefined && ones < 10)
+    for (const end of 'ieao') {
+      const ten = WORDS.get(`${stem}${end}`) ?? WORDS.get(`${stem}${end}e`);
+      if (ten !== undefined) return ten + ones;
+    }
+  const german = /^(ein|zwei|drei|vier|funf|sechs|sieben|acht|neun)und(\p{L}+)$/u.exec(word);
+  const low = german ? (german[1] === 'ein' ? 1 : german[1] === 'acht' ? 8 : WORDS.get(german[1] ?? '')) : undefined;
+  const high = WORDS.get(german?.[2] ?? '');
+  return low !== undefined && high !== undefined && high >= 20 ? high + low : undefined;
+}
+
+const DIGITS: Readonly<Record<string, number>> = {
+  零: 0,
+  〇: 0,
+  一: 1,
+  二: 2,
+  两: 2,
+  三: 3,
+  四: 4,
+  五: 5,
+  六: 6,
+  七: 7,
+  八: 8,
+  九: 9,
+};
+const UNITS: Readonly<Record<string, number>> = { 十: 10, 百: 100, 千: 1000 };
+const GROUPS: Readonly<Record<string, number>> = { 万: 1e4, 亿: 1e8, 億: 1e8, 兆: 1e12 };
+const CJK_NUMERAL = /[零〇一二两三四五六七八九十百千万亿億兆]+/g;
+/** What is counted: a single numeral before anything else is part of a word. */
+const COUNTED = /^[个個年月日天周週次人名座家倍分位所种種项項条條层層章篇国國県省市岁歳円元度台棟つ回件社校店]/;
+
+/** Numbers in Chinese numerals. */
+export function* cjkNumber(text: string): Generator<FoundNumber> {
+  for (const { 0: numeral, index } of text.matchAll(CJK_NUMERAL)) {
+    const end = index + numeral.length;
+    const counts = COUNTED.test(text.slice(end, end + 1));
+    if (numeral === '一' || (numeral.length === 1 && (!counts || DIGITS[numeral] === undefined))) continue;
+    if (/^[万亿億兆百千]+$/.test(numeral)) continue;
+    if (numeral.length > 1 && !/[十百千万亿億]/.test(numeral) && !counts) continue;
+    const value = cjkValue(numeral);
+    if (value !== undefined && value > 1) yield { start: index, end, values: [value], steps: [1] };
+  }
+}
+
+function cjkValue(numeral: string): number | undefined {
+  if (/^[零〇一二三四五六七八九]{2,}$/.test(numeral)) {
+    return Number([...numeral].map((sign) => DIGITS[sign]).join(''));
+  }
+  let total = 0;
+  let group = 0;
+  let digit: number | undefined;
+  for (const sign of numeral) {
+    const unit = UNITS[sign];
+    const factor = GROUPS[sign];
+    if (DIGITS[sign] !== undefined) digit = DIGITS[sign];
+    else if (unit !== undefined) {
+      group += (digit ?? 1) * unit;
+      digit = undefined;
+    } else if (factor !== undefined) {
+      total += (group + (digit ?? 0)) * factor;
+      group = 0;
+      digit = undefined;
+    }
+  }
+  return total + group + (digit ?? 0);
+}

@@ -1,0 +1,108 @@
+import { datesIn, type FoundDate } from './dates.ts';
+import { type Figure, figuresIn, precisionAt } from './figures.ts';
+import { foldText } from './fold.ts';
+import { type Language, languageOf } from './language.ts';
+import { type Spoken, spoken } from './word-list.ts';
+import { type Word, wordsIn } from './words.ts';
+
+/** A sentence with what can be compared of it. */
+export interface Parsed {
+  text: string;
+  folded: string;
+  /** The folded text with all of its words. */
+  spoken: Spoken;
+  /** The language that its function words are of. */
+  language: Language | undefined;
+  words: readonly Word[];
+  figures: readonly Figure[];
+  dates: readonly FoundDate[];
+  clauses: readonly Clause[];
+}
+
+/** A part of a sentence that says one thing. Places are those of the sentence. */
+export interface Clause {
+  start: number;
+  end: number;
+  text: string;
+  spoken: Spoken;
+  words: readonly Word[];
+  figures: readonly Figure[];
+  dates: readonly FoundDate[];
+}
+
+/** Takes a sentence apart; places are those of its text. */
+export function parseSentence(text: string, folded = foldText(text)): Parsed {
+  const all = spoken(folded);
+  const dates = datesIn(all, text).filter((date) => !isAmount(date, folded));
+  const language = languageOf(all.words);
+  const figures = figuresIn(folded, { taken: dates, language }).filter((figure) => !isListNumber(folded, figure));
+  const words = wordsIn(folded, text).filter(({ start }) => !isWithin(start, dates) && !isWithin(start, figures));
+  return {
+    text,
+    folded,
+    spoken: all,
+    language,
+    words,
+    figures,
+    dates,
+    clauses: clausesOf(text, folded, { words, figures, dates }),
+  };
+}
+
+/** `Some 1400 animals`: a number that is more or less of something is no year. */
+function isAmount({ start, end, month, decade, quarter }: FoundDate, folded: string): boolean {
+  const isYear = month === undefined && decade === undefined && quarter === undefined;
+  return isYear && precisionAt(folded, { start, end }) !== 'exact';
+}
+
+function isListNumber(folded: string, { start, end }: Figure): boolean {
+  return start === 0 && /^[.)]\s/.test(folded.slice(end, end + 2));
+}
+
+function isWithin(at: number, ranges: readonly { start: number; end: number }[]): boolean {
+  return ranges.some(({ start, end }) => at >= start && at < end);
+}
+
+const BOUNDARY =
+  /[;:,，；、。—–]\s*|\s(?:while|whereas|but|and|although|wahrend|und|aber|sondern|obwohl|tandis que|alors que|et|mais|mientras que|mientras|pero|y|mentre|ma|e|а|но|и|while)\s|而(?=[^且])|但/g;
+
+/** What goes on behind so many clauses is a list. */
+const MOST_CLAUSES = 15;
+
+/** The parts between commas and conjunctions, each with something that can be compared. */
+function clausesOf(
+  text: string,
+  folded: string,
+  { words, figures, dates }: Pick<Parsed, 'words' | 'figures' | 'dates'>,
+): Clause[] {
+  const clauses: Clause[] = [];
+  const within = (start: number, end: number) => {
+    const inside = (at: { start: number }) => at.start >= start && at.start < end;
+    return {
+      start,
+      end,
+      text: folded.slice(start, end),
+      spoken: spoken(folded.slice(start, end)),
+      words: words.filter(inside),
+      figures: figures.filter(inside),
+      dates: dates.filter(inside),
+    };
+  };
+  let from = 0;
+  for (const { 0: boundary, index } of folded.matchAll(BOUNDARY)) {
+    if (isWithin(index, figures) || isWithin(index, dates) || /^\s[èà]/i.test(text.slice(index, index + 2))) continue;
+    const clause = within(from, index);
+    const facts = clause.figures.length + clause.dates.length;
+    if (clause.words.length + facts < 2 || clause.words.length === 0) continue;
+    clauses.push(clause);
+    from = index + boundary.length;
+    if (clauses.length === MOST_CLAUSES) break;
+  }
+  const last = within(from, folded.length);
+  if (last.words.length > 0 || clauses.length === 0) clauses.push(last);
+  else {
+    const before = clauses.pop();
+    clauses.push(within(before?.start ?? 0, folded.length));
+  }
+  return clauses;
+}

@@ -1,0 +1,152 @@
+import { yieldToEventLoop } from '../../../base/load/event-loop.ts';
+import { NO_STOP } from './abbreviations.ts';
+import { foldText } from './fold.ts';
+import { type Parsed, parseSentence } from './parsed.ts';
+
+/** The text of a source as the run was shown it, ready to be held against claims. */
+export class SourceText {
+  readonly title: string;
+  readonly text: string;
+  readonly #folded: string[] = [];
+  readonly #starts: number[] = [];
+  readonly #ends: number[] = [];
+  readonly #parsed = new Map<number, Parsed>();
+  #parsedTitle: Parsed | undefined;
+  #whole: string | undefined;
+
+  private constructor(title: string, text: string) {
+    this.title = title;
+    this.text = text.length > MOST ? text.slice(0, betweenCharacters(text, MOST)) : text;
+  }
+
+  /** Takes a text apart at once; for long ones there is `openInSteps`. */
+  static open({ title, text }: { title: string; text: string }): SourceText {
+    const source = new SourceText(title, text);
+    for (let at = 0; at < source.text.length; ) at = source.#read(at);
+    return source;
+  }
+
+  /** The same with rests, so that others are served meanwhile. */
+  static async openInSteps({ title, text }: { title: string; text: string }): Promise<SourceText> {
+    const source = new SourceText(title, text);
+    for (let at = 0; at < source.text.length; ) {
+      at = source.#read(at);
+      if (at < source.text.length) await yieldToEventLoop();
+    }
+    return source;
+  }
+
+  /** The folded text. */
+  get folded(): string {
+    this.#whole ??= this.#folded.join('');
+    return this.#whole;
+  }
+
+  get sentences(): number {
+    return this.#starts.length;
+  }
+
+  start(index: number): number {
+    return this.#starts[index] ?? 0;
+  }
+
+  end(index: number): number {
+    return this.#ends[index] ?? 0;
+  }
+
+  get parsedTitle(): Parsed {
+    this.#parsedTitle ??= parseSentence(this.title);
+    return this.#parsedTitle;
+  }
+
+  sentence(index: number): Parsed {
+    const known = this.#parsed.get(index);
+    if (known) return known;
+    const [start, end] = [this.start(index), this.end(index)];
+    const parsed = parseSentence(this.text.slice(start, end), this.folded.slice(start, end));
+    this.#parsed.set(index, parsed);
+    return parsed;
+  }
+
+  /** The sentence at a place of the text. */
+  indexAt(place: number): number {
+    let low = 0;
+    let high = this.#starts.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((this.#starts[middle] ?? 0) <= place) low = middle;
+      else high = middle - 1;
+    }
+    return low;
+  }
+
+  /** Reads one step of the text; gives the place behind it. */
+  #read(from: number): number {
+    const end = stepEnd(this.text, from);
+    this.#folded.push(foldText(this.text.slice(from, end)));
+    let start = from;
+    for (const { 0: gap, index } of this.text.slice(from, end).matchAll(SENTENCE_END)) {
+      this.#add(start, from + index);
+      start = from + index + gap.length;
+    }
+    this.#add(start, end);
+    return end;
+  }
+
+  #add(from: number, to: number): void {
+    let start = from;
+    while (start < to && /\s/.test(this.text[start] ?? '')) start++;
+    while (to - start > LONGEST) {
+      const cut = cutAt(this.text, start);
+      this.#push(start, cut);
+      start = cut;
+    }
+    this.#push(start, to);
+  }
+
+  #push(start: number, end: number): void {
+    if (this.text.slice(start, end).trim() === '') return;
+    this.#starts.push(start);
+    this.#ends.push(end);
+  }
+}
+
+/** The most of one source that is looked at, and of one step, in UTF-16 code units. */
+const MOST = 400_000;
+const STEP = 40_000;
+/** Longer sentences are tables or lists: they are cut. */
+const LONGEST = 300;
+/** Where a sentence ends. A line that goes on with a small letter is one that was wrapped. */
+const SENTENCE_END = new RegExp(
+  `(?<=[.!?…][)"'”’»]?)${NO_STOP}\\s+(?=[\\p{Lu}\\p{Lo}\\p{N}"'“„«([#*-])|(?<=[。！？])|\\n\\s*\\n\\s*|\\n\\s*(?=[\\p{Lu}\\p{Lo}|#*•–-]|\\d+[.)]\\s)`,
+  'gu',
+);
+
+function stepEnd(text: string, from: number): number {
+  const at = from + STEP;
+  if (at >= text.length) return text.length;
+  const line = text.lastIndexOf('\n', at);
+  if (line > from + STEP / 2) return line + 1;
+  const space = text.lastIndexOf(' ', at);
+  if (space > from + STEP / 2) return space + 1;
+  return betweenCharacters(text, at);
+}
+
+/** The place, or the one before it where it would part a surrogate pair. */
+function betweenCharacters(text: string, at: number): number {
+  const code = text.charCodeAt(at);
+  return code >= 0xdc00 && code <= 0xdfff ? at - 1 : at;
+}
+
+function cutAt(text: string, start: number): number {
+  const part = text.slice(start, start + LONGEST);
+  const place = Math.max(
+    part.lastIndexOf(', '),
+    part.lastIndexOf('; '),
+    part.lastIndexOf(' | '),
+    part.lastIndexOf('，'),
+  );
+  if (place > LONGEST / 3) return start + place + 1;
+  const space = part.lastIndexOf(' ');
+  return space > LONGEST / 3 ? start + space + 1 : betweenCharacters(text, start + LONGEST);
+}

@@ -1,0 +1,181 @@
+import { foldedPattern } from './fold.ts';
+
+/** Units of figures. Those of one dimension are converted where a factor is given. */
+
+export interface Unit {
+  name: string;
+  dimension: string;
+  /** How many of the first unit of its dimension it is. */
+  factor?: number;
+}
+
+type Row = readonly [name: string, dimension: string, factor: number | undefined, pattern: string];
+
+/** Prefixes of watts and watt hours with their signs in Chinese and Japanese. */
+const ELECTRIC = (
+  [
+    ['tera', 't', 1e9, '太', 'テラ'],
+    ['giga', 'g', 1e6, '吉', 'ギガ'],
+    ['mega', 'm', 1e3, '兆', 'メガ'],
+    ['kilo', 'k', 1, '千', 'キロ'],
+  ] as const
+).flatMap(([prefix, letter, factor, han, kana]): Row[] => {
+  const watts = `${prefix}(?:watt|vati|vatt)\\p{L}*`;
+  const hours = ` ?-?(?:hours?|stunden?|heures?|horas?|ore|ora)|${prefix}(?:watt|vatt)(?:stunden?|ore|ora)`;
+  return [
+    [`${prefix}watt hour`, 'energy', factor, `${letter}wh|${watts}${hours}|${han}瓦时|${kana}ワット時`],
+    [`${prefix}watt`, 'power', factor, `${letter}w|${watts}|${han}瓦|${kana}ワット`],
+  ];
+});
+
+/** Bytes and hertz, with what they count in their first unit. */
+const COUNTED = (
+  [
+    ['tera', 't', 1e12],
+    ['giga', 'g', 1e9],
+    ['mega', 'm', 1e6],
+    ['kilo', 'k', 1e3],
+  ] as const
+).flatMap(([prefix, letter, factor]): Row[] => [
+  [`${prefix}byte`, 'data', factor, `${letter}i?b|${prefix}(?:byte|octet)s?`],
+  [`${prefix}hertz`, 'frequency', factor, `${letter}hz|${prefix}hert\\p{L}*`],
+]);
+
+/** Longer ones first where one begins with another. Patterns are of folded text, behind a number. */
+const AFTER: readonly Row[] = [
+  [
+    'percentage points',
+    'points',
+    undefined,
+    'percentage points?|prozentpunkten?|points? de pourcentage|puntos porcentuales|punti percentuali|个百分点|ポイント|п\\.?п\\.?',
+  ],
+  [
+    'percent',
+    'share',
+    1,
+    '%|percent|per cent|prozent|pour cent|pour-cent|por ciento|por cento|per cento|パーセント|процент\\p{L}*|في المئة|بالمئة',
+  ],
+  ['permille', 'share', 0.1, '‰|promille'],
+  [
+    'square kilometre',
+    'area',
+    1e6,
+    'km²|km2|sq\\.? ?km|square kilomet\\p{L}*|quadratkilomet\\p{L}*|kilometres? carres?|kilometros? cuadrados?|chilometri quadrati|平方公里|平方キロメートル|平方キロ|平方千米|кв\\.? ?км',
+  ],
+  [
+    'square metre',
+    'area',
+    1,
+    'm²|m2|sqm|square met\\p{L}*|quadratmet\\p{L}*|metres? carres?|metros? cuadrados?|metri quadrati|平方米|平方メートル',
+  ],
+  ['square mile', 'area', 2.59e6, 'sq\\.? ?mi|square miles?|平方英里'],
+  ['hectare', 'area', 1e4, 'hectares?|hektar|hectareas?|ettari|公顷|ヘクタール|ha'],
+  ['acre', 'area', 4046.86, 'acres?'],
+  [
+    'cubic kilometre',
+    'volume',
+    1e12,
+    'km³|km3|cubic kilomet\\p{L}*|kubikkilomet\\p{L}*|kilometres? cubes?|kilometros? cubicos?|chilometri cubi|立方公里|立方千米|立方キロメートル',
+  ],
+  ['cubic hectometre', 'volume', 1e9, 'hm³|hm3|hectometros? cubicos?|hectometres? cubes?'],
+  [
+    'cubic metre',
+    'volume',
+    1e3,
+    'm³|m3|cubic met\\p{L}*|kubikmet\\p{L}*|metres? cubes?|metros? cubicos?|metri cubi|立方米|立方メートル',
+  ],
+  ['hectolitre', 'volume', 100, 'hl|he[ck]toli[tr]\\p{L}*|ettolitr\\p{L}*'],
+  ['millilitre', 'volume', 1e-3, 'ml|millilit\\p{L}*|mililitr\\p{L}*|毫升|ミリリットル'],
+  ['litre', 'volume', 1, 'lit(?:re|er|ro|ri)s?n?|l|升|リットル'],
+  ['gallon', 'volume', 3.785, 'gallons?|gallonen|galones|加仑|ガロン'],
+  ['barrel', 'volume', 158.99, 'barrels?|barils?|barriles|barili|桶|バレル'],
+  ...COUNTED,
+  ['century', 'time', 3_155_760_000, 'centur(?:y|ies)|jahrhunderten?|siecles?|siglos?|secoli|世纪|世紀'],
+  ['decade', 'time', 315_576_000, 'decades?|jahrzehnten?|decennies?|decadas?|decenn\\p{L}*'],
+  ['kilometres per hour', 'speed', 1, 'km/h|kph|kilomet\\p{L}* (?:per|pro|par|por|all) ?\\p{L}*|公里每小时|时速'],
+  ['miles per hour', 'speed', 1.609344, 'mph|miles per hour'],
+  [
+    'kilometre',
+    'length',
+    1000,
+    'kilomet\\p{L}*|km|chilometr\\p{L}*|公里|千米|キロメートル|キロ|км|километр\\p{L}*|كيلومتر\\p{L}*',
+  ],
+  ['centimetre', 'length', 0.01, 'centimet\\p{L}*|zentimet\\p{L}*|cm|厘米|センチメートル|センチ'],
+  ['millimetre', 'length', 0.001, 'millimet\\p{L}*|mm|毫米|ミリメートル|ミリ'],
+  ['metre', 'length', 1, 'met(?:re|er|ro|ri)s?n?|m|米|メートル|м|метр\\p{L}*|متر\\p{L}*'],
+  ['mile', 'length', 1609.344, 'miles?|meilen?|millas?|miglia|英里|マイル|миль|ميل'],
+  ['foot', 'length', 0.3048, 'feet|foot|ft\\.?|fuss|fuß|pieds?|pies|piedi|英尺|フィート'],
+  ['inch', 'length', 0.0254, 'inch(?:es)?|zoll|pouces?|pulgadas?|pollici|英寸|インチ'],
+  ['tonne', 'mass', 1000, 'tonnes?|tonnen|tons?|toneladas?|tonnellate|t|吨|トン|тонн\\p{L}*'],
+  ['kilogram', 'mass', 1, 'kilogram\\p{L}*|kilos?|kg|公斤|千克|キログラム|кг'],
+  ['gram', 'mass', 0.001, 'gramm?\\p{L}*|g|克|グラム|г'],
+  ['milligram', 'mass', 1e-6, 'milligram\\p{L}*|mg|毫克|ミリグラム'],
+  ['pound', 'mass', 0.45359, 'lbs?|磅|ポンド'],
+  ['celsius', 'temperature', undefined, '°\\s?c|℃|(?:degrees|grad|degres|grados|gradi) celsius|摄氏度|度'],
+  ['fahrenheit', 'temperature', undefined, '°\\s?f|℉|(?:degrees|grad|degres) fahrenheit|华氏度'],
+  ...ELECTRIC,
+  ['hour', 'time', 3600, 'hours?|stunden?|heures?|horas?|ore|ora|小时|時間|час\\p{L}*|h|ساع\\p{L}*'],
+  ['minute', 'time', 60, 'minut\\p{L}*|min\\.?|分钟|分間?(?![之の])|минут\\p{L}*|دقيق\\p{L}*'],
+  ['second', 'time', 1, 'seconds?|sekunden?|secondes?|segundos?|secondi|秒|секунд\\p{L}*'],
+  ['day', 'time', 86_400, 'days?|tagen?|tage|jours?|dias?|giorn[oi]|天|日間?(?!本)|дн\\p{L}*|день|يوم\\p{L}*'],
+  ['week', 'time', 604_800, 'weeks?|wochen?|semaines?|semanas?|settiman[ae]|周|週間|недел\\p{L}*'],
+  ['month', 'time', 2_629_800, 'months?|monaten?|monate|mois|mes(?:es)?|mes[ie]|个月|か月|ヶ月|カ月|месяц\\p{L}*'],
+  ['year', 'time', 31_557_600, 'years?|jahren?|jahre|ans?|annees?|anos?|ann[oi]|年|лет|год\\p{L}*|سن\\p{L}*'],
+  ['cent', 'money', undefined, 'cents?|centimes?|centimos?|centesimi|centavos?|美分|セント'],
+  [
+    'dollar',
+    'money',
+    undefined,
+    '(?:us-?)?dollars?|dolares|dollari|usd|美元|ドル|米ドル|доллар\\p{L}*|\\$|دولار\\p{L}*',
+  ],
+  ['euro', 'money', undefined, 'euros?|eur|€|欧元|ユーロ|евро|يورو'],
+  ['sterling', 'money', undefined, 'pounds? sterling|£|英镑'],
+  ['yen', 'money', undefined, 'yen|円|日元|日圆'],
+  ['yuan', 'money', undefined, 'yuan|renminbi|元|人民币'],
+  ['franc', 'money', undefined, '(?:swiss |schweizer )?franc?[ks]?e?n?|chf'],
+  ['rouble', 'money', undefined, 'рубл\\p{L}*|roubles?|rubles?'],
+];
+const BEFORE: readonly (readonly [pattern: RegExp, name: string])[] = [
+  [/(?:\$|usd)\s?$/, 'dollar'],
+  [/(?:€|eur)\s?$/, 'euro'],
+  [/£\s?$/, 'sterling'],
+  [/¥\s?$/, 'yen'],
+  [/chf\s?$/, 'franc'],
+  [/百分之\s?$/, 'percent'],
+];
+
+export const PERCENT: Unit = { name: 'percent', dimension: 'share', factor: 1 };
+
+const units = new Map<string, Unit>(
+  AFTER.map(([name, dimension, factor]) => [name, { name, dimension, ...(factor === undefined ? {} : { factor }) }]),
+);
+const patterns = AFTER.map(([name, , , pattern]) => ({
+  unit: units.get(name),
+  // Nothing that goes on with letters of its own script is a unit.
+  pattern: new RegExp(foldedPattern(`^(?:\\s|-)?(?:${pattern})(?:(?<=[^a-zЀ-ӿ؀-ۿ])|(?![a-zЀ-ӿ؀-ۿ²³/]))`)),
+}));
+/** Most words are no unit: one look tells. */
+const ANY = new RegExp(foldedPattern(`^(?:\\s|-)?(?:${AFTER.map(([, , , pattern]) => pattern).join('|')})`));
+/** What all units begin with: nothing else is looked at. */
+const MAY_BEGIN = /^(?:\s|-)?(?:de |d'|di |of )?[\p{L}%‰°℃℉$€£]/u;
+const PARTICLE = /^\s(?:de |d'|di |of )/;
+/** What Chinese and Japanese say between a number and its unit. */
+const BETWEEN = /^[余餘多数]/;
+
+/** The unit of a number, and how much of the text behind the number it takes. */
+export function unitAt(before: string, after: string): { unit: Unit; length: number } | undefined {
+  for (const [pattern, name] of BEFORE) {
+    const unit = pattern.test(before) ? units.get(name) : undefined;
+    if (unit) return { unit, length: 0 };
+  }
+  if (!MAY_BEGIN.test(after)) return undefined;
+  const between = BETWEEN.exec(after)?.[0].length ?? 0;
+  const particle = PARTICLE.exec(after)?.[0].length ?? between;
+  const rest = particle > between ? ` ${after.slice(particle)}` : after.slice(between);
+  if (!ANY.test(rest)) return undefined;
+  for (const { unit, pattern } of patterns) {
+    const found = pattern.exec(rest)?.[0];
+    if (unit && found !== undefined) return { unit, length: found.length + Math.max(between, particle - 1) };
+  }
+  return undefined;
+}

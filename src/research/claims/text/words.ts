@@ -1,0 +1,96 @@
+import { CJK } from './fold.ts';
+import { isFunctionWord } from './language.ts';
+
+/** Words of a folded text, and which of them are names. */
+
+export interface Word {
+  /** As it stands in the folded text. */
+  text: string;
+  start: number;
+  end: number;
+  isName: boolean;
+}
+
+const WORD = /[\p{L}\p{M}\p{N}]+(?:['.&][\p{L}\p{N}]+)*/gu;
+const KATAKANA = /^[\u30a0-\u30ff]{3,}$/;
+const CJK_RUN = /[\u30a0-\u30ffー]+|[\u3400-\u9fff々〆ヶ]+|[\u3040-\u309f]+|[^\u3040-\u30ff\u3400-\u9fff々〆ヶ]+/g;
+
+/** The words that carry meaning. Han characters come in pairs, Katakana in whole runs, Hiragana not at all. */
+export function wordsIn(folded: string, original: string): Word[] {
+  const words: Word[] = [];
+  for (const { 0: text, index } of folded.matchAll(WORD)) {
+    if (CJK.test(text)) words.push(...cjkWords(text, index));
+    else if (!/^\d/.test(text) && !isFunctionWord(text)) {
+      words.push({
+        text: withoutEnding(text),
+        start: index,
+        end: index + text.length,
+        isName: isNameAt(original, index, text),
+      });
+    }
+  }
+  return words;
+}
+
+function withoutEnding(word: string): string {
+  return word.replace(/'s$/, '').replace(/^(?:d|l|dell|dall|nell|all|qu|s|n|un|c)'/, '');
+}
+
+function cjkWords(text: string, from: number): Word[] {
+  const words: Word[] = [];
+  for (const { 0: run, index } of text.matchAll(CJK_RUN)) {
+    const start = from + index;
+    if (KATAKANA.test(run)) words.push({ text: run, start, end: start + run.length, isName: true });
+    else if (/^[\u3400-\u9fff々〆ヶ]/.test(run)) {
+      for (let i = 0; i + 1 < run.length; i++) {
+        const pair = run.slice(i, i + 2);
+        if (!CJK_FUNCTION.test(pair)) words.push({ text: pair, start: start + i, end: start + i + 2, isName: false });
+      }
+      if (run.length === 1 && !CJK_FUNCTION.test(run)) words.push({ text: run, start, end: start + 1, isName: false });
+    } else if (/^[a-z]/.test(run) && run.length > 1) {
+      words.push({ text: run, start, end: start + run.length, isName: true });
+    }
+  }
+  return words;
+}
+const CJK_FUNCTION = /[的了是在和与及或也]|^[一二三四五六七八九十百千万]/;
+
+/**
+ * Whether a word is written as a name: a capital letter inside of a sentence, or two in a row at its beginning. German
+ * writes all nouns so; `isGerman` of the claim decides what that is worth.
+ */
+function isNameAt(original: string, start: number, word: string): boolean {
+  const written = original.slice(start, start + word.length).replace(/^(?:[dl]|dell|all|qu)['’]/i, '');
+  if (!/^\p{Lu}/u.test(written)) return false;
+  if (/^\p{Lu}[\p{Lu}\p{N}]+$/u.test(written) || /\p{Ll}\p{Lu}/u.test(written)) return true;
+  const before = original.slice(Math.max(0, start - 3), start);
+  if (!/(?:^|[.!?:|*#"“„«\n]\s?|^[-•]\s)$/u.test(before)) return true;
+  return /^[\s-]\p{Lu}/u.test(original.slice(start + word.length, start + word.length + 2));
+}
+
+/** Whether two words are forms of one: the same beginning, or one inside the other. */
+export function sameWord(a: string, b: string): boolean {
+  if (a === b) return true;
+  const [short, long] = a.length <= b.length ? [a, b] : [b, a];
+  if (short.length < 3 || CJK.test(short)) return short.length > 2 && CJK.test(short) && long.includes(short);
+  let common = 0;
+  while (common < short.length && short[common] === long[common]) common++;
+  if (common === short.length) return long.length - short.length <= 3 || common >= 5;
+  return common >= 4 && common >= long.length * 0.6;
+}
+
+/** Whether two names are one: what is inflected may differ at its end, what is another name may not. */
+export function sameName(a: string, b: string): boolean {
+  if (a === b) return true;
+  const [short, long] = a.length <= b.length ? [a, b] : [b, a];
+  if (short.length < 3) return false;
+  let common = 0;
+  while (common < short.length && short[common] === long[common]) common++;
+  if (common === short.length) return true;
+  return common >= 4 && common >= long.length - 3 && common >= short.length - 2;
+}
+
+/** Whether a word is a form of one of others. */
+export function isOneOf({ text }: Word, words: readonly Word[]): boolean {
+  return words.some((other) => sameWord(text, other.text));
+}

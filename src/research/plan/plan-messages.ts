@@ -1,0 +1,30 @@
+import { planText } from '../../protocol/plan.ts';
+import type { TurnMessage } from '../../upstream/turn.ts';
+import { noted, type ResearchRun } from '../run/run.ts';
+import type { Step } from '../run/steps.ts';
+
+/** What the model is shown of its own plan. */
+
+/**
+ * The plan as it stands, for the end of a request: there it survives whatever room is made, and what stands before it is
+ * the same in every request.
+ */
+export function planTail({ state, prompts, fence }: ResearchRun): TurnMessage[] {
+  if (!state.plan) return [];
+  return [{ role: 'user', content: prompts.plan({ plan: fence.around(planText(state.plan)) }) }];
+}
+
+/**
+ * Names the open items of the plan to a model that wants to answer, or says that a plan is all that was asked for.
+ * Undefined where there is nothing to say, or it was said.
+ */
+export function remindOfPlan({ request, state, prompts, fence, log }: ResearchRun): Step | undefined {
+  const remind = (text: string): Step => ({ type: 'note', entry: noted(state, { t: 'reminder', text }) });
+  if (state.reminded) return undefined;
+  if (request.plan === 'propose') return remind(prompts.proposeNow());
+  const open = state.plan?.items.filter(({ status }) => status === 'open' || status === 'doing') ?? [];
+  if (open.length === 0) return undefined;
+  log.info({ open: open.length }, 'open items of the plan were named');
+  const list = open.map(({ text }) => `- ${text}`).join('\n');
+  return remind(prompts.openItems({ items: fence.around(list) }));
+}

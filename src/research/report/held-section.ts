@@ -1,0 +1,54 @@
+import { GatewayError } from '../../base/errors.ts';
+import type { IncompleteReason } from '../../protocol/response.ts';
+import type { Answering } from '../answer/answer-steps.ts';
+import { collectText, type HeldText } from '../answer/held-text.ts';
+import type { ClaimChecker } from '../claims/claim-checker.ts';
+import { noted, type ResearchRun } from '../run/run.ts';
+import type { Step } from '../run/steps.ts';
+import type { DraftEntry } from '../run/transcript.ts';
+import { checkText } from './check-claims.ts';
+
+/** Whether the model holds its sentences against their sources, too (`research.verify`). */
+export function checks({ request, state }: ResearchRun): boolean {
+  return state.sources.size > 0 && (request.verify ?? request.effort === 'high');
+}
+
+/** A text that nobody sees before it is checked. */
+export interface DraftedText extends Pick<HeldText, 'limit' | 'ask'> {
+  claims: ClaimChecker;
+  /** What the reader has already, in UTF-16 code units. */
+  shown: number;
+}
+
+/**
+ * Writes a text and checks it; `state.report.checked` holds it then. What was written of it before a crash is stored: it
+ * is neither written nor paid for again. Why it ends before its end, if it does.
+ * @throws GatewayError
+ */
+export async function* draftText(
+  run: ResearchRun,
+  answering: Answering,
+  { claims, limit, shown, ask }: DraftedText,
+): AsyncGenerator<Step, IncompleteReason | null> {
+  const { report } = run.state;
+  const step = (entry: Omit<DraftEntry, 't'>): Step => ({
+    type: 'note',
+    entry: noted(run.state, { t: 'draft', ...entry }),
+  });
+  for (let tries = 0; !report.draft?.whole; tries++) {
+    const held = yield* collectText(run, answering, {
+      limit,
+      shown,
+      before: report.draft?.text ?? '',
+      ask: (how) => ask({ ...how, again: tries > 0 }),
+      part: (text, usage) => step({ text, usage, whole: false }),
+    });
+    const text = held.text.slice(report.draft?.text.length ?? 0);
+    const isEmpty = held.text.trim() === '';
+    yield step({ text, usage: held.usage, whole: !isEmpty, ...(held.cut ? { cut: 'max_output_tokens' } : {}) });
+    if (isEmpty && tries > 0) throw new GatewayError('upstream_error', 'The provider gave an empty answer twice.');
+  }
+  const { text, cut = null } = report.draft;
+  if (!report.checked) yield* checkText(run, answering, { text, claims, shown });
+  return cut;
+}

@@ -1,0 +1,137 @@
+import { isObject, parseJson } from '../../base/json.ts';
+import { type AnswerRequest, type AskedHow, askToContinue, structuredFormat } from '../answer/answer-request.ts';
+import type { Answering } from '../answer/answer-steps.ts';
+import { collectText } from '../answer/held-text.ts';
+import { jsonIn } from '../answer/schema/structured.ts';
+import type { Context } from '../context/context.ts';
+import { planTail } from '../plan/plan-messages.ts';
+import { noted, type ResearchRun } from '../run/run.ts';
+import type { Step } from '../run/steps.ts';
+import type { OutlineSection } from '../run/transcript.ts';
+import { fittedMessages, hints, sampling } from '../turns.ts';
+import { withoutMarks } from './heading-filter.ts';
+import { outlineLines, recordsOfRun } from './report-records.ts';
+
+/** Whether a report is written by sections, and which (contract of reports, section 2). */
+
+/** Parts of a plan from which on its report has sections, unless the request says otherwise. */
+const MANY_PARTS = 4;
+/** The part of a request that the list of records may have. */
+const RECORDS_SHARE = 0.25;
+const MOST_SECTIONS = 24;
+const MOST_RECORDS = 200;
+/** In UTF-16 code units. */
+const LONGEST_HEADING = 160;
+const LONGEST_AIM = 800;
+/** Tokens of an answer that a report needs where its cost is bounded: less is one turn. */
+const LEAST_REPORT = 2000;
+
+/** Whether the answer is to have sections, as far as can be told before the model was asked. */
+export function wantsReport(run: ResearchRun): boolean {
+  const { request, state, answerSoFar, purse, context_length } = { ...run, ...run.model };
+  if (structuredFormat(run) || state.sources.size === 0 || request.report === 'short') return false;
+  if (state.report.outline) return state.report.outline.length > 0;
+  if (answerSoFar.text !== '' || state.answered || purse.answerTokens(context_length / 2) < LEAST_REPORT) return false;
+  const parts = state.plan?.items.filter(({ status }) => status !== 'dropped').length ?? 0;
+  return request.report === 'full' || request.effort === 'high' || parts >= MANY_PARTS;
+}
+
+/** Asks for the outline, once. @throws GatewayError */
+export async function* makeOutline(run: ResearchRun, answering: Answering): AsyncGenerator<Step> {
+  const { state } = run;
+  if (state.report.outline || !wantsReport(run)) return;
+  const { context } = answering;
+  const records = await recordsOfRun(state, context.about);
+  let estimate = 0;
+  const held = yield* collectText(run, answering, {
+    limit: run.model.max_completion_tokens,
+    async *ask(how) {
+      const lines = outlineLines(records, context.window.threshold * RECORDS_SHARE);
+      const asked = yield* outlineRequest(run, { ...how, context, lines });
+      ({ estimate } = asked);
+      return asked;
+    },
+  });
+  const sections = sectionsIn(held.text, records.length);
+  run.log.info({ sections: sections.length, records: records.length }, 'the report has an outline');
+  yield { type: 'note', entry: noted(state, { t: 'outline', sections, usage: held.usage, estimate }) };
+}
+
+async function* outlineRequest(
+  run: ResearchRun,
+  { context, lines, soFar }: AskedHow & { context: Context; lines: string },
+): AsyncGenerator<Step, AnswerRequest> {
+  const ask = run.prompts.outline({ records: run.fence.around(lines) });
+  const tail = [...planTail(run), { role: 'user' as const, content: ask }, ...askToContinue(run, soFar)];
+  const { messages, estimate, stable } = yield* fittedMessages(run, { context, tail, most: run.purse.answerInput });
+  const { tools } = context.opening;
+  const affordable = run.purse.answerTokens(context.window.counted(estimate));
+  const request = {
+    messages,
+    ...(tools.length > 0 ? { tools, toolChoice: 'none' as const } : {}),
+    maxOutputTokens: Math.max(
+      16,
+      Math.min(run.model.max_completion_tokens, context.window.roomToWrite(estimate), affordable),
+    ),
+    ...hints(run, stable),
+    ...sampling(run),
+  };
+  return { request, estimate };
+}
+
+/** The sections of an outline as a model wrote it; none where there is only one, or nothing that can be read. */
+export function sectionsIn(text: string, records: number): OutlineSection[] {
+  const json = jsonIn(text);
+  const value = json === undefined ? undefined : parseJson(json);
+  const list = isObject(value) ? Object.values(value).find(Array.isArray) : value;
+  if (!Array.isArray(list)) return [];
+  const sections = list.slice(0, MOST_SECTIONS).flatMap((item: unknown) => sectionOf(item, records));
+  return sections.length > 1 ? sections : [];
+}
+
+function sectionOf(item: unknown, records: number): OutlineSection[] {
+  if (!isObject(item) || typeof item.heading !== 'string') return [];
+  const heading = plainHeading(item.heading);
+  if (heading === '') return [];
+  const aim = typeof item.aim === 'string' ? item.aim.trim().slice(0, LONGEST_AIM) : '';
+  const named = Array.isArray(item.records) ? item.records : [];
+  const numbers = named
+    .map((number) => Number(String(number).replace(/^\D{1,3}/, '')))
+    .filter((number) => Number.isInteger(number) && number >= 1 && number <= records);
+  return [{ heading, aim, records: [...new Set(numbers)].slice(0, MOST_RECORDS) }];
+}
+
+/** A heading in one line, without what would make more of it: marks of headings, markers, HTML. */
+function plainHeading(text: string): string {
+  const line = text.replace(/[[\]<>`|\\]+/g, ' ').replace(/\s+/g, ' ');
+  return withoutMarks(line).slice(0, LONGEST_HEADING).trim();
+}
+
+/** Names the sections that nothing was found for, once, so that they are searched for; undefined where there is none. */
+export function remindOfGaps({ state, prompts, fence, log }: ResearchRun): Step | undefined {
+  const { outline = [], gapsNamed } = state.report;
+  const gaps = outline.filter(({ records }) => records.length === 0);
+  if (gapsNamed || gaps.length === 0) return undefined;
+  log.info({ gaps: gaps.length }, 'sections without records were named');
+  const list = gaps.map(({ heading, aim }) => `- ${heading}: ${aim}`).join('\n');
+  const text = prompts.gaps({ sections: fence.around(list) });
+  return { type: 'note', entry: noted(state, { t: 'reminder', text }) };
+}
+
+/** The outline as lines, each with its number. */
+export function outlineText(outline: readonly OutlineSection[]): string {
+  return outline.map(sectionLine).join('\n');
+}
+
+/** A section in one line: number, heading and aim. */
+export function sectionLine({ heading, aim }: OutlineSection, index: number): string {
+  return `${index + 1}. ${heading}${aim === '' ? '' : `: ${aim.replace(/\s+/g, ' ')}`}`;
+}
+
+/** The largest request of the run so far, by the gateway's estimate. */
+export function largestRequest({ state }: Pick<ResearchRun, 'state'>): number {
+  return state.entries.reduce(
+    (most, entry) => (entry.t === 'turn' || entry.t === 'outline' ? Math.max(most, entry.estimate) : most),
+    0,
+  );
+}

@@ -1,0 +1,164 @@
+import { yieldToEventLoop } from '../../base/load/event-loop.ts';
+import { estimateTokens } from '../../upstream/decoding/estimate.ts';
+import type { ClaimChecker } from '../claims/claim-checker.ts';
+import { findingsByTurn } from '../context/findings.ts';
+import { firstThatFit } from '../context/fitting.ts';
+import { type EvidenceRecord, recordText } from '../run/evidence.ts';
+import type { Source } from '../run/sources.ts';
+import type { ResearchState } from '../run/state.ts';
+import type { OutlineSection } from '../run/transcript.ts';
+import { keywords, mostTellingPart, rankTextInSteps, shortTitle } from '../text/key-facts.ts';
+
+/** The records of a run as a report is planned and written from them: the n-th of the transcript has the number n. */
+
+/** A record is shown no longer than this, in UTF-16 code units. */
+const LONGEST_LINE = 700;
+/** In the list from which the outline is made. */
+const LONGEST_IN_OUTLINE = 240;
+/** The part of a section's room that records may have; the rest is for passages of their sources. */
+const RECORDS_SHARE = 0.6;
+/** Records that are looked up for a section that named none. */
+const MOST_FOUND = 24;
+
+/** All records of a run, in the order of the transcript. */
+export async function recordsOfRun(state: ResearchState, about: ReadonlySet<string>): Promise<EvidenceRecord[]> {
+  const turns = await findingsByTurn(state, about);
+  return turns.flatMap(({ notes, results }) => [...notes, ...results.flatMap(({ records }) => records)]);
+}
+
+/** The records that tell most as numbered lines of so many tokens. */
+export function outlineLines(records: readonly EvidenceRecord[], tokens: number): string {
+  const lines = records.map((record, at) => ({
+    at,
+    weight: record.weight,
+    text: `${at + 1}. ${record.source === null ? '' : `[${record.source}] `}${lineOf(record, LONGEST_IN_OUTLINE)}`,
+  }));
+  const best = lines.toSorted((a, b) => b.weight - a.weight);
+  const fitting = firstThatFit(
+    best.map(({ text }) => text),
+    tokens,
+  ).length;
+  const chosen = best.slice(0, fitting).sort((a, b) => a.at - b.at);
+  return chosen.map(({ text }) => text).join('\n');
+}
+
+function lineOf(record: EvidenceRecord, length: number): string {
+  const text = recordText(record).replace(/\s+/g, ' ');
+  return text.length <= length ? text : mostTellingPart(text, { about: NOTHING, maxLength: length });
+}
+const NOTHING: ReadonlySet<string> = new Set();
+
+/** A record of a section; `told`: the number of the earlier section that told it. */
+interface Chosen {
+  record: EvidenceRecord;
+  told: number | undefined;
+}
+
+/** What a section is written from. */
+export class ReportRecords {
+  readonly #records: readonly EvidenceRecord[];
+  readonly #outline: readonly OutlineSection[];
+  readonly #claims: ClaimChecker;
+  readonly #question: string;
+
+  constructor(of: {
+    records: readonly EvidenceRecord[];
+    outline: readonly OutlineSection[];
+    claims: ClaimChecker;
+    question: string;
+  }) {
+    this.#records = of.records;
+    this.#outline = of.outline;
+    this.#claims = of.claims;
+    this.#question = of.question;
+  }
+
+  /** The records of the n-th section and passages of their sources, by source, in so many tokens. */
+  async of(index: number, options: { sources: ResearchState['sources']; tokens: number }): Promise<string> {
+    const section = this.#outline[index];
+    if (!section) return '';
+    const about = keywords(`${section.heading} ${section.aim} ${this.#question}`);
+    const chosen = this.#fitting(this.#recordsOf(section, about), index, options.tokens * RECORDS_SHARE);
+    const bySource = Map.groupBy(chosen, ({ record }) => record.source);
+    const sources = [...bySource.keys()].flatMap((id) => (id === null ? [] : (options.sources.byId(id) ?? [])));
+    const used = chosen.reduce((sum, { record }) => sum + estimateTokens(lineOf(record, LONGEST_LINE)), 0);
+    const passages = await this.#passages(sources, {
+      about,
+      length: ((options.tokens - used) * CHARACTERS) / Math.max(1, sources.length),
+      known: chosen.map(({ record }) => recordText(record)).join('\n'),
+    });
+    const blocks = [...bySource].map(([id, group]) => {
+      const source = id === null ? undefined : options.sources.byId(id);
+      const head = source ? `[${source.id}] ${titleOf(source)}` : 'Noted without a source:';
+      const lines = group.map(({ record, told }) => `- ${lineOf(record, LONGEST_LINE)}${toldIn(told)}`);
+      const passage = source && passages.get(source.id);
+      return [head, ...lines, ...(passage ? [`  From its text: ${passage}`] : [])].join('\n');
+    });
+    return blocks.join('\n\n');
+  }
+
+  #recordsOf({ records }: OutlineSection, about: ReadonlySet<string>): EvidenceRecord[] {
+    const named = records.flatMap((number) => this.#records[number - 1] ?? []);
+    if (named.length > 0) return named;
+    return this.#records
+      .map((record) => ({ record, shared: keywords(recordText(record)).intersection(about).size }))
+      .filter(({ shared }) => shared > 1)
+      .sort((a, b) => b.shared - a.shared)
+      .slice(0, MOST_FOUND)
+      .map(({ record }) => record);
+  }
+
+  /** As many as fit, those that tell most first; in their order. */
+  #fitting(records: readonly EvidenceRecord[], index: number, tokens: number): Chosen[] {
+    const best = records.toSorted((a, b) => b.weight - a.weight);
+    const lines = best.map((record) => lineOf(record, LONGEST_LINE));
+    const kept = new Set(best.slice(0, Math.max(1, firstThatFit(lines, tokens).length)));
+    return records.filter((record) => kept.has(record)).map((record) => ({ record, told: this.#told(record, index) }));
+  }
+
+  #told(record: EvidenceRecord, index: number): number | undefined {
+    const number = this.#records.indexOf(record) + 1;
+    const at = this.#outline.slice(0, index).findIndex(({ records }) => records.includes(number));
+    return at === -1 ? undefined : at + 1;
+  }
+
+  /** The sentences of each source that tell most of a section and stand in no record of it. */
+  async #passages(
+    sources: readonly Source[],
+    { about, length, known }: { about: ReadonlySet<string>; length: number; known: string },
+  ): Promise<Map<number, string>> {
+    const passages = new Map<number, string>();
+    if (length < LEAST_PASSAGE) return passages;
+    for (const [source, { text }] of this.#claims.read(sources)) {
+      const { sentences, ranking } = await rankTextInSteps(text, about);
+      const chosen: number[] = [];
+      let left = length;
+      for (const index of ranking) {
+        const sentence = sentences[index] ?? '';
+        if (known.includes(sentence.trim())) continue;
+        left -= sentence.length;
+        if (left < 0) break;
+        chosen.push(index);
+      }
+      const inOrder = chosen.sort((a, b) => a - b).map((index) => sentences[index]?.trim());
+      if (inOrder.length > 0) passages.set(source.id, inOrder.join(' … '));
+      await yieldToEventLoop();
+    }
+    return passages;
+  }
+}
+
+/** UTF-16 code units of a token, about. */
+const CHARACTERS = 3.5;
+/** Shorter passages tell nothing beside the records. */
+const LEAST_PASSAGE = 160;
+/** Titles that are longer are cut, in UTF-16 code units. */
+const LONGEST_TITLE = 100;
+
+function titleOf({ title, url, published }: Source): string {
+  return `${shortTitle(title || url, LONGEST_TITLE)}${published ? ` (${published})` : ''}`;
+}
+
+function toldIn(section: number | undefined): string {
+  return section === undefined ? '' : ` (told in section ${section})`;
+}

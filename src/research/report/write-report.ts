@@ -1,0 +1,168 @@
+import { yieldToEventLoop } from '../../base/load/event-loop.ts';
+import type { UrlCitation } from '../../protocol/items.ts';
+import type { IncompleteReason } from '../../protocol/response.ts';
+import { estimateTokens } from '../../upstream/decoding/estimate.ts';
+import { noUsage } from '../../upstream/turn.ts';
+import { answerLimit } from '../answer/answer-request.ts';
+import {
+  type Answering,
+  answeredStep,
+  citedSteps,
+  spentAnswerBudget,
+  unknownStep,
+  type Written,
+} from '../answer/answer-steps.ts';
+import { CitedAnswer } from '../answer/cited-answer.ts';
+import { writeShown } from '../answer/shown-text.ts';
+import { ClaimChecker } from '../claims/claim-checker.ts';
+import { LONGEST_AT_ONCE, piecesOf } from '../run/live-steps.ts';
+import { noted, type ResearchRun } from '../run/run.ts';
+import type { Step } from '../run/steps.ts';
+import type { OutlineSection, SectionEntry } from '../run/transcript.ts';
+import { HeadingFilter } from './heading-filter.ts';
+import { checks, draftText } from './held-section.ts';
+import { SectionRequests } from './section-requests.ts';
+
+/** A report is written section by section into one message (contract of reports, section 2). */
+
+/** Tokens that every section may have, however little is left for them together. */
+const LEAST_SECTION = 120;
+/** A section may have so many times its even share of what is left: some have more to tell. */
+const MORE_THAN_ITS_SHARE = 1.5;
+
+/** What the sections of a report are written with. */
+interface Writing {
+  answering: Answering;
+  claims: ClaimChecker;
+  cited: CitedAnswer;
+  requests: SectionRequests;
+}
+
+/** Writes the sections that are not written yet. @throws GatewayError */
+export async function* writeReport(run: ResearchRun, answering: Answering): AsyncGenerator<Step, Written> {
+  const { state } = run;
+  const { outline = [] } = state.report;
+  const claims = await ClaimChecker.of(state);
+  const cited = new CitedAnswer(state.sources, run.answerSoFar, { mayShow: answering.mayShow, claims });
+  if (state.answered) {
+    yield* citedSteps(run, cited.end());
+    return { text: '', cut: state.answered.cut };
+  }
+  const requests = await SectionRequests.of(run, { context: answering.context, claims });
+  const writing = { answering, claims, cited, requests };
+  let cut: IncompleteReason | null = state.report.cut;
+  let before = run.answerSoFar.text.slice(0, state.report.length);
+  for (let index = state.report.done; index < outline.length; index++) {
+    const section = outline[index];
+    if (!section) break;
+    if (index > 0 && (answering.signal.aborted || spentAnswerBudget(run, noUsage()))) {
+      cut ??= 'budget';
+      break;
+    }
+    const limit = tokensFor(run, outline.length - index);
+    const head = `${index === 0 ? '' : `${isInCode(before) ? '\n```' : ''}\n\n`}## ${section.heading}\n\n`;
+    const written = yield* (checks(run) ? checkedSection : shownSection)(run, {
+      ...writing,
+      index,
+      section,
+      head,
+      before,
+      limit,
+    });
+    cut ??= written.cut;
+    before = written.text;
+  }
+  yield* citedSteps(run, cited.end());
+  yield answeredStep(run, { text: '', cut }, noUsage());
+  return { text: '', cut };
+}
+
+type OfSection = Writing & {
+  index: number;
+  section: OutlineSection;
+  /** What stands before its text: the joint and its heading. */
+  head: string;
+  /** The section before it. */
+  before: string;
+  /** The most tokens that it may have. */
+  limit: number;
+};
+
+/** A section that is shown as it is written. */
+async function* shownSection(run: ResearchRun, of: OfSection): AsyncGenerator<Step, Written> {
+  const { answering, cited, requests, index, section, head, before, limit } = of;
+  const { report } = run.state;
+  const begun = cited.length > report.length ? cited.begunByModel(report.length) : '';
+  const soFar = begun.slice(head.length);
+  if (begun.length < head.length) yield* citedSteps(run, cited.push(head.slice(begun.length)));
+  return yield* writeShown(run, answering, {
+    cited,
+    before: soFar,
+    limit,
+    inMessage: true,
+    filter: new HeadingFilter(section.heading, soFar),
+    ask: (how) => requests.of(index, { ...how, before, limit }),
+    whole: ({ text, cut }, usage) => {
+      return { type: 'note', entry: noted(run.state, sectionEntry({ length: cited.length, text, cut, usage })) };
+    },
+  });
+}
+
+/** A section that is held back until its claims are checked; it is shown in one piece. */
+async function* checkedSection(run: ResearchRun, of: OfSection): AsyncGenerator<Step, Written> {
+  const { answering, cited, claims, requests, index, section, head, before, limit } = of;
+  const cut = yield* draftText(run, answering, {
+    claims,
+    limit,
+    shown: cited.length,
+    ask: (how) => requests.of(index, { ...how, before, limit }),
+  });
+  const { text = '', accepted = [] } = run.state.report.checked ?? {};
+  claims.accept(accepted);
+  const filter = new HeadingFilter(section.heading, '');
+  const shown = filter.push(text) + filter.end();
+  const { delta, annotations, unknown } = await citedWhole(cited, head + shown);
+  if (unknown.length > 0) yield unknownStep(run, unknown);
+  const entry = noted(run.state, sectionEntry({ length: cited.length, text, cut, usage: noUsage() }));
+  yield { type: 'answer', delta, annotations, entry };
+  return { text, cut };
+}
+
+function sectionEntry(of: Pick<SectionEntry, 'length' | 'cut' | 'usage'> & { text: string }): SectionEntry {
+  const { length, cut, usage, text } = of;
+  return { t: 'section', length, tokens: estimateTokens(text), usage, cut };
+}
+
+/** A text that is shown in one piece, as its reader gets it. */
+export async function citedWhole(
+  cited: CitedAnswer,
+  text: string,
+): Promise<{ delta: string; annotations: UrlCitation[]; unknown: number[] }> {
+  const whole = { delta: '', annotations: [] as UrlCitation[], unknown: [] as number[] };
+  const add = (more: ReturnType<CitedAnswer['push']>) => {
+    whole.delta += more.text;
+    whole.annotations.push(...more.annotations);
+    whole.unknown.push(...more.unknown);
+  };
+  for (const piece of piecesOf(text)) {
+    add(cited.push(piece));
+    if (text.length > LONGEST_AT_ONCE) await yieldToEventLoop();
+  }
+  add(cited.end());
+  return whole;
+}
+
+/** The tokens that the next of so many sections may have: all have something of what the answer may. */
+function tokensFor(run: ResearchRun, remaining: number): number {
+  const { maxOutputTokens } = run.request;
+  if (maxOutputTokens === null) return answerLimit(run);
+  const left = Math.max(0, maxOutputTokens - run.state.report.tokens);
+  const share = (left / remaining) * MORE_THAN_ITS_SHARE;
+  const most = left - (remaining - 1) * LEAST_SECTION;
+  return Math.max(LEAST_SECTION, Math.min(answerLimit(run), Math.floor(Math.min(share, most))));
+}
+
+/** Whether a text ends in a block of code that is still open. */
+function isInCode(text: string): boolean {
+  return (text.match(/^ {0,3}```/gm)?.length ?? 0) % 2 === 1;
+}

@@ -1,0 +1,20 @@
+import { isObject, parseJson } from '../../base/json.ts';
+import { UPDATE_PLAN } from '../../protocol/plan.ts';
+
+/** Asks the user something instead of researching. Nobody sees the call: what it asks is the answer. */
+export const ASK_USER = 'ask_user';
+
+/** Whether a tool is the loop's own: its calls are no tool calls of the run, cost nothing and give no evidence. */
+export function isOwnTool(name: string | undefined): boolean {
+  return name === UPDATE_PLAN || name === ASK_USER;
+}
+
+/** What the user is asked by a call of `ask_user`. */
+export function questionIn(args: string): string | undefined {
+  const value = parseJson(args);
+  return isObject(value) && typeof value.question === 'string'
+    ? value.question.trim().slice(0, LONGEST_QUESTION)
+    : undefined;
+}
+/** In UTF-16 code units. */
+const LONGEST_QUESTION = 4000;

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { type AnswerPart, AnswerScanner } from '../../../src/research/answer/answer-scanner.ts';
+import { mayShowFor } from '../../../src/research/answer/safe-markup.ts';
+import { urlIn } from '../../../src/research/answer/url-in-text.ts';
+import { readSources } from '../../support/cited-answer.ts';
+
+const MET = 'https://met.example/page';
+const sources = readSources(MET);
+const mayShow = mayShowFor(sources, new Set());
+
+/** The parts of a text that comes in pieces which end at these places. */
+function partsOf(text: string, ...ends: number[]): AnswerPart[] {
+  const scanner = new AnswerScanner((raw) => urlIn(raw, sources).length, mayShow);
+  const parts: AnswerPart[] = [];
+  let from = 0;
+  for (const end of [...ends, text.length]) {
+    parts.push(...scanner.push(text.slice(from, end)));
+    from = end;
+  }
+  return joined([...parts, ...scanner.end()]);
+}
+
+/** Neighbouring text is one part, however it came. */
+function joined(parts: readonly AnswerPart[]): AnswerPart[] {
+  const all: AnswerPart[] = [];
+  for (const part of parts) {
+    const last = all.at(-1);
+    if (part.type === 'text' && last?.type === 'text') last.text += part.text;
+    else all.push({ ...part });
+  }
+  return all;
+}
+
+const told = (text: string, type: AnswerPart['type']) =>
+  partsOf(text)
+    .filter((part) => part.type === type)
+    .map((part) => part.text);
+
+describe('the parts of an answer', () => {
+  it('are together its text, whatever it holds', () => {
+    for (const text of [
+      `\`${MET}\` and \`\` ${MET} \`\` and \`see ${MET}\``,
+      `${MET} <${MET}> [1] ${MET}[2] ![a](${MET}) [b]: ${MET}`,
+      'https:// http://h corpus:///a.md https://[ ended by https://',
+      `- \`\`\`\n${MET}\n<b> ](\n\`\`\`\nand on`,
+    ]) {
+      for (let at = 0; at <= text.length; at++) {
+        const parts = partsOf(text, at);
+        assert.equal(parts.map((part) => part.text).join(''), text);
+        assert.deepEqual(parts, partsOf(text), `cut at ${at}`);
+      }
+    }
+  });
+
+  it('are addresses up to a length, also as all of a code span', () => {
+    assert.deepEqual(partsOf(`\`${MET}\``), [
+      { type: 'text', text: '`' },
+      { type: 'url', text: MET },
+      { type: 'text', text: '`' },
+    ]);
+    assert.deepEqual(told(`\`${MET} more\``, 'url'), []);
+    const long = `${MET}?${'x'.repeat(2000)}`;
+    assert.deepEqual(told(`${long.slice(0, 2000)} `, 'url'), [long.slice(0, 2000)]);
+    assert.deepEqual(told(`${long.slice(0, 2001)} `, 'url'), []);
+  });
+
+  it('do not depend on how a long line of code was cut', () => {
+    const fence = `\`\`\`${' '.repeat(197)}`;
+    const doubtful = `- \`\`\`\n${'x'.repeat(3996)}](https://a.example/?q)${'y'.repeat(200)}\n`;
+    for (const text of [
+      `\`\`\`\n${fence}x\n${MET}`,
+      `\`\`\`\n${fence}\n${MET}`,
+      doubtful,
+      `- \`\`\`\n<${'b'.repeat(4100)}>`,
+    ]) {
+      const whole = partsOf(text);
+      for (const about of [4, 204, 4004]) {
+        for (let at = about - 6; at <= about + 8; at++) {
+          if (at > 0 && at < text.length) assert.deepEqual(partsOf(text, at), whole, `cut at ${at}`);
+        }
+      }
+    }
+  });
+
+  it('are code up to a line that closes the block, if that is short enough to be one', () => {
+    const fence = (length: number) => `\`\`\`\n${MET}\n\`\`\`${' '.repeat(length - 3)}\n${MET}`;
+    assert.deepEqual(told(fence(3), 'url'), [MET]);
+    assert.deepEqual(told(fence(199), 'url'), [MET]);
+    assert.deepEqual(told(fence(201), 'url'), []);
+  });
+
+  it('tell an image from a link, behind and around however many brackets', () => {
+    const query = `${MET}?and=what+was+said`;
+    for (const n of [0, 1, 99, 100, 101, 250]) {
+      assert.deepEqual(told(`${'['.repeat(n)}[a](${query})`, 'mark'), [], `a link behind ${n}`);
+      assert.deepEqual(told(`${'['.repeat(n)}![a](${query})`, 'mark'), ['('], `an image behind ${n}`);
+      assert.deepEqual(told(`![${'['.repeat(n)}a${']'.repeat(n)}](${query})`, 'mark'), ['('], `one around ${n}`);
+    }
+    assert.deepEqual(told(`![a][b]\n\n[b]: ${query}`, 'mark'), [':'], 'a definition may be an image’s');
+    assert.deepEqual(told(`![a](${MET})`, 'mark'), []);
+  });
+});

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { CLAIM_FILES, readPairs } from '../../../bench/eval/claims/pairs.ts';
+import { scoreClaims } from '../../../bench/eval/claims/run-claims.ts';
+import { countClaims } from '../../../src/research/claims/count-claims.ts';
+import { leavesOf } from '../../../src/research/claims/json-leaves.ts';
+import { claimBefore, sentencesOf } from '../../../src/research/claims/sentences.ts';
+import { carries } from '../../../src/research/claims/support.ts';
+import { parseSentence } from '../../../src/research/claims/text/parsed.ts';
+import { SourceText } from '../../../src/research/claims/text/source-text.ts';
+
+const held = (sentence: string, passage: string) =>
+  carries(parseSentence(sentence), SourceText.open({ title: '', text: passage }));
+const supportOf = (sentence: string, passage: string) => held(sentence, passage).support;
+
+describe('a sentence held against its source', () => {
+  const same: [string, string][] = [
+    ['The budget was 1.2 million euros.', 'The budget was 1,200,000 euros.'],
+    ['Das Budget betrug 1,2 Millionen Euro.', 'Das Budget betrug 1.200.000 Euro.'],
+    ['The span is 2.4 km.', 'The span is 2,400 metres.'],
+    ['The town has about 48,000 people.', 'The town has 47,893 people.'],
+    ['It took twelve days.', 'It took 12 days.'],
+    ['Le budget était de 3 500 euros.', 'Le budget était de 3500 euros.'],
+    ['The rate was 26 percent.', 'The rate was 26.3 percent.'],
+    ['全长约55千米。', '全长55公里。'],
+    ['人口は330万人。', '人口は3300000人。'],
+    ['It opened on May 3, 1974.', 'It opened on 3 May 1974.'],
+    ['Es wurde am 3.5.1974 eröffnet.', 'Es wurde am 3. Mai 1974 eröffnet.'],
+    ['It opened in May 1974.', 'It opened on 3 May 1974.'],
+    ['Sechs von zehn Haushalten haben eine.', '60 Prozent der Haushalte haben eine.'],
+    ['25 Prozent der Kinder lesen schlecht.', 'Jedes vierte Kind liest schlecht.'],
+    ['El metro cúbico cuesta 34 céntimos.', 'El metro cúbico cuesta 0,34 euros.'],
+    ['Le coût était de 132 M€.', "Le coût était de 132 millions d'euros."],
+    ['政府承担了60%的资金。', '政府承担了六成的资金。'],
+    ['The delay was due to rain.', 'Rain was the cause of the delay.'],
+    ['敦賀で乗り換えなければならない。', '敦賀での乗り換えが必要だ。'],
+    ['The treaty was opposed by farmers.', 'Farmers opposed the treaty.'],
+    ['Rund 1400 Tiere wurden verletzt.', '1.404 Tiere wurden verletzt.'],
+    ['Two fifths of the homes are empty.', '40 % of the homes are empty.'],
+    [
+      'Sales were 41 million in 2023, up from 38 million in 2022.',
+      'Sales were up from 38 million in 2022 to 41 million in 2023.',
+    ],
+  ];
+  for (const [sentence, passage] of same) {
+    it(`finds that “${passage}” carries “${sentence}”`, () => {
+      assert.equal(supportOf(sentence, passage), 'quoted');
+    });
+  }
+
+  const other: [string, string][] = [
+    ['The budget was 1.2 billion euros.', 'The budget was 1.2 million euros.'],
+    ['The span is 2,400 feet.', 'The span is 2,400 metres.'],
+    ['The town has exactly 48,000 people.', 'The town has 47,893 people.'],
+    ['It opened on 3 June 1974.', 'It opened on 3 May 1974.'],
+    ['It opened on 3 May 1974.', 'It opened in May 1974.'],
+    ['Sales rose 4 percent.', 'Sales fell 4 percent.'],
+    ['The plant will not close.', 'The plant will close.'],
+    ['The plant was closed in 2020.', 'The plant may be closed in 2020.'],
+    ['It is the longest bridge of the state.', 'It is the second-longest bridge of the state.'],
+    ['All members voted for the plan.', 'Some members voted for the plan.'],
+    ['The bridge was designed by Ada Brand.', 'The bridge was designed by Otto Klein.'],
+    ['The plant handles 125,000 kilograms a year.', 'The plant handles 125,000 tonnes a year.'],
+    ['È prevista una pausa di tre giorni.', 'È prevista una pausa di tre settimane.'],
+    ['1894年から約14年の間に発表した。', '1894年から約14か月の間に発表した。'],
+    ['Die Fahrzeit ändert sich von 25 auf 80 Minuten.', 'Die Fahrzeit ändert sich von 80 auf 25 Minuten.'],
+    ['Torrini buys its rival Hartwig.', 'Hartwig buys its rival Torrini.'],
+    ['Girls read worse than boys, by 15 points.', 'Boys read worse than girls, by 15 points.'],
+    [
+      '39 % showed bleaching and 73 % were severely affected.',
+      '73 % showed bleaching and 39 % were severely affected.',
+    ],
+    ['Electric cars have 36 % of the market.', 'Electric cars have 4 % of the market, while hybrids rise to 36 %.'],
+    ['国土交通省の調査によると、空き家は900万戸である。', '総務省の調査によると、空き家は900万戸である。'],
+    ['海外业务受到关税影响。', '海外业务未受到关税影响。'],
+    ['The board ruled out job cuts.', 'The board did not rule out job cuts.'],
+  ];
+  for (const [sentence, passage] of other) {
+    it(`doubts “${sentence}” where the source says “${passage}”`, () => {
+      assert.equal(supportOf(sentence, passage), 'partial');
+    });
+  }
+
+  it('knows a source that speaks of something else', () => {
+    assert.equal(supportOf('The treaty was signed in Lisbon.', 'Tea grows best in the shade.'), 'none');
+  });
+
+  it('reads a text of a single character, of no sentence, and of one sentence without an end', () => {
+    for (const text of [
+      '',
+      '.',
+      '。'.repeat(500),
+      'a'.repeat(5000),
+      '1 '.repeat(5000),
+      '\n'.repeat(2000),
+      '|'.repeat(900),
+    ]) {
+      assert.equal(supportOf('The treaty was signed in 1999.', text), 'none', text.slice(0, 5));
+      assert.doesNotThrow(() => held(text, 'The treaty was signed in 1999.'));
+    }
+  });
+});
+
+describe('a source that is made to cost or to break', () => {
+  const size = 400_000;
+  const fill = (text: string) => text.repeat(Math.ceil(size / text.length)).slice(0, size);
+  const hostile = {
+    digits: fill('123456789 '),
+    'digits without an end': fill('7'),
+    'groups of digits': fill('1,234,'),
+    'letters from the right': fill('ארוחת הבוקר עלתה 12 שקלים. هذا النص طويل '),
+    emoji: fill('😀👨‍👩‍👧12'),
+    commas: fill('A b, '),
+    negations: fill('not no ne pas 不是没有三百万，'),
+    'number words': fill('half of twenty-one in ten '),
+    brackets: fill('[1] ['),
+    'rows of a table': fill('| A | 1 |\n'),
+  };
+  for (const [name, text] of Object.entries(hostile)) {
+    it(`of ${name} gives whole characters of its own, 400 at most`, () => {
+      const source = SourceText.open({ title: name, text });
+      for (const claim of ['The treaty cost 12 million in May 2020.', text.slice(0, 1200)]) {
+        const { passage } = carries(parseSentence(claim), source);
+        const cited = passage ? source.text.slice(passage.start, passage.end) : '';
+        assert.ok(cited.length <= 400 && text.includes(cited) && cited.isWellFormed(), `${cited.length}`);
+      }
+    });
+  }
+});
+
+describe('the pairs that rules are made with', () => {
+  it('are judged as the evaluation asks: inventions are found, what is carried is not doubted', async () => {
+    const { found, doubted } = await scoreClaims('made-with');
+    assert.ok(found >= 0.95, `found ${found}`);
+    assert.ok(doubted <= 0.03, `doubted ${doubted}`);
+  });
+
+  it('of reports are judged no worse than they were', async () => {
+    const { found, doubted } = await scoreClaims('reports-made-with');
+    assert.ok(found >= 0.89, `found ${found}`);
+    assert.ok(doubted <= 0.11, `doubted ${doubted}`);
+  });
+
+  it('have passages that stand in their source word for word, of 400 characters at most', async () => {
+    for (const { sentence, passage, subject } of (await Promise.all(CLAIM_FILES.map(readPairs))).flat()) {
+      const long = `Before it.\n\n${passage}\n${passage.repeat(3)}`;
+      const source = SourceText.open({ title: subject, text: long });
+      const { passage: range } = carries(parseSentence(sentence), source);
+      if (!range) continue;
+      const cited = source.text.slice(range.start, range.end);
+      assert.ok(cited.length <= 400 && cited.trim() !== '' && long.includes(cited), sentence);
+    }
+  });
+});
+
+describe('the claim of a marker', () => {
+  const claims: [string, string][] = [
+    ['It rains. The tower is 330 m tall ', 'The tower is 330 m tall'],
+    ['It rains. The tower is 330 m tall. ', 'The tower is 330 m tall.'],
+    ['The tower is 330 m tall [1][2] ', 'The tower is 330 m tall'],
+    ['Paris has 2 million people [1], and Lyon has 500,000 ', 'and Lyon has 500,000'],
+    ['# Towers\n\n- The tower is **330 m** tall ', 'The tower is 330 m tall'],
+    ['| Tower | 330 m | ', 'Tower 330 m'],
+    ['塔高330米。城市很大', '城市很大'],
+    ['', ''],
+  ];
+  for (const [text, claim] of claims) {
+    it(`behind “${text.trim()}” is “${claim}”`, () => assert.equal(claimBefore(text), claim));
+  }
+
+  it('splits an answer into sentences that leave nothing out but headings and code', () => {
+    const text = '# Title\n\nOne is 1. [1] Two, e.g. 2.5, is 2 [2].\n\n```\ncode 7.\n```\n- Three';
+    assert.deepEqual(
+      [...sentencesOf(text)].map(({ start, end }) => text.slice(start, end).trim()),
+      ['One is 1. [1]', 'Two, e.g. 2.5, is 2 [2].', '- Three'],
+    );
+  });
+});
+
+describe('the counts of an answer', () => {
+  const cite = (start_index: number, support: 'quoted' | 'partial' | 'none' | 'unchecked') => ({
+    type: 'url_citation' as const,
+    start_index,
+    end_index: start_index + 3,
+    url: 'https://a.example/',
+    title: 'A',
+    index: 1,
+    source_id: 1,
+    verified: true,
+    cited_text: null,
+    support,
+  });
+
+  it('take the best of several citations, and name sentences with facts and no citation', async () => {
+    const text = 'One is 1 [1] [2]. Two is 2 [3]. It was Ada Brand in 1999. Nothing is said here. Three [4].';
+    const marks = [cite(9, 'none'), cite(13, 'quoted'), cite(27, 'partial'), cite(text.indexOf('[4]'), 'unchecked')];
+    assert.deepEqual(await countClaims(text, marks), {
+      checked: 2,
+      quoted: 1,
+      partial: 1,
+      none: 0,
+      unchecked: 1,
+      unmarked: 1,
+    });
+  });
+
+  it('tell of a structured answer which values no source carries', async () => {
+    const json = '{"rows": [{"name": "Ada", "a/b": 12.5, "x~": null}]}';
+    assert.deepEqual(
+      leavesOf(json).map(({ path, start, end }) => [path, json.slice(start, end)]),
+      [
+        ['/rows/0/name', 'Ada'],
+        ['/rows/0/a~1b', '12.5'],
+        ['/rows/0/x~0', 'null'],
+      ],
+    );
+    const counts = await countClaims(json, [{ ...cite(20, 'quoted'), path: '/rows/0/name' }]);
+    assert.deepEqual(counts.unmarked_paths, ['/rows/0/a~1b', '/rows/0/x~0']);
+    assert.deepEqual([counts.quoted, counts.unmarked], [1, 2]);
+  });
+});

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import type { Tool } from '../../../src/tools/tool.ts';
+import type { TurnRequest } from '../../../src/upstream/turn.ts';
+import { askedFor, reportModel } from '../../support/report-model.ts';
+import { runResearch, textOf } from '../../support/research-run.ts';
+import { testTool } from '../../support/run-harness.ts';
+import { cutTurn, type ScriptedTurn } from '../../support/scripted-model.ts';
+
+const PAGE =
+  'The Halden Tower was finished in 1911. It is 212 metres tall and was designed by Ada Brand. ' +
+  'In 2019 it had 1,204,000 visitors, 3% fewer than in 2018. The lift is not open to the public.';
+/** Reads the page above, whatever is looked up. */
+const read: Tool = {
+  ...testTool('lookup', () => ({ result: '{}' })),
+  async call() {
+    const url = 'https://pages.example/tower';
+    const sources = [{ url, title: 'The tower', snippet: '', kind: 'read' as const }];
+    return { sources, result: (sourceId) => ({ url, source_id: sourceId(url), content: PAGE }) };
+  },
+};
+
+/** An answer in one turn, checked with `verdicts`. */
+async function checked(answer: string, verdicts: unknown, more: { request?: object; check?: ScriptedTurn } = {}) {
+  const asked: TurnRequest[] = [];
+  const respond = reportModel({ words: ['tower'], outline: '[]', section: () => ({}) });
+  const say = (request: TurnRequest): ScriptedTurn => {
+    asked.push(request);
+    const kind = askedFor(request);
+    if (kind === 'answer') return { text: [answer] };
+    if (kind === 'check') return more.check ?? { text: [JSON.stringify(verdicts)] };
+    return respond(request);
+  };
+  const request = { report: 'short' as const, verify: true, ...more.request };
+  const result = await runResearch({ turns: say, answers: say, tools: [read], request });
+  const annotations = result.message?.content[0]?.annotations ?? [];
+  return { ...result, annotations, checks: asked.filter((each) => askedFor(each) === 'check') };
+}
+
+describe('doubtful sentences', () => {
+  it('are put right, dropped or carried by words of the source, before they are shown', async () => {
+    const { response, annotations, checks, events } = await checked(
+      'The tower is 212 metres tall [1]. It had 1.9 million visitors in 2019 [1]. It stands in Lund [1].\n\n- The lift is open to all [1].',
+      [
+        { n: 1, text: 'It had 1.2 million visitors in 2019 [1].' },
+        { n: 2, drop: true },
+        { n: 3, text: 'The lift is not open to the public [1].' },
+      ],
+    );
+    assert.equal(
+      response.output_text,
+      'The tower is 212 metres tall [1]. It had 1.2 million visitors in 2019 [1].\n\n- The lift is not open to the public [1].',
+    );
+    assert.deepEqual(
+      annotations.map(({ support }) => support),
+      ['quoted', 'quoted', 'quoted'],
+    );
+    assert.deepEqual(response.claims, { checked: 3, quoted: 3, partial: 0, none: 0, unchecked: 0, unmarked: 0 });
+    assert.equal(checks.length, 1);
+    assert.doesNotMatch(textOf(checks[0]), /212 metres tall \[1\]\.\\n/);
+    assert.doesNotMatch(JSON.stringify(events), /1\.9 million/);
+  });
+
+  it('are carried by a passage that stands in the source, and only by one that says as much', async () => {
+    const answer = 'Nobody may use the elevator for visits [1]. It welcomed 1.9 million guests in 2019 [1].';
+    const lift = 'The lift is not open to the public.';
+    const visitors = 'In 2019 it had 1,204,000 visitors';
+    const { annotations } = await checked(answer, [
+      { n: 1, passage: lift },
+      { n: 2, passage: visitors },
+    ]);
+    assert.deepEqual(
+      annotations.map(({ support, cited_text }) => [support, cited_text]),
+      [
+        ['quoted', lift],
+        ['partial', visitors],
+      ],
+    );
+    const invented = await checked(answer, [{ n: 1, passage: 'The lift may not be used for visits.' }]);
+    assert.notEqual(invented.annotations[0]?.support, 'quoted');
+  });
+
+  it('stay as they are where the model says nothing that can be used', async () => {
+    const answer = 'The tower had 1.9 million visitors in 2019 [1].';
+    for (const verdicts of [
+      'nothing',
+      [],
+      [{ n: 7, drop: true }],
+      [{ n: 1 }],
+      [{ n: 1, text: 'It is loved by all.' }],
+    ]) {
+      const { response, annotations } = await checked(answer, verdicts);
+      assert.equal(response.output_text, answer, JSON.stringify(verdicts));
+      assert.equal(annotations[0]?.support, 'partial');
+      assert.equal(response.warnings[0]?.code, 'unsupported_claims');
+    }
+  });
+
+  it('stay as they are where the check fails', async () => {
+    const answer = 'The tower had 1.9 million visitors in 2019 [1].';
+    const failing = await checked(answer, [], { check: { text: ['['], breaks: cutTurn() } });
+    assert.equal(failing.response.output_text, answer);
+    assert.equal(failing.response.status, 'completed');
+  });
+
+  it('are not asked about where there are none, where it is off, and of structured answers', async () => {
+    assert.equal((await checked('The tower is 212 metres tall [1].', [])).checks.length, 0);
+    const doubtful = 'It had 1.9 million visitors [1].';
+    assert.equal((await checked(doubtful, [], { request: { verify: false, effort: 'high' } })).checks.length, 0);
+    assert.equal((await checked(doubtful, [], { request: { verify: undefined } })).checks.length, 0);
+    assert.equal((await checked(doubtful, [], { request: { verify: undefined, effort: 'high' } })).checks.length, 1);
+    const format = { type: 'json_object' as const };
+    assert.equal(
+      (await checked('{"a":"It had 1.9 million visitors [1]"}', [], { request: { format } })).checks.length,
+      0,
+    );
+  });
+
+  it('keep their form: rows of tables, marks of lists, spaces', async () => {
+    const table =
+      '| Year | Visitors |\n|---|---|\n| 2019 | 1.9 million [1] |\n| 2018 | 5 million [1] |\n\n1. It was finished in 1922 [1].\n';
+    const { response } = await checked(table, [
+      { n: 1, text: '| 2019 | 1,204,000 [1] |' },
+      { n: 2, text: 'In 2018 it had more [1].' },
+      { n: 3, text: 'It was finished in 1911 [1].' },
+    ]);
+    assert.equal(
+      response.output_text,
+      '| Year | Visitors |\n|---|---|\n| 2019 | 1,204,000 [1] |\n| 2018 | 5 million [1] |\n\n1. It was finished in 1911 [1].\n',
+    );
+  });
+});

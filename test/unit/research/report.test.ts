@@ -1,0 +1,294 @@
+import assert from 'node:assert/strict';
+import type { RunId } from '../../../src/base/ids.ts';
+import { decodeFrames } from '../../../src/protocol/frames.ts';
+import { sectionsIn } from '../../../src/research/report/outline.ts';
+import type { Append } from '../../../src/store/run-store.ts';
+import { estimateRequest } from '../../../src/upstream/decoding/estimate.ts';
+import type { TurnRequest } from '../../../src/upstream/turn.ts';
+import { askedFor, type ReportScript, reportModel, sectionOf } from '../../support/report-model.ts';
+import { lookup, runResearch, textOf } from '../../support/research-run.ts';
+import { openHarness, question, readAll, testTool } from '../../support/run-harness.ts';
+import { cutTurn, ScriptedModel } from '../../support/scripted-model.ts';
+import { memoryStore, wrapStore } from '../../support/wrapped-store.ts';
+
+const OUTLINE = [
+  { heading: 'In short', aim: 'The answer.', records: [1, 2, 3] },
+  { heading: 'On a', aim: 'What a is.', records: [1] },
+  { heading: 'On b', aim: 'What b is.', records: ['r2'] },
+];
+const plain: ReportScript = {
+  outline: OUTLINE,
+  section: (number) => ({ text: [`Text ${number}`, ` says so [${number}].`] }),
+};
+
+/** A run of a report; what it asked, by kind. */
+async function report(script: Partial<ReportScript>, research: object = {}) {
+  const respond = reportModel({ ...plain, ...script });
+  const requests: TurnRequest[] = [];
+  const answer = (request: TurnRequest) => {
+    requests.push(request);
+    return respond(request);
+  };
+  const result = await runResearch({
+    turns: answer,
+    answers: answer,
+    request: { report: 'full', verify: false, ...research },
+  });
+  const of = (kind: string) => requests.filter((request) => askedFor(request) === kind);
+  return { ...result, requests, of };
+}
+
+describe('a report by sections', () => {
+  it('has the headings of its outline, one text and one numbering', async () => {
+    const { response, message, of } = await report({});
+    const text =
+      '## In short\n\nText 1 says so [1].\n\n## On a\n\nText 2 says so [2].\n\n## On b\n\nText 3 says so [3].';
+    assert.equal(response.output_text, text);
+    assert.equal(response.status, 'completed');
+    assert.equal(response.incomplete_details, null);
+    const annotations = message?.content[0]?.annotations ?? [];
+    assert.deepEqual(
+      annotations.map(({ start_index, end_index, source_id }) => [text.slice(start_index, end_index), source_id]),
+      [
+        ['[1]', 1],
+        ['[2]', 2],
+        ['[3]', 3],
+      ],
+    );
+    assert.deepEqual([of('outline').length, of('section').length, of('answer').length], [1, 3, 0]);
+    assert.equal(response.usage.total_tokens, 15 * 6);
+  });
+
+  it('is written from the records of each section, with the same beginning, and not from the whole run', async () => {
+    const { of } = await report({});
+    const [first, second, third] = of('section');
+    assert.deepEqual(second?.messages.slice(0, 2), third?.messages.slice(0, 2));
+    assert.equal(second?.stablePrefix, 2);
+    assert.match(textOf(second), /All about a/);
+    assert.doesNotMatch(textOf(second), /All about b/);
+    assert.match(textOf(second), /told in section 1/);
+    assert.match(textOf(second), /ends so:.*Text 1 says so\./);
+    assert.doesNotMatch(textOf(first), /told in section/);
+    assert.equal(second?.tools, undefined);
+  });
+
+  it('takes out the heading that a model repeats, and no other', async () => {
+    const { response } = await report({
+      section: (number) =>
+        ({
+          1: { text: ['## In ', 'short\n', '\nText.'] },
+          2: { text: ['**2. On A:**\n\nText.'] },
+          3: { text: ['### Of another kind\n\nText.'] },
+        })[number] ?? {},
+    });
+    assert.equal(
+      response.output_text,
+      '## In short\n\nText.\n\n## On a\n\nText.\n\n## On b\n\n### Of another kind\n\nText.',
+    );
+  });
+
+  it('is one answer as before where the model wants no sections, where it is short, and where nothing was found', async () => {
+    for (const outline of ['[]', 'I would rather not.', '[{"heading": "One"}]']) {
+      const { response, of } = await report({ outline });
+      assert.equal(response.output_text, 'A short answer [1].', outline);
+      assert.equal(of('outline').length, 1);
+    }
+    const short = await report({}, { report: 'short', effort: 'high' });
+    assert.deepEqual([short.of('outline').length, short.of('answer').length], [0, 1]);
+    const nothing = await report({ words: [] }, { tools: { builtin: [], allowedDomains: [] }, toolChoice: 'none' });
+    assert.equal(nothing.of('outline').length, 0);
+  });
+
+  it('comes by itself with high effort and with a plan of four parts', async () => {
+    const high = await report({}, { report: undefined, effort: 'high' });
+    assert.equal(high.of('section').length, 3);
+    const medium = await report({}, { report: undefined });
+    assert.equal(medium.of('outline').length, 0);
+  });
+
+  it('goes on within a section whose answers are cut by their length or by the provider', async () => {
+    const sentence = 'It is told at some length that this is how it stands with all of these things here. ';
+    const { response, of } = await report({
+      section: (number, _, tries) => {
+        if (number !== 2) return { text: ['Text.'] };
+        if (tries === 0) return { text: [sentence, sentence], finish: 'length' };
+        if (tries === 1) return { text: [`Then ${sentence}`, sentence], breaks: cutTurn() };
+        return { text: ['the end.'] };
+      },
+    });
+    assert.equal(
+      response.output_text,
+      `## In short\n\nText.\n\n## On a\n\n${sentence}${sentence}Then ${sentence}${sentence}the end.\n\n## On b\n\nText.`,
+    );
+    assert.equal(of('section').length, 5);
+  });
+
+  it('gives every section something of max_output_tokens, and says that it was cut', async () => {
+    const long = 'word '.repeat(2000);
+    const { response } = await report(
+      { section: () => ({ text: long.match(/.{1,200}/g) ?? [], finish: 'length' }) },
+      { maxOutputTokens: 900 },
+    );
+    for (const { heading } of OUTLINE) assert.match(response.output_text, new RegExp(`## ${heading}\n\nword`));
+    assert.deepEqual(response.incomplete_details, { reason: 'max_output_tokens' });
+    assert.ok(response.output_text.length < 900 * 8, `${response.output_text.length}`);
+  });
+
+  it('searches once more for what a section lacks, and writes it from what that found', async () => {
+    const words: string[] = [];
+    const tool = testTool('lookup', ({ q }) => {
+      words.push(String(q));
+      return {
+        result: JSON.stringify({ found: `All about ${q}.` }),
+        sources: [
+          { url: `https://pages.example/${q}`, title: `On ${q}`, snippet: `About ${q}.`, kind: 'read' as const },
+        ],
+      };
+    });
+    const respond = reportModel({
+      ...plain,
+      outline: [
+        ...OUTLINE.slice(0, 2),
+        { heading: 'The harbour master', aim: 'Who the harbour master is.', records: [] },
+      ],
+    });
+    let named = 0;
+    const answer = (request: TurnRequest) => {
+      const last = JSON.stringify(request.messages.at(-1));
+      if (askedFor(request) === 'research' && /nothing was found yet/.test(last)) {
+        named++;
+        return { calls: [{ name: 'lookup', arguments: { q: 'the harbour master' } }] };
+      }
+      return respond(request);
+    };
+    const { response, asked } = await runResearch({
+      turns: answer,
+      answers: answer,
+      tools: [tool],
+      request: { report: 'full', verify: false },
+    });
+    assert.equal(named, 1);
+    assert.deepEqual(words, ['a', 'b', 'c', 'the harbour master']);
+    const section = asked.answer.find((request) => askedFor(request) === 'section' && sectionOf(request) === 3);
+    assert.match(textOf(section), /All about the harbour master/);
+    assert.match(response.output_text, /## The harbour master\n\nText 3/);
+  });
+
+  it('closes a block of code that a section leaves open', async () => {
+    const { response } = await report({
+      section: (number) => ({ text: [number === 1 ? 'So:\n\n```sh\nls' : 'Text.'] }),
+    });
+    assert.match(response.output_text, /```sh\nls\n```\n\n## On a/);
+  });
+});
+
+describe('the requests of a report', () => {
+  it('are at most a third of the largest of the run, and hold passages of the sources', async () => {
+    const page = (q: unknown) =>
+      Array.from({ length: 150 }, (_, n) => `Of ${q} it is known that part ${n} has ${n * 7} doors.`).join(' ');
+    const tool = testTool('fetch_url_content', () => ({ result: '' }));
+    const pages = {
+      ...tool,
+      name: 'lookup',
+      async call({ q }: Record<string, unknown>) {
+        const url = `https://pages.example/${q}`;
+        const sources = [{ url, title: `On ${q}`, snippet: '', kind: 'read' as const }];
+        return { sources, result: (id: (url: string) => number) => ({ url, source_id: id(url), content: page(q) }) };
+      },
+    };
+    const respond = reportModel({ ...plain, words: ['a', 'b', 'c', 'd', 'e', 'f'] });
+    const requests: TurnRequest[] = [];
+    const say = (request: TurnRequest) => {
+      requests.push(request);
+      return respond(request);
+    };
+    await runResearch({ turns: say, answers: say, tools: [pages], request: { report: 'full', verify: false } });
+    const sizes = (kind: string) =>
+      requests.filter((request) => askedFor(request) === kind).map(({ messages }) => estimateRequest(messages));
+    const largest = Math.max(...sizes('research'), ...sizes('outline'));
+    assert.ok(largest > 6000, `${largest}`);
+    assert.equal(sizes('section').length, 3);
+    for (const size of sizes('section')) assert.ok(size <= largest / 3 + 50 && size > 600, `${size} of ${largest}`);
+    const second = requests.find((request) => askedFor(request) === 'section' && sectionOf(request) === 2);
+    assert.match(textOf(second), /From its text: .*Of a it is known/);
+  });
+});
+
+describe('an outline', () => {
+  it('is read as models write it', () => {
+    const list =
+      '[{"heading":"## A [1]","aim":"x","records":["r1",2,2,99,"x"]},{"heading":"B"},{"heading":" "},{"aim":"y"},7]';
+    const sections = [
+      { heading: 'A 1', aim: 'x', records: [1, 2] },
+      { heading: 'B', aim: '', records: [] },
+    ];
+    for (const text of [list, `Here it is:\n\`\`\`json\n${list}\n\`\`\``, `{"sections":${list}}`]) {
+      assert.deepEqual(sectionsIn(text, 3), sections, text);
+    }
+  });
+});
+
+describe('a report whose instance dies', function () {
+  this.timeout(60_000);
+  for (const verify of [false, true]) {
+    it(`is one text, nothing of which is paid for twice, wherever it is cut (verify: ${verify})`, async () => {
+      const script: ReportScript = {
+        ...plain,
+        section: (number, request) => {
+          if (number !== 2) return { text: [`Text ${number}`, ` says so [${number}].`] };
+          if (/was interrupted/.test(textOf(request))) return { text: [' And the end', ' [1].'] };
+          const long =
+            'A long beginning of what is to be told here, which is more than a hundred characters long in any case ';
+          return { text: [long, 'so [2].'], finish: 'length' };
+        },
+      };
+      const submission = question({ research: { report: 'full', verify } });
+      const whole = await cutAfter(Number.POSITIVE_INFINITY, script, submission);
+      assert.match(
+        whole.text,
+        /^## In short\n\nText 1 says so \[1\]\.\n\n## On a\n\nA long .* so \[2\]\. And the end \[1\]\.\n\n## On b/s,
+      );
+      for (let cut = 1; cut < whole.appends; cut++) {
+        const { text, deltas, annotations, chat } = await cutAfter(cut, script, submission);
+        assert.equal(text, deltas, `cut at ${cut}`);
+        assert.equal(text, whole.text, `cut at ${cut}`);
+        // Of what was stored nothing is asked for again: the turn that was cut is.
+        assert.ok(chat.requests.length <= whole.chat.requests.length + 1, `cut at ${cut}`);
+        assert.equal(text.match(/^## /gm)?.length, 3, text);
+        assert.deepEqual(
+          annotations.map(({ start_index, end_index }) => /^\[\d\]$/.test(text.slice(start_index, end_index))),
+          annotations.map(() => true),
+        );
+      }
+    });
+  }
+});
+
+/** Runs a report and takes it away from its instance after so many appends; another goes on with it. */
+async function cutAfter(appends: number, script: ReportScript, submission: ReturnType<typeof question>) {
+  const inner = await memoryStore();
+  let n = 0;
+  const store = wrapStore(inner, {
+    async append(id: RunId, batch: Append) {
+      const result = await inner.append(id, batch);
+      if (++n === appends) await inner.claim(id, { owner: 'nobody', leaseMs: 0, force: true });
+      return result;
+    },
+  });
+  const chat = new ScriptedModel(reportModel(script));
+  await using dying = await openHarness({ chat, tools: [lookup()], store });
+  const { run } = await dying.runs.submit(submission);
+  await using next = await openHarness({ chat, tools: [lookup()], store: inner });
+  const events = decodeFrames(await readAll(next.runs, run));
+  const last = events.at(-1);
+  assert.ok(last?.type === 'response.completed', `${last?.type}`);
+  const deltas = events.map((event) => (event.type === 'response.output_text.delta' ? event.delta : '')).join('');
+  const message = last.response.output.findLast((item) => item.type === 'message');
+  return {
+    text: last.response.output_text,
+    deltas,
+    appends: n,
+    annotations: message?.content[0]?.annotations ?? [],
+    chat,
+  };
+}
