@@ -5,7 +5,7 @@ import type { HeldAnswer, Receiver, ReceiverControl } from '../upstream/provider
 export type AttemptResult =
   /** The answer is whole in memory; nothing of it went to the client. */
   | { is: 'answered'; answer: HeldAnswer; usage: TurnUsage | null }
-  /** It went to the client to its end, or, with `failure`, broke off in a way that the client was told of. */
+  /** It went to the client to its end, or, with `failure`, broke off, which the client was shown. */
   | { is: 'delivered'; usage: TurnUsage | null; failure?: AttemptFailure }
   /**
    * Another route may be asked: the client got nothing, comments, or a beginning that the next one continues; `usage` where the provider told.

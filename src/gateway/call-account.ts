@@ -1,8 +1,10 @@
 import { isObject, parseJson } from '../base/json.ts';
 import {
   answersText,
+  BYTES_A_TOKEN,
   CallMeter,
   deliveredWeight,
+  formTokens,
   isCredible,
   promptTokens,
   type TurnUsage,
@@ -18,9 +20,6 @@ export interface Spent {
   cost: number;
 }
 
-/** Bytes for each token where no text can be read, and the most that attachments of a request count. */
-const BYTES = 4;
-const MOST_OF_A_FORM = 1000;
 /**
  * How much of a stream is searched for what was delivered, in bytes: its beginning, and then the beginning of one piece in so
  * many, which stand for the rest. All of it would cost a stream of bursts a third of its events a second
@@ -79,7 +78,7 @@ export class AttemptMeter extends CallMeter {
 
   /** A piece of an answer came that is not read piece by piece. */
   bytes(length: number): void {
-    if (answersText(this.#api)) this.delivered(length / BYTES);
+    if (answersText(this.#api)) this.delivered(length / BYTES_A_TOKEN);
   }
 
   /** The result of the attempt, once what it tells is counted. Rejects as `result` does: what came until then counts. */
@@ -93,7 +92,7 @@ export class AttemptMeter extends CallMeter {
 
   /** An answer cannot have more text than bytes: most that is reported needs no second look. */
   #answered(body: Buffer, usage: TurnUsage | null): void {
-    if (usage && isCredible(usage.outputTokens, body.length / BYTES)) return;
+    if (usage && isCredible(usage.outputTokens, body.length / BYTES_A_TOKEN)) return;
     this.deliveredInAll(deliveredWeight(body.toString('utf8'), { api: this.#api, streamed: false }));
   }
 }
@@ -102,5 +101,5 @@ export class AttemptMeter extends CallMeter {
 function promptOf(body: TargetRequest['body']): number {
   if (body === null) return 0;
   const request = parseJson(body.toString());
-  return isObject(request) ? promptTokens(request) : Math.min(MOST_OF_A_FORM, Math.ceil(body.length / BYTES));
+  return isObject(request) ? promptTokens(request) : formTokens(body.length);
 }

@@ -22,7 +22,7 @@ export function receiverOf(head: AnswerHead, control: ResultControl, context: At
   const whole = (judge: WholeAnswerOptions['judge'], options?: Pick<WholeAnswerOptions, 'relay' | 'keep'>) =>
     new WholeAnswer(head, control, { judge, memory, meter, ...options });
   if (head.status >= 300) {
-    meter.refused();
+    meter.errorStatus();
     return whole((answer) => judgeError(answer, target));
   }
   const judge = (answer: HeldAnswer) => judgeWhole(answer, context);

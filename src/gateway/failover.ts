@@ -13,20 +13,20 @@ export interface FailoverOptions {
   signal: AbortSignal;
 }
 
-/** An answer and where it came from. `refused`: no route answered; this is the error answer of the last one, as it came. */
+/** An answer and where it came from. `failed`: no route answered; this is the error answer of the last one, as it came. */
 export type Passed = { route: Route } & (
   | Exclude<AttemptResult, { is: 'failed' }>
-  | { is: 'refused'; answer: HeldAnswer; failure: AttemptFailure }
+  | { is: 'failed'; answer: HeldAnswer; failure: AttemptFailure }
 );
 
 /**
- * Asks the routes of a model until one answers (contract section 10). The answer of the last one counts, also where it
- * tells of an error.
+ * Asks the routes of a model until one answers (docs/failover.md, "When another route is asked"). The answer of the
+ * last one counts, also where it is an error.
  * @throws GatewayError where none answered; the signal's reason.
  */
 export async function withFailover(options: FailoverOptions): Promise<Passed> {
   const { attempts, modelName, ask, hedgeMs, signal } = options;
-  let refused: Passed | undefined;
+  let failed: Passed | undefined;
   const inTurn = async (lane: Lane): Promise<Passed | undefined> => {
     for await (const attempt of attempts.walk(lane)) {
       const { route } = attempt;
@@ -34,13 +34,13 @@ export async function withFailover(options: FailoverOptions): Promise<Passed> {
       report(attempt, result);
       if (result.is !== 'failed') return { route, ...result };
       const { answer, failure } = result;
-      // What is about the gateway's credentials is not the client's (contract section 10).
-      refused = answer && failure.blames !== 'credential' ? { is: 'refused', route, answer, failure } : undefined;
+      // What is about the gateway's credentials is not the client's (docs/failover.md, "When another route is asked").
+      failed = answer && failure.blames !== 'credential' ? { is: 'failed', route, answer, failure } : undefined;
     }
     return undefined;
   };
   const passed = hedgeMs === undefined ? await inTurn({ signal, win() {} }) : await hedged(inTurn, hedgeMs, options);
-  const last = passed ?? refused;
+  const last = passed ?? failed;
   if (last) return last;
   throw gatewayErrorOf(modelName, attempts.failures);
 }

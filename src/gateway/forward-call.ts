@@ -80,7 +80,7 @@ export async function completeTask(task: ProxyTask, { upstream, memory }: Forwar
     signal,
   });
   if (passed.is === 'delivered') throw new Error('a task has no client to deliver to');
-  if (passed.is === 'refused') throw gatewayErrorOf(modelName, [passed]);
+  if (passed.is === 'failed') throw gatewayErrorOf(modelName, [passed]);
   targetOf(passed.route).mask.apply(passed.answer.body);
   return passed.answer.body.toString('utf8');
 }

@@ -38,7 +38,8 @@ export interface ProxyTask {
 /** Passes requests on proxy models to their providers. */
 export interface ModelProxy {
   /**
-   * Passes the request on and writes the provider's answer to `res` (contract sections 7 and 10).
+   * Passes the request on and writes the provider's answer to `res` (docs/api.md, "Chat completions" and
+   * docs/failover.md, "What a client gets when every route failed").
    * @throws GatewayError `upstream_error`, `upstream_timeout`, `rate_limit_exceeded`, `context_length_exceeded` while
    *   nothing has been written; the signal's reason.
    */

@@ -5,15 +5,15 @@ export interface LoadMeter {
   /** The share of the time in which it works, 0 to 1, over the last tenth of a second. */
   readonly utilization: number;
   /**
-   * How late it comes to what is due for its own work, in milliseconds, over about the last quarter of a second. What it
-   * waits for other processes of the machine is not in it.
+   * How late it comes to what is due for its own work, in milliseconds, over about the last quarter of a second. A wait for
+   * other processes of the machine counts only where it comes in the middle of a step.
    */
   readonly lagMs: number;
 }
 
 const SAMPLE_MS = 50;
 /** How much a sample counts. */
-const WEIGHT = 0.2;
+export const WEIGHT = 0.2;
 
 /** Measures the event loop of this process until it is disposed. */
 export class EventLoopLoad implements LoadMeter, Disposable {

@@ -1,19 +1,24 @@
 import type { RunId } from '../base/ids.ts';
 import type { JsonObject } from '../base/json.ts';
 import type { TraceContext } from '../base/trace-context.ts';
+import type { PlainRequest } from '../plain/request.ts';
+import type { RequestedWebhook } from '../protocol/requests/requested-webhook.ts';
 import type { ResponseObject } from '../protocol/response.ts';
 import type { Task } from '../protocol/tasks.ts';
-import type { ResearchRequest } from '../research/run/request.ts';
+import type { FunctionOutputs, GoingOn, ResearchRequest, TakenOver } from '../research/run/request.ts';
 import type { LogBatch, RunApi, RunRecord, RunSummary, SubmissionKey } from '../store/run-store.ts';
+import type { TurnMessage } from '../upstream/turn.ts';
 import type { FollowOptions } from './reading/follow.ts';
 
 /** Who asks: the user that owns runs, and the key used. */
 export interface Caller {
   user: string;
   keyId: string;
+  /** Runs with `store: false` that it reads behind their end all the same. */
+  reads?: ReadonlySet<RunId>;
 }
 
-/** One non-streamed chat completion of a proxy model, run in the background (contract section 6). */
+/** One non-streamed chat completion of a proxy model, run in the background (docs/api.md, "Async"). */
 export interface ProxyRequest {
   kind: 'proxy';
   /** The body as the client sent it: it is forwarded without being parsed and written again. */
@@ -32,7 +37,15 @@ export interface Used {
   cost: number;
 }
 
-export type RunRequest = ResearchRequest | ProxyRequest;
+export type RunRequest = ResearchRequest | PlainRequest | ProxyRequest;
+
+/** A conversation as it was read for a request that takes part in it. */
+export interface JoinedConversation {
+  /** Without prefix. */
+  id: string;
+  /** Of its items; see `ConversationRecord`. */
+  version: number;
+}
 
 /** A validated request to run something. */
 export interface Submission {
@@ -46,9 +59,19 @@ export interface Submission {
   background: boolean;
   metadata: JsonObject;
   previousResponseId: string | null;
+  /** What a response shows of its request, where that is not its part that is acted on. */
+  shown?: Partial<ResponseObject>;
+  /** False: nothing is asked of the model, the input alone is kept for the response that follows. */
+  generate?: false | undefined;
+  /** How long it is kept behind its end, in milliseconds; as all others where absent. */
+  keepMs?: number | undefined;
+  /** The conversation that it takes part in. */
+  conversation?: JoinedConversation | undefined;
+  /** Who is told when it ends. Only of background work. */
+  webhook?: RequestedWebhook | undefined;
   /** The client's, for the providers that work for the run. */
   trace?: TraceContext | undefined;
-  /** What a repeat of it is recognised by (contract section 2). */
+  /** What a repeat of it is recognised by (docs/api.md, "In general"). */
   repeat?: RepeatKey;
   /**
    * Called with the id of a run before anything of it is stored, unless the submission is known to be a repeat:
@@ -151,7 +174,7 @@ export interface Runs {
    */
   follow(run: RunRecord, options: FollowOptions): AsyncIterable<LogBatch>;
 
-  /** The response object, folded from the log at this moment (contract section 5). */
+  /** The response object, folded from the log at this moment (docs/api.md, "The other Responses endpoints"). */
   response(run: RunRecord): Promise<ResponseObject>;
   /** The same as JSON; that of an ended run as it was stored. */
   responseJson(run: RunRecord): Promise<Buffer>;
@@ -176,7 +199,20 @@ export interface Runs {
   /** The response object an item id belongs to and the item itself, for `item_reference`; `not_found` otherwise. */
   findItem(caller: Caller, itemId: string): Promise<JsonObject>;
   /** Earlier turns and sources of a chain. `not_found`, or `invalid_parameter` where one is not `completed`. */
-  history(caller: Caller, previousResponseId: string): Promise<Pick<ResearchRequest, 'history' | 'earlierSources'>>;
+  history(caller: Caller, previousResponseId: string): Promise<TakenOver>;
+  /**
+   * The research that waits for these outputs of functions: that of `previous`, else the one that the last of their calls
+   * names. Undefined where there is none. @throws GatewayError as `goOn` of its own, where `previous` is named.
+   */
+  goOn(caller: Caller, answered: FunctionOutputs & { previous?: string | undefined }): Promise<GoingOn | undefined>;
+  /**
+   * The same for a plain model: the whole conversation up to and with that response. Also of an `incomplete` one. `asked`:
+   * the calls that it asks approval for, by the ids of their requests.
+   */
+  conversation(
+    caller: Caller,
+    previousResponseId: string,
+  ): Promise<{ messages: TurnMessage[]; asked: ReadonlyMap<string, string> }>;
 
   countOpen(): Promise<{ queued: number; inProgress: number }>;
   /** Runs that this process drives. */

@@ -1,18 +1,17 @@
 import { linkSignals } from '../base/abort.ts';
-import type { Clock } from '../base/clock.ts';
-import { GatewayError } from '../base/errors.ts';
+import { GatewayError, shuttingDown } from '../base/errors.ts';
 import { ID_PREFIX, parseItemId, parsePublicId, publicId, type RunId } from '../base/ids.ts';
 import type { JsonObject } from '../base/json.ts';
-import { nextTurn } from '../base/load/event-loop.ts';
+import { yieldToEventLoop } from '../base/load/event-loop.ts';
 import type { Logger } from '../base/logger.ts';
 import { decodeFrames } from '../protocol/frames.ts';
 import type { ResponseObject } from '../protocol/response.ts';
 import type { LogBatch, RunApi, RunRecord, RunStatus, RunStore, RunSummary } from '../store/run-store.ts';
 import { Cancels } from './executing/cancels.ts';
-import type { Executor } from './executing/executor.ts';
 import { taskJson, toTaskEntry } from './projections/task.ts';
 import { EndedLogs } from './reading/ended-logs.ts';
 import { type FollowOptions, follow, fromCursor } from './reading/follow.ts';
+import { isHidden, isOpen, readableThrough } from './reading/readable.ts';
 import type { ResponseFold } from './reading/response-fold.ts';
 import { ResponseTexts } from './reading/response-texts.ts';
 import { retryWhileStoreAway } from './reading/retry-while-store-away.ts';
@@ -20,18 +19,12 @@ import { Snapshots } from './reading/snapshots.ts';
 import type { Caller, RunListQuery, Runs, Submission, Submitted } from './runs.ts';
 import { readInput } from './stored/stored-request.ts';
 import { parseProxyResult } from './stored/stored-transcript.ts';
-import { takenOver } from './submitting/history.ts';
-import { Submissions } from './submitting/submissions.ts';
+import { goOn, runOfCalls } from './submitting/go-on.ts';
+import { askedIn, conversationUpTo, takenOver } from './submitting/history.ts';
+import { Submissions, type SubmissionsOptions } from './submitting/submissions.ts';
 
-export interface RunsOptions {
-  store: RunStore;
-  executor: Executor;
-  clock: Clock;
+export interface RunsOptions extends Omit<SubmissionsOptions, 'cancels'> {
   log: Logger;
-  maxQueued(): number;
-  retentionMs: number;
-  /** The encryption key that belongs to an API key; see `base/encrypt.ts`. */
-  encryptionKeyOf(keyId: string): Buffer | undefined;
   /** Aborts when the gateway begins to shut down: streams end, waits are given up. */
   closing: AbortSignal;
   /** Aborts when it drives no run any more: until then chat completions go on, because nobody can take them over. */
@@ -196,6 +189,7 @@ class StoredRuns implements Runs {
 
   async delete(run: RunRecord): Promise<void> {
     if (isOpen(run)) await this.cancel(run);
+    await this.#options.conversations.keepOf(run);
     await this.#store.delete(run.id);
     this.#submissions.deleted();
   }
@@ -211,6 +205,32 @@ class StoredRuns implements Runs {
   }
 
   async history(caller: Caller, previousResponseId: string) {
+    const run = await this.#previous(caller, previousResponseId);
+    const taken = await takenOver(this.#store, run, (await this.response(run)).output_text);
+    // A transcript that was removed meanwhile reads as an empty one.
+    await this.#again(run);
+    return taken;
+  }
+
+  async goOn(caller: Caller, { previous, ...answered }: Parameters<Runs['goOn']>[1]) {
+    if (previous !== undefined) {
+      return await goOn(this.#store, await this.#previous(caller, previous), { ...answered, param: 'input' });
+    }
+    const named = runOfCalls(answered.outputs.keys());
+    const run = named === undefined ? undefined : await this.#owned(caller, named);
+    return run?.status === 'completed' ? await goOn(this.#store, run, answered) : undefined;
+  }
+
+  async conversation(caller: Caller, previousResponseId: string) {
+    const run = await this.#previous(caller, previousResponseId);
+    const { output, output_text } = await this.response(run);
+    const messages = await conversationUpTo(this.#store, run, output_text);
+    await this.#again(run);
+    return { messages, asked: askedIn(run, { output, messages }) };
+  }
+
+  /** The run of a response that another one follows. */
+  async #previous(caller: Caller, previousResponseId: string): Promise<RunRecord> {
     const id = parsePublicId('responses', previousResponseId);
     const run = id && (await this.#owned(caller, id));
     const param = { param: 'previous_response_id' };
@@ -224,10 +244,7 @@ class StoredRuns implements Runs {
         param,
       );
     }
-    const taken = await takenOver(this.#store, run, (await this.response(run)).output_text);
-    // A transcript that was removed meanwhile reads as an empty one.
-    await this.#again(run);
-    return taken;
+    return run;
   }
 
   countOpen() {
@@ -255,14 +272,15 @@ class StoredRuns implements Runs {
   async #ownFold(run: RunRecord): Promise<ResponseFold | undefined> {
     const fold = this.#options.executor.driven(run.id)?.fold;
     // What was stored a moment ago is not in the fold before the writer has heard of it.
-    if (fold && fold.last < run.last) await nextTurn();
+    if (fold && fold.last < run.last) await yieldToEventLoop();
     return fold && fold.last >= run.last ? fold : undefined;
   }
 
-  /** The run, if it is this user's: every look-up by id goes through here (promise 7). */
+  /** The run, if it is this user's and not hidden behind its end: every look-up by id goes through here (promise 7). */
   async #owned(caller: Caller, id: RunId): Promise<RunRecord | undefined> {
     const run = await this.#store.get(id);
-    return run?.user === caller.user ? run : undefined;
+    if (run?.user !== caller.user) return undefined;
+    return isHidden(run, caller) ? undefined : run;
   }
 
   /** @throws GatewayError `not_found` where it was removed meanwhile. */
@@ -291,7 +309,7 @@ class StoredRuns implements Runs {
     const { id, api } = run;
     const known = this.#beginnings.get(run);
     let { after } = options;
-    const closing = api === 'chat_completions' ? this.#options.stopped : this.#options.closing;
+    const closing = api === 'chat_completions' || options.untilStopped ? this.#options.stopped : this.#options.closing;
     using linked = linkSignals([options.signal, closing]);
     try {
       if (known && known.last > after) {
@@ -306,29 +324,15 @@ class StoredRuns implements Runs {
   }
 }
 
-function isOpen(run: RunRecord): boolean {
-  return run.status === 'queued' || run.status === 'in_progress';
-}
-
 function undefinedWhereAway(thrown: unknown): undefined {
   if (!(thrown instanceof GatewayError) || thrown.code !== 'store_unavailable') throw thrown;
 }
 
-/** Contract section 1: a research run is read through either interface, a proxy task only as a task. */
-function readableThrough(run: RunRecord, api: 'responses' | 'async'): boolean {
-  if (run.api === 'chat_completions') return false;
-  return api === 'async' || run.kind === 'research';
-}
-
-/** How much of an id that is none is shown, in characters. */
+/** How much of an invalid id is shown, in characters. */
 const LONGEST_ID = 80;
 
 /** Unknown, or somebody else's: the two are not told apart. */
 function notFound(id: string, api?: 'responses' | 'async'): GatewayError {
   const hint = api === undefined || id.startsWith(ID_PREFIX[api]) ? '' : ` Ids begin with ${ID_PREFIX[api]} here.`;
   return new GatewayError('not_found', `Nothing that this key may read has the id ${id.slice(0, LONGEST_ID)}.${hint}`);
-}
-
-function shuttingDown(): GatewayError {
-  return new GatewayError('shutting_down', 'The gateway shuts down. Try again.', { retryAfterMs: 1000 });
 }

@@ -1,6 +1,6 @@
 import type { AnswerHead } from '../../upstream/provider-target.ts';
 
-/** Headers of every stream (contract section 2): what stands in between must neither buffer nor compress it. */
+/** Headers of every stream (docs/api.md, "Events"): what stands in between must neither buffer nor compress it. */
 const STREAM_HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache, no-transform',

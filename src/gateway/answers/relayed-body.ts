@@ -17,7 +17,7 @@ export class RelayedBody implements ResultReceiver {
   readonly #context: PassingContext;
   readonly #writer: ClientWriter;
   readonly #masked: MaskedBody;
-  /** Where JSON tells of usage. */
+  /** Where JSON reports usage. */
   readonly #tail = new Tail();
   readonly #isJson: boolean;
   #hasBegun = false;

@@ -6,7 +6,7 @@ export function usageIn(usage: unknown): TurnUsage | null {
   return readUsage(usage) ?? null;
 }
 
-/** A usage object is small; a longer text is none. */
+/** A usage object is small: longer texts are not looked at. */
 const LONGEST = 4096;
 /** Places looked at: a provider may write the word as often as it likes. */
 const MOST_PLACES = 64;
@@ -29,7 +29,7 @@ export function lastReportedUsage(text: string, first: JsonObject = {}): TurnUsa
   return null;
 }
 
-/** What is told; a null says nothing that was not told before. */
+/** What is reported; a null adds nothing. */
 function numbersOf(usage: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(usage).filter(([, value]) => value !== null));
 }

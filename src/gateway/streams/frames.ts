@@ -17,7 +17,7 @@ export const MAX_SPREAD = 128 * 1024;
 /** What stands in whole lines of a stream from `start` to `end`. */
 export type Frame = Flaw | { is: 'comment' | 'field' | 'done' | 'text' | 'stray'; start: number; end: number };
 
-/** A frame that may spoil a stream: it tells of something, is malformed, or goes on in what follows. */
+/** A frame that may spoil a stream: it reports something, is malformed, or goes on in what follows. */
 export type Flaw =
   | { is: 'payload'; payload: JsonObject; start: number; end: number }
   | { is: 'malformed' | 'unfinished'; start: number; end: number };
@@ -68,7 +68,7 @@ const SUSPICIOUS = new Set(
 );
 
 /**
- * Looks for what must not pass unnoticed in whole lines of an event stream: a frame that tells of an error, is no JSON or
+ * Looks for what must not pass unnoticed in whole lines of an event stream: a frame that is an error or no JSON, or
  * is unfinished. Only what is suspicious by its braces, its first key or the word "error" is read.
  */
 export function findFlaw(lines: Buffer, isError: (payload: JsonObject) => boolean): Flaw | undefined {
@@ -105,7 +105,7 @@ function isSuspicious(lines: Buffer, { start, end, word }: { start: number; end:
   return word < end || SUSPICIOUS.has(((lines[from + 2] ?? 0) << 8) | (lines[from + 3] ?? 0));
 }
 
-/** Whether there is a frame of JSON, as far as its braces tell. */
+/** Whether this is a frame of JSON, by its braces. */
 export function holdsPayload(lines: Buffer): boolean {
   return /(?:^|\n)data: *\{/.test(lines.toString('latin1'));
 }

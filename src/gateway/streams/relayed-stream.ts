@@ -29,7 +29,7 @@ const LAST_EVENTS = 8;
 /**
  * Passes a stream of events to the client, unchanged and as it comes, line by whole line. What comes before the first
  * content is held back: until then another provider can be asked. What breaks off after that ends with an error that
- * the official SDKs throw on (contract section 10).
+ * the official SDKs throw on (docs/failover.md, "Until when").
  */
 export class RelayedStream implements ResultReceiver {
   readonly #head: AnswerHead;
@@ -177,7 +177,7 @@ export class RelayedStream implements ResultReceiver {
     }
   }
 
-  /** A malformed frame is left out, if what comes next is none. */
+  /** A malformed frame is left out if the next one is sound. */
   #skip(lines: Buffer, { start, end }: { start: number; end: number }): AttemptResult | undefined {
     const before = lines.subarray(0, start);
     if ((this.#isFlawed && !holdsPayload(before)) || ++this.#skipped > MAX_SKIPPED) {

@@ -32,7 +32,10 @@ export interface StreamKind {
   readonly speaks?: Buffer;
   /** Whether a stream that ends so is whole. */
   isWhole(ending: StreamEnding): boolean;
-  /** The payloads that tell of a failure midway (contract section 10). `first`: the first payload of the stream. */
+  /**
+   * The payloads that tell of a failure midway (docs/failover.md, "Until when"). `first`: the first payload of the
+   * stream.
+   */
   failure(error: ErrorObject, first: JsonObject): [JsonObject, ...JsonObject[]];
 }
 

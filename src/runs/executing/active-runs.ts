@@ -33,7 +33,7 @@ export interface ActiveRunsOptions {
 
 /** How often claims are renewed, in milliseconds; a cancel whose news was lost is found by then. */
 const RENEW_MS = 1000;
-/** How long the store may be away from a running run, in milliseconds (durability: "The append"). */
+/** How long the store may be away from a running run, in milliseconds (docs/architecture.md, "The executor"). */
 const STORE_GRACE_MS = 60_000;
 /**
  * A chat completion is created with the claim of the process that holds its connection. One that nobody has claimed for

@@ -16,14 +16,14 @@ export interface CancelsOptions {
 
 /** How long a cancel waits for the executor before it takes the run over, in milliseconds. */
 const CANCEL_WAIT_MS = 1500;
-/** Cancels kept while the store is away; more are refused, which their clients are told. */
+/** Cancels kept while the store is away; more are refused. */
 const MAX_KEPT = 1000;
 /** Pauses between tries to tell the store of them, in milliseconds. */
 const RETRY_MS = { first: 100, most: 1000 } as const;
 
 /**
- * Cancels of runs, whoever drives them. The work in this process stops first; then the store is told, again and again
- * while it is away: a cancel that was asked for is carried out (contract section 5).
+ * Cancels of runs, whoever drives them. The work in this process stops first; then the store gets it, again and again
+ * while it is away: a cancel that was asked for is carried out (docs/api.md, "The other Responses endpoints").
  */
 export class Cancels {
   readonly #options: CancelsOptions;
@@ -57,7 +57,7 @@ export class Cancels {
   }
 
   /**
-   * Keeps a cancel that the store cannot be told of now. `user`: only if the run is this user's. False where too many
+   * Keeps a cancel that the store cannot take now. `user`: only if the run is this user's. False where too many
    * are kept.
    */
   keep(id: RunId, { user }: { user?: string } = {}): boolean {
@@ -108,7 +108,7 @@ export class Cancels {
     if (!executor.driven(id)) void executor.takeOver(id, { force: false }).catch(() => {});
   }
 
-  /** After an accepted cancel: its executor ends the run; where there is none, or it is frozen, this instance does. */
+  /** After an accepted cancel: its executor ends the run; if there is none, or it is frozen, this instance does. */
   async #end(run: Pick<RunRecord, 'id' | 'last'>): Promise<void> {
     const { store, executor } = this.#options;
     if (!executor.driven(run.id) && (await executor.takeOver(run.id, { force: false }))) return;

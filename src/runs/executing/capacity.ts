@@ -61,7 +61,7 @@ export class Capacity {
     return false;
   }
 
-  /** Is told how long a run that starts has waited, in milliseconds. */
+  /** Notes how long a run that starts has waited, in milliseconds. */
   served(waitedMs: number): void {
     if (waitedMs < SOON_MS) this.#servedSoonAt = this.#now();
   }

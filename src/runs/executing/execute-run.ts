@@ -3,20 +3,20 @@ import { toSeconds } from '../../base/clock.ts';
 import { GatewayError, messageOf, toGatewayError } from '../../base/errors.ts';
 import type { Logger } from '../../base/logger.ts';
 import { cancelledError, type ResponseObject, zeroUsage } from '../../protocol/response.ts';
-import { interruptedStep } from '../../research/interrupted-step.ts';
+import { claimsOf } from '../../research/claims/count-claims.ts';
 import { finalWarnings } from '../../research/run/final-warnings.ts';
 import { ResearchState } from '../../research/run/state.ts';
-import type { ResearchOutcome, Step } from '../../research/run/steps.ts';
+import { isMilestone, type ResearchOutcome } from '../../research/run/steps.ts';
 import type { RunStore } from '../../store/run-store.ts';
 import { ResponseFold } from '../reading/response-fold.ts';
 import type { ProxyAnswer, Used } from '../runs.ts';
 import { NewerDataError } from '../stored/stored-data.ts';
-import { readProxyRequest, readResearchRequest } from '../stored/stored-request.ts';
+import { loopOf, readGenerate, readKeepMs, readProxyRequest, readResearchRequest } from '../stored/stored-request.ts';
 import { parseProxyResult, parseTranscript } from '../stored/stored-transcript.ts';
 import type { AppendTick } from './append-tick.ts';
+import { cutStep, shownBy } from './by-loop.ts';
 import { type Beginning, FoundLog } from './found-log.ts';
 import { LogWriter } from './log-writer.ts';
-import { textOfReasoning } from './reasoning-events.ts';
 import { Recorder } from './recorder.ts';
 import { regainRun } from './regain-run.ts';
 import type { ExecutionOutcome, ExecutionResult, RunDriver } from './run-driver.ts';
@@ -37,7 +37,7 @@ export interface ExecutionOptions {
   retentionMs: number;
   /** How long the store may be away before the claim is dropped, in milliseconds. */
   storeGraceMs: number;
-  /** The log as far as it goes, where this process has just created it. */
+  /** The log so far, if this process has just created it. */
   beginning?: Beginning | undefined;
 }
 
@@ -62,7 +62,7 @@ export async function executeRun(options: ExecutionOptions): Promise<ExecutionRe
   try {
     driver.left?.({ run: lease.run, result, ended: execution?.ended });
   } catch (thrown) {
-    // What is told of a run must not end the process that drives all others.
+    // Accounting of one run must not end the process that drives all others.
     log.error({ run: lease.run.id, err: messageOf(thrown) }, 'the end of a run could not be told');
   }
   return result;
@@ -118,8 +118,9 @@ class Execution {
       runId: lease.run.id,
       writer: this.#writer,
       output: log.response.output,
-      profile: readResearchRequest(lease.run)?.profile,
-      summary: log.response.reasoning.summary !== null,
+      made: log.state.made,
+      before: log.state.carriedCalls,
+      ...shownBy(lease.run, log.response),
     });
   }
 
@@ -137,13 +138,12 @@ class Execution {
     lease.fold = fold;
     const stored = beginning ? [] : await store.readTranscript(id);
     if (found.isKept) found.transcript = stored;
-    const isProxy = lease.run.kind === 'proxy';
-    const entries = isProxy ? [] : parseTranscript(stored);
-    const last = isProxy ? stored.at(-1) : undefined;
+    const [entries, last] = lease.run.kind === 'proxy' ? [[], stored.at(-1)] : [parseTranscript(stored)];
+    const research = readResearchRequest(lease.run);
     return new Execution(options, {
       response,
       fold,
-      state: ResearchState.of(entries, readResearchRequest(lease.run)?.earlierSources),
+      state: ResearchState.of(entries, research?.earlierSources, research?.goesOn?.entries),
       proxied: last === undefined ? undefined : parseProxyResult(last),
       entries: stored.length,
       found,
@@ -161,8 +161,10 @@ class Execution {
       if (run.api === 'chat_completions' && (lease.attempts > 1 || this.#wasBegun || lease.orphaned)) {
         throw new GatewayError('run_crashed', 'The instance that served this chat completion died.');
       }
+      if (!readGenerate(run)) return await this.#end('completed');
       this.#noteCutStep();
-      const outcome = run.kind === 'proxy' ? await this.#driveProxy() : await this.#driveResearch();
+      const loop = loopOf(run);
+      const outcome = loop === 'proxy' ? await this.#driveProxy() : await this.#driveLoop(loop);
       if (outcome === 'paused') return await this.#release();
       return await this.#end('completed', { outcome });
     } catch (thrown) {
@@ -177,19 +179,17 @@ class Execution {
 
   /** Reasoning that a crash cut is closed; its tokens are estimated, so that they are in the usage. */
   #noteCutStep(): void {
-    const open = this.#created.output.at(-1);
-    if ((open?.type !== 'reasoning' && open?.type !== 'message') || open.status !== 'in_progress') return;
-    const text = open.type === 'reasoning' ? textOfReasoning(open) : (open.content[0]?.text ?? '');
-    const entry = interruptedStep(this.#state, { type: open.type, text });
-    if (entry) this.#state.apply(entry);
-    this.#recorder.record({ type: 'reasoning_end', status: 'incomplete', ...(entry ? { entry } : {}) });
+    const cut = cutStep(this.#options.lease.run, this.#state, this.#created.output.at(-1));
+    if (!cut) return;
+    if (cut.entry) this.#state.apply(cut.entry);
+    this.#recorder.record(cut);
   }
 
-  async #driveResearch(): Promise<ResearchOutcome | 'paused'> {
+  async #driveLoop(kind: 'research' | 'plain'): Promise<ResearchOutcome | 'paused'> {
     const { driver, lease } = this.#options;
     const writer = this.#writer;
     const recorder = this.#recorder;
-    const steps = driver.research({
+    const steps = driver[kind]({
       run: lease.run,
       state: this.#state,
       answerSoFar: recorder.answer,
@@ -230,13 +230,13 @@ class Execution {
     };
     const body = await driver.proxy({ run: lease.run, request, metered, signal: lease.signal });
     this.#proxied = { body, ...this.#used() };
-    this.#writer.pushTranscript({ t: 'proxy_result', ...this.#proxied });
+    this.#writer.pushTranscript({ t: 'proxy_result', ...this.#proxied }, { progress: true });
     return { incomplete: null };
   }
 
   /**
    * Gives the claim back: everything up to here is stored, and the next owner goes on from there. A chat completion
-   * fails instead: its connection ends with this instance (architecture, promise 6).
+   * fails instead: its connection ends with this instance (docs/architecture.md, "Promises", 6).
    */
   async #release(): Promise<ExecutionResult> {
     const { lease, log } = this.#options;
@@ -271,50 +271,57 @@ class Execution {
 
   async #writeEnd(
     status: 'completed' | 'failed' | 'cancelled',
-    { outcome, error }: { outcome?: ResearchOutcome; error?: GatewayError },
+    { outcome, error: thrown }: { outcome?: ResearchOutcome; error?: GatewayError },
   ): Promise<'ended' | 'cancelled'> {
     const { clock, lease, retentionMs } = this.#options;
-    const errorObject = status === 'cancelled' ? cancelledError() : (error?.toObject() ?? null);
+    const errorObject = status === 'cancelled' ? cancelledError() : (thrown?.toObject() ?? null);
     this.#noteUntold();
     this.#tellUsed();
+    const { answer } = this.#recorder;
+    const kind = loopOf(lease.run);
+    const claims = kind === 'research' ? await claimsOf(answer, this.#state) : null;
     // From here to the terminal event nothing waits: all of it stands in one append, written or refused as one.
     this.#writer.beginEnd();
     const restore = this.#recorder.checkpoint();
-    const { annotations } = this.#recorder.answer;
+    // Research that ended early has its answer all the same.
+    const isCut = kind === 'plain' && status === 'completed' && (outcome?.incomplete ?? null) !== null;
     if (errorObject) this.#recorder.closeOpenItems(errorObject);
-    else this.#recorder.endMessage('completed');
+    else this.#recorder.endMessage(isCut ? 'incomplete' : 'completed');
     const at = clock.now();
     const state = this.#state;
-    const request = readResearchRequest(lease.run);
-    const isProxy = lease.run.kind === 'proxy';
+    const ending = {
+      ...answer,
+      claims,
+      completed: outcome !== undefined,
+      request: readResearchRequest(lease.run),
+      state,
+    };
     const response = this.#recorder.response(this.#created, {
-      status,
+      status: isCut ? 'incomplete' : status,
       error: errorObject,
       incomplete: outcome?.incomplete ?? null,
-      warnings: isProxy ? [] : finalWarnings({ annotations, completed: status === 'completed', request, state }),
-      usage: isProxy ? zeroUsage() : state.usage,
+      plan: state.plan ?? null,
+      warnings: kind === 'research' ? finalWarnings(ending) : [],
+      claims,
+      usage: kind === 'proxy' ? zeroUsage() : state.usage,
       startedAt: lease.run.startedAt === null ? null : toSeconds(lease.run.startedAt),
       completedAt: toSeconds(at),
     });
-    const type = status === 'completed' ? 'response.completed' : 'response.failed';
-    const written = await this.#writer.end({ type, response }, { status, at, retainMs: retentionMs });
+    const type = isCut ? 'response.incomplete' : status === 'completed' ? 'response.completed' : 'response.failed';
+    const written = await this.#writer.end(
+      { type, response },
+      { status, at, retainMs: readKeepMs(lease.run) ?? retentionMs },
+    );
     if (written === 'cancelled') {
       restore();
       return written;
     }
     const { tokens, cost } = this.#used();
-    this.ended = { status, tokens, cost, error: errorObject?.code };
-    this.#options.log.info(
-      {
-        status,
-        ...(errorObject && { error: errorObject.code }),
-        ...(outcome?.incomplete && { incomplete: outcome.incomplete }),
-        tokens,
-        ...(cost > 0 && { cost }),
-        attempts: lease.attempts,
-      },
-      'run ended',
-    );
+    const error = errorObject?.code;
+    this.ended = { status, tokens, cost, error };
+    const incomplete = outcome?.incomplete ?? undefined;
+    const told = { status, error, incomplete, tokens, cost: cost || undefined, attempts: lease.attempts };
+    this.#options.log.info(told, 'run ended');
     return written;
   }
 
@@ -340,9 +347,4 @@ class Execution {
     const { usage, cost } = this.#state;
     return { tokens: usage.total_tokens, cost: cost > 0 ? cost : (usage.cost?.total ?? 0) };
   }
-}
-
-/** Whether a step leaves something in the transcript that has to be stored first: behind a whole answer only the end comes. */
-function isMilestone(step: Step): boolean {
-  return 'entry' in step && step.entry !== undefined && step.entry.t !== 'answered';
 }

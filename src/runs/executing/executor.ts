@@ -23,7 +23,7 @@ export interface Executor {
    * Takes the run over, free or not (`force`), to end it. Undefined where it has ended or is held and `force` is false.
    */
   takeOver(id: RunId, options: { force: boolean }): Promise<ExecutionResult | undefined>;
-  /** A run that this executor drives: its record as it was claimed, and the response as far as it is stored. */
+  /** A run that this executor drives: its record as it was claimed, and what is stored of the response. */
   driven(id: RunId): Pick<RunLease, 'run' | 'fold'> | undefined;
   readonly active: number;
   /** Runs that are held and wait for room. */

@@ -55,12 +55,12 @@ export class LocalExecutor extends DrivingExecutor {
       using _ = this.runs.hold();
       const claim = await this.runs.claimNext();
       if (!claim) return;
-      if (claim.attempts === 1) this.runs.capacity.served(this.options.clock.now() - claim.run.createdAt);
+      this.runs.capacity.served(this.options.clock.now() - claim.run.createdAt);
       void this.runs.drive(claim);
     }
   }
 
-  /** Waits for room for a queued run; false where there is none to be had, or the gateway stops. */
+  /** Waits for room for a queued run; false if there is none to be had, or the gateway stops. */
   async #room(): Promise<boolean> {
     const { signal } = this.stopping;
     if (signal.aborted) return false;

@@ -20,7 +20,7 @@ const RETRY_MS = { first: 50, most: 2000 } as const;
 
 export interface LogWriterOptions {
   store: Pick<RunStore, 'append'>;
-  /** Told of an accepted cancel, and when nothing more can be written. */
+  /** Hears of an accepted cancel, and when nothing more can be written. */
   lease: RunLease;
   /** Sequence number of the last event in the log. */
   last: number;
@@ -58,8 +58,8 @@ interface PendingDelta {
 }
 
 /**
- * Writes the log of one claimed run: one append in flight, the next takes all that piled up (durability: "The
- * append"). Events are serialised when they are pushed, numbered when a batch is cut; a batch in flight is never cut
+ * Writes the log of one claimed run: one append in flight, the next takes all that piled up (docs/architecture.md, "The
+ * executor"). Events are serialised when they are pushed, numbered when a batch is cut; a batch in flight is never cut
  * again, and one whose outcome is unknown is repeated with the same bytes.
  */
 export class LogWriter {
@@ -67,6 +67,8 @@ export class LogWriter {
   readonly #appended = new AppendedBatches();
   #pending: (PendingEvent | PendingDelta)[] = [];
   #transcript: string[] = [];
+  /** Whether one of these entries finishes a step. */
+  #progress = false;
   #end: Append['end'];
   #backlog = 0;
   #last: number;
@@ -105,7 +107,7 @@ export class LogWriter {
     this.#grow(delta.delta.length);
   }
 
-  /** What a delta can be joined with: a thought that is told in two ways has two that wait. */
+  /** What a delta can be joined with: a thought that is shown in two ways has two that wait. */
   #waitingDelta({ itemId, type }: PendingDelta): PendingDelta | undefined {
     for (const back of [-1, -2]) {
       const previous = this.#pending.at(back);
@@ -115,10 +117,11 @@ export class LogWriter {
     return undefined;
   }
 
-  /** Adds transcript entries to the batch of the events that show them. */
-  pushTranscript(entry: unknown): void {
+  /** Adds a transcript entry to the batch of the events that show it. `progress`: it finishes a step. */
+  pushTranscript(entry: unknown, { progress }: { progress: boolean }): void {
     const text = JSON.stringify(entry);
     this.#transcript.push(text);
+    this.#progress ||= progress;
     this.#grow(text.length);
   }
 
@@ -227,10 +230,12 @@ export class LogWriter {
       count: this.#pending.length,
       frames: Buffer.from(text),
       ...(this.#transcript.length > 0 ? { transcript: this.#transcript, entriesBefore: this.#entries } : {}),
+      ...(this.#progress ? { progress: true } : {}),
       ...(this.#end ? { end: this.#end } : {}),
     };
     this.#pending = [];
     this.#transcript = [];
+    this.#progress = false;
     this.#end = undefined;
     this.#backlog = 0;
     return batch;

@@ -222,7 +222,7 @@ export class QueueExecutor extends DrivingExecutor {
     using _ = this.runs.hold();
     const claim = await (job.data.begun ? this.#claimBegun(job) : this.#claimNext(job));
     if (typeof claim === 'string') return claim;
-    if (claim.attempts === 1) this.runs.capacity.served(this.options.clock.now() - claim.run.createdAt);
+    this.runs.capacity.served(this.options.clock.now() - claim.run.createdAt);
     return { done: this.runs.drive(claim) };
   }
 

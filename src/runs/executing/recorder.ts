@@ -2,19 +2,46 @@ import type { ErrorObject } from '../../base/errors.ts';
 import { itemId, type RunId } from '../../base/ids.ts';
 import type { Profile } from '../../config/schema.ts';
 import type { MessageItem, OutputItem, ReasoningItem, UrlCitation } from '../../protocol/items.ts';
-import type { IncompleteReason, ResponseObject, Usage } from '../../protocol/response.ts';
+import { type Plan, UPDATE_PLAN } from '../../protocol/plan.ts';
+import type { Claims, IncompleteReason, ResponseObject, Usage } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
-import type { ListedServer, StartedCall, Step } from '../../research/run/steps.ts';
-import { beginCall, type CallItem, endCall, isCallItem, listedTools, type ToldItem } from './call-items.ts';
+import { ASK_USER } from '../../research/run/own-tools.ts';
+import {
+  type FunctionCall,
+  isProgress,
+  type ListedServer,
+  type StartedCall,
+  type Step,
+} from '../../research/run/steps.ts';
+import {
+  beginCall,
+  type CallItem,
+  endCall,
+  functionCall,
+  isCallItem,
+  listedTools,
+  placesOfCalls,
+  type ToldItem,
+} from './call-items.ts';
 import type { LogWriter } from './log-writer.ts';
-import { closedItem, openedParts, REASONING_DELTAS, type ReasoningStyle, textOfReasoning } from './reasoning-events.ts';
+import {
+  closedItem,
+  compaction,
+  hiddenThought,
+  openedParts,
+  REASONING_DELTAS,
+  type ReasoningStyle,
+  textOfReasoning,
+} from './reasoning-events.ts';
 
 /** How a run ended, for the terminal event. Times are whole Unix seconds. */
 export interface RunEnd {
-  status: 'completed' | 'failed' | 'cancelled';
+  status: 'completed' | 'incomplete' | 'failed' | 'cancelled';
   error: ErrorObject | null;
   incomplete: IncompleteReason | null;
+  plan: Plan | null;
   warnings: Warning[];
+  claims: Claims | null;
   usage: Usage;
   /** Null where the run was cancelled before it began. */
   startedAt: number | null;
@@ -28,8 +55,14 @@ export interface RecorderOptions {
   output: readonly OutputItem[];
   /** Whose items and events the log has; the service's own where undefined. */
   profile?: Profile | undefined;
-  /** Whether thoughts are shown as summaries, too. */
-  summary?: boolean;
+  /** How thoughts are shown; as text where absent. */
+  style?: ReasoningStyle;
+  /** Thoughts stay open until their turn is whole: only then is it known what their provider wants back. */
+  encrypts?: boolean;
+  /** The calls so far, by their numbers. */
+  made?: ReadonlyMap<number, { name: string; client?: true }>;
+  /** How many of them belong to earlier responses. */
+  before?: number;
 }
 
 /** What a run may think aloud in all, in UTF-16 code units: beyond it a model that thinks without end fills the log. */
@@ -37,7 +70,7 @@ const MAX_REASONING = 4 * 1024 * 1024;
 const LEFT_OUT = '\n\n(Further thoughts are left out.)';
 
 /**
- * Turns the steps of a run into events of contract section 4 and keeps the output as it grows. Items that a crash
+ * Turns the steps of a run into events of docs/api.md, "Events" and keeps the output as it grows. Items that a crash
  * left open come in with `output`; an open message is continued in place.
  */
 export class Recorder {
@@ -46,8 +79,11 @@ export class Recorder {
   readonly #output: OutputItem[];
   /** Index in the output of each tool call, by its number in the run. */
   readonly #callIndexes: number[];
+  /** Calls that have no item. */
+  readonly #hidden = new Set<number>();
   readonly #profile: Profile | undefined;
   readonly #style: ReasoningStyle;
+  readonly #encrypts: boolean;
   /** UTF-16 code units of all reasoning so far. */
   #reasoned = 0;
   #reasoning: { index: number; item: ReasoningItem; text: string } | undefined;
@@ -57,9 +93,11 @@ export class Recorder {
     this.#runId = options.runId;
     this.#writer = options.writer;
     this.#profile = options.profile;
-    this.#style = options.profile === 'openai' ? 'summary' : options.summary ? 'text and summary' : 'text';
+    this.#style = options.style ?? 'text';
+    this.#encrypts = options.encrypts ?? false;
     this.#output = [...options.output];
-    this.#callIndexes = this.#output.flatMap((item, index) => (isCallItem(item) ? [index] : []));
+    for (const [call, made] of options.made ?? []) if (this.#isHidden(made)) this.#hidden.add(call);
+    this.#callIndexes = placesOfCalls(this.#output, { hidden: this.#hidden, before: options.before ?? 0 });
     this.#output.forEach((item, index) => {
       if (item.type === 'reasoning') this.#reasoned += textOfReasoning(item).length;
       if (item.type === 'reasoning' && item.status === 'in_progress') {
@@ -70,6 +108,11 @@ export class Recorder {
         this.#message = { index, item, text, annotations: [...annotations] };
       }
     });
+  }
+
+  /** What a model asks its user is its answer, and OpenAI has no item for a plan. */
+  #isHidden({ name, client }: { name: string; client?: true }): boolean {
+    return client || name === ASK_USER || (this.#profile !== undefined && name === UPDATE_PLAN);
   }
 
   /** Remembers the items as they are; the function given back restores them where later events were refused. */
@@ -98,11 +141,17 @@ export class Recorder {
         this.#addReasoning(step.delta);
         break;
       case 'reasoning_end':
-        this.endReasoning(step.status);
+        this.#endThought(step);
         break;
       case 'tool_calls':
-        this.endReasoning('completed');
+        this.#endThought({ status: 'completed', encrypted: step.encrypted });
+        this.endMessage('completed');
         for (const started of step.calls) this.#startCall(started);
+        break;
+      case 'function_calls':
+        this.#endThought({ status: 'completed', encrypted: step.encrypted });
+        this.endMessage('completed');
+        for (const call of step.calls) this.#tellFunctionCall(call);
         break;
       case 'tool_result':
         this.#endCall(step);
@@ -113,17 +162,20 @@ export class Recorder {
       case 'mcp_servers':
         this.#listServers(step.servers);
         break;
+      case 'compaction':
+        this.#tellWhole(compaction, step.encrypted);
+        break;
       case 'note':
         break;
     }
-    if ('entry' in step && step.entry) this.#writer.pushTranscript(step.entry);
+    if ('entry' in step && step.entry) this.#writer.pushTranscript(step.entry, { progress: isProgress(step) });
   }
 
   /** Closes the open reasoning item, if any. */
-  endReasoning(status: 'completed' | 'incomplete'): void {
+  endReasoning(status: 'completed' | 'incomplete', encrypted?: string): void {
     if (!this.#reasoning) return;
     const { index } = this.#reasoning;
-    const { item, events } = closedItem(this.#style, { ...this.#reasoning, status });
+    const { item, events } = closedItem(this.#style, { ...this.#reasoning, status, encrypted });
     for (const event of events) this.#writer.push(event);
     this.#output[index] = item;
     this.#reasoning = undefined;
@@ -143,7 +195,7 @@ export class Recorder {
     this.#message = undefined;
   }
 
-  /** Closes whatever is open on a run that failed or was cancelled (contract section 10). */
+  /** Closes whatever is open on a run that failed or was cancelled (docs/api.md, "Events"). */
   closeOpenItems(error: ErrorObject): void {
     this.endReasoning('incomplete');
     const result = JSON.stringify({ error: { message: error.message, code: error.code } });
@@ -166,7 +218,9 @@ export class Recorder {
       usage: end.usage,
       error: end.error,
       incomplete_details: end.incomplete === null ? null : { reason: end.incomplete },
+      plan: end.plan,
       warnings: end.warnings,
+      claims: end.claims,
     };
   }
 
@@ -188,6 +242,13 @@ export class Recorder {
       this.#writer.pushDelta({ type, itemId: open.item.id, outputIndex: open.index, delta });
   }
 
+  #endThought({ status, encrypted }: { status: 'completed' | 'incomplete'; encrypted?: string | undefined }): void {
+    if (encrypted !== undefined && !this.#reasoning) {
+      this.endMessage('completed');
+      this.#tellWhole(hiddenThought, encrypted);
+    } else this.endReasoning(status, encrypted);
+  }
+
   /** What of a thought is still told. */
   #within(delta: string): string {
     if (this.#reasoned >= MAX_REASONING) return '';
@@ -198,7 +259,7 @@ export class Recorder {
 
   #addAnswer(delta: string, annotations: readonly UrlCitation[]): void {
     if (delta === '' && annotations.length === 0) return;
-    this.endReasoning('completed');
+    if (!this.#encrypts) this.endReasoning('completed');
     if (!this.#message) {
       const index = this.#output.length;
       const id = itemId('msg', this.#runId, { output: index });
@@ -237,12 +298,19 @@ export class Recorder {
   }
 
   #startCall(started: StartedCall): void {
+    if (this.#isHidden(started)) return void this.#hidden.add(started.call);
     const index = this.#output.length;
     this.#callIndexes[started.call] = index;
     this.#tell(beginCall(started, { profile: this.#profile, run: this.#runId, index }), index);
   }
 
+  #tellFunctionCall(call: FunctionCall): void {
+    const index = this.#output.length;
+    this.#tell(functionCall(call, { run: this.#runId, index }), index);
+  }
+
   #endCall(done: { call: number; status: 'completed' | 'failed'; result: string }): void {
+    if (this.#hidden.has(done.call)) return;
     const index = this.#callIndexes[done.call];
     const item = index === undefined ? undefined : this.#output[index];
     if (index === undefined || !item || !isCallItem(item)) throw new Error(`tool call ${done.call} was never started`);
@@ -251,6 +319,11 @@ export class Recorder {
 
   #closeCall(index: number, item: CallItem, done: { status: 'completed' | 'failed'; result: string }): void {
     this.#tell(endCall(item, { index, status: done.status, result: done.result }), index);
+  }
+
+  #tellWhole(tell: typeof compaction | typeof hiddenThought, encrypted: string): void {
+    const index = this.#output.length;
+    this.#tell(tell(this.#runId, { index, encrypted }), index);
   }
 
   /** Servers are listed once, before everything else. */

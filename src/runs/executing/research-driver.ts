@@ -1,82 +1,33 @@
-import { type Clock, steadyClock } from '../../base/clock.ts';
-import { type ErrorCode, GatewayError } from '../../base/errors.ts';
-import type { Logger } from '../../base/logger.ts';
+import { steadyClock } from '../../base/clock.ts';
+import { GatewayError } from '../../base/errors.ts';
 import { inTrace } from '../../base/trace-context.ts';
-import type { LiveConfig } from '../../config/live-config.ts';
-import type { KeyConfig, ResearchModelConfig, RouteConfig } from '../../config/schema.ts';
+import type { KeyConfig, ResearchModelConfig } from '../../config/schema.ts';
 import type { Warning } from '../../protocol/warnings.ts';
-import type { SchemaChecker } from '../../research/answer/schema/schema-job.ts';
-import type { Prompts } from '../../research/prompts/load-prompts.ts';
+import { metOnly } from '../../research/calls/met-only.ts';
+import { askUserTool } from '../../research/plan/ask-user.ts';
+import { withPlan } from '../../research/plan/plan-tool.ts';
 import { budgetOf } from '../../research/run/budget.ts';
-import { highestPrice, Purse } from '../../research/run/money.ts';
-import type { RequestedMcpServer, ResearchRequest } from '../../research/run/request.ts';
+import { Purse } from '../../research/run/money.ts';
+import type { ResearchRequest } from '../../research/run/request.ts';
 import { noted } from '../../research/run/run.ts';
-import type { ListedServer } from '../../research/run/steps.ts';
+import type { ResearchState } from '../../research/run/state.ts';
 import { addWarning, hasWarning } from '../../research/run/warnings.ts';
 import { createFence } from '../../research/text/fence.ts';
 import type { RunRecord } from '../../store/run-store.ts';
 import type { Tool } from '../../tools/tool.ts';
-import type { ChatModel, TurnUsage } from '../../upstream/turn.ts';
-import type { RunMetrics } from '../metrics.ts';
-import type { AdmittedRun, EndedRun, Used } from '../runs.ts';
-import { readHeld, readMcpServers, readResearchRequest, readTrace } from '../stored/stored-request.ts';
+import { highestPrice } from '../../upstream/price.ts';
+import type { TurnUsage } from '../../upstream/turn.ts';
+import { readHeld, readResearchRequest, readTells, readTrace } from '../stored/stored-request.ts';
+import type { DriverParts } from './driver-parts.ts';
+import { drivePlain } from './plain-driver.ts';
 import type { RunDriver } from './run-driver.ts';
-
-/** The tools of one run, and what they hold open. */
-export interface RunTools extends AsyncDisposable {
-  tools: ReadonlyMap<string, Tool>;
-}
-
-/** What the driver is made of: the parts of the floors below, given by the composition root. */
-export interface DriverParts {
-  config: Pick<LiveConfig, 'current' | 'keyById'>;
-  prompts: Prompts;
-  schemas: SchemaChecker;
-  clock: Clock;
-  /** For spans of time; one that nothing corrects where absent. */
-  steady?: Clock;
-  log: Logger;
-  chatModel(options: {
-    modelName: string;
-    model: ResearchModelConfig;
-    key: KeyConfig | undefined;
-    runId: string;
-    /** Other routes than the model's. */
-    routes?: readonly RouteConfig[];
-    /** Told of what the client of the run should know, again with every turn. */
-    onWarning?: (warning: Warning) => void;
-    /** Told what each turn used once it is over, however it ended. */
-    onUsed?: (usage: TurnUsage) => void;
-  }): ChatModel;
-  openTools(options: {
-    /** Names of built-in tools. */
-    builtin: readonly string[];
-    /** Restricts searching and reading; empty: no restriction. */
-    allowedDomains: readonly string[];
-    /** Where the user is, as an ISO 3166 code. */
-    country?: string | undefined;
-    contextSize?: 'low' | 'medium' | 'high' | undefined;
-    /** Whether the configured MCP servers are offered too. */
-    configuredMcp: boolean;
-    mcpServers: readonly RequestedMcpServer[];
-    signal: AbortSignal;
-    log: Logger;
-  }): Promise<RunTools>;
-  proxy: RunDriver['proxy'];
-  encryptionKeyOf(keyId: string): Buffer | undefined;
-  metrics?: Pick<RunMetrics, 'left' | 'toolCall' | 'cost'>;
-  /** Awaited before a run goes on that did not begin where it was submitted. */
-  begins?(run: AdmittedRun): Promise<void>;
-  /** Told what a run has used so far, before what follows from it is stored. */
-  used?(run: AdmittedRun & Used): void;
-  /** Told of every run that this instance ended. */
-  ended?(run: EndedRun & { model: string; error: ErrorCode | undefined }): void;
-}
+import { openRunTools, serversOf } from './run-tools.ts';
 
 /** Puts a research run together from its record and the current configuration. */
 export function createDriver(parts: DriverParts): RunDriver {
   return {
     proxy: parts.proxy,
+    plain: drivePlain(parts),
     async begins(run) {
       await parts.begins?.({ id: run.id, keyId: run.keyId, held: readHeld(run) });
     },
@@ -87,7 +38,7 @@ export function createDriver(parts: DriverParts): RunDriver {
       const { id, keyId, model } = run;
       if (ended) {
         const { tokens, cost, error } = ended;
-        parts.ended?.({ id, keyId, model, held: readHeld(run), tokens, cost, error });
+        parts.ended?.({ id, keyId, model, held: readHeld(run), tokens, cost, error, tells: readTells(run) });
         if (cost > 0) parts.metrics?.cost(model, cost, parts.config.current().server.currency);
       }
       parts.metrics?.left(run, { result, status: ended?.status, now: parts.clock.now() });
@@ -100,17 +51,15 @@ export function createDriver(parts: DriverParts): RunDriver {
       const { research } = await import('../../research/loop.ts');
       const log = parts.log.child({ run: run.id });
       const trace = readTrace(run);
-      const tools = {
+      await using opened = await openRunTools(parts, run, {
         builtin: builtinTools(model, request),
-        allowedDomains: request.tools?.allowedDomains ?? [],
-        country: request.tools?.country,
-        contextSize: request.tools?.searchContextSize,
+        asked: request.tools ?? undefined,
+        sources: request.sources,
         configuredMcp: request.toolChoice !== 'none' && request.tools === null,
-        mcpServers: request.toolChoice === 'none' ? [] : readMcpServers(run, parts.encryptionKeyOf(run.keyId)),
+        requestedMcp: request.toolChoice !== 'none',
         signal,
         log,
-      };
-      await using opened = await inTrace(trace, () => parts.openTools(tools));
+      });
       const told = unreachableServers(opened.tools.values());
       const query = {
         modelName: run.model,
@@ -138,10 +87,10 @@ export function createDriver(parts: DriverParts): RunDriver {
         budget,
         chat,
         reader: model.research.reader ? parts.chatModel({ ...query, routes: model.research.reader }) : chat,
-        tools: request.toolChoice === 'none' ? new Map() : opened.tools,
+        tools: toolsOf({ request, model, state, opened: opened.tools }),
         prompts: parts.prompts,
         schemas: parts.schemas,
-        fence: createFence(run.id),
+        fence: createFence(request.goesOn?.from ?? run.id),
         state,
         answerSoFar,
         startedAt: run.createdAt,
@@ -166,24 +115,24 @@ export function createDriver(parts: DriverParts): RunDriver {
   };
 }
 
+/** The tools that the model is offered. */
+function toolsOf(run: {
+  request: ResearchRequest;
+  model: ResearchModelConfig;
+  state: ResearchState;
+  opened: ReadonlyMap<string, Tool>;
+}): ReadonlyMap<string, Tool> {
+  if (run.request.toolChoice === 'none') return new Map();
+  const tools = run.request.sources?.metOnly ? metOnly(run.opened, run) : run.opened;
+  const offered = withPlan(tools, run.request);
+  if (!run.request.clarify || tools.size === 0 || run.request.plan === 'propose') return offered;
+  const ask = askUserTool(run.state);
+  return new Map(offered).set(ask.name, ask);
+}
+
 /** Whether a warning is about something that the client asked for. */
 function concerns({ maxOutputTokens }: ResearchRequest, { param }: Warning): boolean {
   return param !== 'max_output_tokens' || maxOutputTokens !== null;
-}
-
-/** The MCP servers among the tools of a run, each with its own tools. */
-function serversOf(tools: Iterable<Tool>): ListedServer[] {
-  const servers = new Map<string, ListedServer>();
-  for (const { name, description, parameters, unreachable } of tools) {
-    const dot = name.indexOf('.');
-    if (dot === -1) continue;
-    const label = name.slice(0, dot);
-    const server = servers.get(label) ?? { label, tools: [] };
-    servers.set(label, server);
-    if (unreachable) server.error = unreachable.reason;
-    else server.tools.push({ name: name.slice(dot + 1), description, parameters });
-  }
-  return [...servers.values()];
 }
 
 function unreachableServers(tools: Iterable<Tool>): Warning[] {

@@ -6,18 +6,23 @@ import type { ResearchOutcome, Step } from '../../research/run/steps.ts';
 import type { RunRecord, TerminalStatus } from '../../store/run-store.ts';
 import type { ProxyRequest, Used } from '../runs.ts';
 
+/** Where a loop goes on, and whom it tells. */
+export interface LoopOptions {
+  run: RunRecord;
+  state: ResearchState;
+  /** An answer that was begun, as its reader has it. */
+  answerSoFar: { text: string; annotations: readonly UrlCitation[] };
+  live: LiveSteps;
+  signal: AbortSignal;
+  shouldPause(): boolean;
+}
+
 /** What the execution of runs needs from the parts above and beside it. */
 export interface RunDriver {
   /** The research loop of a run, ready to go on from `state`. */
-  research(options: {
-    run: RunRecord;
-    state: ResearchState;
-    /** An answer that was begun, as its reader has it. */
-    answerSoFar: { text: string; annotations: readonly UrlCitation[] };
-    live: LiveSteps;
-    signal: AbortSignal;
-    shouldPause(): boolean;
-  }): AsyncGenerator<Step, ResearchOutcome | 'paused'>;
+  research(options: LoopOptions): AsyncGenerator<Step, ResearchOutcome | 'paused'>;
+  /** The same of a response of a plain model. */
+  plain(options: LoopOptions): AsyncGenerator<Step, ResearchOutcome | 'paused'>;
   /** One non-streamed chat completion of a proxy model: the provider's body, byte for byte. */
   proxy(options: {
     run: RunRecord;
@@ -28,9 +33,9 @@ export interface RunDriver {
   }): Promise<string>;
   /** Awaited before a run that this process did not create is driven. @throws NewerDataError, and nothing else. */
   begins?(run: RunRecord): Promise<void>;
-  /** Told what a run has used so far, before what follows from it is stored. */
+  /** Called with what a run has used so far, before what follows from it is stored. */
   used?(run: RunRecord, used: Used): void;
-  /** Told when an execution has left its run. */
+  /** Called when an execution has left its run. */
   left?(outcome: ExecutionOutcome): void;
 }
 

@@ -30,7 +30,7 @@ export class RunLease {
   readonly run: RunRecord;
   /** See `Claim`. */
   readonly attempts: number;
-  /** The response as far as it is stored, once the log was read. */
+  /** What is stored of the response, once the log was read. */
   fold: ResponseFold | undefined;
   /** Whether the run is still this instance's where a renewal was refused; set once the log was read. */
   recheck: (() => Promise<boolean>) | undefined;

@@ -3,6 +3,7 @@ import { markdownText } from '../../base/markdown.ts';
 import type { ReasoningStep, SearchResult } from '../../protocol/chat.ts';
 import type { OutputItem, ToolCallItem } from '../../protocol/items.ts';
 import type { OpenAiCall } from '../../protocol/openai-items.ts';
+import { planIn, planText, UPDATE_PLAN } from '../../protocol/plan.ts';
 import { objectIn, textIn } from '../executing/call-items.ts';
 import { textOfReasoning } from '../executing/reasoning-events.ts';
 
@@ -53,6 +54,7 @@ function openAiStep(item: OpenAiCall, index: number): ReasoningStep {
 }
 
 function toolStep(item: ToolCallItem, index: number): ReasoningStep {
+  if (item.name === UPDATE_PLAN) return { index, type: 'thinking', thought: thoughtOfPlan(item) };
   const args = objectIn(item.arguments);
   const result = item.result ?? '';
   switch (item.name) {
@@ -75,10 +77,21 @@ function toolStep(item: ToolCallItem, index: number): ReasoningStep {
   }
 }
 
+/** Chat completions know no plan: it is a thought there. */
+function thoughtOfPlan({ arguments: args }: ToolCallItem): string {
+  const plan = planIn(args);
+  return plan ? planText(plan) : '';
+}
+
 /** A tool call as one line, for apps that show thoughts, as Markdown often, and know no steps. */
 export function progressLine(item: ToolCallItem): string {
   const args = objectIn(item.arguments);
   switch (item.name) {
+    case UPDATE_PLAN:
+      return thoughtOfPlan(item)
+        .split('\n')
+        .map((each) => line('Plan', each))
+        .join('\n');
     case 'web_search':
       return line(
         'Searching',

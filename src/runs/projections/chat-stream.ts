@@ -1,10 +1,10 @@
 import { publicId, type RunId } from '../../base/ids.ts';
 import type { ChatChunk } from '../../protocol/chat.ts';
-import type { RunEvent } from '../../protocol/events.ts';
+import { isTerminal, type RunEvent } from '../../protocol/events.ts';
 import { decodeFrames } from '../../protocol/frames.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 import type { LogBatch } from '../../store/run-store.ts';
-import { chatSources, finishReason, toChatUsage } from './chat.ts';
+import { chatSources, finishReason, toChatUsage, toToolCall } from './chat.ts';
 import { progressLine, toReasoningStep } from './chat-steps.ts';
 
 type Delta = ChatChunk['choices'][number]['delta'];
@@ -19,7 +19,7 @@ export interface ChatStreamOptions {
 }
 
 /**
- * The chunks of a chat stream (contract section 7): role, reasoning steps, content, and a last one with
+ * The chunks of a chat stream (docs/api.md, "Chat completions"): role, reasoning steps, content, and a last one with
  * `finish_reason`, usage and sources; on a failure it has a top-level `error`. Ends without a last chunk where the log
  * does.
  */
@@ -45,7 +45,7 @@ export async function* chatStream(
     for (const event of decodeFrames(batch.frames)) {
       const delta = event.type === 'response.output_text.delta' ? { content: event.delta } : shown.deltaOf(event);
       if (delta) yield chunk(delta);
-      if (event.type !== 'response.completed' && event.type !== 'response.failed') continue;
+      if (!isTerminal(event)) continue;
       const { response } = event;
       const usage = toChatUsage(response.usage);
       const separate = options.includeUsage === true && response.status !== 'failed';
@@ -74,6 +74,8 @@ class ShownReasoning {
   readonly #places = new Map<number, number>();
   /** The place in the output of the thought that the text ended with. */
   #thought: number | undefined;
+  /** Functions of the client's own that were called. */
+  #calls = 0;
   #last: 'nothing' | 'thought' | 'line' = 'nothing';
 
   deltaOf(event: RunEvent): Delta | undefined {
@@ -88,6 +90,8 @@ class ShownReasoning {
         if (event.item.type !== 'tool_call') return undefined;
         return { reasoning_content: `${this.#beforeLine()}${progressLine(event.item)}` };
       case 'response.output_item.done': {
+        if (event.item.type === 'function_call')
+          return { tool_calls: [{ index: this.#calls++, ...toToolCall(event.item) }] };
         if (event.item.type !== 'tool_call') return undefined;
         const step = toReasoningStep(event.item, this.#placeOf(event.output_index));
         return step && { reasoning_steps: [step] };

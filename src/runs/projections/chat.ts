@@ -1,16 +1,24 @@
-import type { ChatAnnotation, ChatCompletion, ChatFinishReason, ChatUsage, SearchResult } from '../../protocol/chat.ts';
-import type { UrlCitation } from '../../protocol/items.ts';
+import type {
+  ChatAnnotation,
+  ChatCompletion,
+  ChatFinishReason,
+  ChatToolCall,
+  ChatUsage,
+  SearchResult,
+} from '../../protocol/chat.ts';
+import type { FunctionCallItem, UrlCitation } from '../../protocol/items.ts';
 import type { ResponseObject, Usage } from '../../protocol/response.ts';
 import type { Warning } from '../../protocol/warnings.ts';
 import { textOfReasoning } from '../executing/reasoning-events.ts';
 import { searchResults, toReasoningStep } from './chat-steps.ts';
 
-/** A run as a chat completion (contract section 7): another reader of the same log. */
+/** A run as a chat completion (docs/api.md, "Chat completions"): another reader of the same log. */
 
 /** The chat completion object of an ended run; with `error` and `finish_reason: "error"` of a failed one. */
 export function toChatCompletion(response: ResponseObject): ChatCompletion {
   const reasoning = response.output.filter((item) => item.type === 'reasoning').map(textOfReasoning);
   const { annotations, ...sources } = chatSources(response);
+  const tool_calls = response.output.filter((item) => item.type === 'function_call').map(toToolCall);
   return {
     id: response.id.replace(/^resp_/, 'chatcmpl-'),
     object: 'chat.completion',
@@ -25,6 +33,7 @@ export function toChatCompletion(response: ResponseObject): ChatCompletion {
           reasoning_content: reasoning.join('\n\n'),
           reasoning_steps: response.output.flatMap((item, index) => toReasoningStep(item, index) ?? []),
           annotations,
+          ...(tool_calls.length > 0 && { tool_calls }),
         },
         finish_reason: finishReason(response),
         logprobs: null,
@@ -70,7 +79,16 @@ function eachSourceOnce(annotations: readonly UrlCitation[]): UrlCitation[] {
 export function finishReason(response: ResponseObject): ChatFinishReason {
   if (response.status === 'failed') return 'error';
   if (response.status === 'cancelled') return 'cancelled';
-  return response.incomplete_details?.reason === 'max_output_tokens' ? 'length' : 'stop';
+  if (response.output.some(({ type }) => type === 'function_call')) return 'tool_calls';
+  const reason = response.incomplete_details?.reason;
+  if (reason === 'content_filter') return 'content_filter';
+  return reason === 'max_output_tokens' ? 'length' : 'stop';
+}
+
+/** A call of a function of the client's own. */
+export function toToolCall({ call_id, namespace, name, arguments: args }: FunctionCallItem): ChatToolCall {
+  const whole = namespace === undefined ? name : `${namespace}.${name}`;
+  return { id: call_id, type: 'function', function: { name: whole, arguments: args } };
 }
 
 export function toChatUsage(usage: Usage): ChatUsage {

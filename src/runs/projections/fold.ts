@@ -1,5 +1,6 @@
 import type { RunEvent, UnnumberedEvent } from '../../protocol/events.ts';
 import type { OutputItem } from '../../protocol/items.ts';
+import { planIn, UPDATE_PLAN } from '../../protocol/plan.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
 
 /**
@@ -15,6 +16,9 @@ export function applyEvent(response: ResponseObject | undefined, event: Unnumber
       response.output[event.output_index] = event.item;
       if (event.item.type === 'message' && event.type === 'response.output_item.done') {
         response.output_text = event.item.content[0]?.text ?? '';
+      }
+      if (event.item.type === 'tool_call' && event.item.name === UPDATE_PLAN && event.item.status === 'completed') {
+        response.plan = planIn(event.item.arguments) ?? response.plan;
       }
       return response;
     case 'response.content_part.added':

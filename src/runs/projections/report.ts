@@ -13,7 +13,7 @@ export interface ReportSource {
   verified: boolean;
 }
 
-/** A finished run as a document (contract section 5). */
+/** A finished run as a document (docs/api.md, "The report as a document"). */
 export interface Report {
   title: string;
   /** What was asked; empty where the title says it. */

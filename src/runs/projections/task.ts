@@ -4,7 +4,7 @@ import type { TaskEntry, TaskStatus } from '../../protocol/tasks.ts';
 import type { RunStatus, RunSummary } from '../../store/run-store.ts';
 import { toChatCompletion } from './chat.ts';
 
-/** A run as a task of the Async interface (contract section 6). */
+/** A run as a task of the Async interface (docs/api.md, "Async"). */
 
 const TASK_STATUS: Readonly<Record<RunStatus, TaskStatus>> = {
   queued: 'CREATED',

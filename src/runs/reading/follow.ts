@@ -16,6 +16,8 @@ export interface FollowOptions {
   /** Sequence number of the last event that the reader has. */
   after: number;
   signal: AbortSignal;
+  /** Whether it is followed while the gateway stops, as long as its run goes on here. */
+  untilStopped?: boolean;
   /** Makes live batches cheaper; see `passingOn`. */
   pass?: ((batch: LogBatch) => boolean) | undefined;
 }

@@ -1,5 +1,5 @@
 import type { RunId } from '../../base/ids.ts';
-import { nextTurn } from '../../base/load/event-loop.ts';
+import { yieldToEventLoop } from '../../base/load/event-loop.ts';
 import type { UnnumberedEvent } from '../../protocol/events.ts';
 import { eventsIn } from '../../protocol/frames.ts';
 import type { ResponseObject } from '../../protocol/response.ts';
@@ -63,7 +63,7 @@ export class ResponseFold {
     for (const event of eventsIn(batch.frames)) {
       this.#response = applyEvent(this.#response, event);
       if (performance.now() - began < SLICE_MS) continue;
-      await nextTurn();
+      await yieldToEventLoop();
       began = performance.now();
     }
     this.last = batch.last;
@@ -73,7 +73,7 @@ export class ResponseFold {
 
 /** Items that grow are copied, so that what was given does not grow with them. */
 function copyOf(item: ResponseObject['output'][number]): ResponseObject['output'][number] {
-  if (item.type === 'mcp_list_tools' || item.status !== 'in_progress') return item;
+  if (!('status' in item) || item.status !== 'in_progress') return item;
   if (item.type === 'reasoning') {
     const { content, summary } = item;
     return { ...item, content: content.map((part) => ({ ...part })), summary: summary.map((part) => ({ ...part })) };

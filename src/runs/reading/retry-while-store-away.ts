@@ -6,7 +6,7 @@ const PAUSE_MS = { first: 100, most: 1000 } as const;
 
 /**
  * The store's answer; while the store is away, it is asked again and again. For readers whose stream is open already:
- * it stays open, with heartbeats, until the store is back (architecture, promise 9).
+ * it stays open, with heartbeats, until the store is back (docs/architecture.md, "Promises", 9).
  * @throws the signal's reason, and every other failure of the store.
  */
 export async function retryWhileStoreAway<T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> {

@@ -28,7 +28,7 @@ export class Snapshots {
     this.#store = store;
   }
 
-  /** The response as far as it is stored; undefined where there is no log. */
+  /** What is stored of the response; undefined where there is no log. */
   async of(run: Pick<RunRecord, 'id' | 'last'>): Promise<ResponseObject | undefined> {
     const kept = await this.#take(run);
     kept.reading = kept.reading.catch(() => {}).then(() => kept.fold.readOn(this.#store, run.id));

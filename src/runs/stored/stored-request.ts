@@ -1,117 +1,46 @@
 import { z } from 'zod';
 import { decrypt, encrypt } from '../../base/encrypt.ts';
 import { type ItemPrefix, itemId } from '../../base/ids.ts';
-import { isObject, type JsonObject } from '../../base/json.ts';
+import type { JsonObject } from '../../base/json.ts';
 import type { TraceContext } from '../../base/trace-context.ts';
-import { effortLevel } from '../../config/schema/models.ts';
+import type { Profile } from '../../config/schema.ts';
+import type { PlainRequest } from '../../plain/request.ts';
+import { type RequestedWebhook, requestedWebhook } from '../../protocol/requests/requested-webhook.ts';
 import type { RequestedMcpServer, ResearchRequest } from '../../research/run/request.ts';
 import type { RunRecord } from '../../store/run-store.ts';
 import type { HeldLimits, ProxyRequest, RunRequest, Submission } from '../runs.ts';
+import { mcpServer, type StoredRequest, stored, version } from './request-schema.ts';
 import { DATA_VERSION, NewerDataError, parseStored } from './stored-data.ts';
 
-/**
- * A request as a record holds it: with the input as submitted, and credentials of MCP servers encrypted. Fields that
- * came after the first version have a default or are optional.
- */
-export interface StoredRequest {
-  /** The first version wrote none. */
-  v: number;
-  input: JsonObject[];
-  request: RunRequest;
-  /** Encrypted `RequestedMcpServer[]`, where the request attached any. */
-  mcpServers?: string;
-  held?: HeldLimits;
-  trace?: TraceContext;
-}
-
-const jsonObject = z.custom<JsonObject>(isObject);
-const message = z.object({
-  role: z.enum(['user', 'assistant', 'system', 'developer']),
-  content: z.array(
-    z.discriminatedUnion('type', [
-      z.object({ type: z.literal('text'), text: z.string() }),
-      z.object({ type: z.literal('image'), url: z.string() }),
-    ]),
-  ),
-});
-const mcpServer = z.looseObject({
-  name: z.string(),
-  url: z.string(),
-  headers: z.record(z.string(), z.string()).optional(),
-  accessToken: z.string().optional(),
-  allowedTools: z.array(z.string()).optional(),
-  oauth: z
-    .looseObject({
-      clientId: z.string(),
-      clientSecret: z.string(),
-      tokenUrl: z.string().optional(),
-      issuer: z.string().optional(),
-      scope: z.string().optional(),
-    })
-    .optional(),
-});
-const format = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('text') }),
-  z.looseObject({ type: z.literal('json_object') }),
-  z
-    .looseObject({
-      type: z.literal('json_schema'),
-      name: z.string().optional(),
-      schema: jsonObject,
-      strict: z.boolean().optional(),
-      description: z.string().optional(),
-    })
-    // What is undefined is not in JSON.
-    .transform(({ name, strict, description, ...rest }) => ({ ...rest, name, strict, description })),
-]);
-
-const research: z.ZodType<ResearchRequest> = z.looseObject({
-  kind: z.literal('research'),
-  history: z.array(message),
-  earlierSources: z.array(
-    z.looseObject({ url: z.string(), title: z.string(), snippet: z.string(), facts: z.string().optional() }),
-  ),
-  conversation: z.array(message),
-  instructions: z.string().nullable(),
-  effort: effortLevel,
-  tools: z
-    .looseObject({
-      builtin: z.array(z.string()),
-      allowedDomains: z.array(z.string()),
-      country: z.string().optional(),
-      searchContextSize: z.enum(['low', 'medium', 'high']).optional(),
-    })
-    .nullable(),
-  toolChoice: z.enum(['auto', 'none']),
-  mcpServers: z.array(mcpServer),
-  maxOutputTokens: z.number().nullable(),
-  maxToolCalls: z.number().nullable(),
-  temperature: z.number().nullable(),
-  topP: z.number().nullable(),
-  maxCost: z.number().positive().optional(),
-  format: format.nullable(),
-});
-
-const stored: z.ZodType<StoredRequest> = z.looseObject({
-  v: z.int().positive().default(1),
-  input: z.array(jsonObject),
-  request: z.union([research, z.looseObject({ kind: z.literal('proxy'), body: z.string() })]),
-  mcpServers: z.string().optional(),
-  held: z
-    .looseObject({ place: z.boolean().optional(), tokens: z.number().optional(), cost: z.number().optional() })
-    .optional(),
-  trace: z.looseObject({ traceparent: z.string(), tracestate: z.string().optional() }).optional(),
-});
-const version = z.looseObject({ v: z.int().positive().default(1) });
-
 /** A request as it is stored. `key` encrypts credentials; see `base/encrypt.ts`. */
-export function storedRequest(submission: Submission, { key, held }: { key: Buffer; held: HeldLimits }): StoredRequest {
-  const { request, input, trace } = submission;
+export function storedRequest(
+  submission: Submission,
+  { key, held, tells }: { key: Buffer; held: HeldLimits; tells: boolean },
+): StoredRequest {
+  const { request, input, trace, conversation, keepMs, generate, webhook } = submission;
   const limits = held.place || held.tokens !== undefined || held.cost !== undefined ? { held } : {};
-  const common = { v: DATA_VERSION, input, ...limits, ...(trace && { trace }) };
+  const joined = conversation && { conversation: conversation.id };
+  const keep = { ...(keepMs !== undefined && { keepMs }), ...(generate === false && { generate }) };
+  const v = keepMs === undefined && generate !== false ? versionFor(request) : DATA_VERSION;
+  const told = tells && { webhook: webhook ? encrypt(JSON.stringify(webhook), key) : '' };
+  const common = { v, input, ...limits, ...(trace && { trace }), ...keep, ...joined, ...told };
   if (request.kind === 'proxy' || request.mcpServers.length === 0) return { ...common, request };
   const mcpServers = encrypt(JSON.stringify(request.mcpServers), key);
   return { ...common, request: { ...request, mcpServers: [] }, mcpServers };
+}
+
+/** What a request needs of the gateway that goes on with it: others leave it alone. Before 2, limits on sources were ignored, and so was that only a plan is asked for. */
+function versionFor(request: RunRequest): number {
+  if (request.kind === 'plain') return DATA_VERSION;
+  const isNew =
+    request.kind === 'research' &&
+    (request.sources !== undefined ||
+      request.plan === 'propose' ||
+      request.clarify === true ||
+      request.report !== undefined ||
+      request.verify !== undefined ||
+      request.functions !== undefined);
+  return isNew ? DATA_VERSION : 1;
 }
 
 /** The request of a record that this process has just made, so that it need not be read back. */
@@ -129,6 +58,37 @@ export function readTrace(run: RunRecord): TraceContext | undefined {
   return parse(run).trace;
 }
 
+/** Whether the model is asked for anything. */
+export function readGenerate(run: RunRecord): boolean {
+  return parse(run).generate ?? true;
+}
+
+/** How long the run is kept behind its end, in milliseconds, where that is not as long as all others. */
+export function readKeepMs(run: RunRecord): number | undefined {
+  return parse(run).keepMs;
+}
+
+/** The conversation that the run takes part in, if any, without prefix. */
+export function readConversation(run: RunRecord): string | undefined {
+  return parse(run).conversation;
+}
+
+/** Whether receivers are told of its end. */
+export function readTells(run: RunRecord): boolean {
+  return parse(run).webhook !== undefined;
+}
+
+/**
+ * The receiver that the request named, if it did.
+ * @throws Error where the API key that encrypted it is gone or has changed.
+ */
+export function readWebhook(run: RunRecord, key: Buffer | undefined): RequestedWebhook | undefined {
+  const { webhook = '' } = parse(run);
+  if (webhook === '') return undefined;
+  if (!key) throw new Error(`the key ${run.keyId} that encrypted the run's webhook is gone`);
+  return parseStored(requestedWebhook, decrypt(webhook, key), 'webhook');
+}
+
 /** The input items as submitted, each with the id by which a later request can refer to it. */
 export function readInput(run: RunRecord): JsonObject[] {
   return parse(run).input.map((item, index) => {
@@ -144,7 +104,25 @@ const INPUT_PREFIX: Readonly<Partial<Record<string, ItemPrefix>>> = {
   reasoning: 'rs',
 };
 
-/** A research request without its MCP servers, or undefined on a proxy task. */
+/** The request of a response that the gateway makes of a plain model, or undefined on any other run. */
+export function readPlainRequest(run: RunRecord): PlainRequest | undefined {
+  const { request } = parse(run);
+  return request.kind === 'plain' ? request : undefined;
+}
+
+/** Which loop drives the run, or `proxy` where none does. */
+export function loopOf(run: RunRecord): RunRequest['kind'] {
+  return parse(run).request.kind;
+}
+
+/** Whose items and events the run's log has; the service's own where undefined. */
+export function profileOf(run: RunRecord): Profile | undefined {
+  const { request } = parse(run);
+  if (request.kind === 'plain') return 'openai';
+  return request.kind === 'research' ? request.profile : undefined;
+}
+
+/** A research request without its MCP servers, or undefined on any other run. */
 export function readResearchRequest(run: RunRecord): ResearchRequest | undefined {
   const { request } = parse(run);
   return request.kind === 'research' ? request : undefined;

@@ -24,10 +24,11 @@ const usage = z.looseObject({
   unpriced: z.literal(true).optional(),
 });
 
+const toolCall = z.looseObject({ id: z.string(), name: z.string(), arguments: z.string() });
 const message = z.looseObject({
   role: z.literal('assistant'),
   content: z.string(),
-  tool_calls: z.array(z.looseObject({ id: z.string(), name: z.string(), arguments: z.string() })).optional(),
+  tool_calls: z.array(toolCall).optional(),
   replay: z.looseObject({ provider: z.string(), fields: z.custom<JsonObject>(isObject) }).optional(),
 });
 
@@ -38,6 +39,7 @@ const plannedCall = z.union([
     name: z.string(),
     arguments: z.string(),
     broken: z.literal(true).optional(),
+    client: z.literal(true).optional(),
   }),
   z.looseObject({ id: z.string(), refused: z.string(), again: count.optional() }),
 ]);
@@ -89,6 +91,7 @@ const entries = z.discriminatedUnion('t', [
     message,
     usage,
     calls: z.array(plannedCall),
+    functions: z.array(toolCall).optional(),
     cut: z.boolean().default(false),
     invented: z.boolean().default(false),
     forced: z.looseObject(forced).optional(),
@@ -109,9 +112,19 @@ const entries = z.discriminatedUnion('t', [
   }),
   z.looseObject({
     t: z.literal('note'),
-    guard: z.enum(['repetition', 'invented_result', 'refusal', 'said_nothing', 'cut', 'empty_result', 'verify']),
+    guard: z.enum([
+      'repetition',
+      'invented_result',
+      'refusal',
+      'said_nothing',
+      'cut',
+      'empty_result',
+      'verify',
+      'user',
+    ]),
     text: z.string(),
   }),
+  z.looseObject({ t: z.literal('reminder'), text: z.string() }),
   z.looseObject({ t: z.literal('restart'), notes: z.string(), findings: z.string().optional() }),
   z.looseObject({
     t: z.literal('compaction'),
@@ -121,20 +134,43 @@ const entries = z.discriminatedUnion('t', [
     shortened: z.record(z.string(), z.string()),
     room: z.number(),
   }),
+  z.looseObject({ t: z.literal('compacted'), summary: z.string(), usage }),
   z.looseObject({ t: z.literal('force'), ...forced }),
   z.looseObject({
     t: z.literal('spent'),
     usage,
     tooLarge: count.optional(),
+    compacting: z.literal(true).optional(),
     asked: count.optional(),
     answerLength: count.optional(),
     answerTokens: count.optional(),
   }),
-  z.looseObject({ t: z.literal('answered'), usage, cut: incompleteReason.nullable() }),
+  z.looseObject({
+    t: z.literal('outline'),
+    sections: z.array(z.looseObject({ heading: z.string(), aim: z.string(), records: z.array(z.int().positive()) })),
+    usage,
+    estimate: z.number().nonnegative(),
+  }),
+  z.looseObject({
+    t: z.literal('draft'),
+    text: z.string(),
+    whole: z.boolean(),
+    cut: incompleteReason.optional(),
+    usage,
+  }),
+  z.looseObject({
+    t: z.literal('checked'),
+    text: z.string(),
+    accepted: z.array(z.looseObject({ claim: z.string(), source: z.int().positive(), text: z.string() })),
+    usage,
+  }),
+  z.looseObject({ t: z.literal('section'), length: count, tokens: count, usage, cut: incompleteReason.nullable() }),
+  z.looseObject({ t: z.literal('answered'), usage, cut: incompleteReason.nullable(), message: message.optional() }),
   z.looseObject({ t: z.literal('warned'), warnings: z.array(warning) }),
 ]);
 
-const entry: z.ZodType<TranscriptEntry> = entries;
+/** One of them. */
+export const transcriptEntry: z.ZodType<TranscriptEntry> = entries;
 /** The kinds of entries that this version knows. */
 const KINDS: ReadonlySet<string> = new Set(entries.options.map(({ shape }) => shape.t.value));
 const kindOf = z.looseObject({ t: z.string() });
@@ -152,7 +188,7 @@ export function parseTranscript(texts: readonly string[]): TranscriptEntry[] {
   return texts.map((text) => {
     const { t } = parseStored(kindOf, text, 'transcript entry');
     if (!KINDS.has(t)) throw new NewerDataError(`the transcript holds an entry of a newer gateway: ${t.slice(0, 40)}`);
-    return parseStored(entry, text, `transcript entry (${t})`);
+    return parseStored(transcriptEntry, text, `transcript entry (${t})`);
   });
 }
 

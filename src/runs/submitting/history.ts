@@ -1,12 +1,17 @@
 import { isObject, parseJson } from '../../base/json.ts';
-import { nextTurn, step } from '../../base/load/event-loop.ts';
+import { step, yieldToEventLoop } from '../../base/load/event-loop.ts';
+import { asksFirst } from '../../plain/approvals.ts';
+import { threadOf } from '../../plain/turns.ts';
+import type { OutputItem } from '../../protocol/items.ts';
 import { findingsOf } from '../../research/context/findings.ts';
-import type { ConversationMessage, EarlierSource, ResearchRequest } from '../../research/run/request.ts';
+import type { ConversationMessage, EarlierSource, TakenOver } from '../../research/run/request.ts';
 import { ResearchState } from '../../research/run/state.ts';
+import { fencePlainly } from '../../research/text/fence.ts';
 import { keyFacts, keywords } from '../../research/text/key-facts.ts';
 import { questionOf } from '../../research/text/prose.ts';
 import type { RunRecord, RunStore } from '../../store/run-store.ts';
-import { readResearchRequest } from '../stored/stored-request.ts';
+import type { TurnMessage } from '../../upstream/turn.ts';
+import { readGenerate, readPlainRequest, readResearchRequest } from '../stored/stored-request.ts';
 import { readTranscript } from '../stored/stored-transcript.ts';
 
 /** Sources that a follow-up takes over at most: the latest of a long chain. */
@@ -23,15 +28,19 @@ const MAX_LENGTH = 4_000_000;
  * What a follow-up of a completed run takes over. Each stored request holds its own history already, so a chain is
  * followed in one step and outlives the deletion of its earlier runs.
  */
-export async function takenOver(
-  store: RunStore,
-  run: RunRecord,
-  answer: string,
-): Promise<Pick<ResearchRequest, 'history' | 'earlierSources'>> {
+export async function takenOver(store: RunStore, run: RunRecord, answer: string): Promise<TakenOver> {
   const request = readResearchRequest(run);
-  if (!request) return { history: [], earlierSources: [] };
-  const answered: ConversationMessage = { role: 'assistant', content: [{ type: 'text', text: answer }] };
-  const state = ResearchState.of(await readTranscript(store, run.id), request.earlierSources);
+  if (!request) {
+    return {
+      history: latest((await conversationUpTo(store, run, answer)).flatMap(toldInWords)),
+      earlierSources: [],
+      askedBack: false,
+    };
+  }
+  const answered: ConversationMessage[] = readGenerate(run)
+    ? [{ role: 'assistant', content: [{ type: 'text', text: answer }] }]
+    : [];
+  const state = ResearchState.of(await readTranscript(store, run.id), request.earlierSources, request.goesOn?.entries);
   const about = keywords(`${questionOf(request)} ${answer}`);
   const before = new Map(request.earlierSources.map((source) => [state.sources.byUrl(source.url)?.id, source.facts]));
   const facts = await readPages(state, about);
@@ -40,9 +49,79 @@ export async function takenOver(
     return { url, title, snippet, ...(read === undefined ? {} : { facts: read }) };
   });
   return {
-    history: latest([...request.history, ...request.conversation, answered]),
+    history: latest([...request.history, ...request.conversation, ...answered]),
     earlierSources: sources.slice(-MAX_SOURCES),
+    askedBack: state.question !== undefined,
   };
+}
+
+/** The conversation up to and with the answer of a run, as a plain model is sent it: what its provider wants back stays. */
+export async function conversationUpTo(store: RunStore, run: RunRecord, answer: string): Promise<TurnMessage[]> {
+  const plain = readPlainRequest(run);
+  if (plain && !readGenerate(run)) return plain.messages;
+  if (plain) {
+    const entries = await readTranscript(store, run.id);
+    const ended = entries.findLast((entry) => entry.t === 'answered');
+    const said: TurnMessage = (ended?.t === 'answered' && ended.message) || { role: 'assistant', content: answer };
+    return [...threadOf(plain.messages, entries), said];
+  }
+  const research = readResearchRequest(run);
+  const before = research ? [...research.history, ...research.conversation] : [];
+  const messages = before.map(asTurnMessage);
+  return readGenerate(run) ? [...messages, { role: 'assistant', content: answer }] : messages;
+}
+
+/** The calls that a response asks approval for, the last of its conversation, by the ids of their requests. */
+export function askedIn(
+  run: RunRecord,
+  { output, messages }: { output: readonly OutputItem[]; messages: readonly TurnMessage[] },
+): Map<string, string> {
+  const plain = readPlainRequest(run);
+  const last = messages.at(-1);
+  const called = (last?.role === 'assistant' && last.tool_calls) || [];
+  const calls = called.filter(({ name }) => plain && asksFirst(name, plain));
+  const requests = output.filter(({ type }) => type === 'mcp_approval_request');
+  return new Map(calls.flatMap((call, n) => (requests[n] ? [[requests[n].id, call.id]] : [])));
+}
+
+/** A message of a conversation as providers are sent it. */
+export function asTurnMessage({ role, content }: ConversationMessage): TurnMessage {
+  const texts = content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n');
+  if (role === 'assistant') return { role, content: texts };
+  if (role !== 'user') return { role: 'system', content: texts };
+  const parts = content.map((part) =>
+    part.type === 'text'
+      ? { type: 'text' as const, text: part.text }
+      : { type: 'image_url' as const, image_url: { url: part.url } },
+  );
+  return { role, content: parts.every((part) => part.type === 'text') ? texts : parts };
+}
+
+/** What was said to and by a plain model, for a research model: calls and results are told in words, as data. */
+function toldInWords(message: TurnMessage): ConversationMessage[] {
+  const said = (role: ConversationMessage['role'], text: string): ConversationMessage[] =>
+    text === '' ? [] : [{ role, content: [{ type: 'text', text }] }];
+  switch (message.role) {
+    case 'tool':
+      return said('assistant', `(Earlier tool result) ${fencePlainly(message.content)}`);
+    case 'assistant': {
+      const calls = (message.tool_calls ?? []).map(
+        ({ name, arguments: args }) => `(Earlier tool call) ${name}: ${fencePlainly(args)}`,
+      );
+      return said('assistant', [message.content, ...calls].filter((text) => text !== '').join('\n'));
+    }
+    case 'system':
+      return said('system', message.content);
+    case 'user': {
+      if (typeof message.content === 'string') return said('user', message.content);
+      const content = message.content.map((part) =>
+        part.type === 'text'
+          ? { type: 'text' as const, text: part.text }
+          : { type: 'image' as const, url: part.image_url.url },
+      );
+      return [{ role: 'user', content }];
+    }
+  }
 }
 
 function latest(messages: readonly ConversationMessage[]): ConversationMessage[] {
@@ -71,7 +150,7 @@ async function readPages(state: ResearchState, about: ReadonlySet<string>): Prom
       step('ranking what was read', () => keyFacts(text, { about, maxLength: FACTS_LENGTH })),
     );
     // Hundreds of pages at once would hold up everybody.
-    await nextTurn();
+    await yieldToEventLoop();
   }
   return facts;
 }

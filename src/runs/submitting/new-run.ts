@@ -2,36 +2,44 @@ import { toSeconds } from '../../base/clock.ts';
 import { publicId, type RunId } from '../../base/ids.ts';
 import { newResponse, type ResponseObject } from '../../protocol/response.ts';
 import type { NewRun } from '../../store/run-store.ts';
+import { publicConversationId } from '../conversations.ts';
 import { firstFrames } from '../executing/log-writer.ts';
 import type { Submission } from '../runs.ts';
 
 /** The response object of `response.created`: a submission as it was before anything came of it. */
 export function createdResponse(
   run: { id: RunId; createdAt: number },
-  submission: Pick<Submission, 'model' | 'background' | 'metadata' | 'previousResponseId' | 'request'>,
+  submission: Pick<
+    Submission,
+    'api' | 'model' | 'background' | 'metadata' | 'previousResponseId' | 'conversation' | 'request' | 'shown'
+  >,
 ): ResponseObject {
-  const { request } = submission;
+  const { request, conversation } = submission;
   const research = request.kind === 'research' ? request : undefined;
+  const asked = request.kind === 'proxy' ? undefined : request;
   return newResponse({
     id: publicId('responses', run.id),
     created_at: toSeconds(run.createdAt),
     model: submission.model,
     background: submission.background,
     metadata: submission.metadata,
-    instructions: research?.instructions ?? null,
+    instructions: asked?.instructions ?? null,
     previous_response_id: submission.previousResponseId,
-    max_output_tokens: research?.maxOutputTokens ?? null,
+    ...(conversation && { conversation: { id: publicConversationId(conversation.id) } }),
+    max_output_tokens: asked?.maxOutputTokens ?? null,
     max_tool_calls: research?.maxToolCalls ?? null,
-    temperature: research?.temperature ?? 1,
-    top_p: research?.topP ?? 1,
+    temperature: asked?.temperature ?? 1,
+    top_p: asked?.topP ?? 1,
     tool_choice: research?.toolChoice ?? 'auto',
-    text: { format: research?.format ?? { type: 'text' } },
-    reasoning: { effort: research?.effort ?? 'medium', summary: research?.reasoningSummary ?? null },
+    text: { format: asked?.format ?? { type: 'text' } },
+    reasoning: { effort: research?.effort ?? 'medium', summary: asked?.reasoningSummary ?? null },
+    store: submission.api !== 'unstored',
+    ...submission.shown,
   });
 }
 
 /**
- * A submission as the store takes it, the record and the first two events of the log (contract section 4), and the
+ * A submission as the store takes it, the record and the first two events of the log (docs/api.md, "Events"), and the
  * response that they tell of.
  */
 export function newRun(
@@ -51,7 +59,7 @@ export function newRun(
     keyId: submission.caller.keyId,
     api: submission.api,
     model: submission.model,
-    kind: request.kind,
+    kind: request.kind === 'proxy' ? 'proxy' : 'research',
     createdAt: options.now,
     expiresAt: options.now + options.retentionMs,
     request: options.request,

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { GatewayError } from '../../base/errors.ts';
-import { newRunId } from '../../base/ids.ts';
+import { newRunId, type RunId } from '../../base/ids.ts';
+import type { DeliveryStore } from '../../store/delivery-store.ts';
 import type {
   Claim,
   CreateResult,
@@ -11,6 +12,7 @@ import type {
   RunStore,
   SubmissionKey,
 } from '../../store/run-store.ts';
+import type { Conversations } from '../conversations.ts';
 import type { Reservation } from '../executing/active-runs.ts';
 import type { Cancels } from '../executing/cancels.ts';
 import type { Executor } from '../executing/executor.ts';
@@ -23,19 +25,28 @@ export interface SubmissionsOptions {
   store: RunStore;
   executor: Executor;
   cancels: Cancels;
+  conversations: Conversations;
   clock: Clock;
   maxQueued(): number;
   retentionMs: number;
+  /** The encryption key that belongs to an API key; see `base/encrypt.ts`. */
   encryptionKeyOf(keyId: string): Buffer | undefined;
+  /** What remembers runs whose end is told; nobody is told without it. */
+  deliveries?: Pick<DeliveryStore, 'expect'>;
+  /** Whether the end of a key's background work is told. */
+  keyTells?(keyId: string): boolean;
 }
 
 /** Open runs of the same body whose retries can be told from new submissions; further ones have no such memory. */
 const TWINS = 4;
 
+/** When it is looked for the end of a run that is told, in milliseconds, should nobody say that it has ended. */
+const DELIVERY_LOOK_MS = 60_000;
+
 /** How long it is believed that no run waits, in milliseconds: the store need not count them for each submission. */
 const MOMENT_MS = 100;
 
-/** Stores submitted runs, and finds the run that a repeated submission became (contract section 2). */
+/** Stores submitted runs, and finds the run that a repeated submission became (docs/api.md, "In general"). */
 export class Submissions {
   readonly #options: SubmissionsOptions;
   /** Submissions that are being stored, by the hash of their key: a repeat waits to learn what became of them. */
@@ -43,7 +54,7 @@ export class Submissions {
   readonly #taken: TakenPlaces;
   /** Keys that were let in although too many runs wait, until their run is stored. */
   readonly #letIn = new Set<string>();
-  /** When no run waited for room, as far as this process knows, by `performance.now()`. */
+  /** When no run waited for room, that this process knows of, by `performance.now()`. */
   #noneWaitedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: SubmissionsOptions) {
@@ -101,11 +112,16 @@ export class Submissions {
     const held = (await submission.admit?.(id, { waits: !roomNow })) ?? {};
     const key = encryptionKeyOf(submission.caller.keyId);
     if (!key) throw new GatewayError('invalid_api_key', 'The API key is no longer known.');
-    const stored = storedRequest(submission, { key, held });
+    const tells = await this.#expectDelivery(id, submission);
+    const stored = storedRequest(submission, { key, held, tells });
     const made = newRun(id, submission, { now: clock.now(), retentionMs, request: JSON.stringify(stored) });
+    const { conversation } = submission;
+    if (conversation) await this.#options.conversations.hold(conversation, id);
     const { result, run } = await this.#store({ ...made.run, ...(room && { claim: room.claim }) }, submission);
-    if (typeof result === 'object' && 'taken' in result && submission.repeat)
+    if (typeof result === 'object' && 'taken' in result && submission.repeat) {
+      if (conversation) await this.#options.conversations.letGo(conversation, id);
       return replayed(result.taken, submission.repeat);
+    }
     if (room && typeof result === 'object' && 'token' in result) {
       const record: RunRecord = { ...recordOf(run), status: 'in_progress', startedAt: run.createdAt };
       rememberRequest(record, stored);
@@ -113,6 +129,14 @@ export class Submissions {
       room.begin(claim, { batch: firstBatch(run), response: made.response });
     } else executor.wake(id);
     return { run: recordOf(run), replayed: false, beginning: firstBatch(run) };
+  }
+
+  /** Whether its end is told. The store knows before there is a run: none can end unheard. */
+  async #expectDelivery(id: RunId, { background, webhook, caller }: Submission): Promise<boolean> {
+    const { deliveries, keyTells } = this.#options;
+    if (!background || !deliveries || !(webhook || keyTells?.(caller.keyId))) return false;
+    await deliveries.expect(id, { dueInMs: DELIVERY_LOOK_MS });
+    return true;
   }
 
   /** Stores the run, with the place among its twins that it got. */
@@ -140,7 +164,7 @@ export class Submissions {
   /**
    * Room to begin a run here at once, or else a place among those that wait, until disposed: by then it is stored.
    * Nobody is overtaken: where runs wait, or did a moment ago, this one does, too. However many wait, a key of which
-   * none does is let in: one run for each key beyond `maxQueued`, unless that is 0 (contract section 2).
+   * none does is let in: one run for each key beyond `maxQueued`, unless that is 0 (docs/api.md, "In general").
    * @throws GatewayError `overloaded` where too many wait.
    */
   async #place(keyId: string): Promise<Reservation | Disposable> {

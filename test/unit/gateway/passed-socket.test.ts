@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
-import { endWhenSilent } from '../../../src/gateway/passed-socket.ts';
+import { endWhenSilent } from '../../../src/gateway/unheld/passed-socket.ts';
 
 /** Both ends of a connection. */
 async function pair(stack: AsyncDisposableStack): Promise<{ here: Socket; there: Socket }> {

@@ -117,10 +117,10 @@ describe('the writer of a run’s log', () => {
     const faulty = faultyStore(store, (_batch, n) => fates[n] ?? 'done');
     const { writer } = open(faulty.store, claim);
     writer.pushDelta(delta('one'));
-    writer.pushTranscript({ n: 1 });
+    writer.pushTranscript({ n: 1 }, { progress: true });
     await new Promise((resolve) => setImmediate(resolve));
     writer.pushDelta(delta('two'));
-    writer.pushTranscript({ n: 2 });
+    writer.pushTranscript({ n: 2 }, { progress: true });
     await writer.flush();
     const tried = faulty.tries.map(({ batch }) => Buffer.from(batch.frames).toString());
     assert.equal(tried.length, 7);
@@ -135,7 +135,7 @@ describe('the writer of a run’s log', () => {
     const faulty = faultyStore(store, (_batch, n) => (n % 2 === 0 ? 'unanswered' : 'done'));
     const { writer } = open(faulty.store, claim);
     for (const n of [1, 2, 3]) {
-      writer.pushTranscript({ n });
+      writer.pushTranscript({ n }, { progress: true });
       await writer.flush();
     }
     assert.deepEqual(await store.readTranscript(claim.run.id), ['{"n":1}', '{"n":2}', '{"n":3}']);
@@ -155,7 +155,7 @@ describe('the writer of a run’s log', () => {
     const { writer, lease } = open(forgetful, claim);
     for (const text of ['one', 'two', 'three', 'four', 'five']) {
       writer.push(done(text));
-      writer.pushTranscript({ text });
+      writer.pushTranscript({ text }, { progress: true });
       await writer.flush();
     }
     assert.deepEqual(await storedTexts(store, claim.run.id), ['one', 'two', 'three', 'four', 'five']);
@@ -312,7 +312,7 @@ describe('the writer of a run’s log', () => {
     const { writer } = open(store, claim);
     await store.requestCancel(claim.run.id);
     writer.pushDelta(delta('some'));
-    writer.pushTranscript({ t: 'step' });
+    writer.pushTranscript({ t: 'step' }, { progress: true });
     writer.beginEnd();
     writer.push(done('what the end closes'));
     assert.equal(await writer.end(done('a terminal event'), END), 'cancelled');

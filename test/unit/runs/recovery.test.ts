@@ -7,7 +7,7 @@ import type { Tool } from '../../../src/tools/tool.ts';
 import type { TurnRequest } from '../../../src/upstream/turn.ts';
 import { lookups } from '../../support/research-run.ts';
 import { openHarness, question, readAll, testTool } from '../../support/run-harness.ts';
-import { isAnswerTurn, ScriptedModel, type ScriptedTurn } from '../../support/scripted-model.ts';
+import { cutTurn, isAnswerTurn, ScriptedModel, type ScriptedTurn } from '../../support/scripted-model.ts';
 import { patience } from '../../support/time-limit.ts';
 import { faultyStore, memoryStore } from '../../support/wrapped-store.ts';
 
@@ -165,7 +165,14 @@ describe('a run whose instances die', function () {
     const run = await crashed(4);
     const claim = await died(run.id);
     const entry = JSON.stringify({ t: 'force', reason: 'budget', why: 'time is over' });
-    const append = { token: claim.token, first: 3, count: 0, frames: Buffer.alloc(0), transcript: [entry] };
+    const append = {
+      token: claim.token,
+      first: 3,
+      count: 0,
+      frames: Buffer.alloc(0),
+      transcript: [entry],
+      progress: true,
+    };
     assert.equal((await store.append(run.id, append)).result, 'ok');
     for (let n = 0; n < 4; n++) await died(run.id);
     await using harness = await openHarness({ chat: new ScriptedModel([]), store });
@@ -173,6 +180,37 @@ describe('a run whose instances die', function () {
     assert.equal(response.status, 'completed');
     assert.deepEqual(response.incomplete_details, { reason: 'budget' }, 'the step before the crash counts');
   });
+
+  for (const [what, cut] of [
+    ['a cut thought', () => ({ reasoning: ['Hm. '], breaks: cutTurn() })],
+    [
+      'a part of its answer with a warning',
+      (request: TurnRequest) =>
+        isAnswerTurn(request) ? { text: ['It is so [7]. ', 'And so on'], breaks: cutTurn() } : { text: ['Ready.'] },
+    ],
+  ] as const) {
+    it(`and leave nothing but ${what} fails with run_crashed`, async () => {
+      const run = await crashed(0);
+      const isOpen = async () => (await store.get(run.id))?.status !== 'failed';
+      // Each round is two claims: the one that is cut, and the one that takes the run from it.
+      for (let round = 0; round < 4; round++) {
+        let wasCut = false;
+        let hangs = false;
+        const chat = new ScriptedModel((request) => {
+          hangs = wasCut;
+          const turn = cut(request);
+          wasCut = 'breaks' in turn;
+          return hangs ? FOREVER : turn;
+        });
+        await using _ = await openHarness({ chat, store });
+        while (!hangs && (await isOpen())) await turnOfLoop();
+        if (hangs) await died(run.id);
+      }
+      await using harness = await openHarness({ chat: new ScriptedModel([]), store });
+      const response = await responseOf(await readAll(harness.runs, run));
+      assert.equal(response.error?.code, 'run_crashed');
+    });
+  }
 
   it('once fails where it is a chat completion: its client is gone with the instance', async () => {
     const run = await crashed(1, 'chat_completions');
@@ -185,7 +223,7 @@ describe('a run whose instances die', function () {
     const run = await crashed(0, 'chat_completions');
     const { token } = await died(run.id);
     const entry = JSON.stringify({ t: 'force', reason: 'budget', why: 'time is over' });
-    const append = { token, first: 3, count: 0, frames: Buffer.alloc(0), transcript: [entry] };
+    const append = { token, first: 3, count: 0, frames: Buffer.alloc(0), transcript: [entry], progress: true };
     assert.equal((await store.append(run.id, append)).result, 'ok');
     const chat = new ScriptedModel([]);
     await using harness = await openHarness({ chat, store });

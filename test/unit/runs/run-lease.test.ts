@@ -167,6 +167,7 @@ describe('a run that is handed over in the middle of a turn', () => {
         stopping.resolve();
         throw signal.reason;
       },
+      plain: () => assert.fail('no plain model is asked'),
       proxy: async () => '{}',
     };
     const executor = (options: ExecutorOptions) => new LocalExecutor({ ...options, driver });

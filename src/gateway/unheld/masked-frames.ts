@@ -72,7 +72,7 @@ export class MaskedFrames extends Transform {
     this.#rest = bytes.subarray(at);
   }
 
-  /** Masks the message as far as it is there, and passes on what cannot be the start of a credential. */
+  /** Masks what is there of the message, and passes on what cannot be the start of a credential. */
   #pass({ isWhole }: { isWhole: boolean }): void {
     const pieces = this.#waiting.filter(({ isMessage }) => isMessage).map(({ bytes }) => bytes);
     const [only] = pieces;

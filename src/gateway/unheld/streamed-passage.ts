@@ -9,8 +9,8 @@ import type { KeyConfig } from '../../config/schema.ts';
 import { AttemptFailure, brokenStream } from '../../upstream/provider-answer.ts';
 import type { ProviderTarget } from '../../upstream/provider-target.ts';
 import type { Upstream } from '../../upstream/upstream.ts';
-import { type Passing, passAnswer, trailersOf, watchRequest } from '../answers/passed-answer.ts';
-import { watchSocket } from '../passed-socket.ts';
+import { type Passing, passAnswer, trailersOf, watchRequest } from './passed-answer.ts';
+import { watchSocket } from './passed-socket.ts';
 
 /** How long an idle connection to a provider is kept, in milliseconds. */
 const KEEP_ALIVE_MS = 30_000;
@@ -26,7 +26,10 @@ export interface StreamedCall {
   api: string;
 }
 
-/** Passes calls that are not held: of any size, both ways at once, to one provider (contract section 8.1). */
+/**
+ * Passes calls that are not held: of any size, both ways at once, to one provider (docs/configuration.md,
+ * "passthrough").
+ */
 export interface StreamedPassage extends Disposable {
   /**
    * Passes a request and its answer on, with the client's own request and response.
@@ -34,8 +37,8 @@ export interface StreamedPassage extends Disposable {
    */
   pass(req: IncomingMessage, res: ServerResponse, call: StreamedCall): Promise<void>;
   /**
-   * Connects a WebSocket of a client with one of the provider; both end together. `refuse` is told, at most once, of a
-   * failure before the client was answered.
+   * Connects a WebSocket of a client with one of the provider; both end together. `refuse` is called, at most once,
+   * with a failure before the client was answered.
    * @throws GatewayError `upstream_error`, `not_found`.
    */
   connect(
@@ -118,11 +121,11 @@ export function createStreamedPassage({ upstream }: { upstream: Upstream }): Str
       const { upgrade } = await middleware();
       if (socket.destroyed) return;
       const { target, origin } = prepared(req, call, true);
-      let state: 'waiting' | 'refused' | 'open' = 'waiting';
+      let state: 'waiting' | 'failed' | 'open' = 'waiting';
       const fail = (error: unknown) => {
         if (state === 'open') socket.destroy();
         if (state !== 'waiting' || socket.destroyed) return;
-        state = 'refused';
+        state = 'failed';
         refuse(errorOf(error, call.provider));
       };
       const answered = () => {

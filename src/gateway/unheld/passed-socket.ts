@@ -1,10 +1,10 @@
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
-import { STATUS_CODES } from '../base/node-http.ts';
-import { brokenStream } from '../upstream/provider-answer.ts';
-import type { ProviderTarget } from '../upstream/provider-target.ts';
-import { collectError, late, limitConnect, orFail, type Passing, throwRefusal } from './answers/passed-answer.ts';
-import { MaskedFrames } from './streams/masked-frames.ts';
+import { STATUS_CODES } from '../../base/node-http.ts';
+import { brokenStream } from '../../upstream/provider-answer.ts';
+import type { ProviderTarget } from '../../upstream/provider-target.ts';
+import { MaskedFrames } from './masked-frames.ts';
+import { collectError, late, limitConnect, orFail, type Passing, throwRefusal } from './passed-answer.ts';
 
 /** A WebSocket on which nothing is said for so long is closed, in milliseconds. */
 const SILENT_MS = 30 * 60_000;

@@ -3,7 +3,7 @@ import { pipeline, type Readable } from 'node:stream';
 import { AttemptFailure, brokenStream } from '../../upstream/provider-answer.ts';
 import { decoderOf, MaskedBody, type ProviderTarget, UNASKED } from '../../upstream/provider-target.ts';
 import { ClientWriter, endAnswer } from '../client-writer.ts';
-import { failWritesLate } from '../late-write-failure.ts';
+import { failWritesLate } from './late-write-failure.ts';
 
 /** The longest error of a provider that is passed on, in bytes. */
 const MAX_ERROR = 1024 * 1024;
@@ -68,7 +68,7 @@ export function late(message: string): AttemptFailure {
   return new AttemptFailure(message, { kind: 'timeout', advice: 'again', unhealthy: true });
 }
 
-/** Writes the provider's answer: as it comes, or, where it tells of an error, once it is whole. */
+/** Writes the provider's answer: as it comes, or, where it is an error, once it is whole. */
 export function passAnswer(answer: IncomingMessage, res: ServerResponse, passing: Passing): void {
   const { target } = passing;
   const status = answer.statusCode ?? 0;
@@ -111,14 +111,14 @@ function passBody(
 
 /** @throws AttemptFailure for a status with which an answer is not passed on. */
 export function throwRefusal(status: number): void {
-  // It tells of the operator's credential, not of the client's.
+  // It is about the operator's credential, not the client's.
   if (status === 401 || status === 403) {
     throw new AttemptFailure(`HTTP status ${status}`, { kind: 'refused', advice: 'never', status });
   }
   if (status < 200 || status > 599) throw brokenStream(`HTTP status ${status}, which is not valid`);
 }
 
-/** Reads an answer that tells of an error to its end, and blanks credentials in it. */
+/** Reads an answer that is an error to its end, and blanks credentials in it. */
 export function collectError(
   answer: IncomingMessage,
   { target, fail }: Pick<Passing, 'target' | 'fail'>,

@@ -1,0 +1,34 @@
+import type { AssistantMessage } from '../upstream/turn.ts';
+
+/** Calls of MCP servers that wait for the client's approval (docs/api.md, "Approving calls of MCP servers"). */
+
+/**
+ * Which tools of a server are asked for: those of `always`; with `never` also all that it does not name; without either
+ * all.
+ */
+export interface ApprovalRule {
+  server: string;
+  always?: string[] | undefined;
+  never?: string[] | undefined;
+}
+
+/** Calls of an earlier response that the client has approved: made before the model is asked. */
+export interface ApprovedCalls {
+  /** The turn that called them, with these calls alone. */
+  message: AssistantMessage;
+  /** The ids of their requests, in the order of the calls. */
+  requests: string[];
+}
+
+/** Whether a call of the tool `name` waits for an approval. */
+export function asksFirst(
+  name: string,
+  { tools, approvals = [] }: { tools: readonly { name: string }[]; approvals?: readonly ApprovalRule[] | undefined },
+): boolean {
+  const rule = approvals.find(({ server }) => name.startsWith(`${server}.`));
+  if (!rule || tools.some((own) => own.name === name)) return false;
+  const tool = name.slice(rule.server.length + 1);
+  const { always, never } = rule;
+  if (always?.includes(tool)) return true;
+  return never ? !never.includes(tool) : !always;
+}

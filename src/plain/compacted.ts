@@ -1,0 +1,65 @@
+import type { Logger } from '../base/logger.ts';
+import { noted } from '../research/run/run.ts';
+import type { ResearchState } from '../research/run/state.ts';
+import type { Step } from '../research/run/steps.ts';
+import { type ChatModel, TurnError } from '../upstream/turn.ts';
+import { compactingTurn, isToCompact } from './compaction.ts';
+import type { PlainRequest } from './request.ts';
+import type { Truncation } from './truncation.ts';
+import { thread } from './turns.ts';
+
+/** When and how the conversation of a response is summed up (docs/api.md, "Responses of plain models"). */
+export interface Compaction {
+  /** From so many tokens on, estimated. */
+  at: number;
+  /** The most that the model writes, in tokens. */
+  longest: number;
+  /** Makes what the client keeps of a summary. */
+  seal(summary: string): Promise<string>;
+}
+
+interface CompactingRun {
+  request: PlainRequest;
+  chat: ChatModel;
+  state: ResearchState;
+  compaction?: Compaction | undefined;
+  log: Logger;
+  signal: AbortSignal;
+}
+
+/**
+ * Sums the conversation up where it has become too long: one turn of the same model, and an item that stands for it. One
+ * that fails costs what it used, and the conversation is sent as it is.
+ */
+export async function* compacted(run: CompactingRun, truncation: Truncation): AsyncGenerator<Step> {
+  const { compaction, state } = run;
+  if (!compaction || hasFailed(state)) return;
+  const said = thread(run);
+  if (!isToCompact(said, compaction.at)) return;
+  const request = compactingTurn(truncation.fitted(said), { longest: compaction.longest });
+  try {
+    for await (const part of run.chat.turn(request, { signal: run.signal })) {
+      if (part.type !== 'finish') continue;
+      const { usage, message } = part;
+      const summary = message.content.trim();
+      if (summary === '') throw new TurnError('failed', 'the model wrote no summary', { started: true, usage });
+      const encrypted = await compaction.seal(summary);
+      yield { type: 'compaction', encrypted, entry: noted(state, { t: 'compacted', summary, usage }) };
+      run.log.info('the conversation was summed up');
+    }
+  } catch (thrown) {
+    if (run.signal.aborted || !(thrown instanceof TurnError)) throw thrown;
+    run.log.warn({ err: thrown.message }, 'the conversation could not be summed up');
+    yield { type: 'note', entry: noted(state, { t: 'spent', usage: thrown.usage, compacting: true }) };
+  }
+}
+
+/** It is not tried again: what failed would fail with every turn. */
+function hasFailed({ entries }: Pick<ResearchState, 'entries'>): boolean {
+  return entries.some((entry) => entry.t === 'spent' && entry.compacting === true);
+}
+
+/** What turns wrote that summed up: no part of the response. */
+export function compactingTokens({ entries }: Pick<ResearchState, 'entries'>): number {
+  return entries.reduce((sum, entry) => sum + (entry.t === 'compacted' ? entry.usage.outputTokens : 0), 0);
+}

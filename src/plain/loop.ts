@@ -1,0 +1,327 @@
+import { isObject, parseJson } from '../base/json.ts';
+import { yieldToEventLoop } from '../base/load/event-loop.ts';
+import type { Logger } from '../base/logger.ts';
+import type { IncompleteReason } from '../protocol/response.ts';
+import { responseFormat } from '../research/answer/answer-request.ts';
+import { Continuation } from '../research/answer/continuation.ts';
+import { runToolCalls } from '../research/calls/tool-calls.ts';
+import { type LiveSteps, piecesOf, readLive, stepsOf, type TakeStep } from '../research/run/live-steps.ts';
+import { noted, type ObservedToolCall } from '../research/run/run.ts';
+import { toRunError } from '../research/run/run-error.ts';
+import type { ResearchState } from '../research/run/state.ts';
+import { clientNames, type FunctionCall, type ResearchOutcome, type Step } from '../research/run/steps.ts';
+import type { PlannedCall } from '../research/run/transcript.ts';
+import { type Finish, MAX_CUT_TURNS, takeReasoning, unfinished } from '../research/turns.ts';
+import type { Tool } from '../tools/tool.ts';
+import { estimateTokens } from '../upstream/decoding/estimate.ts';
+import {
+  type AssistantMessage,
+  type ChatModel,
+  noUsage,
+  type TurnDelta,
+  TurnError,
+  type TurnMessage,
+  type TurnRequest,
+  type TurnTool,
+  type TurnToolCall,
+  type TurnToolChoice,
+} from '../upstream/turn.ts';
+import { holdsThoughts } from '../upstream/wires/replayed.ts';
+import { asksFirst } from './approvals.ts';
+import { type Compaction, compacted, compactingTokens } from './compacted.ts';
+import type { PlainRequest } from './request.ts';
+import type { Thought } from './thoughts.ts';
+import { Truncation } from './truncation.ts';
+import { thread } from './turns.ts';
+
+/** Everything that a response of a plain model is made with. */
+export interface PlainRun {
+  /** The run's id. */
+  id: string;
+  request: PlainRequest;
+  chat: ChatModel;
+  /** Those that run here, by name. */
+  tools: ReadonlyMap<string, Tool>;
+  /** What a model is told that is to go on with a text that was cut. */
+  goOn: string;
+  /** The fold of the stored transcript. */
+  state: ResearchState;
+  /** The text that a reader has already, of a message that a crash cut; '' otherwise. */
+  textSoFar: string;
+  live?: LiveSteps | undefined;
+  /** When the conversation is summed up, and by how much at most; absent: never. */
+  compaction?: Compaction | undefined;
+  /** Makes what the client keeps of a thought; absent where it keeps none. */
+  sealThought?: ((thought: Thought) => Promise<string>) | undefined;
+  log: Logger;
+  signal: AbortSignal;
+  /** Asked between turns: true hands the run over to another instance. */
+  shouldPause(): boolean;
+  onToolCall(call: ObservedToolCall): void;
+}
+
+/** Turns that call tools that run here; after so many the model has to write. */
+const MAX_TURNS = 100;
+/** Tools that run at the same time. */
+const PARALLEL_CALLS = 4;
+
+/**
+ * One response of a plain model: a turn, and one more as long as only tools that run here are called or the provider broke
+ * off (docs/api.md, "Responses of plain models"). Text that was shown is continued in place, thoughts that were cut are
+ * closed and thought again.
+ * @throws GatewayError for failures of docs/api.md, "Errors"; the signal's reason after an abort.
+ */
+export async function* plainResponse(run: PlainRun): AsyncGenerator<Step, ResearchOutcome | 'paused'> {
+  const written: Written = { text: run.textSoFar, thought: false };
+  const truncation = new Truncation();
+  const approved = approvedTurn(run);
+  if (approved) yield approved;
+  for (let cuts = 0; ; ) {
+    const { answered } = run.state;
+    if (answered) return { incomplete: answered.cut };
+    // Each of these looks at the transcript alone: a response that is taken up again goes on where it was cut.
+    yield* makeCalls(run);
+    const early = endBetween(run);
+    if (early) {
+      yield early;
+      continue;
+    }
+    if (run.shouldPause()) return 'paused';
+    if (written.text === '') yield* compacted(run, truncation);
+    const before = written.text.length;
+    try {
+      const finish = yield* showTurn(run, written, truncation);
+      const message = said(finish, { text: written.text, before });
+      const hosted = (message.tool_calls ?? []).filter(
+        ({ name }) => run.tools.has(name) && !asksFirst(name, run.request),
+      );
+      if (hosted.length === 0) yield await endOf(run, finish, { ...written, before, message });
+      else {
+        const encrypted = await encryptedThought(run, finish, { ...written, before });
+        yield { ...turnOf(run, finish, { message, hosted }), ...(encrypted !== undefined && { encrypted }) };
+        written.text = '';
+        written.thought = false;
+      }
+    } catch (thrown) {
+      if (run.signal.aborted || !(thrown instanceof TurnError)) throw thrown;
+      const part = { answerLength: written.text.length, answerTokens: estimateTokens(written.text.slice(before)) };
+      const entry = noted(run.state, { t: 'spent', usage: thrown.usage, ...part });
+      yield { type: 'reasoning_end', status: 'incomplete', entry };
+      written.thought = false;
+      if (run.request.truncates && thrown.kind === 'context_length' && truncation.refused(thread(run))) continue;
+      // Nothing that was asked for the same again has another answer.
+      if (!thrown.started || ++cuts >= MAX_CUT_TURNS) throw toRunError(thrown);
+      run.log.warn({ err: thrown.message, cuts }, 'turn cut, asking again');
+    }
+  }
+}
+
+/** What the client has of a response so far. */
+interface Written {
+  text: string;
+  /** Whether it has a thought of the turn. */
+  thought: boolean;
+}
+
+/** Streams one turn behind what was written before. */
+async function* showTurn(run: PlainRun, written: Written, truncation: Truncation): AsyncGenerator<Step, Finish> {
+  const continuation = new Continuation(written.text);
+  const write = (fresh: string, take: TakeStep) => {
+    if (fresh === '') return;
+    written.text += fresh;
+    take({ type: 'answer', delta: fresh });
+  };
+  const show = ({ type, delta }: TurnDelta, take: TakeStep) => {
+    if (type === 'text') write(continuation.push(delta), take);
+    // Items do not interleave: what a model thinks after it began to write is not shown.
+    else if (written.text === '') {
+      written.thought ||= delta !== '';
+      takeReasoning(delta, take);
+    }
+  };
+  const pass = readLive(run.live, show, () => continuation.isDecided);
+  for await (const part of run.chat.turn(turnRequest(run, truncation, written.text), { signal: run.signal, pass })) {
+    if (part.type === 'finish') {
+      yield* stepsOf((take) => write(continuation.end(), take));
+      return part;
+    }
+    if (part.type === 'tool_call') continue;
+    for (const delta of piecesOf(part.delta)) {
+      yield* stepsOf((take) => show({ ...part, delta }, take));
+      if (delta.length < part.delta.length) await yieldToEventLoop();
+    }
+  }
+  throw unfinished();
+}
+
+/** What a turn said, as its provider wants it back. */
+function said({ message }: Finish, { text, before }: { text: string; before: number }): AssistantMessage {
+  // The end of a text that another turn began: what its provider bound to it does not fit the whole.
+  const { replay: _, ...plain } = message;
+  return { ...(before === 0 ? message : plain), content: text };
+}
+
+/** What ends the response: calls for the client to make, or a whole text, or one that was cut at a limit. */
+async function endOf(
+  run: PlainRun,
+  finish: Finish,
+  { message, ...shown }: Written & { before: number; message: AssistantMessage },
+): Promise<Step> {
+  const encrypted = await encryptedThought(run, finish, shown);
+  const entry = noted(run.state, { t: 'answered', usage: finish.usage, cut: cutOf(finish), message });
+  const calls = (message.tool_calls ?? []).map((call) => functionCall(call, run.request));
+  return {
+    ...(calls.length > 0
+      ? { type: 'function_calls', calls, entry }
+      : { type: 'reasoning_end', status: 'completed', entry }),
+    ...(encrypted !== undefined && { encrypted }),
+  };
+}
+
+/**
+ * What the client keeps of the thoughts of a whole turn, if it keeps them: what of a turn was cut, or put together of
+ * several, its provider does not take back.
+ */
+async function encryptedThought(
+  { sealThought }: PlainRun,
+  finish: Finish,
+  { text, thought, before }: Written & { before: number },
+): Promise<string | undefined> {
+  const { replay } = finish.message;
+  if (!sealThought || before > 0 || cutOf(finish) !== null) return undefined;
+  if (!thought && !holdsThoughts(finish.message)) return undefined;
+  return await sealThought({ ...(replay && { replay }), ...(!thought && text !== '' && { behind: true }) });
+}
+
+/** Calls that the client has approved, as the first turn of the response. */
+function approvedTurn({ request: { approved }, state }: PlainRun): Step | undefined {
+  if (!approved || state.turns > 0) return undefined;
+  const { message, requests } = approved;
+  const calls = (message.tool_calls ?? []).map((made, call) => ({ ...made, call }));
+  const common = { cut: false, invented: false, estimate: 0, elapsedMs: 0 };
+  const entry = noted(state, { t: 'turn', message, usage: noUsage(), calls, ...common });
+  return {
+    type: 'tool_calls',
+    calls: calls.map(({ id: _, ...made }, n) => ({ ...made, approval: requests[n] })),
+    entry,
+  };
+}
+
+/** A turn that called tools that run here. Functions of the client's own wait until these are made. */
+function turnOf(
+  run: PlainRun,
+  { usage, route }: Finish,
+  { message, hosted }: { message: AssistantMessage; hosted: TurnToolCall[] },
+): Step {
+  const { state, request } = run;
+  let next = state.made.size;
+  const calls = hosted.map(({ id, name, arguments: written }): PlannedCall => {
+    if (request.maxToolCalls !== null && next >= request.maxToolCalls) {
+      return { id, refused: `Not made: the limit of ${request.maxToolCalls} tool calls is reached.` };
+    }
+    return { id, call: next++, name, arguments: written };
+  });
+  const functions = (message.tool_calls ?? []).filter((call) => !hosted.includes(call));
+  const entry = noted(state, {
+    t: 'turn',
+    message: { ...message, tool_calls: hosted },
+    usage,
+    calls,
+    ...(functions.length > 0 && { functions }),
+    cut: false,
+    invented: false,
+    estimate: 0,
+    elapsedMs: 0,
+    ...(route && { route: { provider: route.provider, model: route.model, price: route.price } }),
+  });
+  const started = calls.flatMap((planned) =>
+    'call' in planned ? [{ call: planned.call, name: planned.name, arguments: planned.arguments }] : [],
+  );
+  return { type: 'tool_calls', calls: started, entry };
+}
+
+/** Makes the calls of the last turn that have no result: all of them, or after a crash those that it cut. */
+async function* makeCalls({ state, tools, log, signal, onToolCall }: PlainRun): AsyncGenerator<Step> {
+  const runner = { tools, sources: state.sources, log, signal, limit: signal, onToolCall };
+  for await (const entry of runToolCalls(state.pendingCalls(), runner, { parallel: PARALLEL_CALLS })) {
+    noted(state, entry);
+    yield { type: 'tool_result', call: entry.call, status: entry.status, result: entry.result, entry };
+  }
+}
+
+/** What ends the response between two turns: functions that were called beside other tools, or no room for more. */
+function endBetween({ state, request }: PlainRun): Step | undefined {
+  const turn = state.entries.findLast((entry) => entry.t === 'turn');
+  const functions = turn?.functions ?? [];
+  if (functions.length > 0) {
+    const message: AssistantMessage = { role: 'assistant', content: '', tool_calls: functions };
+    const entry = noted(state, { t: 'answered', usage: noUsage(), cut: null, message });
+    return { type: 'function_calls', calls: functions.map((call) => functionCall(call, request)), entry };
+  }
+  if (
+    !turn ||
+    request.maxOutputTokens === null ||
+    state.usage.output_tokens - compactingTokens(state) < request.maxOutputTokens
+  )
+    return undefined;
+  const entry = noted(state, { t: 'answered', usage: noUsage(), cut: 'max_output_tokens' });
+  return { type: 'reasoning_end', status: 'completed', entry };
+}
+
+/** A call as the client sees it: what was offered with its namespace is called by both names. */
+function functionCall({ id, name, arguments: args }: TurnToolCall, request: PlainRequest): FunctionCall {
+  const { tools } = request;
+  if (tools.some((tool) => tool.name === name && tool.custom)) {
+    return { callId: id, name, arguments: textIn(args), as: 'custom' };
+  }
+  if (asksFirst(name, request)) return { callId: id, name, arguments: args, as: 'approval' };
+  return { callId: id, ...clientNames(name, tools), arguments: args };
+}
+
+/** The text of a custom tool; a model that wrote it without the object around it meant the same. */
+function textIn(args: string): string {
+  const value = parseJson(args);
+  return isObject(value) && typeof value.input === 'string' ? value.input : args;
+}
+
+function cutOf({ reason }: Finish): IncompleteReason | null {
+  if (reason === 'length') return 'max_output_tokens';
+  return reason === 'content_filter' ? 'content_filter' : null;
+}
+
+function turnRequest(run: PlainRun, truncation: Truncation, soFar: string): TurnRequest {
+  const { request, state } = run;
+  const { temperature, topP, format, reasoningEffort } = request;
+  const tools = [...request.tools, ...[...run.tools.values()].map(offered)];
+  const turns = state.entries.flatMap((entry) => (entry.t === 'turn' ? [entry.usage.outputTokens] : []));
+  const spent = turns.reduce((sum, tokens) => sum + tokens, state.answerTokens);
+  return {
+    messages: [...truncation.fitted(thread(run)), ...(soFar === '' ? [] : continued(soFar, run.goOn))],
+    ...(tools.length > 0 && { tools, toolChoice: toolChoice(run), oneCallAtOnce: request.oneCallAtOnce }),
+    ...(request.maxOutputTokens !== null && { maxOutputTokens: Math.max(1, request.maxOutputTokens - spent) }),
+    ...(temperature !== null && { temperature }),
+    ...(topP !== null && { topP }),
+    ...(format !== null && format.type !== 'text' && { responseFormat: responseFormat(format) }),
+    ...(reasoningEffort !== null && { reasoningEffort }),
+    // A crash may have come between the last word and the end.
+    ...(soFar !== '' && { mayBeEmpty: true }),
+    cacheKey: request.cacheKey ?? run.id,
+  };
+}
+
+function offered({ name, description, parameters }: Tool): TurnTool {
+  return { name, description, parameters };
+}
+
+/** What was demanded holds for the first turn: after it the model may write. */
+function toolChoice({ request, state }: PlainRun): TurnToolChoice {
+  if (state.turns >= MAX_TURNS) return 'none';
+  return state.turns > (request.approved ? 1 : 0) && request.toolChoice !== 'none' ? 'auto' : request.toolChoice;
+}
+
+function continued(soFar: string, goOn: string): TurnMessage[] {
+  return [
+    { role: 'assistant', content: soFar },
+    { role: 'user', content: goOn },
+  ];
+}

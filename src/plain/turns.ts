@@ -1,0 +1,35 @@
+import type { TranscriptEntry } from '../research/run/transcript.ts';
+import type { TurnMessage } from '../upstream/turn.ts';
+import { compactedThread } from './compaction.ts';
+import type { PlainRequest } from './request.ts';
+
+/**
+ * A conversation with what the turns of a response said and were told behind it, as their provider wants it back: each call
+ * with its result behind it. What was summed up stands as its summary.
+ */
+export function threadOf(messages: readonly TurnMessage[], entries: readonly TranscriptEntry[]): TurnMessage[] {
+  const results = new Map(entries.flatMap((entry) => (entry.t === 'result' ? [[entry.call, entry.result]] : [])));
+  let thread = [...messages];
+  for (const entry of entries) {
+    if (entry.t === 'compacted') thread = compactedThread(thread, entry.summary);
+    if (entry.t !== 'turn') continue;
+    const told = entry.calls.map((planned): TurnMessage => {
+      const content = 'refused' in planned ? planned.refused : (results.get(planned.call) ?? '');
+      return { role: 'tool', tool_call_id: planned.id, content };
+    });
+    thread.push(entry.message, ...told);
+  }
+  return thread;
+}
+
+/** All that was said, here and before, behind the instructions. */
+export function thread({
+  request: { instructions, messages },
+  state,
+}: {
+  request: PlainRequest;
+  state: { entries: readonly TranscriptEntry[] };
+}): TurnMessage[] {
+  const said = threadOf(messages, state.entries);
+  return instructions === null ? said : [{ role: 'system', content: instructions }, ...said];
+}

@@ -1,0 +1,87 @@
+import { publicId } from '../../base/ids.ts';
+import type { ChatChunk, ChatFinishReason } from '../../protocol/chat.ts';
+import { isTerminal, type RunEvent } from '../../protocol/events.ts';
+import { decodeFrames } from '../../protocol/frames.ts';
+import type { ResponseObject } from '../../protocol/response.ts';
+import type { LogBatch } from '../../store/run-store.ts';
+import { textOfReasoning } from '../executing/reasoning-events.ts';
+import { finishReason, toChatUsage, toToolCall } from './chat.ts';
+import type { ChatStreamOptions } from './chat-stream.ts';
+
+/** A response of a plain model as a chat completion (docs/api.md, "Chat completions of plain models"): as providers have it. */
+
+type Delta = ChatChunk['choices'][number]['delta'];
+
+/** The chat completion object of an ended response; with `error` and `finish_reason: "error"` of a failed one. */
+export function toPlainCompletion(response: ResponseObject) {
+  const thoughts = response.output.filter((item) => item.type === 'reasoning').map(textOfReasoning);
+  const calls = response.output.filter((item) => item.type === 'function_call').map(toToolCall);
+  const reasoning_content = thoughts.join('\n\n');
+  return {
+    id: response.id.replace(/^resp_/, 'chatcmpl-'),
+    object: 'chat.completion' as const,
+    created: response.created_at,
+    model: response.model,
+    choices: [
+      {
+        index: 0,
+        message: {
+          role: 'assistant' as const,
+          content: response.output_text === '' && calls.length > 0 ? null : response.output_text,
+          refusal: null,
+          ...(reasoning_content !== '' && { reasoning_content }),
+          ...(calls.length > 0 && { tool_calls: calls }),
+        },
+        finish_reason: finishReason(response),
+        logprobs: null,
+      },
+    ],
+    usage: toChatUsage(response.usage),
+    ...(response.status === 'failed' && response.error ? { error: response.error } : {}),
+  };
+}
+
+/**
+ * The chunks of its stream: role, thoughts, content, calls, and a last one with `finish_reason`; with `includeUsage` one
+ * more with the usage. On a failure the last has a top-level `error`. Ends without a last chunk where the log does.
+ */
+export async function* plainChatStream(
+  batches: AsyncIterable<LogBatch>,
+  { id, created, model, includeUsage }: ChatStreamOptions,
+): AsyncGenerator<ChatChunk, void> {
+  const base = { id: publicId('chat_completions', id), object: 'chat.completion.chunk' as const, created, model };
+  const later = includeUsage ? { usage: null } : {};
+  const chunk = (delta: Delta, finish_reason: ChatFinishReason | null = null): ChatChunk => ({
+    ...base,
+    choices: [{ index: 0, delta, finish_reason, logprobs: null }],
+    ...later,
+  });
+  let calls = 0;
+  yield chunk({ role: 'assistant', content: '' });
+  for await (const batch of batches) {
+    for (const event of decodeFrames(batch.frames)) {
+      const delta = deltaOf(event, calls);
+      if (delta?.tool_calls) calls++;
+      if (delta) yield chunk(delta);
+      if (!isTerminal(event)) continue;
+      const { response } = event;
+      const error = response.status === 'failed' && response.error ? { error: response.error } : {};
+      yield { ...chunk({}, finishReason(response)), ...error };
+      if (includeUsage && response.status !== 'failed')
+        yield { ...base, choices: [], usage: toChatUsage(response.usage) };
+    }
+  }
+}
+
+function deltaOf(event: RunEvent, index: number): Delta | undefined {
+  switch (event.type) {
+    case 'response.output_text.delta':
+      return { content: event.delta };
+    case 'response.reasoning_text.delta':
+      return { reasoning_content: event.delta };
+    case 'response.output_item.done':
+      return event.item.type === 'function_call' ? { tool_calls: [{ index, ...toToolCall(event.item) }] } : undefined;
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,199 @@
+import { z } from 'zod';
+import { isObject, type JsonObject } from '../../base/json.ts';
+import type { TraceContext } from '../../base/trace-context.ts';
+import { effortLevel } from '../../config/schema/models.ts';
+import type { PlainRequest } from '../../plain/request.ts';
+import { reasoningSummary } from '../../protocol/response.ts';
+import type { ResearchRequest } from '../../research/run/request.ts';
+import type { TurnMessage } from '../../upstream/turn.ts';
+import type { HeldLimits, RunRequest } from '../runs.ts';
+import { transcriptEntry } from './stored-transcript.ts';
+
+/**
+ * A request as a record holds it: with the input as submitted, and credentials of MCP servers encrypted. Fields that
+ * came after the first version have a default or are optional.
+ */
+export interface StoredRequest {
+  /** The first version wrote none. */
+  v: number;
+  input: JsonObject[];
+  request: RunRequest;
+  /** Encrypted `RequestedMcpServer[]`, where the request attached any. */
+  mcpServers?: string;
+  held?: HeldLimits;
+  trace?: TraceContext;
+  /** False: the run ends as it begins. */
+  generate?: false;
+  /** How long it is kept behind its end, in milliseconds, where that is not as long as all others. */
+  keepMs?: number;
+  /** The conversation that it takes part in, without prefix. */
+  conversation?: string;
+  /** Its end is told: to the `RequestedWebhook` that this holds, encrypted, or where it is empty to the key's alone. */
+  webhook?: string;
+}
+
+const jsonObject = z.custom<JsonObject>(isObject);
+const message = z.object({
+  role: z.enum(['user', 'assistant', 'system', 'developer']),
+  content: z.array(
+    z.discriminatedUnion('type', [
+      z.object({ type: z.literal('text'), text: z.string() }),
+      z.object({ type: z.literal('image'), url: z.string() }),
+    ]),
+  ),
+});
+/** Of `RequestedMcpServer`. */
+export const mcpServer = z.looseObject({
+  name: z.string(),
+  url: z.string(),
+  headers: z.record(z.string(), z.string()).optional(),
+  accessToken: z.string().optional(),
+  allowedTools: z.array(z.string()).optional(),
+  oauth: z
+    .looseObject({
+      clientId: z.string(),
+      clientSecret: z.string(),
+      tokenUrl: z.string().optional(),
+      issuer: z.string().optional(),
+      scope: z.string().optional(),
+    })
+    .optional(),
+});
+const format = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('text') }),
+  z.looseObject({ type: z.literal('json_object') }),
+  z
+    .looseObject({
+      type: z.literal('json_schema'),
+      name: z.string().optional(),
+      schema: jsonObject,
+      strict: z.boolean().optional(),
+      description: z.string().optional(),
+    })
+    // What is undefined is not in JSON.
+    .transform(({ name, strict, description, ...rest }) => ({ ...rest, name, strict, description })),
+]);
+
+const builtinTools = z.looseObject({
+  builtin: z.array(z.string()),
+  allowedDomains: z.array(z.string()),
+  country: z.string().optional(),
+  searchContextSize: z.enum(['low', 'medium', 'high']).optional(),
+});
+const sources = z.looseObject({
+  allowedDomains: z.array(z.string()),
+  blockedDomains: z.array(z.string()).optional(),
+  after: z.string().optional(),
+  before: z.string().optional(),
+  metOnly: z.boolean().optional(),
+});
+
+const turnTool = z.looseObject({
+  name: z.string(),
+  description: z.string(),
+  parameters: jsonObject,
+  strict: z.boolean().optional(),
+});
+const turnToolChoice = z.union([z.enum(['auto', 'none', 'required']), z.looseObject({ name: z.string() })]);
+
+const research: z.ZodType<ResearchRequest> = z.looseObject({
+  kind: z.literal('research'),
+  history: z.array(message),
+  earlierSources: z.array(
+    z.looseObject({ url: z.string(), title: z.string(), snippet: z.string(), facts: z.string().optional() }),
+  ),
+  conversation: z.array(message),
+  instructions: z.string().nullable(),
+  effort: effortLevel,
+  tools: builtinTools.nullable(),
+  toolChoice: z.enum(['auto', 'none']),
+  mcpServers: z.array(mcpServer),
+  functions: z.array(turnTool).optional(),
+  functionChoice: turnToolChoice.optional(),
+  goesOn: z.looseObject({ entries: z.array(transcriptEntry), from: z.string() }).optional(),
+  plan: z.enum(['auto', 'propose', 'off']).optional(),
+  clarify: z.boolean().optional(),
+  report: z.enum(['short', 'full']).optional(),
+  verify: z.boolean().optional(),
+  sources: sources.optional(),
+  maxOutputTokens: z.number().nullable(),
+  maxToolCalls: z.number().nullable(),
+  temperature: z.number().nullable(),
+  topP: z.number().nullable(),
+  maxCost: z.number().positive().optional(),
+  format: format.nullable(),
+});
+
+const toolCall = z.looseObject({ id: z.string(), name: z.string(), arguments: z.string() });
+const assistantMessage = z.looseObject({
+  role: z.literal('assistant'),
+  content: z.string(),
+  tool_calls: z.array(toolCall).optional(),
+  replay: z.looseObject({ provider: z.string(), fields: jsonObject }).optional(),
+});
+const turnMessage: z.ZodType<TurnMessage> = z.discriminatedUnion('role', [
+  z.looseObject({ role: z.literal('system'), content: z.string() }),
+  z.looseObject({
+    role: z.literal('user'),
+    content: z.union([
+      z.string(),
+      z.array(
+        z.discriminatedUnion('type', [
+          z.looseObject({ type: z.literal('text'), text: z.string() }),
+          z.looseObject({ type: z.literal('image_url'), image_url: z.looseObject({ url: z.string() }) }),
+        ]),
+      ),
+    ]),
+  }),
+  assistantMessage,
+  z.looseObject({ role: z.literal('tool'), tool_call_id: z.string(), content: z.string() }),
+]);
+const plain: z.ZodType<PlainRequest> = z.looseObject({
+  kind: z.literal('plain'),
+  messages: z.array(turnMessage),
+  instructions: z.string().nullable(),
+  tools: z.array(turnTool.extend({ custom: z.literal(true).optional() })),
+  hosted: builtinTools.optional(),
+  sources: sources.optional(),
+  mcpServers: z.array(mcpServer),
+  approvals: z
+    .array(
+      z.looseObject({
+        server: z.string(),
+        always: z.array(z.string()).optional(),
+        never: z.array(z.string()).optional(),
+      }),
+    )
+    .optional(),
+  approved: z.looseObject({ message: assistantMessage, requests: z.array(z.string()) }).optional(),
+  maxToolCalls: z.number().nullable(),
+  toolChoice: turnToolChoice,
+  oneCallAtOnce: z.boolean(),
+  maxOutputTokens: z.number().nullable(),
+  temperature: z.number().nullable(),
+  topP: z.number().nullable(),
+  format: format.nullable(),
+  reasoningEffort: z.string().nullable(),
+  reasoningSummary: reasoningSummary.optional(),
+  compactAt: z.number().positive().optional(),
+  truncates: z.literal(true).optional(),
+  encryptedReasoning: z.literal(true).optional(),
+  cacheKey: z.string().optional(),
+});
+
+export const stored: z.ZodType<StoredRequest> = z.looseObject({
+  v: z.int().positive().default(1),
+  input: z.array(jsonObject),
+  request: z.union([research, plain, z.looseObject({ kind: z.literal('proxy'), body: z.string() })]),
+  mcpServers: z.string().optional(),
+  held: z
+    .looseObject({ place: z.boolean().optional(), tokens: z.number().optional(), cost: z.number().optional() })
+    .optional(),
+  trace: z.looseObject({ traceparent: z.string(), tracestate: z.string().optional() }).optional(),
+  generate: z.literal(false).optional(),
+  keepMs: z.number().nonnegative().optional(),
+  conversation: z.string().optional(),
+  webhook: z.string().optional(),
+});
+/** All that is looked at where a newer gateway wrote the rest. */
+export const version = z.looseObject({ v: z.int().positive().default(1) });

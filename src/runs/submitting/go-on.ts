@@ -1,0 +1,88 @@
+import { GatewayError } from '../../base/errors.ts';
+import { itemId, parseItemId, type RunId } from '../../base/ids.ts';
+import { isObject, parseJson } from '../../base/json.ts';
+import type { FunctionOutputs, GoingOn } from '../../research/run/request.ts';
+import { ResearchState } from '../../research/run/state.ts';
+import type { ExecutableCall, ResultEntry, TranscriptEntry } from '../../research/run/transcript.ts';
+import type { RunRecord, RunStore } from '../../store/run-store.ts';
+import { readResearchRequest } from '../stored/stored-request.ts';
+import { readTranscript } from '../stored/stored-transcript.ts';
+
+/**
+ * The research of a run with the outputs of the functions that it waits for (docs/api.md, "Functions of research models").
+ * Undefined where it waits for none, or `param` is absent and they do not fit.
+ * @throws GatewayError `invalid_parameter` for an output that is missing, and for one of no call.
+ */
+export async function goOn(store: RunStore, run: RunRecord, answered: FunctionOutputs): Promise<GoingOn | undefined> {
+  const request = readResearchRequest(run);
+  if (!request?.functions) return undefined;
+  const before = request.goesOn?.entries ?? [];
+  const own = (await readTranscript(store, run.id)).flatMap(carried);
+  const state = ResearchState.of(own, request.earlierSources, before);
+  const open = new Map(state.openFunctions().map((made) => [itemId('call', run.id, { output: made.call }), made]));
+  if (open.size === 0) refuseStray(answered);
+  if (open.size === 0 || !fits(open, answered)) return undefined;
+  const results = [...open].map(([id, made]) => resultOf(made, answered.outputs.get(id) ?? '', state));
+  const said = answered.said.map((text): TranscriptEntry => ({ t: 'note', guard: 'user', text }));
+  const { history, earlierSources, conversation, instructions, functions } = request;
+  const goesOn = { entries: [...before, ...own, ...results, ...said], from: request.goesOn?.from ?? run.id };
+  return { history, earlierSources, conversation, instructions, functions, goesOn };
+}
+
+/** An entry as the next response has it: how this one ended, and the bound on its own calls, are left behind. */
+function carried(entry: TranscriptEntry): TranscriptEntry[] {
+  if (entry.t === 'answered' || entry.t === 'warned') return [];
+  if (entry.t !== 'turn' || entry.forced?.reason !== 'max_tool_calls') return [entry];
+  const { forced: _, ...turn } = entry;
+  return [turn];
+}
+
+function fits(open: ReadonlyMap<string, unknown>, { outputs, param }: FunctionOutputs): boolean {
+  const missing = [...open.keys()].find((id) => !outputs.has(id));
+  if (param === undefined) return missing === undefined;
+  if (missing !== undefined) throw wrong(param, `there is no output for the call ${missing}`);
+  const unknown = [...outputs.keys()].find((id) => !open.has(id));
+  if (unknown !== undefined) throw unknownCall(param, unknown);
+  return true;
+}
+
+/** Where no call waits, an output belongs to a call of the same input. */
+function refuseStray({ outputs, called, param }: FunctionOutputs): void {
+  const stray = param === undefined ? undefined : outputs.keys().find((id) => !called.has(id));
+  if (param !== undefined && stray !== undefined) throw unknownCall(param, stray);
+}
+
+function unknownCall(param: string, id: string): GatewayError {
+  return wrong(param, `there is no call ${id.slice(0, 80)} that this is the output of`);
+}
+
+function wrong(param: string, message: string): GatewayError {
+  return new GatewayError('invalid_parameter', `${param}: ${message}.`, { param });
+}
+
+/** The most of an output that is kept, in UTF-16 code units: as of any tool. */
+const MAX_OUTPUT = 120_000;
+
+/** An output as the result of a tool. One that names where it is from, `{"url", "title"?, "content"}`, is a source. */
+function resultOf({ call }: ExecutableCall, output: string, state: ResearchState): ResultEntry {
+  const base = { t: 'result' as const, call, status: 'completed' as const, queries: 0 };
+  const value = parseJson(output);
+  const url = isObject(value) && typeof value.url === 'string' ? URL.parse(value.url) : null;
+  if (!isObject(value) || typeof value.content !== 'string' || !url || !/^https?:$/.test(url.protocol)) {
+    return { ...base, result: output.slice(0, MAX_OUTPUT).toWellFormed(), sources: [] };
+  }
+  const title = typeof value.title === 'string' ? value.title.slice(0, 300) : '';
+  const content = value.content.slice(0, MAX_OUTPUT).toWellFormed();
+  const sources = state.sources.add([
+    { url: url.href, title, snippet: content.slice(0, 300).toWellFormed(), kind: 'read' },
+  ]);
+  const source_id = state.sources.byUrl(url.href)?.id;
+  return { ...base, result: JSON.stringify({ source_id, url: url.href, title, content }), sources };
+}
+
+/** The run that the last of some calls names, if any. */
+export function runOfCalls(callIds: Iterable<string>): RunId | undefined {
+  let run: RunId | undefined;
+  for (const id of callIds) run = id.startsWith('call_') ? (parseItemId(id)?.run ?? run) : run;
+  return run;
+}

@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { silentLogger } from '../../../src/base/logger.ts';
+import { Conversations } from '../../../src/runs/conversations.ts';
+import { openStorage, type Storage } from '../../../src/store/open.ts';
+import { type RedisServer, redisOrSkip } from '../../support/redis.ts';
+import { lookups } from '../../support/research-run.ts';
+import {
+  CALLER,
+  type Harness,
+  type HarnessOptions,
+  openHarness,
+  question,
+  testTool,
+} from '../../support/run-harness.ts';
+import { isAnswerTurn, ScriptedModel } from '../../support/scripted-model.ts';
+
+const RETENTION = { retentionMs: 3_600_000 };
+const input = [{ type: 'message', role: 'user', content: 'What is known?' }];
+const limit = () => ({ signal: AbortSignal.timeout(10_000) });
+
+/** Runs that take part in a conversation, over a store that outlives the processes. */
+function crashes(name: string, open: () => Promise<Storage>): void {
+  describe(`a conversation whose run's process dies: ${name}`, () => {
+    let storage: Storage;
+    before(async () => {
+      storage = await open();
+    });
+    after(() => storage?.close());
+
+    const start = (chat = answering(), tools: HarnessOptions['tools'] = []) =>
+      openHarness({ chat, tools, store: storage.runs, conversations: storage.conversations });
+    const submit = async ({ runs, conversations }: Harness, id: string) => {
+      const { joined } = await conversations.join(CALLER, id);
+      return (await runs.submit(question({ conversation: joined, input }))).run;
+    };
+    const texts = async ({ conversations }: Harness, id: string) => {
+      const record = await conversations.find(CALLER, id);
+      const { items } = await conversations.items(record, { limit: 100, order: 'asc' });
+      const messages = items.filter(({ type }) => type === 'message');
+      return messages.map((item) => JSON.stringify(item.content)?.match(/"text":"([^"]*)"/)?.[1]);
+    };
+
+    it('has what the run came to once, whoever looks first, and however many do', async () => {
+      await using harness = await start();
+      const { id } = await harness.conversations.create(CALLER, { items: [], metadata: {} });
+      const run = await submit(harness, id);
+      // The process dies right behind the step that ends the run: nothing comes after it.
+      await harness.runs.ended(run, limit());
+      const held = await storage.conversations.get(id.slice('conv_'.length));
+      assert.equal(held?.holder?.run, run.id);
+      const others = Array.from({ length: 5 }, () => instance(storage));
+      await Promise.all(others.map((other) => other.find(CALLER, id)));
+      assert.deepEqual(await texts(harness, id), ['What is known?', 'The answer.']);
+      assert.equal((await storage.conversations.get(id.slice('conv_'.length)))?.holder, null);
+      const next = await submit(harness, id);
+      await harness.runs.ended(next, limit());
+      assert.equal((await texts(harness, id)).length, 4);
+    });
+
+    it('is held on while another instance goes on with the run, and then has what it came to', async () => {
+      const reached = Promise.withResolvers<void>();
+      const lookup = testTool('lookup', async () => {
+        reached.resolve();
+        return await new Promise<never>(() => {});
+      });
+      const calling = new ScriptedModel(() => ({ calls: lookups('a') }));
+      const dying = await start(calling, [lookup]);
+      const { id } = await dying.conversations.create(CALLER, { items: [], metadata: {} });
+      const run = await submit(dying, id);
+      await reached.promise;
+      await dying.stop();
+      const other = instance(storage);
+      assert.equal((await other.find(CALLER, id)).holder?.run, run.id);
+      await using harness = await start();
+      await harness.runs.ended(run, limit());
+      assert.deepEqual(await texts(harness, id), ['What is known?', 'The answer.']);
+    });
+
+    it('is free again where the run was never created', async () => {
+      await using harness = await start();
+      const { id } = await harness.conversations.create(CALLER, { items: [], metadata: {} });
+      const { joined } = await harness.conversations.join(CALLER, id);
+      await harness.conversations.hold(joined, randomUUID());
+      await assert.rejects(submit(harness, id), { code: 'conversation_locked' });
+      // Half a minute later.
+      const { conversations } = storage;
+      const later = new Conversations({
+        ...RETENTION,
+        clock: { now: Date.now },
+        store: storage.runs,
+        conversations: Object.assign(Object.create(conversations), {
+          get: async (one: string) => {
+            const record = await conversations.get(one);
+            return record?.holder ? { ...record, holder: { ...record.holder, heldMs: 30_000 } } : record;
+          },
+        }),
+      });
+      assert.equal((await later.find(CALLER, id)).holder, null);
+      await harness.runs.ended(await submit(harness, id), limit());
+      assert.equal((await texts(harness, id)).length, 2);
+    });
+  });
+}
+
+/** Another process over the same store. */
+function instance(storage: Storage): Conversations {
+  return new Conversations({
+    ...RETENTION,
+    clock: { now: Date.now },
+    store: storage.runs,
+    conversations: storage.conversations,
+  });
+}
+
+function answering(): ScriptedModel {
+  return new ScriptedModel((request) => ({ text: [isAnswerTurn(request) ? 'The answer.' : 'Ready.'] }));
+}
+
+const options = { sync: 'normal' as const, tls: undefined, ...RETENTION };
+
+crashes('SQLite', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'conversations-'));
+  const storage = await openStorage({ ...options, url: `file:${folder}` }, { log: silentLogger });
+  const close = async () => {
+    await storage.close();
+    await rm(folder, { recursive: true });
+  };
+  return { ...storage, close };
+});
+
+describe('over Redis', () => {
+  let server: RedisServer;
+  before(async function () {
+    server = await redisOrSkip(this);
+  });
+  after(() => server?.[Symbol.asyncDispose]());
+  crashes('Redis', () => openStorage({ ...options, url: server.url }, { log: silentLogger }));
+});

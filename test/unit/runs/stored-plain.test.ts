@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import {
+  readGenerate,
+  readKeepMs,
+  readPlainRequest,
+  readResearchRequest,
+} from '../../../src/runs/stored/stored-request.ts';
+import { parseTranscript } from '../../../src/runs/stored/stored-transcript.ts';
+import { recordOf } from '../../support/stored-record.ts';
+
+/** What the first version with responses of plain models stores of one, as it was written. */
+const REQUEST =
+  '{"v":2,"input":[{"type":"message","role":"user","content":[{"type":"input_text","text":"Weather?"}]}],' +
+  '"request":{"kind":"plain","messages":[{"role":"user","content":[{"type":"text","text":"Look"},' +
+  '{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}]},{"role":"assistant","content":"",' +
+  '"tool_calls":[{"id":"call_1","name":"get","arguments":"{}"}],"replay":{"provider":"p","fields":{"reasoning_content":"I ask."}}},' +
+  '{"role":"tool","tool_call_id":"call_1","content":"21"}],"instructions":"Be short.","tools":[{"name":"get",' +
+  '"description":"","parameters":{"type":"object"},"strict":true}],' +
+  '"hosted":{"builtin":["web_search"],"allowedDomains":["example.org"],"country":"DE"},"mcpServers":[],"maxToolCalls":3,"toolChoice":{"name":"get"},"oneCallAtOnce":true,' +
+  '"maxOutputTokens":100,"temperature":0.5,"topP":null,"format":null,"reasoningEffort":"low","reasoningSummary":"auto",' +
+  '"cacheKey":"k"}}';
+const TURN =
+  '{"t":"turn","message":{"role":"assistant","content":"","tool_calls":[{"id":"call_1","name":"web_search","arguments":"{}"}]},' +
+  '"usage":{"inputTokens":11,"cachedTokens":0,"outputTokens":7,"reasoningTokens":0,"estimated":false},' +
+  '"calls":[{"id":"call_1","call":0,"name":"web_search","arguments":"{}"}],"functions":[{"id":"call_2","name":"get","arguments":"{}"}],' +
+  '"cut":false,"invented":false,"estimate":0,"elapsedMs":0}';
+const ENTRY =
+  '{"t":"answered","usage":{"inputTokens":11,"cachedTokens":0,"outputTokens":7,"reasoningTokens":0,"estimated":false},' +
+  '"cut":"content_filter","message":{"role":"assistant","content":"Hi","tool_calls":[{"id":"call_1","name":"get","arguments":"{}"}]}}';
+
+/** One with thoughts and summaries for its client, of a WebSocket. */
+const KEPT =
+  '{"v":2,"input":[],"generate":false,"keepMs":3900000,"request":{"kind":"plain","messages":[{"role":"assistant","content":"Hm.",' +
+  '"rebased":true}],"instructions":null,"tools":[],"mcpServers":[],"maxToolCalls":null,"toolChoice":"auto","oneCallAtOnce":false,' +
+  '"maxOutputTokens":null,"temperature":null,"topP":null,"format":null,"reasoningEffort":null,"compactAt":1000,"truncates":true,' +
+  '"encryptedReasoning":true}}';
+const USAGE = '{"inputTokens":11,"cachedTokens":0,"outputTokens":7,"reasoningTokens":0,"estimated":false}';
+const COMPACTED = `{"t":"compacted","summary":"It rains.","usage":${USAGE}}`;
+const FAILED = `{"t":"spent","usage":${USAGE},"compacting":true}`;
+
+describe('what is stored of a response of a plain model', () => {
+  it('is read again as it was written', () => {
+    const request = readPlainRequest(recordOf(REQUEST));
+    assert.deepEqual(request, JSON.parse(REQUEST).request);
+    assert.deepEqual(parseTranscript([TURN, ENTRY]), [JSON.parse(TURN), JSON.parse(ENTRY)]);
+    const kept = recordOf(KEPT);
+    assert.deepEqual(readPlainRequest(kept), JSON.parse(KEPT).request);
+    assert.deepEqual([readGenerate(kept), readKeepMs(kept)], [false, 3_900_000]);
+    assert.deepEqual(parseTranscript([COMPACTED, FAILED]), [JSON.parse(COMPACTED), JSON.parse(FAILED)]);
+  });
+
+  it('is refused by a gateway that is older, which leaves the run to a newer one', () => {
+    const newer = REQUEST.replace('"v":2', '"v":3');
+    assert.throws(() => readPlainRequest(recordOf(newer)), { name: 'NewerDataError' });
+  });
+});
+
+describe('what is stored of a report by sections', () => {
+  it('is read again as it was written, and left alone by a gateway that does not know it', () => {
+    const entries = [
+      `{"t":"outline","sections":[{"heading":"A","aim":"What it is.","records":[1,2]}],"usage":${USAGE},"estimate":900}`,
+      `{"t":"draft","text":"So","whole":false,"usage":${USAGE}}`,
+      `{"t":"draft","text":" it is [1].","whole":true,"cut":"max_output_tokens","usage":${USAGE}}`,
+      `{"t":"checked","text":"So it is [1].","accepted":[{"claim":"So it is","source":1,"text":"It is so."}],"usage":${USAGE}}`,
+      `{"t":"section","length":20,"tokens":6,"usage":${USAGE},"cut":null}`,
+    ];
+    assert.deepEqual(
+      parseTranscript(entries),
+      entries.map((entry) => JSON.parse(entry)),
+    );
+    assert.throws(() => parseTranscript(['{"t":"unheard","text":""}']), { name: 'NewerDataError' });
+  });
+});
+
+describe('what is stored of a research that goes on with outputs of functions', () => {
+  const entries = [
+    '{"t":"turn","message":{"role":"assistant","content":"","tool_calls":[{"id":"p","name":"get","arguments":"{}"}]},' +
+      '"usage":{"inputTokens":11,"cachedTokens":0,"outputTokens":7,"reasoningTokens":0,"estimated":false},' +
+      '"calls":[{"id":"p","call":0,"name":"get","arguments":"{}","client":true}],"cut":false,"invented":false,' +
+      '"estimate":9,"elapsedMs":5}',
+    '{"t":"result","call":0,"status":"completed","result":"21","sources":[],"queries":0}',
+    '{"t":"note","guard":"user","text":"And be quick."}',
+  ];
+  const stored =
+    '{"v":2,"input":[],"request":{"kind":"research","history":[],"earlierSources":[],"conversation":[],"instructions":null,' +
+    '"effort":"medium","tools":null,"toolChoice":"auto","mcpServers":[],"functions":[{"name":"get","description":"",' +
+    '"parameters":{"type":"object"}}],"functionChoice":{"name":"get"},' +
+    `"goesOn":{"entries":[${entries.join(',')}],"from":"1d0a0000-0000-4000-8000-000000000000"},` +
+    '"plan":"propose","clarify":true,"sources":{"allowedDomains":["example.org"],"metOnly":true},' +
+    '"maxOutputTokens":null,"maxToolCalls":null,"temperature":null,"topP":null,"format":null}}';
+
+  it('is read again as it was written', () => {
+    assert.deepEqual(readResearchRequest(recordOf(stored)), JSON.parse(stored).request);
+  });
+});
