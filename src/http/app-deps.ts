@@ -5,25 +5,36 @@ import type { FairSemaphore } from '../base/fair-semaphore.ts';
 import type { Logger } from '../base/logger.ts';
 import type { LiveConfig } from '../config/live-config.ts';
 import type { GatewayConfig, KeyConfig } from '../config/schema.ts';
+import type { Files } from '../files/files.ts';
 import type { ModelProxy } from '../gateway/proxy-call.ts';
-import type { StreamedPassage } from '../gateway/streams/streamed-passage.ts';
+import type { StreamedPassage } from '../gateway/unheld/streamed-passage.ts';
+import type { SealedSummaries } from '../plain/compaction.ts';
+import type { SealedThoughts } from '../plain/thoughts.ts';
 import type { SchemaChecker } from '../research/answer/schema/schema-job.ts';
+import type { Compactor } from '../runs/compaction.ts';
+import type { Conversations } from '../runs/conversations.ts';
 import type { LoadMeter } from '../runs/load-meter.ts';
 import type { Caller, Runs } from '../runs/runs.ts';
 import type { Instances } from '../store/instances.ts';
+import type { Toolbox } from '../tools/toolbox.ts';
 import type { ProviderState } from '../upstream/routing/provider.ts';
+import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { OpenAnswers } from './answers/open-answers.ts';
 import type { Admission } from './limits/admission.ts';
 import type { HeldTexts } from './limits/held-texts.ts';
 import type { HttpMetrics } from './metrics.ts';
 import type { Activity } from './operator/activity.ts';
 import type { RequestContext } from './request-context.ts';
+import type { SocketTimes } from './socket/times.ts';
+import type { Attachments } from './submission/attachments.ts';
 
 /** Whether the gateway can do its work, and why not. */
 export interface Readiness {
   ready: boolean;
   /** One line per thing that is wrong; shown to anyone, so without secrets. */
   reasons: string[];
+  /** What works and will not for long, one line each, without secrets. */
+  warnings?: string[];
 }
 
 /** The parts of the gateway that operators look at. */
@@ -39,6 +50,16 @@ export interface OperatorParts {
 export interface HttpParts {
   config: Pick<LiveConfig, 'current' | 'onChange'>;
   runs: Runs;
+  conversations: Conversations;
+  webhooks: Pick<Webhooks, 'of' | 'redeliver'>;
+  files: Files;
+  /** Reads documents that clients attach. */
+  documents: Pick<Toolbox, 'read'>;
+  compactor: Compactor;
+  /** Reads what clients keep of threads that were summed up. */
+  summaries: Pick<SealedSummaries, 'open'>;
+  /** Reads what clients keep of thoughts. */
+  thoughts: Pick<SealedThoughts, 'open'>;
   /** Proxy models; background tasks reach them through runs. */
   proxy: Pick<ModelProxy, 'forward'>;
   /** Calls that are passed as they come, without being held. */
@@ -56,9 +77,11 @@ export interface HttpParts {
   /** The text of /metrics; the registry's where absent. */
   showMetrics?(): Promise<string>;
   readiness(): Promise<Readiness>;
+  /** Times of WebSockets, where they are not the usual ones. */
+  socketTimes?: Partial<SocketTimes>;
   /** Aborts when the gateway begins to stop: new work is refused. */
   stopping: AbortSignal;
-  /** What the operator's page shows of the rest of the gateway; without it there is none. */
+  /** What the operator's page shows of the rest of the gateway; without it there is no such page. */
   operator?: OperatorParts;
   /** Pages served under /console. */
   console?: RequestHandler;
@@ -73,6 +96,7 @@ export interface AppDeps extends Omit<HttpParts, 'console'> {
   openAnswers: OpenAnswers;
   /** Submissions that begin in this turn of the event loop. */
   submissions: FairSemaphore;
+  attachments: Attachments;
 }
 
 /** Who sent a request, and the configuration it is answered under. */

@@ -4,6 +4,7 @@ import type { AppDeps, HttpParts } from './app-deps.ts';
 import { type Call, type Endpoint, handlerOf, methodNotAllowed, openHandler, refuseMethodsOf } from './endpoint.ts';
 import { bodyMemory, submissionTurns } from './limits/bounds.ts';
 import { HeldTexts } from './limits/held-texts.ts';
+import { mcp } from './mcp/mcp.ts';
 import { HttpMetrics } from './metrics.ts';
 import { entry } from './middleware/entry.ts';
 import { failure } from './middleware/failure.ts';
@@ -15,10 +16,20 @@ import { openapi } from './operator/openapi.ts';
 import { cancelResponse } from './routes/cancel-response.ts';
 import { cancelTask } from './routes/cancel-task.ts';
 import { chatCompletions } from './routes/chat-completions.ts';
+import { compactResponse } from './routes/compact-response.ts';
+import {
+  deleteConversation,
+  getConversation,
+  postConversation,
+  updateMetadata,
+} from './routes/conversations/conversations.ts';
+import { deleteItem, getItem, listItems, postItems } from './routes/conversations/items.ts';
+import { countInputTokens } from './routes/count-input-tokens.ts';
 import { createResponse } from './routes/create-response.ts';
 import { createTask } from './routes/create-task.ts';
 import { deleteResponse } from './routes/delete-response.ts';
 import { deleteTask } from './routes/delete-task.ts';
+import { deleteFile, getFile, getFileContent, listFiles, postFile } from './routes/files/files.ts';
 import { getReport } from './routes/get-report.ts';
 import { getResponse } from './routes/get-response.ts';
 import { getTask } from './routes/get-task.ts';
@@ -27,6 +38,9 @@ import { getModel, listModels, namedModel } from './routes/list-models.ts';
 import { listResponses } from './routes/list-responses.ts';
 import { listTasks } from './routes/list-tasks.ts';
 import { passthrough } from './routes/passthrough.ts';
+import { entryFor, mayUse } from './routes/streamed.ts';
+import { listDeliveries, redeliver } from './routes/webhook-deliveries.ts';
+import { Attachments } from './submission/attachments.ts';
 import { nothingAt } from './unknown-path.ts';
 import { type UpgradeHandler, webSockets } from './web-sockets.ts';
 
@@ -59,6 +73,7 @@ export function createApps(parts: HttpParts): Apps {
     openAnswers: new OpenAnswers(parts.config),
     heldTexts,
     submissions: submissionTurns(),
+    attachments: new Attachments(parts),
     metrics: new HttpMetrics(parts.registry, { runs: parts.runs, bodies, heldTexts }),
   };
   const app = ({ operator }: { operator: boolean }) => {
@@ -114,6 +129,8 @@ function addApi(app: Express, deps: AppDeps): void {
   };
   route('/v1/chat/completions', { post: chatCompletions(deps) });
   route('/v1/responses', { post: createResponse(deps), get: listResponses(deps) });
+  route('/v1/responses/compact', { post: compactResponse(deps) });
+  route('/v1/responses/input_tokens', { post: countInputTokens(deps) });
   route('/v1/responses/:id', { get: getResponse(deps), delete: deleteResponse(deps) }, hasPrefix('resp_'));
   route('/v1/responses/:id/cancel', { post: cancelResponse(deps) });
   route('/v1/responses/:id/input_items', { get: listInputItems(deps) });
@@ -121,10 +138,47 @@ function addApi(app: Express, deps: AppDeps): void {
   route('/v1/async', { post: createTask(deps), get: listTasks(deps) });
   route('/v1/async/:id', { get: getTask(deps), delete: deleteTask(deps) }, hasPrefix('task_'));
   route('/v1/async/:id/cancel', { post: cancelTask(deps) });
+  const conversation = '/v1/conversations';
+  route(conversation, { post: postConversation(deps) });
+  route(
+    `${conversation}/:id`,
+    { get: getConversation(deps), post: updateMetadata(deps), delete: deleteConversation(deps) },
+    hasPrefix('conv_'),
+  );
+  route(`${conversation}/:id/items`, { get: listItems(deps), post: postItems(deps) });
+  route(`${conversation}/:id/items/:item`, { get: getItem(deps), delete: deleteItem(deps) });
+  const files = (endpoint: Endpoint): Endpoint => ourFiles(endpoint, elsewhere);
+  route('/v1/files', { post: files(postFile(deps)), get: files(listFiles(deps)) }, hasFiles);
+  route('/v1/files/:id', { get: files(getFile(deps)), delete: files(deleteFile(deps)) }, isFile);
+  route('/v1/files/:id/content', { get: files(getFileContent(deps)) }, isFile);
+  route('/v1/webhook_deliveries', { get: listDeliveries(deps) });
+  route('/v1/webhook_deliveries/:id/redeliver', { post: redeliver(deps) });
   route('/v1/models', { get: listModels() });
   route('/v1/models/*id', { get: getModel() }, (call) => namedModel(call) !== undefined);
+  app
+    .route('/mcp')
+    .post(handlerOf('/mcp', mcp(deps), deps))
+    .all(handlerOf('/mcp', refuseMethodsOf(hasMcp, ['POST'], nowhere), deps));
   const rest = '/v1/*rest';
   app.all(rest, handlerOf(rest, elsewhere, deps));
+}
+
+const hasMcp = ({ identity }: Call) => identity.config.mcp.enabled;
+
+const nowhere: Endpoint = async ({ req }) => {
+  throw nothingAt(req.path);
+};
+
+/** Whether files are the gateway's own for this call, and no provider's (docs/files.md). */
+function hasFiles({ req, identity: { config, key } }: Call): boolean {
+  const entry = entryFor(req.path, config);
+  return config.files.enabled && !(entry && mayUse(key, entry));
+}
+
+const isFile = (call: Call) => hasFiles(call) && hasPrefix('file-')(call);
+
+function ourFiles(endpoint: Endpoint, elsewhere: Endpoint): Endpoint {
+  return (call) => (hasFiles(call) ? endpoint(call) : elsewhere(call));
 }
 
 /** Whether the id in a path is one of this kind: `/v1/responses/compact` is no response. */
@@ -132,7 +186,7 @@ function hasPrefix(prefix: string): (call: Call) => boolean {
   return ({ req }) => String(req.params.id).startsWith(prefix);
 }
 
-/** Health, metrics and pages, without a key (contract section 8). */
+/** Health, metrics and pages, without a key (docs/api.md, "Models and the rest"). */
 function addAdmin(app: Express, deps: AppDeps, pages: RequestHandler | undefined): void {
   const route = (path: string, handler: RequestHandler) => {
     app.route(path).get(openHandler(path, handler)).all(openHandler(path, onlyGet));

@@ -65,7 +65,7 @@ export function openHandler(route: string, handler: RequestHandler): RequestHand
 }
 
 /**
- * Refuses every method but `allowed` of a resource that `isThere`, naming them (contract section 2); any other path
+ * Refuses every method but `allowed` of a resource that `isThere`, naming them (docs/api.md, "Errors"); any other path
  * below its collection is for `rest`.
  */
 export function refuseMethodsOf(

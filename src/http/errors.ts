@@ -1,11 +1,15 @@
 import { type ErrorCode, GatewayError } from '../base/errors.ts';
 
-/** HTTP statuses of error codes (contract section 2). Only this file knows them. */
+/** HTTP statuses of error codes (docs/api.md, "Errors"). Only this file knows them. */
 const STATUS: Readonly<Record<ErrorCode, number>> = {
   invalid_json: 400,
   invalid_parameter: 400,
   missing_parameter: 400,
   conflicting_parameters: 400,
+  conversation_locked: 400,
+  previous_response_not_found: 400,
+  response_in_progress: 400,
+  websocket_connection_limit_reached: 400,
   unsupported_api: 400,
   unsupported_parameter: 400,
   invalid_request_target: 400,
@@ -47,7 +51,7 @@ export interface ErrorAnswer {
   body: string;
 }
 
-/** The answer that tells of an error. `allow` fills the header of a 405. */
+/** The answer with an error. `allow` fills the header of a 405. */
 export function errorAnswer(error: GatewayError, options: { allow?: string | undefined } = {}): ErrorAnswer {
   const status = STATUS[error.code];
   const headers: Record<string, string> = {};
@@ -64,13 +68,13 @@ export function errorAnswer(error: GatewayError, options: { allow?: string | und
   return { status, headers, body: JSON.stringify({ error: error.toObject() }) };
 }
 
-/** What the official SDKs should do, where the status alone would mislead them (contract section 2). */
+/** What the official SDKs should do, where the status alone would mislead them (docs/api.md, "Errors"). */
 function retryHint(error: GatewayError, retryMs: number | undefined): boolean | undefined {
   if (error.code === 'quota_exceeded' || (retryMs ?? 0) > LONGEST_RETRY_MS) return false;
   return error.code === 'overloaded' || error.code === 'upstream_timeout' ? true : undefined;
 }
 
-/** What Express, its router or Node's parser threw, as an error of the contract. Undefined where it is none of theirs. */
+/** What Express, its router or Node's parser threw, as an error of the contract. Undefined if it is not theirs. */
 export function fromHttpFailure(thrown: unknown): GatewayError | undefined {
   if (thrown instanceof GatewayError || !(thrown instanceof Error) || !('status' in thrown)) return undefined;
   const { status } = thrown;

@@ -3,7 +3,7 @@ import { GatewayError } from '../base/errors.ts';
 import type { ProxyModelConfig } from '../config/schema.ts';
 import { CallAccount } from '../gateway/call-account.ts';
 import { type Span, topLevelSpans } from '../protocol/requests/json-spans.ts';
-import { costOf, highestKnownPrice } from '../research/run/money.ts';
+import { costOf, highestKnownPrice } from '../upstream/price.ts';
 import type { Answer } from './answers/answer.ts';
 import type { AppDeps } from './app-deps.ts';
 import type { Call } from './endpoint.ts';

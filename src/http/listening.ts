@@ -11,7 +11,7 @@ export interface Listening extends AsyncDisposable {
   drain(options: { graceMs: number }): Promise<void>;
 }
 
-/** Connections that may wait to be accepted, as far as the system allows it: Node's 511 make a thousand clients wait. */
+/** Connections that may wait to be accepted, if the system allows so many: Node's 511 make a thousand clients wait. */
 const BACKLOG = 4096;
 
 /**

@@ -117,6 +117,17 @@ export function countRefusals(registry: Registry): Disposable {
   return { [Symbol.dispose]: () => void refusals.unsubscribe(count) };
 }
 
+/** Counts requests for embeddings of the local search. */
+export function countEmbeddings(registry: Registry): (purpose: string, outcome: string) => void {
+  const embedded = new Counter({
+    name: 'gateway_search_embeddings_total',
+    help: 'Requests for embeddings of the local search, for queries and for documents.',
+    labelNames: ['for', 'outcome'],
+    registers: [registry],
+  });
+  return (purpose, outcome) => embedded.inc({ for: purpose, outcome });
+}
+
 /** Counts the time for which one step held the event loop. */
 export function countStandstills(registry: Registry): (step: string, ms: number) => void {
   const seconds = new Counter({

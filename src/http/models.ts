@@ -1,5 +1,5 @@
 import { GatewayError } from '../base/errors.ts';
-import type { GatewayConfig, KeyConfig, ModelConfig } from '../config/schema.ts';
+import type { GatewayConfig, KeyConfig, ModelConfig, ProxyModelConfig } from '../config/schema.ts';
 import type { Identity } from './app-deps.ts';
 
 /** A configured model that a request may use. */
@@ -54,4 +54,33 @@ export function declares(model: ModelConfig, api: string): boolean {
   if (apis.includes(api.replaceAll('/', '_'))) return true;
   const steps = api.split('/');
   return steps.some((_, length) => length > 0 && apis.includes(steps.slice(0, length).join('/')));
+}
+
+/**
+ * Whether the gateway makes the chat completions of a plain model itself (docs/api.md, "Chat completions of plain
+ * models"): where none of its routes speaks that API.
+ */
+export function makesChat(identity: Pick<Identity, 'key' | 'config'>, name: string, model: ProxyModelConfig): boolean {
+  return wiresOf(identity, name, model).every((wire) => wire === 'messages' || wire === 'responses');
+}
+
+/**
+ * Whether the gateway makes the responses of a plain model itself (docs/api.md, "Responses of plain models"): what is
+ * configured, or else where one of its routes does not speak the Responses API.
+ */
+export function makesResponses(
+  identity: Pick<Identity, 'key' | 'config'>,
+  name: string,
+  model: ProxyModelConfig,
+): boolean {
+  if (model.responses) return model.responses === 'gateway';
+  return !wiresOf(identity, name, model).every((wire) => wire === 'responses');
+}
+
+/** What the providers of a model's routes speak. */
+function wiresOf({ key, config }: Pick<Identity, 'key' | 'config'>, name: string, { routes }: ProxyModelConfig) {
+  return (key.routes[name] ?? routes).map(({ provider: named }) => {
+    const provider = config.providers[named];
+    return provider && 'wire' in provider ? provider.wire : 'chat';
+  });
 }

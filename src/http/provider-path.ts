@@ -6,7 +6,7 @@ const MAX_DECODINGS = 3;
 
 /**
  * What of a request's target a provider gets: the path after `/v1`, and the query byte for byte, less parameters whose
- * value is the caller's own gateway secret (contract section 2).
+ * value is the caller's own gateway secret (docs/api.md, "Errors").
  */
 export function providerPath(target: string, key: KeyConfig): string {
   const path = target.slice('/v1'.length);

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../base/errors.ts';
 
-/** Where a page of a list begins and how long it is (contract section 5). */
+/** Where a page of a list begins and how long it is (docs/api.md, "The other Responses endpoints"). */
 export interface PageQuery {
   limit: number;
   /** The list's own where absent. */

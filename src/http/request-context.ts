@@ -15,7 +15,7 @@ export interface RequestContext {
   readonly path: string;
   /** Pattern of the route, never a path with ids in it. */
   route: string;
-  /** Name of the model as configured; empty where there is none, `unknown` for one that is not configured. */
+  /** Name of the model as configured; empty if there is none, `unknown` for one that is not configured. */
   model: string;
   /** Id of the API key. */
   key: string;

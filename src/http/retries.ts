@@ -5,12 +5,12 @@ import type { Caller, RepeatKey } from '../runs/runs.ts';
 
 const IDEMPOTENCY_TTL_MS = 24 * 3_600_000;
 /** After the end of the run. */
-const RETRY_TTL_MS = 120_000;
+export const RETRY_TTL_MS = 120_000;
 const MAX_KEY = 255;
 
 /**
- * What a repeat of a submission is recognised by (contract section 2): its `Idempotency-Key`, kept apart by user; else
- * the API key and the body, for official SDKs retry by themselves without such a key and only count.
+ * What a repeat of a submission is recognised by (docs/api.md, "In general"): its `Idempotency-Key`, kept apart by
+ * user; else the API key and the body, for official SDKs retry by themselves without such a key and only count.
  * @throws GatewayError `invalid_parameter` for a key that is too long.
  */
 export function repeatKeyOf(

@@ -27,7 +27,7 @@ export interface ServerTimes {
 
 const TIMES: ServerTimes = { headers: 30_000, request: 300_000, idle: 65_000, stalled: 300_000, check: 5000 };
 
-/** A Node server whose own failures are JSON too (contract section 2). The caller listens and closes. */
+/** A Node server whose own failures are JSON too (docs/api.md, "Errors"). The caller listens and closes. */
 export function createHttpServer(
   app: RequestListener,
   options: Partial<ServerTimes> & { upgrade?: UpgradeHandler | undefined } = {},
@@ -77,7 +77,7 @@ export function createHttpServer(
   return server;
 }
 
-/** Tells of a request that the parser refuses, as far as it would be taken for that. */
+/** Reports a request that the parser refuses, if it would be taken for one. */
 function refuseRequest(
   socket: Socket,
   { after, error }: { after: ServerResponse | undefined; error: NodeJS.ErrnoException },

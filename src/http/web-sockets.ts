@@ -9,17 +9,20 @@ import { authenticate } from './middleware/auth.ts';
 import { checkOrigin } from './middleware/origin.ts';
 import { refuseAfterAnswers, refuseOnSocket } from './refuse-on-socket.ts';
 import { entryFor, streamedCall } from './routes/streamed.ts';
+import { ResponsesSockets } from './socket/responses-sockets.ts';
 
 /** Answers a request for another protocol. */
 export type UpgradeHandler = (req: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
 /**
- * WebSockets of passed-through APIs (contract section 8.1). They end with their key and when the gateway stops: a
+ * WebSockets: that of the Responses API (docs/api.md, "WebSocket"), and those of passed-through APIs
+ * (docs/configuration.md, "passthrough"), which go first. They end with their key and when the gateway stops: a
  * connection that was upgraded is no longer one of the server's.
  */
 export function webSockets(deps: AppDeps): UpgradeHandler {
   const open = new Set<Duplex>();
   const places = openSockets();
+  const responses = new ResponsesSockets(deps);
   deps.stopping.addEventListener('abort', () => {
     for (const socket of open) socket.destroy();
   });
@@ -30,7 +33,14 @@ export function webSockets(deps: AppDeps): UpgradeHandler {
     checkOrigin(req.headers, config);
     const key = authenticate(req, config);
     refuseNewWork(deps, { others: deps.openAnswers.size });
-    const entry = entryFor(req.url.split('?', 1)[0] ?? '', config);
+    const path = req.url.split('?', 1)[0] ?? '';
+    const entry = entryFor(path, config);
+    if (!entry?.websocket && path === '/v1/responses') {
+      const place = places.take(key.id);
+      socket.once('close', () => place[Symbol.dispose]());
+      await responses.accept(req, socket, { head, key });
+      return;
+    }
     if (!entry?.websocket) throw new GatewayError('not_found', 'There is no WebSocket at this address.');
     const call = streamedCall(req.url, entry, key);
     const place = places.take(key.id);

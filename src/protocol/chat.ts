@@ -3,7 +3,7 @@ import { errorObject } from './errors.ts';
 import { cost } from './response.ts';
 import { warning } from './warnings.ts';
 
-/** Chat completions of research models (contract section 7). */
+/** Chat completions of research models (docs/api.md, "Chat completions"). */
 
 const json = z.unknown();
 
@@ -49,7 +49,14 @@ const searchResult = z.object({
   /** The run's number of the source. */
   source_id: z.int().nullable(),
 });
-const finishReason = z.enum(['stop', 'length', 'error', 'cancelled']);
+const finishReason = z.enum(['stop', 'length', 'tool_calls', 'content_filter', 'error', 'cancelled']);
+/** A call of a function of the client's own. `index` stands in streams alone. */
+const toolCall = z.object({
+  index: z.int().nonnegative().optional(),
+  id: z.string(),
+  type: z.literal('function'),
+  function: z.object({ name: z.string(), arguments: z.string() }),
+});
 /** Each source once: the n-th is what the text calls `[n]`. */
 const chatAnnotation = z.object({
   type: z.literal('url_citation'),
@@ -61,6 +68,9 @@ const chatAnnotation = z.object({
     index: z.int().nullable(),
     source_id: z.int().nullable(),
     verified: z.boolean(),
+    cited_text: z.string().nullable(),
+    support: z.enum(['quoted', 'partial', 'none', 'unchecked']),
+    path: z.string().optional(),
   }),
 });
 const message = z.object({
@@ -69,6 +79,7 @@ const message = z.object({
   reasoning_content: z.string(),
   reasoning_steps: z.array(reasoningStep),
   annotations: z.array(chatAnnotation),
+  tool_calls: z.array(toolCall).optional(),
 });
 /** What a completion says of its sources, beside the text. */
 const sources = {
@@ -125,4 +136,5 @@ export type ChatAnnotation = z.output<typeof chatAnnotation>;
 export type ChatUsage = z.output<typeof chatUsage>;
 export type ChatCompletion = z.output<typeof chatCompletion>;
 export type ChatChunk = z.output<typeof chatChunk>;
+export type ChatToolCall = z.output<typeof toolCall>;
 export type ChatFinishReason = z.output<typeof finishReason>;

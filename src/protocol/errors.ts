@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The error object of contract section 2. */
+/** The error object of docs/api.md, "Errors". */
 export const errorObject = z.object({
   message: z.string(),
   type: z.enum(['invalid_request_error', 'authentication_error', 'permission_error', 'rate_limit_error', 'api_error']),

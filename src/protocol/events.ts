@@ -4,7 +4,7 @@ import { openAiEvents } from './openai-items.ts';
 import { responseObject } from './response.ts';
 
 /**
- * The events of a run (contract section 4). Only these types exist: newer SDK helpers throw on any other. Those of
+ * The events of a run (docs/api.md, "Events"). Only these types exist: newer SDK helpers throw on any other. Those of
  * summaries and of OpenAI's items stand only in the logs of runs that asked for them.
  */
 
@@ -38,8 +38,18 @@ export const runEvent = z.discriminatedUnion('type', [
   z.object({ type: z.literal('response.reasoning_summary_text.delta'), ...inSummary, delta: z.string() }),
   z.object({ type: z.literal('response.reasoning_summary_text.done'), ...inSummary, text: z.string() }),
   z.object({ type: z.literal('response.reasoning_summary_part.done'), ...inSummary, part: summaryText }),
+  z.object({ type: z.literal('response.function_call_arguments.delta'), ...inItem, delta: z.string() }),
+  z.object({
+    type: z.literal('response.function_call_arguments.done'),
+    ...inItem,
+    name: z.string(),
+    arguments: z.string(),
+  }),
+  z.object({ type: z.literal('response.custom_tool_call_input.delta'), ...inItem, delta: z.string() }),
+  z.object({ type: z.literal('response.custom_tool_call_input.done'), ...inItem, input: z.string() }),
   ...openAiEvents,
   z.object({ type: z.literal('response.completed'), ...numbered, response: responseObject }),
+  z.object({ type: z.literal('response.incomplete'), ...numbered, response: responseObject }),
   z.object({ type: z.literal('response.failed'), ...numbered, response: responseObject }),
 ]);
 
@@ -53,7 +63,9 @@ export type UnnumberedEvent = RunEvent extends infer E
     : never
   : never;
 
-/** The types that end a run's log. */
-export function isTerminal(event: { type: string }): boolean {
-  return event.type === 'response.completed' || event.type === 'response.failed';
+type Terminal = 'response.completed' | 'response.incomplete' | 'response.failed';
+
+/** Whether an event ends a run's log. */
+export function isTerminal<E extends { type: string }>(event: E): event is Extract<E, { type: Terminal }> {
+  return ['response.completed', 'response.incomplete', 'response.failed'].includes(event.type);
 }

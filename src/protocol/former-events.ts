@@ -22,7 +22,13 @@ export function asWrittenNow(event: RunEvent): RunEvent {
 }
 
 function responseNow(response: ResponseObject): ResponseObject {
-  return { ...response, output: response.output.map(itemNow), warnings: response.warnings ?? [] };
+  return {
+    ...response,
+    output: response.output.map(itemNow),
+    plan: response.plan ?? null,
+    warnings: response.warnings ?? [],
+    claims: response.claims ?? null,
+  };
 }
 
 function itemNow(item: OutputItem): OutputItem {
@@ -33,7 +39,11 @@ function partNow<Part extends { annotations: UrlCitation[] }>(part: Part): Part 
   return { ...part, annotations: part.annotations.map(citationNow) };
 }
 
-/** Markers bore the number of their source before they were numbered in the order of reading. */
+/**
+ * Markers bore the number of their source before they were numbered in the order of reading, and sentences were not held
+ * against their sources.
+ */
 function citationNow(citation: UrlCitation): UrlCitation {
-  return citation.index === undefined ? { ...citation, index: citation.source_id } : citation;
+  const { index = citation.source_id, cited_text = null, support = 'unchecked' } = citation;
+  return { ...citation, index, cited_text, support };
 }

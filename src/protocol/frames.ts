@@ -3,14 +3,14 @@ import { isObject, parseJson } from '../base/json.ts';
 import type { RunEvent } from './events.ts';
 import { asWrittenNow } from './former-events.ts';
 
-/** Server-sent events as bytes (contract section 4): `event: <type>`, `data: <json>`, a blank line. */
+/** Server-sent events as bytes (docs/api.md, "Events"): `event: <type>`, `data: <json>`, a blank line. */
 
 const decoder = new TextDecoder();
 
 /**
  * A stored event. Its envelope is checked and no more: an event was made by this code or its former versions, and a whole
  * check of each delta would cost more than reading it.
- * @throws GatewayError `internal_error` where it is none.
+ * @throws GatewayError `internal_error` if it is not whole.
  */
 function parseEvent(text: string): RunEvent {
   const event: unknown = parseJson(text);

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { openAiItems } from './openai-items.ts';
 
-/** Output items and their parts (contract section 3.3). */
+/** Output items and their parts (docs/api.md, "The response object"). */
 
 /** An array that is always empty; there because clients expect it. */
 export const emptyArray = z.array(z.never()).meta({ type: 'array', items: {}, maxItems: 0 });
@@ -19,6 +19,12 @@ export const urlCitation = z.object({
   source_id: z.int().positive().nullable(),
   /** True only if this run read the URL, or was shown it in a search result and did not fail to read it. */
   verified: z.boolean(),
+  /** The words of the source that carry what is cited, as the run was shown them; null where none were found. */
+  cited_text: z.string().max(400).nullable(),
+  /** Whether `cited_text` says it; `unchecked`: the source was listed by a search and never read. */
+  support: z.enum(['quoted', 'partial', 'none', 'unchecked']),
+  /** The value of a structured answer that is cited for, as a JSON Pointer (RFC 6901). */
+  path: z.string().optional(),
 });
 
 export const reasoningText = z.object({ type: z.literal('reasoning_text'), text: z.string() });
@@ -37,6 +43,8 @@ export const reasoningItem = z.object({
   /** Empty unless the request asked for a summary. */
   summary: z.array(summaryText),
   content: z.array(reasoningText),
+  /** What its provider wants back, for this gateway and user alone; where the request included it. */
+  encrypted_content: z.string().optional(),
   status: z.enum(['in_progress', 'completed', 'incomplete']),
 });
 
@@ -59,10 +67,54 @@ export const messageItem = z.object({
   content: z.array(outputText),
 });
 
-export const outputItem = z.discriminatedUnion('type', [reasoningItem, toolCallItem, messageItem, ...openAiItems]);
+/**
+ * A call of a function of the client's own (docs/api.md, "Responses of plain models"). The client answers it with its
+ * output.
+ */
+export const functionCallItem = z.object({
+  id: z.string().startsWith('fc_'),
+  type: z.literal('function_call'),
+  call_id: z.string(),
+  name: z.string(),
+  /** Present where the function stands in one. */
+  namespace: z.string().optional(),
+  /** As the model wrote them: it is the client's to judge whether they are JSON. */
+  arguments: z.string(),
+  status: z.enum(['in_progress', 'completed', 'incomplete']),
+});
+
+/** A call of a tool of the client's own that takes a text. The client answers it as a function. */
+export const customToolCallItem = z.object({
+  id: z.string().startsWith('ctc_'),
+  type: z.literal('custom_tool_call'),
+  call_id: z.string(),
+  name: z.string(),
+  input: z.string(),
+  status: z.enum(['in_progress', 'completed', 'incomplete']),
+});
+
+/** Stands for all that was said before it: accepted in any later `input` of the same user. */
+export const compactionItem = z.object({
+  id: z.string().startsWith('cmp_'),
+  type: z.literal('compaction'),
+  encrypted_content: z.string(),
+});
+
+export const outputItem = z.discriminatedUnion('type', [
+  reasoningItem,
+  toolCallItem,
+  messageItem,
+  functionCallItem,
+  customToolCallItem,
+  compactionItem,
+  ...openAiItems,
+]);
 
 export type UrlCitation = z.output<typeof urlCitation>;
 export type ReasoningItem = z.output<typeof reasoningItem>;
 export type ToolCallItem = z.output<typeof toolCallItem>;
 export type MessageItem = z.output<typeof messageItem>;
+export type FunctionCallItem = z.output<typeof functionCallItem>;
+export type CustomToolCallItem = z.output<typeof customToolCallItem>;
+export type CompactionItem = z.output<typeof compactionItem>;
 export type OutputItem = z.output<typeof outputItem>;

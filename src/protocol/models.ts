@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** An entry of `GET /v1/models` (contract section 8). */
+/** An entry of `GET /v1/models` (docs/api.md, "Models and the rest"). */
 export const modelObject = z.object({
   id: z.string(),
   object: z.literal('model'),

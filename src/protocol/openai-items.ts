@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { isObject, type JsonObject } from '../base/json.ts';
 
-/** The items of tool calls as OpenAI has them, for runs with `profile: openai` (contract section 9). */
+/**
+ * The items of tool calls as OpenAI has them, for runs with `profile: openai` (docs/api.md, "The profile of OpenAI").
+ */
 
 const status = z.enum(['in_progress', 'completed', 'failed']);
 const urlSource = z.object({ type: z.literal('url'), url: z.string() });
@@ -41,7 +43,18 @@ export const mcpCall = z.object({
   arguments: z.string(),
   output: z.string().nullable(),
   error: z.string().nullable(),
-  approval_request_id: z.null(),
+  /** The request that the client approved, if it was asked. */
+  approval_request_id: z.string().nullable(),
+});
+
+/** A call that waits until the client approves it. */
+export const mcpApprovalRequest = z.object({
+  id: z.string().startsWith('mcpr_'),
+  type: z.literal('mcp_approval_request'),
+  server_label: z.string(),
+  name: z.string(),
+  /** JSON text. */
+  arguments: z.string(),
 });
 
 export const mcpListTools = z.object({
@@ -59,7 +72,7 @@ export const mcpListTools = z.object({
   error: z.string().nullable(),
 });
 
-export const openAiItems = [webSearchCall, codeInterpreterCall, mcpCall, mcpListTools] as const;
+export const openAiItems = [webSearchCall, codeInterpreterCall, mcpCall, mcpApprovalRequest, mcpListTools] as const;
 
 const place = {
   sequence_number: z.int().positive(),
@@ -93,6 +106,7 @@ export const openAiEvents = [
 export type WebSearchCall = z.output<typeof webSearchCall>;
 export type CodeInterpreterCall = z.output<typeof codeInterpreterCall>;
 export type McpCall = z.output<typeof mcpCall>;
+export type McpApprovalRequest = z.output<typeof mcpApprovalRequest>;
 export type McpListTools = z.output<typeof mcpListTools>;
 /** The item of a call, in the words of OpenAI. */
 export type OpenAiCall = WebSearchCall | CodeInterpreterCall | McpCall;

@@ -1,13 +1,15 @@
 import { z } from 'zod';
 import { type ErrorObject, GatewayError } from '../base/errors.ts';
-import type { JsonValue } from '../base/json.ts';
+import { isObject, type JsonObject, type JsonValue } from '../base/json.ts';
 import { errorObject } from './errors.ts';
-import { emptyArray, outputItem } from './items.ts';
+import { outputItem } from './items.ts';
+import { plan } from './plan.ts';
 import { warning } from './warnings.ts';
 
-/** The response object (contract section 3.2): every key is always present. */
+/** The response object (docs/api.md, "The response object"): every key is always present. */
 
-export const responseStatus = z.enum(['in_progress', 'completed', 'failed', 'cancelled']);
+/** `incomplete`: of responses of plain models alone; those of research models are `completed` with `incomplete_details`. */
+export const responseStatus = z.enum(['in_progress', 'completed', 'incomplete', 'failed', 'cancelled']);
 
 /** What something cost, in the configured currency. */
 export const cost = z.object({ total: z.number().nonnegative(), currency: z.string() });
@@ -26,10 +28,60 @@ export const usage = z.object({
   cost: cost.optional(),
 });
 
-export const incompleteReason = z.enum(['max_output_tokens', 'max_tool_calls', 'budget', 'stuck', 'no_sources']);
+/** How many sentences of an answer their sources carry; of a structured answer, how many of its values. */
+export const claims = z.object({
+  /** All that were held against the text of a source. */
+  checked: z.int().nonnegative(),
+  quoted: z.int().nonnegative(),
+  partial: z.int().nonnegative(),
+  none: z.int().nonnegative(),
+  /** Their sources were listed by a search and never read. */
+  unchecked: z.int().nonnegative(),
+  /** Sentences with a figure or a name that cite nothing. */
+  unmarked: z.int().nonnegative(),
+  /** Values of a structured answer that no source carries, as JSON Pointers (RFC 6901). */
+  unmarked_paths: z.array(z.string()).optional(),
+});
+
+export const incompleteReason = z.enum([
+  'max_output_tokens',
+  'content_filter',
+  'max_tool_calls',
+  'budget',
+  'stuck',
+  'no_sources',
+]);
 
 /** How long a summary of thoughts should be. Here it is what the model wrote, whatever was asked for. */
 export const reasoningSummary = z.enum(['auto', 'concise', 'detailed']);
+
+/** A function of the client's own, as a response shows it. */
+export const functionTool = z.object({
+  type: z.literal('function'),
+  name: z.string(),
+  description: z.string().nullable(),
+  parameters: z.custom<JsonObject>(isObject).meta({ type: 'object', additionalProperties: true }).nullable(),
+  strict: z.boolean().nullable(),
+});
+
+/** Functions of the client's own that belong together. */
+export const namespaceTool = z.object({
+  type: z.literal('namespace'),
+  name: z.string(),
+  description: z.string().nullable(),
+  tools: z.array(functionTool),
+});
+
+/** A tool of the client's own that takes a text. */
+export const customTool = z.object({
+  type: z.literal('custom'),
+  name: z.string(),
+  description: z.string().nullable(),
+  format: z.object({ type: z.literal('text') }),
+});
+
+/** A tool that runs here, as a response shows it: without addresses and credentials of MCP servers. */
+export const hostedTool = z.looseObject({ type: z.enum(['web_search', 'code_interpreter', 'mcp']) });
 
 const freeForm = z
   .record(z.string(), z.custom<JsonValue>())
@@ -52,6 +104,8 @@ export const responseObject = z.object({
   metadata: freeForm,
   instructions: z.string().nullable(),
   previous_response_id: z.string().nullable(),
+  /** The conversation that it takes part in; absent where it takes part in none. */
+  conversation: z.object({ id: z.string() }).optional(),
   max_output_tokens: z.int().nullable(),
   max_tool_calls: z.int().nullable(),
   temperature: z.number(),
@@ -59,20 +113,26 @@ export const responseObject = z.object({
   presence_penalty: z.literal(0),
   frequency_penalty: z.literal(0),
   top_logprobs: z.literal(0),
-  parallel_tool_calls: z.literal(true),
-  tool_choice: z.enum(['auto', 'none']),
-  tools: emptyArray,
+  parallel_tool_calls: z.boolean(),
+  tool_choice: z.union([z.enum(['auto', 'none', 'required']), z.looseObject({ type: z.string() })]),
+  /** Of a plain model: the client's own functions, as it sent them, with `strict`, and tools that run here. */
+  tools: z.array(z.union([functionTool, namespaceTool, customTool, hostedTool])),
   text: z.object({ format: z.looseObject({ type: z.string() }) }),
-  reasoning: z.object({ effort: z.string(), summary: reasoningSummary.nullable() }),
-  truncation: z.literal('disabled'),
-  store: z.literal(true),
+  reasoning: z.object({ effort: z.string().nullable(), summary: reasoningSummary.nullable() }),
+  truncation: z.enum(['auto', 'disabled']),
+  store: z.boolean(),
   service_tier: z.literal('default'),
-  safety_identifier: z.null(),
-  prompt_cache_key: z.null(),
+  safety_identifier: z.string().nullable(),
+  prompt_cache_key: z.string().nullable(),
+  /** The plan as the model wrote it last. */
+  plan: plan.nullable(),
   /** Complete with the terminal event. */
   warnings: z.array(warning),
+  /** Null until the run has ended, and where it found no sources. */
+  claims: claims.nullable(),
 });
 
+export type Claims = z.output<typeof claims>;
 export type Usage = z.output<typeof usage>;
 export type ReasoningSummary = z.output<typeof reasoningSummary>;
 export type IncompleteReason = z.output<typeof incompleteReason>;
@@ -132,7 +192,9 @@ export function newResponse({
     service_tier: 'default',
     safety_identifier: null,
     prompt_cache_key: null,
+    plan: null,
     warnings: [],
+    claims: null,
     ...given,
   };
 }
@@ -142,7 +204,7 @@ export function cancelledError(): ErrorObject {
   return new GatewayError('cancelled', 'The run was cancelled.').toObject();
 }
 
-/** An entry of `GET /v1/responses` (contract section 5). */
+/** An entry of `GET /v1/responses` (docs/api.md, "The other Responses endpoints"). */
 export const responseListEntry = z.object({
   id: z.string(),
   object: z.literal('response'),

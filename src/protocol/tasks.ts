@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { errorObject } from './errors.ts';
 
-/** The objects of the Async interface (specification 2.4, contract section 6). Times are ISO 8601 UTC with milliseconds. */
+/**
+ * The objects of the Async interface (docs/api.md, "Async"). Times are ISO 8601 UTC with
+ * milliseconds.
+ */
 
 export const taskStatus = z.enum(['CREATED', 'IN_PROGRESS', 'COMPLETED', 'FAILED', 'CANCELLED']);
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What a client should know and no error says (contract section 3.2, `warnings`). */
+/** What a client should know and no error says (docs/api.md, "The response object", `warnings`). */
 
 export const warningCode = z.enum([
   'citation_without_source',

@@ -2,6 +2,7 @@ import { Keyv } from 'keyv';
 import { LRUCache } from 'lru-cache';
 import { withTimeout } from '../base/abort.ts';
 import { messageOf } from '../base/errors.ts';
+import type { JsonValue } from '../base/json.ts';
 import type { Logger } from '../base/logger.ts';
 
 /**
@@ -9,7 +10,7 @@ import type { Logger } from '../base/logger.ts';
  * request. Values are JSON.
  */
 export interface Cache<T> {
-  /** The value, or undefined where there is none, it is too old, or the cache cannot answer in time. */
+  /** The value, or undefined if there is none, it is too old, or the cache cannot answer in time. */
   get(key: string): Promise<T | undefined>;
   /** Keeps `value` for `ttlMs` milliseconds, the cache's own time where absent. */
   set(key: string, value: T, options?: { ttlMs?: number }): Promise<void>;
@@ -30,6 +31,17 @@ export interface CacheOptions<T> {
 /** Opens caches over one backend: this process's memory, or Redis, where instances share them. */
 export interface Caches {
   open<T>(options: CacheOptions<T>): Cache<T>;
+}
+
+/** A cache of JSON of any shape, whose entries each have a time to live of their own, in milliseconds. */
+export function sharedCache(caches: Caches, options: Pick<CacheOptions<JsonValue>, 'namespace' | 'ttlMs'>) {
+  // What comes back from a cache was JSON when it went in.
+  const isJson = (value: unknown): value is JsonValue => value !== undefined;
+  const cache = caches.open<JsonValue>({ ...options, parse: (value) => (isJson(value) ? value : undefined) });
+  return {
+    get: (key: string) => cache.get(key),
+    set: (key: string, value: JsonValue, ttlMs: number) => cache.set(key, value, { ttlMs }),
+  };
 }
 
 const DEFAULT_MAX_BYTES = 16 * 1024 ** 2;

@@ -69,7 +69,7 @@ export async function compressLog(source: LogSource): Promise<Buffer> {
 
 /** A stored value that is read in parts. */
 export interface StoredBytes {
-  /** Length of the value; undefined where there is none. */
+  /** Length of the value; undefined if there is none. */
   size(): number | undefined | Promise<number | undefined>;
   /** What there is of this range. */
   range(offset: number, length: number): Buffer | Promise<Buffer>;
@@ -111,7 +111,7 @@ export class CompressedLog {
   }
 
   /**
-   * `keepUpTo`: bytes up to which a log is kept whole. Undefined where there is none.
+   * `keepUpTo`: bytes up to which a log is kept whole. Undefined if there is none.
    * @throws GatewayError `internal_error` where the value is damaged.
    */
   static async open(stored: StoredBytes, { keepUpTo }: { keepUpTo: number }): Promise<CompressedLog | undefined> {
@@ -187,7 +187,7 @@ export class CompressedLogs {
     this.#logs = new LRUCache({ maxSize: maxBytes, sizeCalculation: (log) => log.weight });
   }
 
-  /** The run's compressed log, from memory or opened. Undefined where there is none. */
+  /** The run's compressed log, from memory or opened. Undefined if there is none. */
   async get(id: RunId, stored: StoredBytes): Promise<CompressedLog | undefined> {
     const known = this.#logs.get(id);
     if (known) return known;

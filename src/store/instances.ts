@@ -18,7 +18,7 @@ const recentActivity = z.object({ attempts: z.array(attempts), failures: z.array
 
 export type RecentActivity = z.output<typeof recentActivity>;
 
-/** An instance of the gateway that shares the store, as far as others know of it. Times are Unix milliseconds. */
+/** An instance of the gateway that shares the store, as others know it. Times are Unix milliseconds. */
 const instance = z.object({
   id: z.string(),
   host: z.string(),
@@ -40,7 +40,7 @@ const ANNOUNCE_MS = 5000;
 const GONE_MS = 16_000;
 /** More than anyone runs against one store. */
 const MAX_INSTANCES = 256;
-/** Providers and kinds of failures that are told at most: what others read grows with the instances. */
+/** Providers and kinds of failures in a report at most: what others read grows with the instances. */
 const MAX_TOLD = 20;
 const ALL = 'all';
 

@@ -110,7 +110,7 @@ export interface LimitStore {
   /**
    * Takes all of it, in this order, or nothing; over Redis in several commands, so that others may see a part of it for a
    * moment. The results up to the first that was refused. @throws GatewayError `store_unavailable`: then what was
-   * taken is given back as far as can be known, and by its time.
+   * taken is given back where that is known, else when its time is over.
    */
   take(holder: LimitHolder, requests: readonly LimitRequest[]): Promise<LimitResult[]>;
   /**
@@ -118,7 +118,7 @@ export interface LimitStore {
    * may be taken by this id.
    */
   giveBack(holder: LimitHolder, releases: readonly LimitRelease[]): Promise<boolean>;
-  /** Notes what holders have used so far. What a store that is away is not told, it is told by the next note. */
+  /** Notes what holders have used so far. A store that is away gets it with the next note. */
   note(notes: readonly LimitNote[]): Promise<void>;
 }
 

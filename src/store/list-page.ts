@@ -28,7 +28,7 @@ export interface RunIndexes<Entry extends Position> {
   models(): Promise<readonly string[]>;
   position(id: RunId): Promise<Position | undefined>;
   entries(index: 'all' | { model: string; bucket: Bucket }, range: IndexRange): Promise<Entry[]>;
-  /** What the entries' records say; undefined where there is none (any more), or an index was wrong. */
+  /** What the entries' records say; undefined if there is none (any more), or an index was wrong. */
   summaries(entries: readonly Entry[]): Promise<readonly (RunSummary | undefined)[]>;
 }
 

@@ -1,7 +1,7 @@
 import type { RunId } from '../base/ids.ts';
 import type { Append, LogBatch } from './run-store.ts';
 
-/** What a subscriber to a run's log is told; see `RunStore.subscribe`. */
+/** What a subscriber to a run's log gets; see `RunStore.subscribe`. */
 export interface LogHandlers {
   onBatch(batch: LogBatch): void;
   onGap(): void;

@@ -120,7 +120,6 @@ export class MemoryBudget implements LimitBudget {
     const granted = before + points <= limit || (!others && before < limit);
     if (!granted) return { granted, others, used, resetMs };
     this.#holds.put(key, id, { points, spent: held?.spent ?? 0, ttlMs, lasting });
-    this.#changed(key);
     return { granted, others, ...this.used(key) };
   }
 

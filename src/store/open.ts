@@ -1,6 +1,9 @@
 import type { Logger } from '../base/logger.ts';
 import type { GatewayConfig } from '../config/schema.ts';
 import { type Caches, memoryCaches } from './cache.ts';
+import type { ConversationStore } from './conversation-store.ts';
+import type { DeliveryStore } from './delivery-store.ts';
+import type { FileStore } from './file-store.ts';
 import type { LimitStore } from './limits.ts';
 import type { QueueConnection } from './redis/connection/queue-client.ts';
 import type { RunStore } from './run-store.ts';
@@ -11,6 +14,14 @@ export interface Storage extends AsyncDisposable {
   readonly runs: RunStore;
   readonly caches: Caches;
   readonly limits: LimitStore;
+  readonly conversations: ConversationStore;
+  readonly deliveries: DeliveryStore;
+  readonly files: FileStore;
+  /**
+   * A secret text that all who use this store share: made at random the first time, kept in it from then on.
+   * @throws GatewayError `store_unavailable`.
+   */
+  secret(): Promise<string>;
   /**
    * Opens what a queue of runs is kept in, to be closed by the caller; undefined where this process is alone with the
    * store and needs none.
@@ -24,7 +35,8 @@ export interface Storage extends AsyncDisposable {
 
 export type { QueueConnection };
 
-type StoreConfig = Omit<GatewayConfig['store'], 'replicas'> & Partial<Pick<GatewayConfig['store'], 'replicas'>>;
+type StoreConfig = Omit<GatewayConfig['store'], 'replicas' | 'encryption_keys'> &
+  Partial<Pick<GatewayConfig['store'], 'replicas'>>;
 
 /**
  * Opens what `store.url` names.
@@ -32,11 +44,11 @@ type StoreConfig = Omit<GatewayConfig['store'], 'replicas'> & Partial<Pick<Gatew
  */
 export async function openStorage(config: StoreConfig, options: { log: Logger }): Promise<Storage> {
   const { log } = options;
-  const { runs, caches, limits, openQueue } = /^redis/.test(config.url)
+  const parts = /^redis/.test(config.url)
     ? await openRedis({ url: config.url, tls: config.tls, replicas: config.replicas ?? 0, log })
     : openEmbedded(config, log);
-  const close = () => runs.close();
-  return { runs, caches, limits, openQueue, upkeep: 'here', close, [Symbol.asyncDispose]: close };
+  const close = () => parts.runs.close();
+  return { ...parts, upkeep: 'here', close, [Symbol.asyncDispose]: close };
 }
 
 /**
@@ -45,15 +57,25 @@ export async function openStorage(config: StoreConfig, options: { log: Logger })
  */
 export async function connectStorage(path: string, options: { log: Logger }): Promise<Storage> {
   const { connectStore } = await import('./shared/store-client.ts');
-  const { runs, limits } = await connectStore(path);
-  const close = () => runs.close();
+  const { closed: _, ...parts } = await connectStore(path);
+  const close = () => parts.runs.close();
   const caches = memoryCaches(options);
-  return { runs, caches, limits, openQueue: undefined, upkeep: 'elsewhere', close, [Symbol.asyncDispose]: close };
+  return { ...parts, caches, openQueue: undefined, upkeep: 'elsewhere', close, [Symbol.asyncDispose]: close };
 }
 
 function openEmbedded({ url, sync }: StoreConfig, log: Logger) {
   const runs = openSqliteStore(url, { sync, log });
-  return { runs, caches: memoryCaches({ log }), limits: runs.limits, openQueue: undefined };
+  const { limits, conversations, deliveries, files } = runs;
+  return {
+    runs,
+    caches: memoryCaches({ log }),
+    limits,
+    conversations,
+    deliveries,
+    files,
+    secret: () => runs.secret(),
+    openQueue: undefined,
+  };
 }
 
 /** Its client is 400 modules: loaded only where it is used. */

@@ -10,10 +10,11 @@ import type { RunId } from '../base/ids.ts';
  * Leases, keys and expiry go by the store's own clock: instances whose clocks differ take nothing from each other.
  */
 
-/** The interface through which a run was submitted. Lists show only their own. */
-export const RUN_APIS = ['responses', 'async', 'chat_completions'] as const;
+/** The interface through which a run was submitted. Lists show only their own. `unstored`: a response with `store: false`. */
+export const RUN_APIS = ['responses', 'async', 'chat_completions', 'unstored'] as const;
 export type RunApi = (typeof RUN_APIS)[number];
 
+/** `proxy`: one call, whose answer is passed on; `research`: everything that a loop drives. */
 export const RUN_KINDS = ['research', 'proxy'] as const;
 
 /** The three last are terminal, `queued` is until first claimed. */
@@ -49,7 +50,7 @@ export interface RunRecord {
 /** What a list entry needs: a record without its request. */
 export type RunSummary = Omit<RunRecord, 'request'>;
 
-/** A run to create. The first frames are stored with it in one step (contract section 4: created, in_progress). */
+/** A run to create. The first frames are stored with it in one step (docs/api.md, "Events": created, in_progress). */
 export interface NewRun extends Omit<RunRecord, 'status' | 'startedAt' | 'endedAt' | 'cancelRequested' | 'last'> {
   /** Frames numbered 1 to `frameCount`, joined. */
   frames: Uint8Array;
@@ -68,7 +69,7 @@ export interface NewRun extends Omit<RunRecord, 'status' | 'startedAt' | 'endedA
 export type CreateResult = 'created' | { token: FencingToken } | 'exists' | { taken: KeyHolder };
 
 /**
- * What a repeated submission is recognised by (contract section 2): as durable as its run, by the store's clock.
+ * What a repeated submission is recognised by (docs/api.md, "In general"): as durable as its run, by the store's clock.
  * - `idempotency`: holds for `ttlMs` after the creation, and then stands for this run even where it was deleted.
  * - `retry`: holds while the run is open and `ttlMs` after its end; gone with the run.
  */
@@ -136,8 +137,10 @@ export interface Append {
   /** Number of frames; may be 0 where only transcript entries are written. */
   count: number;
   frames: Uint8Array;
-  /** Transcript entries (JSON texts) written in the same atomic step. They count as progress. */
+  /** Transcript entries (JSON texts) written in the same atomic step. */
   transcript?: readonly string[];
+  /** The entries finish a step: from here on the run's attempts are counted anew. */
+  progress?: boolean;
   /**
    * How many entries were stored before these. Where there are no frames, this alone tells a repeat after an unknown
    * outcome from a new step; without it the entries would be stored twice.
@@ -149,7 +152,7 @@ export interface Append {
 
 /**
  * What became of an append. Only `ok` wrote anything.
- * - `ok`: written. `cancel` tells of an accepted cancel.
+ * - `ok`: written. `cancel`: a cancel was accepted.
  * - `duplicate`: the whole batch is in the log already (a retry by the same owner after an unknown outcome).
  * - `gap`: `first` is not last + 1; send again from `last + 1`.
  * - `fenced`: the token is not the current claim's.
@@ -198,7 +201,7 @@ export interface RunStore {
 
   /**
    * Claims a run whose claim has run out, or the next queued one: API keys take turns, and the runs of one key come in
-   * the order of their creation. `queued`: only the latter. Undefined where there is none. Sets `startedAt` the first
+   * the order of their creation. `queued`: only the latter. Undefined if there is none. Sets `startedAt` the first
    * time, unless a cancel was accepted before.
    */
   claimNext(options: { owner: string; leaseMs: number; queued?: boolean }): Promise<Claim | undefined>;
@@ -208,11 +211,12 @@ export interface RunStore {
    */
   claim(id: RunId, options: { owner: string; leaseMs: number; force: boolean }): Promise<Claim | undefined>;
   /**
-   * Ids of runs that are open and held by nobody, as far as known: abandoned ones, then queued ones, those of a key oldest
-   * first, at most `limit`. For a dispatcher that makes sure that each has a job; `claim` decides. `begun`: only abandoned ones.
+   * Ids of runs that are open and held by nobody that the store knows of: abandoned ones, then queued ones, those of a
+   * key oldest first, at most `limit`. For a dispatcher that makes sure that each has a job; `claim` decides. `begun`:
+   * only abandoned ones.
    */
   claimable(options: { limit: number; begun?: boolean }): Promise<RunId[]>;
-  /** Extends a claim. `fenced`: it was lost. `cancel` tells of an accepted cancel. */
+  /** Extends a claim. `fenced`: it was lost. `cancel`: a cancel was accepted. */
   renew(
     id: RunId,
     options: { token: FencingToken; leaseMs: number },
@@ -249,7 +253,7 @@ export interface RunStore {
   /** Calls `listener` when a cancel is requested or a run becomes free to claim anywhere. Lossy: poll as well. */
   onChange(listener: (change: { type: 'cancel' | 'claimable'; id: RunId }) => void): Disposable;
 
-  /** Removes a run with its log and transcript. False where there was none. */
+  /** Removes a run with its log and transcript. False if there was none. */
   delete(id: RunId): Promise<boolean>;
   /**
    * Removes ended runs whose `expiresAt` has passed, at most `limit`. The number that were due: others may have been

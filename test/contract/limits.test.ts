@@ -10,6 +10,7 @@ import { serveStore } from '../../src/store/shared/store-server.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
 import { until } from '../support/http-gateway.ts';
 import { type RedisServer, redisOrSkip, SYNC_ALWAYS } from '../support/redis.ts';
+import { storageOf } from '../support/storage-of.ts';
 
 /** Limits as two instances see them; the same object twice where they are one process's own. */
 interface LimitFixture extends AsyncDisposable {
@@ -329,7 +330,7 @@ limitContract('SQLite', async () => {
 
 limitContract('memory, shared with other processes of the gateway', async () => {
   const runs = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
-  const server = await serveStore({ runs, limits: memoryLimits(Date.now) });
+  const server = await serveStore(storageOf(runs, memoryLimits(Date.now)));
   const here = await connectStore(server.path);
   const there = await connectStore(server.path);
   return {

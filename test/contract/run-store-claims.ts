@@ -246,9 +246,20 @@ export function claimContract(open: () => Promise<StoreFixture>): void {
       const { run } = await claimedRun(store);
       const second = await store.claim(run.id, { ...LEASE, force: true });
       assert.equal(second?.attempts, 2);
-      await store.append(run.id, events(second?.token ?? '', 3, 3, { transcript: ['{"step":1}'] }));
+      const step = { transcript: ['{"step":1}'], progress: true };
+      await store.append(run.id, events(second?.token ?? '', 3, 3, step));
       assert.equal((await store.claim(run.id, { ...LEASE, force: true }))?.attempts, 1);
       assert.equal((await store.claim(run.id, { ...LEASE, force: true }))?.attempts, 2);
+    });
+
+    it('go on counting after entries that finish no step', async () => {
+      await using fixture = await open();
+      const { store } = fixture;
+      const { run } = await claimedRun(store);
+      const second = await store.claim(run.id, { ...LEASE, force: true });
+      await store.append(run.id, events(second?.token ?? '', 3, 3, { transcript: ['{"spent":1}'] }));
+      assert.equal((await store.claim(run.id, { ...LEASE, force: true }))?.attempts, 3);
+      assert.deepEqual(await store.readTranscript(run.id), ['{"spent":1}']);
     });
 
     it('do not count a claim that was given back', async () => {
@@ -259,7 +270,7 @@ export function claimContract(open: () => Promise<StoreFixture>): void {
       await store.release(run.id, { token: second?.token ?? '' });
       const third = await store.claim(run.id, { ...LEASE, force: true });
       assert.equal(third?.attempts, 2);
-      await store.append(run.id, events(third?.token ?? '', 3, 3, { transcript: ['{}'] }));
+      await store.append(run.id, events(third?.token ?? '', 3, 3, { transcript: ['{}'], progress: true }));
       await store.release(run.id, { token: third?.token ?? '' });
       assert.equal((await store.claim(run.id, { ...LEASE, force: true }))?.attempts, 1);
     });

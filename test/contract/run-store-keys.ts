@@ -25,7 +25,7 @@ async function submit(store: RunStore, keys: SubmissionKey[]): Promise<{ id: str
   return { id: result.taken.runId, own: false };
 }
 
-/** Repeated submissions (contract, section 2): one run for one key. */
+/** Repeated submissions (docs/api.md, "In general"): one run for one key. */
 export function keyContract(open: () => Promise<StoreFixture>): void {
   describe('submission keys', () => {
     it('a repeat is told of the run that there is, and stores nothing', async () => {

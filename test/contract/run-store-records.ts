@@ -259,6 +259,21 @@ export function recordContract(open: () => Promise<StoreFixture>): void {
       assert.equal(runs.find((run) => run.id === kept.id)?.expiresAt, T0 + 1000);
     });
 
+    it('has runs that are not stored in no list, and removes them alike', async () => {
+      await using fixture = await open();
+      const { store, clock } = fixture;
+      const { run } = await endedRun(store, { retainMs: 100, api: 'unstored' });
+      for (const api of ['responses', 'async'] as const) {
+        assert.deepEqual((await store.list({ user: 'ada', api, limit: 10 })).runs, []);
+      }
+      assert.equal((await store.get(run.id))?.api, 'unstored');
+      clock.ms = T0 + 100;
+      assert.equal(await store.removeExpired({ limit: 10 }), 1);
+      assert.equal(await store.removeExpired({ limit: 10 }), 0);
+      assert.equal(await store.get(run.id), undefined);
+      assert.deepEqual((await store.list({ user: 'ada', api: 'unstored', limit: 10 })).runs, []);
+    });
+
     it('tells a sweep to go on as long as there may be more, although another one is at it too', async () => {
       await using fixture = await open();
       const { store, peer, clock } = fixture;

@@ -7,9 +7,12 @@ import { DatabaseSync } from 'node:sqlite';
 import { createClient } from '@redis/client';
 import { z } from 'zod';
 import { silentLogger } from '../../src/base/logger.ts';
+import { Sealer } from '../../src/base/sealed.ts';
 import { responseObject } from '../../src/protocol/response.ts';
+import { Conversations } from '../../src/runs/conversations.ts';
 import type { ExecutorOptions } from '../../src/runs/executing/executor.ts';
 import { QueueExecutor } from '../../src/runs/executing/queue-executor.ts';
+import type { Storage } from '../../src/store/open.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import type { CreateResult, RunStore } from '../../src/store/run-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
@@ -27,6 +30,8 @@ import {
   testTool,
 } from '../support/run-harness.ts';
 import { isAnswerTurn, ScriptedModel } from '../support/scripted-model.ts';
+import { storageOf } from '../support/storage-of.ts';
+import { CONVERSATION } from '../support/write-stores.ts';
 import { claimed, ending, events, frames, LEASE, newRun, readAll, testClock } from './run-store-fixture.ts';
 
 /**
@@ -113,6 +118,25 @@ async function readsAndGoesOn(
   assert.ok((await follow(harness.runs, fresh.run)).length > 0);
 }
 
+/** What versions since the third keep beside runs: a conversation, which has what its run came to, and the secret. */
+async function readsBeside(
+  { runs: store, conversations, secret }: Pick<Storage, 'runs' | 'conversations' | 'secret'>,
+  { version, backend }: { version: string; backend: string },
+): Promise<void> {
+  const sealed = await readFile(join(VERSIONS, version, `${backend}.sealed`), 'utf8').catch(() => undefined);
+  assert.equal(sealed === undefined, version === 'v1' || version === 'v2');
+  if (sealed === undefined) return;
+  const of = { user: CALLER.user, kind: 'compaction', param: 'input' } as const;
+  const sealer = new Sealer({ keys: [], share: secret });
+  assert.equal(await sealer.open(sealed.trim(), of), 'Sealed by an earlier version.');
+  const found = new Conversations({ store, conversations, clock: testClock(), retentionMs: 1000 });
+  const record = await found.find(CALLER, `conv_${CONVERSATION}`);
+  assert.deepEqual([found.shown(record).metadata, record.holder], [{ a: 1 }, null]);
+  const { items } = await found.items(record, { limit: 100, order: 'asc' });
+  assert.equal(items[0]?.id, 'msg_1');
+  assert.match(JSON.stringify(items.at(-1)), /The answer is known/);
+}
+
 /** Every field that a response has by now, whatever its log lacks, also while it is in progress. */
 async function showsResponses(harness: Harness, runs: Record<string, Known>): Promise<void> {
   for (const [name, { id, kind }] of Object.entries(runs)) {
@@ -169,6 +193,7 @@ describe('data of earlier versions', () => {
       db.close();
       const store = openSqliteStore(`file:${folder}`, { sync: 'normal', log: silentLogger, clock: testClock() });
       const runs = await knownRuns(version, 'sqlite');
+      await readsBeside(storageOf(store), { version, backend: 'sqlite' });
       await readsAndGoesOn(store, { runs, version });
       await store.close();
 
@@ -212,7 +237,9 @@ describe('data of earlier versions in Redis', () => {
       const { runs: looking } = await openRedisStore({ url: server.url, log: silentLogger });
       const clock = clockOf(await Promise.all(Object.values(runs).map(({ id }) => looking.get(id))));
       await looking.close();
-      const { runs: store, limits, openQueue } = await openRedisStore({ url: server.url, log: silentLogger, clock });
+      const storage = await openRedisStore({ url: server.url, log: silentLogger, clock });
+      const { runs: store, limits, openQueue } = storage;
+      await readsBeside(storage, { version, backend: 'redis' });
       const tokens = await limits
         .counter({ name: 'tokens', windowSeconds: 86_400 })
         .take(CALLER.keyId, 1, { limit: 2000 });

@@ -3,10 +3,10 @@ import type { ChatChunk } from '../../protocol/chat.ts';
 import type { ApiError } from '../../protocol/errors.ts';
 
 /**
- * The frames of a chat stream from its chunks, with `[DONE]` after a last chunk without an error; a failure is told
- * in the last chunk and in one more frame (contract section 10). Where the chunks end without a last one, because this
- * instance stops, one with an error is added: a stream that just ends looks to clients like a whole answer.
- * The first chunk only says that there will be an answer, so it is held back until the second is there: a run
+ * The frames of a chat stream from its chunks, with `[DONE]` after a last chunk without an error; a failure stands
+ * in the last chunk and in one more frame (docs/api.md, "Chat completions"). Where the chunks end without a last one,
+ * because this instance stops, one with an error is added: a stream that just ends looks to clients like a whole
+ * answer. The first chunk only says that there will be an answer, so it is held back until the second is there: a run
  * that fails before that is an HTTP error. Not longer than `holdMs`, because silence breaks connections.
  * @throws GatewayError where the run failed first; whatever the source throws first.
  */

@@ -4,7 +4,7 @@ export interface Pulse extends Disposable {
   touch(): void;
 }
 
-/** Calls `beat` after each interval without a `touch` (contract section 2), until disposed. */
+/** Calls `beat` after each interval without a `touch` (docs/api.md, "Events"), until disposed. */
 export function heartbeat(intervalMs: number, beat: () => void): Pulse {
   const timer = setInterval(beat, intervalMs);
   return { touch: () => void timer.refresh(), [Symbol.dispose]: () => clearInterval(timer) };

@@ -9,6 +9,8 @@ export interface OpenAnswer {
   key: KeyConfig;
   /** Pattern of its route. */
   route: string;
+  /** Nothing is being written: a connection on which something may be asked for. */
+  idle?: true;
   /** Called at most once, with what to answer where nothing was answered yet. */
   end(reason: GatewayError): void;
 }
@@ -33,7 +35,8 @@ class Place implements Disposable {
 
 /**
  * The answers that are being written, by the key that asked. A reload that takes a key away, or changes its secret,
- * ends them: nobody goes on reading with a key that would be refused (contract section 10).
+ * ends them: nobody goes on reading with a key that would be refused (docs/configuration.md, "Changes while the gateway
+ * runs").
  */
 export class OpenAnswers {
   /**
@@ -41,19 +44,23 @@ export class OpenAnswers {
    * the young generation's collector takes for alive what is in them, all of a request with each answer.
    */
   readonly #open: Place[] = [];
+  #idle = 0;
 
   constructor(config: Pick<LiveConfig, 'onChange'>) {
     config.onChange((next) => this.#endAllBut(keyringOf(next)));
   }
 
+  /** How many are being written. */
   get size(): number {
-    return this.#open.length;
+    return this.#open.length - this.#idle;
   }
 
   /** How many answers of each route are being written. */
   routes(): Record<string, number> {
     const routes: Record<string, number> = {};
-    for (const { answer } of this.#open) routes[answer.route] = (routes[answer.route] ?? 0) + 1;
+    for (const { answer } of this.#open) {
+      if (!answer.idle) routes[answer.route] = (routes[answer.route] ?? 0) + 1;
+    }
     return routes;
   }
 
@@ -61,12 +68,14 @@ export class OpenAnswers {
   add(answer: OpenAnswer): Disposable {
     const place = new Place(answer, this.#open.length, this.#remove);
     this.#open.push(place);
+    if (answer.idle) this.#idle++;
     return place;
   }
 
   /** The last one takes its place. */
   readonly #remove = (place: Place): void => {
     if (this.#open[place.at] !== place) return;
+    if (place.answer.idle) this.#idle--;
     const last = this.#open.pop();
     if (last === undefined || last === place) return;
     this.#open[place.at] = last;

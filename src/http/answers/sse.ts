@@ -15,7 +15,7 @@ export interface StreamAnswer {
  */
 export type LiveChunks = (pass: (chunk: Uint8Array, isLast: boolean) => boolean) => AsyncIterable<Uint8Array>;
 
-/** Headers of every stream (contract section 2): proxies must neither buffer nor compress it. */
+/** Headers of every stream (docs/api.md, "Events"): proxies must neither buffer nor compress it. */
 const STREAM_HEADERS = {
   'content-type': 'text/event-stream; charset=utf-8',
   'cache-control': 'no-cache, no-transform',

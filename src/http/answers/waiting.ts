@@ -13,7 +13,7 @@ export interface WaitingAnswer {
 
 /**
  * Waits for an answer. After a heartbeat interval the headers go out, and white space, which JSON allows before a
- * value, after every further one: idle proxies leave the connection alone (contract section 3).
+ * value, after every further one: idle proxies leave the connection alone (docs/api.md, "In general").
  * @throws what the wait throws, unless the client has left.
  */
 export async function writeWhenReady(

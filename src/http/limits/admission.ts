@@ -21,9 +21,9 @@ export interface AdmissionRequest {
   runMs?: number;
   /** Whether the run waits in the queue before it begins. */
   waits?: boolean;
-  /** Tokens that the request will use at most, as far as can be said. */
+  /** Tokens that the request will use at most, by what is known. */
   tokens: number;
-  /** What it will cost at most, as far as can be said; absent where its routes have no price. */
+  /** What it will cost at most, by what is known; absent if its routes have no price. */
   cost?: number | undefined;
   /** Gets the `x-ratelimit-*` headers, also where the request is refused. */
   announce(headers: Record<string, string>): void;
@@ -79,8 +79,8 @@ const ANSWER_MS = 600_000;
 const CONCURRENCY_RETRY_MS = 2000;
 
 /**
- * The limits of API keys (contract section 2): the one place that admits requests and frees what they hold. Refused
- * requests use up nothing.
+ * The limits of API keys (docs/operating.md, "Limits"): the one place that admits requests and frees what they hold.
+ * Refused requests use up nothing.
  */
 export class Admission {
   readonly #store: LimitStore;
@@ -138,7 +138,7 @@ export class Admission {
       call.noted = noted;
       notes.push(...notesOf(call, used, CALL_MS));
     }
-    // A store that is away is told by the next note.
+    // A store that is away gets the next note.
     if (notes.length > 0) this.#store.note(notes).catch(() => {});
   }
 

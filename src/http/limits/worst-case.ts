@@ -1,4 +1,5 @@
 import type { ProxyModelConfig } from '../../config/schema.ts';
+import { BYTES_A_TOKEN, formTokens } from '../../upstream/decoding/estimate.ts';
 
 /** The most tokens that a request may use, before that is known: what is reserved of its key's limits. */
 export interface WorstCase {
@@ -8,16 +9,13 @@ export interface WorstCase {
 
 /** APIs whose answers are tokens. */
 const ANSWERING = new Set(['chat_completions', 'completions', 'responses', 'messages']);
-/** Bytes that are taken for one token, and the most tokens that a form counts: most of its bytes are files. */
-const BYTES = 4;
-const MOST_OF_A_FORM = 1000;
 /** How many answers a request may ask for in each of the two ways. Providers allow 128 at most. */
 const MOST_ANSWERS = 1024;
 const BOUNDS = ['max_completion_tokens', 'max_tokens', 'max_output_tokens'];
 
 /** A request with a body of so many bytes and one answer of so many tokens. */
 export function oneAnswer(body: Buffer, output: number): WorstCase {
-  return { input: Math.ceil(body.length / BYTES), output };
+  return { input: Math.ceil(body.length / BYTES_A_TOKEN), output };
 }
 
 /**
@@ -30,7 +28,7 @@ export function worstCase(
 ): WorstCase {
   const { input } = oneAnswer(body, 0);
   const readers = model.hedge_after === undefined && !model.continue_streams ? 1 : model.routes.length;
-  if (!fields) return { input: Math.min(MOST_OF_A_FORM, input), output: 0 };
+  if (!fields) return { input: formTokens(body.length), output: 0 };
   if (!ANSWERING.has(api)) return { input: input * readers, output: 0 };
   const bounds = BOUNDS.flatMap((name) => positive(fields[name]) ?? []);
   const longest = bounds.length > 0 ? Math.max(...bounds) : model.max_completion_tokens;

@@ -8,7 +8,7 @@ import { isRepeated } from './framing.ts';
 const BEARER = /^bearer[ \t]+(\S+)[ \t]*$/i;
 
 /**
- * The key that a request shows (specification section 5).
+ * The key that a request shows (docs/api.md, "In general").
  * @throws GatewayError `missing_api_key`, `invalid_api_key`.
  */
 export function authenticate(req: IncomingMessage, config: GatewayConfig): KeyConfig {
@@ -23,6 +23,9 @@ export function authenticate(req: IncomingMessage, config: GatewayConfig): KeyCo
   // Hashes are compared, so that time tells nothing about a secret.
   const key = secret === undefined ? undefined : keyringOf(config).byHash(secretHash({ secret }));
   if (!key) throw new GatewayError('invalid_api_key', 'The API key is not known to this gateway.');
+  if (key.expires_at !== undefined && Date.now() >= Date.parse(key.expires_at)) {
+    throw new GatewayError('invalid_api_key', `The API key expired at ${key.expires_at}.`);
+  }
   return key;
 }
 

@@ -24,7 +24,7 @@ export function hasBody(req: IncomingMessage): boolean {
   return req.headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
 }
 
-/** The media type of the body in lower case, without parameters; empty where there is none. */
+/** The media type of the body in lower case, without parameters; empty if there is none. */
 export function mediaType(req: IncomingMessage): string {
   return (req.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }

@@ -23,7 +23,7 @@ const MAX_AGE = '600';
 const HEADER_NAMES = /^[\w!#$%&'*+.^`|~, -]{1,4096}$/;
 
 /**
- * Lets pages of the configured origins use the gateway (contract section 2, CORS). True where the request was a
+ * Lets pages of the configured origins use the gateway (docs/api.md, "In general", CORS). True where the request was a
  * preflight, which is answered here: browsers send none of the caller's credentials with it.
  */
 export function allowOrigin(req: Request, res: ServerResponse, allowed: readonly string[]): boolean {

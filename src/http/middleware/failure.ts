@@ -10,7 +10,7 @@ import { contextOf } from '../request-context.ts';
 /** How long what the client still sends is read away, in milliseconds. */
 const LINGER_MS = 1000;
 
-/** Answers every failure as JSON (contract section 2). The last handler of the app. */
+/** Answers every failure as JSON (docs/api.md, "Errors"). The last handler of the app. */
 export function failure({ log }: AppDeps): ErrorRequestHandler {
   return (thrown, req, res, _next) => {
     const context = contextOf(res);

@@ -6,8 +6,8 @@ import type { GatewayConfig } from '../../config/schema.ts';
 /**
  * While a key is accepted that everybody knows, any page that a user of this machine opens could use it: by a name of
  * its own that leads here (DNS rebinding), or by asking this address. So `Host` must name loopback then, and a
- * browser's `Origin` must be the gateway's own or one of `server.cors_origins` (contract section 2). With a key of one's
- * own neither is checked: reverse proxies send other hosts.
+ * browser's `Origin` must be the gateway's own or one of `server.cors_origins` (docs/operating.md, "Starting"). With a
+ * key of one's own neither is checked: reverse proxies send other hosts.
  * @throws GatewayError `origin_not_allowed`.
  */
 export function checkOrigin({ host, origin }: IncomingHttpHeaders, config: GatewayConfig): void {

@@ -97,7 +97,7 @@ class GrowingBuffer {
   #bytes = Buffer.alloc(0);
   length = 0;
 
-  /** @param most the length that it will not exceed, as far as is known. */
+  /** @param most the length that it will not exceed, if known. */
   constructor(place: Permit, { most }: { most: number }) {
     this.#place = place;
     this.#most = most;

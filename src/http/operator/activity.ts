@@ -13,7 +13,7 @@ export interface RecentFailure {
   /** Id of the API key; empty where none was accepted. */
   key: string;
   provider: string;
-  /** HTTP status of the provider, 0 where there was none. */
+  /** HTTP status of the provider, 0 if there was none. */
   status: number;
 }
 

@@ -9,13 +9,15 @@ export function healthz(): RequestHandler {
   return (_req, res) => sendJson(res, { status: 200, headers: {}, body: '{"status":"ok"}' });
 }
 
-/** `GET /readyz`: work can be done; 503 with the reasons where it cannot (contract section 8). */
+/** `GET /readyz`: work can be done; 503 with the reasons where it cannot (docs/operating.md, "Health"). */
 export function readyz({ readiness, stopping }: AppDeps): RequestHandler {
   return async (_req, res) => {
-    const { ready, reasons } = stopping.aborted
+    const state: Readiness = stopping.aborted
       ? { ready: false, reasons: ['the gateway is shutting down'] }
       : await readiness();
-    const body = JSON.stringify(ready ? { status: 'ready' } : { status: 'unavailable', reasons });
+    const { ready, reasons, warnings = [] } = state;
+    const also = warnings.length === 0 ? {} : { warnings };
+    const body = JSON.stringify(ready ? { status: 'ready', ...also } : { status: 'unavailable', reasons, ...also });
     sendJson(res, { status: ready ? 200 : 503, headers: ready ? {} : { 'retry-after': '1' }, body });
   };
 }
@@ -24,6 +26,7 @@ export function readyz({ readiness, stopping }: AppDeps): RequestHandler {
 export async function readiness(parts: {
   store: Pick<RunStore, 'check'>;
   upstream: Pick<Upstream, 'states'>;
+  secrets: { warnings: string[] };
   overloaded: boolean;
 }): Promise<Readiness> {
   const reasons: string[] = [];
@@ -31,5 +34,5 @@ export async function readiness(parts: {
   if (!checked.ok) reasons.push(`store: ${checked.reason}`);
   if (!parts.upstream.states().some(({ usable }) => usable)) reasons.push('no provider is usable');
   if (parts.overloaded) reasons.push('overloaded: new work is refused or held back');
-  return { ready: reasons.length === 0, reasons };
+  return { ready: reasons.length === 0, reasons, warnings: parts.secrets.warnings };
 }

@@ -3,7 +3,7 @@ import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { skipBody } from '../middleware/body.ts';
 
-/** `POST /v1/responses/:id/cancel` (contract section 5). Never counted against a limit. */
+/** `POST /v1/responses/:id/cancel` (docs/api.md, "The other Responses endpoints"). Never counted against a limit. */
 export function cancelResponse({ runs }: AppDeps): Endpoint {
   return async (call) => {
     const { req, identity } = call;

@@ -3,7 +3,7 @@ import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { skipBody } from '../middleware/body.ts';
 
-/** `POST /v1/async/:id/cancel` (contract section 6). Ended tasks are answered with their true status. */
+/** `POST /v1/async/:id/cancel` (docs/api.md, "Async"). Ended tasks are answered with their true status. */
 export function cancelTask({ runs }: AppDeps): Endpoint {
   return async (call) => {
     const { req, identity } = call;

@@ -1,7 +1,9 @@
 import { toSeconds } from '../../base/clock.ts';
+import type { ModelConfig } from '../../config/schema.ts';
 import { createChatCompletion } from '../../protocol/requests/requests.ts';
 import { toChatCompletion } from '../../runs/projections/chat.ts';
 import { chatStream } from '../../runs/projections/chat-stream.ts';
+import { plainChatStream, toPlainCompletion } from '../../runs/projections/plain-chat.ts';
 import type { RunRecord } from '../../runs/runs.ts';
 import { beginChatStream, runError } from '../answers/chat-stream.ts';
 import type { WaitingAnswer } from '../answers/waiting.ts';
@@ -10,26 +12,27 @@ import type { Endpoint } from '../endpoint.ts';
 import { forward, jsonForwarding } from '../forward.ts';
 import { beginInTurn } from '../limits/bounds.ts';
 import { oneAnswer } from '../limits/worst-case.ts';
-import { readJson } from '../middleware/body.ts';
-import { chooseModel } from '../models.ts';
+import { type JsonBody, readJson } from '../middleware/body.ts';
+import { chooseModel, makesChat } from '../models.ts';
 import type { RequestContext } from '../request-context.ts';
 import { parseSubmission } from '../submission/parse-submission.ts';
+import { fromPlainChat, parsePlainChat } from '../submission/plain-chat-request.ts';
 import { fromChat, sentItems } from '../submission/research-request.ts';
 import { submitRun } from '../submission/submit-run.ts';
 
-/** `POST /v1/chat/completions` (contract section 7). Leaving the connection cancels a research run. */
+/** `POST /v1/chat/completions` (docs/api.md, "Chat completions"). Leaving the connection cancels a research run. */
 export function chatCompletions(deps: AppDeps): Endpoint {
   return async (call) => {
     const { req, res, identity } = call;
-    const { key, caller, config, context } = identity;
+    const { key, config, context } = identity;
     const body = await readJson(call);
     const { name, model } = chooseModel(identity, body.json.model, 'chat_completions');
-    if (model.kind === 'proxy') {
+    if (model.kind === 'proxy' && !makesChat(identity, name, model)) {
       return await forward(deps, call, { ...jsonForwarding(body), modelName: name, model, api: 'chat_completions' });
     }
     await beginInTurn(deps.submissions, key.id, context.signal);
-    const { value, headers } = parseSubmission(createChatCompletion, body, deps.config.current().tools);
-    const request = await fromChat(value, { ...deps, caller, key, name, model, signal: context.signal });
+    const { value, headers, request } = await readRequest(deps, call, { body, name, model });
+    const form = model.kind === 'proxy' ? PLAIN : RESEARCH;
     const { run } = await submitRun(deps, {
       req,
       res,
@@ -47,9 +50,9 @@ export function chatCompletions(deps: AppDeps): Endpoint {
       },
     });
     cancelWhenLeft(deps, run, context);
-    if (value.stream !== true) return wholeCompletion(deps, run, { headers, context });
+    if (value.stream !== true) return wholeCompletion(deps, run, { headers, context, form });
     const batches = deps.runs.follow(run, { after: 0, signal: context.signal });
-    const stream = chatStream(batches, {
+    const stream = form.stream(batches, {
       id: run.id,
       model: name,
       created: toSeconds(run.createdAt),
@@ -58,6 +61,25 @@ export function chatCompletions(deps: AppDeps): Endpoint {
     const chunks = await beginChatStream(stream, { holdMs: config.server.heartbeatMs });
     return { kind: 'stream', headers, chunks };
   };
+}
+
+/** How a run is told as a chat completion. */
+const RESEARCH = { stream: chatStream, whole: toChatCompletion };
+const PLAIN = { stream: plainChatStream, whole: toPlainCompletion };
+
+/** What is asked of the model, by its kind. @throws GatewayError for everything that cannot be honoured. */
+async function readRequest(
+  deps: AppDeps,
+  { identity: { caller, key, context } }: Parameters<Endpoint>[0],
+  { body, name, model }: { body: JsonBody; name: string; model: ModelConfig },
+) {
+  if (model.kind === 'proxy') {
+    const { value, headers } = parsePlainChat(body);
+    return { value, headers, request: await fromPlainChat(value, { ...deps, caller, key, name, model }) };
+  }
+  const { value, headers } = parseSubmission(createChatCompletion, body, deps.config.current().tools);
+  const request = await fromChat(value, { ...deps, caller, key, name, model, signal: context.signal });
+  return { value, headers, request };
 }
 
 /** Promise 6 of the architecture: a chat completion does not outlive its connection. */
@@ -72,7 +94,11 @@ function cancelWhenLeft({ runs, log }: AppDeps, run: RunRecord, { signal, id }: 
 function wholeCompletion(
   { runs }: AppDeps,
   run: RunRecord,
-  { headers, context }: { headers: Record<string, string>; context: RequestContext },
+  {
+    headers,
+    context,
+    form,
+  }: { headers: Record<string, string>; context: RequestContext; form: typeof RESEARCH | typeof PLAIN },
 ): WaitingAnswer {
   return {
     kind: 'waiting',
@@ -80,8 +106,8 @@ function wholeCompletion(
     async text(state) {
       const response = await runs.ended(run, { signal: context.signal });
       // Once white space has gone out, the failure stands in the completion.
-      if (!state.started && response.status !== 'completed') throw runError(response.error);
-      return JSON.stringify(toChatCompletion(response));
+      if (!state.started && response.error) throw runError(response.error);
+      return JSON.stringify(form.whole(response));
     },
   };
 }

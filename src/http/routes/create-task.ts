@@ -1,6 +1,6 @@
 import { GatewayError } from '../../base/errors.ts';
 import { publicId } from '../../base/ids.ts';
-import { createChatCompletion } from '../../protocol/requests/requests.ts';
+import { createTaskBody } from '../../protocol/requests/requests.ts';
 import { type Answer, json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Call, Endpoint } from '../endpoint.ts';
@@ -12,8 +12,9 @@ import { type ChosenModel, chooseModel } from '../models.ts';
 import { parseSubmission } from '../submission/parse-submission.ts';
 import { fromChat, sentItems } from '../submission/research-request.ts';
 import { type RunSubmission, submitRun } from '../submission/submit-run.ts';
+import { taskWebhook } from '../submission/webhook.ts';
 
-/** `POST /v1/async` (contract section 6): a chat completion in the background. */
+/** `POST /v1/async` (docs/api.md, "Async"): a chat completion in the background. */
 export function createTask(deps: AppDeps): Endpoint {
   return async (call) => {
     const { req, res, identity } = call;
@@ -29,7 +30,7 @@ export function createTask(deps: AppDeps): Endpoint {
   };
 }
 
-/** The answer tells of the submission, so that a replayed one is the same. */
+/** The answer shows the submission, so that a replayed one is the same. */
 function created(task: { id: string; created_at: string; model: string }, headers: Record<string, string>): Answer {
   const { id, created_at, model } = task;
   return json({ id, status: 'CREATED', created_at, model }, { status: 201, headers });
@@ -49,10 +50,12 @@ async function taskOf(
   if (model.kind === 'proxy') {
     requireMessages(fields.messages);
     jsonForwarding(body);
+    const { webhook, body: passed } = taskWebhook(body);
     return {
       submission: {
         ...common,
-        request: { kind: 'proxy', body: raw.toString('utf8') },
+        request: { kind: 'proxy', body: passed },
+        webhook,
         input: sentItems(fields.messages, 'text'),
         metadata: {},
       },
@@ -63,13 +66,15 @@ async function taskOf(
       headers: {},
     };
   }
-  const { value, headers } = parseSubmission(createChatCompletion, body, deps.config.current().tools);
+  const { value, headers } = parseSubmission(createTaskBody, body, deps.config.current().tools);
+  const { webhook, ...chat } = value;
   return {
     submission: {
       ...common,
-      request: await fromChat(value, { ...deps, caller, key, name, model, signal: context.signal }),
+      request: await fromChat(chat, { ...deps, caller, key, name, model, signal: context.signal }),
       input: sentItems(fields.messages, 'text'),
       metadata: value.metadata ?? {},
+      webhook,
     },
     worst: oneAnswer(raw, value.max_completion_tokens ?? value.max_tokens ?? model.max_completion_tokens),
     headers,

@@ -3,7 +3,7 @@ import { json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
 
-/** `DELETE /v1/responses/:id` (contract section 5): a run in progress is cancelled first. */
+/** `DELETE /v1/responses/:id` (docs/api.md, "The other Responses endpoints"): a run in progress is cancelled first. */
 export function deleteResponse({ runs }: AppDeps): Endpoint {
   return async ({ req, identity }) => {
     const run = await runs.find(identity.caller, 'responses', String(req.params.id));

@@ -3,7 +3,7 @@ import { json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
 
-/** `DELETE /v1/async/:id` (contract section 5): a task in progress is cancelled first. */
+/** `DELETE /v1/async/:id` (docs/api.md, "Async"): a task in progress is cancelled first. */
 export function deleteTask({ runs }: AppDeps): Endpoint {
   return async ({ req, identity }) => {
     const run = await runs.find(identity.caller, 'async', String(req.params.id));

@@ -9,7 +9,7 @@ import { reportMarkdown } from '../report/markdown.ts';
 
 const TYPES = { md: 'text/markdown; charset=utf-8', html: 'text/html; charset=utf-8' } as const;
 
-/** `GET /v1/responses/:id/report` (contract section 5): the finished report as a document. */
+/** `GET /v1/responses/:id/report` (docs/api.md, "The report as a document"): the finished report as a document. */
 export function getReport({ runs }: AppDeps): Endpoint {
   const html = new HtmlReports();
   return async ({ req, res, identity }) => {

@@ -10,7 +10,10 @@ import { Query } from '../query.ts';
 /** When to ask again, in milliseconds: the official SDKs heed it while they poll. */
 const POLL_HEADERS = { 'openai-poll-after-ms': '1000' };
 
-/** `GET /v1/responses/:id` (contract section 5): the response object, or its events with `stream=true`. */
+/**
+ * `GET /v1/responses/:id` (docs/api.md, "The other Responses endpoints"): the response object, or its events with
+ * `stream=true`.
+ */
 export function getResponse(deps: AppDeps): Endpoint {
   return async ({ req, identity }) => {
     const query = new Query(req);
@@ -32,7 +35,10 @@ interface Cursor {
   value: number;
 }
 
-/** `after`, else `starting_after`, else `Last-Event-ID`, which is ignored where it is unusable (contract section 10). */
+/**
+ * `after`, else `starting_after`, else `Last-Event-ID`, which is ignored where it is unusable (docs/api.md, "Resuming a
+ * dropped stream").
+ */
 function cursorOf(req: Request, query: Query): Cursor {
   const bounds = { min: 0, max: Number.MAX_SAFE_INTEGER };
   for (const param of ['after', 'starting_after']) {

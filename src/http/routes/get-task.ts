@@ -2,7 +2,7 @@ import { jsonText } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
 
-/** `GET /v1/async/:id` (contract section 6). */
+/** `GET /v1/async/:id` (docs/api.md, "Async"). */
 export function getTask({ runs }: AppDeps): Endpoint {
   return async ({ req, identity }) => {
     const run = await runs.find(identity.caller, 'async', String(req.params.id));

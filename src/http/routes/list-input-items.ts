@@ -5,7 +5,10 @@ import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { type PageQuery, Query } from '../query.ts';
 
-/** `GET /v1/responses/:id/input_items` (contract section 5): in the order submitted unless `order` says otherwise. */
+/**
+ * `GET /v1/responses/:id/input_items` (docs/api.md, "The other Responses endpoints"): in the order submitted unless
+ * `order` says otherwise.
+ */
 export function listInputItems({ runs }: AppDeps): Endpoint {
   return async ({ req, identity }) => {
     const page = new Query(req).page({ limit: 20, max: 100 });

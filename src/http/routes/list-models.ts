@@ -5,7 +5,7 @@ import { json } from '../answers/answer.ts';
 import type { Call, Endpoint } from '../endpoint.ts';
 import { findModel, mayUse } from '../models.ts';
 
-/** `GET /v1/models` (contract section 8): those that the key may use. */
+/** `GET /v1/models` (docs/api.md, "Models and the rest"): those that the key may use. */
 export function listModels(): Endpoint {
   return async ({ identity: { config, key } }) => {
     const models = Object.entries(config.models).filter(([name]) => mayUse(key, name));

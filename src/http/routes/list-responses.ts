@@ -8,7 +8,10 @@ import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { Query } from '../query.ts';
 
-/** `GET /v1/responses` (contract section 5): the caller's own, newest first unless `order` says otherwise. */
+/**
+ * `GET /v1/responses` (docs/api.md, "The other Responses endpoints"): the caller's own, newest first unless `order`
+ * says otherwise.
+ */
 export function listResponses({ runs }: AppDeps): Endpoint {
   return async ({ req, identity }) => {
     const query = new Query(req);

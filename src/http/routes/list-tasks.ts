@@ -3,7 +3,7 @@ import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { Query } from '../query.ts';
 
-/** `GET /v1/async` (contract section 6): the caller's own tasks, newest first unless `order` says otherwise. */
+/** `GET /v1/async` (docs/api.md, "Async"): the caller's own tasks, newest first unless `order` says otherwise. */
 export function listTasks({ runs }: AppDeps): Endpoint {
   return async ({ req, identity }) => {
     const query = new Query(req);

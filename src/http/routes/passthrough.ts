@@ -14,13 +14,14 @@ import { entryFor, passStreamed } from './streamed.ts';
 const METHODS: readonly string[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /** What is below the gateway's own resources: only a model that declares it has anything there. */
-const OWN = /^(?:responses|async|models|chat\/completions)\//;
+const OWN = /^(?:responses|async|conversations|models|chat\/completions|webhook_deliveries)\//;
 
 type Body = Pick<Forwarding, 'body' | 'modelAt' | 'encoding' | 'stream'> & { model: unknown };
 
 /**
- * Any other `/v1/*` call: one whose path is passed through as it comes (contract section 8.1), or one whose body names a proxy model that declares it (contract section 8): JSON, or a form with
- * the field `model`.
+ * Any other `/v1/*` call: one whose path is passed through as it comes (docs/configuration.md, "passthrough"), or one
+ * whose body names a proxy model that declares it (docs/api.md, "Models and the rest"): JSON, or a form with the field
+ * `model`.
  */
 export function passthrough(deps: AppDeps): Endpoint {
   return async (call) => {

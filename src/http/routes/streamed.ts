@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../../base/errors.ts';
 import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
-import type { StreamedCall } from '../../gateway/streams/streamed-passage.ts';
+import type { StreamedCall } from '../../gateway/unheld/streamed-passage.ts';
 import { isPlainPath } from '../../protocol/requests/request-target.ts';
 import type { Answer } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
@@ -18,10 +18,14 @@ export function entryFor(path: string, { passthrough }: GatewayConfig): Passthro
   return under.sort((a, b) => b.path.length - a.path.length)[0];
 }
 
+/** Whether a key may use what is under an entry. */
+export function mayUse({ passthrough }: KeyConfig, { path }: PassthroughEntry): boolean {
+  return passthrough === 'all' || passthrough.some((allowed) => isUnder(path, allowed));
+}
+
 /** Where a call goes. @throws GatewayError `passthrough_not_allowed` for a key that may not use the path. */
 export function streamedCall(url: string, entry: PassthroughEntry, key: KeyConfig): StreamedCall {
-  const allowed = key.passthrough === 'all' || key.passthrough.some((path) => isUnder(entry.path, path));
-  if (!allowed) {
+  if (!mayUse(key, entry)) {
     throw new GatewayError(
       'passthrough_not_allowed',
       `This key may not use ${entry.path}: its passthrough names it not.`,

@@ -1,11 +1,20 @@
 import { GatewayError } from '../../base/errors.ts';
 import type { JsonObject } from '../../base/json.ts';
-import type { ResearchModelConfig } from '../../config/schema.ts';
+import { type SealedSummaries, summaryText } from '../../plain/compaction.ts';
+import type { SealedThoughts, Thought } from '../../plain/thoughts.ts';
 import type { PriorCall, PriorOutput } from '../../protocol/requests/foreign-items.ts';
 import { parseValue } from '../../protocol/requests/parse.ts';
-import { type InputItem, type InputMessage, inputItem } from '../../protocol/requests/request-input.ts';
+import {
+  type ContentPart,
+  type InputItem,
+  type InputMessage,
+  type InputPart,
+  inputItem,
+} from '../../protocol/requests/request-input.ts';
 import type { ConversationMessage } from '../../research/run/request.ts';
 import { fencePlainly } from '../../research/text/fence.ts';
+import type { Caller } from '../../runs/runs.ts';
+import type { Attachments } from './attachments.ts';
 
 /** References looked up for one request at most: each may read the log of another run. */
 const MAX_REFERENCES = 500;
@@ -14,16 +23,48 @@ const MAX_NAME = 128;
 
 /** What turning input into a conversation needs to know. */
 export interface ConversationOptions {
-  model: ResearchModelConfig;
+  model: { vision: boolean };
   /** `input` or `messages`, for errors. */
   field: string;
   /** Gives the stored item of the caller's own runs, or throws `not_found`. */
   findItem(id: string): Promise<JsonObject>;
+  /** What a compaction item says; `param` names the field. @throws GatewayError where it is not the caller's. */
+  openCompaction(sealed: string, param: string): Promise<string>;
+  /** What the client kept of a thought, as `openCompaction`. */
+  openThought(sealed: string, param: string): Promise<Thought>;
+  /** Files among the parts of a message, as the model is sent them; `place` is the message. */
+  attach(parts: readonly InputPart[], place: string): Promise<ContentPart[]>;
 }
 
+/** Reads what clients keep sealed or attach, for one of them. `opens`: see `AttachmentContext`. */
+export function openedFor(
+  { user }: Caller,
+  { summaries, thoughts, attachments }: Sealed,
+  { opens }: { opens: boolean },
+): Pick<ConversationOptions, 'openCompaction' | 'openThought' | 'attach'> {
+  return {
+    attach: (parts, place) => attachments.resolve(parts, { user, place, opens }),
+    openCompaction: (sealed, param) => summaries.open(sealed, { user, param }),
+    openThought: (sealed, param) => thoughts.open(sealed, { user, param }),
+  };
+}
+
+/** The parts that read what clients keep sealed, or attach. */
+export interface Sealed {
+  attachments: Pick<Attachments, 'resolve'>;
+  summaries: Pick<SealedSummaries, 'open'>;
+  thoughts: Pick<SealedThoughts, 'open'>;
+}
+
+/** What an item of the input stands for. */
+export type FoundItem = Exclude<InputItem, InputMessage> | SaidMessage | ({ type: 'thought' } & Thought);
+
+/** A message whose files were looked up. */
+export type SaidMessage = Omit<InputMessage, 'content'> & { content: ContentPart[] };
+
 /**
- * Input items as messages (contract section 3.1): references are looked up, earlier tool calls become context, here
- * or elsewhere; earlier reasoning is dropped.
+ * Input items as messages (docs/api.md, "POST /v1/responses"): references are looked up, earlier tool calls become
+ * context, here or elsewhere; earlier reasoning is dropped.
  * @throws GatewayError `not_found` for an unknown reference, `unsupported_parameter` for an image without vision.
  */
 export async function chatMessages(
@@ -39,18 +80,19 @@ export async function chatMessages(
   const outputs = new PriorOutputs(items);
   const messages: ConversationMessage[] = [];
   for (const [index, item] of items.entries()) {
-    const found = item.type === 'item_reference' ? await lookUp(item.id, `${field}[${index}].id`, options) : item;
+    const found = await standsFor(item, `${field}[${index}]`, options);
     if (found.type === 'message') {
       if (found.content.length > 0) messages.push(checkedMessage(found, `${field}[${index}]`, options.model));
-      for (const call of found.calls ?? []) messages.push(priorCall(call, outputs));
+      for (const call of found.calls ?? []) messages.push(priorCall(call, outputs.of(call)));
     } else if (found.type === 'tool_call') messages.push(earlierCall(found));
-    else if (found.type === 'prior_call') messages.push(priorCall(found, outputs));
-    else if (found.type === 'prior_output' && !outputs.isTaken(found)) messages.push(priorOutput(found.output));
+    else if (found.type === 'prior_call') messages.push(priorCall(found, outputs.of(found)));
+    else if (found.type === 'prior_output' && found.output !== '' && !outputs.isTaken(found))
+      messages.push(priorOutput(found.output));
   }
   return messages;
 }
 
-/** The outputs of a thread by the calls that they belong to; each is told once, with its call. */
+/** The outputs of a thread by the calls that they belong to; each comes once, with its call. */
 class PriorOutputs {
   readonly #byCall = new Map<string, PriorOutput>();
   readonly #called = new Set<string>();
@@ -73,24 +115,35 @@ class PriorOutputs {
 }
 
 /** A call that ran elsewhere: all of it is data. */
-function priorCall(call: PriorCall, outputs: PriorOutputs): ConversationMessage {
-  const output = outputs.of(call);
+export function priorCall(call: PriorCall, output: string | undefined): ConversationMessage {
   const name = call.name.replace(/[^\w.-]+/g, ' ').slice(0, MAX_NAME);
   const result = output === undefined ? '' : `\nResult: ${fencePlainly(output)}`;
   return said(`(Earlier tool call) ${name}: ${fencePlainly(call.arguments)}${result}`);
 }
 
-function priorOutput(output: string): ConversationMessage {
+export function priorOutput(output: string): ConversationMessage {
   return said(`(Earlier tool result) ${fencePlainly(output)}`);
 }
 
-function said(text: string): ConversationMessage {
+export function said(text: string): ConversationMessage {
   return { role: 'assistant', content: [{ type: 'text', text }] };
 }
 
 /** Items that say nothing to a model, by their places, for `x-ignored-parameters`. */
 export function droppedItems(items: readonly { type: string }[], field: string): string[] {
   return items.flatMap(({ type }, index) => (type === 'dropped' ? [`${field}[${index}]`] : []));
+}
+
+/** What an item says that stands for something else; `place` is where it stands. @throws GatewayError as its options. */
+export async function standsFor(item: InputItem, place: string, options: ConversationOptions): Promise<FoundItem> {
+  const found = item.type === 'item_reference' ? await lookUp(item.id, `${place}.id`, options) : item;
+  if (found.type === 'reasoning' && found.sealed !== undefined) {
+    return { type: 'thought', ...(await options.openThought(found.sealed, `${place}.encrypted_content`)) };
+  }
+  if (found.type === 'message') return { ...found, content: await options.attach(found.content, place) };
+  if (found.type !== 'compaction') return found;
+  const summary = await options.openCompaction(found.encrypted_content, `${place}.encrypted_content`);
+  return { type: 'message', ...said(summaryText(summary)), role: 'assistant' };
 }
 
 async function lookUp(id: string, param: string, { findItem }: ConversationOptions): Promise<InputItem> {
@@ -102,7 +155,7 @@ async function lookUp(id: string, param: string, { findItem }: ConversationOptio
   }
 }
 
-function checkedMessage(message: InputMessage, path: string, model: ResearchModelConfig): ConversationMessage {
+export function checkedMessage(message: SaidMessage, path: string, model: { vision: boolean }): ConversationMessage {
   const image = message.content.findIndex((part) => part.type === 'image');
   if (image !== -1 && !model.vision) {
     const param = `${path}.content[${image}]`;

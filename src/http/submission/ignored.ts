@@ -11,8 +11,8 @@ const KNOWN_PARTS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * `x-ignored-parameters` (contract section 2): fields that were accepted and are not acted on. Names come from the
- * client, so whatever a header cannot hold is percent-encoded, and there is a bound.
+ * `x-ignored-parameters` (docs/api.md, "In general"): fields that were accepted and are not acted on. Names come from
+ * the client, so whatever a header cannot hold is percent-encoded, and there is a bound.
  */
 export function ignoredHeader(
   unknown: readonly string[],

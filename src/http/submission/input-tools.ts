@@ -1,61 +1,104 @@
 import { GatewayError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
-import type { KeyConfig, ResearchModelConfig } from '../../config/schema.ts';
+import type { KeyConfig } from '../../config/schema.ts';
 import { type SearchProviderName, searchableCountry } from '../../config/search-providers.ts';
-import { type RequestMcpServer, type ResponseTool, unknownFields } from '../../protocol/requests/request-tools.ts';
+import {
+  type ClientTool,
+  type RequestMcpServer,
+  type ResponseTool,
+  unknownFields,
+} from '../../protocol/requests/request-tools.ts';
+import type { ResearchOptions } from '../../protocol/requests/research-options.ts';
 import type { Warning } from '../../protocol/warnings.ts';
-import type { BuiltinTools, RequestedMcpServer, ResearchRequest } from '../../research/run/request.ts';
+import type {
+  BuiltinTools,
+  RequestedMcpServer,
+  RequestedSources,
+  ResearchRequest,
+} from '../../research/run/request.ts';
+import type { OfferedFunction } from '../../research/run/steps.ts';
+import { commonDomains } from '../../tools/source-limits.ts';
 
 /** The parts of a body that say which tools a run may use. */
 export interface ToolFields {
-  tools?: ResponseTool[] | undefined;
+  /** Those that run at the client are not looked at. */
+  tools?: readonly ResponseTool[] | undefined;
   mcp_servers?: RequestMcpServer[] | undefined;
 }
 
+/** `research.sources`, of a request or of a model. */
+type SourceLimits = Partial<NonNullable<ResearchOptions['sources']>>;
+
 /** The tools of a request as the research loop wants them. */
-export type RequestedTools = Pick<ResearchRequest, 'tools' | 'mcpServers' | 'warnings'>;
+export type RequestedTools = Pick<ResearchRequest, 'tools' | 'mcpServers' | 'warnings' | 'sources'>;
 
 /** Searching is of little use without opening what was found, and no tool type of the API names that alone. */
-const BUILTIN_OF_TYPE = {
+export const BUILTIN_OF_TYPE = {
   web_search: ['web_search', 'fetch_url_content'],
   code_interpreter: ['execute_python'],
 } as const;
 
 /**
- * The named tools, checked against the model and the key. Without `tools` (or with an empty one) the model's own are
- * used. One that the model lacks is no error, because clients of other services name them as a matter of course: the
- * answer says so in its warnings.
+ * The named tools, checked against the built-in ones that the model offers and the key. Without `tools` (or with an empty
+ * one) the model's own are used. One that the model lacks is no error, because clients of other services name them as a
+ * matter of course: the answer says so in its warnings.
  * @throws GatewayError `mcp_servers_not_allowed`, `invalid_parameter`.
  */
 export function requestedTools(
   { tools = [], mcp_servers = [] }: ToolFields,
-  { model, key }: { model: ResearchModelConfig; key: KeyConfig },
+  { offered, key, limits }: { offered: readonly string[]; key: KeyConfig; limits?: SourceLimits | undefined },
 ): RequestedTools {
   const servers = mcp_servers.map((server, index) => ({ param: `mcp_servers[${index}]`, server: fromServer(server) }));
   const builtin = new Set<string>();
   const search: Omit<BuiltinTools, 'builtin'> = { allowedDomains: [] };
+  const blocked: string[] = [];
   const warnings: Warning[] = [];
   for (const [index, tool] of tools.entries()) {
     const param = `tools[${index}]`;
+    if (isClientTool(tool)) continue;
     if (tool.type === 'mcp') {
       servers.push({ param, server: fromTool(tool) });
       continue;
     }
     const [needed, ...others] = BUILTIN_OF_TYPE[tool.type];
-    const offered = model.research.tools;
     if (!offered.includes(needed)) {
       warnings.push({ code: 'tool_unavailable', message: `This model has no ${tool.type} tool.`, param });
       continue;
     }
     for (const name of [needed, ...others]) if (offered.includes(name)) builtin.add(name);
-    if (tool.type === 'web_search') addSearch(search, tool);
+    if (tool.type === 'web_search') {
+      addSearch(search, tool);
+      blocked.push(...(tool.filters?.blocked_domains ?? []));
+    }
   }
   checkServers(servers, key);
+  const sources = requestedSources(limits, { allowed: search.allowedDomains, blocked });
   return {
-    tools: tools.length === 0 ? null : { builtin: [...builtin], ...search },
+    tools: tools.every(isClientTool) ? null : { builtin: [...builtin], ...search },
     mcpServers: servers.map(({ server }) => server),
+    ...(sources && { sources }),
     ...(warnings.length > 0 ? { warnings } : {}),
   };
+}
+
+/**
+ * Where the run may search and read, by `research.sources` and the filters of its search tools together. Undefined where
+ * the domains of the tools say it all.
+ * @throws GatewayError `conflicting_parameters` where they allow nothing together.
+ */
+function requestedSources(
+  limits: SourceLimits | undefined,
+  filters: { allowed: string[]; blocked: string[] },
+): RequestedSources | undefined {
+  if (!limits && filters.blocked.length === 0) return undefined;
+  const { allowed_domains = [], blocked_domains = [], after, before, met_only } = limits ?? {};
+  const allowedDomains = commonDomains(filters.allowed, allowed_domains);
+  if (!allowedDomains) {
+    const message = 'research.sources.allowed_domains: the filters of web_search allow none of these domains.';
+    throw new GatewayError('conflicting_parameters', message, { param: 'research.sources.allowed_domains' });
+  }
+  const blockedDomains = [...filters.blocked, ...blocked_domains];
+  return { allowedDomains, blockedDomains, after, before, metOnly: met_only };
 }
 
 type SearchTool = Extract<ResponseTool, { type: 'web_search' }>;
@@ -72,10 +115,11 @@ function addSearch(search: Omit<BuiltinTools, 'builtin'>, tool: SearchTool): voi
  * and what of a user's place `provider` cannot search by.
  */
 export function ignoredToolParts(
-  tools: readonly ResponseTool[],
+  tools: NonNullable<ToolFields['tools']>,
   { sent, provider }: { sent: unknown; provider: SearchProviderName },
 ): string[] {
   return tools.flatMap((tool, index) => {
+    if (isClientTool(tool)) return [];
     const given: unknown = Array.isArray(sent) ? sent[index] : undefined;
     const unknown = isObject(given) ? unknownFields(given, tool) : [];
     const location = tool.type === 'web_search' ? ignoredLocation(tool, provider) : [];
@@ -89,6 +133,54 @@ function ignoredLocation({ user_location: location }: SearchTool, provider: Sear
   return (['city', 'region', 'timezone'] as const)
     .filter((name) => location[name] !== undefined)
     .map((name) => `user_location.${name}`);
+}
+
+/** Whether a tool runs at the client. */
+export function isClientTool(tool: ResponseTool): tool is ClientTool {
+  return tool.type === 'function' || tool.type === 'namespace' || tool.type === 'custom';
+}
+
+/**
+ * The functions of the client's own, as models are offered them; `taken` are names of tools that run here.
+ * @throws GatewayError `invalid_parameter` for a name that another tool has, and a namespace that is an MCP server's.
+ */
+export function functionsIn(tools: readonly ResponseTool[], taken: readonly string[]): OfferedFunction[] {
+  const functions = tools.flatMap((tool) => {
+    if (tool.type === 'function') return [offer(tool)];
+    if (tool.type === 'custom') return [offerText(tool)];
+    if (tool.type !== 'namespace') return [];
+    return tool.tools.map((inside) => ({ ...offer(inside), name: `${tool.name}.${inside.name}` }));
+  });
+  const names = new Set(taken);
+  for (const { name } of functions) {
+    if (names.has(name)) throw nameTaken(`the function ${name} has the name of another tool`);
+    names.add(name);
+  }
+  const labels = new Set(tools.flatMap((tool) => (tool.type === 'mcp' ? [tool.server_label] : [])));
+  const both = tools.find((tool) => tool.type === 'namespace' && labels.has(tool.name));
+  if (both?.type === 'namespace') throw nameTaken(`the namespace ${both.name} has the name of an MCP server`);
+  return functions;
+}
+
+function nameTaken(what: string): GatewayError {
+  return new GatewayError('invalid_parameter', `tools: ${what}: give it another name.`, { param: 'tools' });
+}
+
+function offer({
+  name,
+  description = '',
+  parameters,
+  strict,
+}: Extract<ClientTool, { type: 'function' }>): OfferedFunction {
+  const schema = parameters ?? { type: 'object', properties: {} };
+  return { name, description, parameters: schema, ...(strict !== undefined && { strict }) };
+}
+
+/** One that takes a text is a function of one string: not every wire has such tools. */
+function offerText({ name, description = '' }: Extract<ClientTool, { type: 'custom' }>): OfferedFunction {
+  const input = { type: 'string', description: 'What the tool is given, as plain text.' };
+  const parameters = { type: 'object', properties: { input }, required: ['input'], additionalProperties: false };
+  return { name, description, parameters, custom: true };
 }
 
 function checkServers(servers: { param: string; server: RequestedMcpServer }[], key: KeyConfig): void {

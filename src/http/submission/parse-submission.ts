@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { ToolsConfig } from '../../config/schema.ts';
 import { requireExactMetadata } from '../../protocol/requests/exact-numbers.ts';
 import { parseBody } from '../../protocol/requests/parse.ts';
-import type { createChatCompletion, createResponseBody } from '../../protocol/requests/requests.ts';
+import type { createChatCompletion, createResponseBody, createTaskBody } from '../../protocol/requests/requests.ts';
 import type { JsonBody } from '../middleware/body.ts';
 import { droppedItems } from './conversation.ts';
 import { ignoredHeader, withoutUnusedTools } from './ignored.ts';
@@ -18,11 +18,9 @@ export interface ParsedSubmission<T> {
  * `tools` is the configuration of the tools that run here.
  * @throws GatewayError for everything in the body that cannot be honoured.
  */
-export function parseSubmission<T extends typeof createResponseBody | typeof createChatCompletion>(
-  schema: T,
-  { raw, json }: JsonBody,
-  { web_search: { provider } }: ToolsConfig,
-): ParsedSubmission<z.output<T>> {
+export function parseSubmission<
+  T extends typeof createResponseBody | typeof createChatCompletion | typeof createTaskBody,
+>(schema: T, { raw, json }: JsonBody, { web_search: { provider } }: ToolsConfig): ParsedSubmission<z.output<T>> {
   const { body, unused } = withoutUnusedTools(json);
   const { value, ignored } = parseBody(schema, body);
   requireExactMetadata(raw);

@@ -1,32 +1,44 @@
 import { GatewayError } from '../../base/errors.ts';
 import { isObject, type JsonObject } from '../../base/json.ts';
-import type { KeyConfig, Profile, ResearchModelConfig, RouteConfig } from '../../config/schema.ts';
+import type { KeyConfig, ModelConfig, Profile, ResearchModelConfig, RouteConfig } from '../../config/schema.ts';
+import { UPDATE_PLAN } from '../../protocol/plan.ts';
+import { parseValue } from '../../protocol/requests/parse.ts';
 import type { TextFormat } from '../../protocol/requests/request-formats.ts';
-import type { InputItem } from '../../protocol/requests/request-input.ts';
+import { type InputItem, inputItem, requireQuestion } from '../../protocol/requests/request-input.ts';
 import type { CreateChatCompletion, CreateResponse } from '../../protocol/requests/requests.ts';
+import type { ResponseObject } from '../../protocol/response.ts';
 import type { SchemaChecker } from '../../research/answer/schema/schema-job.ts';
 import { requireUsableSchema } from '../../research/answer/schema/structured.ts';
-import { highestPrice, leastCost } from '../../research/run/money.ts';
-import type { ConversationMessage, ResearchRequest } from '../../research/run/request.ts';
+import { leastCost } from '../../research/run/money.ts';
+import { ASK_USER } from '../../research/run/own-tools.ts';
+import type { BuiltinTools, ConversationMessage, ResearchRequest, TakenOver } from '../../research/run/request.ts';
+import type { Conversations } from '../../runs/conversations.ts';
 import type { Caller, Runs } from '../../runs/runs.ts';
 import { leastTokens } from '../../upstream/decoding/estimate.ts';
-import { chatMessages } from './conversation.ts';
-import { requestedTools } from './input-tools.ts';
+import { highestPrice } from '../../upstream/price.ts';
+import { chatMessages, openedFor, type Sealed } from './conversation.ts';
+import { functionOutputs } from './function-outputs.ts';
+import { functionsIn, isClientTool, requestedTools } from './input-tools.ts';
+import { shownTool } from './shown-tools.ts';
 
 /** Who asks which model, and where references are looked up. */
-export interface SubmissionContext {
+export interface SubmissionContext extends Sealed {
   caller: Caller;
   key: KeyConfig;
   /** The model's name and configuration. */
   name: string;
   model: ResearchModelConfig;
-  runs: Pick<Runs, 'findItem' | 'history'>;
+  runs: Pick<Runs, 'findItem' | 'history' | 'goOn'>;
   schemas: SchemaChecker;
   signal: AbortSignal;
+  /** The tools that the request names, where it names any. */
+  tools?: BuiltinTools | null;
+  /** The conversation that it takes part in, as it was read. */
+  joined?: ({ items: JsonObject[] } & Omit<TakenOver, 'history'>) | undefined;
 }
 
 /**
- * A body of `POST /v1/responses` as a request to the research loop (contract section 3).
+ * A body of `POST /v1/responses` as a request to the research loop (docs/api.md, "POST /v1/responses").
  * @throws GatewayError for everything that cannot be honoured.
  */
 export async function fromResponse(body: CreateResponse, context: SubmissionContext): Promise<ResearchRequest> {
@@ -34,12 +46,23 @@ export async function fromResponse(body: CreateResponse, context: SubmissionCont
   const profile = profileOf(context);
   const common = commonParts(body, { ...context, text: [body.instructions ?? '', textIn(body.input)] });
   checkAnswerLength(body.max_output_tokens, { model, param: 'max_output_tokens' });
-  const earlier = body.previous_response_id === undefined ? {} : await runs.history(caller, body.previous_response_id);
+  const previous = body.previous_response_id;
+  const goingOn = await runs.goOn(caller, {
+    previous,
+    ...functionOutputs(body.input, { all: previous !== undefined }),
+  });
+  if (!goingOn) requireQuestion(body.input);
+  const { askedBack = false, ...earlier } =
+    previous === undefined || goingOn ? await fromConversation(context) : await runs.history(caller, previous);
   return {
     ...common,
     ...earlier,
-    conversation: await conversationIn(body.input, { ...context, param: 'input' }),
-    instructions: body.instructions ?? null,
+    // Not twice without research between.
+    ...(askedBack && { clarify: false }),
+    ...(goingOn ?? {
+      conversation: await conversationIn(body.input, { ...context, tools: common.tools, param: 'input' }),
+      instructions: body.instructions ?? null,
+    }),
     effort: body.reasoning?.effort ?? model.research.effort,
     maxOutputTokens: body.max_output_tokens ?? null,
     format: await formatOf(body.text?.format, { ...context, param: 'text.format.schema' }),
@@ -49,18 +72,56 @@ export async function fromResponse(body: CreateResponse, context: SubmissionCont
 }
 
 /**
- * A body of chat completions or Async as a request to the research loop (contract sections 6 and 7).
+ * The conversation that a request names, as it is now.
+ * @throws GatewayError `conflicting_parameters`, and as `Conversations.join`.
+ */
+export async function joinedBy(
+  { conversation, previous_response_id }: Pick<CreateResponse, 'conversation' | 'previous_response_id'>,
+  of: Conversations,
+  caller: Caller,
+) {
+  if (conversation === undefined) return undefined;
+  if (previous_response_id === undefined) return await of.join(caller, conversation);
+  const message = 'conversation: cannot be combined with previous_response_id: each says what came before.';
+  throw new GatewayError('conflicting_parameters', message, { param: 'conversation' });
+}
+
+/** What of a submission's context its thread needs. */
+type ThreadContext = Omit<SubmissionContext, 'schemas' | 'signal'>;
+
+/** What was said so far: in an earlier response or a conversation, if one is named, and in the input. */
+export async function researchThread(
+  { input, previous_response_id: id }: Pick<CreateResponse, 'input' | 'previous_response_id'>,
+  context: ThreadContext,
+): Promise<ConversationMessage[]> {
+  const { caller, runs } = context;
+  const { history = [] } = id === undefined ? await fromConversation(context) : await runs.history(caller, id);
+  return [...history, ...(await conversationIn(input, { ...context, param: 'input' }))];
+}
+
+/** What a conversation says to a response that takes part in it. */
+async function fromConversation({ joined, ...context }: ThreadContext): Promise<Partial<TakenOver>> {
+  if (!joined) return {};
+  const items = joined.items.map((item) => parseValue(inputItem, item));
+  const history = await conversationIn(items, { ...context, param: 'conversation' });
+  return { history, earlierSources: joined.earlierSources, askedBack: joined.askedBack };
+}
+
+/**
+ * A body of chat completions or Async as a request to the research loop (docs/api.md, "Async" and "Chat completions").
  * @throws GatewayError for everything that cannot be honoured.
  */
 export async function fromChat(body: CreateChatCompletion, context: SubmissionContext): Promise<ResearchRequest> {
-  const { model } = context;
+  const { caller, model, runs } = context;
   const common = commonParts(body, { ...context, text: [textIn(body.messages)] });
   checkAnswerLength(body.max_completion_tokens, { model, param: 'max_completion_tokens' });
   checkAnswerLength(body.max_tokens, { model, param: 'max_tokens' });
   return {
     ...common,
-    conversation: await conversationIn(body.messages, { ...context, param: 'messages' }),
-    instructions: null,
+    ...((await runs.goOn(caller, functionOutputs(body.messages, { all: false }))) ?? {
+      conversation: await conversationIn(body.messages, { ...context, tools: common.tools, param: 'messages' }),
+      instructions: null,
+    }),
     effort: body.reasoning_effort ?? body.reasoning?.effort ?? model.research.effort,
     maxOutputTokens: body.max_completion_tokens ?? body.max_tokens ?? null,
     format: await formatOf(body.response_format, { ...context, param: 'response_format.json_schema.schema' }),
@@ -71,14 +132,19 @@ function commonParts(
   body: CreateResponse | CreateChatCompletion,
   context: SubmissionContext & { text: readonly string[] },
 ) {
-  const tools = requestedTools(body, context);
+  const tools = requestedTools(body, {
+    offered: context.model.research.tools,
+    key: context.key,
+    limits: body.research?.sources ?? context.model.research.sources,
+  });
   checkMaxCost(body.max_cost, context);
   return {
     kind: 'research' as const,
     history: [],
     earlierSources: [],
     ...tools,
-    toolChoice: body.tool_choice ?? 'auto',
+    ...planning(body, context),
+    ...functionParts(body, context),
     ...(body.max_cost !== undefined && { maxCost: body.max_cost }),
     maxToolCalls: body.max_tool_calls ?? null,
     temperature: body.temperature ?? null,
@@ -86,12 +152,84 @@ function commonParts(
   };
 }
 
-/** Whose items and events a response has, and whether it is streamed unless that is asked for (contract section 9). */
+/** The functions of the client's own, and what has to be called. */
+function functionParts(
+  { tools = [], tool_choice: choice = 'auto' }: CreateResponse | CreateChatCompletion,
+  { model }: SubmissionContext,
+): Pick<ResearchRequest, 'functions' | 'functionChoice' | 'toolChoice'> {
+  const functions = functionsIn(tools, [...model.research.tools, UPDATE_PLAN, ASK_USER]);
+  if (choice === 'none') return { toolChoice: 'none' };
+  if (choice !== 'auto' && functions.length === 0) {
+    const message = 'tool_choice: only "auto" and "none" are supported where there are no functions.';
+    throw new GatewayError('unsupported_parameter', message, { param: 'tool_choice' });
+  }
+  const param = 'tool_choice';
+  if (typeof choice === 'object' && !functions.some(({ name }) => name === choice.name)) {
+    const message = `tool_choice: there is no function ${choice.name} among the tools.`;
+    throw new GatewayError('invalid_parameter', message, { param });
+  }
+  const asked = choice === 'auto' ? {} : { functionChoice: choice };
+  return { toolChoice: 'auto', ...(functions.length > 0 && { functions }), ...asked };
+}
+
+/** What the response shows of functions, where there are any. */
+export function shownFunctions(
+  { tools = [], tool_choice: choice }: CreateResponse,
+  { functions, toolChoice }: ResearchRequest,
+): { shown?: Partial<ResponseObject> } {
+  if (!functions) return {};
+  const tool_choice = typeof choice === 'object' ? { type: 'function', ...choice } : (choice ?? toolChoice);
+  return { shown: { tools: tools.filter(isClientTool).map(shownTool), tool_choice } };
+}
+
+/** Whether something was answered before in what the client sends, or in the conversation that it takes part in. */
+function hasAnswer(body: CreateResponse | CreateChatCompletion, { joined }: SubmissionContext): boolean {
+  const sent = 'input' in body ? body.input : body.messages;
+  const isAnswer = (item: object) => 'role' in item && item.role === 'assistant';
+  return sent.some(isAnswer) || (joined?.items.some(isAnswer) ?? false);
+}
+
+/** What follows an earlier answer is researched: it may be what was said to a plan that was proposed by default. */
+function defaultPlan(body: CreateResponse | CreateChatCompletion, context: SubmissionContext) {
+  const { plan } = context.model.research;
+  const follows = ('input' in body && body.previous_response_id !== undefined) || hasAnswer(body, context);
+  return plan === 'propose' && follows ? undefined : plan;
+}
+
+/** What of `research` says how the run works. */
+function planning(body: CreateResponse | CreateChatCompletion, context: SubmissionContext) {
+  const { model } = context;
+  const plan = body.research?.plan ?? defaultPlan(body, context);
+  const format = 'input' in body ? body.text?.format : body.response_format;
+  if (plan === 'propose' && format !== undefined && format.type !== 'text') {
+    const message = 'research.plan: a proposed plan is a list, and has no other format.';
+    throw new GatewayError('conflicting_parameters', message, { param: 'research.plan' });
+  }
+  // Of a thread that is sent as a whole nobody knows what was researched: it is not asked twice.
+  const sentAnswer = hasAnswer(body, { ...context, joined: undefined });
+  const clarify = (body.research?.clarify ?? model.research.clarify) && !sentAnswer;
+  return { ...(plan !== undefined && { plan }), ...(clarify && { clarify }), ...writing(body, context) };
+}
+
+/** What of `research` says how the answer is written. */
+function writing({ research }: CreateResponse | CreateChatCompletion, { model }: SubmissionContext) {
+  const report = research?.report ?? model.research.report;
+  const verify = research?.verify ?? model.research.verify;
+  return { ...(report !== 'auto' && { report }), ...(verify !== 'auto' && { verify }) };
+}
+
+/**
+ * Whose items and events a response has, and whether it is streamed unless that is asked for (docs/api.md, "The profile
+ * of OpenAI").
+ */
 export function profileOf({ key, model }: Pick<SubmissionContext, 'key' | 'model'>): Profile | undefined {
   return key.profile ?? model.profile;
 }
 
-/** Input items as the client sent them, for `input_items` (contract section 5). A string is one user message. */
+/**
+ * Input items as the client sent them, for `input_items` (docs/api.md, "The other Responses endpoints"). A string is
+ * one user message.
+ */
 export function sentItems(input: unknown, part: 'input_text' | 'text'): JsonObject[] {
   if (typeof input === 'string') {
     return [{ type: 'message', role: 'user', content: [{ type: part, text: input }] }];
@@ -105,23 +243,36 @@ const UNITS_OF_TOKEN = 8;
 
 async function conversationIn(
   items: readonly InputItem[],
-  { caller, key, name, model, runs, param }: SubmissionContext & { param: string },
+  { caller, key, name, model, runs, param, tools = null, ...sealed }: ThreadContext & { param: string },
 ): Promise<ConversationMessage[]> {
-  const findItem = (id: string) => runs.findItem(caller, id);
-  const conversation = await chatMessages(items, { model, field: param, findItem });
+  const opens = (tools?.builtin ?? model.research.tools).includes('fetch_url_content');
+  const conversation = await chatMessages(items, {
+    model,
+    field: param,
+    findItem: (id) => runs.findItem(caller, id),
+    ...openedFor(caller, sealed, { opens }),
+  });
   checkQuestionLength(conversation, { model, routes: key.routes[name] ?? model.routes, param });
   return conversation;
 }
 
-/** Refuses what no route can read, beyond doubt: whatever counts its tokens (contract section 2). */
+/** Refuses what no route can read, beyond doubt: whatever counts its tokens (docs/api.md, "Errors"). */
 function checkQuestionLength(
   conversation: readonly ConversationMessage[],
   { model, routes, param }: { model: ResearchModelConfig; routes: readonly RouteConfig[]; param: string },
 ): void {
-  const window = Math.max(model.context_length, ...routes.map((route) => route.context_length ?? 0));
   let units = 0;
   for (const message of conversation)
     for (const part of message.content) if (part.type === 'text') units += part.text.length;
+  checkWindow(units, { model, routes, param });
+}
+
+/** Refuses so many UTF-16 code units where no route can read them. */
+export function checkWindow(
+  units: number,
+  { model, routes, param }: { model: ModelConfig; routes: readonly RouteConfig[]; param: string },
+): void {
+  const window = Math.max(model.context_length, ...routes.map((route) => route.context_length ?? 0));
   if (units <= window * UNITS_OF_TOKEN) return;
   const message = `${param}: it has ${units} characters, more than the ${window} tokens of this model can be.`;
   throw new GatewayError('context_length_exceeded', message, { param });

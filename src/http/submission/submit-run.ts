@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { RunId } from '../../base/ids.ts';
 import { traceOf } from '../../base/trace-context.ts';
-import { costOf, highestKnownPrice } from '../../research/run/money.ts';
 import type { Submission, Submitted } from '../../runs/runs.ts';
+import { costOf, highestKnownPrice } from '../../upstream/price.ts';
 import type { AppDeps, Identity } from '../app-deps.ts';
 import type { Admitted } from '../limits/admission.ts';
 import type { WorstCase } from '../limits/worst-case.ts';
@@ -11,17 +11,22 @@ import { repeatKeyOf } from '../retries.ts';
 /** A run to submit, and the request it came with. */
 export interface RunSubmission {
   req: IncomingMessage;
-  res: ServerResponse;
+  /** Absent on a WebSocket: there is nobody who repeats a request, and no place for headers. */
+  res?: ServerResponse | undefined;
   identity: Identity;
   /** The body's bytes. */
   raw: Buffer;
   submission: Omit<Submission, 'caller' | 'repeat' | 'admit' | 'trace'>;
-  /** What the run will use at most, as far as can be said. */
+  /** What the run will use at most, by what is known. */
   worst: WorstCase;
 }
 
 /** Path of the endpoint whose submissions may be repeated, by interface; chat completions may not. */
-const REPEATABLE: Partial<Record<Submission['api'], string>> = { responses: '/v1/responses', async: '/v1/async' };
+const REPEATABLE: Partial<Record<Submission['api'], string>> = {
+  responses: '/v1/responses',
+  unstored: '/v1/responses',
+  async: '/v1/async',
+};
 
 /**
  * Submits a run under the limits of its key, or finds the one that this request was submitted as before (contract
@@ -31,7 +36,7 @@ const REPEATABLE: Partial<Record<Submission['api'], string>> = { responses: '/v1
 export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<Submitted> {
   const { req, res, identity, raw, submission, worst } = request;
   const { key, caller, config } = identity;
-  const path = REPEATABLE[submission.api];
+  const path = res && REPEATABLE[submission.api];
   let admitted: Admitted | undefined;
   try {
     const { run, replayed } = await deps.runs.submit({
@@ -47,14 +52,14 @@ export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<
           waits,
           tokens: worst.input + worst.output,
           cost: likelyCost(request),
-          announce: (headers) => void res.setHeaders(new Map(Object.entries(headers))),
+          announce: (headers) => void res?.setHeaders(new Map(Object.entries(headers))),
         });
         return admitted.held;
       },
     });
     identity.context.run = run.id;
     if (replayed) {
-      res.setHeader('idempotent-replayed', 'true');
+      res?.setHeader('idempotent-replayed', 'true');
       await admitted?.undo();
     }
     return { run, replayed };
@@ -64,7 +69,7 @@ export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<
   }
 }
 
-/** What a run will cost at most, as far as can be said; undefined where none of its routes has a price. */
+/** What a run will cost at most, by what is known; undefined if none of its routes has a price. */
 function likelyCost({ identity, submission, worst }: RunSubmission): number | undefined {
   const { key, config } = identity;
   const model = config.models[submission.model];

@@ -9,7 +9,10 @@ export function describedInput(schema: z.ZodType): Record<string, unknown> {
   return JSON.parse(JSON.stringify(described));
 }
 
-/** A body in which null stands for an absent field (contract section 10) takes null in every field that may be absent. */
+/**
+ * A body in which null stands for an absent field (docs/api.md, "In general") takes null in every field that may be
+ * absent.
+ */
 export function withNulls(schema: unknown): void {
   if (!isObject(schema) || !isObject(schema.properties)) return;
   const required = Array.isArray(schema.required) ? schema.required : [];

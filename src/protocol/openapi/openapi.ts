@@ -1,26 +1,33 @@
-import {
-  OpenAPIRegistry,
-  OpenApiGeneratorV31,
-  type ResponseConfig,
-  type RouteConfig,
-} from '@asteasolutions/zod-to-openapi';
+import { OpenAPIRegistry, OpenApiGeneratorV31, type RouteConfig } from '@asteasolutions/zod-to-openapi';
 import { z } from 'zod';
 import { chatChunk, chatCompletion } from '../chat.ts';
-import { errorBody } from '../errors.ts';
+import { compactedResponseObject, inputTokens } from '../compaction.ts';
 import { runEvent } from '../events.ts';
 import { modelList, modelObject } from '../models.ts';
 import { overview } from '../overview.ts';
 import {
   getReportQuery,
   getResponseQuery,
+  listDeliveriesQuery,
   listInputItemsQuery,
   listResponsesQuery,
   listTasksQuery,
 } from '../requests/queries.ts';
-import { createChatCompletion, createResponseBody, inputComponents } from '../requests/requests.ts';
+import {
+  compactBody,
+  countBody,
+  createChatCompletion,
+  createResponseBody,
+  createTaskBody,
+  inputComponents,
+} from '../requests/requests.ts';
 import { responseListEntry, responseObject } from '../response.ts';
 import { task, taskEntry } from '../tasks.ts';
+import { webhookDelivery } from '../webhook-delivery.ts';
+import { conversationOperations } from './conversations.ts';
 import { describedInput, withNulls } from './describe.ts';
+import { fileOperations } from './files.ts';
+import { jsonAnswer, jsonBody, listOf, streamed, tagged } from './operations.ts';
 
 /** `ResponseOutputTextDeltaEvent` for `response.output_text.delta`. */
 function eventSchemaName(type: string): string {
@@ -47,7 +54,9 @@ export function openApiDocument() {
     servers: [{ url: '/' }],
     security: [{ key: [] }],
   });
-  for (const name of ['CreateResponse', 'CreateChatCompletion']) withNulls(document.components?.schemas?.[name]);
+  for (const name of ['CreateResponse', 'CreateChatCompletion', 'CreateTask']) {
+    withNulls(document.components?.schemas?.[name]);
+  }
   return document;
 }
 
@@ -61,6 +70,8 @@ const taskObject = task
   .meta({ id: 'Task', description: 'The `result` of a task on a proxy model is the body of its provider.' });
 const chunk = chatChunk.meta({ id: 'ChatCompletionChunk' });
 const chatBody = jsonBody(createChatCompletion.meta({ id: 'CreateChatCompletion' }));
+const taskBody = jsonBody(createTaskBody.meta({ id: 'CreateTask' }));
+const delivery = webhookDelivery.meta({ id: 'WebhookDelivery' });
 const id = { params: z.object({ id: z.string() }) };
 const repeatable = {
   headers: z.object({
@@ -77,56 +88,8 @@ const resumable = {
   }),
 };
 
-function listOf<T extends z.ZodType>(entry: T) {
-  return z.object({
-    object: z.literal('list'),
-    data: z.array(entry),
-    has_more: z.boolean(),
-    first_id: z.string().nullable(),
-    last_id: z.string().nullable(),
-  });
-}
-
-function jsonAnswer(description: string, schema: z.ZodType): ResponseConfig {
-  return { description, content: { 'application/json': { schema } } };
-}
-
-function jsonBody(schema: z.ZodType) {
-  return { content: { 'application/json': { schema } }, required: true };
-}
-
-function streamed(schema: z.ZodType) {
-  return { 'text/event-stream': { schema } };
-}
-
-const refused = errorBody.meta({ id: 'Error' });
-const failures: Record<string, ResponseConfig> = {
-  '4XX': jsonAnswer('Refused; `error.code` says why.', refused),
-  '5XX': jsonAnswer('Failed; worth a retry unless `x-should-retry` is false.', refused),
-};
-
-type Method = RouteConfig['method'];
-interface Operation extends Pick<RouteConfig, 'request' | 'description'> {
-  summary: string;
-  answer: ResponseConfig;
-  status?: 201;
-}
-
-/** The operations of a tag by `method path operationId`, which names the method of generated clients. */
-function tagged(tag: string, operations: Readonly<Record<`${Method} /${string} ${string}`, Operation>>): RouteConfig[] {
-  return Object.entries(operations).map(([name, { answer, status = 200, ...operation }]) => {
-    const [method, path = '', operationId = ''] = name.split(' ');
-    const responses = { [status]: answer, ...failures };
-    return { method: methodOf(method), path, operationId, tags: [tag], ...operation, responses };
-  });
-}
-
-function methodOf(name: string | undefined): Method {
-  return name === 'post' || name === 'delete' ? name : 'get';
-}
-
 function operations(): RouteConfig[] {
-  return [...responseOperations(), ...taskOperations(), ...otherOperations()];
+  return [...responseOperations(), ...conversationOperations(), ...taskOperations(), ...otherOperations()];
 }
 
 function responseOperations(): RouteConfig[] {
@@ -145,6 +108,16 @@ function responseOperations(): RouteConfig[] {
       summary: 'List your responses, newest first.',
       request: { query: listResponsesQuery },
       answer: jsonAnswer('A page.', listOf(responseListEntry)),
+    },
+    'post /v1/responses/compact compactResponse': {
+      summary: 'Sum a thread up in one item that any later input takes.',
+      request: { body: jsonBody(compactBody) },
+      answer: jsonAnswer("The user's messages and the item.", compactedResponseObject),
+    },
+    'post /v1/responses/input_tokens countInputTokens': {
+      summary: 'Estimate the tokens that a request would have the model read.',
+      request: { body: jsonBody(countBody) },
+      answer: jsonAnswer('The estimate.', inputTokens),
     },
     'get /v1/responses/{id} getResponse': {
       summary: 'Read a response, or resume its stream.',
@@ -185,7 +158,7 @@ function taskOperations(): RouteConfig[] {
   return tagged('Async', {
     'post /v1/async createTask': {
       summary: 'Run a chat completion in the background.',
-      request: { ...repeatable, body: chatBody },
+      request: { ...repeatable, body: taskBody },
       answer: jsonAnswer('Submitted.', submitted),
       status: 201,
     },
@@ -234,6 +207,19 @@ function otherOperations(): RouteConfig[] {
         summary: 'Read one model.',
         request: id,
         answer: jsonAnswer('The model.', modelObject.meta({ id: 'Model' })),
+      },
+    }),
+    ...fileOperations(),
+    ...tagged('Webhooks', {
+      'get /v1/webhook_deliveries listWebhookDeliveries': {
+        summary: 'See who was told of the end of a response or task.',
+        request: { query: listDeliveriesQuery },
+        answer: jsonAnswer('All of them.', listOf(delivery)),
+      },
+      'post /v1/webhook_deliveries/{id}/redeliver redeliverWebhook': {
+        summary: 'Tell a receiver again.',
+        request: id,
+        answer: jsonAnswer('The delivery.', delivery),
       },
     }),
     ...tagged('Operating', {

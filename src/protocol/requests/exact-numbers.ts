@@ -5,7 +5,8 @@ import { topLevelSpans } from './json-spans.ts';
 import { pathText } from './parse.ts';
 
 /**
- * Refuses numbers in `metadata` that would come back changed (contract section 3): JavaScript keeps 64 bits of each.
+ * Refuses numbers in `metadata` that would come back changed (docs/api.md, "POST /v1/responses"): JavaScript keeps 64
+ * bits of each.
  * @throws GatewayError `invalid_parameter` naming the first one.
  */
 export function requireExactMetadata(body: Buffer): void {

@@ -3,8 +3,8 @@ import { isObject } from '../../base/json.ts';
 import { optional } from './parse.ts';
 
 /**
- * What a thread that began elsewhere may hold (contract section 3.1): calls of tools that ran at a client or at another
- * service, and their outputs. They become context, as text; those that say nothing are dropped.
+ * What a thread that began elsewhere may hold (docs/api.md, "POST /v1/responses"): calls of tools that ran at a client
+ * or at another service, and their outputs. They become context, as text; those that say nothing are dropped.
  */
 
 /** A call of an earlier turn. `output`: what came of it, if the item says so itself. */
@@ -14,6 +14,10 @@ export interface PriorCall {
   name: string;
   arguments: string;
   output?: string | undefined;
+  /** It waits for an approval, by its `callId`. */
+  asks?: true;
+  /** The request that it was approved by. */
+  approvedBy?: string | undefined;
 }
 
 /** What came of a call that stands elsewhere in the thread. */
@@ -21,6 +25,8 @@ export interface PriorOutput {
   type: 'prior_output';
   callId: string | undefined;
   output: string;
+  /** Of an approval: whether the call is to be made. */
+  approves?: boolean;
 }
 
 /** An item that says nothing to a model. */
@@ -44,24 +50,32 @@ function textOf(value: unknown): string {
 function call(
   name: string,
   args: unknown,
-  { output: told, ...more }: { callId?: string | undefined; output?: string } = {},
+  { output: told, ...more }: Omit<Partial<PriorCall>, 'type' | 'name' | 'arguments'> = {},
 ): PriorCall {
   return { type: 'prior_call', name, arguments: textOf(args), output: told || undefined, ...more };
 }
 
 function priorOutput(callId: string | undefined, text: string): PriorOutput | DroppedItem {
-  return text === '' ? NOTHING : { type: 'prior_output', output: text, callId };
+  return text === '' && callId === undefined ? NOTHING : { type: 'prior_output', output: text, callId };
 }
 
 /** Lists of tools say nothing about the thread, and pictures are no text. */
 const silent = z.looseObject({}).transform(() => NOTHING);
 
+const functionOutput = z.object({ call_id: id, output }).transform((item) => priorOutput(item.call_id, item.output));
+
 /** By the type of the item. */
 export const foreignItems = {
   function_call: z
-    .object({ call_id: id, name: z.string(), arguments: output })
-    .transform((item) => call(item.name, item.arguments, { callId: item.call_id })),
-  function_call_output: z.object({ call_id: id, output }).transform((item) => priorOutput(item.call_id, item.output)),
+    .object({ call_id: id, name: z.string(), namespace: id, arguments: output })
+    .transform(({ call_id, name, namespace, arguments: args }) =>
+      call(namespace === undefined ? name : `${namespace}.${name}`, args, { callId: call_id }),
+    ),
+  function_call_output: functionOutput,
+  custom_tool_call: z
+    .object({ call_id: id, name: z.string(), input: output })
+    .transform(({ call_id, name, input }) => call(name, { input }, { callId: call_id })),
+  custom_tool_call_output: functionOutput,
   web_search_call: z
     .object({ action: anything })
     .transform(({ action }) => (isObject(action) ? call('web_search', action) : NOTHING)),
@@ -77,10 +91,31 @@ export const foreignItems = {
     });
   }),
   mcp_call: z
-    .object({ server_label: id, name: z.string(), arguments: output, output, error: output })
+    .object({
+      server_label: id,
+      name: z.string(),
+      arguments: output,
+      output,
+      error: output,
+      approval_request_id: id,
+    })
     .transform((item) => {
       const name = item.server_label === undefined ? item.name : `${item.server_label}.${item.name}`;
-      return call(name, item.arguments, { output: item.output || item.error });
+      return call(name, item.arguments, { output: item.output || item.error, approvedBy: item.approval_request_id });
+    }),
+  mcp_approval_request: z
+    .object({ id: z.string().min(1), server_label: z.string(), name: z.string(), arguments: output })
+    .transform((item) => call(`${item.server_label}.${item.name}`, item.arguments, { callId: item.id, asks: true })),
+  mcp_approval_response: z
+    .object({ approval_request_id: z.string().min(1), approve: z.boolean(), reason: id })
+    .transform(({ approval_request_id: callId, approve: approves, reason }): PriorOutput => {
+      const why = reason ? ` Reason: ${reason}` : '';
+      return {
+        type: 'prior_output',
+        callId,
+        output: `The user ${approves ? 'approved' : 'denied'} this call.${why}`,
+        approves,
+      };
     }),
   mcp_list_tools: silent,
   image_generation_call: silent,

@@ -15,20 +15,29 @@ const COMMA = 0x2c;
  * big integers survive. `json` must be valid JSON.
  */
 export function topLevelSpans(json: Buffer, name: string): Span[] {
-  const spans: Span[] = [];
+  return topLevelMembers(json).flatMap((member) => (isName(json, member.name, name) ? [member.value] : []));
+}
+
+/** A JSON object without one of its fields, every other value as it was written. `json` must be valid JSON. */
+export function withoutField(json: Buffer, name: string): Buffer {
+  const kept = topLevelMembers(json).filter((member) => !isName(json, member.name, name));
+  return Buffer.from(`{${kept.map((member) => json.toString('utf8', member.name.start, member.value.end)).join(',')}}`);
+}
+
+function topLevelMembers(json: Buffer): { name: Span; value: Span }[] {
+  const members: { name: Span; value: Span }[] = [];
   let at = skipBlank(json, 0) + 1;
   for (;;) {
-    at = skipBlank(json, at);
-    if (json[at] !== QUOTE) return spans;
-    const keyEnd = endOfString(json, at);
-    const found = isName(json, { start: at, end: keyEnd }, name);
-    at = skipBlank(json, keyEnd);
-    if (json[at] !== COLON) return spans;
-    const start = skipBlank(json, at + 1);
-    const end = endOfValue(json, start);
-    if (found) spans.push({ start, end });
-    at = skipBlank(json, end);
-    if (json[at] !== COMMA) return spans;
+    const start = skipBlank(json, at);
+    if (json[start] !== QUOTE) return members;
+    const name = { start, end: endOfString(json, start) };
+    at = skipBlank(json, name.end);
+    if (json[at] !== COLON) return members;
+    const from = skipBlank(json, at + 1);
+    const value = { start: from, end: endOfValue(json, from) };
+    members.push({ name, value });
+    at = skipBlank(json, value.end);
+    if (json[at] !== COMMA) return members;
     at++;
   }
 }
@@ -70,7 +79,7 @@ export function fitsShape(json: Buffer, limit: JsonShape): boolean {
   return depth <= limit.depth && containers <= limit.containers && members <= limit.members && entries <= limit.entries;
 }
 
-/** `name` is ASCII: written with escapes it is only longer, so most others are told by their length. */
+/** `name` is ASCII: written with escapes it is only longer, so length alone rules most others out. */
 function isName(json: Buffer, { start, end }: Span, name: string): boolean {
   const length = end - start - 2;
   if (length < name.length) return false;

@@ -4,8 +4,8 @@ import { isObject } from '../../base/json.ts';
 import { step } from '../../base/load/event-loop.ts';
 
 /**
- * From a parsed body to a typed request, or the first error with the code and the `param` path of contract section 2.
- * Schemas say more than "invalid" by issues of code `custom` whose `params.code` is an error code.
+ * From a parsed body to a typed request, or the first error with the code and the `param` path of docs/api.md,
+ * "Errors". Schemas say more than "invalid" by issues of code `custom` whose `params.code` is an error code.
  */
 
 /** The result of `parseBody`: the request and the names of fields that are not acted on (`x-ignored-parameters`). */
@@ -15,8 +15,8 @@ export interface Parsed<T> {
 }
 
 /**
- * Parses a request body. Top-level fields that are null count as absent (contract section 10); fields that the schema
- * does not know are reported as ignored.
+ * Parses a request body. Top-level fields that are null count as absent (docs/api.md, "In general"); fields that the
+ * schema does not know are reported as ignored.
  * @throws GatewayError `invalid_json`, `missing_parameter`, `invalid_parameter` or what a schema names itself.
  */
 export function parseBody<T extends z.ZodObject>(schema: T, body: unknown): Parsed<z.output<T>> {
@@ -161,7 +161,8 @@ export function unsupported(message: string) {
 }
 
 function toError(issue: z.core.$ZodIssue): GatewayError {
-  const param = pathText(issue.path);
+  const unknown = issue.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : [];
+  const param = pathText([...issue.path, ...unknown]);
   const message = explain(issue);
   return new GatewayError(codeOf(issue), param ? `${param}: ${message}` : message, param ? { param } : {});
 }
@@ -176,6 +177,7 @@ function codeOf(issue: z.core.$ZodIssue): ErrorCode {
 
 function explain(issue: z.core.$ZodIssue): string {
   if (codeOf(issue) === 'missing_parameter' && issue.code !== 'custom') return 'this field is required.';
+  if (issue.code === 'unrecognized_keys') return 'this field is not known.';
   if (issue.code === 'invalid_union' && 'discriminator' in issue) return 'this value is not known.';
   const text = issue.message.replace(/^Invalid (input|option): /, '').replace(/^Too (small|big): /, '');
   return /[.!?]$/.test(text) ? text : `${text}.`;

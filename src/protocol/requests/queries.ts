@@ -1,8 +1,12 @@
 import { z } from 'zod';
+import { filePurpose } from '../files.ts';
 import { responseStatus } from '../response.ts';
 import { taskStatus } from '../tasks.ts';
 
-/** Query parameters (contract sections 5 and 6), for the API description; `http/query.ts` reads them. */
+/**
+ * Query parameters (docs/api.md, "The other Responses endpoints" and "Async"), for the API description; `http/query.ts`
+ * reads them.
+ */
 
 const cursor = z.string().optional();
 const page = { after: cursor, before: cursor, order: z.enum(['asc', 'desc']).optional() };
@@ -16,6 +20,12 @@ export const listResponsesQuery = z.object({
 
 export const listInputItemsQuery = z.object({ limit: z.int().min(1).max(100).default(20), ...page });
 
+export const listConversationItemsQuery = z.object({
+  limit: z.int().min(1).max(100).default(20),
+  after: cursor,
+  order: z.enum(['asc', 'desc']).default('desc'),
+});
+
 export const listTasksQuery = z.object({
   limit: z.int().min(1).max(1000).default(100),
   ...page,
@@ -27,5 +37,14 @@ export const getResponseQuery = z.object({
   after: z.int().min(0).optional(),
   starting_after: z.int().min(0).optional(),
 });
+
+export const listFilesQuery = z.object({
+  limit: z.int().min(1).max(10_000).default(10_000),
+  after: cursor,
+  order: z.enum(['asc', 'desc']).default('desc'),
+  purpose: filePurpose.optional(),
+});
+
+export const listDeliveriesQuery = z.object({ run: z.string() });
 
 export const getReportQuery = z.object({ format: z.enum(['md', 'html']).default('md') });

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { GatewayError } from '../../base/errors.ts';
 import { isObject } from '../../base/json.ts';
+import { Sealer } from '../../base/sealed.ts';
 import {
   type DroppedItem,
   foreignComponents,
@@ -10,9 +12,9 @@ import {
 } from './foreign-items.ts';
 import { boundedList, byType, chosenBy, optional, type Refusal, reference } from './parse.ts';
 
-/** What a run is asked: input items (contract section 3.1) and chat messages (section 7). */
+/** What a run is asked: input items (docs/api.md, "POST /v1/responses") and chat messages ("Chat completions" there). */
 
-/** Bounds of contract section 2. */
+/** Bounds of docs/api.md, "Errors". */
 const MAX_ITEMS = 10_000;
 const MAX_PARTS = 1000;
 const MAX_PARTS_IN_ALL = 10_000;
@@ -35,6 +37,31 @@ const imagePart = z
   })
   .transform(({ image_url: url }) => ({ type: 'image' as const, url: typeof url === 'string' ? url : url.url }))
   .describe('Only for models that read images.');
+const imageFile = z
+  .object({ type: z.literal('input_image'), file_id: z.string().min(1) })
+  .transform(({ file_id: id }) => ({ type: 'image_file' as const, id }))
+  .describe('Only for models that read images.');
+/** A document: a file that was uploaded, its bytes, or where it is (docs/files.md). */
+const filePart = z
+  .object({
+    type: z.literal('input_file'),
+    file_id: optional(z.string().min(1)),
+    file_url: optional(z.string().regex(/^https?:\/\//i, 'must be an http or https URL')),
+    file_data: optional(z.string().min(1)),
+    filename: optional(z.string().max(255)),
+  })
+  .refine(
+    ({ file_id, file_url, file_data }) =>
+      [file_id, file_url, file_data].filter((given) => given !== undefined).length === 1,
+    'give one of file_id, file_url and file_data',
+  )
+  .transform(({ file_id: id, file_url: url, file_data: data, filename }) => ({
+    type: 'file' as const,
+    ...(id !== undefined && { id }),
+    ...(url !== undefined && { url }),
+    ...(data !== undefined && { data }),
+    ...(filename !== undefined && { filename }),
+  }));
 const refusalPart = z
   .object({ type: z.literal('refusal'), refusal: z.string() })
   .transform(({ refusal }) => ({ type: 'text' as const, text: refusal }));
@@ -45,13 +72,19 @@ const parts = {
   refusal: refusalPart,
   input_image: imagePart,
   image_url: imagePart,
+  input_file: filePart,
 };
 const UNKNOWN_PART =
-  'unknown part type: use text or an image (input_text and input_image; in chats text and image_url)';
+  'unknown part type: use text, an image or a file (input_text, input_image and input_file; in chats text and image_url)';
 
 /** A content part, of Responses (`input_text`, `output_text`, `input_image`) or chat (`text`, `image_url`). */
-const contentPart = chosenBy((value) => byType(value, parts, UNKNOWN_PART)).meta(reference('ContentPart'));
-export type ContentPart = z.output<typeof contentPart>;
+const contentPart = chosenBy((value) => {
+  if (isObject(value) && value.type === 'input_image' && typeof value.file_id === 'string') return imageFile;
+  return byType(value, parts, UNKNOWN_PART);
+}).meta(reference('ContentPart'));
+export type InputPart = z.output<typeof contentPart>;
+/** One that a model is sent as it is. */
+export type ContentPart = Extract<InputPart, { type: 'text' | 'image' }>;
 
 const textContent = z.string().transform((text): ContentPart[] => [{ type: 'text', text }]);
 const contentParts = boundedList(contentPart, { max: MAX_PARTS });
@@ -86,7 +119,7 @@ const assistantMessage = z
 export interface InputMessage {
   type: 'message';
   role: z.output<typeof role>;
-  content: ContentPart[];
+  content: InputPart[];
   /** Tools that the assistant called with it. */
   calls?: PriorCall[];
 }
@@ -100,18 +133,25 @@ const priorToolCall = z
   })
   .describe('Becomes context.');
 const priorReasoning = z
-  .looseObject({ type: z.literal('reasoning') })
-  .transform(() => ({ type: 'reasoning' as const }))
-  .describe('Accepted and dropped.');
+  .looseObject({ type: z.literal('reasoning'), encrypted_content: optional(z.string()) })
+  .transform(({ encrypted_content: sealed = '' }) => ({
+    type: 'reasoning' as const,
+    ...(Sealer.mayOpen(sealed) && { sealed }),
+  }))
+  .describe('Dropped, unless its `encrypted_content` was made here.');
 const itemReference = z.object({ type: z.literal('item_reference'), id: z.string().min(1) });
+const compaction = z
+  .object({ type: z.literal('compaction'), encrypted_content: z.string().min(1, 'must not be empty') })
+  .describe('Of `POST /v1/responses/compact`, for the same user: stands for all that was said before it.');
 const otherItems = {
+  compaction,
   tool_call: priorToolCall,
   reasoning: priorReasoning,
   item_reference: itemReference,
   ...foreignItems,
 };
 
-/** An input item (contract section 3.1). */
+/** An input item (docs/api.md, "POST /v1/responses"). */
 export const inputItem = chosenBy((value) => {
   if (!isObject(value) || (value.type ?? 'message') !== 'message') {
     return byType(value, otherItems, 'unknown item type: use message');
@@ -126,13 +166,35 @@ const textInput = z
   .transform((text): InputItem[] => [{ type: 'message', role: 'user', content: [{ type: 'text', text }] }]);
 const inputItems = boundedList(inputItem, { min: 1, max: MAX_ITEMS });
 
-export const input = chosenBy((value) => {
-  if (typeof value === 'string') return textInput;
-  if (Array.isArray(value)) return tooManyParts(value) ?? inputItems;
-  return { refuse: 'invalid_parameter', message: 'expected a string or an array of items' };
-})
-  .refine(asksSomething, NO_USER_TEXT)
+function textOrItems(items: typeof inputItems) {
+  return chosenBy((value) => {
+    if (typeof value === 'string') return textInput;
+    if (Array.isArray(value)) return tooManyParts(value) ?? items;
+    return { refuse: 'invalid_parameter', message: 'expected a string or an array of items' };
+  }).meta(reference('Input'));
+}
+
+/**
+ * Input that may hold nothing but outputs of functions (docs/api.md, "Responses of plain models"), or nothing at all where
+ * something was said before.
+ */
+export const threadInput = textOrItems(boundedList(inputItem, { max: MAX_ITEMS }));
+
+export const input = textOrItems(inputItems).refine(asksSomething, NO_USER_TEXT).meta(reference('Input'));
+
+/** Input that asks something, or answers functions that a research called. */
+export const researchInput = textOrItems(inputItems)
+  .refine((items) => asksSomething(items) || items.some(isOutput), NO_USER_TEXT)
   .meta(reference('Input'));
+
+function isOutput(item: InputItem): boolean {
+  return item.type === 'prior_output' && item.callId !== undefined;
+}
+
+/** @throws GatewayError `invalid_parameter` where nothing is asked. */
+export function requireQuestion(items: readonly InputItem[]): void {
+  if (!asksSomething(items)) throw new GatewayError('invalid_parameter', `input: ${NO_USER_TEXT}.`, { param: 'input' });
+}
 
 /** Counted before anything is looked at: what is looked at costs. */
 function tooManyParts(items: readonly unknown[]): Refusal | undefined {
@@ -173,7 +235,7 @@ export const chatMessages = chosenBy((value) =>
 /** For the API description, by component name. */
 export const messageComponents = {
   ...foreignComponents,
-  ContentPart: z.union([textPart, imagePart, refusalPart]),
+  ContentPart: z.union([textPart, imagePart, imageFile, filePart, refusalPart]),
   Content: z.union([z.string(), contentParts]),
   InputMessage: message,
   InputItem: z
@@ -182,6 +244,7 @@ export const messageComponents = {
       itemReference,
       priorToolCall,
       priorReasoning,
+      compaction,
       z.unknown().meta(reference('PriorItem')),
     ])
     .describe('A message, or an item copied from an earlier `output`.'),

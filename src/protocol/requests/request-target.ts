@@ -7,7 +7,7 @@ import { withoutTrailing } from '../../base/text.ts';
  * provider under the operator's credential gets its address here, whatever road it takes.
  */
 
-/** The longest target, in bytes (contract section 2). */
+/** The longest target, in bytes (docs/api.md, "Errors"). */
 const MAX_TARGET = 8 * 1024;
 
 /** RFC 3986: the bytes of a path, and those of a query; `[` and `]` in a query are the contract's addition. */

@@ -1,8 +1,11 @@
 import { z } from 'zod';
-import { isObject } from '../../base/json.ts';
-import { boundedList, byType, cannot, chosenBy, mapOf, optional, reference } from './parse.ts';
+import { isObject, type JsonObject } from '../../base/json.ts';
+import { boundedList, byType, cannot, chosenBy, mapOf, optional, reference, unsupported } from './parse.ts';
 
-/** The parts of a request that say which tools may be used (contract sections 3 and 7). All of them run on the server. */
+/**
+ * The parts of a request that say which tools may be used (docs/api.md, "POST /v1/responses" and "Chat completions").
+ * All of them run on the server.
+ */
 
 /** What may stand in a header; what an HTTP client says of anything else quotes it, a credential too. */
 const headerValue = z
@@ -40,8 +43,33 @@ export const mcpServer = z.object({
 export type RequestMcpServer = z.output<typeof mcpServer>;
 export const mcpServers = boundedList(mcpServer.meta(reference('McpServer')), { max: 32 });
 
-const TOOLS_RUN_HERE =
-  'function tools cannot be used: tools run on the server. Leave tools out, or name server-side ones.';
+const TOOLS_RUN_HERE = 'custom tools cannot be used: offer functions, or name tools that run on the server.';
+
+export const functionName = z.string().regex(/^[\w-]{1,128}$/, 'must be 1 to 128 letters, digits, _ or -');
+
+export const functionShape = {
+  name: functionName,
+  description: optional(z.string()),
+  parameters: optional(z.custom<JsonObject>(isObject, 'expected a JSON Schema object')),
+  strict: optional(z.boolean()),
+};
+export const functionTool = z.object({ type: z.literal('function'), ...functionShape });
+
+/** Functions that belong together: offered as `<namespace>.<name>`, called by both names. */
+export const namespaceTool = z.object({
+  type: z.literal('namespace'),
+  name: functionName,
+  description: optional(z.string()),
+  tools: boundedList(functionTool, { max: 128 }),
+});
+
+/** A tool of the client's own that takes a text in place of arguments. */
+export const customTool = z.object({
+  type: z.literal('custom'),
+  name: functionName,
+  description: optional(z.string()),
+  format: optional(z.object({ type: z.literal('text') })),
+});
 
 const mcpTool = z.object({
   type: z.literal('mcp'),
@@ -56,8 +84,22 @@ const mcpTool = z.object({
   allowed_tools: optional(z.union([names, z.object({ tool_names: names.optional() })], 'expected an array of names')),
 });
 
+const approvalFilter = z.object({
+  tool_names: optional(names),
+  read_only: unsupported('what a server says of its tools is not known here: send tool_names'),
+});
+/** The same for plain models, whose clients may be asked before a tool is called. */
+export const askingMcpTool = mcpTool.extend({
+  require_approval: optional(
+    z.union(
+      [z.enum(['always', 'never']), z.object({ always: optional(approvalFilter), never: optional(approvalFilter) })],
+      'use "always", "never" or an object of both with tool_names',
+    ),
+  ),
+});
+
 /** A domain, as its host alone: `example.org`, also written `*.example.org` or `https://example.org/`. */
-const domain = z.string().transform((given, context) => {
+export const domain = z.string().transform((given, context) => {
   const bare = given
     .trim()
     .replace(/^https?:\/\//i, '')
@@ -70,6 +112,7 @@ const domain = z.string().transform((given, context) => {
 });
 const filters = z.object({
   allowed_domains: optional(boundedList(domain.meta({ type: 'string' }), { max: 100 })),
+  blocked_domains: optional(boundedList(domain.meta({ type: 'string' }), { max: 100 })),
 });
 const webSearchTool = z.object({
   type: z
@@ -92,47 +135,72 @@ const codeInterpreterTool = z.object({ type: z.literal('code_interpreter') });
 
 const tools = { mcp: mcpTool, code_interpreter: codeInterpreterTool };
 
+/** What a type of tool that runs here is called in all its versions; undefined for any other. */
+export function hostedType(type: unknown): 'web_search' | keyof typeof tools | undefined {
+  if (type === 'mcp' || type === 'code_interpreter') return type;
+  return /^web_search(_preview)?(_\d{4}_\d{2}_\d{2})?$/.test(String(type)) ? 'web_search' : undefined;
+}
+
+/** The tools that run here, by what `hostedType` calls them. */
+export const hostedTools = { ...tools, web_search: webSearchTool };
+
 /** A server-side tool of a Responses request. Dated variants of the web search tool mean the same. */
 export const responseTool = chosenBy((value) => {
   const type = isObject(value) ? value.type : undefined;
-  if (type === 'function' || type === 'custom') return { refuse: 'unsupported_parameter', message: TOOLS_RUN_HERE };
-  if (/^web_search(_preview)?(_\d{4}_\d{2}_\d{2})?$/.test(String(type))) return webSearchTool;
-  return byType(value, tools, 'unknown tool type: use mcp, web_search or code_interpreter');
+  if (type === 'custom') return { refuse: 'unsupported_parameter', message: TOOLS_RUN_HERE };
+  if (type === 'function') return functionTool;
+  if (type === 'namespace') return namespaceTool;
+  if (hostedType(type) === 'web_search') return webSearchTool;
+  return byType(value, tools, 'unknown tool type: use function, mcp, web_search or code_interpreter');
 }).meta(reference('Tool'));
-export type ResponseTool = z.output<typeof responseTool>;
+/** Custom tools are for plain models alone. */
+export type ResponseTool = z.output<typeof responseTool | typeof customTool | typeof askingMcpTool>;
+/** One that runs at the client. */
+export type ClientTool = z.output<typeof functionTool | typeof namespaceTool | typeof customTool>;
+export type HostedTool = Exclude<ResponseTool, ClientTool>;
 
-/** `tool_choice`: only `auto` and `none` can be honoured. */
+const CHOICES = 'only "auto", "none" and, with functions, "required" and a function are supported';
+
+/** `tool_choice` of a research model: what is demanded is demanded of its first turn. */
 export const toolChoice = z
-  .custom<'auto' | 'none'>(
-    (value) => value === 'auto' || value === 'none',
-    cannot('only "auto" and "none" are supported: tools run on the server'),
+  .union(
+    [
+      z.enum(['auto', 'none', 'required']),
+      z.object({ type: z.literal('function'), name: functionName }).transform(({ name }) => ({ name })),
+      z
+        .object({ type: z.literal('function'), function: z.object({ name: functionName }) })
+        .transform(({ function: { name } }) => ({ name })),
+    ],
+    CHOICES,
   )
-  .meta({ type: 'string', enum: ['auto', 'none'], default: 'auto' });
+  .meta({ default: 'auto' });
+
+/** A function of a chat completion, as the Responses API has it. */
+export const chatFunction = z
+  .object({ type: z.literal('function').default('function'), function: z.object(functionShape) })
+  .transform(({ function: named }): z.output<typeof functionTool> => ({ type: 'function', ...named }));
 
 /** A tool of a chat completion: there a function is what a tool is if it says nothing else. */
 export const chatTool = chosenBy((value) =>
-  isObject(value) && value.type === undefined
-    ? { refuse: 'unsupported_parameter', message: TOOLS_RUN_HERE }
-    : responseTool,
+  isObject(value) && (value.type === undefined || value.type === 'function') ? chatFunction : responseTool,
 ).meta(reference('Tool'));
 
 /** For the API description, by component name. */
 export const toolComponents = {
   Tool: z
-    .union([webSearchTool, codeInterpreterTool, mcpTool])
-    .describe('Tools that run on the server. If any is named, only the named ones are used.'),
+    .union([webSearchTool, codeInterpreterTool, mcpTool, functionTool, namespaceTool])
+    .describe(
+      'Tools that run on the server, of which only the named ones are used if any is named; functions run at the client.',
+    ),
   McpServer: mcpServer,
 };
 
-/** The fields of each tool that are understood. */
-const UNDERSTOOD = { ...tools, web_search: webSearchTool };
-
 /** The fields of a tool, as sent, that nobody understands; null counts as absent. */
-export function unknownFields(sent: Record<string, unknown>, { type }: ResponseTool): string[] {
+export function unknownFields(sent: Record<string, unknown>, { type }: HostedTool): string[] {
   const named = (value: Record<string, unknown>, shape: object, path: string) =>
     Object.keys(value)
       .filter((name) => value[name] !== null && !Object.hasOwn(shape, name))
       .map((name) => path + name);
   const nested = isObject(sent.filters) ? named(sent.filters, filters.shape, 'filters.') : [];
-  return [...named(sent, UNDERSTOOD[type].shape, ''), ...(type === 'web_search' ? nested : [])];
+  return [...named(sent, hostedTools[type].shape, ''), ...(type === 'web_search' ? nested : [])];
 }

@@ -3,13 +3,15 @@ import { isObject, type JsonObject } from '../../base/json.ts';
 import { reasoningSummary } from '../response.ts';
 import { boundedList, cannot, optional, unsupported } from './parse.ts';
 import { formatComponents, responseFormat, textFormat } from './request-formats.ts';
-import { chatMessages, input, messageComponents } from './request-input.ts';
+import { chatMessages, input, messageComponents, researchInput } from './request-input.ts';
 import { chatTool, mcpServers, responseTool, toolChoice, toolComponents } from './request-tools.ts';
+import { requestedWebhook } from './requested-webhook.ts';
+import { researchOptions } from './research-options.ts';
 
 /** The bodies of POST requests on research models. */
 
-/** Free-form metadata, at most 16 KiB as JSON (contract section 3). */
-const metadata = z
+/** Free-form metadata, at most 16 KiB as JSON (docs/api.md, "POST /v1/responses"). */
+export const metadata = z
   .custom<JsonObject>(isObject, 'expected an object')
   .refine((value) => Buffer.byteLength(JSON.stringify(value)) <= 16_384, 'must be at most 16 KiB as JSON')
   .meta({ type: 'object', additionalProperties: true, description: 'Free-form, at most 16 KiB as JSON.' });
@@ -33,13 +35,21 @@ const common = {
   metadata: metadata.optional(),
   tool_choice: toolChoice.optional(),
   mcp_servers: mcpServers.optional(),
+  research: researchOptions.optional(),
 };
 
-/** `POST /v1/responses` on a research model (contract section 3). */
+const conversationId = z.string().min(1, 'must not be empty');
+export const conversation = z
+  .union([conversationId, z.object({ id: conversationId }).transform(({ id }) => id)])
+  .optional()
+  .describe('The id of a conversation, or an object with it. Not together with `previous_response_id`.');
+
+/** `POST /v1/responses` on a research model (docs/api.md, "POST /v1/responses"). */
 export const createResponseBody = z.object({
   ...common,
-  input,
+  input: researchInput,
   background: z.boolean().optional(),
+  store: z.boolean().optional(),
   instructions: z.string().optional(),
   previous_response_id: z.string().min(1).optional(),
   max_output_tokens: z.int().min(1).optional(),
@@ -47,13 +57,32 @@ export const createResponseBody = z.object({
   tools: boundedList(responseTool, { max: 64 }).optional(),
   text: z.object({ format: optional(textFormat) }).optional(),
   prompt: unsupported('stored prompts are not supported: send input'),
-  conversation: unsupported('conversations are not supported: use previous_response_id'),
+  conversation,
+  webhook: requestedWebhook.optional(),
 });
 export type CreateResponse = z.output<typeof createResponseBody>;
 
+/** `POST /v1/responses/compact` (docs/api.md, "Counting and compacting"). */
+export const compactBody = createResponseBody
+  .pick({ model: true, instructions: true, previous_response_id: true })
+  .extend({
+    input: input.optional(),
+  });
+export type CompactBody = z.output<typeof compactBody>;
+
+/** `POST /v1/responses/input_tokens`: what else a model reads is counted whatever it is. */
+export const countBody = compactBody.extend({
+  conversation: createResponseBody.shape.conversation,
+  tools: z.array(z.unknown()).optional(),
+  text: z.unknown().optional(),
+});
+export type CountBody = z.output<typeof countBody>;
+
 const NO_FUNCTIONS = 'client-side functions cannot be used: tools run on the server';
 
-/** `POST /v1/chat/completions` and `POST /v1/async` on a research model (contract sections 6 and 7). */
+/**
+ * `POST /v1/chat/completions` and `POST /v1/async` on a research model (docs/api.md, "Async" and "Chat completions").
+ */
 export const createChatCompletion = z.object({
   ...common,
   messages: chatMessages,
@@ -76,8 +105,12 @@ export const createChatCompletion = z.object({
     .meta({ type: 'integer', enum: [1] })
     .optional(),
   audio: unsupported('audio output is not supported'),
+  webhook: unsupported('only work in the background tells of its end: use /v1/async, or /v1/responses with background'),
 });
 export type CreateChatCompletion = z.output<typeof createChatCompletion>;
+
+/** `POST /v1/async` on a research model. */
+export const createTaskBody = createChatCompletion.extend({ webhook: requestedWebhook.optional() });
 
 /** What stands in these bodies and is chosen by looking at it, for the API description. */
 export const inputComponents = { ...messageComponents, ...toolComponents, ...formatComponents };

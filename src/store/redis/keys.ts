@@ -19,6 +19,13 @@ export class Sharded {
   }
 }
 
+/** Stands in the place of an id where replicas are waited for. */
+export const SECRET = 'secret';
+/** The same for the runs that have something to tell. */
+export const DELIVERIES = 'deliveries';
+/** The same for the files that end. */
+export const EXPIRING_FILES = 'files';
+
 /**
  * Names of keys and channels. Everything of one run carries the hash tag `{id}`, so that Redis Cluster shards by run;
  * the sets over many runs stand alone and are only an index: what the run's own hash says is the truth.
@@ -41,6 +48,12 @@ export class Keys {
    */
   readonly waiting: { readonly order: string; readonly runs: string; readonly turn: string };
   readonly probe: string;
+  /** What all who use the store share; `SECRET` is its tag. */
+  readonly secret: string;
+  /** Sorted set of the runs that have something to tell, by when they are looked at; `DELIVERIES` is its tag. */
+  readonly deliveries: string;
+  /** Sorted set of files by when they end; `EXPIRING_FILES` is its tag. */
+  readonly expiringFiles: string;
   /** The version of all this. */
   readonly format: string;
 
@@ -55,6 +68,9 @@ export class Keys {
     const waiting = `${prefix}:{${prefix}:waiting}`;
     this.waiting = { order: `${waiting}:order`, runs: `${waiting}:runs`, turn: `${waiting}:turn` };
     this.probe = `${prefix}:probe`;
+    this.secret = `${prefix}:{${SECRET}}:shared`;
+    this.deliveries = `${prefix}:{${DELIVERIES}}:due`;
+    this.expiringFiles = `${prefix}:{${EXPIRING_FILES}}:expiry`;
     this.format = `${prefix}:format`;
   }
 
@@ -69,6 +85,20 @@ export class Keys {
   }
   compressed(id: RunId): string {
     return `${this.#prefix}:{${id}}:sealed`;
+  }
+  /** How far a run is with what it has to tell. */
+  delivery(id: RunId): string {
+    return `${this.#prefix}:{${id}}:delivery`;
+  }
+  /** Whose a file is. */
+  file(id: string): string {
+    return `${this.#prefix}:{${id}}:file`;
+  }
+  /** Of a user's files: a hash of their records, a sorted set of their ids, and how many bytes they have; `tag` is theirs. */
+  filesOf(user: string): { names: [string, string, string]; tag: string } {
+    const tag = `files ${encodeURIComponent(user)}`;
+    const tagged = `${this.#prefix}:{${tag}}`;
+    return { names: [`${tagged}:records`, `${tagged}:order`, `${tagged}:bytes`], tag };
   }
   /** Says that no run of this id may be created: it was deleted, or another submission took its place. */
   gone(id: RunId): string {
@@ -112,6 +142,11 @@ export class Keys {
     const points = this.limit(name, key);
     const tag = hashedPart(points);
     return tag.includes('}') ? sameSlot(points, `${this.#prefix}:holds`) : `${this.#prefix}:holds:{${tag}}`;
+  }
+  /** Of a conversation: its hash, a hash of its items by id, and a sorted set of their ids by place. */
+  conversation(id: string): [string, string, string] {
+    const tagged = `${this.#prefix}:{${id}}`;
+    return [`${tagged}:conversation`, `${tagged}:items`, `${tagged}:order`];
   }
   cache(namespace: string): string {
     return `${this.#prefix}:cache:${namespace}`;

@@ -1,6 +1,9 @@
 import { type Clock, systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
 import { type Caches, keyvCache } from '../cache.ts';
+import type { ConversationStore } from '../conversation-store.ts';
+import type { DeliveryStore } from '../delivery-store.ts';
+import type { FileStore } from '../file-store.ts';
 import type { LimitStore } from '../limits.ts';
 import type { RunStore } from '../run-store.ts';
 import { Connection, type RedisConnection } from './connection/connection.ts';
@@ -8,12 +11,16 @@ import { openQueueClient, type QueueConnection } from './connection/queue-client
 import { checkQueueKeys, checkRedis, withRights } from './connection/startup-checks.ts';
 import { parseTarget, type TlsFiles } from './connection/target.ts';
 import { Topology } from './connection/topology.ts';
+import { RedisConversations } from './conversations.ts';
+import { RedisDeliveries } from './deliveries.ts';
+import { RedisFiles } from './files.ts';
 import { enterFormat } from './format.ts';
 import { Keys } from './keys.ts';
 import { redisKeyv } from './keyv-store.ts';
 import { redisLimits } from './limits.ts';
 import { Channels } from './runs/channels.ts';
 import { Replicas } from './runs/replicas.ts';
+import { sharedSecret } from './shared-secret.ts';
 import { RedisRunStore } from './store.ts';
 
 export interface RedisOptions {
@@ -43,6 +50,11 @@ export interface RedisStorage {
   runs: RunStore;
   caches: Caches;
   limits: LimitStore;
+  conversations: ConversationStore;
+  deliveries: DeliveryStore;
+  files: FileStore;
+  /** See `Storage.secret`. */
+  secret(): Promise<string>;
   /** Opens a connection for a queue of runs, to be closed by the caller. */
   openQueue(): Promise<QueueConnection>;
 }
@@ -88,8 +100,14 @@ async function open(options: RedisOptions): Promise<RedisStorage> {
     replicas: waits,
     onClose: () => parts.disposeAsync(),
   });
+  const have = async (id: string) => await waits?.have(id);
+  const now = () => (clock ? `${clock.now()}` : '');
   return {
     runs,
+    conversations: new RedisConversations({ redis, keys, now, have }),
+    deliveries: new RedisDeliveries({ redis, keys, now, have }),
+    files: new RedisFiles({ redis, keys, have }),
+    secret: () => sharedSecret({ redis, keys, have }),
     caches: redisCaches({ redis, keys, log }),
     limits: redisLimits({ redis, keys, log, now: systemClock.now }),
     openQueue: () => openQueueClient({ target, prefix, log, topology }),

@@ -111,7 +111,7 @@ export class RedisRunStore extends RedisPart implements RunStore {
 
   /** What a run began with, and all that leads to it, is at replicas; readers may see it up to the event `last`. */
   async #showNew(
-    run: Pick<NewRun, 'id' | 'user' | 'api'>,
+    run: Pick<NewRun, 'id' | 'user' | 'api' | 'claim'>,
     { last, keys = [] }: { last: number; keys: readonly SubmissionKeyName[] | undefined },
   ): Promise<void> {
     if (!this.#replicas) return;
@@ -133,7 +133,7 @@ export class RedisRunStore extends RedisPart implements RunStore {
   }
 
   /**
-   * The attempt that stored or deleted a run may not have waited to the end, and what a repeat is told of must not be
+   * The attempt that stored or deleted a run may not have waited to the end, and what a repeat reads must not be
    * lost either. It is shown no further than what was waited for.
    */
   async #waitForRepeat({ run, runId }: KeyHolder, keys: readonly SubmissionKeyName[] | undefined): Promise<void> {

@@ -2,6 +2,9 @@ import { once } from 'node:events';
 import { createConnection, type Socket } from 'node:net';
 import { GatewayError } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
+import type { ConversationStore } from '../conversation-store.ts';
+import type { DeliveryStore } from '../delivery-store.ts';
+import type { FileStore } from '../file-store.ts';
 import { type LimitResult, type LimitStore, releaseOf } from '../limits.ts';
 import { ChangeListeners, type LogHandlers, LogListeners } from '../listeners.ts';
 import type { RunStore } from '../run-store.ts';
@@ -33,6 +36,11 @@ interface Pending {
 export interface SharedStore {
   runs: RunStore;
   limits: LimitStore;
+  conversations: ConversationStore;
+  deliveries: DeliveryStore;
+  files: FileStore;
+  /** See `Storage.secret`. */
+  secret(): Promise<string>;
   /** Resolves when the connection has ended, by `runs.close` or because the process that holds the store is gone. */
   closed: Promise<void>;
 }
@@ -46,7 +54,15 @@ export async function connectStore(path: string, { answerMs = ANSWER_MS } = {}):
   const socket = createConnection(path);
   await once(socket, 'connect');
   const link = new StoreLink(socket, answerMs);
-  return { runs: sharedRuns(link), limits: sharedLimits(link), closed: link.closed };
+  return {
+    runs: sharedRuns(link),
+    limits: sharedLimits(link),
+    conversations: remote<ConversationStore>(link, { of: 'conversations' }),
+    deliveries: remote<DeliveryStore>(link, { of: 'deliveries' }),
+    files: remote<FileStore>(link, { of: 'files' }),
+    secret: () => link.call({ of: 'storage' }, 'secret', []),
+    closed: link.closed,
+  };
 }
 
 /**

@@ -4,11 +4,14 @@ import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunId } from '../../base/ids.ts';
+import type { ConversationStore } from '../conversation-store.ts';
+import type { DeliveryStore } from '../delivery-store.ts';
+import type { FileStore } from '../file-store.ts';
 import type { LimitHolder, LimitRelease, LimitRequest, LimitResult, LimitStore } from '../limits.ts';
 import type { Append, AppendResult, RunStore } from '../run-store.ts';
 import { type Callee, Outbox, type Question, readMessages, type StoreReply, toWireError } from './wire.ts';
 
-/** A worker that takes nothing for so long that this many bytes wait for it is told of gaps instead of batches. */
+/** A worker that takes nothing for so long that this many bytes wait for it gets gaps instead of batches. */
 const MAX_UNSENT_BYTES = 16 * 1024 ** 2;
 
 /** A store that other processes of this gateway reach. */
@@ -17,8 +20,19 @@ export interface StoreServer extends AsyncDisposable {
   readonly path: string;
 }
 
-/** Shares a store and limits with the other processes of this gateway; both stay the caller's to close. */
-export async function serveStore(shared: { runs: RunStore; limits: LimitStore }): Promise<StoreServer> {
+/** What is shared. */
+export interface ServedStorage {
+  runs: RunStore;
+  limits: LimitStore;
+  conversations: ConversationStore;
+  deliveries: DeliveryStore;
+  files: FileStore;
+  /** See `Storage.secret`. */
+  secret(): Promise<string>;
+}
+
+/** Shares a storage with the other processes of this gateway; it stays the caller's to close. */
+export async function serveStore(shared: ServedStorage): Promise<StoreServer> {
   const folder = await mkdtemp(join(tmpdir(), 'research-gateway-'));
   await chmod(folder, 0o700);
   const path = process.platform === 'win32' ? `\\\\.\\pipe\\${folder.replaceAll(/[:\\]/g, '-')}` : join(folder, 's');
@@ -48,6 +62,7 @@ export async function serveStore(shared: { runs: RunStore; limits: LimitStore })
 
 /** One worker's connection. */
 class ServedWorker implements Disposable {
+  readonly #shared: ServedStorage;
   readonly #runs: RunStore;
   readonly #limits: LimitStore;
   readonly #outbox: Outbox<StoreReply>;
@@ -68,7 +83,9 @@ class ServedWorker implements Disposable {
   };
   #left = false;
 
-  constructor(socket: Socket, { runs, limits }: { runs: RunStore; limits: LimitStore }) {
+  constructor(socket: Socket, shared: ServedStorage) {
+    const { runs, limits } = shared;
+    this.#shared = shared;
     this.#runs = runs;
     this.#limits = limits;
     this.#outbox = new Outbox(socket);
@@ -80,7 +97,6 @@ class ServedWorker implements Disposable {
     this.#left = true;
     this.#changes[Symbol.dispose]();
     for (const subscription of this.#subscriptions.values()) subscription[Symbol.dispose]();
-    this.#subscriptions.clear();
     this.#giveUpCalls();
   }
 
@@ -110,6 +126,14 @@ class ServedWorker implements Disposable {
         return this.#runs;
       case 'limits':
         return this.#limits;
+      case 'conversations':
+        return this.#shared.conversations;
+      case 'deliveries':
+        return this.#shared.deliveries;
+      case 'files':
+        return this.#shared.files;
+      case 'storage':
+        return this.#shared;
       case 'counter':
         return this.#limits.counter(callee);
       case 'budget':
@@ -154,7 +178,7 @@ class ServedWorker implements Disposable {
           behind = true;
           return;
         }
-        // The gap is told with the next batch that fits; until then the reader has nothing new to read anyway.
+        // The gap goes out with the next batch that fits; until then the reader has nothing new to read anyway.
         if (behind) outbox.send({ say: 'gap', subscription });
         behind = false;
         outbox.send({ say: 'batch', subscription, batch });

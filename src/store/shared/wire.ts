@@ -16,7 +16,7 @@ export type Structured = ReturnType<typeof deserialize>;
 
 /** Whose method is called. */
 export type Callee =
-  | { of: 'runs' | 'limits' }
+  | { of: 'runs' | 'limits' | 'conversations' | 'deliveries' | 'files' | 'storage' }
   | ({ of: 'counter' | 'budget' } & CounterWindow)
   | { of: 'slots'; name: string };
 

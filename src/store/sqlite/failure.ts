@@ -18,7 +18,7 @@ export function resourceFailure(thrown: unknown): string | undefined {
   return REASON_OF_CODE.get(thrown.errcode & 0xff);
 }
 
-/** Whether a database file is none, or none any more: SQLITE_CORRUPT and SQLITE_NOTADB. */
+/** Whether a file is no database, or not any more: SQLITE_CORRUPT and SQLITE_NOTADB. */
 export function isDamaged(thrown: Error): boolean {
   return hasCode(thrown, [11, 26]);
 }

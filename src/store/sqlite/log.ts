@@ -60,7 +60,7 @@ export class Log extends StoredLogs {
     if (transcript && transcript.length > 0) {
       for (const entry of transcript) this.#statements.insertEntry.run(run.key, entry);
       run.entries += transcript.length;
-      if (run.attempts !== 0) this.#claims.setAttempts(run, 0);
+      if (batch.progress && run.attempts !== 0) this.#claims.setAttempts(run, 0);
     }
     if (end) this.#end(run, end, batch.token);
     return { result: 'ok', last: run.last, cancel: run.cancelRequested };

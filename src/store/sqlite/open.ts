@@ -8,7 +8,7 @@ import { Checkpoints } from './files/checkpoints.ts';
 import { DatabaseHealth } from './files/health.ts';
 import { hasLock, lockFolder, refuseUsed } from './files/lock.ts';
 import { lostLog, markClosed, markOpen } from './files/lost-log.ts';
-import { prepareDatabase, SCHEMA_VERSION } from './schema.ts';
+import { prepareDatabase, SCHEMA_VERSION, schemaVersion } from './schema.ts';
 import { SqliteRunStore } from './store.ts';
 
 /** Longest wait for a lock, in milliseconds: a backup tool may hold one for a moment. The event loop stands still. */
@@ -69,30 +69,35 @@ function unusable(folder: string, thrown: unknown): unknown {
 function openAt(path: string, options: SqliteOptions & { onClose: () => void }): SqliteRunStore {
   const { log, onClose, clock = systemClock } = options;
   const steady = options.clock ?? steadyClock;
-  const db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+  const connect = () => new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS });
+  let db = connect();
   try {
-    prepareDatabase(db, {
-      sync: options.sync,
-      keepCopy(version) {
-        const copy = keepCopy(db, path, version);
-        log.info({ from: version, to: SCHEMA_VERSION, copy }, 'the database is led to a new version; a copy is kept');
-      },
-    });
+    const version = schemaVersion(db);
+    if (version > 0 && version < SCHEMA_VERSION) {
+      // What only stands in the write-ahead log would be missing.
+      db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+      db.close();
+      const copy = keepCopy(path, version);
+      db = connect();
+      log.info({ from: version, to: SCHEMA_VERSION, copy }, 'the database is led to a new version; a copy is kept');
+    }
+    prepareDatabase(db, options);
     const health = new DatabaseHealth(path === MEMORY ? undefined : path);
     const checkpoints = path === MEMORY ? undefined : new Checkpoints(db, path);
     return new SqliteRunStore(db, { log, onClose, clock, steady, health, checkpoints });
   } catch (thrown) {
-    db.close();
+    if (db.isOpen) db.close();
     throw thrown;
   }
 }
 
-/** Copies the database beside itself; the path of the copy. One that is there already was made before anything changed. */
-function keepCopy(db: DatabaseSync, path: string, version: number): string {
+/**
+ * Copies the database beside itself; the path of the copy. One that is there already was made before anything changed.
+ * Nothing of this process may have the database open: see `DatabaseHealth`.
+ */
+function keepCopy(path: string, version: number): string {
   const copy = `${path}.v${version}`;
   if (existsSync(copy)) return copy;
-  // What only stands in the write-ahead log would be missing.
-  db.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   copyFileSync(path, `${copy}.tmp`, constants.COPYFILE_FICLONE);
   renameSync(`${copy}.tmp`, copy);
   return copy;

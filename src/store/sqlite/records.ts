@@ -98,7 +98,7 @@ export class Records {
     return run.last === kept.last ? kept : { ...kept, last: run.last };
   }
 
-  /** Removes everything that belongs to a run. False where there is none. */
+  /** Removes everything that belongs to a run. False if there is none. */
   remove(id: RunId): boolean {
     this.#kept.delete(id);
     const row = this.#statements.key.get(id);

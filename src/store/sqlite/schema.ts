@@ -121,8 +121,76 @@ CREATE TABLE limit_holds (
 ) STRICT, WITHOUT ROWID;
 `;
 
+/**
+ * Conversations and their items, see `ConversationStore`; `key` of an item is its place. `kept`: what all who use the
+ * store share, such as the secret of `SqliteRunStore.secret`.
+ */
+const VERSION_6 = `
+CREATE TABLE conversations (
+  key INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  user TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL,
+  metadata TEXT NOT NULL,
+  items INTEGER NOT NULL DEFAULT 0,
+  bytes INTEGER NOT NULL DEFAULT 0,
+  version INTEGER NOT NULL DEFAULT 0,
+  held_by TEXT,
+  held_since INTEGER
+) STRICT;
+CREATE INDEX conversations_expiry ON conversations (expires_at);
+CREATE TABLE conversation_items (
+  key INTEGER PRIMARY KEY,
+  conversation INTEGER NOT NULL,
+  id TEXT NOT NULL,
+  json TEXT NOT NULL,
+  UNIQUE (conversation, id)
+) STRICT;
+CREATE INDEX conversation_items_order ON conversation_items (conversation, key);
+
+CREATE TABLE kept (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+`;
+
+/** What runs have to tell, see `DeliveryStore`. `due_at` is null where nobody has to look at it any more. */
+const VERSION_7 = `
+CREATE TABLE deliveries (
+  run TEXT PRIMARY KEY,
+  state TEXT,
+  due_at INTEGER,
+  expires_at INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX deliveries_due ON deliveries (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX deliveries_expiry ON deliveries (expires_at) WHERE due_at IS NULL;
+`;
+
+/** What is known of the files of users, see `FileStore`. */
+const VERSION_8 = `
+CREATE TABLE files (
+  id TEXT PRIMARY KEY,
+  user TEXT NOT NULL,
+  name TEXT NOT NULL,
+  purpose TEXT NOT NULL,
+  type TEXT NOT NULL,
+  bytes INTEGER NOT NULL,
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX files_list ON files (user, created_at, id);
+CREATE INDEX files_expiry ON files (expires_at) WHERE expires_at IS NOT NULL;
+`;
+
 /** What leads from each version to the next; the first from an empty database to version 1. */
-const STEPS: readonly string[] = [VERSION_1, VERSION_2, VERSION_3, VERSION_4, VERSION_5];
+const STEPS: readonly string[] = [
+  VERSION_1,
+  VERSION_2,
+  VERSION_3,
+  VERSION_4,
+  VERSION_5,
+  VERSION_6,
+  VERSION_7,
+  VERSION_8,
+];
 
 /** A write-ahead log that a long reader let grow is cut back to this once it was moved into the database, in bytes. */
 const LARGEST_LOG_BYTES = 64 * 1024 ** 2;
@@ -131,12 +199,9 @@ const LARGEST_LOG_BYTES = 64 * 1024 ** 2;
 export const SCHEMA_VERSION = STEPS.length;
 
 /** Sets the connection up and leads the database to the version of this gateway; see `migrate`. */
-export function prepareDatabase(
-  db: DatabaseSync,
-  options: { sync: 'normal' | 'full'; keepCopy(version: number): void },
-): void {
+export function prepareDatabase(db: DatabaseSync, options: { sync: 'normal' | 'full' }): void {
   configure(db, options);
-  migrate(db, options);
+  migrate(db);
 }
 
 function configure(db: DatabaseSync, options: { sync: 'normal' | 'full' }): void {
@@ -156,11 +221,11 @@ export function schemaVersion(db: DatabaseSync): number {
 }
 
 /**
- * Leads the database step by step to the version of this gateway, each step in a transaction of its own. `keepCopy` is
- * called first where there is something to lose.
+ * Leads the database step by step to the version of this gateway, each step in a transaction of its own. Whoever calls
+ * keeps a copy of an earlier version first.
  * @throws Error naming the fix where a newer gateway wrote it, or a step fails.
  */
-function migrate(db: DatabaseSync, options: { keepCopy(version: number): void }): void {
+function migrate(db: DatabaseSync): void {
   const version = schemaVersion(db);
   if (version > SCHEMA_VERSION) {
     throw new Error(
@@ -168,7 +233,6 @@ function migrate(db: DatabaseSync, options: { keepCopy(version: number): void })
         'Start the gateway that wrote it or a newer one, or set store.url to another folder.',
     );
   }
-  if (version > 0 && version < SCHEMA_VERSION) options.keepCopy(version);
   for (const [index, step] of STEPS.entries()) {
     if (index < version) continue;
     try {

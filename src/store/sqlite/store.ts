@@ -23,23 +23,25 @@ import type {
 } from '../run-store.ts';
 import { checkAppend } from '../run-store-checks.ts';
 import { Claims, cancelOfEnded } from './claims.ts';
+import { SqliteConversations } from './conversations.ts';
+import { SqliteDeliveries } from './deliveries.ts';
 import { sqliteFailure, sqliteReason } from './failure.ts';
 import type { Checkpoints } from './files/checkpoints.ts';
 import type { DatabaseHealth } from './files/health.ts';
+import { SqliteFiles } from './files.ts';
 import { SubmissionKeys } from './keys.ts';
 import { SqliteLimits } from './limits.ts';
 import { Lists } from './lists.ts';
 import { appendAfterEnd, Log, type LogRef } from './log.ts';
 import { isFree, type OpenRun, OpenRuns, openRun } from './open-runs.ts';
 import { Records } from './records.ts';
-import { type Transaction, Writer } from './writer.ts';
+import { sharedSecret } from './shared-secret.ts';
+import { inTime, type Transaction, Writer } from './writer.ts';
 
 /** Memory for finished logs that are read again and again. */
 const COMPRESSED_LOGS_BYTES = 32 * 1024 ** 2;
-/** How long expired runs may be removed in one transaction, in milliseconds. */
-const REMOVING_MS = 2;
-/** Submission keys removed in one transaction, which holds up all others. */
-const KEYS_AT_ONCE = 50;
+/** Submission keys or conversations removed in one transaction, which holds up all others. */
+const REMOVED_AT_ONCE = 50;
 
 export interface SqliteStoreOptions {
   log: Logger;
@@ -67,6 +69,10 @@ export class SqliteRunStore implements RunStore {
   readonly #claims: Claims;
   readonly #log: Log;
   readonly #limits: SqliteLimits;
+  /** Kept in the same database. */
+  readonly conversations: SqliteConversations;
+  readonly deliveries: SqliteDeliveries;
+  readonly files: SqliteFiles;
   readonly #readers = new LogListeners();
   readonly #changes = new ChangeListeners();
   readonly #compressed = new CompressedLogs(COMPRESSED_LOGS_BYTES);
@@ -88,11 +94,20 @@ export class SqliteRunStore implements RunStore {
     this.#claims = new Claims(db, this.#open);
     this.#log = new Log(db, { claims: this.#claims, clock });
     this.#limits = new SqliteLimits(db, { ...options, writer: this.#writer });
+    const parts = { clock, writer: this.#writer, read: <T>(work: () => T) => this.#read(work) };
+    this.conversations = new SqliteConversations(db, parts);
+    this.deliveries = new SqliteDeliveries(db, parts);
+    this.files = new SqliteFiles(db, parts);
   }
 
   /** Limits of keys, kept in the same database. */
   get limits(): LimitStore {
     return this.#limits.store;
+  }
+
+  /** See `Storage.secret`. */
+  secret(): Promise<string> {
+    return this.#writer.run(() => sharedSecret(this.#db));
   }
 
   create(run: NewRun): ReturnType<RunStore['create']> {
@@ -291,28 +306,16 @@ export class SqliteRunStore implements RunStore {
   }
 
   async removeExpired(options: { limit: number }): Promise<number> {
-    const removeKeys = () => this.#writer.run(() => this.#keys.removeExpired(KEYS_AT_ONCE));
-    while ((await removeKeys()) === KEYS_AT_ONCE);
+    for (const some of [this.#keys, this.conversations, this.deliveries]) {
+      const remove = () => this.#writer.run(() => some.removeExpired(REMOVED_AT_ONCE));
+      while ((await remove()) === REMOVED_AT_ONCE);
+    }
     const ids = this.#read(() => this.#records.expired(this.#options.clock.now(), options.limit));
     for (let done = 0; done < ids.length; ) {
-      done += await this.#writer.run((transaction) => this.#removeSome(ids.slice(done), transaction));
+      // Runs that are removed together share most pages, and the write-ahead log gets each page once for all of them.
+      done += await this.#writer.run((transaction) => inTime(ids.slice(done), (id) => this.#remove(id, transaction)));
     }
     return ids.length;
-  }
-
-  /**
-   * Removes the first of these, and as many as there is time for; how many. Runs that are removed together share most pages,
-   * and the write-ahead log gets each page once for all of them; yet the appends of live runs must not wait for long logs.
-   */
-  #removeSome(ids: readonly RunId[], transaction: Transaction): number {
-    const until = performance.now() + REMOVING_MS;
-    let done = 0;
-    for (const id of ids) {
-      this.#remove(id, transaction);
-      done++;
-      if (performance.now() > until) break;
-    }
-    return done;
   }
 
   async check(): ReturnType<RunStore['check']> {
@@ -332,6 +335,7 @@ export class SqliteRunStore implements RunStore {
     this.#closed = true;
     await this.#options.checkpoints?.stop();
     this.#db.close();
+    this.#options.health.close();
     this.#options.onClose();
   }
 

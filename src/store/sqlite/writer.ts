@@ -2,6 +2,9 @@ import type { DatabaseSync } from 'node:sqlite';
 import { unavailable } from '../failure.ts';
 import { resourceFailure, sqliteFailure } from './failure.ts';
 
+/** How long a job that does many things may take, in milliseconds: the appends of live runs must not wait for it. */
+const IN_TIME_MS = 2;
+
 /** What a job may ask of the transaction that it runs in. */
 export interface Transaction {
   /** Called once the job's writes are durable, before its promise resolves. Must not throw. */
@@ -29,7 +32,7 @@ export class Writer {
   #jobs: Job[] = [];
   #closed = false;
 
-  /** `failed` is told of every transaction that fails, `committed` of the others. */
+  /** `failed` is called for every transaction that fails, `committed` for the others. */
   constructor(db: DatabaseSync, options: { failed(thrown: unknown): void; committed(): void }) {
     this.#db = db;
     this.#failed = options.failed;
@@ -105,4 +108,16 @@ export class Writer {
     for (const action of settle) action();
     return undefined;
   }
+}
+
+/** Works on the first of these, and on as many as there is time for in one transaction; how many. */
+export function inTime<T>(all: readonly T[], work: (one: T) => unknown): number {
+  const until = performance.now() + IN_TIME_MS;
+  let done = 0;
+  for (const one of all) {
+    work(one);
+    done++;
+    if (performance.now() > until) break;
+  }
+  return done;
 }

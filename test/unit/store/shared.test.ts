@@ -9,11 +9,12 @@ import { serveStore } from '../../../src/store/shared/store-server.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/open.ts';
 import { claimedRun, events, newRun } from '../../contract/run-store-fixture.ts';
 import { until } from '../../support/http-gateway.ts';
+import { storageOf } from '../../support/storage-of.ts';
 
 describe('a store that another process of the gateway holds', () => {
   it('is unavailable once that process is gone, for calls under way and later ones, and readers are told', async () => {
     const held = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
-    const server = await serveStore({ runs: held, limits: memoryLimits(Date.now) });
+    const server = await serveStore(storageOf(held, memoryLimits(Date.now)));
     const { runs, closed } = await connectStore(server.path);
     const { run } = await claimedRun(runs);
     let gaps = 0;
@@ -30,7 +31,7 @@ describe('a store that another process of the gateway holds', () => {
 
   it('delivers what a worker appends to its own readers once, and to those of others', async () => {
     const held = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
-    const server = await serveStore({ runs: held, limits: memoryLimits(Date.now) });
+    const server = await serveStore(storageOf(held, memoryLimits(Date.now)));
     const [here, there] = await Promise.all([connectStore(server.path), connectStore(server.path)]);
     const { run, token } = await claimedRun(here.runs);
     const seen: Record<'here' | 'there', number[]> = { here: [], there: [] };
@@ -73,7 +74,7 @@ describe('a store that another process of the gateway holds', () => {
         return done;
       },
     };
-    await using server = await serveStore({ runs: held, limits });
+    await using server = await serveStore(storageOf(held, limits));
     const worker = await connectStore(server.path, { answerMs: 1 });
     const window = { name: 'd', windowSeconds: 600 };
     const taking = worker.limits.take({ key: 'ann', id: 'a' }, [
@@ -93,7 +94,7 @@ describe('a store that another process of the gateway holds', () => {
   it('counts what calls of a worker had used that is gone, and holds on to what its runs hold', async () => {
     const held = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
     const counted = memoryLimits(Date.now);
-    await using server = await serveStore({ runs: held, limits: counted });
+    await using server = await serveStore(storageOf(held, counted));
     const worker = await connectStore(server.path);
     const window = { name: 'd', windowSeconds: 600 };
     const requests: LimitRequest[] = [
@@ -114,7 +115,7 @@ describe('a store that another process of the gateway holds', () => {
   it('lets nobody else of this machine connect', async () => {
     if (process.platform === 'win32') return;
     const held = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
-    await using server = await serveStore({ runs: held, limits: memoryLimits(Date.now) });
+    await using server = await serveStore(storageOf(held, memoryLimits(Date.now)));
     assert.equal(statSync(dirname(server.path)).mode & 0o077, 0);
     await held.close();
   });

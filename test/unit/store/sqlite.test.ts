@@ -48,7 +48,7 @@ describe('the SQLite store in a folder', () => {
     const queued = newRun();
     await store.create(queued);
     const { run, token } = await claimedRun(store);
-    await store.append(run.id, events(token, 3, 5, { transcript: ['{"step":1}'] }));
+    await store.append(run.id, events(token, 3, 5, { transcript: ['{"step":1}'], progress: true }));
     await store.requestCancel(run.id);
     const ended = await endedRun(store);
     await reopen('full');
@@ -216,7 +216,7 @@ describe('the SQLite store in a folder', () => {
     const live = await claimedRun(store);
     await endedRun(store);
     await store.compressEnded({ endedForMs: 0, limit: 1 });
-    assert.deepEqual(await checkDatabase(folder), { summary: '3 runs, 1 of them open; version 5', problems: [] });
+    assert.deepEqual(await checkDatabase(folder), { summary: '3 runs, 1 of them open; version 8', problems: [] });
     const copy = join(folder, 'backup');
     await mkdir(copy);
     backUpDatabase(folder, join(copy, 'runs.db'));
@@ -330,7 +330,7 @@ describe('the SQLite store in a folder', () => {
 describe('the SQLite store over its database', () => {
   function open() {
     const db = new DatabaseSync(':memory:');
-    prepareDatabase(db, { sync: 'normal', keepCopy: () => {} });
+    prepareDatabase(db, { sync: 'normal' });
     return {
       db,
       store: new SqliteRunStore(db, {

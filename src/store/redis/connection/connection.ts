@@ -185,7 +185,7 @@ export class Connection {
     return this.#node(this.#topology.ownerOf(key));
   }
 
-  /** The connection to a node, made where there is none yet. */
+  /** The connection to a node, made if there is none yet. */
   #node(address: Address, connectLimitMs = this.#options.limitMs): NodeConnection {
     if (this.#closed) throw unavailable('it is closed');
     const name = nameOf(address);

@@ -16,10 +16,10 @@ export interface ClientLimits {
   waiting: number;
 }
 
-/** A client of one server, not connected yet. `refused` may end its attempts to connect. */
+/** A client of one server, not connected yet. `fatal` may end its attempts to connect. */
 export function makeClient(
   { target, address, limits }: { target: RedisTarget; address: Address; limits: ClientLimits },
-  refused: (cause: Error) => Error | undefined = () => undefined,
+  fatal: (cause: Error) => Error | undefined = () => undefined,
 ) {
   const { socket, ...rest } = clientOptions(target, address);
   const client = createClient({
@@ -32,7 +32,7 @@ export function makeClient(
       ...socket,
       connectTimeout: limits.connectMs,
       socketTimeout: limits.silenceMs,
-      reconnectStrategy: (retries, cause) => refused(cause) ?? reconnectPause(retries),
+      reconnectStrategy: (retries, cause) => fatal(cause) ?? reconnectPause(retries),
     },
   });
   // Shows the gateway in `CLIENT LIST`. A user that may not say its name is served all the same.

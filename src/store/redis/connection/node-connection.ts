@@ -19,9 +19,9 @@ export interface ConnectionOptions {
 /** A connection to one server. */
 export interface NodeOptions extends ConnectionOptions {
   address: Address;
-  /** Told when the connection is lost. */
+  /** Called when the connection is lost. */
   onLost(): void;
-  /** Told when it is there again, subscriptions included. */
+  /** Called when it is there again, subscriptions included. */
   onBack(): void;
 }
 
@@ -51,7 +51,7 @@ const BINARY = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } };
 export class NodeConnection {
   readonly #options: NodeOptions;
   readonly #client: RedisClient;
-  /** Settles with the first connection. Rejects with host and reason where there is none within `connectLimitMs`. */
+  /** Settles with the first connection. Rejects with host and reason if there is none within `connectLimitMs`. */
   readonly opened: Promise<void>;
   #wasReady = false;
   #down = false;
@@ -60,7 +60,7 @@ export class NodeConnection {
 
   constructor(options: NodeOptions) {
     this.#options = options;
-    this.#client = makeClient({ ...options, limits: LIMITS }, (cause) => this.#refused(cause));
+    this.#client = makeClient({ ...options, limits: LIMITS }, (cause) => this.#fatalAtStart(cause));
     this.#client.on('error', (thrown: unknown) => this.#failed(thrown));
     this.#client.on('ready', () => this.#ready());
     this.opened = this.#open();
@@ -175,10 +175,10 @@ export class NodeConnection {
   }
 
   /** A refused password or database at the start is for the operator; later it may pass, as a restart does. */
-  #refused(cause: Error): Error | undefined {
+  #fatalAtStart(cause: Error): Error | undefined {
     this.#lastFailure = cause;
-    const refused = cause instanceof ErrorReply && !this.#wasReady && !cause.message.startsWith('LOADING');
-    return refused ? cause : undefined;
+    const isFatal = cause instanceof ErrorReply && !this.#wasReady && !cause.message.startsWith('LOADING');
+    return isFatal ? cause : undefined;
   }
 
   #failed(thrown: unknown): void {

@@ -12,7 +12,7 @@ const LIMITS = {
   connectMs: CONNECT_LIMIT_MS,
   /** Above the longest wait of a queue for work, during which nothing comes. */
   silenceMs: 15_000,
-  /** Who asks for more than that is told at once. */
+  /** Commands beyond that fail at once. */
   waiting: 10_000,
 };
 
@@ -21,7 +21,7 @@ export interface QueueConnection extends AsyncDisposable {
   readonly client: RedisClient;
   /** Before every key. The hash tag in it keeps a queue together in Redis Cluster. */
   readonly prefix: string;
-  /** Told of every failure of the queue: looks for the new master where this one was demoted. */
+  /** Called for every failure of the queue: looks for the new master where this one was demoted. */
   failed(thrown: unknown): void;
 }
 

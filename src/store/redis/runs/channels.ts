@@ -22,7 +22,7 @@ const LOOK_MS = 1000;
  * Live news over a connection of its own. Batches that this instance appends come from the append itself, at once;
  * those of other instances as messages `<instance> <first> <last> <end>\n<frames>`. The channel of a run that this
  * instance holds is not subscribed to: nobody else appends, and its own messages would be read for nothing. Whatever
- * may have been missed is told as a gap.
+ * may have been missed is a gap.
  */
 export class Channels {
   readonly #redis: RedisConnection;
@@ -59,7 +59,7 @@ export class Channels {
     const { redis, keys } = parts;
     const channels = new Channels(parts);
     redis.onReady(() => channels.#onReconnect());
-    // A reader that was told before it could read is told again.
+    // A reader that heard of it before it could read hears of it again.
     parts.commands.onReady(() => channels.#readers.gapEverywhere());
     await redis.subscribe(keys.changes, (message) => channels.#onChange(message.toString()), { sharded: false });
     return channels;

@@ -1,5 +1,5 @@
 import type { RunId } from '../../../base/ids.ts';
-import type { RunApi } from '../../run-store.ts';
+import { RUN_APIS, type RunApi } from '../../run-store.ts';
 import type { Sharded } from '../keys.ts';
 import { RedisPart, type RedisParts } from '../part.ts';
 import { type Facts, maybeText, numberReply, withScores } from '../replies.ts';
@@ -148,5 +148,5 @@ function expiryMember(run: { id: RunId; user: string; api: RunApi }): string {
 
 function parseExpiryMember(member: string): { id: RunId; user: string; api: RunApi } {
   const [id = '', api = '', ...user] = member.split(' ');
-  return { id, api: api === 'async' || api === 'chat_completions' ? api : 'responses', user: user.join(' ') };
+  return { id, api: RUN_APIS.find((known) => known === api) ?? 'responses', user: user.join(' ') };
 }

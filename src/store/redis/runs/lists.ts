@@ -145,7 +145,7 @@ export class RedisLists extends RedisPart {
     return textList.parse(await this.command('SMEMBERS', this.keys.models(list)));
   }
 
-  /** The indexes of a list. `corrected` is told of runs that stand where they do not belong. */
+  /** The indexes of a list. `corrected` is called for runs that stand where they do not belong. */
   of(list: List, options: { corrected(id: RunId): Promise<void>; now: number }): RunIndexes<RedisListEntry> {
     return {
       models: () => this.#models(list),

@@ -61,11 +61,11 @@ export class RedisLog extends RedisPart {
     return this.script(SCRIPTS.append, keys, args).then(parseAppend);
   }
 
-  #furtherArgs({ end, entriesBefore = -1, transcript = [] }: Append): string[] {
+  #furtherArgs({ end, entriesBefore = -1, progress, transcript = [] }: Append): string[] {
     const ending = end
       ? [end.status, `${end.at}`, `${end.retainMs}`, `${Math.max(0, end.retainMs) + EXPIRY_SLACK_MS}`, this.now()]
       : ['', '', '', '', ''];
-    return [`${entriesBefore}`, ...ending, ...transcript];
+    return [`${entriesBefore}`, progress ? '1' : '', ...ending, ...transcript];
   }
 
   /**

@@ -11,6 +11,8 @@ export interface ReplicaOptions {
   limitMs: number;
 }
 
+type New = Pick<NewRun, 'id' | 'user' | 'api' | 'claim'> & { keys?: readonly SubmissionKeyName[] };
+
 /**
  * Waits until replicas have what was written, over a connection of its own: a wait holds its connection up. Whatever
  * was answered before a wait begins is covered by it, so all runs of a server share one at a time.
@@ -45,10 +47,11 @@ export class Replicas {
    * ones is found by nobody, one that its user's list lacks stays lost there, and a submission key that is gone lets a
    * repeat become a second run.
    */
-  async haveNew(run: Pick<NewRun, 'id' | 'user' | 'api'> & { keys?: readonly SubmissionKeyName[] }): Promise<void> {
-    const keys = (run.keys ?? []).map((key) => this.#keys.submission(key));
-    const sets = [this.#keys.queued.of(run.id), this.#keys.list(run.user, run.api)];
-    await Promise.all([this.#keys.run(run.id), ...sets, ...keys].map((key) => this.#haveKey(key)));
+  async haveNew({ id, user, api, claim, keys: names = [] }: New): Promise<void> {
+    const keys = names.map((key) => this.#keys.submission(key));
+    const sets = [this.#keys.queued.of(id), this.#keys.list(user, api)];
+    if (claim) sets.push(this.#keys.claimed.of(id));
+    await Promise.all([this.#keys.run(id), ...sets, ...keys].map((key) => this.#haveKey(key)));
   }
 
   /** The same for a claim: one that no set tells of would not be missed when its owner dies. */

@@ -18,14 +18,14 @@ const SLACK_MS = 24 * 3_600_000;
 const VERSION_1_MS = 120_000;
 const cachedRun = z.object({ value: z.string() });
 
-/** A key as far as its run's hash names it. */
+/** What the hash of a run says of a key. */
 type StoredKey = Pick<SubmissionKey, 'kind' | 'hash' | 'ttlMs'>;
 
 /**
  * Keys of submissions; see `SubmissionKey`. A key lies in another slot than its run, so both cannot be written in one
  * step. Yet there is never a second run for a key: it is taken for a run's id first, then the run is created. Whoever
  * finds a key whose run is not there waits a moment; then it makes sure, in the run's slot, that this run can never be
- * created, and takes the key over. A creator that was so overtaken is told, and finds the new holder.
+ * created, and takes the key over. A creator that was overtaken learns it, and finds the new holder.
  */
 export class RedisSubmissionKeys extends RedisPart {
   /** Takes all keys for a run that is about to be created, or none; then the holder of the first that is taken. */

@@ -9,7 +9,7 @@ const SMALL_BYTES = 4 * 1024 ** 2;
 const EVERY_MS = 1000;
 /**
  * Pages of the log at which the committing connection moves them itself, and waits for the disk: where the thread never
- * catches up with writers, and where there is none.
+ * catches up with writers, and where there is no thread.
  */
 const MOST_PAGES = { beside: 8192, alone: 1000 } as const;
 const HEAP_MB = 16;

@@ -1,7 +1,7 @@
-import { statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { isDamaged } from '../failure.ts';
-import { beginsAsLog, readIndex, sizeOf } from './log-files.ts';
+import { beginsAsLog, readOpenIndex, sizeOf } from './log-files.ts';
 
 /** How old a look at the files may be where a new run is stored, in milliseconds. */
 const LOOK_MS = 250;
@@ -17,11 +17,17 @@ interface Companion {
 /**
  * Whether the database is still the one that was opened, and whole. A file that is deleted, replaced or cut off stays open:
  * what is written to it afterwards would be gone with the next restart, and nothing else would tell.
+ *
+ * The database and the index of its log must not be opened and closed here while SQLite has them open: closing a file gives
+ * up all locks of the process on it, SQLite's too (https://www.sqlite.org/howtocorrupt.html, 2.2). Whoever opens the database
+ * next, a backup for one, believes to be alone and cuts the index off: the gateway dies of SIGBUS, or loses what it wrote.
  */
 export class DatabaseHealth {
   readonly #path: string | undefined;
   readonly #identity: string | undefined;
   readonly #companions: readonly Companion[];
+  /** The index of the log, open until the database is closed. */
+  readonly #index: number | undefined;
   /** How long the database was when it was whole, in bytes. */
   #wholeBytes: number;
   #damage: string | undefined;
@@ -33,7 +39,13 @@ export class DatabaseHealth {
     this.#path = path;
     this.#identity = path === undefined ? undefined : identityOf(path);
     this.#companions = path === undefined ? [] : companionsOf(path);
+    this.#index = path !== undefined && existsSync(`${path}-shm`) ? openSync(`${path}-shm`, 'r') : undefined;
     this.#wholeBytes = path === undefined ? 0 : (sizeOf(path) ?? 0);
+  }
+
+  /** To be called behind the last connection's end. */
+  close(): void {
+    if (this.#index !== undefined) closeSync(this.#index);
   }
 
   /** Remembers a failure that says that the database is damaged. */
@@ -75,7 +87,7 @@ export class DatabaseHealth {
   /** A database that is shorter than before is whole only where SQLite itself needs no more of it. */
   #cut(path: string): string | undefined {
     const bytes = sizeOf(path) ?? 0;
-    const index = readIndex(`${path}-shm`);
+    const index = this.#index === undefined ? undefined : readOpenIndex(this.#index);
     // An index that is being written is looked at again.
     if (!index) return undefined;
     const logIsMoved = index.moved >= index.frames;

@@ -43,7 +43,7 @@ export function refuseUsed(folder: string, path: string): void {
     probe.exec('PRAGMA locking_mode = EXCLUSIVE');
     probe.prepare('SELECT count(*) FROM sqlite_schema').get();
   } catch (thrown) {
-    // What else is wrong is told by whoever opens it next.
+    // Whoever opens it next says what else is wrong.
     if (resourceFailure(thrown)?.includes('locked')) throw inUse(folder, thrown);
   } finally {
     probe.close();

@@ -21,10 +21,17 @@ export interface LogIndex {
   salt: Buffer;
 }
 
-/** The index (`-shm`) of a log. Undefined where there is none, or it is not whole. */
+/** The index (`-shm`) of a log that nobody in this process has open. Undefined if there is none, or it is not whole. */
 export function readIndex(path: string): LogIndex | undefined {
-  if (sizeOf(path) === undefined) return undefined;
-  const bytes = readPart(path, { at: 0, length: INDEX_BYTES });
+  return sizeOf(path) === undefined ? undefined : parseIndex(readPart(path, { at: 0, length: INDEX_BYTES }));
+}
+
+/** The same of an open file. */
+export function readOpenIndex(file: number): LogIndex | undefined {
+  return parseIndex(readOpen(file, { at: 0, length: INDEX_BYTES }));
+}
+
+function parseIndex(bytes: Buffer): LogIndex | undefined {
   const header = bytes.subarray(0, HEADER_BYTES);
   const isWhole = bytes.length === INDEX_BYTES && header.equals(bytes.subarray(HEADER_BYTES, 2 * HEADER_BYTES));
   if (!isWhole || header[12] !== 1) return undefined;
@@ -45,7 +52,7 @@ export function beginsAsLog(path: string): boolean {
   return start.length === 4 && (start.readUInt32BE() & ~1) === LOG_MAGIC;
 }
 
-/** Bytes of a file; undefined where there is none. */
+/** Bytes of a file; undefined if there is none. */
 export function sizeOf(path: string): number | undefined {
   return statSync(path, { throwIfNoEntry: false })?.size;
 }
@@ -54,9 +61,13 @@ export function sizeOf(path: string): number | undefined {
 export function readPart(path: string, { at, length }: { at: number; length: number }): Buffer {
   const file = openSync(path, 'r');
   try {
-    const bytes = Buffer.alloc(length);
-    return bytes.subarray(0, readSync(file, bytes, 0, length, at));
+    return readOpen(file, { at, length });
   } finally {
     closeSync(file);
   }
+}
+
+function readOpen(file: number, { at, length }: { at: number; length: number }): Buffer {
+  const bytes = Buffer.alloc(length);
+  return bytes.subarray(0, readSync(file, bytes, 0, length, at));
 }

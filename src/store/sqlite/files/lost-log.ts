@@ -15,7 +15,7 @@ export function lostLog(path: string): string | undefined {
   try {
     return find(path);
   } catch {
-    // What cannot be read is told by SQLite, better.
+    // SQLite says better what cannot be read.
     return undefined;
   }
 }

@@ -1,0 +1,207 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Readable } from 'node:stream';
+import type { Clock } from '../base/clock.ts';
+import { GatewayError, messageOf } from '../base/errors.ts';
+import { FairSemaphore } from '../base/fair-semaphore.ts';
+import type { Logger } from '../base/logger.ts';
+import type { GatewayConfig } from '../config/schema.ts';
+import type { FileRecord, FileStore } from '../store/file-store.ts';
+import { FileFolder } from './file-folder.ts';
+
+export interface FilesParts {
+  store: FileStore;
+  config: Pick<GatewayConfig, 'files'>;
+  clock: Clock;
+  log: Logger;
+}
+
+/** What a file is to be, beside its bytes. */
+export interface NewFile {
+  user: string;
+  name: string;
+  purpose: string;
+  type: string;
+  /** How long it is kept, in milliseconds; for ever where absent. */
+  keepMs?: number | undefined;
+}
+
+const PREFIX = 'file-';
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** How often files whose time is over are looked for, and how many are removed in one step. */
+const SWEEP_MS = 60_000;
+const STEP = 100;
+/** What nobody knows of is removed once it is this old, in milliseconds: an upload takes no longer. */
+const ORPHAN_MS = 6 * 3_600_000;
+/** The longest name that is kept, in characters. */
+const LONGEST_NAME = 255;
+
+/** Uploads under way at once; one user has half of them at most, the next one half of the rest. */
+const UPLOADS = 64;
+/** Files whose bytes are in memory at once, and how many wait for that. */
+const READ_AT_ONCE = 4;
+const WAITING = 1000;
+
+function tooManyUploads(): GatewayError {
+  return new GatewayError('overloaded', 'Too many files are being uploaded. Try again.', { retryAfterMs: 5000 });
+}
+
+function tooManyReads(): GatewayError {
+  return new GatewayError('overloaded', 'Too many files are being read. Try again.', { retryAfterMs: 5000 });
+}
+
+/** The id of a file as clients know it. */
+export function publicFileId(id: string): string {
+  return PREFIX + id;
+}
+
+/** What ids are inside; undefined for what is none. */
+export function parseFileId(text: string): string | undefined {
+  const id = text.startsWith(PREFIX) ? text.slice(PREFIX.length) : '';
+  return UUID.test(id) ? id : undefined;
+}
+
+/** Files of users (docs/files.md): bytes in a folder, what is known of them in the store. */
+export class Files implements Disposable {
+  readonly #parts: FilesParts;
+  readonly #folder: FileFolder;
+  /** Where nothing outlives the process. */
+  readonly #temporary: string | undefined;
+  readonly #timer: NodeJS.Timeout;
+  readonly #uploads = new FairSemaphore({
+    name: 'uploads',
+    permits: UPLOADS,
+    ofOwner: 'what is left',
+    full: tooManyUploads,
+  });
+  readonly #reading = new FairSemaphore({
+    name: 'files',
+    permits: READ_AT_ONCE,
+    maxWaiting: WAITING,
+    full: tooManyReads,
+  });
+
+  constructor(parts: FilesParts) {
+    this.#parts = parts;
+    const { url } = parts.config.files;
+    this.#temporary = url === undefined ? mkdtempSync(join(tmpdir(), 'research-gateway-files-')) : undefined;
+    this.#folder = new FileFolder(this.#temporary ?? url?.slice('file:'.length) ?? '');
+    this.#timer = setInterval(() => void this.#sweep(), SWEEP_MS);
+    this.#timer.unref();
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+    if (this.#temporary !== undefined) rmSync(this.#temporary, { recursive: true, force: true });
+  }
+
+  /**
+   * Takes the bytes of a file; it is there once all of them are stored.
+   * @throws GatewayError `request_too_large`, `overloaded`, `store_unavailable`, and what the stream breaks off with.
+   */
+  async take(source: Readable, { user, signal }: { user: string; signal: AbortSignal }) {
+    using _ = this.#uploads.take(user);
+    const { files } = this.#parts.config;
+    return await this.#folder.take(source, { most: files.maxBytes, signal });
+  }
+
+  /** Makes what was taken a file. @throws GatewayError `quota_exceeded`, `store_unavailable`. */
+  async add(taken: Awaited<ReturnType<Files['take']>>, { keepMs, name, ...file }: NewFile): Promise<FileRecord> {
+    const { store, config, clock } = this.#parts;
+    const now = clock.now();
+    const record: FileRecord = {
+      ...file,
+      id: randomUUID(),
+      name: plainName(name),
+      bytes: taken.bytes,
+      createdAt: now,
+      expiresAt: keepMs === undefined ? null : now + keepMs,
+    };
+    await taken.keep(record.id);
+    const added = await store.add(record, { most: config.files.perUserBytes });
+    if (added === 'added') return record;
+    await this.#folder.remove(record.id);
+    const message = `Your files may have ${config.files.perUserBytes} bytes together (files.per_user_bytes). Delete some.`;
+    throw new GatewayError('quota_exceeded', message, { param: 'file' });
+  }
+
+  /** A user's file by its public id. @throws GatewayError `not_found`. */
+  async find(user: string, publicId: string, param?: string): Promise<FileRecord> {
+    const id = parseFileId(publicId);
+    const file = id === undefined ? undefined : await this.#parts.store.get(id);
+    if (file?.user === user && !this.#isOver(file)) return file;
+    const message = `${param ? `${param}: t` : 'T'}here is no file ${publicId.slice(0, 80)}.`;
+    throw new GatewayError('not_found', message, param === undefined ? {} : { param });
+  }
+
+  /** A page of a user's files. */
+  async list(query: Parameters<FileStore['list']>[0]) {
+    const { files, hasMore } = await this.#parts.store.list(query);
+    return { files: files.filter((file) => !this.#isOver(file)), hasMore };
+  }
+
+  /**
+   * The bytes of a file, in their turn: only so many are in memory. Dispose of what was read.
+   * @throws GatewayError `not_found` where its bytes are gone, `overloaded`, or the reason of the signal.
+   */
+  async read(file: FileRecord, signal: AbortSignal): Promise<{ bytes: Buffer } & Disposable> {
+    const place = await this.#reading.acquire(file.user, signal);
+    try {
+      const bytes = await this.#folder.read(file.id);
+      return { bytes, [Symbol.dispose]: () => place[Symbol.dispose]() };
+    } catch (cause) {
+      place[Symbol.dispose]();
+      throw new GatewayError('not_found', `The bytes of ${publicFileId(file.id)} are not there any more.`, { cause });
+    }
+  }
+
+  /** A user's file as tools read it; undefined where the user has none of this public id. @throws as `read`. */
+  async attached(user: string, publicId: string, signal: AbortSignal) {
+    const id = parseFileId(publicId);
+    const file = id === undefined ? undefined : await this.#parts.store.get(id);
+    if (file?.user !== user || this.#isOver(file)) return undefined;
+    const { name, type, createdAt } = file;
+    return { name, type, createdAt, ...(await this.read(file, signal)) };
+  }
+
+  stream(file: FileRecord): Readable {
+    return this.#folder.stream(file.id);
+  }
+
+  /** Removes a file for good. */
+  async remove(file: FileRecord): Promise<void> {
+    await this.#parts.store.remove(file.id);
+    await this.#folder.remove(file.id);
+  }
+
+  #isOver({ expiresAt }: FileRecord): boolean {
+    return expiresAt !== null && expiresAt <= this.#parts.clock.now();
+  }
+
+  async #sweep(): Promise<void> {
+    const { store, clock, log } = this.#parts;
+    try {
+      for (;;) {
+        const over = await store.expired({ now: clock.now(), limit: STEP });
+        for (const file of over) await this.remove(file);
+        if (over.length < STEP) break;
+      }
+      const isKnown = async (id: string) => !UUID.test(id) || (await store.get(id)) !== undefined;
+      await this.#folder.sweep({ olderThanMs: ORPHAN_MS, isKnown });
+    } catch (thrown) {
+      log.warn({ err: messageOf(thrown) }, 'files could not be swept now');
+    }
+  }
+}
+
+/** A name without a path and without what cannot be shown on one line. */
+function plainName(name: string): string {
+  const last = name.split(/[/\\]/).at(-1) ?? '';
+  const shown = last
+    .replace(/\p{C}+/gu, '')
+    .trim()
+    .slice(0, LONGEST_NAME);
+  return shown === '' || /^\.+$/.test(shown) ? 'file' : shown;
+}

@@ -1,0 +1,115 @@
+import { GatewayError } from '../../base/errors.ts';
+import type { RunEvent } from '../../protocol/events.ts';
+import { decodeFrames } from '../../protocol/frames.ts';
+import type { ResponseObject } from '../../protocol/response.ts';
+import type { RunRecord } from '../../store/run-store.ts';
+import type { AppDeps } from '../app-deps.ts';
+import type { Call } from '../endpoint.ts';
+import { chooseModel, declares, findModel } from '../models.ts';
+import { readResponse, submitResponse } from '../submission/response-request.ts';
+
+/** What is asked of a research. */
+export interface ResearchQuestion {
+  question: string;
+  effort?: string | undefined;
+  /** The first research model that the key may use where absent. */
+  model?: string | undefined;
+  /** The research that it follows. */
+  follows?: string | undefined;
+}
+
+/** A research as tools show it. */
+export interface ShownResearch {
+  id: string;
+  status: string;
+  /** Empty until it has ended. */
+  report: string;
+  sources: { title: string; url: string }[];
+  error?: string;
+  [field: string]: unknown;
+}
+
+/** Researches as the user of one HTTP request, through the same doors as `POST /v1/responses`. */
+export class ResearchCalls {
+  readonly #deps: AppDeps;
+  readonly #call: Call;
+
+  constructor(deps: AppDeps, call: Call) {
+    this.#deps = deps;
+    this.#call = call;
+  }
+
+  /** Begins one in the background: it goes on whoever leaves. @throws GatewayError whatever refuses it. */
+  async begin({ question, effort, model, follows }: ResearchQuestion): Promise<RunRecord> {
+    const { req, identity } = this.#call;
+    const json = {
+      model: model ?? this.#firstModel(),
+      input: question,
+      background: true,
+      ...(effort !== undefined && { reasoning: { effort } }),
+      ...(follows !== undefined && { previous_response_id: follows }),
+    };
+    const chosen = chooseModel(identity, json.model, 'responses');
+    if (chosen.model.kind !== 'research') throw new GatewayError('unsupported_api', `${chosen.name} does no research.`);
+    const body = { raw: Buffer.from(JSON.stringify(json)), json };
+    const read = await readResponse(this.#deps, identity, { body, ...chosen });
+    return (await submitResponse(this.#deps, { req, identity, read })).run;
+  }
+
+  /** Waits for the end, and says what is being done meanwhile. @throws the reason of the signal. */
+  async finished(
+    run: RunRecord,
+    { signal, say }: { signal: AbortSignal; say(what: string): void },
+  ): Promise<ShownResearch> {
+    for await (const batch of this.#deps.runs.follow(run, { after: 0, signal })) {
+      for (const event of decodeFrames(batch.frames)) {
+        const what = doneIn(event);
+        if (what !== undefined) say(what);
+      }
+    }
+    signal.throwIfAborted();
+    return shown(await this.#deps.runs.ended(run, { signal }));
+  }
+
+  /** @throws GatewayError `not_found`. */
+  async find(id: string): Promise<ShownResearch> {
+    const { runs } = this.#deps;
+    return shown(await runs.response(await runs.find(this.#call.identity.caller, 'responses', id)));
+  }
+
+  #firstModel(): string {
+    const { config, key } = this.#call.identity;
+    const name = Object.keys(config.models).find((each) => {
+      const model = findModel(config, key, each);
+      return model?.kind === 'research' && declares(model, 'responses');
+    });
+    if (name === undefined) throw new GatewayError('model_not_found', 'This key may use no research model.');
+    return name;
+  }
+}
+
+/** What an event says that the research is doing; undefined where it says nothing of it. */
+function doneIn(event: RunEvent): string | undefined {
+  if (event.type !== 'response.output_item.added') return undefined;
+  const { item } = event;
+  if (item.type === 'message') return 'writing the answer';
+  return 'name' in item && typeof item.name === 'string' ? item.name : undefined;
+}
+
+function shown({ id, status, output_text, output, error }: ResponseObject): ShownResearch {
+  const sources = new Map<string, string>();
+  for (const item of output) {
+    const parts = item.type === 'message' ? item.content : [];
+    for (const part of parts) {
+      const cited = 'annotations' in part ? part.annotations : [];
+      for (const one of cited) if ('url' in one) sources.set(String(one.url), String(one.title ?? one.url));
+    }
+  }
+  return {
+    id,
+    status,
+    report: output_text,
+    sources: Array.from(sources, ([url, title]) => ({ title, url })),
+    ...(error && { error: error.message }),
+  };
+}

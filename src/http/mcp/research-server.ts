@@ -1,0 +1,105 @@
+import { McpServer, type ServerContext } from '@modelcontextprotocol/server';
+import { z } from 'zod';
+import packageJson from '../../../package.json' with { type: 'json' };
+import { GatewayError } from '../../base/errors.ts';
+import type { RunRecord } from '../../store/run-store.ts';
+import type { ResearchCalls, ShownResearch } from './research-calls.ts';
+
+const LONGEST_QUESTION = 100_000;
+const question = z.string().min(1).max(LONGEST_QUESTION).describe('What to find out, in full sentences.');
+const effort = z.enum(['low', 'medium', 'high']).optional().describe('How much is researched; medium unless told.');
+const model = z.string().optional().describe('A research model of this gateway; its first one unless told.');
+const id = z.string().min(1).describe('Of a research, as research gave it: resp_...');
+const research = z.object({
+  id: z.string(),
+  status: z.string(),
+  report: z.string(),
+  sources: z.array(z.object({ title: z.string(), url: z.string() })),
+  error: z.string().optional(),
+});
+
+/** The MCP server of one request: research as tools (docs/mcp.md). */
+export function researchServer(calls: ResearchCalls): McpServer {
+  const server = new McpServer({ name: 'research-gateway', version: packageJson.version });
+  const run = async (begun: Promise<RunRecord>, context: ServerContext) => {
+    const record = await begun;
+    return await calls.finished(record, { signal: context.mcpReq.signal, say: progressOf(context) });
+  };
+  server.registerTool(
+    'research',
+    {
+      title: 'Research',
+      description:
+        'Researches a question on the web for minutes and returns a report with its sources. It goes on if you leave: ask research_result with its id.',
+      inputSchema: z.object({ question, effort, model }),
+      outputSchema: research,
+      annotations: { readOnlyHint: true, openWorldHint: true },
+    },
+    (asked, context) => answered(() => run(calls.begin(asked), context)),
+  );
+  server.registerTool(
+    'follow_up',
+    {
+      title: 'Follow up',
+      description: 'Asks a further question about a finished research; its sources and findings are known.',
+      inputSchema: z.object({ id, question, effort, model }),
+      outputSchema: research,
+      annotations: { readOnlyHint: true, openWorldHint: true },
+    },
+    ({ id: follows, ...asked }, context) => answered(() => run(calls.begin({ ...asked, follows }), context)),
+  );
+  server.registerTool(
+    'research_status',
+    {
+      title: 'Status of a research',
+      description: 'Says whether a research is in progress, completed, failed or cancelled.',
+      inputSchema: z.object({ id }),
+      outputSchema: research.pick({ id: true, status: true, error: true }),
+      annotations: { readOnlyHint: true },
+    },
+    ({ id }) =>
+      answered(async () => {
+        const { status, error } = await calls.find(id);
+        return { id, status, ...(error !== undefined && { error }) };
+      }),
+  );
+  server.registerTool(
+    'research_result',
+    {
+      title: 'Result of a research',
+      description: 'Returns the report of a research and its sources, or as much as there is of it.',
+      inputSchema: z.object({ id }),
+      outputSchema: research,
+      annotations: { readOnlyHint: true },
+    },
+    ({ id }) => answered(() => calls.find(id)),
+  );
+  return server;
+}
+
+/** Tells the client of progress, where it asked for that. */
+function progressOf({ mcpReq }: ServerContext): (what: string) => void {
+  const progressToken = mcpReq._meta?.progressToken;
+  let progress = 0;
+  return (message) => {
+    if (progressToken === undefined) return;
+    progress += 1;
+    // Who has left hears nothing.
+    mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress, message } }).catch(() => {});
+  };
+}
+
+/** What a tool returns: the report as text, all of it as structured content; refusals as errors that a model can read. */
+async function answered(work: () => Promise<Partial<ShownResearch> & { id: string }>) {
+  try {
+    const { ...structuredContent } = await work();
+    const { report = '', sources = [] } = structuredContent;
+    const list = sources.map(({ title, url }, at) => `${at + 1}. ${title}: ${url}`).join('\n');
+    const text = [report || JSON.stringify(structuredContent), ...(list ? [`Sources:\n${list}`] : [])].join('\n\n');
+    const isError = structuredContent.status === 'failed';
+    return { content: [{ type: 'text' as const, text }], structuredContent, ...(isError && { isError }) };
+  } catch (thrown) {
+    if (!(thrown instanceof GatewayError)) throw thrown;
+    return { content: [{ type: 'text' as const, text: `${thrown.code}: ${thrown.message}` }], isError: true };
+  }
+}

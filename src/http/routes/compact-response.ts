@@ -1,0 +1,91 @@
+import { GatewayError } from '../../base/errors.ts';
+import { newRunId, publicId } from '../../base/ids.ts';
+import { compactedResponse } from '../../protocol/compaction.ts';
+import { parseBody } from '../../protocol/requests/parse.ts';
+import { type CompactBody, compactBody } from '../../protocol/requests/requests.ts';
+import type { Used } from '../../runs/runs.ts';
+import { costOf, highestKnownPrice } from '../../upstream/price.ts';
+import type { TurnMessage, TurnUsage } from '../../upstream/turn.ts';
+import { json } from '../answers/answer.ts';
+import type { AppDeps } from '../app-deps.ts';
+import { type Call, type Endpoint, refuseNewWork } from '../endpoint.ts';
+import { forward, jsonForwarding } from '../forward.ts';
+import { oneAnswer } from '../limits/worst-case.ts';
+import { readJson } from '../middleware/body.ts';
+import { chooseModel, makesResponses } from '../models.ts';
+import { ignoredHeader } from '../submission/ignored.ts';
+import { threadOf } from '../submission/thread.ts';
+
+/**
+ * `POST /v1/responses/compact` (docs/api.md, "Counting and compacting"): the user's messages, and an item that stands for all of the
+ * thread. One turn, counted and limited like any call. A model whose responses are its provider's compacts there.
+ */
+export function compactResponse(deps: AppDeps): Endpoint {
+  return async (call) => {
+    const { identity } = call;
+    const body = await readJson(call);
+    const { name, model } = chooseModel(identity, body.json.model, 'responses');
+    if (model.kind === 'proxy' && !makesResponses(identity, name, model)) {
+      return await forward(deps, call, { ...jsonForwarding(body), modelName: name, model, api: 'responses/compact' });
+    }
+    const { value, ignored } = parseBody(compactBody, body.json);
+    const thread = await threadOf(value, { ...deps, ...identity, name, model });
+    refuseEmpty(thread, value);
+    const { sealed, usage } = await compactCounted(deps, call, { name, model, body: body.raw, value, thread });
+    const answer = compactedResponse({
+      id: publicId('responses', newRunId()),
+      created_at: Math.floor(deps.clock.now() / 1000),
+      thread,
+      sealed,
+      usage,
+    });
+    return json(answer, { headers: ignoredHeader(ignored, body.json) });
+  };
+}
+
+function refuseEmpty(thread: readonly TurnMessage[], { input }: CompactBody): void {
+  if (thread.length > 0) return;
+  const message = 'input: there is nothing to compact. Send input, or previous_response_id.';
+  throw new GatewayError(input ? 'invalid_parameter' : 'missing_parameter', message, { param: 'input' });
+}
+
+/** Whatever becomes of the turn: what it used is counted. */
+async function compactCounted(
+  deps: AppDeps,
+  { res, identity }: Call,
+  {
+    name,
+    model,
+    body,
+    value,
+    thread,
+  }: Pick<ReturnType<typeof chooseModel>, 'name' | 'model'> & {
+    body: Buffer;
+    value: CompactBody;
+    thread: readonly TurnMessage[];
+  },
+) {
+  refuseNewWork(deps);
+  const { key, caller, config, context } = identity;
+  const worst = oneAnswer(body, model.max_completion_tokens);
+  const price = highestKnownPrice(key.routes[name] ?? model.routes);
+  const used: Used = { tokens: 0, cost: 0 };
+  const admitted = await deps.admission.admit({
+    key,
+    tokens: worst.input + worst.output,
+    cost: price && costOf(price, worst),
+    announce: (headers) => void res.setHeaders(new Map(Object.entries(headers))),
+  });
+  const onUsed = ({ inputTokens, outputTokens, cost = 0 }: TurnUsage) => {
+    used.tokens += inputTokens + outputTokens;
+    used.cost += cost;
+  };
+  const { instructions } = value;
+  const compacting = { modelName: name, model, key, instructions, thread, onUsed, signal: context.signal };
+  try {
+    return await deps.compactor.compact(compacting, caller);
+  } finally {
+    if (used.cost > 0) deps.metrics.cost(name, used.cost, config.server.currency);
+    await admitted.settle(used);
+  }
+}

@@ -1,0 +1,50 @@
+import type { JsonObject } from '../../../base/json.ts';
+import { createConversation, updateConversation } from '../../../protocol/requests/conversation-requests.ts';
+import { requireExactMetadata } from '../../../protocol/requests/exact-numbers.ts';
+import { parseBody } from '../../../protocol/requests/parse.ts';
+import { json } from '../../answers/answer.ts';
+import type { AppDeps } from '../../app-deps.ts';
+import type { Call, Endpoint } from '../../endpoint.ts';
+import { readJson } from '../../middleware/body.ts';
+import { sentConversationItems } from './items.ts';
+
+/** `POST /v1/conversations` (docs/api.md, "Conversations"). */
+export function postConversation(deps: AppDeps): Endpoint {
+  return async (call) => {
+    const body = await readJson(call);
+    const { value } = parseBody(createConversation, body.json);
+    requireExactMetadata(body.raw);
+    const items = value.items ? await sentConversationItems(deps, call, body.json.items) : [];
+    return json(await deps.conversations.create(call.identity.caller, { items, metadata: value.metadata ?? {} }));
+  };
+}
+
+/** `GET /v1/conversations/:id`. */
+export function getConversation({ conversations }: AppDeps): Endpoint {
+  return async (call) => json(conversations.shown(await conversations.find(call.identity.caller, idOf(call))));
+}
+
+/** `POST /v1/conversations/:id`: new metadata in the place of the old. */
+export function updateMetadata({ conversations }: AppDeps): Endpoint {
+  return async (call) => {
+    const body = await readJson(call);
+    const { value } = parseBody(updateConversation, body.json);
+    requireExactMetadata(body.raw);
+    const record = await conversations.find(call.identity.caller, idOf(call));
+    const metadata: JsonObject = value.metadata;
+    return json(await conversations.setMetadata(record, metadata));
+  };
+}
+
+/** `DELETE /v1/conversations/:id`: with its items. */
+export function deleteConversation({ conversations }: AppDeps): Endpoint {
+  return async (call) => {
+    const record = await conversations.find(call.identity.caller, idOf(call));
+    await conversations.delete(record);
+    return json({ id: idOf(call), object: 'conversation.deleted', deleted: true });
+  };
+}
+
+function idOf({ req }: Call): string {
+  return String(req.params.id);
+}

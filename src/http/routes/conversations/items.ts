@@ -1,0 +1,71 @@
+import type { JsonObject } from '../../../base/json.ts';
+import { createConversationItems } from '../../../protocol/requests/conversation-requests.ts';
+import { parseBody } from '../../../protocol/requests/parse.ts';
+import { listOf } from '../../../protocol/response.ts';
+import { json } from '../../answers/answer.ts';
+import type { AppDeps } from '../../app-deps.ts';
+import type { Call, Endpoint } from '../../endpoint.ts';
+import { readJson } from '../../middleware/body.ts';
+import { Query } from '../../query.ts';
+import { sentItems } from '../../submission/research-request.ts';
+
+/** `POST /v1/conversations/:id/items` (docs/api.md, "Conversations"): up to 20. */
+export function postItems(deps: AppDeps): Endpoint {
+  return async (call) => {
+    const body = await readJson(call);
+    parseBody(createConversationItems, body.json);
+    const record = await recordOf(deps, call);
+    const items = await sentConversationItems(deps, call, body.json.items);
+    return json(page(await deps.conversations.add(record, items), false));
+  };
+}
+
+/** `GET /v1/conversations/:id/items`: the newest first, as OpenAI lists them. */
+export function listItems(deps: AppDeps): Endpoint {
+  return async (call) => {
+    const { limit, order = 'desc', after } = new Query(call.req).page({ limit: 20, max: 100 });
+    const found = await deps.conversations.items(await recordOf(deps, call), { limit, order, after });
+    return json(page(found.items, found.hasMore));
+  };
+}
+
+/** `GET /v1/conversations/:id/items/:item`. */
+export function getItem(deps: AppDeps): Endpoint {
+  return async (call) => json(await deps.conversations.item(await recordOf(deps, call), itemOf(call)));
+}
+
+/** `DELETE /v1/conversations/:id/items/:item`: answers with the conversation. */
+export function deleteItem(deps: AppDeps): Endpoint {
+  return async (call) => {
+    const record = await recordOf(deps, call);
+    await deps.conversations.removeItem(record, itemOf(call));
+    return json(deps.conversations.shown(record));
+  };
+}
+
+/** Items of a body as the client sent them; references are what they refer to. */
+export async function sentConversationItems(
+  { runs }: Pick<AppDeps, 'runs'>,
+  { identity }: Call,
+  sent: unknown,
+): Promise<JsonObject[]> {
+  const items = sentItems(sent, 'input_text');
+  return await Promise.all(
+    items.map((item) => (item.type === 'item_reference' ? runs.findItem(identity.caller, String(item.id)) : item)),
+  );
+}
+
+function recordOf({ conversations }: AppDeps, { req, identity }: Call) {
+  return conversations.find(identity.caller, String(req.params.id));
+}
+
+function itemOf({ req }: Call): string {
+  return String(req.params.item);
+}
+
+function page(items: readonly JsonObject[], hasMore: boolean) {
+  return listOf(
+    items.map((item) => ({ ...item, id: String(item.id) })),
+    hasMore,
+  );
+}

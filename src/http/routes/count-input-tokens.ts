@@ -1,0 +1,38 @@
+import { parseBody } from '../../protocol/requests/parse.ts';
+import { countBody } from '../../protocol/requests/requests.ts';
+import { promptTokens } from '../../upstream/decoding/estimate.ts';
+import { json } from '../answers/answer.ts';
+import type { AppDeps } from '../app-deps.ts';
+import type { Endpoint } from '../endpoint.ts';
+import { forward, jsonForwarding } from '../forward.ts';
+import { readJson } from '../middleware/body.ts';
+import { chooseModel, makesResponses } from '../models.ts';
+import { ignoredHeader } from '../submission/ignored.ts';
+import { threadOf } from '../submission/thread.ts';
+
+/**
+ * `POST /v1/responses/input_tokens` (docs/api.md, "Counting and compacting"): what the client's own part of a request takes, estimated
+ * without asking a provider. A model whose responses are its provider's is counted there.
+ */
+export function countInputTokens(deps: AppDeps): Endpoint {
+  return async (call) => {
+    const { identity } = call;
+    const body = await readJson(call);
+    const { name, model } = chooseModel(identity, body.json.model, 'responses');
+    if (model.kind === 'proxy' && !makesResponses(identity, name, model)) {
+      const api = 'responses/input_tokens';
+      return await forward(deps, call, { ...jsonForwarding(body), modelName: name, model, api });
+    }
+    const { value, ignored } = parseBody(countBody, body.json);
+    const messages = await threadOf(value, { ...deps, ...identity, name, model });
+    const { instructions, tools, text } = value;
+    const read = {
+      messages,
+      ...(instructions && { instructions }),
+      ...(tools && { tools }),
+      ...(text != null && { text }),
+    };
+    const counted = { object: 'response.input_tokens', input_tokens: promptTokens(read), estimated: true };
+    return json(counted, { headers: ignoredHeader(ignored, {}) });
+  };
+}

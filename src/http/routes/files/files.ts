@@ -1,0 +1,104 @@
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { toSeconds } from '../../../base/clock.ts';
+import { GatewayError } from '../../../base/errors.ts';
+import { publicFileId } from '../../../files/files.ts';
+import { type FileObject, filePurpose, uploadFields } from '../../../protocol/files.ts';
+import { parseValue } from '../../../protocol/requests/parse.ts';
+import { listOf } from '../../../protocol/response.ts';
+import type { FileRecord } from '../../../store/file-store.ts';
+import { json } from '../../answers/answer.ts';
+import type { AppDeps } from '../../app-deps.ts';
+import { type Call, type Endpoint, refuseNewWork } from '../../endpoint.ts';
+import { Query } from '../../query.ts';
+import { readUpload, type Upload } from './read-upload.ts';
+
+/** `POST /v1/files` (docs/files.md). */
+export function postFile(deps: AppDeps): Endpoint {
+  return async (call) => {
+    refuseNewWork(deps);
+    const { caller, context } = call.identity;
+    await using stack = new AsyncDisposableStack();
+    const take = (source: Readable, { signal }: { signal: AbortSignal }) =>
+      deps.files.take(source, { user: caller.user, signal });
+    const { file, fields } = await readUpload(call, { take, stack, signal: context.signal });
+    if (!file) throw new GatewayError('missing_parameter', 'file: the form holds no file.', { param: 'file' });
+    const { purpose, expires_after } = parseValue(uploadFields, shaped(fields));
+    const keepMs = expires_after && expires_after.seconds * 1000;
+    const { name, type, taken } = file;
+    return json(shown(await deps.files.add(taken, { user: caller.user, name, type, purpose, keepMs })));
+  };
+}
+
+/** `GET /v1/files`: the newest first. */
+export function listFiles({ files }: AppDeps): Endpoint {
+  return async ({ req, identity: { caller } }) => {
+    const query = new Query(req);
+    const limit = query.integer('limit', { min: 1, max: 10_000 }) ?? 10_000;
+    const order = query.text('order') === 'asc' ? 'asc' : 'desc';
+    const purpose = query.text('purpose');
+    if (purpose !== undefined) parseValue(filePurpose, purpose);
+    const cursor = query.text('after');
+    const after = cursor === undefined ? undefined : await files.find(caller.user, cursor, 'after');
+    const page = await files.list({ user: caller.user, limit, order, after, purpose });
+    return json(listOf(page.files.map(shown), page.hasMore));
+  };
+}
+
+/** `GET /v1/files/:id`. */
+export function getFile(deps: AppDeps): Endpoint {
+  return async (call) => json(shown(await fileOf(deps, call)));
+}
+
+/** `GET /v1/files/:id/content`: its bytes as they came, for saving and not for showing. */
+export function getFileContent(deps: AppDeps): Endpoint {
+  return async (call) => {
+    const file = await fileOf(deps, call);
+    const { res } = call;
+    const source = deps.files.stream(file);
+    await new Promise<void>((resolve, reject) => source.once('open', () => resolve()).once('error', reject)).catch(
+      (cause: unknown) => {
+        throw new GatewayError('not_found', `The bytes of ${publicFileId(file.id)} are not there any more.`, { cause });
+      },
+    );
+    res.setHeader('content-type', 'application/octet-stream');
+    res.setHeader('content-length', file.bytes);
+    res.setHeader('content-disposition', `attachment; filename*=UTF-8''${encodeURIComponent(file.name)}`);
+    await pipeline(source, res, { signal: call.identity.context.signal }).catch(() => void res.destroy());
+    return { kind: 'written' };
+  };
+}
+
+/** `DELETE /v1/files/:id`. */
+export function deleteFile(deps: AppDeps): Endpoint {
+  return async (call) => {
+    const file = await fileOf(deps, call);
+    await deps.files.remove(file);
+    return json({ id: publicFileId(file.id), object: 'file', deleted: true });
+  };
+}
+
+function fileOf({ files }: AppDeps, { req, identity }: Call): Promise<FileRecord> {
+  return files.find(identity.caller.user, String(req.params.id));
+}
+
+function shown({ id, bytes, createdAt, expiresAt, name, purpose }: FileRecord): FileObject {
+  return {
+    id: publicFileId(id),
+    object: 'file',
+    bytes,
+    created_at: toSeconds(createdAt),
+    expires_at: expiresAt === null ? null : toSeconds(expiresAt),
+    filename: name,
+    purpose: parseValue(filePurpose, purpose),
+    status: 'processed',
+  };
+}
+
+/** The fields of a form as an object: `expires_after[seconds]` is a field of `expires_after`. */
+function shaped(fields: Upload['fields']): Record<string, unknown> {
+  const purpose = fields.get('purpose');
+  const after = { anchor: fields.get('expires_after[anchor]'), seconds: fields.get('expires_after[seconds]') };
+  const expires_after = after.anchor === undefined && after.seconds === undefined ? undefined : after;
+  return { purpose, expires_after };
+}

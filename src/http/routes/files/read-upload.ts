@@ -1,0 +1,100 @@
+import type { IncomingMessage } from 'node:http';
+import type { Readable } from 'node:stream';
+import { Busboy } from '@fastify/busboy';
+import { GatewayError } from '../../../base/errors.ts';
+import type { TakenBytes } from '../../../files/file-folder.ts';
+import type { Call } from '../../endpoint.ts';
+import { mediaType, requireIdentity } from '../../middleware/body.ts';
+
+/** A form with one file. */
+export interface Upload {
+  /** Undefined where the form has none. */
+  file: { name: string; type: string; taken: TakenBytes } | undefined;
+  /** Its other fields, by name. */
+  fields: ReadonlyMap<string, string>;
+}
+
+const LIMITS = { fieldNameSize: 100, fieldSize: 1000, fields: 20, files: 1, parts: 25, headerPairs: 20 };
+
+/**
+ * Reads a form as it comes; `take` gets the file, of which nothing stays in memory. Dispose `stack` to give up what was taken.
+ * @throws GatewayError `unsupported_media_type`, `invalid_parameter` where the form breaks off or stalls, and as `take`.
+ */
+export async function readUpload(
+  { req, res, bodies }: Pick<Call, 'req' | 'res' | 'bodies'>,
+  {
+    take,
+    stack,
+    signal,
+  }: {
+    take(source: Readable, options: { signal: AbortSignal }): Promise<TakenBytes>;
+    stack: AsyncDisposableStack;
+    signal: AbortSignal;
+  },
+): Promise<Upload> {
+  const type = req.headers['content-type'];
+  if (mediaType(req) !== 'multipart/form-data' || type === undefined) {
+    throw new GatewayError('unsupported_media_type', 'Send the file in a form: "Content-Type: multipart/form-data".');
+  }
+  requireIdentity(req);
+  if (req.headers.expect !== undefined) res.writeContinue();
+  const fields = new Map<string, string>();
+  let taking: Promise<Upload['file']> | undefined;
+  const stop = new AbortController();
+  const either = AbortSignal.any([signal, stop.signal]);
+  const parser = makeParser({ ...req.headers, 'content-type': type });
+  parser.on('field', (name: string, value: string) => void fields.set(name, value));
+  parser.on('file', (field: string, source: Readable, name: string, _encoding: string, type: string) => {
+    // It fails with its form, also once nobody reads it any more.
+    source.on('error', () => {});
+    if (field !== 'file') source.resume();
+    else {
+      taking = take(source, { signal: either }).then((taken) => ({ name, type, taken: stack.use(taken) }));
+      // What it fails with is thrown below.
+      taking.catch((thrown: unknown) => stop.abort(thrown));
+    }
+  });
+  await parsed(req, { parser, idleMs: bodies.idleMs, signal: either });
+  return { file: await taking, fields };
+}
+
+function makeParser(headers: IncomingMessage['headers'] & { 'content-type': string }) {
+  try {
+    return new Busboy({ headers, limits: LIMITS });
+  } catch (cause) {
+    throw brokenForm(cause);
+  }
+}
+
+/** Feeds the parser with the whole body. */
+async function parsed(
+  req: IncomingMessage,
+  { parser, idleMs, signal }: { parser: InstanceType<typeof Busboy>; idleMs: number; signal: AbortSignal },
+): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    const idle = setTimeout(() => fail(brokenForm(undefined)), idleMs);
+    const fail = (thrown: unknown) => {
+      clearTimeout(idle);
+      req.unpipe(parser);
+      parser.destroy();
+      reject(thrown);
+    };
+    req.on('data', () => idle.refresh());
+    req.once('aborted', () => fail(brokenForm(undefined))).once('error', (cause) => fail(brokenForm(cause)));
+    parser.on('error', (cause: unknown) => fail(brokenForm(cause)));
+    parser.once('finish', () => {
+      clearTimeout(idle);
+      resolve();
+    });
+    if (signal.aborted) return fail(signal.reason);
+    signal.addEventListener('abort', () => fail(signal.reason), { once: true });
+    req.pipe(parser);
+  });
+}
+
+function brokenForm(cause: unknown): GatewayError {
+  return new GatewayError('invalid_parameter', 'file: the form is broken, or did not arrive as a whole.', {
+    param: 'file',
+    cause,
+  });
+}

@@ -1,0 +1,74 @@
+import { GatewayError } from '../../base/errors.ts';
+import { isObject } from '../../base/json.ts';
+import { type JsonBody, parseObject } from '../middleware/body.ts';
+
+/** A `response.create` of a client (docs/api.md, "WebSocket"). */
+export interface CreateFrame {
+  /** The stream that it belongs to; undefined: the one without a name. */
+  stream: string | undefined;
+  /** What a POST would hold. */
+  body: JsonBody;
+  /** False: the input is kept and nothing is made. */
+  generate?: false;
+}
+
+const STREAM = /^[\w.-]{1,256}$/;
+
+/** The stream that a frame names, as far as it can be read: errors are told there. */
+export function streamOf(raw: Record<string, unknown>): string | undefined {
+  const { stream_id: stream } = raw;
+  return typeof stream === 'string' && STREAM.test(stream) ? stream : undefined;
+}
+
+/** A frame as JSON. @throws GatewayError `invalid_json`. */
+export function readFrame(raw: Buffer, { isBinary }: { isBinary: boolean }): Record<string, unknown> {
+  if (isBinary) throw new GatewayError('invalid_json', 'Send JSON in text frames.');
+  return parseObject(raw);
+}
+
+/** @throws GatewayError `missing_parameter`, `invalid_parameter`, `unsupported_parameter`. */
+export function createFrame(raw: Buffer, frame: Record<string, unknown>): CreateFrame {
+  const { type, stream_id: stream, stream: _, background, generate, ...json } = frame;
+  if (type !== 'response.create') {
+    const code = type == null ? 'missing_parameter' : 'invalid_parameter';
+    throw new GatewayError(code, 'type: send response.create.', { param: 'type' });
+  }
+  if (stream != null && streamOf(frame) === undefined) {
+    const message = 'stream_id: expected 1 to 256 letters, digits, "_", "." or "-".';
+    throw new GatewayError('invalid_parameter', message, { param: 'stream_id' });
+  }
+  if (background != null && background !== false) {
+    const message = 'background: not on a WebSocket. Send it with POST /v1/responses.';
+    throw new GatewayError('unsupported_parameter', message, { param: 'background' });
+  }
+  if (generate != null && typeof generate !== 'boolean') {
+    throw new GatewayError('invalid_parameter', 'generate: expected a boolean.', { param: 'generate' });
+  }
+  return { stream: streamOf(frame), body: { raw, json }, ...(generate === false && { generate }) };
+}
+
+/** A log's frames as JSON texts, each with the stream that it is sent on. */
+export function* socketFrames(
+  frames: Uint8Array,
+  stream: string | undefined,
+): Generator<{ type: string; text: string }> {
+  const text = Buffer.from(frames.buffer, frames.byteOffset, frames.byteLength).toString('utf8');
+  const end = stream === undefined ? '}' : `,"stream_id":${JSON.stringify(stream)}}`;
+  for (const frame of text.split('\n\n')) {
+    const data = frame.indexOf('\ndata: ');
+    if (data === -1) continue;
+    yield { type: frame.slice('event: '.length, data), text: frame.slice(data + '\ndata: '.length, -1) + end };
+  }
+}
+
+/** The status, headers and object of an error as a frame. */
+export function errorFrame(
+  answer: { status: number; headers: Record<string, string>; body: string },
+  stream: string | undefined,
+): string {
+  const parsed: unknown = JSON.parse(answer.body);
+  const { status, headers } = answer;
+  const error = isObject(parsed) ? parsed.error : null;
+  const told = Object.keys(headers).length > 0 && { headers };
+  return JSON.stringify({ type: 'error', status, error, ...told, ...(stream !== undefined && { stream_id: stream }) });
+}

@@ -1,0 +1,247 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { RawData, WebSocket } from 'ws';
+import { abortable } from '../../base/abort.ts';
+import { GatewayError, messageOf, toGatewayError } from '../../base/errors.ts';
+import type { Permit } from '../../base/fair-semaphore.ts';
+import { parsePublicId, publicId } from '../../base/ids.ts';
+import { workFor } from '../../base/load/event-loop.ts';
+import type { KeyConfig } from '../../config/schema.ts';
+import type { RunId, RunRecord } from '../../runs/runs.ts';
+import type { AppDeps, Identity } from '../app-deps.ts';
+import { refuseNewWork } from '../endpoint.ts';
+import { errorAnswer } from '../errors.ts';
+import { authenticate } from '../middleware/auth.ts';
+import { chooseModel } from '../models.ts';
+import { ClientLeft } from '../request-context.ts';
+import { readResponse, submitResponse } from '../submission/response-request.ts';
+import { type CreateFrame, createFrame, errorFrame, readFrame, socketFrames, streamOf } from './create-frame.ts';
+import { Lanes } from './lanes.ts';
+import type { SocketTimes } from './times.ts';
+
+/** What of a client that does not read may wait, in bytes. */
+const MAX_UNREAD = 1024 * 1024;
+/** How long a client may take to close its side, in milliseconds. */
+const CLOSING_MS = 2000;
+/** How long a response with `store: false` outlives the socket that could not remove it, in milliseconds. */
+const SLACK_MS = 300_000;
+const ROUTE = '/v1/responses';
+
+export interface SocketOptions {
+  ws: WebSocket;
+  /** The request that became the socket. */
+  req: IncomingMessage;
+  key: KeyConfig;
+  times: SocketTimes;
+}
+
+/**
+ * Responses over one WebSocket (docs/api.md, "WebSocket"). Each is a run like any other, which this reads. Whatever
+ * fails is told in a frame, and the socket goes on.
+ */
+export class ResponsesSocket {
+  readonly #deps: AppDeps;
+  readonly #options: SocketOptions;
+  readonly #lanes: Lanes;
+  /** Responses with `store: false` of this socket, which lives as long as they do. */
+  readonly #unstored = new Set<RunId>();
+  readonly #closed = new AbortController();
+  readonly #parts = new DisposableStack();
+  #isAlive = true;
+
+  constructor(deps: AppDeps, options: SocketOptions) {
+    this.#deps = deps;
+    this.#options = options;
+    this.#lanes = new Lanes(() => this.#closeIfStopping());
+    const { ws, key, times } = options;
+    const end = (reason: GatewayError) => this.#close(1008, reason.message);
+    this.#parts.use(deps.openAnswers.add({ key, route: ROUTE, idle: true, end }));
+    const pings = setInterval(() => this.#ping(), times.ping);
+    const limit = setTimeout(() => this.#expire(), times.most);
+    const onStopping = () => this.#closeIfStopping();
+    deps.stopping.addEventListener('abort', onStopping);
+    this.#parts.defer(() => {
+      clearInterval(pings);
+      clearTimeout(limit);
+      deps.stopping.removeEventListener('abort', onStopping);
+    });
+    ws.on('pong', () => {
+      this.#isAlive = true;
+    });
+    ws.on('message', (data, isBinary) => this.#take(data, isBinary));
+    // A frame that breaks the protocol, or is too large: the library closes with the code for it.
+    ws.on('error', () => {});
+    ws.once('close', () => void this.#left());
+    if (ws.readyState !== ws.OPEN) void this.#left();
+  }
+
+  #take(data: RawData, isBinary: boolean): void {
+    const raw = bytesOf(data);
+    const place = this.#deps.bodies.open(this.#options.key.id);
+    let stream: string | undefined;
+    try {
+      place.grow(raw.length);
+      const frame = readFrame(raw, { isBinary });
+      stream = streamOf(frame);
+      const create = createFrame(raw, frame);
+      this.#lanes.add(stream, () => this.#answer(create, place));
+    } catch (thrown) {
+      place[Symbol.dispose]();
+      this.#refuse(thrown, stream);
+    }
+  }
+
+  /** One response from its create to its end. */
+  async #answer(create: CreateFrame, place: Permit): Promise<void> {
+    const scope = { route: ROUTE, key: this.#options.key.id };
+    try {
+      // What waited when the socket closed is not done any more.
+      if (!this.#closed.signal.aborted) await workFor(scope, () => this.#respond(create, place));
+    } catch (thrown) {
+      if (!this.#closed.signal.aborted) this.#refuse(thrown, create.stream);
+    } finally {
+      place[Symbol.dispose]();
+    }
+  }
+
+  async #respond({ stream, body, generate }: CreateFrame, place: Permit): Promise<void> {
+    const identity = this.#identity();
+    const { previous_response_id: previous } = body.json;
+    let isKept = false;
+    try {
+      refuseNewWork(this.#deps, { others: this.#deps.openAnswers.size });
+      const read = await readResponse(this.#deps, identity, {
+        ...chooseModel(identity, body.json.model, 'responses'),
+        body,
+      });
+      const how = { generate, keepMs: this.#options.times.most + SLACK_MS };
+      const { run } = await submitResponse(this.#deps, { req: this.#options.req, identity, read, how });
+      place[Symbol.dispose]();
+      if (run.api === 'unstored') this.#unstored.add(run.id);
+      if (this.#closed.signal.aborted) await this.#forgetAll();
+      isKept = (await this.#show(run, stream)) !== 'response.failed';
+    } catch (thrown) {
+      throw forSocket(toGatewayError(thrown));
+    } finally {
+      // What a continuation failed on is not continued again.
+      if (!isKept && !this.#closed.signal.aborted) await this.#forget(previous);
+    }
+  }
+
+  /** Who asks, by the configuration of now. */
+  #identity(): Identity {
+    const config = this.#deps.config.current();
+    const key = authenticate(this.#options.req, config);
+    const caller = { user: key.user ?? key.id, keyId: key.id, reads: this.#unstored };
+    const context = {
+      id: randomUUID(),
+      startedAt: performance.now(),
+      signal: this.#closed.signal,
+      end: (reason: GatewayError) => this.#closed.abort(reason),
+      path: ROUTE,
+      route: ROUTE,
+      model: '',
+      key: key.id,
+      run: '',
+      error: '',
+      left: false,
+    };
+    return { key, caller, config, context };
+  }
+
+  /** Sends the events of a run; the type of the last. The client's pace is that of reading. */
+  async #show(run: RunRecord, stream: string | undefined): Promise<string | undefined> {
+    const { key } = this.#options;
+    using _ = this.#deps.metrics.stream();
+    using __ = this.#deps.openAnswers.add({ key, route: ROUTE, end: () => {} });
+    const { signal } = this.#closed;
+    let last: string | undefined;
+    for await (const { frames } of this.#deps.runs.follow(run, { after: 0, signal, untilStopped: true })) {
+      const events = [...socketFrames(frames, stream)];
+      last = events.at(-1)?.type;
+      await this.#send(events.map(({ text }) => text));
+    }
+    return last;
+  }
+
+  /** Resolves once they are on their way. @throws the reason of a closed socket. */
+  async #send(texts: readonly string[]): Promise<void> {
+    const { ws } = this.#options;
+    const sent = texts.map((text) => new Promise<void>((resolve) => ws.send(text, () => resolve())));
+    await abortable(Promise.all(sent), this.#closed.signal);
+  }
+
+  #refuse(thrown: unknown, stream: string | undefined): void {
+    const { ws } = this.#options;
+    const error = toGatewayError(thrown);
+    if (error.code === 'internal_error') this.#deps.log.error({ err: thrown }, 'a frame could not be answered');
+    // Who sends without reading does not fill the memory with refusals.
+    if (ws.bufferedAmount > MAX_UNREAD) ws.terminate();
+    else ws.send(errorFrame(errorAnswer(error), stream), () => {});
+  }
+
+  #ping(): void {
+    const { ws } = this.#options;
+    if (this.#isAlive) ws.ping();
+    else ws.terminate();
+    this.#isAlive = false;
+  }
+
+  #expire(): void {
+    const message = 'This WebSocket was open for as long as one may be. Open another one.';
+    this.#refuse(new GatewayError('websocket_connection_limit_reached', message), undefined);
+    this.#close(1000, message);
+  }
+
+  /** While the gateway stops, responses in progress are read on for as long as they run here. */
+  #closeIfStopping(): void {
+    if (!this.#deps.stopping.aborted) return;
+    if (this.#lanes.idle) this.#close(1001, 'The gateway shuts down.');
+  }
+
+  #close(code: number, reason: string): void {
+    const { ws } = this.#options;
+    ws.close(code, reason);
+    setTimeout(() => ws.terminate(), CLOSING_MS).unref();
+    this.#closed.abort(new ClientLeft());
+  }
+
+  /** Runs go on; those that nobody could read end here. */
+  async #left(): Promise<void> {
+    this.#closed.abort(new ClientLeft());
+    this.#parts.dispose();
+    await this.#forgetAll();
+  }
+
+  /** Where the gateway stops they are handed over, as all others are. */
+  async #forgetAll(): Promise<void> {
+    if (this.#deps.stopping.aborted) return;
+    for (const id of this.#unstored) await this.#forget(publicId('unstored', id));
+  }
+
+  /** Removes a response with `store: false` of this socket; where the store is away, it goes by itself. */
+  async #forget(response: unknown): Promise<void> {
+    const id = typeof response === 'string' ? parsePublicId('unstored', response) : undefined;
+    if (typeof response !== 'string' || id === undefined || !this.#unstored.delete(id)) return;
+    const { key } = this.#options;
+    const caller = { user: key.user ?? key.id, keyId: key.id, reads: new Set([id]) };
+    try {
+      await this.#deps.runs.delete(await this.#deps.runs.find(caller, 'responses', response));
+    } catch (thrown) {
+      if (toGatewayError(thrown).code !== 'not_found') {
+        this.#deps.log.warn({ run: id, err: messageOf(thrown) }, 'a response could not be removed');
+      }
+    }
+  }
+}
+
+/** An unknown response that is to be continued has a code of its own here. */
+function forSocket(error: GatewayError): GatewayError {
+  if (error.code !== 'not_found' || error.param !== 'previous_response_id') return error;
+  return new GatewayError('previous_response_not_found', error.message, { param: error.param });
+}
+
+function bytesOf(data: RawData): Buffer {
+  if (Array.isArray(data)) return Buffer.concat(data);
+  return data instanceof ArrayBuffer ? Buffer.from(data) : data;
+}

@@ -1,0 +1,39 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { WebSocketServer } from 'ws';
+import type { KeyConfig } from '../../config/schema.ts';
+import type { AppDeps } from '../app-deps.ts';
+import { ResponsesSocket } from './responses-socket.ts';
+import { SOCKET_TIMES } from './times.ts';
+
+/** Takes WebSockets of the Responses API (docs/api.md, "WebSocket"). */
+export class ResponsesSockets {
+  readonly #deps: AppDeps;
+  #server: Promise<WebSocketServer> | undefined;
+
+  constructor(deps: AppDeps) {
+    this.#deps = deps;
+  }
+
+  /** Answers the handshake; one that is none is refused on the socket. */
+  async accept(req: IncomingMessage, socket: Duplex, { head, key }: { head: Buffer; key: KeyConfig }): Promise<void> {
+    this.#server ??= createServer(this.#deps.config.current().server.bodyLimitBytes);
+    const server = await this.#server;
+    if (socket.destroyed) return;
+    const times = { ...SOCKET_TIMES, ...this.#deps.socketTimes };
+    server.handleUpgrade(req, socket, head, (ws) => new ResponsesSocket(this.#deps, { ws, req, key, times }));
+  }
+}
+
+/** Frames are as large as bodies may be, and not compressed: what they unpack to has no bound. */
+async function createServer(maxPayload: number): Promise<WebSocketServer> {
+  const { WebSocketServer: Server } = await import('ws');
+  return new Server({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload,
+    // A protocol may hold the key: it is not repeated.
+    handleProtocols: (protocols) => [...protocols].find((name) => !name.startsWith('openai-')) ?? false,
+  });
+}

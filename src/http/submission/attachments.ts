@@ -1,0 +1,149 @@
+import { Readable } from 'node:stream';
+import { GatewayError } from '../../base/errors.ts';
+import { isObject } from '../../base/json.ts';
+import type { Logger } from '../../base/logger.ts';
+import { type Files, publicFileId } from '../../files/files.ts';
+import type { ContentPart, InputPart } from '../../protocol/requests/request-input.ts';
+import { fencePlainly } from '../../research/text/fence.ts';
+import { fileUrl, type ReadFile } from '../../tools/attached-file.ts';
+import { ToolError } from '../../tools/tool.ts';
+import type { Toolbox } from '../../tools/toolbox.ts';
+
+/** How long reading one document may take, in milliseconds. */
+const READ_MS = 30_000;
+/** The longest text of a document that a model is sent whole, in UTF-16 code units. */
+const LONGEST_TEXT = 200_000;
+/** The largest image that a model is sent, in bytes. */
+const LARGEST_IMAGE = 20 * 1024 * 1024;
+/** Files of one request at most. */
+const MOST_FILES = 50;
+
+/** Whom parts belong to, and how a model gets them. */
+export interface AttachmentContext {
+  user: string;
+  /** The field that holds the parts, for errors. */
+  place: string;
+  /** The model opens documents itself, page by page; else it is sent their text. */
+  opens: boolean;
+}
+
+/** Files and documents in the input of a request (docs/files.md, "In a request"). */
+export class Attachments {
+  readonly #files: Files;
+  readonly #documents: Pick<Toolbox, 'read'>;
+  readonly #log: Logger;
+
+  constructor(parts: { files: Files; documents: Pick<Toolbox, 'read'>; log: Logger }) {
+    this.#files = parts.files;
+    this.#documents = parts.documents;
+    this.#log = parts.log;
+  }
+
+  /**
+   * Keeps the bytes that an input carries as files of their own, for `keepMs` milliseconds, and puts their ids in their place.
+   * @throws GatewayError `invalid_parameter` for what is not base64, and as an upload.
+   */
+  async keepData(input: unknown, { user, keepMs }: { user: string; keepMs: number }): Promise<void> {
+    const parts = partsIn(input);
+    if (parts.length > MOST_FILES) throw tooMany();
+    for (const { part, place } of parts) {
+      if (part.file_id !== undefined || part.file_url !== undefined || typeof part.file_data !== 'string') continue;
+      const { bytes, type } = dataOf(part.file_data, `${place}.file_data`);
+      const name = typeof part.filename === 'string' ? part.filename : 'file';
+      await using taken = await this.#files.take(Readable.from([bytes]), {
+        user,
+        signal: AbortSignal.timeout(READ_MS),
+      });
+      const file = await this.#files.add(taken, { user, name, type, purpose: 'user_data', keepMs });
+      part.file_id = publicFileId(file.id);
+      delete part.file_data;
+    }
+  }
+
+  /** Parts as a model is sent them. @throws GatewayError `not_found`, `invalid_parameter` for what cannot be read. */
+  async resolve(parts: readonly InputPart[], context: AttachmentContext): Promise<ContentPart[]> {
+    const found: ContentPart[] = [];
+    for (const [index, part] of parts.entries()) {
+      const place = `${context.place}.content[${index}]`;
+      if (part.type === 'file') found.push({ type: 'text', text: await this.#document(part, { ...context, place }) });
+      else if (part.type === 'image_file')
+        found.push({ type: 'image', url: await this.#image(part.id, context, place) });
+      else found.push(part);
+    }
+    return found;
+  }
+
+  async #document(
+    part: Extract<InputPart, { type: 'file' }>,
+    { user, place, opens }: AttachmentContext,
+  ): Promise<string> {
+    const { id, url: address, filename } = part;
+    const file = id === undefined ? undefined : await this.#files.find(user, id, `${place}.file_id`);
+    const name = file?.name ?? filename ?? address ?? 'file';
+    const url = file ? fileUrl(publicFileId(file.id), file.name) : address;
+    if (url === undefined) throw refused(`${place}: give one of file_id, file_url and file_data.`, place);
+    if (opens) return `Attached document: ${oneLine(name)}. Open it with fetch_url_content: ${url}`;
+    const readFile: ReadFile = (wanted, signal) => this.#files.attached(user, wanted, signal);
+    const options = { readFile, signal: AbortSignal.timeout(READ_MS), log: this.#log };
+    const { content } = await this.#documents.read(url, options).catch((thrown: unknown) => {
+      if (!(thrown instanceof ToolError)) throw thrown;
+      throw refused(`${place}: ${thrown.message}`, place);
+    });
+    if (content.length > LONGEST_TEXT) {
+      const message = `${place}: this document has ${content.length} characters of text; a model is sent ${LONGEST_TEXT} at most.`;
+      throw refused(`${message} Research models open longer ones page by page.`, place);
+    }
+    return `Attached document: ${oneLine(name)}\n${fencePlainly(content)}`;
+  }
+
+  async #image(id: string, { user }: AttachmentContext, place: string): Promise<string> {
+    const file = await this.#files.find(user, id, `${place}.file_id`);
+    using read = file.bytes > LARGEST_IMAGE ? undefined : await this.#files.read(file, AbortSignal.timeout(READ_MS));
+    const type = read && imageType(read.bytes);
+    if (!type) throw refused(`${place}.file_id: this is no PNG, JPEG, GIF or WebP image of up to 20 MiB.`, place);
+    return `data:${type};base64,${read.bytes.toString('base64')}`;
+  }
+}
+
+/** Parts of an input that are files, with their places. What is no such input is left to its schema. */
+function partsIn(input: unknown): { part: Record<string, unknown>; place: string }[] {
+  if (!Array.isArray(input)) return [];
+  return input.flatMap((item: unknown, at) => {
+    const content = isObject(item) && Array.isArray(item.content) ? item.content : [];
+    return content.flatMap((part: unknown, index) =>
+      isObject(part) && part.type === 'input_file' ? [{ part, place: `input[${at}].content[${index}]` }] : [],
+    );
+  });
+}
+
+/** Base64, with or without the head of a data URL. */
+function dataOf(data: string, param: string): { bytes: Buffer; type: string } {
+  const [, type = '', rest = data] = /^data:([\w.+/-]{0,100})(?:;[\w=-]{1,40}){0,3};base64,(.*)$/s.exec(data) ?? [];
+  const bytes = Buffer.from(rest, 'base64');
+  if (bytes.length > 0 && /^[\w+/=\s-]+$/.test(rest)) return { bytes, type };
+  throw refused(`${param}: expected base64, or a data URL of it.`, param);
+}
+
+const IMAGES: readonly [type: string, start: RegExp][] = [
+  ['image/png', /^\x89PNG/],
+  ['image/jpeg', /^\xff\xd8\xff/],
+  ['image/gif', /^GIF8/],
+  ['image/webp', /^RIFF....WEBP/s],
+];
+
+function imageType(bytes: Buffer): string | undefined {
+  const start = bytes.toString('latin1', 0, 16);
+  return IMAGES.find(([, pattern]) => pattern.test(start))?.[0];
+}
+
+function oneLine(name: string): string {
+  return name.replace(/\s+/g, ' ').slice(0, 255);
+}
+
+function refused(message: string, param: string): GatewayError {
+  return new GatewayError('invalid_parameter', message, { param });
+}
+
+function tooMany(): GatewayError {
+  return refused(`input: at most ${MOST_FILES} files can be attached.`, 'input');
+}

@@ -1,0 +1,35 @@
+import type { InputItem } from '../../protocol/requests/request-input.ts';
+import type { FunctionOutputs } from '../../research/run/request.ts';
+
+type Answered = Pick<FunctionOutputs, 'outputs' | 'called' | 'said'>;
+
+/**
+ * What a thread answers functions with, and what its user says besides: of a thread that is sent again as a whole only what
+ * stands behind the last output (`all`: of an input that follows a response, all of it). A whole thread whose assistant
+ * spoke since answers none: the research has ended.
+ */
+export function functionOutputs(items: readonly InputItem[], { all }: { all: boolean }): Answered {
+  const outputs = new Map<string, string>();
+  for (const item of items) {
+    if (item.type === 'prior_output' && item.callId !== undefined) outputs.set(item.callId, item.output);
+  }
+  const last = items.findLastIndex((item) => item.type === 'prior_output');
+  const rest = all ? items : items.slice(last + 1);
+  if (!all && rest.some(isAssistant)) return { outputs: new Map(), called: new Set(), said: [] };
+  const said = rest.flatMap((item) =>
+    item.type === 'message' && item.role === 'user'
+      ? [item.content.flatMap((part) => (part.type === 'text' ? [part.text] : [])).join('\n')]
+      : [],
+  );
+  const called = new Set(items.flatMap((item) => callsOf(item)).map(({ callId }) => callId));
+  return { outputs, called, said: said.filter((text) => text.trim() !== '') };
+}
+
+function isAssistant(item: InputItem): boolean {
+  return item.type === 'message' && item.role === 'assistant';
+}
+
+function callsOf(item: InputItem): readonly { callId?: string | undefined }[] {
+  if (item.type === 'prior_call') return [item];
+  return item.type === 'message' ? (item.calls ?? []) : [];
+}

@@ -1,0 +1,48 @@
+import type { PlainRequest } from '../../plain/request.ts';
+import { parseBody } from '../../protocol/requests/parse.ts';
+import { type PlainChatBody, plainChatBody } from '../../protocol/requests/plain-chat.ts';
+import type { JsonBody } from '../middleware/body.ts';
+import { droppedItems, openedFor } from './conversation.ts';
+import { ignoredHeader } from './ignored.ts';
+import type { ParsedSubmission } from './parse-submission.ts';
+import { plainMessages } from './plain-messages.ts';
+import { chosenTools, type PlainContext } from './plain-request.ts';
+
+/**
+ * The body of a chat completion that the gateway makes of a plain model.
+ * @throws GatewayError for everything in it that cannot be honoured.
+ */
+export function parsePlainChat({ json }: JsonBody): ParsedSubmission<PlainChatBody> {
+  const { value, ignored } = parseBody(plainChatBody, json);
+  return { value, headers: ignoredHeader([...ignored, ...droppedItems(value.messages, 'messages')], json) };
+}
+
+/**
+ * A parsed body as a request to the plain loop (docs/api.md, "Chat completions of plain models").
+ * @throws GatewayError `invalid_parameter` where calls and outputs do not fit.
+ */
+export async function fromPlainChat(
+  body: PlainChatBody,
+  { caller, model, runs, key, ...sealed }: Omit<PlainContext, 'offered' | 'joined'>,
+): Promise<PlainRequest> {
+  return {
+    kind: 'plain',
+    ...(await plainMessages(body.messages, {
+      model,
+      field: 'messages',
+      findItem: (item) => runs.findItem(caller, item),
+      ...openedFor(caller, sealed, { opens: false }),
+      before: [],
+    })),
+    instructions: null,
+    ...chosenTools(body, { offered: [], key }),
+    maxToolCalls: null,
+    oneCallAtOnce: body.parallel_tool_calls === false,
+    maxOutputTokens: body.max_completion_tokens ?? body.max_tokens ?? null,
+    temperature: body.temperature ?? null,
+    topP: body.top_p ?? null,
+    format: body.response_format ?? null,
+    reasoningEffort: body.reasoning_effort ?? null,
+    cacheKey: body.prompt_cache_key,
+  };
+}

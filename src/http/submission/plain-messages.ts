@@ -1,0 +1,231 @@
+import { GatewayError } from '../../base/errors.ts';
+import type { ApprovedCalls } from '../../plain/approvals.ts';
+import type { Thought } from '../../plain/thoughts.ts';
+import type { PriorCall, PriorOutput } from '../../protocol/requests/foreign-items.ts';
+import type { InputItem } from '../../protocol/requests/request-input.ts';
+import { asTurnMessage } from '../../runs/submitting/history.ts';
+import type { AssistantMessage, TurnMessage, TurnToolCall } from '../../upstream/turn.ts';
+import {
+  type ConversationOptions,
+  checkedMessage,
+  type FoundItem,
+  priorCall,
+  priorOutput,
+  said,
+  standsFor,
+} from './conversation.ts';
+
+/** Input items of a response of a plain model as providers are sent them (docs/api.md, "Responses of plain models"). */
+
+/**
+ * The conversation with the new items behind it. Providers want each call answered right behind it: outputs are put there
+ * by their `call_id`, wherever they stand.
+ * @param before the conversation so far; its last message may have called functions.
+ * @throws GatewayError `not_found`, `unsupported_parameter`, `invalid_parameter` for a call without its output, and for
+ * an output without its call where the conversation is the gateway's own.
+ */
+export async function plainMessages(
+  items: readonly InputItem[],
+  options: ConversationOptions & Before,
+): Promise<SaidSoFar> {
+  const { before, field, asked = NOTHING_ASKED } = options;
+  const compacted = items.findLastIndex(({ type }) => type === 'compaction');
+  const found: FoundItem[] = [];
+  for (const [index, item] of items.entries()) {
+    const one = await standsFor(item, `${field}[${index}]`, options);
+    // A compaction stands for what was said before it; a client may send that again all the same.
+    const isOver = index < compacted && !(one.type === 'message' && one.role !== 'assistant');
+    found.push(isOver ? { type: 'dropped' } : one);
+  }
+  checkApprovals(found, { asked, field });
+  const thread = new Thread(before, { outputs: outputsOf(found, asked), asked, field });
+  const made = new Set(found.flatMap((item) => (item.type === 'prior_call' ? [item.approvedBy] : [])));
+  for (const [index, item] of found.entries()) {
+    // What was approved and made stands there as its call.
+    if (item.type === 'prior_call' && item.asks && made.has(item.callId)) continue;
+    if (item.type === 'message') {
+      if (item.content.length > 0) {
+        thread.say(asTurnMessage(checkedMessage(item, `${field}[${index}]`, options.model)));
+      }
+      for (const call of item.calls ?? []) thread.call(call);
+    } else if (item.type === 'prior_call') thread.call(item);
+    else if (item.type === 'thought') thread.think(item);
+    else if (item.type === 'tool_call') {
+      thread.call({ type: 'prior_call', name: item.name, arguments: item.arguments ?? '', output: item.result ?? '' });
+    } else if (item.type === 'prior_output' && item.callId !== undefined) thread.answered(item.callId);
+    else if (item.type === 'prior_output' && item.output !== '') {
+      thread.say(asTurnMessage(priorOutput(item.output)));
+    }
+  }
+  return thread.end({ isOurs: before.length > 0 });
+}
+
+/** What goes before the new items. */
+interface Before {
+  /** The conversation so far; its last message may have called functions. */
+  before: readonly TurnMessage[];
+  /** Calls of that message that wait for an approval, by the ids of their requests. */
+  asked?: ReadonlyMap<string, string> | undefined;
+}
+const NOTHING_ASKED: ReadonlyMap<string, string> = new Map();
+
+/** A conversation as its provider is sent it, and the calls that come first. */
+export interface SaidSoFar {
+  messages: TurnMessage[];
+  approved?: ApprovedCalls;
+}
+
+/** @throws GatewayError for an approval of nothing that was asked. */
+function checkApprovals(
+  items: readonly FoundItem[],
+  { asked, field }: { asked: ReadonlyMap<string, string>; field: string },
+): void {
+  const requests = new Set(asked.keys());
+  for (const item of items) if (item.type === 'prior_call' && item.asks && item.callId) requests.add(item.callId);
+  for (const item of items) {
+    if (item.type !== 'prior_output' || item.approves === undefined || !item.callId || requests.has(item.callId))
+      continue;
+    const message = `${field}: there is no mcp_approval_request ${item.callId.slice(0, 80)} that this answers.`;
+    throw new GatewayError('invalid_parameter', message, { param: field });
+  }
+}
+
+type Outputs = Map<string, PriorOutput[]>;
+
+function outputsOf(items: readonly FoundItem[], asked: ReadonlyMap<string, string>): Outputs {
+  const outputs: Outputs = new Map();
+  for (const item of items) {
+    if (item.type !== 'prior_output' || item.callId === undefined) continue;
+    const callId = asked.get(item.callId) ?? item.callId;
+    outputs.set(callId, [...(outputs.get(callId) ?? []), item]);
+  }
+  return outputs;
+}
+
+/** A conversation as it grows. Calls of one turn are one message, and their outputs come right behind it. */
+class Thread {
+  readonly #messages: TurnMessage[];
+  readonly #outputs: Outputs;
+  readonly #field: string;
+  /** The ids of the requests of calls that wait for an approval. */
+  readonly #requests: Map<string, string>;
+  /** Calls that were approved and are to be made. */
+  #approved: AssistantMessage | undefined;
+  /** The assistant's turn that is not closed yet. */
+  #turn: AssistantMessage | undefined;
+  /** How far the open turn is, where the client sent its thought: its message may follow, or was said. */
+  #thought: 'thought' | 'said' | undefined;
+
+  constructor(
+    before: readonly TurnMessage[],
+    { outputs, asked, field }: { outputs: Outputs; asked: ReadonlyMap<string, string>; field: string },
+  ) {
+    this.#requests = new Map(asked.entries().map(([request, callId]) => [callId, request]));
+    this.#messages = [...before];
+    this.#outputs = outputs;
+    this.#field = field;
+    const last = this.#messages.at(-1);
+    if (last?.role === 'assistant' && last.tool_calls?.length) {
+      this.#messages.pop();
+      this.#turn = last;
+    }
+  }
+
+  say(message: TurnMessage): void {
+    if (this.#thought === 'thought' && message.role === 'assistant' && this.#turn?.tool_calls === undefined) {
+      this.#turn = { ...this.#turn, ...message };
+      this.#thought = 'said';
+      return;
+    }
+    this.#close();
+    if (message.role === 'assistant') this.#turn = message;
+    else this.#messages.push(message);
+  }
+
+  /** What its provider wants back with the turn that follows, or with the open one where it stands behind its message. */
+  think({ replay, behind }: Thought): void {
+    if (!replay) return;
+    if (!behind) this.#close();
+    this.#turn = { ...(this.#turn ?? { role: 'assistant', content: '' }), replay };
+    this.#thought = behind ? 'said' : 'thought';
+  }
+
+  call(call: PriorCall): void {
+    const { callId, name, arguments: args } = call;
+    // A call of a tool that ran elsewhere, which nobody here offers: what came of it is told in words.
+    if (callId === undefined) {
+      this.say(asTurnMessage(priorCall(call, call.output)));
+      return;
+    }
+    if (call.asks) this.#requests.set(callId, callId);
+    const made: TurnToolCall = { id: callId, name, arguments: args };
+    this.#turn ??= { role: 'assistant', content: '' };
+    const { replay, ...turn } = this.#turn;
+    // What a provider bound to a turn of ours does not fit one that has more calls now.
+    const kept = this.#thought !== undefined && replay && { replay };
+    this.#turn = { ...turn, ...kept, tool_calls: [...(turn.tool_calls ?? []), made] };
+  }
+
+  /** The output of a call ends its turn: what is called behind it was called later. */
+  answered(callId: string): void {
+    if (this.#turn?.tool_calls?.some(({ id }) => id === callId)) this.#close();
+  }
+
+  /** @throws GatewayError where calls and outputs do not belong together. */
+  end({ isOurs }: { isOurs: boolean }): SaidSoFar {
+    this.#close();
+    for (const [callId, outputs] of this.#outputs) {
+      if (outputs.length === 0) continue;
+      if (isOurs) throw this.#wrong(`there is no call ${callId.slice(0, 80)} that this is the output of`);
+      for (const { output, approves } of outputs) {
+        if (output !== '' && approves === undefined) this.#messages.push(asTurnMessage(said(output)));
+      }
+    }
+    const message = this.#approved;
+    const requests = (message?.tool_calls ?? []).map(({ id }) => this.#requests.get(id) ?? id);
+    return { messages: this.#messages, ...(message && { approved: { message, requests } }) };
+  }
+
+  #close(): void {
+    const turn = this.#turn;
+    const thought = this.#thought;
+    this.#turn = undefined;
+    this.#thought = undefined;
+    // A thought that nothing came of says nothing.
+    if (!turn || (thought === 'thought' && turn.tool_calls === undefined)) return;
+    const answers = (turn.tool_calls ?? []).map((call) => ({ call, answer: this.#answerOf(call) }));
+    const approved = answers.flatMap(({ call, answer }) => (answer.approves ? [call] : []));
+    const told = answers.filter(({ answer }) => !answer.approves);
+    if (approved.length === 0) this.#messages.push(turn);
+    else if (told.length === 0) this.#approve({ ...turn, tool_calls: approved });
+    else {
+      this.#messages.push({ ...turn, tool_calls: told.map(({ call }) => call) });
+      this.#approve({ role: 'assistant', content: '', tool_calls: approved });
+    }
+    for (const { call, answer } of told) {
+      this.#messages.push({ role: 'tool', tool_call_id: call.id, content: answer.output });
+    }
+  }
+
+  #answerOf({ id }: TurnToolCall): PriorOutput {
+    const answer = this.#outputs.get(id)?.shift();
+    if (answer) return answer;
+    const request = this.#requests.get(id);
+    throw this.#wrong(
+      request === undefined
+        ? `there is no output for the call ${id.slice(0, 80)}`
+        : `there is no mcp_approval_response for the request ${request}`,
+    );
+  }
+
+  #approve(turn: AssistantMessage): void {
+    const before = this.#approved;
+    this.#approved = before
+      ? { ...before, tool_calls: [...(before.tool_calls ?? []), ...(turn.tool_calls ?? [])] }
+      : turn;
+  }
+
+  #wrong(message: string): GatewayError {
+    return new GatewayError('invalid_parameter', `${this.#field}: ${message}.`, { param: this.#field });
+  }
+}

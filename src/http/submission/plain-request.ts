@@ -1,0 +1,265 @@
+import { GatewayError } from '../../base/errors.ts';
+import type { JsonObject } from '../../base/json.ts';
+import type { KeyConfig, ProxyModelConfig, ToolsConfig } from '../../config/schema.ts';
+import type { ApprovalRule, ApprovedCalls } from '../../plain/approvals.ts';
+import type { PlainRequest } from '../../plain/request.ts';
+import { parseBody, parseValue } from '../../protocol/requests/parse.ts';
+import { type NamedTool, type PlainResponseBody, plainResponseBody } from '../../protocol/requests/plain-response.ts';
+import { inputItem } from '../../protocol/requests/request-input.ts';
+import type { ResponseTool } from '../../protocol/requests/request-tools.ts';
+import type { ResponseObject } from '../../protocol/response.ts';
+import type { Caller, Runs } from '../../runs/runs.ts';
+import type { TurnMessage, TurnToolChoice } from '../../upstream/turn.ts';
+import type { JsonBody } from '../middleware/body.ts';
+import { droppedItems, openedFor, type Sealed } from './conversation.ts';
+import { ignoredHeader } from './ignored.ts';
+import { BUILTIN_OF_TYPE, functionsIn, ignoredToolParts, requestedTools } from './input-tools.ts';
+import type { ParsedSubmission } from './parse-submission.ts';
+import { plainMessages, type SaidSoFar } from './plain-messages.ts';
+import { checkWindow } from './research-request.ts';
+import { shownTool } from './shown-tools.ts';
+
+/** The built-in tools that clients of a plain model may name. */
+export function offeredTools({ tools }: ProxyModelConfig, { web_search: search }: ToolsConfig): string[] {
+  const canSearch = [search, ...search.fallbacks].some(({ provider, folder }) => provider !== 'local' || folder);
+  return tools.filter((name) => name !== 'web_search' || canSearch);
+}
+
+/** Of `include`: thoughts carry what their provider wants back. */
+const ENCRYPTED = 'reasoning.encrypted_content';
+/** What `include` may name and gets: what tools found is shown in any case. */
+const INCLUDED = [ENCRYPTED, 'web_search_call.action.sources', 'code_interpreter_call.outputs'];
+
+/**
+ * The body of a response that the gateway makes of a plain model. Clients name tools of their usual provider with every
+ * request: those that the gateway does not offer (`offered` names those it does) are left out and named.
+ * @throws GatewayError for everything in it that cannot be honoured.
+ */
+export function parsePlain(
+  { json }: JsonBody,
+  { offered, tools: { web_search: search } }: { offered: readonly string[]; tools: ToolsConfig },
+): ParsedSubmission<PlainResponseBody> {
+  const { value, ignored } = parseBody(plainResponseBody, json);
+  const all = value.tools ?? [];
+  const leftOut = all.flatMap((tool, index) => (isOffered(tool, offered) ? [] : [`tools[${index}]`]));
+  const parts = ignoredToolParts(all, { sent: json.tools, provider: search.provider });
+  const included = (value.include ?? []).flatMap((name, index) =>
+    INCLUDED.includes(name) ? [] : [`include[${index}]`],
+  );
+  const names = [...ignored, ...leftOut, ...parts, ...included, ...droppedItems(value.input, 'input')];
+  return { value, headers: ignoredHeader(names, { ...json, tools: undefined }) };
+}
+
+function isOffered({ type }: ResponseTool, offered: readonly string[]): boolean {
+  return type === 'web_search' || type === 'code_interpreter' ? offered.includes(BUILTIN_OF_TYPE[type][0]) : true;
+}
+
+/** What a plain model is asked, and what of the request the response shows besides. */
+export interface PlainSubmission {
+  request: PlainRequest;
+  shown: Partial<ResponseObject>;
+}
+
+/** Who asks, and where what the request names is looked up. */
+export interface PlainContext extends Sealed {
+  caller: Caller;
+  /** The model's name and configuration. */
+  name: string;
+  model: ProxyModelConfig;
+  runs: Pick<Runs, 'findItem' | 'conversation'>;
+  key: KeyConfig;
+  /** Names of the built-in tools that the model's clients may use. */
+  offered: readonly string[];
+  /** The conversation that it takes part in. */
+  joined: { items: JsonObject[] } | undefined;
+}
+
+/**
+ * A parsed body as a request to the plain loop (docs/api.md, "Responses of plain models").
+ * @throws GatewayError `not_found` for unknown references, `invalid_parameter` where calls and outputs do not fit.
+ */
+export async function fromPlainResponse(body: PlainResponseBody, context: PlainContext): Promise<PlainSubmission> {
+  if (body.input.length === 0 && body.previous_response_id === undefined && !context.joined) {
+    throw new GatewayError('invalid_parameter', 'input: must not be empty.', { param: 'input' });
+  }
+  const said = await plainThread(body, context);
+  if (body.truncation !== 'auto') checkLength(said.messages, context);
+  const tools = chosenTools(body, context);
+  requireServers(said.approved, tools);
+  const approvals = (body.tools ?? []).flatMap(approvalRule);
+  const request: PlainRequest = {
+    kind: 'plain',
+    ...said,
+    instructions: body.instructions ?? null,
+    ...tools,
+    ...(approvals.length > 0 && { approvals }),
+    maxToolCalls: body.max_tool_calls ?? null,
+    oneCallAtOnce: body.parallel_tool_calls === false,
+    maxOutputTokens: body.max_output_tokens ?? null,
+    temperature: body.temperature ?? null,
+    topP: body.top_p ?? null,
+    format: body.text?.format ?? null,
+    reasoningEffort: body.reasoning?.effort ?? null,
+    reasoningSummary: body.reasoning?.summary,
+    compactAt: compactAt(body, context),
+    ...(body.truncation === 'auto' && { truncates: true }),
+    ...(body.include?.includes(ENCRYPTED) && { encryptedReasoning: true }),
+    cacheKey: body.prompt_cache_key,
+  };
+  return { request, shown: shownOf(body, context) };
+}
+
+/** @throws GatewayError where a call was approved of a server that is not there. */
+function requireServers(approved: ApprovedCalls | undefined, { mcpServers }: Pick<ChosenTools, 'mcpServers'>): void {
+  for (const { name } of approved?.message.tool_calls ?? []) {
+    const server = name.slice(0, Math.max(0, name.indexOf('.')));
+    if (mcpServers.some((one) => one.name === server)) continue;
+    const message = `tools: the MCP server ${server.slice(0, 80)}, of which a call was approved, is not among them.`;
+    throw new GatewayError('invalid_parameter', message, { param: 'tools' });
+  }
+}
+
+/** What of a tool the client is asked for first. */
+function approvalRule(tool: NonNullable<PlainResponseBody['tools']>[number]): ApprovalRule[] {
+  if (tool.type !== 'mcp' || !tool.require_approval || tool.require_approval === 'never') return [];
+  const { server_label: server, require_approval: asked } = tool;
+  if (asked === 'always') return [{ server }];
+  const { always, never } = asked;
+  return [{ server, always: always?.tool_names ?? (never ? undefined : []), never: never?.tool_names }];
+}
+
+/** Where a request names no threshold: what of the window is left is for the answer. */
+const DEFAULT_THRESHOLD = 0.75;
+
+function compactAt({ context_management: [asked] = [] }: PlainResponseBody, { model }: PlainContext) {
+  return asked && (asked.compact_threshold ?? Math.floor(model.context_length * DEFAULT_THRESHOLD));
+}
+
+/** Refuses what no route can read, beyond doubt: whatever counts its tokens (docs/api.md, "Errors"). */
+function checkLength(messages: readonly TurnMessage[], { model, key, name }: PlainContext): void {
+  const routes = key.routes[name] ?? model.routes;
+  checkWindow(
+    messages.reduce((sum, { content }) => sum + unitsOf(content), 0),
+    { model, routes, param: 'input' },
+  );
+}
+
+function unitsOf(content: TurnMessage['content']): number {
+  if (typeof content === 'string') return content.length;
+  return content.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0);
+}
+
+/** What was said so far: in an earlier response or a conversation, if one is named, and in the input. */
+export async function plainThread(
+  { input, previous_response_id: id }: Pick<PlainResponseBody, 'input' | 'previous_response_id'>,
+  { caller, model, runs, joined, ...sealed }: Omit<PlainContext, 'key' | 'name' | 'offered'>,
+): Promise<SaidSoFar> {
+  const { messages: before, asked } =
+    id === undefined ? { messages: [], asked: undefined } : await runs.conversation(caller, id);
+  const said = (joined?.items ?? []).map((item) => parseValue(inputItem, item));
+  return await plainMessages([...said, ...input], {
+    model,
+    field: 'input',
+    findItem: (item) => runs.findItem(caller, item),
+    ...openedFor(caller, sealed, { opens: false }),
+    before,
+    asked,
+  });
+}
+
+type ChosenTools = Pick<PlainRequest, 'tools' | 'hosted' | 'sources' | 'mcpServers' | 'toolChoice'>;
+
+/** The tools on offer, and which of them may be called. */
+export function chosenTools(
+  { tools = [], tool_choice: choice = 'auto' }: Pick<PlainResponseBody, 'tools' | 'tool_choice'>,
+  { offered, key }: Pick<PlainContext, 'offered' | 'key'>,
+): ChosenTools {
+  const asked = requestedTools({ tools }, { offered, key });
+  const hosted = asked.tools ?? { builtin: [], allowedDomains: [] };
+  const functions = functionsIn(tools, hosted.builtin);
+  const all = { tools: functions, hosted, mcpServers: asked.mcpServers, sources: asked.sources };
+  if (typeof choice === 'string') {
+    if (choice === 'required' && functions.length + hosted.builtin.length + asked.mcpServers.length === 0) {
+      const param = 'tool_choice';
+      throw new GatewayError('invalid_parameter', 'tool_choice: there is no tool that could be called.', { param });
+    }
+    return { ...all, toolChoice: choice };
+  }
+  if (choice.type !== 'allowed_tools') {
+    return { ...all, toolChoice: toolChoice(requireNamed(choice, { ...all, param: 'tool_choice' })) };
+  }
+  const allowed = choice.tools.map((named, index) => {
+    return requireNamed(named, { ...all, param: `tool_choice.tools[${index}]` });
+  });
+  return { ...all, ...narrowed(all, allowed), toolChoice: choice.mode };
+}
+
+/** @throws GatewayError where a tool is named that is not among the tools. */
+function requireNamed(
+  named: NamedTool,
+  { tools, hosted, mcpServers, param }: Omit<ChosenTools, 'toolChoice'> & { param: string },
+): NamedTool {
+  const there =
+    named.type === 'function' || named.type === 'custom'
+      ? tools.some(({ name, custom = false }) => name === named.name && custom === (named.type === 'custom'))
+      : named.type === 'mcp'
+        ? mcpServers.some(({ name }) => name === named.server_label)
+        : hosted?.builtin.includes(BUILTIN_OF_TYPE[named.type][0]);
+  if (there) return named;
+  const what = 'name' in named && named.type !== 'mcp' ? `${named.type} tool ${named.name}` : `${named.type} tool`;
+  throw new GatewayError('invalid_parameter', `${param}: there is no ${what} among the tools.`, { param });
+}
+
+/** Which tool a model has to call. Those of an MCP server are not known yet: any will do. */
+function toolChoice(named: NamedTool): TurnToolChoice {
+  switch (named.type) {
+    case 'function':
+    case 'custom':
+      return { name: named.name };
+    case 'mcp':
+      return named.name === undefined ? 'required' : { name: `${named.server_label}.${named.name}` };
+    default:
+      return { name: BUILTIN_OF_TYPE[named.type][0] };
+  }
+}
+
+function narrowed(
+  { tools, hosted, mcpServers }: Omit<ChosenTools, 'toolChoice'>,
+  allowed: readonly NamedTool[],
+): Omit<ChosenTools, 'toolChoice'> {
+  const names = new Set<string>();
+  const servers = new Map<string, string[]>();
+  for (const named of allowed) {
+    if (named.type === 'function' || named.type === 'custom') names.add(named.name);
+    else if (named.type !== 'mcp') for (const name of BUILTIN_OF_TYPE[named.type]) names.add(name);
+    else {
+      const of = servers.get(named.server_label) ?? [];
+      servers.set(named.server_label, of);
+      if (named.name !== undefined) of.push(named.name);
+    }
+  }
+  return {
+    tools: tools.filter(({ name }) => names.has(name)),
+    hosted: hosted && { ...hosted, builtin: hosted.builtin.filter((name) => names.has(name)) },
+    mcpServers: mcpServers.flatMap((server) => {
+      const tools = servers.get(server.name);
+      if (!tools) return [];
+      return [tools.length === 0 ? server : { ...server, allowedTools: tools }];
+    }),
+  };
+}
+
+/** What the response shows as it was sent. */
+function shownOf(body: PlainResponseBody, { offered }: Pick<PlainContext, 'offered'>): Partial<ResponseObject> {
+  const { tools = [], tool_choice: choice = 'auto', parallel_tool_calls: parallel = true, reasoning } = body;
+  return {
+    tools: tools.filter((tool) => isOffered(tool, offered)).map(shownTool),
+    tool_choice: choice,
+    max_tool_calls: body.max_tool_calls ?? null,
+    parallel_tool_calls: parallel,
+    reasoning: { effort: reasoning?.effort ?? null, summary: reasoning?.summary ?? null },
+    truncation: body.truncation ?? 'disabled',
+    prompt_cache_key: body.prompt_cache_key ?? null,
+    safety_identifier: body.safety_identifier ?? null,
+  };
+}

@@ -1,0 +1,109 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { GatewayError } from '../../base/errors.ts';
+import { type CreateResponse, createResponseBody } from '../../protocol/requests/requests.ts';
+import type { Submission } from '../../runs/runs.ts';
+import type { AppDeps, Identity } from '../app-deps.ts';
+import { beginInTurn } from '../limits/bounds.ts';
+import { oneAnswer } from '../limits/worst-case.ts';
+import type { JsonBody } from '../middleware/body.ts';
+import type { ChosenModel } from '../models.ts';
+import { RETRY_TTL_MS } from '../retries.ts';
+import { parseSubmission } from './parse-submission.ts';
+import { fromPlainResponse, offeredTools, parsePlain } from './plain-request.ts';
+import { fromResponse, joinedBy, sentItems, shownFunctions } from './research-request.ts';
+import { submitRun } from './submit-run.ts';
+import { responseWebhook } from './webhook.ts';
+
+/** A response that is asked for, over HTTP or a WebSocket, and whom. */
+interface Asked extends ChosenModel {
+  body: JsonBody;
+}
+
+export type ReadResponse = Awaited<ReturnType<typeof readResponse>>;
+
+/** What is asked of the model, by its kind. @throws GatewayError for everything that cannot be honoured. */
+export async function readResponse(deps: AppDeps, { caller, key, context }: Identity, asking: Asked) {
+  await beginInTurn(deps.submissions, key.id, context.signal);
+  const { body, name, model } = asking;
+  const { tools, store } = deps.config.current();
+  const keepMs = body.json.store === false ? UNSTORED_MS : store.retentionMs;
+  await deps.attachments.keepData(body.json.input, { user: caller.user, keepMs });
+  if (model.kind === 'proxy') {
+    const offered = offeredTools(model, tools);
+    const { value, headers } = parsePlain(body, { offered, tools });
+    const joined = await joinedBy(value, deps.conversations, caller);
+    const asked = await fromPlainResponse(value, { ...deps, caller, key, name, model, offered, joined });
+    return { ...asking, value, headers, joined, asked };
+  }
+  const { value, headers } = parseSubmission(createResponseBody, body, tools);
+  const joined = await joinedBy(value, deps.conversations, caller);
+  const request = await fromResponse(value, { ...deps, caller, key, name, model, joined, signal: context.signal });
+  return { ...asking, value, headers, joined, asked: { request, ...shownFunctions(value, request) } };
+}
+
+/**
+ * Submits it under the limits of its key. `how`: what of it is not in a body.
+ * @throws GatewayError whatever refuses it.
+ */
+export async function submitResponse(
+  deps: AppDeps,
+  {
+    req,
+    res,
+    identity,
+    read,
+    how,
+  }: {
+    req: IncomingMessage;
+    /** Absent on a WebSocket. */
+    res?: ServerResponse;
+    identity: Identity;
+    read: ReadResponse;
+    how?: Pick<Submission, 'generate' | 'keepMs'>;
+  },
+) {
+  const { name, model, body, value, joined, asked } = read;
+  if (how?.generate === false && asked.request.kind === 'plain' && asked.request.approved) {
+    const message = 'generate: calls that are approved are made at once: leave it out.';
+    throw new GatewayError('conflicting_parameters', message, { param: 'generate' });
+  }
+  const submission = {
+    ...storing(value, how?.keepMs),
+    ...(how?.generate === false && { generate: how.generate }),
+    model: name,
+    ...asked,
+    input: sentItems(body.json.input, 'input_text'),
+    background: value.background === true,
+    webhook: responseWebhook(value),
+    metadata: value.metadata ?? {},
+    previousResponseId: value.previous_response_id ?? null,
+    conversation: joined?.joined,
+  };
+  const worst = oneAnswer(body.raw, value.max_output_tokens ?? model.max_completion_tokens);
+  const submitted = await submitRun(deps, { req, res, identity, raw: body.raw, worst, submission });
+  return { ...submitted, submission };
+}
+
+/** How long a response with `store: false` answers retries behind its end, in milliseconds: as long as they are remembered. */
+const UNSTORED_MS = RETRY_TTL_MS;
+
+/**
+ * Whether a response is there behind its end.
+ * @throws GatewayError `conflicting_parameters` where it has to be.
+ */
+function storing(
+  { store, background, conversation }: Pick<CreateResponse, 'store' | 'background' | 'conversation'>,
+  keepMs = UNSTORED_MS,
+): Pick<Submission, 'api' | 'keepMs'> {
+  if (store !== false) return { api: 'responses' };
+  const param = 'store';
+  if (background === true) {
+    const message = 'store: false cannot be combined with "background": true: nobody could read the response.';
+    throw new GatewayError('conflicting_parameters', message, { param });
+  }
+  if (conversation !== undefined) {
+    const message = 'store: false cannot be combined with conversation, which keeps what was said.';
+    throw new GatewayError('conflicting_parameters', message, { param });
+  }
+  return { api: 'unstored', keepMs };
+}

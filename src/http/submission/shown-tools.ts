@@ -1,0 +1,32 @@
+import type { ResponseTool } from '../../protocol/requests/request-tools.ts';
+import type { ResponseObject } from '../../protocol/response.ts';
+
+type FunctionTool = Extract<ResponseTool, { type: 'function' }>;
+type ShownTool = ResponseObject['tools'][number];
+type ShownFunction = Extract<ShownTool, { type: 'function' }>;
+
+function shownFunction({ type, name, description, parameters, strict }: FunctionTool): ShownFunction {
+  return { type, name, description: description ?? null, parameters: parameters ?? null, strict: strict ?? null };
+}
+
+/** A tool as the response shows it: what an MCP server is reached with is not shown. */
+export function shownTool(tool: ResponseTool): ShownTool {
+  switch (tool.type) {
+    case 'function':
+      return shownFunction(tool);
+    case 'namespace': {
+      const { type, name, description = null } = tool;
+      return { type, name, description, tools: tool.tools.map(shownFunction) };
+    }
+    case 'custom': {
+      const { type, name, description = null } = tool;
+      return { type, name, description, format: { type: 'text' } };
+    }
+    case 'mcp': {
+      const { type, server_label, allowed_tools = null, require_approval } = tool;
+      return { type, server_label, allowed_tools, require_approval: require_approval ?? 'never' };
+    }
+    default:
+      return tool;
+  }
+}

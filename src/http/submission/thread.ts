@@ -1,0 +1,27 @@
+import type { ModelConfig } from '../../config/schema.ts';
+import type { CountBody } from '../../protocol/requests/requests.ts';
+import { asTurnMessage } from '../../runs/submitting/history.ts';
+import type { TurnMessage } from '../../upstream/turn.ts';
+import type { AppDeps, Identity } from '../app-deps.ts';
+import { plainThread } from './plain-request.ts';
+import { joinedBy, researchThread } from './research-request.ts';
+
+type ThreadContext = Pick<AppDeps, 'runs' | 'conversations' | 'summaries' | 'thoughts' | 'attachments'> &
+  Pick<Identity, 'caller' | 'key'> & { name: string; model: ModelConfig };
+
+/**
+ * What a request says to its model, whatever kind that is, with all that it names.
+ * @throws GatewayError for what cannot be found or read.
+ */
+export async function threadOf(
+  { conversation, ...body }: Pick<CountBody, 'input' | 'previous_response_id' | 'conversation'>,
+  { name, model, ...deps }: ThreadContext,
+): Promise<TurnMessage[]> {
+  const { input = [], previous_response_id } = body;
+  const joined = await joinedBy({ conversation, previous_response_id }, deps.conversations, deps.caller);
+  if (model.kind === 'proxy') {
+    return (await plainThread({ input, previous_response_id }, { ...deps, model, joined })).messages;
+  }
+  const thread = await researchThread({ input, previous_response_id }, { ...deps, name, model, joined });
+  return thread.map(asTurnMessage);
+}

@@ -1,0 +1,27 @@
+import { z } from 'zod';
+import { GatewayError } from '../../base/errors.ts';
+import { withoutField } from '../../protocol/requests/json-spans.ts';
+import { parseValue } from '../../protocol/requests/parse.ts';
+import { type RequestedWebhook, requestedWebhook } from '../../protocol/requests/requested-webhook.ts';
+import type { JsonBody } from '../middleware/body.ts';
+
+/**
+ * Who is told of the end of a response. @throws GatewayError `conflicting_parameters` where somebody waits for it.
+ */
+export function responseWebhook(value: {
+  webhook?: RequestedWebhook | undefined;
+  background?: boolean | undefined;
+}): RequestedWebhook | undefined {
+  if (value.webhook === undefined || value.background === true) return value.webhook;
+  const message = 'webhook: only work in the background tells of its end: send "background": true.';
+  throw new GatewayError('conflicting_parameters', message, { param: 'webhook' });
+}
+
+/** Who is told of the end of a task on a proxy model, and the body that its provider gets: it knows no such field. */
+export function taskWebhook({ raw, json }: JsonBody): { webhook?: RequestedWebhook; body: string } {
+  if (json.webhook === undefined) return { body: raw.toString('utf8') };
+  const { webhook } = parseValue(webhookField, { webhook: json.webhook ?? undefined });
+  return { ...(webhook && { webhook }), body: withoutField(raw, 'webhook').toString('utf8') };
+}
+
+const webhookField = z.object({ webhook: requestedWebhook.optional() });

@@ -1,0 +1,73 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import { itemId } from '../base/ids.ts';
+import { compactionItem } from './items.ts';
+import { type Usage, usage } from './response.ts';
+
+/** What `POST /v1/responses/compact` and `/v1/responses/input_tokens` answer (docs/api.md, "Counting and compacting"). */
+
+export const inputTokens = z.object({
+  object: z.literal('response.input_tokens'),
+  input_tokens: z.int().nonnegative(),
+  /** No provider has counted them. */
+  estimated: z.boolean(),
+});
+
+const part = z.union([
+  z.object({ type: z.literal('input_text'), text: z.string() }),
+  z.object({ type: z.literal('input_image'), image_url: z.string(), detail: z.literal('auto') }),
+]);
+const userMessage = z.object({
+  type: z.literal('message'),
+  id: z.string(),
+  status: z.literal('completed'),
+  role: z.literal('user'),
+  content: z.array(part),
+});
+
+export const compactedResponseObject = z.object({
+  id: z.string(),
+  object: z.literal('response.compaction'),
+  created_at: z.int(),
+  output: z.array(z.union([userMessage, compactionItem])),
+  usage,
+});
+export type CompactedResponse = z.output<typeof compactedResponseObject>;
+
+/** A message of the thread that was compacted. */
+interface SaidMessage {
+  role: string;
+  content: string | readonly ({ type: 'text'; text: string } | { type: 'image_url'; image_url: { url: string } })[];
+}
+
+export function compactedResponse({
+  thread,
+  sealed,
+  ...rest
+}: {
+  id: string;
+  created_at: number;
+  thread: readonly SaidMessage[];
+  sealed: string;
+  usage: Usage;
+}): CompactedResponse {
+  const own = randomUUID();
+  const users = thread.filter(({ role }) => role === 'user');
+  const messages = users.map(({ content }, index) => ({
+    type: 'message' as const,
+    id: itemId('msg', own, { input: index }),
+    status: 'completed' as const,
+    role: 'user' as const,
+    content: (typeof content === 'string' ? [{ type: 'text' as const, text: content }] : content).map((one) =>
+      one.type === 'text'
+        ? { type: 'input_text' as const, text: one.text }
+        : { type: 'input_image' as const, image_url: one.image_url.url, detail: 'auto' as const },
+    ),
+  }));
+  const compaction = {
+    type: 'compaction' as const,
+    id: `cmp_${own.replaceAll('-', '')}`,
+    encrypted_content: sealed,
+  };
+  return { object: 'response.compaction', ...rest, output: [...messages, compaction] };
+}

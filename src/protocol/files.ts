@@ -1,0 +1,37 @@
+import { z } from 'zod';
+
+/** Files as OpenAI's API shows them (docs/files.md). Times are Unix seconds. */
+
+/** What a file may be for. */
+export const FILE_PURPOSES = ['user_data', 'assistants', 'vision'] as const;
+export const filePurpose = z.enum(FILE_PURPOSES);
+
+export const fileObject = z.object({
+  id: z.string(),
+  object: z.literal('file'),
+  bytes: z.int(),
+  created_at: z.int(),
+  expires_at: z.int().nullable(),
+  filename: z.string(),
+  purpose: filePurpose,
+  status: z.literal('processed'),
+});
+export type FileObject = z.output<typeof fileObject>;
+
+export const deletedFile = z.object({ id: z.string(), object: z.literal('file'), deleted: z.literal(true) });
+
+const HOUR = 3600;
+/** The text fields of an upload. The file itself is streamed. */
+export const uploadFields = z.object({
+  purpose: filePurpose,
+  expires_after: z
+    .object({
+      anchor: z.literal('created_at'),
+      seconds: z.coerce
+        .number()
+        .int()
+        .min(HOUR)
+        .max(30 * 24 * HOUR),
+    })
+    .optional(),
+});

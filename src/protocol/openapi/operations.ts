@@ -1,0 +1,56 @@
+import type { ResponseConfig, RouteConfig } from '@asteasolutions/zod-to-openapi';
+import { z } from 'zod';
+import { errorBody } from '../errors.ts';
+
+/** What operations are described with. */
+
+export function listOf<T extends z.ZodType>(entry: T) {
+  return z.object({
+    object: z.literal('list'),
+    data: z.array(entry),
+    has_more: z.boolean(),
+    first_id: z.string().nullable(),
+    last_id: z.string().nullable(),
+  });
+}
+
+export function jsonAnswer(description: string, schema: z.ZodType): ResponseConfig {
+  return { description, content: { 'application/json': { schema } } };
+}
+
+export function jsonBody(schema: z.ZodType) {
+  return { content: { 'application/json': { schema } }, required: true };
+}
+
+export function streamed(schema: z.ZodType) {
+  return { 'text/event-stream': { schema } };
+}
+
+const refused = errorBody.meta({ id: 'Error' });
+const failures: Record<string, ResponseConfig> = {
+  '4XX': jsonAnswer('Refused; `error.code` says why.', refused),
+  '5XX': jsonAnswer('Failed; worth a retry unless `x-should-retry` is false.', refused),
+};
+
+type Method = RouteConfig['method'];
+interface Operation extends Pick<RouteConfig, 'request' | 'description'> {
+  summary: string;
+  answer: ResponseConfig;
+  status?: 201;
+}
+
+/** The operations of a tag by `method path operationId`, which names the method of generated clients. */
+export function tagged(
+  tag: string,
+  operations: Readonly<Record<`${Method} /${string} ${string}`, Operation>>,
+): RouteConfig[] {
+  return Object.entries(operations).map(([name, { answer, status = 200, ...operation }]) => {
+    const [method, path = '', operationId = ''] = name.split(' ');
+    const responses = { [status]: answer, ...failures };
+    return { method: methodOf(method), path, operationId, tags: [tag], ...operation, responses };
+  });
+}
+
+function methodOf(name: string | undefined): Method {
+  return name === 'post' || name === 'delete' ? name : 'get';
+}

@@ -1,0 +1,23 @@
+import { z } from 'zod';
+import { isObject } from '../../base/json.ts';
+import { boundedList, chosenBy } from './parse.ts';
+import { inputItem } from './request-input.ts';
+import { metadata } from './requests.ts';
+
+/** The bodies of `/v1/conversations` (docs/api.md, "Conversations"). */
+
+/** Items that one request may add. */
+const MAX_ITEMS = 20;
+
+export const createConversation = z.object({
+  items: boundedList(inputItem, { max: MAX_ITEMS }).optional(),
+  metadata: metadata.optional(),
+});
+
+const requiredMetadata = chosenBy((value) =>
+  isObject(value) ? metadata : { refuse: 'invalid_parameter', message: 'expected an object' },
+).meta({ type: 'object', additionalProperties: true, description: 'Free-form, at most 16 KiB as JSON.' });
+
+export const updateConversation = z.object({ metadata: requiredMetadata });
+
+export const createConversationItems = z.object({ items: boundedList(inputItem, { min: 1, max: MAX_ITEMS }) });

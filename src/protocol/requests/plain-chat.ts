@@ -1,0 +1,55 @@
+import { z } from 'zod';
+import { isObject } from '../../base/json.ts';
+import { boundedList, byType, cannot, chosenBy, unsupported } from './parse.ts';
+import { chatFunction, functionTool } from './request-tools.ts';
+import { createChatCompletion } from './requests.ts';
+
+/**
+ * `POST /v1/chat/completions` on a plain model whose providers speak no chat completions (docs/api.md, "Chat completions of
+ * plain models"). Tools become what the Responses API calls them.
+ */
+
+const namedFunction = z
+  .object({ type: z.literal('function'), function: functionTool.pick({ name: true }) })
+  .transform(({ function: { name } }) => ({ type: 'function' as const, name }));
+const allowedTools = z
+  .object({
+    type: z.literal('allowed_tools'),
+    allowed_tools: z.object({ mode: z.enum(['auto', 'required']), tools: boundedList(namedFunction, { max: 128 }) }),
+  })
+  .transform(({ allowed_tools: { mode, tools } }) => ({ type: 'allowed_tools' as const, mode, tools }));
+const anyChoice = z.enum(['auto', 'none', 'required']);
+const toolChoice = chosenBy((value) => {
+  if (!isObject(value)) return anyChoice;
+  return byType(value, { function: namedFunction, allowed_tools: allowedTools }, 'use function or allowed_tools');
+});
+
+const { model, messages, stream, stream_options, max_tokens, max_completion_tokens, temperature, top_p, n, audio } =
+  createChatCompletion.shape;
+const { metadata, response_format } = createChatCompletion.shape;
+
+export const plainChatBody = z.object({
+  model,
+  messages,
+  stream,
+  stream_options,
+  max_tokens,
+  max_completion_tokens,
+  temperature,
+  top_p,
+  n,
+  audio,
+  metadata,
+  response_format,
+  reasoning_effort: z.string().max(32).optional(),
+  tools: boundedList(chatFunction, { max: 128 }).optional(),
+  tool_choice: toolChoice.optional(),
+  parallel_tool_calls: z.boolean().optional(),
+  prompt_cache_key: z.string().max(256).optional(),
+  logprobs: z
+    .boolean()
+    .refine((wanted) => !wanted, cannot('log probabilities are not supported'))
+    .optional(),
+  functions: unsupported('functions are called tools: send tools'),
+});
+export type PlainChatBody = z.output<typeof plainChatBody>;

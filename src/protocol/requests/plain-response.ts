@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { isObject } from '../../base/json.ts';
+import { reasoningSummary } from '../response.ts';
+import { boundedList, byType, cannot, chosenBy, optional, type Refusal, unsupported } from './parse.ts';
+import { textFormat } from './request-formats.ts';
+import { threadInput } from './request-input.ts';
+import {
+  askingMcpTool,
+  customTool,
+  functionTool,
+  hostedTools,
+  hostedType,
+  functionName as name,
+  namespaceTool,
+} from './request-tools.ts';
+import { requestedWebhook } from './requested-webhook.ts';
+import { conversation, metadata } from './requests.ts';
+
+/**
+ * `POST /v1/responses` on a plain model whose responses the gateway makes (docs/api.md, "Responses of plain models").
+ */
+
+const tool = chosenBy((value) => {
+  if (!isObject(value) || value.type === 'function') return functionTool;
+  if (value.type === 'namespace') return namespaceTool;
+  if (value.type === 'custom') return refusedGrammar(value) ?? customTool;
+  const hosted = hostedType(value.type);
+  if (hosted === 'mcp') return askingMcpTool;
+  if (hosted) return hostedTools[hosted];
+  const type = String(value.type).slice(0, 40);
+  return {
+    refuse: value.type == null ? 'missing_parameter' : 'unsupported_parameter',
+    message: value.type == null ? 'this field is required' : `tools of type ${type} cannot be used here: use functions`,
+    at: 'type',
+  };
+});
+
+/** No wire but OpenAI's own holds a model to a grammar. */
+function refusedGrammar({ name, format }: Record<string, unknown>): Refusal | undefined {
+  if (!isObject(format) || format.type !== 'grammar') return undefined;
+  const message = `the custom tool ${String(name).slice(0, 128)} cannot have a grammar here: use the format text`;
+  return { refuse: 'unsupported_parameter', message, at: 'format' };
+}
+
+const namedFunction = z.object({ type: z.literal('function'), name });
+const namedCustom = z.object({ type: z.literal('custom'), name });
+const namedServer = z.object({ type: z.literal('mcp'), server_label: name, name: optional(z.string().max(256)) });
+const namedHosted = z.object({
+  type: z.string().transform((type) => (hostedType(type) === 'code_interpreter' ? 'code_interpreter' : 'web_search')),
+});
+/** One tool, as `tool_choice` names it. */
+const namedTool = chosenBy((value) => {
+  const type = isObject(value) ? value.type : undefined;
+  if (type !== 'mcp' && hostedType(type)) return namedHosted;
+  return byType(value, { function: namedFunction, custom: namedCustom, mcp: namedServer }, 'use a tool of tools');
+});
+const allowedTools = z.object({
+  type: z.literal('allowed_tools'),
+  mode: z.enum(['auto', 'required']),
+  tools: boundedList(namedTool, { max: 128 }),
+});
+const anyChoice = z.enum(['auto', 'none', 'required']);
+const toolChoice = chosenBy((value) => {
+  if (typeof value === 'string') return anyChoice;
+  return isObject(value) && value.type === 'allowed_tools' ? allowedTools : namedTool;
+});
+export type NamedTool = z.output<typeof namedTool>;
+
+const compaction = z.object({
+  type: z.literal('compaction'),
+  compact_threshold: optional(z.int().min(1000, 'at least 1000 tokens')),
+});
+const contextManagement = chosenBy((value) => byType(value, { compaction }, 'use compaction'));
+
+export const plainResponseBody = z.object({
+  model: z.string().min(1, 'must not be empty'),
+  input: threadInput,
+  stream: z.boolean().optional(),
+  background: z.boolean().optional(),
+  store: z.boolean().optional(),
+  instructions: z.string().optional(),
+  previous_response_id: z.string().min(1).optional(),
+  max_output_tokens: z.int().min(1).optional(),
+  temperature: z.number().min(0).max(2).optional(),
+  top_p: z.number().min(0).max(1).optional(),
+  metadata: metadata.optional(),
+  tools: boundedList(tool, { max: 128 }).optional(),
+  max_tool_calls: z.int().min(1).optional(),
+  tool_choice: toolChoice.optional(),
+  parallel_tool_calls: z.boolean().optional(),
+  reasoning: z.object({ effort: optional(z.string().max(32)), summary: optional(reasoningSummary) }).optional(),
+  text: z.object({ format: optional(textFormat) }).optional(),
+  include: boundedList(z.string(), { max: 32 }).optional(),
+  prompt_cache_key: z.string().max(256).optional(),
+  safety_identifier: z.string().max(256).optional(),
+  truncation: z.enum(['auto', 'disabled']).optional(),
+  top_logprobs: z
+    .int()
+    .refine((count) => count === 0, cannot('log probabilities are not supported'))
+    .optional(),
+  prompt: unsupported('stored prompts are not supported: send input'),
+  conversation,
+  webhook: requestedWebhook.optional(),
+  context_management: boundedList(contextManagement, { max: 1 }).optional(),
+});
+export type PlainResponseBody = z.output<typeof plainResponseBody>;

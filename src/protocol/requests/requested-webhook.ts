@@ -1,0 +1,17 @@
+import { z } from 'zod';
+import { WEBHOOK_SECRET_RULE, webhookKey } from '../../base/webhook-secret.ts';
+import { optional } from './parse.ts';
+
+const MOST_CHARACTERS = 2048;
+
+/** `webhook` of a request: who is told when it ends (docs/webhooks.md). */
+export const requestedWebhook = z.strictObject({
+  url: z.string().max(MOST_CHARACTERS).refine(isReceiver, 'expected an http or https URL without user and password'),
+  secret: optional(z.string().refine((text) => webhookKey(text) !== undefined, WEBHOOK_SECRET_RULE)),
+});
+export type RequestedWebhook = z.output<typeof requestedWebhook>;
+
+function isReceiver(text: string): boolean {
+  const url = URL.parse(text);
+  return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
+}

@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import { boundedList, optional, unsupported } from './parse.ts';
+import { domain } from './request-tools.ts';
+
+/** `research` of a request (docs/api.md, "`research`"): how a run is planned, researched and written. */
+
+const domains = boundedList(domain.meta({ type: 'string' }), { max: 100 });
+
+/** A day, also of a point in time, as `2024-03-31` in UTC. */
+const day = z
+  .union([z.iso.date(), z.iso.datetime({ offset: true })], 'must be an ISO 8601 date such as 2024-03-31')
+  .transform((text) => (text.length === 10 ? text : new Date(text).toISOString().slice(0, 10)));
+
+const sources = z
+  .strictObject({
+    allowed_domains: optional(domains),
+    blocked_domains: optional(domains),
+    /** Inclusive; what has no known date stays. */
+    after: optional(day),
+    before: optional(day),
+    met_only: optional(z.boolean()),
+  })
+  .refine(({ after, before }) => after === undefined || before === undefined || after <= before, {
+    path: ['after'],
+    message: 'must not be later than before',
+  })
+  .meta({
+    description:
+      'Searching and reading keep to these. Dates are inclusive; what has no known date stays. met_only: only addresses that a result, a page of the run or a message named are read.',
+  });
+
+const LATER = 'is not available in this version';
+
+export const researchOptions = z.strictObject({
+  plan: optional(z.enum(['auto', 'propose', 'off'])),
+  sources: optional(sources),
+  clarify: optional(z.boolean()),
+  report: optional(z.enum(['auto', 'short', 'full'])),
+  verify: optional(z.union([z.literal('auto'), z.boolean()], 'must be auto, true or false')),
+  lanes: unsupported(LATER),
+  attempts: unsupported(LATER),
+  charts: unsupported(LATER),
+});
+export type ResearchOptions = z.output<typeof researchOptions>;

@@ -1,0 +1,203 @@
+import { z } from 'zod';
+import {
+  type ConversationItem,
+  type ConversationRecord,
+  type ConversationStore,
+  sizeOf,
+} from '../conversation-store.ts';
+import type { RedisParts } from './part.ts';
+import { maybeText, textList } from './replies.ts';
+import { loadScript, NOW } from './scripts.ts';
+
+/**
+ * Every script has the three keys of one conversation (`Keys.conversation`), which share a slot. Fields of its hash:
+ * `user`, `createdAt`, `metadata`, `items` and `bytes` (how many, how large), `version`, the place of an item
+ * that is added next, `holder` and `heldSince` (empty where no run holds it). Redis itself removes it when its time is over.
+ */
+const PARTS = `${NOW}
+local function keep(ms)
+  for i = 1, 3 do redis.call('PEXPIRE', KEYS[i], ms) end
+end
+local function add(from)
+  for i = from, #ARGV, 2 do
+    if redis.call('HSETNX', KEYS[2], ARGV[i], ARGV[i + 1]) == 1 then
+      redis.call('ZADD', KEYS[3], redis.call('HINCRBY', KEYS[1], 'version', 1), ARGV[i])
+      redis.call('HINCRBY', KEYS[1], 'items', 1)
+      redis.call('HINCRBY', KEYS[1], 'bytes', #ARGV[i + 1])
+    end
+  end
+end
+`;
+
+const SCRIPTS = {
+  /** ARGV milliseconds that it is kept, user, creation, metadata, items. */
+  create: loadScript(`${PARTS}
+if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
+redis.call('HSET', KEYS[1], 'user', ARGV[2], 'createdAt', ARGV[3], 'metadata', ARGV[4], 'items', '0', 'bytes', '0',
+  'version', '0', 'holder', '', 'heldSince', '0')
+add(5)
+keep(ARGV[1])
+return 1`),
+
+  /** ARGV now. */
+  get: loadScript(`${PARTS}
+local r = redis.call('HMGET', KEYS[1], 'user', 'createdAt', 'metadata', 'items', 'bytes', 'version', 'holder', 'heldSince')
+if not r[1] then return false end
+r[8] = whole(timeOf(ARGV[1]) - tonumber(r[8]))
+return r`),
+
+  /** ARGV milliseconds that it is kept, metadata. */
+  setMetadata: loadScript(`${PARTS}
+if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+redis.call('HSET', KEYS[1], 'metadata', ARGV[2])
+keep(ARGV[1])
+return 1`),
+
+  /** ARGV milliseconds that it is kept, most items, most bytes, bytes of these, items. */
+  add: loadScript(`${PARTS}
+local r = redis.call('HMGET', KEYS[1], 'items', 'bytes')
+if not r[1] then return 'missing' end
+local isFull = tonumber(r[1]) + (#ARGV - 4) / 2 > tonumber(ARGV[2]) or tonumber(r[2]) + tonumber(ARGV[4]) > tonumber(ARGV[3])
+if isFull then return 'full' end
+add(5)
+keep(ARGV[1])
+return 'added'`),
+
+  /** ARGV milliseconds that it is kept, now, run, version. */
+  hold: loadScript(`${PARTS}
+local r = redis.call('HMGET', KEYS[1], 'holder', 'heldSince', 'version')
+if not r[1] then return {'missing'} end
+local now = timeOf(ARGV[2])
+if r[1] ~= '' and r[1] ~= ARGV[3] then return {'busy', r[1], whole(now - tonumber(r[2]))} end
+if r[3] ~= ARGV[4] then return {'changed'} end
+redis.call('HSET', KEYS[1], 'holder', ARGV[3], 'heldSince', whole(now))
+keep(ARGV[1])
+return {'held'}`),
+
+  /** ARGV milliseconds that it is kept, run, items. */
+  finish: loadScript(`${PARTS}
+if redis.call('HGET', KEYS[1], 'holder') ~= ARGV[2] then return 0 end
+redis.call('HSET', KEYS[1], 'holder', '', 'heldSince', '0')
+add(3)
+keep(ARGV[1])
+return 1`),
+
+  /** ARGV 1 for the newest first, limit, id of the item before the page or ''. */
+  items: loadScript(`
+local newest = ARGV[1] == '1'
+local from = 0
+if ARGV[3] ~= '' then
+  local rank = redis.call(newest and 'ZREVRANK' or 'ZRANK', KEYS[3], ARGV[3])
+  if not rank then return false end
+  from = rank + 1
+end
+local ids = redis.call(newest and 'ZREVRANGE' or 'ZRANGE', KEYS[3], from, from + tonumber(ARGV[2]) - 1)
+local found = {}
+for _, id in ipairs(ids) do
+  found[#found + 1] = id
+  found[#found + 1] = redis.call('HGET', KEYS[2], id)
+end
+return found`),
+
+  /** ARGV milliseconds that it is kept, id of the item. */
+  removeItem: loadScript(`${PARTS}
+local item = redis.call('HGET', KEYS[2], ARGV[2])
+if not item then return 0 end
+redis.call('HDEL', KEYS[2], ARGV[2])
+redis.call('ZREM', KEYS[3], ARGV[2])
+redis.call('HINCRBY', KEYS[1], 'items', -1)
+redis.call('HINCRBY', KEYS[1], 'version', 1)
+redis.call('HINCRBY', KEYS[1], 'bytes', -#item)
+keep(ARGV[1])
+return 1`),
+};
+
+const number = z
+  .string()
+  .regex(/^-?\d+$/)
+  .transform(Number);
+const recordReply = z.tuple([z.string(), number, z.string(), number, number, number, z.string(), number]).nullable();
+const holdReply = z.union([
+  z.tuple([z.enum(['held', 'missing', 'changed'])]),
+  z.tuple([z.literal('busy'), z.string(), number]),
+]);
+
+/** Conversations in Redis. */
+export class RedisConversations implements ConversationStore {
+  readonly #parts: Pick<RedisParts, 'redis' | 'keys' | 'now'> & { have(id: string): Promise<void> };
+
+  /** `have` waits until replicas have what was written in the slot of this id. */
+  constructor(parts: Pick<RedisParts, 'redis' | 'keys' | 'now'> & { have(id: string): Promise<void> }) {
+    this.#parts = parts;
+  }
+
+  create: ConversationStore['create'] = async ({ id, user, createdAt, metadata, items, keepMs }) => {
+    await this.#write('create', id, [`${keepMs}`, user, `${createdAt}`, metadata, ...flat(items)]);
+  };
+
+  get: ConversationStore['get'] = async (id): Promise<ConversationRecord | undefined> => {
+    const reply = recordReply.parse(await this.#ask('get', id, [this.#parts.now()]));
+    if (!reply) return undefined;
+    const [user, createdAt, metadata, items, bytes, version, run, heldMs] = reply;
+    return { id, user, createdAt, metadata, items, bytes, version, holder: run === '' ? null : { run, heldMs } };
+  };
+
+  setMetadata: ConversationStore['setMetadata'] = async (id, metadata, { keepMs }) =>
+    (await this.#write('setMetadata', id, [`${keepMs}`, metadata])) === 1;
+
+  delete: ConversationStore['delete'] = async (id) => {
+    const { redis, keys, have } = this.#parts;
+    const removed = await redis.command(['UNLINK', ...keys.conversation(id)]);
+    await have(id);
+    return removed !== 0;
+  };
+
+  add: ConversationStore['add'] = async (id, items, { keepMs, most }) => {
+    const bounds = [`${keepMs}`, `${most.items}`, `${most.bytes}`, `${sizeOf(items)}`];
+    return z.enum(['added', 'missing', 'full']).parse(await this.#write('add', id, [...bounds, ...flat(items)]));
+  };
+
+  hold: ConversationStore['hold'] = async (id, run, { keepMs, version }) => {
+    const args = [`${keepMs}`, this.#parts.now(), run, `${version}`];
+    const reply = holdReply.parse(await this.#write('hold', id, args));
+    return reply[0] === 'busy' ? { run: reply[1], heldMs: reply[2] } : reply[0];
+  };
+
+  finish: ConversationStore['finish'] = async (id, run, items, { keepMs }) =>
+    (await this.#write('finish', id, [`${keepMs}`, run, ...flat(items)])) === 1;
+
+  items: ConversationStore['items'] = async (id, { limit, order, after = '' }) => {
+    const reply = await this.#ask('items', id, [order === 'desc' ? '1' : '0', `${limit + 1}`, after]);
+    const found = textList.nullable().parse(reply);
+    if (!found) return 'unknown_cursor';
+    const items: ConversationItem[] = [];
+    for (let index = 0; index < found.length; index += 2) {
+      items.push({ id: found[index] ?? '', json: found[index + 1] ?? '' });
+    }
+    return { items: items.slice(0, limit), hasMore: items.length > limit };
+  };
+
+  item: ConversationStore['item'] = async (id, item) => {
+    const { redis, keys } = this.#parts;
+    const json = maybeText.parse(await redis.command(['HGET', keys.conversation(id)[1], item]));
+    return json === null ? undefined : { id: item, json };
+  };
+
+  removeItem: ConversationStore['removeItem'] = async (id, item, { keepMs }) =>
+    (await this.#write('removeItem', id, [`${keepMs}`, item])) === 1;
+
+  /** Also where nothing was changed: an earlier attempt may not have waited to the end. */
+  async #write(name: keyof typeof SCRIPTS, id: string, args: readonly string[]): Promise<unknown> {
+    const reply = await this.#ask(name, id, args);
+    await this.#parts.have(id);
+    return reply;
+  }
+
+  #ask(name: keyof typeof SCRIPTS, id: string, args: readonly string[]): Promise<unknown> {
+    return this.#parts.redis.script(SCRIPTS[name], this.#parts.keys.conversation(id), args);
+  }
+}
+
+function flat(items: readonly ConversationItem[]): string[] {
+  return items.flatMap(({ id, json }) => [id, json]);
+}

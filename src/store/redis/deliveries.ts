@@ -1,0 +1,87 @@
+import type { RunId } from '../../base/ids.ts';
+import type { DeliveryStore } from '../delivery-store.ts';
+import { DELIVERIES } from './keys.ts';
+import type { RedisParts } from './part.ts';
+import { maybeText, numberReply, textList } from './replies.ts';
+import { loadScript, NOW } from './scripts.ts';
+
+/**
+ * Who is due is one sorted set of runs by time; how far a run is stands in the slot of the run. Between the two nothing
+ * is lost: a run stays in the set until what was put says that it is never due again.
+ */
+const SCRIPTS = {
+  /** KEYS due. ARGV now, milliseconds, run. */
+  expect: loadScript(`${NOW}
+local at = timeOf(ARGV[1]) + tonumber(ARGV[2])
+local known = redis.call('ZSCORE', KEYS[1], ARGV[3])
+if known and tonumber(known) <= at then return 0 end
+redis.call('ZADD', KEYS[1], whole(at), ARGV[3])
+return 1`),
+
+  /** KEYS due. ARGV now, milliseconds of the lease, limit. */
+  take: loadScript(`${NOW}
+local now = timeOf(ARGV[1])
+local runs = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', whole(now), 'LIMIT', 0, ARGV[3])
+for _, run in ipairs(runs) do redis.call('ZADD', KEYS[1], whole(now + tonumber(ARGV[2])), run) end
+return runs`),
+
+  /** KEYS state. ARGV state before or '', state, milliseconds that it is kept. */
+  put: loadScript(`
+if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
+redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
+return 1`),
+
+  /** KEYS due. ARGV now, milliseconds, run: it is due then, whenever it was before. */
+  postpone: loadScript(`${NOW}
+redis.call('ZADD', KEYS[1], whole(timeOf(ARGV[1]) + tonumber(ARGV[2])), ARGV[3])
+return 1`),
+};
+
+/** Deliveries in Redis. */
+export class RedisDeliveries implements DeliveryStore {
+  readonly #parts: Pick<RedisParts, 'redis' | 'keys' | 'now'> & { have(tag: string): Promise<void> };
+
+  /** `have` waits until replicas have what was written in the slot of this tag. */
+  constructor(parts: Pick<RedisParts, 'redis' | 'keys' | 'now'> & { have(tag: string): Promise<void> }) {
+    this.#parts = parts;
+  }
+
+  expect: DeliveryStore['expect'] = async (run, { dueInMs }) => {
+    await this.#onDue('expect', [`${dueInMs}`, run]);
+    await this.#parts.have(DELIVERIES);
+  };
+
+  takeDue: DeliveryStore['takeDue'] = async ({ limit, leaseMs }) =>
+    textList.parse(await this.#onDue('take', [`${leaseMs}`, `${limit}`]));
+
+  get: DeliveryStore['get'] = async (run) => {
+    const { redis, keys } = this.#parts;
+    return maybeText.parse(await redis.command(['GET', keys.delivery(run)])) ?? undefined;
+  };
+
+  put: DeliveryStore['put'] = async (run, { before = '', state, dueInMs, keepMs }) => {
+    const { redis, keys, have } = this.#parts;
+    if ((await redis.script(SCRIPTS.put, [keys.delivery(run)], [before, state, `${keepMs}`])) !== 1) return false;
+    // What is due again must be in the set before anybody is told; what never is may stay in it until it is looked at.
+    if (dueInMs === undefined) await redis.command(['ZREM', keys.deliveries, run]);
+    else await this.#onDue('postpone', [`${dueInMs}`, run]);
+    await Promise.all([have(run), have(DELIVERIES)]);
+    return true;
+  };
+
+  remove: DeliveryStore['remove'] = async (run: RunId) => {
+    const { redis, keys } = this.#parts;
+    await redis.command(['UNLINK', keys.delivery(run)]);
+    await redis.command(['ZREM', keys.deliveries, run]);
+  };
+
+  count: DeliveryStore['count'] = async () => {
+    const { redis, keys } = this.#parts;
+    return numberReply.parse(await redis.command(['ZCARD', keys.deliveries]));
+  };
+
+  #onDue(name: 'expect' | 'take' | 'postpone', args: readonly string[]): Promise<unknown> {
+    const { redis, keys, now } = this.#parts;
+    return redis.script(SCRIPTS[name], [keys.deliveries], [now(), ...args]);
+  }
+}

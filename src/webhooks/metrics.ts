@@ -1,0 +1,27 @@
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { DeliveryStore } from '../store/delivery-store.ts';
+import type { DelivererParts } from './deliverer.ts';
+
+/** Metrics of what receivers are told. */
+export function countDeliveries(registry: Registry, store: Pick<DeliveryStore, 'count'>): DelivererParts['observe'] {
+  const registers = [registry];
+  const attempts = new Counter({
+    name: 'gateway_webhook_attempts_total',
+    help: 'Attempts to tell a receiver of the end of a run: delivered, retried later, or failed for good.',
+    labelNames: ['outcome'],
+    registers,
+  });
+  new Gauge({
+    name: 'gateway_webhooks_waiting',
+    help: 'Runs whose end has to be told, those that have not ended included; by the store, so the same on every instance.',
+    registers,
+    async collect() {
+      // A store that is away is told of elsewhere.
+      await store.count().then(
+        (waiting) => this.set(waiting),
+        () => this.reset(),
+      );
+    },
+  });
+  return (outcome) => attempts.inc({ outcome });
+}

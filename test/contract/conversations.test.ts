@@ -1,0 +1,287 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { silentLogger } from '../../src/base/logger.ts';
+import type { ConversationItem, ConversationStore } from '../../src/store/conversation-store.ts';
+import type { DeliveryStore } from '../../src/store/delivery-store.ts';
+import type { FileStore } from '../../src/store/file-store.ts';
+import { openRedisStore } from '../../src/store/redis/open.ts';
+import { connectStore } from '../../src/store/shared/store-client.ts';
+import { serveStore } from '../../src/store/shared/store-server.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { type RedisServer, redisOrSkip } from '../support/redis.ts';
+import { type RedisCluster, startCluster } from '../support/redis-groups.ts';
+import { storageOf } from '../support/storage-of.ts';
+import { testDeliveries } from './deliveries.ts';
+import { testFiles } from './files.ts';
+import { testClock } from './run-store-fixture.ts';
+
+const KEEP = { keepMs: 3_600_000 };
+const HOLD = { ...KEEP, version: 1 };
+const MOST = { items: 1000, bytes: 1_000_000 };
+
+interface Fixture extends AsyncDisposable {
+  store: { conversations: ConversationStore; deliveries: DeliveryStore; files: FileStore; secret(): Promise<string> };
+  /** Another instance of the same store. */
+  peer: Fixture['store'];
+  clock: ReturnType<typeof testClock>;
+  /** Whether time moves by the clock alone. */
+  ends: boolean;
+}
+
+/** The contracts of `src/store/conversation-store.ts` and `delivery-store.ts` and of `Storage.secret`, for any backend. */
+function besideRuns(name: string, open: () => Promise<Fixture>): void {
+  describe(`conversations: ${name}`, () => {
+    let fixture: Fixture;
+    let store: ConversationStore;
+    beforeEach(async () => {
+      fixture = await open();
+      store = fixture.store.conversations;
+    });
+    afterEach(() => fixture[Symbol.asyncDispose]());
+
+    it('are what was created, for every instance, and a repeat creates none', async () => {
+      const { id } = await created(store, items('a', 'b'));
+      await created(store, items('other'), id);
+      const found = await fixture.peer.conversations.get(id);
+      assert.deepEqual(found, {
+        id,
+        user: 'ada {}',
+        createdAt: 1234,
+        metadata: '{"a":"é"}',
+        items: 2,
+        version: 2,
+        bytes: 'é'.length + 1 + 2 * JSON.stringify({ id: 'a', text: '' }).length,
+        holder: null,
+      });
+      assert.equal(await store.get(randomUUID()), undefined);
+      const page = { limit: 10, order: 'asc' as const };
+      assert.deepEqual(await store.items(randomUUID(), page), { items: [], hasMore: false });
+    });
+
+    it('take items behind the others, all or none', async () => {
+      const { id } = await created(store, items('a'));
+      assert.equal(await store.add(id, items('b', 'c'), { ...KEEP, most: MOST }), 'added');
+      assert.equal(await store.add(id, items('c', 'd'), { ...KEEP, most: MOST }), 'added');
+      assert.deepEqual(await ids(store, id), ['a', 'b', 'c', 'd'], 'what is there stays as it is');
+      assert.equal(await store.add(id, items('e', 'f'), { ...KEEP, most: { ...MOST, items: 5 } }), 'full');
+      const bytes = (await store.get(id))?.bytes ?? 0;
+      assert.equal(await store.add(id, items('e'), { ...KEEP, most: { ...MOST, bytes: bytes + 10 } }), 'full');
+      assert.deepEqual(await ids(store, id), ['a', 'b', 'c', 'd']);
+      assert.equal((await store.get(id))?.items, 4);
+      assert.equal(await store.add(randomUUID(), items('e'), { ...KEEP, most: MOST }), 'missing');
+    });
+
+    it('are read page by page in both orders, whatever is added meanwhile', async () => {
+      const { id } = await created(store, items('a', 'b', 'c', 'd', 'e'));
+      const page = async (order: 'asc' | 'desc', after?: string) => {
+        const found = await store.items(id, { limit: 2, order, ...(after !== undefined && { after }) });
+        assert.ok(typeof found === 'object');
+        return [found.items.map((item) => item.id).join(''), found.hasMore];
+      };
+      assert.deepEqual(await page('asc'), ['ab', true]);
+      assert.deepEqual(await page('asc', 'b'), ['cd', true]);
+      assert.deepEqual(await page('asc', 'd'), ['e', false]);
+      assert.deepEqual(await page('asc', 'e'), ['', false]);
+      assert.deepEqual(await page('desc'), ['ed', true]);
+      await store.add(id, items('f'), { ...KEEP, most: MOST });
+      assert.deepEqual(await page('desc', 'd'), ['cb', true]);
+      assert.deepEqual(await page('desc', 'b'), ['a', false]);
+      assert.equal(await store.items(id, { limit: 2, order: 'asc', after: 'x' }), 'unknown_cursor');
+      assert.deepEqual(await store.item(id, 'c'), items('c')[0]);
+      assert.equal(await store.item(id, 'x'), undefined);
+    });
+
+    it('lose an item, and are removed with all of them', async () => {
+      const { id } = await created(store, items('a', 'b'));
+      assert.deepEqual([await store.removeItem(id, 'a', KEEP), await store.removeItem(id, 'a', KEEP)], [true, false]);
+      assert.deepEqual(await ids(store, id), ['b']);
+      const left = await store.get(id);
+      assert.deepEqual([left?.items, left?.bytes, left?.version], [1, items('b')[0]?.json.length, 3]);
+      assert.equal(await store.removeItem(randomUUID(), 'a', KEEP), false);
+      assert.deepEqual([await store.delete(id), await store.delete(id)], [true, false]);
+      assert.equal(await store.get(id), undefined);
+      assert.equal(await store.item(id, 'b'), undefined);
+      await created(store, [], id);
+      assert.deepEqual(await ids(store, id), [], 'nothing of the former one is left');
+    });
+
+    it('get new metadata', async () => {
+      const { id } = await created(store, []);
+      assert.equal(await store.setMetadata(id, '{"b":2}', KEEP), true);
+      assert.equal((await store.get(id))?.metadata, '{"b":2}');
+      assert.equal(await store.setMetadata(randomUUID(), '{}', KEEP), false);
+    });
+
+    it('are held by one run, which finishes once', async () => {
+      const { id } = await created(store, items('a'));
+      assert.equal(await store.hold(id, 'run-1', HOLD), 'held');
+      assert.equal(await store.hold(id, 'run-1', HOLD), 'held', 'a repeat after an unknown outcome');
+      const busy = await fixture.peer.conversations.hold(id, 'run-2', HOLD);
+      assert.ok(typeof busy === 'object' && busy.run === 'run-1' && busy.heldMs >= 0 && busy.heldMs < 60_000);
+      assert.equal((await store.get(id))?.holder?.run, 'run-1');
+      assert.equal(await store.finish(id, 'run-2', items('x'), KEEP), false);
+      const both = await Promise.all([
+        store.finish(id, 'run-1', items('b', 'c'), KEEP),
+        fixture.peer.conversations.finish(id, 'run-1', items('d'), KEEP),
+      ]);
+      assert.deepEqual(both.toSorted(), [false, true]);
+      assert.deepEqual(await ids(store, id), both[0] ? ['a', 'b', 'c'] : ['a', 'd']);
+      assert.equal((await store.get(id))?.holder, null);
+      assert.equal(await store.hold(id, 'run-2', HOLD), 'changed', 'it was read before');
+      const version = (await store.get(id))?.version ?? 0;
+      assert.equal(await store.hold(id, 'run-2', { ...KEEP, version }), 'held');
+      assert.equal(await store.hold(randomUUID(), 'run-2', HOLD), 'missing');
+      assert.equal(await store.finish(randomUUID(), 'run-2', [], KEEP), false);
+    });
+
+    it('of one run alone are held where many ask at once', async () => {
+      const { id } = await created(store, items('a'));
+      const stores = [store, fixture.peer.conversations];
+      const asked = Array.from({ length: 20 }, (_, n) => stores[n % 2]?.hold(id, `run-${n}`, HOLD));
+      assert.equal((await Promise.all(asked)).filter((result) => result === 'held').length, 1);
+    });
+
+    it('are removed when their time is over, which every change puts off', async function () {
+      if (!fixture.ends) return this.skip();
+      const { id } = await created(store, items('a'));
+      const kept = await created(store, items('a'));
+      fixture.clock.ms += KEEP.keepMs - 1000;
+      await store.setMetadata(kept.id, '{}', KEEP);
+      fixture.clock.ms += 1000;
+      assert.equal(await store.get(id), undefined);
+      assert.deepEqual(await ids(store, kept.id), ['a']);
+    });
+
+    it('have beside them a secret that all instances share', async () => {
+      const secret = await fixture.store.secret();
+      assert.ok(secret.length >= 32);
+      assert.deepEqual([await fixture.peer.secret(), await fixture.store.secret()], [secret, secret]);
+      await using other = await open();
+      if (other.store !== fixture.store) assert.notEqual(await other.store.secret(), secret);
+    });
+
+    describe('and files', () => {
+      testFiles(() => ({ store: fixture.store.files, peer: fixture.peer.files }));
+    });
+
+    describe('and what runs have to tell', () => {
+      testDeliveries(() => ({
+        store: fixture.store.deliveries,
+        peer: fixture.peer.deliveries,
+        advance: (ms) => {
+          fixture.clock.ms += ms;
+        },
+      }));
+    });
+  });
+}
+
+async function created(store: ConversationStore, all: ConversationItem[], id: string = randomUUID()) {
+  await store.create({ id, user: 'ada {}', createdAt: 1234, metadata: '{"a":"é"}', items: all, ...KEEP });
+  return { id };
+}
+
+function items(...names: string[]): ConversationItem[] {
+  return names.map((id) => ({ id, json: JSON.stringify({ id, text: id === 'a' ? 'é' : '' }) }));
+}
+
+async function ids(store: ConversationStore, id: string): Promise<string[]> {
+  const found = await store.items(id, { limit: 100, order: 'asc' });
+  return typeof found === 'object' ? found.items.map((item) => item.id) : [];
+}
+
+besideRuns('SQLite in memory', async () => {
+  const clock = testClock();
+  const store = openSqliteStore('memory:', { sync: 'normal', log: silentLogger, clock });
+  return { store, peer: store, clock, ends: true, [Symbol.asyncDispose]: () => store.close() };
+});
+
+besideRuns('SQLite, shared with other processes of the gateway', async () => {
+  const clock = testClock();
+  const held = openSqliteStore('memory:', { sync: 'normal', log: silentLogger, clock });
+  const server = await serveStore(storageOf(held));
+  const store = await connectStore(server.path);
+  const peer = await connectStore(server.path);
+  return {
+    store,
+    peer,
+    clock,
+    ends: true,
+    async [Symbol.asyncDispose]() {
+      await Promise.all([store.runs.close(), peer.runs.close()]);
+      await server[Symbol.asyncDispose]();
+      await held.close();
+    },
+  };
+});
+
+describe('conversations in SQLite', () => {
+  it('and the secret are there after a restart; what has expired is swept', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'conversations-'));
+    const clock = testClock();
+    const open = () => openSqliteStore(`file:${folder}`, { sync: 'normal', log: silentLogger, clock });
+    const before = open();
+    const { id } = await created(before.conversations, items('a', 'b'));
+    await before.conversations.hold(id, 'run-1', { ...KEEP, version: 2 });
+    const secret = await before.secret();
+    await before.close();
+    const after = open();
+    assert.deepEqual(await ids(after.conversations, id), ['a', 'b']);
+    assert.equal((await after.conversations.get(id))?.holder?.run, 'run-1');
+    assert.equal(await after.secret(), secret);
+    clock.ms += KEEP.keepMs;
+    await after.removeExpired({ limit: 10 });
+    clock.ms -= KEEP.keepMs;
+    assert.equal(await after.conversations.get(id), undefined);
+    await after.close();
+    await rm(folder, { recursive: true });
+  });
+});
+
+function besideRedisRuns(name: string, url: () => string): void {
+  besideRuns(name, async () => {
+    const clock = testClock();
+    const options = { url: url(), log: silentLogger, prefix: randomUUID(), clock };
+    const [store, peer] = [await openRedisStore(options), await openRedisStore(options)];
+    return {
+      store,
+      peer,
+      clock,
+      ends: false,
+      async [Symbol.asyncDispose]() {
+        await Promise.all([store.runs.close(), peer.runs.close()]);
+      },
+    };
+  });
+}
+
+describe('conversations in Redis', () => {
+  let server: RedisServer;
+  before(async function () {
+    server = await redisOrSkip(this);
+  });
+  after(() => server?.[Symbol.asyncDispose]());
+  besideRedisRuns('Redis', () => server.url);
+
+  it('are forgotten by Redis itself, items and all', async () => {
+    const { conversations: store, runs } = await openRedisStore({ url: server.url, log: silentLogger });
+    const { id } = await created(store, items('a'));
+    await store.add(id, items('b'), { keepMs: 20, most: MOST });
+    while (await store.get(id)) await new Promise(setImmediate);
+    assert.deepEqual([await ids(store, id), await store.item(id, 'a')], [[], undefined]);
+    await runs.close();
+  });
+});
+
+describe('conversations in a Redis Cluster', () => {
+  let cluster: RedisCluster;
+  before(async function () {
+    await (await redisOrSkip(this))[Symbol.asyncDispose]();
+    cluster = await startCluster();
+  });
+  after(() => cluster?.[Symbol.asyncDispose]());
+  besideRedisRuns('Redis Cluster', () => cluster.url);
+});

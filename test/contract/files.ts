@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import type { FileRecord, FileStore } from '../../src/store/file-store.ts';
+
+/** What every `FileStore` does. */
+export function testFiles(open: () => { store: FileStore; peer: FileStore }): void {
+  const fileOf = (user: string, changes: Partial<FileRecord> = {}): FileRecord => ({
+    id: randomUUID(),
+    user,
+    name: 'notes {1}é.md',
+    purpose: 'user_data',
+    type: 'text/markdown',
+    bytes: 100,
+    createdAt: 1000,
+    expiresAt: null,
+    ...changes,
+  });
+  const most = 1000;
+
+  it('files are what was added, for every instance, until they are removed', async () => {
+    const { store, peer } = open();
+    const file = fileOf('ada {}', { expiresAt: 5 });
+    assert.equal(await store.add(file, { most }), 'added');
+    assert.equal(await store.add({ ...file, name: 'other' }, { most }), 'added', 'a repeat changes nothing');
+    assert.deepEqual(await peer.get(file.id), file);
+    assert.equal(await store.get(randomUUID()), undefined);
+    assert.equal(await peer.remove(file.id), true);
+    assert.equal(await store.remove(file.id), false);
+    assert.equal(await store.get(file.id), undefined);
+    assert.deepEqual((await store.list({ user: 'ada {}', limit: 10, order: 'asc' })).files, []);
+  });
+
+  it('a user has no more bytes than the most, and those of removed files again', async () => {
+    const { store, peer } = open();
+    const user = randomUUID();
+    const files = Array.from({ length: 12 }, () => fileOf(user));
+    const results = await Promise.all(files.map((file, n) => (n % 2 ? store : peer).add(file, { most })));
+    assert.equal(results.filter((result) => result === 'added').length, 10);
+    const refused = files[results.indexOf('full')];
+    assert.ok(refused);
+    assert.equal(await store.get(refused.id), undefined);
+    const kept = files[results.indexOf('added')];
+    await store.remove(kept?.id ?? '');
+    assert.equal(await peer.add(refused, { most }), 'added');
+    assert.equal(await peer.add(fileOf('somebody else'), { most }), 'added');
+  });
+
+  it('they are listed page by page in both orders, by purpose too', async () => {
+    const { store } = open();
+    const user = randomUUID();
+    const files = Array.from({ length: 5 }, (_, n) =>
+      fileOf(user, { createdAt: 10 + n, purpose: n === 3 ? 'vision' : 'user_data', bytes: n }),
+    );
+    for (const file of files) await store.add(file, { most });
+    await store.add(fileOf(randomUUID()), { most });
+    const page = async (query: Partial<Parameters<FileStore['list']>[0]>) => {
+      const found = await store.list({ user, limit: 2, order: 'asc', ...query });
+      return [found.files.map(({ bytes }) => bytes).join(''), found.hasMore];
+    };
+    assert.deepEqual(await page({}), ['01', true]);
+    assert.deepEqual(await page({ after: files[1] }), ['23', true]);
+    assert.deepEqual(await page({ after: files[3] }), ['4', false]);
+    assert.deepEqual(await page({ order: 'desc' }), ['43', true]);
+    assert.deepEqual(await page({ order: 'desc', after: files[1] }), ['0', false]);
+    assert.deepEqual(await page({ purpose: 'vision' }), ['3', false]);
+    assert.deepEqual(await page({ purpose: 'user_data', after: files[2], limit: 1 }), ['4', false]);
+  });
+
+  it('those whose time is over are found', async () => {
+    const { store } = open();
+    const user = randomUUID();
+    const [over, later, never] = [fileOf(user, { expiresAt: 50 }), fileOf(user, { expiresAt: 60 }), fileOf(user)];
+    for (const file of [later, never, over]) await store.add(file, { most });
+    const found = async (now: number) => (await store.expired({ now, limit: 10 })).map(({ id }) => id);
+    assert.deepEqual(await found(49), []);
+    assert.deepEqual(await found(60), [over.id, later.id]);
+    await store.remove(over.id);
+    assert.deepEqual(await found(60), [later.id]);
+  });
+}

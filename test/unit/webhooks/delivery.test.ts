@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { encryptionKey } from '../../../src/base/encrypt.ts';
+import { newRunId } from '../../../src/base/ids.ts';
+import { readTells, readWebhook } from '../../../src/runs/stored/stored-request.ts';
+import type { RunRecord } from '../../../src/store/run-store.ts';
+import {
+  afterAttempt,
+  askedAgain,
+  type Delivery,
+  newDelivery,
+  nextOf,
+  readDeliveries,
+} from '../../../src/webhooks/delivery.ts';
+import { newRun } from '../../contract/run-store-fixture.ts';
+
+const newRecord = (changes: Partial<RunRecord>): RunRecord => ({
+  ...newRun(),
+  status: 'completed',
+  startedAt: 1,
+  endedAt: 2,
+  cancelRequested: false,
+  last: 3,
+  ...changes,
+});
+
+const at = (at: number, status: number | null) => ({ at, status, error: status === null ? 'timeout' : null });
+
+/** A request that names a receiver, as the first version stored it under the key of `ab` bytes. */
+const REQUEST =
+  '{"v":1,"input":[],"request":{"kind":"proxy","body":"{}"},"webhook":"' +
+  'PEhxB53eRGUK5/tD5k/6N7oAnh8a5POt2dXocIcwsegGuCLctqKsLcYA1eOkQMvE+YBJKUOx4jgDtoiYn5+FZBEXHKQILsqf2OGvSkPOIJo9s1IAgti+WcFrb+Jr8RVL7l0="}';
+
+describe('whom a run tells', () => {
+  const record = { id: newRunId(), keyId: 'ann', request: REQUEST };
+  const key = encryptionKey('ab'.repeat(32));
+
+  it('is read as the first version stored it', () => {
+    const run = newRecord(record);
+    assert.equal(readTells(run), true);
+    assert.deepEqual(readWebhook(run, key), { url: 'https://example.com/hook?a=b', secret: 'a secret of a client' });
+    assert.throws(() => readWebhook(run, undefined), /key ann/);
+  });
+
+  it('is the receiver of its key alone where the request names none, and nobody where it says nothing', () => {
+    const ofKey = newRecord({ ...record, request: REQUEST.replace(/"webhook":".*"/, '"webhook":""') });
+    assert.deepEqual([readTells(ofKey), readWebhook(ofKey, key)], [true, undefined]);
+    assert.equal(readTells(newRecord({ ...record, request: REQUEST.replace(/,"webhook":".*"/, '') })), false);
+  });
+});
+
+describe('a delivery', () => {
+  it('ends with any 2xx', () => {
+    for (const status of [200, 202, 204, 299]) {
+      const { attempts, ...rest } = afterAttempt(newDelivery(5), at(7, status));
+      assert.deepEqual(rest, { status: 'delivered', failures: 0, nextAt: null });
+      assert.deepEqual(attempts, [at(7, status)]);
+    }
+  });
+
+  it('is tried again after 5 s, 30 s, 2 min, 10 min, 1 h, 3 h, 6 h and 12 h, then no more', () => {
+    let delivery: Delivery = newDelivery(0);
+    const rests: number[] = [];
+    const answers = [500, 404, null, 302, 401, 429, 503, null, 500];
+    for (let n = 0, now = 0; delivery.status === 'pending'; n++) {
+      delivery = afterAttempt(delivery, at(now, answers[n] ?? null));
+      if (delivery.nextAt !== null) rests.push((delivery.nextAt - now) / 1000);
+      now = delivery.nextAt ?? now;
+    }
+    assert.deepEqual(rests, [5, 30, 120, 600, 3600, 10_800, 21_600, 43_200]);
+    assert.equal(delivery.status, 'failed');
+    assert.deepEqual(
+      delivery.attempts.map(({ status }) => status),
+      answers,
+    );
+  });
+
+  it('ends with 410', () => {
+    assert.equal(afterAttempt(newDelivery(0), at(0, 410)).status, 'failed');
+  });
+
+  it('that is asked for again begins anew, and keeps the last of what was', () => {
+    let delivery: Delivery = newDelivery(0);
+    for (let n = 0; n < 30; n++) delivery = afterAttempt(askedAgain(delivery, n), at(n, 500));
+    assert.equal(delivery.attempts.length, 20);
+    assert.equal(delivery.attempts.at(-1)?.at, 29);
+    assert.equal(delivery.nextAt, 29 + 5000);
+  });
+
+  it('is due with the first of its receivers', () => {
+    const delivered = afterAttempt(newDelivery(0), at(0, 200));
+    const waiting = afterAttempt(newDelivery(0), at(0, 500));
+    assert.equal(nextOf({ request: delivered, key: waiting }), 5000);
+    assert.equal(nextOf({ request: delivered }), undefined);
+  });
+
+  it('is read as the first version stored it', () => {
+    const stored =
+      '{"request":{"status":"pending","attempts":[{"at":12,"status":null,"error":"timeout"}],"failures":1,"nextAt":5012},' +
+      '"key":{"status":"delivered","attempts":[{"at":13,"status":204,"error":null}],"failures":0,"nextAt":null}}';
+    const read = readDeliveries(stored);
+    assert.equal(JSON.stringify(read), stored);
+    assert.equal(nextOf(read ?? {}), 5012);
+    assert.equal(readDeliveries('{"request":{"status":"odd"}}'), undefined);
+  });
+});
