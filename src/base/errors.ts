@@ -1,6 +1,6 @@
 /**
- * The one error family of the gateway. Every failure that a client may see is a `GatewayError` with a code of the
- * contract (section 2); which HTTP status a code has is known to `http/errors.ts` alone.
+ * The one error family of the gateway. Every failure that a client may see is a `GatewayError` with a code of
+ * docs/api.md, "Errors"; which HTTP status a code has is known to `http/errors.ts` alone.
  */
 
 /** `error.type` values of OpenAI's API. */
@@ -11,12 +11,16 @@ export type ErrorType =
   | 'rate_limit_error'
   | 'api_error';
 
-/** The codes of the contract, section 2 for HTTP answers and section 3.2 for `response.error`, with their types. */
+/** The codes of docs/api.md, "Errors", of HTTP answers and of `response.error`, with their types. */
 const TYPE_OF_CODE = {
   invalid_json: 'invalid_request_error',
   invalid_parameter: 'invalid_request_error',
   missing_parameter: 'invalid_request_error',
   conflicting_parameters: 'invalid_request_error',
+  conversation_locked: 'invalid_request_error',
+  previous_response_not_found: 'invalid_request_error',
+  response_in_progress: 'invalid_request_error',
+  websocket_connection_limit_reached: 'invalid_request_error',
   unsupported_api: 'invalid_request_error',
   unsupported_parameter: 'invalid_request_error',
   invalid_request_target: 'invalid_request_error',
@@ -48,7 +52,7 @@ const TYPE_OF_CODE = {
 
 export type ErrorCode = keyof typeof TYPE_OF_CODE;
 
-/** The error object of contract section 2, as it stands in HTTP bodies, `response.error` and failed tasks. */
+/** The error object of docs/api.md, "Errors", as it stands in HTTP bodies, `response.error` and failed tasks. */
 export interface ErrorObject {
   message: string;
   type: ErrorType;
@@ -91,6 +95,11 @@ export class GatewayError extends Error {
   toObject(): ErrorObject {
     return { message: this.message, type: this.type, param: this.param, code: this.code };
   }
+}
+
+/** What is refused, or cut off, because this instance stops. */
+export function shuttingDown(): GatewayError {
+  return new GatewayError('shutting_down', 'The gateway shuts down. Try again.', { retryAfterMs: 1000 });
 }
 
 /** Turns whatever was thrown into a `GatewayError`; an unknown failure shows nothing of its inside. */

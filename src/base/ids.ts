@@ -1,10 +1,15 @@
 import { randomUUID } from 'node:crypto';
 
-/** A run's id, a UUID. Clients see it with the prefix of the interface they use (contract section 1). */
+/** A run's id, a UUID. Clients see it with the prefix of the interface they use (docs/api.md). */
 export type RunId = string;
 
 /** Prefixes under which one run is seen by the interfaces. */
-export const ID_PREFIX = { responses: 'resp_', async: 'task_', chat_completions: 'chatcmpl-' } as const;
+export const ID_PREFIX = {
+  responses: 'resp_',
+  async: 'task_',
+  chat_completions: 'chatcmpl-',
+  unstored: 'resp_',
+} as const;
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -26,7 +31,8 @@ export function parsePublicId(api: keyof typeof ID_PREFIX, text: string): RunId 
   return UUID.test(id) ? id : undefined;
 }
 
-export type ItemPrefix = 'rs' | 'tc' | 'msg' | 'ws' | 'ci' | 'mcp' | 'mcpl';
+/** Of items, and of calls of the client's functions, which name the run that made them. */
+export type ItemPrefix = 'rs' | 'tc' | 'msg' | 'ws' | 'ci' | 'mcp' | 'mcpl' | 'mcpr' | 'fc' | 'ctc' | 'call' | 'cmp';
 
 /**
  * The id of an item of a run. It holds the run's id, so that an `item_reference` is found without an index, and a
@@ -40,7 +46,7 @@ export function itemId(prefix: ItemPrefix, run: RunId, place: { output: number }
 /** The run and place that an item id names, or undefined if it is not one of ours. */
 export function parseItemId(id: string): { run: RunId; place: { output: number } | { input: number } } | undefined {
   const match =
-    /^(?:rs|tc|msg|ws|ci|mcpl?)_([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})([oi])(\d{1,9})$/.exec(
+    /^(?:rs|tc|msg|ws|ci|mcp[lr]?|fc|ctc|call|cmp)_([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})([oi])(\d{1,9})$/.exec(
       id,
     );
   if (!match) return undefined;

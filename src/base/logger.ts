@@ -19,6 +19,7 @@ const INFO = '{"level":30,';
 /** Removes known secrets and anything that looks like a bearer credential from text. */
 export class Redactor {
   #secrets = new KnownTexts();
+  #refreshed = new KnownTexts();
 
   /** Sets the secrets to remove. Ones shorter than 6 characters are left out: they would blank ordinary words. */
   setSecrets(secrets: Iterable<string>): void {
@@ -28,19 +29,29 @@ export class Redactor {
 
   /** Adds secrets to those that it removes. */
   addSecrets(secrets: Iterable<string>): void {
-    for (const secret of secrets) {
-      this.#secrets.add(secret);
-      if (secret.length < SHORTEST) continue;
-      // As it stands in a line, and in a text of a line that quotes JSON.
-      const quoted = inJson(secret);
-      this.#secrets.add(quoted);
-      this.#secrets.add(inJson(quoted));
-    }
+    addTo(this.#secrets, secrets);
+  }
+
+  /** Sets secrets that change while the process runs, beside the others: those of before are forgotten. */
+  setRefreshed(secrets: Iterable<string>): void {
+    this.#refreshed = new KnownTexts();
+    addTo(this.#refreshed, secrets);
   }
 
   redact(text: string): string {
-    const clean = this.#secrets.replace(text, REDACTED);
+    const clean = this.#refreshed.replace(this.#secrets.replace(text, REDACTED), REDACTED);
     return clean.replace(/\b(Bearer\s+)[\w.~+/=-]{6,}/gi, `$1${REDACTED}`);
+  }
+}
+
+function addTo(known: KnownTexts, secrets: Iterable<string>): void {
+  for (const secret of secrets) {
+    known.add(secret);
+    if (secret.length < SHORTEST) continue;
+    // As it stands in a line, and in a text of a line that quotes JSON.
+    const quoted = inJson(secret);
+    known.add(quoted);
+    known.add(inJson(quoted));
   }
 }
 

@@ -80,6 +80,21 @@ export async function runCommandLine(args: readonly string[], parts: CommandLine
     });
 
   program
+    .command('mcp')
+    .description('offer the research of a running gateway to a program that speaks MCP over standard input and output')
+    .option('--base-url <url>', 'the gateway; else GATEWAY_BASE_URL', environment.baseUrl ?? 'http://127.0.0.1:8080')
+    .addOption(
+      new Option('--api-key <key>', 'the key; else GATEWAY_API_KEY').default(
+        environment.apiKey ?? 'sk-local',
+        'sk-local',
+      ),
+    )
+    .action(async (options: { baseUrl: string; apiKey: string }) => {
+      const { bridgeMcp } = await import('./mcp-bridge.ts');
+      code = await bridgeMcp(options, terminal);
+    });
+
+  program
     .command('demo')
     .description('start a gateway with the built-in demo provider, ask it a question, show the run')
     .argument('[question]', 'the question, about the documents in docs/')
@@ -89,9 +104,25 @@ export async function runCommandLine(args: readonly string[], parts: CommandLine
       code = await demo({ ...options, question, projectRoot: parts.projectRoot }, parts);
     });
 
-  program
-    .command('config')
-    .description('about the configuration')
+  const config = program.command('config').description('about the configuration');
+  config
+    .command('schema')
+    .description('print the JSON Schema of the configuration file, for editors')
+    .action(async () => {
+      const { printConfigSchema } = await import('./config-schema.ts');
+      code = printConfigSchema(terminal);
+    });
+  config
+    .command('explain')
+    .description('say what a key gets when it asks for a model: routes, credentials, limits, tools')
+    .requiredOption('--key <id>', 'the id of the key')
+    .requiredOption('--model <name>', 'the model')
+    .argument('[file]', 'the file; else GATEWAY_CONFIG, else config/gateway.yaml')
+    .action(async (file: string | undefined, options: { key: string; model: string }) => {
+      const { explainConfig } = await import('./explain-config.ts');
+      code = await explainConfig({ ...options, file }, parts);
+    });
+  config
     .command('check')
     .description('validate a configuration file')
     .argument('[file]', 'the file; else GATEWAY_CONFIG, else config/gateway.yaml')

@@ -4,6 +4,7 @@ import { didYouMean } from '../base/nearest.ts';
 import type { Environment } from '../config/environment.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { writtenProvider } from '../config/written-provider.ts';
+import { RefreshedSecrets } from '../upstream/credentials/refreshed-secrets.ts';
 import { probeProvider } from '../upstream/probing/probe.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { printable } from './printable.ts';
@@ -30,10 +31,13 @@ export async function probe(
   const leaving = new AbortController();
   using _ = terminal.onSignal(['SIGINT', 'SIGTERM'], () => leaving.abort(new Error('the probe was stopped')));
   const limit = setTimeout(() => leaving.abort(new Error(`the probe took longer than ${PROBE_MS / 1000} s`)), PROBE_MS);
+  using secrets = new RefreshedSecrets({ log: silentLogger });
   try {
+    await secrets.prepare({ [options.provider]: config });
+    for (const warning of secrets.warnings) terminal.err(`warning: ${printable(warning)}\n`);
     const report = await probeProvider({
       name: options.provider,
-      config,
+      config: secrets.applied(config),
       written: (await writtenProvider(loaded.file, options.provider)) ?? {},
       model: options.model,
       log: silentLogger,

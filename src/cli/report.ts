@@ -32,6 +32,7 @@ function formatSource({ index: number, source_id, title, url, verified }: UrlCit
 
 const FORCED: Readonly<Record<IncompleteReason, string>> = {
   max_output_tokens: 'The answer was cut: it reached the limit of output tokens.',
+  content_filter: 'The answer was cut: the provider stopped it by its content filter.',
   max_tool_calls: 'The answer was written early: the limit of tool calls was reached.',
   budget: 'The answer was written early: the budget of turns, time or tokens was spent.',
   stuck: 'The answer was written early: the research got nowhere any more.',
@@ -47,5 +48,19 @@ export function formatEnd(response: ResponseObject, facts: { elapsed: string; so
   if (status === 'cancelled') return `Cancelled after ${spent}`;
   if (status === 'failed')
     return `Failed after ${spent}: ${oneLine(error?.message ?? 'no reason given')} (${error?.code})`;
-  return `Completed in ${spent}${incomplete ? `\n${FORCED[incomplete.reason]}` : ''}`;
+  const lines = [
+    `Completed in ${spent}`,
+    ...(incomplete ? [FORCED[incomplete.reason]] : []),
+    ...formatClaims(response),
+  ];
+  return lines.join('\n');
+}
+
+/** How many sentences their sources carry; nothing where none was held against one. */
+function formatClaims({ claims }: ResponseObject): string[] {
+  if (!claims || claims.checked + claims.unchecked + claims.unmarked === 0) return [];
+  const { quoted, partial, none, unchecked, unmarked } = claims;
+  return [
+    `Claims: ${quoted} quoted, ${partial} partial, ${none} not found in their source, ${unchecked} unchecked, ${unmarked} without a source.`,
+  ];
 }

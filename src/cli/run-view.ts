@@ -33,6 +33,7 @@ export class RunView {
         return call && this.#toolDone(call);
       }
       case 'response.completed':
+      case 'response.incomplete':
       case 'response.failed':
         this.final = event.response;
         this.phase = 'done';

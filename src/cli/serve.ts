@@ -39,7 +39,13 @@ export async function serve(
   try {
     const { config, file } = loaded;
     const workers = processCount(options.workers ?? config.server.workers);
-    const gateway = await parts.startGateway({ config, log, file, workers });
+    const gateway = await parts.startGateway({
+      config,
+      log,
+      file,
+      workers,
+      hide: (secrets) => redactor.setRefreshed(secrets),
+    });
     log.info({ url: gateway.url, config: file }, 'listening');
     if (terminal.live) terminal.err(redactor.redact(startScreen({ config, file, url: gateway.url })));
     for (const notice of loaded.notices) {
@@ -96,7 +102,7 @@ function watch(parts: {
     loaded,
     load,
     onOutcome(outcome) {
-      if (outcome.result === 'refused') {
+      if (outcome.result === 'invalid') {
         log.error({ problems: outcome.error.problems }, 'the changed configuration is invalid, the old one stays');
         return;
       }

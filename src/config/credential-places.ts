@@ -21,16 +21,25 @@ export function headerSecrets(headers: Readonly<Record<string, string>>): string
     .flatMap(([, value]) => [value, ...value.split(/\s+/).filter((part) => !SCHEME.test(part))]);
 }
 
+/** What of a provider's headers is a secret, with what sources gave. */
+export function providerHeaderSecrets({
+  headers,
+  refreshed = [],
+}: Pick<RemoteProviderConfig, 'headers' | 'refreshed'>): string[] {
+  const given = refreshed.flatMap(({ header }) => (header === undefined ? [] : (headers[header] ?? [])));
+  return [...headerSecrets(headers), ...given];
+}
+
 /**
  * The operator's headers that would go out beside a key's own credential. Once `api_key_header` says where the
  * credential stands, headers with names of their own are for somebody else on the way.
  */
-export function unreplacedHeaders({ headers, api_key_header: place }: RemoteProviderConfig): string[] {
-  const other = Object.entries(headers).filter(([name]) => name.toLowerCase() !== place?.toLowerCase());
-  const kept = other.filter(([name, value]) =>
-    place === undefined ? isCredentialHeader(name, value) : USUAL_HEADER.test(name),
-  );
-  return kept.map(([name]) => name);
+export function unreplacedHeaders({ headers, refreshed = [], api_key_header: place }: RemoteProviderConfig): string[] {
+  const written = Object.entries(headers).map(([name, value]) => ({ name, secret: isCredentialHeader(name, value) }));
+  const given = refreshed.flatMap(({ header: name }) => (name === undefined ? [] : { name, secret: true }));
+  const other = [...written, ...given].filter(({ name }) => name.toLowerCase() !== place?.toLowerCase());
+  const kept = other.filter(({ name, secret }) => (place === undefined ? secret : USUAL_HEADER.test(name)));
+  return kept.map(({ name }) => name);
 }
 
 /** Whether the query of a provider's address holds a credential, which nothing replaces. */

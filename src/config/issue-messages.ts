@@ -50,7 +50,10 @@ function describeUnion(issue: z.core.$ZodIssueInvalidUnion, root: unknown): Desc
   return best.issues.flatMap((each) => describeIssue({ ...each, path: [...issue.path, ...each.path] }, root));
 }
 
+/** How far an issue is from what the option wants: a value of another type has nothing of it. */
 function strangerKeys(issue: Issue): number {
+  const isOther = issue.code === 'invalid_type' || issue.code === 'invalid_value';
+  if (isOther && issue.path.length === 0) return Number.POSITIVE_INFINITY;
   return issue.code === 'unrecognized_keys' ? issue.keys.length : 0;
 }
 

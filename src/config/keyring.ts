@@ -44,7 +44,10 @@ export async function prepareKeyring({ keys }: GatewayConfig): Promise<void> {
 
 const DEFAULT_HASH = secretHash({ secret: DEFAULT_SECRET });
 
-/** The well-known key while it is accepted (contract section 10). It is no secret; nothing else of `keys` may be shown. */
+/**
+ * The well-known key while it is accepted (docs/operating.md, "Starting"). It is no secret; nothing else of `keys` may
+ * be shown.
+ */
 export function acceptedDefaultKey(config: GatewayConfig): string | undefined {
   return keyringOf(config).byHash(DEFAULT_HASH) ? DEFAULT_SECRET : undefined;
 }

@@ -40,7 +40,7 @@ export interface LoadedConfig {
 }
 
 /**
- * Reads and validates the configuration file (contract section 9).
+ * Reads and validates the configuration file (docs/configuration.md).
  * @throws ConfigError with all problems at once.
  */
 export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
@@ -158,6 +158,7 @@ function resolvePaths(config: GatewayConfig, root: string): GatewayConfig {
   return {
     ...config,
     store: { ...config.store, url },
+    files: { ...config.files, url: filesUrl(config.files.url, { storeUrl: url, root }) },
     tools: { ...config.tools, web_search: { ...search, ...folder(search), index_folder, fallbacks } },
   };
 }
@@ -165,6 +166,16 @@ function resolvePaths(config: GatewayConfig, root: string): GatewayConfig {
 /** Where the local search keeps its index unless told: beside what the gateway keeps itself. */
 function indexBeside(storeUrl: string): string | undefined {
   return storeUrl.startsWith('file:') ? join(storeUrl.slice('file:'.length), 'search') : undefined;
+}
+
+/** Where files lie unless told: beside an embedded store, and with it where that is in memory. */
+function filesUrl(
+  given: string | undefined,
+  { storeUrl, root }: { storeUrl: string; root: string },
+): string | undefined {
+  if (given !== undefined) return resolveStoreUrl(given, root);
+  if (storeUrl === 'memory:') return undefined;
+  return storeUrl.startsWith('file:') ? `${storeUrl}/files` : `file:${resolve(root, 'data', 'files')}`;
 }
 
 function resolveStoreUrl(url: string, root: string): string {
@@ -182,7 +193,7 @@ function noticesOf(config: GatewayConfig): string[] {
   return [notice, everyPage];
 }
 
-/** What is said of the well-known key while it is accepted (contract section 10). */
+/** What is said of the well-known key while it is accepted (docs/operating.md, "Starting"). */
 export function defaultKeyNotice(config: GatewayConfig): string | undefined {
   const secret = acceptedDefaultKey(config);
   if (secret === undefined) return undefined;

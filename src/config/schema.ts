@@ -1,14 +1,16 @@
 import { z } from 'zod';
+import { files } from './schema/files.ts';
 import { key, passthroughSetting } from './schema/keys.ts';
 import { type budget, type effortLevel, model, type profile } from './schema/models.ts';
 import { provider, type remoteProvider, type route } from './schema/providers.ts';
 import { logging, runs, server, store } from './schema/service.ts';
 import { tools } from './schema/tools.ts';
 import { name } from './schema/values.ts';
+import { webhooks } from './schema/webhooks.ts';
 
 /**
- * The configuration file (contract section 9), validated strictly: an unknown key is an error. What the file writes in
- * seconds, minutes or sizes is parsed to milliseconds and bytes, and then has its unit in its name (`heartbeatMs`).
+ * The configuration file (docs/configuration.md), validated strictly: an unknown key is an error. What the file writes
+ * in seconds, minutes or sizes is parsed to milliseconds and bytes, and then has its unit in its name (`heartbeatMs`).
  */
 
 export const configSchema = z.strictObject({
@@ -21,6 +23,10 @@ export const configSchema = z.strictObject({
   passthrough: z.array(passthroughSetting).default([]),
   keys: z.array(key).min(1, 'needs at least one key: { id, secret }'),
   tools: tools.prefault({}),
+  webhooks: webhooks.prefault({}),
+  files: files.prefault({}),
+  /** Research as tools for other assistants, at `/mcp` (docs/mcp.md). */
+  mcp: z.strictObject({ enabled: z.boolean().default(false) }).prefault({}),
   logging: logging.prefault({}),
 });
 
@@ -32,6 +38,8 @@ export const NAME_IN_FILE: Readonly<Record<string, string>> = {
   shutdownGraceMs: 'shutdown_grace_seconds',
   retentionMs: 'retention_hours',
   maxRunMs: 'max_minutes',
+  maxBytes: 'max_bytes',
+  perUserBytes: 'per_user_bytes',
 };
 
 /** The parsed configuration, frozen by `load.ts`. */

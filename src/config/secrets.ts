@@ -15,9 +15,10 @@ export function* secretsIn(config: GatewayConfig): Iterable<string> {
     ...storePasswords(config.store.url),
   ];
   for (const secret of secrets) if (secret !== undefined && secret !== DEFAULT_SECRET) yield secret;
-  for (const { secret, provider_keys } of config.keys) {
+  for (const { secret, provider_keys, webhook } of config.keys) {
     if (secret !== undefined && secret !== DEFAULT_SECRET) yield secret;
     yield* Object.values(provider_keys);
+    yield* webhook?.secret ?? [];
   }
 }
 

@@ -14,8 +14,8 @@ const SETTLE_MS = 150;
 const LONGEST_SETTLE_MS = 1000;
 
 /** Sections that are read at the start only. */
-const FIXED_SECTIONS = ['server', 'store', 'runs', 'logging'] as const;
-const LIVE_SECTIONS = ['providers', 'models', 'tools'] as const;
+const FIXED_SECTIONS = ['server', 'store', 'runs', 'files', 'logging'] as const;
+const LIVE_SECTIONS = ['providers', 'models', 'tools', 'passthrough', 'webhooks', 'mcp'] as const;
 
 /** Changed keys that are told one by one. */
 const MOST_TOLD = 100;
@@ -25,14 +25,14 @@ export type ReloadOutcome =
   /** `changed` is in force now; `needsRestart` changed in the file but keeps its old values. Paths, both. */
   | { result: 'reloaded'; config: GatewayConfig; changed: string[]; needsRestart: string[] }
   /** The file is invalid; the old configuration stays in force. */
-  | { result: 'refused'; error: ConfigError }
+  | { result: 'invalid'; error: ConfigError }
   | { result: 'unchanged' };
 
 export interface WatchOptions {
   /** What was loaded at the start, and how. */
   loaded: LoadedConfig;
   load: LoadOptions;
-  /** Told of every reload; where nothing changed, only if SIGHUP asked for it. */
+  /** Called for every reload; if nothing changed, only where SIGHUP asked for it. */
   onOutcome(outcome: ReloadOutcome): void;
 }
 
@@ -44,7 +44,7 @@ export interface ConfigWatcher extends Disposable {
 
 /**
  * Reloads the configuration when its file changes or the process gets SIGHUP. An invalid file is refused and the
- * old configuration stays (contract section 9).
+ * old configuration stays (docs/configuration.md).
  */
 export function watchConfig({ loaded, load, onOutcome }: WatchOptions): ConfigWatcher {
   const path = resolve(load.root ?? process.cwd(), loaded.file);
@@ -111,14 +111,14 @@ async function reload(current: GatewayConfig, load: LoadOptions): Promise<Reload
   try {
     const { config: fresh } = await loadConfig({ ...load, parse: parseAside });
     const needsRestart = FIXED_SECTIONS.flatMap((section) => differences(section, current[section], fresh[section]));
-    const { server, store, runs, logging } = current;
-    const config = Object.freeze({ ...fresh, server, store, runs, logging });
+    const { server, store, runs, files, logging } = current;
+    const config = Object.freeze({ ...fresh, server, store, runs, files, logging });
     const changed = LIVE_SECTIONS.flatMap((section) => differences(section, current[section], fresh[section]));
     changed.push(...(await changedKeys(current.keys, fresh.keys)));
     if (needsRestart.length === 0 && changed.length === 0) return { result: 'unchanged' };
     return { result: 'reloaded', config, changed, needsRestart };
   } catch (error) {
-    if (error instanceof ConfigError) return { result: 'refused', error };
+    if (error instanceof ConfigError) return { result: 'invalid', error };
     throw error;
   }
 }

@@ -12,14 +12,14 @@ export async function writtenProvider(file: string, name: string): Promise<Recor
   return isObject(written) ? shownProvider(name, written) : undefined;
 }
 
-/** A provider's section fit to be shown: a credential stays where it is a reference, and becomes one where it is none. */
+/** A provider's section fit to be shown: a credential that is a reference stays, any other becomes one. */
 export function shownProvider(name: string, written: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const shown: Record<string, unknown> = { ...written };
   const variable = (what: string) => `\${${`${name}_${what}`.toUpperCase().replace(/\W+/g, '_')}}`;
   if ('api_key' in shown) shown.api_key = reference(shown.api_key, variable('api_key'));
   if (isObject(shown.headers)) {
     const headers = Object.entries(shown.headers).map(([header, value]) => {
-      const isCredential = isCredentialHeader(header, String(value));
+      const isCredential = isObject(value) || isCredentialHeader(header, String(value));
       return [header, isCredential ? reference(value, variable(header)) : value];
     });
     shown.headers = Object.fromEntries(headers);
@@ -31,9 +31,11 @@ export function shownProvider(name: string, written: Readonly<Record<string, unk
 const SCHEME = /^(?:bearer|basic|token)\s+/i;
 
 /** A credential without what is secret in it. A default may be one. */
-function reference(value: unknown, placeholder: string): string {
+function reference(value: unknown, placeholder: string): unknown {
+  if (isObject(value) && 'file' in value) return value;
   const text = String(value);
   const scheme = SCHEME.exec(text)?.[0] ?? '';
-  const variable = /^\$\{(\w+)(?::-[^}]*)?\}$/.exec(text.slice(scheme.length))?.[1];
+  const [, file, name] = /^\$\{(?:(file:[^{}$]+)|(\w+)(?::-[^}]*)?)\}$/.exec(text.slice(scheme.length)) ?? [];
+  const variable = file ?? name;
   return scheme + (variable === undefined ? placeholder : `\${${variable}}`);
 }

@@ -1,20 +1,21 @@
-import { addUsage, priced } from './decoding/usage.ts';
+import { addUsage } from './decoding/usage.ts';
+import { priced } from './price.ts';
 import { noUsage, type RoutePrice, type TurnUsage } from './turn.ts';
 
 /** So many characters of text for a token: no tokeniser packs more, whatever a provider reports. */
 const LEAST_REPORTED = 1 / 10;
 
 /**
- * What one call to a provider used. The rule for every road (contract-operate 2): what the provider reported; else an
- * estimate of the prompt, once it was sent, and of what was delivered. A call that was answered with an error status
- * used nothing.
+ * What one call to a provider used. The rule for every road (docs/operating.md, "What is counted"): what the provider
+ * reported; else an estimate of the prompt, once it was sent, and of what was delivered. A call that was answered with an
+ * error status used nothing.
  */
 export class CallMeter {
   readonly #price: RoutePrice | undefined;
   readonly #prompt: () => number;
   #promptTokens: number | undefined;
   #isSent = false;
-  #isRefused = false;
+  #isError = false;
   /** Tokens that were delivered so far, estimated, in fractions. */
   #delivered = 0;
   #reported: TurnUsage | undefined;
@@ -32,8 +33,8 @@ export class CallMeter {
   }
 
   /** It was answered with an error status. */
-  refused(): void {
-    this.#isRefused = true;
+  errorStatus(): void {
+    this.#isError = true;
   }
 
   /** So many tokens more were delivered, estimated. */
@@ -55,7 +56,7 @@ export class CallMeter {
   /** What the call has used so far, at the price of its route. */
   get usage(): TurnUsage {
     const reported = this.#reported;
-    if (!reported && (!this.#isSent || this.#isRefused)) return noUsage();
+    if (!reported && (!this.#isSent || this.#isError)) return noUsage();
     const output = Math.ceil(this.#delivered);
     const outputTokens = reported ? this.#believed(reported.outputTokens, output) : output;
     // No request is empty: a provider that counts nothing has not counted.

@@ -11,9 +11,9 @@ import type { ChatModel, PassDelta, TurnOptions, TurnPart, TurnRequest, TurnUsag
 import { newRunTraits, type RunTraits } from './wires/replayed.ts';
 
 export type ChatModelOptions = Omit<AttemptsOptions, 'penalties'> & {
-  /** Told of what a client should know, again with every turn. */
+  /** Called with what a client should know, again with every turn. */
   onWarning?: ((warning: Warning) => void) | undefined;
-  /** Told what each turn used once it is over, however it ended. */
+  /** Called with what each turn used, however it ended. */
   onUsed?: ((usage: TurnUsage) => void) | undefined;
   /** After so long without a word another route is asked beside the first, in milliseconds; absent: never. */
   hedgeMs?: number | undefined;

@@ -13,7 +13,7 @@ export {
   responseSigns,
 } from './decoding/answer-signs.ts';
 export { answersText, deliveredWeight } from './decoding/delivered-text.ts';
-export { promptTokens } from './decoding/estimate.ts';
+export { BYTES_A_TOKEN, formTokens, promptTokens } from './decoding/estimate.ts';
 export { EventStream } from './decoding/event-stream.ts';
 export { readFinishReason } from './decoding/finish-reason.ts';
 export { readUsage } from './decoding/usage.ts';

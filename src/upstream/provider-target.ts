@@ -65,7 +65,7 @@ export class ProviderTarget {
   constructor(provider: { config: RemoteProviderConfig; pool: ConnectionPool }, credential: string | undefined) {
     const { config, pool } = provider;
     this.config = config;
-    this.mask = new SecretMask({ credential, headers: config.headers });
+    this.mask = new SecretMask({ credential, headers: config.headers, refreshed: config.refreshed });
     this.#pool = pool;
     this.#base = new URL(config.base_url);
     const { patience: _, ...limits } = config.timeouts;
@@ -124,7 +124,7 @@ export class ProviderTarget {
 
   /**
    * The text of a whole answer of at most `limit` bytes.
-   * @throws AttemptFailure where there is none; the signal's reason.
+   * @throws AttemptFailure if there is none; the signal's reason.
    */
   async text(request: TargetRequest, { limit, signal }: { limit: number; signal: AbortSignal }): Promise<string> {
     const answer = await this.call<string | AttemptFailure>(request, {

@@ -47,7 +47,12 @@ export interface TurnTool {
   name: string;
   description: string;
   parameters: JsonObject;
+  /** Whether arguments must keep to the schema; absent: the provider's own way, without it. */
+  strict?: boolean;
 }
+
+/** Which tools may be called: any, none, at least one, or this one. */
+export type TurnToolChoice = 'auto' | 'none' | 'required' | { name: string };
 
 export interface TurnRequest {
   messages: readonly TurnMessage[];
@@ -62,7 +67,11 @@ export interface TurnRequest {
    * `none`: the tools stay on offer, so that the provider's cache of the prefix holds, and none may be called. Where a
    * provider knows no such thing they are left out.
    */
-  toolChoice?: 'auto' | 'none';
+  toolChoice?: TurnToolChoice;
+  /** At most one call in a turn. */
+  oneCallAtOnce?: boolean;
+  /** How much the model should think, in the words of the wire; absent: its own way. */
+  reasoningEffort?: string;
   /** Requests of one conversation have the same: providers keep their caches by it. */
   cacheKey?: string;
   /** How many of the first messages later requests will repeat unchanged: where a provider wants its cache marked. */

@@ -1,9 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type Clock, steadyClock } from '../base/clock.ts';
+import { GatewayError } from '../base/errors.ts';
 import type { Logger } from '../base/logger.ts';
 import type { KeyConfig, ProviderConfig, RemoteProviderConfig, RouteConfig } from '../config/schema.ts';
 import type { Warning } from '../protocol/warnings.ts';
 import { type ChatModelOptions, createChatModel } from './chat-model.ts';
+import { lacksSecret, type RefreshedSecrets } from './credentials/refreshed-secrets.ts';
 import { askForEmbeddings, type EmbeddingsRequest } from './embeddings.ts';
 import type { ProviderTarget } from './provider-target.ts';
 import { type AttemptReport, Attempts } from './routing/attempts.ts';
@@ -11,7 +13,7 @@ import { type BackoffPolicy, DEFAULT_BACKOFF } from './routing/backoff.ts';
 import type { BreakerPolicy } from './routing/circuit-breaker.ts';
 import { Provider, type ProviderState } from './routing/provider.ts';
 import type { LimiterPolicy } from './routing/rate-limiter.ts';
-import { type Route, type RouteQuery, routesOf, usableRoutes } from './routing/routes.ts';
+import { drawFor, type Route, type RouteQuery, routesOf, usableRoutes } from './routing/routes.ts';
 import type { ChatModel } from './turn.ts';
 
 export type { Attempt, AttemptReport, Attempts } from './routing/attempts.ts';
@@ -27,14 +29,16 @@ export interface UpstreamOptions {
   backoff?: BackoffPolicy;
   breaker?: BreakerPolicy;
   limiter?: LimiterPolicy;
-  /** Told of every attempt at a provider, for metrics. */
+  /** The secrets that commands and files give; needed where providers have such. */
+  secrets?: RefreshedSecrets;
+  /** Called for every attempt at a provider, for metrics. */
   observe?: (report: AttemptReport) => void;
 }
 
 export interface ChatModelQuery extends RouteQuery {
   /** For log lines. */
   runId?: string | undefined;
-  /** Told of what the client of the run should know, again with every turn. */
+  /** Called with what the client of the run should know, again with every turn. */
   onWarning?: ((warning: Warning) => void) | undefined;
   /** See `ChatModelOptions`. */
   onUsed?: ChatModelOptions['onUsed'];
@@ -58,7 +62,10 @@ export interface Upstream extends AsyncDisposable {
     request: EmbeddingsRequest & { routes: readonly RouteConfig[] },
     options: { signal: AbortSignal },
   ): Promise<Float32Array[]>;
-  /** A provider under the credential that a key uses there; undefined where it is not configured. */
+  /**
+   * A provider under the credential that a key uses there; undefined where it is not configured.
+   * @throws GatewayError `upstream_error` where it waits for the first one.
+   */
   target(provider: string, key: KeyConfig): ProviderTarget | undefined;
   /** How it stands with each provider. */
   states(): ProviderState[];
@@ -90,9 +97,10 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
   }
 
   function attemptsOptions(query: ChatModelQuery): ChatModelOptions {
+    const draw = drawFor(query, random);
     return {
       modelName: query.modelName,
-      routes: () => routesOf(query, providers),
+      routes: () => routesOf(query, { providers, draw }),
       log: query.runId === undefined ? log : log.child({ run: query.runId }),
       clock,
       random,
@@ -105,6 +113,10 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
   }
 
   update(configs);
+  options.secrets?.onChange(() => {
+    for (const provider of providers.values())
+      provider.renew(options.secrets?.applied(provider.config) ?? provider.config);
+  });
   return {
     update,
     chatModel: (query) => createChatModel(attemptsOptions(query)),
@@ -130,7 +142,12 @@ export function createUpstream(configs: Readonly<Record<string, ProviderConfig>>
     target(name, key) {
       const own = Object.hasOwn(key.provider_keys, name) ? key.provider_keys[name] : undefined;
       const provider = providers.get(name);
-      return provider?.target(own ?? provider.config.api_key);
+      if (!provider) return undefined;
+      const credential = own ?? provider.config.api_key;
+      if (credential !== undefined || !lacksSecret(provider.config)) return provider.target(credential);
+      throw new GatewayError('upstream_error', `The provider ${name} waits for its credential.`, {
+        retryAfterMs: 5000,
+      });
     },
     async [Symbol.asyncDispose]() {
       await Promise.all([...providers.values(), ...retired].map((provider) => provider[Symbol.asyncDispose]()));
@@ -146,7 +163,7 @@ export function targetOf({ provider, credential }: Route): ProviderTarget {
 
 /** A builtin provider is one like any other, at an address that only the composition root knows. */
 function remoteConfig(name: string, config: ProviderConfig, options: UpstreamOptions): RemoteProviderConfig {
-  if (!('builtin' in config)) return config;
+  if (!('builtin' in config)) return options.secrets?.applied(config) ?? config;
   const url = options.builtins?.[config.builtin];
   if (url === undefined) throw new Error(`providers.${name}: the builtin provider ${config.builtin} is not running`);
   return {

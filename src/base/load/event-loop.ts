@@ -3,7 +3,7 @@ import { channel } from 'node:diagnostics_channel';
 import { setImmediate as turnOfLoop } from 'node:timers/promises';
 
 /** Lets everything else that waits have a turn: for work in pieces, whose whole would hold up everybody. */
-export async function nextTurn(): Promise<void> {
+export async function yieldToEventLoop(): Promise<void> {
   await turnOfLoop();
 }
 
@@ -19,7 +19,7 @@ export async function inSlices<T>(items: Iterable<T>, each: (item: T, index: num
   for (const item of items) {
     each(item, index++);
     if (index % STEPS_A_LOOK !== 0 || performance.now() < until) continue;
-    await nextTurn();
+    await yieldToEventLoop();
     until = performance.now() + SLICE_MS;
   }
 }
@@ -68,7 +68,7 @@ const scopes = new AsyncLocalStorage<WorkScope>();
 /** Tells of slow steps; see `LoopWatch`. */
 export const slowSteps = channel('research-gateway:slow-step');
 
-/** Does work for a request or a run: slow steps in it are told with it. */
+/** Does work for a request or a run: slow steps in it are logged with its name. */
 export function workFor<T>(scope: WorkScope, work: () => T): T {
   return scopes.run(scope, work);
 }

@@ -6,7 +6,7 @@ const BEAT_MS = 50;
 
 export interface LoopWatchOptions {
   log: Logger;
-  /** Told of every time that it stood, in milliseconds. */
+  /** Called for every time that it stood, in milliseconds. */
   stood?(step: string, ms: number): void;
   /** What was being worked on, where no step tells: routes of open requests and how many runs. */
   busyWith(): Record<string, unknown>;

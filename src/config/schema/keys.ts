@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { profile } from './models.ts';
 import { routes } from './providers.ts';
 import { credential, name } from './values.ts';
+import { keyWebhook } from './webhooks.ts';
 
 /** `keys`, and the paths beside the models that they may use. */
 
@@ -24,6 +25,8 @@ export const key = z
       .regex(/^[0-9a-f]{64}$/i, 'must be 64 hex digits')
       .transform((hex) => hex.toLowerCase())
       .optional(),
+    /** From when on it is refused, in ISO 8601; absent: never. */
+    expires_at: z.iso.datetime({ offset: true, error: 'must be a time such as 2027-01-31T00:00:00Z' }).optional(),
     /** Models the key may use; absent: all. */
     models: z.array(z.string()).optional(),
     routes: z.record(z.string(), routes).default({}),
@@ -32,6 +35,8 @@ export const key = z
     mcp_servers: z.boolean().default(false),
     /** Whose grammar the responses of this key have, whatever the model says. */
     profile: profile.optional(),
+    /** Who is told when background work of this key ends. */
+    webhook: keyWebhook.optional(),
     /** Whether it may read the operator's endpoint behind the console. */
     admin: z.boolean().default(false),
     /** The passed-through paths that it may use. */
@@ -47,9 +52,9 @@ export const key = z
   });
 
 /** Paths that have endpoints of their own. */
-const OWN_PATHS = ['/v1/responses', '/v1/async', '/v1/models', '/v1/chat/completions'];
+const OWN_PATHS = ['/v1/responses', '/v1/async', '/v1/models', '/v1/chat/completions', '/v1/webhook_deliveries'];
 
-/** An API that is passed as it comes to one provider (contract section 8.1). */
+/** An API that is passed as it comes to one provider (docs/configuration.md, "passthrough"). */
 export const passthroughSetting = z.strictObject({
   path: z
     .string()

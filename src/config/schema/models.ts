@@ -21,9 +21,18 @@ export const budget = z.strictObject({
   cost: z.number().positive().optional(),
   parallel_tool_calls: z.int().positive().max(64).optional(),
 });
+/** Where runs search and read, unless their request says it. */
+const sources = z.strictObject({
+  allowed_domains: z.array(z.string().min(1)).optional(),
+  blocked_domains: z.array(z.string().min(1)).optional(),
+  after: z.iso.date().optional(),
+  before: z.iso.date().optional(),
+  met_only: z.boolean().optional(),
+});
+const tools = z.array(z.string().min(1)).default(['web_search', 'fetch_url_content']);
 const research = z.strictObject({
   effort: effortLevel.default('medium'),
-  tools: z.array(z.string().min(1)).default(['web_search', 'fetch_url_content']),
+  tools,
   /** Own budgets; what is absent keeps its default (see docs/configuration.md). */
   budgets: z.partialRecord(effortLevel, budget).default({}),
   /** Recent tool results that stay whole in the context. */
@@ -32,7 +41,15 @@ const research = z.strictObject({
   compact_at: z.number().min(0.1).max(0.9).default(0.42),
   /** A cheaper route that summarises huge pages; absent: the model's own routes. */
   reader: z.array(route).optional(),
-  verify: z.boolean().default(false),
+  /** Whether the model holds doubtful sentences against their sources where the request does not say it. */
+  verify: z.union([z.literal('auto'), z.boolean()]).default('auto'),
+  /** Whether reports have sections where the request does not say it. */
+  report: z.enum(['auto', 'short', 'full']).default('auto'),
+  /** Whether runs plan whose request does not say it. */
+  plan: z.enum(['auto', 'propose', 'off']).optional(),
+  /** Whether runs may ask back whose request does not say it. */
+  clarify: z.boolean().default(false),
+  sources: sources.optional(),
   /** Added to the system prompt of every run of this model. */
   instructions: z.string().optional(),
 });
@@ -46,6 +63,8 @@ const modelBase = {
   created: z.int().nonnegative().default(0),
   /** After so long without a word a second route is asked beside the first; absent: never. */
   hedge_after: seconds.optional(),
+  /** Whose calls go to the same route while it works, where routes have weights; absent: each call and each run draws. */
+  sticky: z.enum(['user']).optional(),
   routes,
 };
 export const model = z.discriminatedUnion(
@@ -68,6 +87,15 @@ export const model = z.discriminatedUnion(
       ...modelBase,
       /** A stream that breaks is continued by the next route, in place. */
       continue_streams: z.boolean().default(false),
+      /**
+       * Who makes responses: the provider (`native`) or the gateway, out of turns over any wire. Absent: the provider where
+       * every route speaks that wire.
+       */
+      responses: z.enum(['native', 'gateway']).optional(),
+      /** Whether the provider's model reads images, in responses that the gateway makes. */
+      vision: z.boolean().default(false),
+      /** Tools that run here and that its clients may name, in responses that the gateway makes. */
+      tools,
     }),
   ],
   { error: 'must be one of: research, proxy' },

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { seconds } from '../units.ts';
-import { credential, headerName, headers, httpUrl, name } from './values.ts';
+import { textOrSource, withSourcesApart } from './refreshed.ts';
+import { credential, headerName, httpUrl, name } from './values.ts';
 
 /** `providers`, and the routes that lead to them. */
 
@@ -28,14 +29,14 @@ const builtinProvider = z.strictObject({
   /** Pause between streamed words in milliseconds, so that progress can be watched. */
   pace_ms: z.int().nonnegative().max(1000).default(0),
 });
-export const remoteProvider = z.strictObject({
+const writtenProvider = z.strictObject({
   base_url: httpUrl,
   /** The API that research speaks with it: OpenAI's chat completions or Responses, Anthropic's Messages. */
   wire: z.enum(['chat', 'responses', 'messages']).default('chat'),
-  api_key: credential.optional(),
+  api_key: textOrSource(credential).optional(),
   /** The header that holds the credential, `api_key` or a key's own; absent: as the wire has it. */
   api_key_header: headerName.optional(),
-  headers: headers.default({}),
+  headers: z.record(headerName, textOrSource(z.string())).default({}),
   timeouts: timeouts.prefault({}),
   max_retries: z.int().nonnegative().max(10).default(2),
   /** Connections to this provider at most; further requests wait for one. */
@@ -43,6 +44,7 @@ export const remoteProvider = z.strictObject({
   /** Forces what is otherwise seen from the stream. */
   dialect: z.string().min(1).optional(),
 });
+export const remoteProvider = writtenProvider.transform(withSourcesApart);
 export const provider = z.union([builtinProvider, remoteProvider], {
   error: 'needs one of the two: base_url: <URL of the provider>, or builtin: demo',
 });
@@ -62,5 +64,9 @@ export const route = z.strictObject({
   /** Tokens that this route's model reads at most; the model's `context_length` where absent. */
   context_length: z.int().positive().optional(),
   price: price.optional(),
+  /** Lower is asked first; 1 where absent. */
+  priority: z.int().min(0).max(100).optional(),
+  /** Its share of what the routes of the best priority are asked first; 1 where another one has a weight. */
+  weight: z.number().min(0).max(1_000_000).optional(),
 });
 export const routes = z.array(route).min(1, 'needs at least one route: { provider, model }');

@@ -57,6 +57,8 @@ export const store = z
       )
       .default('file:./data'),
     retention_hours: hours.prefault(168),
+    /** What seals texts that clients keep: the first seals, all open. A secret that the store keeps where empty. */
+    encryption_keys: z.array(z.string().min(32, 'must be at least 32 characters')).max(16).default([]),
     /** SQLite only. `normal`: a process crash loses nothing; `full`: nor does a power loss, at a cost. */
     sync: z.enum(['normal', 'full']).default('normal'),
     /** Redis only: replicas that must have a write before it is answered and shown. */

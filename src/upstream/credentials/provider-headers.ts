@@ -36,7 +36,7 @@ const TO_CLIENT = new Set([
 
 /** Where providers put the id of a request. */
 const REQUEST_IDS = ['x-request-id', 'request-id', 'apim-request-id', 'x-amzn-requestid', 'x-goog-request-id'] as const;
-/** A longer id is none, in characters. */
+/** The longest id, in characters. */
 const LONGEST_ID = 256;
 
 /** What else goes on with a body that is passed as it comes. */

@@ -1,5 +1,6 @@
 import { Redactor } from '../../base/logger.ts';
-import { headerSecrets } from '../../config/credential-places.ts';
+import { providerHeaderSecrets } from '../../config/credential-places.ts';
+import type { RemoteProviderConfig } from '../../config/schema.ts';
 
 /** Shorter values are words that answers may well hold: `none`, `EMPTY`, `lm-studio`. */
 const SHORTEST = 12;
@@ -19,8 +20,11 @@ export class SecretMask {
   readonly #secrets: readonly Buffer[];
   readonly #redactor = new Redactor();
 
-  constructor({ credential, headers }: { credential: string | undefined; headers: Readonly<Record<string, string>> }) {
-    const secrets = new Set([...(credential === undefined ? [] : [credential]), ...headerSecrets(headers)]);
+  constructor({
+    credential,
+    ...provider
+  }: { credential: string | undefined } & Pick<RemoteProviderConfig, 'headers' | 'refreshed'>) {
+    const secrets = new Set([...(credential === undefined ? [] : [credential]), ...providerHeaderSecrets(provider)]);
     this.#redactor.setSecrets(secrets);
     this.#texts = [...secrets].filter(({ length }) => length >= SHORTEST).sort((a, b) => b.length - a.length);
     this.#secrets = this.#texts.map((secret) => Buffer.from(secret));

@@ -10,6 +10,14 @@ const MESSAGE_OVERHEAD = 6;
 /** Tokens of an image or another attachment, whatever its size. */
 const ATTACHMENT_TOKENS = 1000;
 
+/** Bytes that are taken for one token where no text can be read. */
+export const BYTES_A_TOKEN = 4;
+
+/** The tokens of a request that is a form of so many bytes: most of them are files. */
+export function formTokens(bytes: number): number {
+  return Math.min(ATTACHMENT_TOKENS, Math.ceil(bytes / BYTES_A_TOKEN));
+}
+
 /** JSON is not looked into deeper than this; whoever wrote it may be hostile. */
 const MOST_DEPTH = 64;
 

@@ -1,5 +1,5 @@
 import { isObject } from '../../base/json.ts';
-import type { RoutePrice, TurnUsage } from '../turn.ts';
+import type { TurnUsage } from '../turn.ts';
 
 /**
  * Token counts in a provider's words, or undefined without any. Providers that count reasoning beside the
@@ -93,19 +93,4 @@ export function addUsage(a: TurnUsage, b: TurnUsage): TurnUsage {
 function sum(field: 'cacheWriteTokens' | 'cost', a: TurnUsage, b: TurnUsage): Partial<TurnUsage> {
   if (a[field] === undefined && b[field] === undefined) return {};
   return { [field]: (a[field] ?? 0) + (b[field] ?? 0) };
-}
-
-const MILLION = 1_000_000;
-
-/** The tokens with what they cost on a route; on one without a price, that this is not known. */
-export function priced(usage: TurnUsage, price: RoutePrice | undefined): TurnUsage {
-  const { inputTokens, cachedTokens, outputTokens, cacheWriteTokens = 0 } = usage;
-  if (!price) return inputTokens + outputTokens > 0 ? { ...usage, unpriced: true } : usage;
-  const written = Math.min(cacheWriteTokens, inputTokens - cachedTokens);
-  const fresh = inputTokens - cachedTokens - written;
-  const input =
-    fresh * price.input +
-    cachedTokens * (price.cached_input ?? price.input) +
-    written * (price.cache_write ?? price.input);
-  return { ...usage, cost: (input + outputTokens * price.output) / MILLION };
 }

@@ -39,7 +39,7 @@ export class NativeToolCalls {
   }
 
   /**
-   * The whole calls. `cut`: the answer ended for its length, so that a last call with incomplete arguments is none.
+   * The whole calls. `cut`: the answer ended for its length, so a last call with incomplete arguments does not count.
    * Calls without a name are dropped, missing and repeated ids replaced.
    */
   finish(options: { cut: boolean }): { calls: TurnToolCall[]; extras: Map<string, JsonObject> } {

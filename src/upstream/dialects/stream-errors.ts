@@ -2,7 +2,7 @@ import { isObject } from '../../base/json.ts';
 import { readFinishReason } from '../decoding/finish-reason.ts';
 
 /**
- * Whether a payload inside a 200 stream tells of a failure: `{"error": ...}` (most), `{"object": "error"}` (Mistral,
+ * Whether a payload inside a 200 stream reports a failure: `{"error": ...}` (most), `{"object": "error"}` (Mistral,
  * vLLM), `{"type": "error"}`, a bare `{"message"}` or `{"detail"}`, MiniMax's `base_resp` with a status, Cloudflare's
  * `{"success": false, "errors": [...]}`, Baidu's `{"error_code", "error_msg"}`, a choice with an `error` of its own
  * (OpenRouter) or with a `finish_reason` that says so (`error`).

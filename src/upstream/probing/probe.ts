@@ -82,7 +82,7 @@ interface ProbedTurn {
   message: AssistantMessage;
 }
 
-/** Asks one turn; where there is none, a finding says why. */
+/** Asks one turn; if there is none, a finding says why. */
 type Ask = (about: string, request: TurnRequest, findings: ProbeFinding[]) => Promise<ProbedTurn | undefined>;
 
 function askingOf(route: Route, { signal, log = silentLogger }: ProbeOptions): Ask {

@@ -25,7 +25,7 @@ export interface RouteRequestOptions {
   hasAlternative?: boolean;
   /** What the run learned about its history. */
   run?: RunTraits;
-  /** Told of the turn as it came, before it goes out. */
+  /** Called with the turn as it came, before it goes out. */
   onTurn?: (turn: DecodedTurn) => void;
   /** See `TurnOptions`. */
   pass?: PassDelta;
@@ -107,13 +107,13 @@ function teaches(
   route: Route,
   { request, run }: { request: TurnRequest; run: RunTraits },
 ): boolean {
-  const { refused, status } = failure;
-  if (refused === undefined || status === undefined) return false;
+  const { refusal, status } = failure;
+  if (refusal === undefined || status === undefined) return false;
   if (status !== 500 && status !== 501 && (status < 400 || status >= 500 || [401, 403, 408, 429].includes(status)))
     return false;
   const traits = route.provider.traits(route.model);
-  if (learnReplayRefusal(refused.text, request.messages, run)) return true;
-  return failure.kind === 'context_length' ? learnLargestOutput(refused, traits) : learn(refused, traits);
+  if (learnReplayRefusal(refusal.text, request.messages, run)) return true;
+  return failure.kind === 'context_length' ? learnLargestOutput(refusal, traits) : learn(refusal, traits);
 }
 
 function* wholeParts(

@@ -19,7 +19,7 @@ export interface AttemptFailureDetails {
    * The provider's own words and the request that they answer, for dialects that learn from them. Never shown or
    * logged: they may repeat a credential.
    */
-  refused?: { text: string; body: JsonObject } | undefined;
+  refusal?: { text: string; body: JsonObject } | undefined;
   /** Whom the provider's refusal blames, where it refused. */
   blames?: Blamed | undefined;
   /** Whether the failure tells that the provider is unhealthy (it counts for the circuit breaker). */
@@ -33,7 +33,7 @@ export class AttemptFailure extends Error {
   readonly advice: RetryAdvice;
   readonly status: number | undefined;
   readonly retryAfterMs: number | undefined;
-  readonly #refused: { text: string; body: JsonObject } | undefined;
+  readonly #refusal: { text: string; body: JsonObject } | undefined;
   readonly blames: Blamed | undefined;
   readonly unhealthy: boolean;
 
@@ -43,19 +43,19 @@ export class AttemptFailure extends Error {
     this.advice = details.advice;
     this.status = details.status;
     this.retryAfterMs = details.retryAfterMs;
-    this.#refused = details.refused;
+    this.#refusal = details.refusal;
     this.blames = details.blames;
     this.unhealthy = details.unhealthy ?? false;
   }
 
   /** See `AttemptFailureDetails`. */
-  get refused(): { text: string; body: JsonObject } | undefined {
-    return this.#refused;
+  get refusal(): { text: string; body: JsonObject } | undefined {
+    return this.#refusal;
   }
 
   /** The same failure with more details. */
   with(details: Partial<AttemptFailureDetails>): AttemptFailure {
-    return new AttemptFailure(this.message, { ...this, refused: this.#refused, ...details });
+    return new AttemptFailure(this.message, { ...this, refusal: this.#refusal, ...details });
   }
 }
 

@@ -199,7 +199,7 @@ export class Attempts {
     if (details.delivered || failure.advice === 'never') this.#isOver = true;
     const { kind, status } = failure;
     const where = { model: modelName, provider: route.provider.name, upstream_model: route.model };
-    const when = details.delivered ? 'broke off' : `failed at attempt ${details.round + 1}`;
+    const when = details.delivered ? 'broke off' : `failed in round ${details.round + 1}`;
     log.warn({ ...where, kind, status }, `provider ${route.provider.name} ${when}: ${failure.message}`);
   }
 

@@ -108,7 +108,10 @@ function titleOf(html: string): string {
   return title?.trim() ?? 'an HTML page';
 }
 
-/** The provider's content filter refused the request: the reason is told, nobody else is asked to let it pass. */
+/**
+ * The provider's content filter refused the request: the client gets the reason, and no other route is asked to let it
+ * pass.
+ */
 function saysContentFilter(text: string): boolean {
   return /content_filter|content_policy_violation|content management policy|ResponsibleAIPolicyViolation|rejected (?:as a result of|by) our safety system|moderation_blocked|data_inspection_failed|input was flagged/i.test(
     text,

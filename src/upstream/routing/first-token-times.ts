@@ -18,7 +18,7 @@ export interface Patience {
 }
 
 /**
- * How long a route takes to its first token, as far as it was seen. Models that think before they speak are given the
+ * How long a route was seen to take to its first token. Models that think before they speak are given the
  * time that they are known to need while another route could be asked; fast ones are left sooner.
  */
 export class FirstTokenTimes {

@@ -3,7 +3,10 @@ import type { TurnFailureKind } from '../turn.ts';
 import type { FailedRoute } from './attempts.ts';
 import { describe, finalKind } from './turn-failure.ts';
 
-/** The code of the contract (sections 2 and 10) for a request on a proxy model none of whose routes answered. */
+/**
+ * The code for a request on a proxy model none of whose routes answered (docs/failover.md, "What a client gets when every
+ * route failed").
+ */
 const CODE: Readonly<Record<TurnFailureKind, ErrorCode>> = {
   timeout: 'upstream_timeout',
   rate_limit: 'rate_limit_exceeded',

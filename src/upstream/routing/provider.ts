@@ -36,7 +36,8 @@ export interface ProviderState {
  */
 export class Provider implements AsyncDisposable {
   readonly name: string;
-  readonly config: RemoteProviderConfig;
+  /** As configured, with the secrets of now in their places. */
+  config: RemoteProviderConfig;
   readonly pool: ConnectionPool;
   readonly #options: ProviderOptions;
   readonly #breakers = new Map<string, CircuitBreaker>();
@@ -67,7 +68,7 @@ export class Provider implements AsyncDisposable {
     remembered(this.#probes, model, () => new BackgroundProbe(this.breaker(model))).wanted(this.target(credential));
   }
 
-  /** Whether any of its models may be tried, as far as it is known. */
+  /** Whether any of its models may be tried, by what is known. */
   get usable(): boolean {
     const breakers = [...this.#breakers.values()];
     return breakers.length === 0 || breakers.some((breaker) => breaker.allows);
@@ -108,9 +109,20 @@ export class Provider implements AsyncDisposable {
     return this.firstTokens(model, { streamed }).patience(limits);
   }
 
-  /** What one of the provider's models wants its requests to look like, as far as it is known. */
+  /** What one of the provider's models is known to want its requests to look like. */
   traits(model: string): RequestTraits {
     return remembered(this.#traits, model, () => startingTraits(this.name, this.config, model));
+  }
+
+  /** Takes new secrets. Calls under way end on the old ones; what is known of the provider and its limits stays. */
+  renew(config: RemoteProviderConfig): void {
+    const { api_key: before } = this.config;
+    this.config = config;
+    this.#targets.clear();
+    const limiter = this.#limiters.get(before);
+    if (limiter === undefined || before === config.api_key) return;
+    this.#limiters.delete(before);
+    this.#limiters.set(config.api_key, limiter);
   }
 
   /** Keeps the pool open until `leave`, also if the provider is retired meanwhile. */

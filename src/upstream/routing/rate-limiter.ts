@@ -50,7 +50,7 @@ export class RateLimiter {
     this.#policy = policy;
   }
 
-  /** Milliseconds until an exchange may start, as far as it is known. */
+  /** Milliseconds until an exchange may start, by what is known. */
   get pauseMs(): number {
     return this.#state.is === 'free' ? 0 : Math.max(0, this.#state.until - this.#clock.now());
   }

@@ -1,4 +1,6 @@
+import { hash } from 'node:crypto';
 import type { KeyConfig, ModelConfig, RouteConfig } from '../../config/schema.ts';
+import { lacksSecret } from '../credentials/refreshed-secrets.ts';
 import type { Provider } from './provider.ts';
 
 /** One (provider, upstream model) pair with the credential that this caller uses there. */
@@ -22,10 +24,45 @@ export interface RouteQuery {
   routes?: readonly RouteConfig[] | undefined;
 }
 
-/** The routes of a caller in order of preference. Providers that a reload removed are left out. */
-export function routesOf(query: RouteQuery, providers: ReadonlyMap<string, Provider>): Route[] {
+/**
+ * The routes of a caller in order of preference. Providers that a reload removed are left out, and those that wait for
+ * the first secret of their source. `draw`, from 0 up to 1, decides which of several routes that share their load comes
+ * first.
+ */
+export function routesOf(
+  query: RouteQuery,
+  { providers, draw }: { providers: ReadonlyMap<string, Provider>; draw: number },
+): Route[] {
   const { key } = query;
-  return usableRoutes(query.routes ?? own(key?.routes, query.modelName) ?? query.model.routes, { key, providers });
+  const configured = query.routes ?? own(key?.routes, query.modelName) ?? query.model.routes;
+  return usableRoutes(inOrder(configured, draw), { key, providers });
+}
+
+/**
+ * What decides among routes that share their load: the same for a user where the model says so, and for a run, whose
+ * provider remembers what it has read; else chance.
+ */
+export function drawFor(
+  { key, model, runId }: Pick<RouteQuery, 'key' | 'model'> & { runId?: string | undefined },
+  random: () => number,
+): number {
+  const name = model.sticky === 'user' && key ? `user ${key.user ?? key.id}` : runId;
+  return name === undefined ? random() : hash('sha256', name, 'buffer').readUInt32BE() / 2 ** 32;
+}
+
+/** By priority; of the best ones that share their load one comes first, by its weight, and the others behind it. */
+export function inOrder(configured: readonly RouteConfig[], draw: number): readonly RouteConfig[] {
+  if (configured.every(({ priority, weight }) => priority === undefined && weight === undefined)) return configured;
+  const sorted = configured.toSorted((a, b) => (a.priority ?? 1) - (b.priority ?? 1));
+  const best = sorted.filter(({ priority = 1 }) => priority === (sorted[0]?.priority ?? 1));
+  if (best.every(({ weight }) => weight === undefined)) return sorted;
+  const sum = best.reduce((all, { weight = 1 }) => all + weight, 0);
+  let left = draw * sum;
+  const first = best.find(({ weight = 1 }) => {
+    left -= weight;
+    return weight > 0 && left < 0;
+  });
+  return first === undefined ? sorted : [first, ...sorted.filter((route) => route !== first)];
 }
 
 /** Configured routes to providers that are there, with the credentials of a key or of the configuration. */
@@ -38,6 +75,7 @@ export function usableRoutes(
     const provider = providers.get(name);
     if (!provider) continue;
     const credential = own(key?.provider_keys, name) ?? provider.config.api_key;
+    if (credential === undefined && lacksSecret(provider.config)) continue;
     routes.push({ provider, model, credential, contextLength, price });
   }
   return routes;

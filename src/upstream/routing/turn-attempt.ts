@@ -68,7 +68,7 @@ export async function* readTurn(options: AttemptOptions): AsyncGenerator<Attempt
     {
       receiver: (head, control) => {
         if (head.status >= 300) {
-          meter.refused();
+          meter.errorStatus();
           return refusalReceiver(head, control, options);
         }
         return new TurnReceiver(deltas, control, options);
@@ -253,21 +253,21 @@ class TurnReceiver implements Receiver<AttemptEnd> {
   }
 }
 
-/** Reads an answer that is no turn, as far as 64 KiB: what came of a refusal is enough to tell it by. */
+/** Reads an answer that is no turn, up to 64 KiB: the beginning of a refusal is enough. */
 function refusalReceiver(
   head: AnswerHead,
   control: ReceiverControl<AttemptEnd>,
   { target, body }: AttemptOptions,
 ): Receiver<AttemptEnd> {
-  const refused = (all: Buffer): AttemptEnd => {
+  const refusal = (all: Buffer): AttemptEnd => {
     const said = all.subarray(0, MAX_ERROR);
     const failure = target.failureOfAnswer({ ...head, body: said });
-    return { failure: failure.with({ refused: { text: said.toString('utf8'), body } }) };
+    return { failure: failure.with({ refusal: { text: said.toString('utf8'), body } }) };
   };
   return collectedBody(control, {
     limit: MAX_ERROR,
-    whole: refused,
-    tooLong: refused,
-    broken: (_, all) => refused(all),
+    whole: refusal,
+    tooLong: refusal,
+    broken: (_, all) => refusal(all),
   });
 }

@@ -4,7 +4,7 @@ import type { TurnRequest } from '../turn.ts';
 import type { FailedRoute } from './attempts.ts';
 import type { Route } from './routes.ts';
 
-/** What a client should know of how its turns were answered (contract section 3.2, `warnings`). */
+/** What a client should know of how its turns were answered (docs/api.md, "The response object", `warnings`). */
 
 /** Routes that were given up before this one answered. */
 export function failedOver(failed: readonly FailedRoute[], answered: Route): Warning[] {

@@ -2,7 +2,7 @@ import type { Dispatcher } from 'undici';
 // A quarter of undici, and of what it costs a start: the rest is `fetch`, caches, proxies and mocks.
 import buildConnector from 'undici/lib/core/connect.js';
 import Agent from 'undici/lib/dispatcher/agent.js';
-import { nextTurn } from '../../base/load/event-loop.ts';
+import { yieldToEventLoop } from '../../base/load/event-loop.ts';
 import { connectInTurn } from './connect-in-turn.ts';
 
 /** How long an idle connection is kept, in milliseconds. */
@@ -54,7 +54,7 @@ export class ConnectionPool implements AsyncDisposable {
   /** Closes the pool once its last exchange is over. */
   async close(): Promise<void> {
     // What was sent in this turn of the event loop is on its way then.
-    await nextTurn();
+    await yieldToEventLoop();
     await this.#agent.close();
   }
 

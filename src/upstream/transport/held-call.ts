@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { Dispatcher } from 'undici';
-import { hadItsShare, nextTurn, toldIfSlow } from '../../base/load/event-loop.ts';
+import { hadItsShare, toldIfSlow, yieldToEventLoop } from '../../base/load/event-loop.ts';
 import { atTurnEnd } from '../../base/turn-end.ts';
 import { type AttemptFailure, brokenStream } from '../routing/attempt-failure.ts';
 import { decoderOf } from './answer-decoder.ts';
@@ -54,7 +54,7 @@ export interface CallLimits {
   patience?: number | undefined;
 }
 
-/** Is told how long the first token was waited for, in milliseconds. */
+/** Called with the wait for the first token, in milliseconds. */
 export interface FirstTokenWatch {
   spoke(ms: number): void;
   left(ms: number, details: { present: boolean }): void;
@@ -165,7 +165,7 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
 
   onResponseEnd(): void {
     clearTimeout(this.#lingering);
-    // An empty body is none that could be broken.
+    // An empty body cannot be broken.
     if (this.#decoder && this.#hasBody) this.#decoder.end();
     else this.#end();
   }
@@ -229,7 +229,7 @@ export class HeldCall<T> implements Dispatcher.DispatchHandler, ReceiverControl<
     if (this.#isOver || this.#yields || !hadItsShare(ms)) return;
     this.#yields = true;
     this.#pauseSource();
-    void nextTurn().then(() => {
+    void yieldToEventLoop().then(() => {
       this.#yields = false;
       if (!this.#isOver && !this.#isPaused) this.#resumeSource();
     });

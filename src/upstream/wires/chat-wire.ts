@@ -28,11 +28,14 @@ function chatBody(asked: TurnRequest, target: BodyTarget): WireRequest {
     stream: true,
     stream_options: { include_usage: true },
     ...(tools.length > 0 && {
-      tools: tools.map(({ name, description, parameters }) => {
-        return { type: 'function', function: { name: names.safe(name), description, parameters } };
+      tools: tools.map(({ name, description, parameters, strict }) => {
+        const definition = { name: names.safe(name), description, parameters, ...(strict && { strict }) };
+        return { type: 'function', function: definition };
       }),
-      ...(request.toolChoice === 'none' && { tool_choice: 'none' }),
+      ...toolChoice(request, names),
+      ...(request.oneCallAtOnce && { parallel_tool_calls: false }),
     }),
+    ...(request.reasoningEffort !== undefined && { reasoning_effort: request.reasoningEffort }),
     ...(request.cacheKey !== undefined && { prompt_cache_key: request.cacheKey }),
     ...(request.maxOutputTokens !== undefined && { max_tokens: request.maxOutputTokens }),
     ...(request.temperature !== undefined && { temperature: request.temperature }),
@@ -41,6 +44,12 @@ function chatBody(asked: TurnRequest, target: BodyTarget): WireRequest {
   };
   shapeChat(body, target.traits);
   return { body, names };
+}
+
+function toolChoice({ toolChoice: choice = 'auto' }: TurnRequest, names: ToolNames): JsonObject {
+  if (choice === 'auto') return {};
+  if (typeof choice === 'string') return { tool_choice: choice };
+  return { tool_choice: { type: 'function', function: { name: names.safe(choice.name) } } };
 }
 
 function chatMessage(message: TurnMessage, target: BodyTarget, names: ToolNames): JsonObject[] {

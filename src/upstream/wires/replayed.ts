@@ -25,6 +25,15 @@ function replayKey({ replay }: AssistantMessage): string | undefined {
   return JSON.stringify(replay.fields);
 }
 
+/** Whether what a message's provider wants back holds thoughts, shown or not. */
+export function holdsThoughts({ replay }: AssistantMessage): boolean {
+  if (!replay) return false;
+  const { wire, content, output } = replay.fields;
+  if (wire === undefined) return true;
+  const parts = [content, output].flatMap((field) => (Array.isArray(field) ? field : []));
+  return parts.some((part) => isObject(part) && /^(?:reasoning|(?:redacted_)?thinking)$/.test(String(part.type)));
+}
+
 /** Refusals of thoughts that were sent back: another key, another model, another conversation, a fault of the service. */
 const REFUSED: readonly RegExp[] = [
   /encrypted[ _]content.{0,200}(?:could not be|cannot be|invalid|not be) ?(?:verified|decrypted|parsed)?/is,

@@ -40,7 +40,7 @@ export interface TurnReader {
   readonly reasoningBeside?: boolean;
   /** @throws AttemptFailure for an error inside the stream. */
   accept(payload: Record<string, unknown>): void;
-  /** Ends the turn. @throws AttemptFailure where it is none. */
+  /** Ends the turn. @throws AttemptFailure if it is not whole. */
   finish(): { parts: Delta[]; turn: DecodedTurn };
 }
 

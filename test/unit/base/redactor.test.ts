@@ -48,6 +48,16 @@ describe('the redactor', () => {
     assert.equal(redactor.redact('longer another'), 'longer [redacted]');
   });
 
+  it('forgets a refreshed secret with the next one, and no other', () => {
+    const redactor = new Redactor();
+    redactor.setSecrets(['lasting']);
+    redactor.setRefreshed(['token of nine', 'token of ten']);
+    assert.equal(redactor.redact('lasting, token of nine'), '[redacted], [redacted]');
+    redactor.setRefreshed(['token of ten', 'token of eleven']);
+    redactor.addSecrets(['another']);
+    assert.equal(redactor.redact('lasting, token of nine, token of ten'), '[redacted], token of nine, [redacted]');
+  });
+
   it('takes as many steps for a line with 100 000 secrets as with ten', () => {
     const steps = (count: number): number => {
       const redactor = new Redactor();

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { mock } from 'node:test';
 import { ConfigError, type ConfigProblem } from '../../../src/config/config-error.ts';
 import { readEnvironment } from '../../../src/config/environment.ts';
 import { loadConfig, parseConfig } from '../../../src/config/load.ts';
@@ -125,6 +127,26 @@ describe('environment variables in a configuration', () => {
     assert.equal(secretOf(`"\${K}"`, { K: `\${OTHER}` }), `\${OTHER}`, 'a value is not searched again');
   });
 
+  it('takes the text of a file, as it is', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'secrets-'));
+    const path = join(folder, 'key');
+    const secretOf = (text: string) => parse(keyed(text)).keys[0]?.secret;
+    for (const written of ['sk-from-file', 'sk-from-file\n', 'sk-from-file\r\n']) {
+      writeFileSync(path, written);
+      assert.equal(secretOf(`"\${file:${path}}"`), 'sk-from-file');
+    }
+    writeFileSync(path, `\${HOME}`);
+    assert.equal(secretOf(`"\${file:${path}}"`), `\${HOME}`, 'it is not searched for references');
+    const refused = (text: string, why: RegExp) => assert.match(problemAt('keys[0].secret', keyed(text)).message, why);
+    refused(`"\${file:${folder}/none}"`, /needs the file .*none \(ENOENT\)/);
+    refused(`"\${file:${folder}}"`, /EISDIR/);
+    writeFileSync(path, '');
+    refused(`"\${file:${path}}"`, /empty/);
+    writeFileSync(path, 'x'.repeat(70_000));
+    refused(`"\${file:${path}}"`, /64 KiB/);
+    rmSync(folder, { recursive: true });
+  });
+
   it('reads an unquoted value again as YAML would, a quoted one as text', () => {
     assert.equal(parse(`${MINIMAL}server:\n  port: \${P:-81}\n`).server.port, 81);
     assert.match(problemAt('server.port', `${MINIMAL}server:\n  port: "\${P:-81}"\n`).message, /must be a number/);
@@ -190,6 +212,19 @@ describe('what is wrong with a configuration', () => {
     );
   });
 
+  it('prints nothing of the file, whatever the parser is asked for in the environment', () => {
+    const print = mock.method(console, 'log', () => {});
+    process.env.LOG_TOKENS = '1';
+    try {
+      parse(MINIMAL);
+      assert.equal(process.env.LOG_TOKENS, '1', 'the environment is as it was');
+    } finally {
+      delete process.env.LOG_TOKENS;
+      print.mock.restore();
+    }
+    assert.equal(print.mock.callCount(), 0);
+  });
+
   it('never shows a secret, whichever field it stands in', () => {
     const canary = 'canary-5e6f7a8b';
     const texts = [
@@ -222,8 +257,8 @@ describe('a message about a mistake', () => {
     ],
     [
       'and the other way round',
-      model('kind: proxy, vision: true'),
-      'models.m.vision',
+      model('kind: proxy, research: {}'),
+      'models.m.research',
       /does not go with `kind: proxy`/,
     ],
     [
@@ -255,6 +290,19 @@ describe('a message about a mistake', () => {
       /mean `high`\?/,
     ],
     ['a key that decides', MINIMAL.replace('base_url', 'base_ulr'), 'providers.up.base_ulr', /mean `base_url`\?/],
+    [
+      'a source of a secret',
+      MINIMAL.replace('9/v1"', '9/v1", api_key: { file: token }'),
+      'providers.up.api_key.file',
+      /absolute/,
+    ],
+    ['a credential', MINIMAL.replace('9/v1"', '9/v1", api_key: a b'), 'providers.up.api_key', /without spaces/],
+    [
+      'a secret that is nothing of the kind',
+      MINIMAL.replace('9/v1"', '9/v1", api_key: [a]'),
+      'providers.up.api_key',
+      /\{ command/,
+    ],
     ['quotes around a number', `${MINIMAL}server: { port: "80" }\n`, 'server.port', /without quotes/],
     [
       'one entry that is no list',
@@ -349,6 +397,12 @@ describe('what ties sections together', () => {
       ownKey('headers: { X-Team: research, Api-Key: sk-operator }'),
       'providers.up.headers.Api-Key',
       /keys\[0\]\.provider_keys\.up would not replace: add `api_key_header: Api-Key`/,
+    ],
+    [
+      'one that a source gives',
+      ownKey('headers: { X-Team: { file: /run/secrets/team } }'),
+      'providers.up.headers.X-Team',
+      /keys\[0\]\.provider_keys\.up would not replace/,
     ],
     [
       'one under a name of its own',

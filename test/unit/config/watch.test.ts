@@ -94,7 +94,7 @@ describe('watching the configuration file', function () {
 
   it('refuses an invalid file, says why, and takes over the next valid one', async () => {
     const refused = await outcomeOf(() => writeFile(file, text({ broken: 'nonsense: 1' })));
-    assert.ok(refused.result === 'refused');
+    assert.ok(refused.result === 'invalid');
     assert.match(refused.error.message, /gateway\.yaml:6:1 nonsense: is not a known key/);
     const mended = await outcomeOf(() => writeFile(file, text({ model: 'five' })));
     assert.equal(mended.result, 'reloaded');
@@ -106,6 +106,25 @@ describe('watching the configuration file', function () {
     assert.deepEqual(outcome.needsRestart, ['server.port']);
     assert.equal(outcome.config.server.port, 8080);
     assert.deepEqual(Object.keys(outcome.config.models), ['six']);
+  });
+
+  it('takes over every section that can change, also where nothing else did', async () => {
+    const sections = [
+      'mcp: { enabled: true }',
+      'webhooks: { allow_hosts: [a.internal] }',
+      'passthrough: [{ path: /v1/batches, provider: demo }]',
+      'tools: { web_search: { max_results: 3 } }',
+    ];
+    for (const broken of sections) {
+      const outcome = await outcomeOf(() => writeFile(file, text({ model: 'six', port: 9090, broken })));
+      assert.ok(outcome.result === 'reloaded', broken);
+      assert.ok(
+        outcome.changed.some((path) => broken.startsWith(path.split('.')[0] ?? '-')),
+        `${outcome.changed}`,
+      );
+    }
+    const fixed = await outcomeOf(() => writeFile(file, text({ model: 'six', broken: 'files: { max_bytes: 1kb }' })));
+    assert.ok(fixed.result === 'reloaded' && fixed.needsRestart.includes('files.max_bytes'), JSON.stringify(fixed));
   });
 
   it('does nothing where nothing changed', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Dispatcher } from 'undici';
-import { hadItsShare, nextTurn } from '../../../src/base/load/event-loop.ts';
+import { hadItsShare, yieldToEventLoop } from '../../../src/base/load/event-loop.ts';
 import { ConnectionPool } from '../../../src/upstream/transport/connection-pool.ts';
 import { type AnswerHead, HeldCall, type ReceiverControl } from '../../../src/upstream/transport/held-call.ts';
 
@@ -69,7 +69,7 @@ async function call(pool: NotingPool, ms: number) {
     data: (chunk: Buffer) => handler.onResponseData?.(connection, chunk),
     end: () => handler.onResponseEnd?.(connection, {}),
   };
-  await nextTurn();
+  await yieldToEventLoop();
   // The promise is for the caller: an async function would wait for it.
   return { result: { promise: result }, control, listener };
 }
@@ -77,7 +77,7 @@ async function call(pool: NotingPool, ms: number) {
 const CHUNK = Buffer.from('x');
 
 describe('an answer that takes long to read', () => {
-  beforeEach(() => nextTurn());
+  beforeEach(() => yieldToEventLoop());
 
   it('is read on in the next turn of the event loop', async () => {
     await using pool = new NotingPool();
@@ -86,8 +86,8 @@ describe('an answer that takes long to read', () => {
     assert.deepEqual(pool.asked, ['pause']);
     // What the connection has read already still comes.
     listener.data(CHUNK);
-    await nextTurn();
-    await nextTurn();
+    await yieldToEventLoop();
+    await yieldToEventLoop();
     assert.deepEqual(pool.asked, ['pause', 'resume']);
     listener.end();
     assert.equal(await result.promise, 'ended');
@@ -98,8 +98,8 @@ describe('an answer that takes long to read', () => {
     const { listener, control } = await call(pool, 6);
     listener.data(CHUNK);
     control.pause();
-    await nextTurn();
-    await nextTurn();
+    await yieldToEventLoop();
+    await yieldToEventLoop();
     assert.ok(!pool.asked.includes('resume'), pool.asked.join());
     control.resume();
     assert.equal(pool.asked.at(-1), 'resume');
@@ -110,7 +110,7 @@ describe('an answer that takes long to read', () => {
     assert.equal(hadItsShare(3), false);
     assert.equal(hadItsShare(3), true);
     assert.equal(hadItsShare(0), true);
-    await nextTurn();
+    await yieldToEventLoop();
     assert.equal(hadItsShare(3), false);
   });
 });

@@ -15,6 +15,7 @@ const OPTIONAL: Readonly<Record<string, string>> = {
   parallel_tool_calls: 'parallel_tool_calls',
   tool_choice: 'tool_choice',
   response_format: 'response_format',
+  reasoning_effort: 'reasoning_effort',
   prompt_cache_key: 'prompt_cache_key',
   include: '(?:include|encrypted content|encrypted_content)',
   reasoning: '(?:reasoning|reasoning summar(?:y|ies))',

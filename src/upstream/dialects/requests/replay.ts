@@ -47,7 +47,7 @@ const MISSING = [
 
 /** The replayed fields of an assistant message for this provider. */
 export function replayOf(message: AssistantMessage, provider: string, traits: Replay): JsonObject {
-  // What another wire keeps is none of the fields of chat completions.
+  // What another wire keeps has no place in chat completions.
   const own = message.replay?.provider === provider && message.replay.fields.wire === undefined;
   const fields = own ? (message.replay?.fields ?? {}) : {};
   const result: JsonObject = {};

@@ -174,7 +174,7 @@ export class MessagesReader implements TurnReader {
     return [...texts].filter((text) => typeof text === 'string').join('');
   }
 
-  /** `cut`: the answer ended for its length, so that a call with broken input is none. */
+  /** `cut`: the answer ended for its length, so a call with broken input does not count. */
   #calls(cut: boolean): TurnToolCall[] {
     const calls: TurnToolCall[] = [];
     const ids = new Set<string>();

@@ -6,7 +6,7 @@ import { leaveOutRefused } from '../../dialects/requests/refused-parameters.ts';
 import { sentArguments } from '../../dialects/requests/tool-arguments.ts';
 import { ToolNames } from '../../dialects/requests/tool-names.ts';
 import { shapedRequest } from '../../dialects/requests/traits.ts';
-import type { AssistantMessage, TurnMessage, TurnRequest, UserPart } from '../../turn.ts';
+import type { AssistantMessage, TurnMessage, TurnRequest, TurnToolChoice, UserPart } from '../../turn.ts';
 import { replayedParts } from '../replayed.ts';
 import { withUniqueCallIds } from '../unique-call-ids.ts';
 import type { BodyTarget, Wire, WireRequest } from '../wire.ts';
@@ -40,7 +40,8 @@ function messagesBody(asked: TurnRequest, target: BodyTarget): WireRequest {
   const system = first?.role === 'system' && first.content !== '' ? [textBlock(first.content)] : undefined;
   const history = system === undefined ? told : rest;
   const maxTokens = request.maxOutputTokens ?? Math.min(DEFAULT_OUTPUT, traits.outputLimit ?? DEFAULT_OUTPUT);
-  const thinking = thinkingFor(history, target, maxTokens);
+  // A model that is made to call a tool must not think first.
+  const thinking = isForced(request) ? undefined : thinkingFor(history, target, maxTokens);
   const messages = turnsOf(history, { target, names, keepsThinking: thinking !== undefined });
   // Nobody who thinks, and no newer model, goes on with words put into its mouth.
   if (messages.at(-1)?.role === 'assistant') messages.push({ role: 'user', content: [textBlock(GO_ON)] });
@@ -67,12 +68,23 @@ function samplingOf({ temperature, topP }: TurnRequest): JsonObject {
 }
 
 /** A history with calls needs its tools defined. */
-function toolsOf({ tools = [], toolChoice }: TurnRequest, names: ToolNames): JsonObject {
+function toolsOf({ tools = [], toolChoice = 'auto', oneCallAtOnce }: TurnRequest, names: ToolNames): JsonObject {
   if (tools.length === 0) return {};
   const offered = tools.map(({ name, description, parameters }) => {
     return { name: names.safe(name), description, input_schema: { type: 'object', ...parameters } };
   });
-  return { tools: offered, ...(toolChoice === 'none' && { tool_choice: { type: 'none' } }) };
+  const one = oneCallAtOnce && toolChoice !== 'none';
+  const choice = { ...choiceOf(toolChoice, names), ...(one && { disable_parallel_tool_use: true }) };
+  return { tools: offered, ...((one || toolChoice !== 'auto') && { tool_choice: choice }) };
+}
+
+function choiceOf(choice: TurnToolChoice, names: ToolNames): JsonObject {
+  if (typeof choice === 'object') return { type: 'tool', name: names.safe(choice.name) };
+  return { type: choice === 'required' ? 'any' : choice };
+}
+
+function isForced({ tools = [], toolChoice = 'auto' }: TurnRequest): boolean {
+  return tools.length > 0 && toolChoice !== 'auto' && toolChoice !== 'none';
 }
 
 /** Marks where the cache ends: at the end of the conversation. A turn with many results gets further marks. */

@@ -163,7 +163,7 @@ export class ResponsesReader implements TurnReader {
   }
 }
 
-/** Calls in order; one with arguments cut for its length is none. */
+/** Calls in order; one whose arguments were cut does not count. */
 function callsOf(items: readonly JsonObject[], cut: boolean): TurnToolCall[] {
   const calls: TurnToolCall[] = [];
   const ids = new Set<string>();

@@ -39,7 +39,7 @@ function responsesBody(asked: TurnRequest, target: BodyTarget): WireRequest {
     stream: true,
     store: false,
     include: ['reasoning.encrypted_content'],
-    reasoning: { summary: 'auto' },
+    reasoning: { summary: 'auto', ...(request.reasoningEffort !== undefined && { effort: request.reasoningEffort }) },
     ...toolsOf(request, names),
     ...(request.maxOutputTokens !== undefined && { max_output_tokens: request.maxOutputTokens }),
     ...(request.temperature !== undefined && { temperature: request.temperature }),
@@ -51,13 +51,18 @@ function responsesBody(asked: TurnRequest, target: BodyTarget): WireRequest {
   return { body, names };
 }
 
-function toolsOf({ tools = [], toolChoice }: TurnRequest, names: ToolNames): JsonObject {
+function toolsOf({ tools = [], toolChoice = 'auto', oneCallAtOnce }: TurnRequest, names: ToolNames): JsonObject {
   if (tools.length === 0) return {};
   // `strict` left out means true, which refuses free schemas.
-  const offered = tools.map(({ name, description, parameters }) => {
-    return { type: 'function', name: names.safe(name), description, parameters, strict: false };
+  const offered = tools.map(({ name, description, parameters, strict = false }) => {
+    return { type: 'function', name: names.safe(name), description, parameters, strict };
   });
-  return { tools: offered, ...(toolChoice === 'none' && { tool_choice: 'none' }) };
+  const named = typeof toolChoice === 'object' ? { type: 'function', name: names.safe(toolChoice.name) } : toolChoice;
+  return {
+    tools: offered,
+    ...(named !== 'auto' && { tool_choice: named }),
+    ...(oneCallAtOnce && { parallel_tool_calls: false }),
+  };
 }
 
 function inputOf(message: TurnMessage, target: BodyTarget, names: ToolNames): JsonObject[] {

@@ -1,0 +1,63 @@
+import { isAbsolute } from 'node:path';
+import { z } from 'zod';
+import { seconds } from '../units.ts';
+
+/** Secrets that run out, so that they are asked for again while the gateway runs. */
+
+const fromCommand = z.strictObject({
+  /** Program and arguments, without a shell; what it prints is the secret. */
+  command: z.array(z.string().min(1)).min(1, 'needs the program, and then its arguments'),
+  refresh_seconds: seconds.prefault(300),
+  timeout_seconds: seconds.prefault(10),
+});
+const fromFile = z.strictObject({
+  file: z.string().refine(isAbsolute, 'must be an absolute path'),
+  refresh_seconds: seconds.prefault(60),
+});
+const commandSource = fromCommand.transform(({ command, refresh_seconds, timeout_seconds }) => ({
+  kind: 'command' as const,
+  command,
+  refreshMs: refresh_seconds,
+  timeoutMs: timeout_seconds,
+}));
+const fileSource = fromFile.transform(({ file, refresh_seconds }) => ({
+  kind: 'file' as const,
+  file,
+  refreshMs: refresh_seconds,
+}));
+export type SecretSource = z.output<typeof commandSource> | z.output<typeof fileSource>;
+
+/** A secret that is written down as `text`, or that a source gives. */
+export const textOrSource = (text: z.ZodString) =>
+  z.union([text, commandSource, fileSource], {
+    error: 'needs a text in quotes, { command: [program, argument] } or { file: <path> }',
+  });
+
+/** A secret of a provider that a source gives. */
+export interface RefreshedSecret {
+  /** The header whose value it is; absent: the provider's `api_key`. */
+  header?: string;
+  source: SecretSource;
+}
+
+interface WrittenSecrets {
+  api_key?: string | SecretSource | undefined;
+  headers: Record<string, string | SecretSource>;
+}
+
+/** Puts what sources give apart from what is written down: `api_key` and `headers` hold texts only. */
+export function withSourcesApart<T extends WrittenSecrets>({ api_key, headers, ...rest }: T) {
+  const plain: Record<string, string> = {};
+  const refreshed: RefreshedSecret[] = [];
+  if (typeof api_key === 'object') refreshed.push({ source: api_key });
+  for (const [header, value] of Object.entries(headers)) {
+    if (typeof value === 'string') plain[header] = value;
+    else refreshed.push({ header, source: value });
+  }
+  return {
+    ...rest,
+    headers: plain,
+    ...(typeof api_key === 'string' && { api_key }),
+    ...(refreshed.length > 0 && { refreshed }),
+  };
+}

@@ -1,0 +1,70 @@
+import { spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { withTimeout } from '../../base/abort.ts';
+import type { SecretSource } from '../../config/schema/refreshed.ts';
+
+/** The longest secret, in characters: what headers of providers can hold. */
+const LONGEST = 16 * 1024;
+/** How long a file may take, in milliseconds: it may stand on a network. */
+const FILE_MS = 10_000;
+
+/**
+ * What a source gives now, without white space around it.
+ * @throws Error that says why there is none, and holds nothing of what the source printed; the signal's reason.
+ */
+export async function readSecret(source: SecretSource, signal: AbortSignal): Promise<string> {
+  const text =
+    source.kind === 'command'
+      ? await withTimeout('the command', source.timeoutMs, (limited) => outputOf(source.command, limited), { signal })
+      : await withTimeout('the file', FILE_MS, (limited) => textOf(source.file, limited), { signal });
+  const secret = text.trim();
+  if (secret === '') throw new Error(`the ${source.kind} gave nothing`);
+  if (secret.length > LONGEST) throw new Error(`the ${source.kind} gave more than ${LONGEST} characters`);
+  if (!/^[\x20-\x7e]+$/.test(secret)) throw new Error(`the ${source.kind} gave something else than one line of ASCII`);
+  return secret;
+}
+
+async function textOf(file: string, signal: AbortSignal): Promise<string> {
+  try {
+    return await readFile(file, { encoding: 'utf8', signal });
+  } catch (error) {
+    throw new Error(`the file cannot be read (${codeOf(error)})`, { cause: error });
+  }
+}
+
+/** What a program prints, in a group of its own that the signal kills: what it started could hold its output open. */
+function outputOf([program = '', ...args]: readonly string[], signal: AbortSignal): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'ignore'], detached: true });
+  let output = '';
+  const kill = () => {
+    if (child.pid === undefined) return;
+    try {
+      process.kill(-child.pid, 'SIGKILL');
+    } catch {
+      child.kill('SIGKILL');
+    }
+  };
+  const stop = () => {
+    kill();
+    child.stdout.destroy();
+    reject(signal.reason);
+  };
+  signal.addEventListener('abort', stop, { once: true });
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+    if (output.length <= 2 * LONGEST) return;
+    resolve(output);
+    kill();
+  });
+  child.once('error', (error) => reject(new Error(`the command cannot be started (${codeOf(error)})`)));
+  child.once('close', (code, killedBy) => {
+    if (code === 0) resolve(output);
+    else reject(new Error(`the command ended with ${code ?? killedBy}`));
+  });
+  return promise.finally(() => signal.removeEventListener('abort', stop));
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
+}

@@ -1,0 +1,185 @@
+import { messageOf } from '../../base/errors.ts';
+import type { Logger } from '../../base/logger.ts';
+import type { LiveConfig } from '../../config/live-config.ts';
+import type { RefreshedSecret, SecretSource } from '../../config/schema/refreshed.ts';
+import type { GatewayConfig, ProviderConfig, RemoteProviderConfig } from '../../config/schema.ts';
+import { readSecret } from './read-secret.ts';
+
+/** A source that failed is asked again after so long, in milliseconds, or after its own time where that is shorter. */
+const RETRY_MS = 15_000;
+
+export interface RefreshedSecretsOptions {
+  log: Logger;
+  /** Gets all secrets that are or were just in use, whenever one changes, to keep them out of the log. */
+  hide?: ((secrets: readonly string[]) => void) | undefined;
+}
+
+type Providers = Readonly<Record<string, ProviderConfig>>;
+
+/**
+ * The secrets of providers that commands and files give, asked for again before they run out. A source that fails
+ * keeps its last secret, and is told to the log and by `warnings`.
+ */
+export class RefreshedSecrets implements Disposable {
+  readonly #options: RefreshedSecretsOptions;
+  readonly #held = new Map<string, HeldSecret>();
+  readonly #listeners = new Set<() => void>();
+
+  constructor(options: RefreshedSecretsOptions) {
+    this.#options = options;
+  }
+
+  /** Asks the sources that are new, and waits for their first answers, in vain or not. Never throws. */
+  async prepare(providers: Providers): Promise<void> {
+    const asked = sourcesIn(providers).map(({ name, source }) => {
+      const known = this.#held.get(idOf(source));
+      if (known) return known.first;
+      const changed = () => this.#changed();
+      const held = new HeldSecret({ name, source, log: this.#options.log, changed });
+      this.#held.set(idOf(source), held);
+      return held.first;
+    });
+    await Promise.all(asked);
+  }
+
+  /** Forgets the sources that these providers do not have. */
+  retain(providers: Providers): void {
+    const kept = new Set(sourcesIn(providers).map(({ source }) => idOf(source)));
+    for (const [id, held] of this.#held) {
+      if (kept.has(id)) continue;
+      held[Symbol.dispose]();
+      this.#held.delete(id);
+    }
+  }
+
+  /**
+   * Puts a new configuration in force: its sources are asked first, so that no call goes out without a secret.
+   * @throws what `live.replace` throws.
+   */
+  async replace(live: LiveConfig, next: GatewayConfig): Promise<void> {
+    await this.prepare(next.providers);
+    try {
+      live.replace(next);
+    } finally {
+      this.retain(live.current().providers);
+    }
+  }
+
+  /** A provider with the secrets of now in their places. What was never given is absent. */
+  applied(config: RemoteProviderConfig): RemoteProviderConfig {
+    const { refreshed } = config;
+    if (refreshed === undefined) return config;
+    const applied = { ...config, headers: { ...config.headers } };
+    for (const { header, source } of refreshed) {
+      const secret = this.#held.get(idOf(source))?.current;
+      if (secret === undefined) continue;
+      if (header === undefined) applied.api_key = secret;
+      else applied.headers[header] = secret;
+    }
+    return applied;
+  }
+
+  /** The sources that fail, one line each, without secrets. */
+  get warnings(): string[] {
+    return [...this.#held.values()].flatMap(({ warning }) => warning ?? []);
+  }
+
+  /** Calls `listener` whenever a secret has changed. */
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener);
+  }
+
+  #changed(): void {
+    this.#options.hide?.([...this.#held.values()].flatMap(({ secrets }) => secrets));
+    for (const listener of this.#listeners) listener();
+  }
+
+  [Symbol.dispose](): void {
+    this.retain({});
+  }
+}
+
+/** Whether a secret of the provider was never given, so that it would be asked without. */
+export function lacksSecret({ refreshed = [], api_key, headers }: RemoteProviderConfig): boolean {
+  return refreshed.some(({ header }) => (header === undefined ? api_key : headers[header]) === undefined);
+}
+
+interface HeldSecretOptions {
+  name: string;
+  source: SecretSource;
+  log: Logger;
+  changed(): void;
+}
+
+/** What one source gave, until it gives the next. */
+class HeldSecret implements Disposable {
+  current: string | undefined;
+  warning: string | undefined;
+  /** Settled with the first answer. */
+  readonly first: Promise<void>;
+  readonly #options: HeldSecretOptions;
+  readonly #closing = new AbortController();
+  #previous: string | undefined;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: HeldSecretOptions) {
+    this.#options = options;
+    this.first = this.#refresh();
+  }
+
+  /** Those that answers under way may still quote. */
+  get secrets(): string[] {
+    return [this.current, this.#previous].filter((secret) => secret !== undefined);
+  }
+
+  async #refresh(): Promise<void> {
+    const { source } = this.#options;
+    let pauseMs = source.refreshMs;
+    try {
+      this.#take(await readSecret(source, this.#closing.signal));
+    } catch (error) {
+      if (this.#closing.signal.aborted) return;
+      pauseMs = Math.min(pauseMs, RETRY_MS);
+      this.#fail(messageOf(error));
+    }
+    if (!this.#closing.signal.aborted) this.#timer = setTimeout(() => void this.#refresh(), pauseMs).unref();
+  }
+
+  #take(secret: string): void {
+    const { name, log, changed } = this.#options;
+    if (this.warning !== undefined) log.info({ secret: name }, 'a secret can be refreshed again');
+    this.warning = undefined;
+    if (secret === this.current) return;
+    this.#previous = this.current;
+    this.current = secret;
+    changed();
+  }
+
+  #fail(reason: string): void {
+    const { name, log } = this.#options;
+    const effect = this.current === undefined ? 'there is none yet' : 'the last one stays in use';
+    const warning = `${name}: ${reason}; ${effect}`;
+    if (warning !== this.warning) log.warn({ secret: name, reason }, `a secret cannot be refreshed; ${effect}`);
+    this.warning = warning;
+  }
+
+  [Symbol.dispose](): void {
+    this.#closing.abort(new Error('the source is no longer configured'));
+    clearTimeout(this.#timer);
+  }
+}
+
+/** Providers with the same source share what it gives. */
+function idOf(source: SecretSource): string {
+  return JSON.stringify(source);
+}
+
+function sourcesIn(providers: Providers): { name: string; source: SecretSource }[] {
+  return Object.entries(providers).flatMap(([provider, config]) => {
+    const refreshed: readonly RefreshedSecret[] = 'builtin' in config ? [] : (config.refreshed ?? []);
+    return refreshed.map(({ header, source }) => {
+      const place = header === undefined ? 'api_key' : `headers.${header}`;
+      return { name: `providers.${provider}.${place}`, source };
+    });
+  });
+}

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { readSecret } from '../../../src/upstream/credentials/read-secret.ts';
+
+const never = new AbortController().signal;
+const sh = (script: string, timeoutMs = 5000) =>
+  readSecret({ kind: 'command', command: ['sh', '-c', script], refreshMs: 1, timeoutMs }, never);
+
+describe('a secret from a command or a file', () => {
+  it('is what a command prints, without white space around it', async () => {
+    assert.equal(await sh('echo; echo " Bearer sk-printed "'), 'Bearer sk-printed');
+  });
+
+  it('is refused where the command fails, prints nothing, several lines or too much, and none of it is told', async () => {
+    const refused: [string, RegExp][] = [
+      ['echo sk-secret; exit 3', /^Error: the command ended with 3$/],
+      ['echo sk-secret; kill -9 $$', /^Error: the command ended with SIGKILL$/],
+      ['true', /^Error: the command gave nothing$/],
+      ['echo sk-secret; echo sk-secret', /^Error: the command gave something else than one line of ASCII$/],
+      ['yes sk-secret', /^Error: the command gave more than 16384 characters$/],
+    ];
+    for (const [script, message] of refused) await assert.rejects(sh(script), message, script);
+    const missing = { kind: 'command' as const, command: ['/nowhere/sk'], refreshMs: 1, timeoutMs: 5000 };
+    await assert.rejects(readSecret(missing, never), /cannot be started \(ENOENT\)/);
+    await assert.rejects(
+      readSecret({ kind: 'file', file: '/nowhere', refreshMs: 1 }, never),
+      /cannot be read \(ENOENT\)/,
+    );
+  });
+
+  it('a command that takes too long is given up, also where what it started holds its output open', async () => {
+    await assert.rejects(sh('sleep 3600 & sleep 3600', 50), /the command/);
+  });
+
+  it('is waited for until the signal aborts', async () => {
+    const leaving = new AbortController();
+    const waiting = readSecret(
+      { kind: 'command', command: ['sleep', '3600'], refreshMs: 1, timeoutMs: 60_000 },
+      leaving.signal,
+    );
+    leaving.abort(new Error('leaving'));
+    await assert.rejects(waiting, /leaving/);
+  });
+});

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict';
+import { configSchema } from '../../../src/config/schema.ts';
+import { drawFor, inOrder } from '../../../src/upstream/routing/routes.ts';
+
+type Written = { model: string; priority?: number; weight?: number };
+
+const routesOf = (written: Written[]) => written.map((route) => ({ provider: 'p', ...route }));
+const order = (written: Written[], draw = 0.5) =>
+  inOrder(routesOf(written), draw)
+    .map(({ model }) => model)
+    .join('');
+
+describe('the order of routes', () => {
+  it('is that of the file where nothing else is said', () => {
+    assert.equal(order([{ model: 'b' }, { model: 'a' }, { model: 'c' }]), 'bac');
+  });
+
+  it('is by priority, then that of the file', () => {
+    const written = [
+      { model: 'a', priority: 2 },
+      { model: 'b' },
+      { model: 'c', priority: 0 },
+      { model: 'd', priority: 1 },
+    ];
+    assert.equal(order(written), 'cbda');
+  });
+
+  it('begins with each of the best as often as its weight says; the others are behind it', () => {
+    const written = [
+      { model: 'a', weight: 3 },
+      { model: 'b' },
+      { model: 'x', weight: 0 },
+      { model: 'z', priority: 2, weight: 100 },
+    ];
+    const counts = new Map<string, number>();
+    for (let n = 0; n < 1000; n++) {
+      const found = order(written, n / 1000);
+      counts.set(found, (counts.get(found) ?? 0) + 1);
+    }
+    assert.deepEqual(
+      [...counts],
+      [
+        ['abxz', 750],
+        ['baxz', 250],
+      ],
+    );
+    assert.equal(
+      order(
+        [
+          { model: 'a', weight: 0 },
+          { model: 'b', weight: 0 },
+        ],
+        0.9,
+      ),
+      'ab',
+    );
+  });
+
+  it('is drawn anew for each call, kept for a run, and for a user where the model says so', () => {
+    const { models, keys } = configSchema.parse({
+      providers: { demo: { builtin: 'demo' } },
+      models: {
+        free: { kind: 'proxy', routes: [{ provider: 'demo', model: 'm' }] },
+        kept: { kind: 'proxy', sticky: 'user', routes: [{ provider: 'demo', model: 'm' }] },
+      },
+      keys: [
+        { id: 'a', user: 'ann', secret: 'sk-a' },
+        { id: 'b', user: 'ann', secret: 'sk-b' },
+        { id: 'c', secret: 'sk-c' },
+      ],
+    });
+    const { free, kept } = models;
+    assert.ok(free && kept);
+    const [a, b, c] = keys;
+    const none = () => assert.fail('chance has no say');
+    assert.equal(
+      drawFor({ model: free, key: a }, () => 0.25),
+      0.25,
+    );
+    assert.equal(
+      drawFor({ model: free, key: a, runId: 'r1' }, none),
+      drawFor({ model: free, key: b, runId: 'r1' }, none),
+    );
+    assert.equal(drawFor({ model: kept, key: a }, none), drawFor({ model: kept, key: b, runId: 'r1' }, none));
+    assert.notEqual(drawFor({ model: kept, key: a }, none), drawFor({ model: kept, key: c }, none));
+    const draws = Array.from({ length: 2000 }, (_, n) => drawFor({ model: free, runId: `run ${n}` }, none));
+    assert.ok(draws.every((draw) => draw >= 0 && draw < 1));
+    const low = draws.filter((draw) => draw < 0.25).length;
+    assert.ok(low > 400 && low < 600, `${low} of 2000 in the first quarter`);
+  });
+});
