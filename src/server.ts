@@ -1,54 +1,61 @@
 import { randomUUID } from 'node:crypto';
-import { Counter, collectDefaultMetrics, Registry } from 'prom-client';
+import { collectDefaultMetrics, Registry } from 'prom-client';
 import { TimeoutError, withTimeout } from './base/abort.ts';
 import { systemClock } from './base/clock.ts';
-import { GatewayError, messageOf } from './base/errors.ts';
-import type { JsonValue } from './base/json.ts';
+import { GatewayError, messageOf, shuttingDown } from './base/errors.ts';
 import { LoopWatch } from './base/load/loop-watch.ts';
 import type { Logger } from './base/logger.ts';
 import { once } from './base/once.ts';
-import type { RunningGateway } from './cli/running-gateway.ts';
+import { Sealer } from './base/sealed.ts';
+import type { RunningGateway, StartOptions } from './cli/running-gateway.ts';
 import { acceptedDefaultKey } from './config/keyring.ts';
 import { LiveConfig } from './config/live-config.ts';
 import type { GatewayConfig } from './config/schema.ts';
 import { consolePages } from './console/console-pages.ts';
 import { startDemoProvider } from './demo/demo-provider.ts';
+import { Files } from './files/files.ts';
 import { CallAccount } from './gateway/call-account.ts';
 import { createModelProxy } from './gateway/model-proxy.ts';
 import type { ModelProxy } from './gateway/proxy-call.ts';
-import { createStreamedPassage } from './gateway/streams/streamed-passage.ts';
+import { createStreamedPassage } from './gateway/unheld/streamed-passage.ts';
 import { type Apps, createApps } from './http/app.ts';
 import { Admission } from './http/limits/admission.ts';
 import { type Listening, listen } from './http/listening.ts';
-import { countRefusals, countStandstills } from './http/metrics.ts';
+import { countEmbeddings, countRefusals, countStandstills } from './http/metrics.ts';
 import { Activity } from './http/operator/activity.ts';
 import { readiness } from './http/operator/health.ts';
+import { SealedSummaries } from './plain/compaction.ts';
+import { SealedThoughts } from './plain/thoughts.ts';
 import { SchemaChecks } from './research/answer/schema/schema-checks.ts';
 import { loadPrompts } from './research/prompts/load-prompts.ts';
+import { Compactor } from './runs/compaction.ts';
+import { Conversations } from './runs/conversations.ts';
+import type { DriverParts } from './runs/executing/driver-parts.ts';
 import type { Executor, ExecutorOptions } from './runs/executing/executor.ts';
 import { LocalExecutor } from './runs/executing/local-executor.ts';
-import { createDriver, type DriverParts } from './runs/executing/research-driver.ts';
+import { createDriver } from './runs/executing/research-driver.ts';
 import type { RunDriver } from './runs/executing/run-driver.ts';
 import { sweepExpired } from './runs/expiry.ts';
 import { EventLoopLoad, type LoadMeter, MAX_LAG_MS } from './runs/load-meter.ts';
 import { RunMetrics } from './runs/metrics.ts';
+import { prepareRuns } from './runs/prepare-runs.ts';
 import type { AdmittedRun, Used } from './runs/runs.ts';
 import { createRuns } from './runs/service.ts';
 import { readTrace } from './runs/stored/stored-request.ts';
+import { sharedCache } from './store/cache.ts';
 import { Instances } from './store/instances.ts';
 import { openStorage, type Storage } from './store/open.ts';
 import { createLiveToolbox, type LiveToolbox } from './tools/live-toolbox.ts';
 import type { EmbeddingsSource } from './tools/web-search/configured-search.ts';
+import { RefreshedSecrets } from './upstream/credentials/refreshed-secrets.ts';
 import type { AttemptReport } from './upstream/routing/attempts.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
+import { Webhooks } from './webhooks/webhooks.ts';
 
 /** The part of the grace time for runs; the rest is for the answers that end with them. */
 const HANDING_OVER = 0.9;
 /** How long closing may take beyond the grace time, in milliseconds. */
 const CLOSING_MS = 1000;
-/** What runs need is loaded this long after the start, in milliseconds: not in the way of the first requests. */
-const LOAD_AFTER_MS = 100;
-
 /** A gateway that runs in this process. */
 export interface Gateway extends RunningGateway {
   reload(config: GatewayConfig): Promise<void>;
@@ -63,6 +70,8 @@ export interface GatewayOptions {
   registry?: Registry;
   /** How busy the process is, for one that does other work too; measured where absent. */
   load?: LoadMeter;
+  /** See `StartOptions`. */
+  hide?: StartOptions['hide'];
   /** What /metrics shows; what the registry holds where absent. */
   showMetrics?(): Promise<string>;
 }
@@ -88,11 +97,16 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   await using stack = new AsyncDisposableStack();
   const foundation = await layFoundation(options, { stack, executor: () => executor });
   const { live, storage, load, registry, admission, activity } = foundation;
-  const upstream = stack.use(await openUpstream(foundation, stack));
+  const secrets = stack.use(new RefreshedSecrets({ log, hide: options.hide }));
+  const upstream = stack.use(await openUpstream(foundation, { stack, secrets }));
   const toolbox = stack.use(openToolbox(foundation, upstream));
   const proxy = createModelProxy({ upstream });
   const streamed = stack.use(createStreamedPassage({ upstream }));
   const schemas = stack.use(new SchemaChecks());
+  const webhooks = stack.use(new Webhooks({ storage, config: live, registry, clock: systemClock, log }));
+  const files = stack.use(new Files({ store: storage.files, config, clock: systemClock, log }));
+  const sealer = new Sealer({ keys: config.store.encryption_keys, share: () => storage.secret() });
+  const sealed = { thoughts: new SealedThoughts(sealer), summaries: new SealedSummaries(sealer) };
   const driver = createDriver({
     config: live,
     prompts: loadPrompts(),
@@ -100,10 +114,12 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     clock: systemClock,
     log,
     chatModel: (query) => upstream.chatModel(query),
-    openTools: (request) => toolbox.open(request),
+    openTools: ({ user, ...request }) =>
+      toolbox.open({ ...request, readFile: (id, signal) => files.attached(user, id, signal) }),
     proxy: proxyTask(live, proxy),
+    ...sealed,
     encryptionKeyOf: (keyId) => live.encryptionKeyOf(keyId),
-    ...accounting(foundation),
+    ...accounting(foundation, webhooks),
   });
 
   const owner = randomUUID();
@@ -120,33 +136,46 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   );
   const closing = new AbortController();
   const stopped = new AbortController();
+  const conversations = new Conversations({ ...common, conversations: storage.conversations });
   const runs = createRuns({
     ...common,
     executor,
+    conversations,
     maxQueued: () => live.current().runs.max_queued,
     encryptionKeyOf: (keyId) => live.encryptionKeyOf(keyId),
+    deliveries: storage.deliveries,
+    keyTells: (keyId) => live.keyById(keyId)?.webhook !== undefined,
     closing: closing.signal,
     stopped: stopped.signal,
   });
   const apps = createApps({
+    compactor: new Compactor({
+      ...sealed,
+      chatModel: (query) => upstream.chatModel(query),
+      currency: () => live.current().server.currency,
+    }),
+    ...sealed,
     config: live,
     load,
     admission,
     log,
     registry,
     runs,
+    conversations,
+    webhooks,
+    files,
+    documents: toolbox,
     proxy,
     streamed,
     schemas,
     clock: systemClock,
     showMetrics: () => options.showMetrics?.() ?? registry.metrics(),
-    readiness: () => readiness({ store: storage.runs, upstream, overloaded: executor.overloaded || isLate() }),
+    readiness: () => readiness({ store: storage.runs, upstream, secrets, overloaded: executor.overloaded || isLate() }),
     stopping: closing.signal,
     console: consolePages({ wellKnownKey: () => acceptedDefaultKey(live.current()) }),
     operator: { instance: owner, instances, providers: () => upstream.states(), activity },
   });
   const isLate = () => load.lagMs >= MAX_LAG_MS && (executor.active > 0 || Object.keys(apps.openRoutes()).length > 0);
-
   const busyWith = () => ({ routes: apps.openRoutes(), runs: executor.active });
   stack.use(new LoopWatch({ log, stood: countStandstills(registry), busyWith }));
   stack.use(countRefusals(registry));
@@ -155,14 +184,8 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const listening = stack.use(await openDoors(apps, config));
   stack.use(prepareRuns(config, { toolbox, log }));
   const owned = stack.move();
-  const graceMs = config.server.shutdownGraceMs;
-  const close = once(() => closeInOrder({ graceMs, closing, stopped, executor, listening, owned, log }));
-  return {
-    url: listening.url,
-    close,
-    reload: async (next) => live.replace(next),
-    [Symbol.asyncDispose]: close,
-  };
+  const close = once(() => closeInOrder({ config, closing, stopped, executor, listening, owned, log }));
+  return { url: listening.url, close, reload: (next) => secrets.replace(live, next), [Symbol.asyncDispose]: close };
 }
 
 async function layFoundation(
@@ -185,16 +208,17 @@ async function layFoundation(
 
 async function openUpstream(
   { live, metrics, activity, log }: Foundation,
-  stack: AsyncDisposableStack,
+  { stack, secrets }: { stack: AsyncDisposableStack; secrets: RefreshedSecrets },
 ): Promise<Upstream> {
   const { providers } = live.current();
+  await secrets.prepare(providers);
   const pace = Object.values(providers).find((provider) => 'builtin' in provider)?.pace_ms ?? 0;
   const demo = stack.use(await startDemoProvider({ paceMs: pace }));
   const observe = (report: AttemptReport) => {
     metrics.attempt(report);
     activity.attempt(report, systemClock.now());
   };
-  const upstream = createUpstream(providers, { log, builtins: { demo: demo.url }, observe });
+  const upstream = createUpstream(providers, { log, builtins: { demo: demo.url }, secrets, observe });
   live.onChange((next) => upstream.update(next.providers));
   return upstream;
 }
@@ -209,29 +233,10 @@ function openDoors(apps: Apps, { server }: GatewayConfig): Promise<Listening> {
   ]);
 }
 
-/** Soon loads and makes what the first run would wait for; the start itself does not need it. */
-function prepareRuns({ models }: GatewayConfig, { toolbox, log }: { toolbox: LiveToolbox; log: Logger }): Disposable {
-  const prepare = () =>
-    Promise.all([import('./research/loop.ts'), toolbox.prepare(), import('./upstream/routing/ask-route.ts')]).catch(
-      (thrown: unknown) => log.error({ err: messageOf(thrown) }, 'research cannot be prepared'),
-    );
-  const hasResearch = Object.values(models).some(({ kind }) => kind === 'research');
-  const timer = hasResearch ? setTimeout(prepare, LOAD_AFTER_MS) : undefined;
-  return { [Symbol.dispose]: () => clearTimeout(timer) };
-}
-
 function openToolbox({ live, storage, registry, log }: Foundation, upstream: Upstream): LiveToolbox {
-  const cache = toolCache(storage.caches);
-  const embedded = new Counter({
-    name: 'gateway_search_embeddings_total',
-    help: 'Requests for embeddings of the local search, for queries and for documents.',
-    labelNames: ['for', 'outcome'],
-    registers: [registry],
-  });
-  const embeddings: EmbeddingsSource = {
-    embed: (request, options) => upstream.embed(request, options),
-    observe: (purpose, outcome) => embedded.inc({ for: purpose, outcome }),
-  };
+  const cache = sharedCache(storage.caches, { namespace: 'tools', ttlMs: 3_600_000 });
+  const embed: EmbeddingsSource['embed'] = (request, options) => upstream.embed(request, options);
+  const embeddings: EmbeddingsSource = { embed, observe: countEmbeddings(registry) };
   const toolbox = createLiveToolbox(live.current().tools, {
     create: async (config) => {
       const { createToolbox } = await import('./tools/toolbox.ts');
@@ -259,19 +264,21 @@ function proxyTask(live: LiveConfig, { complete }: Pick<ModelProxy, 'complete'>)
 }
 
 /** What the driver tells of its runs: their metrics, and what they hold of the limits of their keys. */
-function accounting({ live, metrics, admission, activity, log }: Foundation) {
+function accounting({ live, metrics, admission, activity, log }: Foundation, webhooks: Pick<Webhooks, 'ended'>) {
   const { maxRunMs: runMs } = live.current().runs;
   const warn = (message: string) => (run: AdmittedRun) => (thrown: unknown) =>
     log.warn({ run: run.id, err: messageOf(thrown) }, message);
   const notCounted = warn('a run that begins was not counted');
   const notFreed = warn('limits of an ended run were not freed');
+  const notTold = warn('the end of a run is told a little later');
   return {
     metrics,
     begins: (run: AdmittedRun) => admission.runBegins({ ...run, runMs }).catch(notCounted(run)),
-    // A store that is away is told by the next step.
+    // A store that is away gets it with the next step.
     used: (run: AdmittedRun & Used) => void admission.runUsed({ ...run, runMs }).catch(() => {}),
     ended(run: Parameters<NonNullable<DriverParts['ended']>>[0]) {
       admission.runEnded(run).catch(notFreed(run));
+      if (run.tells) webhooks.ended(run.id).catch(notTold(run));
       const { error, model, keyId } = run;
       if (error === undefined || error === 'cancelled') return;
       activity.failed({ at: systemClock.now(), where: 'run', code: error, model, key: keyId });
@@ -307,7 +314,7 @@ async function openExecutor(
  * streams end and answers under way get what is left of the time.
  */
 async function closeInOrder(parts: {
-  graceMs: number;
+  config: GatewayConfig;
   closing: AbortController;
   stopped: AbortController;
   executor: Executor;
@@ -315,7 +322,8 @@ async function closeInOrder(parts: {
   owned: AsyncDisposableStack;
   log: Logger;
 }): Promise<void> {
-  const { graceMs, closing, stopped, executor, listening, owned, log } = parts;
+  const { config, closing, stopped, executor, listening, owned, log } = parts;
+  const graceMs = config.server.shutdownGraceMs;
   const until = performance.now() + graceMs;
   closing.abort(shuttingDown());
   try {
@@ -330,20 +338,4 @@ async function closeInOrder(parts: {
     // What is left waits for a store that does not answer; the claims on its runs run out.
     log.warn('not everything could be closed in the grace time');
   }
-}
-
-function shuttingDown(): GatewayError {
-  return new GatewayError('shutting_down', 'The gateway shuts down. Try again.', { retryAfterMs: 1000 });
-}
-
-/** What tools keep for each other, in the store's cache. */
-function toolCache(caches: Storage['caches']) {
-  // What comes back from a cache was JSON when it went in.
-  const isJson = (value: unknown): value is JsonValue => value !== undefined;
-  const parse = (value: unknown) => (isJson(value) ? value : undefined);
-  const cache = caches.open<JsonValue>({ namespace: 'tools', ttlMs: 3_600_000, parse });
-  return {
-    get: (key: string) => cache.get(key),
-    set: (key: string, value: JsonValue, ttlMs: number) => cache.set(key, value, { ttlMs }),
-  };
 }

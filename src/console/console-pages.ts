@@ -28,7 +28,7 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 export interface ConsoleOptions {
-  /** The key that is no secret (contract section 10), while it is accepted: the page fills it in. */
+  /** The key that is no secret (docs/operating.md, "Starting"), while it is accepted: the page fills it in. */
   wellKnownKey(): string | undefined;
 }
 
@@ -49,7 +49,7 @@ interface Page {
 }
 
 /**
- * `GET /console` (contract section 8): static files, read and compressed once, when they are first asked for. The page
+ * `GET /console` (docs/console.md): static files, read and compressed once, when they are first asked for. The page
  * is a client of the public API like any other; keys reach it only through its user. It names its files by version, so
  * that a browser asks for each of them once; the page itself is asked for each time.
  */

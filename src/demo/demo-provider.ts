@@ -19,8 +19,8 @@ export interface DemoProvider extends AsyncDisposable {
 const MAX_BODY = 32 * 1024 * 1024;
 
 /**
- * Starts the built-in provider (architecture: "The demo provider"): an OpenAI-compatible server on a free loopback
- * port whose model is a small deterministic program. It needs no key and no network.
+ * Starts the built-in provider (docs/architecture.md, "The demo provider"): an OpenAI-compatible server on a free
+ * loopback port whose model is a small deterministic program. It needs no key and no network.
  * @param options.paceMs pause between streamed words in milliseconds, so that progress can be watched.
  */
 export async function startDemoProvider({ paceMs = 0 }: { paceMs?: number } = {}): Promise<DemoProvider> {

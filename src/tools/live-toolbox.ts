@@ -57,9 +57,12 @@ export function createLiveToolbox(
       const retired = current;
       current = open(next);
       retired.retired = true;
-      // What it fails with is told to the run that needs it.
+      // The run that needs it gets the failure.
       if (retired.toolbox) made(current).catch(() => {});
       closeIfLeft(retired);
+    },
+    async read(url, options) {
+      return await (await made(current)).read(url, options);
     },
     async open(request: ToolRequest): Promise<OpenedTools> {
       const generation = current;

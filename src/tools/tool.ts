@@ -3,7 +3,7 @@ import type { Logger } from '../base/logger.ts';
 
 /**
  * A web page or document that a tool found. `listed`: shown in a search result; `read`: its text was retrieved.
- * The run gives it a number (`source_id`, contract section 10) when the tool call ends.
+ * The run gives it a number (`source_id`, docs/research.md, "Sources and citations") when the tool call ends.
  */
 export interface ToolSource {
   url: string;
@@ -20,11 +20,11 @@ export interface ToolOutput {
   /** Sources in the order in which the run should number them. */
   sources: readonly ToolSource[];
   /**
-   * The result in the shape of contract section 3.3, or text. It is a function because `source_id`s are the run's:
+   * The result in the shape of docs/research.md, "Tools", or text. It is a function because `source_id`s are the run's:
    * `sourceId(url)` is the number of a URL in `sources`.
    */
   result(sourceId: (url: string) => number): JsonValue;
-  /** True if the result tells of a failure that the model should hear of as such. */
+  /** True if the result reports a failure that the model should hear of as such. */
   failed?: boolean;
 }
 

@@ -1,7 +1,9 @@
 import type { Logger } from '../base/logger.ts';
 import type { ToolsConfig } from '../config/schema.ts';
+import type { ReadFile } from './attached-file.ts';
 import { createExecutePythonTool } from './execute-python/execute-python.ts';
-import { createFetchUrlContentTool } from './fetch-url-content/fetch-url-content.ts';
+import { createFetchUrlContentTool, type ReadOptions } from './fetch-url-content/fetch-url-content.ts';
+import type { ReadPage } from './fetch-url-content/page-reader.ts';
 import { mcpServerOf } from './mcp/from-config.ts';
 import { type HttpMcpServer, MCP_EXCHANGE } from './mcp/mcp-server.ts';
 import { createMcpTools } from './mcp/mcp-tools.ts';
@@ -16,12 +18,12 @@ import type { SearchRequestOptions } from './web-search/web-search.ts';
 export interface ToolRequest extends SearchRequestOptions {
   /** Names of built-in tools; ones that the toolbox does not have are left out. */
   builtin: readonly string[];
-  /** Restricts searching and reading to these sites and what is below them; empty: no restriction. */
-  allowedDomains: readonly string[];
   /** Whether the configured MCP servers are offered. */
   configuredMcp: boolean;
   /** MCP servers of the request. They are reached only through the safe fetch, and go before configured ones of their name. */
   mcpServers: readonly HttpMcpServer[];
+  /** Files of the user whose run it is. */
+  readFile?: ReadFile | undefined;
   log: Logger;
   signal: AbortSignal;
 }
@@ -34,6 +36,8 @@ export interface OpenedTools extends AsyncDisposable {
 /** The tools of a configuration, shared by all runs. */
 export interface Toolbox extends AsyncDisposable {
   open(request: ToolRequest): Promise<OpenedTools>;
+  /** A whole document, outside of any run. @throws ToolError as `fetch_url_content` does. */
+  read(url: string, options: ReadOptions): Promise<Pick<ReadPage, 'title' | 'content'>>;
 }
 
 /** Makes the tools of a configuration. */
@@ -69,11 +73,8 @@ export function createToolbox(
     }),
   );
   const builtin = new Map<string, (request: ToolRequest) => Tool>([
-    [
-      'web_search',
-      ({ allowedDomains, country, contextSize }) => webSearch.forRun({ allowedDomains, country, contextSize }),
-    ],
-    ['fetch_url_content', ({ allowedDomains }) => fetchUrlContent.forRun({ allowedDomains })],
+    ['web_search', (request) => webSearch.forRun(request)],
+    ['fetch_url_content', (request) => fetchUrlContent.forRun(request, request.readFile)],
     ['execute_python', () => executePython],
   ]);
   const configuredMcp = resources.use(
@@ -93,6 +94,7 @@ export function createToolbox(
     }),
   );
   return {
+    read: (url, options) => fetchUrlContent.read(url, options),
     async open(request) {
       const { builtin: names, mcpServers, signal, log } = request;
       const tools = new Map<string, Tool>();

@@ -52,10 +52,10 @@ const REFUSALS: Refusal[] = [
     call: (client) => client.responses.create({ ...RESEARCH, input: '', stream: true }),
   },
   {
-    what: 'a function tool',
+    what: 'a function that has the name of a tool that runs here',
     type: 'BadRequestError',
-    fields: { ...invalid, code: 'unsupported_parameter', param: 'tools[0]' },
-    call: (client) => client.responses.create({ ...RESEARCH, tools: [functionTool] }),
+    fields: { ...invalid, code: 'invalid_parameter', param: 'tools' },
+    call: (client) => client.responses.create({ ...RESEARCH, tools: [{ ...functionTool, name: 'web_search' }] }),
   },
   {
     what: 'background together with stream',

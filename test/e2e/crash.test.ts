@@ -225,6 +225,35 @@ describe('a run in file mode', function () {
     assert.equal(last.response.incomplete_details, null);
   });
 
+  it('fails after five claims that were each cut in mid-stream', async () => {
+    await using provider = await startScriptedProvider({
+      respond: () => stallAfter(3, { reasoning: 'a thought that never ends' }),
+    });
+    await using folder = await gatewayFolder();
+    const config = configOf({ folder: folder.path, provider: provider.url });
+    const thoughts = (events: RunEvent[]) => count(events, 'response.reasoning_text.delta');
+    const body = JSON.stringify({ model: 'researcher', input: 'Will it run?', background: true });
+    let id = '';
+    let seen = 0;
+    for (let crash = 0; crash < 5; crash++) {
+      await using gateway = await startGatewayProcess(config, { folder: folder.path });
+      if (crash === 0) {
+        const response = await fetch(`${gateway.url}/v1/responses`, { method: 'POST', headers: HEADERS, body });
+        ({ id } = (await response.json()) as { id: string });
+      }
+      const reader = await SseReader.open(`${gateway.url}/v1/responses/${id}?stream=true`, { headers: HEADERS });
+      seen = thoughts(await reader.until((events) => thoughts(events) > seen));
+    }
+    await using gateway = await startGatewayProcess(config, { folder: folder.path });
+    const reader = await SseReader.open(`${gateway.url}/v1/responses/${id}?stream=true`, { headers: HEADERS });
+    const ended = (events: RunEvent[]) => events.some((event) => event.type === 'response.failed');
+    const last = (await reader.until((events) => ended(events) || thoughts(events) > seen)).at(-1);
+    assert.equal(last?.type, 'response.failed');
+    assert.equal(last.response.error?.code, 'run_crashed');
+    assert.equal(provider.requests.length, 5);
+    assert.ok(last.response.usage.output_tokens > 0, 'what was cut is counted');
+  });
+
   it('fails after five claims without progress instead of killing instance after instance', async () => {
     await using provider = await startScriptedProvider({ respond: () => hang() });
     await using folder = await gatewayFolder();

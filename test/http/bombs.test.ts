@@ -91,7 +91,12 @@ describe('a gateway under attack', function () {
           store: { url: 'memory:' },
           providers: { only: { base_url: provider.url, max_retries: 0, timeouts: { first_byte: 5, idle: 5 } } },
           models: {
-            fast: { kind: 'proxy', routes, apis: ['chat_completions', 'responses', 'embeddings', 'audio', 'async'] },
+            fast: {
+              kind: 'proxy',
+              responses: 'native',
+              routes,
+              apis: ['chat_completions', 'responses', 'embeddings', 'audio', 'async'],
+            },
             deep: { kind: 'research', routes, research: { tools: ['web_search'] } },
           },
           keys: [{ id: 'attacker', secret: KEY, mcp_servers: true }],
@@ -99,10 +104,18 @@ describe('a gateway under attack', function () {
         { folder: folder.path, probed: true },
       ),
     );
+    // What the first run loads is no step of an attack.
+    const first = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'deep', messages: [{ role: 'user', content: 'Where is it?' }] }),
+    });
+    await first.text();
     liveAtRest = (await probe(gateway, 'memory')).live;
     const resting = pulse(gateway.url);
     await delay(1000);
     calm = await resting.end();
+    await probe(gateway, 'step');
   });
   after(() => stack.disposeAsync());
 

@@ -12,7 +12,9 @@ const mcpTool = (fields: object) => [{ type: 'mcp', server_label: 'm', server_ur
 const say = (content: unknown) => [{ role: 'user', content }];
 const KIB16 = 16_384 - '{"a":""}'.length;
 
-/** Bounds that Responses, Async and chat completions share (contract sections 3 and 7). */
+/**
+ * Bounds that Responses, Async and chat completions share (docs/api.md, "POST /v1/responses" and "Chat completions").
+ */
 const SHARED: { good: object[]; bad: Case[] } = {
   good: [
     { temperature: 0 },
@@ -137,7 +139,6 @@ const RESPONSES: typeof SHARED = {
     [{ tools: [{ type: 'computer' }] }, 'tools[0].type'],
     [{ tools: [{ type: 'custom', name: 'c' }] }, 'tools[0]', UNSUPPORTED],
     [{ prompt: { id: 'p' } }, 'prompt', UNSUPPORTED],
-    [{ conversation: 'conv_1' }, 'conversation', UNSUPPORTED],
   ],
 };
 
@@ -153,6 +154,7 @@ const CHAT: typeof SHARED = {
     { response_format: { type: 'json_schema', json_schema: { name: 'a', schema: {} } } },
     { messages: [{ role: 'developer', content: 'b' }, ...say([{ type: 'text', text: 'a' }])] },
     { messages: [...say('a'), { role: 'assistant', content: 'b' }, ...say('c')] },
+    { messages: say('a'), tools: [{ type: 'function', function: { name: 'f' } }] },
     { messages: say('a'), tools: [{ type: 'function', function: { name: 'f' } }], tool_choice: 'none' },
     { messages: say('a'), functions: [{ name: 'f' }], function_call: 'none' },
   ],
@@ -189,8 +191,8 @@ const CHAT: typeof SHARED = {
     [{ n: 2 }, 'n', UNSUPPORTED],
     [{ n: 0 }, 'n', UNSUPPORTED],
     [{ n: 'one' }, 'n'],
-    [{ tools: [{ type: 'function', function: { name: 'f' } }] }, 'tools[0]', UNSUPPORTED],
-    [{ tools: [{}] }, 'tools[0]', UNSUPPORTED],
+    [{ tools: [{ type: 'function', function: { name: 'a b' } }] }, 'tools[0].function.name'],
+    [{ tools: [{}] }, 'tools[0].function', MISSING],
     [{ functions: [{ name: 'f' }] }, 'functions', UNSUPPORTED],
     [{ function_call: 'auto' }, 'function_call', UNSUPPORTED],
     [{ audio: { voice: 'a' } }, 'audio', UNSUPPORTED],

@@ -37,6 +37,7 @@ async function world(first: Script, second: (request: ProviderRequest) => Script
       models: {
         going: {
           kind: 'proxy',
+          responses: 'native',
           continue_streams: true,
           routes: [
             { provider: 'one', model: 'a' },

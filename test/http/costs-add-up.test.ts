@@ -87,7 +87,14 @@ async function openWorld(
       providers: { one: { url: one.url, maxRetries: 1 }, two: { url: two.url } },
       key: { admin: true, limits: { cost_per_day: 100 } },
       models: {
-        paid: { kind: 'proxy', apis, routes, ...model, ...(continue_streams && { continue_streams }) },
+        paid: {
+          kind: 'proxy',
+          responses: 'native',
+          apis,
+          routes,
+          ...model,
+          ...(continue_streams && { continue_streams }),
+        },
         run: {
           kind: 'research',
           routes,

@@ -15,7 +15,7 @@ interface Row extends Refusal {
   headers?: Record<string, string>;
 }
 
-/** One or more rows for every line of the table in contract section 2. */
+/** One or more rows for every line of the table in docs/api.md, "Errors". */
 const ROWS: Row[] = [
   {
     when: 'the body is not JSON',
@@ -125,9 +125,9 @@ const ROWS: Row[] = [
     code: 'unsupported_api',
   },
   {
-    when: 'function tools are given',
+    when: 'custom tools are given',
     target: 'POST /v1/responses',
-    send: { body: { ...ask, tools: [{ type: 'function', name: 'f', parameters: {} }] } },
+    send: { body: { ...ask, tools: [{ type: 'custom', name: 'f' }] } },
     status: 400,
     code: 'unsupported_parameter',
     param: 'tools[0]',
@@ -264,7 +264,7 @@ const ROWS: Row[] = [
   },
 ];
 
-describe('the error table of contract section 2', () => {
+describe('the error table of docs/api.md, "Errors"', () => {
   let gateway: TestGateway;
   before(async () => {
     gateway = await openGateway({ server: { body_limit: '16kb' }, limits: { requests_per_minute: 1 } });
@@ -404,6 +404,8 @@ function bound(runs: Runs): Runs {
     delete: (run) => runs.delete(run),
     findItem: (caller, id) => runs.findItem(caller, id),
     history: (caller, id) => runs.history(caller, id),
+    goOn: (caller, answered) => runs.goOn(caller, answered),
+    conversation: (caller, id) => runs.conversation(caller, id),
     executing: () => runs.executing(),
     countOpen: () => runs.countOpen(),
     idOf: (run, api) => runs.idOf(run, api),

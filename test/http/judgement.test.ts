@@ -35,14 +35,20 @@ async function startWorld(): Promise<World> {
     await startProxyGateway({
       providers: { first: { url: first.url, timeouts }, second: { url: second.url } },
       models: {
-        fast: { kind: 'proxy', apis, routes: ['first', 'second'].map((provider) => ({ provider, model: 'm' })) },
+        fast: {
+          kind: 'proxy',
+          responses: 'native',
+          apis,
+          routes: ['first', 'second'].map((provider) => ({ provider, model: 'm' })),
+        },
         going_on: {
           kind: 'proxy',
+          responses: 'native',
           apis,
           continue_streams: true,
           routes: ['first', 'second'].map((provider) => ({ provider, model: 'm' })),
         },
-        alone: { kind: 'proxy', apis, routes: [{ provider: 'first', model: 'alone' }] },
+        alone: { kind: 'proxy', responses: 'native', apis, routes: [{ provider: 'first', model: 'alone' }] },
       },
     }),
   );

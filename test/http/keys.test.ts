@@ -35,6 +35,30 @@ describe('the Authorization header', () => {
   }
 });
 
+describe('a key that expires', () => {
+  it('is refused from that moment on, and taken until then', async () => {
+    await using gateway = await openGateway();
+    const statusWith = async (expires_at: string) => {
+      const config = gateway.parts.config.current();
+      gateway.configure({ ...config, keys: config.keys.map((key) => ({ ...key, expires_at })) });
+      const { status, text } = await send(gateway, 'GET /v1/models', { key: 'ann' });
+      return [status, /The API key expired at [^"]*/.exec(text)?.[0]];
+    };
+    assert.deepEqual(await statusWith('2999-01-01T00:00:00Z'), [200, undefined]);
+    const past = '2020-01-01T00:00:00+02:00';
+    assert.deepEqual(await statusWith(past), [401, `The API key expired at ${past}.`]);
+  });
+
+  it('has its time in ISO 8601', () => {
+    const { keys } = configSchema.shape;
+    assert.ok(keys.safeParse([{ id: 'a', secret: 'sk-a', expires_at: '2027-01-31T00:00:00Z' }]).success);
+    assert.match(
+      keys.safeParse([{ id: 'a', secret: 'sk-a', expires_at: '31.01.2027' }]).error?.message ?? '',
+      /must be a time such as 2027/,
+    );
+  });
+});
+
 describe('a connection without a key', () => {
   it('is closed after its 401, and what it sends further is no request', async () => {
     await using gateway = await openGateway();

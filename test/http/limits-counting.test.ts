@@ -42,7 +42,12 @@ async function openWorld(options: { limits?: object; hedge_after?: number; silen
       providers: { one: { url: one.url, timeouts }, two: { url: two.url } },
       key: { admin: true, limits },
       models: {
-        paid: { kind: 'proxy', apis: ['chat_completions', 'async', 'responses', 'completions'], ...model },
+        paid: {
+          kind: 'proxy',
+          responses: 'native',
+          apis: ['chat_completions', 'async', 'responses', 'completions'],
+          ...model,
+        },
         run: { kind: 'research', context_length: 32_000, research: { tools: ['web_search'] }, ...model },
       },
       tools: { web_search: { provider: 'local', folder: './docs' } },

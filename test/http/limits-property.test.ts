@@ -281,7 +281,10 @@ async function openWorld(keys: readonly object[]) {
   const url = await provider.listen();
   const apis = ['chat_completions', 'completions', 'responses', 'messages'];
   const names = Array.from({ length: CALLS / CALLS_OF_MODEL }, (_, n) => `m${n}`);
-  const models = names.map((model) => [model, { kind: 'proxy', routes: [{ provider: 'one', model }], apis }]);
+  const models = names.map((model) => [
+    model,
+    { kind: 'proxy', responses: 'native', routes: [{ provider: 'one', model }], apis },
+  ]);
   const gateway = stack.use(
     await startProxyGateway({
       providers: { one: { url } },

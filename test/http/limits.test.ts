@@ -264,7 +264,7 @@ describe('tokens_per_day', () => {
   });
 });
 
-describe('idempotency (contract section 2)', () => {
+describe('idempotency (docs/api.md, "In general")', () => {
   const chat = { model: 'deep', messages: [{ role: 'user', content: 'hello' }] };
 
   it('the same key, user and body give the same run, also through another API key of the user', async () => {

@@ -53,9 +53,12 @@ describe('long answers', function () {
       assert.equal(answer.text.length, whole.text.length);
     }
     assert.ok((await held(gateway)) <= 128 * 1024 * 1024);
-    collectGarbage();
-    const { arrayBuffers, external } = process.memoryUsage();
-    assert.ok(external + arrayBuffers - before.external - before.arrayBuffers < 64e6, 'bodies lie in sockets');
+    // Bodies that lie in sockets stay, whatever is collected; what this test read goes when the collector comes to it.
+    await until(() => {
+      collectGarbage();
+      const { arrayBuffers, external } = process.memoryUsage();
+      return external + arrayBuffers - before.external - before.arrayBuffers < 64e6 ? true : undefined;
+    });
     for (const socket of sockets) socket.destroy();
     await until(async () => ((await held(gateway)) === 0 ? true : undefined));
   });

@@ -1,13 +1,16 @@
 import assert from 'node:assert/strict';
 import { routesOf } from '../support/app-routes.ts';
 import { assertRefused, ended, type SendOptions, send, submit } from '../support/http-client.ts';
-import { openGateway, type TestGateway } from '../support/http-gateway.ts';
+import { KEYS, openGateway, type TestGateway } from '../support/http-gateway.ts';
 
 /** What belongs to ann, and bob must not see. */
 interface Things {
+  file: string;
   response: string;
   task: string;
   message: string;
+  conversation: string;
+  item: string;
 }
 
 type Check = (gateway: TestGateway, things: Things) => Promise<void>;
@@ -37,7 +40,7 @@ const NOTHING_OWNED = 'nothing owned';
 /** For every route what shows that nobody sees another user's things (promise 7). */
 const OWNERSHIP: Record<string, Check[] | typeof NOTHING_OWNED> = {
   'POST /v1/responses': [
-    async (gateway, { response, message }) => {
+    async (gateway, { response, message, conversation }) => {
       const ask = { model: 'deep', input: 'hello' };
       const previous = await send(gateway, 'POST /v1/responses', {
         key: 'bob',
@@ -50,6 +53,8 @@ const OWNERSHIP: Record<string, Check[] | typeof NOTHING_OWNED> = {
       ];
       const reference = await send(gateway, 'POST /v1/responses', { key: 'bob', body: { ...ask, input } });
       assertRefused(reference, { status: 404, code: 'not_found', param: 'input[1].id' });
+      const joining = await send(gateway, 'POST /v1/responses', { key: 'bob', body: { ...ask, conversation } });
+      assertRefused(joining, { status: 404, code: 'not_found', param: 'conversation' });
       const ofInput = [
         { role: 'user', content: 'a' },
         { type: 'item_reference', id: message.replace(/o\d+$/, 'i0') },
@@ -57,6 +62,52 @@ const OWNERSHIP: Record<string, Check[] | typeof NOTHING_OWNED> = {
       const inputItem = await send(gateway, 'POST /v1/responses', { key: 'bob', body: { ...ask, input: ofInput } });
       assertRefused(inputItem, { status: 404, code: 'not_found', param: 'input[1].id' });
     },
+  ],
+  'POST /v1/responses/compact': [
+    async (gateway, { response, message }) => {
+      const body = { model: 'deep', previous_response_id: response };
+      const previous = await send(gateway, 'POST /v1/responses/compact', { key: 'bob', body });
+      assertRefused(previous, { status: 404, code: 'not_found', param: 'previous_response_id' });
+      const input = [
+        { role: 'user', content: 'a' },
+        { type: 'item_reference', id: message },
+      ];
+      const answer = await send(gateway, 'POST /v1/responses/compact', { key: 'bob', body: { model: 'deep', input } });
+      assertRefused(answer, { status: 404, code: 'not_found', param: 'input[1].id' });
+    },
+  ],
+  'POST /v1/responses/input_tokens': [
+    async (gateway, { response, conversation }) => {
+      const path = 'POST /v1/responses/input_tokens';
+      for (const [field, id] of Object.entries({ previous_response_id: response, conversation })) {
+        const answer = await send(gateway, path, { key: 'bob', body: { model: 'deep', [field]: id } });
+        assertRefused(answer, { status: 404, code: 'not_found', param: field });
+      }
+    },
+  ],
+  'POST /v1/conversations': [
+    async (gateway, { message }) => {
+      const items = [{ type: 'item_reference', id: message }];
+      const answer = await send(gateway, 'POST /v1/conversations', { key: 'bob', body: { items } });
+      assertRefused(answer, { status: 404, code: 'not_found' });
+    },
+  ],
+  'GET /v1/conversations/:id': [asBob(({ conversation }) => `GET /v1/conversations/${conversation}`)],
+  'POST /v1/conversations/:id': [
+    asBob(({ conversation }) => `POST /v1/conversations/${conversation}`, { body: { metadata: {} } }),
+  ],
+  'DELETE /v1/conversations/:id': [asBob(({ conversation }) => `DELETE /v1/conversations/${conversation}`)],
+  'GET /v1/conversations/:id/items': [asBob(({ conversation }) => `GET /v1/conversations/${conversation}/items`)],
+  'POST /v1/conversations/:id/items': [
+    asBob(({ conversation }) => `POST /v1/conversations/${conversation}/items`, {
+      body: { items: [{ role: 'user', content: 'of bob' }] },
+    }),
+  ],
+  'GET /v1/conversations/:id/items/:item': [
+    asBob(({ conversation, item }) => `GET /v1/conversations/${conversation}/items/${item}`),
+  ],
+  'DELETE /v1/conversations/:id/items/:item': [
+    asBob(({ conversation, item }) => `DELETE /v1/conversations/${conversation}/items/${item}`),
   ],
   'GET /v1/responses': [bobLists('GET /v1/responses')],
   'GET /v1/responses/:id': [
@@ -98,6 +149,28 @@ const OWNERSHIP: Record<string, Check[] | typeof NOTHING_OWNED> = {
       assert.doesNotMatch(text, /"gpt"/);
     },
   ],
+  // With its tools on: test/e2e/mcp-endpoint.test.ts.
+  'POST /mcp': NOTHING_OWNED,
+  'POST /v1/files': NOTHING_OWNED,
+  'GET /v1/files': [
+    async (gateway, { file }) => {
+      const answer = await send(gateway, 'GET /v1/files', { key: 'bob' });
+      assert.deepEqual(answer.json.data, []);
+      const after = await send(gateway, `GET /v1/files?after=${file}`, { key: 'bob' });
+      assertRefused(after, { status: 404, code: 'not_found', param: 'after' });
+    },
+  ],
+  'GET /v1/files/:id': [asBob(({ file }) => `GET /v1/files/${file}`)],
+  'GET /v1/files/:id/content': [asBob(({ file }) => `GET /v1/files/${file}/content`)],
+  'DELETE /v1/files/:id': [asBob(({ file }) => `DELETE /v1/files/${file}`)],
+  'GET /v1/webhook_deliveries': [
+    asBob(({ response }) => `GET /v1/webhook_deliveries?run=${response}`),
+    asBob(({ task }) => `GET /v1/webhook_deliveries?run=${task}`),
+  ],
+  'POST /v1/webhook_deliveries/:id/redeliver': [
+    asBob(({ response }) => `POST /v1/webhook_deliveries/whd_${response}_request/redeliver`),
+    asBob(({ task }) => `POST /v1/webhook_deliveries/whd_${task}_key/redeliver`),
+  ],
   'GET /v1/models/*id': [
     async (gateway) => {
       const answer = await send(gateway, 'GET /v1/models/gpt', { key: 'ann2' });
@@ -127,7 +200,21 @@ describe("nobody sees another user's things", () => {
     const { output } = await ended(gateway, response);
     const body = { model: 'deep', messages: [{ role: 'user', content: 'another secret of ann' }] };
     const task = await send(gateway, 'POST /v1/async', { body });
-    things = { response, task: String(task.json.id), message: output.at(-1)?.id ?? '' };
+    const items = [{ role: 'user', content: 'a third secret of ann' }];
+    const begun = await send(gateway, 'POST /v1/conversations', { body: { items } });
+    const conversation = String(begun.json.id);
+    const listed = await send(gateway, `GET /v1/conversations/${conversation}/items`);
+    const item = String(listed.json.first_id);
+    const form = new FormData();
+    form.set('purpose', 'user_data');
+    form.set('file', new Blob(['a fourth secret of ann']), 'secret.txt');
+    const uploaded = await fetch(`${gateway.url}/v1/files`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${KEYS.ann}` },
+      body: form,
+    });
+    const file = String(JSON.parse(await uploaded.text()).id);
+    things = { file, response, task: String(task.json.id), message: output.at(-1)?.id ?? '', conversation, item };
   });
   after(() => gateway[Symbol.asyncDispose]());
 
@@ -146,5 +233,8 @@ describe("nobody sees another user's things", () => {
     const response = await send(gateway, `GET /v1/responses/${things.response}`);
     assert.equal(response.json.status, 'completed');
     assert.equal((await send(gateway, `GET /v1/async/${things.task}`)).status, 200);
+    const { text } = await send(gateway, `GET /v1/conversations/${things.conversation}/items`);
+    assert.match(text, /a third secret of ann/);
+    assert.doesNotMatch(text, /of bob/);
   });
 });

@@ -251,6 +251,7 @@ describe('a proxy model', () => {
       models: {
         fast: {
           kind: 'proxy',
+          responses: 'native',
           apis: ['chat_completions', 'embeddings', 'responses'],
           max_completion_tokens: 100,
           routes: [{ provider: 'only', model: 'm' }],

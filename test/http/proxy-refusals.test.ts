@@ -19,8 +19,8 @@ describe('a refusal of a provider', () => {
       await startProxyGateway({
         providers: { first: { url: first.url }, second: { url: second.url } },
         models: {
-          fast: { kind: 'proxy', apis, routes: routes('first', 'second') },
-          alone: { kind: 'proxy', apis, routes: routes('first') },
+          fast: { kind: 'proxy', responses: 'native', apis, routes: routes('first', 'second') },
+          alone: { kind: 'proxy', responses: 'native', apis, routes: routes('first') },
         },
       }),
     );

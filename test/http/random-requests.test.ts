@@ -15,7 +15,9 @@ const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 250);
 const PARALLEL = 32;
 const ANSWERED_WITHIN_MS = 30_000;
 
-/** Statuses of contract section 2 for what a client does; `overloaded` is the answer to a client that asks too much. */
+/**
+ * Statuses of docs/api.md, "Errors" for what a client does; `overloaded` is the answer to a client that asks too much.
+ */
 const DOCUMENTED = new Set([400, 401, 403, 404, 405, 413, 415, 422, 429, 503]);
 /** Endpoints that no document lists: those of other APIs, of the operator, and none at all. */
 const OTHERS = [
@@ -25,6 +27,16 @@ const OTHERS = [
   'GET /console',
   'GET /docs',
   'GET /{id}',
+];
+
+/** What needs more than chance. */
+const NEVER_THROUGH = [
+  'GET /{id}',
+  'GET /admin/overview',
+  'GET /console',
+  'POST /v1/files',
+  'GET /v1/webhook_deliveries',
+  'POST /v1/webhook_deliveries/{id}/redeliver',
 ];
 
 describe('random requests', () => {
@@ -46,7 +58,11 @@ describe('random requests', () => {
   for (const endpoint of [...listed, ...OTHERS]) {
     it(`${REQUESTS} to ${endpoint} get only documented answers`, async () => {
       const [method = '', path = ''] = endpoint.split(' ');
-      const known = { secrets: [KEYS.bob, KEYS.ann], ids: await someRuns(gateway) };
+      const conversations = await someConversations(gateway);
+      const isFile = path.startsWith('/v1/files/');
+      const isConversation = path.startsWith('/v1/conversations/');
+      const ids = isFile ? await someFiles(gateway) : isConversation ? conversations.ids : await someRuns(gateway);
+      const known = { ...conversations, secrets: [KEYS.bob, KEYS.ann], ids };
       const statuses = new Map<number, number>();
       // Pieces, so that ten thousand are not in memory at once.
       for (let done = 0; done < REQUESTS; done += 1000) {
@@ -65,7 +81,7 @@ describe('random requests', () => {
       const shown = JSON.stringify([...statuses]);
       if (REQUESTS >= 10_000) console.log(`      ${shown}`);
       assert.ok((statuses.get(503) ?? 0) < REQUESTS / 10, shown);
-      if (!['GET /{id}', 'GET /admin/overview', 'GET /console'].includes(endpoint)) {
+      if (!NEVER_THROUGH.includes(endpoint)) {
         assert.ok((statuses.get(200) ?? 0) + (statuses.get(201) ?? 0) > 0, `none got through: ${shown}`);
       }
     }).timeout(patience(60 + REQUESTS * 0.03));
@@ -89,6 +105,39 @@ async function someRuns({ url }: TestGateway): Promise<string[]> {
     }
   }
   return [...ids, 'deep', 'gpt', 'resp_00000000-0000-4000-8000-000000000000'];
+}
+
+/** Files that requests may name, one of them of somebody else. */
+async function someFiles({ url }: TestGateway): Promise<string[]> {
+  const ids: string[] = [];
+  for (const secret of [KEYS.bob, KEYS.bob, KEYS.bob, KEYS.ann]) {
+    const body = new FormData();
+    body.set('purpose', 'user_data');
+    body.set('file', new Blob(['some text']), 'a.txt');
+    const answer = await fetch(`${url}/v1/files`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}` },
+      body,
+    });
+    ids.push(z.object({ id: z.string() }).parse(await answer.json()).id);
+  }
+  return ids;
+}
+
+/** Conversations that requests may name, and their items. */
+async function someConversations({ url }: TestGateway): Promise<{ ids: string[]; items: string[] }> {
+  const ids: string[] = [];
+  const items: string[] = [];
+  for (const secret of [KEYS.bob, KEYS.bob, KEYS.bob, KEYS.ann]) {
+    const headers = { authorization: `Bearer ${secret}`, 'content-type': 'application/json' };
+    const body = JSON.stringify({ items: [{ role: 'user', content: 'a' }] });
+    const answer = await fetch(`${url}/v1/conversations`, { method: 'POST', headers, body });
+    const { id } = z.object({ id: z.string() }).parse(await answer.json());
+    const listed = await fetch(`${url}/v1/conversations/${id}/items`, { headers });
+    items.push(z.object({ first_id: z.string() }).parse(await listed.json()).first_id);
+    ids.push(id);
+  }
+  return { ids, items };
 }
 
 /** Sends it and gives the status, after checking that it and its error object are ones of the contract. */

@@ -155,8 +155,8 @@ describe('tools of a run', () => {
       [{ ...known, user_location: { city: 'Graz' } }, 'tools[0].user_location'],
       [{ ...known, user_location: { country: 'Austria' } }, 'tools[0].user_location'],
       [
-        { ...known, filters: { blocked_domains: ['a.test'] }, max_uses: 3 },
-        'tools[0].max_uses, tools[0].filters.blocked_domains',
+        { ...known, filters: { denied_domains: ['a.test'] }, max_uses: 3 },
+        'tools[0].max_uses, tools[0].filters.denied_domains',
       ],
       [{ type: 'code_interpreter', container: { type: 'auto' } }, 'tools[0].container'],
     ] as const) {

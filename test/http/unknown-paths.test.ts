@@ -12,9 +12,7 @@ describe('a path below a known resource', () => {
   after(() => gateway[Symbol.asyncDispose]());
 
   for (const target of [
-    'POST /v1/responses/compact',
-    'POST /v1/responses/input_tokens',
-    'PUT /v1/responses/compact',
+    'POST /v1/responses/compaction',
     'POST /v1/async/batch',
     'POST /v1/models/no-such-model',
     'POST /v1/chat/completions/validate',
@@ -35,6 +33,8 @@ describe('a path below a known resource', () => {
     [`POST /v1/responses/resp_${SOME}`, 'GET, DELETE, HEAD'],
     [`PUT /v1/async/task_${SOME}`, 'GET, DELETE, HEAD'],
     ['POST /v1/models/deep', 'GET, HEAD'],
+    ['PUT /v1/responses/compact', 'POST'],
+    ['GET /v1/responses/input_tokens', 'POST'],
     ['DELETE /v1/models', 'GET, HEAD'],
     [`GET /v1/responses/resp_${SOME}/cancel`, 'POST'],
   ] as const) {

@@ -14,6 +14,8 @@ export const MODEL = {
   research: 'service-model-1-7-deepresearch',
   /** Thinks until it is cancelled. */
   slow: 'research-slow',
+  /** Asks for the weather with a function of its client, and writes what it was told. */
+  desk: 'research-desk',
   /** Fails in its first turn: its provider refuses. */
   broken: 'research-broken',
   /** Fails in the middle of its answer. */
@@ -22,6 +24,8 @@ export const MODEL = {
   asyncOnly: 'research-async-only',
   /** Passed on to a provider. */
   proxy: 'gpt-proxy',
+  /** Its responses are made by the gateway, over a provider of chat completions that has a command run. */
+  coder: 'gpt-coder',
   /** Passed on to a provider that refuses with 503. */
   proxyDown: 'gpt-proxy-down',
   /** Passed on to a provider that breaks its stream. */
@@ -121,14 +125,17 @@ function configuration(of: { provider: string; folder: string; clients: readonly
     models: {
       [MODEL.research]: { ...research, routes: [{ provider: 'demo', model: 'demo' }] },
       [MODEL.slow]: { ...research, routes: scripted('slow') },
+      [MODEL.desk]: { ...research, routes: scripted('desk') },
       [MODEL.broken]: { ...research, routes: scripted('broken') },
       [MODEL.cut]: { ...research, routes: scripted('cut') },
       [MODEL.asyncOnly]: { ...research, apis: ['async'], routes: scripted('slow') },
       [MODEL.proxy]: {
         kind: 'proxy',
         apis: ['chat_completions', 'async', 'responses', 'embeddings', 'audio/transcriptions'],
+        responses: 'native',
         routes: scripted('plain'),
       },
+      [MODEL.coder]: { kind: 'proxy', apis: ['responses'], routes: scripted('coder') },
       [MODEL.proxyDown]: { kind: 'proxy', routes: scripted('down') },
       [MODEL.proxyCut]: { kind: 'proxy', routes: scripted('cut') },
       [MODEL.proxySlow]: { kind: 'proxy', routes: scripted('slow') },

@@ -11,11 +11,32 @@ export function answerOf(request: ProviderRequest): Script {
       return status(400, { message: 'This model is out of order.' });
     case 'down':
       return status(503, { message: 'Down for the day.', headers: { 'x-should-retry': 'false' } });
+    case 'desk':
+      return asksForWeather(request);
+    case 'coder':
+      return codes(request);
     case 'cut':
       return mayCallTools(request) ? turn({ reasoning: 'I know enough.', text: 'Ready.' }) : cutAnswer();
     default:
       return plain(request);
   }
+}
+
+/** Asks for the weather, and writes it. */
+function asksForWeather(request: ProviderRequest): Script {
+  const told = request.body.messages?.findLast(({ role }) => role === 'tool');
+  if (!mayCallTools(request)) return turn({ text: `The weather: ${told?.content}` });
+  if (told) return turn({ text: 'Ready.' });
+  return turn({ toolCalls: [{ id: 'call_1', name: 'weather', arguments: { city: 'Elmsworth' } }] });
+}
+
+/** Has one command run after the other, and says what the last one gave. */
+function codes({ body: { messages = [] } }: ProviderRequest): Script {
+  const done = messages.filter(({ role }) => role === 'tool');
+  const cmd = ['echo a tidal turbine > power.txt', 'cat power.txt'][done.length];
+  if (cmd === undefined) return turn({ text: `The file says: ${done.at(-1)?.content}` });
+  const call = { id: `call_${done.length}`, name: 'exec_command', arguments: { cmd } };
+  return turn({ reasoning: 'I run a command.', toolCalls: [call] });
 }
 
 /** An answer that begins and then fails for good: the call that should continue it fails too. */

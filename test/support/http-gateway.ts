@@ -8,23 +8,33 @@ import { systemClock } from '../../src/base/clock.ts';
 import { encryptionKey } from '../../src/base/encrypt.ts';
 import { GatewayError } from '../../src/base/errors.ts';
 import { createLogger } from '../../src/base/logger.ts';
+import { Sealer } from '../../src/base/sealed.ts';
 import { LiveConfig } from '../../src/config/live-config.ts';
 import { configSchema, type GatewayConfig } from '../../src/config/schema.ts';
+import { Files } from '../../src/files/files.ts';
 import type { ModelProxy, ProxyCall } from '../../src/gateway/proxy-call.ts';
 import { createApps } from '../../src/http/app.ts';
 import type { HttpParts, Readiness } from '../../src/http/app-deps.ts';
 import { Admission } from '../../src/http/limits/admission.ts';
 import { createHttpServer, type ServerTimes } from '../../src/http/server.ts';
+import type { SocketTimes } from '../../src/http/socket/times.ts';
+import { SealedSummaries } from '../../src/plain/compaction.ts';
+import { SealedThoughts } from '../../src/plain/thoughts.ts';
 import { SchemaChecks } from '../../src/research/answer/schema/schema-checks.ts';
 import type { ResearchState } from '../../src/research/run/state.ts';
 import type { Step } from '../../src/research/run/steps.ts';
+import { Compactor } from '../../src/runs/compaction.ts';
+import { Conversations } from '../../src/runs/conversations.ts';
 import { LocalExecutor } from '../../src/runs/executing/local-executor.ts';
 import type { RunDriver } from '../../src/runs/executing/run-driver.ts';
 import type { Runs } from '../../src/runs/runs.ts';
 import { createRuns } from '../../src/runs/service.ts';
 import { readHeld, readResearchRequest } from '../../src/runs/stored/stored-request.ts';
 import { memoryLimits } from '../../src/store/memory-limits.ts';
-import { openStorage } from '../../src/store/open.ts';
+import { openStorage, type Storage } from '../../src/store/open.ts';
+import type { ChatModel } from '../../src/upstream/turn.ts';
+import { Webhooks } from '../../src/webhooks/webhooks.ts';
+import { ScriptedModel } from './scripted-model.ts';
 
 /** API keys of the test gateway. `ann-2` is a second key of the same user. */
 export const KEYS = {
@@ -38,6 +48,7 @@ export type ConfigOverrides = {
   server?: object;
   store?: object;
   runs?: object;
+  files?: object;
   limits?: object;
   models?: object;
   keys?: object[];
@@ -50,12 +61,18 @@ export function httpConfig(overrides: ConfigOverrides = {}): GatewayConfig {
     server: { port: 0, ...overrides.server },
     store: overrides.store ?? { url: 'memory:' },
     runs: overrides.runs ?? {},
+    files: overrides.files ?? {},
     providers: { demo: { builtin: 'demo' } },
     models: {
       deep: { kind: 'research', routes, max_completion_tokens: 1000, context_length: 10_000 },
       'deep-eyes': { kind: 'research', routes, vision: true },
       'deep-async': { kind: 'research', routes, apis: ['async'] },
-      gpt: { kind: 'proxy', routes, apis: ['chat_completions', 'async', 'responses', 'embeddings', 'audio'] },
+      gpt: {
+        kind: 'proxy',
+        responses: 'native',
+        routes,
+        apis: ['chat_completions', 'async', 'responses', 'embeddings', 'audio'],
+      },
       'gpt-chat': { kind: 'proxy', routes, apis: ['chat_completions'] },
       'org/model-1': { kind: 'proxy', routes },
       ...overrides.models,
@@ -77,6 +94,7 @@ export interface TestGateway extends AsyncDisposable {
   /** How busy the process says it is. */
   load: { utilization: number; lagMs: number };
   runs: Runs;
+  storage: Storage;
   /** Lines of the access log and everything else that was logged, parsed. */
   lines: Record<string, unknown>[];
   /** Calls that reached the proxy. */
@@ -94,8 +112,12 @@ export interface TestGatewayOptions extends ConfigOverrides {
   proxy?: ModelProxy['forward'];
   /** Replaces methods of the runs that endpoints see. */
   wrapRuns?(runs: Runs): Runs;
+  /** Times of WebSockets. */
+  socketTimes?: Partial<SocketTimes>;
   /** Times of the server. */
   times?: Partial<ServerTimes>;
+  /** The model that compacts. */
+  chat?: ChatModel;
   /** The clock of the limits, in milliseconds. */
   limitsNow?(): number;
 }
@@ -108,11 +130,13 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
   const lines: Record<string, unknown>[] = [];
   const calls: ProxyCall[] = [];
   const closing = new AbortController();
+  const stopped = new AbortController();
   const log = createLogger({ destination: { write: (line: string) => void lines.push(JSON.parse(line)) } });
   const storage = await openStorage(live.current().store, { log });
   const admission = new Admission(options.limitsNow ? memoryLimits(options.limitsNow) : storage.limits);
   const driver: RunDriver = {
     research: ({ run, state, signal }) => script(lastQuestion(run), state, () => released(waiting, signal)),
+    plain: ({ state, signal }) => script('', state, () => released(waiting, signal)),
     proxy: async ({ request }) => `{"echo":${request.body}}`,
     begins: (run) => admission.runBegins({ ...run, held: readHeld(run), runMs: live.current().runs.maxRunMs }),
     left({ run, ended }) {
@@ -123,18 +147,36 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
   const common = { store: storage.runs, clock: systemClock, log, retentionMs: 3_600_000 };
   const maxConcurrent = live.current().runs.max_concurrent;
   const executor = new LocalExecutor({ ...common, driver, owner: randomUUID(), maxConcurrent, load });
+  const conversations = new Conversations({ ...common, conversations: storage.conversations });
   const runs = createRuns({
     ...common,
     executor,
+    conversations,
     maxQueued: () => live.current().runs.max_queued,
     encryptionKeyOf: () => encryptionKey('ab'.repeat(32)),
+    deliveries: storage.deliveries,
     closing: closing.signal,
-    stopped: closing.signal,
+    stopped: stopped.signal,
   });
   const schemas = new SchemaChecks();
+  const sealer = new Sealer({ keys: [], share: () => storage.secret() });
+  const registry = new Registry();
+  const webhooks = new Webhooks({ storage, config: live, registry, clock: systemClock, log });
+  const files = new Files({ store: storage.files, config: live.current(), clock: systemClock, log });
   const parts: HttpParts = {
     config: live,
+    webhooks,
+    files,
+    documents: { read: () => Promise.reject(new Error('nothing is read here')) },
     runs: options.wrapRuns?.(runs) ?? runs,
+    conversations,
+    thoughts: new SealedThoughts(sealer),
+    summaries: new SealedSummaries(sealer),
+    compactor: new Compactor({
+      summaries: new SealedSummaries(sealer),
+      chatModel: () => options.chat ?? new ScriptedModel([]),
+      currency: () => 'USD',
+    }),
     proxy: {
       forward: (call) => {
         calls.push(call);
@@ -150,18 +192,21 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
     admission,
     log,
     clock: systemClock,
-    registry: new Registry(),
+    registry,
     readiness: async () => ready,
     stopping: closing.signal,
+    ...(options.socketTimes && { socketTimes: options.socketTimes }),
   };
   await executor.start();
-  const server = createHttpServer(createApps(parts).all, options.times);
+  const apps = createApps(parts);
+  const server = createHttpServer(apps.all, { ...options.times, upgrade: apps.upgrade });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     server,
     parts,
+    storage,
     load,
     runs,
     lines,
@@ -178,8 +223,11 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
     stop: () => closing.abort(),
     async [Symbol.asyncDispose]() {
       closing.abort();
+      stopped.abort();
       server.closeAllConnections();
       await executor.stop({ graceMs: 100 });
+      await webhooks[Symbol.asyncDispose]();
+      files[Symbol.dispose]();
       await storage.close();
       schemas[Symbol.dispose]();
       await new Promise((resolve) => server.close(resolve));

@@ -8,9 +8,10 @@ export const CLIENT_KEY = 'sk-client-of-the-gateway';
 
 export interface TestProvider {
   url: string;
-  apiKey?: string;
+  /** A text, or a source that gives it. */
+  apiKey?: string | object;
   apiKeyHeader?: string;
-  headers?: Record<string, string>;
+  headers?: Record<string, string | object>;
   timeouts?: { connect?: number; first_byte?: number; first_token?: number; idle?: number; patience?: number };
   maxRetries?: number;
   wire?: string;
@@ -64,7 +65,7 @@ export async function startProxyGateway(options: ProxyGatewayOptions): Promise<P
       ),
     ),
     models: {
-      fast: { kind: 'proxy', routes, apis: APIS },
+      fast: { kind: 'proxy', responses: 'native', routes, apis: APIS },
       deep: { kind: 'research', routes, research: { tools: ['fetch_url_content'] } },
       ...options.models,
     },

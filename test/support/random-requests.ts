@@ -15,6 +15,8 @@ export interface Known {
   secrets: readonly string[];
   /** Ids of runs, of the key's user and of others. */
   ids: readonly string[];
+  /** Of conversations. */
+  items: readonly string[];
 }
 
 const FIELDS = [
@@ -43,6 +45,8 @@ const FIELDS = [
   'functions',
   '__proto__',
   'constructor',
+  'conversation',
+  'items',
 ] as const;
 
 const word = fc.constantFrom(
@@ -117,13 +121,14 @@ const body = fc.oneof(
       )
       .map(([name, fields]) => JSON.stringify({ ...Object.fromEntries(fields), model: name })),
   },
-  // Good but for what is added.
+  // Good but for what is added; so many that each endpoint takes some.
   {
-    weight: 4,
+    weight: 12,
     arbitrary: fc
       .tuple(model, fc.array(fc.tuple(fc.constantFrom(...FIELDS), value), { maxLength: 2 }))
       .map(([name, fields]) => {
-        const good = { model: name, input: 'a', messages: [{ role: 'user', content: 'a' }] };
+        const messages = [{ role: 'user', content: 'a' }];
+        const good = { model: name, input: 'a', messages, items: messages, metadata: {} };
         return JSON.stringify({ ...good, ...Object.fromEntries(fields) });
       }),
   },
@@ -314,8 +319,14 @@ function headersOf({ secrets }: Known): fc.Arbitrary<[string, string][]> {
 /** Requests that resemble those of one endpoint, `path` as in OpenAPI, and much that does not. */
 export function randomRequest(endpoint: { method: string; path: string }, known: Known): fc.Arbitrary<RandomRequest> {
   const path = fc
-    .tuple(segment(known), fc.oneof({ weight: 19, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: visible }))
-    .map(([id, more]) => endpoint.path.replace('{id}', id) + (more === null ? '' : `/${more}`));
+    .tuple(
+      segment(known),
+      fc.constantFrom(...known.items),
+      fc.oneof({ weight: 19, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: visible }),
+    )
+    .map(([id, item, more]) => {
+      return endpoint.path.replace('{id}', id).replace('{item}', item) + (more === null ? '' : `/${more}`);
+    });
   const method = fc.oneof(
     { weight: 12, arbitrary: fc.constant(endpoint.method) },
     { weight: 1, arbitrary: fc.constantFrom(...METHODS) },

@@ -28,6 +28,12 @@ export interface ResearchGatewayOptions {
   /** `research` of the model `deep`, and its other keys. */
   research?: object;
   deep?: object;
+  /** Further models. */
+  models?: object;
+  /** Of the key `ann`. */
+  limits?: object;
+  store?: object;
+  mcp?: object;
 }
 
 /** A whole gateway over HTTP with one research model, `deep`, whose provider and documents are given. */
@@ -53,7 +59,7 @@ export async function openResearchGateway(options: ResearchGatewayOptions): Prom
   const provider = options.provider ?? stack.use(await startModel(options.model ?? (() => ({ text: 'Ready.' })), seen));
   const config = configSchema.parse({
     server: { port: 0, shutdown_grace_seconds: 1 },
-    store: { url: 'memory:' },
+    store: { url: 'memory:', ...options.store },
     providers: { scripted: { base_url: provider.url, api_key: 'sk-provider', max_retries: 0 } },
     models: {
       deep: {
@@ -62,12 +68,14 @@ export async function openResearchGateway(options: ResearchGatewayOptions): Prom
         research: options.research ?? {},
         ...options.deep,
       },
+      ...options.models,
     },
     keys: [
-      { id: 'ann', secret: KEYS.ann },
+      { id: 'ann', secret: KEYS.ann, limits: options.limits ?? {} },
       { id: 'bob', secret: KEYS.bob },
     ],
     tools: { web_search: { provider: 'local', folder } },
+    ...(options.mcp && { mcp: options.mcp }),
   });
   const gateway = stack.use(await startGateway({ config, log: silentLogger, load: CALM }));
   const owned = stack.move();

@@ -13,8 +13,8 @@ import { isAnswerTurn, ScriptedModel, type ScriptedTurn } from './scripted-model
 export interface ResearchScript {
   /** The research turns in order; after them the model says that it is ready. A function decides by the request. */
   turns?: ScriptedTurn[] | ((request: TurnRequest, n: number) => ScriptedTurn);
-  /** The answer turns in order; the last is repeated. Default: one plain sentence. */
-  answers?: ScriptedTurn[];
+  /** The turns without tools in order; the last is repeated. A function decides by the request. Default: one plain sentence. */
+  answers?: ScriptedTurn[] | ((request: TurnRequest) => ScriptedTurn);
   tools?: Tool[];
   config?: GatewayConfig;
   clock?: Clock;
@@ -41,6 +41,7 @@ export async function runResearch(script: ResearchScript): Promise<ResearchResul
   const chat = new ScriptedModel((request) => {
     if (isAnswerTurn(request)) {
       const n = asked.answer.push(request) - 1;
+      if (typeof answers === 'function') return answers(request);
       return answers[n] ?? answers.at(-1) ?? PLAIN_ANSWER;
     }
     const n = asked.research.push(request) - 1;

@@ -2,20 +2,26 @@ import { randomUUID } from 'node:crypto';
 import { type Clock, systemClock } from '../../src/base/clock.ts';
 import { encryptionKey } from '../../src/base/encrypt.ts';
 import { silentLogger } from '../../src/base/logger.ts';
+import { Sealer } from '../../src/base/sealed.ts';
 import { LiveConfig } from '../../src/config/live-config.ts';
 import { configSchema, type GatewayConfig } from '../../src/config/schema.ts';
+import { SealedSummaries } from '../../src/plain/compaction.ts';
+import { SealedThoughts } from '../../src/plain/thoughts.ts';
 import type { RunEvent } from '../../src/protocol/events.ts';
 import { decodeFrames } from '../../src/protocol/frames.ts';
 import { SchemaChecks } from '../../src/research/answer/schema/schema-checks.ts';
 import { loadPrompts } from '../../src/research/prompts/load-prompts.ts';
 import type { ResearchRequest } from '../../src/research/run/request.ts';
+import { Conversations } from '../../src/runs/conversations.ts';
+import type { DriverParts } from '../../src/runs/executing/driver-parts.ts';
 import type { Executor, ExecutorOptions } from '../../src/runs/executing/executor.ts';
 import { LocalExecutor } from '../../src/runs/executing/local-executor.ts';
-import { createDriver, type DriverParts } from '../../src/runs/executing/research-driver.ts';
+import { createDriver } from '../../src/runs/executing/research-driver.ts';
 import type { LoadMeter } from '../../src/runs/load-meter.ts';
 import type { Caller, RunRecord, Runs, Submission } from '../../src/runs/runs.ts';
 import { createRuns } from '../../src/runs/service.ts';
-import { openStore } from '../../src/store/open.ts';
+import type { ConversationStore } from '../../src/store/conversation-store.ts';
+import { openStorage } from '../../src/store/open.ts';
 import type { RunStore } from '../../src/store/run-store.ts';
 import type { Tool, ToolSource } from '../../src/tools/tool.ts';
 import type { ChatModel } from '../../src/upstream/turn.ts';
@@ -42,6 +48,7 @@ export function testConfig(overrides: { research?: object; runs?: object; model?
 }
 
 export interface Harness extends AsyncDisposable {
+  conversations: Conversations;
   runs: Runs;
   store: RunStore;
   executor: Executor;
@@ -53,6 +60,8 @@ export interface HarnessOptions {
   chat: ChatModel;
   tools?: Tool[];
   store?: RunStore;
+  /** Of that store. */
+  conversations?: ConversationStore;
   config?: GatewayConfig;
   clock?: Clock;
   /** How busy the process says it is; idle where absent. */
@@ -65,11 +74,15 @@ export interface HarnessOptions {
   executor?: (options: ExecutorOptions) => Executor;
 }
 
+const SEALER = new Sealer({ keys: ['k'.repeat(32)], share: async () => '' });
+
 /** The floor of runs over a real store, a given model and given tools. */
 export async function openHarness(options: HarnessOptions): Promise<Harness> {
   const config = options.config ?? testConfig();
   const clock = options.clock ?? systemClock;
-  const store = options.store ?? (await openStore(config.store, { log: silentLogger }));
+  // Where the store is the caller's, conversations have one of their own.
+  const storage = await openStorage(options.store ? testConfig().store : config.store, { log: silentLogger });
+  const store = options.store ?? storage.runs;
   const closing = new AbortController();
   const tools = new Map((options.tools ?? []).map((tool) => [tool.name, tool]));
   const encryptionKeyOf = () => encryptionKey('ab'.repeat(32));
@@ -88,9 +101,17 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
     },
     proxy: async ({ request }) => `{"echo":${request.body}}`,
     encryptionKeyOf,
+    thoughts: new SealedThoughts(SEALER),
+    summaries: new SealedSummaries(SEALER),
     ...(options.begins && { begins: options.begins }),
   });
   const retentionMs = config.store.retentionMs;
+  const conversations = new Conversations({
+    store,
+    conversations: options.conversations ?? storage.conversations,
+    clock,
+    retentionMs,
+  });
   const owner = randomUUID();
   const openExecutor = options.executor ?? ((parts: ExecutorOptions) => new LocalExecutor(parts));
   const executor = openExecutor({
@@ -106,6 +127,7 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
   const runs = createRuns({
     store,
     executor,
+    conversations,
     clock,
     log: silentLogger,
     maxQueued: () => config.runs.max_queued,
@@ -121,12 +143,13 @@ export async function openHarness(options: HarnessOptions): Promise<Harness> {
   };
   return {
     runs,
+    conversations,
     store,
     executor,
     stop,
     async [Symbol.asyncDispose]() {
       await stop();
-      if (!options.store) await store.close();
+      await storage.close();
     },
   };
 }

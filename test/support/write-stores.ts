@@ -6,9 +6,11 @@ import { DatabaseSync } from 'node:sqlite';
 import { createClient, RESP_TYPES } from '@redis/client';
 import { GatewayError } from '../../src/base/errors.ts';
 import { silentLogger } from '../../src/base/logger.ts';
+import { Sealer } from '../../src/base/sealed.ts';
 import type { ExecutorOptions } from '../../src/runs/executing/executor.ts';
 import { QueueExecutor } from '../../src/runs/executing/queue-executor.ts';
 import type { RunRecord, Submission } from '../../src/runs/runs.ts';
+import type { Storage } from '../../src/store/open.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import type { RunStore } from '../../src/store/run-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/open.ts';
@@ -25,12 +27,16 @@ import {
   testTool,
 } from './run-harness.ts';
 import { isAnswerTurn, ScriptedModel } from './scripted-model.ts';
+import { storageOf } from './storage-of.ts';
 
 /**
  * Writes what this version stores, for all later ones to read: once for each version that lands,
  * `node test/support/write-stores.ts test/fixtures/stores/v3`. `test/contract/stored-versions.test.ts` opens it.
  */
 const DAY_MS = 86_400_000;
+
+/** The conversation of the fixtures. */
+export const CONVERSATION = '00000000-0000-4000-8000-00000000c0de';
 
 type Named = Record<string, RunRecord>;
 
@@ -91,6 +97,24 @@ async function ended(harness: Harness, run: RunRecord): Promise<RunRecord> {
   return await harness.runs.find(CALLER, api, harness.runs.idOf(run, api));
 }
 
+/** A conversation with one item, held by a run that has ended, and a text that was sealed with the secret of the store. */
+async function fillBeside(
+  { conversations, secret }: Pick<Storage, 'conversations' | 'secret'>,
+  { completed }: Named,
+  folder: string,
+): Promise<void> {
+  const id = CONVERSATION;
+  const items = [{ id: 'msg_1', json: '{"type":"message","role":"user","content":"Hello","id":"msg_1"}' }];
+  const begun = { id, user: CALLER.user, createdAt: 1_750_000_000_000, metadata: '{"a":1}', items };
+  await conversations.create({ ...begun, keepMs: 100_000 * DAY_MS });
+  await conversations.hold(id, completed?.id ?? '', { keepMs: 100_000 * DAY_MS, version: 1 });
+  const sealer = new Sealer({ keys: [], share: secret });
+  await writeFile(
+    folder,
+    `${await sealer.seal('Sealed by an earlier version.', { user: CALLER.user, kind: 'compaction' })}\n`,
+  );
+}
+
 /** What a reader has to find. */
 async function known(store: RunStore, runs: Named): Promise<string> {
   const found = await Promise.all(
@@ -108,7 +132,9 @@ async function known(store: RunStore, runs: Named): Promise<string> {
 async function writeSqlite(folder: string): Promise<void> {
   const data = await mkdtemp(join(tmpdir(), 'store-'));
   const store = openSqliteStore(`file:${data}`, { sync: 'normal', log: silentLogger });
-  await writeFile(join(folder, 'sqlite.json'), await known(store, await fill(store)));
+  const runs = await fill(store);
+  await writeFile(join(folder, 'sqlite.json'), await known(store, runs));
+  await fillBeside(storageOf(store), runs, join(folder, 'sqlite.sealed'));
   await store.close();
   const db = new DatabaseSync(join(data, 'runs.db'));
   await writeFile(join(folder, 'sqlite.sql'), `${sqlOf(db).join('\n')}\n`);
@@ -143,12 +169,14 @@ function literal(value: unknown): string {
 
 async function writeRedis(folder: string): Promise<void> {
   await using server = await startRedis();
-  const { runs: store, limits, openQueue } = await openRedisStore({ url: server.url, log: silentLogger });
+  const storage = await openRedisStore({ url: server.url, log: silentLogger });
+  const { runs: store, limits, openQueue } = storage;
   {
     await using connection = await openQueue();
     const executor = (options: ExecutorOptions) => new QueueExecutor({ ...options, connection });
     const runs = await fill(store, executor);
     await writeFile(join(folder, 'redis.json'), await known(store, runs));
+    await fillBeside(storage, runs, join(folder, 'redis.sealed'));
     const id = runs.interrupted?.id ?? '';
     await limits.counter({ name: 'requests', windowSeconds: 60 }).take(CALLER.keyId, 3, { limit: 100 });
     await limits.counter({ name: 'tokens', windowSeconds: 86_400 }).take(CALLER.keyId, 1234, { limit: 10_000 });

@@ -12,33 +12,91 @@ const PAGES = [
     .filter((name) => name.endsWith('.md'))
     .map((name) => `docs/${name.replaceAll('\\', '/')}`),
 ];
+const MAINTAINERS_PAGES = ['CONTRIBUTING.md', 'SECURITY.md', 'bench/README.md'];
 
 const read = (page: string) => readFileSync(join(ROOT, page), 'utf8');
+
+const FOLDERS = ['src', 'test', 'docs', 'bench', 'config', '.ci', '.github'];
+const FILES = FOLDERS.flatMap((folder) =>
+  readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => !name.includes('node_modules'))
+    .map((name) => `/${folder}/${name.replaceAll('\\', '/')}`),
+);
+const ROOMS = new Set([...FOLDERS, ...readdirSync(join(ROOT, 'src')).filter((name) => !name.includes('.'))]);
+const SCRIPTS = new Set(Object.keys(JSON.parse(read('package.json')).scripts));
+/** Folders that the gateway makes, or that a user has. */
+const USERS_OWN = new Set(['data/', './docs']);
+
+/** What a page names of this repository: files by the end of their path, folders with a slash behind or in full. */
+function pathsIn(text: string): string[] {
+  const spans = [...text.replace(/^```[\s\S]*?^```/gm, '').matchAll(/`([^`\n]+)`/g)];
+  return spans
+    .flatMap((match) => String(match[1]).split(/,? /))
+    .filter((word) => /^[\w.<>*{},-]+(\/[\w.<>*{},-]+)*\/?$/.test(word) && !USERS_OWN.has(word))
+    .filter(
+      (word) => /\.([mc]?[jt]s|sse)$|\/$/.test(word) || (word.includes('/') && ROOMS.has(word.split('/')[0] ?? '')),
+    );
+}
+
+/** `<name>` stands for any, as `*` does. */
+function exists(path: string): boolean {
+  const pattern = path
+    .replace(/\/$/, '')
+    .replaceAll('.', '\\.')
+    .replaceAll(/\*|<[^>]+>/g, '[^/]+');
+  const ends = new RegExp(`/${pattern}$`);
+  return FILES.some((file) => ends.test(file)) || FOLDERS.some((folder) => ends.test(`/${folder}`));
+}
 
 /** Headings as GitHub names them in links. */
 function anchorsOf(text: string): Set<string> {
   const headings = [...text.matchAll(/^#+ (.+)$/gm)].map((match) => String(match[1]));
-  return new Set(
-    headings.map((heading) =>
-      heading
-        .toLowerCase()
-        .replace(/[^\p{L}\p{N} _-]/gu, '')
-        .replaceAll(' ', '-'),
-    ),
-  );
+  return new Set(headings.map(anchorOf));
+}
+
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
 }
 
 describe('the documentation', () => {
-  it('docs/security.md names tests that exist', () => {
-    const named = [...read('docs/security.md').matchAll(/`(test\/[^`]+\.ts)`/g)].map((match) => String(match[1]));
-    assert.ok(named.length > 20);
-    assert.deepEqual(
-      named.filter((path) => !existsSync(join(ROOT, path))),
-      [],
-    );
+  for (const page of [...PAGES, ...MAINTAINERS_PAGES]) {
+    it(`${page} names files, folders and scripts that exist`, () => {
+      const text = read(page);
+      assert.deepEqual(
+        pathsIn(text).filter((path) => !exists(path)),
+        [],
+      );
+      const scripts = [...text.matchAll(/\bnpm run ([\w:-]+)/g)].map((match) => String(match[1]));
+      assert.deepEqual(
+        scripts.filter((script) => !SCRIPTS.has(script)),
+        [],
+      );
+    });
+  }
+
+  it('has the chapters that comments name', () => {
+    let named = 0;
+    for (const file of FILES.filter((name) => /^\/(?:src|test|bench)\/.*\.ts$/.test(name))) {
+      const text = read(file).replace(/\n\s*(?:\*|\/\/) /g, ' ');
+      for (const [, page = '', chapters = ''] of text.matchAll(/(docs\/[\w-]+\.md)((?:(?:,| and) "[^"]+")*)/g)) {
+        const known = anchorsOf(read(page));
+        for (const [, chapter = ''] of chapters.matchAll(/"([^"]+)"/g)) {
+          assert.ok(known.has(anchorOf(chapter)), `${file} names ${page}, "${chapter}"`);
+          named++;
+        }
+      }
+    }
+    assert.ok(named > 100);
   });
 
-  for (const page of PAGES) {
+  it('names the tests of its promises of security', () => {
+    assert.ok(pathsIn(read('docs/security.md')).filter((path) => path.startsWith('test/')).length > 20);
+  });
+
+  for (const page of [...PAGES, ...MAINTAINERS_PAGES]) {
     it(`${page} links to files and headings that exist`, () => {
       const links = [...read(page).matchAll(/\]\(([^)\s]+)\)/g)].map((match) => String(match[1]));
       for (const link of links.filter((target) => !/^https?:/.test(target))) {

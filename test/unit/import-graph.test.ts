@@ -17,12 +17,15 @@ const FLOORS: Readonly<Record<string, number>> = {
   tools: 2,
   store: 2,
   demo: 2,
+  files: 3,
   research: 3,
-  gateway: 4,
-  runs: 4,
-  http: 5,
-  console: 5,
-  cli: 5,
+  plain: 4,
+  gateway: 5,
+  runs: 5,
+  webhooks: 6,
+  http: 7,
+  console: 7,
+  cli: 7,
 };
 /** What stands above all floors: the entry, the composition root, and the processes that share a port. */
 const ROOF = /^(compile-cache|main|server)\.ts$|^workers\//;
@@ -48,6 +51,7 @@ const ONLY: readonly Only[] = [
   { what: 'the OpenAI SDK', matches: /^openai(\/.*)?$/, allowed: ['cli'] },
   // Tools fetch what a model points at through a pool of their own, which connects to checked addresses only.
   { what: 'undici', matches: /^undici(\/|$)/, allowed: ['upstream/transport', 'tools/safe-fetch'] },
+  { what: 'WebSockets', matches: /^ws$/, allowed: ['http/socket'] },
   { what: 'the command line parser', matches: /^commander$/, allowed: ['cli'] },
 ];
 
@@ -159,10 +163,12 @@ describe('the import graph', () => {
 
   it('sends nothing through a request, response or socket that is a dummy', () => {
     const dummy = /new (?:IncomingMessage|ServerResponse|Socket|Response|Request)\(/;
-    assert.deepEqual(
-      sources.filter((file) => ['upstream', 'gateway', 'http'].includes(folderOf(file.name)) && dummy.test(file.code)),
-      [],
-    );
+    // The MCP server takes requests of the Fetch standard alone; nothing of ours reads that one.
+    const wrong = sources.filter(({ name, code }) => {
+      const looked = ['upstream', 'gateway', 'http'].includes(folderOf(name)) && name !== 'http/mcp/mcp.ts';
+      return looked && dummy.test(code);
+    });
+    assert.deepEqual(wrong, []);
   });
 
   it('reads the environment in config only', () => {

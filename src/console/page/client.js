@@ -131,7 +131,7 @@ export class Client {
   }
 }
 
-/** What the page is told before anybody has signed in: the key that is no secret, while the gateway accepts it. */
+/** What the page knows before anybody has signed in: the key that is no secret, while the gateway accepts it. */
 export async function startHints() {
   const answer = await fetch(new URL('console/start.json', GATEWAY), { cache: 'no-store', credentials: 'omit' });
   return answer.ok ? await answer.json() : {};

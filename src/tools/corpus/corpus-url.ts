@@ -7,7 +7,7 @@ export function isCorpusUrl(url: string): boolean {
   return url.slice(0, SCHEME.length).toLowerCase() === SCHEME;
 }
 
-/** The URL of a document: `corpus:///<relative path>`, each part percent-encoded (contract section 3.3). */
+/** The URL of a document: `corpus:///<relative path>`, each part percent-encoded (docs/research.md, "Tools"). */
 export function corpusUrl(relativePath: string): string {
   return `${SCHEME}///${relativePath.split('/').map(encodeURIComponent).join('/')}`;
 }

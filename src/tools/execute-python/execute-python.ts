@@ -45,9 +45,9 @@ const PARAMETERS: JsonObject = {
 };
 
 /**
- * The tool `execute_python` (contract section 3.3): `{"code"}` -> `{"stdout", "stderr", "result", "error"?}`, where
- * `result` is the `repr()` of the last expression, `error` is `{message, code}`, and `truncated: true` is added where
- * output was cut. Every call runs in a locked-down process of its own; nothing survives it.
+ * The tool `execute_python` (docs/research.md, "Tools"): `{"code"}` -> `{"stdout", "stderr", "result", "error"?}`,
+ * where `result` is the `repr()` of the last expression, `error` is `{message, code}`, and `truncated: true` is added
+ * where output was cut. Every call runs in a locked-down process of its own; nothing survives it.
  */
 export function createExecutePythonTool(options: ExecutePythonOptions = {}): ExecutePythonTool {
   const { timeoutSeconds = 30, memoryMb = 512, maxConcurrent = 4, idleSeconds = 300 } = options;

@@ -5,7 +5,7 @@ import { shorten } from './mcp-errors.ts';
 import { MCP_LIMITS, type McpServer } from './mcp-server.ts';
 import { mismatch } from './output-schema.ts';
 
-/** What of a result is told as characters of its end or beginning, in sources. */
+/** The characters of the beginning or end of a result that stand in sources. */
 const SNIPPET_CHARACTERS = 300;
 const MOST_SOURCES = 50;
 

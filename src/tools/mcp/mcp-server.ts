@@ -1,4 +1,7 @@
-/** An MCP server that runs may use, as the configuration or a request names it (contract sections 3 and 9). */
+/**
+ * An MCP server that runs may use, as the configuration or a request names it (docs/api.md, "POST /v1/responses" and
+ * docs/configuration.md, "tools").
+ */
 export type McpServer = HttpMcpServer | StdioMcpServer;
 
 interface McpServerBase {

@@ -43,7 +43,7 @@ function remoteTool(tool: ListedTool): RemoteTool {
   };
 }
 
-/** A schema as plain JSON; undefined where there is none or it is too large to send or to check. */
+/** A schema as plain JSON; undefined if there is none or it is too large to send or to check. */
 function boundedSchema(schema: unknown): JsonObject | undefined {
   if (!isObject(schema)) return undefined;
   const json = JSON.stringify(schema);

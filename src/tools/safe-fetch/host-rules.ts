@@ -1,3 +1,4 @@
+import { matchesHost } from '../../base/hosts.ts';
 import { ToolError } from '../tool.ts';
 
 /** Which hosts may be asked. A rule `example.com` means the host and everything below it. */
@@ -8,26 +9,6 @@ export interface HostRules {
   denyHosts: readonly string[];
   /** Domains that one request named; empty: all hosts. */
   requestedHosts: readonly string[];
-}
-
-/** The host of a rule in the form that `URL` gives hosts: lower case, punycode, no `*.`, no trailing dot. */
-export function normaliseHost(host: string): string {
-  const bare = host
-    .trim()
-    .replace(/^\*?\./, '')
-    .replace(/\.$/, '')
-    .toLowerCase();
-  const parsed = URL.parse(`http://${bare}/`);
-  return parsed ? parsed.hostname.replace(/\.$/, '') : bare;
-}
-
-/** Whether `host` is one of `rules` or below one of them. */
-export function matchesHost(host: string, rules: readonly string[]): boolean {
-  const wanted = host.toLowerCase().replace(/\.$/, '');
-  return rules.some((rule) => {
-    const normalised = normaliseHost(rule);
-    return normalised !== '' && (wanted === normalised || wanted.endsWith(`.${normalised}`));
-  });
 }
 
 /** Names that mean this machine or its network, whatever the resolver says. */
@@ -56,7 +37,8 @@ export function checkUrl(url: URL, rules: HostRules & { allowLocalNames: boolean
  * Checks a host, or `corpus` for documents, against the domains that a request named.
  * @throws ToolError `blocked_host`.
  */
-export function checkRequested(host: string, requested: readonly string[]): void {
+export function checkRequested(host: string, requested: readonly string[], denied: readonly string[] = []): void {
+  if (matchesHost(host, denied)) throw blocked(host, 'is on the deny list');
   if (requested.length === 0 || matchesHost(host, requested)) return;
   const shown = requested.slice(0, 10).join(', ') + (requested.length > 10 ? ', ...' : '');
   throw new ToolError('blocked_host', `${host} is not among the domains that may be read for this request: ${shown}.`);

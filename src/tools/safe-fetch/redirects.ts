@@ -36,7 +36,7 @@ export function requestHeaders(given: RequestInit['headers'], userAgent: string)
 export function followRedirect(hop: Hop, status: number, location: string | null): Hop | undefined {
   if (!REDIRECTS.has(status) || location === null) return undefined;
   const url = URL.parse(location, hop.url);
-  if (!url) throw new ToolError('bad_redirect', 'The page redirects to an address that is none.');
+  if (!url) throw new ToolError('bad_redirect', 'The page redirects to something that is not an address.');
   if (url.hash === '') url.hash = hop.url.hash;
   const headers = new Headers(hop.headers);
   if (url.origin !== hop.url.origin) dropCredentials(headers);

@@ -42,8 +42,8 @@ export const USER_AGENT = 'research-gateway/0.1 (automated research; reads singl
  * `timeout`, `unreachable`), or with the reason of the caller's signal. The body fails in the same ways.
  */
 export interface SafeFetch extends HostFetch, AsyncDisposable {
-  /** The same for these hosts and those below them only; empty: for all. Shares the connections. */
-  within(hosts: readonly string[]): HostFetch;
+  /** The same for these hosts and those below them only (empty: for all), without the denied ones. Shares the connections. */
+  within(hosts: readonly string[], denied?: readonly string[]): HostFetch;
 }
 
 /** Fetching under one set of rules. */
@@ -124,7 +124,8 @@ export function createSafeFetch(options: SafeFetchOptions = {}): SafeFetch {
 
   return {
     ...under(rules),
-    within: (requestedHosts) => under({ ...rules, requestedHosts }),
+    within: (requestedHosts, denied = []) =>
+      under({ ...rules, requestedHosts, denyHosts: [...rules.denyHosts, ...denied] }),
     [Symbol.asyncDispose]: () => agents[Symbol.asyncDispose](),
   };
 }

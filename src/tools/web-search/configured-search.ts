@@ -39,7 +39,7 @@ function embeddingsOf(
   };
 }
 
-/** `web_search` with the provider and the fallbacks of `tools.web_search` (contract section 9). */
+/** `web_search` with the provider and the fallbacks of `tools.web_search` (docs/configuration.md, "tools"). */
 export function createConfiguredSearch(
   config: ToolsConfig['web_search'],
   options: { cache: ToolCache; log?: Logger; embeddings?: EmbeddingsSource | undefined },

@@ -9,7 +9,7 @@ import type { SafeFetch } from '../safe-fetch/safe-fetch.ts';
 import { isPrivate } from '../shared-answers.ts';
 import type { Embeddings, SearchProvider } from './search-provider.ts';
 
-/** One entry of `tools.web_search` or its `fallbacks` (contract section 9). */
+/** One entry of `tools.web_search` or its `fallbacks` (docs/configuration.md, "tools"). */
 export interface SearchBackend {
   provider: SearchProviderName;
   /** For `local`. */

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import { normaliseHost } from '../../base/hosts.ts';
 import type { JsonObject } from '../../base/json.ts';
-import { normaliseHost } from '../safe-fetch/host-rules.ts';
 import { ToolError } from '../tool.ts';
 import type { TimeRange } from './published.ts';
 
@@ -10,7 +10,7 @@ const MAX_QUERY_LENGTH = 400;
 const MAX_SITES = 10;
 const RANGES = ['day', 'week', 'month', 'year'] as const satisfies readonly TimeRange[];
 
-/** JSON Schema of the arguments of `web_search` (contract section 3.3). */
+/** JSON Schema of the arguments of `web_search` (docs/research.md, "Tools"). */
 export const SEARCH_PARAMETERS: JsonObject = {
   type: 'object',
   properties: {

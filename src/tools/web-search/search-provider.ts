@@ -30,7 +30,7 @@ export interface SearchQuery {
 /** What a search is done under. */
 export interface SearchCall {
   signal: AbortSignal;
-  /** Told of the headers of each answer of a service. */
+  /** Called with the headers of each answer of a service. */
   answered?(headers: Headers): void;
 }
 
@@ -81,6 +81,6 @@ export interface Embeddings {
   model: string;
   /** A vector for each text. @throws where none can be had, or the signal's reason. */
   embed(texts: readonly string[], options: { signal: AbortSignal }): Promise<Float32Array[]>;
-  /** Told of every attempt, for metrics. */
+  /** Called for every attempt, for metrics. */
   observe?: ((purpose: 'query' | 'documents', outcome: 'ok' | 'failed') => void) | undefined;
 }

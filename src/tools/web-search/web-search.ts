@@ -1,6 +1,7 @@
 import { messageOf } from '../../base/errors.ts';
+import { matchesHost } from '../../base/hosts.ts';
 import type { JsonValue } from '../../base/json.ts';
-import { matchesHost } from '../safe-fetch/host-rules.ts';
+import { isPublishedWithin, type SourceLimits } from '../source-limits.ts';
 import { type Tool, type ToolContext, ToolError, type ToolOutput } from '../tool.ts';
 import { mergeByRank } from './merge.ts';
 import { isWithin } from './published.ts';
@@ -20,9 +21,7 @@ export interface WebSearchOptions extends SearchChainOptions {
 }
 
 /** What one request says of its searches. */
-export interface SearchRequestOptions {
-  /** Empty: all domains. */
-  allowedDomains: readonly string[];
+export interface SearchRequestOptions extends SourceLimits {
   /** Where the user is, as an ISO 3166 code. */
   country?: string | undefined;
   /** How much is shown of what is found: half as much as usual, or twice. */
@@ -34,7 +33,7 @@ export interface WebSearchTool extends Tool {
   forRun(request: SearchRequestOptions): Tool;
 }
 
-interface ForRun extends Omit<SearchRequestOptions, 'allowedDomains'> {
+interface ForRun extends SearchRequestOptions {
   ownHits?: RunHits;
 }
 
@@ -46,7 +45,7 @@ const DESCRIPTION =
   'Searches the web (or the configured document collection) and returns titles, addresses and short snippets. ' +
   'time_range and sites narrow the search. Snippets are only pointers: read a page with fetch_url_content before relying on it.';
 
-/** The tool `web_search` (contract section 3.3): several queries at once, merged by rank and deduplicated. */
+/** The tool `web_search` (docs/research.md, "Tools"): several queries at once, merged by rank and deduplicated. */
 export function createWebSearchTool(options: WebSearchOptions): WebSearchTool {
   const {
     maxResults = 8,
@@ -56,7 +55,7 @@ export function createWebSearchTool(options: WebSearchOptions): WebSearchTool {
   } = options;
   const chain = createSearchChain(options);
 
-  function toolFor(layers: readonly DomainFilters[], run: ForRun = {}): Tool {
+  function toolFor(layers: readonly DomainFilters[], run: ForRun = { allowedDomains: [] }): Tool {
     const shownResults = Math.min(Math.ceil(maxResults * SHARES[run.contextSize ?? 'medium']), MAX_RESULTS);
     return {
       name: 'web_search',
@@ -80,7 +79,7 @@ export function createWebSearchTool(options: WebSearchOptions): WebSearchTool {
           answer.status === 'fulfilled'
             ? answer.value.hits
                 .filter(({ url }) => wanted.every((layer) => admits(layer, url)))
-                .filter(({ published }) => isWithin(published, timeRange, now()))
+                .filter(({ published }) => isWithin(published, timeRange, now()) && isPublishedWithin(published, run))
             : [],
         );
         const errors = queries.flatMap((query, at) => {
@@ -103,8 +102,10 @@ export function createWebSearchTool(options: WebSearchOptions): WebSearchTool {
 
   return {
     ...toolFor([filters]),
-    forRun: ({ allowedDomains, ...request }) =>
-      toolFor([filters, { allowedDomains, blockedDomains: [] }], { ...request, ownHits: new RunHits() }),
+    forRun: (request) => {
+      const { allowedDomains, blockedDomains = [] } = request;
+      return toolFor([filters, { allowedDomains, blockedDomains }], { ...request, ownHits: new RunHits() });
+    },
   };
 }
 

@@ -7,11 +7,12 @@ import { promisify } from 'node:util';
 import { KEY, MODEL, QUESTION, startClientGateway } from '../../support/client-gateway.ts';
 
 /**
- * Clients that are too large for the suite: `npm run clients -- [genkit] [mastra]`. Each is installed into a temporary
+ * Clients that are too large for the suite: `npm run clients -- [codex] [genkit] [mastra]`. Each is installed into a temporary
  * folder outside of the project (`--in FOLDER`: into that one, which stays) and asks a gateway of its own. Ends with
  * status 1 where one of them does not get the answer.
  */
 const CLIENTS: Readonly<Record<string, readonly string[]>> = {
+  codex: ['@openai/codex@0.169.0'],
   genkit: ['genkit@1.42.0', '@genkit-ai/compat-oai@1.42.0'],
   mastra: ['@mastra/core@1.71.0', '@ai-sdk/openai@3.0.141'],
 };
@@ -42,6 +43,7 @@ async function works(name: string): Promise<boolean> {
       apiKey: KEY.main,
       openaiKey: KEY.openai,
       model: MODEL.research,
+      coder: MODEL.coder,
       question: QUESTION,
     };
     const options = { cwd: folder, timeout: RUN_MS };

@@ -8,8 +8,7 @@ import {
   MAX_CONTENT,
   officeKind,
 } from '../../../src/tools/fetch-url-content/parsing/parse-job.ts';
-import { type DomElement, parseHtmlDocument } from '../../../src/tools/fetch-url-content/reading/html/dom.ts';
-import { prepareHtml } from '../../../src/tools/fetch-url-content/reading/html/prepare-html.ts';
+import { type HtmlElement, parseHtml } from '../../../src/tools/fetch-url-content/reading/html/tree.ts';
 import { DocumentReader } from '../../support/document-reader.ts';
 import { isSlow } from '../../support/fair-time.ts';
 import { type Boundary, fuzz, hostileText, RUNS, SEED } from '../../support/fuzz.ts';
@@ -297,9 +296,8 @@ describe('documents, as fuzzers write them', () => {
       ],
       maxMs: 1000,
       read(bytes) {
-        const prepared = prepareHtml(bytes.subarray(0, 8000).toString());
-        // Elements that cannot hold others are not counted.
-        if (prepared) assert.ok(depthOf(parseHtmlDocument(prepared.html).body) <= MAX_DEPTH + 1);
+        const page = parseHtml(bytes.subarray(0, 8000).toString());
+        if (page) assert.ok(depthOf(page.body) <= MAX_DEPTH + 1);
       },
       allows: (error) => error instanceof RangeError,
     })).timeout(patience(60 + RUNS));
@@ -334,9 +332,9 @@ describe('documents, as fuzzers write them', () => {
 });
 
 /** How many elements are nested in this one. */
-function depthOf(root: DomElement): number {
-  let level: DomElement[] = [...root.children];
+function depthOf(root: HtmlElement): number {
+  let level = root.elements;
   let depth = 0;
-  for (; level.length > 0; depth++) level = level.flatMap((element) => [...element.children]);
+  for (; level.length > 0; depth++) level = level.flatMap((element) => element.elements);
   return depth;
 }

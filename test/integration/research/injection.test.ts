@@ -208,9 +208,12 @@ describe('orders in pages and search results', function () {
     }
   });
 
-  it('are data where findings are checked before the answer', async () => {
+  it('are data where a report is planned, written by sections and checked', async () => {
     for (const { name, text } of INJECTIONS.slice(0, 8)) {
-      assertUnmoved(await overDocuments(text, { config: testConfig({ research: { verify: true } }) }), name);
+      assertUnmoved(
+        await overDocuments(text, { config: testConfig({ research: { verify: true, report: 'full' } }) }),
+        name,
+      );
     }
   });
 

@@ -76,6 +76,12 @@ describe('in a Redis Cluster, what leads to a run', function () {
       const run = runWith(part);
       await assert.rejects(hasty.create(run), unavailable, part);
     }
+    const claimed = { ...runWith('the set of claimed runs'), claim: LEASE };
+    await assert.rejects(
+      hasty.create(claimed),
+      unavailable,
+      'the set of claimed runs, where it is created with its claim',
+    );
     await assert.rejects(hasty.claim(queued.id, { ...LEASE, force: false }), unavailable, 'the set of claimed runs');
     const elsewhere = runWith();
     assert.equal(await patient.create(elsewhere), 'created', 'the other masters are not held up');

@@ -14,8 +14,8 @@ import { claimed, endedRun, ending, events, frames, newRun } from '../../contrac
 import { type RedisServer, redisOrSkip } from '../../support/redis.ts';
 import { patience } from '../../support/time-limit.ts';
 
-/** More commands than any read sends. */
-const MOST_COMMANDS = 8;
+/** More commands than any read or creation sends. */
+const MOST_COMMANDS = 16;
 const WHOLE = { after: 0, maxBytes: 100_000 };
 
 /** Two stores over the same runs: what happens before the n-th command of the reader's is up to the test. */
@@ -99,7 +99,7 @@ async function openPair(port: number, { held }: { held: boolean }): Promise<Pair
 
 /** Does it for each moment of a read, as far as there are any. */
 async function atEachMoment(round: (n: number) => Promise<boolean>): Promise<void> {
-  for (let n = 1; await round(n); n++) assert.ok(n < MOST_COMMANDS, 'a read sends few commands');
+  for (let n = 1; await round(n); n++) assert.ok(n < MOST_COMMANDS, 'few commands are sent');
 }
 
 describe('reads over Redis, whatever happens between two of their commands', function () {
@@ -182,6 +182,29 @@ describe('reads over Redis, whatever happens between two of their commands', fun
         );
       });
     }
+  });
+
+  it('are told that a run was created with its claim only once every set knows it, where replicas are waited for', async () => {
+    await using pair = await openPair(server.port, { held: true });
+    await atEachMoment(async (n) => {
+      const claim = { owner: 'one', leaseMs: 60_000 };
+      let isTold = false;
+      const wasTold = Promise.withResolvers<boolean>();
+      const more = await pair.between(
+        n,
+        async () => {
+          // Time enough for an answer that does not wait for this command.
+          for (let asked = 0; asked < 20; asked++) await pair.own.command(['PING']);
+          wasTold.resolve(isTold);
+        },
+        async () => {
+          await pair.reader.create(newRun({ claim }));
+          isTold = true;
+        },
+      );
+      assert.equal(more && (await wasTold.promise), false, `before command ${n}`);
+      return more;
+    });
   });
 
   it('say that a removed run is gone, not that it is damaged', async () => {

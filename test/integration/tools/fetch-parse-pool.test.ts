@@ -24,7 +24,8 @@ const GOOD = job('<p>Good page</p>');
 async function hanging() {
   const bomb = htmlBombs().find(({ name }) => name === 'many tags with many attributes');
   assert.ok(bomb);
-  return job(await bomb.body());
+  const body = Buffer.from(await bomb.body());
+  return job(Buffer.concat(Array.from({ length: 8 }, () => body)));
 }
 
 /** Child processes of a process, from Linux's own list. */

@@ -12,6 +12,8 @@ const citation = (id: number | null, url: string, verified = true) => ({
   index: id,
   source_id: id === null ? null : id + 4,
   verified,
+  cited_text: null,
+  support: 'unchecked' as const,
 });
 
 /** Asks a scripted gateway; what was written, asked for and returned. */

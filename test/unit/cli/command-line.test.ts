@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { parse } from 'yaml';
 import { runCommandLine } from '../../../src/cli/command-line.ts';
 import type { StartGateway } from '../../../src/cli/running-gateway.ts';
 import { readEnvironment } from '../../../src/config/environment.ts';
@@ -248,5 +250,50 @@ describe('research-gateway demo', () => {
     await using gateway = await startFakeGateway({ end: 'failed' });
     const { start } = recordingStart(gateway.url);
     assert.equal((await run(['demo'], { startGateway: start })).code, 1);
+  });
+
+  it('prints a JSON Schema that takes the example files and no typing mistakes', async () => {
+    const { code, out } = await run(['config', 'schema']);
+    assert.equal(code, 0);
+    const validate = new Ajv2020({ strict: false, validateFormats: false }).compile(JSON.parse(out));
+    const folder = join(PROJECT_ROOT, 'config/examples');
+    const examples = (await readdir(folder)).filter((name) => name.endsWith('.yaml'));
+    assert.ok(examples.length > 2);
+    for (const name of examples) {
+      const example: unknown = parse(await readFile(join(folder, name), 'utf8'));
+      assert.ok(validate(example), `${name}: ${JSON.stringify(validate.errors?.slice(0, 3))}`);
+    }
+    const minimal = { providers: { demo: { builtin: 'demo' } }, models: {}, keys: [{ id: 'a', secret: 'sk-a' }] };
+    assert.ok(validate({ ...minimal, server: { port: `\${PORT}` } }), JSON.stringify(validate.errors));
+    assert.ok(!validate({ ...minimal, sever: {} }));
+    assert.ok(!validate({ ...minimal, server: { prot: 1 } }));
+    assert.ok(!validate({ ...minimal, server: { port: 'eighty' } }));
+  });
+
+  it('explains what a key gets, without a secret', async () => {
+    const secrets = {
+      OPENAI_API_KEY: 'sk-secret-of-openai',
+      TEAM_A_KEY: 'sk-secret-of-team-a',
+      TEAM_A_OPENAI_KEY: 'sk-secret-of-team-a-at-openai',
+      TAVILY_API_KEY: 'tvly-secret',
+    };
+    const file = join(PROJECT_ROOT, 'config/examples/teams.yaml');
+    const explain = (key: string, model: string) =>
+      run(['config', 'explain', '--key', key, '--model', model, file], { variables: secrets });
+    const own = await explain('team-a', 'service-model-1-7-deepresearch');
+    assert.equal(own.code, 0, own.err);
+    assert.match(
+      own.out,
+      /1\. openai: gpt-5 \(https:\/\/api\.openai\.com\/v1, wire chat; credential of the key's provider_keys/,
+    );
+    assert.match(own.out, /2\. local: qwen3-235b .*no credential/);
+    assert.match(own.out, /web_search by tavily/);
+    assert.match(own.out, /tokens_per_day 20000000/);
+    const routed = await explain('team-b', 'service-model-1-7-deepresearch');
+    assert.match(routed.out, /\(of the key\):\n {2}1\. local/);
+    assert.match((await explain('team-b', 'gpt-5')).out, /may NOT be used/);
+    for (const { out, err } of [own, routed]) assert.doesNotMatch(out + err, /secret/);
+    const unknown = await explain('team-x', 'gpt-5');
+    assert.deepEqual([unknown.code, /there is no key team-x; there are: team-a/.test(unknown.err)], [2, true]);
   });
 });

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { mock } from 'node:test';
 import { GatewayError } from '../../../src/base/errors.ts';
 import { configSchema, type KeyConfig } from '../../../src/config/schema.ts';
 import { Admission, drivenMs } from '../../../src/http/limits/admission.ts';
@@ -154,6 +155,59 @@ describe('Admission', () => {
       await (await admission.admit({ key, tokens: 1, announce: () => {} })).settle({ tokens: 1, cost: 0 });
     for (let n = 0; n < 3; n++) await call();
     assert.equal(new Set(ids).size, 3);
+  });
+
+  /** An admission over limits whose calls are listed by name. */
+  function listing() {
+    const calls: string[] = [];
+    const store = new Proxy(
+      memoryLimits(() => 0),
+      {
+        get(of, name) {
+          const method: unknown = Reflect.get(of, name);
+          if (typeof method !== 'function') return method;
+          return (...args: unknown[]) => {
+            calls.push(String(name));
+            return Reflect.apply(method, of, args);
+          };
+        },
+      },
+    );
+    return { admission: new Admission(store), calls };
+  }
+
+  it('a run of a key without limits asks nothing of the store', async () => {
+    const { admission, calls } = listing();
+    const { held } = await admission.admit({ key: keyWith({}), id: 'a', runMs: 1000, tokens: 1, announce: () => {} });
+    const run = { id: 'a', keyId: 'k', held, runMs: 1000, tokens: 10, cost: 1 };
+    await admission.runBegins(run);
+    await admission.runUsed(run);
+    assert.equal(await admission.runEnded(run), true);
+    assert.deepEqual(calls, []);
+  });
+
+  it('notes what a call has used when it has used more, and nothing once it has ended', async () => {
+    mock.timers.enable({ apis: ['setInterval'] });
+    try {
+      const { admission, calls } = listing();
+      let used = { tokens: 5, cost: 0 };
+      const key = keyWith({ tokens_per_day: 100 });
+      const call = await admission.admit({ key, tokens: 20, announce: () => {}, usedSoFar: () => used });
+      const notes = () => calls.filter((name) => name === 'note').length;
+      mock.timers.tick(1000);
+      assert.equal(notes(), 1);
+      mock.timers.tick(3000);
+      assert.equal(notes(), 1, 'it has used nothing more');
+      used = { tokens: 6, cost: 0 };
+      mock.timers.tick(1000);
+      assert.equal(notes(), 2);
+      await call.settle(used);
+      used = { tokens: 7, cost: 0 };
+      mock.timers.tick(5000);
+      assert.equal(notes(), 2);
+    } finally {
+      mock.timers.reset();
+    }
   });
 
   it('what a run held is freed by whoever ends it', async () => {

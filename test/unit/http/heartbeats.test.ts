@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
+import { mock } from 'node:test';
 import { heartbeat } from '../../../src/http/answers/heartbeat.ts';
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** Timers count whole milliseconds. */
-const ROUNDING_MS = 1;
 
 /** Waits until a condition holds. */
 async function until(condition: () => boolean): Promise<void> {
@@ -16,28 +14,41 @@ async function until(condition: () => boolean): Promise<void> {
 }
 
 describe('heartbeat', () => {
-  it('beats after each interval of silence, never earlier', async () => {
-    const began = performance.now();
-    const beats: number[] = [];
-    using _ = heartbeat(20, () => beats.push(performance.now() - began));
-    await until(() => beats.length === 3);
-    for (const [index, at] of beats.entries())
-      assert.ok(at >= 20 * (index + 1) - ROUNDING_MS, `beat ${index} at ${at} ms`);
+  afterEach(() => mock.timers.reset());
+
+  it('beats after each interval of silence, never earlier', () => {
+    mock.timers.enable({ apis: ['setInterval'] });
+    let beats = 0;
+    using _ = heartbeat(20, () => beats++);
+    for (const [passed, beaten] of [
+      [19, 0],
+      [1, 1],
+      [19, 1],
+      [1, 2],
+      [20, 3],
+    ] as const) {
+      mock.timers.tick(passed);
+      assert.equal(beats, beaten);
+    }
   });
 
   it('a touch starts the silence again', async () => {
-    let touched = performance.now();
-    let beats = 0;
-    using pulse = heartbeat(50, () => {
-      assert.ok(performance.now() - touched >= 50 - ROUNDING_MS);
-      beats++;
-    });
+    // Timers of one length end in the order in which they began, however late they all are.
+    let isOver = false;
+    let silence: NodeJS.Timeout | undefined;
+    const early: boolean[] = [];
+    using pulse = heartbeat(50, () => early.push(!isOver));
     for (let n = 0; n < 15; n++) {
       await pause(5);
-      touched = performance.now();
+      clearTimeout(silence);
+      isOver = false;
+      silence = setTimeout(() => {
+        isOver = true;
+      }, 50);
       pulse.touch();
     }
-    await until(() => beats > 0);
+    await until(() => isOver && early.length > 0);
+    assert.ok(!early.includes(true));
   });
 
   it('one that is disposed beats no more, and no timer is left behind', async () => {

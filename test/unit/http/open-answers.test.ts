@@ -30,6 +30,16 @@ describe('the answers that are being written', () => {
     assert.deepEqual(open.routes(), {});
   });
 
+  it('are no connections on which nothing is asked for', () => {
+    const open = new OpenAnswers({ onChange: () => ({ [Symbol.dispose]() {} }) });
+    const idle = open.add({ key: key('one'), route: '/a', idle: true, end: () => {} });
+    using _ = open.add({ key: key('one'), route: '/b', end: () => {} });
+    assert.deepEqual([open.size, open.routes()], [1, { '/b': 1 }]);
+    idle[Symbol.dispose]();
+    idle[Symbol.dispose]();
+    assert.equal(open.size, 1);
+  });
+
   it('of a key that is removed end, each once, and no others', () => {
     let change: (config: GatewayConfig) => void = () => {};
     const open = new OpenAnswers({

@@ -31,6 +31,8 @@ function responseWith(text: string, change: Partial<ResponseObject> = {}): Respo
       ...{ index: Number(match[1]) },
       source_id: Number(match[1]) + 10,
       verified: match[1] !== '2',
+      cited_text: null,
+      support: 'unchecked',
     }),
   );
   const content = [{ type: 'output_text' as const, text, annotations, logprobs: [] }];
@@ -228,6 +230,8 @@ describe('the report as a document', () => {
       reportMarkdown(reportWith('All', { incomplete_details: { reason: 'budget' } })),
       /ended with its budget/,
     );
+    const later = JSON.parse('{ "incomplete_details": { "reason": "a_later_one" } }');
+    assert.match(reportMarkdown(reportWith('All', later)), /The report is incomplete \(a_later_one\)/);
     assert.equal(reportOf(responseWith('  '), QUESTION), undefined);
   });
 

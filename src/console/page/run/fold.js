@@ -145,7 +145,20 @@ function textOf(item) {
 
 /** A tool call in this gateway's shape, or in OpenAI's own (`profile: openai`), in the former's words. */
 function callOf(item) {
-  const { type, name, arguments: args, result, output, error, action, code, outputs, server_label, tools } = item;
+  const {
+    type,
+    name,
+    arguments: args,
+    input,
+    result,
+    output,
+    error,
+    action,
+    code,
+    outputs,
+    server_label,
+    tools,
+  } = item;
   switch (type) {
     case 'reasoning':
     case 'message':
@@ -163,7 +176,7 @@ function callOf(item) {
       return { name: String(server_label), arguments: '', result: error ?? json(tools) };
     default: {
       const label = name ? `${server_label ?? type}.${name}` : String(type);
-      return { name: label, arguments: args ?? json(action), result: result ?? output ?? error ?? undefined };
+      return { name: label, arguments: args ?? input ?? json(action), result: result ?? output ?? error ?? undefined };
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Reads a text as JSON; undefined where it is none. */
+/** Reads a text as JSON; undefined if it is not. */
 export function parseJson(text) {
   if (typeof text !== 'string') return undefined;
   try {

@@ -11,7 +11,7 @@ function all() {
   }
 }
 
-/** When the items of a run began and ended, as far as this tab watched: `{[index]: [start, end]}`. */
+/** When the items of a run began and ended while this tab watched: `{[index]: [start, end]}`. */
 export function loadTimes(id) {
   return all()[id] ?? {};
 }

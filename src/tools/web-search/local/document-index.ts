@@ -5,8 +5,9 @@ import { withFeedback } from './feedback.ts';
 import { openIndexDatabase } from './index-database.ts';
 import { detectLanguage, FALLBACK, hasCompounds, isLanguage, LANGUAGES, type Language, Stems } from './languages.ts';
 import { bestPassage } from './passage.ts';
+import { PassageSearch } from './passage-search.ts';
 import { documentsOf, fuseByRank, type RankedPassage, withoutCopies } from './ranking.ts';
-import { indexText, indexWords, queryTerms, quote, wordsOf } from './terms.ts';
+import { indexText, indexWords, queryTerms, wordsOf } from './terms.ts';
 
 /** A document that matches, with its best passage. */
 export interface DocumentHit {
@@ -22,36 +23,14 @@ export interface IndexedDocument {
   document: ChunkedDocument;
 }
 
-/** Passages looked at per query before they are put together by document. */
-const CANDIDATES = 80;
-
 /** The first of them, which are ranked anew by what they have in common. */
 const RERANKED = 24;
-
-/** An index of more passages than this weighs its words before it searches. */
-const LARGE = 20_000;
-/** A word in so many passages is common. */
-const COMMON = 1500;
-
-/** Words whose share of the passages is remembered at most. */
-const MAX_SHARES = 20_000;
 
 /** Languages whose stems a query is looked up in, those of most documents first. */
 const MAX_LANGUAGES = 5;
 
 /** Documents are looked at again for put-together words once a language has so many times more words than then. */
 const GROWTH = 1.5;
-
-/** Words in titles weigh most, then those in headings; parts of put-together words least. */
-const SEARCH = `
-  SELECT documents.path AS path, documents.title AS title, documents.published AS published, chunks.text AS text,
-    documents.language AS language, found.score AS score
-  FROM (SELECT rowid, bm25(words, 1.5, 1.0, 1.0, 0.5) AS score FROM words WHERE words MATCH ? ORDER BY score
-    LIMIT ${CANDIDATES}) AS found
-  JOIN chunks ON chunks.id = found.rowid
-  JOIN documents ON documents.id = chunks.document
-  ORDER BY found.score
-`;
 
 const DELETIONS = [
   'DELETE FROM words WHERE rowid IN (SELECT id FROM chunks WHERE document = ?)',
@@ -71,15 +50,9 @@ export class DocumentIndex implements Disposable {
   readonly #insertDocument: StatementSync;
   readonly #insertText: StatementSync;
   readonly #insertWords: StatementSync;
-  readonly #search: StatementSync;
-  readonly #count: StatementSync;
-  readonly #last: StatementSync;
+  readonly #passages: PassageSearch;
   readonly #remember: StatementSync;
   readonly #deletions: readonly StatementSync[];
-  readonly #shares = new Map<string, number>();
-  #sharesOf = 0;
-  /** Terms that were found to be common: counting up to that takes longer than all of a rare one. */
-  readonly #common = new Set<string>();
 
   /** @throws Error of SQLite or the file system where the file cannot be used. */
   constructor(file?: { path: string; owner: boolean }) {
@@ -91,11 +64,7 @@ export class DocumentIndex implements Disposable {
     this.#insertWords = this.#db.prepare(
       'INSERT INTO words (rowid, title, heading, body, parts) VALUES (?, ?, ?, ?, ?)',
     );
-    this.#search = this.#db.prepare(SEARCH);
-    this.#count = this.#db.prepare(
-      `SELECT count(*) AS count FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ${COMMON})`,
-    );
-    this.#last = this.#db.prepare('SELECT max(id) AS id FROM chunks');
+    this.#passages = new PassageSearch(this.#db);
     this.#remember = this.#db.prepare(
       'INSERT INTO learned (language, stem, count) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = excluded.count',
     );
@@ -148,7 +117,7 @@ export class DocumentIndex implements Disposable {
   update(change: { put: readonly IndexedDocument[]; remove: readonly string[]; until?: number }): number {
     const { until = Number.POSITIVE_INFINITY } = change;
     let done = 0;
-    if (change.remove.length > 0) this.#common.clear();
+    if (change.remove.length > 0) this.#passages.forget();
     this.#inTransaction(() => {
       for (const path of change.remove) this.#delete(path);
       for (const { file, document } of change.put) {
@@ -197,63 +166,20 @@ export class DocumentIndex implements Disposable {
   /** The passages that match a query, best first, and the words to look for in them. */
   find(query: string): { passages: RankedPassage[]; words: string[] } {
     const about = { languages: this.#languages(), stems: this.#stems, compounds: this.#compounds };
-    const { match, terms, words } = queryTerms(query, about);
-    const rows = match === '' ? [] : this.#rows(match, terms);
+    const { expressions, terms, words } = queryTerms(query, about);
+    const rows = this.#passages.search(expressions, terms);
     const found = rows.map((row) => ({ passage: foundPassage(row), language: knownLanguage(row.language) }));
     const best = found.slice(0, RERANKED).map(({ passage, language }) => ({
       passage,
       words: indexWords(passage.text, { language, stems: this.#stems }),
     }));
     const rest = found.slice(RERANKED).map(({ passage }) => passage);
-    const all = this.#size();
-    const passages = [...withFeedback(best, (word) => this.#share(word, all)), ...rest];
+    const passages = [...withFeedback(best, (word) => this.#passages.share(word)), ...rest];
     return { passages, words };
   }
 
   [Symbol.dispose](): void {
     this.#db.close();
-  }
-
-  /**
-   * The passages that match, best first. In a large index a word that half of the documents have says little and costs
-   * much, so the rare ones decide there; a query of common words alone wants passages that have all of them.
-   */
-  #rows(match: string, terms: readonly string[]) {
-    if (this.#size() <= LARGE || terms.length === 0) return this.#search.all(match);
-    const counted = terms.map((term) => ({ term, count: this.#counted(term) }));
-    const rare = counted.filter(({ count }) => count > 0 && count < COMMON).map(({ term }) => term);
-    if (rare.length > 0) return this.#search.all(rare.join(' OR '));
-    const present = counted.filter(({ count }) => count > 0).map(({ term }) => term);
-    if (present.length === 0) return this.#search.all(match);
-    const together = this.#search.all(present.join(' AND '));
-    return together.length > 0 ? together : this.#search.all(present.slice(0, 2).join(' OR '));
-  }
-
-  /** How many passages there are, or were. */
-  #size(): number {
-    return Number(this.#last.get()?.id ?? 0);
-  }
-
-  /** How many passages match a term, at most `COMMON`. */
-  #counted(term: string): number {
-    if (this.#common.has(term)) return COMMON;
-    const count = Number(this.#count.get(term)?.count ?? 0);
-    if (count >= COMMON && this.#common.size < MAX_SHARES) this.#common.add(term);
-    return count;
-  }
-
-  /** The share of all passages that have a word; for common ones at least so many. */
-  #share(word: string, all: number): number {
-    if (this.#shares.size > MAX_SHARES || all > this.#sharesOf * GROWTH) {
-      this.#shares.clear();
-      this.#sharesOf = all;
-    }
-    let share = this.#shares.get(word);
-    if (share === undefined) {
-      share = this.#counted(quote(word)) / Math.max(1, all);
-      this.#shares.set(word, share);
-    }
-    return share;
   }
 
   /** Those of the documents. */

@@ -1,6 +1,6 @@
 import { abortable, linkSignals } from '../../../base/abort.ts';
 import { messageOf } from '../../../base/errors.ts';
-import { nextTurn } from '../../../base/load/event-loop.ts';
+import { yieldToEventLoop } from '../../../base/load/event-loop.ts';
 import { type CorpusFile, listDocuments } from '../../corpus/corpus.ts';
 import { corpusUrl } from '../../corpus/corpus-url.ts';
 import type { SearchHit } from '../search-provider.ts';
@@ -47,7 +47,7 @@ export interface FolderIndexOptions {
   indexFile?: string | undefined;
   /** Finds by meaning beside the words. */
   embeddings?: { model: string; embed: Embed } | undefined;
-  /** Told of what does not work and does not keep queries from being answered. */
+  /** Called for what fails without keeping queries from being answered. */
   onTrouble(message: string): void;
 }
 
@@ -174,7 +174,7 @@ export class FolderIndex implements Disposable {
     }
     if (known.size > 0) this.#index.update({ put: [], remove: [...known.keys()] });
     while (this.#index.revisit(REVISITED) > 0) {
-      await nextTurn();
+      await yieldToEventLoop();
       this.#closing.signal.throwIfAborted();
     }
     if (changed.length > 0) this.#index.note(PROGRESS, '');
@@ -188,7 +188,7 @@ export class FolderIndex implements Disposable {
 
   async #take(documents: readonly IndexedDocument[]): Promise<void> {
     for (let at = 0; at < documents.length; ) {
-      await nextTurn();
+      await yieldToEventLoop();
       this.#closing.signal.throwIfAborted();
       const until = performance.now() + SLICE_MS;
       at += this.#index.update({ put: documents.slice(at), remove: [], until });

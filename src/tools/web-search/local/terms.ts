@@ -56,8 +56,8 @@ function pairs(run: string): string[] {
 
 /** What a query asks for, taken apart. */
 export interface QueryTerms {
-  /** An FTS5 `MATCH` expression made of quoted strings only; empty if the query has no words. */
-  match: string;
+  /** What any of it matches: FTS5 expressions of quoted strings only; none if the query has no words. */
+  expressions: string[];
   /** Its single terms, each an expression: words in the stems of every language, and pairs of characters. */
   terms: string[];
   /** The words and runs themselves, lower case, for finding a good passage. */
@@ -116,7 +116,7 @@ export function queryTerms(query: string, about: QueryLanguages): QueryTerms {
     for (const variant of variantsOf([...wordsOf(word), ...wordsOf(next)], about)) expressions.add(variant);
   }
   return {
-    match: [...expressions].slice(0, MAX_TERMS).join(' OR '),
+    expressions: [...expressions].slice(0, MAX_TERMS),
     terms: [...terms].slice(0, MAX_TERMS),
     words: [...words].slice(0, MAX_TERMS),
   };

@@ -6,7 +6,7 @@ import type { RankedPassage } from './ranking.ts';
 const MAX_VECTORS = 300_000;
 /** Passages that are compared exactly, of those that seem nearest. */
 const COMPARED = 400;
-/** Passages whose vectors say this little of a query are none for it; a cosine. */
+/** Passages whose vectors say this little of a query do not answer it; a cosine. */
 const LEAST_LIKE = 0.15;
 
 /** A passage without a vector, as the model reads it. */

@@ -1,0 +1,42 @@
+import { GatewayError } from '../base/errors.ts';
+import { ToolError } from './tool.ts';
+
+/** A file of the user whose run it is, as the tools read it. Dispose it once its bytes are not needed any more. */
+export interface AttachedFile extends Disposable {
+  name: string;
+  bytes: Uint8Array;
+  /** Its media type; empty where its sender named none. */
+  type: string;
+  /** Unix milliseconds. */
+  createdAt: number;
+}
+
+/** Reads a file of the user by its id, in its turn; undefined where the user has none of it. */
+export type ReadFile = (id: string, signal: AbortSignal) => Promise<AttachedFile | undefined>;
+
+const URL_OF_FILE = /^file:\/\/\/(file-[\da-f-]{36})(?:\/|$)/i;
+
+/** Whether a URL names a file of a user. */
+export function isFileUrl(url: string): boolean {
+  return /^file:/i.test(url);
+}
+
+/** The URL of a file, which tells its name. */
+export function fileUrl(id: string, name: string): string {
+  return `file:///${id}/${encodeURIComponent(name)}`;
+}
+
+/** @throws ToolError `invalid_url` for another address, `not_found` for what is no file of this user. */
+export async function readAttached(
+  url: string,
+  { readFile, signal }: { readFile?: ReadFile | undefined; signal: AbortSignal },
+): Promise<AttachedFile> {
+  const id = URL_OF_FILE.exec(url)?.[1];
+  if (id === undefined) throw new ToolError('invalid_url', 'file:// addresses are those of attached files only.');
+  const file = await readFile?.(id.toLowerCase(), signal).catch((thrown: unknown) => {
+    if (!(thrown instanceof GatewayError)) throw thrown;
+    throw new ToolError(thrown.code === 'not_found' ? 'not_found' : 'busy', thrown.message, { cause: thrown });
+  });
+  if (!file) throw new ToolError('not_found', `There is no file ${url.slice(0, 200)}.`);
+  return file;
+}

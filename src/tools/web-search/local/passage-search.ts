@@ -1,0 +1,122 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { quote } from './terms.ts';
+
+/** Passages looked at per query before they are put together by document. */
+const CANDIDATES = 80;
+
+/** Passages that are scored per query: with more in the index, the rarest words of the query choose them. */
+const SCORED = 2000;
+/** In an index of more passages than this, common words do not score either. */
+const LARGE = 20_000;
+/** A word in so many passages is common. */
+const COMMON = 1500;
+
+/** Terms whose counts are remembered at most, and how many times more passages there may be until they are counted anew. */
+const MAX_COUNTS = 20_000;
+const GROWTH = 1.5;
+
+/** Words in titles weigh most, then those in headings; parts of put-together words least. */
+const rowsWhere = (condition: string) => `
+  SELECT documents.path AS path, documents.title AS title, documents.published AS published, chunks.text AS text,
+    documents.language AS language, found.score AS score
+  FROM (SELECT rowid, bm25(words, 1.5, 1.0, 1.0, 0.5) AS score FROM words WHERE ${condition} ORDER BY score
+    LIMIT ${CANDIDATES}) AS found
+  JOIN chunks ON chunks.id = found.rowid
+  JOIN documents ON documents.id = chunks.document
+  ORDER BY found.score
+`;
+
+/** The plus keeps SQLite from asking the full-text index for one passage after the other. */
+const AMONG = 'words MATCH ? AND +rowid IN (SELECT rowid FROM words WHERE words MATCH ?)';
+
+/** Finds the passages that match a query in an index of any size. To score a passage takes ten times as long as to match it. */
+export class PassageSearch {
+  readonly #search: StatementSync;
+  readonly #searchAmong: StatementSync;
+  readonly #count: StatementSync;
+  readonly #last: StatementSync;
+  readonly #counts = new Map<string, number>();
+  #countedOf = 0;
+
+  constructor(db: DatabaseSync) {
+    this.#search = db.prepare(rowsWhere('words MATCH ?'));
+    this.#searchAmong = db.prepare(rowsWhere(AMONG));
+    this.#count = db.prepare(`SELECT count(*) AS count FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT ${COMMON})`);
+    this.#last = db.prepare('SELECT max(id) AS id FROM chunks');
+  }
+
+  /**
+   * The passages that match any of `expressions`, best first. `terms` are those that say something alone. In a middling
+   * index the rarest expressions choose the passages and all of them score; in a large one see `#rowsOfMany`.
+   */
+  search(expressions: readonly string[], terms: readonly string[]) {
+    if (expressions.length === 0) return [];
+    const all = this.#size();
+    if (this.#counts.size > MAX_COUNTS || all > this.#countedOf * GROWTH) {
+      this.#counts.clear();
+      this.#countedOf = all;
+    }
+    if (all > LARGE && terms.length > 0) return this.#rowsOfMany(expressions, terms);
+    const rarest = all > SCORED ? this.#rarest(expressions) : [];
+    const match = anyOf(expressions);
+    return rarest.length > 0 ? this.#searchAmong.all(match, anyOf(rarest)) : this.#search.all(match);
+  }
+
+  /** How many passages there are, or were. */
+  #size(): number {
+    return Number(this.#last.get()?.id ?? 0);
+  }
+
+  /** The share of all passages that have a word; for common ones at least so many. */
+  share(word: string): number {
+    return this.#countOf(quote(word)) / Math.max(1, this.#size());
+  }
+
+  /** Has to be called when documents are taken out: what was common may be no more. */
+  forget(): void {
+    this.#counts.clear();
+  }
+
+  /**
+   * In a large index a word that half of the documents have says little and costs much, so the rare ones decide there; a
+   * query of common words alone wants passages that have all of them.
+   */
+  #rowsOfMany(expressions: readonly string[], terms: readonly string[]) {
+    const counted = terms.map((term) => ({ term, count: this.#countOf(term) }));
+    const rare = counted.filter(({ count }) => count > 0 && count < COMMON).map(({ term }) => term);
+    if (rare.length > 0) return this.#search.all(anyOf(rare));
+    const present = counted.filter(({ count }) => count > 0).map(({ term }) => term);
+    if (present.length === 0) return this.#search.all(anyOf(expressions));
+    const together = this.#search.all(present.join(' AND '));
+    return together.length > 0 ? together : this.#search.all(anyOf(present.slice(0, 2)));
+  }
+
+  /** How many passages match a term, at most `COMMON`; there may be more by now. */
+  #countOf(term: string): number {
+    let count = this.#counts.get(term);
+    if (count === undefined) {
+      count = Number(this.#count.get(term)?.count ?? 0);
+      this.#counts.set(term, count);
+    }
+    return count;
+  }
+
+  /** The rarest of expressions, as many as match `SCORED` passages together; none where all are common. */
+  #rarest(expressions: readonly string[]): string[] {
+    const counted = expressions
+      .map((expression) => ({ expression, count: this.#countOf(expression) }))
+      .filter(({ count }) => count > 0 && count < COMMON)
+      .sort((a, b) => a.count - b.count);
+    let sum = 0;
+    return counted
+      .filter(({ count }) => {
+        sum += count;
+        return sum <= SCORED;
+      })
+      .map(({ expression }) => expression);
+  }
+}
+
+function anyOf(expressions: readonly string[]): string {
+  return expressions.join(' OR ');
+}

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import OpenAI, { toFile } from 'openai';
+import { KEYS } from '../support/http-gateway.ts';
+import { openResearchGateway, type ResearchGateway } from '../support/research-gateway.ts';
+import type { SeenRequest } from '../support/seen-request.ts';
+
+const TEXT = '# The lake\n\nThe lake is 1642 metres deep, the deepest of all.\n\nIt is 25 million years old.\n';
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+/** Opens the document that its question names, then answers with what stands in it. */
+function reader(request: SeenRequest) {
+  const said = JSON.stringify(request.messages);
+  if (!said.includes('Attached document') || said.includes('Summed up')) return { text: 'Ready.' };
+  const url = /file:\/\/\/file-[\w-]+\/[^\s"\\]+/.exec(said)?.[0];
+  const hasRead = request.messages.some(({ role }) => role === 'tool');
+  if (request.research && url && !hasRead) {
+    return { toolCalls: [{ id: 'call_1', name: 'fetch_url_content', arguments: JSON.stringify({ url }) }] };
+  }
+  if (request.research) return { text: 'I am ready.' };
+  return { text: 'The lake is 1642 metres deep [1].' };
+}
+
+describe('files in requests', () => {
+  let gateway: ResearchGateway;
+  let client: OpenAI;
+  let bob: OpenAI;
+  before(async () => {
+    gateway = await openResearchGateway({
+      model: (request) => reader(request),
+      research: { plan: 'off' },
+      models: {
+        plain: {
+          kind: 'proxy',
+          vision: true,
+          apis: ['chat_completions', 'responses'],
+          routes: [{ provider: 'scripted', model: 'p' }],
+        },
+      },
+    });
+    const open = (apiKey: string) => new OpenAI({ apiKey, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
+    client = open(KEYS.ann);
+    bob = open(KEYS.bob);
+  });
+  after(() => gateway[Symbol.asyncDispose]());
+
+  const upload = async (name: string, bytes: Buffer | string) =>
+    (await client.files.create({ file: await toFile(Buffer.from(bytes), name), purpose: 'user_data' })).id;
+  const asking = (part: object) => [
+    { role: 'user' as const, content: [{ type: 'input_text' as const, text: 'How deep is it?' }, part as never] },
+  ];
+  const lastSeen = () => JSON.stringify(gateway.seen.at(-1)?.messages);
+
+  it('are opened by a research model, and cited with their name', async () => {
+    const file_id = await upload('lake notes.md', TEXT);
+    const response = await client.responses.create({ model: 'deep', input: asking({ type: 'input_file', file_id }) });
+    assert.equal(response.status, 'completed');
+    const message = response.output.find((item) => item.type === 'message');
+    const part = message?.content[0];
+    assert.ok(part?.type === 'output_text');
+    assert.match(part.text, /1642 metres deep \[1\]/);
+    const [cited] = part.annotations;
+    assert.ok(cited?.type === 'url_citation');
+    assert.deepEqual([cited.url, cited.title], [`file:///${file_id}/lake%20notes.md`, 'lake notes.md']);
+    assert.equal((cited as { support?: string }).support, 'quoted');
+    await client.files.delete(file_id);
+  });
+
+  it('are kept where the request carries their bytes, and not in what is stored of it', async () => {
+    const file_data = `data:text/markdown;base64,${Buffer.from(TEXT).toString('base64')}`;
+    const part = { type: 'input_file', filename: 'lake.md', file_data };
+    const response = await client.responses.create({ model: 'deep', input: asking(part) });
+    assert.equal(response.status, 'completed');
+    assert.match(response.output_text, /1642/);
+    const items = JSON.stringify(await client.responses.inputItems.list(response.id));
+    assert.match(items, /file-[\da-f-]{36}/);
+    assert.doesNotMatch(items, /base64/);
+    const [file] = (await client.files.list()).data;
+    assert.equal(file?.filename, 'lake.md');
+    assert.ok(Number(file?.expires_at) > Number(file?.created_at));
+  });
+
+  it('reach a plain model as text, and its images as images', async () => {
+    const file_id = await upload('lake.md', TEXT);
+    const image = await upload('dot.png', PNG);
+    await client.responses.create({ model: 'plain', input: asking({ type: 'input_file', file_id }) });
+    assert.match(lastSeen(), /Attached document: lake\.md/);
+    assert.match(lastSeen(), /1642 metres deep/);
+    await client.responses.create({
+      model: 'plain',
+      input: asking({ type: 'input_image', file_id: image, detail: 'auto' }),
+    });
+    assert.match(lastSeen(), /data:image\/png;base64,iVBOR/);
+    await client.files.delete(file_id);
+    await client.files.delete(image);
+  });
+
+  it('of somebody else are not there', async () => {
+    const file_id = await upload('mine.md', TEXT);
+    for (const model of ['deep', 'plain']) {
+      const asked = bob.responses.create({ model, input: asking({ type: 'input_file', file_id }) });
+      await assert.rejects(asked, (thrown) => thrown instanceof OpenAI.APIError && thrown.status === 404);
+    }
+    // Whoever knows the address has nothing of it either.
+    const text = `Attached document: x. Open it with fetch_url_content: file:///${file_id}/mine.md`;
+    const before = gateway.seen.length;
+    const response = await bob.responses.create({ model: 'deep', input: text });
+    assert.doesNotMatch(JSON.stringify(response), /25 million/);
+    assert.doesNotMatch(JSON.stringify(gateway.seen.slice(before)), /25 million/);
+    await client.files.delete(file_id);
+  });
+
+  it('that cannot be read are refused with the reason', async () => {
+    const zip = await upload('x.zip', Buffer.from([0x50, 0x4b, 0x03, 0x04, 0, 0, 0, 0]));
+    const refused = async (part: object, param: RegExp) => {
+      const asked = client.responses.create({ model: 'plain', input: asking(part) });
+      await assert.rejects(asked, (thrown) => {
+        assert.ok(thrown instanceof OpenAI.APIError);
+        assert.ok(thrown.status === 400 || thrown.status === 404, `${thrown.status}`);
+        assert.match(String(thrown.param), param);
+        return true;
+      });
+    };
+    await refused({ type: 'input_file', file_id: zip }, /content\[1\]/);
+    await refused({ type: 'input_file', file_id: 'file-unknown' }, /content\[1\]\.file_id/);
+    await refused({ type: 'input_file' }, /content\[1\]/);
+    await refused({ type: 'input_file', file_data: '!!!' }, /file_data/);
+    await refused({ type: 'input_file', file_id: zip, file_url: 'https://example.com/a.pdf' }, /content\[1\]/);
+    await refused({ type: 'input_file', file_url: 'http://127.0.0.1:1/a.pdf' }, /content\[1\]/);
+    await refused({ type: 'input_image', file_id: zip, detail: 'auto' }, /content\[1\]/);
+    await client.files.delete(zip);
+  });
+});

@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+import OpenAI from 'openai';
+import { silentLogger } from '../../src/base/logger.ts';
+import { configSchema } from '../../src/config/schema.ts';
+import { startGateway } from '../../src/server.ts';
+import { CALM } from '../support/calm.ts';
+import { startScriptedMcpServer } from '../support/scripted-mcp-server.ts';
+import { type ProviderRequest, type Script, startScriptedProvider, turn } from '../support/scripted-provider.ts';
+
+type Called = { id: string; name: string; arguments: string };
+
+const ECHO = { id: 'call_m', name: 'desk.echo', arguments: '{"a":1}' };
+const LOOK_UP = { type: 'function' as const, name: 'look_up', parameters: {}, strict: null };
+
+/** A model that calls these when it is asked, and says what came of the last of them. */
+function calling(...toolCalls: Called[]) {
+  return ({ body }: ProviderRequest): Script => {
+    const last = body.messages?.at(-1);
+    return last?.role === 'tool' ? turn({ text: `Told: ${last.content}` }) : turn({ toolCalls });
+  };
+}
+
+async function openPlain(respond: (request: ProviderRequest, n: number) => Script = calling(ECHO)) {
+  const stack = new AsyncDisposableStack();
+  const provider = stack.use(await startScriptedProvider({ respond }));
+  const calls: unknown[] = [];
+  const tool = (name: string) => ({
+    call: ({ args }: { args: object }) => {
+      calls.push([name, args]);
+      return { content: [{ type: 'text', text: `${name} again` }] };
+    },
+  });
+  const mcp = stack.use(await startScriptedMcpServer({ tools: { echo: tool('echo'), list: tool('list') } }));
+  const config = configSchema.parse({
+    server: { port: 0 },
+    store: { url: 'memory:' },
+    providers: { scripted: { base_url: provider.url, max_retries: 0 } },
+    models: { plain: { kind: 'proxy', apis: ['responses'], routes: [{ provider: 'scripted', model: 'm' }] } },
+    tools: { fetch_url_content: { allow_private_addresses: true } },
+    keys: [
+      { id: 'ann', secret: 'sk-ann-0123456789abcdef', user: 'ann', mcp_servers: true },
+      { id: 'bob', secret: 'sk-bob-0123456789abcdef', user: 'bob', mcp_servers: true },
+    ],
+  });
+  const gateway = stack.use(await startGateway({ config, log: silentLogger, load: CALM }));
+  const client = (key: string) =>
+    new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: `sk-${key}-0123456789abcdef`, maxRetries: 0 });
+  const desk = (require_approval: OpenAI.Responses.Tool.Mcp['require_approval']): OpenAI.Responses.Tool => {
+    return { type: 'mcp', server_label: 'desk', server_url: mcp.url, require_approval };
+  };
+  return {
+    provider,
+    calls,
+    desk,
+    ann: client('ann'),
+    bob: client('bob'),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+const typesOf = ({ output }: OpenAI.Responses.Response) => output.map(({ type }) => type);
+
+function requestsIn({ output }: OpenAI.Responses.Response) {
+  return output.filter((item) => item.type === 'mcp_approval_request');
+}
+
+function answer(request: { id: string } | undefined, approve: boolean, reason?: string) {
+  return { type: 'mcp_approval_response' as const, approval_request_id: request?.id ?? '', approve, reason };
+}
+
+const rolesOf = ({ body }: ProviderRequest) => body.messages?.map(({ role }) => role);
+
+describe('calls of MCP servers that wait for an approval, on a plain model', () => {
+  it('end the response, and are made first in the next one', async () => {
+    await using gateway = await openPlain();
+    const ask = { model: 'plain', tools: [gateway.desk('always')] };
+    const stream = gateway.ann.responses.stream({ ...ask, input: 'Say.' });
+    const types: string[] = [];
+    for await (const event of stream) types.push(event.type);
+    assert.deepEqual(types.slice(-3), [
+      'response.output_item.added',
+      'response.output_item.done',
+      'response.completed',
+    ]);
+    const first = await gateway.ann.responses.retrieve((await stream.finalResponse()).id);
+    assert.deepEqual(typesOf(first), ['mcp_list_tools', 'mcp_approval_request']);
+    const [request] = requestsIn(first);
+    assert.match(request?.id ?? '', /^mcpr_/);
+    assert.deepEqual([request?.server_label, request?.name, request?.arguments], ['desk', 'echo', '{"a":1}']);
+    assert.ok(first.tools[0]?.type === 'mcp' && first.tools[0].require_approval === 'always');
+    assert.deepEqual(gateway.calls, []);
+
+    const next = { ...ask, previous_response_id: first.id };
+    const second = await gateway.ann.responses.create({ ...next, input: [answer(request, true)] });
+    assert.deepEqual(typesOf(second), ['mcp_list_tools', 'mcp_call', 'message']);
+    const call = second.output.find((item) => item.type === 'mcp_call');
+    assert.equal(call?.approval_request_id, request?.id);
+    assert.deepEqual([call?.name, call?.output, second.output_text], ['echo', 'echo again', 'Told: echo again']);
+    assert.deepEqual(gateway.calls, [['echo', { a: 1 }]]);
+    assert.deepEqual(gateway.provider.requests.map(rolesOf), [['user'], ['user', 'assistant', 'tool']]);
+
+    await gateway.ann.responses.create({ model: 'plain', previous_response_id: second.id, input: 'And?' });
+    assert.deepEqual(gateway.provider.requests.map(rolesOf)[2], ['user', 'assistant', 'tool', 'assistant', 'user']);
+    assert.equal(gateway.calls.length, 1);
+  });
+
+  it('are told to the model where they are denied, and never made', async () => {
+    await using gateway = await openPlain();
+    const ask = { model: 'plain', tools: [gateway.desk('always')] };
+    const first = await gateway.ann.responses.create({ ...ask, input: 'Say.' });
+    const denied = answer(requestsIn(first)[0], false, 'Too loud.');
+    const second = await gateway.ann.responses.create({ ...ask, previous_response_id: first.id, input: [denied] });
+    assert.equal(second.output_text, 'Told: The user denied this call. Reason: Too loud.');
+    const [list, request] = first.output;
+    assert.ok(list?.type === 'mcp_list_tools' && request?.type === 'mcp_approval_request');
+    const whole = await gateway.ann.responses.create({
+      ...ask,
+      input: [{ role: 'user', content: 'Say.' }, list, request, denied],
+    });
+    assert.equal(whole.output_text, second.output_text);
+    assert.deepEqual(gateway.calls, []);
+  });
+
+  it('go on from the whole input sent again, and are not made twice', async () => {
+    await using gateway = await openPlain();
+    const ask = { model: 'plain', tools: [gateway.desk('always')], store: false };
+    const asked = { role: 'user' as const, content: 'Say.' };
+    const first = await gateway.ann.responses.create({ ...ask, input: [asked] });
+    const items = [asked, ...first.output, answer(requestsIn(first)[0], true)] as OpenAI.Responses.ResponseInput;
+    const second = await gateway.ann.responses.create({ ...ask, input: items });
+    assert.equal(second.output_text, 'Told: echo again');
+    const after = [...items, ...second.output, { role: 'user', content: 'And?' }] as OpenAI.Responses.ResponseInput;
+    const third = await gateway.ann.responses.create({ ...ask, input: after });
+    assert.deepEqual(typesOf(third), ['mcp_list_tools', 'mcp_approval_request']);
+    assert.deepEqual(gateway.calls, [['echo', { a: 1 }]]);
+  });
+
+  it('go on in a conversation', async () => {
+    await using gateway = await openPlain();
+    const { id: conversation } = await gateway.ann.conversations.create({});
+    const ask = { model: 'plain', tools: [gateway.desk('always')], conversation };
+    const first = await gateway.ann.responses.create({ ...ask, input: 'Say.' });
+    const second = await gateway.ann.responses.create({ ...ask, input: [answer(requestsIn(first)[0], true)] });
+    assert.equal(second.output_text, 'Told: echo again');
+    const third = await gateway.ann.responses.create({ ...ask, input: 'And?' });
+    assert.deepEqual(typesOf(third), ['mcp_list_tools', 'mcp_approval_request']);
+    assert.equal(gateway.calls.length, 1);
+  });
+
+  it('are those that require_approval names, beside others and functions of one turn', async () => {
+    const list = { id: 'call_l', name: 'desk.list', arguments: '{}' };
+    const own = { id: 'call_f', name: 'look_up', arguments: '{}' };
+    await using gateway = await openPlain(calling(own, ECHO, list));
+    for (const rule of [{ never: { tool_names: ['list'] } }, { always: { tool_names: ['echo'] } }]) {
+      gateway.calls.length = 0;
+      const ask = { model: 'plain', tools: [gateway.desk(rule), LOOK_UP] };
+      const first = await gateway.ann.responses.create({ ...ask, input: 'Say.' });
+      assert.deepEqual(typesOf(first), ['mcp_list_tools', 'mcp_call', 'function_call', 'mcp_approval_request']);
+      assert.deepEqual(gateway.calls, [['list', {}]]);
+      const output = { type: 'function_call_output' as const, call_id: 'call_f', output: 'here' };
+      const second = await gateway.ann.responses.create({
+        ...ask,
+        previous_response_id: first.id,
+        input: [answer(requestsIn(first)[0], true), output],
+      });
+      assert.equal(second.output_text, 'Told: echo again');
+      assert.deepEqual(gateway.calls[1], ['echo', { a: 1 }]);
+    }
+    const told = gateway.provider.requests.at(-1)?.body.messages ?? [];
+    assert.deepEqual(
+      told.map(({ role, tool_calls, tool_call_id }) => [role, tool_calls?.[0].id ?? tool_call_id]),
+      [
+        ['user', undefined],
+        ['assistant', 'call_l'],
+        ['tool', 'call_l'],
+        ['assistant', 'call_f'],
+        ['tool', 'call_f'],
+        ['assistant', 'call_m'],
+        ['tool', 'call_m'],
+      ],
+    );
+  });
+
+  it('are refused without their answer, with that of another call, and without their server', async () => {
+    await using gateway = await openPlain(calling(ECHO, { id: 'call_f', name: 'look_up', arguments: '{}' }));
+    const ask = { model: 'plain', tools: [gateway.desk('always'), LOOK_UP] };
+    const first = await gateway.ann.responses.create({ ...ask, input: 'Say.' });
+    const other = await gateway.ann.responses.create({ ...ask, input: 'Say.' });
+    const [request] = requestsIn(first);
+    const output = { type: 'function_call_output' as const, call_id: 'call_f', output: 'here' };
+    const next = { ...ask, previous_response_id: first.id };
+    const refused: [Partial<OpenAI.Responses.ResponseCreateParamsNonStreaming>, RegExp][] = [
+      [{ ...next, input: [output] }, new RegExp(`no mcp_approval_response for the request ${request?.id}`)],
+      [{ ...next, input: [output, answer(requestsIn(other)[0], true)] }, /no mcp_approval_request mcpr_/],
+      [{ ...next, input: [answer(request, true), answer({ id: 'call_f' }, true)] }, /no mcp_approval_request call_f/],
+      [{ ...next, input: [answer(request, true)] }, /no output for the call call_f/],
+      [{ ...next, input: [output, answer(request, true)], tools: [LOOK_UP] }, /the MCP server desk/],
+      [{ input: [{ role: 'user', content: 'Say.' }, answer(request, true)] }, /no mcp_approval_request mcpr_/],
+      [{ tools: [gateway.desk({ never: { read_only: true } })] }, /read_only/],
+    ];
+    for (const [body, message] of refused) {
+      await assert.rejects(
+        gateway.ann.responses.create({ ...ask, input: 'Hi', ...body }),
+        (error: Error & { status: number }) => error.status === 400 && message.test(error.message),
+      );
+    }
+    await assert.rejects(gateway.bob.responses.create({ ...next, input: [output, answer(request, true)] }), {
+      status: 404,
+    });
+    assert.deepEqual(gateway.calls, []);
+  });
+});

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import OpenAI from 'openai';
+import { silentLogger } from '../../src/base/logger.ts';
+import { configSchema } from '../../src/config/schema.ts';
+import { startGateway } from '../../src/server.ts';
+import { CALM } from '../support/calm.ts';
+import { startScriptedProvider } from '../support/scripted-provider.ts';
+import { strictMessages, strictResponses } from '../support/strict-wires.ts';
+
+const TOOL = {
+  type: 'function' as const,
+  function: { name: 'look_up', description: 'Looks up.', parameters: { type: 'object', properties: {} } },
+};
+
+async function openGateway(wire: 'messages' | 'responses') {
+  const stack = new AsyncDisposableStack();
+  const server = wire === 'messages' ? strictMessages(1, { thinks: 'adaptive' }) : strictResponses(1);
+  const provider = stack.use(await startScriptedProvider({ respond: (request) => server.respond(request) }));
+  const config = configSchema.parse({
+    server: { port: 0 },
+    store: { url: 'memory:' },
+    providers: { scripted: { base_url: provider.url, wire, api_key: 'sk-provider-0123', max_retries: 0 } },
+    models: { plain: { kind: 'proxy', routes: [{ provider: 'scripted', model: 'm' }] } },
+    keys: [{ id: 'ann', secret: 'sk-ann-0123456789abcdef', user: 'ann' }],
+  });
+  const gateway = stack.use(await startGateway({ config, log: silentLogger, load: CALM }));
+  const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'sk-ann-0123456789abcdef', maxRetries: 0 });
+  return { client, provider, server, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+for (const wire of ['messages', 'responses'] as const) {
+  describe(`chat completions of a plain model behind a provider that speaks ${wire} only`, () => {
+    it('call functions and go on with their results, whole', async () => {
+      await using gateway = await openGateway(wire);
+      const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'Go.' }];
+      const first = await gateway.client.chat.completions.create({ model: 'plain', messages, tools: [TOOL] });
+      const [choice] = first.choices;
+      assert.equal(choice?.finish_reason, 'tool_calls');
+      const [call] = choice.message.tool_calls ?? [];
+      assert.ok(call?.type === 'function' && call.function.name === 'look_up', JSON.stringify(choice));
+      messages.push(choice.message, { role: 'tool', tool_call_id: call.id, content: '21' });
+      const second = await gateway.client.chat.completions.create({ model: 'plain', messages, tools: [TOOL] });
+      assert.equal(second.choices[0]?.finish_reason, 'stop');
+      assert.ok((second.choices[0]?.message.content ?? '').length > 0);
+      assert.ok((second.usage?.total_tokens ?? 0) > 0);
+      assert.deepEqual(gateway.server.refusals, []);
+    });
+
+    it('are streamed, with usage where it is asked for', async () => {
+      await using gateway = await openGateway(wire);
+      const stream = gateway.client.chat.completions.stream({
+        model: 'plain',
+        messages: [{ role: 'user', content: 'Go.' }],
+        tools: [TOOL],
+        stream_options: { include_usage: true },
+      });
+      const usages: unknown[] = [];
+      for await (const chunk of stream) usages.push(chunk.usage);
+      const whole = await stream.finalChatCompletion();
+      const [choice] = whole.choices;
+      assert.equal(choice?.finish_reason, 'tool_calls');
+      const [call] = choice.message.tool_calls ?? [];
+      assert.ok(call?.type === 'function' && call.function.name === 'look_up');
+      assert.equal(call.function.arguments, '{"n":0}');
+      assert.equal(usages.filter((usage) => usage !== null).length, 1);
+    });
+
+    it('refuse what cannot be honoured with the field that is meant', async () => {
+      await using gateway = await openGateway(wire);
+      const ask = { model: 'plain', messages: [{ role: 'user' as const, content: 'Go.' }] };
+      for (const [body, param] of [
+        [{ n: 2 }, 'n'],
+        [{ logprobs: true }, 'logprobs'],
+        [{ tools: [{ type: 'function', function: { name: 'a b' } }] }, 'tools[0].function.name'],
+        [{ tools: [TOOL], tool_choice: { type: 'function', function: { name: 'other' } } }, 'tool_choice'],
+        [{ messages: [...ask.messages, { role: 'tool', tool_call_id: 'c', content: 'x' }] }, undefined],
+      ] as const) {
+        const asked = gateway.client.chat.completions.create({ ...ask, ...body } as typeof ask);
+        if (param === undefined) assert.ok((await asked).choices[0]);
+        else await assert.rejects(asked, { status: 400, param });
+      }
+    });
+  });
+}

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict';
+import OpenAI, { APIError } from 'openai';
+import { silentLogger } from '../../src/base/logger.ts';
+import { configSchema } from '../../src/config/schema.ts';
+import { startGateway } from '../../src/server.ts';
+import { CALM } from '../support/calm.ts';
+import {
+  type ProviderRequest,
+  type Script,
+  startScriptedProvider,
+  status,
+  turn,
+} from '../support/scripted-provider.ts';
+
+type Input = OpenAI.Responses.ResponseInputItem[];
+
+const isCompacting = ({ body }: ProviderRequest) =>
+  /^You compact a conversation/.test(String(body.messages?.[0]?.content));
+
+/** Sums up, and else answers with how many messages it was sent. */
+function model(request: ProviderRequest): Script {
+  if (isCompacting(request)) return turn({ text: 'The lighthouse runs on tides.' });
+  return turn({ text: `Read ${request.body.messages?.length}.` });
+}
+
+async function openPlain(respond: (request: ProviderRequest) => Script = model) {
+  await using opening = new AsyncDisposableStack();
+  const provider = opening.use(await startScriptedProvider({ respond }));
+  const config = configSchema.parse({
+    server: { port: 0 },
+    store: { url: 'memory:' },
+    providers: { scripted: { base_url: provider.url, max_retries: 0 } },
+    models: { plain: { kind: 'proxy', apis: ['responses'], routes: [{ provider: 'scripted', model: 'm' }] } },
+    keys: ['ann', 'bob'].map((user) => ({ id: user, user, secret: `sk-${user}-0123456789abcdef` })),
+  });
+  const gateway = opening.use(await startGateway({ config, log: silentLogger, load: CALM }));
+  const client = (user: string) =>
+    new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: `sk-${user}-0123456789abcdef`, maxRetries: 0 });
+  const stack = opening.move();
+  return { provider, ann: client('ann'), bob: client('bob'), [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+const LONG: Input = [
+  { role: 'developer', content: 'Be brief.' },
+  { role: 'user', content: 'The old question.' },
+  ...Array.from(
+    { length: 6 },
+    (_, n): Input => [
+      { type: 'function_call', call_id: `call_${n}`, name: 'look_up', arguments: '{}' },
+      { type: 'function_call_output', call_id: `call_${n}`, output: `It says ${n}. `.repeat(150) },
+    ],
+  ).flat(),
+  { role: 'user', content: 'The new question.' },
+];
+const asks = { model: 'plain', context_management: [{ type: 'compaction' as const, compact_threshold: 1000 }] };
+
+describe('context_management of a plain model', () => {
+  it('sums a long conversation up before it is answered, and puts what stands for it into the output', async () => {
+    await using plain = await openPlain();
+    const response = await plain.ann.responses.create({ ...asks, input: LONG });
+    assert.deepEqual(
+      response.output.map(({ type }) => type),
+      ['compaction', 'message'],
+    );
+    assert.equal(response.output_text, 'Read 3.');
+    const [summing, asked] = plain.provider.requests;
+    assert.ok(summing && isCompacting(summing) && JSON.stringify(summing.body).includes('It says 5.'));
+    const summary = '(What was said before, compacted) The lighthouse runs on tides.';
+    assert.deepEqual(asked?.body.messages, [
+      { role: 'system', content: 'Be brief.' },
+      { role: 'assistant', content: summary },
+      { role: 'user', content: 'The new question.' },
+    ]);
+    // Both turns are paid for.
+    assert.ok((response.usage?.input_tokens ?? 0) > 20);
+    const next = await plain.ann.responses.create({ ...asks, previous_response_id: response.id, input: 'So?' });
+    assert.equal(next.output_text, 'Read 5.');
+    const [item] = response.output;
+    assert.ok(item?.type === 'compaction');
+    // A client that sends everything again is not summed up again.
+    const whole: Input = [...LONG, ...(response.output as Input), { role: 'user', content: 'So?' }];
+    const again = await plain.ann.responses.create({ ...asks, input: whole });
+    assert.deepEqual(
+      again.output.map(({ type }) => type),
+      ['message'],
+    );
+    assert.deepEqual(plain.provider.requests.at(-1)?.body.messages?.slice(-3), [
+      { role: 'assistant', content: summary },
+      { role: 'assistant', content: 'Read 3.' },
+      { role: 'user', content: 'So?' },
+    ]);
+    const stolen = plain.bob.responses.create({ model: 'plain', input: [item, { role: 'user', content: 'So?' }] });
+    await assert.rejects(stolen, (error) => error instanceof APIError && error.status === 400);
+  });
+
+  it('leaves a short conversation alone, and one that cannot be summed up as it is', async () => {
+    const failing = (request: ProviderRequest) => (isCompacting(request) ? status(400) : model(request));
+    await using plain = await openPlain(failing);
+    const short = await plain.ann.responses.create({ ...asks, input: 'Hi' });
+    assert.equal(plain.provider.requests.length, 1);
+    assert.equal(short.output_text, 'Read 1.');
+    const response = await plain.ann.responses.create({ ...asks, input: LONG });
+    assert.equal(response.output_text, 'Read 15.');
+    assert.equal(plain.provider.requests.length, 3);
+  });
+
+  it('refuses what it does not know', async () => {
+    await using plain = await openPlain();
+    for (const [context_management, param] of [
+      [[{ type: 'other' }], 'context_management[0].type'],
+      [[{ type: 'compaction', compact_threshold: 10 }], 'context_management[0].compact_threshold'],
+    ] as const) {
+      const create = plain.ann.responses.create({
+        model: 'plain',
+        input: 'Hi',
+        context_management: [...context_management],
+      });
+      await assert.rejects(
+        create,
+        (error) => error instanceof APIError && error.status === 400 && error.param === param,
+      );
+    }
+  });
+});

@@ -1,0 +1,140 @@
+import assert from 'node:assert/strict';
+import OpenAI from 'openai';
+import { silentLogger } from '../../src/base/logger.ts';
+import { configSchema } from '../../src/config/schema.ts';
+import { startGateway } from '../../src/server.ts';
+import { CALM } from '../support/calm.ts';
+import { type ProviderRequest, type Script, startScriptedProvider, turn } from '../support/scripted-provider.ts';
+
+const PATCH = { type: 'custom' as const, name: 'write_patch', description: 'Takes a patch.' };
+const TEXT = '*** Begin Patch\n+"a" \\ b\n*** End Patch';
+
+/** Writes a patch when it is asked, and says what came of it. */
+function patcher({ body }: ProviderRequest): Script {
+  const last = body.messages?.at(-1);
+  if (last?.role === 'tool') return turn({ text: `It says: ${last.content}` });
+  return turn({ toolCalls: [{ id: 'call_1', name: 'write_patch', arguments: JSON.stringify({ input: TEXT }) }] });
+}
+
+async function openPlain(respond: (request: ProviderRequest, n: number) => Script = patcher) {
+  const stack = new AsyncDisposableStack();
+  const provider = stack.use(await startScriptedProvider({ respond }));
+  const config = configSchema.parse({
+    server: { port: 0 },
+    store: { url: 'memory:' },
+    providers: { scripted: { base_url: provider.url, max_retries: 0 } },
+    models: {
+      plain: { kind: 'proxy', apis: ['responses'], routes: [{ provider: 'scripted', model: 'm' }] },
+    },
+    keys: [
+      { id: 'ann', secret: 'sk-ann-0123456789abcdef', user: 'ann' },
+      { id: 'bob', secret: 'sk-bob-0123456789abcdef', user: 'bob' },
+    ],
+  });
+  const gateway = stack.use(await startGateway({ config, log: silentLogger, load: CALM }));
+  const client = (key: string) =>
+    new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: `sk-${key}-0123456789abcdef`, maxRetries: 0 });
+  return {
+    provider,
+    ann: client('ann'),
+    bob: client('bob'),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+describe('custom tools of a plain model over a chat-only provider', () => {
+  it('are called with a text, and go on with their outputs by id, by reference and by the whole input', async () => {
+    await using gateway = await openPlain();
+    const ask = { model: 'plain', tools: [PATCH] };
+    const first = await gateway.ann.responses.create({ ...ask, input: 'Write it.', tool_choice: PATCH });
+    const [call] = first.output;
+    assert.ok(call?.type === 'custom_tool_call');
+    assert.match(call.id ?? '', /^ctc_/);
+    assert.deepEqual([call.call_id, call.name, call.input], ['call_1', 'write_patch', TEXT]);
+    assert.deepEqual(first.tools, [{ ...PATCH, format: { type: 'text' } }]);
+    assert.deepEqual(await gateway.ann.responses.retrieve(first.id), first);
+    const output = { type: 'custom_tool_call_output' as const, call_id: 'call_1', output: 'applied' };
+    const asked = { role: 'user' as const, content: 'Write it.' };
+    const reference = { type: 'item_reference' as const, id: call.id ?? '' };
+    const answers = [
+      await gateway.ann.responses.create({ ...ask, previous_response_id: first.id, input: [output] }),
+      await gateway.ann.responses.create({ ...ask, input: [asked, call, output] }),
+      await gateway.ann.responses.create({ ...ask, input: [asked, reference, output] }),
+    ];
+    for (const { output_text: text } of answers) assert.equal(text, 'It says: applied');
+    const [question, byId, whole, referred] = gateway.provider.requests.map(({ body }) => body);
+    assert.deepEqual(question?.tools?.[0]?.function.parameters.required, ['input']);
+    assert.deepEqual(question?.tool_choice, { type: 'function', function: { name: 'write_patch' } });
+    assert.deepEqual(whole?.messages, byId?.messages);
+    assert.deepEqual(referred?.messages, byId?.messages);
+    assert.deepEqual(JSON.parse(byId?.messages?.[1]?.tool_calls?.[0].function.arguments), { input: TEXT });
+
+    const stranger = { model: 'plain', tools: [PATCH] };
+    await assert.rejects(
+      gateway.bob.responses.create({ ...stranger, previous_response_id: first.id, input: [output] }),
+      { status: 404 },
+    );
+    await assert.rejects(gateway.bob.responses.create({ ...stranger, input: [asked, reference, output] }), {
+      status: 404,
+    });
+    await assert.rejects(
+      gateway.ann.responses.create({ ...ask, previous_response_id: first.id, input: 'So?' }),
+      /no output for the call call_1/,
+    );
+  });
+
+  it('stream their input with the events of OpenAI', async () => {
+    await using gateway = await openPlain();
+    const stream = gateway.ann.responses.stream({ model: 'plain', input: 'Write it.', tools: [PATCH] });
+    const seen: [string, string?][] = [];
+    for await (const event of stream) {
+      if (event.type === 'response.custom_tool_call_input.delta') seen.push([event.type, event.delta]);
+      else if (event.type === 'response.custom_tool_call_input.done') seen.push([event.type, event.input]);
+      else seen.push([event.type]);
+    }
+    assert.deepEqual(seen.slice(2), [
+      ['response.output_item.added'],
+      ['response.custom_tool_call_input.delta', TEXT],
+      ['response.custom_tool_call_input.done', TEXT],
+      ['response.output_item.done'],
+      ['response.completed'],
+    ]);
+    const [call] = (await stream.finalResponse()).output;
+    assert.ok(call?.type === 'custom_tool_call' && call.input === TEXT);
+  });
+
+  it('are given what the model wrote where it left the object around it out', async () => {
+    await using gateway = await openPlain((_, n) =>
+      turn({ toolCalls: [{ id: 'call_1', name: 'write_patch', arguments: n === 0 ? 'just text' : '{"in": 1}' }] }),
+    );
+    for (const text of ['just text', '{"in": 1}']) {
+      const { output } = await gateway.ann.responses.create({ model: 'plain', input: 'Write it.', tools: [PATCH] });
+      assert.ok(output[0]?.type === 'custom_tool_call');
+      assert.equal(output[0].input, text);
+    }
+  });
+
+  it('are refused with a grammar, and where tool_choice names a tool of another kind', async () => {
+    await using gateway = await openPlain();
+    const grammar = { type: 'grammar' as const, syntax: 'regex' as const, definition: '.*' };
+    const look = { type: 'function' as const, name: 'look', parameters: {}, strict: null };
+    const refused: [Partial<OpenAI.Responses.ResponseCreateParamsNonStreaming>, object][] = [
+      [
+        { tools: [{ ...PATCH, format: grammar }] },
+        { status: 400, code: 'unsupported_parameter', param: 'tools[0].format', message: /write_patch/ },
+      ],
+      [
+        { tools: [look], tool_choice: { type: 'custom', name: 'look' } },
+        { status: 400, param: 'tool_choice' },
+      ],
+      [
+        { tools: [PATCH], tool_choice: { type: 'function', name: 'write_patch' } },
+        { status: 400, param: 'tool_choice' },
+      ],
+    ];
+    for (const [body, error] of refused) {
+      await assert.rejects(gateway.ann.responses.create({ model: 'plain', input: 'Hi', ...body }), error);
+    }
+    assert.equal(gateway.provider.requests.length, 0);
+  });
+});

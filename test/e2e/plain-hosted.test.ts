@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict';
+import OpenAI from 'openai';
+import { silentLogger } from '../../src/base/logger.ts';
+import { configSchema } from '../../src/config/schema.ts';
+import { startGateway } from '../../src/server.ts';
+import { CALM } from '../support/calm.ts';
+import { startScriptedMcpServer } from '../support/scripted-mcp-server.ts';
+import { type ProviderRequest, type Script, startScriptedProvider, turn } from '../support/scripted-provider.ts';
+import { shapes, startScriptedSearch } from '../support/scripted-search.ts';
+
+const LOOK_UP = {
+  type: 'function' as const,
+  name: 'look_up',
+  parameters: { type: 'object', properties: {} },
+  strict: null,
+};
+const SEARCH = { id: 'call_s', name: 'web_search', arguments: '{"queries":["kyoto"]}' };
+const USAGE = { prompt_tokens: 10, completion_tokens: 20, total_tokens: 30 };
+
+async function openPlain(respond: (request: ProviderRequest, n: number) => Script) {
+  const stack = new AsyncDisposableStack();
+  const provider = stack.use(await startScriptedProvider({ respond }));
+  const found = [{ url: 'https://example.org/kyoto', title: 'Kyoto', snippet: 'A city in Japan.' }];
+  const search = stack.use(await startScriptedSearch(() => ({ status: 200, body: shapes.searxng(found) })));
+  const mcp = stack.use(
+    await startScriptedMcpServer({
+      tools: { echo: { call: () => ({ content: [{ type: 'text', text: 'again' }] }) } },
+    }),
+  );
+  const config = configSchema.parse({
+    server: { port: 0 },
+    store: { url: 'memory:' },
+    providers: { scripted: { base_url: provider.url, max_retries: 0 } },
+    models: {
+      plain: {
+        kind: 'proxy',
+        apis: ['responses'],
+        tools: ['web_search', 'execute_python'],
+        routes: [{ provider: 'scripted', model: 'm' }],
+      },
+    },
+    tools: {
+      web_search: { provider: 'searxng', url: search.origin },
+      fetch_url_content: { allow_private_addresses: true },
+    },
+    keys: [
+      { id: 'ann', secret: 'sk-ann-0123456789abcdef', user: 'ann', mcp_servers: true },
+      { id: 'bob', secret: 'sk-bob-0123456789abcdef', user: 'bob', mcp_servers: false },
+    ],
+  });
+  const gateway = stack.use(await startGateway({ config, log: silentLogger, load: CALM }));
+  const client = (key: string) =>
+    new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: `sk-${key}-0123456789abcdef`, maxRetries: 0 });
+  return {
+    provider,
+    search,
+    mcp,
+    ann: client('ann'),
+    bob: client('bob'),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+/** A model that calls these one after the other, then says what the last one gave. */
+function calling(...calls: { id: string; name: string; arguments: string }[][]) {
+  return ({ body }: ProviderRequest, n: number): Script => {
+    const toolCalls = calls[n];
+    if (toolCalls) return turn({ text: n === 0 ? 'Let me see. ' : '', toolCalls, usage: USAGE });
+    return turn({ text: `Found: ${body.messages?.at(-1)?.content}`, usage: USAGE });
+  };
+}
+
+const typesOf = ({ output }: OpenAI.Responses.Response) => output.map(({ type }) => type);
+
+describe('tools that run here, in responses of a plain model', () => {
+  it('are called as long as nothing else is, over a chat-only provider', async () => {
+    await using gateway = await openPlain(calling([SEARCH], [{ ...SEARCH, id: 'call_t' }]));
+    const response = await gateway.ann.responses.create({
+      model: 'plain',
+      input: 'Where is Kyoto?',
+      tools: [{ type: 'web_search_preview', search_context_size: 'low' }],
+      tool_choice: 'required',
+    });
+    assert.deepEqual(typesOf(response), ['message', 'web_search_call', 'web_search_call', 'message']);
+    const [begun, called, , last] = response.output;
+    assert.ok(begun?.type === 'message' && begun.status === 'completed');
+    assert.ok(called?.type === 'web_search_call' && called.status === 'completed');
+    assert.deepEqual(called.action, {
+      type: 'search',
+      query: 'kyoto',
+      queries: ['kyoto'],
+      sources: [{ type: 'url', url: 'https://example.org/kyoto' }],
+    });
+    assert.ok(last?.type === 'message' && last.content[0]?.type === 'output_text');
+    assert.match(last.content[0].text, /^Found: .*A city in Japan/s);
+    assert.equal(response.usage?.output_tokens, 60);
+    const asked = gateway.provider.requests.map(({ body }) => body);
+    assert.deepEqual(
+      asked.map(({ tool_choice }) => tool_choice),
+      ['required', undefined, undefined],
+    );
+    assert.deepEqual(
+      asked[2]?.messages?.map(({ role }) => role),
+      ['user', 'assistant', 'tool', 'assistant', 'tool'],
+    );
+    // A provider finds what it has read again at the beginning of each request.
+    assert.deepEqual(asked[2]?.messages?.slice(0, 3), asked[1]?.messages);
+  });
+
+  it('are streamed with the events of OpenAI, and followed up with all that was found', async () => {
+    await using gateway = await openPlain(calling([SEARCH]));
+    const stream = await gateway.ann.responses.create({
+      model: 'plain',
+      input: 'Where?',
+      tools: [{ type: 'web_search' }],
+      stream: true,
+    });
+    const types: string[] = [];
+    let id = '';
+    for await (const event of stream) {
+      if (event.type === 'response.created') id = event.response.id;
+      if (event.type !== 'response.output_text.delta') types.push(event.type);
+    }
+    assert.deepEqual(types.slice(2), [
+      'response.output_item.added',
+      'response.content_part.added',
+      'response.output_text.done',
+      'response.content_part.done',
+      'response.output_item.done',
+      'response.output_item.added',
+      'response.web_search_call.in_progress',
+      'response.web_search_call.searching',
+      'response.web_search_call.completed',
+      'response.output_item.done',
+      'response.output_item.added',
+      'response.content_part.added',
+      'response.output_text.done',
+      'response.content_part.done',
+      'response.output_item.done',
+      'response.completed',
+    ]);
+    await gateway.ann.responses.create({ model: 'plain', previous_response_id: id, input: 'And?' });
+    assert.deepEqual(
+      gateway.provider.requests[2]?.body.messages?.map(({ role }) => role),
+      ['user', 'assistant', 'tool', 'assistant', 'user'],
+    );
+    assert.equal(gateway.provider.requests[2]?.body.tools, undefined);
+  });
+
+  it('are made before a function of the client that was called beside them ends the response', async () => {
+    await using gateway = await openPlain(calling([{ id: 'call_f', name: 'look_up', arguments: '{}' }, SEARCH]));
+    const tools: OpenAI.Responses.Tool[] = [LOOK_UP, { type: 'web_search' }];
+    const first = await gateway.ann.responses.create({ model: 'plain', input: 'Where?', tools });
+    assert.deepEqual(typesOf(first), ['message', 'web_search_call', 'function_call']);
+    assert.equal(gateway.search.requests.length, 1);
+    assert.equal(gateway.provider.requests.length, 1);
+    const output = { type: 'function_call_output' as const, call_id: 'call_f', output: 'here' };
+    const second = await gateway.ann.responses.create({
+      model: 'plain',
+      previous_response_id: first.id,
+      input: [output],
+      tools,
+    });
+    assert.equal(second.output_text, 'Found: here');
+    assert.deepEqual(
+      gateway.provider.requests[1]?.body.messages?.map(({ role, tool_calls, tool_call_id }) => [
+        role,
+        tool_calls?.[0].id ?? tool_call_id,
+      ]),
+      [
+        ['user', undefined],
+        ['assistant', 'call_s'],
+        ['tool', 'call_s'],
+        ['assistant', 'call_f'],
+        ['tool', 'call_f'],
+      ],
+    );
+  });
+
+  it('are bounded by max_tool_calls and max_output_tokens', async () => {
+    await using gateway = await openPlain(calling([SEARCH, { ...SEARCH, id: 'call_t' }], [SEARCH]));
+    const ask = { model: 'plain', input: 'Where?', tools: [{ type: 'web_search' as const }] };
+    const bounded = await gateway.ann.responses.create({ ...ask, max_tool_calls: 1 });
+    assert.deepEqual(typesOf(bounded), ['message', 'web_search_call', 'message']);
+    assert.equal(gateway.search.requests.length, 1);
+    assert.match(gateway.provider.requests[1]?.body.messages?.at(-1)?.content, /limit of 1 tool calls/);
+    assert.equal(bounded.max_tool_calls, 1);
+
+    await using other = await openPlain(calling([SEARCH]));
+    const short = await other.ann.responses.create({ ...ask, max_output_tokens: 20 });
+    assert.equal(short.status, 'incomplete');
+    assert.deepEqual(short.incomplete_details, { reason: 'max_output_tokens' });
+    assert.equal(other.provider.requests.length, 1);
+  });
+
+  it('may be those of an MCP server of the request, for keys that may attach one', async () => {
+    await using gateway = await openPlain(calling([{ id: 'call_m', name: 'desk.echo', arguments: '{"a":1}' }]));
+    const server = { type: 'mcp' as const, server_label: 'desk', server_url: gateway.mcp.url };
+    const tools = [
+      { ...server, headers: { authorization: 'Bearer sk-of-the-client-1' }, require_approval: 'never' as const },
+    ];
+    const response = await gateway.ann.responses.create({
+      model: 'plain',
+      input: 'Say.',
+      tools,
+      tool_choice: { type: 'mcp', server_label: 'desk', name: 'echo' },
+    });
+    assert.deepEqual(typesOf(response), ['mcp_list_tools', 'message', 'mcp_call', 'message']);
+    assert.equal(response.output_text.includes('Found: again'), true);
+    assert.ok(!JSON.stringify(response).includes('sk-of-the-client-1'));
+    await assert.rejects(gateway.bob.responses.create({ model: 'plain', input: 'Say.', tools }), {
+      status: 403,
+      code: 'mcp_servers_not_allowed',
+    });
+  });
+
+  it('are chosen from as tool_choice says, and refused where they are not there', async () => {
+    await using gateway = await openPlain(() => turn({ text: 'Yes.' }));
+    const tools: OpenAI.Responses.Tool[] = [
+      LOOK_UP,
+      { type: 'web_search' },
+      { type: 'code_interpreter', container: { type: 'auto' } },
+    ];
+    const ask = { model: 'plain', input: 'Hi', tools };
+    const choices: OpenAI.Responses.ResponseCreateParams['tool_choice'][] = [
+      { type: 'code_interpreter' },
+      { type: 'allowed_tools', mode: 'required', tools: [{ type: 'web_search' }] },
+      'none',
+    ];
+    for (const tool_choice of choices) await gateway.ann.responses.create({ ...ask, tool_choice });
+    assert.deepEqual(
+      gateway.provider.requests.map(({ body }) => [body.tools?.map((tool) => tool.function.name), body.tool_choice]),
+      [
+        [['look_up', 'web_search', 'execute_python'], { type: 'function', function: { name: 'execute_python' } }],
+        [['web_search'], 'required'],
+        [['look_up'], 'none'],
+      ],
+    );
+    const refused: [Partial<OpenAI.Responses.ResponseCreateParamsNonStreaming>, RegExp][] = [
+      [{ tools: [LOOK_UP], tool_choice: { type: 'web_search_preview' } }, /no web_search tool/],
+      [{ tools: [{ ...LOOK_UP, name: 'web_search' }, { type: 'web_search' }] }, /another tool/],
+    ];
+    for (const [body, message] of refused) {
+      await assert.rejects(
+        gateway.ann.responses.create({ model: 'plain', input: 'Hi', ...body }),
+        (error: Error & { status: number }) => error.status === 400 && message.test(error.message),
+      );
+    }
+  });
+});

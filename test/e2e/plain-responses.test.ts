@@ -1,0 +1,250 @@
+import assert from 'node:assert/strict';
+import OpenAI from 'openai';
+import { silentLogger } from '../../src/base/logger.ts';
+import { configSchema } from '../../src/config/schema.ts';
+import { startGateway } from '../../src/server.ts';
+import { CALM } from '../support/calm.ts';
+import {
+  cutAfter,
+  type ProviderRequest,
+  type Script,
+  startScriptedProvider,
+  turn,
+} from '../support/scripted-provider.ts';
+
+const WEATHER = {
+  type: 'function' as const,
+  name: 'get_weather',
+  description: 'The weather of a city.',
+  parameters: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
+  strict: null,
+};
+
+/** Answers with a call of the first function that is offered, and with a text once there is a result. */
+function weatherModel({ body }: ProviderRequest): Script {
+  const last = body.messages?.at(-1);
+  if (body.tools?.length && last?.role === 'user') {
+    return turn({
+      reasoning: 'I ask.',
+      toolCalls: [{ id: 'call_1', name: 'get_weather', arguments: '{"city":"Kyoto"}' }],
+    });
+  }
+  return turn({ text: last?.role === 'tool' ? `It says: ${last.content}` : 'Hello there.' });
+}
+
+async function openPlain(respond: (request: ProviderRequest, n: number) => Script = weatherModel) {
+  const stack = new AsyncDisposableStack();
+  const provider = stack.use(await startScriptedProvider({ respond }));
+  const config = configSchema.parse({
+    server: { port: 0 },
+    store: { url: 'memory:' },
+    providers: { scripted: { base_url: provider.url, max_retries: 0 } },
+    models: {
+      plain: { kind: 'proxy', apis: ['responses', 'chat_completions'], routes: [{ provider: 'scripted', model: 'm' }] },
+    },
+    keys: [
+      { id: 'ann', secret: 'sk-ann-0123456789abcdef', user: 'ann' },
+      { id: 'bob', secret: 'sk-bob-0123456789abcdef', user: 'bob' },
+    ],
+  });
+  const gateway = stack.use(await startGateway({ config, log: silentLogger, load: CALM }));
+  const client = (key: string) =>
+    new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: `sk-${key}-0123456789abcdef`, maxRetries: 0 });
+  return {
+    provider,
+    url: gateway.url,
+    ann: client('ann'),
+    bob: client('bob'),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+describe('responses of a plain model over a chat-only provider', () => {
+  it('are answered whole by default, and are kept', async () => {
+    await using gateway = await openPlain();
+    const response = await gateway.ann.responses.create({ model: 'plain', input: 'Hi', instructions: 'Be short.' });
+    assert.equal(response.status, 'completed');
+    assert.equal(response.output_text, 'Hello there.');
+    assert.deepEqual(gateway.provider.requests[0]?.body.messages, [
+      { role: 'system', content: 'Be short.' },
+      { role: 'user', content: 'Hi' },
+    ]);
+    assert.deepEqual(await gateway.ann.responses.retrieve(response.id), response);
+    await assert.rejects(gateway.bob.responses.retrieve(response.id), { status: 404 });
+    const items = await gateway.ann.responses.inputItems.list(response.id);
+    assert.equal(items.data.length, 1);
+  });
+
+  it('call functions of the client, and go on with their outputs by id and by the whole input', async () => {
+    await using gateway = await openPlain();
+    const first = await gateway.ann.responses.create({ model: 'plain', input: 'Weather in Kyoto?', tools: [WEATHER] });
+    assert.deepEqual(
+      first.output.map(({ type }) => type),
+      ['reasoning', 'function_call'],
+    );
+    const call = first.output.find((item) => item.type === 'function_call');
+    assert.equal(call?.arguments, '{"city":"Kyoto"}');
+    assert.deepEqual(first.tools, [WEATHER]);
+    const output = { type: 'function_call_output' as const, call_id: 'call_1', output: '21 degrees' };
+    const second = await gateway.ann.responses.create({
+      model: 'plain',
+      previous_response_id: first.id,
+      input: [output],
+      tools: [WEATHER],
+    });
+    assert.equal(second.output_text, 'It says: 21 degrees');
+    const again = await gateway.ann.responses.create({
+      model: 'plain',
+      input: [
+        { role: 'user', content: 'Weather in Kyoto?' },
+        ...first.output,
+        output,
+      ] as OpenAI.Responses.ResponseInput,
+      tools: [WEATHER],
+    });
+    assert.equal(again.output_text, 'It says: 21 degrees');
+    const [, byId, whole] = gateway.provider.requests;
+    // What the provider wants back of its thoughts is known to the gateway alone.
+    const [question, { reasoning_content: thought, ...said }, result] = byId?.body.messages ?? [];
+    assert.equal(thought, 'I ask.');
+    assert.deepEqual(whole?.body.messages, [question, said, result]);
+    for (const [input, message] of [
+      [[{ role: 'user' as const, content: 'So?' }], /no output for the call call_1/],
+      [[{ ...output, call_id: 'call_9' }, output], /no call call_9/],
+    ] as const) {
+      await assert.rejects(
+        gateway.ann.responses.create({ model: 'plain', previous_response_id: first.id, input: [...input] }),
+        (error: Error) => message.test(error.message),
+      );
+    }
+  });
+
+  it('stream the events of OpenAI, and are read again byte for byte from every place', async () => {
+    await using gateway = await openPlain();
+    const headers = { authorization: 'Bearer sk-ann-0123456789abcdef', 'content-type': 'application/json' };
+    const body = JSON.stringify({ model: 'plain', input: 'Weather?', tools: [WEATHER], stream: true });
+    const live = await (await fetch(`${gateway.url}/v1/responses`, { method: 'POST', headers, body })).text();
+    const types = [...live.matchAll(/^event: (.+)$/gm)].map(([, type]) => type);
+    assert.deepEqual(types.slice(-5), [
+      'response.output_item.added',
+      'response.function_call_arguments.delta',
+      'response.function_call_arguments.done',
+      'response.output_item.done',
+      'response.completed',
+    ]);
+    const id = /"id":"(resp_[^"]+)"/.exec(live)?.[1];
+    const frames = live.split('\n\n').filter((frame) => frame.startsWith('id:') || frame.startsWith('event:'));
+    for (let after = 0; after < frames.length; after++) {
+      const rest = await (
+        await fetch(`${gateway.url}/v1/responses/${id}?stream=true&after=${after}`, { headers })
+      ).text();
+      assert.equal(
+        rest
+          .split('\n\n')
+          .filter((f) => f.includes('event:'))
+          .join('\n\n'),
+        frames.slice(after).join('\n\n'),
+      );
+    }
+  });
+
+  it('are incomplete where the provider stops at the length or its content filter', async () => {
+    await using gateway = await openPlain((_request, n) =>
+      turn({ text: 'Half a sen', finish: n === 0 ? 'length' : 'content_filter' }),
+    );
+    const cut = await gateway.ann.responses.create({ model: 'plain', input: 'Hi', max_output_tokens: 16 });
+    assert.equal(cut.status, 'incomplete');
+    assert.equal(cut.incomplete_details?.reason, 'max_output_tokens');
+    const [message] = cut.output;
+    assert.ok(message?.type === 'message' && message.status === 'incomplete');
+    assert.equal(gateway.provider.requests[0]?.body.max_tokens, 16);
+    const stream = await gateway.ann.responses.create({ model: 'plain', input: 'Hi', stream: true });
+    const types = [];
+    for await (const event of stream) types.push(event.type);
+    assert.equal(types.at(-1), 'response.incomplete');
+  });
+
+  it('go on in place where the provider breaks off in the middle of a text', async () => {
+    await using gateway = await openPlain((_request, n) =>
+      n === 0 ? cutAfter(4, { text: 'one two three four five six seven eight' }) : turn({ text: ' and the rest.' }),
+    );
+    const response = await gateway.ann.responses.create({ model: 'plain', input: 'Count' });
+    assert.equal(response.status, 'completed');
+    assert.match(response.output_text, /^one two .* and the rest\.$/);
+    assert.equal(response.output.length, 1);
+  });
+
+  it('send what a request says of tools, thinking and form', async () => {
+    await using gateway = await openPlain(() => turn({ text: '{}' }));
+    await gateway.ann.responses.create({
+      model: 'plain',
+      input: 'Hi',
+      tools: [WEATHER],
+      tool_choice: { type: 'function', name: 'get_weather' },
+      parallel_tool_calls: false,
+      reasoning: { effort: 'low' },
+      text: { format: { type: 'json_schema', name: 'a', schema: { type: 'object' } } },
+    });
+    const sent = gateway.provider.requests[0]?.body;
+    assert.deepEqual(sent?.tool_choice, { type: 'function', function: { name: 'get_weather' } });
+    assert.equal(sent?.parallel_tool_calls, false);
+    assert.equal(sent?.reasoning_effort, 'low');
+    assert.deepEqual(sent?.response_format, {
+      type: 'json_schema',
+      json_schema: { name: 'a', schema: { type: 'object' } },
+    });
+  });
+
+  it('run in the background, and are listed, cancelled and deleted like any run', async () => {
+    await using gateway = await openPlain();
+    const { id, status } = await gateway.ann.responses.create({ model: 'plain', input: 'Hi', background: true });
+    assert.equal(status, 'in_progress');
+    for await (const event of await gateway.ann.responses.retrieve(id, { stream: true })) {
+      if (event.type === 'response.completed') assert.equal(event.response.output_text, 'Hello there.');
+    }
+    await gateway.ann.responses.delete(id);
+    await assert.rejects(gateway.ann.responses.retrieve(id), { status: 404 });
+  });
+
+  it('take part in a conversation, with their functions', async () => {
+    await using gateway = await openPlain();
+    const { id: conversation } = await gateway.ann.conversations.create({});
+    const ask = { model: 'plain', conversation, tools: [WEATHER] };
+    await gateway.ann.responses.create({ ...ask, input: 'Weather in Kyoto?' });
+    const output = { type: 'function_call_output' as const, call_id: 'call_1', output: '21 degrees' };
+    const second = await gateway.ann.responses.create({ ...ask, input: [output] });
+    assert.equal(second.output_text, 'It says: 21 degrees');
+    const { data } = await gateway.ann.conversations.items.list(conversation, { order: 'asc' });
+    assert.deepEqual(
+      data.map(({ type }) => type),
+      ['message', 'reasoning', 'function_call', 'function_call_output', 'message'],
+    );
+  });
+
+  it('call functions in namespaces by both names; a search of the provider is left out and named', async () => {
+    await using gateway = await openPlain(({ body }) => {
+      const offered = body.tools?.map((tool) => tool.function.name) ?? [];
+      return body.messages?.at(-1)?.role === 'tool'
+        ? turn({ text: 'Done.' })
+        : turn({ toolCalls: [{ id: 'call_1', name: offered[1], arguments: '{}' }] });
+    });
+    const inside = { type: 'function' as const, name: 'find', description: 'Finds.', parameters: WEATHER.parameters };
+    const tools: OpenAI.Responses.Tool[] = [
+      WEATHER,
+      { type: 'namespace', name: 'crm', description: 'Customers.', tools: [inside] },
+      { type: 'web_search' },
+    ];
+    const { data: first, response } = await gateway.ann.responses
+      .create({ model: 'plain', input: 'Who?', tools })
+      .withResponse();
+    assert.equal(response.headers.get('x-ignored-parameters'), 'tools[2]');
+    const [call] = first.output;
+    assert.ok(call?.type === 'function_call' && call.namespace === 'crm' && call.name === 'find', JSON.stringify(call));
+    const output = { type: 'function_call_output' as const, call_id: 'call_1', output: 'Nobody' };
+    const input = [{ role: 'user' as const, content: 'Who?' }, call, output];
+    const second = await gateway.ann.responses.create({ model: 'plain', input, tools });
+    assert.equal(second.output_text, 'Done.');
+    const sent = gateway.provider.requests[1]?.body;
+    assert.equal(sent?.messages?.[1].tool_calls[0].function.name, sent?.tools?.[1].function.name);
+  });
+});

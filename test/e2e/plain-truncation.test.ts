@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import OpenAI, { APIError } from 'openai';
+import { silentLogger } from '../../src/base/logger.ts';
+import { configSchema } from '../../src/config/schema.ts';
+import { startGateway } from '../../src/server.ts';
+import { CALM } from '../support/calm.ts';
+import {
+  type ProviderRequest,
+  type Script,
+  startScriptedProvider,
+  status,
+  turn,
+} from '../support/scripted-provider.ts';
+
+type Input = OpenAI.Responses.ResponseInputItem[];
+
+const KEY = 'sk-truncation-0123456789';
+/** Characters of the conversation that the provider reads. */
+const MOST = 9000;
+
+/** Refuses what is too long, as OpenAI does. */
+function narrow({ body }: ProviderRequest): Script {
+  const length = JSON.stringify(body.messages).length;
+  if (length <= MOST) return turn({ text: 'Read.' });
+  const message = `This model's maximum context length is ${MOST} tokens. Your messages have ${length}.`;
+  return status(400, { body: { error: { message, type: 'invalid_request_error', code: 'context_length_exceeded' } } });
+}
+
+async function openPlain() {
+  await using opening = new AsyncDisposableStack();
+  const provider = opening.use(await startScriptedProvider({ respond: narrow }));
+  const routes = [{ provider: 'scripted', model: 'm' }];
+  const config = configSchema.parse({
+    server: { port: 0 },
+    store: { url: 'memory:' },
+    providers: { scripted: { base_url: provider.url, max_retries: 0 } },
+    models: {
+      plain: { kind: 'proxy', apis: ['responses'], routes },
+      small: { kind: 'proxy', apis: ['responses'], routes, context_length: 1000, max_completion_tokens: 100 },
+    },
+    keys: [{ id: 'ann', secret: KEY }],
+  });
+  const gateway = opening.use(await startGateway({ config, log: silentLogger, load: CALM }));
+  const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: KEY, maxRetries: 0 });
+  const stack = opening.move();
+  return { provider, client, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+/** Instructions, an old question, rounds of calls with long results, and a new question behind them. */
+const LONG: Input = [
+  { role: 'developer', content: 'Be brief.' },
+  { role: 'user', content: 'The old question.' },
+  ...Array.from(
+    { length: 20 },
+    (_, n): Input => [
+      { type: 'function_call', call_id: `call_${n}`, name: 'look_up', arguments: '{}' },
+      { type: 'function_call_output', call_id: `call_${n}`, output: `${n} `.repeat(400) },
+    ],
+  ).flat(),
+  { role: 'user', content: 'The new question.' },
+];
+
+describe('truncation of a plain model', () => {
+  it('auto leaves the oldest out until it fits: instructions and the last question stay, calls go with their results', async () => {
+    await using plain = await openPlain();
+    const response = await plain.client.responses.create({ model: 'plain', input: LONG, truncation: 'auto' });
+    assert.deepEqual([response.output_text, response.truncation], ['Read.', 'auto']);
+    const { messages = [] } = plain.provider.requests.at(-1)?.body ?? {};
+    assert.deepEqual(messages[0]?.content, 'Be brief.');
+    assert.equal(messages.at(-1)?.content, 'The new question.');
+    assert.doesNotMatch(JSON.stringify(messages), /The old question/);
+    const called = messages.flatMap(({ tool_calls: calls = [] }) => calls.map(({ id }: { id: string }) => id));
+    assert.deepEqual(
+      called,
+      messages.flatMap(({ tool_call_id: id }) => (id === undefined ? [] : [id])),
+    );
+    assert.ok(called.length > 0 && called.at(-1) === 'call_19', `${called}`);
+    // What is asked later goes on from all of it.
+    const next = await plain.client.responses.create({
+      model: 'plain',
+      previous_response_id: response.id,
+      input: 'So?',
+      truncation: 'auto',
+    });
+    assert.equal(next.output_text, 'Read.');
+  });
+
+  it('auto gives up where what has to stay is too long', async () => {
+    await using plain = await openPlain();
+    const input = [...LONG, { role: 'user' as const, content: 'x'.repeat(MOST) }];
+    const response = await plain.client.responses.create({ model: 'plain', input, truncation: 'auto' });
+    assert.deepEqual([response.status, response.error?.code], ['failed', 'context_length_exceeded']);
+  });
+
+  it('disabled, the default, leaves nothing out', async () => {
+    await using plain = await openPlain();
+    const response = await plain.client.responses.create({ model: 'plain', input: LONG });
+    assert.deepEqual([response.status, response.truncation], ['failed', 'disabled']);
+    assert.equal(response.error?.code, 'context_length_exceeded');
+    assert.equal(plain.provider.requests.length, 1);
+    const refused = (code: string, param: string) => (error: unknown) =>
+      error instanceof APIError && error.status === 400 && error.code === code && error.param === param;
+    await assert.rejects(
+      plain.client.responses.create({ model: 'small', input: 'x '.repeat(5000) }),
+      refused('context_length_exceeded', 'input'),
+    );
+    const truncation = 'some' as 'auto';
+    await assert.rejects(
+      plain.client.responses.create({ model: 'plain', input: 'Hi', truncation }),
+      refused('invalid_parameter', 'truncation'),
+    );
+  });
+});

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import type { RunEvent } from '../../src/protocol/events.ts';
+import { type Cut, cutGateway, KILLED_KEY } from '../support/killed-gateway.ts';
+import { type RedisServer, redisOrSkip } from '../support/redis.ts';
+import { type ProviderRequest, type Script, stallAfter, turn } from '../support/scripted-provider.ts';
+import { patience } from '../support/time-limit.ts';
+import { freshDatabase } from '../support/two-instances.ts';
+
+const OUTLINE = JSON.stringify([
+  { heading: 'In short', aim: 'The answer.', records: [1] },
+  { heading: 'Depth', aim: 'How deep it is.', records: [1] },
+  { heading: 'Age', aim: 'How old it is.', records: [1] },
+]);
+const WHOLE = '## In short\n\nPart 1 [1].\n\n## Depth\n\nPart 2 [1].\n\n## Age\n\nPart 3 [1].';
+
+function configOf(provider: { url: string }, { storeUrl, folder }: { storeUrl: string; folder: string }) {
+  return {
+    server: { port: 0, heartbeat_seconds: 0.2 },
+    store: { url: storeUrl },
+    providers: { scripted: { base_url: provider.url, api_key: 'sk-provider' } },
+    tools: { web_search: { provider: 'local', folder: join(folder, 'corpus') } },
+    models: {
+      deep: {
+        kind: 'research',
+        routes: [{ provider: 'scripted', model: 'm' }],
+        research: { tools: ['web_search'], plan: 'off' },
+      },
+    },
+    keys: [{ id: 'ann', secret: KILLED_KEY }],
+  };
+}
+
+const system = ({ body }: ProviderRequest) => String(body.messages?.[0]?.content);
+const asked = ({ body }: ProviderRequest) => JSON.stringify(body.messages);
+const isSection = (request: ProviderRequest, n: number) =>
+  system(request).startsWith('You write one section') && asked(request).includes(`Write section ${n} of`);
+
+/** Searches, plans and writes three sections; `once` takes the place of what is said the first time it has something. */
+function writer(once: (request: ProviderRequest) => Script | undefined) {
+  let hung = false;
+  return (request: ProviderRequest): Script => {
+    const own = hung ? undefined : once(request);
+    hung ||= own !== undefined;
+    if (own) return own;
+    for (const n of [1, 2, 3]) {
+      if (!isSection(request, n)) continue;
+      return turn({ text: /was interrupted/.test(asked(request)) ? ' and on.' : `Part ${n} [1].` });
+    }
+    if (request.body.tool_choice === 'none') return turn({ text: OUTLINE });
+    const hasSearched = request.body.messages?.some(({ role }) => role === 'tool');
+    if (hasSearched) return turn({ text: 'I am ready.' });
+    const call = { id: 'call_1', name: 'web_search', arguments: '{"queries":["lake depth"]}' };
+    return turn({ toolCalls: [call] });
+  };
+}
+
+const says = (text: string) => (event: RunEvent) =>
+  event.type === 'response.output_text.delta' && event.delta.includes(text);
+
+function survives(name: string, storeUrl: Cut['storeUrl']): void {
+  describe(`a report by sections (${name})`, function () {
+    // Gateways are killed and come back; a claim has to run out.
+    this.timeout(patience(60));
+
+    async function cut(
+      seen: Parameters<typeof cutGateway>[0],
+      options: { verify: boolean; reached?: Promise<void>; once: (request: ProviderRequest) => Script | undefined },
+    ) {
+      const { verify, once, ...rest } = options;
+      return await cutGateway(seen, {
+        storeUrl,
+        configOf,
+        body: { model: 'deep', input: 'How deep is the lake?', research: { report: 'full', verify } },
+        files: { 'corpus/lake.md': '# The lake\n\nThe lake is 1642 metres deep. The lake is 25 million years old.\n' },
+        respond: writer(once),
+        ...rest,
+      });
+    }
+
+    it('goes on in the section that kill -9 cut, and asks for none again that was shown', async () => {
+      const { response, requests } = await cut(says('two'), {
+        verify: false,
+        once: (request) => (isSection(request, 2) ? stallAfter(4, { text: 'one two three four five' }) : undefined),
+      });
+      assert.match(
+        response.output_text,
+        /^## In short\n\nPart 1 \[1\]\.\n\n## Depth\n\none two.* and on\.\n\n## Age\n\nPart 3 \[1\]\.$/,
+      );
+      assert.equal(requests.filter((request) => isSection(request, 1)).length, 1);
+      assert.equal(requests.filter((request) => isSection(request, 2)).length, 2);
+    });
+
+    it('plans again behind kill -9 in its outline, and looks nothing up again', async () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const { response, requests } = await cut('response.in_progress', {
+        verify: false,
+        reached: promise,
+        once: (request) => {
+          if (request.body.tool_choice !== 'none') return undefined;
+          resolve();
+          return stallAfter(1, { text: OUTLINE });
+        },
+      });
+      assert.equal(response.output_text, WHOLE);
+      assert.equal(requests.length, 2 + 2 + 3);
+    });
+
+    it('shows a section that was held back once, behind kill -9 while the next is written', async () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const { response, requests } = await cut(says('## In short'), {
+        verify: true,
+        reached: promise,
+        once: (request) => {
+          if (!isSection(request, 2)) return undefined;
+          resolve();
+          return stallAfter(2, { text: 'one two three four five' });
+        },
+      });
+      assert.equal(response.output_text, WHOLE);
+      assert.equal(requests.filter((request) => isSection(request, 1)).length, 1);
+      assert.equal(requests.filter((request) => isSection(request, 2)).length, 2);
+    });
+  });
+}
+
+survives('SQLite', (folder) => `file:${join(folder, 'data')}`);
+
+describe('over Redis', () => {
+  let redis: RedisServer;
+  let databases = 0;
+  before(async function () {
+    redis = await redisOrSkip(this);
+  });
+  after(() => redis?.[Symbol.asyncDispose]());
+  survives('Redis', () => freshDatabase(redis.url, databases++));
+});

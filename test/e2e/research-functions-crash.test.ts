@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { type GatewayProcess, gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
+import { type RedisServer, redisOrSkip } from '../support/redis.ts';
+import { type ProviderRequest, type Script, startScriptedProvider, turn } from '../support/scripted-provider.ts';
+import { SseReader } from '../support/sse-reader.ts';
+import { patience } from '../support/time-limit.ts';
+import { freshDatabase } from '../support/two-instances.ts';
+
+const HEADERS = { authorization: 'Bearer sk-functions-crash-01', 'content-type': 'application/json' };
+const TOOL = { type: 'function', name: 'ask_desk', parameters: { type: 'object', properties: {} } };
+const SEARCH = { name: 'web_search', arguments: '{"queries":["route"]}' };
+
+/** Asks the desk, searches twice at once and asks the desk again, and writes. */
+function script({ body }: ProviderRequest): Script {
+  if (!body.tools?.length || body.tool_choice === 'none') return turn({ text: 'So it is.' });
+  const results = body.messages?.filter(({ role }) => role === 'tool').length ?? 0;
+  const desk = (id: string) => ({ id, name: 'ask_desk', arguments: '{}' });
+  if (results === 0) return turn({ toolCalls: [desk('call_a'), { ...SEARCH, id: 'call_b' }] });
+  if (results === 2) {
+    const other = { ...SEARCH, id: 'call_d', arguments: '{"queries":["limits"]}' };
+    return turn({ toolCalls: [other, desk('call_e')] });
+  }
+  return turn({ text: 'I am ready.' });
+}
+
+const created = z.object({
+  id: z.string(),
+  output: z.array(z.looseObject({ type: z.string(), call_id: z.string().optional() })),
+});
+
+function survives(name: string, storeUrl: (folder: string) => string): void {
+  describe(`a research that goes on with outputs of functions (${name})`, function () {
+    // Gateways are killed and come back; a claim has to run out.
+    this.timeout(patience(60));
+
+    it('goes on behind kill -9 where it was, with its earlier calls', async () => {
+      await using provider = await startScriptedProvider({ respond: script });
+      await using folder = await gatewayFolder();
+      const config = {
+        server: { port: 0, heartbeat_seconds: 0.2 },
+        store: { url: storeUrl(folder.path) },
+        providers: { scripted: { base_url: provider.url, api_key: 'sk-provider' } },
+        models: {
+          deep: {
+            kind: 'research',
+            routes: [{ provider: 'scripted', model: 'm' }],
+            research: { tools: ['web_search'], plan: 'off' },
+          },
+        },
+        tools: { web_search: { provider: 'local', folder: folder.path } },
+        keys: [{ id: 'ann', secret: 'sk-functions-crash-01' }],
+      };
+      let gateway: GatewayProcess = await startGatewayProcess(config, { folder: folder.path });
+      await using _ = { [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose]() };
+      const post = (body: object) => ({ method: 'POST', headers: HEADERS, body: JSON.stringify(body) });
+      const ask = { model: 'deep', tools: [TOOL] };
+      const address = () => `${gateway.url}/v1/responses`;
+      const answer = await fetch(address(), post({ ...ask, input: 'How?', stream: false }));
+      const first = created.parse(await answer.json());
+      assert.deepEqual(
+        first.output.map(({ type }) => type),
+        ['tool_call', 'function_call'],
+      );
+      const outputs = first.output.flatMap(({ call_id }) =>
+        call_id ? [{ type: 'function_call_output', call_id, output: 'The desk says so.' }] : [],
+      );
+      const body = { ...ask, previous_response_id: first.id, input: outputs, stream: true };
+      const cut = await SseReader.open(address(), post(body));
+      const [begun] = await cut.until((events) => events.some(({ type }) => type === 'response.output_item.added'));
+      assert.ok(begun?.type === 'response.created');
+      await gateway.kill();
+      await cut.end();
+      gateway = await startGatewayProcess(config, { folder: folder.path });
+      const whole = await SseReader.open(`${address()}/${begun.response.id}?stream=true&after=0`, { headers: HEADERS });
+      await whole.end();
+      const last = whole.events.at(-1);
+      assert.ok(last?.type === 'response.completed', `${last?.type}`);
+      assert.deepEqual(
+        last.response.output.map((item) => ('status' in item ? [item.type, item.status] : [item.type])),
+        [
+          ['tool_call', 'completed'],
+          ['function_call', 'completed'],
+        ],
+      );
+      assert.match(JSON.stringify(last.response.output[0]), /limits/);
+      assert.equal(provider.requests.length, 2);
+      const said = provider.requests[1]?.body.messages?.map(({ role }) => role);
+      assert.deepEqual(said, ['system', 'user', 'assistant', 'tool', 'tool']);
+    });
+  });
+}
+
+survives('SQLite', (folder) => `file:${join(folder, 'data')}`);
+
+describe('over Redis', () => {
+  let redis: RedisServer;
+  let databases = 0;
+  before(async function () {
+    redis = await redisOrSkip(this);
+  });
+  after(() => redis?.[Symbol.asyncDispose]());
+  survives('Redis', () => freshDatabase(redis.url, databases++));
+});

@@ -1,0 +1,292 @@
+import assert from 'node:assert/strict';
+import OpenAI from 'openai';
+import { silentLogger } from '../../src/base/logger.ts';
+import { configSchema } from '../../src/config/schema.ts';
+import { startGateway } from '../../src/server.ts';
+import { CALM } from '../support/calm.ts';
+import { type ProviderRequest, type Script, startScriptedProvider, turn } from '../support/scripted-provider.ts';
+import { shapes, startScriptedSearch } from '../support/scripted-search.ts';
+
+const ASK_DESK = {
+  type: 'function' as const,
+  name: 'ask_desk',
+  description: 'Asks our desk.',
+  parameters: { type: 'object', properties: { n: { type: 'number' } } },
+  strict: null,
+};
+const CHAT_DESK = {
+  type: 'function' as const,
+  function: { name: 'ask_desk', description: 'Asks our desk.', parameters: ASK_DESK.parameters },
+};
+const STOPS = 5;
+
+const results = ({ body }: ProviderRequest) => body.messages?.filter(({ role }) => role === 'tool').length ?? 0;
+const offersTools = ({ body }: ProviderRequest) => (body.tools?.length ?? 0) > 0 && body.tool_choice !== 'none';
+
+/** Searches once, asks the desk `STOPS` times, then writes. */
+function asking(request: ProviderRequest): Script {
+  const usage = { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 };
+  const done = results(request);
+  const desk = { id: `call_p${done}`, name: 'ask_desk', arguments: `{"n":${done}}` };
+  if (!offersTools(request)) return turn({ text: 'Kyoto is old [1] and the desk agrees [2].', usage });
+  if (done === 0) {
+    const search = { id: 'call_s', name: 'web_search', arguments: '{"queries":["kyoto"]}' };
+    return turn({ text: 'I look around.', toolCalls: [search, desk], usage });
+  }
+  if (done <= STOPS) return turn({ toolCalls: [desk], usage });
+  return turn({ text: 'I am ready.', usage });
+}
+
+async function openGateway(respond: (request: ProviderRequest, n: number) => Script = asking) {
+  const stack = new AsyncDisposableStack();
+  const provider = stack.use(await startScriptedProvider({ respond }));
+  const found = [{ url: 'https://example.org/kyoto', title: 'Kyoto', snippet: 'Kyoto is an old city in Japan.' }];
+  const search = stack.use(await startScriptedSearch(() => ({ status: 200, body: shapes.searxng(found) })));
+  const config = configSchema.parse({
+    server: { port: 0 },
+    store: { url: 'memory:' },
+    providers: { scripted: { base_url: provider.url, max_retries: 0 } },
+    models: {
+      deep: {
+        kind: 'research',
+        profile: 'openai',
+        routes: [{ provider: 'scripted', model: 'm' }],
+        research: { tools: ['web_search'], plan: 'off', budgets: { medium: { turns: 9 } } },
+      },
+    },
+    tools: { web_search: { provider: 'searxng', url: search.origin } },
+    keys: [
+      { id: 'ann', secret: 'sk-ann-0123456789abcdef', user: 'ann' },
+      { id: 'bob', secret: 'sk-bob-0123456789abcdef', user: 'bob' },
+    ],
+  });
+  const gateway = stack.use(await startGateway({ config, log: silentLogger, load: CALM }));
+  const client = (key: string) =>
+    new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: `sk-${key}-0123456789abcdef`, maxRetries: 0 });
+  return {
+    provider,
+    search,
+    url: gateway.url,
+    ann: client('ann'),
+    bob: client('bob'),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+const callsIn = ({ output }: OpenAI.Responses.Response) => output.filter((item) => item.type === 'function_call');
+const outputFor = (call: { call_id: string }, output: string) => {
+  return { type: 'function_call_output' as const, call_id: call.call_id, output };
+};
+const EVIDENCE = JSON.stringify({ url: 'https://desk.example/kyoto', title: 'Desk', content: 'The desk agrees.' });
+
+describe('functions of the client in a research', () => {
+  it('stop it five times, and it goes on with its sources, their numbers, its findings and its budget', async () => {
+    await using gateway = await openGateway();
+    const tools = [ASK_DESK];
+    let response = await gateway.ann.responses.create({ model: 'deep', input: 'How old is Kyoto?', tools });
+    const first = response;
+    assert.deepEqual(
+      first.output.map(({ type }) => type),
+      ['reasoning', 'web_search_call', 'function_call'],
+    );
+    assert.deepEqual(first.tools, tools);
+    assert.deepEqual(first.output.at(-1) && callsIn(first)[0]?.arguments, '{"n":0}');
+    let stops = 0;
+    for (; callsIn(response).length > 0; stops++) {
+      assert.equal(response.status, 'completed');
+      const input = callsIn(response).map((call) => outputFor(call, stops === 0 ? EVIDENCE : `Nothing ${stops}.`));
+      response = await gateway.ann.responses.create({ model: 'deep', previous_response_id: response.id, input, tools });
+    }
+    assert.equal(stops, STOPS);
+    assert.equal(response.output_text, 'Kyoto is old [1] and the desk agrees [2].');
+    const message = response.output.find((item) => item.type === 'message');
+    assert.ok(message?.content[0]?.type === 'output_text');
+    assert.deepEqual(
+      message.content[0].annotations.map((cited) => 'url' in cited && cited.url),
+      ['https://example.org/kyoto', 'https://desk.example/kyoto'],
+    );
+    assert.equal(gateway.search.requests.length, 1);
+    // Each response has the usage of its own turns.
+    assert.equal(first.usage?.input_tokens, 100);
+    assert.equal(response.usage?.input_tokens, 200);
+    // What was sent stays the beginning of what is sent next, over responses.
+    const asked = gateway.provider.requests.map(({ body }) => body.messages ?? []);
+    for (const [at, messages] of asked.slice(1, STOPS + 1).entries()) {
+      assert.deepEqual(messages.slice(0, asked[at]?.length), asked[at]);
+    }
+  });
+
+  it('count into one budget', async () => {
+    await using gateway = await openGateway((request) => {
+      if (!offersTools(request)) return turn({ text: 'That is all.' });
+      return turn({ toolCalls: [{ id: `call_p${results(request)}`, name: 'ask_desk', arguments: '{}' }] });
+    });
+    let response = await gateway.ann.responses.create({ model: 'deep', input: 'How?', tools: [ASK_DESK] });
+    let stops = 0;
+    for (; callsIn(response).length > 0; stops++) {
+      const input = callsIn(response).map((call) => outputFor(call, `Nothing ${stops}.`));
+      response = await gateway.ann.responses.create({ model: 'deep', previous_response_id: response.id, input });
+    }
+    assert.ok(stops <= 9, `${stops}`);
+    assert.equal(response.output_text, 'That is all.');
+  });
+
+  it('are answered in chat completions, where call ids name their run', async () => {
+    await using gateway = await openGateway();
+    const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'How old is Kyoto?' }];
+    const ask = { model: 'deep', tools: [CHAT_DESK] };
+    let stops = 0;
+    for (; stops < 10; stops++) {
+      const streamed = stops % 2 === 1;
+      const completion = streamed
+        ? await gateway.ann.chat.completions.stream({ ...ask, messages }).finalChatCompletion()
+        : await gateway.ann.chat.completions.create({ ...ask, messages });
+      const [choice] = completion.choices;
+      assert.ok(choice);
+      if (choice.finish_reason !== 'tool_calls') {
+        assert.equal(choice.finish_reason, 'stop');
+        assert.equal(choice.message.content, 'Kyoto is old [1] and the desk agrees [2].');
+        break;
+      }
+      messages.push({ role: 'assistant', content: '', tool_calls: choice.message.tool_calls ?? [] });
+      for (const { id } of choice.message.tool_calls ?? []) {
+        messages.push({ role: 'tool', tool_call_id: id, content: stops === 0 ? EVIDENCE : 'Nothing.' });
+      }
+    }
+    assert.equal(stops, STOPS);
+    assert.equal(gateway.search.requests.length, 1);
+  });
+
+  it('want an output for each call and no other; whoever else names them only tells a story', async () => {
+    await using gateway = await openGateway();
+    const tools = [ASK_DESK];
+    const first = await gateway.ann.responses.create({ model: 'deep', input: 'How old?', tools });
+    const [call] = callsIn(first);
+    assert.ok(call);
+    const previous_response_id = first.id;
+    for (const [input, message] of [
+      [[{ role: 'user' as const, content: 'So?' }], new RegExp(`no output for the call ${call.call_id}`)],
+      [[outputFor(call, 'x'), outputFor({ call_id: 'call_other' }, 'y')], /no call call_other/],
+    ] as const) {
+      await assert.rejects(
+        gateway.ann.responses.create({ model: 'deep', previous_response_id, input: [...input], tools }),
+        (error: Error & { status: number }) => error.status === 400 && message.test(error.message),
+      );
+    }
+    // The whole thread again, without the id: it goes on all the same.
+    const whole = [{ role: 'user' as const, content: 'How old?' }, call, outputFor(call, 'Old.')];
+    const again = await gateway.ann.responses.create({ model: 'deep', input: whole, tools });
+    assert.equal(gateway.search.requests.length, 1);
+    assert.equal(callsIn(again).length, 1);
+    // To another user it is context, whose research begins anew.
+    const other = await gateway.bob.responses.create({ model: 'deep', input: whole, tools });
+    assert.ok(other.output.some(({ type }) => type === 'web_search_call'));
+    assert.ok(!again.output.some(({ type }) => type === 'web_search_call'));
+    await gateway.ann.responses.delete(first.id);
+    await assert.rejects(
+      gateway.ann.responses.create({ model: 'deep', previous_response_id, input: [outputFor(call, 'x')] }),
+      {
+        status: 404,
+      },
+    );
+  });
+
+  it('leave their sources to a question that follows the answer, which begins a research of its own', async () => {
+    await using gateway = await openGateway((request) => {
+      const last = request.body.messages?.findLast(({ role }) => role === 'user');
+      return JSON.stringify(last?.content).includes('And Nara?') ? turn({ text: 'I know.' }) : asking(request);
+    });
+    const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'user', content: 'How old is Kyoto?' }];
+    const tools = [ASK_DESK];
+    let response = await gateway.ann.responses.create({ model: 'deep', input: 'How old is Kyoto?', tools });
+    for (let stops = 0; callsIn(response).length > 0; stops++) {
+      const [call] = callsIn(response);
+      assert.ok(call);
+      const { call_id: id, name, arguments: args } = call;
+      const content = stops === 0 ? EVIDENCE : 'Nothing.';
+      messages.push({
+        role: 'assistant',
+        content: '',
+        tool_calls: [{ id, type: 'function', function: { name, arguments: args } }],
+      });
+      messages.push({ role: 'tool', tool_call_id: id, content });
+      const input = [outputFor(call, content)];
+      response = await gateway.ann.responses.create({ model: 'deep', previous_response_id: response.id, input, tools });
+    }
+    const previous_response_id = response.id;
+    const next = await gateway.ann.responses.create({ model: 'deep', previous_response_id, input: 'And Nara?' });
+    const message = next.output.find((item) => item.type === 'message');
+    assert.ok(message?.content[0]?.type === 'output_text');
+    assert.deepEqual(
+      message.content[0].annotations.map((cited) => 'url' in cited && cited.url),
+      ['https://example.org/kyoto', 'https://desk.example/kyoto'],
+    );
+    assert.equal(gateway.search.requests.length, 1);
+    // The same thread as a chat: the answer is part of what was said.
+    messages.push({ role: 'assistant', content: response.output_text }, { role: 'user', content: 'And Nara?' });
+    await gateway.ann.chat.completions.create({ model: 'deep', tools: [CHAT_DESK], messages });
+    assert.match(JSON.stringify(gateway.provider.requests.at(-1)?.body.messages), /the desk agrees \[2\]/);
+    // An output of a call that nothing waits for.
+    const input = [outputFor({ call_id: 'call_other' }, 'x'), { role: 'user' as const, content: 'So?' }];
+    const stray = gateway.ann.responses.create({ model: 'deep', previous_response_id, input, tools });
+    await assert.rejects(stray, { status: 400, param: 'input' });
+  });
+
+  it('are enough to answer from: nothing says that sources were looked for and not found', async () => {
+    await using gateway = await openGateway((request) => {
+      if (!offersTools(request) || results(request) > 0) return turn({ text: 'Ready.' });
+      return turn({ toolCalls: [{ id: 'call_d', name: 'ask_desk', arguments: '{}' }] });
+    });
+    const first = await gateway.ann.responses.create({ model: 'deep', input: 'How?', tools: [ASK_DESK] });
+    const input = callsIn(first).map((call) => outputFor(call, 'It is 7.'));
+    const next = await gateway.ann.responses.create({ model: 'deep', previous_response_id: first.id, input });
+    assert.equal(next.output_text, 'Ready.');
+    assert.equal(next.incomplete_details, null);
+    assert.deepEqual('warnings' in next && next.warnings, []);
+  });
+
+  it('leave a bound on tool calls to its response: the next one has its own', async () => {
+    await using gateway = await openGateway();
+    const ask = { model: 'deep', tools: [ASK_DESK], max_tool_calls: 1 };
+    const search = { id: 'call_t', name: 'web_search', arguments: '{"queries":["nara"]}' };
+    gateway.provider.respond = (request) => {
+      if (results(request) > 0) return asking(request);
+      const first = { id: 'call_s', name: 'web_search', arguments: '{"queries":["kyoto"]}' };
+      return turn({ toolCalls: [first, search, { id: 'call_d', name: 'ask_desk', arguments: '{}' }] });
+    };
+    const first = await gateway.ann.responses.create({ ...ask, input: 'How old is Kyoto?' });
+    assert.equal(gateway.search.requests.length, 1);
+    const input = callsIn(first).map((call) => outputFor(call, 'Old.'));
+    const next = await gateway.ann.responses.create({ ...ask, previous_response_id: first.id, input });
+    assert.equal(callsIn(next).length, 1, 'it researches on, and is not made to answer');
+  });
+
+  it('are demanded of the first turn, and refused where they are not there or have a name that is taken', async () => {
+    await using gateway = await openGateway();
+    const ask = { model: 'deep', input: 'How?' };
+    await gateway.ann.responses.create({
+      ...ask,
+      tools: [ASK_DESK],
+      tool_choice: { type: 'function', name: 'ask_desk' },
+    });
+    assert.deepEqual(gateway.provider.requests[0]?.body.tool_choice, {
+      type: 'function',
+      function: { name: 'ask_desk' },
+    });
+    for (const [body, param] of [
+      [{ tool_choice: 'required' }, 'tool_choice'],
+      [{ tools: [ASK_DESK], tool_choice: { type: 'function', name: 'other' } }, 'tool_choice'],
+      [{ tools: [{ ...ASK_DESK, name: 'web_search' }] }, 'tools'],
+      [{ tools: [{ ...ASK_DESK, name: 'ask_user' }] }, 'tools'],
+      [{ tools: [ASK_DESK, ASK_DESK] }, 'tools'],
+    ] as const) {
+      const asked = gateway.ann.responses.create({
+        ...ask,
+        ...body,
+      } as OpenAI.Responses.ResponseCreateParamsNonStreaming);
+      await assert.rejects(asked, { status: 400, param });
+    }
+    const none = await gateway.ann.responses.create({ ...ask, tools: [ASK_DESK], tool_choice: 'none' });
+    assert.deepEqual(none.tools, []);
+  });
+});

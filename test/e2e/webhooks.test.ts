@@ -1,0 +1,218 @@
+import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import OpenAI from 'openai';
+import { gatewayFolder, startGatewayProcess } from '../support/gateway-process.ts';
+import { until } from '../support/http-gateway.ts';
+import { type RedisServer, redisOrSkip } from '../support/redis.ts';
+import { json, startScriptedProvider, turn } from '../support/scripted-provider.ts';
+import { patience } from '../support/time-limit.ts';
+import { freshDatabase } from '../support/two-instances.ts';
+import { type Saying, startReceiver } from '../support/webhook-receiver.ts';
+
+const KEYS = { ann: 'sk-ann-of-the-webhooks', bob: 'sk-bob-of-the-webhooks' };
+const KEY_SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+const SECRET = 'a secret that only this client knows';
+
+function configOf(provider: { url: string }, { storeUrl, told }: { storeUrl: string; told: string }) {
+  const routes = [{ provider: 'scripted', model: 'm' }];
+  return {
+    server: { port: 0 },
+    store: { url: storeUrl },
+    providers: { scripted: { base_url: provider.url, api_key: 'sk-provider' } },
+    models: {
+      deep: { kind: 'research', routes, research: { tools: [] } },
+      plain: { kind: 'proxy', routes, apis: ['chat_completions', 'responses', 'async'] },
+    },
+    keys: [
+      { id: 'ann', secret: KEYS.ann, webhook: { url: `${told}/key`, secret: KEY_SECRET } },
+      { id: 'bob', secret: KEYS.bob },
+    ],
+    webhooks: { allow_hosts: ['127.0.0.1'] },
+  };
+}
+
+const COMPLETION = {
+  id: 'c',
+  object: 'chat.completion',
+  created: 1,
+  model: 'm',
+  choices: [{ index: 0, message: { role: 'assistant', content: 'The answer.' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 1, completion_tokens: 2, total_tokens: 3 },
+};
+const jsonOf = async (answer: Response) => JSON.parse(await answer.text());
+
+function tellsOver(name: string, storeUrl: (folder: string) => string): void {
+  describe(`webhooks of a whole gateway (${name})`, function () {
+    // Gateways are started, killed and started again.
+    this.timeout(patience(60));
+
+    async function open(say: () => Saying = () => 204) {
+      await using stack = new AsyncDisposableStack();
+      const provider = stack.use(
+        await startScriptedProvider({
+          respond: ({ body }) => (body.stream ? turn({ text: 'The answer.' }) : json(COMPLETION)),
+        }),
+      );
+      const receiver = stack.use(await startReceiver(say));
+      const folder = stack.use(await gatewayFolder());
+      const config = configOf(provider, { storeUrl: storeUrl(folder.path), told: receiver.url });
+      const start = () => startGatewayProcess(config, { folder: folder.path });
+      const gateway = { now: await start() };
+      stack.defer(() => gateway.now[Symbol.asyncDispose]());
+      const call = (path: string, { key = KEYS.ann, body }: { key?: string; body?: object } = {}) =>
+        fetch(`${gateway.now.url}${path}`, {
+          method: body ? 'POST' : 'GET',
+          headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+          ...(body && { body: JSON.stringify(body) }),
+        });
+      const owned = stack.move();
+      return {
+        receiver,
+        provider,
+        folder,
+        gateway,
+        start,
+        call,
+        [Symbol.asyncDispose]: () => owned.disposeAsync(),
+      };
+    }
+
+    it('tell of responses and tasks of every kind of model, and the official SDK takes them', async () => {
+      await using all = await open();
+      const { receiver, call } = all;
+      const webhook = { url: `${receiver.url}/own`, secret: SECRET };
+      const ids: string[] = [];
+      for (const model of ['deep', 'plain']) {
+        const response = await call('/v1/responses', { body: { model, input: 'Hi', background: true, webhook } });
+        assert.equal(response.status, 200, await response.clone().text());
+        ids.push((await jsonOf(response)).id);
+        const messages = [{ role: 'user', content: 'Hi' }];
+        const task = await call('/v1/async', { body: { model, messages, webhook } });
+        assert.equal(task.status, 201, await task.clone().text());
+        ids.push((await jsonOf(task)).id);
+      }
+      const client = new OpenAI({ apiKey: KEYS.ann, baseURL: `${all.gateway.now.url}/v1` });
+      const told = { '/own': new Set<string>(), '/key': new Set<string>() };
+      for (const { path, body, headers } of await receiver.waitFor(8)) {
+        const sent = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
+        await client.webhooks.unwrap(body, sent, path === '/own' ? SECRET : KEY_SECRET);
+        const event = JSON.parse(body);
+        assert.match(event.type, /^(response|task)\.completed$/);
+        told[path === '/own' ? '/own' : '/key'].add(event.data.id);
+      }
+      assert.deepEqual([[...told['/own']].sort(), [...told['/key']].sort()], [ids.toSorted(), ids.toSorted()]);
+      const sent = JSON.stringify(all.provider.requests.map(({ body }) => body));
+      assert.ok(!sent.includes('webhook') && !sent.includes(SECRET), 'a provider knows nothing of it');
+      const streamed = await client.responses.retrieve(ids[0] ?? '');
+      assert.equal(streamed.status, 'completed');
+    });
+
+    it('are listed and asked for again by their user alone', async () => {
+      let status = 410;
+      await using all = await open(() => status);
+      const { call, receiver } = all;
+      const body = { model: 'deep', input: 'Hi', background: true };
+      const { id } = await jsonOf(await call('/v1/responses', { body }));
+      const list = async () => (await jsonOf(await call(`/v1/webhook_deliveries?run=${id}`))).data;
+      const failed = await until(async () => {
+        const [delivery] = await list();
+        return delivery?.status === 'failed' ? delivery : undefined;
+      });
+      assert.equal(failed.attempts[0].status_code, 410);
+      assert.equal(failed.run, id);
+      for (const path of [`/v1/webhook_deliveries?run=${id}`, '/v1/webhook_deliveries?run=resp_other']) {
+        assert.equal((await call(path, { key: KEYS.bob })).status, 404);
+      }
+      const again = `/v1/webhook_deliveries/${failed.id}/redeliver`;
+      assert.equal((await call(again, { key: KEYS.bob, body: {} })).status, 404);
+      status = 200;
+      assert.equal((await call(again, { body: {} })).status, 200);
+      await receiver.waitFor(2);
+      await until(async () => ((await list())[0].status === 'delivered' ? true : undefined));
+      assert.equal((await call('/v1/webhook_deliveries')).status, 400);
+      assert.equal((await call('/v1/webhook_deliveries/whd_x/redeliver', { body: {} })).status, 404);
+    });
+
+    it('are told once more after kill -9 while a receiver was being told', async () => {
+      let says: Saying = 'nothing';
+      await using all = await open(() => says);
+      const { call, receiver, gateway } = all;
+      const body = { model: 'deep', input: 'Hi', background: true };
+      const { id } = await jsonOf(await call('/v1/responses', { body }));
+      await receiver.waitFor(1);
+      await gateway.now.kill();
+      says = 204;
+      gateway.now = await all.start();
+      // The instance that is gone holds it for a minute: whoever asks need not wait.
+      const again = `/v1/webhook_deliveries/whd_${id}_key/redeliver`;
+      await until(async () => {
+        await call(again, { body: {} });
+        return receiver.messages.length >= 2 || undefined;
+      });
+      const [first, second] = receiver.messages;
+      assert.equal(first?.body, second?.body);
+      assert.equal(first?.headers['webhook-id'], second?.headers['webhook-id']);
+    });
+
+    it('leave no secret in the store and none in the log', async () => {
+      await using all = await open();
+      const { call, receiver, gateway, folder } = all;
+      const body = {
+        model: 'deep',
+        input: 'Hi',
+        background: true,
+        webhook: { url: `${receiver.url}/?token=s3cret-of-the-address`, secret: SECRET },
+      };
+      const { id } = await jsonOf(await call('/v1/responses', { body }));
+      await receiver.waitFor(2);
+      const shown = await (await call(`/v1/webhook_deliveries?run=${id}`)).text();
+      await gateway.now.terminate();
+      const files = await readdir(folder.path, { recursive: true, withFileTypes: true });
+      const stored = files.filter((file) => file.isFile() && !file.name.endsWith('.yaml'));
+      const texts = await Promise.all(stored.map((file) => readFile(join(file.parentPath, file.name), 'latin1')));
+      for (const text of [...texts, gateway.now.log.join('\n'), shown]) {
+        assert.ok(!text.includes(SECRET) && !text.includes('s3cret-of-the-address') && !text.includes(KEY_SECRET));
+      }
+    });
+
+    it('refuse what cannot be told', async () => {
+      await using all = await open();
+      const ask = async (path: string, body: object) => {
+        const answer = await all.call(path, { body });
+        return [answer.status, (await jsonOf(answer)).error?.param];
+      };
+      const webhook = { url: 'https://example.com/hook' };
+      const input = { model: 'deep', input: 'Hi' };
+      const messages = [{ role: 'user', content: 'Hi' }];
+      assert.deepEqual(await ask('/v1/responses', { ...input, webhook }), [400, 'webhook']);
+      assert.deepEqual(await ask('/v1/chat/completions', { model: 'deep', messages, webhook }), [400, 'webhook']);
+      const bad = [
+        [{ url: 'ftp://example.com' }, 'webhook.url'],
+        [{ url: 'https://user:pass@example.com' }, 'webhook.url'],
+        [{ url: 'nowhere' }, 'webhook.url'],
+        [{}, 'webhook.url'],
+        [{ ...webhook, secret: 'short' }, 'webhook.secret'],
+        [{ ...webhook, secrets: ['x'] }, 'webhook.secrets'],
+      ] as const;
+      for (const [given, param] of bad) {
+        assert.deepEqual(await ask('/v1/responses', { ...input, background: true, webhook: given }), [400, param]);
+        for (const model of ['deep', 'plain']) {
+          assert.deepEqual(await ask('/v1/async', { model, messages, webhook: given }), [400, param]);
+        }
+      }
+    });
+  });
+}
+
+tellsOver('SQLite', (folder) => `file:${join(folder, 'data')}`);
+
+describe('over Redis', () => {
+  let redis: RedisServer;
+  before(async function () {
+    redis = await redisOrSkip(this);
+  });
+  after(() => redis?.[Symbol.asyncDispose]());
+  let databases = 0;
+  tellsOver('Redis', () => freshDatabase(redis.url, ++databases));
+});

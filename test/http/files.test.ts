@@ -1,0 +1,188 @@
+import assert from 'node:assert/strict';
+import { type ClientRequest, request } from 'node:http';
+import OpenAI, { toFile } from 'openai';
+import { send } from '../support/http-client.ts';
+import { KEYS, openGateway, type TestGateway } from '../support/http-gateway.ts';
+
+describe('files', () => {
+  let gateway: TestGateway;
+  let ann: OpenAI;
+  let bob: OpenAI;
+  before(async () => {
+    gateway = await openGateway({ files: { max_bytes: '1mb', per_user_bytes: '2mb' } });
+    const client = (apiKey: string) => new OpenAI({ apiKey, baseURL: `${gateway.url}/v1`, maxRetries: 0 });
+    ann = client(KEYS.ann);
+    bob = client(KEYS.bob);
+  });
+  after(() => gateway[Symbol.asyncDispose]());
+
+  const upload = (client: OpenAI, name: string, bytes: Buffer | string = 'some text', more: object = {}) => {
+    const body = { purpose: 'user_data' as const, ...more };
+    return toFile(Buffer.from(bytes), name).then((file) => client.files.create({ ...body, file }));
+  };
+
+  it('are uploaded, listed, read and deleted by the official SDK', async () => {
+    const bytes = Buffer.from(Array.from({ length: 70_000 }, (_, at) => at % 251));
+    const made = await upload(ann, 'Bericht (2) – é.pdf', bytes);
+    assert.deepEqual(
+      { ...made, id: '', created_at: 0 },
+      {
+        id: '',
+        object: 'file',
+        bytes: 70_000,
+        created_at: 0,
+        expires_at: null,
+        filename: 'Bericht (2) – é.pdf',
+        purpose: 'user_data',
+        status: 'processed',
+      },
+    );
+    assert.deepEqual(await ann.files.retrieve(made.id), made);
+    const content = await ann.files.content(made.id);
+    assert.ok(Buffer.from(await content.arrayBuffer()).equals(bytes));
+    assert.match(content.headers.get('content-disposition') ?? '', /^attachment/);
+    const all = [];
+    for await (const file of ann.files.list({ limit: 1 })) all.push(file.id);
+    assert.ok(all.includes(made.id));
+    assert.deepEqual(await ann.files.delete(made.id), { id: made.id, object: 'file', deleted: true });
+    await assert.rejects(ann.files.retrieve(made.id), /404/);
+    await assert.rejects(ann.files.content(made.id), /404/);
+  });
+
+  it('belong to their user alone', async () => {
+    const { id } = await upload(ann, 'mine.txt');
+    for (const work of [bob.files.retrieve(id), bob.files.content(id), bob.files.delete(id)]) {
+      await assert.rejects(work, /404/);
+    }
+    const seen = [];
+    for await (const file of bob.files.list()) seen.push(file.id);
+    assert.deepEqual(seen, []);
+    await assert.rejects(bob.files.list({ after: id }), /404/);
+    await ann.files.delete(id);
+  });
+
+  it('end when they were to', async () => {
+    const after = { expires_after: { anchor: 'created_at', seconds: 3600 } };
+    const made = await upload(ann, 'short.txt', 'x', after);
+    assert.equal(made.expires_at, made.created_at + 3600);
+    await assert.rejects(upload(ann, 'short.txt', 'x', { expires_after: { anchor: 'created_at', seconds: 5 } }), /400/);
+    await ann.files.delete(made.id);
+  });
+
+  it('are bounded, one by one and together, and nothing of what is refused stays', async () => {
+    await assert.rejects(upload(ann, 'large.bin', Buffer.alloc(1_200_000)), /413/);
+    const kept = [
+      await upload(ann, 'a.bin', Buffer.alloc(1_000_000)),
+      await upload(ann, 'b.bin', Buffer.alloc(1_000_000)),
+    ];
+    await assert.rejects(upload(ann, 'c.bin', Buffer.alloc(500_000)), /429/);
+    for (const { id } of kept) await ann.files.delete(id);
+    await ann.files.delete((await upload(ann, 'c.bin', Buffer.alloc(500_000))).id);
+  });
+
+  it('have names without paths', async () => {
+    for (const [sent, name] of [
+      ['../../etc/passwd', 'passwd'],
+      ['C:\\secret\\a.txt', 'a.txt'],
+      ['..', 'file'],
+      ['x\u0007y.txt', 'xy.txt'],
+    ] as const) {
+      const form = new FormData();
+      form.set('purpose', 'assistants');
+      form.set('file', new Blob(['x']), sent);
+      const answer = await fetch(`${gateway.url}/v1/files`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${KEYS.ann}` },
+        body: form,
+      });
+      const made = JSON.parse(await answer.text());
+      assert.equal(made.filename, name, sent);
+      await ann.files.delete(made.id);
+    }
+  });
+
+  it('refuse forms that are none', async () => {
+    const post = async (type: string, body: string) => {
+      const headers = { authorization: `Bearer ${KEYS.ann}`, 'content-type': type };
+      const answer = await fetch(`${gateway.url}/v1/files`, { method: 'POST', headers, body });
+      return [answer.status, JSON.parse(await answer.text()).error.param];
+    };
+    const form = (fields: string) => post('multipart/form-data; boundary=x', `${fields}--x--\r\n`);
+    const field = (name: string, value: string) =>
+      `--x\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+    const file = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nabc\r\n';
+    assert.deepEqual(await post('application/json', '{}'), [415, null]);
+    assert.deepEqual(await post('multipart/form-data', 'x'), [400, 'file']);
+    assert.deepEqual(await form(field('purpose', 'user_data')), [400, 'file']);
+    assert.deepEqual(await form(file), [400, 'purpose']);
+    assert.deepEqual(await form(field('purpose', 'fine-tune') + file), [400, 'purpose']);
+    assert.deepEqual(await post('multipart/form-data; boundary=x', `${file}`), [400, 'file']);
+    const listed = await send(gateway, 'GET /v1/files');
+    assert.deepEqual(listed.json.data, [], 'nothing stayed');
+  });
+
+  it('leave nothing of an upload that breaks off', async () => {
+    for (const share of [0.1, 0.5, 0.9]) {
+      const head = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n';
+      const whole = Buffer.from(`${head}${'y'.repeat(200_000)}\r\n--x--\r\n`);
+      await new Promise<void>((resolve) => {
+        const headers = {
+          authorization: `Bearer ${KEYS.ann}`,
+          'content-type': 'multipart/form-data; boundary=x',
+          'content-length': whole.length,
+        };
+        const req = request(`${gateway.url}/v1/files`, { method: 'POST', headers });
+        req.on('error', () => resolve()).on('close', () => resolve());
+        req.write(whole.subarray(0, whole.length * share), () => setImmediate(() => req.destroy()));
+      });
+    }
+    assert.deepEqual((await send(gateway, 'GET /v1/files')).json.data, []);
+  });
+
+  it('survive forms that are mangled anywhere', async () => {
+    const whole = Buffer.from(
+      '--x\r\nContent-Disposition: form-data; name="purpose"\r\n\r\nuser_data\r\n--x\r\n' +
+        'Content-Disposition: form-data; name="file"; filename="a.txt"\r\nContent-Type: text/plain\r\n\r\nabc\r\n--x--\r\n',
+    );
+    const statuses = new Set<number>();
+    for (let at = 0; at < whole.length; at++) {
+      for (const body of [
+        Buffer.concat([whole.subarray(0, at), whole.subarray(at + 1)]),
+        Buffer.concat([whole.subarray(0, at), Buffer.from('\r\n--x'), whole.subarray(at)]),
+        whole.subarray(0, at),
+      ]) {
+        const headers = { authorization: `Bearer ${KEYS.ann}`, 'content-type': 'multipart/form-data; boundary=x' };
+        const answer = await fetch(`${gateway.url}/v1/files`, { method: 'POST', headers, body });
+        statuses.add(answer.status);
+        const made = JSON.parse(await answer.text());
+        if (answer.status === 200) await ann.files.delete(made.id);
+      }
+    }
+    assert.deepEqual([...statuses].sort(), [200, 400]);
+    assert.deepEqual((await send(gateway, 'GET /v1/files')).json.data, []);
+  });
+
+  it('of one user leave room for those of others while they are uploaded', async () => {
+    const head = '--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\nabc';
+    const headers = { 'content-type': 'multipart/form-data; boundary=x', 'transfer-encoding': 'chunked' };
+    const stalled: ClientRequest[] = [];
+    const refused = new Promise<number | undefined>((resolve) => {
+      for (let n = 0; n < 33; n++) {
+        const authorization = `Bearer ${KEYS.ann}`;
+        const req = request(`${gateway.url}/v1/files`, { method: 'POST', headers: { ...headers, authorization } });
+        req.on('error', () => {}).on('response', (answer) => resolve(answer.resume().statusCode));
+        req.write(head);
+        stalled.push(req);
+      }
+    });
+    assert.equal(await refused, 503);
+    await bob.files.delete((await upload(bob, 'b.txt')).id);
+    for (const req of stalled) req.destroy();
+    // Their places are free again.
+    for (;;) {
+      const made = await upload(ann, 'a.txt').catch(() => undefined);
+      if (made) await ann.files.delete(made.id);
+      if (made) break;
+    }
+  });
+});

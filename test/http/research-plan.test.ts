@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import OpenAI from 'openai';
+import { silentLogger } from '../../src/base/logger.ts';
+import { configSchema } from '../../src/config/schema.ts';
+import { startGateway } from '../../src/server.ts';
+import { CALM } from '../support/calm.ts';
+import { type ProviderRequest, type Script, startScriptedProvider, turn } from '../support/scripted-provider.ts';
+
+const offered = ({ body }: ProviderRequest) => body.tools?.map((tool) => tool.function.name) ?? [];
+
+/** A model that asks back where it may, and else plans where that is all it may. */
+function willing(request: ProviderRequest): Script {
+  const tools = offered(request);
+  if (tools.includes('ask_user')) {
+    return turn({ toolCalls: [{ id: 'c', name: 'ask_user', arguments: '{"question":"Which lake?"}' }] });
+  }
+  if (tools.length === 1 && tools[0] === 'update_plan') {
+    const items = '{"items":[{"text":"Depth","status":"open"},{"text":"Age","status":"open"}]}';
+    return turn({ toolCalls: [{ id: 'c', name: 'update_plan', arguments: items }] });
+  }
+  return turn({ text: 'It is deep.' });
+}
+
+async function openGateway() {
+  const stack = new AsyncDisposableStack();
+  const provider = stack.use(await startScriptedProvider({ respond: willing }));
+  const routes = [{ provider: 'only', model: 'm' }];
+  const config = configSchema.parse({
+    server: { port: 0 },
+    store: { url: 'memory:' },
+    providers: { only: { base_url: provider.url } },
+    models: {
+      deep: { kind: 'research', routes },
+      planner: { kind: 'research', routes, research: { plan: 'propose' } },
+    },
+    tools: { web_search: { provider: 'local', folder: './docs' } },
+    keys: [{ id: 'ann', secret: 'sk-ann-0123456789abcdef' }],
+  });
+  const gateway = stack.use(await startGateway({ config, log: silentLogger, load: CALM }));
+  const client = new OpenAI({ baseURL: `${gateway.url}/v1`, apiKey: 'sk-ann-0123456789abcdef', maxRetries: 0 });
+  const ask = async (body: object) =>
+    await client.responses.create({ model: 'deep', input: 'How deep is the lake?', stream: false, ...body });
+  return { client, provider, ask, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+describe('a research that begins with its user', () => {
+  it('asks back once, and goes on with the answer by id and in a conversation', async () => {
+    await using gateway = await openGateway();
+    const { id: conversation } = await gateway.client.conversations.create({});
+    const research = { clarify: true };
+    const first = await gateway.ask({ research });
+    assert.equal(first.output_text, 'Which lake?');
+    assert.deepEqual(
+      first.output.map(({ type }) => type),
+      ['message'],
+    );
+    const second = await gateway.ask({ research, previous_response_id: first.id, input: 'Baikal' });
+    assert.equal(second.output_text, 'It is deep.');
+    assert.match(JSON.stringify(gateway.provider.requests[1]?.body.messages), /Which lake\?.*Baikal/);
+    const third = await gateway.ask({ research, previous_response_id: second.id, input: 'And the other?' });
+    assert.equal(third.output_text, 'Which lake?');
+    const texts: string[] = [];
+    for (const input of ['How deep?', 'Baikal']) {
+      texts.push((await gateway.ask({ research, conversation, input })).output_text);
+    }
+    assert.deepEqual(texts, ['Which lake?', 'It is deep.']);
+  });
+
+  it('proposes its plan on all three interfaces, and researches when that is answered', async () => {
+    await using gateway = await openGateway();
+    const text = '1. Depth\n2. Age';
+    const research = { plan: 'propose' };
+    assert.equal((await gateway.ask({ research })).output_text, text);
+    const messages = [{ role: 'user' as const, content: 'How deep?' }];
+    const chat = await gateway.client.chat.completions.create({ model: 'planner', messages });
+    assert.equal(chat.choices[0]?.message.content, text);
+    const first = await gateway.ask({ model: 'planner' });
+    assert.equal(first.output_text, text);
+    const second = await gateway.ask({ model: 'planner', previous_response_id: first.id, input: 'go' });
+    assert.equal(second.output_text, 'It is deep.');
+    await assert.rejects(gateway.ask({ research, text: { format: { type: 'json_object' } } }), {
+      status: 400,
+      code: 'conflicting_parameters',
+      param: 'research.plan',
+    });
+  });
+
+  it('is known as such in threads that are sent as a whole, and in conversations', async () => {
+    await using gateway = await openGateway();
+    const { id: conversation } = await gateway.client.conversations.create({});
+    const texts: string[] = [];
+    for (const input of ['How deep?', 'go']) {
+      texts.push((await gateway.ask({ model: 'planner', conversation, input })).output_text);
+    }
+    assert.deepEqual(texts, ['1. Depth\n2. Age', 'It is deep.']);
+    const thread = (answer: string, last: string) => [
+      { role: 'user' as const, content: 'How deep?' },
+      { role: 'assistant' as const, content: answer },
+      { role: 'user' as const, content: last },
+    ];
+    const planned = thread('1. Depth', 'go');
+    assert.equal((await gateway.ask({ model: 'planner', input: planned })).output_text, 'It is deep.');
+    const chat = await gateway.client.chat.completions.create({ model: 'planner', messages: planned });
+    assert.equal(chat.choices[0]?.message.content, 'It is deep.');
+    const asked = thread('Which lake?', 'Baikal');
+    const second = await gateway.ask({ research: { clarify: true }, input: asked });
+    assert.equal(second.output_text, 'It is deep.');
+  });
+});

@@ -1,0 +1,262 @@
+import assert from 'node:assert/strict';
+import { Registry } from 'prom-client';
+import { encryptionKey } from '../../src/base/encrypt.ts';
+import { createLogger, type Logger } from '../../src/base/logger.ts';
+import { LiveConfig } from '../../src/config/live-config.ts';
+import { configSchema } from '../../src/config/schema.ts';
+import { secretHash } from '../../src/config/secrets.ts';
+import { storedRequest } from '../../src/runs/stored/stored-request.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { Webhooks } from '../../src/webhooks/webhooks.ts';
+import { endedRun, eventually, testClock } from '../contract/run-store-fixture.ts';
+import { startReceiver, type ToldMessage } from '../support/webhook-receiver.ts';
+
+const KEY = { id: 'ann', secret: 'sk-ann-of-the-webhooks' };
+const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+
+interface Options {
+  /** `webhook` of the key. */
+  webhook?: object | undefined;
+  allowHosts?: string[];
+}
+
+/** A store whose runs are told of, without the rest of a gateway. Time moves by the clock alone. */
+async function openWebhooks({ webhook, allowHosts = ['127.0.0.1'] }: Options = {}) {
+  const clock = testClock();
+  const lines: string[] = [];
+  const log: Logger = createLogger({ destination: { write: (line: string) => void lines.push(line) } });
+  const store = openSqliteStore('memory:', { sync: 'normal', log, clock });
+  const config = new LiveConfig(
+    configSchema.parse({
+      providers: { demo: { builtin: 'demo' } },
+      models: { m: { kind: 'proxy', routes: [{ provider: 'demo', model: 'm' }] } },
+      keys: [{ ...KEY, ...(webhook && { webhook }) }],
+      webhooks: { allow_hosts: allowHosts },
+    }),
+  );
+  /** Gives the only key another id. */
+  const rename = (id: string) =>
+    config.replace({ ...config.current(), keys: config.current().keys.map((key) => ({ ...key, id })) });
+  const registry = new Registry();
+  const storage = { runs: store, deliveries: store.deliveries };
+  const open = () => new Webhooks({ storage, config, clock, log, registry: new Registry() });
+  const webhooks = new Webhooks({ storage, config, clock, log, registry });
+  /** A task that has ended, and whom it tells. */
+  const ended = async (requested?: { url: string; secret?: string }, status: 'completed' | 'failed' = 'completed') => {
+    const request = storedRequest(
+      {
+        caller: { user: 'ann', keyId: 'ann' },
+        api: 'async',
+        model: 'm',
+        request: { kind: 'proxy', body: '{}' },
+        input: [],
+        background: true,
+        metadata: {},
+        previousResponseId: null,
+        ...(requested && { webhook: { secret: undefined, ...requested } }),
+      },
+      { key: encryptionKey(secretHash(KEY)), held: {}, tells: true },
+    );
+    const { run } = await endedRun(store, {
+      user: 'ann',
+      keyId: 'ann',
+      api: 'async',
+      kind: 'proxy',
+      request: JSON.stringify(request),
+      status,
+      retainMs: 90 * 3_600_000,
+    });
+    const record = await store.get(run.id);
+    assert.ok(record);
+    await store.deliveries.expect(run.id, { dueInMs: 60_000 });
+    return record;
+  };
+  return {
+    clock,
+    store,
+    registry,
+    webhooks,
+    lines,
+    rename,
+    open,
+    ended,
+    async [Symbol.asyncDispose]() {
+      await webhooks[Symbol.asyncDispose]();
+      await store.close();
+    },
+  };
+}
+
+const typeOf = ({ body }: ToldMessage) => JSON.parse(body).type;
+
+describe('webhooks', () => {
+  it('tell the receivers of the request and of the key of the end of a run, once each', async () => {
+    await using receiver = await startReceiver();
+    await using hooks = await openWebhooks({ webhook: { url: `${receiver.url}/key`, secret: SECRET } });
+    const run = await hooks.ended({ url: `${receiver.url}/request?token=1`, secret: 'another secret of the client' });
+    await hooks.webhooks.ended(run.id);
+    const [first, second] = await receiver.waitFor(2);
+    assert.deepEqual([first?.path, second?.path].sort(), ['/key', '/request?token=1']);
+    assert.equal(first?.body, second?.body);
+    assert.deepEqual(JSON.parse(first?.body ?? ''), {
+      id: `evt_${run.id}`,
+      object: 'event',
+      type: 'task.completed',
+      created_at: Math.floor((run.endedAt ?? 0) / 1000),
+      data: { id: `task_${run.id}` },
+    });
+    assert.equal(first?.headers['webhook-id'], `evt_${run.id}`);
+    assert.notEqual(first?.headers['webhook-signature'], second?.headers['webhook-signature']);
+    const all = await eventually('both are delivered', async () => {
+      const all = await hooks.webhooks.of(run);
+      return all.every(({ status }) => status === 'delivered') ? all : undefined;
+    });
+    assert.deepEqual(
+      all.map(({ receiver: name, url }) => [name, url]),
+      [
+        ['request', `${receiver.url}/request`],
+        ['key', `${receiver.url}/key`],
+      ],
+    );
+    assert.equal(await hooks.store.deliveries.count(), 0);
+    hooks.clock.ms += 24 * 3_600_000;
+    await hooks.webhooks.ended(run.id);
+    await eventually('it was looked at', async () => (await hooks.store.deliveries.count()) === 0 || undefined);
+    assert.equal(receiver.messages.length, 2);
+  });
+
+  it('come again, signed anew, when a receiver fails, and stop when it takes them', async () => {
+    await using receiver = await startReceiver((_, n) => (n === 0 ? 500 : 200));
+    await using hooks = await openWebhooks();
+    const run = await hooks.ended({ url: receiver.url, secret: SECRET });
+    const stamps: unknown[] = [];
+    for (const [n, restMs] of [0, 5000].entries()) {
+      hooks.clock.ms += restMs;
+      await hooks.webhooks.ended(run.id);
+      const message = (await receiver.waitFor(n + 1))[n];
+      stamps.push(message?.headers['webhook-timestamp']);
+      if (n === 0) {
+        await eventually('the failure is kept', async () => (await hooks.webhooks.of(run))[0]?.attempts[0]);
+      }
+    }
+    assert.equal(Number(stamps[1]) - Number(stamps[0]), 5);
+    const delivered = await eventually('it is taken', async () => {
+      const [delivery] = await hooks.webhooks.of(run);
+      return delivery?.status === 'delivered' ? delivery : undefined;
+    });
+    assert.deepEqual(
+      delivered.attempts.map(({ status_code, error }) => [status_code, error]),
+      [
+        [500, null],
+        [200, null],
+      ],
+    );
+    assert.equal(delivered.next_attempt_at, null);
+  });
+
+  it('are not told to addresses inside, whatever name leads there, unless the operator trusts the host', async () => {
+    await using receiver = await startReceiver();
+    await using hooks = await openWebhooks({ allowHosts: [] });
+    const port = new URL(receiver.url).port;
+    for (const host of ['127.0.0.1', 'localhost', '[::1]', '0.0.0.0', '[::ffff:127.0.0.1]']) {
+      const run = await hooks.ended({ url: `http://${host}:${port}/` });
+      await hooks.webhooks.ended(run.id);
+      const attempt = await eventually(host, async () => (await hooks.webhooks.of(run))[0]?.attempts[0]);
+      assert.match(attempt.error ?? '', /^blocked_/, host);
+      assert.equal(attempt.status_code, null);
+    }
+    assert.equal(receiver.messages.length, 0);
+  });
+
+  it('do not follow where a receiver leads', async () => {
+    await using inside = await startReceiver();
+    await using receiver = await startReceiver(() => ({ status: 307, headers: { location: inside.url } }));
+    await using hooks = await openWebhooks();
+    const run = await hooks.ended({ url: receiver.url });
+    await hooks.webhooks.ended(run.id);
+    const attempt = await eventually('an attempt', async () => (await hooks.webhooks.of(run))[0]?.attempts[0]);
+    assert.equal(attempt.status_code, 307);
+    assert.equal(inside.messages.length, 0);
+  });
+
+  it('of a dead receiver hold up no others', async () => {
+    await using dead = await startReceiver(() => 'nothing');
+    await using receiver = await startReceiver();
+    await using hooks = await openWebhooks();
+    for (let n = 0; n < 100; n++) {
+      const run = await hooks.ended({ url: dead.url });
+      await hooks.store.deliveries.expect(run.id, { dueInMs: 0 });
+    }
+    hooks.clock.ms += 10;
+    const run = await hooks.ended({ url: receiver.url });
+    await hooks.webhooks.ended(run.id);
+    await receiver.waitFor(1);
+    assert.ok(dead.messages.length <= 8, `${dead.messages.length} at once`);
+  });
+
+  it('name the events that a key wants, and no others', async () => {
+    await using receiver = await startReceiver();
+    await using hooks = await openWebhooks({ webhook: { url: receiver.url, events: ['task.failed'] } });
+    const completed = await hooks.ended();
+    await hooks.webhooks.ended(completed.id);
+    const failed = await hooks.ended(undefined, 'failed');
+    await hooks.webhooks.ended(failed.id);
+    const [message] = await receiver.waitFor(1);
+    assert.equal(message && typeOf(message), 'task.failed');
+    await eventually('nothing waits', async () => (await hooks.store.deliveries.count()) === 0 || undefined);
+    assert.equal(receiver.messages.length, 1);
+    assert.deepEqual(await hooks.webhooks.of(completed), []);
+  });
+
+  it('are told by another instance where the one that took them is gone', async () => {
+    await using receiver = await startReceiver();
+    await using hooks = await openWebhooks();
+    const run = await hooks.ended({ url: receiver.url });
+    await hooks.store.deliveries.expect(run.id, { dueInMs: 0 });
+    // Taken by an instance that does nothing with it.
+    const taken = await hooks.store.deliveries.takeDue({ limit: 1, leaseMs: 60_000 });
+    if (taken.length === 0) return;
+    hooks.clock.ms += 60_000;
+    await receiver.waitFor(1);
+  });
+
+  it('can be asked for again', async () => {
+    let status = 410;
+    await using receiver = await startReceiver(() => status);
+    await using hooks = await openWebhooks();
+    const run = await hooks.ended({ url: receiver.url });
+    await hooks.webhooks.ended(run.id);
+    await eventually('it is given up', async () => (await hooks.webhooks.of(run))[0]?.status === 'failed' || undefined);
+    status = 200;
+    const again = await hooks.webhooks.redeliver(run, 'request');
+    assert.ok(again.status !== 'failed');
+    await receiver.waitFor(2);
+    await eventually('it is taken', async () => (await hooks.webhooks.of(run))[0]?.status === 'delivered' || undefined);
+    await assert.rejects(hooks.webhooks.redeliver(run, 'key'), /no delivery/);
+  });
+
+  it('count what became of them', async () => {
+    await using receiver = await startReceiver((_, n) => (n === 0 ? 500 : 200));
+    await using hooks = await openWebhooks();
+    for (let n = 0; n < 2; n++) {
+      const run = await hooks.ended({ url: receiver.url });
+      await hooks.webhooks.ended(run.id);
+      await eventually('an attempt', async () => (await hooks.webhooks.of(run))[0]?.attempts[0]);
+    }
+    const text = await hooks.registry.metrics();
+    assert.match(text, /gateway_webhook_attempts_total\{outcome="retried"\} 1/);
+    assert.match(text, /gateway_webhook_attempts_total\{outcome="delivered"\} 1/);
+    assert.match(text, /gateway_webhooks_waiting 1/);
+  });
+
+  it('of a key that is gone are given up, and nothing waits for them', async () => {
+    await using receiver = await startReceiver();
+    await using hooks = await openWebhooks();
+    const run = await hooks.ended({ url: receiver.url });
+    hooks.rename('someone-else');
+    await hooks.webhooks.ended(run.id);
+    await eventually('nothing waits', async () => (await hooks.store.deliveries.count()) === 0 || undefined);
+    assert.equal(receiver.messages.length, 0);
+    assert.deepEqual(hooks.lines, []);
+  });
+});

@@ -1,0 +1,64 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** What a receiver was told. */
+export interface ToldMessage {
+  path: string;
+  method: string;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+/** What a receiver says: a status, a status with headers, or nothing at all. */
+export type Saying = number | { status: number; headers: Record<string, string> } | 'nothing';
+
+/** A receiver of webhooks on loopback. */
+export interface WebhookReceiver extends AsyncDisposable {
+  url: string;
+  messages: ToldMessage[];
+  /** Resolves with the first `count` messages. */
+  waitFor(count: number): Promise<ToldMessage[]>;
+}
+
+/** Starts one. Use with `await using`. */
+export async function startReceiver(
+  say: (message: ToldMessage, n: number) => Saying = () => 204,
+): Promise<WebhookReceiver> {
+  const messages: ToldMessage[] = [];
+  const waiting = new Set<() => void>();
+  const server = createServer((req, res) => {
+    const chunks: Buffer[] = [];
+    req.on('data', (chunk: Buffer) => chunks.push(chunk));
+    req.on('end', () => {
+      const body = Buffer.concat(chunks).toString();
+      const message = { path: req.url ?? '', method: req.method ?? '', headers: req.headers, body };
+      const said = say(message, messages.push(message) - 1);
+      for (const look of waiting) look();
+      if (said === 'nothing') return;
+      if (typeof said === 'number') res.writeHead(said).end();
+      else res.writeHead(said.status, said.headers).end();
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    messages,
+    waitFor: (count) =>
+      new Promise((resolve) => {
+        const look = () => {
+          if (messages.length < count) return;
+          waiting.delete(look);
+          resolve(messages.slice(0, count));
+        };
+        waiting.add(look);
+        look();
+      }),
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
