@@ -1,3 +1,5 @@
+import { stat } from 'node:fs/promises';
+import type OpenAI from 'openai';
 import { TimeoutError } from '../base/abort.ts';
 import { systemClock } from '../base/clock.ts';
 import { messageOf } from '../base/errors.ts';
@@ -5,7 +7,7 @@ import type { Effort } from '../config/schema.ts';
 import type { ResponseObject } from '../protocol/response.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
 import { followRun, type RunStart } from './follow-run.ts';
-import { ConnectionError, GatewayClient, RefusedError } from './gateway-client.ts';
+import { ConnectionError, GatewayClient, RefusedError, type SubmittedQuestion } from './gateway-client.ts';
 import { duration } from './printable.ts';
 import { Progress } from './progress.ts';
 import { formatEnd, formatReport } from './report.ts';
@@ -18,6 +20,8 @@ export interface AskOptions {
   question?: string | undefined;
   /** Id of a run to go on with, instead of a question. */
   resume?: string | undefined;
+  /** Paths of files that the question is about: they are uploaded first. */
+  file?: readonly string[] | undefined;
   model?: string | undefined;
   effort?: Effort | undefined;
   /** Print the response object instead of the report. */
@@ -62,7 +66,31 @@ async function startOf(
   const question = options.question === '-' ? await terminal.readInput() : options.question;
   if (question === undefined || question.trim() === '') return undefined;
   const model = options.model ?? (await firstModel(client, signal));
-  return { submit: { model, input: question, reasoning: options.effort && { effort: options.effort } } };
+  const input = await withFiles(question, options.file ?? [], { client, signal });
+  return { submit: { model, input, reasoning: options.effort && { effort: options.effort } } };
+}
+
+/** The question with the files that it is about, in their order. @throws UnreadableFile, before anything is uploaded. */
+async function withFiles(
+  question: string,
+  files: readonly string[],
+  { client, signal }: { client: GatewayClient; signal: AbortSignal },
+): Promise<SubmittedQuestion['input']> {
+  if (files.length === 0) return question;
+  for (const file of files) {
+    const found = await stat(file).catch(() => undefined);
+    if (!found?.isFile()) throw new UnreadableFile(file);
+  }
+  const content: OpenAI.Responses.ResponseInputContent[] = [{ type: 'input_text', text: question }];
+  for (const file of files) content.push({ type: 'input_file', file_id: await client.upload(file, { signal }) });
+  return [{ role: 'user', content }];
+}
+
+/** A file of `--file` that is not there. */
+class UnreadableFile extends Error {
+  constructor(path: string) {
+    super(`--file ${path}: there is no such file`);
+  }
 }
 
 async function firstModel(client: GatewayClient, signal: AbortSignal): Promise<string> {
@@ -127,6 +155,10 @@ function explain(
 ): ExitCode {
   const { options, terminal, interrupted, id } = context;
   const resume = id === undefined ? '' : ` The run may go on; follow it with: research-gateway ask --resume ${id}`;
+  if (error instanceof UnreadableFile) {
+    terminal.err(`error: ${error.message}\n`);
+    return EXIT.usage;
+  }
   if (interrupted.signal.aborted) {
     terminal.err(`Left.${resume}\n`);
     return EXIT.cancelled;

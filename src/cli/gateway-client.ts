@@ -1,3 +1,4 @@
+import { createReadStream } from 'node:fs';
 import { createParser } from 'eventsource-parser';
 import OpenAI, { APIError } from 'openai';
 import { z } from 'zod';
@@ -37,6 +38,8 @@ export class ConnectionError extends Error {
 const SILENCE_MS = 60_000;
 /** For answers that are no stream, in milliseconds. */
 const ANSWER_MS = 30_000;
+/** For a file to arrive, in milliseconds. */
+const UPLOAD_MS = 600_000;
 
 const modelList = z.array(z.object({ id: z.string(), supported_apis: z.array(z.string()) }));
 const errorBody = z.object({ message: z.string(), code: z.string().nullable() });
@@ -44,7 +47,7 @@ const errorBody = z.object({ message: z.string(), code: z.string().nullable() })
 /** What `ask` submits. */
 export interface SubmittedQuestion {
   model: string;
-  input: string;
+  input: string | OpenAI.Responses.ResponseInput;
   reasoning?: { effort: Effort } | undefined;
 }
 
@@ -77,6 +80,13 @@ export class GatewayClient {
   async models({ signal }: { signal: AbortSignal }): Promise<ListedModel[]> {
     const { data } = await this.#answered(this.#openai.models.list({ signal }), signal);
     return modelList.parse(data);
+  }
+
+  /** Keeps a file at the gateway, as its user's. @returns its id. */
+  async upload(path: string, { signal }: { signal: AbortSignal }): Promise<string> {
+    const file = { file: createReadStream(path), purpose: 'user_data' as const };
+    const { id } = await this.#answered(this.#openai.files.create(file, { signal, timeout: UPLOAD_MS }), signal);
+    return id;
   }
 
   /** Submits a run and follows it from its first event. The same `idempotencyKey` never makes a second run. */

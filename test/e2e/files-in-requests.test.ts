@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import OpenAI, { toFile } from 'openai';
+import { ask } from '../../src/cli/ask.ts';
 import { KEYS } from '../support/http-gateway.ts';
 import { openResearchGateway, type ResearchGateway } from '../support/research-gateway.ts';
 import type { SeenRequest } from '../support/seen-request.ts';
+import { RecordedTerminal } from '../unit/cli/recorded-terminal.ts';
 
 const TEXT = '# The lake\n\nThe lake is 1642 metres deep, the deepest of all.\n\nIt is 25 million years old.\n';
 const PNG = Buffer.from(
@@ -131,5 +136,26 @@ describe('files in requests', () => {
     await refused({ type: 'input_file', file_url: 'http://127.0.0.1:1/a.pdf' }, /content\[1\]/);
     await refused({ type: 'input_image', file_id: zip, detail: 'auto' }, /content\[1\]/);
     await client.files.delete(zip);
+  });
+
+  it('go along with a question of the command line', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'ask-file-'));
+    const path = join(folder, 'lake notes.md');
+    await writeFile(path, TEXT);
+    const asked = async (file: string) => {
+      const terminal = new RecordedTerminal();
+      const connection = { baseUrl: gateway.url, apiKey: KEYS.ann, model: 'deep' };
+      return {
+        code: await ask({ ...connection, question: 'How deep is it?', file: [file] }, terminal),
+        ...terminal.written,
+      };
+    };
+    const { code, out, err } = await asked(path);
+    assert.equal(code, 0, err);
+    assert.match(out, /lake notes\.md/);
+    const missing = await asked(join(folder, 'none.md'));
+    assert.equal(missing.code, 2);
+    assert.match(missing.err, /there is no such file/);
+    await rm(folder, { recursive: true });
   });
 });

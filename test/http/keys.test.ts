@@ -59,6 +59,32 @@ describe('a key that expires', () => {
   });
 });
 
+describe('a key that may be used from some networks', () => {
+  it('is refused from elsewhere; what a trusted proxy says of the address counts, and nothing else', async () => {
+    await using gateway = await openGateway();
+    const statusWith = async (allow_from: string[], { proxies = [] as string[], forwarded = '' } = {}) => {
+      const config = gateway.parts.config.current();
+      const keys = config.keys.map((key) => ({ ...key, allow_from }));
+      gateway.configure({ ...config, keys, server: { ...config.server, trust_proxy: proxies } });
+      const headers: Record<string, string> = forwarded === '' ? {} : { 'x-forwarded-for': forwarded };
+      return (await send(gateway, 'GET /v1/models', { key: 'ann', headers })).status;
+    };
+    assert.equal(await statusWith(['127.0.0.1', '10.0.0.0/8']), 200);
+    assert.equal(await statusWith(['10.0.0.0/8']), 401);
+    assert.equal(await statusWith(['10.0.0.0/8'], { forwarded: '10.1.2.3' }), 401);
+    assert.equal(await statusWith(['10.0.0.0/8'], { forwarded: '10.1.2.3', proxies: ['loopback'] }), 200);
+    assert.equal(await statusWith(['10.0.0.0/8'], { forwarded: '10.1.2.3, 8.8.8.8', proxies: ['loopback'] }), 401);
+  });
+
+  it('has networks that can be read', () => {
+    const { keys } = configSchema.shape;
+    assert.match(
+      keys.safeParse([{ id: 'a', secret: 'sk-a', allow_from: ['10.0.0.0/33'] }]).error?.message ?? '',
+      /must be an IP address or a network such as/,
+    );
+  });
+});
+
 describe('a connection without a key', () => {
   it('is closed after its 401, and what it sends further is no request', async () => {
     await using gateway = await openGateway();

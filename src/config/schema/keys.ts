@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isNetwork } from '../../base/networks.ts';
 import { profile } from './models.ts';
 import { routes } from './providers.ts';
 import { credential, name } from './values.ts';
@@ -27,6 +28,11 @@ export const key = z
       .optional(),
     /** From when on it is refused, in ISO 8601; absent: never. */
     expires_at: z.iso.datetime({ offset: true, error: 'must be a time such as 2027-01-31T00:00:00Z' }).optional(),
+    /** The networks that it may be used from; absent: all. */
+    allow_from: z
+      .array(z.string().refine(isNetwork, 'must be an IP address or a network such as 10.1.2.0/24'))
+      .min(1, 'must name at least one network')
+      .optional(),
     /** Models the key may use; absent: all. */
     models: z.array(z.string()).optional(),
     routes: z.record(z.string(), routes).default({}),

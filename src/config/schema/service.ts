@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isProxyNetwork } from '../../base/networks.ts';
 import { hours, minutes, seconds, size } from '../units.ts';
 
 /** `server`, `store`, `runs` and `logging`: the process, what it keeps and what it carries. */
@@ -29,7 +30,9 @@ export const server = z
       .regex(/^[A-Za-z]{3}$/, 'must be three letters such as USD')
       .default('USD'),
     /** Addresses or ranges of proxies whose X-Forwarded-For is believed. */
-    trust_proxy: z.array(z.string()).default([]),
+    trust_proxy: z
+      .array(z.string().refine(isProxyNetwork, 'must be an IP address, a network such as 10.1.2.0/24, or loopback'))
+      .default([]),
   })
   .transform(
     ({

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { GatewayError } from '../../base/errors.ts';
+import { clientAddress, isWithin, parseNetwork } from '../../base/networks.ts';
 import { keyringOf } from '../../config/keyring.ts';
 import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
 import { secretHash } from '../../config/secrets.ts';
@@ -26,7 +27,15 @@ export function authenticate(req: IncomingMessage, config: GatewayConfig): KeyCo
   if (key.expires_at !== undefined && Date.now() >= Date.parse(key.expires_at)) {
     throw new GatewayError('invalid_api_key', `The API key expired at ${key.expires_at}.`);
   }
+  if (key.allow_from && !comesFrom(req, key.allow_from, config.server.trust_proxy)) {
+    throw new GatewayError('invalid_api_key', 'The API key may not be used from this address.');
+  }
   return key;
+}
+
+function comesFrom(req: IncomingMessage, networks: readonly string[], proxies: readonly string[]): boolean {
+  const address = clientAddress(req, proxies);
+  return address !== undefined && isWithin(address, networks.map(parseNetwork));
 }
 
 /** Anthropic's clients show their key as `x-api-key`, those of Realtime in a browser as a protocol of the WebSocket. */

@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js';
+import { isWithin, type Network, parseAddress } from '../../base/networks.ts';
 
 /** What an address may be besides public. */
 export interface AddressRule {
@@ -6,20 +7,6 @@ export interface AddressRule {
   allowPrivate: boolean;
   /** Single networks that are open besides, such as the one of an internal wiki. */
   allowed: readonly Network[];
-}
-
-/** An address and the length of its network prefix. */
-export type Network = [ipaddr.IPv4 | ipaddr.IPv6, number];
-
-/**
- * Reads `10.1.2.0/24` or a single address.
- * @throws Error naming the text if it is neither.
- */
-export function parseNetwork(text: string): Network {
-  if (ipaddr.isValidCIDR(text)) return ipaddr.parseCIDR(text);
-  const address = parse(text);
-  if (!address) throw new Error(`"${text}" is neither an IP address nor a network such as 10.1.2.0/24.`);
-  return [address, address.kind() === 'ipv4' ? 32 : 128];
 }
 
 /** IPv4 ranges that `allowPrivate` opens; everything else that is not `unicast` stays closed. */
@@ -56,22 +43,11 @@ const GLOBAL_V6: [ipaddr.IPv6, number] = [ipaddr.IPv6.parse('2000::'), 3];
  * Teredo), is refused: `range() === 'unicast'` alone lets `::127.0.0.1` through.
  */
 export function isAllowedAddress(address: string, rule: AddressRule): boolean {
-  const parsed = parse(address);
+  const parsed = parseAddress(address);
   if (!parsed || isWithin(parsed, METADATA)) return false;
   if (isWithin(parsed, rule.allowed)) return true;
   const range = parsed.range();
   if (parsed instanceof ipaddr.IPv4) return range === 'unicast' || (rule.allowPrivate && PRIVATE_V4.has(range));
   if (rule.allowPrivate && PRIVATE_V6.has(range)) return true;
   return range === 'unicast' && parsed.match(GLOBAL_V6);
-}
-
-function isWithin(address: ipaddr.IPv4 | ipaddr.IPv6, networks: readonly Network[]): boolean {
-  return networks.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits));
-}
-
-/** Strict parsing: four decimal parts or RFC 4291 text, no octal, hexadecimal or short forms, no zone. */
-function parse(address: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
-  if (ipaddr.IPv4.isValidFourPartDecimal(address)) return ipaddr.IPv4.parse(address);
-  if (!address.includes('%') && ipaddr.IPv6.isValid(address)) return ipaddr.IPv6.parse(address);
-  return undefined;
 }

@@ -1,8 +1,8 @@
 import { type Dispatcher, type Response as FetchedAnswer, fetch as undiciFetch } from 'undici';
 import { messageOf } from '../../base/errors.ts';
 import { StandstillWatch } from '../../base/load/standstill.ts';
+import { parseNetwork } from '../../base/networks.ts';
 import { ToolError } from '../tool.ts';
-import { parseNetwork } from './addresses.ts';
 import { createGuardedAgent, type ExchangeTimeouts } from './guarded-agent.ts';
 import { checkUrl, type HostRules } from './host-rules.ts';
 import { limitBody, tooLarge } from './limited-body.ts';

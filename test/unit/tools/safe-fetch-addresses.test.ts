@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { isAllowedAddress, parseNetwork } from '../../../src/tools/safe-fetch/addresses.ts';
+import { parseNetwork } from '../../../src/base/networks.ts';
+import { isAllowedAddress } from '../../../src/tools/safe-fetch/addresses.ts';
 import { createSafeFetch, type SafeFetch } from '../../../src/tools/safe-fetch/safe-fetch.ts';
 import { ToolError } from '../../../src/tools/tool.ts';
 import { startWebServer, type WebServer } from '../../support/web-server.ts';
