@@ -8,7 +8,7 @@ import { GatewayError, messageOf } from '../base/errors.ts';
 import { FairSemaphore } from '../base/fair-semaphore.ts';
 import type { Logger } from '../base/logger.ts';
 import type { GatewayConfig } from '../config/schema.ts';
-import type { FileRecord, FileStore } from '../store/file-store.ts';
+import type { FileRecord, FileStore } from '../store/beside/file-store.ts';
 import { FileFolder } from './file-folder.ts';
 
 export interface FilesParts {

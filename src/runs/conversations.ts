@@ -6,7 +6,7 @@ import { isObject, type JsonObject, parseJson } from '../base/json.ts';
 import type { ConversationObject } from '../protocol/conversations.ts';
 import { decodeFrames } from '../protocol/frames.ts';
 import type { EarlierSource, TakenOver } from '../research/run/request.ts';
-import type { ConversationItem, ConversationRecord, ConversationStore } from '../store/conversation-store.ts';
+import type { ConversationItem, ConversationRecord, ConversationStore } from '../store/beside/conversation-store.ts';
 import type { RunRecord, RunStore } from '../store/run-store.ts';
 import type { Caller, JoinedConversation } from './runs.ts';
 import { readConversation, readInput } from './stored/stored-request.ts';

@@ -1,22 +1,17 @@
 import type { Logger } from '../base/logger.ts';
 import type { GatewayConfig } from '../config/schema.ts';
+import type { SideStores } from './beside/side-stores.ts';
 import { type Caches, memoryCaches } from './cache.ts';
-import type { ConversationStore } from './conversation-store.ts';
-import type { DeliveryStore } from './delivery-store.ts';
-import type { FileStore } from './file-store.ts';
 import type { LimitStore } from './limits.ts';
 import type { QueueConnection } from './redis/connection/queue-client.ts';
 import type { RunStore } from './run-store.ts';
 import { openSqliteStore } from './sqlite/open.ts';
 
 /** Everything that outlives a request: the run store, and caches and limits over the same backend. */
-export interface Storage extends AsyncDisposable {
+export interface Storage extends AsyncDisposable, Readonly<SideStores> {
   readonly runs: RunStore;
   readonly caches: Caches;
   readonly limits: LimitStore;
-  readonly conversations: ConversationStore;
-  readonly deliveries: DeliveryStore;
-  readonly files: FileStore;
   /**
    * A secret text that all who use this store share: made at random the first time, kept in it from then on.
    * @throws GatewayError `store_unavailable`.
@@ -65,14 +60,11 @@ export async function connectStorage(path: string, options: { log: Logger }): Pr
 
 function openEmbedded({ url, sync }: StoreConfig, log: Logger) {
   const runs = openSqliteStore(url, { sync, log });
-  const { limits, conversations, deliveries, files } = runs;
   return {
+    ...runs.beside,
     runs,
     caches: memoryCaches({ log }),
-    limits,
-    conversations,
-    deliveries,
-    files,
+    limits: runs.limits,
     secret: () => runs.secret(),
     openQueue: undefined,
   };

@@ -6,7 +6,7 @@ import type { RunId } from '../base/ids.ts';
 import type { Logger } from '../base/logger.ts';
 import type { LiveConfig } from '../config/live-config.ts';
 import { readTrace } from '../runs/stored/stored-request.ts';
-import type { DeliveryStore } from '../store/delivery-store.ts';
+import type { DeliveryStore } from '../store/beside/delivery-store.ts';
 import type { RunRecord, RunStore } from '../store/run-store.ts';
 import { afterAttempt, firstDeliveries, givenUp, newDelivery, nextOf, RECEIVERS, readDeliveries } from './delivery.ts';
 import { eventOf, type WebhookEvent } from './event.ts';

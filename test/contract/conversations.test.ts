@@ -4,9 +4,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silentLogger } from '../../src/base/logger.ts';
-import type { ConversationItem, ConversationStore } from '../../src/store/conversation-store.ts';
-import type { DeliveryStore } from '../../src/store/delivery-store.ts';
-import type { FileStore } from '../../src/store/file-store.ts';
+import type { ConversationItem, ConversationStore } from '../../src/store/beside/conversation-store.ts';
+import type { SideStores } from '../../src/store/beside/side-stores.ts';
 import { openRedisStore } from '../../src/store/redis/open.ts';
 import { connectStore } from '../../src/store/shared/store-client.ts';
 import { serveStore } from '../../src/store/shared/store-server.ts';
@@ -15,15 +14,17 @@ import { type RedisServer, redisOrSkip } from '../support/redis.ts';
 import { type RedisCluster, startCluster } from '../support/redis-groups.ts';
 import { storageOf } from '../support/storage-of.ts';
 import { testDeliveries } from './deliveries.ts';
+import { testEntries } from './entries.ts';
 import { testFiles } from './files.ts';
 import { testClock } from './run-store-fixture.ts';
+import { testUsage } from './usage.ts';
 
 const KEEP = { keepMs: 3_600_000 };
 const HOLD = { ...KEEP, version: 1 };
 const MOST = { items: 1000, bytes: 1_000_000 };
 
 interface Fixture extends AsyncDisposable {
-  store: { conversations: ConversationStore; deliveries: DeliveryStore; files: FileStore; secret(): Promise<string> };
+  store: SideStores & { secret(): Promise<string> };
   /** Another instance of the same store. */
   peer: Fixture['store'];
   clock: ReturnType<typeof testClock>;
@@ -31,7 +32,7 @@ interface Fixture extends AsyncDisposable {
   ends: boolean;
 }
 
-/** The contracts of `src/store/conversation-store.ts` and `delivery-store.ts` and of `Storage.secret`, for any backend. */
+/** The contracts of `src/store/beside/` and of `Storage.secret`, for any backend. */
 function besideRuns(name: string, open: () => Promise<Fixture>): void {
   describe(`conversations: ${name}`, () => {
     let fixture: Fixture;
@@ -167,6 +168,14 @@ function besideRuns(name: string, open: () => Promise<Fixture>): void {
       testFiles(() => ({ store: fixture.store.files, peer: fixture.peer.files }));
     });
 
+    describe('and lists of records', () => {
+      testEntries(() => ({ store: fixture.store.entries, peer: fixture.peer.entries }));
+    });
+
+    describe('and what was used', () => {
+      testUsage(() => ({ store: fixture.store.usage, peer: fixture.peer.usage }));
+    });
+
     describe('and what runs have to tell', () => {
       testDeliveries(() => ({
         store: fixture.store.deliveries,
@@ -196,7 +205,8 @@ async function ids(store: ConversationStore, id: string): Promise<string[]> {
 besideRuns('SQLite in memory', async () => {
   const clock = testClock();
   const store = openSqliteStore('memory:', { sync: 'normal', log: silentLogger, clock });
-  return { store, peer: store, clock, ends: true, [Symbol.asyncDispose]: () => store.close() };
+  const parts = storageOf(store);
+  return { store: parts, peer: parts, clock, ends: true, [Symbol.asyncDispose]: () => store.close() };
 });
 
 besideRuns('SQLite, shared with other processes of the gateway', async () => {
@@ -224,18 +234,18 @@ describe('conversations in SQLite', () => {
     const clock = testClock();
     const open = () => openSqliteStore(`file:${folder}`, { sync: 'normal', log: silentLogger, clock });
     const before = open();
-    const { id } = await created(before.conversations, items('a', 'b'));
-    await before.conversations.hold(id, 'run-1', { ...KEEP, version: 2 });
+    const { id } = await created(before.beside.conversations, items('a', 'b'));
+    await before.beside.conversations.hold(id, 'run-1', { ...KEEP, version: 2 });
     const secret = await before.secret();
     await before.close();
     const after = open();
-    assert.deepEqual(await ids(after.conversations, id), ['a', 'b']);
-    assert.equal((await after.conversations.get(id))?.holder?.run, 'run-1');
+    assert.deepEqual(await ids(after.beside.conversations, id), ['a', 'b']);
+    assert.equal((await after.beside.conversations.get(id))?.holder?.run, 'run-1');
     assert.equal(await after.secret(), secret);
     clock.ms += KEEP.keepMs;
     await after.removeExpired({ limit: 10 });
     clock.ms -= KEEP.keepMs;
-    assert.equal(await after.conversations.get(id), undefined);
+    assert.equal(await after.beside.conversations.get(id), undefined);
     await after.close();
     await rm(folder, { recursive: true });
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { newRunId } from '../../src/base/ids.ts';
-import type { DeliveryStore } from '../../src/store/delivery-store.ts';
+import type { DeliveryStore } from '../../src/store/beside/delivery-store.ts';
 
 /** What every `DeliveryStore` does. `advance` moves the store's clock on by so many milliseconds. */
 export function testDeliveries(

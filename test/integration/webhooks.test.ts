@@ -38,7 +38,7 @@ async function openWebhooks({ webhook, allowHosts = ['127.0.0.1'] }: Options = {
   const rename = (id: string) =>
     config.replace({ ...config.current(), keys: config.current().keys.map((key) => ({ ...key, id })) });
   const registry = new Registry();
-  const storage = { runs: store, deliveries: store.deliveries };
+  const storage = { runs: store, deliveries: store.beside.deliveries };
   const open = () => new Webhooks({ storage, config, clock, log, registry: new Registry() });
   const webhooks = new Webhooks({ storage, config, clock, log, registry });
   /** A task that has ended, and whom it tells. */
@@ -68,7 +68,7 @@ async function openWebhooks({ webhook, allowHosts = ['127.0.0.1'] }: Options = {
     });
     const record = await store.get(run.id);
     assert.ok(record);
-    await store.deliveries.expect(run.id, { dueInMs: 60_000 });
+    await store.beside.deliveries.expect(run.id, { dueInMs: 60_000 });
     return record;
   };
   return {
@@ -118,10 +118,10 @@ describe('webhooks', () => {
         ['key', `${receiver.url}/key`],
       ],
     );
-    assert.equal(await hooks.store.deliveries.count(), 0);
+    assert.equal(await hooks.store.beside.deliveries.count(), 0);
     hooks.clock.ms += 24 * 3_600_000;
     await hooks.webhooks.ended(run.id);
-    await eventually('it was looked at', async () => (await hooks.store.deliveries.count()) === 0 || undefined);
+    await eventually('it was looked at', async () => (await hooks.store.beside.deliveries.count()) === 0 || undefined);
     assert.equal(receiver.messages.length, 2);
   });
 
@@ -185,7 +185,7 @@ describe('webhooks', () => {
     await using hooks = await openWebhooks();
     for (let n = 0; n < 100; n++) {
       const run = await hooks.ended({ url: dead.url });
-      await hooks.store.deliveries.expect(run.id, { dueInMs: 0 });
+      await hooks.store.beside.deliveries.expect(run.id, { dueInMs: 0 });
     }
     hooks.clock.ms += 10;
     const run = await hooks.ended({ url: receiver.url });
@@ -203,7 +203,7 @@ describe('webhooks', () => {
     await hooks.webhooks.ended(failed.id);
     const [message] = await receiver.waitFor(1);
     assert.equal(message && typeOf(message), 'task.failed');
-    await eventually('nothing waits', async () => (await hooks.store.deliveries.count()) === 0 || undefined);
+    await eventually('nothing waits', async () => (await hooks.store.beside.deliveries.count()) === 0 || undefined);
     assert.equal(receiver.messages.length, 1);
     assert.deepEqual(await hooks.webhooks.of(completed), []);
   });
@@ -212,9 +212,9 @@ describe('webhooks', () => {
     await using receiver = await startReceiver();
     await using hooks = await openWebhooks();
     const run = await hooks.ended({ url: receiver.url });
-    await hooks.store.deliveries.expect(run.id, { dueInMs: 0 });
+    await hooks.store.beside.deliveries.expect(run.id, { dueInMs: 0 });
     // Taken by an instance that does nothing with it.
-    const taken = await hooks.store.deliveries.takeDue({ limit: 1, leaseMs: 60_000 });
+    const taken = await hooks.store.beside.deliveries.takeDue({ limit: 1, leaseMs: 60_000 });
     if (taken.length === 0) return;
     hooks.clock.ms += 60_000;
     await receiver.waitFor(1);
@@ -255,7 +255,7 @@ describe('webhooks', () => {
     const run = await hooks.ended({ url: receiver.url });
     hooks.rename('someone-else');
     await hooks.webhooks.ended(run.id);
-    await eventually('nothing waits', async () => (await hooks.store.deliveries.count()) === 0 || undefined);
+    await eventually('nothing waits', async () => (await hooks.store.beside.deliveries.count()) === 0 || undefined);
     assert.equal(receiver.messages.length, 0);
     assert.deepEqual(hooks.lines, []);
   });

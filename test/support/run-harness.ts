@@ -20,7 +20,7 @@ import { createDriver } from '../../src/runs/executing/research-driver.ts';
 import type { LoadMeter } from '../../src/runs/load-meter.ts';
 import type { Caller, RunRecord, Runs, Submission } from '../../src/runs/runs.ts';
 import { createRuns } from '../../src/runs/service.ts';
-import type { ConversationStore } from '../../src/store/conversation-store.ts';
+import type { ConversationStore } from '../../src/store/beside/conversation-store.ts';
 import { openStorage } from '../../src/store/open.ts';
 import type { RunStore } from '../../src/store/run-store.ts';
 import type { Tool, ToolSource } from '../../src/tools/tool.ts';

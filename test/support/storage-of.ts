@@ -7,9 +7,7 @@ export function storageOf(runs: SqliteRunStore, limits: LimitStore = runs.limits
   return {
     runs,
     limits,
-    conversations: runs.conversations,
-    deliveries: runs.deliveries,
-    files: runs.files,
+    ...runs.beside,
     secret: () => runs.secret(),
   };
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts';
 import { GatewayError } from '../../base/errors.ts';
 import { newRunId, type RunId } from '../../base/ids.ts';
-import type { DeliveryStore } from '../../store/delivery-store.ts';
+import type { DeliveryStore } from '../../store/beside/delivery-store.ts';
 import type {
   Claim,
   CreateResult,

@@ -21,10 +21,15 @@ export class Sharded {
 
 /** Stands in the place of an id where replicas are waited for. */
 export const SECRET = 'secret';
-/** The same for the runs that have something to tell. */
-export const DELIVERIES = 'deliveries';
 /** The same for the files that end. */
 export const EXPIRING_FILES = 'files';
+
+/** Of those who have to be looked at: a sorted set by when, and how far each of them is. `tag` is that of the set. */
+export interface DueKeys {
+  tag: string;
+  due: string;
+  state(id: string): string;
+}
 
 /**
  * Names of keys and channels. Everything of one run carries the hash tag `{id}`, so that Redis Cluster shards by run;
@@ -50,10 +55,13 @@ export class Keys {
   readonly probe: string;
   /** What all who use the store share; `SECRET` is its tag. */
   readonly secret: string;
-  /** Sorted set of the runs that have something to tell, by when they are looked at; `DELIVERIES` is its tag. */
-  readonly deliveries: string;
+  /** Of the runs that have something to tell, and of the users whose documents have to be read. */
+  readonly deliveries: DueKeys;
+  readonly readings: DueKeys;
   /** Sorted set of files by when they end; `EXPIRING_FILES` is its tag. */
   readonly expiringFiles: string;
+  /** Set of the days of which it is known what was used. */
+  readonly usageDays: string;
   /** The version of all this. */
   readonly format: string;
 
@@ -69,7 +77,14 @@ export class Keys {
     this.waiting = { order: `${waiting}:order`, runs: `${waiting}:runs`, turn: `${waiting}:turn` };
     this.probe = `${prefix}:probe`;
     this.secret = `${prefix}:{${SECRET}}:shared`;
-    this.deliveries = `${prefix}:{${DELIVERIES}}:due`;
+    const due = (tag: string, state: string): DueKeys => ({
+      tag,
+      due: `${prefix}:{${tag}}:due`,
+      state: (id) => `${prefix}:{${id}}:${state}`,
+    });
+    this.deliveries = due('deliveries', 'delivery');
+    this.readings = due('readings', 'reading');
+    this.usageDays = `${prefix}:usage`;
     this.expiringFiles = `${prefix}:{${EXPIRING_FILES}}:expiry`;
     this.format = `${prefix}:format`;
   }
@@ -86,10 +101,6 @@ export class Keys {
   compressed(id: RunId): string {
     return `${this.#prefix}:{${id}}:sealed`;
   }
-  /** How far a run is with what it has to tell. */
-  delivery(id: RunId): string {
-    return `${this.#prefix}:{${id}}:delivery`;
-  }
   /** Whose a file is. */
   file(id: string): string {
     return `${this.#prefix}:{${id}}:file`;
@@ -99,6 +110,19 @@ export class Keys {
     const tag = `files ${encodeURIComponent(user)}`;
     const tagged = `${this.#prefix}:{${tag}}`;
     return { names: [`${tagged}:records`, `${tagged}:order`, `${tagged}:bytes`], tag };
+  }
+  /** Of a list: a hash of its records, a sorted set of their ids, a hash of how many are in each state, its revision. */
+  entries(list: string): { names: [string, string, string, string]; tag: string } {
+    const tag = `list ${encodeURIComponent(list)}`;
+    const tagged = `${this.#prefix}:{${tag}}`;
+    return { names: [`${tagged}:records`, `${tagged}:order`, `${tagged}:counts`, `${tagged}:revision`], tag };
+  }
+  /** Hash of what was used on a day; `usageTag` is its tag. */
+  usage(day: string): string {
+    return `${this.#prefix}:{${this.usageTag(day)}}:counts`;
+  }
+  usageTag(day: string): string {
+    return `usage ${day}`;
   }
   /** Says that no run of this id may be created: it was deleted, or another submission took its place. */
   gone(id: RunId): string {

@@ -1,19 +1,19 @@
 import { type Clock, systemClock } from '../../base/clock.ts';
 import type { Logger } from '../../base/logger.ts';
+import type { SideStores } from '../beside/side-stores.ts';
 import { type Caches, keyvCache } from '../cache.ts';
-import type { ConversationStore } from '../conversation-store.ts';
-import type { DeliveryStore } from '../delivery-store.ts';
-import type { FileStore } from '../file-store.ts';
 import type { LimitStore } from '../limits.ts';
 import type { RunStore } from '../run-store.ts';
+import { RedisConversations } from './beside/conversations.ts';
+import { RedisDeliveries } from './beside/deliveries.ts';
+import { RedisEntries } from './beside/entries.ts';
+import { RedisFiles } from './beside/files.ts';
+import { RedisUsage } from './beside/usage.ts';
 import { Connection, type RedisConnection } from './connection/connection.ts';
 import { openQueueClient, type QueueConnection } from './connection/queue-client.ts';
 import { checkQueueKeys, checkRedis, withRights } from './connection/startup-checks.ts';
 import { parseTarget, type TlsFiles } from './connection/target.ts';
 import { Topology } from './connection/topology.ts';
-import { RedisConversations } from './conversations.ts';
-import { RedisDeliveries } from './deliveries.ts';
-import { RedisFiles } from './files.ts';
 import { enterFormat } from './format.ts';
 import { Keys } from './keys.ts';
 import { redisKeyv } from './keyv-store.ts';
@@ -46,13 +46,10 @@ const DEFAULT_CONNECT_LIMIT_MS = 5000;
 /** Into how many keys each set over all runs is divided in a cluster. It must never change: runs would be lost sight of. */
 export const CLUSTER_SHARDS = 16;
 
-export interface RedisStorage {
+export interface RedisStorage extends SideStores {
   runs: RunStore;
   caches: Caches;
   limits: LimitStore;
-  conversations: ConversationStore;
-  deliveries: DeliveryStore;
-  files: FileStore;
   /** See `Storage.secret`. */
   secret(): Promise<string>;
   /** Opens a connection for a queue of runs, to be closed by the caller. */
@@ -105,7 +102,10 @@ async function open(options: RedisOptions): Promise<RedisStorage> {
   return {
     runs,
     conversations: new RedisConversations({ redis, keys, now, have }),
-    deliveries: new RedisDeliveries({ redis, keys, now, have }),
+    deliveries: new RedisDeliveries({ redis, keys: keys.deliveries, now, have }),
+    readings: new RedisDeliveries({ redis, keys: keys.readings, now, have }),
+    entries: new RedisEntries({ redis, keys, have }),
+    usage: new RedisUsage({ redis, keys, have }),
     files: new RedisFiles({ redis, keys, have }),
     secret: () => sharedSecret({ redis, keys, have }),
     caches: redisCaches({ redis, keys, log }),

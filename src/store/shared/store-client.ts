@@ -2,9 +2,7 @@ import { once } from 'node:events';
 import { createConnection, type Socket } from 'node:net';
 import { GatewayError } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
-import type { ConversationStore } from '../conversation-store.ts';
-import type { DeliveryStore } from '../delivery-store.ts';
-import type { FileStore } from '../file-store.ts';
+import type { SideStores } from '../beside/side-stores.ts';
 import { type LimitResult, type LimitStore, releaseOf } from '../limits.ts';
 import { ChangeListeners, type LogHandlers, LogListeners } from '../listeners.ts';
 import type { RunStore } from '../run-store.ts';
@@ -33,12 +31,9 @@ interface Pending {
 }
 
 /** What a worker has in the place of a store of its own. */
-export interface SharedStore {
+export interface SharedStore extends SideStores {
   runs: RunStore;
   limits: LimitStore;
-  conversations: ConversationStore;
-  deliveries: DeliveryStore;
-  files: FileStore;
   /** See `Storage.secret`. */
   secret(): Promise<string>;
   /** Resolves when the connection has ended, by `runs.close` or because the process that holds the store is gone. */
@@ -54,12 +49,16 @@ export async function connectStore(path: string, { answerMs = ANSWER_MS } = {}):
   const socket = createConnection(path);
   await once(socket, 'connect');
   const link = new StoreLink(socket, answerMs);
+  const beside = <K extends keyof SideStores>(store: K) => remote<SideStores[K]>(link, { of: 'beside', store });
   return {
     runs: sharedRuns(link),
     limits: sharedLimits(link),
-    conversations: remote<ConversationStore>(link, { of: 'conversations' }),
-    deliveries: remote<DeliveryStore>(link, { of: 'deliveries' }),
-    files: remote<FileStore>(link, { of: 'files' }),
+    conversations: beside('conversations'),
+    deliveries: beside('deliveries'),
+    files: beside('files'),
+    entries: beside('entries'),
+    readings: beside('readings'),
+    usage: beside('usage'),
     secret: () => link.call({ of: 'storage' }, 'secret', []),
     closed: link.closed,
   };

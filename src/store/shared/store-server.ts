@@ -4,9 +4,7 @@ import { createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RunId } from '../../base/ids.ts';
-import type { ConversationStore } from '../conversation-store.ts';
-import type { DeliveryStore } from '../delivery-store.ts';
-import type { FileStore } from '../file-store.ts';
+import type { SideStores } from '../beside/side-stores.ts';
 import type { LimitHolder, LimitRelease, LimitRequest, LimitResult, LimitStore } from '../limits.ts';
 import type { Append, AppendResult, RunStore } from '../run-store.ts';
 import { type Callee, Outbox, type Question, readMessages, type StoreReply, toWireError } from './wire.ts';
@@ -21,12 +19,9 @@ export interface StoreServer extends AsyncDisposable {
 }
 
 /** What is shared. */
-export interface ServedStorage {
+export interface ServedStorage extends SideStores {
   runs: RunStore;
   limits: LimitStore;
-  conversations: ConversationStore;
-  deliveries: DeliveryStore;
-  files: FileStore;
   /** See `Storage.secret`. */
   secret(): Promise<string>;
 }
@@ -126,12 +121,8 @@ class ServedWorker implements Disposable {
         return this.#runs;
       case 'limits':
         return this.#limits;
-      case 'conversations':
-        return this.#shared.conversations;
-      case 'deliveries':
-        return this.#shared.deliveries;
-      case 'files':
-        return this.#shared.files;
+      case 'beside':
+        return this.#shared[callee.store];
       case 'storage':
         return this.#shared;
       case 'counter':

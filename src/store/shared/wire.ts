@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { deserialize, serialize } from 'node:v8';
 import { GatewayError, type GatewayErrorOptions, isErrorCode } from '../../base/errors.ts';
 import type { RunId } from '../../base/ids.ts';
+import type { SideStores } from '../beside/side-stores.ts';
 import type { CounterWindow } from '../limits.ts';
 import type { RunChange } from '../listeners.ts';
 import type { LogBatch } from '../run-store.ts';
@@ -16,7 +17,8 @@ export type Structured = ReturnType<typeof deserialize>;
 
 /** Whose method is called. */
 export type Callee =
-  | { of: 'runs' | 'limits' | 'conversations' | 'deliveries' | 'files' | 'storage' }
+  | { of: 'runs' | 'limits' | 'storage' }
+  | { of: 'beside'; store: keyof SideStores }
   | ({ of: 'counter' | 'budget' } & CounterWindow)
   | { of: 'slots'; name: string };
 

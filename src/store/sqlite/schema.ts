@@ -180,6 +180,47 @@ CREATE INDEX files_list ON files (user, created_at, id);
 CREATE INDEX files_expiry ON files (expires_at) WHERE expires_at IS NOT NULL;
 `;
 
+/** Lists of small records, what was used by day, whose documents have to be read; see `SideStores`. */
+const VERSION_9 = `
+CREATE TABLE entries (
+  list TEXT NOT NULL,
+  id TEXT NOT NULL,
+  state TEXT NOT NULL,
+  value TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (list, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX entries_order ON entries (list, created_at, id);
+CREATE INDEX entries_state ON entries (list, state, created_at, id);
+CREATE TABLE entry_lists (
+  list TEXT PRIMARY KEY,
+  revision INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE TABLE usage (
+  day TEXT NOT NULL,
+  key TEXT NOT NULL,
+  team TEXT NOT NULL,
+  model TEXT NOT NULL,
+  tag TEXT NOT NULL,
+  requests INTEGER NOT NULL,
+  errors INTEGER NOT NULL,
+  input_tokens INTEGER NOT NULL,
+  cached_tokens INTEGER NOT NULL,
+  output_tokens INTEGER NOT NULL,
+  reasoning_tokens INTEGER NOT NULL,
+  cost_nanos INTEGER NOT NULL,
+  PRIMARY KEY (day, key, team, model, tag)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE readings (
+  run TEXT PRIMARY KEY,
+  state TEXT,
+  due_at INTEGER,
+  expires_at INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX readings_due ON readings (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX readings_expiry ON readings (expires_at) WHERE due_at IS NULL;
+`;
+
 /** What leads from each version to the next; the first from an empty database to version 1. */
 const STEPS: readonly string[] = [
   VERSION_1,
@@ -190,6 +231,7 @@ const STEPS: readonly string[] = [
   VERSION_6,
   VERSION_7,
   VERSION_8,
+  VERSION_9,
 ];
 
 /** A write-ahead log that a long reader let grow is cut back to this once it was moved into the database, in bytes. */

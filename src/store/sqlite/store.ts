@@ -22,13 +22,11 @@ import type {
   SubmissionKeyName,
 } from '../run-store.ts';
 import { checkAppend } from '../run-store-checks.ts';
+import { Beside } from './beside/beside.ts';
 import { Claims, cancelOfEnded } from './claims.ts';
-import { SqliteConversations } from './conversations.ts';
-import { SqliteDeliveries } from './deliveries.ts';
 import { sqliteFailure, sqliteReason } from './failure.ts';
 import type { Checkpoints } from './files/checkpoints.ts';
 import type { DatabaseHealth } from './files/health.ts';
-import { SqliteFiles } from './files.ts';
 import { SubmissionKeys } from './keys.ts';
 import { SqliteLimits } from './limits.ts';
 import { Lists } from './lists.ts';
@@ -70,9 +68,7 @@ export class SqliteRunStore implements RunStore {
   readonly #log: Log;
   readonly #limits: SqliteLimits;
   /** Kept in the same database. */
-  readonly conversations: SqliteConversations;
-  readonly deliveries: SqliteDeliveries;
-  readonly files: SqliteFiles;
+  readonly beside: Beside;
   readonly #readers = new LogListeners();
   readonly #changes = new ChangeListeners();
   readonly #compressed = new CompressedLogs(COMPRESSED_LOGS_BYTES);
@@ -95,9 +91,7 @@ export class SqliteRunStore implements RunStore {
     this.#log = new Log(db, { claims: this.#claims, clock });
     this.#limits = new SqliteLimits(db, { ...options, writer: this.#writer });
     const parts = { clock, writer: this.#writer, read: <T>(work: () => T) => this.#read(work) };
-    this.conversations = new SqliteConversations(db, parts);
-    this.deliveries = new SqliteDeliveries(db, parts);
-    this.files = new SqliteFiles(db, parts);
+    this.beside = new Beside(db, parts);
   }
 
   /** Limits of keys, kept in the same database. */
@@ -306,7 +300,7 @@ export class SqliteRunStore implements RunStore {
   }
 
   async removeExpired(options: { limit: number }): Promise<number> {
-    for (const some of [this.#keys, this.conversations, this.deliveries]) {
+    for (const some of [this.#keys, ...this.beside.expiring]) {
       const remove = () => this.#writer.run(() => some.removeExpired(REMOVED_AT_ONCE));
       while ((await remove()) === REMOVED_AT_ONCE);
     }

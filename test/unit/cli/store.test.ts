@@ -46,7 +46,7 @@ describe('the commands about the store', () => {
   it('check says that all is in order while a gateway uses it, and copy and restore work', async () => {
     assert.deepEqual(await run('check'), {
       code: 0,
-      out: '1 runs, 0 of them open; version 8\nEverything is in order.\n',
+      out: '1 runs, 0 of them open; version 9\nEverything is in order.\n',
       err: '',
     });
     const copy = join(folder, 'copy.db');

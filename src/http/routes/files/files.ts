@@ -6,7 +6,7 @@ import { publicFileId } from '../../../files/files.ts';
 import { type FileObject, filePurpose, uploadFields } from '../../../protocol/files.ts';
 import { parseValue } from '../../../protocol/requests/parse.ts';
 import { listOf } from '../../../protocol/response.ts';
-import type { FileRecord } from '../../../store/file-store.ts';
+import type { FileRecord } from '../../../store/beside/file-store.ts';
 import { json } from '../../answers/answer.ts';
 import type { AppDeps } from '../../app-deps.ts';
 import { type Call, type Endpoint, refuseNewWork } from '../../endpoint.ts';

@@ -4,10 +4,10 @@ import {
   type ConversationRecord,
   type ConversationStore,
   sizeOf,
-} from '../conversation-store.ts';
-import type { RedisParts } from './part.ts';
-import { maybeText, textList } from './replies.ts';
-import { loadScript, NOW } from './scripts.ts';
+} from '../../beside/conversation-store.ts';
+import type { RedisParts } from '../part.ts';
+import { maybeText, textList } from '../replies.ts';
+import { loadScript, NOW } from '../scripts.ts';
 
 /**
  * Every script has the three keys of one conversation (`Keys.conversation`), which share a slot. Fields of its hash:

@@ -1,9 +1,8 @@
-import type { RunId } from '../../base/ids.ts';
-import type { DeliveryStore } from '../delivery-store.ts';
-import { DELIVERIES } from './keys.ts';
-import type { RedisParts } from './part.ts';
-import { maybeText, numberReply, textList } from './replies.ts';
-import { loadScript, NOW } from './scripts.ts';
+import type { DeliveryStore } from '../../beside/delivery-store.ts';
+import type { DueKeys } from '../keys.ts';
+import type { RedisParts } from '../part.ts';
+import { maybeText, numberReply, textList } from '../replies.ts';
+import { loadScript, NOW } from '../scripts.ts';
 
 /**
  * Who is due is one sorted set of runs by time; how far a run is stands in the slot of the run. Between the two nothing
@@ -37,51 +36,51 @@ redis.call('ZADD', KEYS[1], whole(timeOf(ARGV[1]) + tonumber(ARGV[2])), ARGV[3])
 return 1`),
 };
 
-/** Deliveries in Redis. */
-export class RedisDeliveries implements DeliveryStore {
-  readonly #parts: Pick<RedisParts, 'redis' | 'keys' | 'now'> & { have(tag: string): Promise<void> };
+/** Who has to be looked at, in Redis. */
+export class RedisDeliveries implements DeliveryStore<string> {
+  readonly #parts: Pick<RedisParts, 'redis' | 'now'> & { keys: DueKeys; have(tag: string): Promise<void> };
 
   /** `have` waits until replicas have what was written in the slot of this tag. */
-  constructor(parts: Pick<RedisParts, 'redis' | 'keys' | 'now'> & { have(tag: string): Promise<void> }) {
+  constructor(parts: Pick<RedisParts, 'redis' | 'now'> & { keys: DueKeys; have(tag: string): Promise<void> }) {
     this.#parts = parts;
   }
 
-  expect: DeliveryStore['expect'] = async (run, { dueInMs }) => {
+  expect: DeliveryStore<string>['expect'] = async (run, { dueInMs }) => {
     await this.#onDue('expect', [`${dueInMs}`, run]);
-    await this.#parts.have(DELIVERIES);
+    await this.#parts.have(this.#parts.keys.tag);
   };
 
-  takeDue: DeliveryStore['takeDue'] = async ({ limit, leaseMs }) =>
+  takeDue: DeliveryStore<string>['takeDue'] = async ({ limit, leaseMs }) =>
     textList.parse(await this.#onDue('take', [`${leaseMs}`, `${limit}`]));
 
-  get: DeliveryStore['get'] = async (run) => {
+  get: DeliveryStore<string>['get'] = async (run) => {
     const { redis, keys } = this.#parts;
-    return maybeText.parse(await redis.command(['GET', keys.delivery(run)])) ?? undefined;
+    return maybeText.parse(await redis.command(['GET', keys.state(run)])) ?? undefined;
   };
 
-  put: DeliveryStore['put'] = async (run, { before = '', state, dueInMs, keepMs }) => {
+  put: DeliveryStore<string>['put'] = async (run, { before = '', state, dueInMs, keepMs }) => {
     const { redis, keys, have } = this.#parts;
-    if ((await redis.script(SCRIPTS.put, [keys.delivery(run)], [before, state, `${keepMs}`])) !== 1) return false;
+    if ((await redis.script(SCRIPTS.put, [keys.state(run)], [before, state, `${keepMs}`])) !== 1) return false;
     // What is due again must be in the set before anybody is told; what never is may stay in it until it is looked at.
-    if (dueInMs === undefined) await redis.command(['ZREM', keys.deliveries, run]);
+    if (dueInMs === undefined) await redis.command(['ZREM', keys.due, run]);
     else await this.#onDue('postpone', [`${dueInMs}`, run]);
-    await Promise.all([have(run), have(DELIVERIES)]);
+    await Promise.all([have(run), have(keys.tag)]);
     return true;
   };
 
-  remove: DeliveryStore['remove'] = async (run: RunId) => {
+  remove: DeliveryStore<string>['remove'] = async (run) => {
     const { redis, keys } = this.#parts;
-    await redis.command(['UNLINK', keys.delivery(run)]);
-    await redis.command(['ZREM', keys.deliveries, run]);
+    await redis.command(['UNLINK', keys.state(run)]);
+    await redis.command(['ZREM', keys.due, run]);
   };
 
-  count: DeliveryStore['count'] = async () => {
+  count: DeliveryStore<string>['count'] = async () => {
     const { redis, keys } = this.#parts;
-    return numberReply.parse(await redis.command(['ZCARD', keys.deliveries]));
+    return numberReply.parse(await redis.command(['ZCARD', keys.due]));
   };
 
   #onDue(name: 'expect' | 'take' | 'postpone', args: readonly string[]): Promise<unknown> {
     const { redis, keys, now } = this.#parts;
-    return redis.script(SCRIPTS[name], [keys.deliveries], [now(), ...args]);
+    return redis.script(SCRIPTS[name], [keys.due], [now(), ...args]);
   }
 }

@@ -1,4 +1,4 @@
-import type { RunId } from '../base/ids.ts';
+import type { RunId } from '../../base/ids.ts';
 
 /**
  * Conversations: items of one user in the order in which they came, that responses read and add to

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { parseJson } from '../../base/json.ts';
-import type { FileRecord, FileStore } from '../file-store.ts';
-import { EXPIRING_FILES } from './keys.ts';
-import type { RedisParts } from './part.ts';
-import { maybeText, textList } from './replies.ts';
-import { loadScript } from './scripts.ts';
+import { parseJson } from '../../../base/json.ts';
+import type { FileRecord, FileStore } from '../../beside/file-store.ts';
+import { EXPIRING_FILES } from '../keys.ts';
+import type { RedisParts } from '../part.ts';
+import { maybeText, textList } from '../replies.ts';
+import { loadScript } from '../scripts.ts';
 
 /**
  * A user's files are a hash of records (JSON) by id and a sorted set of ids by creation, in one slot with the number of

@@ -1,13 +1,13 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Clock } from '../../base/clock.ts';
+import type { Clock } from '../../../base/clock.ts';
 import {
   type ConversationItem,
   type ConversationRecord,
   type ConversationStore,
   sizeOf,
-} from '../conversation-store.ts';
-import { integer, integerOrNull, type Row, text } from './rows.ts';
-import type { Writer } from './writer.ts';
+} from '../../beside/conversation-store.ts';
+import { integer, integerOrNull, type Row, text } from '../rows.ts';
+import type { Writer } from '../writer.ts';
 
 /** Of the database that it lives in. */
 export interface SqliteConversationsOptions {

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { FileRecord, FileStore } from '../file-store.ts';
-import { integer, integerOrNull, type Row, text } from './rows.ts';
-import type { Writer } from './writer.ts';
+import type { FileRecord, FileStore } from '../../beside/file-store.ts';
+import { integer, integerOrNull, type Row, text } from '../rows.ts';
+import type { Writer } from '../writer.ts';
 
 /** What is known of files, in the database of the runs. */
 export class SqliteFiles implements FileStore {

@@ -1,39 +1,43 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Clock } from '../../base/clock.ts';
-import type { DeliveryStore } from '../delivery-store.ts';
-import { integer, text } from './rows.ts';
-import type { Writer } from './writer.ts';
+import type { Clock } from '../../../base/clock.ts';
+import type { DeliveryStore } from '../../beside/delivery-store.ts';
+import { integer, text } from '../rows.ts';
+import type { Writer } from '../writer.ts';
 
-/** Deliveries in the database of the runs. */
-export class SqliteDeliveries implements DeliveryStore {
+/** Who has to be looked at, in the database of the runs. */
+export class SqliteDeliveries implements DeliveryStore<string> {
   readonly #options: { writer: Writer; clock: Clock; read<T>(read: () => T): T };
   readonly #statements;
 
-  constructor(db: DatabaseSync, options: { writer: Writer; clock: Clock; read<T>(read: () => T): T }) {
+  constructor(
+    db: DatabaseSync,
+    options: { table: 'deliveries' | 'readings'; writer: Writer; clock: Clock; read<T>(read: () => T): T },
+  ) {
+    const { table } = options;
     this.#options = options;
     this.#statements = {
       expect: db.prepare(
-        'INSERT INTO deliveries (run, due_at) VALUES (?, ?) ON CONFLICT (run) DO UPDATE SET due_at = min(coalesce(due_at, excluded.due_at), excluded.due_at)',
+        `INSERT INTO ${table} (run, due_at) VALUES (?, ?) ON CONFLICT (run) DO UPDATE SET due_at = min(coalesce(due_at, excluded.due_at), excluded.due_at)`,
       ),
-      due: db.prepare('SELECT run FROM deliveries WHERE due_at <= ? ORDER BY due_at LIMIT ?'),
-      postpone: db.prepare('UPDATE deliveries SET due_at = ? WHERE run = ?'),
-      get: db.prepare('SELECT state FROM deliveries WHERE run = ?'),
+      due: db.prepare(`SELECT run FROM ${table} WHERE due_at <= ? ORDER BY due_at LIMIT ?`),
+      postpone: db.prepare(`UPDATE ${table} SET due_at = ? WHERE run = ?`),
+      get: db.prepare(`SELECT state FROM ${table} WHERE run = ?`),
       put: db.prepare(
-        'INSERT INTO deliveries (run, state, due_at, expires_at) VALUES (?, ?, ?, ?) ' +
+        `INSERT INTO ${table} (run, state, due_at, expires_at) VALUES (?, ?, ?, ?) ` +
           'ON CONFLICT (run) DO UPDATE SET state = excluded.state, due_at = excluded.due_at, expires_at = excluded.expires_at',
       ),
-      remove: db.prepare('DELETE FROM deliveries WHERE run = ?'),
+      remove: db.prepare(`DELETE FROM ${table} WHERE run = ?`),
       removeExpired: db.prepare(
-        'DELETE FROM deliveries WHERE run IN (SELECT run FROM deliveries WHERE expires_at <= ? AND due_at IS NULL LIMIT ?)',
+        `DELETE FROM ${table} WHERE run IN (SELECT run FROM ${table} WHERE expires_at <= ? AND due_at IS NULL LIMIT ?)`,
       ),
-      count: db.prepare('SELECT count(*) AS waiting FROM deliveries WHERE due_at IS NOT NULL'),
+      count: db.prepare(`SELECT count(*) AS waiting FROM ${table} WHERE due_at IS NOT NULL`),
     };
   }
 
-  expect: DeliveryStore['expect'] = (run, { dueInMs }) =>
+  expect: DeliveryStore<string>['expect'] = (run, { dueInMs }) =>
     this.#options.writer.run(() => void this.#statements.expect.run(run, this.#now() + dueInMs));
 
-  takeDue: DeliveryStore['takeDue'] = async ({ limit, leaseMs }) => {
+  takeDue: DeliveryStore<string>['takeDue'] = async ({ limit, leaseMs }) => {
     const find = () => this.#statements.due.all(this.#now(), limit).map((row) => text(row, 'run'));
     // Asked every second: a transaction that finds nothing costs as much as one that writes.
     if (this.#options.read(find).length === 0) return [];
@@ -44,9 +48,9 @@ export class SqliteDeliveries implements DeliveryStore {
     });
   };
 
-  get: DeliveryStore['get'] = async (run) => this.#options.read(() => this.#state(run));
+  get: DeliveryStore<string>['get'] = async (run) => this.#options.read(() => this.#state(run));
 
-  put: DeliveryStore['put'] = (run, { before, state, dueInMs, keepMs }) =>
+  put: DeliveryStore<string>['put'] = (run, { before, state, dueInMs, keepMs }) =>
     this.#options.writer.run(() => {
       if (this.#state(run) !== before) return false;
       const dueAt = dueInMs === undefined ? null : this.#now() + dueInMs;
@@ -54,9 +58,10 @@ export class SqliteDeliveries implements DeliveryStore {
       return true;
     });
 
-  remove: DeliveryStore['remove'] = (run) => this.#options.writer.run(() => void this.#statements.remove.run(run));
+  remove: DeliveryStore<string>['remove'] = (run) =>
+    this.#options.writer.run(() => void this.#statements.remove.run(run));
 
-  count: DeliveryStore['count'] = async () =>
+  count: DeliveryStore<string>['count'] = async () =>
     this.#options.read(() => integer(this.#statements.count.get() ?? {}, 'waiting'));
 
   /** Removes what nobody has to look at any more, at most `limit`; the number. The caller gives the transaction. */

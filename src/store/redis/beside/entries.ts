@@ -1,0 +1,171 @@
+import { z } from 'zod';
+import { parseJson } from '../../../base/json.ts';
+import type { Entry, EntryStore } from '../../beside/entry-store.ts';
+import type { RedisParts } from '../part.ts';
+import { maybeText, textList } from '../replies.ts';
+import { loadScript } from '../scripts.ts';
+
+/**
+ * A list is, in one slot: a hash of its records (JSON) by id, a sorted set of all ids by creation, one of the ids of
+ * each state beside it, a hash of how many are in each state, and its revision. The first hash is the truth.
+ *
+ * KEYS records, order, counts, revision. The set of a state is named as `order` with the state behind it: it lies in the
+ * same slot.
+ */
+const CHANGED = `
+local function moved(id, from, to, at)
+  if from then
+    redis.call('ZREM', KEYS[2] .. ':' .. from, id)
+    if redis.call('HINCRBY', KEYS[3], from, -1) <= 0 then redis.call('HDEL', KEYS[3], from) end
+  end
+  if to then
+    redis.call('ZADD', KEYS[2] .. ':' .. to, at, id)
+    redis.call('HINCRBY', KEYS[3], to, 1)
+  end
+  redis.call('INCR', KEYS[4])
+end
+local function removed(id)
+  local json = redis.call('HGET', KEYS[1], id)
+  redis.call('ZREM', KEYS[2], id)
+  if not json then return 0 end
+  redis.call('HDEL', KEYS[1], id)
+  moved(id, cjson.decode(json).state)
+  return 1
+end
+`;
+
+const SCRIPTS = {
+  /** ARGV id, record, state, creation, most or '', newest or ''. */
+  add: loadScript(`${CHANGED}
+if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then return 'there' end
+local size = redis.call('HLEN', KEYS[1])
+if ARGV[5] ~= '' and size >= tonumber(ARGV[5]) then return 'full' end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+redis.call('ZADD', KEYS[2], ARGV[4], ARGV[1])
+moved(ARGV[1], nil, ARGV[3], ARGV[4])
+if ARGV[6] ~= '' and size >= tonumber(ARGV[6]) then
+  for _, id in ipairs(redis.call('ZRANGE', KEYS[2], 0, size - tonumber(ARGV[6]))) do removed(id) end
+end
+return 'added'`),
+
+  /** ARGV id, state before, value before, record, state, creation. */
+  replace: loadScript(`${CHANGED}
+local json = redis.call('HGET', KEYS[1], ARGV[1])
+if not json then return 0 end
+local before = cjson.decode(json)
+if before.state ~= ARGV[2] or before.value ~= ARGV[3] then return 0 end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[4])
+moved(ARGV[1], ARGV[2], ARGV[5], ARGV[6])
+return 1`),
+
+  /** ARGV id. */
+  remove: loadScript(`${CHANGED}
+return removed(ARGV[1])`),
+
+  clear: loadScript(`
+for _, state in ipairs(redis.call('HKEYS', KEYS[3])) do redis.call('UNLINK', KEYS[2] .. ':' .. state) end
+redis.call('UNLINK', KEYS[1], KEYS[2], KEYS[3])
+redis.call('INCR', KEYS[4])
+return 1`),
+};
+
+const record: z.ZodType<Entry> = z.object({
+  id: z.string(),
+  state: z.string(),
+  value: z.string(),
+  createdAt: z.int(),
+});
+
+/** How many records are looked at in one step. */
+const STEP = 500;
+
+/** Lists of small records, in Redis. */
+export class RedisEntries implements EntryStore {
+  readonly #parts: Pick<RedisParts, 'redis' | 'keys'> & { have(tag: string): Promise<void> };
+
+  /** `have` waits until replicas have what was written in the slot of this tag. */
+  constructor(parts: Pick<RedisParts, 'redis' | 'keys'> & { have(tag: string): Promise<void> }) {
+    this.#parts = parts;
+  }
+
+  add: EntryStore['add'] = async (list, entry, { most, newest } = {}) => {
+    const args = [
+      entry.id,
+      JSON.stringify(entry),
+      entry.state,
+      `${entry.createdAt}`,
+      `${most ?? ''}`,
+      `${newest ?? ''}`,
+    ];
+    return z.enum(['added', 'there', 'full']).parse(await this.#run('add', list, args));
+  };
+
+  get: EntryStore['get'] = async (list, id) => {
+    const { redis, keys } = this.#parts;
+    return readEntry(maybeText.parse(await redis.command(['HGET', keys.entries(list).names[0], id])));
+  };
+
+  replace: EntryStore['replace'] = async (list, entry, { before }) => {
+    const kept = { ...entry, createdAt: before.createdAt };
+    const args = [entry.id, before.state, before.value, JSON.stringify(kept), entry.state, `${before.createdAt}`];
+    return (await this.#run('replace', list, args)) === 1;
+  };
+
+  remove: EntryStore['remove'] = async (list, id) => (await this.#run('remove', list, [id])) === 1;
+
+  page: EntryStore['page'] = async (list, { limit, order, after, state }) => {
+    const { redis, keys } = this.#parts;
+    const [records, all] = keys.entries(list).names;
+    const ids = state === undefined ? all : `${all}:${state}`;
+    const found: Entry[] = [];
+    let from = after ? await this.#placeBehind(ids, after, order) : 0;
+    while (found.length <= limit) {
+      const step = Math.min(STEP, limit + 1);
+      const range = order === 'asc' ? 'ZRANGE' : 'ZREVRANGE';
+      const some = textList.parse(await redis.command([range, ids, `${from}`, `${from + step - 1}`]));
+      if (some.length === 0) break;
+      const texts = z.array(maybeText).parse(await redis.command(['HMGET', records, ...some]));
+      found.push(...texts.flatMap((text) => readEntry(text) ?? []));
+      from += some.length;
+    }
+    return { entries: found.slice(0, limit), hasMore: found.length > limit };
+  };
+
+  counts: EntryStore['counts'] = async (list) => {
+    const { redis, keys } = this.#parts;
+    const flat = textList.parse(await redis.command(['HGETALL', keys.entries(list).names[2]]));
+    const counts: Record<string, number> = {};
+    for (let at = 0; at + 1 < flat.length; at += 2) counts[flat[at] ?? ''] = Number(flat[at + 1]);
+    return counts;
+  };
+
+  clear: EntryStore['clear'] = async (list) => void (await this.#run('clear', list, []));
+
+  revision: EntryStore['revision'] = async (list) => {
+    const { redis, keys } = this.#parts;
+    return Number(maybeText.parse(await redis.command(['GET', keys.entries(list).names[3]])) ?? 0);
+  };
+
+  /** The rank of the first record behind `after`, which may be gone. */
+  async #placeBehind(ids: string, { id, createdAt }: Pick<Entry, 'id' | 'createdAt'>, order: 'asc' | 'desc') {
+    const { redis } = this.#parts;
+    const rank = await redis.command([order === 'asc' ? 'ZRANK' : 'ZREVRANK', ids, id]);
+    if (typeof rank === 'number') return rank + 1;
+    const bound = `(${createdAt}`;
+    const [least, greatest] = order === 'asc' ? ['-inf', bound] : [bound, '+inf'];
+    return z.number().parse(await redis.command(['ZCOUNT', ids, least, greatest]));
+  }
+
+  async #run(name: keyof typeof SCRIPTS, list: string, args: readonly string[]): Promise<unknown> {
+    const { redis, keys, have } = this.#parts;
+    const { names, tag } = keys.entries(list);
+    const result = await redis.script(SCRIPTS[name], names, args);
+    await have(tag);
+    return result;
+  }
+}
+
+function readEntry(json: string | null): Entry | undefined {
+  const parsed = record.safeParse(json === null ? undefined : parseJson(json));
+  return parsed.success ? parsed.data : undefined;
+}

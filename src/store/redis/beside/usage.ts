@@ -1,0 +1,85 @@
+import { z } from 'zod';
+import { parseJson } from '../../../base/json.ts';
+import { emptyUsage, USAGE_COUNTS, type UsageRow, type UsageStore } from '../../beside/usage-store.ts';
+import type { RedisParts } from '../part.ts';
+import { textList } from '../replies.ts';
+import { loadScript } from '../scripts.ts';
+
+/**
+ * Each day is a hash: a field for each count of each row, named by the row's labels and the count; a set knows the days.
+ * KEYS counts. ARGV field, number, and so on.
+ */
+const ADD = loadScript(`
+for at = 1, #ARGV, 2 do redis.call('HINCRBY', KEYS[1], ARGV[at], ARGV[at + 1]) end
+return 1`);
+
+/** Arguments of one script: Lua takes a few thousand. */
+const AT_ONCE = 200;
+
+const fieldName = z.tuple([z.string(), z.string(), z.string(), z.string(), z.enum(USAGE_COUNTS)]);
+
+/** What was used by day, in Redis. */
+export class RedisUsage implements UsageStore {
+  readonly #parts: Pick<RedisParts, 'redis' | 'keys'> & { have(tag: string): Promise<void> };
+
+  /** `have` waits until replicas have what was written in the slot of this tag. */
+  constructor(parts: Pick<RedisParts, 'redis' | 'keys'> & { have(tag: string): Promise<void> }) {
+    this.#parts = parts;
+  }
+
+  add: UsageStore['add'] = async (rows) => {
+    const { redis, keys, have } = this.#parts;
+    for (const [day, some] of Map.groupBy(rows, (row) => row.day)) {
+      await redis.command(['SADD', keys.usageDays, day]);
+      for (let from = 0; from < some.length; from += AT_ONCE) {
+        const args = some.slice(from, from + AT_ONCE).flatMap(fieldsOf);
+        if (args.length > 0) await redis.script(ADD, [keys.usage(day)], args);
+      }
+      await have(keys.usageTag(day));
+    }
+  };
+
+  read: UsageStore['read'] = async ({ from, to }) => {
+    const days = (await this.#days()).filter((day) => day >= from && day <= to);
+    const { redis, keys } = this.#parts;
+    const rows = await Promise.all(
+      days.map(async (day) => rowsOf(day, textList.parse(await redis.command(['HGETALL', keys.usage(day)])))),
+    );
+    return rows.flat();
+  };
+
+  removeBefore: UsageStore['removeBefore'] = async (before) => {
+    const { redis, keys } = this.#parts;
+    for (const day of await this.#days()) {
+      if (day >= before) continue;
+      await redis.command(['UNLINK', keys.usage(day)]);
+      await redis.command(['SREM', keys.usageDays, day]);
+    }
+  };
+
+  async #days(): Promise<string[]> {
+    const { redis, keys } = this.#parts;
+    return textList.parse(await redis.command(['SMEMBERS', keys.usageDays]));
+  }
+}
+
+function fieldsOf(row: UsageRow): string[] {
+  const labels = [row.key, row.team, row.model, row.tag];
+  return USAGE_COUNTS.flatMap((count) =>
+    row[count] === 0 ? [] : [JSON.stringify([...labels, count]), `${row[count]}`],
+  );
+}
+
+function rowsOf(day: string, flat: readonly string[]): UsageRow[] {
+  const rows = new Map<string, UsageRow>();
+  for (let at = 0; at + 1 < flat.length; at += 2) {
+    const parsed = fieldName.safeParse(parseJson(flat[at] ?? ''));
+    if (!parsed.success) continue;
+    const [key, team, model, tag, count] = parsed.data;
+    const name = JSON.stringify([key, team, model, tag]);
+    const row = rows.get(name) ?? emptyUsage({ day, key, team, model, tag });
+    row[count] = Number(flat[at + 1]);
+    rows.set(name, row);
+  }
+  return [...rows.values()];
+}

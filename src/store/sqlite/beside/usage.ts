@@ -1,0 +1,45 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { emptyUsage, USAGE_COUNTS, type UsageRow, type UsageStore } from '../../beside/usage-store.ts';
+import { integer, text } from '../rows.ts';
+import type { Writer } from '../writer.ts';
+
+const LABELS = ['day', 'key', 'team', 'model', 'tag'] as const;
+
+/** What was used by day, in the database of the runs. */
+export class SqliteUsage implements UsageStore {
+  readonly #options: { writer: Writer; read<T>(read: () => T): T };
+  readonly #statements;
+
+  constructor(db: DatabaseSync, options: { writer: Writer; read<T>(read: () => T): T }) {
+    this.#options = options;
+    const columns = [...LABELS, ...USAGE_COUNTS];
+    this.#statements = {
+      add: db.prepare(
+        `INSERT INTO usage (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')}) ` +
+          `ON CONFLICT DO UPDATE SET ${USAGE_COUNTS.map((name) => `${name} = ${name} + excluded.${name}`).join(', ')}`,
+      ),
+      read: db.prepare('SELECT * FROM usage WHERE day >= ? AND day <= ?'),
+      removeBefore: db.prepare('DELETE FROM usage WHERE day < ?'),
+    };
+  }
+
+  add: UsageStore['add'] = (rows) =>
+    this.#options.writer.run(() => {
+      for (const row of rows) {
+        this.#statements.add.run(...LABELS.map((label) => row[label]), ...USAGE_COUNTS.map((name) => row[name]));
+      }
+    });
+
+  read: UsageStore['read'] = async ({ from, to }) =>
+    this.#options.read(() =>
+      this.#statements.read.all(from, to).map((row): UsageRow => {
+        const [day = '', key = '', team = '', model = '', tag = ''] = LABELS.map((label) => text(row, label));
+        const usage = emptyUsage({ day, key, team, model, tag });
+        for (const name of USAGE_COUNTS) usage[name] = integer(row, name);
+        return usage;
+      }),
+    );
+
+  removeBefore: UsageStore['removeBefore'] = (day) =>
+    this.#options.writer.run(() => void this.#statements.removeBefore.run(day));
+}

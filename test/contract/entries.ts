@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import type { Entry, EntryStore } from '../../src/store/beside/entry-store.ts';
+
+/** The contract of `src/store/beside/entry-store.ts`, for any backend. */
+export function testEntries(open: () => { store: EntryStore; peer: EntryStore }): void {
+  it('they are added once, for every instance, up to a number', async () => {
+    const { store, peer } = open();
+    const list = `keys of {ada} ${randomUUID()}`;
+    const first = entryOf({ id: 'a {}', value: '{"é":1}' });
+    assert.equal(await store.add(list, first), 'added');
+    assert.equal(await peer.add(list, { ...first, value: 'other' }), 'there');
+    assert.deepEqual(await peer.get(list, 'a {}'), first);
+    assert.equal(await peer.get(list, 'b'), undefined);
+    assert.equal(await peer.get(randomUUID(), 'a {}'), undefined);
+    assert.equal(await store.add(list, entryOf({ id: 'b' }), { most: 1 }), 'full');
+    assert.equal(await store.add(list, first, { most: 1 }), 'there');
+    assert.equal(await store.add(list, entryOf({ id: 'b' }), { most: 2 }), 'added');
+  });
+
+  it('they take the place of the one that was read, and of no other', async () => {
+    const { store, peer } = open();
+    const list = randomUUID();
+    const before = entryOf({ id: 'a' });
+    await store.add(list, before);
+    const done = { ...before, state: 'done', value: '2', createdAt: 99 };
+    assert.deepEqual((await Promise.all([store, peer].map((one) => one.replace(list, done, { before })))).toSorted(), [
+      false,
+      true,
+    ]);
+    assert.deepEqual(await store.get(list, 'a'), { ...done, createdAt: before.createdAt });
+    assert.deepEqual(await store.counts(list), { done: 1 });
+    assert.equal(await store.replace(list, done, { before: entryOf({ id: 'b' }) }), false);
+    assert.deepEqual([await peer.remove(list, 'a'), await store.remove(list, 'a')], [true, false]);
+    assert.equal(await store.replace(list, before, { before: done }), false, 'what is gone stays so');
+    assert.deepEqual(await store.counts(list), {});
+  });
+
+  it('they are listed page by page in both orders, in a state too', async () => {
+    const { store } = open();
+    const list = randomUUID();
+    for (let n = 0; n < 6; n++) {
+      await store.add(list, entryOf({ id: `${n}`, createdAt: n < 2 ? 5 : 10 + n, state: n === 3 ? 'failed' : 'open' }));
+    }
+    const page = async (query: Partial<Parameters<EntryStore['page']>[1]>) => {
+      const { entries, hasMore } = await store.page(list, { limit: 2, order: 'asc', ...query });
+      return [entries.map(({ id }) => id).join(''), hasMore];
+    };
+    const after = (id: number) => ({ after: { id: `${id}`, createdAt: id < 2 ? 5 : 10 + id } });
+    assert.deepEqual(await page({}), ['01', true]);
+    assert.deepEqual(await page(after(0)), ['12', true]);
+    assert.deepEqual(await page({ ...after(3) }), ['45', false]);
+    assert.deepEqual(await page({ order: 'desc' }), ['54', true]);
+    assert.deepEqual(await page({ order: 'desc', ...after(2) }), ['10', false]);
+    assert.deepEqual(await page({ state: 'failed' }), ['3', false]);
+    assert.deepEqual(await page({ state: 'open', ...after(2) }), ['45', false]);
+    assert.deepEqual(await page({ state: 'none' }), ['', false]);
+    assert.deepEqual(await store.counts(list), { open: 5, failed: 1 });
+    await store.remove(list, '2');
+    assert.deepEqual(await page(after(2)), ['34', true], 'behind one that is gone');
+    assert.deepEqual(await page({ order: 'desc', ...after(2) }), ['10', false]);
+    await store.clear(list);
+    assert.deepEqual(
+      [await page({}), await page({ state: 'open' }), await store.counts(list)],
+      [['', false], ['', false], {}],
+    );
+  });
+
+  it('the oldest of them make room where only the newest are kept', async () => {
+    const { store } = open();
+    const list = randomUUID();
+    for (let n = 0; n < 5; n++) await store.add(list, entryOf({ id: `${n}`, createdAt: n }), { newest: 3 });
+    const { entries } = await store.page(list, { limit: 10, order: 'asc' });
+    assert.deepEqual(
+      entries.map(({ id }) => id),
+      ['2', '3', '4'],
+    );
+    assert.deepEqual(await store.counts(list), { open: 3 });
+  });
+
+  it('their list has another revision after each change', async () => {
+    const { store, peer } = open();
+    const list = randomUUID();
+    const seen = new Set([await peer.revision(list)]);
+    const entry = entryOf({ id: 'a' });
+    const changed = async (change: Promise<unknown>) => {
+      await change;
+      const revision = await peer.revision(list);
+      assert.ok(!seen.has(revision), `${revision}`);
+      seen.add(revision);
+    };
+    await changed(store.add(list, entry));
+    await changed(store.replace(list, { ...entry, value: '2' }, { before: entry }));
+    await changed(store.remove(list, 'a'));
+    await changed(store.add(list, entry));
+    await changed(store.clear(list));
+    await store.remove(list, 'a');
+    assert.ok(seen.has(await peer.revision(list)), 'nothing was changed');
+  });
+}
+
+function entryOf(entry: Partial<Entry> & { id: string }): Entry {
+  return { state: 'open', value: '1', createdAt: 7, ...entry };
+}

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { emptyUsage, type UsageRow, type UsageStore } from '../../src/store/beside/usage-store.ts';
+
+/** The contract of `src/store/beside/usage-store.ts`, for any backend. */
+export function testUsage(open: () => { store: UsageStore; peer: UsageStore }): void {
+  it('it adds up by day and labels, whoever adds', async () => {
+    const { store, peer } = open();
+    const key = `k "{} ${randomUUID()}`;
+    const row = (day: string, counts: Partial<UsageRow>): UsageRow => ({
+      ...emptyUsage({ day, key, team: '', model: 'm', tag: 'é' }),
+      ...counts,
+    });
+    const ofKey = async (from: string, to: string) =>
+      (await peer.read({ from, to })).filter((one) => one.key === key).toSorted((a, b) => (a.day < b.day ? -1 : 1));
+    await store.add([row('2026-01-01', { requests: 1, cost_nanos: 1.5e12 }), row('2026-01-02', { requests: 1 })]);
+    await Promise.all(
+      [store, peer].map((one) => one.add([row('2026-01-01', { requests: 2, output_tokens: 7, cost_nanos: 1 })])),
+    );
+    await store.add([]);
+    const first = row('2026-01-01', { requests: 5, output_tokens: 14, cost_nanos: 1.5e12 + 2 });
+    assert.deepEqual(await ofKey('2026-01-01', '2026-01-02'), [first, row('2026-01-02', { requests: 1 })]);
+    assert.deepEqual(await ofKey('2026-01-01', '2026-01-01'), [first]);
+    assert.deepEqual(await ofKey('2026-01-03', '2026-02-01'), []);
+    await store.add([{ ...row('2026-01-02', { errors: 1 }), tag: '' }]);
+    assert.equal((await ofKey('2026-01-02', '2026-01-02')).length, 2);
+    await store.removeBefore('2026-01-02');
+    assert.deepEqual(
+      (await ofKey('2025-01-01', '2027-01-01')).map(({ day }) => day),
+      ['2026-01-02', '2026-01-02'],
+    );
+  });
+
+  it('thousands of rows are added at once', async () => {
+    const { store } = open();
+    const model = randomUUID();
+    const rows = Array.from({ length: 2000 }, (_, n) => ({
+      ...emptyUsage({ day: '2026-03-01', key: `k${n}`, team: 't', model, tag: '' }),
+      requests: 1,
+      errors: 1,
+      input_tokens: n,
+    }));
+    await store.add(rows);
+    const read = (await store.read({ from: '2026-03-01', to: '2026-03-01' })).filter((row) => row.model === model);
+    assert.equal(read.length, 2000);
+    assert.equal(
+      read.reduce((sum, row) => sum + row.input_tokens, 0),
+      1999 * 1000,
+    );
+  });
+}
