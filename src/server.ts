@@ -1,5 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { collectDefaultMetrics, Registry } from 'prom-client';
+import { accounting } from './accounting.ts';
+import { Audit } from './audit/audit.ts';
+import { openAuditFile } from './audit/audit-file.ts';
 import { TimeoutError, withTimeout } from './base/abort.ts';
 import { systemClock } from './base/clock.ts';
 import { GatewayError, messageOf, shuttingDown } from './base/errors.ts';
@@ -24,13 +27,13 @@ import { type Listening, listen } from './http/listening.ts';
 import { countEmbeddings, countRefusals, countStandstills } from './http/metrics.ts';
 import { Activity } from './http/operator/activity.ts';
 import { readiness } from './http/operator/health.ts';
+import { StoredKeys } from './keys/stored-keys.ts';
 import { SealedSummaries } from './plain/compaction.ts';
 import { SealedThoughts } from './plain/thoughts.ts';
 import { SchemaChecks } from './research/answer/schema/schema-checks.ts';
 import { loadPrompts } from './research/prompts/load-prompts.ts';
 import { Compactor } from './runs/compaction.ts';
 import { Conversations } from './runs/conversations.ts';
-import type { DriverParts } from './runs/executing/driver-parts.ts';
 import type { Executor, ExecutorOptions } from './runs/executing/executor.ts';
 import { LocalExecutor } from './runs/executing/local-executor.ts';
 import { createDriver } from './runs/executing/research-driver.ts';
@@ -39,7 +42,6 @@ import { sweepExpired } from './runs/expiry.ts';
 import { EventLoopLoad, type LoadMeter, MAX_LAG_MS } from './runs/load-meter.ts';
 import { RunMetrics } from './runs/metrics.ts';
 import { prepareRuns } from './runs/prepare-runs.ts';
-import type { AdmittedRun, Used } from './runs/runs.ts';
 import { createRuns } from './runs/service.ts';
 import { readTrace } from './runs/stored/stored-request.ts';
 import { sharedCache } from './store/cache.ts';
@@ -50,6 +52,7 @@ import type { EmbeddingsSource } from './tools/web-search/configured-search.ts';
 import { RefreshedSecrets } from './upstream/credentials/refreshed-secrets.ts';
 import type { AttemptReport } from './upstream/routing/attempts.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
+import { Usage } from './usage/usage.ts';
 import { Webhooks } from './webhooks/webhooks.ts';
 
 /** The part of the grace time for runs; the rest is for the answers that end with them. */
@@ -104,6 +107,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const streamed = stack.use(createStreamedPassage({ upstream }));
   const schemas = stack.use(new SchemaChecks());
   const webhooks = stack.use(new Webhooks({ storage, config: live, registry, clock: systemClock, log }));
+  const usage = stack.use(new Usage({ store: storage.usage, registry, clock: systemClock, log }));
   const files = stack.use(new Files({ store: storage.files, config, clock: systemClock, log }));
   const sealer = new Sealer({ keys: config.store.encryption_keys, share: () => storage.secret() });
   const sealed = { thoughts: new SealedThoughts(sealer), summaries: new SealedSummaries(sealer) };
@@ -119,7 +123,7 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     proxy: proxyTask(live, proxy),
     ...sealed,
     encryptionKeyOf: (keyId) => live.encryptionKeyOf(keyId),
-    ...accounting(foundation, webhooks),
+    ...accounting({ ...foundation, usage, webhooks }),
   });
 
   const owner = randomUUID();
@@ -134,6 +138,16 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
       recent: () => activity.recent(),
     }),
   );
+  const keys = stack.use(
+    new StoredKeys({
+      store: storage.entries,
+      live,
+      replace: (next) => secrets.replace(live, next),
+      clock: systemClock,
+      log,
+    }),
+  );
+  const audit = openAudit(foundation, { stack, instance: owner });
   const closing = new AbortController();
   const stopped = new AbortController();
   const conversations = new Conversations({ ...common, conversations: storage.conversations });
@@ -158,6 +172,9 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
     config: live,
     load,
     admission,
+    usage,
+    keys,
+    audit,
     log,
     registry,
     runs,
@@ -179,13 +196,27 @@ export async function startGateway(options: GatewayOptions): Promise<Gateway> {
   const busyWith = () => ({ routes: apps.openRoutes(), runs: executor.active });
   stack.use(new LoopWatch({ log, stood: countStandstills(registry), busyWith }));
   stack.use(countRefusals(registry));
+  await keys.start();
   await executor.start();
   if (storage.upkeep === 'here') stack.use(sweepExpired({ store: storage.runs, log }));
   const listening = stack.use(await openDoors(apps, config));
   stack.use(prepareRuns(config, { toolbox, log }));
   const owned = stack.move();
   const close = once(() => closeInOrder({ config, closing, stopped, executor, listening, owned, log }));
-  return { url: listening.url, close, reload: (next) => secrets.replace(live, next), [Symbol.asyncDispose]: close };
+  const reload = async (next: GatewayConfig) => {
+    await keys.reload(next);
+    if (storage.upkeep === 'here') await audit.record({ action: 'config.reloaded' });
+  };
+  return { url: listening.url, close, reload, [Symbol.asyncDispose]: close };
+}
+
+function openAudit(
+  { live, storage, log }: Foundation,
+  { stack, instance }: { stack: AsyncDisposableStack; instance: string },
+): Audit {
+  const target = live.current().logging.audit;
+  const file = target === undefined ? undefined : stack.use(openAuditFile(target, log));
+  return new Audit({ store: storage.entries, write: file?.write, instance, clock: systemClock, log });
 }
 
 async function layFoundation(
@@ -202,7 +233,7 @@ async function layFoundation(
     active: () => executor().active,
     overloaded: () => executor().overloaded,
   });
-  const admission = new Admission(storage.limits);
+  const admission = new Admission(storage.limits, () => live.current().teams);
   return { live, storage, load, registry, metrics, admission, activity: new Activity(), log };
 }
 
@@ -256,34 +287,11 @@ function proxyTask(live: LiveConfig, { complete }: Pick<ModelProxy, 'complete'>)
       throw new GatewayError('upstream_error', `The model ${run.model} is no longer configured.`);
     }
     const account = new CallAccount();
-    metered(() => account.spent);
+    metered(() => account.used);
     const key = live.keyById(run.keyId);
     const trace = readTrace(run);
     return complete({ modelName: run.model, model, key, body: request.body, account, trace, signal });
   };
-}
-
-/** What the driver tells of its runs: their metrics, and what they hold of the limits of their keys. */
-function accounting({ live, metrics, admission, activity, log }: Foundation, webhooks: Pick<Webhooks, 'ended'>) {
-  const { maxRunMs: runMs } = live.current().runs;
-  const warn = (message: string) => (run: AdmittedRun) => (thrown: unknown) =>
-    log.warn({ run: run.id, err: messageOf(thrown) }, message);
-  const notCounted = warn('a run that begins was not counted');
-  const notFreed = warn('limits of an ended run were not freed');
-  const notTold = warn('the end of a run is told a little later');
-  return {
-    metrics,
-    begins: (run: AdmittedRun) => admission.runBegins({ ...run, runMs }).catch(notCounted(run)),
-    // A store that is away gets it with the next step.
-    used: (run: AdmittedRun & Used) => void admission.runUsed({ ...run, runMs }).catch(() => {}),
-    ended(run: Parameters<NonNullable<DriverParts['ended']>>[0]) {
-      admission.runEnded(run).catch(notFreed(run));
-      if (run.tells) webhooks.ended(run.id).catch(notTold(run));
-      const { error, model, keyId } = run;
-      if (error === undefined || error === 'cancelled') return;
-      activity.failed({ at: systemClock.now(), where: 'run', code: error, model, key: keyId });
-    },
-  } satisfies Partial<DriverParts>;
 }
 
 /** Over an embedded store, shared by workers or not, each process asks for runs; over Redis a queue deals them out. */

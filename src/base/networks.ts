@@ -57,7 +57,7 @@ export function clientAddress({ socket, headers }: IncomingMessage, trusted: rea
   const told = [...forwarded.split(',').filter((part) => part.trim() !== ''), socket.remoteAddress ?? ''].reverse();
   let address: Address | undefined;
   for (const text of told) {
-    address = plain(parseAddress(text.trim().replace(/%.*$/, '')));
+    address = plain(parseAddress(text.trim().split('%', 1)[0] ?? ''));
     if (!address || !isWithin(address, proxies)) return address;
   }
   return address;

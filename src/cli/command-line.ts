@@ -3,6 +3,7 @@ import { didYouMean } from '../base/nearest.ts';
 import type { Environment } from '../config/environment.ts';
 import type { Effort } from '../config/schema.ts';
 import { EXIT, type ExitCode } from './exit-codes.ts';
+import type { KeysOptions } from './keys.ts';
 import { printable } from './printable.ts';
 import type { StartGateway } from './running-gateway.ts';
 import type { Terminal } from './terminal.ts';
@@ -163,9 +164,40 @@ export async function runCommandLine(args: readonly string[], parts: CommandLine
       code = await probe({ provider, ...options }, parts);
     });
 
-  program
-    .command('keys')
-    .description('about API keys')
+  const keys = program.command('keys').description('about API keys');
+  const asAdmin = (command: Command) =>
+    command
+      .option('--base-url <url>', 'the gateway; else GATEWAY_BASE_URL', environment.baseUrl ?? 'http://127.0.0.1:8080')
+      .addOption(
+        new Option('--api-key <key>', 'a key with admin: true; else GATEWAY_API_KEY').default(
+          environment.apiKey ?? 'sk-local',
+          'sk-local',
+        ),
+      );
+  asAdmin(
+    keys.command('create').description('make a key in the store of a running gateway; its secret is printed once'),
+  )
+    .option('--id <id>', 'its id; else one is made')
+    .option('--user <user>', 'whose runs and files it sees; else its id')
+    .action(async (options: KeysOptions & { id?: string; user?: string }) => {
+      code = await (await import('./keys.ts')).createKey(options, terminal);
+    });
+  asAdmin(keys.command('list').description('list the keys of a running gateway')).action(
+    async (options: KeysOptions) => {
+      code = await (await import('./keys.ts')).listKeys(options, terminal);
+    },
+  );
+  asAdmin(keys.command('rotate').description('give a key of the store another secret').argument('<id>'))
+    .option('--overlap <seconds>', 'for how long the old one is taken too', parseSeconds, 0)
+    .action(async (id: string, options: KeysOptions & { overlap: number }) => {
+      code = await (await import('./keys.ts')).rotateKey({ ...options, id }, terminal);
+    });
+  asAdmin(keys.command('revoke').description('remove a key of the store').argument('<id>')).action(
+    async (id: string, options: KeysOptions) => {
+      code = await (await import('./keys.ts')).revokeKey({ ...options, id }, terminal);
+    },
+  );
+  keys
     .command('new')
     .description('print a new random key with its hash for the configuration')
     .option('--id <id>', 'the id of the key in the configuration', 'new-key')
@@ -197,6 +229,11 @@ function refuseUnknownCommand(program: Command, [word]: readonly string[]): void
 }
 
 /** @throws InvalidArgumentError for what is neither `auto` nor a number that makes sense. */
+function parseSeconds(value: string): number {
+  if (!/^\d{1,7}$/.test(value)) throw new InvalidArgumentError('give a number of seconds.');
+  return Number(value);
+}
+
 function parseWorkers(value: string): number | 'auto' {
   const number = Number(value);
   if (value === 'auto') return value;

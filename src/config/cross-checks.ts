@@ -77,7 +77,7 @@ function* checkRoutes(
 const MOST_NAMES = 20;
 
 function* checkName(
-  what: 'provider' | 'model',
+  what: 'provider' | 'model' | 'team',
   name: string,
   { path, known }: { path: PropertyKey[]; known: object | undefined },
 ): Iterable<CrossCheckProblem> {
@@ -99,7 +99,7 @@ function* repeats<T>(entries: readonly T[], of: (entry: T) => string): Iterable<
   }
 }
 
-function* checkKeys({ keys = [], models, providers }: Sections): Iterable<CrossCheckProblem> {
+function* checkKeys({ keys = [], models, providers, teams }: Sections): Iterable<CrossCheckProblem> {
   for (const { index, first } of repeats(keys, ({ id }) => id)) {
     yield { path: ['keys', index, 'id'], message: `is the id of keys[${first}] too` };
   }
@@ -116,6 +116,7 @@ function* checkKeys({ keys = [], models, providers }: Sections): Iterable<CrossC
       yield* checkName('model', model, { path, known: models });
       yield* checkRoutes(routes, path, providers);
     }
+    if (key.team !== undefined) yield* checkName('team', key.team, { path: ['keys', index, 'team'], known: teams });
     for (const provider of Object.keys(key.provider_keys)) {
       yield* checkName('provider', provider, { path: ['keys', index, 'provider_keys', provider], known: providers });
     }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { files } from './schema/files.ts';
-import { key, passthroughSetting } from './schema/keys.ts';
+import { key, limits, passthroughSetting } from './schema/keys.ts';
 import { type budget, type effortLevel, model, type profile } from './schema/models.ts';
 import { provider, type remoteProvider, type route } from './schema/providers.ts';
 import { logging, runs, server, store } from './schema/service.ts';
@@ -22,6 +22,8 @@ export const configSchema = z.strictObject({
   /** Off unless both this and a key name the path. */
   passthrough: z.array(passthroughSetting).default([]),
   keys: z.array(key).min(1, 'needs at least one key: { id, secret }'),
+  /** Limits that all keys of a team are under together. */
+  teams: z.record(name, z.strictObject({ limits: limits.prefault({}) })).default({}),
   tools: tools.prefault({}),
   webhooks: webhooks.prefault({}),
   files: files.prefault({}),

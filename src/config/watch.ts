@@ -15,7 +15,7 @@ const LONGEST_SETTLE_MS = 1000;
 
 /** Sections that are read at the start only. */
 const FIXED_SECTIONS = ['server', 'store', 'runs', 'files', 'logging'] as const;
-const LIVE_SECTIONS = ['providers', 'models', 'tools', 'passthrough', 'webhooks', 'mcp'] as const;
+const LIVE_SECTIONS = ['providers', 'models', 'tools', 'passthrough', 'webhooks', 'mcp', 'teams'] as const;
 
 /** Changed keys that are told one by one. */
 const MOST_TOLD = 100;

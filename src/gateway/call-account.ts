@@ -8,17 +8,13 @@ import {
   isCredible,
   promptTokens,
   type TurnUsage,
+  type Used,
   usageOf,
+  usedOf,
 } from '../upstream/provider-answer.ts';
 import type { TargetRequest } from '../upstream/provider-target.ts';
 import type { Route } from '../upstream/upstream.ts';
 import type { AttemptResult } from './attempt-result.ts';
-
-/** What a call used: tokens, and money in `server.currency`, of routes that have a price. */
-export interface Spent {
-  tokens: number;
-  cost: number;
-}
 
 /**
  * How much of a stream is searched for what was delivered, in bytes: its beginning, and then the beginning of one piece in so
@@ -41,9 +37,8 @@ export class CallAccount {
   }
 
   /** What was used so far. */
-  get spent(): Spent {
-    const { inputTokens, outputTokens, cost = 0 } = usageOf(this.#meters);
-    return { tokens: inputTokens + outputTokens, cost };
+  get used(): Used {
+    return usedOf(usageOf(this.#meters));
   }
 }
 

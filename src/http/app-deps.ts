@@ -1,5 +1,6 @@
 import type { RequestHandler } from 'express';
 import type { Registry } from 'prom-client';
+import type { Audit } from '../audit/audit.ts';
 import type { Clock } from '../base/clock.ts';
 import type { FairSemaphore } from '../base/fair-semaphore.ts';
 import type { Logger } from '../base/logger.ts';
@@ -8,6 +9,7 @@ import type { GatewayConfig, KeyConfig } from '../config/schema.ts';
 import type { Files } from '../files/files.ts';
 import type { ModelProxy } from '../gateway/proxy-call.ts';
 import type { StreamedPassage } from '../gateway/unheld/streamed-passage.ts';
+import type { StoredKeys } from '../keys/stored-keys.ts';
 import type { SealedSummaries } from '../plain/compaction.ts';
 import type { SealedThoughts } from '../plain/thoughts.ts';
 import type { SchemaChecker } from '../research/answer/schema/schema-job.ts';
@@ -18,6 +20,7 @@ import type { Caller, Runs } from '../runs/runs.ts';
 import type { Instances } from '../store/instances.ts';
 import type { Toolbox } from '../tools/toolbox.ts';
 import type { ProviderState } from '../upstream/routing/provider.ts';
+import type { Usage } from '../usage/usage.ts';
 import type { Webhooks } from '../webhooks/webhooks.ts';
 import type { OpenAnswers } from './answers/open-answers.ts';
 import type { Admission } from './limits/admission.ts';
@@ -72,6 +75,9 @@ export interface HttpParts {
   load: LoadMeter;
   /** Limits of API keys. */
   admission: Admission;
+  usage: Pick<Usage, 'add' | 'day'>;
+  keys: Pick<StoredKeys, 'isOfFile' | 'get' | 'list' | 'create' | 'update' | 'rotate' | 'remove'>;
+  audit: Pick<Audit, 'record' | 'refused' | 'list'>;
   /** Metrics of all floors; shown at /metrics. */
   registry: Registry;
   /** The text of /metrics; the registry's where absent. */

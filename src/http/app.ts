@@ -13,6 +13,10 @@ import { getOverview, OVERVIEW } from './operator/get-overview.ts';
 import { healthz, readyz } from './operator/health.ts';
 import { metricsPage } from './operator/metrics.ts';
 import { openapi } from './operator/openapi.ts';
+import { listAudit } from './routes/admin/audit.ts';
+import { forAdmins } from './routes/admin/for-admins.ts';
+import { createKey, deleteKey, getKey, listKeys, rotateKey, updateKey } from './routes/admin/keys.ts';
+import { getUsage } from './routes/admin/usage.ts';
 import { cancelResponse } from './routes/cancel-response.ts';
 import { cancelTask } from './routes/cancel-task.ts';
 import { chatCompletions } from './routes/chat-completions.ts';
@@ -196,11 +200,32 @@ function addAdmin(app: Express, deps: AppDeps, pages: RequestHandler | undefined
   route('/metrics', metricsPage(deps));
   route('/openapi.json', openapi());
   app.use('/docs', openHandler('/docs', docsPages()));
-  const overview = handlerOf(OVERVIEW, getOverview(deps), deps);
-  app.route(OVERVIEW).get(overview).all(openHandler(OVERVIEW, onlyGet));
+  addOperator(app, deps);
   if (!pages) return;
   app.get('/', openHandler('/', toConsole));
   app.use('/console', openHandler('/console', pages));
+}
+
+/** What keys with `admin: true` may ask. To others there is nothing at these addresses. */
+function addOperator(app: Express, deps: AppDeps): void {
+  const route = (path: string, endpoints: Partial<Record<'get' | 'post' | 'patch' | 'delete', Endpoint>>) => {
+    const added = app.route(path);
+    for (const [method, endpoint] of Object.entries(endpoints)) {
+      added[method as keyof typeof endpoints](handlerOf(path, forAdmins(endpoint), deps));
+    }
+    const allowed = Object.keys(endpoints).map((method) => method.toUpperCase());
+    added.all(
+      openHandler(path, ({ method }, res) => {
+        throw methodNotAllowed(method, allowed, res);
+      }),
+    );
+  };
+  route(OVERVIEW, { get: getOverview(deps) });
+  route('/admin/usage', { get: getUsage(deps) });
+  route('/admin/audit', { get: listAudit(deps) });
+  route('/admin/keys', { get: listKeys(deps), post: createKey(deps) });
+  route('/admin/keys/:id', { get: getKey(deps), patch: updateKey(deps), delete: deleteKey(deps) });
+  route('/admin/keys/:id/rotate', { post: rotateKey(deps) });
 }
 
 /** `GET /` in a browser leads to the console; programs get the answer of an address where nothing is. */

@@ -1,6 +1,8 @@
 import type { Request, RequestHandler, Response } from 'express';
-import { GatewayError } from '../base/errors.ts';
+import { GatewayError, messageOf } from '../base/errors.ts';
 import { type WorkScope, workFor } from '../base/load/event-loop.ts';
+import { clientAddress } from '../base/networks.ts';
+import type { GatewayConfig, KeyConfig } from '../config/schema.ts';
 import { MAX_LAG_MS } from '../runs/load-meter.ts';
 import { type Answer, sendAnswer } from './answers/answer.ts';
 import type { AppDeps, Identity } from './app-deps.ts';
@@ -27,7 +29,7 @@ export function handlerOf(route: string, endpoint: Endpoint, deps: AppDeps): Req
     const context = contextOf(res);
     context.route = route;
     const config = deps.config.current();
-    const key = authenticate(req, config);
+    const key = identified(req, config, deps);
     context.key = key.id;
     scope.key = key.id;
     const identity = { key, caller: { user: key.user ?? key.id, keyId: key.id }, config, context };
@@ -54,6 +56,17 @@ export function handlerOf(route: string, endpoint: Endpoint, deps: AppDeps): Req
     const scope: WorkScope = { route };
     return workFor(scope, () => handle(req, res, scope));
   };
+}
+
+/** The key of a request; that one was refused is recorded. */
+function identified(req: Request, config: GatewayConfig, { audit }: AppDeps): KeyConfig {
+  try {
+    return authenticate(req, config);
+  } catch (thrown) {
+    const address = clientAddress(req, config.server.trust_proxy)?.toString();
+    audit.refused({ address, detail: messageOf(thrown) });
+    throw thrown;
+  }
 }
 
 /** An Express handler without a key, that writes its answer itself. */

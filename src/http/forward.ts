@@ -4,6 +4,7 @@ import type { ProxyModelConfig } from '../config/schema.ts';
 import { CallAccount } from '../gateway/call-account.ts';
 import { type Span, topLevelSpans } from '../protocol/requests/json-spans.ts';
 import { costOf, highestKnownPrice } from '../upstream/price.ts';
+import { tagOf } from '../usage/tag.ts';
 import type { Answer } from './answers/answer.ts';
 import type { AppDeps } from './app-deps.ts';
 import type { Call } from './endpoint.ts';
@@ -41,6 +42,7 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, forwa
   const { key, config, context } = identity;
   const { modelName, model, api, body, modelAt, encoding, stream, fields } = forwarding;
   const routes = key.routes[modelName] ?? model.routes;
+  const tag = tagOf(req.headers, fields?.metadata);
   const worst = worstCase({ api, body, fields }, { ...model, routes });
   const price = highestKnownPrice(routes);
   const account = new CallAccount();
@@ -49,17 +51,20 @@ export async function forward(deps: AppDeps, { req, res, identity }: Call, forwa
     tokens: worst.input + worst.output,
     cost: price && costOf(price, worst),
     announce: (headers) => announce(res, headers),
-    usedSoFar: () => account.spent,
+    usedSoFar: () => account.used,
   });
+  let failed = true;
   try {
     const path = providerPath(req.url, key);
     const request = { method: req.method, path, api, headers: req.headers, body, modelAt, encoding };
     await deps.proxy.forward({ request, res, modelName, model, key, stream, account, signal: context.signal });
+    failed = res.statusCode >= 400;
   } finally {
     // Whatever became of it: what was sent and delivered is counted.
-    const { tokens, cost } = account.spent;
-    if (cost > 0) deps.metrics.cost(modelName, cost, config.server.currency);
-    await admitted.settle({ tokens, cost });
+    const { used } = account;
+    if (used.cost > 0) deps.metrics.cost(modelName, used.cost, config.server.currency);
+    deps.usage.add({ labels: { key: key.id, team: key.team, model: modelName, tag }, used, failed });
+    await admitted.settle(used);
   }
   return { kind: 'written' };
 }

@@ -8,6 +8,7 @@ import type { Task } from '../protocol/tasks.ts';
 import type { FunctionOutputs, GoingOn, ResearchRequest, TakenOver } from '../research/run/request.ts';
 import type { LogBatch, RunApi, RunRecord, RunSummary, SubmissionKey } from '../store/run-store.ts';
 import type { TurnMessage } from '../upstream/turn.ts';
+import type { Used } from '../upstream/used.ts';
 import type { FollowOptions } from './reading/follow.ts';
 
 /** Who asks: the user that owns runs, and the key used. */
@@ -26,15 +27,9 @@ export interface ProxyRequest {
 }
 
 /** A provider's answer to it. */
-export interface ProxyAnswer extends Used {
+export interface ProxyAnswer {
   body: string;
-}
-
-/** What was used: tokens, as providers counted, else estimated, and what they cost on routes with a price. */
-export interface Used {
-  tokens: number;
-  /** In `server.currency`. */
-  cost: number;
+  used: Used;
 }
 
 export type RunRequest = ResearchRequest | PlainRequest | ProxyRequest;
@@ -71,6 +66,8 @@ export interface Submission {
   webhook?: RequestedWebhook | undefined;
   /** The client's, for the providers that work for the run. */
   trace?: TraceContext | undefined;
+  /** What its use is counted under. */
+  tag?: string | undefined;
   /** What a repeat of it is recognised by (docs/api.md, "In general"). */
   repeat?: RepeatKey;
   /**
@@ -100,13 +97,22 @@ export interface Submitted {
  * What a run holds of its key's limits until it ends. It is stored with the run, so that whoever ends the run gives it
  * back: the instance that admitted it may be gone.
  */
-export interface HeldLimits {
+export interface HeldLimits extends HeldOfOne {
+  /** What it holds of the limits of its key's team, as the team was when it was admitted. */
+  team?: HeldOfOne & { id: string };
+}
+
+export interface HeldOfOne {
   /** One of the places of `concurrent_runs`. */
   place?: boolean;
   /** Tokens reserved of `tokens_per_day`. */
   tokens?: number;
   /** Millionths reserved of `cost_per_day`. */
   cost?: number;
+  /** Tokens reserved of `tokens_per_minute`. */
+  minuteTokens?: number;
+  /** Millionths reserved of `cost_per_month`. */
+  monthCost?: number;
 }
 
 /** A run, with what it holds of its key's limits. */
@@ -117,7 +123,9 @@ export interface AdmittedRun {
 }
 
 /** One that has ended, with what it used. */
-export interface EndedRun extends AdmittedRun, Used {}
+export interface EndedRun extends AdmittedRun {
+  used: Used;
+}
 
 export interface RunListQuery {
   limit: number;

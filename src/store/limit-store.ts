@@ -63,8 +63,8 @@ function oneOfEachName<Options extends { name: string }, T>(make: (options: Opti
 }
 
 async function takeOne(parts: LimitParts, holder: LimitHolder, request: LimitRequest): Promise<LimitResult> {
-  const { key, id, lasting } = holder;
-  const { limit } = request;
+  const { id, lasting } = holder;
+  const { limit, owner: key = holder.key } = request;
   switch (request.kind) {
     case 'place':
       return { granted: await parts.slots(request).take(key, id, { limit, ttlMs: request.ttlMs, lasting }) };
@@ -81,7 +81,9 @@ async function takeOne(parts: LimitParts, holder: LimitHolder, request: LimitReq
   }
 }
 
-async function giveOneBack(parts: LimitParts, { key, id }: LimitHolder, release: LimitRelease): Promise<void> {
+async function giveOneBack(parts: LimitParts, holder: LimitHolder, release: LimitRelease): Promise<void> {
+  const { id } = holder;
+  const { owner: key = holder.key } = release;
   if (release.kind === 'place') await parts.slots(release).release(key, id);
   else if (release.kind === 'points') await parts.counter(release).giveBack(key, release.points);
   else await parts.budget(release).settle(key, id, release);

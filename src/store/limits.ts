@@ -68,11 +68,18 @@ export interface CounterWindow {
   windowSeconds: number;
 }
 
+/** Whose limit it is, where not the key's of its holder: that of a team. */
+interface Owned {
+  owner?: string;
+}
+
 /** One of the limits of a key, as a request takes it: a place, points, or what it will use at most of a budget. */
-export type LimitRequest =
-  | { kind: 'place'; name: string; limit: number; ttlMs: number }
-  | ({ kind: 'points'; points: number; limit: number } & CounterWindow)
-  | ({ kind: 'budget'; points: number; limit: number; ttlMs: number } & CounterWindow);
+export type LimitRequest = Owned &
+  (
+    | { kind: 'place'; name: string; limit: number; ttlMs: number }
+    | ({ kind: 'points'; points: number; limit: number } & CounterWindow)
+    | ({ kind: 'budget'; points: number; limit: number; ttlMs: number } & CounterWindow)
+  );
 
 /** What came of one: the counter's state, where it has one. */
 export interface LimitResult {
@@ -83,10 +90,12 @@ export interface LimitResult {
 }
 
 /** What is given back of a limit, or settled of a budget (see `LimitBudget.settle`). */
-export type LimitRelease =
-  | { kind: 'place'; name: string }
-  | ({ kind: 'points'; points: number } & CounterWindow)
-  | ({ kind: 'budget'; points: number; spent?: number | undefined } & CounterWindow);
+export type LimitRelease = Owned &
+  (
+    | { kind: 'place'; name: string }
+    | ({ kind: 'points'; points: number } & CounterWindow)
+    | ({ kind: 'budget'; points: number; spent?: number | undefined } & CounterWindow)
+  );
 
 /** What a holder has used so far; see `LimitBudget.note`. */
 export type LimitNote = { holder: LimitHolder; spent: number; ttlMs: number } & CounterWindow;
@@ -124,7 +133,9 @@ export interface LimitStore {
 
 /** All that is given back of what was taken: nothing of it was used. */
 export function releaseOf(request: LimitRequest): LimitRelease {
-  if (request.kind === 'place') return { kind: 'place', name: request.name };
+  const whose = request.owner === undefined ? {} : { owner: request.owner };
+  if (request.kind === 'place') return { kind: 'place', name: request.name, ...whose };
   const { kind, name, windowSeconds, points } = request;
-  return kind === 'points' ? { kind, name, windowSeconds, points } : { kind, name, windowSeconds, points, spent: 0 };
+  const release = { name, windowSeconds, points, ...whose };
+  return kind === 'points' ? { kind, ...release } : { kind, ...release, spent: 0 };
 }

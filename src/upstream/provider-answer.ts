@@ -21,3 +21,4 @@ export { isPlainError, isStreamError } from './dialects/stream-errors.ts';
 export { AttemptFailure, brokenStream } from './routing/attempt-failure.ts';
 export { gatewayErrorOf } from './routing/gateway-error.ts';
 export type { TurnUsage } from './turn.ts';
+export { type Used, usedOf } from './used.ts';

@@ -62,6 +62,8 @@ interface World extends AsyncDisposable {
   bill: Bill;
   /** The key's spending, as operators see it. */
   spending(): Promise<number>;
+  /** What it cost, as `GET /admin/usage` tells. */
+  usage(): Promise<number>;
   /** The sum of the metrics of this name. */
   metric(name: string): Promise<number>;
 }
@@ -119,6 +121,10 @@ async function openWorld(
       const { keys } = JSON.parse(await (await read('/admin/overview')).text());
       return keys[0].limits.find(({ name }: { name: string }) => name === 'cost_per_day').used;
     },
+    async usage() {
+      const { data } = JSON.parse(await (await read('/admin/usage')).text());
+      return data[0]?.cost ?? 0;
+    },
     async metric(name) {
       const lines = (await (await read('/metrics')).text()).split('\n').filter((line) => line.startsWith(`${name}{`));
       return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
@@ -138,6 +144,9 @@ async function settled(world: World, expected: number): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
   same(await world.spending(), expected);
+  // The account is one: what limits count is what usage and metrics tell.
+  same(await world.usage(), expected);
+  same(await world.metric('gateway_usage_cost_total'), expected);
 }
 
 async function asked(world: World, path: string, body: object): Promise<string> {

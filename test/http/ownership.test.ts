@@ -184,7 +184,16 @@ const OWNERSHIP: Record<string, Check[] | typeof NOTHING_OWNED> = {
       assertRefused(answer, { status: 404, code: 'model_not_found' });
     },
   ],
+  // For operators, who see all users; others are told that there is nothing (test/http/admin-keys.test.ts).
   'GET /admin/overview': NOTHING_OWNED,
+  'GET /admin/usage': NOTHING_OWNED,
+  'GET /admin/audit': NOTHING_OWNED,
+  'GET /admin/keys': NOTHING_OWNED,
+  'POST /admin/keys': NOTHING_OWNED,
+  'GET /admin/keys/:id': NOTHING_OWNED,
+  'PATCH /admin/keys/:id': NOTHING_OWNED,
+  'DELETE /admin/keys/:id': NOTHING_OWNED,
+  'POST /admin/keys/:id/rotate': NOTHING_OWNED,
   'GET /healthz': NOTHING_OWNED,
   'GET /readyz': NOTHING_OWNED,
   'GET /metrics': NOTHING_OWNED,

@@ -33,6 +33,13 @@ const OTHERS = [
 const NEVER_THROUGH = [
   'GET /{id}',
   'GET /admin/overview',
+  'GET /admin/usage',
+  'GET /admin/audit',
+  'GET /admin/keys',
+  'POST /admin/keys',
+  'GET /admin/keys/{id}',
+  'DELETE /admin/keys/{id}',
+  'POST /admin/keys/{id}/rotate',
   'GET /console',
   'POST /v1/files',
   'GET /v1/webhook_deliveries',

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Registry } from 'prom-client';
+import { Audit } from '../../src/audit/audit.ts';
 import { systemClock } from '../../src/base/clock.ts';
 import { encryptionKey } from '../../src/base/encrypt.ts';
 import { GatewayError } from '../../src/base/errors.ts';
@@ -18,6 +19,7 @@ import type { HttpParts, Readiness } from '../../src/http/app-deps.ts';
 import { Admission } from '../../src/http/limits/admission.ts';
 import { createHttpServer, type ServerTimes } from '../../src/http/server.ts';
 import type { SocketTimes } from '../../src/http/socket/times.ts';
+import { StoredKeys } from '../../src/keys/stored-keys.ts';
 import { SealedSummaries } from '../../src/plain/compaction.ts';
 import { SealedThoughts } from '../../src/plain/thoughts.ts';
 import { SchemaChecks } from '../../src/research/answer/schema/schema-checks.ts';
@@ -33,6 +35,7 @@ import { readHeld, readResearchRequest } from '../../src/runs/stored/stored-requ
 import { memoryLimits } from '../../src/store/memory-limits.ts';
 import { openStorage, type Storage } from '../../src/store/open.ts';
 import type { ChatModel } from '../../src/upstream/turn.ts';
+import { Usage } from '../../src/usage/usage.ts';
 import { Webhooks } from '../../src/webhooks/webhooks.ts';
 import { ScriptedModel } from './scripted-model.ts';
 
@@ -95,6 +98,8 @@ export interface TestGateway extends AsyncDisposable {
   load: { utilization: number; lagMs: number };
   runs: Runs;
   storage: Storage;
+  /** Keys of the store; those that others change are looked at once `start` was called. */
+  keys: StoredKeys;
   /** Lines of the access log and everything else that was logged, parsed. */
   lines: Record<string, unknown>[];
   /** Calls that reached the proxy. */
@@ -133,7 +138,10 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
   const stopped = new AbortController();
   const log = createLogger({ destination: { write: (line: string) => void lines.push(JSON.parse(line)) } });
   const storage = await openStorage(live.current().store, { log });
-  const admission = new Admission(options.limitsNow ? memoryLimits(options.limitsNow) : storage.limits);
+  const admission = new Admission(
+    options.limitsNow ? memoryLimits(options.limitsNow) : storage.limits,
+    () => live.current().teams,
+  );
   const driver: RunDriver = {
     research: ({ run, state, signal }) => script(lastQuestion(run), state, () => released(waiting, signal)),
     plain: ({ state, signal }) => script('', state, () => released(waiting, signal)),
@@ -163,8 +171,14 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
   const registry = new Registry();
   const webhooks = new Webhooks({ storage, config: live, registry, clock: systemClock, log });
   const files = new Files({ store: storage.files, config: live.current(), clock: systemClock, log });
+  const usage = new Usage({ store: storage.usage, registry, clock: systemClock, log });
+  const replace = async (next: GatewayConfig) => live.replace(next);
+  const keys = new StoredKeys({ store: storage.entries, live, replace, clock: systemClock, log });
   const parts: HttpParts = {
     config: live,
+    keys,
+    audit: new Audit({ store: storage.entries, instance: 'test', clock: systemClock, log }),
+    usage,
     webhooks,
     files,
     documents: { read: () => Promise.reject(new Error('nothing is read here')) },
@@ -207,6 +221,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
     server,
     parts,
     storage,
+    keys,
     load,
     runs,
     lines,
@@ -225,6 +240,7 @@ export async function openGateway(options: TestGatewayOptions = {}): Promise<Tes
       closing.abort();
       stopped.abort();
       server.closeAllConnections();
+      await Promise.all([keys, usage].map((part) => part[Symbol.asyncDispose]()));
       await executor.stop({ graceMs: 100 });
       await webhooks[Symbol.asyncDispose]();
       files[Symbol.dispose]();

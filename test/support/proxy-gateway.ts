@@ -30,6 +30,7 @@ export interface ProxyGatewayOptions {
   server?: object;
   passthrough?: readonly object[];
   tools?: object;
+  teams?: object;
 }
 
 export interface ProxyGateway extends AsyncDisposable {
@@ -71,6 +72,7 @@ export async function startProxyGateway(options: ProxyGatewayOptions): Promise<P
     },
     keys: [{ id: 'client', secret: CLIENT_KEY, ...options.key }, ...(options.keys ?? [])],
     tools: options.tools ?? {},
+    teams: options.teams ?? {},
     passthrough: options.passthrough ?? [],
   });
   const logger = createLogger({ destination: { write: (line: string) => void log.push(line) } });

@@ -22,13 +22,16 @@ const FLOORS: Readonly<Record<string, number>> = {
   plain: 4,
   gateway: 5,
   runs: 5,
+  audit: 6,
+  keys: 6,
+  usage: 6,
   webhooks: 6,
   http: 7,
   console: 7,
   cli: 7,
 };
 /** What stands above all floors: the entry, the composition root, and the processes that share a port. */
-const ROOF = /^(compile-cache|main|server)\.ts$|^workers\//;
+const ROOF = /^(accounting|compile-cache|main|server)\.ts$|^workers\//;
 
 interface Only {
   what: string;

@@ -96,4 +96,6 @@ export const runs = z
 
 export const logging = z.strictObject({
   level: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  /** Where the audit is written besides the store: a file, or `stdout`. */
+  audit: z.string().min(1).optional(),
 });

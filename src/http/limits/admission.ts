@@ -1,16 +1,22 @@
 import { randomBytes } from 'node:crypto';
-import { GatewayError } from '../../base/errors.ts';
-import type { KeyConfig } from '../../config/schema.ts';
-import type { AdmittedRun, EndedRun, HeldLimits, Used } from '../../runs/runs.ts';
+import type { GatewayConfig, KeyConfig } from '../../config/schema.ts';
+import type { AdmittedRun, EndedRun, HeldLimits } from '../../runs/runs.ts';
+import { type LimitHolder, type LimitNote, type LimitResult, type LimitStore, releaseOf } from '../../store/limits.ts';
+import { nothingUsed, tokensOf, type Used } from '../../upstream/used.ts';
 import {
-  type LimitHolder,
-  type LimitNote,
-  type LimitRelease,
-  type LimitRequest,
-  type LimitResult,
-  type LimitStore,
-  releaseOf,
-} from '../../store/limits.ts';
+  BUDGETS,
+  hasBudgets,
+  heldBy,
+  holdAnew,
+  limitsOf,
+  notesOf,
+  type OwnedRequest,
+  ownersOf,
+  REQUESTS,
+  RUNS,
+  refusalOf,
+  releasesOf,
+} from './key-limits.ts';
 
 /** A request that asks to be counted. */
 export interface AdmissionRequest {
@@ -40,28 +46,6 @@ export interface Admitted {
   settle(used?: Used): Promise<void>;
 }
 
-const REQUESTS = { name: 'requests', windowSeconds: 60 };
-const RUNS = 'runs';
-const MILLIONTHS = 1_000_000;
-/** A sum of floating-point numbers may exceed the true one by this much without costing another millionth. */
-const ROUNDING = 1e-6;
-
-/** What is reserved before it is known how much of it is used; `pointsOf` is how it is counted. */
-const BUDGETS = [
-  {
-    of: 'tokens',
-    setting: 'tokens_per_day',
-    window: { name: 'tokens', windowSeconds: 86_400 },
-    pointsOf: (tokens: number) => tokens,
-  },
-  {
-    of: 'cost',
-    setting: 'cost_per_day',
-    window: { name: 'costs', windowSeconds: 86_400 },
-    pointsOf: (cost: number) => Math.max(0, Math.ceil(cost * MILLIONTHS - ROUNDING)),
-  },
-] as const;
-
 /** How often it is noted what calls have used so far, in milliseconds. */
 const NOTE_MS = 1000;
 /** Notes of a call that has used nothing more since the one before: what it holds must not run out. */
@@ -75,23 +59,23 @@ const CALL_MS = 600_000;
 const WAITING_MS = 86_400_000;
 /** What an answer may take beyond a tenth of the time of its run, with its repeats, in milliseconds. */
 const ANSWER_MS = 600_000;
-/** When a place may have become free, in milliseconds. */
-const CONCURRENCY_RETRY_MS = 2000;
-
 /**
  * The limits of API keys (docs/operating.md, "Limits"): the one place that admits requests and frees what they hold.
  * Refused requests use up nothing.
  */
 export class Admission {
   readonly #store: LimitStore;
+  readonly #teams: () => GatewayConfig['teams'];
   /** Ids of requests that are no runs begin with this, so that no other instance has the same. */
   readonly #ids = randomBytes(6).toString('base64url');
   readonly #calls = new Map<string, OpenCall>();
   #noting: NodeJS.Timeout | undefined;
   #made = 0;
 
-  constructor(store: LimitStore) {
+  /** `teams`: those of the configuration in force. */
+  constructor(store: LimitStore, teams: () => GatewayConfig['teams'] = () => ({})) {
     this.#store = store;
+    this.#teams = teams;
   }
 
   /**
@@ -101,12 +85,21 @@ export class Admission {
    */
   async admit(request: AdmissionRequest): Promise<Admitted> {
     const { key, id = `${this.#ids}-${++this.#made}` } = request;
-    const limits = limitsOf(request);
-    const holder = { key: key.id, id, lasting: request.runMs !== undefined };
-    if (limits.length > 0) checkResults(await this.#store.take(holder, limits), { limits, request });
+    const { tokens, cost, runMs } = request;
+    const owners = ownersOf(key, this.#teams());
+    const limits = limitsOf(owners, { tokens, cost, isRun: runMs !== undefined, ttlMs: heldMs(request) });
+    const holder = { key: key.id, id, lasting: runMs !== undefined };
+    if (limits.length > 0)
+      checkResults(
+        await this.#store.take(
+          holder,
+          limits.map(({ of: _, ...limit }) => limit),
+        ),
+        { limits, request },
+      );
     const held = heldBy(limits);
     let open = true;
-    if (request.usedSoFar && budgetsIn(held).length > 0) {
+    if (request.usedSoFar && hasBudgets(held)) {
       this.#calls.set(id, { holder, held, used: request.usedSoFar, noted: '', skipped: 0 });
       this.#noting ??= setInterval(() => this.#noteCalls(), NOTE_MS).unref();
     }
@@ -119,7 +112,7 @@ export class Admission {
     return {
       held,
       undo: () => once(async () => limits.length > 0 && (await this.#store.giveBack(holder, limits.map(releaseOf)))),
-      settle: (used = { tokens: 0, cost: 0 }) => once(() => this.runEnded({ keyId: key.id, id, held, ...used })),
+      settle: (used = nothingUsed()) => once(() => this.runEnded({ keyId: key.id, id, held, used })),
     };
   }
 
@@ -132,7 +125,7 @@ export class Admission {
     const notes: LimitNote[] = [];
     for (const call of this.#calls.values()) {
       const used = call.used();
-      const noted = `${used.tokens} ${used.cost}`;
+      const noted = `${tokensOf(used)} ${used.cost}`;
       call.skipped = noted === call.noted ? call.skipped + 1 : 0;
       if (call.skipped % NOTES_SKIPPED > 0) continue;
       call.noted = noted;
@@ -143,23 +136,26 @@ export class Admission {
   }
 
   /** What counts against a key's limits now, for operators. Only limits that are set. */
-  async usage({ id, limits }: KeyConfig): Promise<{ name: string; limit: number; used: number }[]> {
-    const { requests_per_minute: requests, concurrent_runs: runs } = limits;
+  async usage(key: KeyConfig): Promise<{ name: string; limit: number; used: number }[]> {
     const usage: { name: string; limit: number; used: number }[] = [];
-    if (requests !== undefined) {
-      // Taking nothing from a counter reads it.
-      const { used } = await this.#store.counter(REQUESTS).take(id, 0, { limit: 0, force: true });
-      usage.push({ name: 'requests_per_minute', limit: requests, used });
-    }
-    if (runs !== undefined) {
-      const used = await this.#store.slots({ name: RUNS }).count(id);
-      usage.push({ name: 'concurrent_runs', limit: runs, used });
-    }
-    for (const { setting, window, pointsOf } of BUDGETS) {
-      const limit = limits[setting];
-      if (limit === undefined) continue;
-      const { used } = await this.#store.budget(window).used(id);
-      usage.push({ name: setting, limit, used: used / pointsOf(1) });
+    for (const { limits, owner = key.id, team } of ownersOf(key, this.#teams())) {
+      const { requests_per_minute: requests, concurrent_runs: runs } = limits;
+      const named = (name: string) => (team === undefined ? name : `team ${name}`);
+      if (requests !== undefined) {
+        // Taking nothing from a counter reads it.
+        const { used } = await this.#store.counter(REQUESTS).take(owner, 0, { limit: 0, force: true });
+        usage.push({ name: named('requests_per_minute'), limit: requests, used });
+      }
+      if (runs !== undefined) {
+        const used = await this.#store.slots({ name: RUNS }).count(owner);
+        usage.push({ name: named('concurrent_runs'), limit: runs, used });
+      }
+      for (const { setting, window, pointsOf } of BUDGETS) {
+        const limit = limits[setting];
+        if (limit === undefined) continue;
+        const { used } = await this.#store.budget(window).used(owner);
+        usage.push({ name: named(setting), limit, used: used / pointsOf(1) });
+      }
     }
     return usage;
   }
@@ -170,14 +166,7 @@ export class Admission {
    * @throws GatewayError `store_unavailable`.
    */
   async runBegins({ keyId, id, held, runMs }: AdmittedRun & { runMs: number }): Promise<void> {
-    const options = { limit: Number.POSITIVE_INFINITY, ttlMs: drivenMs(runMs) };
-    const requests: LimitRequest[] = budgetsIn(held).map(({ window, points }) => ({
-      kind: 'budget',
-      ...window,
-      points,
-      ...options,
-    }));
-    if (held.place) requests.unshift({ kind: 'place', name: RUNS, ...options });
+    const requests = holdAnew(held, drivenMs(runMs));
     if (requests.length > 0) await this.#store.take({ key: keyId, id, lasting: true }, requests);
   }
 
@@ -185,20 +174,14 @@ export class Admission {
    * Notes what a run has used so far: should its process die, this much is counted.
    * @throws GatewayError `store_unavailable`.
    */
-  async runUsed({ keyId, id, held, runMs, ...used }: AdmittedRun & Used & { runMs: number }): Promise<void> {
+  async runUsed({ keyId, id, held, runMs, used }: EndedRun & { runMs: number }): Promise<void> {
     const notes = notesOf({ holder: { key: keyId, id, lasting: true }, held }, used, drivenMs(runMs));
     if (notes.length > 0) await this.#store.note(notes);
   }
 
   /** Frees what an ended run held, whoever admitted it. False where the store is away: it is done when it is back. */
-  async runEnded({ keyId, id, held, ...used }: EndedRun): Promise<boolean> {
-    const releases: LimitRelease[] = budgetsIn(held).map(({ of, window, pointsOf, points }) => ({
-      kind: 'budget',
-      ...window,
-      points,
-      spent: pointsOf(used[of]),
-    }));
-    if (held.place) releases.unshift({ kind: 'place', name: RUNS });
+  async runEnded({ keyId, id, held, used }: EndedRun): Promise<boolean> {
+    const releases = releasesOf(held, used);
     return releases.length === 0 || (await this.#store.giveBack({ key: keyId, id }, releases));
   }
 }
@@ -213,39 +196,6 @@ interface OpenCall {
   skipped: number;
 }
 
-/** The budgets that something is held of, with how much. */
-function budgetsIn(held: HeldLimits) {
-  return BUDGETS.flatMap((budget) => {
-    const points = held[budget.of];
-    return points === undefined ? [] : [{ ...budget, points }];
-  });
-}
-
-function notesOf({ holder, held }: Pick<OpenCall, 'holder' | 'held'>, used: Used, ttlMs: number): LimitNote[] {
-  return budgetsIn(held).map(({ of, window, pointsOf }) => ({ ...window, holder, spent: pointsOf(used[of]), ttlMs }));
-}
-
-/** What a request is counted against, in this order. */
-function limitsOf(request: AdmissionRequest): LimitRequest[] {
-  const { concurrent_runs: places, requests_per_minute: requests } = request.key.limits;
-  const limits: LimitRequest[] = [];
-  const ttlMs = heldMs(request);
-  if (places !== undefined && request.runMs !== undefined) {
-    limits.push({ kind: 'place', name: RUNS, limit: places, ttlMs });
-  }
-  for (const { of, setting, window, pointsOf } of BUDGETS) {
-    const perDay = request.key.limits[setting];
-    const most = request[of];
-    if (perDay === undefined || most === undefined) continue;
-    const limit = pointsOf(perDay);
-    // Never more than the whole limit: a key with a small one can still send something.
-    const points = Math.max(1, Math.min(limit, pointsOf(most)));
-    limits.push({ kind: 'budget', ...window, points, limit, ttlMs });
-  }
-  if (requests !== undefined) limits.push({ kind: 'points', ...REQUESTS, points: 1, limit: requests });
-  return limits;
-}
-
 /** How long the places of a request are held where nobody frees them, in milliseconds. */
 function heldMs({ runMs, waits = false }: AdmissionRequest): number {
   if (runMs === undefined) return CALL_MS;
@@ -257,56 +207,19 @@ export function drivenMs(runMs: number): number {
   return Math.ceil(runMs * 1.1) + ANSWER_MS;
 }
 
-/** What a request holds until it ends. */
-function heldBy(limits: readonly LimitRequest[]): HeldLimits {
-  const held: HeldLimits = {};
-  for (const limit of limits) {
-    const budget = BUDGETS.find(({ window }) => window.name === limit.name);
-    if (limit.kind === 'place') held.place = true;
-    else if (budget) held[budget.of] = limit.points;
-  }
-  return held;
-}
-
 /** Announces what is left of the rate limit. @throws GatewayError where one of the limits was refused. */
 function checkResults(
   results: readonly LimitResult[],
-  { limits, request }: { limits: readonly LimitRequest[]; request: AdmissionRequest },
+  { limits, request }: { limits: readonly OwnedRequest[]; request: AdmissionRequest },
 ): void {
   for (const [index, limit] of limits.entries()) {
     const result = results[index];
     if (!result) throw new Error(`the limit ${limit.name} was not counted`);
-    const { granted, count, reservedByOthers } = result;
-    if (limit.name === REQUESTS.name && count) announceRequests(request, { limit: limit.limit, ...count });
-    if (!granted) throw refusal(limit, { reservedByOthers, limits: request.key.limits, resetMs: count?.resetMs ?? 0 });
+    const { granted, count } = result;
+    const isOwn = limit.of.team === undefined;
+    if (limit.name === REQUESTS.name && count && isOwn) announceRequests(request, { limit: limit.limit, ...count });
+    if (!granted) throw refusalOf(limit, result);
   }
-}
-
-function refusal(
-  { name, limit }: LimitRequest,
-  {
-    limits,
-    reservedByOthers,
-    resetMs,
-  }: Pick<LimitResult, 'reservedByOthers'> & {
-    limits: KeyConfig['limits'];
-    resetMs: number;
-  },
-): GatewayError {
-  const soon = { retryAfterMs: CONCURRENCY_RETRY_MS };
-  const later = { retryAfterMs: resetMs };
-  const budget = BUDGETS.find(({ window }) => window.name === name);
-  if (name === RUNS) {
-    return new GatewayError('concurrency_limit_exceeded', `This key may have ${limit} runs at a time.`, soon);
-  }
-  if (!budget) return new GatewayError('rate_limit_exceeded', `This key may send ${limit} requests a minute.`, later);
-  if (reservedByOthers) {
-    // Most use less than they reserve, and end long before the window does.
-    const message = `The ${budget.of} that other requests of this key may still use leave too little of the day for this one. Try again when one has ended.`;
-    return new GatewayError('quota_exceeded', message, soon);
-  }
-  const perDay = budget.of === 'cost' ? `cost of ${limits.cost_per_day}` : `${limit} tokens`;
-  return new GatewayError('quota_exceeded', `This key has used up its ${perDay} a day.`, later);
 }
 
 function announceRequests(

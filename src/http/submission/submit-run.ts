@@ -3,6 +3,7 @@ import type { RunId } from '../../base/ids.ts';
 import { traceOf } from '../../base/trace-context.ts';
 import type { Submission, Submitted } from '../../runs/runs.ts';
 import { costOf, highestKnownPrice } from '../../upstream/price.ts';
+import { tagOf } from '../../usage/tag.ts';
 import type { AppDeps, Identity } from '../app-deps.ts';
 import type { Admitted } from '../limits/admission.ts';
 import type { WorstCase } from '../limits/worst-case.ts';
@@ -16,7 +17,7 @@ export interface RunSubmission {
   identity: Identity;
   /** The body's bytes. */
   raw: Buffer;
-  submission: Omit<Submission, 'caller' | 'repeat' | 'admit' | 'trace'>;
+  submission: Omit<Submission, 'caller' | 'repeat' | 'admit' | 'trace' | 'tag'>;
   /** What the run will use at most, by what is known. */
   worst: WorstCase;
 }
@@ -43,6 +44,7 @@ export async function submitRun(deps: AppDeps, request: RunSubmission): Promise<
       ...submission,
       caller,
       trace: traceOf(req.headers),
+      tag: tagOf(req.headers, submission.metadata),
       ...(path !== undefined && { repeat: repeatKeyOf(req, { path, raw, caller }) }),
       admit: async (id: RunId, { waits }) => {
         admitted = await deps.admission.admit({

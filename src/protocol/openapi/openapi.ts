@@ -4,7 +4,6 @@ import { chatChunk, chatCompletion } from '../chat.ts';
 import { compactedResponseObject, inputTokens } from '../compaction.ts';
 import { runEvent } from '../events.ts';
 import { modelList, modelObject } from '../models.ts';
-import { overview } from '../overview.ts';
 import {
   getReportQuery,
   getResponseQuery,
@@ -24,6 +23,7 @@ import {
 import { responseListEntry, responseObject } from '../response.ts';
 import { task, taskEntry } from '../tasks.ts';
 import { webhookDelivery } from '../webhook-delivery.ts';
+import { adminOperations } from './admin.ts';
 import { conversationOperations } from './conversations.ts';
 import { describedInput, withNulls } from './describe.ts';
 import { fileOperations } from './files.ts';
@@ -222,12 +222,6 @@ function otherOperations(): RouteConfig[] {
         answer: jsonAnswer('The delivery.', delivery),
       },
     }),
-    ...tagged('Operating', {
-      'get /admin/overview getOverview': {
-        summary: 'See instances, queue, providers, keys and recent failures; for keys with `admin: true`.',
-        description: 'Read-only, without secrets. To other keys it is a 404.',
-        answer: jsonAnswer('The overview.', overview.meta({ id: 'Overview' })),
-      },
-    }),
+    ...adminOperations(),
   ];
 }

@@ -9,11 +9,12 @@ import type { Warning } from '../../protocol/warnings.ts';
 import type { SchemaChecker } from '../../research/answer/schema/schema-job.ts';
 import type { Prompts } from '../../research/prompts/load-prompts.ts';
 import type { RequestedMcpServer } from '../../research/run/request.ts';
+import type { TerminalStatus } from '../../store/run-store.ts';
 import type { SourceLimits } from '../../tools/source-limits.ts';
 import type { Tool } from '../../tools/tool.ts';
 import type { ChatModel, TurnUsage } from '../../upstream/turn.ts';
 import type { RunMetrics } from '../metrics.ts';
-import type { AdmittedRun, EndedRun, Used } from '../runs.ts';
+import type { AdmittedRun, EndedRun } from '../runs.ts';
 import type { RunDriver } from './run-driver.ts';
 
 /** The tools of one run, and what they hold open. */
@@ -68,9 +69,16 @@ export interface DriverParts {
   /** Awaited before a run goes on that did not begin where it was submitted. */
   begins?(run: AdmittedRun): Promise<void>;
   /** Called with what a run has used so far, before what follows from it is stored. */
-  used?(run: AdmittedRun & Used): void;
+  used?(run: EndedRun): void;
   /** Called for every run that this instance ended. */
   ended?(
-    run: EndedRun & { model: string; error: ErrorCode | undefined /** Receivers are told. */; tells: boolean },
+    run: EndedRun & {
+      model: string;
+      tag: string | undefined;
+      status: TerminalStatus;
+      error: ErrorCode | undefined;
+      /** Receivers are told. */
+      tells: boolean;
+    },
   ): void;
 }

@@ -8,8 +8,9 @@ import { finalWarnings } from '../../research/run/final-warnings.ts';
 import { ResearchState } from '../../research/run/state.ts';
 import { isMilestone, type ResearchOutcome } from '../../research/run/steps.ts';
 import type { RunStore } from '../../store/run-store.ts';
+import { nothingUsed, tokensOf, type Used } from '../../upstream/used.ts';
 import { ResponseFold } from '../reading/response-fold.ts';
-import type { ProxyAnswer, Used } from '../runs.ts';
+import type { ProxyAnswer } from '../runs.ts';
 import { NewerDataError } from '../stored/stored-data.ts';
 import { loopOf, readGenerate, readKeepMs, readProxyRequest, readResearchRequest } from '../stored/stored-request.ts';
 import { parseProxyResult, parseTranscript } from '../stored/stored-transcript.ts';
@@ -229,8 +230,11 @@ class Execution {
       this.#proxyUsed = used;
     };
     const body = await driver.proxy({ run: lease.run, request, metered, signal: lease.signal });
-    this.#proxied = { body, ...this.#used() };
-    this.#writer.pushTranscript({ t: 'proxy_result', ...this.#proxied }, { progress: true });
+    const used = this.#used();
+    this.#proxied = { body, used };
+    // Gateways of earlier versions read the first two.
+    const counted = { tokens: tokensOf(used), cost: used.cost, used };
+    this.#writer.pushTranscript({ t: 'proxy_result', body, ...counted }, { progress: true });
     return { incomplete: null };
   }
 
@@ -316,11 +320,12 @@ class Execution {
       restore();
       return written;
     }
-    const { tokens, cost } = this.#used();
+    const used = this.#used();
     const error = errorObject?.code;
-    this.ended = { status, tokens, cost, error };
+    this.ended = { status, used, error };
     const incomplete = outcome?.incomplete ?? undefined;
-    const told = { status, error, incomplete, tokens, cost: cost || undefined, attempts: lease.attempts };
+    const [tokens, cost] = [tokensOf(used), used.cost || undefined];
+    const told = { status, error, incomplete, tokens, cost, attempts: lease.attempts };
     this.#options.log.info(told, 'run ended');
     return written;
   }
@@ -341,10 +346,15 @@ class Execution {
   /** What the run has used, for limits and metrics: also where a part of it has no price. */
   #used(): Used {
     if (this.#options.lease.run.kind === 'proxy') {
-      const { tokens, cost } = this.#proxied ?? this.#proxyUsed?.() ?? { tokens: 0, cost: 0 };
-      return { tokens, cost };
+      return this.#proxied?.used ?? this.#proxyUsed?.() ?? nothingUsed();
     }
     const { usage, cost } = this.#state;
-    return { tokens: usage.total_tokens, cost: cost > 0 ? cost : (usage.cost?.total ?? 0) };
+    return {
+      inputTokens: usage.input_tokens,
+      cachedTokens: usage.input_tokens_details.cached_tokens,
+      outputTokens: usage.output_tokens,
+      reasoningTokens: usage.output_tokens_details.reasoning_tokens,
+      cost: cost > 0 ? cost : (usage.cost?.total ?? 0),
+    };
   }
 }

@@ -17,7 +17,7 @@ import type { RunRecord } from '../../store/run-store.ts';
 import type { Tool } from '../../tools/tool.ts';
 import { highestPrice } from '../../upstream/price.ts';
 import type { TurnUsage } from '../../upstream/turn.ts';
-import { readHeld, readResearchRequest, readTells, readTrace } from '../stored/stored-request.ts';
+import { readHeld, readResearchRequest, readTag, readTells, readTrace } from '../stored/stored-request.ts';
 import type { DriverParts } from './driver-parts.ts';
 import { drivePlain } from './plain-driver.ts';
 import type { RunDriver } from './run-driver.ts';
@@ -32,13 +32,14 @@ export function createDriver(parts: DriverParts): RunDriver {
       await parts.begins?.({ id: run.id, keyId: run.keyId, held: readHeld(run) });
     },
     used(run, used) {
-      parts.used?.({ id: run.id, keyId: run.keyId, held: readHeld(run), ...used });
+      parts.used?.({ id: run.id, keyId: run.keyId, held: readHeld(run), used });
     },
     left({ run, result, ended }) {
       const { id, keyId, model } = run;
       if (ended) {
-        const { tokens, cost, error } = ended;
-        parts.ended?.({ id, keyId, model, held: readHeld(run), tokens, cost, error, tells: readTells(run) });
+        const stored = { held: readHeld(run), tag: readTag(run), tells: readTells(run) };
+        parts.ended?.({ id, keyId, model, ...stored, ...ended });
+        const { cost } = ended.used;
         if (cost > 0) parts.metrics?.cost(model, cost, parts.config.current().server.currency);
       }
       parts.metrics?.left(run, { result, status: ended?.status, now: parts.clock.now() });

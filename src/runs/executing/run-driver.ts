@@ -4,7 +4,8 @@ import type { LiveSteps } from '../../research/run/live-steps.ts';
 import type { ResearchState } from '../../research/run/state.ts';
 import type { ResearchOutcome, Step } from '../../research/run/steps.ts';
 import type { RunRecord, TerminalStatus } from '../../store/run-store.ts';
-import type { ProxyRequest, Used } from '../runs.ts';
+import type { Used } from '../../upstream/used.ts';
+import type { ProxyRequest } from '../runs.ts';
 
 /** Where a loop goes on, and whom it tells. */
 export interface LoopOptions {
@@ -43,7 +44,7 @@ export interface RunDriver {
 export interface ExecutionOutcome {
   run: RunRecord;
   result: ExecutionResult;
-  ended: (Used & { status: TerminalStatus; error: ErrorCode | undefined }) | undefined;
+  ended: { status: TerminalStatus; used: Used; error: ErrorCode | undefined } | undefined;
 }
 
 /** How an execution left its run. `released`: at a step boundary; `lost`: another owner goes on. */

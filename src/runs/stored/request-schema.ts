@@ -22,6 +22,8 @@ export interface StoredRequest {
   mcpServers?: string;
   held?: HeldLimits;
   trace?: TraceContext;
+  /** What its use is counted under. */
+  tag?: string;
   /** False: the run ends as it begins. */
   generate?: false;
   /** How long it is kept behind its end, in milliseconds, where that is not as long as all others. */
@@ -181,14 +183,21 @@ const plain: z.ZodType<PlainRequest> = z.looseObject({
   cacheKey: z.string().optional(),
 });
 
+const heldLimits = z.looseObject({
+  place: z.boolean().optional(),
+  tokens: z.number().optional(),
+  cost: z.number().optional(),
+  minuteTokens: z.number().optional(),
+  monthCost: z.number().optional(),
+});
+
 export const stored: z.ZodType<StoredRequest> = z.looseObject({
   v: z.int().positive().default(1),
   input: z.array(jsonObject),
   request: z.union([research, plain, z.looseObject({ kind: z.literal('proxy'), body: z.string() })]),
   mcpServers: z.string().optional(),
-  held: z
-    .looseObject({ place: z.boolean().optional(), tokens: z.number().optional(), cost: z.number().optional() })
-    .optional(),
+  held: heldLimits.extend({ team: heldLimits.extend({ id: z.string() }).optional() }).optional(),
+  tag: z.string().optional(),
   trace: z.looseObject({ traceparent: z.string(), tracestate: z.string().optional() }).optional(),
   generate: z.literal(false).optional(),
   keepMs: z.number().nonnegative().optional(),

@@ -17,13 +17,13 @@ export function storedRequest(
   submission: Submission,
   { key, held, tells }: { key: Buffer; held: HeldLimits; tells: boolean },
 ): StoredRequest {
-  const { request, input, trace, conversation, keepMs, generate, webhook } = submission;
-  const limits = held.place || held.tokens !== undefined || held.cost !== undefined ? { held } : {};
+  const { request, input, trace, tag, conversation, keepMs, generate, webhook } = submission;
+  const limits = Object.keys(held).length > 0 ? { held } : {};
   const joined = conversation && { conversation: conversation.id };
   const keep = { ...(keepMs !== undefined && { keepMs }), ...(generate === false && { generate }) };
   const v = keepMs === undefined && generate !== false ? versionFor(request) : DATA_VERSION;
   const told = tells && { webhook: webhook ? encrypt(JSON.stringify(webhook), key) : '' };
-  const common = { v, input, ...limits, ...(trace && { trace }), ...keep, ...joined, ...told };
+  const common = { v, input, ...limits, ...(trace && { trace }), ...(tag && { tag }), ...keep, ...joined, ...told };
   if (request.kind === 'proxy' || request.mcpServers.length === 0) return { ...common, request };
   const mcpServers = encrypt(JSON.stringify(request.mcpServers), key);
   return { ...common, request: { ...request, mcpServers: [] }, mcpServers };
@@ -56,6 +56,11 @@ export function readHeld(run: RunRecord): HeldLimits {
 /** The trace that the run belongs to. */
 export function readTrace(run: RunRecord): TraceContext | undefined {
   return parse(run).trace;
+}
+
+/** The tag that its use is counted under (docs/keys.md, "Usage"). */
+export function readTag(run: RunRecord): string | undefined {
+  return parse(run).tag;
 }
 
 /** Whether the model is asked for anything. */

@@ -5,6 +5,7 @@ import { incompleteReason } from '../../protocol/response.ts';
 import { warning } from '../../protocol/warnings.ts';
 import type { TranscriptEntry } from '../../research/run/transcript.ts';
 import type { RunStore } from '../../store/run-store.ts';
+import { nothingUsed } from '../../upstream/used.ts';
 import type { ProxyAnswer } from '../runs.ts';
 import { NewerDataError, parseStored } from './stored-data.ts';
 
@@ -202,9 +203,14 @@ const proxyResult = z.looseObject({
     .nonnegative()
     .nullish()
     .transform((cost) => cost ?? 0),
+  // Absent where an earlier version wrote it: it counted tokens in all.
+  used: z
+    .object({ inputTokens: count, cachedTokens: count, outputTokens: count, reasoningTokens: count, cost: z.number() })
+    .optional(),
 });
 
 /** The provider's answer to a proxy task, as its transcript holds it, and what it was. */
 export function parseProxyResult(text: string): ProxyAnswer {
-  return parseStored(proxyResult, text, 'answer of a provider');
+  const { body, tokens, cost, used } = parseStored(proxyResult, text, 'answer of a provider');
+  return { body, used: used ?? { ...nothingUsed(), inputTokens: tokens, cost } };
 }

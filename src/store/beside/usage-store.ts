@@ -1,5 +1,5 @@
 /**
- * What was used, by day (docs/usage.md). One contract, several backends, one contract suite (`test/contract/usage.ts`).
+ * What was used, by day (docs/keys.md, "Usage"). One contract, several backends, one contract suite (`test/contract/usage.ts`).
  *
  * Every method may throw `GatewayError('store_unavailable')`.
  */

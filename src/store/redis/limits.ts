@@ -181,9 +181,10 @@ async function giveBack(
   { holder, releases }: OwedRelease,
   { repeated }: { repeated: boolean },
 ): Promise<void> {
-  const { key, id } = holder;
+  const { id } = holder;
   for (const release of releases) {
-    if (release.kind === 'budget') await settle(parts, holder, release);
+    const { owner: key = holder.key } = release;
+    if (release.kind === 'budget') await settle(parts, { key, id }, release);
     else if (release.kind === 'place') await parts.redis.command(['ZREM', parts.keys.limit(release.name, key), id]);
     else if (!repeated) await redisCounter(parts, release).giveBack(key, release.points);
   }

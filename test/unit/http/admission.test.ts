@@ -4,6 +4,7 @@ import { GatewayError } from '../../../src/base/errors.ts';
 import { configSchema, type KeyConfig } from '../../../src/config/schema.ts';
 import { Admission, drivenMs } from '../../../src/http/limits/admission.ts';
 import { memoryLimits } from '../../../src/store/memory-limits.ts';
+import { nothingUsed, type Used } from '../../../src/upstream/used.ts';
 
 function keyWith(limits: object): KeyConfig {
   const config = configSchema.parse({
@@ -31,6 +32,10 @@ function setUp(limits: object) {
       announce: (headers) => void announced.push(headers),
     });
   return { admit, admission, announced, clock };
+}
+
+function used(tokens: number, cost = 0): Used {
+  return { ...nothingUsed(), outputTokens: tokens, cost };
 }
 
 const refused = (code: string) => (thrown: unknown) => thrown instanceof GatewayError && thrown.code === code;
@@ -65,9 +70,9 @@ describe('Admission', () => {
     await admit('a');
     const held = { place: true };
     await admission.runBegins({ id: 'of before', keyId: 'k', held, runMs: 1000 });
-    await admission.runEnded({ id: 'a', keyId: 'k', held, tokens: 0, cost: 0 });
+    await admission.runEnded({ id: 'a', keyId: 'k', held, used: used(0, 0) });
     await assert.rejects(admit('b'), refused('concurrency_limit_exceeded'));
-    await admission.runEnded({ id: 'of before', keyId: 'k', held, tokens: 0, cost: 0 });
+    await admission.runEnded({ id: 'of before', keyId: 'k', held, used: used(0, 0) });
     await admit('b');
   });
 
@@ -86,12 +91,12 @@ describe('Admission', () => {
     const first = await admit('a', { tokens: 60 });
     await first.undo();
     await first.undo();
-    await first.settle({ tokens: 0, cost: 0 });
+    await first.settle(used(0, 0));
     const second = await admit('b', { tokens: 60 });
-    await second.settle({ tokens: 50, cost: 0 });
-    await second.settle({ tokens: 0, cost: 0 });
+    await second.settle(used(50, 0));
+    await second.settle(used(0, 0));
     await second.undo();
-    await (await admit('c', { tokens: 50 })).settle({ tokens: 50, cost: 0 });
+    await (await admit('c', { tokens: 50 })).settle(used(50, 0));
     await assert.rejects(admit('d', { tokens: 1 }), refused('quota_exceeded'));
   });
 
@@ -104,7 +109,7 @@ describe('Admission', () => {
 
   it('a request refused by the rate limit keeps no place and no tokens', async () => {
     const { admit } = setUp({ concurrent_runs: 2, requests_per_minute: 1, tokens_per_day: 100 });
-    await (await admit('a', { tokens: 10 })).settle({ tokens: 10, cost: 0 });
+    await (await admit('a', { tokens: 10 })).settle(used(10, 0));
     for (let n = 0; n < 20; n++) await assert.rejects(admit(`b${n}`, { tokens: 10 }), refused('rate_limit_exceeded'));
   });
 
@@ -113,22 +118,22 @@ describe('Admission', () => {
     const first = await admit('a', { tokens: 60 });
     const soon = { code: 'quota_exceeded', retryAfterMs: 2000 };
     await assert.rejects(admit('b', { tokens: 60 }), soon, 'it fits once the other one has ended');
-    await first.settle({ tokens: 50, cost: 0 });
+    await first.settle(used(50, 0));
     const second = await admit('c', { tokens: 60 });
-    await second.settle({ tokens: 60, cost: 0 });
+    await second.settle(used(60, 0));
     await assert.rejects(admit('d', { tokens: 1 }), { code: 'quota_exceeded', retryAfterMs: 86_400_000 });
   });
 
   it('tokens that were more than reserved are taken', async () => {
     const { admit } = setUp({ tokens_per_day: 100 });
-    await (await admit('a', { tokens: 10 })).settle({ tokens: 99, cost: 0 });
-    await (await admit('b', { tokens: 10 })).settle({ tokens: 10, cost: 0 });
+    await (await admit('a', { tokens: 10 })).settle(used(99, 0));
+    await (await admit('b', { tokens: 10 })).settle(used(10, 0));
     await assert.rejects(admit('c', { tokens: 1 }), refused('quota_exceeded'));
   });
 
   it('a limit smaller than any request still lets one through', async () => {
     const { admit } = setUp({ tokens_per_day: 5 });
-    await (await admit('a', { tokens: 1_000_000 })).settle({ tokens: 1_000_000, cost: 0 });
+    await (await admit('a', { tokens: 1_000_000 })).settle(used(1_000_000, 0));
     await assert.rejects(admit('b'), refused('quota_exceeded'));
   });
 
@@ -151,8 +156,7 @@ describe('Admission', () => {
       },
     });
     const key = keyWith({ tokens_per_day: 100 });
-    const call = async () =>
-      await (await admission.admit({ key, tokens: 1, announce: () => {} })).settle({ tokens: 1, cost: 0 });
+    const call = async () => await (await admission.admit({ key, tokens: 1, announce: () => {} })).settle(used(1, 0));
     for (let n = 0; n < 3; n++) await call();
     assert.equal(new Set(ids).size, 3);
   });
@@ -179,7 +183,7 @@ describe('Admission', () => {
   it('a run of a key without limits asks nothing of the store', async () => {
     const { admission, calls } = listing();
     const { held } = await admission.admit({ key: keyWith({}), id: 'a', runMs: 1000, tokens: 1, announce: () => {} });
-    const run = { id: 'a', keyId: 'k', held, runMs: 1000, tokens: 10, cost: 1 };
+    const run = { id: 'a', keyId: 'k', held, runMs: 1000, used: used(10, 1) };
     await admission.runBegins(run);
     await admission.runUsed(run);
     assert.equal(await admission.runEnded(run), true);
@@ -190,24 +194,87 @@ describe('Admission', () => {
     mock.timers.enable({ apis: ['setInterval'] });
     try {
       const { admission, calls } = listing();
-      let used = { tokens: 5, cost: 0 };
+      let soFar = used(5);
       const key = keyWith({ tokens_per_day: 100 });
-      const call = await admission.admit({ key, tokens: 20, announce: () => {}, usedSoFar: () => used });
+      const call = await admission.admit({ key, tokens: 20, announce: () => {}, usedSoFar: () => soFar });
       const notes = () => calls.filter((name) => name === 'note').length;
       mock.timers.tick(1000);
       assert.equal(notes(), 1);
       mock.timers.tick(3000);
       assert.equal(notes(), 1, 'it has used nothing more');
-      used = { tokens: 6, cost: 0 };
+      soFar = used(6);
       mock.timers.tick(1000);
       assert.equal(notes(), 2);
-      await call.settle(used);
-      used = { tokens: 7, cost: 0 };
+      await call.settle(soFar);
+      soFar = used(7);
       mock.timers.tick(5000);
       assert.equal(notes(), 2);
     } finally {
       mock.timers.reset();
     }
+  });
+
+  it('limits of a team count for all of its keys, beside their own', async () => {
+    const clock = { now: 0 };
+    const teams = { sales: { limits: { concurrent_runs: 2, tokens_per_day: 100, cost_per_month: 1 } } };
+    const admission = new Admission(
+      memoryLimits(() => clock.now),
+      () => teams,
+    );
+    const [ann, bob] = ['ann', 'bob'].map((id) => ({ ...keyWith({ tokens_per_day: 80 }), id, team: 'sales' }));
+    assert.ok(ann && bob);
+    const run = (key: KeyConfig, id: string, tokens: number) =>
+      admission.admit({ key, id, runMs: 1000, tokens, cost: 0.1, announce: () => {} });
+    const first = await run(ann, 'a', 60);
+    assert.deepEqual(first.held, {
+      tokens: 60,
+      team: { id: 'sales', place: true, tokens: 60, monthCost: 100_000 },
+    });
+    await assert.rejects(run(bob, 'b', 60), (thrown) => {
+      assert.ok(refused('quota_exceeded')(thrown));
+      assert.match(String(thrown), /this key's team/);
+      return true;
+    });
+    const second = await run(bob, 'c', 40);
+    await assert.rejects(run(bob, 'd', 1), refused('concurrency_limit_exceeded'));
+    // It travels with the run, as JSON; the team's configuration may have changed by then.
+    const held = JSON.parse(JSON.stringify(second.held));
+    await admission.runEnded({ id: 'c', keyId: 'bob', held, used: used(10, 0.25) });
+    await first.settle(used(20, 0.5));
+    assert.deepEqual(await admission.usage(ann), [
+      { name: 'tokens_per_day', limit: 80, used: 20 },
+      { name: 'team concurrent_runs', limit: 2, used: 0 },
+      { name: 'team tokens_per_day', limit: 100, used: 30 },
+      { name: 'team cost_per_month', limit: 1, used: 0.75 },
+    ]);
+    await assert.rejects(
+      run(bob, 'e', 79).then(() => run(ann, 'f', 60)),
+      refused('quota_exceeded'),
+    );
+  });
+
+  it('tokens of a minute are free again with the next, and a run counts in the one in which it ends', async () => {
+    const { admit, admission, clock } = setUp({ tokens_per_minute: 100 });
+    const call = (tokens: number) =>
+      admission.admit({ key: keyWith({ tokens_per_minute: 100 }), tokens, announce: () => {} });
+    const run = await admit('a', { tokens: 5000 });
+    await admission.runUsed({ id: 'a', keyId: 'k', held: run.held, runMs: 1000, used: used(90) });
+    await (await call(90)).settle(used(50));
+    await run.settle(used(60));
+    await assert.rejects(call(1), refused('rate_limit_exceeded'));
+    clock.now = 60_000;
+    await (await call(90)).undo();
+  });
+
+  it('what is spent in a month is forgotten after thirty days', async () => {
+    const { admission, clock } = setUp({});
+    const key = keyWith({ cost_per_month: 1 });
+    const call = (cost: number) => admission.admit({ key, tokens: 1, cost, announce: () => {} });
+    await (await call(0.5)).settle(used(1, 1));
+    clock.now = 29 * 86_400_000;
+    await assert.rejects(call(0.1), refused('quota_exceeded'));
+    clock.now = 30 * 86_400_000;
+    await call(0.5);
   });
 
   it('what a run held is freed by whoever ends it', async () => {
@@ -217,11 +284,11 @@ describe('Admission', () => {
     assert.deepEqual(held, { place: true, tokens: 90 });
     await assert.rejects(admit('b'), refused('concurrency_limit_exceeded'));
     // It travels with the run, as JSON.
-    await admission.runEnded({ id: 'a', keyId: 'k', held: JSON.parse(JSON.stringify(held)), tokens: 30, cost: 0 });
+    await admission.runEnded({ id: 'a', keyId: 'k', held: JSON.parse(JSON.stringify(held)), used: used(30, 0) });
     await (await admit('b', { tokens: 70 })).undo();
     const { held: all } = await admit('c', { tokens: 71 });
     assert.equal(all.tokens, 71, 'alone it may use up what is left');
-    await admission.runEnded({ id: 'c', keyId: 'k', held: all, tokens: 71, cost: 0 });
+    await admission.runEnded({ id: 'c', keyId: 'k', held: all, used: used(71, 0) });
     await assert.rejects(admit('d'), refused('quota_exceeded'));
   });
 });

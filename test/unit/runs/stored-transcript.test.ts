@@ -1,19 +1,23 @@
 import assert from 'node:assert/strict';
 import { parseProxyResult } from '../../../src/runs/stored/stored-transcript.ts';
+import { nothingUsed } from '../../../src/upstream/used.ts';
 
 describe('the stored answer of a provider to a task', () => {
   const body = '{"choices":[]}';
 
   it('tells what it used', () => {
     const stored = JSON.stringify({ t: 'proxy_result', body, tokens: 12, cost: 0.5 });
-    const { body: read, tokens, cost } = parseProxyResult(stored);
-    assert.deepEqual({ read, tokens, cost }, { read: body, tokens: 12, cost: 0.5 });
+    const of = { ...nothingUsed(), inputTokens: 12, cost: 0.5 };
+    assert.deepEqual(parseProxyResult(stored), { body, used: of });
+    const used = { inputTokens: 9, cachedTokens: 4, outputTokens: 3, reasoningTokens: 1, cost: 0.5 };
+    const now = JSON.stringify({ t: 'proxy_result', body, tokens: 12, cost: 0.5, used });
+    assert.deepEqual(parseProxyResult(now), { body, used });
   });
 
   it('of an earlier version used nothing that is known', () => {
     for (const used of [{}, { tokens: null, cost: null }]) {
-      const { tokens, cost } = parseProxyResult(JSON.stringify({ t: 'proxy_result', body, ...used }));
-      assert.deepEqual({ tokens, cost }, { tokens: 0, cost: 0 });
+      const read = parseProxyResult(JSON.stringify({ t: 'proxy_result', body, ...used }));
+      assert.deepEqual(read, { body, used: nothingUsed() });
     }
   });
 

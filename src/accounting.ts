@@ -1,0 +1,46 @@
+import { systemClock } from './base/clock.ts';
+import { messageOf } from './base/errors.ts';
+import type { Logger } from './base/logger.ts';
+import type { LiveConfig } from './config/live-config.ts';
+import type { Admission } from './http/limits/admission.ts';
+import type { Activity } from './http/operator/activity.ts';
+import type { DriverParts } from './runs/executing/driver-parts.ts';
+import type { RunMetrics } from './runs/metrics.ts';
+import type { AdmittedRun, EndedRun } from './runs/runs.ts';
+import type { Usage } from './usage/usage.ts';
+import type { Webhooks } from './webhooks/webhooks.ts';
+
+export interface AccountingParts {
+  live: LiveConfig;
+  metrics: RunMetrics;
+  admission: Admission;
+  usage: Pick<Usage, 'add'>;
+  webhooks: Pick<Webhooks, 'ended'>;
+  activity: Activity;
+  log: Logger;
+}
+
+/** What the driver tells of its runs: metrics, what they used, what they hold of limits, who is told of their end. */
+export function accounting({ live, metrics, admission, usage, webhooks, activity, log }: AccountingParts) {
+  const { maxRunMs: runMs } = live.current().runs;
+  const warn = (message: string) => (run: AdmittedRun) => (thrown: unknown) =>
+    log.warn({ run: run.id, err: messageOf(thrown) }, message);
+  const notCounted = warn('a run that begins was not counted');
+  const notFreed = warn('limits of an ended run were not freed');
+  const notTold = warn('the end of a run is told a little later');
+  return {
+    metrics,
+    begins: (run: AdmittedRun) => admission.runBegins({ ...run, runMs }).catch(notCounted(run)),
+    // A store that is away gets it with the next step.
+    used: (run: EndedRun) => void admission.runUsed({ ...run, runMs }).catch(() => {}),
+    ended(run: Parameters<NonNullable<DriverParts['ended']>>[0]) {
+      const { error, status, model, keyId, tag, used } = run;
+      const team = live.keyById(keyId)?.team;
+      usage.add({ labels: { key: keyId, team, model, tag }, used, failed: status === 'failed' });
+      admission.runEnded(run).catch(notFreed(run));
+      if (run.tells) webhooks.ended(run.id).catch(notTold(run));
+      if (error === undefined || error === 'cancelled') return;
+      activity.failed({ at: systemClock.now(), where: 'run', code: error, model, key: keyId });
+    },
+  } satisfies Partial<DriverParts>;
+}

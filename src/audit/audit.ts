@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import { z } from 'zod';
+import type { Clock } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
+import { parseJson } from '../base/json.ts';
+import type { Logger } from '../base/logger.ts';
+import type { Entry, EntryStore } from '../store/beside/entry-store.ts';
+
+const LIST = 'audit';
+/** Records that the store keeps. */
+const KEPT = 10_000;
+/** Refused keys that are told one by one in a minute; the others are counted. */
+const REFUSED_A_MINUTE = 60;
+const MINUTE_MS = 60_000;
+
+/** What happened. `by`: id of the key that did it; `target`: what it was done to. Nothing of it is secret. */
+export interface AuditEvent {
+  action: 'key.created' | 'key.updated' | 'key.rotated' | 'key.deleted' | 'key.refused' | 'config.reloaded';
+  by?: string | undefined;
+  target?: string | undefined;
+  /** Where the request came from. */
+  address?: string | undefined;
+  detail?: string | undefined;
+}
+
+const record = z.object({
+  id: z.string(),
+  time: z.number(),
+  instance: z.string(),
+  action: z.string(),
+  by: z.string().optional(),
+  target: z.string().optional(),
+  address: z.string().optional(),
+  detail: z.string().optional(),
+});
+
+/** `time`: Unix milliseconds. */
+export type AuditRecord = z.output<typeof record>;
+
+export interface AuditOptions {
+  store: EntryStore;
+  /** Where records are written besides, one line each (`logging.audit`). */
+  write?: ((line: string) => void) | undefined;
+  instance: string;
+  clock: Clock;
+  log: Logger;
+}
+
+/** Who changed what, and who was refused (docs/keys.md, "Audit"). */
+export class Audit {
+  readonly #options: AuditOptions;
+  #minute = 0;
+  #refused = 0;
+
+  constructor(options: AuditOptions) {
+    this.#options = options;
+  }
+
+  /** Records what happened. Never rejects: what was done is done, and a store that is away is told of in the log. */
+  async record({ action, by, target, address, detail }: AuditEvent): Promise<void> {
+    const { store, write, instance, clock, log } = this.#options;
+    const told: AuditRecord = { id: randomUUID(), time: clock.now(), instance, action, by, target, address, detail };
+    const value = JSON.stringify(told);
+    write?.(`${value}\n`);
+    try {
+      await store.add(LIST, { id: told.id, state: action, value, createdAt: told.time }, { newest: KEPT });
+    } catch (thrown) {
+      log.warn({ action, err: messageOf(thrown) }, 'the audit could not be stored');
+    }
+  }
+
+  /** A request was refused for its key. So many a minute are recorded, and how many more there were. */
+  refused(event: Pick<AuditEvent, 'by' | 'address' | 'detail'>): void {
+    const minute = Math.floor(this.#options.clock.now() / MINUTE_MS);
+    if (minute !== this.#minute) {
+      const more = this.#refused - REFUSED_A_MINUTE;
+      if (more > 0) void this.record({ action: 'key.refused', detail: `${more} more in the minute before` });
+      this.#minute = minute;
+      this.#refused = 0;
+    }
+    if (++this.#refused <= REFUSED_A_MINUTE) void this.record({ action: 'key.refused', ...event });
+  }
+
+  /** Newest first. @throws GatewayError `store_unavailable`. */
+  async list({ limit, after }: { limit: number; after?: string | undefined }) {
+    const { store } = this.#options;
+    const behind = after === undefined ? undefined : await store.get(LIST, after);
+    if (after !== undefined && !behind) return undefined;
+    const { entries, hasMore } = await store.page(LIST, { limit, order: 'desc', after: behind });
+    return { records: entries.flatMap((entry) => readRecord(entry) ?? []), hasMore };
+  }
+}
+
+function readRecord({ value }: Entry): AuditRecord | undefined {
+  const parsed = record.safeParse(parseJson(value));
+  return parsed.success ? parsed.data : undefined;
+}

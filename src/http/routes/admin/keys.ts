@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto';
+import { toSeconds } from '../../../base/clock.ts';
+import { GatewayError } from '../../../base/errors.ts';
+import { clientAddress } from '../../../base/networks.ts';
+import { crossCheck } from '../../../config/cross-checks.ts';
+import { keyringOf } from '../../../config/keyring.ts';
+import { name } from '../../../config/schema/values.ts';
+import type { GatewayConfig, KeyConfig } from '../../../config/schema.ts';
+import { type KeySettings, keySettings, type StoredKey } from '../../../keys/stored-key.ts';
+import { type AdminKey, rotateKeyBody } from '../../../protocol/admin.ts';
+import { parseValue } from '../../../protocol/requests/parse.ts';
+import { json } from '../../answers/answer.ts';
+import type { AppDeps } from '../../app-deps.ts';
+import type { Call, Endpoint } from '../../endpoint.ts';
+import { hasBody, readJson, skipBody } from '../../middleware/body.ts';
+import { Query } from '../../query.ts';
+
+/** `/admin/keys` (docs/keys.md). */
+
+const newKey = keySettings.extend({ id: name.optional() });
+
+/** `GET /admin/keys`: those of the file, then page by page those of the store. */
+export function listKeys({ keys, config }: AppDeps): Endpoint {
+  return async ({ req }) => {
+    const query = new Query(req);
+    const limit = query.integer('limit', { min: 1, max: 1000 }) ?? 100;
+    const after = query.text('after');
+    const page = await keys.list({ limit, ...(after !== undefined && { after }) });
+    const ofFile = after === undefined ? config.current().keys.filter(({ id }) => keys.isOfFile(id)) : [];
+    return json({
+      object: 'list',
+      data: [...ofFile.map(shownOfFile), ...page.keys.map(shown)],
+      has_more: page.hasMore,
+    });
+  };
+}
+
+/** `POST /admin/keys`. */
+export function createKey(deps: AppDeps): Endpoint {
+  return async (call) => {
+    const { id = `key_${randomUUID()}`, ...settings } = strict(newKey, (await readJson(call)).json);
+    refuseUnknownNames(id, settings, call.identity.config);
+    const { key, secret } = await deps.keys.create(id, settings);
+    await audit(deps, call, { action: 'key.created', target: id });
+    return json({ ...shown(key), secret });
+  };
+}
+
+/** `GET /admin/keys/:id`, of the store or of the file. */
+export function getKey({ keys, admission, config }: AppDeps): Endpoint {
+  return async ({ req }) => {
+    const id = idIn(req);
+    const known = keyringOf(config.current()).byId(id);
+    const told = known && keys.isOfFile(id) ? shownOfFile(known) : shown(await keys.get(id));
+    return json({ ...told, used: known ? await admission.usage(known) : [] });
+  };
+}
+
+/** `PATCH /admin/keys/:id`: what is null is set back to its default. */
+export function updateKey(deps: AppDeps): Endpoint {
+  return async (call) => {
+    const { json: changes } = await readJson(call);
+    const id = idIn(call.req);
+    refuseOfFile(deps, id);
+    const key = await deps.keys.update(id, (settings) => {
+      const merged = Object.entries({ ...settings, ...changes }).filter(([, value]) => value !== null);
+      const changed = strict(keySettings, Object.fromEntries(merged));
+      refuseUnknownNames(id, changed, call.identity.config);
+      return changed;
+    });
+    await audit(deps, call, { action: 'key.updated', target: id, detail: Object.keys(changes).join(', ') });
+    return json(shown(key));
+  };
+}
+
+/** `POST /admin/keys/:id/rotate`. */
+export function rotateKey(deps: AppDeps): Endpoint {
+  return async (call) => {
+    const body = hasBody(call.req) ? (await readJson(call)).json : {};
+    const { overlap_seconds: overlap } = parseValue(rotateKeyBody, body);
+    const id = idIn(call.req);
+    refuseOfFile(deps, id);
+    const { key, secret } = await deps.keys.rotate(id, { overlapMs: overlap * 1000 });
+    await audit(deps, call, { action: 'key.rotated', target: id, detail: `overlap ${overlap} s` });
+    return json({ ...shown(key), secret });
+  };
+}
+
+/** `DELETE /admin/keys/:id`. */
+export function deleteKey(deps: AppDeps): Endpoint {
+  return async (call) => {
+    await skipBody(call);
+    const id = idIn(call.req);
+    refuseOfFile(deps, id);
+    await deps.keys.remove(id);
+    await audit(deps, call, { action: 'key.deleted', target: id });
+    return json({ object: 'key', id, deleted: true });
+  };
+}
+
+function idIn(req: Call['req']): string {
+  return String(req.params.id);
+}
+
+/** What is written is known: a misspelt limit would be no limit. */
+function strict<T extends typeof newKey | typeof keySettings>(schema: T, body: Record<string, unknown>) {
+  parseValue(schema, body);
+  // As it was written: what is a default today is not kept as if it had been chosen.
+  return body as KeySettings & { id?: string };
+}
+
+function refuseOfFile({ keys }: AppDeps, id: string): void {
+  if (!keys.isOfFile(id)) return;
+  throw new GatewayError('invalid_parameter', `The key ${id} stands in the configuration file: change it there.`);
+}
+
+/** The names of models, providers and teams in a key are those of the configuration. */
+function refuseUnknownNames(id: string, settings: KeySettings, config: GatewayConfig): void {
+  const key = { ...keySettings.parse(settings), id, provider_keys: {}, secret_sha256: '0'.repeat(64) };
+  const { models, providers, teams, passthrough } = config;
+  const [problem] = crossCheck({ keys: [key], models, providers, teams, passthrough }).filter(
+    ({ path }) => path[0] === 'keys',
+  );
+  if (!problem) return;
+  const param = problem.path.slice(2).join('.');
+  throw new GatewayError('invalid_parameter', `${param}: ${problem.message}.`, { param });
+}
+
+function shown({ id, settings, hashes, createdAt }: StoredKey): AdminKey {
+  const until = hashes[1]?.until;
+  return {
+    ...settings,
+    object: 'key',
+    id,
+    source: 'store',
+    created_at: toSeconds(createdAt),
+    rotated_until: until === undefined ? null : toSeconds(until),
+  };
+}
+
+function shownOfFile(key: KeyConfig): AdminKey {
+  const { id, secret, secret_sha256, provider_keys, webhook, ...settings } = key;
+  return { ...settings, object: 'key', id, source: 'file', created_at: null, rotated_until: null };
+}
+
+function audit(
+  deps: AppDeps,
+  { req, identity }: Call,
+  event: { action: 'key.created' | 'key.updated' | 'key.rotated' | 'key.deleted'; target: string; detail?: string },
+): Promise<void> {
+  const address = clientAddress(req, identity.config.server.trust_proxy)?.toString();
+  return deps.audit.record({ ...event, by: identity.key.id, address });
+}

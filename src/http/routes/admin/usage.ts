@@ -1,0 +1,111 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { GatewayError } from '../../../base/errors.ts';
+import { USAGE_GROUPS, type UsageGroup, type UsageList, usageQuery } from '../../../protocol/admin.ts';
+import { parseValue } from '../../../protocol/requests/parse.ts';
+import { emptyUsage, type UsageRow } from '../../../store/beside/usage-store.ts';
+import { addTo, dayOf, KEPT_DAYS } from '../../../usage/usage.ts';
+import { json } from '../../answers/answer.ts';
+import type { AppDeps } from '../../app-deps.ts';
+import type { Endpoint } from '../../endpoint.ts';
+import { Query } from '../../query.ts';
+
+const DAY_MS = 86_400_000;
+/** Days that are shown where none are named. */
+const LATEST_DAYS = 30;
+/** Rows of an answer. */
+const MOST_ROWS = 100_000;
+
+/** `GET /admin/usage` (docs/keys.md, "Usage"). */
+export function getUsage(deps: AppDeps): Endpoint {
+  return async ({ req, res, identity: { config } }) => {
+    const query = new Query(req);
+    const asked = parseValue(usageQuery, {
+      from: query.text('from'),
+      to: query.text('to'),
+      group_by: query.text('group_by'),
+      format: query.choice('format', ['json', 'csv']),
+    });
+    const groups = groupsIn(asked.group_by);
+    const today = deps.clock.now();
+    const { to = dayOf(today) } = asked;
+    const { from = dayOf(Date.parse(to) - (LATEST_DAYS - 1) * DAY_MS) } = asked;
+    const rows = new Map<string, UsageRow>();
+    for (const day of daysFrom(from, to)) {
+      addUp(rows, await deps.usage.day(day), groups);
+      await nextTurn();
+    }
+    const data = [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => shown(row, groups));
+    const list: UsageList = { object: 'list', from, to, currency: config.server.currency, data };
+    if (asked.format === 'json') return json(list);
+    res.setHeader('content-type', 'text/csv; charset=utf-8');
+    res.setHeader('content-disposition', `attachment; filename="usage-${from}-${to}.csv"`);
+    res.end(toCsv(data, groups));
+    return { kind: 'written' };
+  };
+}
+
+function groupsIn(text: string): UsageGroup[] {
+  return text.split(',').map((part) => {
+    const group = USAGE_GROUPS.find((known) => known === part.trim());
+    if (group) return group;
+    const message = `group_by: expected a list of ${USAGE_GROUPS.join(', ')}.`;
+    throw new GatewayError('invalid_parameter', message, { param: 'group_by' });
+  });
+}
+
+function daysFrom(from: string, to: string): string[] {
+  const days = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1;
+  if (days < 1 || days > KEPT_DAYS + 1) {
+    const message = `from: expected a day that is not behind to, and at most ${KEPT_DAYS} days before it.`;
+    throw new GatewayError('invalid_parameter', message, { param: 'from' });
+  }
+  return Array.from({ length: days }, (_, index) => dayOf(Date.parse(from) + index * DAY_MS));
+}
+
+function addUp(sums: Map<string, UsageRow>, rows: readonly UsageRow[], groups: readonly UsageGroup[]): void {
+  for (const row of rows) {
+    const name = JSON.stringify(groups.map((group) => row[group]));
+    const sum = sums.get(name) ?? emptyUsage(row);
+    if (sums.size >= MOST_ROWS && !sums.has(name)) {
+      const message = `group_by: this makes more than ${MOST_ROWS} rows; ask for fewer days or groups.`;
+      throw new GatewayError('invalid_parameter', message, { param: 'group_by' });
+    }
+    sums.set(name, sum);
+    addTo(sum, row);
+  }
+}
+
+function shown(row: UsageRow, groups: readonly UsageGroup[]): UsageList['data'][number] {
+  const { requests, errors, input_tokens, cached_tokens, output_tokens, reasoning_tokens, cost_nanos } = row;
+  return {
+    ...Object.fromEntries(groups.map((group) => [group, row[group]])),
+    requests,
+    errors,
+    input_tokens,
+    cached_tokens,
+    output_tokens,
+    reasoning_tokens,
+    cost: cost_nanos / 1e9,
+  };
+}
+
+function toCsv(rows: UsageList['data'], groups: readonly UsageGroup[]): string {
+  const columns = [
+    ...groups,
+    'requests',
+    'errors',
+    'input_tokens',
+    'cached_tokens',
+    'output_tokens',
+    'reasoning_tokens',
+    'cost',
+  ] as const;
+  const lines = rows.map((row) => columns.map((column) => cell(row[column] ?? '')).join(','));
+  return `${[columns.join(','), ...lines].join('\r\n')}\r\n`;
+}
+
+/** As RFC 4180 has it. A text that a spreadsheet would take for a formula is marked as text. */
+function cell(value: string | number): string {
+  const text = typeof value === 'string' && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value);
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

@@ -1,0 +1,237 @@
+import { randomBytes } from 'node:crypto';
+import type { Clock } from '../base/clock.ts';
+import { GatewayError, messageOf } from '../base/errors.ts';
+import { parseJson } from '../base/json.ts';
+import type { Logger } from '../base/logger.ts';
+import { prepareKeyring } from '../config/keyring.ts';
+import type { LiveConfig } from '../config/live-config.ts';
+import type { GatewayConfig } from '../config/schema.ts';
+import { secretHash } from '../config/secrets.ts';
+import type { Entry, EntryStore } from '../store/beside/entry-store.ts';
+import { configsOf, type KeySettings, type StoredKey, storedKey } from './stored-key.ts';
+
+const LIST = 'keys';
+const ACTIVE = 'active';
+/** Keys that the store holds at most. */
+const MOST_KEYS = 10_000;
+const PAGE = 1000;
+/** How often it is looked whether another instance has changed a key, in milliseconds. */
+const POLL_MS = 1000;
+/** Somebody else may have changed it between reading and writing. */
+const ATTEMPTS = 5;
+
+export interface StoredKeysOptions {
+  store: EntryStore;
+  live: LiveConfig;
+  /** Puts a configuration in force; see `RefreshedSecrets.replace`. */
+  replace(next: GatewayConfig): Promise<void>;
+  clock: Clock;
+  log: Logger;
+}
+
+/** A key and the secret that opens it, which is shown once. */
+export interface NewSecret {
+  key: StoredKey;
+  secret: string;
+}
+
+/**
+ * Keys that operators make without editing the file (docs/keys.md). The configuration in force is the file's with these
+ * keys; a change is in force on every instance within two seconds.
+ */
+export class StoredKeys implements AsyncDisposable {
+  readonly #options: StoredKeysOptions;
+  /** The configuration as the file says it. */
+  #file: GatewayConfig;
+  #stored: StoredKey[] = [];
+  #revision: number | undefined;
+  /** When a secret that was rotated out ends, in Unix milliseconds. */
+  #nextEnd = Number.POSITIVE_INFINITY;
+  #work: Promise<unknown> = Promise.resolve();
+  #timer: NodeJS.Timeout | undefined;
+  #isClosed = false;
+
+  constructor(options: StoredKeysOptions) {
+    this.#options = options;
+    this.#file = options.live.current();
+  }
+
+  /** Puts the keys of the store in force, and those that come. @throws GatewayError `store_unavailable`. */
+  async start(): Promise<void> {
+    await this.#queued(() => this.#look());
+    this.#wait();
+  }
+
+  /** The file has changed. @throws what `live.replace` throws, with the configuration before in force. */
+  reload(next: GatewayConfig): Promise<void> {
+    return this.#queued(async () => {
+      const before = this.#file;
+      this.#file = next;
+      try {
+        await this.#apply();
+      } catch (thrown) {
+        this.#file = before;
+        throw thrown;
+      }
+    });
+  }
+
+  /** Whether the file has a key of this id: that one stays the file's. */
+  isOfFile(id: string): boolean {
+    return this.#file.keys.some((key) => key.id === id);
+  }
+
+  /** @throws GatewayError `not_found`, `store_unavailable`. */
+  async get(id: string): Promise<StoredKey> {
+    return (await this.#read(id)).key;
+  }
+
+  /** In the order of their creation. @throws GatewayError `not_found` (`after`), `store_unavailable`. */
+  async list({ limit, after }: { limit: number; after?: string }): Promise<{ keys: StoredKey[]; hasMore: boolean }> {
+    const behind = after === undefined ? undefined : (await this.#read(after)).entry;
+    const { entries, hasMore } = await this.#options.store.page(LIST, { limit, order: 'asc', after: behind });
+    return { keys: entries.flatMap((entry) => readKey(entry) ?? []), hasMore };
+  }
+
+  /**
+   * Makes a key.
+   * @throws GatewayError `invalid_parameter` (`id`) where there is one of this id or there are too many,
+   *   `store_unavailable`.
+   */
+  async create(id: string, settings: KeySettings): Promise<NewSecret> {
+    const createdAt = this.#options.clock.now();
+    const { secret, sha256 } = newSecret();
+    const key: StoredKey = { v: 1, id, settings: { ...settings }, hashes: [{ sha256 }], createdAt };
+    const added = this.isOfFile(id) ? 'there' : await this.#options.store.add(LIST, entryOf(key), { most: MOST_KEYS });
+    if (added !== 'added') {
+      const message =
+        added === 'there' ? `id: there is a key ${id} already` : `id: there are ${MOST_KEYS} keys already`;
+      throw new GatewayError('invalid_parameter', `${message}.`, { param: 'id' });
+    }
+    await this.#changed();
+    return { key, secret };
+  }
+
+  /** Gives a key other settings. @throws GatewayError `not_found`, `store_unavailable`. */
+  update(id: string, change: (settings: KeySettings) => KeySettings): Promise<StoredKey> {
+    return this.#change(id, (key) => ({ ...key, settings: { ...change(key.settings) } }));
+  }
+
+  /** Gives a key another secret; the one before is taken for `overlapMs` more. @throws as `update`. */
+  async rotate(id: string, { overlapMs }: { overlapMs: number }): Promise<NewSecret> {
+    const { secret, sha256 } = newSecret();
+    const now = this.#options.clock.now();
+    const key = await this.#change(id, ({ hashes: [before], ...rest }) => ({
+      ...rest,
+      hashes: [{ sha256 }, ...(before && overlapMs > 0 ? [{ ...before, until: now + overlapMs }] : [])],
+    }));
+    return { key, secret };
+  }
+
+  /** @throws GatewayError `not_found`, `store_unavailable`. */
+  async remove(id: string): Promise<void> {
+    if (!(await this.#options.store.remove(LIST, id))) throw unknown(id);
+    await this.#changed();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#work;
+  }
+
+  async #read(id: string): Promise<{ entry: Entry; key: StoredKey }> {
+    const entry = await this.#options.store.get(LIST, id);
+    const key = entry && readKey(entry);
+    if (!entry || !key) throw unknown(id);
+    return { entry, key };
+  }
+
+  async #change(id: string, change: (key: StoredKey) => StoredKey): Promise<StoredKey> {
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+      const { entry, key } = await this.#read(id);
+      const changed = change(key);
+      if (!(await this.#options.store.replace(LIST, entryOf(changed), { before: entry }))) continue;
+      await this.#changed();
+      return changed;
+    }
+    throw new GatewayError('store_unavailable', `The key ${id} is being changed by others. Try again.`);
+  }
+
+  /** What this instance changed is in force here at once. */
+  #changed(): Promise<void> {
+    return this.#queued(() => this.#look());
+  }
+
+  /** One after the other: what is in force is what was read last. */
+  #queued(work: () => Promise<void>): Promise<void> {
+    const done = this.#work.then(work);
+    this.#work = done.catch(() => {});
+    return done;
+  }
+
+  #wait(): void {
+    if (this.#isClosed) return;
+    this.#timer = setTimeout(async () => {
+      await this.#queued(() => this.#look()).catch((thrown: unknown) => {
+        this.#options.log.warn({ err: messageOf(thrown) }, 'keys of the store could not be read; those of before stay');
+      });
+      this.#wait();
+    }, POLL_MS).unref();
+  }
+
+  async #look(): Promise<void> {
+    const { store, clock } = this.#options;
+    const revision = await store.revision(LIST);
+    const isOver = this.#nextEnd <= clock.now();
+    if (revision === (this.#revision ?? 0) && !isOver) return;
+    if (revision !== this.#revision) this.#stored = await this.#readAll();
+    await this.#apply();
+    this.#revision = revision;
+  }
+
+  async #readAll(): Promise<StoredKey[]> {
+    const keys: StoredKey[] = [];
+    let after: Entry | undefined;
+    for (;;) {
+      const { entries, hasMore } = await this.#options.store.page(LIST, { limit: PAGE, order: 'asc', after });
+      keys.push(...entries.flatMap((entry) => readKey(entry) ?? []));
+      after = entries.at(-1);
+      if (!hasMore) return keys;
+    }
+  }
+
+  async #apply(): Promise<void> {
+    const { replace, clock, log } = this.#options;
+    const now = clock.now();
+    const ofFile = new Set(this.#file.keys.map(({ id }) => id));
+    const stored = this.#stored.flatMap((key) => {
+      const configs = ofFile.has(key.id) ? undefined : configsOf(key, now);
+      if (!configs) log.warn({ key: key.id }, 'a key of the store is left out: the file has it, or it cannot be read');
+      return configs ?? [];
+    });
+    const ends = this.#stored.flatMap(({ hashes }) => hashes.flatMap(({ until = 0 }) => (until > now ? [until] : [])));
+    this.#nextEnd = Math.min(Number.POSITIVE_INFINITY, ...ends);
+    const next = stored.length === 0 ? this.#file : { ...this.#file, keys: [...this.#file.keys, ...stored] };
+    await prepareKeyring(next);
+    await replace(next);
+  }
+}
+
+function entryOf(key: StoredKey): Entry {
+  return { id: key.id, state: ACTIVE, value: JSON.stringify(key), createdAt: key.createdAt };
+}
+
+function readKey({ value }: Entry): StoredKey | undefined {
+  const parsed = storedKey.safeParse(parseJson(value));
+  return parsed.success ? parsed.data : undefined;
+}
+
+function newSecret(): { secret: string; sha256: string } {
+  const secret = `sk-${randomBytes(32).toString('base64url')}`;
+  return { secret, sha256: secretHash({ secret }) };
+}
+
+function unknown(id: string): GatewayError {
+  return new GatewayError('not_found', `There is no key ${id} in the store.`);
+}

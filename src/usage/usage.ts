@@ -1,0 +1,154 @@
+import type { Registry } from 'prom-client';
+import type { Clock } from '../base/clock.ts';
+import { messageOf } from '../base/errors.ts';
+import type { Logger } from '../base/logger.ts';
+import {
+  emptyUsage,
+  USAGE_COUNTS,
+  type UsageLabels,
+  type UsageRow,
+  type UsageStore,
+} from '../store/beside/usage-store.ts';
+import type { Used } from '../upstream/used.ts';
+import { UsageMetrics } from './metrics.ts';
+
+/** How long what was used stands in memory alone, in milliseconds. */
+const BATCH_MS = 1000;
+/** How long it is kept, in days. */
+export const KEPT_DAYS = 400;
+/** Rows that wait for a store that is away; of what comes then only the sums by key and model are kept. */
+const MOST_ROWS = 20_000;
+/** Tags of one key in a day; what has another one counts as this one. */
+const MOST_TAGS = 1000;
+const OTHER = 'other';
+const DAY_MS = 86_400_000;
+
+export interface UsageOptions {
+  store: UsageStore;
+  registry: Registry;
+  clock: Clock;
+  log: Logger;
+}
+
+/** One call, or one run. */
+export interface UsedCall {
+  /** Whose it was. An empty or absent team or tag is none. */
+  labels: { key: string; team?: string | undefined; model: string; tag?: string | undefined };
+  used: Used;
+  failed: boolean;
+}
+
+/**
+ * What was used, by key, team, model, tag and day (docs/keys.md, "Usage"). It is folded from the accounts that limits are settled
+ * by, kept in the store in batches of a second, and shown as metrics.
+ */
+export class Usage implements AsyncDisposable {
+  readonly #options: UsageOptions;
+  readonly #metrics: UsageMetrics;
+  #rows = new Map<string, UsageRow>();
+  #tags = new Map<string, Set<string>>();
+  #day = '';
+  #timer: NodeJS.Timeout | undefined;
+  #writing: Promise<void> = Promise.resolve();
+
+  constructor(options: UsageOptions) {
+    this.#options = options;
+    this.#metrics = new UsageMetrics(options.registry);
+  }
+
+  /** Counts a call that has ended. */
+  add({ labels: { key, team = '', model, tag = '' }, used, failed }: UsedCall): void {
+    this.#metrics.add({ key, model, used, failed });
+    const day = dayOf(this.#options.clock.now());
+    const row = this.#rowOf({ day, key, team, model, tag: this.#boundedTag(day, key, tag) });
+    row.requests += 1;
+    if (failed) row.errors += 1;
+    row.input_tokens += used.inputTokens;
+    row.cached_tokens += used.cachedTokens;
+    row.output_tokens += used.outputTokens;
+    row.reasoning_tokens += used.reasoningTokens;
+    row.cost_nanos += Math.round(used.cost * 1e9);
+    this.#soon();
+  }
+
+  /**
+   * What was used on one day, in the store and not yet there.
+   * @throws GatewayError `store_unavailable`.
+   */
+  async day(day: string): Promise<UsageRow[]> {
+    await this.flush();
+    return await this.#options.store.read({ from: day, to: day });
+  }
+
+  /** Writes what stands in memory alone. A store that is away gets it with the next batch. */
+  flush(): Promise<void> {
+    this.#writing = this.#writing.then(() => this.#write());
+    return this.#writing;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearTimeout(this.#timer);
+    await this.flush();
+    clearTimeout(this.#timer);
+  }
+
+  async #write(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    if (this.#rows.size === 0) return;
+    const rows = this.#rows;
+    this.#rows = new Map();
+    const { store, clock, log } = this.#options;
+    try {
+      await store.add([...rows.values()]);
+    } catch (thrown) {
+      log.warn({ err: messageOf(thrown) }, 'what was used could not be stored; it is tried again');
+      for (const row of rows.values()) addTo(this.#rowOf(row), row);
+      this.#soon();
+      return;
+    }
+    const today = dayOf(clock.now());
+    if (this.#day === today) return;
+    this.#day = today;
+    const first = dayOf(clock.now() - KEPT_DAYS * DAY_MS);
+    await store.removeBefore(first).catch((thrown: unknown) => {
+      log.warn({ err: messageOf(thrown) }, 'what was used long ago could not be removed');
+    });
+  }
+
+  #soon(): void {
+    this.#timer ??= setTimeout(() => void this.flush(), BATCH_MS).unref();
+  }
+
+  #rowOf(labels: UsageLabels & { day: string }): UsageRow {
+    const { day, key, team, model } = labels;
+    const tag = this.#rows.size < MOST_ROWS ? labels.tag : '';
+    const name = JSON.stringify([day, key, team, model, tag]);
+    const row = this.#rows.get(name) ?? emptyUsage({ day, key, team, model, tag });
+    this.#rows.set(name, row);
+    return row;
+  }
+
+  /** Clients choose tags: there are so many of a key in a day, as this process has seen them. */
+  #boundedTag(day: string, key: string, tag: string): string {
+    if (tag === '') return tag;
+    const name = `${day} ${key}`;
+    if (!this.#tags.has(name))
+      for (const known of this.#tags.keys()) if (!known.startsWith(day)) this.#tags.delete(known);
+    const tags = this.#tags.get(name) ?? new Set();
+    this.#tags.set(name, tags);
+    if (tags.size >= MOST_TAGS && !tags.has(tag)) return OTHER;
+    tags.add(tag);
+    return tag;
+  }
+}
+
+/** A day in UTC, as `2026-11-23`. `at`: Unix milliseconds. */
+export function dayOf(at: number): string {
+  return new Date(at).toISOString().slice(0, 10);
+}
+
+/** Adds the counts of one row to another. */
+export function addTo(sum: UsageRow, row: UsageRow): void {
+  for (const name of USAGE_COUNTS) sum[name] += row[name];
+}

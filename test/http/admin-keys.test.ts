@@ -1,0 +1,213 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runCommandLine } from '../../src/cli/command-line.ts';
+import { readEnvironment } from '../../src/config/environment.ts';
+import { assertRefused, send } from '../support/http-client.ts';
+import { openGateway, type TestGateway, until } from '../support/http-gateway.ts';
+import { RecordedTerminal } from '../unit/cli/recorded-terminal.ts';
+
+const COMMAND_PARTS = {
+  environment: readEnvironment({}),
+  startGateway: () => Promise.reject(new Error('nothing is started here')),
+  projectRoot: '.',
+  version: '0',
+};
+const BOSS = { authorization: 'Bearer sk-boss' };
+const ADMIN = { key: null, headers: BOSS };
+const open = (options: Parameters<typeof openGateway>[0] = {}) =>
+  openGateway({ ...options, keys: [{ id: 'boss', secret: 'sk-boss', admin: true }] });
+
+async function make(gateway: TestGateway, body: object) {
+  const { status, json, text } = await send(gateway, 'POST /admin/keys', { ...ADMIN, body });
+  assert.equal(status, 200, text);
+  return json as { id: string; secret: string; [name: string]: unknown };
+}
+
+/** The status that a secret gets. */
+async function tried(gateway: { url: string }, secret: string, target = 'GET /v1/models'): Promise<number> {
+  const headers = { authorization: `Bearer ${secret}` };
+  return (await send(gateway, target, { key: null, headers })).status;
+}
+
+describe('keys in the store', () => {
+  it('are made, used, changed, rotated and removed; their secret is shown once', async () => {
+    await using gateway = await open();
+    const made = await make(gateway, {
+      id: 'eve',
+      user: 'family',
+      models: ['deep'],
+      limits: { requests_per_minute: 90 },
+    });
+    assert.equal(made.object, 'key');
+    assert.match(made.secret, /^sk-[\w-]{43}$/);
+    assert.equal(await tried(gateway, made.secret), 200);
+    const list = await send(gateway, 'GET /admin/keys', ADMIN);
+    assert.doesNotMatch(list.text, new RegExp(`${made.secret}|sk-|[0-9a-f]{64}`));
+    const { data } = list.json as { data: { id: string; source: string; models?: string[] }[] };
+    assert.deepEqual(
+      data.filter(({ id }) => id === 'eve' || id === 'ann').map(({ id, source }) => `${id} ${source}`),
+      ['ann file', 'eve store'],
+    );
+
+    const changed = await send(gateway, 'PATCH /admin/keys/eve', {
+      ...ADMIN,
+      body: { limits: { requests_per_minute: 2 }, models: null },
+    });
+    assert.equal(changed.status, 200, changed.text);
+    const read = (await send(gateway, 'GET /admin/keys/eve', ADMIN)).json as Record<string, unknown>;
+    assert.deepEqual([read.limits, read.models, read.user], [{ requests_per_minute: 2 }, undefined, 'family']);
+    assert.deepEqual(read.used, [{ name: 'requests_per_minute', limit: 2, used: 0 }]);
+
+    const rotate = async (body?: object) => {
+      const { status, json, text } = await send(gateway, 'POST /admin/keys/eve/rotate', {
+        ...ADMIN,
+        ...(body && { body }),
+      });
+      assert.equal(status, 200, text);
+      return json as { secret: string; rotated_until: number | null };
+    };
+    const second = await rotate({ overlap_seconds: 3600 });
+    assert.ok(Number(second.rotated_until) > Date.now() / 1000 + 3000);
+    assert.deepEqual([await tried(gateway, made.secret), await tried(gateway, second.secret)], [200, 200]);
+    const third = await rotate();
+    assert.equal(third.rotated_until, null);
+    assert.deepEqual(
+      await Promise.all([made, second, third].map(({ secret }) => tried(gateway, secret))),
+      [401, 401, 200],
+    );
+
+    const removed = await send(gateway, 'DELETE /admin/keys/eve', ADMIN);
+    assert.deepEqual(removed.json, { object: 'key', id: 'eve', deleted: true });
+    assert.equal(await tried(gateway, third.secret), 401);
+    assertRefused(await send(gateway, 'DELETE /admin/keys/eve', ADMIN), { status: 404, code: 'not_found' });
+  });
+
+  it('are refused where something is wrong with them, and nobody else may make any', async () => {
+    await using gateway = await open();
+    const refused = async (body: object, param: string | null, message: RegExp, target = 'POST /admin/keys') => {
+      const answer = await send(gateway, target, { ...ADMIN, body });
+      assertRefused(answer, { status: 400, code: 'invalid_parameter', param });
+      assert.match(answer.text, message);
+    };
+    await refused({ limits: { requests_per_min: 1 } }, 'limits.requests_per_min', /is not known/);
+    await refused({ secret: 'sk-mine' }, 'secret', /is not known/);
+    await refused({ models: ['dep'] }, 'models.0', /unknown model .*deep/);
+    await refused({ team: 'nobody' }, 'team', /unknown team/);
+    await refused({ id: 'ann' }, 'id', /there is a key ann already/);
+    await refused({ expires_at: 'tomorrow' }, 'expires_at', /must be a time/);
+    await refused({ allow_from: ['home'] }, 'allow_from[0]', /must be an IP address/);
+    await refused({ overlap_seconds: -1 }, 'overlap_seconds', /./, 'POST /admin/keys/x/rotate');
+    await refused({ limits: {} }, null, /stands in the configuration file/, 'PATCH /admin/keys/ann');
+    await make(gateway, { id: 'eve' });
+    await refused({ id: 'eve' }, 'id', /there is a key eve already/);
+    for (const target of ['GET /admin/keys', 'POST /admin/keys', 'GET /admin/audit', 'GET /admin/usage']) {
+      assertRefused(await send(gateway, target), { status: 404, code: 'not_found' });
+      assertRefused(await send(gateway, target, { key: null }), { status: 401, code: 'missing_api_key' });
+    }
+    assertRefused(await send(gateway, 'PUT /admin/keys', ADMIN), { status: 405, code: 'method_not_allowed' });
+  });
+
+  it('are listed page by page', async () => {
+    await using gateway = await open();
+    for (const id of ['k1', 'k2', 'k3']) await make(gateway, { id });
+    const ids = async (query: string) => {
+      const { json } = await send(gateway, `GET /admin/keys?${query}`, ADMIN);
+      const { data, has_more } = json as { data: { id: string; source: string }[]; has_more: boolean };
+      return [data.flatMap(({ id, source }) => (source === 'store' ? [id] : [])).join(), has_more];
+    };
+    assert.deepEqual(await ids('limit=2'), ['k1,k2', true]);
+    assert.deepEqual(await ids('limit=2&after=k2'), ['k3', false]);
+    assertRefused(await send(gateway, 'GET /admin/keys?after=k9', ADMIN), { status: 404, code: 'not_found' });
+  });
+
+  it('are there after a restart, as hashes alone', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'keys-'));
+    const store = { url: `file:${folder}` };
+    let secret: string;
+    {
+      await using gateway = await open({ store });
+      ({ secret } = await make(gateway, { id: 'eve' }));
+    }
+    await using gateway = await open({ store });
+    await gateway.keys.start();
+    assert.equal(await tried(gateway, secret), 200);
+    const stored = await Promise.all(['runs.db', 'runs.db-wal'].map((name) => readFile(join(folder, name), 'latin1')));
+    assert.ok(stored.join('').includes('"eve"'));
+    assert.ok(!stored.join('').includes(secret), 'the secret is stored nowhere');
+    await rm(folder, { recursive: true });
+  });
+
+  it('end when a rotation is over, and when they expire', async () => {
+    await using gateway = await open();
+    await gateway.keys.start();
+    const made = await make(gateway, { id: 'eve' });
+    await send(gateway, 'POST /admin/keys/eve/rotate', { ...ADMIN, body: { overlap_seconds: 1 } });
+    assert.equal(await tried(gateway, made.secret), 200);
+    await until(async () => (await tried(gateway, made.secret)) === 401 || undefined);
+    const short = await make(gateway, { expires_at: new Date(Date.now() - 1000).toISOString() });
+    assert.equal(await tried(gateway, short.secret), 401);
+  });
+
+  it('are made, listed, rotated and revoked from the command line', async () => {
+    await using gateway = await open();
+    const commanded = async (...args: string[]) => {
+      const terminal = new RecordedTerminal();
+      const all = ['keys', ...args, '--base-url', `${gateway.url}/v1`, '--api-key', 'sk-boss'];
+      const code = await runCommandLine(all, { ...COMMAND_PARTS, terminal });
+      return { code, ...terminal.written };
+    };
+    const made = await commanded('create', '--id', 'eve', '--user', 'family');
+    assert.equal(made.code, 0, made.err);
+    assert.equal(await tried(gateway, made.out.trim()), 200);
+    assert.match((await commanded('list')).out, /^boss {2}\(file, user boss\)$[\s\S]*^eve {2}\(store, user family\)$/m);
+    const rotated = await commanded('rotate', 'eve', '--overlap', '60');
+    assert.deepEqual([await tried(gateway, made.out.trim()), await tried(gateway, rotated.out.trim())], [200, 200]);
+    assert.equal((await commanded('revoke', 'eve')).code, 0);
+    assert.equal(await tried(gateway, rotated.out.trim()), 401);
+    const again = await commanded('revoke', 'eve');
+    assert.deepEqual([again.code, again.out], [5, '']);
+    assert.match(again.err, /There is no key eve in the store/);
+    assert.equal((await commanded('rotate', 'eve', '--overlap', 'soon')).code, 2);
+  });
+
+  it('and what was refused are in the audit, newest first, with nothing secret', async () => {
+    await using gateway = await open();
+    const { id, secret } = await make(gateway, { id: `eve-${randomUUID()}` });
+    await send(gateway, `PATCH /admin/keys/${id}`, { ...ADMIN, body: { tags: ['t'] } });
+    await tried(gateway, 'sk-stranger-canary');
+    await send(gateway, `DELETE /admin/keys/${id}`, ADMIN);
+    const page = async (query = '') =>
+      (await send(gateway, `GET /admin/audit${query}`, ADMIN)).json as {
+        data: { id: string; action: string; by?: string; target?: string; address?: string }[];
+        has_more: boolean;
+      };
+    const { data } = await page();
+    assert.deepEqual(
+      data.map(({ action, by, target }) => [action, by, target]),
+      [
+        ['key.deleted', 'boss', id],
+        ['key.refused', undefined, undefined],
+        ['key.updated', 'boss', id],
+        ['key.created', 'boss', id],
+      ],
+    );
+    assert.ok(data.every(({ address }) => address === '127.0.0.1'));
+    assert.doesNotMatch(JSON.stringify(data), new RegExp(`canary|${secret}`));
+    const second = await page(`?limit=2&after=${data[1]?.id}`);
+    assert.deepEqual(
+      second.data.map(({ action }) => action),
+      ['key.updated', 'key.created'],
+    );
+    assertRefused(await send(gateway, 'GET /admin/audit?after=x', ADMIN), {
+      status: 400,
+      code: 'invalid_parameter',
+      param: 'after',
+    });
+    for (let n = 0; n < 80; n++) await tried(gateway, 'sk-stranger');
+    const refusals = (await page('?limit=1000')).data.filter(({ action }) => action === 'key.refused');
+    assert.ok(refusals.length <= 121, `${refusals.length} refusals are recorded in at most two minutes`);
+  });
+});

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { systemClock } from '../../src/base/clock.ts';
+import { silentLogger } from '../../src/base/logger.ts';
+import { keyringOf } from '../../src/config/keyring.ts';
+import { LiveConfig } from '../../src/config/live-config.ts';
+import { configSchema } from '../../src/config/schema.ts';
+import { StoredKeys } from '../../src/keys/stored-keys.ts';
+import type { EntryStore } from '../../src/store/beside/entry-store.ts';
+import { openRedisStore } from '../../src/store/redis/open.ts';
+import { openSqliteStore } from '../../src/store/sqlite/open.ts';
+import { until } from '../support/http-gateway.ts';
+import { redisOrSkip } from '../support/redis.ts';
+
+const FILE = configSchema.parse({ providers: {}, models: {}, keys: [{ id: 'boss', secret: 'sk-boss' }] });
+
+/** An instance of the gateway, as far as keys go. */
+async function instance(store: EntryStore) {
+  const live = new LiveConfig(FILE);
+  const replace = async (next: typeof FILE) => live.replace(next);
+  const keys = new StoredKeys({ store, live, replace, clock: systemClock, log: silentLogger });
+  await keys.start();
+  return {
+    keys,
+    live,
+    ids: () =>
+      live
+        .current()
+        .keys.map(({ id }) => id)
+        .join(),
+  };
+}
+
+function sharedKeys(name: string, open: (test: Mocha.Context) => Promise<{ stores: EntryStore[] } & AsyncDisposable>) {
+  it(`a change is in force on every instance, over ${name}`, async function () {
+    await using shared = await open(this);
+    const [one, two] = await Promise.all(shared.stores.map(instance));
+    assert.ok(one && two);
+    await using _one = one.keys;
+    await using _two = two.keys;
+    const { secret } = await one.keys.create('eve', {});
+    assert.equal(one.ids(), 'boss,eve');
+    await until(async () => two.ids() === 'boss,eve' || undefined);
+    const before = keyringOf(two.live.current()).byId('eve');
+    await two.keys.rotate('eve', { overlapMs: 60_000 });
+    await until(async () => one.ids() === 'boss,eve,eve' || undefined);
+    // What was sealed for the key under its first secret is opened until the overlap is over.
+    assert.equal(keyringOf(one.live.current()).byId('eve')?.secret_sha256, before?.secret_sha256);
+    assert.ok(secret.length > 0);
+    await Promise.all(
+      [one, two].map(({ keys }, n) => keys.update('eve', (settings) => ({ ...settings, tags: [`t${n}`] }))),
+    );
+    await one.keys.remove('eve');
+    await until(async () => two.ids() === 'boss' || undefined);
+    await one.keys.create('ann', {});
+    const file = configSchema.parse({
+      providers: {},
+      models: {},
+      keys: [
+        { id: 'boss', secret: 'sk-2' },
+        { id: 'ann', secret: 'sk-3' },
+      ],
+    });
+    await one.keys.reload(file);
+    assert.equal(one.ids(), 'boss,ann', 'the file has this id now');
+    await one.keys.reload(FILE);
+    assert.equal(one.ids(), 'boss,ann', 'and the store has it again');
+  });
+}
+
+describe('keys of the store', () => {
+  sharedKeys('SQLite', async () => {
+    const store = openSqliteStore('memory:', { sync: 'normal', log: silentLogger });
+    const { entries } = store.beside;
+    return { stores: [entries, entries], [Symbol.asyncDispose]: () => store.close() };
+  });
+
+  sharedKeys('Redis', async (test) => {
+    const server = await redisOrSkip(test);
+    const options = { url: server.url, log: silentLogger, prefix: randomUUID() };
+    const [one, two] = await Promise.all([openRedisStore(options), openRedisStore(options)]);
+    return {
+      stores: [one.entries, two.entries],
+      async [Symbol.asyncDispose]() {
+        await Promise.all([one.runs.close(), two.runs.close()]);
+        await server[Symbol.asyncDispose]();
+      },
+    };
+  });
+});
