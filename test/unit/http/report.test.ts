@@ -1,57 +1,12 @@
 import assert from 'node:assert/strict';
 import { marked } from 'marked';
-import { publicId } from '../../../src/base/ids.ts';
 import { disposition } from '../../../src/http/report/file-name.ts';
 import { HtmlReports } from '../../../src/http/report/html.ts';
 import { reportDocument } from '../../../src/http/report/html-document.ts';
 import { reportMarkdown } from '../../../src/http/report/markdown.ts';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
-import type { UrlCitation } from '../../../src/protocol/items.ts';
-import { newResponse, type ResponseObject } from '../../../src/protocol/response.ts';
-import { type Report, reportOf } from '../../../src/runs/projections/report.ts';
-
-const ID = '94249558-d3df-4249-a140-f29d39d94616';
-const QUESTION = [{ type: 'message', role: 'user', content: 'Is tea older than coffee?' }];
-
-/** An ended response with this text; each `[n]` in it is annotated as source n. */
-function responseWith(text: string, change: Partial<ResponseObject> = {}): ResponseObject {
-  const response = newResponse({
-    id: publicId('responses', ID),
-    created_at: 1_795_304_000,
-    model: 'deep',
-    reasoning: { effort: 'low', summary: null },
-  });
-  const annotations = [...text.matchAll(/\[(\d)\]/g)].map(
-    (match): UrlCitation => ({
-      type: 'url_citation',
-      start_index: match.index,
-      end_index: match.index + match[0].length,
-      url: `https://example.org/${match[1]}`,
-      title: `Page ${match[1]}`,
-      ...{ index: Number(match[1]) },
-      source_id: Number(match[1]) + 10,
-      verified: match[1] !== '2',
-      cited_text: null,
-      support: 'unchecked',
-    }),
-  );
-  const content = [{ type: 'output_text' as const, text, annotations, logprobs: [] }];
-  return {
-    ...response,
-    id: publicId('responses', ID),
-    status: 'completed',
-    completed_at: 1_795_304_207,
-    output: [{ id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content }],
-    output_text: text,
-    ...change,
-  };
-}
-
-function reportWith(text: string, change: Partial<ResponseObject> = {}): Report {
-  const report = reportOf(responseWith(text, change), QUESTION);
-  assert.ok(report);
-  return report;
-}
+import { reportOf } from '../../../src/runs/projections/report.ts';
+import { QUESTION, reportWith, responseWith } from '../../support/finished-report.ts';
 
 /** Texts of strangers that are Markdown or HTML. */
 const HOSTILE = [
@@ -108,7 +63,7 @@ describe('what strangers wrote, in a report as Markdown', () => {
   });
 
   it('leads nowhere but to the web and the documents', () => {
-    const source = { number: 1, title: 'a', verified: true };
+    const source = { number: 1, title: 'a', verified: true, quotes: [] };
     const report = {
       ...reportWith('Yes.'),
       sources: [
@@ -160,7 +115,7 @@ describe('the report as a document', () => {
     const [stored] = decodeFrames(Buffer.from(`event: response.completed\ndata: ${JSON.stringify(event)}\n\n`));
     assert.ok(stored && 'response' in stored);
     const report = reportWith(text, { output: stored.response.output });
-    assert.deepEqual(report.sources, [{ number: 7, url: 'corpus:///tea.md', title: 'Tea', verified: true }]);
+    assert.deepEqual(report.sources, [{ number: 7, url: 'corpus:///tea.md', title: 'Tea', verified: true, quotes: [] }]);
     const html = reportDocument(report);
     assert.match(html, /<a href="#source-7">7<\/a>/);
     assert.doesNotMatch(html, /href="corpus:/, 'an address that no browser opens is no link');
@@ -217,7 +172,8 @@ describe('the report as a document', () => {
 
   it('HTML: hostile titles, addresses and models stay inside of their elements', () => {
     const report = reportWith('# <b>"x"</b>\n\nText [1].');
-    report.sources[0] = { number: 1, url: 'javascript:alert(1)//https://', title: '<img src=x>', verified: true };
+    const url = 'javascript:alert(1)//https://';
+    report.sources[0] = { number: 1, url, title: '<img src=x>', verified: true, quotes: [] };
     report.model = '<script>';
     const html = reportDocument(report);
     assert.doesNotMatch(html, /<img|<script|<b>|href="javascript/);
