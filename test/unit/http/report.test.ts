@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { marked } from 'marked';
+import { ReportDocuments } from '../../../src/http/report/documents.ts';
 import { disposition } from '../../../src/http/report/file-name.ts';
-import { HtmlReports } from '../../../src/http/report/html.ts';
 import { reportDocument } from '../../../src/http/report/html-document.ts';
 import { reportMarkdown } from '../../../src/http/report/markdown.ts';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
@@ -115,7 +115,9 @@ describe('the report as a document', () => {
     const [stored] = decodeFrames(Buffer.from(`event: response.completed\ndata: ${JSON.stringify(event)}\n\n`));
     assert.ok(stored && 'response' in stored);
     const report = reportWith(text, { output: stored.response.output });
-    assert.deepEqual(report.sources, [{ number: 7, url: 'corpus:///tea.md', title: 'Tea', verified: true, quotes: [] }]);
+    assert.deepEqual(report.sources, [
+      { number: 7, url: 'corpus:///tea.md', title: 'Tea', verified: true, quotes: [] },
+    ]);
     const html = reportDocument(report);
     assert.match(html, /<a href="#source-7">7<\/a>/);
     assert.doesNotMatch(html, /href="corpus:/, 'an address that no browser opens is no link');
@@ -191,28 +193,31 @@ describe('the report as a document', () => {
     assert.equal(reportOf(responseWith('  '), QUESTION), undefined);
   });
 
-  it('Markdown that takes for ever to read ends in an error that says what to do, and the event loop goes on', async () => {
-    const reports = new HtmlReports();
-    const signal = new AbortController().signal;
-    let ticks = 0;
-    const timer = setInterval(() => (ticks += 1), 5);
-    const text = `${'*a **b _c '.repeat(40_000)}\n\n${'['.repeat(40_000)}\n\n${'> '.repeat(5000)}x`;
-    const made = await reports.make(reportWith(text), { signal }).then(
-      (html) => ({ html, code: undefined }),
-      (error: { code: string }) => ({ html: '', code: error.code }),
-    );
-    clearInterval(timer);
-    assert.ok(made.html !== '' || made.code === 'invalid_output', String(made.code));
-    assert.ok(ticks > 0, 'other work went on meanwhile');
-    assert.match(await reports.make(reportWith('fine [1]'), { signal }), /fine/);
-  });
+  for (const format of ['html', 'docx', 'json'] as const) {
+    it(`${format}: Markdown that takes for ever to read ends in an error that says what to do, and the event loop goes on`, async () => {
+      const reports = new ReportDocuments();
+      const signal = new AbortController().signal;
+      let ticks = 0;
+      const timer = setInterval(() => (ticks += 1), 5);
+      const text = `${'*a **b _c '.repeat(40_000)}\n\n${'['.repeat(40_000)}\n\n${'> '.repeat(5000)}x`;
+      const made = await reports.make(reportWith(text), { format, signal }).then(
+        (body) => ({ length: body.length, code: undefined, message: '' }),
+        (error: { code: string; message: string }) => ({ length: 0, code: error.code, message: error.message }),
+      );
+      clearInterval(timer);
+      assert.ok(made.length > 0 || made.code === 'invalid_output', String(made.code));
+      if (made.code) assert.match(made.message, /cannot be made into .+\. Get it with format=md\.$/);
+      assert.ok(ticks > 0, 'other work went on meanwhile');
+      assert.ok((await reports.make(reportWith('fine [1]'), { format, signal })).length > 0);
+    });
 
-  it('a reader that leaves stops the work', async () => {
-    const leave = new AbortController();
-    const made = new HtmlReports().make(reportWith('*a '.repeat(100_000)), { signal: leave.signal });
-    leave.abort(new Error('left'));
-    await assert.rejects(made, /left/);
-  });
+    it(`${format}: a reader that leaves stops the work`, async () => {
+      const leave = new AbortController();
+      const made = new ReportDocuments().make(reportWith('*a '.repeat(100_000)), { format, signal: leave.signal });
+      leave.abort(new Error('left'));
+      await assert.rejects(made, /left/);
+    });
+  }
 
   it('has a sane file name in every script', () => {
     const named = (title: string) => disposition({ ...reportWith('x'), title }, 'md');
