@@ -85,7 +85,7 @@ describe('the console', function () {
     await console.assertHarmless();
   });
 
-  it('exports Markdown, HTML and JSON, and copies', async () => {
+  it('exports Markdown, HTML, Word and JSON, and copies', async () => {
     await using console = await open({ permissions: ['clipboard-read', 'clipboard-write'] });
     const { page } = console;
     await askOn(page, QUESTION);
@@ -104,7 +104,13 @@ describe('the console', function () {
     const html = await exported('HTML');
     assert.match(html.name, /\.html$/);
     assert.match(html.text, /<li id="source-1" value="1">/);
-    const json = await exported('JSON');
+    const word = await exported('Word');
+    assert.match(word.name, /\.docx$/);
+    assert.match(word.text, /^PK/);
+    const sections = await exported('JSON, the report');
+    assert.match(sections.name, /^how-does-a-client-resume-a-dropped-stream-.*\.json$/);
+    assert.equal(JSON.parse(sections.text).sources[0].index, 1);
+    const json = await exported('JSON, the whole run');
     assert.equal(JSON.parse(json.text).status, 'completed');
     await page.getByRole('button', { name: 'Copy' }).click();
     await page.getByRole('button', { name: 'Copied' }).waitFor();

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { assertRefused, ended, send, submit } from '../support/http-client.ts';
+import { readOffice } from '../../src/tools/fetch-url-content/reading/office/office.ts';
+import { assertRefused, ended, open, send, submit } from '../support/http-client.ts';
 import { openGateway, type TestGateway } from '../support/http-gateway.ts';
 
 describe('GET /v1/responses/:id/report', () => {
@@ -9,7 +10,7 @@ describe('GET /v1/responses/:id/report', () => {
   });
   after(() => gateway[Symbol.asyncDispose]());
 
-  it('gives the finished report as Markdown or HTML, with a name and a policy of its own', async () => {
+  it('gives the finished report as Markdown, HTML or JSON, with a name and a policy of its own', async () => {
     const id = await submit(gateway, '# Hello <b>you</b>');
     await ended(gateway, id);
     const path = `GET /v1/responses/${id}/report`;
@@ -17,6 +18,7 @@ describe('GET /v1/responses/:id/report', () => {
       ['', 'text/markdown; charset=utf-8', 'You said: # Hello <b>you</b>'],
       ['?format=md', 'text/markdown; charset=utf-8', '# Hello <b>you</b>'],
       ['?format=html', 'text/html; charset=utf-8', 'Hello &lt;b&gt;you&lt;/b&gt;'],
+      ['?format=json', 'application/json; charset=utf-8', '"text": "You said: # Hello <b>you</b>"'],
     ] as const) {
       const answer = await send(gateway, path + query);
       assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, type]);
@@ -25,11 +27,28 @@ describe('GET /v1/responses/:id/report', () => {
       assert.match(answer.headers.get('content-security-policy') ?? '', /sandbox/);
     }
     assert.equal((await send(gateway, `HEAD /v1/responses/${id}/report`)).status, 200);
-    assertRefused(await send(gateway, `${path}?format=pdf`), {
-      status: 400,
-      code: 'invalid_parameter',
-      param: 'format',
-    });
+    const refused = await send(gateway, `${path}?format=pdf`);
+    assertRefused(refused, { status: 400, code: 'invalid_parameter', param: 'format' });
+    assert.match(refused.text, /format: expected one of md, html, docx, json\./);
+  });
+
+  it('gives it as a Word document, too, under a name of any script', async () => {
+    const id = await submit(gateway, 'Größe: </w:t> \u0001 שלום');
+    await ended(gateway, id);
+    const path = `/v1/responses/${id}/report?format=docx`;
+    const answer = await open(gateway, `GET ${path}`);
+    const type = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';
+    assert.deepEqual([answer.status, answer.headers.get('content-type')], [200, type]);
+    assert.match(
+      answer.headers.get('content-disposition') ?? '',
+      /^attachment; filename="groe-w-t-\d{4}-\d\d-\d\d\.docx"; filename\*=UTF-8''gr%C3%B6%C3%9Fe-w-t-%D7[%\dA-F]+-[\d-]+\.docx$/,
+    );
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    assert.equal(Number(answer.headers.get('content-length')), bytes.length);
+    const { content } = await readOffice({ kind: 'docx', bytes, url: path });
+    assert.match(content, /^# Größe: <\/w:t> שלום\n\n[\s\S]*You said: Größe: <\/w:t> {1,2}שלום/);
+    const head = await send(gateway, `HEAD ${path}`);
+    assert.deepEqual([head.status, head.headers.get('content-type'), head.text], [200, type, '']);
   });
 
   it('400 while the response is in progress, 404 where it ended without a text', async () => {

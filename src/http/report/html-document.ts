@@ -1,13 +1,8 @@
 import { Marked, type Tokens } from 'marked';
-import type { Report, ReportSource } from '../../runs/projections/report.ts';
+import type { Citation, Report, ReportSource } from '../../runs/projections/report.ts';
 import { dateOf } from './markdown.ts';
+import { isWebAddress, markerParts, withMarkers, withPlaceholders } from './markers.ts';
 import { REPORT_STYLE } from './style.ts';
-
-/** Stand for a marker in the text while Markdown is read; such letters of the text itself are replaced before. */
-const OPEN = '\u{e000}';
-const CLOSE = '\u{e001}';
-const PRIVATE = /[\u{e000}\u{e001}]/gu;
-const MARKER = /\u{e000}(\d+)\u{e001}/gu;
 
 /**
  * The report as one HTML file that needs nothing else. Everything in it comes from models and pages: text is escaped,
@@ -41,13 +36,11 @@ ${sources.length === 0 ? '' : `<section class="sources">\n<h2>Sources</h2>\n<ol>
 
 function textOf(report: Report): string {
   const marked = new Marked({ gfm: true });
-  const written = withPlaceholders(report);
-  const restored = (text: string) => text.replace(MARKER, (_, index) => originalOf(report, Number(index)));
+  const restored = (text: string) => withMarkers(text, report);
   const prose = (text: string) =>
-    escaped(text)
-      // What Markdown calls an entity is one letter.
-      .replace(/&amp;(#\d{1,7}|#x[\da-f]{1,6}|[a-z]{2,31}\d{0,2});/gi, '&$1;')
-      .replace(MARKER, (_, index) => citation(report.markers[Number(index)]?.sources ?? []));
+    markerParts(text, report)
+      .map((part) => (typeof part === 'string' ? withEntities(escaped(part)) : citation(part)))
+      .join('');
   marked.use({
     renderer: {
       html: ({ text }: Tokens.HTML | Tokens.Tag) => prose(text),
@@ -64,28 +57,16 @@ function textOf(report: Report): string {
       checkbox: ({ checked }: Tokens.Checkbox) => (checked ? '☑ ' : '☐ '),
     },
   });
-  return marked.parse(written, { async: false });
+  return marked.parse(withPlaceholders(report), { async: false });
 }
 
-/** The text with its markers replaced by placeholders that Markdown leaves alone. */
-function withPlaceholders({ text, markers }: Report): string {
-  const clean = text.replace(PRIVATE, '\u{fffd}');
-  let written = '';
-  let at = 0;
-  for (const [index, { start, end }] of markers.entries()) {
-    written += `${clean.slice(at, start)}${OPEN}${index}${CLOSE}`;
-    at = end;
-  }
-  return written + clean.slice(at);
+/** What Markdown calls an entity is one letter. */
+function withEntities(html: string): string {
+  return html.replace(/&amp;(#\d{1,7}|#x[\da-f]{1,6}|[a-z]{2,31}\d{0,2});/gi, '&$1;');
 }
 
-function originalOf({ text, markers }: Report, index: number): string {
-  const marker = markers[index];
-  return marker ? text.slice(marker.start, marker.end) : '';
-}
-
-function citation(sources: readonly number[]): string {
-  const links = sources.map((number) => `<a href="#source-${number}">${number}</a>`);
+function citation(citations: readonly Citation[]): string {
+  const links = citations.map(({ source }) => `<a href="#source-${source}">${source}</a>`);
   return `<sup class="cite">${links.join(', ')}</sup>`;
 }
 
@@ -98,7 +79,7 @@ function sourceItem({ number, url, title, verified }: ReportSource): string {
 
 /** A link where the address is one of the web; anything else is only its text. */
 function link(href: string, content: string): string {
-  if (!/^(https?:\/\/|mailto:)/i.test(href) || !URL.canParse(href)) return content;
+  if (!isWebAddress(href)) return content;
   return `<a href="${escaped(href)}" rel="noreferrer noopener nofollow">${content}</a>`;
 }
 

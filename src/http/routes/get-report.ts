@@ -1,19 +1,25 @@
 import { GatewayError } from '../../base/errors.ts';
+import { DOCX_TYPE, type ReportFormat, reportFormat } from '../../protocol/report.ts';
 import { reportOf } from '../../runs/projections/report.ts';
 import type { AppDeps } from '../app-deps.ts';
 import type { Endpoint } from '../endpoint.ts';
 import { Query } from '../query.ts';
+import { ReportDocuments } from '../report/documents.ts';
 import { disposition } from '../report/file-name.ts';
-import { HtmlReports } from '../report/html.ts';
 import { reportMarkdown } from '../report/markdown.ts';
 
-const TYPES = { md: 'text/markdown; charset=utf-8', html: 'text/html; charset=utf-8' } as const;
+const TYPES: Readonly<Record<ReportFormat, string>> = {
+  md: 'text/markdown; charset=utf-8',
+  html: 'text/html; charset=utf-8',
+  docx: DOCX_TYPE,
+  json: 'application/json; charset=utf-8',
+};
 
 /** `GET /v1/responses/:id/report` (docs/api.md, "The report as a document"): the finished report as a document. */
 export function getReport({ runs }: AppDeps): Endpoint {
-  const html = new HtmlReports();
+  const documents = new ReportDocuments();
   return async ({ req, res, identity }) => {
-    const format = new Query(req).choice('format', ['md', 'html']) ?? 'md';
+    const format = new Query(req).choice('format', reportFormat.options) ?? 'md';
     const run = await runs.find(identity.caller, 'responses', String(req.params.id));
     const response = await runs.response(run);
     if (response.status === 'in_progress') {
@@ -22,9 +28,9 @@ export function getReport({ runs }: AppDeps): Endpoint {
     }
     const report = reportOf(response, runs.inputItems(run));
     if (!report) throw new GatewayError('not_found', 'This response ended without a report.');
-    const text =
-      format === 'md' ? reportMarkdown(report) : await html.make(report, { signal: identity.context.signal });
-    const body = Buffer.from(text);
+    const { signal } = identity.context;
+    const body =
+      format === 'md' ? Buffer.from(reportMarkdown(report)) : await documents.make(report, { format, signal });
     res.writeHead(200, {
       'content-type': TYPES[format],
       'content-length': body.length,

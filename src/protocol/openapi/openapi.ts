@@ -4,6 +4,7 @@ import { chatChunk, chatCompletion } from '../chat.ts';
 import { compactedResponseObject, inputTokens } from '../compaction.ts';
 import { runEvent } from '../events.ts';
 import { modelList, modelObject } from '../models.ts';
+import { DOCX_TYPE, reportObject } from '../report.ts';
 import {
   getReportQuery,
   getResponseQuery,
@@ -141,11 +142,17 @@ function responseOperations(): RouteConfig[] {
     },
     'get /v1/responses/{id}/report getReport': {
       summary: 'Read the report of a finished response as a document.',
-      description: 'Title, text, numbered sources, date and model. An HTML file needs nothing from elsewhere.',
+      description:
+        'Title, text, numbered sources, date and model. An HTML file needs nothing from elsewhere; in a Word document citations are footnotes.',
       request: { ...id, query: getReportQuery },
       answer: {
         description: 'The document, with a file name in `Content-Disposition`.',
-        content: { 'text/markdown': { schema: z.string() }, 'text/html': { schema: z.string() } },
+        content: {
+          'text/markdown': { schema: z.string() },
+          'text/html': { schema: z.string() },
+          [DOCX_TYPE]: { schema: z.unknown().meta({ type: 'string', format: 'binary' }) },
+          'application/json': { schema: reportObject.meta({ id: 'Report' }) },
+        },
       },
     },
   });

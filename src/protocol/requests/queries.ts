@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { filePurpose } from '../files.ts';
+import { reportFormat } from '../report.ts';
 import { responseStatus } from '../response.ts';
 import { taskStatus } from '../tasks.ts';
 
@@ -47,4 +48,4 @@ export const listFilesQuery = z.object({
 
 export const listDeliveriesQuery = z.object({ run: z.string() });
 
-export const getReportQuery = z.object({ format: z.enum(['md', 'html']).default('md') });
+export const getReportQuery = z.object({ format: reportFormat.default('md') });

@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../base/json.ts';
 import { isObject } from '../../base/json.ts';
 import type { UrlCitation } from '../../protocol/items.ts';
-import type { ResponseObject } from '../../protocol/response.ts';
+import type { Claims, ResponseObject, Usage } from '../../protocol/response.ts';
+import { sourceDates } from './source-dates.ts';
 
 /** A source as a report lists it. */
 export interface ReportSource {
@@ -11,6 +12,18 @@ export interface ReportSource {
   title: string;
   /** The run read it, or was shown it in a search. */
   verified: boolean;
+  /** When it was published, where a tool said so. */
+  date?: string;
+  /** The words of it that sentences rest on, each once. */
+  quotes: string[];
+}
+
+/** What a marker says of one source. */
+export interface Citation {
+  /** The number of the source. */
+  source: number;
+  /** The words of it that carry what stands before the marker; null where none are known. */
+  quote: string | null;
 }
 
 /** A finished run as a document (docs/api.md, "The report as a document"). */
@@ -18,16 +31,20 @@ export interface Report {
   title: string;
   /** What was asked; empty where the title says it. */
   question: string;
+  /** What was asked, also where the title says it. */
+  asked: string;
   /** Markdown, without the heading that became the title. */
   text: string;
   /** Ranges of `text` that cite sources, in UTF-16 code units, in the order of the text. */
-  markers: { start: number; end: number; sources: number[] }[];
+  markers: { start: number; end: number; citations: Citation[] }[];
   sources: ReportSource[];
   model: string;
   /** Unix seconds of its end. */
   endedAt: number;
   /** What a reader should know about it: cut, failed, resting on nothing. */
   notes: string[];
+  claims: Claims | null;
+  usage: Usage;
 }
 
 /** The longest title, in characters. */
@@ -46,16 +63,19 @@ export function reportOf(response: ResponseObject, input: readonly JsonObject[])
   return {
     title,
     question: asked === title ? '' : asked,
+    asked,
     text: part.text.slice(cut),
-    markers: markersIn(part.text, annotations).map(({ start, end, sources }) => ({
+    markers: markersIn(part.text, annotations).map(({ start, end, citations }) => ({
       start: start - cut,
       end: end - cut,
-      sources,
+      citations,
     })),
-    sources: sourcesIn(part.annotations),
+    sources: sourcesIn(part.annotations, sourceDates(response.output)),
     model: response.model,
     endedAt: response.completed_at ?? response.created_at,
     notes: notesOn(response),
+    claims: response.claims,
+    usage: response.usage,
   };
 }
 
@@ -72,23 +92,33 @@ function markersIn(text: string, annotations: readonly UrlCitation[]): Report['m
     const number = annotation.index;
     if (number === null || !/^[[【]/.test(text.slice(start, end))) continue;
     const last = markers.at(-1);
-    if (last?.start === start) last.sources.push(number);
-    else if (last === undefined || start >= last.end) markers.push({ start, end, sources: [number] });
+    const citation = { source: number, quote: annotation.cited_text };
+    if (last?.start === start) last.citations.push(citation);
+    else if (last === undefined || start >= last.end) markers.push({ start, end, citations: [citation] });
   }
   return markers;
 }
 
 /** Each source once: the numbered ones in the order of their numbers, then addresses in the text. */
-function sourcesIn(annotations: readonly UrlCitation[]): ReportSource[] {
-  const sources = new Map<string, ReportSource>();
+function sourcesIn(annotations: readonly UrlCitation[], dates: ReadonlyMap<number, string>): ReportSource[] {
+  const sources = new Map<string, Omit<ReportSource, 'quotes'> & { quotes: Set<string> }>();
   for (const annotation of annotations) {
     const { url, title, verified } = annotation;
     const number = annotation.index;
     const id = number === null ? url : String(number);
-    if (!sources.has(id)) sources.set(id, { number, url, title: plain(title) || url, verified });
+    const date = dates.get(annotation.source_id ?? 0);
+    const known = sources.get(id) ?? {
+      ...{ number, url, title: plain(title) || url, verified },
+      ...(date !== undefined && { date }),
+      quotes: new Set<string>(),
+    };
+    sources.set(id, known);
+    if (annotation.cited_text !== null) known.quotes.add(annotation.cited_text);
   }
-  const order = ({ number }: ReportSource) => number ?? Number.POSITIVE_INFINITY;
-  return [...sources.values()].sort((a, b) => (order(a) === order(b) ? 0 : order(a) - order(b)));
+  const order = ({ number }: { number: number | null }) => number ?? Number.POSITIVE_INFINITY;
+  return [...sources.values()]
+    .map((source) => ({ ...source, quotes: [...source.quotes] }))
+    .sort((a, b) => (order(a) === order(b) ? 0 : order(a) - order(b)));
 }
 
 const NOTE_OF_REASON: Readonly<Record<string, string>> = {

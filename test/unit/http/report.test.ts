@@ -1,57 +1,12 @@
 import assert from 'node:assert/strict';
 import { marked } from 'marked';
-import { publicId } from '../../../src/base/ids.ts';
+import { ReportDocuments } from '../../../src/http/report/documents.ts';
 import { disposition } from '../../../src/http/report/file-name.ts';
-import { HtmlReports } from '../../../src/http/report/html.ts';
 import { reportDocument } from '../../../src/http/report/html-document.ts';
 import { reportMarkdown } from '../../../src/http/report/markdown.ts';
 import { decodeFrames } from '../../../src/protocol/frames.ts';
-import type { UrlCitation } from '../../../src/protocol/items.ts';
-import { newResponse, type ResponseObject } from '../../../src/protocol/response.ts';
-import { type Report, reportOf } from '../../../src/runs/projections/report.ts';
-
-const ID = '94249558-d3df-4249-a140-f29d39d94616';
-const QUESTION = [{ type: 'message', role: 'user', content: 'Is tea older than coffee?' }];
-
-/** An ended response with this text; each `[n]` in it is annotated as source n. */
-function responseWith(text: string, change: Partial<ResponseObject> = {}): ResponseObject {
-  const response = newResponse({
-    id: publicId('responses', ID),
-    created_at: 1_795_304_000,
-    model: 'deep',
-    reasoning: { effort: 'low', summary: null },
-  });
-  const annotations = [...text.matchAll(/\[(\d)\]/g)].map(
-    (match): UrlCitation => ({
-      type: 'url_citation',
-      start_index: match.index,
-      end_index: match.index + match[0].length,
-      url: `https://example.org/${match[1]}`,
-      title: `Page ${match[1]}`,
-      ...{ index: Number(match[1]) },
-      source_id: Number(match[1]) + 10,
-      verified: match[1] !== '2',
-      cited_text: null,
-      support: 'unchecked',
-    }),
-  );
-  const content = [{ type: 'output_text' as const, text, annotations, logprobs: [] }];
-  return {
-    ...response,
-    id: publicId('responses', ID),
-    status: 'completed',
-    completed_at: 1_795_304_207,
-    output: [{ id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content }],
-    output_text: text,
-    ...change,
-  };
-}
-
-function reportWith(text: string, change: Partial<ResponseObject> = {}): Report {
-  const report = reportOf(responseWith(text, change), QUESTION);
-  assert.ok(report);
-  return report;
-}
+import { reportOf } from '../../../src/runs/projections/report.ts';
+import { QUESTION, reportWith, responseWith } from '../../support/finished-report.ts';
 
 /** Texts of strangers that are Markdown or HTML. */
 const HOSTILE = [
@@ -108,7 +63,7 @@ describe('what strangers wrote, in a report as Markdown', () => {
   });
 
   it('leads nowhere but to the web and the documents', () => {
-    const source = { number: 1, title: 'a', verified: true };
+    const source = { number: 1, title: 'a', verified: true, quotes: [] };
     const report = {
       ...reportWith('Yes.'),
       sources: [
@@ -160,7 +115,9 @@ describe('the report as a document', () => {
     const [stored] = decodeFrames(Buffer.from(`event: response.completed\ndata: ${JSON.stringify(event)}\n\n`));
     assert.ok(stored && 'response' in stored);
     const report = reportWith(text, { output: stored.response.output });
-    assert.deepEqual(report.sources, [{ number: 7, url: 'corpus:///tea.md', title: 'Tea', verified: true }]);
+    assert.deepEqual(report.sources, [
+      { number: 7, url: 'corpus:///tea.md', title: 'Tea', verified: true, quotes: [] },
+    ]);
     const html = reportDocument(report);
     assert.match(html, /<a href="#source-7">7<\/a>/);
     assert.doesNotMatch(html, /href="corpus:/, 'an address that no browser opens is no link');
@@ -217,7 +174,8 @@ describe('the report as a document', () => {
 
   it('HTML: hostile titles, addresses and models stay inside of their elements', () => {
     const report = reportWith('# <b>"x"</b>\n\nText [1].');
-    report.sources[0] = { number: 1, url: 'javascript:alert(1)//https://', title: '<img src=x>', verified: true };
+    const url = 'javascript:alert(1)//https://';
+    report.sources[0] = { number: 1, url, title: '<img src=x>', verified: true, quotes: [] };
     report.model = '<script>';
     const html = reportDocument(report);
     assert.doesNotMatch(html, /<img|<script|<b>|href="javascript/);
@@ -235,28 +193,31 @@ describe('the report as a document', () => {
     assert.equal(reportOf(responseWith('  '), QUESTION), undefined);
   });
 
-  it('Markdown that takes for ever to read ends in an error that says what to do, and the event loop goes on', async () => {
-    const reports = new HtmlReports();
-    const signal = new AbortController().signal;
-    let ticks = 0;
-    const timer = setInterval(() => (ticks += 1), 5);
-    const text = `${'*a **b _c '.repeat(40_000)}\n\n${'['.repeat(40_000)}\n\n${'> '.repeat(5000)}x`;
-    const made = await reports.make(reportWith(text), { signal }).then(
-      (html) => ({ html, code: undefined }),
-      (error: { code: string }) => ({ html: '', code: error.code }),
-    );
-    clearInterval(timer);
-    assert.ok(made.html !== '' || made.code === 'invalid_output', String(made.code));
-    assert.ok(ticks > 0, 'other work went on meanwhile');
-    assert.match(await reports.make(reportWith('fine [1]'), { signal }), /fine/);
-  });
+  for (const format of ['html', 'docx', 'json'] as const) {
+    it(`${format}: Markdown that takes for ever to read ends in an error that says what to do, and the event loop goes on`, async () => {
+      const reports = new ReportDocuments();
+      const signal = new AbortController().signal;
+      let ticks = 0;
+      const timer = setInterval(() => (ticks += 1), 5);
+      const text = `${'*a **b _c '.repeat(40_000)}\n\n${'['.repeat(40_000)}\n\n${'> '.repeat(5000)}x`;
+      const made = await reports.make(reportWith(text), { format, signal }).then(
+        (body) => ({ length: body.length, code: undefined, message: '' }),
+        (error: { code: string; message: string }) => ({ length: 0, code: error.code, message: error.message }),
+      );
+      clearInterval(timer);
+      assert.ok(made.length > 0 || made.code === 'invalid_output', String(made.code));
+      if (made.code) assert.match(made.message, /cannot be made into .+\. Get it with format=md\.$/);
+      assert.ok(ticks > 0, 'other work went on meanwhile');
+      assert.ok((await reports.make(reportWith('fine [1]'), { format, signal })).length > 0);
+    });
 
-  it('a reader that leaves stops the work', async () => {
-    const leave = new AbortController();
-    const made = new HtmlReports().make(reportWith('*a '.repeat(100_000)), { signal: leave.signal });
-    leave.abort(new Error('left'));
-    await assert.rejects(made, /left/);
-  });
+    it(`${format}: a reader that leaves stops the work`, async () => {
+      const leave = new AbortController();
+      const made = new ReportDocuments().make(reportWith('*a '.repeat(100_000)), { format, signal: leave.signal });
+      leave.abort(new Error('left'));
+      await assert.rejects(made, /left/);
+    });
+  }
 
   it('has a sane file name in every script', () => {
     const named = (title: string) => disposition({ ...reportWith('x'), title }, 'md');

@@ -146,9 +146,11 @@ function Actions({ session, onProblem, onReplay }) {
       ? [
           { label: 'Markdown', icon: 'save', onPick: report('md') },
           { label: 'HTML, in one file', icon: 'save', onPick: report('html') },
+          { label: 'Word', icon: 'save', onPick: report('docx') },
+          { label: 'JSON, the report', icon: 'save', onPick: report('json') },
         ]
       : []),
-    { label: 'JSON', icon: 'save', onPick: json },
+    { label: 'JSON, the whole run', icon: 'save', onPick: json },
     ...(written ? [{ label: 'Print or PDF', icon: 'print', onPick: () => print() }] : []),
   ];
   return html`<div class="actions">

@@ -6,6 +6,7 @@ import { FairSemaphore } from '../../base/fair-semaphore.ts';
 import { workOwner } from '../../base/load/event-loop.ts';
 import type { WorkLimits } from '../../base/load/process-usage.ts';
 import type { Report } from '../../runs/projections/report.ts';
+import type { DocumentFormat } from './document-child.ts';
 
 /** What making a document may take once it has begun. */
 const LIMITS: WorkLimits = { timeMs: 5000, memoryBytes: 384 * 1024 * 1024 };
@@ -17,12 +18,14 @@ const MAX_WAITING = 32;
 const WAIT_MS = 15_000;
 const HEAP_MB = 192;
 
-const made = z.object({ html: z.string() });
+const NAMES: Readonly<Record<DocumentFormat, string>> = { html: 'HTML', docx: 'a Word document', json: 'JSON' };
 
-/** Makes HTML files of reports, a few at a time, in fair turns of the keys that ask for them. */
-export class HtmlReports {
+const made = z.object({ body: z.instanceof(Uint8Array) });
+
+/** Makes documents of reports, a few at a time, in fair turns of the keys that ask for them. */
+export class ReportDocuments {
   readonly #turns = new FairSemaphore({
-    name: 'html_reports',
+    name: 'report_documents',
     permits: MAX_CHILDREN,
     ofOwner: MAX_OF_KEY,
     maxWaiting: MAX_WAITING,
@@ -30,17 +33,22 @@ export class HtmlReports {
   });
 
   /**
-   * The report as an HTML file.
+   * The report as a file of this format.
    * @throws GatewayError `overloaded` where many are being made, `invalid_output` where it takes too long; the signal's
    * reason.
    */
-  async make(report: Report, options: { signal: AbortSignal }): Promise<string> {
+  async make(report: Report, options: MakeOptions): Promise<Uint8Array> {
     using limited = linkSignals([options.signal], { what: 'waiting to make a report', timeoutMs: WAIT_MS });
     using _place = await this.#turns.acquire(workOwner(), limited.signal).catch((error: unknown) => {
       throw error instanceof TimeoutError ? tooMany() : error;
     });
     return await inChild(report, options);
   }
+}
+
+interface MakeOptions {
+  format: DocumentFormat;
+  signal: AbortSignal;
 }
 
 function tooMany(): GatewayError {
@@ -51,22 +59,22 @@ function tooMany(): GatewayError {
  * A process of its own: Markdown can be written so that reading it takes very long, and the text is a model's. A thread
  * that runs out of memory would take the whole gateway with it.
  */
-async function inChild(report: Report, { signal }: { signal: AbortSignal }): Promise<string> {
-  using worker = new ConfinedWorker(new URL('./html-child.ts', import.meta.url), {
-    packages: ['marked'],
+async function inChild(report: Report, { format, signal }: MakeOptions): Promise<Uint8Array> {
+  using worker = new ConfinedWorker(new URL('./document-child.ts', import.meta.url), {
+    packages: ['marked', 'entities'],
     heapMb: HEAP_MB,
     read: (message) => made.safeParse(message).data,
   });
   try {
-    const { html } = await worker.run(report, { limits: LIMITS, signal });
-    return html;
+    const { body } = await worker.run({ report, format }, { limits: LIMITS, signal });
+    return body;
   } catch (error) {
     if (!(error instanceof BrokenJob)) throw error;
-    throw error.kind === 'not_started' ? tooMany() : unreadable(error);
+    throw error.kind === 'not_started' ? tooMany() : unreadable(format, error);
   }
 }
 
-function unreadable(cause: BrokenJob): GatewayError {
-  const message = 'The text of this report cannot be made into HTML. Get it with format=md.';
+function unreadable(format: DocumentFormat, cause: BrokenJob): GatewayError {
+  const message = `The text of this report cannot be made into ${NAMES[format]}. Get it with format=md.`;
   return new GatewayError('invalid_output', message, { cause });
 }

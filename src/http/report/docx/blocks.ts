@@ -1,0 +1,103 @@
+import type { Token, Tokens } from 'marked';
+import { plainText } from '../plain-text.ts';
+import type { InlineWriter } from './inline.ts';
+import { LEVEL_INDENT, LIST_LEVELS, type Lists } from './numbering.ts';
+import { table } from './table.ts';
+import { isRightToLeft, type ParagraphStyle, paragraph } from './text.ts';
+
+/** How far a quotation is indented, and how far anything is at most, in twentieths of a point. */
+const QUOTE_INDENT = 360;
+const MAX_INDENT = 5400;
+const LAST_HEADING = 6;
+
+/** In how many lists and quotations a block stands. */
+interface Place {
+  lists: number;
+  quotes: number;
+}
+
+/**
+ * Writes blocks of Markdown as paragraphs and tables, one after another: lists and quotations are indents, so that the
+ * file nests no deeper where the text does.
+ */
+export class BlockWriter {
+  readonly #inline: InlineWriter;
+  readonly #lists: Lists;
+  /** The level that the highest heading of the text has. */
+  readonly #top: number;
+
+  constructor({ inline, lists, top }: { inline: InlineWriter; lists: Lists; top: number }) {
+    this.#inline = inline;
+    this.#lists = lists;
+    this.#top = top;
+  }
+
+  /** The paragraphs and the rows of tables, piece by piece. */
+  *blocks(tokens: readonly Token[], place: Place = { lists: 0, quotes: 0 }): Generator<string> {
+    for (const token of tokens) {
+      if (token.type === 'blockquote') {
+        yield* this.blocks(token.tokens ?? [], { ...place, quotes: place.quotes + 1 });
+      } else if (token.type === 'list') yield* this.#list(token, place);
+      else if (token.type === 'table') yield* this.#table(token, indentOf(place));
+      else if (token.type !== 'space' && token.type !== 'def') yield this.#block(token, place);
+    }
+  }
+
+  #block(token: Token, place: Place): string {
+    const indent = indentOf(place);
+    switch (token.type) {
+      case 'heading': {
+        const level = Math.min(Math.max(token.depth - this.#top + 1, 1), LAST_HEADING);
+        return this.#paragraph(token.tokens ?? [], { style: `Heading${level}`, indent });
+      }
+      case 'code':
+        return paragraph(this.#inline.code(token.text, { lines: true }), { style: 'Code', indent });
+      case 'hr':
+        return paragraph('', { style: 'Rule' });
+      default: {
+        const tokens = 'tokens' in token && token.tokens ? token.tokens : [token];
+        return this.#paragraph(tokens, { ...(place.quotes > 0 && { style: 'Quote' }), indent });
+      }
+    }
+  }
+
+  *#list({ ordered, start, items }: Tokens.List | Tokens.Generic, place: Place): Generator<string> {
+    const level = Math.min(place.lists, LIST_LEVELS - 1);
+    const id = ordered ? this.#lists.counting(Number(start) || 0, level) : this.#lists.bullets;
+    const inside = { ...place, lists: place.lists + 1 };
+    const about = { style: 'ListParagraph', list: { id, level }, indent: indentOf(inside), hanging: LEVEL_INDENT };
+    for (const { tokens } of items) {
+      const { first, rest } = splitItem(tokens);
+      yield this.#paragraph(first, about);
+      yield* this.blocks(rest, inside);
+    }
+  }
+
+  #table({ header, rows }: Tokens.Table | Tokens.Generic, indent: number): Generator<string> {
+    return table(header, rows, {
+      indent,
+      rtl: isRightToLeft(plainText(header.flatMap(({ tokens }: Tokens.TableCell) => tokens))),
+      cell: ({ tokens, align, header: bold }) => this.#paragraph(tokens, { style: 'Cell', align }, bold),
+    });
+  }
+
+  #paragraph(tokens: readonly Token[], about: ParagraphStyle, bold = false): string {
+    const rtl = isRightToLeft(plainText(tokens));
+    return paragraph(this.#inline.runs(tokens, { rtl, bold }), { ...about, rtl });
+  }
+}
+
+function indentOf({ lists, quotes }: Place): number {
+  return Math.min(Math.min(lists, LIST_LEVELS) * LEVEL_INDENT + quotes * QUOTE_INDENT, MAX_INDENT);
+}
+
+/** What stands beside the mark of an item, a box to tick with it, and what follows below. */
+function splitItem(tokens: readonly Token[]): { first: Token[]; rest: Token[] } {
+  const [box, text] = tokens[0]?.type === 'checkbox' ? [tokens[0], tokens[1]] : [undefined, tokens[0]];
+  const boxes = box ? [box] : [];
+  const isText = text?.type === 'text' || text?.type === 'paragraph';
+  return {
+    first: isText ? [...boxes, text] : boxes,
+    rest: tokens.slice(boxes.length + (isText ? 1 : 0)),
+  };
+}

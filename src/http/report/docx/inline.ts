@@ -1,0 +1,76 @@
+import { decodeHTML } from 'entities/decode';
+import type { Token } from 'marked';
+import type { Report } from '../../../runs/projections/report.ts';
+import { markerParts, withMarkers } from '../markers.ts';
+import { type Footnotes, RAISED_COMMA } from './footnotes.ts';
+import type { Links } from './links.ts';
+import { LINE_BREAK, type TextStyle, textRuns } from './text.ts';
+
+/** Writes inline Markdown as runs. */
+export class InlineWriter {
+  readonly #report: Report;
+  readonly #notes: Footnotes;
+  readonly #links: Links;
+
+  constructor(report: Report, { notes, links }: { notes: Footnotes; links: Links }) {
+    this.#report = report;
+    this.#notes = notes;
+    this.#links = links;
+  }
+
+  /** Inline Markdown as runs, its markers as references to footnotes. */
+  runs(tokens: readonly Token[], style: TextStyle): string {
+    return tokens.map((token) => this.#token(token, style)).join('');
+  }
+
+  /** Code as it was written, markers too. */
+  code(text: string, style: TextStyle = {}): string {
+    return textRuns(withMarkers(text, this.#report), style);
+  }
+
+  /** Text in which entities and markers count. */
+  prose(text: string, style: TextStyle): string {
+    const parts = markerParts(text, this.#report);
+    const runs = parts.map((part, at) => {
+      const isFollowed = Array.isArray(parts[at + 1]);
+      // A reference stands close to its word.
+      if (typeof part === 'string') return textRuns(decodeHTML(isFollowed ? part.trimEnd() : part), style);
+      return this.#notes.references(part) + (isFollowed ? RAISED_COMMA : '');
+    });
+    return runs.join('');
+  }
+
+  #token(token: Token, style: TextStyle): string {
+    switch (token.type) {
+      case 'strong':
+        return this.runs(token.tokens ?? [], { ...style, bold: true });
+      case 'em':
+        return this.runs(token.tokens ?? [], { ...style, italic: true });
+      case 'del':
+        return this.runs(token.tokens ?? [], { ...style, strike: true });
+      case 'codespan':
+        return this.code(token.text, { ...style, code: true });
+      case 'br':
+        return LINE_BREAK;
+      case 'checkbox':
+        return textRuns(token.checked ? '☑ ' : '☐ ', style);
+      case 'link':
+        return this.#link(token.href, style, (linked) => this.runs(token.tokens ?? [], linked));
+      case 'image':
+        // Nothing is loaded from elsewhere: of a picture its name stays.
+        return this.#link(token.href, style, (linked) =>
+          token.text === '' ? this.code(token.href, linked) : this.prose(token.text, linked),
+        );
+      default:
+        if ('tokens' in token && token.tokens) return this.runs(token.tokens, style);
+        return 'text' in token ? this.prose(token.text, style) : '';
+    }
+  }
+
+  /** A link; inside of another one only what it shows. */
+  #link(href: string, style: TextStyle, content: (style: TextStyle) => string): string {
+    if (style.link) return content(style);
+    const address = withMarkers(href, this.#report);
+    return this.#links.hyperlink(address, (link) => content({ ...style, link }));
+  }
+}

@@ -1,0 +1,49 @@
+import { Marked } from 'marked';
+import type { ReportObject } from '../../protocol/report.ts';
+import type { Report } from '../../runs/projections/report.ts';
+import { dateOf } from './markdown.ts';
+import { plainText } from './plain-text.ts';
+
+/** Headings of this level begin a section, and those above it; where there are none, the highest that there are. */
+const SECTION_LEVEL = 2;
+
+/** The report as JSON, with its text cut into sections. */
+export function reportJson(report: Report): string {
+  const { title, asked, model, endedAt, sources, notes, claims, usage } = report;
+  const document: ReportObject = {
+    title,
+    question: asked,
+    date: dateOf(endedAt),
+    model,
+    sections: sectionsOf(report.text),
+    sources: sources.map(({ number, url, title, date, verified, quotes }) => ({
+      index: number,
+      url,
+      title,
+      ...(date !== undefined && { date }),
+      verified,
+      quotes,
+    })),
+    notes,
+    claims,
+    usage,
+  };
+  // Half a character is no JSON to many readers.
+  const wellFormed = (_key: string, value: unknown) => (typeof value === 'string' ? value.toWellFormed() : value);
+  return `${JSON.stringify(document, wellFormed, 2)}\n`;
+}
+
+function sectionsOf(text: string): ReportObject['sections'] {
+  const tokens = new Marked({ gfm: true }).lexer(text);
+  const highest = tokens.reduce((level, token) => (token.type === 'heading' ? Math.min(level, token.depth) : level), 6);
+  const level = Math.max(SECTION_LEVEL, highest);
+  const sections: { heading: string | null; parts: string[] }[] = [{ heading: null, parts: [] }];
+  for (const token of tokens) {
+    if (token.type === 'heading' && token.depth <= level) {
+      sections.push({ heading: plainText(token.tokens ?? []).trim(), parts: [] });
+    } else sections.at(-1)?.parts.push(token.raw);
+  }
+  return sections
+    .map(({ heading, parts }) => ({ heading, text: parts.join('').trim() }))
+    .filter(({ heading, text }) => heading !== null || text !== '');
+}

@@ -1,0 +1,30 @@
+import { isJsonObject, type JsonValue, parseJson } from '../../base/json.ts';
+import type { OutputItem } from '../../protocol/items.ts';
+
+/** A day or a month, ISO 8601, with or without a time behind it. */
+const DATE = /^\d{4}-\d\d(?:-\d\d)?(?!\d)/;
+
+/**
+ * When sources were published, by their number in the tool results, where those tell. What a page says of itself goes
+ * before what a search said of it.
+ */
+export function sourceDates(output: readonly OutputItem[]): Map<number, string> {
+  const listed = new Map<number, string>();
+  const read = new Map<number, string>();
+  for (const item of output) {
+    if (item.type !== 'tool_call' || !item.result?.includes('"published"')) continue;
+    const result = parseJson(item.result);
+    if (!isJsonObject(result)) continue;
+    add(read, result);
+    if (Array.isArray(result.results)) for (const found of result.results) add(listed, found);
+  }
+  return new Map([...listed, ...read]);
+}
+
+function add(dates: Map<number, string>, source: JsonValue): void {
+  if (!isJsonObject(source)) return;
+  const { source_id: id, published } = source;
+  if (typeof id !== 'number' || typeof published !== 'string') return;
+  const date = DATE.exec(published)?.[0];
+  if (date !== undefined && !dates.has(id)) dates.set(id, date);
+}
