@@ -1,4 +1,4 @@
-import './base/older-node.ts';
+import './older-node.ts';
 import { enableCompileCache } from 'node:module';
 import type { RunningGateway } from './cli/running-gateway.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Plain JavaScript that old versions of Node can read: finds a Node that runs the rest.
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import * as nodeModule from 'node:module';
 import { fileURLToPath } from 'node:url';
@@ -26,8 +26,8 @@ if (!inSources && !existsSync(BUILT)) {
 } else {
   refuse(
     `research-gateway needs Node ${BEST} or newer, this is ${process.version}.\n` +
-      'npm brings the right one along, unless it is told to leave out optional dependencies: npm ci in a clone,\n' +
-      `npm install research-gateway elsewhere. Or install Node ${BEST} from https://nodejs.org and start this again.\n`,
+      'npm brings the right one along, for most platforms: install again with optional dependencies (in a clone: npm ci).\n' +
+      `Or install Node ${BEST} from https://nodejs.org and start this again.\n`,
   );
 }
 
@@ -36,25 +36,30 @@ function runsBuilt() {
   return (major === 22 && minor >= 21) || (major === 24 && minor >= 9) || major > 24;
 }
 
-/** The Node that npm installed beside this, an optional dependency; undefined where there is none for this platform. */
+/** The Node that npm installed beside this, an optional dependency; undefined where there is none that runs here. */
 function bundledNode() {
   const { resolve } = nodeModule.createRequire(import.meta.url);
   const platform = `${process.platform}-${process.arch}`;
   for (const name of [`node-${platform}`, `node-bin-${platform}`]) {
     try {
-      return resolve(`${name}/bin/node`);
+      const node = resolve(`${name}/bin/node`);
+      if (Number.parseInt(execFileSync(node, ['-p', 'process.versions.node'], { encoding: 'utf8' }), 10) >= BEST)
+        return node;
     } catch {
-      // Not installed.
+      // Not installed, or made for another system.
     }
   }
   return undefined;
 }
 
-/** Starts this once more on another Node, and ends as that one does. */
+/** Starts this once more on another Node, in place of this process or, before Node 22.15, as a child of it. */
 function runOn(node) {
-  const child = spawn(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)], { stdio: 'inherit' });
-  // A terminal sends its signals to both; what is sent to this process alone is passed on.
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  const args = [fileURLToPath(import.meta.url), ...process.argv.slice(2)];
+  if (process.execve) process.execve(node, [node, ...args]);
+  const child = spawn(node, args, { stdio: 'inherit' });
+  // A terminal sends its signals to both; a second one would end what the first one stops in order.
+  for (const signal of ['SIGINT', 'SIGHUP']) process.on(signal, () => {});
+  process.on('SIGTERM', () => child.kill());
   child.on('error', (error) => refuse(`${node} cannot be started: ${error.message}\n`));
   child.on('exit', (code, signal) => {
     if (signal === null) process.exit(code);

@@ -1,4 +1,4 @@
-import '../base/older-node.ts';
+import '../older-node.ts';
 import { fileURLToPath } from 'node:url';
 import { AggregatorRegistry, Registry } from 'prom-client';
 import project from '../../package.json' with { type: 'json' };

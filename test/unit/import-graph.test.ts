@@ -29,7 +29,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   cli: 7,
 };
 /** What stands above all floors: the entries, the composition root, and the processes that share a port. */
-const ROOF = /^(compile-cache|index|main|server)\.ts$|^workers\//;
+const ROOF = /^(compile-cache|index|main|older-node|server)\.ts$|^workers\//;
 
 interface Only {
   what: string;
