@@ -1,44 +1,37 @@
+import './older-node.ts';
 import { enableCompileCache } from 'node:module';
 import type { RunningGateway } from './cli/running-gateway.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
 
 /**
- * The command line's entry. It starts nothing itself; `server.ts` is the composition root, loaded only by the
- * commands that run a gateway.
+ * The command line's entry, started by `research-gateway.js` on a Node that can run it. It starts nothing itself;
+ * `server.ts` is the composition root, loaded only by the commands that run a gateway.
  */
-const MINIMUM = 26;
+
 /** How long a process may go on for what a closed gateway left open, in milliseconds. */
 const EXIT_MS = 1000;
 
-if (Number.parseInt(process.versions.node, 10) < MINIMUM) {
-  process.stderr.write(
-    `research-gateway needs Node ${MINIMUM} or newer, this is ${process.version}. Start it through npm, which brings ` +
-      'the right one along: npm start, npm run demo, npm run ask -- "question"\n',
-  );
-  process.exitCode = 2;
-} else {
-  enableCompileCache(COMPILE_CACHE);
-  const [{ runCommandLine }, { processTerminal }, { readEnvironment }, { fileURLToPath }, { default: project }] =
-    await Promise.all([
-      import('./cli/command-line.ts'),
-      import('./cli/terminal.ts'),
-      import('./config/environment.ts'),
-      import('node:url'),
-      import('../package.json', { with: { type: 'json' } }),
-    ]);
-  const environment = readEnvironment();
-  process.exitCode = await runCommandLine(process.argv.slice(2), {
-    environment,
-    terminal: processTerminal({ plain: environment.plain }),
-    startGateway: async ({ file, workers = 1, ...options }) => {
-      if (workers === 1 || file === undefined)
-        return exitsWhenClosed(await (await import('./server.ts')).startGateway(options));
-      return exitsWhenClosed(await (await import('./workers/workers.ts')).startWorkers({ ...options, file, workers }));
-    },
-    projectRoot: fileURLToPath(new URL('..', import.meta.url)),
-    version: project.version,
-  });
-}
+enableCompileCache(COMPILE_CACHE);
+const [{ runCommandLine }, { processTerminal }, { readEnvironment }, { fileURLToPath }, { default: project }] =
+  await Promise.all([
+    import('./cli/command-line.ts'),
+    import('./cli/terminal.ts'),
+    import('./config/environment.ts'),
+    import('node:url'),
+    import('../package.json', { with: { type: 'json' } }),
+  ]);
+const environment = readEnvironment();
+process.exitCode = await runCommandLine(process.argv.slice(2), {
+  environment,
+  terminal: processTerminal({ plain: environment.plain }),
+  startGateway: async ({ file, workers = 1, ...options }) => {
+    if (workers === 1 || file === undefined)
+      return exitsWhenClosed(await (await import('./server.ts')).startGateway(options));
+    return exitsWhenClosed(await (await import('./workers/workers.ts')).startWorkers({ ...options, file, workers }));
+  },
+  projectRoot: fileURLToPath(new URL('..', import.meta.url)),
+  version: project.version,
+});
 
 /** A store that does not answer keeps its connection, and with it the process, which was told to stop. */
 function exitsWhenClosed<Started extends RunningGateway>(gateway: Started): Started {

@@ -169,7 +169,7 @@ function explain(
     return EXIT.refused;
   }
   if (error instanceof ConnectionError || error instanceof TimeoutError || id !== undefined) {
-    const start = id === undefined ? ' Is a gateway running there? `npm start` starts one.' : resume;
+    const start = id === undefined ? ' Is a gateway running there? `npx research-gateway` starts one.' : resume;
     terminal.err(`error: ${messageOf(error)}.${start}\n`);
     return EXIT.connection;
   }

@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { isObject } from '../base/json.ts';
 import { ConfigError, type ConfigProblem, formatPath } from './config-error.ts';
 import { crossCheck, type Sections } from './cross-checks.ts';
@@ -12,10 +14,13 @@ import { readYaml, type YamlSource } from './yaml/yaml-source.ts';
 
 /** The file that is read where neither `--config` nor `GATEWAY_CONFIG` names one. */
 export const DEFAULT_CONFIG_FILE = 'config/gateway.yaml';
+/** What the gateway was installed with: where there is no such file, its own is read, and searches its own documents. */
+const INSTALLED = fileURLToPath(new URL('../../', import.meta.url));
+const INSTALLED_CONFIG_FILE = join(INSTALLED, DEFAULT_CONFIG_FILE);
 
 export interface LoadOptions {
   environment: Environment;
-  /** The file; else `GATEWAY_CONFIG`, else `config/gateway.yaml`. */
+  /** The file; else `GATEWAY_CONFIG`, else `config/gateway.yaml`, else the one that the gateway brings. */
   file?: string | undefined;
   /** The folder that relative paths start at, the file's own and those in it. The working directory by default. */
   root?: string | undefined;
@@ -45,12 +50,21 @@ export interface LoadedConfig {
  */
 export async function loadConfig(options: LoadOptions): Promise<LoadedConfig> {
   const root = options.root ?? process.cwd();
-  const file = options.file ?? options.environment.configFile ?? DEFAULT_CONFIG_FILE;
+  const named = options.file ?? options.environment.configFile;
+  const file = named ?? defaultFile(root);
   const text = await readConfigFile(resolve(root, file), file);
   const parse = { file, root, environment: options.environment };
   const config = await (options.parse ?? parseConfig)(text, parse);
   await prepareKeyring(config);
-  return { config, file, notices: [...noticesOf(config), ...(await missingFolders(config))] };
+  const notices = await noticesOf(config);
+  if (named === undefined && file === INSTALLED_CONFIG_FILE) {
+    notices.unshift(`uses the default configuration: there is no ${DEFAULT_CONFIG_FILE} here, and --config names none`);
+  }
+  return { config, file, notices };
+}
+
+function defaultFile(root: string): string {
+  return existsSync(resolve(root, DEFAULT_CONFIG_FILE)) ? DEFAULT_CONFIG_FILE : INSTALLED_CONFIG_FILE;
 }
 
 /**
@@ -72,7 +86,8 @@ export function parseConfig(text: string, { file, root, environment }: ParseOpti
     ...located(crossed, source),
   ];
   if (problems.length > 0 || !parsed.success) throw new ConfigError(file, firstPerPath(problems));
-  return deepFreeze(resolvePaths(parsed.data, root));
+  const documents = resolve(root, file) === INSTALLED_CONFIG_FILE ? INSTALLED : root;
+  return deepFreeze(resolvePaths(parsed.data, { root, documents }));
 }
 
 /** Freezes a value and all that is in it. */
@@ -89,7 +104,7 @@ async function readConfigFile(path: string, shown: string): Promise<string> {
   } catch (error) {
     const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
     const message = missing
-      ? 'there is no such file: name one with --config or GATEWAY_CONFIG, or start in the project folder'
+      ? 'there is no such file: name one with --config or GATEWAY_CONFIG, or leave both out for the default'
       : 'cannot be read: see that it is a file and that this user may read it';
     throw new ConfigError(shown, [{ path: '', message }], { cause: error });
   }
@@ -146,10 +161,10 @@ type SearchBackend = Pick<GatewayConfig['tools']['web_search'], 'provider' | 'fo
 const DEFAULT_SEARCH_FOLDER = './docs';
 
 /** Paths in the file are relative to the working directory of the gateway, not to the file: as on a command line. */
-function resolvePaths(config: GatewayConfig, root: string): GatewayConfig {
+function resolvePaths(config: GatewayConfig, { root, documents }: { root: string; documents: string }): GatewayConfig {
   const folder = ({ provider, folder: path }: SearchBackend) => {
     const named = path ?? (provider === 'local' ? DEFAULT_SEARCH_FOLDER : undefined);
-    return named === undefined ? {} : { folder: resolve(root, named) };
+    return named === undefined ? {} : { folder: resolve(documents, named) };
   };
   const search = config.tools.web_search;
   const fallbacks = search.fallbacks.map((backend) => ({ ...backend, ...folder(backend) }));
@@ -183,7 +198,12 @@ function resolveStoreUrl(url: string, root: string): string {
   return path === undefined ? url : `file:${resolve(root, path)}`;
 }
 
-function noticesOf(config: GatewayConfig): string[] {
+/** What an operator should be told at the start. */
+export async function noticesOf(config: GatewayConfig): Promise<string[]> {
+  return [...keyNotices(config), ...(await missingFolders(config))];
+}
+
+function keyNotices(config: GatewayConfig): string[] {
   const notice = defaultKeyNotice(config);
   if (notice === undefined) return [];
   if (!config.server.cors_origins.includes('*')) return [notice];

@@ -1,3 +1,4 @@
+import '../older-node.ts';
 import { fileURLToPath } from 'node:url';
 import { AggregatorRegistry, Registry } from 'prom-client';
 import project from '../../package.json' with { type: 'json' };

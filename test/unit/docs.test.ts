@@ -24,8 +24,8 @@ const FILES = FOLDERS.flatMap((folder) =>
 );
 const ROOMS = new Set([...FOLDERS, ...readdirSync(join(ROOT, 'src')).filter((name) => !name.includes('.'))]);
 const SCRIPTS = new Set(Object.keys(JSON.parse(read('package.json')).scripts));
-/** Folders that the gateway makes, or that a user has. */
-const USERS_OWN = new Set(['data/', './docs']);
+/** Folders that the gateway, npm or the build makes, or that a user has. */
+const USERS_OWN = new Set(['data/', 'dist/', 'node_modules/', './docs']);
 
 /** What a page names of this repository: files by the end of their path, folders with a slash behind or in full. */
 function pathsIn(text: string): string[] {

@@ -17,6 +17,7 @@ const FLOORS: Readonly<Record<string, number>> = {
   tools: 2,
   store: 2,
   demo: 2,
+  client: 2,
   files: 3,
   research: 3,
   plain: 4,
@@ -30,8 +31,8 @@ const FLOORS: Readonly<Record<string, number>> = {
   console: 7,
   cli: 7,
 };
-/** What stands above all floors: the entry, the composition root, and the processes that share a port. */
-const ROOF = /^(accounting|compile-cache|main|server)\.ts$|^workers\//;
+/** What stands above all floors: the entries, the composition root, and the processes that share a port. */
+const ROOF = /^(accounting|compile-cache|index|main|older-node|server)\.ts$|^workers\//;
 
 interface Only {
   what: string;

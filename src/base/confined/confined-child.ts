@@ -1,7 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { sep } from 'node:path';
+import { join, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { childrenNode } from './children-node.ts';
 import { waysToConfine } from './confinement.ts';
 
 export interface ConfinedChildOptions {
@@ -20,6 +22,7 @@ const CPU_SECONDS = 300;
  * chosen by a client, a page or a provider: whoever starts it limits its time and memory.
  */
 export function spawnConfinedChild(entry: URL, { packages, heapMb }: ConfinedChildOptions): ChildProcess {
+  const node = childrenNode();
   const nodeArgs = [
     '--permission',
     ...readablePaths(packages).map((path) => `--allow-fs-read=${path}`),
@@ -29,8 +32,8 @@ export function spawnConfinedChild(entry: URL, { packages, heapMb }: ConfinedChi
   ];
   const [command, args] =
     process.platform === 'win32'
-      ? [process.execPath, nodeArgs]
-      : ['/bin/sh', ['-c', startingScript(fileURLToPath(entry)), process.execPath, ...nodeArgs]];
+      ? [node, nodeArgs]
+      : ['/bin/sh', ['-c', startingScript(fileURLToPath(entry)), node, ...nodeArgs]];
   return spawn(command, args, { stdio: ['ignore', 'ignore', 'ignore', 'ipc'], serialization: 'advanced', env: {} });
 }
 
@@ -47,18 +50,16 @@ function startingScript(entry: string): string {
   return [`ulimit -t ${CPU_SECONDS}`, ...tries, 'exec "$0" "$@"'].join('\n');
 }
 
-/** The source tree and the `node_modules` folders in which the packages lie. */
+/** The source tree and the `node_modules` folders in which the packages lie, or links to them: the resolver reads both. */
 function readablePaths(packages: readonly string[]): string[] {
   const require = createRequire(import.meta.url);
-  const libraries = packages.map((name) => {
+  const libraries = packages.flatMap((name) => {
     const path = require.resolve(name);
     const mark = `${sep}node_modules${sep}`;
-    return path.slice(0, path.lastIndexOf(mark) + mark.length);
+    const linked = require.resolve.paths(name)?.find((folder) => existsSync(join(folder, name)));
+    return [path.slice(0, path.lastIndexOf(mark) + mark.length), ...(linked === undefined ? [] : [`${linked}${sep}`])];
   });
   const source = fileURLToPath(new URL('../../', import.meta.url));
-  // The folder may be a link; the resolver reads both its ends.
-  const project = ['package.json', 'node_modules'].map((name) =>
-    fileURLToPath(new URL(`../../../${name}`, import.meta.url)),
-  );
-  return [...new Set([source, ...project, ...libraries])];
+  const project = fileURLToPath(new URL('../../../package.json', import.meta.url));
+  return [...new Set([source, project, ...libraries])];
 }

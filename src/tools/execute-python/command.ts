@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { childrenNode } from '../../base/confined/children-node.ts';
 import type { Confinement } from '../../base/confined/confinement.ts';
 
 /** How a sandbox process is started. */
@@ -11,7 +12,11 @@ export interface SandboxCommand {
 }
 
 /** The programs of the sandbox folder. */
-export type SandboxProgram = 'main.ts' | 'make-snapshot.ts';
+const PROGRAMS = {
+  main: new URL('./sandbox/main.ts', import.meta.url),
+  'make-snapshot': new URL('./sandbox/make-snapshot.ts', import.meta.url),
+};
+export type SandboxProgram = keyof typeof PROGRAMS;
 
 export interface SandboxBounds {
   /** The most memory that Python can have, in MiB. */
@@ -56,12 +61,12 @@ export function sandboxCommand(program: SandboxProgram, bounds: SandboxBounds): 
     '--disallow-code-generation-from-strings',
     `--wasm-max-mem-pages=${Math.min(bounds.memoryMb * PAGES_PER_MB, MOST_PAGES)}`,
     `--max-old-space-size=${JAVASCRIPT_HEAP_MB}`,
-    `${sandbox}${program}`,
+    fileURLToPath(PROGRAMS[program]),
     pyodide,
     ...(bounds.fromSnapshot ? ['from-snapshot'] : []),
   ];
-  if (!existsSync(SHELL)) return { file: process.execPath, args: node };
+  if (!existsSync(SHELL)) return { file: childrenNode(), args: node };
   const limits = `ulimit -c 0; ulimit -f 0; ulimit -t ${Math.ceil(bounds.cpuSeconds)}; exec "$0" "$@"`;
-  const [file, ...args] = [...(bounds.confinement?.command ?? []), SHELL, '-c', limits, process.execPath, ...node];
+  const [file, ...args] = [...(bounds.confinement?.command ?? []), SHELL, '-c', limits, childrenNode(), ...node];
   return { file: file ?? SHELL, args };
 }

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { childrenNode } from '../../base/confined/children-node.ts';
 import { type Confinement, waysToConfine } from '../../base/confined/confinement.ts';
 
 const run = promisify(execFile);
@@ -21,7 +22,7 @@ async function works([file = '', ...args]: readonly string[]): Promise<boolean> 
   const sandbox = fileURLToPath(new URL('./sandbox/main.ts', import.meta.url));
   const pyodide = `${dirname(createRequire(import.meta.url).resolve('pyodide/package.json'))}/package.json`;
   const script = 'test -r "$1" && test -r "$2" && test -x "$3"';
-  const probe = ['/bin/sh', '-c', script, 'sh', sandbox, pyodide, process.execPath];
+  const probe = ['/bin/sh', '-c', script, 'sh', sandbox, pyodide, childrenNode()];
   return await run(file, [...args, ...probe], { timeout: TRY_MS, env: {}, cwd: '/' }).then(
     () => true,
     () => false,

@@ -60,7 +60,7 @@ export class SandboxProcess implements Disposable {
     const cpuSeconds = START_CPU_SECONDS + options.timeoutMs / 1000;
     const { memoryMb, snapshot, confinement } = options;
     const fromSnapshot = snapshot !== undefined;
-    const { file, args } = sandboxCommand('main.ts', { memoryMb, cpuSeconds, fromSnapshot, confinement });
+    const { file, args } = sandboxCommand('main', { memoryMb, cpuSeconds, fromSnapshot, confinement });
     this.#child = spawn(file, args, {
       env: {},
       cwd: '/',

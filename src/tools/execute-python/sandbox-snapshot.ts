@@ -59,7 +59,7 @@ async function namelessFile(bytes: Uint8Array): Promise<FileHandle> {
 }
 
 async function snapshotBytes(signal: AbortSignal): Promise<Buffer> {
-  const { file, args } = sandboxCommand('make-snapshot.ts', { memoryMb: MEMORY_MB, cpuSeconds: CPU_SECONDS });
+  const { file, args } = sandboxCommand('make-snapshot', { memoryMb: MEMORY_MB, cpuSeconds: CPU_SECONDS });
   const child = spawn(file, args, { env: {}, cwd: '/', stdio: ['ignore', 'ignore', 'ignore', 'pipe'] });
   const kill = () => child.kill('SIGKILL');
   signal.addEventListener('abort', kill, { once: true });

@@ -35,7 +35,7 @@ describe('the walls of the Python sandbox', function () {
   // Each test starts Python, some let it run into its limits.
   this.timeout(patience(60));
   it("refuse everything outside by Node's own means", async () => {
-    const { file, args } = sandboxCommand('main.ts', { memoryMb: 128, cpuSeconds: 20 });
+    const { file, args } = sandboxCommand('main', { memoryMb: 128, cpuSeconds: 20 });
     const flags = args.slice(
       0,
       args.findIndex((each) => each.endsWith('main.ts')),
@@ -72,7 +72,7 @@ describe('the walls of the Python sandbox', function () {
   });
 
   it('end a process by processor time, though nobody is left to kill it', async () => {
-    const { file, args } = sandboxCommand('main.ts', { memoryMb: 128, cpuSeconds: 4 });
+    const { file, args } = sandboxCommand('main', { memoryMb: 128, cpuSeconds: 4 });
     const child = spawn(file, args, { env: {}, stdio: ['pipe', 'ignore', 'ignore', 'pipe'] });
     const job = { nonce: 'n', code: 'while True: pass', limits: { stdout: 10, stderr: 10, result: 10 } };
     child.stdin?.write(`${JSON.stringify(job)}\n`);
@@ -176,7 +176,7 @@ describe('reports of a Python sandbox', function () {
 
   it('are told in the command line of a sandbox process', () => {
     const confinement = { command: ['/usr/bin/setpriv', '--no-new-privs', '--'], holds: ['no new privileges'] };
-    const { file, args } = sandboxCommand('main.ts', { memoryMb: 128, cpuSeconds: 4, confinement });
+    const { file, args } = sandboxCommand('main', { memoryMb: 128, cpuSeconds: 4, confinement });
     assert.equal(file, '/usr/bin/setpriv');
     assert.deepEqual(args.slice(0, 4), ['--no-new-privs', '--', '/bin/sh', '-c']);
   });

@@ -147,7 +147,7 @@ describe('research-gateway ask over a bad connection', () => {
       return gateway;
     })();
     assert.equal(await ask({ baseUrl: url, apiKey: 'k', question: 'Why?' }, terminal), 4);
-    assert.match(terminal.written.err, /cannot be reached: .*ECONNREFUSED.* `npm start`/);
+    assert.match(terminal.written.err, /cannot be reached: .*ECONNREFUSED.* `npx research-gateway`/);
   });
 });
 

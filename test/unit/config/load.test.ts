@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { mock } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { ConfigError, type ConfigProblem } from '../../../src/config/config-error.ts';
 import { readEnvironment } from '../../../src/config/environment.ts';
-import { loadConfig, parseConfig } from '../../../src/config/load.ts';
+import { DEFAULT_CONFIG_FILE, loadConfig, parseConfig } from '../../../src/config/load.ts';
 
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const MINIMAL = `
 providers:
   up: { base_url: "http://127.0.0.1:9/v1" }
@@ -101,6 +103,23 @@ describe('reading a configuration', () => {
     assert.equal((await noticesOf(local)).length, 1);
     assert.match((await noticesOf(local + anyPage)).join('\n'), /sk-local[\s\S]*every web page[\s\S]*cors_origins/);
     await rm(folder, { recursive: true });
+  });
+
+  it('reads the default configuration where there is no file and none is named, and says so', async () => {
+    const root = await mkdtemp(join(tmpdir(), 'config-'));
+    try {
+      const { config, file, notices } = await loadConfig({ environment: readEnvironment({}), root });
+      assert.equal(file, join(ROOT, DEFAULT_CONFIG_FILE));
+      assert.equal(config.tools.web_search.folder, join(ROOT, 'docs'), 'its documents are those of the gateway');
+      assert.equal(config.store.url, `file:${join(root, 'data')}`, 'its runs are kept here');
+      assert.match(notices.join('\n'), /uses the default configuration: there is no config\/gateway\.yaml here/);
+      await mkdir(join(root, 'config'));
+      await writeFile(join(root, DEFAULT_CONFIG_FILE), MINIMAL);
+      const own = await loadConfig({ environment: readEnvironment({}), root });
+      assert.deepEqual([own.file, own.notices], [DEFAULT_CONFIG_FILE, []]);
+    } finally {
+      await rm(root, { recursive: true });
+    }
   });
 
   it('takes the file from GATEWAY_CONFIG where none is given', async () => {

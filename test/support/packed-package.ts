@@ -1,0 +1,59 @@
+import { execFile } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { z } from 'zod';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const run = promisify(execFile);
+
+const packed = z.tuple([z.object({ filename: z.string(), files: z.array(z.object({ path: z.string() })) })]);
+const lockfile = z.object({ packages: z.record(z.string(), z.object({ dev: z.boolean().default(false) })) });
+
+/** The package as npm packs it, installed in a folder of its own. */
+export interface PackedPackage extends Disposable {
+  /** The folder of a program that depends on it. */
+  folder: string;
+  /** What the tarball holds, as paths in it. */
+  files: string[];
+  /** Folders of what is installed with it, all versions. */
+  dependencies: string[];
+}
+
+/**
+ * Builds, packs and unpacks the package. Nothing is downloaded: what it depends on, and nothing else, is linked to what the
+ * project has installed, besides the types of Node for programs in TypeScript.
+ */
+export async function installPacked(): Promise<PackedPackage> {
+  const folder = mkdtempSync(join(tmpdir(), 'packed-'));
+  const args = ['pack', '--ignore-scripts=false', '--json', '--pack-destination', folder];
+  const { stdout } = await run('npm', args, { cwd: ROOT });
+  const [{ filename, files }] = packed.parse(JSON.parse(stdout));
+  const modules = join(folder, 'node_modules');
+  mkdirSync(join(modules, '.bin'), { recursive: true });
+  await run('tar', ['-xzf', join(folder, filename), '-C', modules]);
+  renameSync(join(modules, 'package'), join(modules, 'research-gateway'));
+  symlinkSync('../research-gateway/src/research-gateway.js', join(modules, '.bin/research-gateway'));
+  const dependencies = installedWithIt();
+  const linked = dependencies.filter((place) => place.lastIndexOf('node_modules/') === 0);
+  for (const place of [...linked, 'node_modules/@types/node', 'node_modules/undici-types']) {
+    mkdirSync(dirname(join(folder, place)), { recursive: true });
+    symlinkSync(join(ROOT, place), join(folder, place));
+  }
+  return {
+    folder,
+    files: files.map(({ path }) => path),
+    dependencies: dependencies.map((place) => join(ROOT, place)),
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true }),
+  };
+}
+
+/** Places such as `node_modules/zod`; optional dependencies of other platforms are not there. */
+function installedWithIt(): string[] {
+  const { packages } = lockfile.parse(JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8')));
+  return Object.entries(packages)
+    .filter(([place, { dev }]) => place !== '' && !dev && existsSync(join(ROOT, place)))
+    .map(([place]) => place);
+}
