@@ -81,7 +81,10 @@ export class RunMetrics {
         this.set(options.active());
       },
     });
+    // Of several processes the busiest: a sum of shares or delays tells nothing.
+    const busiest = { aggregator: 'max' } as const;
     new Gauge({
+      ...busiest,
       name: 'gateway_event_loop_utilization_ratio',
       help: 'Share of the time in which the event loop works, over the last tenth of a second.',
       registers,
@@ -90,6 +93,7 @@ export class RunMetrics {
       },
     });
     new Gauge({
+      ...busiest,
       name: 'gateway_event_loop_delay_seconds',
       help: 'How late the event loop comes to what is due; new work is refused from 0.25 on.',
       registers,
@@ -98,6 +102,7 @@ export class RunMetrics {
       },
     });
     new Gauge({
+      ...busiest,
       name: 'gateway_overloaded',
       help: '1 while queued runs are held back because this instance carries what it can.',
       registers,

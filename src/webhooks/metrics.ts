@@ -12,6 +12,8 @@ export function countDeliveries(registry: Registry, store: Pick<DeliveryStore, '
     registers,
   });
   new Gauge({
+    // Read from the store that all processes share, as the open runs are.
+    aggregator: 'max',
     name: 'gateway_webhooks_waiting',
     help: 'Runs whose end has to be told, those that have not ended included; by the store, so the same on every instance.',
     registers,

@@ -37,7 +37,7 @@ describe('the first run', function () {
     }
     const [report = '', sources = ''] = demo.output.out.split('\nSources\n');
     const cited = new Set([...report.matchAll(/\[(\d+)\]/g)].map((match) => match[1]));
-    const listed = [...sources.matchAll(/^ +\[(\d+)\] .+ – corpus:\/\/\/[\w-]+\.md$/gm)].map((match) => match[1]);
+    const listed = [...sources.matchAll(/^ +\[(\d+)\] .+ – corpus:\/\/\/[\w/-]+\.md$/gm)].map((match) => match[1]);
     assert.ok(listed.length >= 2, demo.output.out);
     assert.deepEqual(new Set(listed), cited);
   });

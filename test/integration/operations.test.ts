@@ -1,0 +1,286 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Registry } from 'prom-client';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { isErrorCode } from '../../src/base/errors.ts';
+import { silentLogger } from '../../src/base/logger.ts';
+import { configSchema } from '../../src/config/schema.ts';
+import { startGateway } from '../../src/server.ts';
+import { CALM } from '../support/calm.ts';
+import { KEYS, until } from '../support/http-gateway.ts';
+import { namesIn, type QueryNames } from '../support/promql.ts';
+import { type RedisServer, redisOrSkip } from '../support/redis.ts';
+import { patience } from '../support/time-limit.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const FOLDER = join(ROOT, 'docs/operations');
+const read = (name: string) => readFileSync(join(FOLDER, name), 'utf8');
+
+/** Pages about a symptom; the others are about work to do. */
+const WORK = new Set(['README.md', 'sizing.md', 'backup.md', 'upgrade.md']);
+const PAGES = readdirSync(FOLDER).filter((name) => name.endsWith('.md'));
+
+const rule = z.strictObject({
+  alert: z.string().regex(/^[A-Z][A-Za-z]+$/),
+  expr: z.string().min(1),
+  for: z.string().regex(/^\d+[smhd]$/),
+  labels: z.strictObject({ severity: z.enum(['critical', 'warning']) }),
+  annotations: z.strictObject({ summary: z.string().min(1), description: z.string().min(1), runbook: z.string() }),
+});
+const ruleFile = z.strictObject({
+  groups: z.array(z.strictObject({ name: z.string().min(1), rules: z.array(rule).min(1) })).min(1),
+});
+
+const place = z.strictObject({ x: z.int(), y: z.int(), w: z.int().positive(), h: z.int().positive() });
+const source = z.strictObject({ type: z.literal('prometheus'), uid: z.literal(`\${datasource}`) });
+const target = z.object({ refId: z.string(), expr: z.string().min(1), legendFormat: z.string(), datasource: source });
+const panel = z.object({
+  id: z.int(),
+  type: z.enum(['row', 'stat', 'timeseries']),
+  title: z.string().min(1),
+  gridPos: place,
+  targets: z.array(target).min(1).optional(),
+});
+const dashboardFile = z.object({
+  uid: z.string().min(1),
+  title: z.string().min(1),
+  schemaVersion: z.int().positive(),
+  templating: z.object({ list: z.array(z.object({ name: z.string(), query: z.unknown() })) }),
+  panels: z.array(panel).min(1),
+});
+
+const RULES = ruleFile.parse(parse(read('alerts.yaml'))).groups.flatMap(({ rules }) => rules);
+const DASHBOARD = dashboardFile.parse(JSON.parse(read('dashboard.json')));
+const QUERIES = [
+  ...RULES.map(({ alert, expr }) => ({ where: alert, expr })),
+  ...DASHBOARD.panels.flatMap(({ title, targets = [] }) => targets.map(({ expr }) => ({ where: title, expr }))),
+];
+
+/** Labels that Prometheus itself adds. */
+const OF_PROMETHEUS = ['job', 'instance'];
+
+/** Values of labels, where the code knows them all. */
+const VALUES: Readonly<Record<string, (value: string) => boolean>> = {
+  code: isErrorCode,
+  state: oneOf('queued', 'in_progress'),
+  status: (value) => /^\d{3}$/.test(value) || oneOf('completed', 'failed', 'cancelled')(value),
+  outcome: oneOf('ok', 'left', 'timeout', 'rate_limit', 'context_length', 'refused', 'failed'),
+  job: oneOf('research-gateway'),
+};
+
+function oneOf(...known: string[]): (value: string) => boolean {
+  return (value) => known.includes(value);
+}
+
+/** A real gateway, as `serve` starts it, that has driven no work yet. */
+async function openGateway(options: { registry?: Registry; store?: string } = {}) {
+  const config = configSchema.parse({
+    server: { port: 0, shutdown_grace_seconds: 0.5 },
+    store: { url: options.store ?? 'memory:' },
+    files: { enabled: false },
+    providers: { demo: { builtin: 'demo' } },
+    models: { demo: { kind: 'proxy', routes: [{ provider: 'demo', model: 'demo' }] } },
+    keys: [{ id: 'ann', secret: KEYS.ann, admin: true }],
+  });
+  const { registry } = options;
+  return await startGateway({ config, log: silentLogger, load: CALM, ...(registry && { registry }) });
+}
+
+async function metricsPage({ url }: { url: string }): Promise<string> {
+  const answer = await fetch(`${url}/metrics`);
+  assert.equal(answer.status, 200);
+  return await answer.text();
+}
+
+/** The names under which the metrics of a page are stored. */
+function namesOn(page: string): Set<string> {
+  const names = [...page.matchAll(/^# TYPE (\S+) (\w+)$/gm)].flatMap(([, name = '', type]) =>
+    type === 'histogram' ? [name, `${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+  );
+  return new Set(names);
+}
+
+const labelled = z.object({ labelNames: z.array(z.string()) });
+
+describe('docs/operations', () => {
+  const registry = new Registry();
+  let names: Set<string>;
+  before(async () => {
+    await using gateway = await openGateway({ registry });
+    names = namesOn(await metricsPage(gateway));
+  });
+
+  /** The labels that a metric may have. */
+  function labelsOf(metric: string): string[] {
+    if (metric === 'up') return OF_PROMETHEUS;
+    const base = metric.replace(/_(bucket|sum|count)$/, '');
+    const found = registry.getSingleMetric(metric) ?? registry.getSingleMetric(base);
+    const own = labelled.parse(found).labelNames;
+    return [...own, ...OF_PROMETHEUS, ...(metric.endsWith('_bucket') ? ['le'] : [])];
+  }
+
+  it('names metrics, labels and values in its alerts and its dashboard that a gateway has', () => {
+    assert.ok(names.size > 40, 'a gateway shows metrics');
+    for (const { where, expr } of QUERIES) {
+      const found: QueryNames = namesIn(expr);
+      assert.notEqual(found.selectors.length, 0, where);
+      for (const { metric, labels } of found.selectors) {
+        assert.ok(metric === 'up' || names.has(metric), `${where}: ${metric}`);
+        for (const { name, values } of labels) {
+          assert.ok(labelsOf(metric).includes(name), `${where}: ${metric}{${name}}`);
+          for (const value of values.filter((text) => text !== '' && !text.startsWith('$'))) {
+            assert.ok(VALUES[name]?.(value) ?? true, `${where}: ${name}="${value}"`);
+          }
+        }
+      }
+      const known = new Set(found.selectors.flatMap(({ metric }) => labelsOf(metric)));
+      assert.deepEqual(
+        found.grouped.filter((name) => !known.has(name)),
+        [],
+        where,
+      );
+    }
+  });
+
+  it('has alerts with names of their own that each lead to a page', () => {
+    assert.equal(new Set(RULES.map(({ alert }) => alert)).size, RULES.length);
+    for (const { alert, annotations } of RULES) {
+      assert.match(annotations.runbook, /^docs\/operations\/[\w-]+\.md$/, alert);
+      assert.ok(existsSync(join(ROOT, annotations.runbook)), `${alert}: ${annotations.runbook}`);
+    }
+    const led = new Set(RULES.map(({ annotations }) => annotations.runbook.replace('docs/operations/', '')));
+    assert.deepEqual(
+      PAGES.filter((page) => !WORK.has(page) && !led.has(page)),
+      [],
+      'each symptom has an alert',
+    );
+  });
+
+  it('has a dashboard whose panels do not cover each other', () => {
+    const { panels, templating } = DASHBOARD;
+    assert.equal(new Set(panels.map(({ id }) => id)).size, panels.length);
+    const taken = new Set<string>();
+    for (const { title, gridPos } of panels) {
+      assert.ok(gridPos.x + gridPos.w <= 24, title);
+      for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
+        for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
+          assert.ok(!taken.has(`${x} ${y}`), `${title} lies on another panel`);
+          taken.add(`${x} ${y}`);
+        }
+      }
+    }
+    const variables = new Set([...templating.list.map(({ name }) => name), '__rate_interval']);
+    for (const { where, expr } of QUERIES) {
+      for (const [, name = ''] of expr.matchAll(/\$(?!labels|value)(\w+)/g)) assert.ok(variables.has(name), where);
+    }
+    for (const [, metric = ''] of JSON.stringify(templating).matchAll(/label_values\((\w+)/g)) {
+      assert.ok(names.has(metric), metric);
+    }
+  });
+
+  for (const page of PAGES) {
+    it(`${page} names metrics that exist`, () => {
+      const text = read(page);
+      const named = [...text.matchAll(/\b(?:gateway|process|nodejs)_[a-z0-9_]+/g)].map(([name]) => name);
+      assert.deepEqual(
+        named.filter((name) => !names.has(name)),
+        [],
+      );
+      for (const [, metric = '', matchers = ''] of text.matchAll(/\b(gateway_\w+)\{([^}]*)\}/g)) {
+        for (const [, name = ''] of matchers.matchAll(/(\w+)=/g)) {
+          assert.ok(labelsOf(metric).includes(name), `${metric}{${name}}`);
+        }
+      }
+      for (const [, name = ''] of text.matchAll(/alert `([A-Za-z]+)`/g)) {
+        assert.ok(
+          RULES.some(({ alert }) => alert === name),
+          `the alert ${name}`,
+        );
+      }
+    });
+
+    if (!WORK.has(page)) {
+      it(`${page} tells what one sees, what is measured, where to look and what to do`, () => {
+        const text = read(page);
+        const chapters = [...text.matchAll(/^## (.+)$/gm)].map(([, title]) => title);
+        assert.deepEqual(chapters, ['What you see', 'What is measured', 'Where to look', 'What to do']);
+        assert.match(text, /`gateway_\w+|`process_\w+/);
+      });
+    }
+
+    it(`${page} stands in the index`, () => {
+      assert.ok(page === 'README.md' || read('README.md').includes(`](${page})`));
+    });
+  }
+
+  it('names paths of the gateway in its requests that are answered', async () => {
+    await using gateway = await openGateway();
+    let asked = 0;
+    for (const page of PAGES) {
+      for (const [, path = ''] of read(page).matchAll(/\$(?:ADMIN|GATEWAY)(\/[\w/.]+)/g)) {
+        const headers = { authorization: `Bearer ${KEYS.ann}` };
+        const answer = await fetch(gateway.url + path, { headers });
+        const body = await answer.text();
+        assert.notEqual(answer.status, 404, `${page}: ${path} is answered with ${body}`);
+        asked++;
+      }
+    }
+    assert.ok(asked > 10);
+  });
+
+  describe('with promtool', () => {
+    before(function () {
+      if (spawnSync('promtool', ['--version']).status === 0) return;
+      console.warn('      skipped: there is no promtool in the PATH; it comes with Prometheus');
+      this.skip();
+    });
+
+    const promtool = (...args: string[]) => {
+      const { status, stdout, stderr } = spawnSync('promtool', args, { encoding: 'utf8' });
+      assert.equal(status, 0, `${stdout}${stderr}`);
+    };
+
+    it('its alerts are valid and fire on what they should', () => {
+      promtool('check', 'rules', join(FOLDER, 'alerts.yaml'));
+      promtool('test', 'rules', join(ROOT, 'test/fixtures/alerts.test.yaml'));
+    });
+
+    it('the queries of its dashboard are valid', () => {
+      const folder = mkdtempSync(join(tmpdir(), 'dashboard-'));
+      try {
+        const rules = QUERIES.map(({ expr }, n) => ({
+          record: `query:${n}`,
+          expr: expr.replaceAll('$__rate_interval', '5m').replaceAll('$instance', '.*'),
+        }));
+        writeFileSync(join(folder, 'queries.yaml'), JSON.stringify({ groups: [{ name: 'queries', rules }] }));
+        promtool('check', 'rules', join(folder, 'queries.yaml'));
+      } finally {
+        rmSync(folder, { recursive: true });
+      }
+    });
+  });
+
+  describe('while Redis is away', function () {
+    // Redis is started and killed.
+    this.timeout(patience(30));
+    let redis: RedisServer;
+    before(async function () {
+      redis = await redisOrSkip(this);
+    });
+    after(() => redis?.[Symbol.asyncDispose]());
+
+    it('an instance answers /metrics without open runs, which is what GatewayStoreAway looks for', async () => {
+      await using gateway = await openGateway({ store: redis.url });
+      assert.match(await metricsPage(gateway), /^gateway_runs_open\{state="queued"\} 0$/m);
+      await redis.kill();
+      await until(async () => (/^gateway_runs_open\{/m.test(await metricsPage(gateway)) ? undefined : true));
+      await redis.start();
+      await until(async () => (/^gateway_runs_open\{/m.test(await metricsPage(gateway)) ? true : undefined));
+    });
+  });
+});

@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { silentLogger } from '../../src/base/logger.ts';
+import { readEnvironment } from '../../src/config/environment.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import type { GatewayConfig } from '../../src/config/schema.ts';
+import { startGateway } from '../../src/server.ts';
+import { CALM } from './calm.ts';
+import { freePort } from './redis.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+
+/** The key that the examples get. */
+export const EXAMPLE_KEY = 'sk-key-of-the-examples';
+
+/** A file below docs/examples. */
+export function readExample(name: string): string {
+  return readFileSync(`${ROOT}docs/examples/${name}`, 'utf8');
+}
+
+/** A configuration of the examples, with these variables. */
+export async function loadExample(name: string, variables: Record<string, string> = {}): Promise<GatewayConfig> {
+  const environment = readEnvironment({ GATEWAY_API_KEY: EXAMPLE_KEY, OPENAI_API_KEY: 'sk-provider', ...variables });
+  const { config } = await loadConfig({ root: ROOT, file: `docs/examples/${name}`, environment });
+  return config;
+}
+
+/** Variables that the gateway itself or this configuration reads. */
+export function variablesReadBy(name: string): Set<string> {
+  const asked: string[] = [];
+  readEnvironment(new Proxy({}, { get: (_, variable) => void asked.push(String(variable)) }));
+  const named = [...readExample(name).matchAll(/\$\{([A-Z0-9_]+)/g)].map(([, variable = '']) => variable);
+  return new Set([...asked, ...named]);
+}
+
+export interface ExampleGateway extends AsyncDisposable {
+  readonly port: number;
+  readonly adminUrl: string;
+}
+
+/** A gateway with docs/examples/gateway.yaml, but for its address and what the variables say. */
+export async function startExample(variables: Record<string, string>): Promise<ExampleGateway> {
+  const config = await loadExample('gateway.yaml', { FILES_ENABLED: 'false', HOST: '127.0.0.1', ...variables });
+  const [port, admin_port] = [await freePort(), await freePort()];
+  const server = { ...config.server, port, admin_port, shutdownGraceMs: 500 };
+  const gateway = await startGateway({ config: { ...config, server }, log: silentLogger, load: CALM });
+  return {
+    port,
+    adminUrl: `http://127.0.0.1:${admin_port}`,
+    [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
+  };
+}
